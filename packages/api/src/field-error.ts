@@ -1,0 +1,83 @@
+/** Why a field is wrong, as Kubernetes' `field.Error` types read in `details.causes[].reason`. */
+export type FieldErrorType =
+  | 'FieldValueNotFound'
+  | 'FieldValueRequired'
+  | 'FieldValueDuplicate'
+  | 'FieldValueInvalid'
+  | 'FieldValueNotSupported'
+  | 'FieldValueForbidden'
+  | 'FieldValueTooLong'
+  | 'FieldValueTooMany'
+  | 'FieldValueTypeInvalid'
+  | 'InternalError';
+
+/** One wrong field. `field` is the path as Kubernetes writes it: `spec.containers[0].name`, `metadata.labels`. */
+export interface FieldError {
+  readonly type: FieldErrorType;
+  readonly field: string;
+  /** The value that was found; printed for Invalid, NotSupported, Duplicate, NotFound and TypeInvalid. */
+  readonly value?: unknown;
+  readonly detail: string;
+}
+
+const TEXT: Record<FieldErrorType, string> = {
+  FieldValueNotFound: 'Not found',
+  FieldValueRequired: 'Required value',
+  FieldValueDuplicate: 'Duplicate value',
+  FieldValueInvalid: 'Invalid value',
+  FieldValueNotSupported: 'Unsupported value',
+  FieldValueForbidden: 'Forbidden',
+  FieldValueTooLong: 'Too long',
+  FieldValueTooMany: 'Too many',
+  FieldValueTypeInvalid: 'Invalid value',
+  InternalError: 'Internal error',
+};
+
+const WITHOUT_VALUE: ReadonlySet<FieldErrorType> = new Set([
+  'FieldValueRequired',
+  'FieldValueForbidden',
+  'FieldValueTooLong',
+  'FieldValueTooMany',
+  'InternalError',
+]);
+
+/** The error's text without its path: `Invalid value: -1: must be greater than or equal to 0`. */
+export function formatFieldError(error: FieldError): string {
+  const head = TEXT[error.type];
+  const value = WITHOUT_VALUE.has(error.type) ? '' : `: ${formatValue(error.value)}`;
+  return `${head}${value}${error.detail === '' ? '' : `: ${error.detail}`}`;
+}
+
+function formatValue(value: unknown): string {
+  if (value === undefined || value === null) return 'null';
+  return JSON.stringify(value);
+}
+
+export function required(field: string, detail = ''): FieldError {
+  return { type: 'FieldValueRequired', field, detail };
+}
+
+export function invalid(field: string, value: unknown, detail: string): FieldError {
+  return { type: 'FieldValueInvalid', field, value, detail };
+}
+
+export function forbidden(field: string, detail: string): FieldError {
+  return { type: 'FieldValueForbidden', field, detail };
+}
+
+export function duplicate(field: string, value: unknown): FieldError {
+  return { type: 'FieldValueDuplicate', field, value, detail: '' };
+}
+
+export function tooLong(field: string, maxLength: number): FieldError {
+  return { type: 'FieldValueTooLong', field, detail: `may not be more than ${maxLength} bytes` };
+}
+
+/** `supported` is printed sorted, quoted and comma-separated, as Kubernetes does. */
+export function notSupported(field: string, value: unknown, supported: readonly string[]): FieldError {
+  const list = [...supported]
+    .sort()
+    .map((item) => JSON.stringify(item))
+    .join(', ');
+  return { type: 'FieldValueNotSupported', field, value, detail: list === '' ? '' : `supported values: ${list}` };
+}

@@ -1,0 +1,128 @@
+// Writes schemas/kubernetes.json and src/generated/types.ts from Kubernetes' published structure.
+//   node packages/api/tools/import-schemas.ts DIR      DIR holds schemas.json, protobuf.json and paths.json
+//   node packages/api/tools/import-schemas.ts          only the types, from the committed data
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+interface Schema {
+  type?: string;
+  format?: string;
+  default?: unknown;
+  properties?: Record<string, Schema>;
+  additionalProperties?: Schema;
+  items?: Schema;
+  required?: string[];
+  allOf?: Schema[];
+  oneOf?: Schema[];
+  $ref?: string;
+  ref?: string;
+  [extension: string]: unknown;
+}
+
+const schemasFile = fileURLToPath(new URL('../schemas/kubernetes.json', import.meta.url));
+const protobufFile = fileURLToPath(new URL('../schemas/protobuf.json', import.meta.url));
+const typesFile = fileURLToPath(new URL('../src/generated/types.ts', import.meta.url));
+
+const PREFIXES: [RegExp, string][] = [
+  [/^io\.k8s\.apimachinery\.pkg\.apis\.meta\.v1\./, 'meta.v1.'],
+  [/^io\.k8s\.apimachinery\.pkg\.api\.resource\./, 'resource.'],
+  [/^io\.k8s\.apimachinery\.pkg\.(util\.intstr|runtime|version)\./, '$1.'],
+  [/^io\.k8s\.apiextensions-apiserver\.pkg\.apis\.apiextensions\./, 'apiextensions.'],
+  [/^io\.k8s\.kube-aggregator\.pkg\.apis\.apiregistration\./, 'apiregistration.'],
+  [/^io\.k8s\.api\./, ''],
+];
+
+function shortName(full: string): string {
+  for (const [pattern, replacement] of PREFIXES) {
+    if (pattern.test(full)) return full.replace(pattern, replacement).replace(/^util\./, '');
+  }
+  return full;
+}
+
+/** The same schema with references by short name and single-element `allOf` wrappers folded away. */
+function compact(schema: Schema): Schema {
+  const out: Schema = {};
+  const inner = schema.allOf?.length === 1 ? { ...schema.allOf[0], ...schema } : schema;
+  for (const [key, value] of Object.entries(inner)) {
+    if (key === 'allOf') continue;
+    if (key === '$ref') out.ref = shortName(String(value).replace('#/components/schemas/', ''));
+    else if (key === 'properties')
+      out.properties = Object.fromEntries(
+        Object.entries(value as Record<string, Schema>).map(([k, v]) => [k, compact(v)]),
+      );
+    else if (key === 'items' || key === 'additionalProperties') out[key] = compact(value as Schema);
+    else out[key.replace(/^x-kubernetes-/, 'x-')] = value;
+  }
+  return out;
+}
+
+const from = process.argv[2];
+if (from !== undefined) {
+  const published = JSON.parse(readFileSync(`${from}/schemas.json`, 'utf8')) as Record<string, Schema>;
+  const schemas = Object.fromEntries(
+    Object.entries(published).map(([name, schema]) => [shortName(name), compact(schema)]),
+  );
+  writeFileSync(
+    schemasFile,
+    `{\n${Object.entries(schemas)
+      .map(([k, v]) => `${JSON.stringify(k)}:${JSON.stringify(v)}`)
+      .join(',\n')}\n}\n`,
+  );
+  const messages = JSON.parse(readFileSync(`${from}/protobuf.json`, 'utf8')) as Record<string, unknown>;
+  writeFileSync(
+    protobufFile,
+    `{\n${Object.entries(messages)
+      .map(([k, v]) => `${JSON.stringify(k)}:${JSON.stringify(v)}`)
+      .join(',\n')}\n}\n`,
+  );
+}
+if (!existsSync(schemasFile)) throw new Error('no schemas: name the folder that holds schemas.json');
+
+const schemas = JSON.parse(readFileSync(schemasFile, 'utf8')) as Record<string, Schema>;
+const GROUPS = /^(core|apps|coordination|certificates|authentication|meta)\.v1\.|^autoscaling\.v1\.Scale/;
+
+function typeName(name: string): string {
+  if (name === 'resource.Quantity' || name === 'intstr.IntOrString' || name === 'runtime.RawExtension')
+    return name.split('.')[1] ?? name;
+  return name.split('.').pop() ?? name;
+}
+
+function typeOf(schema: Schema, queue: Set<string>): string {
+  if (schema.ref !== undefined) {
+    if (['meta.v1.Time', 'meta.v1.MicroTime', 'resource.Quantity'].includes(schema.ref)) return 'string';
+    if (schema.ref === 'intstr.IntOrString') return 'number | string';
+    if (schema.ref === 'meta.v1.FieldsV1' || schema.ref === 'runtime.RawExtension') return 'Record<string, unknown>';
+    queue.add(schema.ref);
+    return typeName(schema.ref);
+  }
+  if (schema.type === 'array') {
+    const item = typeOf(schema.items ?? {}, queue);
+    return item.includes('|') ? `(${item})[]` : `${item}[]`;
+  }
+  if (schema.type === 'object')
+    return schema.additionalProperties
+      ? `Record<string, ${typeOf(schema.additionalProperties, queue)}>`
+      : 'Record<string, unknown>';
+  if (schema.type === 'integer' || schema.type === 'number') return 'number';
+  if (schema.type === 'boolean') return 'boolean';
+  if (schema.type === 'string') return 'string';
+  return 'unknown';
+}
+
+const queue = new Set(Object.keys(schemas).filter((name) => GROUPS.test(name)));
+const lines = ['// Written by tools/import-schemas.ts from schemas/kubernetes.json. Do not edit.', ''];
+for (const name of queue) {
+  const schema = schemas[name];
+  if (schema === undefined || schema.properties === undefined) continue;
+  const isKind = schema['x-group-version-kind'] !== undefined && 'metadata' in schema.properties;
+  lines.push(`export interface ${typeName(name)} {`);
+  for (const [property, value] of Object.entries(schema.properties)) {
+    const required =
+      (schema.required ?? []).includes(property) || (isKind && ['apiVersion', 'kind', 'metadata'].includes(property));
+    lines.push(
+      `  ${/^\w+$/.test(property) ? property : JSON.stringify(property)}${required ? '' : '?'}: ${typeOf(value, queue)};`,
+    );
+  }
+  lines.push('}', '');
+}
+writeFileSync(typesFile, lines.join('\n'));

@@ -1,0 +1,38 @@
+import type { Clock } from './clock.ts';
+
+/** Why a signal was aborted when time ran out. */
+export class DeadlineError extends Error {
+  override readonly name = 'DeadlineError';
+}
+
+/** A signal that follows `parent` and is aborted with `DeadlineError` after `ms`. Dispose of it when the work is done. */
+export function withDeadline(clock: Clock, parent: AbortSignal, ms: number): AbortSignal & Disposable {
+  const controller = new AbortController();
+  const cancel = clock.setTimer(ms, () => controller.abort(new DeadlineError(`deadline of ${ms} ms exceeded`)));
+  const follow = () => controller.abort(parent.reason);
+  if (parent.aborted) follow();
+  else parent.addEventListener('abort', follow, { once: true });
+  const dispose = () => {
+    cancel();
+    parent.removeEventListener('abort', follow);
+  };
+  return Object.assign(controller.signal, { [Symbol.dispose]: dispose });
+}
+
+/** Rejects with the signal's reason as soon as it is aborted, otherwise settles as `work` does. */
+export function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) {
+      onAbort();
+      return;
+    }
+    signal.addEventListener('abort', onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
+/** The message of anything that was thrown. */
+export function errorMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

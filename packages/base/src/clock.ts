@@ -1,0 +1,54 @@
+/** Milliseconds since the Unix epoch, from a wall clock. For what clients see, never for deciding leadership. */
+export type Instant = number;
+
+/** Cancels a timer; calling it twice is harmless. */
+export type CancelTimer = () => void;
+
+/** Where time comes from. Everything that waits or stamps takes one, so that tests never sleep. */
+export interface Clock {
+  /** Wall clock, Unix milliseconds. */
+  now(): Instant;
+  /** Monotonic clock, milliseconds from an arbitrary origin. */
+  monotonicMs(): number;
+  /** Calls `fire` once after `delayMs`. */
+  setTimer(delayMs: number, fire: () => void): CancelTimer;
+}
+
+/** The machine's clock. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  setTimer: (delayMs, fire) => {
+    const timer = setTimeout(fire, Math.max(0, delayMs));
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Resolves after `delayMs`; rejects with the signal's reason when it is aborted first. */
+export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) {
+      reject(signal.reason);
+      return;
+    }
+    const onAbort = () => {
+      cancel();
+      reject(signal.reason);
+    };
+    const cancel = clock.setTimer(delayMs, () => {
+      signal.removeEventListener('abort', onAbort);
+      resolve();
+    });
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+}
+
+/** RFC 3339 with seconds, as Kubernetes' `metav1.Time` is written. */
+export function formatTime(at: Instant): string {
+  return new Date(Math.floor(at / 1000) * 1000).toISOString().replace('.000Z', 'Z');
+}
+
+/** RFC 3339 with microseconds, as Kubernetes' `metav1.MicroTime` is written. */
+export function formatMicroTime(at: Instant): string {
+  return new Date(at).toISOString().replace('Z', '000Z');
+}

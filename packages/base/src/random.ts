@@ -1,0 +1,39 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+
+/** Uniform in [0, 1). */
+export type Random = () => number;
+
+/** Makes a fresh object uid (RFC 4122 version 4). */
+export type NewUid = () => string;
+
+export const systemRandom: Random = () => randomBytes(6).readUIntBE(0, 6) / 2 ** 48;
+export const systemUid: NewUid = () => randomUUID();
+
+/** Letters and digits without vowels and look-alikes, as Kubernetes' `rand.String` uses for generated names. */
+const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
+
+/** `length` random characters that are safe in an object name. */
+export function randomSuffix(random: Random, length = 5): string {
+  let out = '';
+  for (let i = 0; i < length; i++) out += ALPHABET[Math.floor(random() * ALPHABET.length)];
+  return out;
+}
+
+/** Encodes a number in the same alphabet, as Kubernetes' `rand.SafeEncodeString` does for template hashes. */
+export function safeEncode(text: string): string {
+  let out = '';
+  for (const character of text) out += ALPHABET[character.charCodeAt(0) % ALPHABET.length];
+  return out;
+}
+
+/** A repeatable generator (mulberry32) for simulations and tests. */
+export function seededRandom(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = state;
+    t = Math.imul(t ^ (t >>> 15), t | 1);
+    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

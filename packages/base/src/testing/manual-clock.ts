@@ -1,0 +1,52 @@
+import type { CancelTimer, Clock, Instant } from '../clock.ts';
+
+/** A clock that moves only when told. Timers fire in order of their due time, inside `advance`. */
+export class ManualClock implements Clock {
+  #now: Instant;
+  #timers: { dueMs: number; fire: () => void }[] = [];
+
+  constructor(start: Instant = 1_767_225_600_000) {
+    this.#now = start;
+  }
+
+  now(): Instant {
+    return this.#now;
+  }
+
+  monotonicMs(): number {
+    return this.#now;
+  }
+
+  setTimer(delayMs: number, fire: () => void): CancelTimer {
+    const timer = { dueMs: this.#now + Math.max(0, delayMs), fire };
+    this.#timers.push(timer);
+    return () => {
+      this.#timers = this.#timers.filter((other) => other !== timer);
+    };
+  }
+
+  /** Milliseconds until the next timer, or undefined when none waits. */
+  nextTimerMs(): number | undefined {
+    return this.#timers.length === 0 ? undefined : Math.min(...this.#timers.map((t) => t.dueMs)) - this.#now;
+  }
+
+  /** Moves time by `ms`, firing what comes due; pending promise callbacks run between timers. */
+  async advance(ms: number): Promise<void> {
+    const end = this.#now + ms;
+    for (;;) {
+      await settle();
+      const due = this.#timers.filter((t) => t.dueMs <= end).sort((a, b) => a.dueMs - b.dueMs)[0];
+      if (due === undefined) break;
+      this.#timers = this.#timers.filter((t) => t !== due);
+      this.#now = Math.max(this.#now, due.dueMs);
+      due.fire();
+    }
+    this.#now = end;
+    await settle();
+  }
+}
+
+/** Lets every promise callback that is ready run. */
+async function settle(): Promise<void> {
+  for (let i = 0; i < 5; i++) await new Promise<void>((resolve) => setImmediate(resolve));
+}

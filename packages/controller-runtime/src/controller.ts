@@ -1,0 +1,42 @@
+import type { Clock, Instant, Random } from '@gantry/base';
+import type { KubeObject, ObjectKey, ResourceRef } from '@gantry/api';
+import type { ObjectClient } from '@gantry/client';
+import type { Cache } from './cache.ts';
+import type { EventRecorder } from './event-recorder.ts';
+
+/** What a reconcile answers: nothing more to do, or look again after a delay. */
+export interface Result {
+  readonly requeueAfterMs?: number;
+}
+
+/** What a reconcile may use. Reads go to the cache; writes carry the leader's fence. */
+export interface ControllerContext {
+  readonly cache: Cache;
+  readonly client: ObjectClient;
+  readonly events: EventRecorder;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** Which keys to look at when an object changes. */
+export interface WatchSpec<T extends KubeObject = KubeObject> {
+  readonly resource: ResourceRef;
+  /** Keys to queue for a change from `old` (undefined when it is new) to `object` (undefined when it is gone). */
+  readonly keys: (object: T | undefined, old: T | undefined, cache: Cache) => readonly ObjectKey[];
+}
+
+/**
+ * A control loop. `reconcile` is given a key and nothing else: it reads the world again, calls a pure plan and carries out
+ * its actions. It is called for one key at a time, again with backoff when it throws, and must be idempotent.
+ */
+export interface ControllerSpec {
+  /** Kebab-case: used in logs, metrics and as the event source where Kubernetes has one (`eventSource`). */
+  readonly name: string;
+  readonly eventSource: string;
+  readonly watches: readonly WatchSpec[];
+  /** How many keys are reconciled at once; 5 when absent. */
+  readonly workers?: number;
+  readonly reconcile: (key: ObjectKey, context: ControllerContext, signal: AbortSignal) => Promise<Result>;
+}
+
+export type { Instant };

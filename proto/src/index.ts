@@ -1,0 +1,47 @@
+/** The wire contract between Gantry's services, generated from `gantry/v1/*.proto` by `npm run generate`. */
+export {
+  AgentService,
+  type ContainerLogsRequest,
+  ContainerLogsRequestSchema,
+  type LogChunk,
+  LogChunkSchema,
+} from './gen/gantry/v1/agent_pb.ts';
+export {
+  Health,
+  type HealthCheckRequest,
+  HealthCheckRequestSchema,
+  type HealthCheckResponse,
+  HealthCheckResponseSchema,
+} from './gen/gantry/v1/health_pb.ts';
+export {
+  type BatchReply,
+  BatchReplySchema,
+  type BatchReply_Result,
+  BatchReply_ResultSchema,
+  type BatchRequest,
+  BatchRequestSchema,
+  type Fence,
+  FenceSchema,
+  type GetRequest,
+  GetRequestSchema,
+  type ListReply,
+  ListReplySchema,
+  type ListRequest,
+  ListRequestSchema,
+  type ObjectReply,
+  ObjectReplySchema,
+  ObjectService,
+  type ResourceRef,
+  ResourceRefSchema,
+  type WatchBatch,
+  WatchBatchSchema,
+  type WatchEvent,
+  WatchEventSchema,
+  type WatchRequest,
+  WatchRequestSchema,
+  type Write,
+  type WriteRequest,
+  WriteRequestSchema,
+  WriteSchema,
+} from './gen/gantry/v1/object_pb.ts';
+export { type MethodDefinition, serviceDefinition } from './service-definition.ts';

@@ -1,0 +1,38 @@
+import { type DescMessage, type DescService, fromBinary, type Message, toBinary } from '@bufbuild/protobuf';
+
+/** One method of a service in the form that grpc-js takes, without naming grpc-js. */
+export interface MethodDefinition {
+  readonly path: string;
+  readonly requestStream: boolean;
+  readonly responseStream: boolean;
+  readonly requestSerialize: (message: Message) => Buffer;
+  readonly requestDeserialize: (bytes: Buffer) => Message;
+  readonly responseSerialize: (message: Message) => Buffer;
+  readonly responseDeserialize: (bytes: Buffer) => Message;
+  readonly originalName: string;
+}
+
+/** A generated service as a service definition for `Server.addService` and `makeGenericClientConstructor`. */
+export function serviceDefinition(service: DescService): Record<string, MethodDefinition> {
+  const definition: Record<string, MethodDefinition> = {};
+  for (const method of service.methods) {
+    definition[method.localName] = {
+      path: `/${service.typeName}/${method.name}`,
+      requestStream: method.methodKind === 'client_streaming' || method.methodKind === 'bidi_streaming',
+      responseStream: method.methodKind === 'server_streaming' || method.methodKind === 'bidi_streaming',
+      requestSerialize: serializer(method.input),
+      requestDeserialize: (bytes) => fromBinary(method.input, bytes),
+      responseSerialize: serializer(method.output),
+      responseDeserialize: (bytes) => fromBinary(method.output, bytes),
+      originalName: method.localName,
+    };
+  }
+  return definition;
+}
+
+function serializer(message: DescMessage): (value: Message) => Buffer {
+  return (value) => {
+    const bytes = toBinary(message, value);
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  };
+}

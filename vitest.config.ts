@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config';
+
+// Unit tests: beside the code, no daemon, no network. What touches etcd or Docker is in integration-tests.
+export default defineConfig({
+  ssr: { resolve: { conditions: ['gantry-source'], externalConditions: ['gantry-source'] } },
+  resolve: { conditions: ['gantry-source'] },
+  test: {
+    include: ['{proto,packages/*,services/*,deploy,integration-tests}/src/**/*.test.ts'],
+    exclude: ['**/*.integration.test.ts', '**/node_modules/**', '**/dist/**'],
+    pool: 'threads',
+    isolate: false,
+  },
+});
