@@ -1,0 +1,33 @@
+# Sourced: packages of Debian suites other than the machine's own, without touching the machine's apt sources.
+# A package is downloaded through apt (so that signatures are checked) and unpacked into a folder of ours.
+
+debian_mirror() { printf '%s' "${GANTRY_DEBIAN_MIRROR:-http://deb.debian.org/debian}"; }
+
+# debian_apt SUITE COMMAND...: apt-get with that one suite as its only source, its lists kept in our cache.
+debian_apt() {
+  suite=$1
+  shift
+  base=$GANTRY_CACHE/apt/$suite
+  mkdir -p "$base/lists/partial" "$base/archives/partial" "$base/preferences.d"
+  : >"$base/status" # what the machine has installed must not count when a version is chosen
+  printf 'Types: deb\nURIs: %s\nSuites: %s\nComponents: main\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n' \
+    "$(debian_mirror)" "$suite" >"$base/debian.sources"
+  apt-get -qq \
+    -o Dir::Etc::sourcelist="$base/debian.sources" -o Dir::Etc::sourceparts=/dev/null \
+    -o Dir::Etc::preferences=/dev/null -o Dir::Etc::preferencesparts="$base/preferences.d" \
+    -o Dir::State::lists="$base/lists" -o Dir::State::status="$base/status" -o Dir::Cache="$base" -o Dir::Cache::archives="$base/archives" \
+    -o APT::Sandbox::User=root -o Acquire::Retries=3 -o Acquire::Languages=none \
+    "$@"
+}
+
+# debian_unpack SUITE FOLDER PACKAGE...: the newest build that the suite has of each package, unpacked into FOLDER.
+debian_unpack() {
+  suite=$1 folder=$2
+  shift 2
+  mkdir -p "$folder"
+  download=$(mktemp -d)
+  debian_apt "$suite" update || die "cannot read the package lists of Debian $suite from $(debian_mirror)"
+  (cd "$download" && debian_apt "$suite" download "$@") || die "cannot download $* from Debian $suite"
+  for file in "$download"/*.deb; do dpkg-deb -x "$file" "$folder"; done
+  rm -rf "$download"
+}
