@@ -1,0 +1,81 @@
+/** A setting that is missing or wrong. Its message names the variable, what was found and what is wanted. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly variable: string;
+
+  constructor(variable: string, message: string) {
+    super(`${variable}: ${message}`);
+    this.variable = variable;
+  }
+}
+
+/** Reads typed settings from environment variables. Every method throws `ConfigError` on a bad value. */
+export interface ConfigReader {
+  /** The text, or `fallback` when unset or empty; without a fallback the variable is required. */
+  text(variable: string, fallback?: string): string;
+  integer(variable: string, range: { readonly min: number; readonly max: number }, fallback?: number): number;
+  /** Parts between commas, trimmed, empty ones dropped; at least one. */
+  list(variable: string, fallback?: readonly string[]): readonly string[];
+  oneOf<T extends string>(variable: string, choices: readonly T[], fallback?: T): T;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A reader over an environment. */
+export function createConfigReader(environment: Environment): ConfigReader {
+  const raw = (variable: string): string | undefined => {
+    const value = environment[variable]?.trim();
+    return value === undefined || value === '' ? undefined : value;
+  };
+  const orRequired = <T>(variable: string, fallback: T | undefined): T => {
+    if (fallback === undefined) throw new ConfigError(variable, 'is required, but not set');
+    return fallback;
+  };
+  return {
+    text: (variable, fallback) => raw(variable) ?? orRequired(variable, fallback),
+    integer: (variable, { min, max }, fallback) => {
+      const value = raw(variable);
+      if (value === undefined) return orRequired(variable, fallback);
+      const number = Number(value);
+      if (!Number.isSafeInteger(number) || number < min || number > max) {
+        throw new ConfigError(variable, `${JSON.stringify(value)} is not a whole number from ${min} to ${max}`);
+      }
+      return number;
+    },
+    list: (variable, fallback) => {
+      const value = raw(variable);
+      if (value === undefined) return orRequired(variable, fallback);
+      const parts = value
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== '');
+      if (parts.length === 0) throw new ConfigError(variable, `${JSON.stringify(value)} names nothing`);
+      return parts;
+    },
+    oneOf: (variable, choices, fallback) => {
+      const value = raw(variable);
+      if (value === undefined) return orRequired(variable, fallback);
+      const choice = choices.find((candidate) => candidate === value);
+      if (choice === undefined) {
+        throw new ConfigError(variable, `${JSON.stringify(value)} is not one of ${choices.join(', ')}`);
+      }
+      return choice;
+    },
+  };
+}
+
+/** Builds a frozen configuration; arrays and objects inside are frozen too. */
+export function readConfig<T extends object>(
+  environment: Environment,
+  build: (reader: ConfigReader) => T,
+): Readonly<T> {
+  return freeze(build(createConfigReader(environment)));
+}
+
+function freeze<T>(value: T): T {
+  if (value !== null && typeof value === 'object' && !Object.isFrozen(value)) {
+    Object.freeze(value);
+    for (const part of Object.values(value)) freeze(part);
+  }
+  return value;
+}

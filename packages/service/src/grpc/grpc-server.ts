@@ -1,0 +1,221 @@
+import {
+  type handleServerStreamingCall,
+  type handleUnaryCall,
+  Metadata,
+  experimental,
+  Server,
+  ServerCredentials,
+  type ServerUnaryCall,
+  type ServerWritableStream,
+  status,
+  type UntypedServiceImplementation,
+} from '@grpc/grpc-js';
+import { serviceDefinition } from '@gantry/proto';
+import type { Logger } from '../logger.ts';
+import type { GroupMember } from '../run-group.ts';
+import type { TlsSource } from '../tls-folder.ts';
+import { createCertificateProvider } from './certificate-provider.ts';
+import { identityOfCertificate, type PeerIdentity } from './peer-identity.ts';
+
+/** What a handler may know of its call besides the request. */
+export interface GrpcCall {
+  /** Aborted when the client has gone, or its deadline has passed. */
+  readonly signal: AbortSignal;
+  /** From the verified client certificate; undefined only on a server without TLS. */
+  readonly identity: PeerIdentity | undefined;
+  /** First value of a request header, as text. */
+  header(name: string): string | undefined;
+}
+
+/** An error in gRPC's terms. Trailers ending in `-bin` are bytes. */
+export interface GrpcError {
+  readonly code: number;
+  readonly message: string;
+  readonly trailers: Readonly<Record<string, string | Buffer>>;
+}
+
+/** How handlers of one service look; `Request` and `Response` are generated messages. */
+export type GrpcHandler =
+  | { readonly kind: 'unary'; readonly handle: (request: never, call: GrpcCall) => Promise<object> }
+  | { readonly kind: 'stream'; readonly handle: (request: never, call: GrpcCall) => AsyncIterable<object> };
+
+export interface GrpcService {
+  readonly descriptor: Parameters<typeof serviceDefinition>[0];
+  /** By the method's name in camel case; one for each method. */
+  readonly handlers: Readonly<Record<string, GrpcHandler>>;
+}
+
+export interface GrpcServerOptions {
+  /** Mutual TLS material, or 'insecure' for tests on a loopback address. */
+  readonly tls: TlsSource | 'insecure';
+  /** `0.0.0.0:6444`. */
+  readonly address: string;
+  readonly services: readonly GrpcService[];
+  readonly logger: Logger;
+  /** What a failed call tells its client. */
+  readonly toGrpcError: (error: unknown) => GrpcError;
+  /** Told the port that was bound. */
+  readonly onListening?: (port: number) => void;
+}
+
+const SERVER_OPTIONS = {
+  'grpc.max_receive_message_length': 32 * 1024 * 1024,
+  'grpc.max_send_message_length': -1,
+  'grpc.keepalive_time_ms': 10_000,
+  'grpc.keepalive_timeout_ms': 5000,
+  'grpc.max_concurrent_streams': 10_000,
+};
+
+/**
+ * A gRPC server with mutual TLS whose certificate is renewed without closing anything. Draining lets unary calls finish and
+ * ends streams.
+ */
+export function grpcServer(options: GrpcServerOptions): GroupMember {
+  const server = new Server(SERVER_OPTIONS);
+  const stopping = new AbortController();
+  for (const service of options.services) {
+    server.addService(serviceDefinition(service.descriptor), implementation(service, options, stopping.signal));
+  }
+  return {
+    name: 'grpc-server',
+    run: (signal) => listen(server, options, signal),
+    drain: () => {
+      stopping.abort();
+      return new Promise((resolve) => server.tryShutdown(() => resolve()));
+    },
+    close: async () => server.forceShutdown(),
+  };
+}
+
+function listen(server: Server, options: GrpcServerOptions, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    server.bindAsync(options.address, serverCredentials(options.tls), (error, port) => {
+      if (error !== null) {
+        reject(error);
+        return;
+      }
+      options.logger.info({ address: options.address, port }, 'gRPC server listens');
+      options.onListening?.(port);
+    });
+  });
+}
+
+function serverCredentials(tls: TlsSource | 'insecure'): ServerCredentials {
+  if (tls === 'insecure') return ServerCredentials.createInsecure();
+  const provider = createCertificateProvider(tls);
+  return experimental.createCertificateProviderServerCredentials(provider, provider, true);
+}
+
+function implementation(
+  service: GrpcService,
+  options: GrpcServerOptions,
+  stopping: AbortSignal,
+): UntypedServiceImplementation {
+  const out: UntypedServiceImplementation = {};
+  for (const [name, handler] of Object.entries(service.handlers)) {
+    out[name] = handler.kind === 'unary' ? unary(handler, options) : stream(handler, options, stopping);
+  }
+  return out;
+}
+
+type Call = ServerUnaryCall<object, object> | ServerWritableStream<object, object>;
+
+function unary(
+  handler: Extract<GrpcHandler, { kind: 'unary' }>,
+  { toGrpcError, logger }: GrpcServerOptions,
+): handleUnaryCall<object, object> {
+  return (call, callback) => {
+    const abort = followCancel(call);
+    handler.handle(call.request as never, callInfo(call, abort.signal)).then(
+      (response) => callback(null, response),
+      (error: unknown) => {
+        const failure = toGrpcError(error);
+        logUnexpected(logger, failure, error);
+        callback({ code: failure.code, details: failure.message, metadata: trailers(failure) });
+      },
+    );
+  };
+}
+
+function stream(
+  handler: Extract<GrpcHandler, { kind: 'stream' }>,
+  { toGrpcError, logger }: GrpcServerOptions,
+  stopping: AbortSignal,
+): handleServerStreamingCall<object, object> {
+  return (call) => {
+    const abort = followCancel(call);
+    const stop = () => abort.abort(new StreamEndedError('the server is stopping'));
+    stopping.addEventListener('abort', stop, { once: true });
+    pump(call, handler.handle(call.request as never, callInfo(call, abort.signal)), abort.signal)
+      .then(
+        () => call.end(),
+        (error: unknown) => {
+          if (call.cancelled) return;
+          const failure = stopping.aborted
+            ? { code: status.UNAVAILABLE, message: 'the server is stopping', trailers: {} }
+            : toGrpcError(error);
+          if (!stopping.aborted) logUnexpected(logger, failure, error);
+          call.emit('error', { code: failure.code, details: failure.message, metadata: trailers(failure) });
+        },
+      )
+      .finally(() => stopping.removeEventListener('abort', stop));
+  };
+}
+
+/** Why a stream was ended by its server. */
+export class StreamEndedError extends Error {
+  override readonly name = 'StreamEndedError';
+}
+
+/** Writes every element, waiting while the client is slower than we are. */
+async function pump(
+  call: ServerWritableStream<object, object>,
+  elements: AsyncIterable<object>,
+  signal: AbortSignal,
+): Promise<void> {
+  for await (const element of elements) {
+    signal.throwIfAborted();
+    if (!call.write(element)) await drained(call, signal);
+  }
+}
+
+function drained(call: ServerWritableStream<object, object>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const done = () => {
+      call.off('drain', done);
+      signal.removeEventListener('abort', done);
+      if (signal.aborted) reject(signal.reason);
+      else resolve();
+    };
+    call.on('drain', done);
+    if (signal.aborted) done();
+    else signal.addEventListener('abort', done, { once: true });
+  });
+}
+
+function followCancel(call: Call): AbortController {
+  const abort = new AbortController();
+  const cancel = () => abort.abort(new StreamEndedError('the client has gone'));
+  if (call.cancelled) cancel();
+  else call.once('cancelled', cancel);
+  return abort;
+}
+
+function callInfo(call: Call, signal: AbortSignal): GrpcCall {
+  return {
+    signal,
+    identity: identityOfCertificate(call.getAuthContext().sslPeerCertificate),
+    header: (name) => call.metadata.get(name)[0]?.toString(),
+  };
+}
+
+function trailers(failure: GrpcError): Metadata {
+  const metadata = new Metadata();
+  for (const [name, value] of Object.entries(failure.trailers)) metadata.set(name, value);
+  return metadata;
+}
+
+function logUnexpected(logger: Logger, failure: GrpcError, error: unknown): void {
+  if (failure.code === status.INTERNAL || failure.code === status.UNKNOWN) logger.error({ err: error }, 'call failed');
+}

@@ -1,0 +1,39 @@
+import { errorMessage } from '@gantry/base';
+
+/** A named check; throws or rejects with the reason when it fails. */
+export interface HealthCheck {
+  readonly name: string;
+  readonly check: () => void | Promise<void>;
+}
+
+/** What a process says of itself: live (else restart it) and ready (else send it nothing). */
+export interface Health {
+  /** Names and reasons of what is wrong; empty when live. */
+  live(): Promise<readonly string[]>;
+  /** Names and reasons of what is wrong; empty when ready. */
+  ready(): Promise<readonly string[]>;
+}
+
+/** Health from checks. A process that is not live is not ready either. */
+export function createHealth(checks: {
+  readonly live?: readonly HealthCheck[];
+  readonly ready?: readonly HealthCheck[];
+}): Health {
+  const live = checks.live ?? [];
+  const ready = checks.ready ?? [];
+  return { live: () => failures(live), ready: () => failures([...live, ...ready]) };
+}
+
+async function failures(checks: readonly HealthCheck[]): Promise<readonly string[]> {
+  const results = await Promise.all(
+    checks.map(async ({ name, check }) => {
+      try {
+        await check();
+        return undefined;
+      } catch (error) {
+        return `${name}: ${errorMessage(error)}`;
+      }
+    }),
+  );
+  return results.filter((result) => result !== undefined);
+}

@@ -1,0 +1,68 @@
+import {
+  collectDefaultMetrics,
+  Counter as PromCounter,
+  Gauge as PromGauge,
+  Histogram as PromHistogram,
+  Registry,
+} from 'prom-client';
+
+export type Labels = Readonly<Record<string, string | number>>;
+
+/** Only rises. */
+export interface Counter {
+  inc(labels?: Labels, by?: number): void;
+}
+
+/** Goes up and down. */
+export interface Gauge {
+  set(value: number, labels?: Labels): void;
+}
+
+/** Counts observations in buckets, in seconds unless the name says otherwise. */
+export interface Histogram {
+  observe(value: number, labels?: Labels): void;
+}
+
+/** The metrics of a process. Asking for a name twice gives the same metric. */
+export interface Metrics {
+  counter(name: string, help: string, labelNames?: readonly string[]): Counter;
+  gauge(name: string, help: string, labelNames?: readonly string[]): Gauge;
+  histogram(name: string, help: string, labelNames?: readonly string[], buckets?: readonly number[]): Histogram;
+  /** Prometheus' text form and its content type. */
+  render(): Promise<{ readonly contentType: string; readonly text: string }>;
+}
+
+const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** A registry of its own, with the process's memory, CPU and event loop in it. */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  const made = new Map<string, unknown>();
+  const once = <T>(name: string, make: () => T): T => {
+    const known = made.get(name) as T | undefined;
+    if (known !== undefined) return known;
+    const metric = make();
+    made.set(name, metric);
+    return metric;
+  };
+  return {
+    counter: (name, help, labelNames = []) =>
+      once(name, (): Counter => {
+        const counter = new PromCounter({ name, help, labelNames: [...labelNames], registers: [registry] });
+        return { inc: (labels = {}, by = 1) => counter.inc(labels, by) };
+      }),
+    gauge: (name, help, labelNames = []) =>
+      once(name, (): Gauge => {
+        const gauge = new PromGauge({ name, help, labelNames: [...labelNames], registers: [registry] });
+        return { set: (value, labels = {}) => gauge.set(labels, value) };
+      }),
+    histogram: (name, help, labelNames = [], buckets = SECONDS) =>
+      once(name, (): Histogram => {
+        const settings = { name, help, labelNames: [...labelNames], buckets: [...buckets], registers: [registry] };
+        const histogram = new PromHistogram(settings);
+        return { observe: (value, labels = {}) => histogram.observe(labels, value) };
+      }),
+    render: async () => ({ contentType: registry.contentType, text: await registry.metrics() }),
+  };
+}

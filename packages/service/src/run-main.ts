@@ -1,0 +1,17 @@
+import { errorMessage } from '@gantry/base';
+import { ConfigError } from './config.ts';
+import { exitCodeOf, type GroupOutcome } from './run-group.ts';
+
+/**
+ * The last line of a service's `main.ts`: runs `main` to its outcome and ends the process with the exit code for it. A bad
+ * configuration ends it with code 2 and one line that names the variable.
+ */
+export async function runMain(main: () => Promise<GroupOutcome>): Promise<void> {
+  try {
+    process.exit(exitCodeOf(await main()));
+  } catch (error) {
+    const text = error instanceof ConfigError ? error.message : error instanceof Error ? error.stack : undefined;
+    process.stderr.write(`${text ?? errorMessage(error)}\n`);
+    process.exit(error instanceof ConfigError ? 2 : 1);
+  }
+}
