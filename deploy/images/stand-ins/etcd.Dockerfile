@@ -1,0 +1,5 @@
+# Stand-in for etcd's official image: the programs of Debian testing, given as build context, in the same places.
+FROM debian:trixie-slim
+COPY etcd etcdctl etcdutl /usr/local/bin/
+EXPOSE 2379 2380
+CMD ["/usr/local/bin/etcd"]
