@@ -1,0 +1,34 @@
+import { chown, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Whether others than the owner may read a file. */
+export type Secrecy = 'secret' | 'public';
+
+/** A folder of small files, each written whole or not at all. */
+export interface Folder {
+  /** The file's text, or undefined when there is none. */
+  read(file: string): Promise<string | undefined>;
+  write(file: string, text: string, secrecy: Secrecy): Promise<void>;
+}
+
+/** Opens a folder, made when missing; it and what is written belong to `owner`. */
+export async function openFolder(path: string, owner: { readonly uid: number; readonly gid: number }): Promise<Folder> {
+  await mkdir(path, { recursive: true });
+  await chown(path, owner.uid, owner.gid);
+  return {
+    read: async (file) => {
+      try {
+        return await readFile(join(path, file), 'utf8');
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+        throw error;
+      }
+    },
+    write: async (file, text, secrecy) => {
+      const temporary = join(path, `.${file}.new`);
+      await writeFile(temporary, text, { mode: secrecy === 'secret' ? 0o600 : 0o644 });
+      await chown(temporary, owner.uid, owner.gid);
+      await rename(temporary, join(path, file));
+    },
+  };
+}

@@ -1,0 +1,93 @@
+import { join } from 'node:path';
+import { type Clock, formatTime, type Random } from '@gantry/base';
+import {
+  createAuthority,
+  createTokenKeys,
+  inspectCertificate,
+  issueCertificate,
+  type KeyPair,
+} from './certificates.ts';
+import { type Folder, openFolder } from './folder.ts';
+import { planCertificates } from './plan.ts';
+import { fixedRoles, type Role, SERVICE_UID } from './roles.ts';
+
+export interface OneShotOptions {
+  /** Below it, one folder per role. */
+  readonly root: string;
+  readonly etcdMembers: readonly string[];
+  readonly serviceCidr: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly report: (line: string) => void;
+}
+
+const TOKEN_LIFE_MS = 24 * 3_600_000;
+const TOKEN_ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
+
+/**
+ * Makes what is missing and renews what runs out: the authority, the fixed services' certificates, the key of service
+ * account tokens, the bootstrap token. Idempotent; an interrupted run is completed by the next.
+ */
+export async function runOneShot(options: OneShotOptions): Promise<void> {
+  const folder = (name: string, uid: number) => openFolder(join(options.root, name), { uid, gid: uid });
+  const authority = await ensureAuthority(await folder('ca', SERVICE_UID), options);
+  await ensureTokenKeys(await folder('sa', SERVICE_UID), options);
+  await ensureBootstrapToken(await folder('bootstrap', SERVICE_UID), authority, options);
+  await (await folder('load-balancer', 0)).write('ca.crt', authority.certificate, 'public');
+
+  const roles = fixedRoles(options);
+  const folders = new Map<Role, Folder>();
+  for (const role of roles) folders.set(role, await folder(role.folder, role.owner));
+  const found = new Map(
+    await Promise.all(
+      [...folders].map(async ([role, at]) => {
+        const [certificate, key] = [await at.read('tls.crt'), await at.read('tls.key')];
+        const missing = certificate === undefined || key === undefined;
+        const state = missing
+          ? { state: 'missing' as const }
+          : inspectCertificate(authority.certificate, certificate, key);
+        return [role.folder, state] as const;
+      }),
+    ),
+  );
+  for (const { role, why } of planCertificates(roles, found, options.clock.now())) {
+    const at = folders.get(role);
+    if (at === undefined) continue;
+    const pair = await issueCertificate(authority, role.certificate, options.clock.now());
+    await at.write('ca.crt', authority.certificate, 'public');
+    await at.write('tls.key', pair.key, 'secret');
+    await at.write('tls.crt', pair.certificate, 'public');
+    options.report(`certificate for ${role.folder} (${role.certificate.commonName}): ${why}`);
+  }
+}
+
+async function ensureAuthority(folder: Folder, { clock, report }: OneShotOptions): Promise<KeyPair> {
+  const [certificate, key] = [await folder.read('ca.crt'), await folder.read('ca.key')];
+  if (certificate !== undefined && key !== undefined) return { certificate, key };
+  const made = await createAuthority(clock.now());
+  await folder.write('ca.key', made.key, 'secret');
+  await folder.write('ca.crt', made.certificate, 'public');
+  report('certificate authority made');
+  return made;
+}
+
+async function ensureTokenKeys(folder: Folder, { report }: OneShotOptions): Promise<void> {
+  if ((await folder.read('sa.key')) !== undefined && (await folder.read('sa.pub')) !== undefined) return;
+  const keys = await createTokenKeys();
+  await folder.write('sa.key', keys.privateKey, 'secret');
+  await folder.write('sa.pub', keys.publicKey, 'public');
+  report('key of service account tokens made');
+}
+
+/** The token lives a day: whoever runs the one-shot later rotates it. Agents that have certificates need it no more. */
+async function ensureBootstrapToken(folder: Folder, authority: KeyPair, options: OneShotOptions): Promise<void> {
+  await folder.write('ca.crt', authority.certificate, 'public');
+  const madeAt = Date.parse(((await folder.read('made-at')) ?? '').trim());
+  const age = options.clock.now() - madeAt;
+  if ((await folder.read('token')) !== undefined && age >= 0 && age < TOKEN_LIFE_MS) return;
+  const letters = (length: number) =>
+    Array.from({ length }, () => TOKEN_ALPHABET[Math.floor(options.random() * TOKEN_ALPHABET.length)]).join('');
+  await folder.write('token', `${letters(6)}.${letters(16)}\n`, 'secret');
+  await folder.write('made-at', `${formatTime(options.clock.now())}\n`, 'public');
+  options.report('bootstrap token made');
+}

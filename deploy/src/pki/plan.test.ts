@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest';
+import { type FoundCertificate, planCertificates } from './plan.ts';
+import { firstServiceAddress, fixedRoles, type Role } from './roles.ts';
+
+const DAY_MS = 86_400_000;
+const roles = fixedRoles({ etcdMembers: ['etcd-0'], serviceCidr: '10.96.0.0/16' });
+
+function asWanted(role: Role, notBefore: number, notAfter: number): FoundCertificate {
+  return { state: 'usable', ...role.certificate, notBefore, notAfter };
+}
+
+test('an empty folder gets every certificate, and then nothing more is to be made', () => {
+  const now = 1_000 * DAY_MS;
+  const issues = planCertificates(roles, new Map(), now);
+  expect(issues.map((issue) => issue.role.folder)).toEqual(roles.map((role) => role.folder));
+  const made = new Map(roles.map((role) => [role.folder, asWanted(role, now, now + 365 * DAY_MS)]));
+  expect(planCertificates(roles, made, now)).toEqual([]);
+});
+
+test('a certificate with less than a third of its life left is renewed', () => {
+  const made = new Map(roles.map((role) => [role.folder, asWanted(role, 0, 300 * DAY_MS)]));
+  expect(planCertificates(roles, made, 199 * DAY_MS)).toEqual([]);
+  expect(planCertificates(roles, made, 201 * DAY_MS).map((issue) => issue.why)).toContain('it runs out soon');
+});
+
+test('a certificate for other names is made anew', () => {
+  const made = new Map(
+    roles.map((role) => [
+      role.folder,
+      { ...asWanted(role, 0, 300 * DAY_MS), dnsNames: ['elsewhere'] } as FoundCertificate,
+    ]),
+  );
+  expect(planCertificates(roles, made, DAY_MS).every((issue) => issue.why === 'its names have changed')).toBe(true);
+});
+
+test('the first address of a range is one after its start', () => {
+  expect(firstServiceAddress('10.96.0.0/16')).toBe('10.96.0.1');
+  expect(firstServiceAddress('10.97.3.255/24')).toBe('10.97.4.0');
+});

@@ -1,0 +1,93 @@
+/** What a certificate says, and for how long. */
+export interface CertificateSpec {
+  readonly commonName: string;
+  readonly organisations: readonly string[];
+  readonly dnsNames: readonly string[];
+  readonly ipAddresses: readonly string[];
+  readonly usages: readonly ('client' | 'server')[];
+}
+
+/** The folder that one service mounts, and the certificate in it. */
+export interface Role {
+  /** Name of the folder below the one-shot's root; one volume each. */
+  readonly folder: string;
+  readonly certificate: CertificateSpec;
+  /** User id that the service runs as: it renews what is in the folder. */
+  readonly owner: number;
+}
+
+/** The user that services without need for root run as. */
+export const SERVICE_UID = 65_532;
+const ROOT_UID = 0;
+
+/** Names under which clients reach the apiservers; never a container's address. */
+const APISERVER_DNS_NAMES = [
+  'apiserver',
+  'load-balancer',
+  'localhost',
+  'kubernetes',
+  'kubernetes.default',
+  'kubernetes.default.svc',
+  'kubernetes.default.svc.cluster',
+  'kubernetes.default.svc.cluster.local',
+] as const;
+
+/** The first address of the Service range, which `default/kubernetes` gets. */
+export function firstServiceAddress(serviceCidr: string): string {
+  const parts = (serviceCidr.split('/')[0] ?? '').split('.').map(Number);
+  const value = parts.reduce((sum, part) => sum * 256 + part, 0) + 1;
+  return [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join('.');
+}
+
+/** All certificates of the fixed services; agents ask for theirs when they come. */
+export function fixedRoles(options: { readonly etcdMembers: readonly string[]; readonly serviceCidr: string }): Role[] {
+  const etcd = options.etcdMembers.map(
+    (member): Role => ({
+      folder: member,
+      owner: ROOT_UID,
+      certificate: {
+        commonName: member,
+        organisations: [],
+        dnsNames: [member, 'localhost'],
+        ipAddresses: ['127.0.0.1'],
+        usages: ['server', 'client'],
+      },
+    }),
+  );
+  return [
+    ...etcd,
+    {
+      folder: 'apiserver',
+      owner: SERVICE_UID,
+      certificate: {
+        commonName: 'system:apiserver',
+        organisations: ['gantry:apiservers'],
+        dnsNames: APISERVER_DNS_NAMES,
+        ipAddresses: ['127.0.0.1', firstServiceAddress(options.serviceCidr)],
+        usages: ['server', 'client'],
+      },
+    },
+    { folder: 'apiserver-etcd', owner: SERVICE_UID, certificate: clientOnly('root', []) },
+    service('scheduler', 'system:kube-scheduler'),
+    service('controller-manager', 'system:kube-controller-manager'),
+    { folder: 'admin', owner: ROOT_UID, certificate: clientOnly('kubernetes-admin', ['system:masters']) },
+  ];
+}
+
+function service(folder: string, commonName: string): Role {
+  return {
+    folder,
+    owner: SERVICE_UID,
+    certificate: {
+      commonName,
+      organisations: ['gantry:services'],
+      dnsNames: [folder, 'localhost'],
+      ipAddresses: ['127.0.0.1'],
+      usages: ['server', 'client'],
+    },
+  };
+}
+
+function clientOnly(commonName: string, organisations: readonly string[]): CertificateSpec {
+  return { commonName, organisations, dnsNames: [], ipAddresses: [], usages: ['client'] };
+}
