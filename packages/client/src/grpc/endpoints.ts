@@ -1,0 +1,173 @@
+import { connectivityState, Client, experimental } from '@grpc/grpc-js';
+import { StatusError } from '@gantry/api';
+import { type Clock, errorMessage, type Random, sleep } from '@gantry/base';
+import type { TlsSource } from '../tls-source.ts';
+
+/** One server address with a connection that is kept up. */
+export interface Endpoint {
+  readonly address: string;
+  readonly client: Client;
+}
+
+/** Finds all addresses of a host name. */
+export type Lookup = (host: string) => Promise<readonly string[]>;
+
+export interface EndpointsOptions {
+  /** `host:port`; a host may have several addresses, all are used. */
+  readonly addresses: readonly string[];
+  readonly tls: TlsSource;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly lookup: Lookup;
+}
+
+const CHANNEL_OPTIONS = {
+  'grpc.keepalive_time_ms': 1000,
+  'grpc.keepalive_timeout_ms': 700,
+  'grpc.keepalive_permit_without_calls': 1,
+  'grpc.initial_reconnect_backoff_ms': 100,
+  'grpc.min_reconnect_backoff_ms': 100,
+  'grpc.max_reconnect_backoff_ms': 1000,
+  'grpc.max_receive_message_length': -1,
+  'grpc.max_send_message_length': -1,
+  'grpc.enable_retries': 0,
+  'grpc.service_config_disable_resolution': 1,
+};
+
+const RESOLVE_EVERY_MS = 5000;
+const RESOLVE_WHILE_DOWN_MS = 500;
+const POLL_MS = 20;
+
+/**
+ * Keeps a connection to every address of every server, so that failing over costs a pick and no handshake. A user stays with
+ * one endpoint while that is connected.
+ */
+export class Endpoints implements Disposable {
+  readonly #options: EndpointsOptions;
+  readonly #credentials: ReturnType<typeof experimental.createCertificateProviderChannelCredentials>;
+  readonly #endpoints = new Map<string, Endpoint>();
+  #current: Endpoint | undefined;
+  #resolvedAtMs = Number.NEGATIVE_INFINITY;
+  #resolving: Promise<void> | undefined;
+  #problem = 'no address is known yet';
+
+  constructor(options: EndpointsOptions) {
+    this.#options = options;
+    const provider = createCertificateProvider(options.tls);
+    this.#credentials = experimental.createCertificateProviderChannelCredentials(provider, provider);
+  }
+
+  /** A connected endpoint, rather none of `avoid`; waits for one until the signal is aborted. */
+  async acquire(avoid: ReadonlySet<Endpoint>, signal: AbortSignal): Promise<Endpoint> {
+    for (;;) {
+      const found = this.#pick(avoid);
+      this.#resolveWhenStale(found === undefined ? RESOLVE_WHILE_DOWN_MS : RESOLVE_EVERY_MS);
+      if (found !== undefined) return found;
+      await sleep(this.#options.clock, POLL_MS, signal);
+    }
+  }
+
+  /** Whether some endpoint beside those to avoid is connected now. */
+  hasOther(avoid: ReadonlySet<Endpoint>): boolean {
+    return this.#ready().some((endpoint) => !avoid.has(endpoint));
+  }
+
+  /** Why there is no connection, for messages. */
+  unavailable(): StatusError {
+    return StatusError.unavailable(`no API server can be reached: ${this.#problem}`);
+  }
+
+  [Symbol.dispose](): void {
+    for (const endpoint of this.#endpoints.values()) endpoint.client.close();
+    this.#endpoints.clear();
+  }
+
+  #pick(avoid: ReadonlySet<Endpoint>): Endpoint | undefined {
+    const ready = this.#ready();
+    const fresh = ready.filter((endpoint) => !avoid.has(endpoint));
+    const candidates = fresh.length > 0 ? fresh : ready;
+    if (this.#current !== undefined && candidates.includes(this.#current)) return this.#current;
+    const picked = candidates[Math.floor(this.#options.random() * candidates.length)];
+    if (picked !== undefined) this.#current = picked;
+    return picked;
+  }
+
+  #ready(): readonly Endpoint[] {
+    return [...this.#endpoints.values()].filter(
+      ({ client }) => client.getChannel().getConnectivityState(true) === connectivityState.READY,
+    );
+  }
+
+  #resolveWhenStale(maxAgeMs: number): void {
+    const now = this.#options.clock.monotonicMs();
+    if (this.#resolving !== undefined || now - this.#resolvedAtMs < maxAgeMs) return;
+    this.#resolving = this.#resolve().finally(() => {
+      this.#resolvedAtMs = this.#options.clock.monotonicMs();
+      this.#resolving = undefined;
+    });
+  }
+
+  async #resolve(): Promise<void> {
+    const found = await Promise.all(this.#options.addresses.map((address) => this.#resolveOne(address)));
+    const addresses = new Map(found.flat().map(({ target, host }) => [target, host]));
+    // A name that cannot be resolved now keeps the connections that it had.
+    if (addresses.size === 0) return;
+    for (const [target, endpoint] of this.#endpoints) {
+      const isReady = endpoint.client.getChannel().getConnectivityState(false) === connectivityState.READY;
+      if (addresses.has(target) || isReady) continue;
+      endpoint.client.close();
+      this.#endpoints.delete(target);
+      if (this.#current === endpoint) this.#current = undefined;
+    }
+    for (const [target, host] of addresses) {
+      if (!this.#endpoints.has(target)) this.#endpoints.set(target, this.#connect(target, host));
+    }
+    this.#problem = `${[...addresses.keys()].join(', ')} not connected`;
+  }
+
+  async #resolveOne(address: string): Promise<readonly { target: string; host: string }[]> {
+    const colon = address.lastIndexOf(':');
+    const host = address.slice(0, colon);
+    const port = address.slice(colon + 1);
+    try {
+      const ips = await this.#options.lookup(host);
+      return ips.map((ip) => ({ target: ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`, host }));
+    } catch (error) {
+      this.#problem = errorMessage(error);
+      return [];
+    }
+  }
+
+  #connect(target: string, host: string): Endpoint {
+    const client = new Client(target, this.#credentials, {
+      ...CHANNEL_OPTIONS,
+      'grpc.ssl_target_name_override': host,
+      'grpc.default_authority': host,
+    });
+    client.getChannel().getConnectivityState(true);
+    return { address: target, client };
+  }
+}
+
+function createCertificateProvider(source: TlsSource): experimental.CertificateProvider {
+  const subscriptions = new Map<object, () => void>();
+  return {
+    addCaCertificateListener: (listener) => {
+      listener({ caCertificate: source.current().ca });
+      subscriptions.set(
+        listener,
+        source.subscribe(({ ca }) => listener({ caCertificate: ca })),
+      );
+    },
+    addIdentityCertificateListener: (listener) => {
+      const { cert, key } = source.current();
+      listener({ certificate: cert, privateKey: key });
+      subscriptions.set(
+        listener,
+        source.subscribe((material) => listener({ certificate: material.cert, privateKey: material.key })),
+      );
+    },
+    removeCaCertificateListener: (listener) => subscriptions.get(listener)?.(),
+    removeIdentityCertificateListener: (listener) => subscriptions.get(listener)?.(),
+  };
+}

@@ -1,0 +1,317 @@
+import { lookup as dnsLookup } from 'node:dns/promises';
+import { create, type Message } from '@bufbuild/protobuf';
+import { type ClientReadableStream, status as GrpcStatus } from '@grpc/grpc-js';
+import { type KubeObject, type ObjectKey, type ResourceRef, type Status, StatusError } from '@gantry/api';
+import { type Clock, type Random, systemClock, systemRandom, withDeadline } from '@gantry/base';
+import {
+  type BatchReply,
+  BatchRequestSchema,
+  GetRequestSchema,
+  type ListReply,
+  ListRequestSchema,
+  type MethodDefinition,
+  type ObjectReply,
+  ObjectService,
+  serviceDefinition,
+  type WatchBatch,
+  WatchRequestSchema,
+  WriteRequestSchema,
+} from '@gantry/proto';
+import type {
+  Fence,
+  ListOptions,
+  ObjectClient,
+  ObjectList,
+  ObjectWrite,
+  WatchEvent,
+  WatchOptions,
+  WriteResult,
+} from '../object-client.ts';
+import type { TlsSource } from '../tls-source.ts';
+import { createVersionFloor, type VersionFloor } from '../version-floor.ts';
+import { type Endpoint, Endpoints, type Lookup } from './endpoints.ts';
+import { decodeJson, decodeObject, encodeFence, encodeWrite } from './messages.ts';
+import { fromFailedCall, isFailedCall, sentStatus, wasNeverSent } from './status-mapping.ts';
+
+export interface GrpcClientOptions {
+  /** `host:port` of API servers; a host name may have several addresses. */
+  readonly addresses: readonly string[];
+  readonly tls: TlsSource;
+  /** Recorded in managedFields. */
+  readonly fieldManager: string;
+  /** The leader's fence for every write, asked for at each; undefined for writers that lead nothing. */
+  readonly fence?: () => Fence | undefined;
+  readonly clock?: Clock;
+  readonly random?: Random;
+  readonly lookup?: Lookup;
+  /** For one call with all its attempts; 10 000 when absent. Watches have none. */
+  readonly deadlineMs?: number;
+}
+
+/** An `ObjectClient` over gRPC. Dispose of it to close its connections. */
+export type GrpcClient = ObjectClient & Disposable;
+
+type MethodName = keyof typeof ObjectService.method;
+
+const DEFAULT_DEADLINE_MS = 10_000;
+/** How long a small read may stay unanswered before another address is asked. Doubles with each attempt. */
+const GET_ATTEMPT_MS = 800;
+const LIST_ATTEMPT_MS = 5000;
+
+/**
+ * Connects to all addresses of the API servers. Reads are asked again elsewhere when a server is lost or slow. Writes are
+ * sent again only when they surely never left; otherwise a lost connection is StatusError Timeout, outcome unknown.
+ */
+export function createGrpcClient(options: GrpcClientOptions): GrpcClient {
+  return new GrpcObjectClient(options);
+}
+
+class GrpcObjectClient implements ObjectClient, Disposable {
+  readonly #options: GrpcClientOptions;
+  readonly #clock: Clock;
+  readonly #endpoints: Endpoints;
+  readonly #floor: VersionFloor = createVersionFloor();
+  readonly #methods = serviceDefinition(ObjectService);
+
+  constructor(options: GrpcClientOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#endpoints = new Endpoints({
+      addresses: options.addresses,
+      tls: options.tls,
+      clock: this.#clock,
+      random: options.random ?? systemRandom,
+      lookup: options.lookup ?? lookupAll,
+    });
+  }
+
+  async get<T extends KubeObject>(resource: ResourceRef, key: ObjectKey, signal: AbortSignal): Promise<T> {
+    const request = create(GetRequestSchema, { resource: { ...resource }, ...key });
+    const reply = await this.#read<ObjectReply>('get', request, GET_ATTEMPT_MS, signal);
+    return this.#seen(decodeObject<T>(reply.object));
+  }
+
+  async list<T extends KubeObject>(
+    resource: ResourceRef,
+    options: ListOptions,
+    signal: AbortSignal,
+  ): Promise<ObjectList<T>> {
+    const request = create(ListRequestSchema, {
+      resource: { ...resource },
+      namespace: options.namespace ?? '',
+      labelSelector: options.labelSelector ?? '',
+      fieldSelector: options.fieldSelector ?? '',
+      resourceVersion: this.#floor.apply(options.resourceVersion),
+      limit: BigInt(options.limit ?? 0),
+      continueToken: options.continueToken ?? '',
+    });
+    const reply = await this.#read<ListReply>('list', request, LIST_ATTEMPT_MS, signal);
+    this.#floor.saw(reply.resourceVersion);
+    return {
+      items: reply.objects.map((bytes) => decodeObject<T>(bytes)),
+      resourceVersion: reply.resourceVersion,
+      continueToken: reply.continueToken,
+    };
+  }
+
+  async *watch<T extends KubeObject>(
+    resource: ResourceRef,
+    options: WatchOptions,
+    signal: AbortSignal,
+  ): AsyncIterable<readonly WatchEvent<T>[]> {
+    const request = create(WatchRequestSchema, {
+      resource: { ...resource },
+      namespace: options.namespace ?? '',
+      labelSelector: options.labelSelector ?? '',
+      fieldSelector: options.fieldSelector ?? '',
+      resourceVersion: this.#floor.apply(options.resourceVersion),
+      sendInitialEvents: options.sendInitialEvents ?? false,
+    });
+    const endpoint = await this.#acquire(new Set(), signal);
+    const { path, requestSerialize, responseDeserialize } = this.#method('watch');
+    const call = endpoint.client.makeServerStreamRequest<Message, Message>(
+      path,
+      requestSerialize,
+      responseDeserialize,
+      request,
+    ) as ClientReadableStream<WatchBatch>;
+    // After the loop below has ended nobody else listens, and an unheard 'error' (our own cancelling) ends the process.
+    call.on('error', () => undefined);
+    const cancel = () => call.cancel();
+    signal.addEventListener('abort', cancel, { once: true });
+    try {
+      for await (const batch of call as AsyncIterable<WatchBatch>) {
+        signal.throwIfAborted();
+        this.#floor.saw(batch.resourceVersion);
+        const events = decodeBatch<T>(batch);
+        if (events.length > 0) yield events;
+      }
+      throw StatusError.unavailable('the server ended the watch');
+    } catch (error) {
+      signal.throwIfAborted();
+      throw fromFailedCall(error);
+    } finally {
+      signal.removeEventListener('abort', cancel);
+      call.cancel();
+    }
+  }
+
+  async write<T extends KubeObject>(write: ObjectWrite, signal: AbortSignal): Promise<T> {
+    const request = create(WriteRequestSchema, {
+      write: encodeWrite(write, this.#options.fieldManager),
+      ...this.#fence(),
+    });
+    const reply = await this.#writeOnce<ObjectReply>(methodOf(write), request, signal);
+    return this.#seen(decodeObject<T>(reply.object));
+  }
+
+  async batch(writes: readonly ObjectWrite[], signal: AbortSignal): Promise<readonly WriteResult[]> {
+    const request = create(BatchRequestSchema, {
+      writes: writes.map((write) => encodeWrite(write, this.#options.fieldManager)),
+      ...this.#fence(),
+    });
+    const reply = await this.#writeOnce<BatchReply>('batch', request, signal);
+    return reply.results.map(({ outcome }): WriteResult => {
+      switch (outcome.case) {
+        case 'object':
+          return { ok: true, object: this.#seen(decodeObject(outcome.value)) };
+        case 'status':
+          return { ok: false, status: decodeJson<Status>(outcome.value) };
+        case undefined:
+          return { ok: false, status: StatusError.internal('a result without an outcome').toStatus() };
+      }
+    });
+  }
+
+  [Symbol.dispose](): void {
+    this.#endpoints[Symbol.dispose]();
+  }
+
+  #fence(): { fence?: NonNullable<ReturnType<typeof encodeFence>> } {
+    const fence = encodeFence(this.#options.fence?.());
+    return fence === undefined ? {} : { fence };
+  }
+
+  #seen<T extends KubeObject>(object: T): T {
+    this.#floor.saw(object.metadata?.resourceVersion);
+    return object;
+  }
+
+  #method(name: MethodName): MethodDefinition {
+    const method = this.#methods[name];
+    if (method === undefined) throw StatusError.internal(`no method ${name}`);
+    return method;
+  }
+
+  async #acquire(avoid: ReadonlySet<Endpoint>, signal: AbortSignal): Promise<Endpoint> {
+    using deadline = withDeadline(this.#clock, signal, this.#options.deadlineMs ?? DEFAULT_DEADLINE_MS);
+    try {
+      return await this.#endpoints.acquire(avoid, deadline);
+    } catch {
+      // Aborted: by the caller, whose reason counts, or by our own deadline, which means that nothing is reachable.
+      signal.throwIfAborted();
+      throw this.#endpoints.unavailable();
+    }
+  }
+
+  /** Asks until an answer comes or time is up: at another endpoint when one is lost, unavailable or slow. */
+  async #read<Reply>(name: MethodName, request: Message, attemptMs: number, signal: AbortSignal): Promise<Reply> {
+    const endMs = this.#clock.monotonicMs() + (this.#options.deadlineMs ?? DEFAULT_DEADLINE_MS);
+    const tried = new Set<Endpoint>();
+    for (let patienceMs = attemptMs; ; patienceMs *= 2) {
+      const endpoint = await this.#acquire(tried, signal);
+      tried.add(endpoint);
+      const leftMs = endMs - this.#clock.monotonicMs();
+      const timeoutMs = this.#endpoints.hasOther(tried) ? Math.min(leftMs, patienceMs) : leftMs;
+      try {
+        return await this.#call<Reply>(endpoint, name, request, timeoutMs, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        const failure = fromFailedCall(error);
+        const isWorthAnother = failure.reason === 'ServiceUnavailable' || failure.reason === 'Timeout';
+        if (!isWorthAnother || this.#clock.monotonicMs() + 1 >= endMs) throw failure;
+        if (!this.#endpoints.hasOther(tried)) tried.clear();
+      }
+    }
+  }
+
+  async #writeOnce<Reply>(name: MethodName, request: Message, signal: AbortSignal): Promise<Reply> {
+    const endMs = this.#clock.monotonicMs() + (this.#options.deadlineMs ?? DEFAULT_DEADLINE_MS);
+    const tried = new Set<Endpoint>();
+    for (;;) {
+      const endpoint = await this.#acquire(tried, signal);
+      tried.add(endpoint);
+      try {
+        return await this.#call<Reply>(endpoint, name, request, endMs - this.#clock.monotonicMs(), signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (wasNeverSent(error) && this.#clock.monotonicMs() < endMs) continue;
+        throw unknownOrAnswered(error);
+      }
+    }
+  }
+
+  #call<Reply>(
+    endpoint: Endpoint,
+    name: MethodName,
+    request: Message,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<Reply> {
+    const { path, requestSerialize, responseDeserialize } = this.#method(name);
+    return new Promise<Reply>((resolve, reject) => {
+      const cancel = () => call.cancel();
+      const call = endpoint.client.makeUnaryRequest<Message, Message>(
+        path,
+        requestSerialize,
+        responseDeserialize,
+        request,
+        { deadline: this.#clock.now() + Math.max(1, timeoutMs) },
+        (error, reply) => {
+          signal.removeEventListener('abort', cancel);
+          if (error !== null) reject(error);
+          else resolve(reply as Reply);
+        },
+      );
+      if (signal.aborted) cancel();
+      else signal.addEventListener('abort', cancel, { once: true });
+    });
+  }
+}
+
+async function lookupAll(host: string): Promise<readonly string[]> {
+  return (await dnsLookup(host, { all: true, order: 'ipv4first' })).map(({ address }) => address);
+}
+
+function methodOf(write: ObjectWrite): MethodName {
+  if (write.verb === 'update' && write.subresource === 'status') return 'updateStatus';
+  return write.verb;
+}
+
+/** The error of a write that was sent: the server's own answer, or that nobody knows. */
+function unknownOrAnswered(error: unknown): StatusError {
+  if (isFailedCall(error) && sentStatus(error) === undefined) {
+    const mayHaveLanded =
+      error.code === GrpcStatus.UNAVAILABLE ||
+      error.code === GrpcStatus.DEADLINE_EXCEEDED ||
+      error.code === GrpcStatus.CANCELLED ||
+      error.code === GrpcStatus.INTERNAL ||
+      error.code === GrpcStatus.UNKNOWN;
+    if (mayHaveLanded) return StatusError.timeout(`outcome unknown: ${error.details}`);
+  }
+  return fromFailedCall(error);
+}
+
+function decodeBatch<T extends KubeObject>(batch: WatchBatch): readonly WatchEvent<T>[] {
+  const events: WatchEvent<T>[] = [];
+  for (const { type, object } of batch.events) {
+    if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED') {
+      events.push({ type, object: decodeObject<T>(object) });
+    }
+  }
+  if (batch.resourceVersion !== '') {
+    const { resourceVersion, initialEventsEnd } = batch;
+    events.push({ type: 'BOOKMARK', resourceVersion, initialEventsEnd });
+  }
+  return events;
+}

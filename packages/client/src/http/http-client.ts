@@ -1,0 +1,248 @@
+import { createInterface } from 'node:readline';
+import { apiVersionOf, type KubeObject, type ObjectKey, type ResourceRef, type Status, StatusError } from '@gantry/api';
+import { type Clock, errorMessage, sleep, systemClock, withDeadline } from '@gantry/base';
+import type {
+  ListOptions,
+  ObjectClient,
+  ObjectList,
+  ObjectWrite,
+  WatchEvent,
+  WatchOptions,
+  WriteResult,
+} from '../object-client.ts';
+import { ConnectionError, type HttpRequest, HttpTransport } from './http-transport.ts';
+import type { HttpTarget } from './kubeconfig.ts';
+
+export interface HttpClientOptions extends HttpTarget {
+  readonly fieldManager?: string;
+  readonly clock?: Clock;
+  /** For one request; 30 000 when absent. Watches have none. */
+  readonly deadlineMs?: number;
+}
+
+/** An `ObjectClient` over REST, with a door for requests that name no object. Dispose of it to close its connections. */
+export interface HttpClient extends ObjectClient, Disposable {
+  /** The answer's text; a code of 400 and more is a StatusError. */
+  raw(request: HttpRequest, signal: AbortSignal): Promise<string>;
+}
+
+interface RawList {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
+  readonly items?: readonly KubeObject[] | null;
+}
+
+interface RawEvent {
+  readonly type: string;
+  readonly object: KubeObject & Status;
+}
+
+const READ_ATTEMPTS = 4;
+const READ_RETRY_MS = 150;
+const BATCH_PARALLEL = 8;
+
+/** Speaks the Kubernetes API as clients outside the cluster do. */
+export function createHttpClient(options: HttpClientOptions): HttpClient {
+  return new HttpObjectClient(options);
+}
+
+class HttpObjectClient implements HttpClient {
+  readonly #transport: HttpTransport;
+  readonly #options: HttpClientOptions;
+  readonly #clock: Clock;
+
+  constructor(options: HttpClientOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#transport = new HttpTransport(options, options.fieldManager ?? 'gantry');
+  }
+
+  async get<T extends KubeObject>(resource: ResourceRef, key: ObjectKey, signal: AbortSignal): Promise<T> {
+    return JSON.parse(await this.#read(pathOf(resource, key.namespace, key.name), signal)) as T;
+  }
+
+  async list<T extends KubeObject>(
+    resource: ResourceRef,
+    options: ListOptions,
+    signal: AbortSignal,
+  ): Promise<ObjectList<T>> {
+    const query = queryOf({
+      labelSelector: options.labelSelector,
+      fieldSelector: options.fieldSelector,
+      resourceVersion: options.resourceVersion,
+      limit: options.limit === undefined || options.limit === 0 ? undefined : String(options.limit),
+      continue: options.continueToken,
+    });
+    const text = await this.#read(`${pathOf(resource, options.namespace ?? '')}${query}`, signal);
+    const list = JSON.parse(text) as RawList;
+    const kind = (list.kind ?? '').replace(/List$/, '');
+    return {
+      // Elements of a list carry neither apiVersion nor kind on the wire.
+      items: (list.items ?? []).map((item) => ({ ...item, apiVersion: apiVersionOf(resource), kind }) as T),
+      resourceVersion: list.metadata?.resourceVersion ?? '',
+      continueToken: list.metadata?.continue ?? '',
+    };
+  }
+
+  async *watch<T extends KubeObject>(
+    resource: ResourceRef,
+    options: WatchOptions,
+    signal: AbortSignal,
+  ): AsyncIterable<readonly WatchEvent<T>[]> {
+    const query = queryOf({
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      labelSelector: options.labelSelector,
+      fieldSelector: options.fieldSelector,
+      resourceVersion: options.resourceVersion,
+      ...(options.sendInitialEvents === true
+        ? { sendInitialEvents: 'true', resourceVersionMatch: 'NotOlderThan' }
+        : {}),
+    });
+    const path = `${pathOf(resource, options.namespace ?? '')}${query}`;
+    try {
+      const response = await this.#transport.open({ method: 'GET', path }, signal);
+      if ((response.statusCode ?? 0) >= 400) {
+        // Read whole by the plain way, so that the Status in it becomes the error.
+        response.destroy();
+        await this.#transport.text({ method: 'GET', path }, signal);
+        throw StatusError.unavailable('the watch was refused');
+      }
+      const lines = createInterface({ input: response, crlfDelay: Number.POSITIVE_INFINITY });
+      try {
+        for await (const line of lines) if (line !== '') yield [parseEvent<T>(line)];
+      } finally {
+        lines.close();
+        response.destroy();
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      throw asStatusError(error, 'read');
+    }
+    signal.throwIfAborted();
+    throw StatusError.unavailable('the server ended the watch');
+  }
+
+  async write<T extends KubeObject>(write: ObjectWrite, signal: AbortSignal): Promise<T> {
+    using deadline = withDeadline(this.#clock, signal, this.#options.deadlineMs ?? 30_000);
+    try {
+      const text = await this.#transport.text(requestOf(write, this.#options.fieldManager), deadline);
+      return JSON.parse(text) as T;
+    } catch (error) {
+      signal.throwIfAborted();
+      throw asStatusError(error, 'write');
+    }
+  }
+
+  async batch(writes: readonly ObjectWrite[], signal: AbortSignal): Promise<readonly WriteResult[]> {
+    const results: WriteResult[] = [];
+    for (let start = 0; start < writes.length; start += BATCH_PARALLEL) {
+      const part = writes.slice(start, start + BATCH_PARALLEL).map((write) => this.#result(write, signal));
+      results.push(...(await Promise.all(part)));
+    }
+    return results;
+  }
+
+  async raw(request: HttpRequest, signal: AbortSignal): Promise<string> {
+    try {
+      return await this.#transport.text(request, signal);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw asStatusError(error, request.method === 'GET' ? 'read' : 'write');
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#transport[Symbol.dispose]();
+  }
+
+  async #result(write: ObjectWrite, signal: AbortSignal): Promise<WriteResult> {
+    try {
+      return { ok: true, object: await this.write(write, signal) };
+    } catch (error) {
+      if (error instanceof StatusError) return { ok: false, status: error.toStatus() };
+      throw error;
+    }
+  }
+
+  async #read(path: string, signal: AbortSignal): Promise<string> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        using deadline = withDeadline(this.#clock, signal, this.#options.deadlineMs ?? 30_000);
+        return await this.#transport.text({ method: 'GET', path }, deadline);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (attempt === READ_ATTEMPTS || !(error instanceof ConnectionError)) throw asStatusError(error, 'read');
+      }
+      await sleep(this.#clock, READ_RETRY_MS * attempt, signal);
+    }
+  }
+}
+
+function asStatusError(error: unknown, what: 'read' | 'write'): StatusError {
+  if (error instanceof StatusError) return error;
+  if (error instanceof ConnectionError && (what === 'read' || error.sent === 'no')) {
+    return StatusError.unavailable(`no API server can be reached: ${error.message}`);
+  }
+  return StatusError.timeout(what === 'write' ? `outcome unknown: ${errorMessage(error)}` : errorMessage(error));
+}
+
+/** The path of a collection, or of an object in it. */
+export function pathOf(resource: ResourceRef, namespace: string, name?: string, subresource?: string): string {
+  const root = resource.group === '' ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;
+  const scope = namespace === '' ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
+  const object = name === undefined ? '' : `/${encodeURIComponent(name)}`;
+  const part = subresource === undefined ? '' : `/${subresource}`;
+  return `${root}${scope}/${resource.resource}${object}${part}`;
+}
+
+function queryOf(parameters: Readonly<Record<string, string | undefined>>): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters))
+    if (value !== undefined && value !== '') query.set(name, value);
+  const text = query.toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+function requestOf(write: ObjectWrite, fieldManager: string | undefined): HttpRequest {
+  const query = queryOf({ fieldManager });
+  const { resource } = write;
+  switch (write.verb) {
+    case 'create': {
+      const name = write.subresource === undefined ? undefined : (write.name ?? write.object.metadata.name);
+      const path = pathOf(resource, write.namespace, name, write.subresource);
+      return { method: 'POST', path: path + query, body: JSON.stringify(write.object) };
+    }
+    case 'update': {
+      const path = pathOf(resource, write.key.namespace, write.key.name, write.subresource);
+      return { method: 'PUT', path: path + query, body: JSON.stringify(write.object) };
+    }
+    case 'patch': {
+      const path = pathOf(resource, write.key.namespace, write.key.name, write.subresource);
+      return { method: 'PATCH', path: path + query, body: JSON.stringify(write.patch), contentType: write.patchType };
+    }
+    case 'delete': {
+      const body = JSON.stringify({ apiVersion: 'v1', kind: 'DeleteOptions', ...write.options });
+      return { method: 'DELETE', path: pathOf(resource, write.key.namespace, write.key.name), body };
+    }
+  }
+}
+
+function parseEvent<T extends KubeObject>(line: string): WatchEvent<T> {
+  const { type, object } = JSON.parse(line) as RawEvent;
+  switch (type) {
+    case 'ADDED':
+    case 'MODIFIED':
+    case 'DELETED':
+      return { type, object: object as unknown as T };
+    case 'BOOKMARK':
+      return {
+        type,
+        resourceVersion: object.metadata.resourceVersion ?? '',
+        initialEventsEnd: (object as KubeObject).metadata.annotations?.['k8s.io/initial-events-end'] === 'true',
+      };
+    default:
+      throw StatusError.fromStatus(object);
+  }
+}

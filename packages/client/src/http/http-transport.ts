@@ -1,0 +1,126 @@
+import type { IncomingMessage } from 'node:http';
+import { Agent, request as httpsRequest } from 'node:https';
+import { type Status, StatusError, type StatusReason } from '@gantry/api';
+import type { HttpTarget } from './kubeconfig.ts';
+
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** With its query, as in `/api/v1/pods?limit=1`. */
+  readonly path: string;
+  readonly body?: Uint8Array | string;
+  readonly contentType?: string;
+  readonly accept?: string;
+}
+
+/** The failure of a request that got no answer: nothing was sent, or nobody knows. */
+export class ConnectionError extends Error {
+  override readonly name = 'ConnectionError';
+  readonly sent: 'no' | 'perhaps';
+
+  constructor(sent: ConnectionError['sent'], cause: Error) {
+    super(cause.message, { cause });
+    this.sent = sent;
+  }
+}
+
+/** HTTPS requests to one API server, over connections that are kept. */
+export class HttpTransport implements Disposable {
+  readonly #target: HttpTarget;
+  readonly #agent: Agent;
+  readonly #userAgent: string;
+
+  constructor(target: HttpTarget, userAgent: string) {
+    this.#target = target;
+    this.#userAgent = userAgent;
+    this.#agent = new Agent({
+      keepAlive: true,
+      maxCachedSessions: 10,
+      ...(target.ca === undefined ? {} : { ca: target.ca }),
+      ...(target.cert === undefined ? {} : { cert: target.cert }),
+      ...(target.key === undefined ? {} : { key: target.key }),
+      ...(target.serverName === undefined ? {} : { servername: target.serverName }),
+    });
+  }
+
+  /** The response's head, body still to be read. Rejects with ConnectionError, or the signal's reason. */
+  open(request: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    let connected: ConnectionError['sent'] = 'no';
+    const call = httpsRequest(`${this.#target.server}${request.path}`, {
+      method: request.method,
+      agent: this.#agent,
+      signal,
+      headers: this.#headers(request),
+    });
+    call.on('socket', (socket) => {
+      if (!socket.connecting && call.reusedSocket) connected = 'perhaps';
+      else socket.once('secureConnect', () => (connected = 'perhaps'));
+    });
+    call.on('response', resolve);
+    call.on('error', (error) => reject(signal.aborted ? signal.reason : new ConnectionError(connected, error)));
+    call.end(request.body);
+    return promise;
+  }
+
+  /** The whole answer as text. A code of 400 and more rejects with the StatusError in it. */
+  async text(request: HttpRequest, signal: AbortSignal): Promise<string> {
+    const response = await this.open(request, signal);
+    const text = await readText(response, signal);
+    if ((response.statusCode ?? 0) >= 400) throw parseFailure(response.statusCode ?? 500, text);
+    return text;
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy();
+  }
+
+  #headers(request: HttpRequest): Record<string, string> {
+    return {
+      accept: request.accept ?? 'application/json',
+      'user-agent': this.#userAgent,
+      ...(request.body === undefined
+        ? {}
+        : {
+            'content-type': request.contentType ?? 'application/json',
+            'content-length': String(Buffer.byteLength(request.body)),
+          }),
+      ...(this.#target.token === undefined ? {} : { authorization: `Bearer ${this.#target.token}` }),
+    };
+  }
+}
+
+async function readText(response: IncomingMessage, signal: AbortSignal): Promise<string> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of response) chunks.push(chunk as Buffer);
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new ConnectionError('perhaps', error as Error);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+const REASON_OF_CODE: Partial<Record<number, StatusReason>> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  409: 'Conflict',
+  410: 'Expired',
+  413: 'RequestEntityTooLarge',
+  429: 'TooManyRequests',
+  503: 'ServiceUnavailable',
+  504: 'Timeout',
+};
+
+/** The StatusError of a failed answer, whether its body is a Status or not. */
+export function parseFailure(code: number, text: string): StatusError {
+  try {
+    const status = JSON.parse(text) as Status;
+    if (status.kind === 'Status') return StatusError.fromStatus({ ...status, code });
+  } catch {
+    // Not JSON: a proxy's page or a plain text, which serves as the message below.
+  }
+  return new StatusError(REASON_OF_CODE[code] ?? 'InternalError', text.trim() || `HTTP ${code}`, { code });
+}

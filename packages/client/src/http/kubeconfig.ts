@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { StatusError } from '@gantry/api';
+import { parse } from 'yaml';
+
+/** Where a cluster is and who asks, as a kubeconfig's context says it. */
+export interface HttpTarget {
+  /** `https://host:port`, without a path. */
+  readonly server: string;
+  readonly ca?: Buffer;
+  readonly cert?: Buffer;
+  readonly key?: Buffer;
+  readonly token?: string;
+  /** The name that the server's certificate must carry, where it is not the address's. */
+  readonly serverName?: string;
+  readonly namespace?: string;
+}
+
+interface NamedEntry {
+  readonly name?: unknown;
+  readonly [part: string]: unknown;
+}
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Reads a kubeconfig file; relative paths in it are relative to it. */
+export function readKubeconfig(file: string, context?: string): HttpTarget {
+  return parseKubeconfig(readFileSync(file, 'utf8'), {
+    ...(context === undefined ? {} : { context }),
+    folder: dirname(file),
+  });
+}
+
+/** The target of a context, by default the current one. Throws StatusError BadRequest naming what is missing. */
+export function parseKubeconfig(text: string, options: { context?: string; folder?: string } = {}): HttpTarget {
+  const config = asFields(parse(text), 'kubeconfig');
+  const contextName = options.context ?? config['current-context'];
+  const context = find(config, 'contexts', contextName, 'context');
+  const cluster = find(config, 'clusters', context['cluster'], 'cluster');
+  const user = find(config, 'users', context['user'], 'user');
+  const folder = options.folder ?? '.';
+  const server = textOf(cluster, 'server');
+  if (server === undefined) throw StatusError.badRequest('kubeconfig: the cluster has no server');
+  const ca = bytes(cluster, 'certificate-authority', folder);
+  const cert = bytes(user, 'client-certificate', folder);
+  const key = bytes(user, 'client-key', folder);
+  const tokenFile = textOf(user, 'tokenFile');
+  const token =
+    textOf(user, 'token') ??
+    (tokenFile === undefined ? undefined : readFileSync(resolve(folder, tokenFile), 'utf8').trim());
+  const serverName = textOf(cluster, 'tls-server-name');
+  const namespace = textOf(context, 'namespace');
+  return {
+    server: server.replace(/\/$/, ''),
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(token === undefined ? {} : { token }),
+    ...(serverName === undefined ? {} : { serverName }),
+    ...(namespace === undefined ? {} : { namespace }),
+  };
+}
+
+function asFields(value: unknown, what: string): Fields {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+    throw StatusError.badRequest(`kubeconfig: ${what} is not a mapping`);
+  }
+  return value as Fields;
+}
+
+function find(config: Fields, list: string, name: unknown, part: string): Fields {
+  const entries = config[list];
+  const found = Array.isArray(entries)
+    ? (entries as NamedEntry[]).find((entry) => entry !== null && typeof entry === 'object' && entry.name === name)
+    : undefined;
+  if (found === undefined) throw StatusError.badRequest(`kubeconfig: no ${part} named ${JSON.stringify(name)}`);
+  return asFields(found[part] ?? {}, `${part} ${JSON.stringify(name)}`);
+}
+
+function textOf(fields: Fields, name: string): string | undefined {
+  const value = fields[name];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** `<name>-data` in base64, or the file that `<name>` names. */
+function bytes(fields: Fields, name: string, folder: string): Buffer | undefined {
+  const data = textOf(fields, `${name}-data`);
+  if (data !== undefined) return Buffer.from(data, 'base64');
+  const file = textOf(fields, name);
+  return file === undefined ? undefined : readFileSync(resolve(folder, file));
+}
