@@ -327,4 +327,4 @@ export {
   type Verb,
 } from './resource.ts';
 export { type GroupResource, isReason, STATUS_CODES, StatusError, type StatusReason } from './status-error.ts';
-export { findKind, findResource, resources } from './kinds/index.ts';
+export { findKind, findResource, resources, validateChange, validateNew } from './kinds/index.ts';

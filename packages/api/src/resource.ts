@@ -23,6 +23,8 @@ export interface StrategyContext {
 export interface Strategy<T extends KubeObject = KubeObject> {
   /** Checks `metadata.name`; messages as Kubernetes' `IsDNS1123Subdomain` and the like give them. DNS subdomain when absent. */
   readonly validateName?: (name: string, isPrefix: boolean) => readonly string[];
+  /** Whether finalizers without a slash must be Kubernetes' own. 'kubernetes' (yes) when absent. */
+  readonly finalizers?: 'kubernetes' | 'qualified';
   /** Defaults that Kubernetes sets in code. Called on every decoded object, new or stored; idempotent. */
   readonly applyDefaults?: (object: T) => void;
   /** Clears what clients may not set (status) and sets what the server decides, before validation. */
@@ -33,6 +35,8 @@ export interface Strategy<T extends KubeObject = KubeObject> {
   readonly validate?: (object: T) => readonly FieldError[];
   /** Rules that compare with what is stored (immutable fields). Called besides `validate`, its errors come first where Kubernetes has it so. */
   readonly validateUpdate?: (object: T, old: T) => readonly FieldError[];
+  /** Whether the errors of `validateUpdate` come before those of `validate`. After them when absent. */
+  readonly updateRules?: 'before' | 'after';
   /** Texts for `Warning: 299` headers. */
   readonly warnings?: (object: T, old?: T) => readonly string[];
   /** False where an update must name a resourceVersion (`metadata.resourceVersion: Invalid value: 0: must be specified for an update`). True when absent. */

@@ -1,7 +1,40 @@
+import type { FieldError } from '../field-error.ts';
+import type { KubeObject } from '../object.ts';
 import type { ResourceDefinition, ResourceRef } from '../resource.ts';
+import { bindings } from './binding.ts';
+import { certificateSigningRequests } from './certificatesigningrequest.ts';
+import { configMaps } from './configmap.ts';
+import { events } from './event.ts';
+import { leases } from './lease.ts';
+import { namespaces } from './namespace.ts';
+import { nodes } from './node.ts';
+import { subdomainName } from './rules/names.ts';
+import { validateObjectMeta, validateObjectMetaUpdate } from './rules/object-meta.ts';
+import { secrets } from './secret.ts';
+import { selfSubjectReviews } from './selfsubjectreview.ts';
+import { serviceAccounts } from './serviceaccount.ts';
+
+/**
+ * A definition as the registry and the driver see it. Sound because a definition is only ever called with objects that were
+ * decoded by its own schema.
+ */
+function anyKind<T extends KubeObject>(definition: ResourceDefinition<T>): ResourceDefinition {
+  return definition as unknown as ResourceDefinition;
+}
 
 /** Every resource that the API serves, in discovery order. Adding a kind adds a file and a line here. */
-export const resources: readonly ResourceDefinition[] = [];
+export const resources: readonly ResourceDefinition[] = [
+  anyKind(bindings),
+  anyKind(configMaps),
+  anyKind(events),
+  anyKind(namespaces),
+  anyKind(nodes),
+  anyKind(secrets),
+  anyKind(serviceAccounts),
+  anyKind(selfSubjectReviews),
+  anyKind(certificateSigningRequests),
+  anyKind(leases),
+];
 
 /** The definition of a resource by group, version and plural. */
 export function findResource(ref: ResourceRef): ResourceDefinition | undefined {
@@ -11,4 +44,33 @@ export function findResource(ref: ResourceRef): ResourceDefinition | undefined {
 /** The definition of a kind by group, version and kind; of resources that share a kind the stored one. */
 export function findKind(group: string, version: string, kind: string): ResourceDefinition | undefined {
   return resources.find((r) => r.group === group && r.version === version && r.kind === kind);
+}
+
+function metaRules({ namespaced, strategy }: ResourceDefinition) {
+  return {
+    namespaced,
+    validateName: strategy.validateName ?? subdomainName,
+    finalizers: strategy.finalizers ?? 'kubernetes',
+  } as const;
+}
+
+/** Everything wrong with a new object, in Kubernetes' order, after defaults and `prepareForCreate`. */
+export function validateNew(definition: ResourceDefinition, object: KubeObject): readonly FieldError[] {
+  const rules = definition.strategy.validate?.(object) ?? [];
+  return definition.stored ? [...validateObjectMeta(object.metadata, metaRules(definition)), ...rules] : rules;
+}
+
+/** Everything wrong with an update of the main resource, in Kubernetes' order, after defaults and `prepareForUpdate`. */
+export function validateChange(
+  definition: ResourceDefinition,
+  object: KubeObject,
+  old: KubeObject,
+): readonly FieldError[] {
+  const { validate, validateUpdate, updateRules } = definition.strategy;
+  const whole = validate?.(object) ?? [];
+  const change = validateUpdate?.(object, old) ?? [];
+  return [
+    ...validateObjectMetaUpdate(object.metadata, old.metadata),
+    ...(updateRules === 'before' ? [...change, ...whole] : [...whole, ...change]),
+  ];
 }

@@ -1,0 +1,250 @@
+import { formatTime, type Instant } from '@gantry/base';
+import { duplicate, type FieldError, forbidden, invalid, required, tooLong } from '../field-error.ts';
+import type {
+  CertificateSigningRequest,
+  CertificateSigningRequestCondition,
+  CertificateSigningRequestStatus,
+} from '../generated/types.ts';
+import { equalJson } from '../object.ts';
+import type { ResourceDefinition, StrategyContext } from '../resource.ts';
+import { ageColumn, column, formatDuration, nameColumn } from './columns.ts';
+import { invalidAll, unsupported } from './rules/errors.ts';
+import { dns1123Label, dns1123Subdomain, pathSegment } from './rules/names.ts';
+import { PART_VERBS, STORED_VERBS } from './verbs.ts';
+
+const USAGES = [
+  'any',
+  'cert sign',
+  'client auth',
+  'code signing',
+  'content commitment',
+  'crl sign',
+  'data encipherment',
+  'decipher only',
+  'digital signature',
+  'email protection',
+  'encipher only',
+  'ipsec end system',
+  'ipsec tunnel',
+  'ipsec user',
+  'key agreement',
+  'key encipherment',
+  'microsoft sgc',
+  'netscape sgc',
+  'ocsp signing',
+  's/mime',
+  'server auth',
+  'signing',
+  'timestamping',
+];
+const LASTING_CONDITIONS = ['Approved', 'Denied', 'Failed'];
+const MIN_EXPIRATION_SECONDS = 600;
+const PEM_REQUEST = /^-----BEGIN CERTIFICATE REQUEST-----\r?\n([A-Za-z0-9+/=\s]+)-----END CERTIFICATE REQUEST-----/m;
+
+/** Who asks is what authentication says, never what the request says. */
+function prepareForCreate(object: CertificateSigningRequest, { user }: StrategyContext): void {
+  const { expirationSeconds, request, signerName, usages } = object.spec ?? {};
+  const extra = Object.entries(user.extra).map(([key, values]): [string, string[]] => [key, [...values]]);
+  object.spec = {
+    request,
+    signerName,
+    ...(expirationSeconds === undefined ? {} : { expirationSeconds }),
+    ...(usages === undefined ? {} : { usages }),
+    ...(user.name === '' ? {} : { username: user.name }),
+    ...(user.uid === '' ? {} : { uid: user.uid }),
+    ...(user.groups.length === 0 ? {} : { groups: [...user.groups] }),
+    ...(extra.length === 0 ? {} : { extra: Object.fromEntries(extra) }),
+  };
+  object.status = {};
+}
+
+function prepareForUpdate(object: CertificateSigningRequest, old: CertificateSigningRequest): void {
+  object.spec = old.spec;
+  object.status = old.status ?? {};
+}
+
+/** Signers set the certificate and may add Failed; approval and denial are another subresource's. */
+function prepareStatus(
+  object: CertificateSigningRequest,
+  old: CertificateSigningRequest,
+  { now }: StrategyContext,
+): void {
+  const others = (object.status?.conditions ?? []).filter(({ type }) => type !== 'Approved' && type !== 'Denied');
+  const kept = (old.status?.conditions ?? []).filter(({ type }) => type === 'Approved' || type === 'Denied');
+  object.spec = old.spec;
+  object.status = withConditions(object.status, [...kept, ...others], old, now);
+}
+
+function prepareApproval(
+  object: CertificateSigningRequest,
+  old: CertificateSigningRequest,
+  { now }: StrategyContext,
+): void {
+  const conditions = object.status?.conditions ?? [];
+  object.spec = old.spec;
+  object.status = withConditions(old.status, conditions, old, now);
+}
+
+function withConditions(
+  status: CertificateSigningRequestStatus | undefined,
+  conditions: readonly CertificateSigningRequestCondition[],
+  old: CertificateSigningRequest,
+  now: Instant,
+): CertificateSigningRequestStatus {
+  const { conditions: _, ...rest } = status ?? {};
+  if (conditions.length === 0) return rest;
+  const stamped = conditions.map((condition) => {
+    const before = old.status?.conditions?.find(({ type }) => type === condition.type);
+    const same = before !== undefined && before.status === condition.status;
+    return {
+      ...condition,
+      lastUpdateTime: condition.lastUpdateTime ?? formatTime(now),
+      lastTransitionTime:
+        condition.lastTransitionTime ?? (same ? before.lastTransitionTime : undefined) ?? formatTime(now),
+    };
+  });
+  return { ...rest, conditions: stamped };
+}
+
+function validate(object: CertificateSigningRequest): FieldError[] {
+  const errors: FieldError[] = [];
+  const { request, usages = [], signerName = '', expirationSeconds } = object.spec ?? {};
+  const fault = requestFault(request ?? '');
+  if (fault !== '') errors.push(invalid('spec.request', request ?? null, fault));
+  if (usages.length === 0) errors.push(required('spec.usages'));
+  usages.forEach((usage, i) => {
+    if (!USAGES.includes(usage)) errors.push(unsupported(`spec.usages[${i}]`, usage, USAGES));
+  });
+  usages.forEach((usage, i) => {
+    if (usages.indexOf(usage) < i) errors.push(duplicate(`spec.usages[${i}]`, usage));
+  });
+  errors.push(
+    ...(signerName === 'kubernetes.io/legacy-unknown'
+      ? [invalid('spec.signerName', signerName, 'the legacy signerName is not allowed via this API version')]
+      : validateSignerName(signerName, 'spec.signerName')),
+  );
+  if (expirationSeconds !== undefined && expirationSeconds < MIN_EXPIRATION_SECONDS) {
+    const detail = 'may not specify a duration less than 600 seconds (10 minutes)';
+    errors.push(invalid('spec.expirationSeconds', expirationSeconds, detail));
+  }
+  return [...errors, ...validateConditions(object.status?.conditions ?? [])];
+}
+
+/** Whether the base64 text is PEM around DER. Signers look inside. */
+function requestFault(request: string): string {
+  const body = PEM_REQUEST.exec(Buffer.from(request, 'base64').toString())?.[1];
+  if (body === undefined) return 'PEM block type must be CERTIFICATE REQUEST';
+  return Buffer.from(body, 'base64')[0] === 0x30 ? '' : "asn1: structure error: tags don't match";
+}
+
+function validateSignerName(name: string, path: string): FieldError[] {
+  if (name === '') return [required(path)];
+  const [domain = '', rest, ...more] = name.split('/');
+  if (rest === undefined || more.length > 0) {
+    return [invalid(path, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'")];
+  }
+  const errors: FieldError[] = [];
+  if (domain.length > 253) errors.push(tooLong(path, 253));
+  const labels = domain.split('.');
+  for (const label of labels) {
+    const complaints = dns1123Label(label).map((message) => `validating label ${JSON.stringify(label)}: ${message}`);
+    errors.push(...invalidAll(path, domain, complaints));
+  }
+  if (labels.length < 2) {
+    errors.push(invalid(path, domain, 'should be a domain with at least two segments separated by dots'));
+  }
+  for (const label of rest.split('.')) {
+    const complaints = dns1123Subdomain(label).map(
+      (message) => `validating label ${JSON.stringify(label)}: ${message}`,
+    );
+    errors.push(...invalidAll(path, rest, complaints));
+  }
+  return errors;
+}
+
+function validateConditions(conditions: readonly CertificateSigningRequestCondition[]): FieldError[] {
+  const errors: FieldError[] = [];
+  conditions.forEach((condition, i) => {
+    const at = `status.conditions[${i}]`;
+    const { type = '', status = '' } = condition;
+    if (type === '') errors.push(required(`${at}.type`));
+    const lasting = LASTING_CONDITIONS.includes(type);
+    const allowed = lasting ? ['True'] : ['True', 'False', 'Unknown'];
+    if (status === '') errors.push(required(`${at}.status`));
+    else if (lasting && status !== 'True')
+      errors.push(invalid(`${at}.status`, status, `${type} condition must be True`));
+    else if (!allowed.includes(status)) errors.push(unsupported(`${at}.status`, status, allowed));
+    if (conditions.findIndex((other) => other.type === type) < i) errors.push(duplicate(`${at}.type`, type));
+  });
+  const has = (type: string) => conditions.some((condition) => condition.type === type);
+  if (has('Approved') && has('Denied')) {
+    errors.push(invalid('status.conditions', 'Denied', 'Approved and Denied conditions are mutually exclusive'));
+  }
+  return errors;
+}
+
+function validateLasting(object: CertificateSigningRequest, old: CertificateSigningRequest): FieldError[] {
+  const count = (of: CertificateSigningRequest, wanted: string) =>
+    (of.status?.conditions ?? []).filter(({ type }) => type === wanted).length;
+  return LASTING_CONDITIONS.filter((type) => count(object, type) < count(old, type)).map((type) =>
+    forbidden('status.conditions', `updates may not remove a condition of type "${type}"`),
+  );
+}
+
+function validateStatusUpdate(object: CertificateSigningRequest, old: CertificateSigningRequest): FieldError[] {
+  const errors = [...validateLasting(object, old), ...validateConditions(object.status?.conditions ?? [])];
+  const before = old.status?.certificate ?? '';
+  if (before !== '' && !equalJson(before, object.status?.certificate ?? '')) {
+    errors.push(forbidden('status.certificate', 'updates may not modify existing certificate content'));
+  }
+  return errors;
+}
+
+function conditionText(object: CertificateSigningRequest): string {
+  const types = (object.status?.conditions ?? []).map(({ type }) => type);
+  const words: string[] = [];
+  if (types.includes('Approved')) words.push('Approved');
+  else if (types.includes('Denied')) words.push('Denied');
+  else words.push('Pending');
+  if (types.includes('Failed')) words.push('Failed');
+  if ((object.status?.certificate ?? '') !== '') words.push('Issued');
+  return words.join(',');
+}
+
+export const certificateSigningRequests: ResourceDefinition<CertificateSigningRequest> = {
+  group: 'certificates.k8s.io',
+  version: 'v1',
+  kind: 'CertificateSigningRequest',
+  resource: 'certificatesigningrequests',
+  singular: 'certificatesigningrequest',
+  shortNames: ['csr'],
+  categories: [],
+  namespaced: false,
+  schema: 'certificates.v1.CertificateSigningRequest',
+  verbs: STORED_VERBS,
+  strategy: { validateName: pathSegment, prepareForCreate, prepareForUpdate, validate },
+  subresources: [
+    {
+      name: 'approval',
+      verbs: PART_VERBS,
+      prepareForUpdate: prepareApproval,
+      validateUpdate: (object, old) => [
+        ...validateLasting(object, old),
+        ...validateConditions(object.status?.conditions ?? []),
+      ],
+    },
+    { name: 'status', verbs: PART_VERBS, prepareForUpdate: prepareStatus, validateUpdate: validateStatusUpdate },
+  ],
+  columns: [
+    nameColumn,
+    ageColumn,
+    column('SignerName', 'Who is asked to sign.', (object) => object.spec?.signerName ?? ''),
+    column('Requestor', 'Who asks.', (object) => object.spec?.username ?? ''),
+    column('RequestedDuration', 'How long the certificate should be valid.', ({ spec }) =>
+      spec?.expirationSeconds === undefined ? '<none>' : formatDuration(spec.expirationSeconds * 1000),
+    ),
+    column('Condition', 'How far the request has come.', conditionText),
+  ],
+  selectableFields: { 'spec.signerName': (object) => object.spec?.signerName ?? '' },
+  stored: true,
+};

@@ -1,0 +1,66 @@
+import { type FieldError, forbidden, invalid, tooLong } from '../field-error.ts';
+import type { ConfigMap } from '../generated/types.ts';
+import { equalJson } from '../object.ts';
+import type { ResourceDefinition } from '../resource.ts';
+import { ageColumn, column, nameColumn } from './columns.ts';
+import { invalidAll } from './rules/errors.ts';
+import { configKey } from './rules/names.ts';
+import { STORED_VERBS } from './verbs.ts';
+
+/** Data of a ConfigMap or Secret together: 1 MiB. */
+export const MAX_DATA_BYTES = 1024 * 1024;
+
+function validate(object: ConfigMap): FieldError[] {
+  const errors: FieldError[] = [];
+  const { data = {}, binaryData = {} } = object;
+  let size = 0;
+  for (const [key, value] of Object.entries(data)) {
+    errors.push(...invalidAll(`data[${key}]`, key, configKey(key)));
+    if (key in binaryData) {
+      errors.push(invalid(`data[${key}]`, key, `duplicate of key present in binaryData`));
+    }
+    size += Buffer.byteLength(value);
+  }
+  for (const [key, value] of Object.entries(binaryData)) {
+    errors.push(...invalidAll(`binaryData[${key}]`, key, configKey(key)));
+    size += Buffer.byteLength(value, 'base64');
+  }
+  if (size > MAX_DATA_BYTES) errors.push(tooLong('', MAX_DATA_BYTES));
+  return errors;
+}
+
+function validateUpdate(object: ConfigMap, old: ConfigMap): FieldError[] {
+  if (old.immutable !== true) return [];
+  const errors: FieldError[] = [];
+  const sealed = 'field is immutable when `immutable` is set';
+  if (object.immutable !== true) errors.push(forbidden('immutable', sealed));
+  if (!equalJson(object.data ?? {}, old.data ?? {})) errors.push(forbidden('data', sealed));
+  if (!equalJson(object.binaryData ?? {}, old.binaryData ?? {})) errors.push(forbidden('binaryData', sealed));
+  return errors;
+}
+
+export const configMaps: ResourceDefinition<ConfigMap> = {
+  group: '',
+  version: 'v1',
+  kind: 'ConfigMap',
+  resource: 'configmaps',
+  singular: 'configmap',
+  shortNames: ['cm'],
+  categories: [],
+  namespaced: true,
+  schema: 'core.v1.ConfigMap',
+  verbs: STORED_VERBS,
+  strategy: { validate, validateUpdate },
+  subresources: [],
+  columns: [
+    nameColumn,
+    column(
+      'Data',
+      'How many entries the ConfigMap holds.',
+      ({ data = {}, binaryData = {} }) => Object.keys(data).length + Object.keys(binaryData).length,
+    ),
+    ageColumn,
+  ],
+  selectableFields: {},
+  stored: true,
+};

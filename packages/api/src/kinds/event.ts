@@ -1,0 +1,115 @@
+import type { Instant } from '@gantry/base';
+import { type FieldError, invalid, required } from '../field-error.ts';
+import type { Event } from '../generated/types.ts';
+import type { ResourceDefinition } from '../resource.ts';
+import { column, formatAge, nameColumn } from './columns.ts';
+import { invalidAll } from './rules/errors.ts';
+import { dns1123Subdomain, pathSegment, qualifiedName } from './rules/names.ts';
+import { STORED_VERBS } from './verbs.ts';
+
+/** Events of the old kind have no eventTime and are checked for little more than their namespace. */
+function validate(object: Event): FieldError[] {
+  const errors: FieldError[] = [];
+  const namespace = object.metadata.namespace ?? '';
+  const about = object.involvedObject?.namespace ?? '';
+  const mismatch = invalid('involvedObject.namespace', about, 'does not match event.namespace');
+  if (isSet(object.eventTime)) {
+    if (about === '' && namespace !== 'default' && namespace !== 'kube-system') errors.push(mismatch);
+    errors.push(...validateReport(object));
+  } else if (about === '' ? namespace !== '' && namespace !== 'default' : about !== namespace) {
+    errors.push(mismatch);
+  }
+  errors.push(...invalidAll('namespace', namespace, dns1123Subdomain(namespace)));
+  return errors;
+}
+
+function validateReport(object: Event): FieldError[] {
+  const errors: FieldError[] = [];
+  const controller = object.reportingComponent ?? '';
+  if (controller === '') errors.push(required('reportingComponent'));
+  errors.push(...invalidAll('reportingComponent', controller, qualifiedName(controller)));
+  for (const field of ['reportingInstance', 'action', 'reason'] as const) {
+    const text = object[field] ?? '';
+    if (text === '') errors.push(required(field));
+    if (text.length > 128) errors.push(invalid(field, '', 'can have at most 128 characters'));
+  }
+  if ((object.message ?? '').length > 1024) errors.push(invalid('message', '', 'can have at most 1024 characters'));
+  return errors;
+}
+
+function isSet(time: string | null | undefined): time is string {
+  return time !== undefined && time !== null && time !== '';
+}
+
+function firstSeen(object: Event, now: Instant): string {
+  return formatAge(isSet(object.firstTimestamp) ? object.firstTimestamp : (object.eventTime ?? undefined), now);
+}
+
+function lastSeen(object: Event, now: Instant): string {
+  if (object.series !== undefined) return formatAge(object.series.lastObservedTime, now);
+  return isSet(object.lastTimestamp) ? formatAge(object.lastTimestamp, now) : firstSeen(object, now);
+}
+
+function source(object: Event): string {
+  const component = object.source?.component ?? '';
+  const host = object.source?.host ?? '';
+  const who = component === '' ? (object.reportingComponent ?? '') : component;
+  const where = host === '' ? (object.reportingInstance ?? '') : host;
+  return where === '' ? who : `${who}, ${where}`;
+}
+
+function target({ involvedObject }: Event): string {
+  const kind = (involvedObject?.kind ?? '').toLowerCase();
+  return (involvedObject?.name ?? '') === '' ? kind : `${kind}/${involvedObject.name}`;
+}
+
+export const events: ResourceDefinition<Event> = {
+  group: '',
+  version: 'v1',
+  kind: 'Event',
+  resource: 'events',
+  singular: 'event',
+  shortNames: ['ev'],
+  categories: [],
+  namespaced: true,
+  schema: 'core.v1.Event',
+  verbs: STORED_VERBS,
+  strategy: {
+    validateName: (name, isPrefix) => pathSegment(name, isPrefix),
+    finalizers: 'qualified',
+    validate,
+    allowCreateOnUpdate: true,
+  },
+  subresources: [],
+  columns: [
+    column('Last Seen', 'Time since the event was last seen.', lastSeen),
+    column('Type', 'Normal or Warning; others may come.', (object) => object.type ?? ''),
+    column('Reason', 'Why it happened, as one word.', (object) => object.reason ?? ''),
+    column('Object', 'What the event is about.', target),
+    column('Subobject', 'Which part of it.', (object) => object.involvedObject?.fieldPath ?? '', { wide: 'wide' }),
+    column('Source', 'Who reported it.', source, { wide: 'wide' }),
+    column('Message', 'What happened, for people.', (object) => (object.message ?? '').trim()),
+    column('First Seen', 'Time since the event was first seen.', firstSeen, { wide: 'wide' }),
+    column(
+      'Count',
+      'How often it was seen.',
+      ({ series, count = 0 }) => (series === undefined ? (count === 0 ? 1 : count) : (series.count ?? 0)),
+      { wide: 'wide' },
+    ),
+    { ...nameColumn, priority: 1 },
+  ],
+  selectableFields: {
+    'involvedObject.kind': (object) => object.involvedObject?.kind ?? '',
+    'involvedObject.namespace': (object) => object.involvedObject?.namespace ?? '',
+    'involvedObject.name': (object) => object.involvedObject?.name ?? '',
+    'involvedObject.uid': (object) => object.involvedObject?.uid ?? '',
+    'involvedObject.apiVersion': (object) => object.involvedObject?.apiVersion ?? '',
+    'involvedObject.resourceVersion': (object) => object.involvedObject?.resourceVersion ?? '',
+    'involvedObject.fieldPath': (object) => object.involvedObject?.fieldPath ?? '',
+    reason: (object) => object.reason ?? '',
+    reportingComponent: (object) => object.reportingComponent ?? '',
+    source: (object) => (object.source?.component ?? '') || (object.reportingComponent ?? ''),
+    type: (object) => object.type ?? '',
+  },
+  stored: true,
+};

@@ -1,0 +1,128 @@
+import { type FieldError, forbidden, invalid } from '../field-error.ts';
+import type { Node } from '../generated/types.ts';
+import { equalJson } from '../object.ts';
+import type { ResourceDefinition } from '../resource.ts';
+import { ageColumn, column, nameColumn } from './columns.ts';
+import { cidrFamily, validateCidr } from './rules/ip.ts';
+import { validateTaints } from './rules/taints.ts';
+import { PART_VERBS, STORED_VERBS } from './verbs.ts';
+
+const ROLE_PREFIX = 'node-role.kubernetes.io/';
+const ROLE_LABEL = 'kubernetes.io/role';
+
+function applyDefaults(object: Node): void {
+  const { spec, status } = object;
+  if (spec?.podCIDR !== undefined && spec.podCIDR !== '' && spec.podCIDR !== spec.podCIDRs?.[0]) {
+    spec.podCIDRs = [spec.podCIDR];
+  }
+  const first = spec?.podCIDRs?.[0];
+  if (spec !== undefined && first !== undefined) spec.podCIDR = first;
+  if (status?.capacity !== undefined && status.allocatable === undefined) status.allocatable = { ...status.capacity };
+}
+
+function validate(object: Node): FieldError[] {
+  const cidrs = object.spec?.podCIDRs ?? [];
+  const errors = validateTaints(object.spec?.taints ?? [], 'metadata.taints');
+  cidrs.forEach((cidr, i) => {
+    errors.push(...validateCidr(cidr, `spec.podCIDRs[${i}]`));
+  });
+  if (cidrs.length < 2) return errors;
+  const families = cidrs.map((cidr) => cidrFamily(cidr));
+  const bad = families.indexOf(undefined);
+  if (bad >= 0) {
+    const detail = `invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[${bad}]: <nil> (invalid CIDR address: ${cidrs[bad] ?? ''})`;
+    errors.push({ type: 'InternalError', field: 'spec.podCIDRs', detail });
+  }
+  if (bad >= 0 || cidrs.length > 2 || families[0] === families[1]) {
+    errors.push(invalid('spec.podCIDRs', cidrs, 'may specify no more than one CIDR for each IP family'));
+  }
+  return errors;
+}
+
+function validateUpdate(object: Node, old: Node): FieldError[] {
+  const errors: FieldError[] = [];
+  const before = old.spec?.podCIDRs ?? [];
+  if (before.length > 0 && !equalJson(before, object.spec?.podCIDRs ?? [])) {
+    errors.push(forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid'));
+  }
+  const provider = old.spec?.providerID ?? '';
+  if (provider !== '' && provider !== (object.spec?.providerID ?? '')) {
+    errors.push(forbidden('spec.providerID', 'node updates may not change providerID except from "" to valid'));
+  }
+  return errors;
+}
+
+function keepStatus(object: Node, old: Node): void {
+  if (old.status === undefined) delete object.status;
+  else object.status = old.status;
+}
+
+function keepSpec(object: Node, old: Node): void {
+  if (old.spec === undefined) delete object.spec;
+  else object.spec = old.spec;
+}
+
+function statusText(object: Node): string {
+  const ready = object.status?.conditions?.find((condition) => condition.type === 'Ready');
+  const text = ready === undefined ? 'Unknown' : ready.status === 'True' ? 'Ready' : 'NotReady';
+  return object.spec?.unschedulable === true ? `${text},SchedulingDisabled` : text;
+}
+
+function roles({ metadata: { labels = {} } }: Node): string {
+  const found = new Set<string>();
+  for (const [key, value] of Object.entries(labels)) {
+    if (key.startsWith(ROLE_PREFIX) && key !== ROLE_PREFIX) found.add(key.slice(ROLE_PREFIX.length));
+    else if (key === ROLE_LABEL && value !== '') found.add(value);
+  }
+  return found.size === 0 ? '<none>' : [...found].sort().join(',');
+}
+
+function address(type: string): (object: Node) => string {
+  return (object) => object.status?.addresses?.find((item) => item.type === type)?.address ?? '<none>';
+}
+
+function orUnknown(text: string | undefined): string {
+  return text === undefined || text === '' ? '<unknown>' : text;
+}
+
+export const nodes: ResourceDefinition<Node> = {
+  group: '',
+  version: 'v1',
+  kind: 'Node',
+  resource: 'nodes',
+  singular: 'node',
+  shortNames: ['no'],
+  categories: [],
+  namespaced: false,
+  schema: 'core.v1.Node',
+  verbs: STORED_VERBS,
+  strategy: { applyDefaults, prepareForUpdate: keepStatus, validate, validateUpdate },
+  subresources: [{ name: 'status', verbs: PART_VERBS, prepareForUpdate: keepSpec }],
+  columns: [
+    nameColumn,
+    column('Status', 'Whether the node is ready for pods.', statusText),
+    column('Roles', 'The roles named by labels of the node.', roles),
+    ageColumn,
+    column(
+      'Version',
+      'Version that the node agent reports.',
+      (object) => object.status?.nodeInfo?.kubeletVersion ?? '',
+    ),
+    column('Internal-IP', 'Address inside the cluster.', address('InternalIP'), { wide: 'wide' }),
+    column('External-IP', 'Address from outside.', address('ExternalIP'), { wide: 'wide' }),
+    column('OS-Image', 'Operating system of the node.', (object) => orUnknown(object.status?.nodeInfo?.osImage), {
+      wide: 'wide',
+    }),
+    column('Kernel-Version', 'Kernel of the node.', (object) => orUnknown(object.status?.nodeInfo?.kernelVersion), {
+      wide: 'wide',
+    }),
+    column(
+      'Container-Runtime',
+      'What runs the containers, with its version.',
+      (object) => orUnknown(object.status?.nodeInfo?.containerRuntimeVersion),
+      { wide: 'wide' },
+    ),
+  ],
+  selectableFields: { 'spec.unschedulable': (object) => String(object.spec?.unschedulable ?? false) },
+  stored: true,
+};
