@@ -1,0 +1,290 @@
+import { backoffMs, type Clock, errorMessage, type Random, sleep } from '@gantry/base';
+import {
+  EtcdError,
+  isDefinite,
+  type KeyValue,
+  type KeyValueStore,
+  type Operation,
+  type Transaction,
+  type TransactionResult,
+} from '@gantry/etcd';
+import {
+  buildWrite,
+  comparedKeys,
+  type GuardOptions,
+  type IdentifiedWrite,
+  judge,
+  outcomesOf,
+  readResults,
+  type WriteResult,
+} from './group.ts';
+import { StoreError, type WriteOutcome } from './object-store.ts';
+
+export interface LaneOptions {
+  readonly kv: KeyValueStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** The lane's key; nobody else writes it. */
+  readonly key: string;
+  /** Unique for this lane object: part of every sequence, so that two processes of one name can never take each other's groups for theirs. */
+  readonly owner: string;
+  /** The member asked first; another one after each unknown outcome. */
+  readonly member: number;
+  readonly attemptTimeoutMs: number;
+  readonly guard: GuardOptions;
+  /** Whether groups compare the lane's key. Only a test ever leaves it out, to prove that it is what protects. */
+  readonly laneCompare: 'compared' | 'left-out-by-test';
+  readonly onRetry: (why: string) => void;
+}
+
+/** How a group ended. Errors are definite: nothing of it was written and nothing will be, unless 'outcome-unknown'. */
+export type GroupEnd =
+  | { readonly kind: 'landed'; readonly outcomes: readonly WriteOutcome[] }
+  | { readonly kind: 'failed'; readonly error: EtcdError };
+
+type Settled =
+  | { readonly kind: 'landed'; readonly revision: number; readonly result: TransactionResult | undefined }
+  | { readonly kind: 'failed'; readonly error: EtcdError };
+
+const RETRY = { initialMs: 20, maxMs: 500 };
+
+/**
+ * Sends groups one after another, each under a compare of the lane key's mod revision and with a put of its sequence there.
+ * After an unknown outcome it sends the identical group again, elsewhere, until it lands or the key proves that it has
+ * landed: a first copy that arrives late finds the key changed and does nothing. Meanwhile it starts nothing else.
+ */
+export class CommitLane {
+  readonly #options: LaneOptions;
+  #lastModRevision: number | undefined;
+  #sequence = 0;
+  #member: number;
+
+  constructor(options: LaneOptions) {
+    this.#options = options;
+    this.#member = options.member;
+  }
+
+  /** Commits `writes` as one transaction. One call at a time. `signal` ends the lane, not a write. */
+  async commit(writes: readonly IdentifiedWrite[], signal: AbortSignal): Promise<GroupEnd> {
+    for (;;) {
+      const modRevision = (this.#lastModRevision ??= await this.#open(signal));
+      const sequence = this.#nextSequence();
+      const settled = await this.#settle(this.#transaction(writes, modRevision, sequence, 'put'), sequence, signal);
+      if (settled === 'lane-lost') continue;
+      if (settled.kind === 'landed') return this.#landed(writes, settled, signal);
+      if (settled.error.code !== 'no-space' || writes.some((item) => item.write.value !== null)) return settled;
+      return this.#commitWithoutMarker(writes, modRevision, signal);
+    }
+  }
+
+  /**
+   * Deletes while etcd has no space left: every put is refused then, the lane's own and deletion records included. Guards by mod
+   * revision make a late copy of a deletion harmless, but an unknown outcome stays unknown.
+   */
+  async #commitWithoutMarker(
+    writes: readonly IdentifiedWrite[],
+    modRevision: number,
+    signal: AbortSignal,
+  ): Promise<GroupEnd> {
+    const transaction = this.#transaction(writes, modRevision, '', 'omitted');
+    try {
+      const result = await this.#send(transaction, signal);
+      if (!result.succeeded) return failedEnd('outcome-unknown', 'the lane has changed under a delete without marker');
+      return { kind: 'landed', outcomes: outcomes(writes, readResults(result.results), result.revision) };
+    } catch (error) {
+      if (error instanceof EtcdError) return { kind: 'failed', error };
+      throw error;
+    }
+  }
+
+  #transaction(
+    writes: readonly IdentifiedWrite[],
+    modRevision: number,
+    sequence: string,
+    marker: 'put' | 'omitted',
+  ): Transaction {
+    const { key, guard, laneCompare } = this.#options;
+    const options = { ...guard, deletionRecord: marker };
+    const put: Operation = { kind: 'put', key, value: Buffer.from(sequence) };
+    return {
+      compare: laneCompare === 'compared' ? [{ key, target: 'mod-revision', equals: modRevision }] : [],
+      success: [
+        ...(marker === 'put' ? [put] : []),
+        ...writes.map((item, index): Operation => ({ kind: 'transaction', ...buildWrite(item, index, options) })),
+      ],
+      failure: [{ kind: 'range', key }],
+    };
+  }
+
+  /** Sends until it is known whether the transaction has landed. */
+  async #settle(transaction: Transaction, sequence: string, signal: AbortSignal): Promise<Settled | 'lane-lost'> {
+    let failures = 0;
+    let doubt: 'none' | 'may-have-landed' = 'none';
+    for (;;) {
+      try {
+        const result = await this.#send(transaction, signal);
+        if (result.succeeded) return { kind: 'landed', revision: result.revision, result };
+        const lane = laneValueOf(result);
+        if (lane !== undefined && text(lane) === sequence) {
+          return { kind: 'landed', revision: lane.modRevision, result: undefined };
+        }
+        return this.#lost(doubt);
+      } catch (error) {
+        if (!(error instanceof EtcdError)) throw error;
+        if (isDefinite(error) && error.code !== 'busy') {
+          if (doubt === 'none') return { kind: 'failed', error };
+          return this.#abandon(transaction, sequence, error, signal);
+        }
+        if (error.code !== 'busy') doubt = 'may-have-landed';
+        await this.#pause(error, ++failures, signal);
+      }
+    }
+  }
+
+  /** Makes sure that a transaction whose copies may still be under way never lands, by moving the lane key on; or finds that it has landed. */
+  async #abandon(
+    transaction: Transaction,
+    sequence: string,
+    cause: EtcdError,
+    signal: AbortSignal,
+  ): Promise<Settled | 'lane-lost'> {
+    const { key } = this.#options;
+    const barrier = this.#nextSequence();
+    const move: Transaction = {
+      compare: transaction.compare,
+      success: [{ kind: 'put', key, value: Buffer.from(barrier) }],
+      failure: [{ kind: 'range', key }],
+    };
+    for (let failures = 1; ; failures++) {
+      try {
+        const result = await this.#send(move, signal);
+        const lane = result.succeeded ? undefined : laneValueOf(result);
+        if (result.succeeded || (lane !== undefined && text(lane) === barrier)) {
+          this.#lastModRevision = result.succeeded ? result.revision : lane?.modRevision;
+          return { kind: 'failed', error: cause };
+        }
+        if (lane !== undefined && text(lane) === sequence) {
+          return { kind: 'landed', revision: lane.modRevision, result: undefined };
+        }
+        return this.#lost('may-have-landed');
+      } catch (error) {
+        if (!(error instanceof EtcdError)) throw error;
+        await this.#pause(error, failures, signal);
+      }
+    }
+  }
+
+  /** The lane key is gone or foreign: another process took this one for dead. Old copies can never land, since mod revisions do not recur. */
+  #lost(doubt: 'none' | 'may-have-landed'): Settled | 'lane-lost' {
+    this.#lastModRevision = undefined;
+    if (doubt === 'none') return 'lane-lost';
+    return { kind: 'failed', error: new EtcdError('outcome-unknown', 'the commit lane was removed meanwhile') };
+  }
+
+  async #landed(
+    writes: readonly IdentifiedWrite[],
+    settled: Settled & { kind: 'landed' },
+    signal: AbortSignal,
+  ): Promise<GroupEnd> {
+    this.#lastModRevision = settled.revision;
+    const results =
+      settled.result === undefined
+        ? await this.#reconstruct(writes, settled.revision, signal)
+        : readResults(settled.result.results);
+    if (results === 'forgotten') return failedEnd('outcome-unknown', 'history was compacted before the answer was known');
+    return { kind: 'landed', outcomes: outcomes(writes, results, settled.revision) };
+  }
+
+  /** The lost answer's content, from what the guards saw: the state one revision earlier. */
+  async #reconstruct(
+    writes: readonly IdentifiedWrite[],
+    revision: number,
+    signal: AbortSignal,
+  ): Promise<readonly WriteResult[] | 'forgotten'> {
+    const keys = [...new Set(writes.flatMap((item) => comparedKeys(item.write)))];
+    const reads = keys.map((key): Operation => ({ kind: 'range', key, revision: revision - 1 }));
+    for (let failures = 1; ; failures++) {
+      try {
+        const result = await this.#send({ compare: [], success: reads, failure: [] }, signal);
+        const before = result.results.flatMap((inner) => (inner.kind === 'range' ? inner.kvs : []));
+        const at = new Map(before.map((kv) => [kv.key, kv]));
+        return writes.map(({ write }) => {
+          const own = comparedKeys(write).flatMap((key) => at.get(key) ?? []);
+          return judge(write, own, this.#options.guard);
+        });
+      } catch (error) {
+        if (!(error instanceof EtcdError)) throw error;
+        if (error.code === 'compacted') return 'forgotten';
+        await this.#pause(error, failures, signal);
+      }
+    }
+  }
+
+  /** Creates the lane's key, or finds that an earlier copy of the same request has. */
+  async #open(signal: AbortSignal): Promise<number> {
+    const { key, owner } = this.#options;
+    const create: Transaction = {
+      compare: [{ key, target: 'create-revision', equals: 0 }],
+      success: [{ kind: 'put', key, value: Buffer.from(`${owner} open`) }],
+      failure: [{ kind: 'range', key }],
+    };
+    for (let failures = 1; ; failures++) {
+      try {
+        const result = await this.#send(create, signal);
+        if (result.succeeded) return result.revision;
+        const lane = laneValueOf(result);
+        // An earlier opening, or whatever stood there before the lane was lost: its mod revision is what the next group compares.
+        if (lane !== undefined) return lane.modRevision;
+      } catch (error) {
+        if (!(error instanceof EtcdError)) throw error;
+        if (isDefinite(error) && error.code !== 'busy') {
+          throw new StoreError(error.code === 'no-space' ? 'no-space' : 'unavailable', errorMessage(error), { cause: error });
+        }
+        await this.#pause(error, failures, signal);
+      }
+    }
+  }
+
+  #send(transaction: Transaction, signal: AbortSignal): Promise<TransactionResult> {
+    const { kv, attemptTimeoutMs } = this.#options;
+    return kv.transact(transaction, { signal, timeoutMs: attemptTimeoutMs, member: this.#member });
+  }
+
+  /** Waits before another attempt, which goes to the next member. */
+  async #pause(error: EtcdError, failures: number, signal: AbortSignal): Promise<void> {
+    const { clock, random, onRetry, key } = this.#options;
+    this.#member += 1;
+    onRetry(`${key}: ${error.message}`);
+    await sleep(clock, backoffMs(RETRY, failures, random), signal);
+  }
+
+  #nextSequence(): string {
+    this.#sequence += 1;
+    return `${this.#options.owner} ${this.#sequence}`;
+  }
+}
+
+function outcomes(
+  writes: readonly IdentifiedWrite[],
+  results: readonly WriteResult[],
+  revision: number,
+): readonly WriteOutcome[] {
+  return outcomesOf(
+    writes.map((item) => item.write),
+    results,
+    revision,
+  );
+}
+
+function failedEnd(code: EtcdError['code'], message: string): GroupEnd {
+  return { kind: 'failed', error: new EtcdError(code, message) };
+}
+
+function laneValueOf(result: TransactionResult): KeyValue | undefined {
+  const first = result.results[0];
+  return first?.kind === 'range' ? first.kvs[0] : undefined;
+}
+
+function text(kv: KeyValue): string {
+  return Buffer.from(kv.value).toString();
+}

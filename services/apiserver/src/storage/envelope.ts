@@ -1,0 +1,85 @@
+import { StoreError } from './object-store.ts';
+
+/**
+ * What surrounds an object's JSON in etcd. The format on disk, big endian:
+ *
+ * | bytes | what |
+ * | --- | --- |
+ * | 1 | format version, 1 |
+ * | 1 | sealing: 0 plain JSON; other values are kept for objects that are encrypted at rest |
+ * | 1 | index of the write in its transaction |
+ * | 1 | zero, kept |
+ * | 2 | length of the whole header, so that later versions can add to it |
+ * | 16 | write id |
+ * | 8 | epoch of the writer's fence, 0 without one |
+ * | 1 + n | writer's name, UTF-8 |
+ * | 1 + n | writer's election key, UTF-8, empty without a fence |
+ * | 1 + n | writer's incarnation, UTF-8, empty without a fence |
+ * | rest | the object in its storage version as JSON, without `metadata.resourceVersion` |
+ */
+export interface Envelope {
+  readonly index: number;
+  readonly writeId: Uint8Array;
+  readonly writer: string;
+  readonly electionKey: string;
+  readonly epoch: number;
+  readonly incarnation: string;
+  /** The object's JSON; a view into the bytes that were decoded. */
+  readonly payload: Uint8Array;
+}
+
+export const WRITE_ID_BYTES = 16;
+const FORMAT_VERSION = 1;
+const PLAIN = 0;
+const FIXED_BYTES = 6 + WRITE_ID_BYTES + 8;
+const MAX_TEXT_BYTES = 255;
+
+/** The bytes that are stored. */
+export function encodeEnvelope(envelope: Envelope): Buffer {
+  const texts = [envelope.writer, envelope.electionKey, envelope.incarnation].map((text) =>
+    Buffer.from(text).subarray(0, MAX_TEXT_BYTES),
+  );
+  const headerBytes = FIXED_BYTES + texts.reduce((sum, text) => sum + 1 + text.length, 0);
+  const out = Buffer.allocUnsafe(headerBytes + envelope.payload.length);
+  out[0] = FORMAT_VERSION;
+  out[1] = PLAIN;
+  out[2] = envelope.index;
+  out[3] = 0;
+  out.writeUInt16BE(headerBytes, 4);
+  out.set(envelope.writeId, 6);
+  out.writeBigUInt64BE(BigInt(envelope.epoch), 6 + WRITE_ID_BYTES);
+  let at = FIXED_BYTES;
+  for (const text of texts) {
+    out[at] = text.length;
+    out.set(text, at + 1);
+    at += 1 + text.length;
+  }
+  out.set(envelope.payload, headerBytes);
+  return out;
+}
+
+/** Inverse of `encodeEnvelope`; a format that this version does not know is a StoreError, never a guess. */
+export function decodeEnvelope(key: string, bytes: Uint8Array): Envelope {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (buffer.length < FIXED_BYTES || buffer[0] !== FORMAT_VERSION || buffer[1] !== PLAIN) {
+    throw new StoreError('unavailable', `${key} is stored in a format that this version cannot read`);
+  }
+  const headerBytes = buffer.readUInt16BE(4);
+  const texts: string[] = [];
+  let at = FIXED_BYTES;
+  for (let i = 0; i < 3; i++) {
+    const length = buffer[at] ?? 0;
+    texts.push(buffer.toString('utf8', at + 1, at + 1 + length));
+    at += 1 + length;
+  }
+  const [writer = '', electionKey = '', incarnation = ''] = texts;
+  return {
+    index: buffer[2] ?? 0,
+    writeId: buffer.subarray(6, 6 + WRITE_ID_BYTES),
+    epoch: Number(buffer.readBigUInt64BE(6 + WRITE_ID_BYTES)),
+    writer,
+    electionKey,
+    incarnation,
+    payload: buffer.subarray(headerBytes),
+  };
+}

@@ -1,0 +1,177 @@
+import { type Clock, errorMessage, type NewUid, type Random } from '@gantry/base';
+import { type Etcd, EtcdError, prefixEnd, type RangeRequest, type RangeResult } from '@gantry/etcd';
+import { CommitLane } from './commit-lane.ts';
+import { CurrentRevision } from './current-revision.ts';
+import { GROUP_LIMITS, type GroupLimits } from './group.ts';
+import { GroupCommit, storeErrorOf } from './group-commit.ts';
+import { INCARNATION_KEY, laneKeyOf, REGISTRY } from './keys.ts';
+import {
+  type GuardedWrite,
+  type ObjectStore,
+  StoreError,
+  type StoredObject,
+  type StorePage,
+  type StoreWatchItem,
+  type WriteOutcome,
+} from './object-store.ts';
+import { readStored } from './stored-object.ts';
+import { toStoreItem } from './store-watch.ts';
+
+/** What the store needs of etcd; the in-memory model is one too. */
+export type StoreEtcd = Pick<Etcd, 'memberCount' | 'kv' | 'watcher'>;
+
+export interface EtcdObjectStoreOptions {
+  readonly etcd: StoreEtcd;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly newUid: NewUid;
+  /** Unique for this process's life: names its commit lanes. A fresh uid when absent. */
+  readonly process?: string;
+  /** 2 to 4; one per member when absent. */
+  readonly lanes?: number;
+  /** Time for one attempt of a write before the identical group is sent again, and of a read before another member is asked. */
+  readonly attemptTimeoutMs?: number;
+  readonly limits?: Partial<GroupLimits>;
+  /** Told why a group is sent again. */
+  readonly onRetry?: (why: string) => void;
+  /** Conditions that a test leaves out, to prove that they are the ones that protect. Nothing else may set it. */
+  readonly leaveOutForTest?: readonly ('fence' | 'lane')[];
+}
+
+/** A store that can be closed; closing waits for what is under way until `now` is aborted. */
+export interface ClosableObjectStore extends ObjectStore {
+  close(now: AbortSignal): Promise<void>;
+}
+
+const PAGE_SIZE = 1000;
+const DEFAULT_ATTEMPT_TIMEOUT_MS = 2000;
+
+/** Objects in etcd: group commit over commit lanes, consistent pages, one watch over the whole tree. */
+export function createEtcdObjectStore(options: EtcdObjectStoreOptions): ClosableObjectStore {
+  return new EtcdObjectStore(options);
+}
+
+class EtcdObjectStore implements ClosableObjectStore {
+  readonly #etcd: StoreEtcd;
+  readonly #timeoutMs: number;
+  readonly #commit: GroupCommit;
+  readonly #current: CurrentRevision;
+  readonly #watches = new Set<{ requestProgress(): void }>();
+  readonly #closed = new AbortController();
+
+  constructor(options: EtcdObjectStoreOptions) {
+    this.#etcd = options.etcd;
+    this.#timeoutMs = options.attemptTimeoutMs ?? DEFAULT_ATTEMPT_TIMEOUT_MS;
+    this.#commit = new GroupCommit(createLanes(options), { ...GROUP_LIMITS, ...options.limits }, writeIds(options.newUid));
+    this.#current = new CurrentRevision(async () => {
+      const request = { key: INCARNATION_KEY, fields: 'count' } as const;
+      return (await this.#range(request, this.#closed.signal)).revision;
+    });
+  }
+
+  async get(key: string, signal: AbortSignal): Promise<StoredObject | null> {
+    const kv = (await this.#range({ key }, signal)).kvs[0];
+    return kv === undefined ? null : readStored(kv);
+  }
+
+  async list(
+    prefix: string,
+    options: { revision?: number; limit?: number; startKey?: string },
+    signal: AbortSignal,
+  ): Promise<StorePage> {
+    const rangeEnd = prefixEnd(prefix);
+    const wanted = options.limit ?? Number.POSITIVE_INFINITY;
+    const objects: StoredObject[] = [];
+    let revision = options.revision;
+    let key = options.startKey ?? prefix;
+    for (;;) {
+      const limit = Math.min(PAGE_SIZE, wanted - objects.length);
+      const page = await this.#range({ key, rangeEnd, limit, ...(revision === undefined ? {} : { revision }) }, signal);
+      revision ??= page.revision;
+      for (const kv of page.kvs) objects.push(readStored(kv));
+      const remaining = page.count - page.kvs.length;
+      const last = page.kvs.at(-1);
+      if (remaining <= 0 || last === undefined) return { revision, objects, next: undefined, remaining: 0 };
+      key = `${last.key}\0`;
+      if (objects.length >= wanted) return { revision, objects, next: key, remaining };
+    }
+  }
+
+  currentRevision(signal: AbortSignal): Promise<number> {
+    return this.#current.get(signal);
+  }
+
+  write(write: GuardedWrite, signal: AbortSignal): Promise<WriteOutcome> {
+    return this.#commit.write(write, signal);
+  }
+
+  async *watch(revision: number, signal: AbortSignal): AsyncGenerator<StoreWatchItem> {
+    const request = { key: REGISTRY, rangeEnd: prefixEnd(REGISTRY), startRevision: revision + 1 };
+    const watch = this.#etcd.watcher.watch(request, AbortSignal.any([signal, this.#closed.signal]));
+    this.#watches.add(watch);
+    try {
+      for await (const item of watch) yield toStoreItem(item);
+    } catch (error) {
+      throw asStoreError(error);
+    } finally {
+      this.#watches.delete(watch);
+    }
+  }
+
+  requestProgress(): void {
+    for (const watch of this.#watches) watch.requestProgress();
+  }
+
+  async close(now: AbortSignal): Promise<void> {
+    await this.#commit.close(now);
+    this.#closed.abort(new StoreError('unavailable', 'the store was closed'));
+  }
+
+  async #range(request: RangeRequest, signal: AbortSignal): Promise<RangeResult> {
+    try {
+      return await this.#etcd.kv.range(request, { signal, timeoutMs: this.#timeoutMs });
+    } catch (error) {
+      throw asStoreError(error);
+    }
+  }
+}
+
+function createLanes(options: EtcdObjectStoreOptions): readonly CommitLane[] {
+  const process = options.process ?? options.newUid();
+  const count = options.lanes ?? Math.min(4, Math.max(2, options.etcd.memberCount));
+  const leftOut = options.leaveOutForTest ?? [];
+  return Array.from(
+    { length: count },
+    (_, index) =>
+      new CommitLane({
+        kv: options.etcd.kv,
+        clock: options.clock,
+        random: options.random,
+        key: laneKeyOf(process, index),
+        owner: options.newUid(),
+        member: index,
+        attemptTimeoutMs: options.attemptTimeoutMs ?? DEFAULT_ATTEMPT_TIMEOUT_MS,
+        guard: { fence: leftOut.includes('fence') ? 'left-out-by-test' : 'compared' },
+        laneCompare: leftOut.includes('lane') ? 'left-out-by-test' : 'compared',
+        onRetry: options.onRetry ?? (() => {}),
+      }),
+  );
+}
+
+/** Ids that no two writes share: eight bytes of this store's own uid and a counter. */
+function writeIds(newUid: NewUid): () => Uint8Array {
+  const own = Buffer.from(newUid().replaceAll('-', ''), 'hex').subarray(0, 8);
+  let count = 0;
+  return () => {
+    const id = Buffer.alloc(16);
+    id.set(own, 0);
+    count += 1;
+    id.writeUIntBE(count, 10, 6);
+    return id;
+  };
+}
+
+function asStoreError(error: unknown): Error {
+  if (error instanceof EtcdError) return storeErrorOf(error);
+  return error instanceof Error ? error : new StoreError('unavailable', errorMessage(error));
+}

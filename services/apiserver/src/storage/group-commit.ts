@@ -1,0 +1,161 @@
+import { errorMessage } from '@gantry/base';
+import type { EtcdError } from '@gantry/etcd';
+import type { CommitLane, GroupEnd } from './commit-lane.ts';
+import { type GroupLimits, type IdentifiedWrite, takeGroup } from './group.ts';
+import { type GuardedWrite, StoreError, type WriteOutcome } from './object-store.ts';
+
+interface Waiting extends IdentifiedWrite {
+  state: 'queued' | 'sent';
+  readonly resolve: (outcome: WriteOutcome) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** Gathers the guarded writes that wait at the same moment into groups and hands them to lanes that are free. */
+export class GroupCommit {
+  readonly #lanes: readonly CommitLane[];
+  readonly #idle: CommitLane[];
+  readonly #limits: GroupLimits;
+  readonly #newWriteId: () => Uint8Array;
+  readonly #closed = new AbortController();
+  readonly #running = new Set<Promise<void>>();
+  #queue: readonly Waiting[] = [];
+  #arrived: Waiting[] = [];
+  #pump: 'idle' | 'scheduled' = 'idle';
+
+  constructor(lanes: readonly CommitLane[], limits: GroupLimits, newWriteId: () => Uint8Array) {
+    this.#lanes = lanes;
+    this.#idle = [...lanes].reverse();
+    this.#limits = limits;
+    this.#newWriteId = newWriteId;
+  }
+
+  /** Resolves with the write's own outcome. Past `signal`: 'unavailable' when it was never sent, 'outcome-unknown' when it was. */
+  write(write: GuardedWrite, signal: AbortSignal): Promise<WriteOutcome> {
+    return new Promise<WriteOutcome>((resolve, reject) => {
+      if (signal.aborted || this.#closed.signal.aborted) {
+        reject(new StoreError('unavailable', 'the deadline passed before the write was sent'));
+        return;
+      }
+      const done = () => signal.removeEventListener('abort', onAbort);
+      const waiting: Waiting = {
+        write,
+        writeId: this.#newWriteId(),
+        state: 'queued',
+        resolve: (outcome) => {
+          done();
+          resolve(outcome);
+        },
+        reject: (error) => {
+          done();
+          reject(error);
+        },
+      };
+      const onAbort = () => this.#giveUp(waiting);
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#arrived.push(waiting);
+      this.#schedule();
+    });
+  }
+
+  /** Stops after what is under way has ended or `graceMs` worth of the caller's patience is over: abort `now` to cut it short. */
+  async close(now: AbortSignal): Promise<void> {
+    for (const waiting of [...this.#queue, ...this.#arrived]) {
+      waiting.reject(new StoreError('unavailable', 'the store is closing'));
+    }
+    this.#queue = [];
+    this.#arrived = [];
+    const cut = () => this.#closed.abort(new StoreError('outcome-unknown', 'the store was closed'));
+    if (now.aborted) cut();
+    else now.addEventListener('abort', cut, { once: true });
+    await Promise.all(this.#running);
+    now.removeEventListener('abort', cut);
+    cut();
+  }
+
+  /** How many lanes are busy, for metrics. */
+  get busyLanes(): number {
+    return this.#lanes.length - this.#idle.length;
+  }
+
+  #giveUp(waiting: Waiting): void {
+    if (waiting.state === 'sent') {
+      waiting.reject(new StoreError('outcome-unknown', 'the deadline passed; the write may still land'));
+      return;
+    }
+    this.#queue = this.#queue.filter((other) => other !== waiting);
+    this.#arrived = this.#arrived.filter((other) => other !== waiting);
+    waiting.reject(new StoreError('unavailable', 'the deadline passed before the write was sent'));
+  }
+
+  #schedule(): void {
+    if (this.#pump === 'scheduled' || this.#idle.length === 0) return;
+    this.#pump = 'scheduled';
+    setImmediate(() => {
+      this.#pump = 'idle';
+      this.#start();
+    });
+  }
+
+  #start(): void {
+    if (this.#arrived.length > 0) {
+      this.#queue = this.#queue.length === 0 ? this.#arrived : [...this.#queue, ...this.#arrived];
+      this.#arrived = [];
+    }
+    while (this.#queue.length > 0) {
+      const lane = this.#idle.pop();
+      if (lane === undefined) return;
+      const { group, rest } = takeGroup(this.#queue, this.#limits);
+      this.#queue = rest;
+      for (const waiting of group) waiting.state = 'sent';
+      const run = this.#run(lane, group).finally(() => {
+        this.#running.delete(run);
+        this.#idle.push(lane);
+        this.#start();
+      });
+      this.#running.add(run);
+    }
+  }
+
+  async #run(lane: CommitLane, group: readonly Waiting[]): Promise<void> {
+    try {
+      const end = await lane.commit(group, this.#closed.signal);
+      if (end.kind === 'failed' && group.length > 1 && end.error.code !== 'outcome-unknown') {
+        for (const waiting of group) finish([waiting], await lane.commit([waiting], this.#closed.signal));
+      } else finish(group, end);
+    } catch (error) {
+      const cause = error instanceof StoreError ? error : new StoreError('outcome-unknown', errorMessage(error), { cause: error });
+      for (const waiting of group) waiting.reject(cause);
+    }
+  }
+}
+
+function finish(group: readonly Waiting[], end: GroupEnd): void {
+  for (const [index, waiting] of group.entries()) {
+    const outcome = end.kind === 'landed' ? end.outcomes[index] : undefined;
+    if (outcome !== undefined) waiting.resolve(outcome);
+    else waiting.reject(toStoreError(end));
+  }
+}
+
+function toStoreError(end: GroupEnd): StoreError {
+  if (end.kind === 'landed') return new StoreError('outcome-unknown', 'the group landed without an outcome for this write');
+  return storeErrorOf(end.error);
+}
+
+/** An etcd error as the store's callers know it. */
+export function storeErrorOf(error: EtcdError): StoreError {
+  switch (error.code) {
+    case 'outcome-unknown':
+    case 'compacted':
+    case 'too-large':
+    case 'no-space':
+      return new StoreError(error.code, error.message, { cause: error });
+    case 'busy':
+    case 'future-revision':
+    case 'invalid':
+    case 'lease-gone':
+    case 'permission-denied':
+    case 'unavailable':
+      return new StoreError('unavailable', error.message, { cause: error });
+  }
+}

@@ -1,0 +1,195 @@
+import type { Compare, KeyValue, Operation, OperationResult, Transaction } from '@gantry/etcd';
+import { encodeEnvelope } from './envelope.ts';
+import { deletedKeyOf, INCARNATION_KEY, resourceRootOf } from './keys.ts';
+import type { GuardedWrite, WriteOutcome } from './object-store.ts';
+import { revisionOf, versionOf } from './resource-version.ts';
+import { readStored } from './stored-object.ts';
+
+/** Bounds of one etcd transaction. A write above `maxBytes` travels alone. */
+export interface GroupLimits {
+  readonly maxWrites: number;
+  readonly maxBytes: number;
+}
+
+export const GROUP_LIMITS: GroupLimits = { maxWrites: 128, maxBytes: 1024 * 1024 };
+
+/** Which conditions are put into the guard. Only a test ever leaves one out, to prove that it is the one that protects. */
+export interface GuardOptions {
+  readonly fence: 'compared' | 'left-out-by-test';
+}
+
+/** A write with the id that its envelope carries. */
+export interface IdentifiedWrite {
+  readonly write: GuardedWrite;
+  readonly writeId: Uint8Array;
+}
+
+/**
+ * Takes from the front of `waiting` what may travel together: within the limits, and no key that one write compares or
+ * writes is written by another, since all compares see the state before the whole transaction. Order is kept.
+ */
+export function takeGroup<T extends IdentifiedWrite>(
+  waiting: readonly T[],
+  limits: GroupLimits,
+): { readonly group: readonly T[]; readonly rest: readonly T[] } {
+  const group: T[] = [];
+  const rest: T[] = [];
+  const written = new Set<string>();
+  const touched = new Set<string>();
+  let bytes = 0;
+  for (const [position, item] of waiting.entries()) {
+    if (group.length === limits.maxWrites) {
+      rest.push(...waiting.slice(position));
+      break;
+    }
+    const size = item.write.value?.length ?? 0;
+    const keys = keysOf(item.write);
+    const fits = group.length === 0 || bytes + size <= limits.maxBytes;
+    if (fits && !keys.written.some((key) => touched.has(key)) && !keys.compared.some((key) => written.has(key))) {
+      group.push(item);
+      bytes += size;
+    } else rest.push(item);
+    for (const key of keys.written) written.add(key);
+    for (const key of [...keys.written, ...keys.compared]) touched.add(key);
+  }
+  return { group, rest };
+}
+
+function keysOf(write: GuardedWrite): { readonly written: readonly string[]; readonly compared: readonly string[] } {
+  const fence = write.writer.fence;
+  return {
+    written: fence !== undefined && write.value === null ? [write.key, deletedKeyOf(write.key)] : [write.key],
+    compared: [write.key, ...write.mustExist, ...(fence === undefined ? [] : [fence.electionKey, INCARNATION_KEY])],
+  };
+}
+
+/** The nested transaction of one write: its guard, its change, and a failure branch that tells why the guard did not hold. */
+export function buildWrite(
+  { write, writeId }: IdentifiedWrite,
+  index: number,
+  options: GuardOptions & { readonly deletionRecord: 'put' | 'omitted' },
+): Transaction {
+  const compared = keysOf(write).compared;
+  return {
+    compare: guardOf(write, options),
+    success: write.value === null ? deleteOperations(write, options.deletionRecord) : [putOperation(write, writeId, index)],
+    failure: [...new Set(compared)].map((key): Operation => ({ kind: 'range', key })),
+  };
+}
+
+function guardOf(write: GuardedWrite, options: GuardOptions): readonly Compare[] {
+  const own: Compare =
+    write.expected === 'absent'
+      ? { key: write.key, target: 'create-revision', equals: 0 }
+      : { key: write.key, target: 'mod-revision', equals: revisionOf(write.expected) };
+  const needed = write.mustExist.map(
+    (key): Compare => ({ key, target: 'exists' }),
+  );
+  const fence = write.writer.fence;
+  if (fence === undefined || options.fence === 'left-out-by-test') return [own, ...needed];
+  return [
+    own,
+    ...needed,
+    { key: fence.electionKey, target: 'create-revision', equals: fence.epoch },
+    { key: INCARNATION_KEY, target: 'value', equals: Buffer.from(fence.incarnation) },
+  ];
+}
+
+function putOperation(write: GuardedWrite, writeId: Uint8Array, index: number): Operation {
+  const fence = write.writer.fence;
+  const value = encodeEnvelope({
+    index,
+    writeId,
+    writer: write.writer.name,
+    electionKey: fence?.electionKey ?? '',
+    epoch: fence?.epoch ?? 0,
+    incarnation: fence?.incarnation ?? '',
+    payload: write.value ?? new Uint8Array(),
+  });
+  return { kind: 'put', key: write.key, value };
+}
+
+function deleteOperations(write: GuardedWrite, record: 'put' | 'omitted'): readonly Operation[] {
+  const fence = write.writer.fence;
+  if (fence === undefined || record === 'omitted') return [{ kind: 'delete', key: write.key }];
+  const { electionKey, epoch, incarnation } = fence;
+  const value = Buffer.from(JSON.stringify({ electionKey, epoch, incarnation, writer: write.writer.name }));
+  return [
+    { kind: 'delete', key: write.key },
+    { kind: 'put', key: deletedKeyOf(write.key), value },
+  ];
+}
+
+/** What became of each write: its own branch succeeded, or what its failure branch read. */
+export type WriteResult =
+  | { readonly kind: 'succeeded' }
+  | { readonly kind: 'failed'; readonly read: readonly KeyValue[] };
+
+export function readResults(results: readonly OperationResult[]): readonly WriteResult[] {
+  return results
+    .filter((result) => result.kind === 'transaction')
+    .map((result) =>
+      result.succeeded
+        ? { kind: 'succeeded' }
+        : { kind: 'failed', read: result.results.flatMap((inner) => (inner.kind === 'range' ? inner.kvs : [])) },
+    );
+}
+
+/**
+ * The outcomes of a group that landed at `revision`. A deletion has no envelope to carry its index: it gets one more than
+ * its resource's preceding event in the revision, which is how watchers number it too.
+ */
+export function outcomesOf(
+  writes: readonly GuardedWrite[],
+  results: readonly WriteResult[],
+  revision: number,
+): readonly WriteOutcome[] {
+  const lastIndex = new Map<string, number>();
+  return writes.map((write, index) => {
+    const result = results[index];
+    if (result?.kind !== 'succeeded') return explainFailure(write, result?.read ?? []);
+    const root = resourceRootOf(write.key);
+    const own = write.value === null ? (lastIndex.get(root) ?? -1) + 1 : index;
+    lastIndex.set(root, own);
+    return { kind: 'committed', resourceVersion: versionOf(revision, own) };
+  });
+}
+
+/** A lost fence before a missing key before a conflict: the first is final for its writer, the last may be tried again. */
+export function explainFailure(write: GuardedWrite, read: readonly KeyValue[]): WriteOutcome {
+  const at = new Map(read.map((kv) => [kv.key, kv]));
+  const fence = write.writer.fence;
+  if (fence !== undefined) {
+    const incarnation = at.get(INCARNATION_KEY)?.value;
+    const same = incarnation !== undefined && Buffer.from(incarnation).toString() === fence.incarnation;
+    if (!same || at.get(fence.electionKey)?.createRevision !== fence.epoch) return { kind: 'fenced' };
+  }
+  const missing = write.mustExist.find((key) => !at.has(key));
+  if (missing !== undefined) return { kind: 'missing', key: missing };
+  const current = at.get(write.key);
+  return { kind: 'conflict', current: current === undefined ? null : readStored(current) };
+}
+
+/** Evaluates a write's guard against the state just before the group landed, when the answer that told so was lost. */
+export function judge(write: GuardedWrite, before: readonly KeyValue[], options: GuardOptions): WriteResult {
+  const at = new Map(before.map((kv) => [kv.key, kv]));
+  const holds = guardOf(write, options).every((compare) => {
+    const kv = at.get(compare.key);
+    switch (compare.target) {
+      case 'create-revision':
+        return (kv?.createRevision ?? 0) === compare.equals;
+      case 'mod-revision':
+        return (kv?.modRevision ?? 0) === compare.equals;
+      case 'value':
+        return kv !== undefined && Buffer.compare(kv.value, compare.equals) === 0;
+      case 'exists':
+        return kv !== undefined;
+    }
+  });
+  return holds ? { kind: 'succeeded' } : { kind: 'failed', read: before };
+}
+
+/** Every key that a write's guard looks at. */
+export function comparedKeys(write: GuardedWrite): readonly string[] {
+  return [...new Set(keysOf(write).compared)];
+}

@@ -1,0 +1,21 @@
+/** Objects in etcd, and the same in memory. Nothing outside this folder knows how they are stored. */
+export { createEtcdObjectStore, type ClosableObjectStore, type EtcdObjectStoreOptions } from './etcd-object-store.ts';
+export { createMemoryObjectStore, type MemoryObjectStore } from './memory-store.ts';
+export { INCARNATION_KEY, REGISTRY } from './keys.ts';
+export {
+  type Fence,
+  type GuardedWrite,
+  type ObjectReader,
+  type ObjectStore,
+  type ObjectWatcher,
+  type ObjectWriter,
+  type ResourceVersion,
+  StoreError,
+  type StoredObject,
+  type StoreEvent,
+  type StorePage,
+  type StoreWatchItem,
+  type WriteOutcome,
+  type Writer,
+} from './object-store.ts';
+export { listVersionOf, revisionOf, versionOf } from './resource-version.ts';

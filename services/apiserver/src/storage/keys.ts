@@ -1,0 +1,30 @@
+/** Root of all objects. */
+export const REGISTRY = '/registry/';
+export const INCARNATION_KEY = '/gantry/incarnation';
+export const COMMIT_ROOT = '/gantry/commit/';
+export const DELETED_ROOT = '/gantry/deleted';
+
+/** Groups without a dot; there will be no more of them, so every other first segment without one is a core resource. */
+const DOTLESS_GROUPS: ReadonlySet<string> = new Set(['apps', 'autoscaling', 'batch', 'extensions', 'policy']);
+
+/** `/registry/<group>/<resource>/` of an object's key: events are numbered within it. */
+export function resourceRootOf(key: string): string {
+  const groupEnd = key.indexOf('/', REGISTRY.length);
+  const first = key.slice(REGISTRY.length, groupEnd);
+  if (!first.includes('.') && !DOTLESS_GROUPS.has(first)) return key.slice(0, groupEnd + 1);
+  return key.slice(0, key.indexOf('/', groupEnd + 1) + 1);
+}
+
+/** Where a fenced deletion of `key` is recorded. */
+export function deletedKeyOf(key: string): string {
+  return DELETED_ROOT + key;
+}
+
+/** Held by an apiserver's lease: without it the process's lanes may be cleaned up. */
+export function aliveKeyOf(process: string): string {
+  return `${COMMIT_ROOT}${process}/alive`;
+}
+
+export function laneKeyOf(process: string, lane: number): string {
+  return `${COMMIT_ROOT}${process}/${lane}`;
+}

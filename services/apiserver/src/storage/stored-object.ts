@@ -1,0 +1,30 @@
+import type { JsonObject } from '@gantry/api';
+import type { KeyValue } from '@gantry/etcd';
+import { decodeEnvelope } from './envelope.ts';
+import { type ResourceVersion, StoreError, type StoredObject } from './object-store.ts';
+import { versionOf } from './resource-version.ts';
+
+/** What a key holds, its resourceVersion set. */
+export function readStored(kv: KeyValue): StoredObject {
+  const envelope = decodeEnvelope(kv.key, kv.value);
+  const resourceVersion = versionOf(kv.modRevision, envelope.index);
+  return { key: kv.key, resourceVersion, object: parseObject(kv.key, envelope.payload, resourceVersion) };
+}
+
+function parseObject(key: string, payload: Uint8Array, resourceVersion: ResourceVersion): JsonObject {
+  const object = parseJson(key, payload);
+  const metadata = object['metadata'];
+  if (metadata === null || typeof metadata !== 'object' || Array.isArray(metadata)) {
+    object['metadata'] = { resourceVersion: String(resourceVersion) };
+  } else metadata['resourceVersion'] = String(resourceVersion);
+  return object;
+}
+
+function parseJson(key: string, payload: Uint8Array): JsonObject {
+  const text = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString('utf8');
+  try {
+    return JSON.parse(text) as JsonObject;
+  } catch (error) {
+    throw new StoreError('unavailable', `${key} does not hold a JSON object`, { cause: error });
+  }
+}
