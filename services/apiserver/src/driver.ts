@@ -135,6 +135,15 @@ export interface Driver {
 
 /** Decides who may do what. */
 export interface Authorizer {
-  /** Throws StatusError Forbidden. `object` is the stored or new object where rules depend on it (an agent's own pods). */
-  authorize(user: User, verb: Verb | string, target: Target, object: JsonObject | undefined): void;
+  /**
+   * Throws StatusError Forbidden. `object` is the stored or new object where rules depend on it (an agent's own pods).
+   * `fieldSelector` is that of a list, watch or deletecollection: some may list only what it narrows down to.
+   */
+  authorize(
+    user: User,
+    verb: Verb | string,
+    target: Target,
+    object: JsonObject | undefined,
+    fieldSelector?: string,
+  ): void;
 }

@@ -29,12 +29,14 @@ export function userOfCertificate(certificate: ClientCertificate): User | undefi
   const name = list(certificate.subject.CN)[0];
   if (name === undefined || name === '') return undefined;
   const fingerprint = createHash('sha256').update(certificate.raw).digest('hex');
-  return authenticated(name, list(certificate.subject.O), { extra: { [CREDENTIAL_ID]: [`X509SHA256=${fingerprint}`] } });
+  return authenticated(name, list(certificate.subject.O), {
+    extra: { [CREDENTIAL_ID]: [`X509SHA256=${fingerprint}`] },
+  });
 }
 
-/** The `extra` entry that names the token behind a request. */
-export function credentialId(text: string): User['extra'] {
-  return { [CREDENTIAL_ID]: [text] };
+/** The user that an identity of mutual TLS stands for, where only its names are known. */
+export function userOfIdentity(commonName: string, organizations: readonly string[]): User {
+  return authenticated(commonName, organizations);
 }
 
 function list(value: string | string[] | undefined): readonly string[] {

@@ -1,0 +1,40 @@
+import { StatusError } from '@gantry/api';
+import type { User } from '../driver.ts';
+import { ANONYMOUS, type ClientCertificate, userOfCertificate } from './identity.ts';
+import type { TokenAuthenticator } from './token-authenticator.ts';
+
+/** What a request shows of who sends it. */
+export interface Credentials {
+  /** A client certificate that came: 'untrusted' when the CA has not signed it or it has run out. */
+  readonly certificate: ClientCertificate | 'untrusted' | undefined;
+  /** The Authorization header. */
+  readonly authorization: string | undefined;
+}
+
+/** Finds out who asks. Throws StatusError Unauthorized for credentials that are not good; without any, it is nobody in particular. */
+export type Authenticate = (credentials: Credentials) => Promise<User>;
+
+/** Certificates first, then each kind of token in turn. */
+export function createAuthenticator(tokens: readonly TokenAuthenticator[]): Authenticate {
+  return async ({ certificate, authorization }) => {
+    if (certificate !== undefined && certificate !== 'untrusted') {
+      const user = userOfCertificate(certificate);
+      if (user !== undefined) return user;
+    }
+    const token = bearerToken(authorization);
+    if (token !== undefined) {
+      for (const authenticator of tokens) {
+        const user = await authenticator.authenticate(token);
+        if (user !== undefined) return user;
+      }
+      throw StatusError.unauthorized();
+    }
+    if (certificate !== undefined) throw StatusError.unauthorized();
+    return ANONYMOUS;
+  };
+}
+
+function bearerToken(authorization: string | undefined): string | undefined {
+  const match = /^bearer +(\S+)$/i.exec(authorization?.trim() ?? '');
+  return match?.[1];
+}

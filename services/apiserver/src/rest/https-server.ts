@@ -1,0 +1,121 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import http2, { type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import type { GroupMember, Logger, TlsMaterial, TlsSource } from '@gantry/service';
+import express, { type Express, type Router } from 'express';
+
+export interface HttpsServerOptions {
+  readonly router: Router;
+  readonly tls: TlsSource;
+  readonly host: string;
+  readonly port: number;
+  readonly logger: Logger;
+  /** Told before the listeners stop: ends the streams that would last. */
+  readonly onDrain: () => void;
+  readonly onListening?: (port: number) => void;
+}
+
+/** Streams of one HTTP/2 connection: a client library holds all its watches on one. */
+const MAX_STREAMS = 1000;
+const SESSION_MEMORY_MB = 256;
+const HEADER_BYTES = 64 * 1024;
+
+/**
+ * HTTPS with HTTP/1.1 and HTTP/2 on one port. Client certificates are asked for and may be absent; whether one that came is
+ * good is the authenticator's business. New TLS material takes effect for new connections.
+ */
+export function httpsServer(options: HttpsServerOptions): GroupMember {
+  const server = http2.createSecureServer(
+    {
+      ...secureContext(options.tls.current()),
+      allowHTTP1: true,
+      requestCert: true,
+      rejectUnauthorized: false,
+      maxSessionMemory: SESSION_MEMORY_MB,
+      maxHeaderListPairs: 2000,
+      settings: { maxConcurrentStreams: MAX_STREAMS, initialWindowSize: 1024 * 1024, maxHeaderListSize: HEADER_BYTES },
+    },
+    dispatch(options.router) as never,
+  );
+  const sockets = new Set<TLSSocket>();
+  const sessions = new Set<ServerHttp2Session>();
+  server.on('secureConnection', (socket) => {
+    sockets.add(socket);
+    socket.setNoDelay(true);
+    socket.on('error', () => socket.destroy());
+    socket.once('close', () => sockets.delete(socket));
+  });
+  server.on('session', (session) => {
+    sessions.add(session);
+    session.on('error', () => session.destroy());
+    session.once('close', () => sessions.delete(session));
+  });
+  server.setTimeout(0);
+  const unsubscribe = options.tls.subscribe((material) => server.setSecureContext(secureContext(material)));
+  return {
+    name: 'https-server',
+    run: (signal) => listen(server, options, signal),
+    drain: async () => {
+      options.onDrain();
+      for (const session of sessions) session.close();
+      await new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+      });
+    },
+    close: async () => {
+      unsubscribe();
+      for (const session of sessions) session.destroy();
+      for (const socket of sockets) socket.destroy();
+    },
+  };
+}
+
+function secureContext({ ca, cert, key }: TlsMaterial): TlsMaterial & { minVersion: 'TLSv1.2' } {
+  return { ca, cert, key, minVersion: 'TLSv1.2' };
+}
+
+function listen(server: Http2SecureServer, options: HttpsServerOptions, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    server.once('error', reject);
+    server.listen(options.port, options.host, () => {
+      const { port } = server.address() as AddressInfo;
+      options.logger.info({ port }, 'HTTPS server listens');
+      options.onListening?.(port);
+    });
+  });
+}
+
+/**
+ * Two express apps around one router: express makes its requests and responses inherit from HTTP/1.1's, which do not work on
+ * HTTP/2 streams, so the second app's inherit from HTTP/2's.
+ */
+function dispatch(router: Router): (req: IncomingMessage, res: ServerResponse) => void {
+  const first = createApp(router);
+  const second = createApp(router);
+  const property = { value: second, configurable: true, writable: true, enumerable: true };
+  second.request = Object.create(graft(express.request, http2.Http2ServerRequest.prototype), { app: property });
+  second.response = Object.create(graft(express.response, http2.Http2ServerResponse.prototype), { app: property });
+  return (req: IncomingMessage, res: ServerResponse) => {
+    if (req.httpVersionMajor < 2) {
+      first(req, res);
+      return;
+    }
+    req.headers.host ??= (req as unknown as { authority: string }).authority;
+    second(req, res);
+  };
+}
+
+function createApp(router: Router): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.use(router);
+  return app;
+}
+
+function graft(source: object, prototype: object): object {
+  return Object.create(prototype, Object.getOwnPropertyDescriptors(source)) as object;
+}

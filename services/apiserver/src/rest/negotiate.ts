@@ -1,0 +1,119 @@
+import { StatusError } from '@gantry/api';
+
+export type MediaType = 'application/json' | 'application/yaml' | 'application/vnd.kubernetes.protobuf';
+
+/** In what form an answer goes out. */
+export interface OutputForm {
+  readonly mediaType: MediaType;
+  readonly shape: 'object' | 'table' | 'partial' | 'partial-list';
+  /** Version of meta.k8s.io that was asked for: of Table and PartialObjectMetadata. */
+  readonly metaVersion: 'v1' | 'v1beta1';
+}
+
+interface AcceptClause {
+  readonly type: string;
+  readonly params: ReadonlyMap<string, string>;
+  readonly q: number;
+}
+
+const SERVED: readonly MediaType[] = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
+const SHAPES: ReadonlyMap<string, OutputForm['shape']> = new Map([
+  ['Table', 'table'],
+  ['PartialObjectMetadata', 'partial'],
+  ['PartialObjectMetadataList', 'partial-list'],
+]);
+const JSON_OBJECT: OutputForm = { mediaType: 'application/json', shape: 'object', metaVersion: 'v1' };
+
+/** The form that the Accept header asks for; 406 when nothing of it is served. */
+export function negotiateOutput(accept: string | undefined, streams: 'streams' | 'single'): OutputForm {
+  if (accept === undefined || accept.trim() === '') return JSON_OBJECT;
+  const clauses = parseAccept(accept);
+  if (!clauses.some((clause) => matchType(clause.type) !== undefined)) {
+    const also =
+      streams === 'streams' ? SERVED.filter((m) => m !== 'application/yaml').map((m) => `${m};stream=watch`) : [];
+    throw new StatusError(
+      'NotAcceptable',
+      `406: Not Acceptable\n\nAvailable representations: ${[...SERVED, ...also].join(', ')}`,
+      { details: {} },
+    );
+  }
+  for (const clause of clauses) {
+    const form = formOf(clause);
+    if (form !== undefined) return form;
+  }
+  throw new StatusError('NotAcceptable', `only the following media types are accepted: ${SERVED.join(', ')}`);
+}
+
+/** Whether a header names this aggregated form: `application/json;g=…;v=…;as=…`; the first version that fits. */
+export function acceptedDiscovery(accept: string | undefined): 'v2' | 'v2beta1' | undefined {
+  for (const clause of parseAccept(accept ?? '')) {
+    const { params } = clause;
+    if (params.get('g') === 'apidiscovery.k8s.io' && params.get('as') === 'APIGroupDiscoveryList') {
+      const version = params.get('v');
+      if (version === 'v2' || version === 'v2beta1') return version;
+    } else if (matchType(clause.type) !== undefined && !params.has('as')) return undefined;
+  }
+  return undefined;
+}
+
+function formOf(clause: AcceptClause): OutputForm | undefined {
+  const mediaType = matchType(clause.type);
+  if (mediaType === undefined) return undefined;
+  const as = clause.params.get('as');
+  if (as === undefined) return { ...JSON_OBJECT, mediaType };
+  const shape = SHAPES.get(as);
+  const version = clause.params.get('v');
+  if (shape === undefined || clause.params.get('g') !== 'meta.k8s.io') return undefined;
+  if (version !== 'v1' && version !== 'v1beta1') return undefined;
+  if (shape === 'table' && mediaType === 'application/vnd.kubernetes.protobuf') return undefined;
+  return { mediaType, shape, metaVersion: version };
+}
+
+function matchType(type: string): MediaType | undefined {
+  if (type === '*/*' || type === 'application/*') return 'application/json';
+  return SERVED.find((served) => served === type);
+}
+
+function parseAccept(header: string): readonly AcceptClause[] {
+  const clauses = header.split(',').map((text): AcceptClause => {
+    const [type = '', ...rest] = text.split(';').map((part) => part.trim());
+    const params = new Map<string, string>();
+    for (const param of rest) {
+      const equals = param.indexOf('=');
+      if (equals > 0) params.set(param.slice(0, equals).trim(), param.slice(equals + 1).trim());
+    }
+    const q = Number(params.get('q') ?? '1');
+    return { type: type.toLowerCase(), params, q: Number.isFinite(q) ? q : 1 };
+  });
+  return clauses.filter((c) => c.type !== '').sort((a, b) => b.q - a.q);
+}
+
+/** The media type of a request body; 415 when it is none that is read. */
+export function negotiateInput(contentType: string | undefined): MediaType {
+  if (contentType === undefined || contentType === '') return 'application/json';
+  const type = contentType.split(';')[0]?.trim().toLowerCase() ?? '';
+  const served = SERVED.find((mediaType) => mediaType === type);
+  if (served === undefined) {
+    throw new StatusError(
+      'UnsupportedMediaType',
+      `the body of the request was in an unknown format - accepted media types include: ${SERVED.join(', ')}`,
+    );
+  }
+  return served;
+}
+
+const PATCH_TYPES: readonly string[] = [
+  'application/json-patch+json',
+  'application/merge-patch+json',
+  'application/strategic-merge-patch+json',
+  'application/apply-patch+yaml',
+];
+
+/** The type of a patch; 415 when it is none that is read, in the words of the router rather than the decoder. */
+export function negotiatePatch(contentType: string | undefined): string {
+  const type = contentType?.split(';')[0]?.trim().toLowerCase() ?? '';
+  if (!PATCH_TYPES.includes(type)) {
+    throw new StatusError('UnsupportedMediaType', '415: Unsupported Media Type', { details: {} });
+  }
+  return type;
+}

@@ -1,0 +1,245 @@
+import { type FieldError, forbidden, invalid, notSupported, StatusError, tooLong } from '@gantry/api';
+import type { DeleteOptions, ListRequest, WatchRequest, WriteOptions } from '../driver.ts';
+
+const MANAGER_MAX = 128;
+const INT64_MAX = 9_223_372_036_854_775_807n;
+
+/** What a list or a watch asks, as the query says it; not yet checked. */
+export interface ListOptions extends ListRequest {
+  readonly watch: boolean;
+  readonly allowBookmarks: boolean;
+  readonly sendInitialEvents: boolean | undefined;
+  readonly timeoutSeconds: number | undefined;
+}
+
+/** Reads and checks metav1.ListOptions. */
+export function parseListOptions(query: URLSearchParams): ListOptions {
+  const match = query.get('resourceVersionMatch') ?? '';
+  const limit = parseInt64(query, 'limit') ?? 0;
+  const options = {
+    namespace: '',
+    labelSelector: query.get('labelSelector') ?? '',
+    fieldSelector: query.get('fieldSelector') ?? '',
+    resourceVersion: query.get('resourceVersion') ?? '',
+    resourceVersionMatch: match as ListRequest['resourceVersionMatch'],
+    limit: Math.max(0, limit),
+    continueToken: query.get('continue') ?? '',
+    watch: parseBoolean(query, 'watch') ?? false,
+    allowBookmarks: parseBoolean(query, 'allowWatchBookmarks') ?? false,
+    sendInitialEvents: parseBoolean(query, 'sendInitialEvents'),
+    timeoutSeconds: parseInt64(query, 'timeoutSeconds'),
+  };
+  return options;
+}
+
+/** Throws Invalid where list options contradict each other, in Kubernetes' words. */
+export function checkListOptions(options: ListOptions, verb: 'list' | 'watch'): void {
+  const errors = verb === 'watch' ? watchErrors(options) : listErrors(options);
+  if (errors.length > 0) throw StatusError.invalid('meta.k8s.io', 'ListOptions', '', errors);
+}
+
+function listErrors(options: ListOptions): readonly FieldError[] {
+  const match: string = options.resourceVersionMatch;
+  const errors: FieldError[] = [];
+  if (options.sendInitialEvents !== undefined) {
+    errors.push(forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
+  }
+  if (match === '') return errors;
+  const field = 'resourceVersionMatch';
+  if (options.resourceVersion === '') {
+    errors.push(forbidden(field, 'resourceVersionMatch is forbidden unless resourceVersion is provided'));
+  }
+  if (options.continueToken !== '') {
+    errors.push(forbidden(field, 'resourceVersionMatch is forbidden when continue is provided'));
+  }
+  if (match !== 'Exact' && match !== 'NotOlderThan') {
+    errors.push(notSupported(field, match, ['Exact', 'NotOlderThan', '']));
+  }
+  if (match === 'Exact' && options.resourceVersion === '0') {
+    errors.push(forbidden(field, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
+  }
+  return errors;
+}
+
+function watchErrors(options: ListOptions): readonly FieldError[] {
+  const match: string = options.resourceVersionMatch;
+  const field = 'resourceVersionMatch';
+  const errors: FieldError[] = [];
+  if (options.sendInitialEvents !== undefined && match !== 'NotOlderThan') {
+    errors.push(forbidden(field, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'));
+  }
+  if (match !== '') {
+    if (options.sendInitialEvents === undefined) {
+      errors.push(forbidden(field, 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'));
+    }
+    if (match !== 'NotOlderThan') errors.push(notSupported(field, match, ['NotOlderThan']));
+    if (options.continueToken !== '') {
+      errors.push(forbidden(field, 'resourceVersionMatch is forbidden when continue is provided'));
+    }
+  } else if (options.continueToken !== '') {
+    errors.push(forbidden(field, 'resourceVersionMatch is forbidden when continue is provided'));
+  }
+  return errors;
+}
+
+/** The part of list options that a watch uses. */
+export function watchRequestOf(options: ListOptions): WatchRequest {
+  const { namespace, labelSelector, fieldSelector, resourceVersion, resourceVersionMatch } = options;
+  const { sendInitialEvents, allowBookmarks } = options;
+  return {
+    namespace,
+    labelSelector,
+    fieldSelector,
+    resourceVersion,
+    resourceVersionMatch,
+    sendInitialEvents,
+    allowBookmarks,
+  };
+}
+
+/** Reads and checks the options of a create, update or patch. `patchType` is '' for the first two. */
+export function parseWriteOptions(
+  query: URLSearchParams,
+  kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
+  userAgent: string | undefined,
+  patchType = '',
+): WriteOptions {
+  const manager = query.get('fieldManager') ?? '';
+  const dryRun = query.getAll('dryRun');
+  const validation = query.get('fieldValidation') ?? '';
+  const errors: FieldError[] = [];
+  const apply = patchType === 'application/apply-patch+yaml';
+  if (kind === 'PatchOptions') {
+    if (apply && manager === '') {
+      errors.push({ type: 'FieldValueRequired', field: 'fieldManager', detail: 'is required for apply patch' });
+    }
+    if (!apply && query.has('force')) errors.push(forbidden('force', 'may not be specified for non-apply patch'));
+  }
+  errors.push(...managerErrors(manager), ...dryRunErrors(dryRun), ...validationErrors(validation));
+  if (errors.length > 0) throw StatusError.invalid('meta.k8s.io', kind, '', errors);
+  return {
+    dryRun: dryRun.length > 0,
+    fieldManager: manager === '' ? managerOfUserAgent(userAgent) : manager,
+    fieldValidation: validation === 'Strict' || validation === 'Ignore' ? validation : 'Warn',
+  };
+}
+
+/** Printable characters before the first '/' of the User-Agent, at most 128 bytes; "unknown" when there are none. */
+export function managerOfUserAgent(userAgent: string | undefined): string {
+  let manager = '';
+  for (const character of userAgent?.split('/')[0] ?? '') {
+    if (!isPrintable(character)) continue;
+    if (Buffer.byteLength(manager + character) > MANAGER_MAX) break;
+    manager += character;
+  }
+  return manager === '' ? 'unknown' : manager;
+}
+
+function managerErrors(manager: string): readonly FieldError[] {
+  const errors: FieldError[] = [];
+  if (Buffer.byteLength(manager) > MANAGER_MAX) errors.push(tooLong('fieldManager', MANAGER_MAX));
+  let position = 0;
+  for (const character of manager) {
+    if (!isPrintable(character)) {
+      const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+      errors.push(goInvalid('fieldManager', manager, `invalid character U+${code} (at position ${position})`));
+    }
+    position += Buffer.byteLength(character);
+  }
+  return errors;
+}
+
+function dryRunErrors(dryRun: readonly string[]): readonly FieldError[] {
+  return dryRun.every((value) => value === 'All') ? [] : [notSupported('dryRun', dryRun, ['All'])];
+}
+
+function validationErrors(validation: string): readonly FieldError[] {
+  const known = ['', 'Ignore', 'Strict', 'Warn'];
+  return known.includes(validation) ? [] : [notSupported('fieldValidation', validation, known)];
+}
+
+function isPrintable(character: string): boolean {
+  return character === ' ' || /^[\p{L}\p{M}\p{N}\p{P}\p{S}]$/u.test(character);
+}
+
+/** An Invalid error whose value is quoted as Go's %q does it: control characters as \x01. */
+function goInvalid(field: string, value: string, detail: string): FieldError {
+  return invalid(field, value, detail);
+}
+
+/** What a delete was asked, in the body or in the query, before it is checked. */
+export interface RawDeleteOptions {
+  readonly gracePeriodSeconds?: number | null;
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string } | null;
+  readonly propagationPolicy?: string | null;
+  readonly orphanDependents?: boolean | null;
+  readonly dryRun?: readonly string[] | null;
+}
+
+/** DeleteOptions from the query, for requests without a body. */
+export function deleteOptionsOfQuery(query: URLSearchParams): RawDeleteOptions {
+  const grace = parseInt64(query, 'gracePeriodSeconds');
+  const orphan = parseBoolean(query, 'orphanDependents');
+  const policy = query.get('propagationPolicy');
+  return {
+    ...(grace === undefined ? {} : { gracePeriodSeconds: grace }),
+    ...(orphan === undefined ? {} : { orphanDependents: orphan }),
+    ...(policy === null ? {} : { propagationPolicy: policy }),
+    dryRun: query.getAll('dryRun'),
+  };
+}
+
+const POLICIES = ['Foreground', 'Background', 'Orphan'] as const;
+
+/** Checks DeleteOptions, in Kubernetes' words. */
+export function checkDeleteOptions(raw: RawDeleteOptions): { options: DeleteOptions; dryRun: boolean } {
+  const errors: FieldError[] = [];
+  const policy = raw.propagationPolicy ?? undefined;
+  const known = POLICIES.find((p) => p === policy);
+  if (raw.orphanDependents != null && policy !== undefined) {
+    const detail = 'orphanDependents and deletionPropagation cannot be both set';
+    errors.push(invalid('propagationPolicy', policy, detail));
+  }
+  if (policy !== undefined && known === undefined) {
+    const supported = [...POLICIES, 'nil'].map((p) => JSON.stringify(p)).join(', ');
+    errors.push({
+      type: 'FieldValueNotSupported',
+      field: 'propagationPolicy',
+      value: policy,
+      detail: `supported values: ${supported}`,
+    });
+  }
+  const dryRun = raw.dryRun ?? [];
+  errors.push(...dryRunErrors(dryRun));
+  if (errors.length > 0) throw StatusError.invalid('meta.k8s.io', 'DeleteOptions', '', errors);
+  return {
+    options: {
+      gracePeriodSeconds: raw.gracePeriodSeconds ?? undefined,
+      preconditions: raw.preconditions ?? {},
+      propagationPolicy: known,
+      orphanDependents: raw.orphanDependents ?? undefined,
+    },
+    dryRun: dryRun.length > 0,
+  };
+}
+
+/** A whole number of the query; BadRequest in Go's words when it is none. Undefined when absent or empty. */
+export function parseInt64(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null || text === '') return undefined;
+  if (!/^[+-]?\d+$/.test(text)) {
+    throw StatusError.badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
+  }
+  const value = BigInt(text.startsWith('+') ? text.slice(1) : text);
+  if (value > INT64_MAX || value < -INT64_MAX - 1n) {
+    throw StatusError.badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: value out of range`);
+  }
+  return Number(value);
+}
+
+/** Anything but "false" and "0" is true, as Kubernetes reads flags in queries. Undefined when absent. */
+export function parseBoolean(query: URLSearchParams, name: string): boolean | undefined {
+  const text = query.get(name);
+  if (text === null) return undefined;
+  return text.toLowerCase() !== 'false' && text !== '0';
+}

@@ -1,0 +1,48 @@
+import type { IncomingMessage } from 'node:http';
+import { StatusError } from '@gantry/api';
+
+const MAX_BODY = 3 * 1024 * 1024;
+const EMPTY = new Uint8Array(0);
+
+/** The whole request body; RequestEntityTooLarge above 3 MB (what follows is read and dropped, so that the client hears it). */
+export function readBody(req: IncomingMessage, signal: AbortSignal): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = [];
+    let size = 0;
+    const onData = (part: Buffer) => {
+      size += part.length;
+      if (size > MAX_BODY) {
+        settle();
+        req.resume();
+        reject(new StatusError('RequestEntityTooLarge', `Request entity too large: limit is ${MAX_BODY}`));
+        return;
+      }
+      parts.push(part);
+    };
+    const onEnd = () => {
+      settle();
+      resolve(parts.length === 0 ? EMPTY : parts.length === 1 ? (parts[0] ?? EMPTY) : Buffer.concat(parts));
+    };
+    const onError = () => {
+      settle();
+      reject(StatusError.badRequest('the request body could not be read: the connection was lost'));
+    };
+    const onAbort = () => {
+      settle();
+      reject(StatusError.timeout('Timeout: the request body did not arrive in time'));
+    };
+    const settle = () => {
+      req.off('data', onData);
+      req.off('end', onEnd);
+      req.off('aborted', onError);
+      req.off('close', onError);
+      signal.removeEventListener('abort', onAbort);
+    };
+    req.on('data', onData);
+    req.on('end', onEnd);
+    req.on('error', onError);
+    req.on('aborted', onError);
+    req.on('close', onError);
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+}

@@ -1,0 +1,221 @@
+import type { Clock, Random } from '@gantry/base';
+import type { KubeObject, Verb } from '@gantry/api';
+import type { Logger } from '@gantry/service';
+import type { Driver, RequestContext, Target, WriteOptions } from '../driver.ts';
+import { type DecodeProtobuf, decodeDeleteOptions } from './delete-options-body.ts';
+import { type Exchange, header } from './exchange.ts';
+import { negotiateInput, negotiateOutput, negotiatePatch } from './negotiate.ts';
+import {
+  checkDeleteOptions,
+  checkListOptions,
+  deleteOptionsOfQuery,
+  type ListOptions,
+  parseListOptions,
+  parseWriteOptions,
+  watchRequestOf,
+} from './query.ts';
+import { readBody } from './read-body.ts';
+import type { ResourceRoute } from './request-info.ts';
+import { sendJson } from './respond.ts';
+import { sendList, sendObject } from './send-object.ts';
+import { sendWatch } from './watch-stream.ts';
+
+export interface ResourceHandlerDependencies {
+  readonly driver: Driver;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly decodeProtobuf: DecodeProtobuf;
+  /** Counts open watches; the returned function ends the counting. */
+  readonly onWatch: (resource: string) => () => void;
+}
+
+/** Serves one verb on one resource through the driver. */
+export interface ResourceHandler {
+  handle(exchange: Exchange, route: ResourceRoute, verb: Verb): Promise<void>;
+}
+
+/** Resources that answer a finished deletion with the object; all others with a Status. As in Kubernetes, and as arbitrary. */
+const ANSWERS_DELETED: ReadonlySet<string> = new Set([
+  '/pods',
+  '/services',
+  '/serviceaccounts',
+  '/podtemplates',
+  '/replicationcontrollers',
+  '/persistentvolumeclaims',
+  '/persistentvolumes',
+  '/resourcequotas',
+  '/namespaces',
+  'apiextensions.k8s.io/customresourcedefinitions',
+  'resource.k8s.io/deviceclasses',
+  'resource.k8s.io/resourceclaims',
+  'storage.k8s.io/csidrivers',
+  'storage.k8s.io/csinodes',
+  'storage.k8s.io/storageclasses',
+  'storage.k8s.io/volumeattachments',
+]);
+
+/** Watches without a timeout of their own last between half an hour and an hour, so that they do not all end together. */
+const WATCH_MIN_MS = 1_800_000;
+
+export function createResourceHandler(dependencies: ResourceHandlerDependencies): ResourceHandler {
+  const { driver, clock } = dependencies;
+  const handlers: Record<Verb, (exchange: Exchange, route: ResourceRoute) => Promise<void>> = {
+    get: async (exchange, route) => {
+      const form = negotiateOutput(header(exchange.req, 'accept'), 'single');
+      const resourceVersion = exchange.query.get('resourceVersion') ?? '';
+      const answer = await driver.get(contextOf(exchange), targetOf(route), resourceVersion);
+      await sendObject(exchange, 200, answer, form, route.definition, clock);
+    },
+    list: async (exchange, route) => {
+      const form = negotiateOutput(header(exchange.req, 'accept'), 'streams');
+      const options = parseListOptions(exchange.query);
+      checkListOptions(options, 'list');
+      const request = { ...options, namespace: route.namespace };
+      await sendList(
+        exchange,
+        await driver.list(contextOf(exchange), route.definition, request),
+        form,
+        route.definition,
+        clock,
+      );
+    },
+    watch: (exchange, route) => watch(dependencies, exchange, route),
+    create: async (exchange, route) => {
+      const form = negotiateOutput(header(exchange.req, 'accept'), 'single');
+      const mediaType = negotiateInput(header(exchange.req, 'content-type'));
+      const bytes = await readBody(exchange.req, exchange.signal);
+      const options = parseWriteOptions(exchange.query, 'CreateOptions', header(exchange.req, 'user-agent'));
+      const answer = await driver.create(contextOf(exchange), targetOf(route), { bytes, mediaType }, options);
+      await sendObject(exchange, 201, answer, form, route.definition, clock);
+    },
+    update: async (exchange, route) => {
+      const form = negotiateOutput(header(exchange.req, 'accept'), 'single');
+      const mediaType = negotiateInput(header(exchange.req, 'content-type'));
+      const bytes = await readBody(exchange.req, exchange.signal);
+      const options = parseWriteOptions(exchange.query, 'UpdateOptions', header(exchange.req, 'user-agent'));
+      const { answer, created } = await driver.update(
+        contextOf(exchange),
+        targetOf(route),
+        { bytes, mediaType },
+        options,
+      );
+      await sendObject(exchange, created ? 201 : 200, answer, form, route.definition, clock);
+    },
+    patch: async (exchange, route) => {
+      const patchType = negotiatePatch(header(exchange.req, 'content-type'));
+      const form = negotiateOutput(header(exchange.req, 'accept'), 'single');
+      const bytes = await readBody(exchange.req, exchange.signal);
+      const userAgent = header(exchange.req, 'user-agent');
+      const options = parseWriteOptions(exchange.query, 'PatchOptions', userAgent, patchType);
+      const answer = await driver.patch(contextOf(exchange), targetOf(route), bytes, patchType, options);
+      await sendObject(exchange, 200, answer, form, route.definition, clock);
+    },
+    delete: (exchange, route) => deleteOne(dependencies, exchange, route),
+    deletecollection: (exchange, route) => deleteMany(dependencies, exchange, route),
+  };
+  return { handle: (exchange, route, verb) => handlers[verb](exchange, route) };
+}
+
+function contextOf(exchange: Exchange, signal: AbortSignal = exchange.signal): RequestContext {
+  return { user: exchange.user, signal, fence: undefined, warn: (text) => exchange.warnings.add(text) };
+}
+
+function targetOf(route: ResourceRoute): Target {
+  const { definition, namespace, name, subresource } = route;
+  return { definition, namespace, name, subresource: subresource?.name ?? '' };
+}
+
+async function watch(
+  dependencies: ResourceHandlerDependencies,
+  exchange: Exchange,
+  route: ResourceRoute,
+): Promise<void> {
+  const { driver, clock, random, logger, onWatch } = dependencies;
+  const form = negotiateOutput(header(exchange.req, 'accept'), 'streams');
+  const options = parseListOptions(exchange.query);
+  checkListOptions(options, 'watch');
+  const timeoutMs =
+    (options.timeoutSeconds ?? 0) > 0 ? (options.timeoutSeconds ?? 0) * 1000 : WATCH_MIN_MS * (1 + random());
+  const ended = new AbortController();
+  const cancel = clock.setTimer(Math.min(timeoutMs, 2 ** 31 - 1), () => ended.abort());
+  const signal = AbortSignal.any([exchange.signal, ended.signal]);
+  const closed = onWatch(route.definition.resource);
+  try {
+    const request = { ...watchRequestOf(namedOnly(options, route)), namespace: route.namespace };
+    const items = await driver.watch(contextOf(exchange, signal), route.definition, request);
+    await sendWatch({ ...exchange, signal }, items, { definition: route.definition, form, clock, logger });
+  } finally {
+    closed();
+    cancel();
+  }
+}
+
+/** A watch on one object's path is a watch with a field selector for its name. */
+function namedOnly(options: ListOptions, route: ResourceRoute): ListOptions {
+  if (route.name === '') return options;
+  const named = `metadata.name=${route.name}`;
+  return { ...options, fieldSelector: options.fieldSelector === '' ? named : `${options.fieldSelector},${named}` };
+}
+
+async function readDeleteOptions(
+  dependencies: ResourceHandlerDependencies,
+  exchange: Exchange,
+): Promise<ReturnType<typeof checkDeleteOptions> & { write: WriteOptions }> {
+  const mediaType = negotiateInput(header(exchange.req, 'content-type'));
+  const bytes = await readBody(exchange.req, exchange.signal);
+  const raw =
+    bytes.length === 0
+      ? deleteOptionsOfQuery(exchange.query)
+      : decodeDeleteOptions(bytes, mediaType, dependencies.decodeProtobuf);
+  const checked = checkDeleteOptions(raw);
+  const userAgent = header(exchange.req, 'user-agent');
+  const write = { ...parseWriteOptions(new URLSearchParams(), 'UpdateOptions', userAgent), dryRun: checked.dryRun };
+  return { ...checked, write };
+}
+
+async function deleteOne(
+  dependencies: ResourceHandlerDependencies,
+  exchange: Exchange,
+  route: ResourceRoute,
+): Promise<void> {
+  const { driver, clock } = dependencies;
+  const { definition } = route;
+  const form = negotiateOutput(header(exchange.req, 'accept'), 'single');
+  const { options, write } = await readDeleteOptions(dependencies, exchange);
+  const { answer, gone } = await driver.delete(contextOf(exchange), targetOf(route), options, write);
+  if (!gone || ANSWERS_DELETED.has(`${definition.group}/${definition.resource}`)) {
+    const code = !gone && options.orphanDependents === false ? 202 : 200;
+    await sendObject(exchange, code, answer, form, definition, clock);
+    return;
+  }
+  await sendJson(exchange, 200, deletedStatus(route, answer.object));
+}
+
+function deletedStatus(route: ResourceRoute, object: KubeObject): object {
+  const { group, resource } = route.definition;
+  const details = {
+    name: route.name,
+    ...(group === '' ? {} : { group }),
+    kind: resource,
+    ...(object.metadata.uid === undefined ? {} : { uid: object.metadata.uid }),
+  };
+  return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
+}
+
+async function deleteMany(
+  dependencies: ResourceHandlerDependencies,
+  exchange: Exchange,
+  route: ResourceRoute,
+): Promise<void> {
+  const { driver, clock } = dependencies;
+  const form = negotiateOutput(header(exchange.req, 'accept'), 'single');
+  const list = parseListOptions(exchange.query);
+  checkListOptions(list, 'list');
+  const { options, write } = await readDeleteOptions(dependencies, exchange);
+  const request = { ...list, namespace: route.namespace };
+  const items = await driver.deleteCollection(contextOf(exchange), route.definition, request, options, write);
+  const resourceVersion = Math.max(0, ...items.map((item) => Number(item.object.metadata.resourceVersion ?? 0)));
+  const answer = { items, resourceVersion, continueToken: '', remainingItemCount: undefined };
+  await sendList(exchange, answer, form, route.definition, clock);
+}

@@ -1,0 +1,98 @@
+import { promisify } from 'node:util';
+import { gzip as gzipCallback } from 'node:zlib';
+import { type Status, StatusError } from '@gantry/api';
+import { stringify } from 'yaml';
+import { type Exchange, header } from './exchange.ts';
+import type { MediaType } from './negotiate.ts';
+
+const gzip = promisify(gzipCallback);
+
+/** Smaller answers are not worth the CPU: Kubernetes' threshold. */
+const GZIP_FROM = 128 * 1024;
+
+/** Sends a whole answer, with warnings, and compressed when the client asks and it is big. */
+export async function sendBytes(
+  exchange: Exchange,
+  code: number,
+  contentType: string,
+  bytes: Uint8Array,
+): Promise<void> {
+  const { req, res } = exchange;
+  if (res.headersSent || res.destroyed) return;
+  res.statusCode = code;
+  res.setHeader('content-type', contentType);
+  setCommonHeaders(exchange);
+  let body = bytes;
+  if (bytes.length >= GZIP_FROM && /\bgzip\b/.test(header(req, 'accept-encoding') ?? '')) {
+    body = await gzip(bytes, { level: 1 });
+    res.setHeader('content-encoding', 'gzip');
+    res.setHeader('vary', 'Accept-Encoding');
+  }
+  res.setHeader('content-length', body.length);
+  res.end(exchange.method === 'HEAD' ? undefined : body);
+}
+
+/** Headers of every answer: no caching, and the warnings so far. */
+export function setCommonHeaders(exchange: Exchange): void {
+  if (!exchange.res.hasHeader('cache-control')) exchange.res.setHeader('cache-control', 'no-cache, private');
+  if (exchange.warnings.size > 0) exchange.res.setHeader('warning', [...exchange.warnings].map(formatWarning));
+}
+
+/** `299 - "text"`: quotes and backslashes escaped, control characters dropped. */
+function formatWarning(text: string): string {
+  const clean = text.replace(/[^\t\x20-\x7e\u00a0-\uffff]/g, '').replace(/[\\"]/g, (c) => `\\${c}`);
+  return Buffer.from(`299 - "${clean}"`).toString('latin1');
+}
+
+/** Plain text, as health checks and unknown paths answer. */
+export function sendText(exchange: Exchange, code: number, text: string): Promise<void> {
+  exchange.res.setHeader('x-content-type-options', 'nosniff');
+  return sendBytes(exchange, code, 'text/plain; charset=utf-8', Buffer.from(text));
+}
+
+/** Any JSON value in a form that needs no sharing: discovery, statuses, tables. */
+export function sendJson(
+  exchange: Exchange,
+  code: number,
+  value: unknown,
+  contentType: string = 'application/json',
+): Promise<void> {
+  return sendBytes(exchange, code, contentType, encodeJson(exchange, value, 'application/json'));
+}
+
+/** JSON or YAML bytes of a value, indented when the client wants to read it. */
+export function encodeJson(exchange: Exchange, value: unknown, mediaType: MediaType): Buffer {
+  if (mediaType === 'application/yaml') return Buffer.from(stringify(value));
+  if (wantsPretty(exchange)) return Buffer.from(JSON.stringify(value, undefined, 2));
+  return Buffer.from(`${JSON.stringify(value)}\n`);
+}
+
+/** Whether `?pretty` or the kind of client asks for indented JSON. */
+export function wantsPretty(exchange: Exchange): boolean {
+  const pretty = exchange.query.get('pretty');
+  if (pretty !== null) return pretty !== '0' && pretty.toLowerCase() !== 'false';
+  return /^(curl|Wget|Mozilla\/5\.0)/.test(header(exchange.req, 'user-agent') ?? '');
+}
+
+/** A Status as the whole answer, in JSON whatever was asked (every client reads that). */
+export async function sendStatus(exchange: Exchange, status: Status, code: number): Promise<void> {
+  if (exchange.res.headersSent) return;
+  if (code === 401) exchange.res.setHeader('www-authenticate', 'Bearer realm="kubernetes"');
+  if (code === 429 || code === 503) exchange.res.setHeader('retry-after', '1');
+  await sendJson(exchange, code, status);
+}
+
+/** The answer to a known group's path where nothing is. */
+export function notFoundResource(): StatusError {
+  return new StatusError('NotFound', 'the server could not find the requested resource', { details: {} });
+}
+
+/** The answer to a method that the resource does not take. */
+export function methodNotAllowed(): StatusError {
+  return new StatusError('MethodNotAllowed', 'the server does not allow this method on the requested resource', {
+    details: {},
+  });
+}
+
+/** What stands where nothing is served at all. */
+export const PAGE_NOT_FOUND = '404 page not found\n';

@@ -1,0 +1,86 @@
+import type { Instant } from '@gantry/base';
+import type { Column, Json, JsonObject, KubeObject, ResourceDefinition } from '@gantry/api';
+import { StatusError } from '@gantry/api';
+
+/** What the rows carry of their objects: `?includeObject=`. */
+export type IncludeObject = 'None' | 'Metadata' | 'Object';
+
+/** Reads `?includeObject=`; Metadata when absent. */
+export function parseIncludeObject(query: URLSearchParams): IncludeObject {
+  const value = query.get('includeObject') ?? '';
+  if (value === 'None' || value === 'Object') return value;
+  if (value === '' || value === 'Metadata') return 'Metadata';
+  throw StatusError.badRequest(`unrecognized includeObject value: ${JSON.stringify(value)}`);
+}
+
+const PLAIN_COLUMNS: readonly Column[] = [
+  {
+    name: 'Name',
+    type: 'string',
+    format: 'name',
+    description: 'Name must be unique within a namespace.',
+    priority: 0,
+    value: (object) => object.metadata.name ?? '',
+  },
+  {
+    name: 'Created At',
+    type: 'date',
+    description: 'CreationTimestamp is the time at which this object was created.',
+    priority: 0,
+    value: (object) => object.metadata.creationTimestamp ?? '',
+  },
+];
+
+/** The columns as a Table names them. */
+export function columnDefinitions(definition: ResourceDefinition): Json[] {
+  return columnsOf(definition).map(({ name, type, format, description, priority }) => ({
+    name,
+    type,
+    format: format ?? '',
+    description,
+    priority,
+  }));
+}
+
+/** One row of a Table. */
+export function tableRow(
+  definition: ResourceDefinition,
+  object: KubeObject,
+  include: IncludeObject,
+  now: Instant,
+): JsonObject {
+  return {
+    cells: columnsOf(definition).map((column) => column.value(object, now)),
+    object:
+      include === 'None' ? null : include === 'Object' ? (object as unknown as JsonObject) : partialMetadata(object),
+  };
+}
+
+/** A Table of rows; `columns` are null in the events of a watch after its first. */
+export function table(
+  metaVersion: string,
+  columns: Json[] | null,
+  rows: JsonObject[],
+  metadata: JsonObject,
+): JsonObject {
+  return {
+    kind: 'Table',
+    apiVersion: `meta.k8s.io/${metaVersion}`,
+    metadata,
+    columnDefinitions: columns,
+    rows,
+  };
+}
+
+/** An object's metadata alone. */
+export function partialMetadata(object: KubeObject, metaVersion = 'v1'): JsonObject {
+  return {
+    kind: 'PartialObjectMetadata',
+    apiVersion: `meta.k8s.io/${metaVersion}`,
+    metadata: object.metadata as unknown as JsonObject,
+  };
+}
+
+function columnsOf(definition: ResourceDefinition): readonly Column[] {
+  return definition.columns.length > 0 ? definition.columns : PLAIN_COLUMNS;
+}

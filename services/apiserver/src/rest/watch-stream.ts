@@ -1,0 +1,185 @@
+import { type Clock, errorMessage } from '@gantry/base';
+import {
+  apiVersionOf,
+  type Json,
+  type JsonObject,
+  type KubeObject,
+  type ResourceDefinition,
+  StatusError,
+} from '@gantry/api';
+import type { Logger } from '@gantry/service';
+import type { WatchItem } from '../driver.ts';
+import type { Exchange } from './exchange.ts';
+import type { OutputForm } from './negotiate.ts';
+import { partialFrame, statusFrame, watchFrame, wrap } from './protobuf-frame.ts';
+import { setCommonHeaders } from './respond.ts';
+import {
+  columnDefinitions,
+  type IncludeObject,
+  parseIncludeObject,
+  partialMetadata,
+  table,
+  tableRow,
+} from './table.ts';
+
+/** How long a client may leave its window full before it is cut off. It resumes from what it has. */
+const STALLED_MS = 30_000;
+
+interface StreamOptions {
+  readonly definition: ResourceDefinition;
+  readonly form: OutputForm;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Writes a watch to the client until it ends, is aborted, or the client stalls. Errors on the way become an ERROR event. */
+export async function sendWatch(
+  exchange: Exchange,
+  items: AsyncIterable<readonly WatchItem[]>,
+  options: StreamOptions,
+): Promise<void> {
+  const encode = createEncoder(exchange, options);
+  const { res, signal } = exchange;
+  res.statusCode = 200;
+  res.setHeader('content-type', streamType(options.form));
+  setCommonHeaders(exchange);
+  res.flushHeaders();
+  try {
+    for await (const batch of items) {
+      if (signal.aborted || res.destroyed) break;
+      const parts = batch.map((item) => encode.item(item));
+      if (!res.write(parts.length === 1 ? parts[0] : Buffer.concat(parts))) await drained(exchange, options.clock);
+    }
+  } catch (error) {
+    if (!signal.aborted && !res.destroyed) res.write(encode.error(toStatusError(error, options.logger)));
+  }
+  res.end();
+}
+
+function streamType(form: OutputForm): string {
+  return form.mediaType === 'application/vnd.kubernetes.protobuf'
+    ? `${form.mediaType};stream=watch`
+    : 'application/json';
+}
+
+function toStatusError(error: unknown, logger: Logger): StatusError {
+  if (error instanceof StatusError) return error;
+  logger.error({ err: error }, 'a watch failed');
+  return StatusError.internal(errorMessage(error));
+}
+
+/** Resolves when the client has read what was written; cuts it off when that takes too long. */
+function drained({ res, signal }: Exchange, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = () => {
+      cancel();
+      res.off('drain', settle);
+      res.off('close', settle);
+      signal.removeEventListener('abort', settle);
+      resolve();
+    };
+    const cancel = clock.setTimer(STALLED_MS, () => {
+      res.destroy();
+      settle();
+    });
+    res.on('drain', settle);
+    res.on('close', settle);
+    signal.addEventListener('abort', settle, { once: true });
+  });
+}
+
+interface Encoder {
+  item(item: WatchItem): Uint8Array;
+  error(error: StatusError): Uint8Array;
+}
+
+function createEncoder(exchange: Exchange, options: StreamOptions): Encoder {
+  if (options.form.mediaType === 'application/vnd.kubernetes.protobuf') return protobufEncoder(options);
+  if (options.form.shape === 'table') return tableEncoder(options, parseIncludeObject(exchange.query));
+  return jsonEncoder(options);
+}
+
+const AFTER = Buffer.from('}\n');
+
+function line(type: string, object: unknown): Buffer {
+  return Buffer.from(`{"type":"${type}","object":${JSON.stringify(object)}}\n`);
+}
+
+function jsonEncoder({ definition, form }: StreamOptions): Encoder {
+  const partial = form.shape === 'partial' || form.shape === 'partial-list';
+  return {
+    error: (error) => line('ERROR', error.toStatus()),
+    item: (item) => {
+      if (item.type === 'BOOKMARK') {
+        const bookmark = bookmarkOf(definition, item);
+        return line('BOOKMARK', partial ? partialMetadata(bookmark, form.metaVersion) : bookmark);
+      }
+      if (partial) return line(item.type, partialMetadata(item.answer.object, form.metaVersion));
+      return Buffer.concat([Buffer.from(`{"type":"${item.type}","object":`), item.answer.json(), AFTER]);
+    },
+  };
+}
+
+function tableEncoder({ definition, form, clock }: StreamOptions, include: IncludeObject): Encoder {
+  let columns: Json[] | null = columnDefinitions(definition);
+  const event = (type: string, rows: JsonObject[], resourceVersion: string): Buffer => {
+    const bytes = line(type, table(form.metaVersion, columns, rows, { resourceVersion }));
+    columns = null;
+    return bytes;
+  };
+  return {
+    error: (error) => line('ERROR', error.toStatus()),
+    item: (item) => {
+      if (item.type === 'BOOKMARK') {
+        const bookmark = bookmarkOf(definition, item);
+        const object = include === 'None' ? null : include === 'Object' ? bookmark : partialMetadata(bookmark);
+        return event('BOOKMARK', [{ cells: [], object: object as Json }], String(item.resourceVersion));
+      }
+      const { object } = item.answer;
+      const row = tableRow(definition, object, include, clock.now());
+      return event(item.type, [row], object.metadata.resourceVersion ?? '');
+    },
+  };
+}
+
+function protobufEncoder({ definition, form }: StreamOptions): Encoder {
+  const partial = form.shape === 'partial' || form.shape === 'partial-list';
+  const metaApi = `meta.k8s.io/${form.metaVersion}`;
+  return {
+    error: (error) => watchFrame('ERROR', statusFrame(error.toStatus())),
+    item: (item) => {
+      if (item.type !== 'BOOKMARK') {
+        const bytes = item.answer.protobuf();
+        return watchFrame(item.type, partial ? partialFrame(metaApi, bytes) : bytes);
+      }
+      const bytes = bookmarkFrame(definition, item);
+      return watchFrame('BOOKMARK', partial ? partialFrame(metaApi, bytes) : bytes);
+    },
+  };
+}
+
+type Bookmark = Extract<WatchItem, { type: 'BOOKMARK' }>;
+
+const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
+
+function bookmarkOf(definition: ResourceDefinition, item: Bookmark): KubeObject {
+  return {
+    kind: definition.kind,
+    apiVersion: apiVersionOf(definition),
+    metadata: {
+      resourceVersion: String(item.resourceVersion),
+      ...(item.initialEventsEnd ? { annotations: { [INITIAL_EVENTS_END]: 'true' } } : {}),
+    },
+  };
+}
+
+/** ObjectMeta with resourceVersion (field 6) and, at the end of the initial events, one annotation (field 12). */
+function bookmarkFrame(definition: ResourceDefinition, item: Bookmark): Buffer {
+  const short = (number: number, value: Buffer): Buffer =>
+    Buffer.concat([Buffer.from([number * 8 + 2, value.length]), value]);
+  const annotation = item.initialEventsEnd
+    ? short(12, Buffer.concat([short(1, Buffer.from(INITIAL_EVENTS_END)), short(2, Buffer.from('true'))]))
+    : Buffer.alloc(0);
+  const metadata = Buffer.concat([short(6, Buffer.from(String(item.resourceVersion))), annotation]);
+  return wrap(apiVersionOf(definition), definition.kind, short(1, metadata));
+}
