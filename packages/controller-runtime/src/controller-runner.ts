@@ -1,0 +1,137 @@
+import { formatKey, isReason, type ObjectKey } from '@gantry/api';
+import { type Clock, DeadlineError, errorMessage, type Random, withDeadline } from '@gantry/base';
+import type { ObjectClient } from '@gantry/client';
+import type { ControllerSpec } from './controller.ts';
+import type { EventRecorder } from './event-recorder.ts';
+import type { Informers } from './informers.ts';
+import type { Log } from './log.ts';
+import { OwnWrites } from './own-writes.ts';
+import { resourceId } from './revision.ts';
+import { WorkQueue } from './work-queue.ts';
+
+/** What became of one reconcile, for metrics. */
+export interface ReconcileReport {
+  readonly controller: string;
+  readonly result: 'done' | 'requeued' | 'conflict' | 'failed';
+  readonly seconds: number;
+}
+
+export interface ControllerRunnerOptions {
+  readonly client: ObjectClient;
+  readonly informers: Informers;
+  readonly events: EventRecorder;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly onReconcile?: (report: ReconcileReport) => void;
+}
+
+const DEFAULT_WORKERS = 5;
+/** How long the cache may take to show our own writes before we look again all the same. */
+const OWN_WRITES_MS = 5000;
+
+/** Runs one controller: its queue is fed by changes while it acts, and by everything there is when it begins to. */
+export class ControllerRunner {
+  readonly spec: ControllerSpec;
+  readonly #options: ControllerRunnerOptions;
+  readonly #queue: WorkQueue;
+
+  constructor(spec: ControllerSpec, options: ControllerRunnerOptions) {
+    this.spec = spec;
+    this.#options = options;
+    this.#queue = new WorkQueue({ clock: options.clock, random: options.random });
+  }
+
+  /** Keys that wait. */
+  get backlog(): number {
+    return this.#queue.length;
+  }
+
+  /**
+   * Reconciles until `stop` is aborted; then takes nothing new and resolves when what is under way has ended. `act` is the
+   * signal that reconciles are given: aborted, they drop their work.
+   */
+  async run(stop: AbortSignal, act: AbortSignal): Promise<void> {
+    const { informers } = this.#options;
+    this.#queue.clear();
+    const unsubscribe = informers.onChange((resource, changes) => {
+      const id = resourceId(resource);
+      for (const watch of this.spec.watches) {
+        if (resourceId(watch.resource) !== id) continue;
+        for (const { object, old } of changes) this.#addAll(watch.keys(object, old, informers.cache));
+      }
+    });
+    for (const watch of this.spec.watches) {
+      for (const object of informers.cache.list(watch.resource)) {
+        this.#addAll(watch.keys(object, undefined, informers.cache));
+      }
+    }
+    try {
+      const workers = this.spec.workers ?? DEFAULT_WORKERS;
+      await Promise.all(Array.from({ length: workers }, () => this.#work(stop, act)));
+    } finally {
+      unsubscribe();
+      this.#queue.clear();
+    }
+  }
+
+  #addAll(keys: readonly ObjectKey[]): void {
+    for (const key of keys) this.#queue.add(key);
+  }
+
+  async #work(stop: AbortSignal, act: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      let key: ObjectKey;
+      try {
+        key = await this.#queue.take(stop);
+      } catch {
+        // Only the signal ends the waiting.
+        return;
+      }
+      const writes = new OwnWrites(this.#options.client);
+      await this.#reconcile(key, writes, act);
+      if (writes.areSeenBy(this.#options.informers.cache)) this.#queue.done(key);
+      else void this.#doneWhenSeen(key, writes, stop);
+    }
+  }
+
+  async #doneWhenSeen(key: ObjectKey, writes: OwnWrites, stop: AbortSignal): Promise<void> {
+    const { informers, clock, log } = this.#options;
+    try {
+      using deadline = withDeadline(clock, stop, OWN_WRITES_MS);
+      await informers.when(() => writes.areSeenBy(informers.cache), deadline);
+    } catch (error) {
+      if (error instanceof DeadlineError) {
+        log.warn({ controller: this.spec.name, key: formatKey(key) }, 'the cache does not show own writes');
+      }
+    }
+    this.#queue.done(key);
+  }
+
+  async #reconcile(key: ObjectKey, writes: OwnWrites, act: AbortSignal): Promise<void> {
+    const { informers, events, clock, random, onReconcile } = this.#options;
+    const begin = clock.monotonicMs();
+    const report = (result: ReconcileReport['result']) =>
+      onReconcile?.({ controller: this.spec.name, result, seconds: (clock.monotonicMs() - begin) / 1000 });
+    const context = { cache: informers.cache, client: writes.client, events, clock, random };
+    try {
+      const result = await this.spec.reconcile(key, context, act);
+      this.#queue.forget(key);
+      if (result.requeueAfterMs !== undefined) this.#queue.addAfter(key, result.requeueAfterMs);
+      report(result.requeueAfterMs === undefined ? 'done' : 'requeued');
+    } catch (error) {
+      if (act.aborted) return;
+      this.#failed(key, error);
+      report(isReason(error, 'Conflict') ? 'conflict' : 'failed');
+    }
+  }
+
+  #failed(key: ObjectKey, error: unknown): void {
+    const delayMs = Math.round(this.#queue.addRateLimited(key));
+    const fields = { controller: this.spec.name, key: formatKey(key), delayMs };
+    // Someone else was faster: the rule between optimistic writers, not a fault.
+    if (isReason(error, 'Conflict')) {
+      this.#options.log.debug({ ...fields, reason: errorMessage(error) }, 'reconcile met a conflict');
+    } else this.#options.log.warn({ ...fields, err: error }, 'reconcile failed');
+  }
+}

@@ -1,0 +1,91 @@
+import { equalJson, isReason, type Lease, type ResourceRef } from '@gantry/api';
+import { type Clock, errorMessage, formatMicroTime, type Random, sleep } from '@gantry/base';
+import type { ObjectClient } from '@gantry/client';
+import { createEventRecorder } from './event-writer.ts';
+import type { Log } from './log.ts';
+
+export interface LeaderRecordOptions {
+  readonly client: ObjectClient;
+  /** The component, which is also the Lease's name: `kube-scheduler`. */
+  readonly component: string;
+  /** Who leads: this process among its kind. */
+  readonly identity: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+const LEASES: ResourceRef = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' };
+const NAMESPACE = 'kube-system';
+const RENEW_MS = 10_000;
+const RETRY_MS = 1000;
+const LEASE_SECONDS = 15;
+
+/**
+ * Shows to clients who leads: a Lease in `kube-system`, renewed until the signal is aborted, and an Event for each change.
+ * A mirror only: nobody decides anything by it.
+ */
+export async function keepLeaderRecord(options: LeaderRecordOptions, signal: AbortSignal): Promise<void> {
+  const { client, clock, random, log, component, identity } = options;
+  const events = createEventRecorder({ client, component, clock, random, log });
+  let told: 'no' | 'yes' = 'no';
+  try {
+    while (!signal.aborted) {
+      let delayMs = RENEW_MS;
+      try {
+        const lease = await writeLease(options, signal);
+        if (told === 'no') events.event(lease, 'Normal', 'LeaderElection', `${identity} became leader`);
+        told = 'yes';
+      } catch (error) {
+        if (signal.aborted) return;
+        log.debug({ reason: errorMessage(error) }, 'the leader Lease was not written');
+        delayMs = RETRY_MS;
+      }
+      // Rejects only when the signal is aborted, which the loop sees.
+      await sleep(clock, delayMs, signal).catch(() => undefined);
+    }
+  } finally {
+    events.close();
+  }
+}
+
+async function writeLease(options: LeaderRecordOptions, signal: AbortSignal): Promise<Lease> {
+  const { client, component } = options;
+  const key = { namespace: NAMESPACE, name: component };
+  const current = await readLease(client, key.name, signal);
+  const spec = planLeaseSpec(current?.spec, options.identity, options.clock.now());
+  if (current === undefined) {
+    const object: Lease = {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { ...key },
+      spec,
+    };
+    return client.write<Lease>({ verb: 'create', resource: LEASES, namespace: NAMESPACE, object }, signal);
+  }
+  if (equalJson(current.spec, spec)) return current;
+  const object: Lease = { ...current, spec };
+  return client.write<Lease>({ verb: 'update', resource: LEASES, key, object }, signal);
+}
+
+async function readLease(client: ObjectClient, name: string, signal: AbortSignal): Promise<Lease | undefined> {
+  try {
+    return await client.get<Lease>(LEASES, { namespace: NAMESPACE, name }, signal);
+  } catch (error) {
+    if (isReason(error, 'NotFound')) return undefined;
+    throw error;
+  }
+}
+
+/** The Lease's spec now that `identity` leads. */
+export function planLeaseSpec(current: Lease['spec'], identity: string, now: number): NonNullable<Lease['spec']> {
+  const isSame = current?.holderIdentity === identity;
+  const time = formatMicroTime(now);
+  return {
+    holderIdentity: identity,
+    leaseDurationSeconds: LEASE_SECONDS,
+    acquireTime: isSame ? (current.acquireTime ?? time) : time,
+    renewTime: time,
+    leaseTransitions: (current?.leaseTransitions ?? 0) + (isSame || current === undefined ? 0 : 1),
+  };
+}

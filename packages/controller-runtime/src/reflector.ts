@@ -1,0 +1,180 @@
+import { isReason, type KubeObject, type ResourceRef, StatusError } from '@gantry/api';
+import { backoffMs, type Clock, DeadlineError, type Random, raceAbort, sleep, withDeadline } from '@gantry/base';
+import type { ObjectReader, WatchEvent } from '@gantry/client';
+
+/** One change as the server told it. */
+export type ReflectedChange<T extends KubeObject> =
+  | { readonly kind: 'put'; readonly object: T }
+  | { readonly kind: 'gone'; readonly object: T };
+
+/** What a reflector yields. After a `resync` everything older is void: what it does not name is gone. */
+export type ReflectorEvent<T extends KubeObject = KubeObject> =
+  | { readonly kind: 'resync'; readonly objects: readonly T[]; readonly resourceVersion: string }
+  /** In order; after it everything up to `resourceVersion` has been told. */
+  | { readonly kind: 'changes'; readonly changes: readonly ReflectedChange<T>[]; readonly resourceVersion: string }
+  /** Told for logs and health; the reflector goes on by itself. */
+  | { readonly kind: 'failed'; readonly phase: 'listing' | 'watching'; readonly error: unknown };
+
+export interface ReflectorOptions {
+  readonly client: ObjectReader;
+  readonly resource: ResourceRef;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly namespace?: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  /** A watch that says nothing for so long is opened again; 120 000 when absent. */
+  readonly idleMs?: number;
+}
+
+/** What a reflector is doing; one of these at any time. */
+type State =
+  /** Reads everything; nothing that was known before counts. */
+  | { readonly name: 'listing' }
+  /** Opens a watch and follows it from this version on. */
+  | { readonly name: 'watching'; readonly resourceVersion: string }
+  /** Waits before it does `next`. */
+  | { readonly name: 'waiting'; readonly failures: number; readonly next: State };
+
+const BACKOFF = { initialMs: 50, maxMs: 5000 };
+const DEFAULT_IDLE_MS = 120_000;
+
+/**
+ * Follows one resource: lists, then watches from there, opens the watch again where it broke off, and lists again when the
+ * server has forgotten that place. Errors are elements; it ends only by its signal.
+ */
+export class Reflector<T extends KubeObject = KubeObject> {
+  readonly #options: ReflectorOptions;
+  #relist = new AbortController();
+
+  constructor(options: ReflectorOptions) {
+    this.#options = options;
+  }
+
+  /** Drops the watch that is open and lists now. */
+  relist(): void {
+    this.#relist.abort(new RelistRequest('asked to list again'));
+  }
+
+  async *events(signal: AbortSignal): AsyncIterable<ReflectorEvent<T>> {
+    let state: State = { name: 'listing' };
+    let failures = 0;
+    while (!signal.aborted) {
+      switch (state.name) {
+        case 'listing':
+          try {
+            const list = await this.#list(signal);
+            yield { kind: 'resync', ...list };
+            // Not yet a success: only a watch that opens from there ends a row of failures.
+            state = { name: 'watching', resourceVersion: list.resourceVersion };
+          } catch (error) {
+            if (signal.aborted) return;
+            yield { kind: 'failed', phase: 'listing', error };
+            state = { name: 'waiting', failures: ++failures, next: { name: 'listing' } };
+          }
+          break;
+        case 'watching': {
+          let reached: string = state.resourceVersion;
+          try {
+            for await (const batch of this.#watch(reached, signal)) {
+              const changes = changesOf(batch);
+              reached = lastVersion(batch, reached);
+              failures = 0;
+              yield { kind: 'changes', changes, resourceVersion: reached };
+            }
+          } catch (error) {
+            if (signal.aborted) return;
+            const resume: State = { name: 'watching', resourceVersion: reached };
+            if (error instanceof RelistRequest) state = { name: 'listing' };
+            else if (isGone(error)) {
+              failures += 1;
+              state = failures === 1 ? { name: 'listing' } : { name: 'waiting', failures, next: { name: 'listing' } };
+            } else {
+              yield { kind: 'failed', phase: 'watching', error };
+              failures += 1;
+              // The first reopening is at once: another server may well be there.
+              state = failures === 1 ? resume : { name: 'waiting', failures: failures - 1, next: resume };
+            }
+          }
+          break;
+        }
+        case 'waiting': {
+          const { failures: count, next }: Extract<State, { name: 'waiting' }> = state;
+          try {
+            await sleep(this.#options.clock, backoffMs(BACKOFF, count, this.#options.random), signal);
+          } catch {
+            // Only the signal ends the sleep, and then the loop.
+            return;
+          }
+          state = next;
+          break;
+        }
+      }
+    }
+  }
+
+  async #list(signal: AbortSignal): Promise<{ objects: readonly T[]; resourceVersion: string }> {
+    this.#relist = new AbortController();
+    const { client, resource } = this.#options;
+    const { items, resourceVersion } = await client.list<T>(resource, this.#selection(), signal);
+    return { objects: items, resourceVersion };
+  }
+
+  async *#watch(resourceVersion: string, signal: AbortSignal): AsyncIterable<readonly WatchEvent<T>[]> {
+    const { client, resource, clock, idleMs = DEFAULT_IDLE_MS } = this.#options;
+    const abort = new AbortController();
+    const ended = AbortSignal.any([signal, this.#relist.signal]);
+    const onEnded = () => abort.abort(ended.reason);
+    if (ended.aborted) onEnded();
+    else ended.addEventListener('abort', onEnded, { once: true });
+    const options = { ...this.#selection(), resourceVersion };
+    const batches = client.watch<T>(resource, options, abort.signal)[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        using idle = withDeadline(clock, abort.signal, idleMs);
+        const next = await raceAbort(batches.next(), idle);
+        if (next.done === true) throw StatusError.unavailable('the watch ended');
+        yield next.value;
+      }
+    } catch (error) {
+      if (ended.aborted) throw ended.reason;
+      throw error instanceof DeadlineError ? StatusError.timeout(`nothing heard for ${idleMs} ms`) : error;
+    } finally {
+      ended.removeEventListener('abort', onEnded);
+      abort.abort(new RelistRequest('the watch is not needed any more'));
+    }
+  }
+
+  #selection(): { namespace?: string; labelSelector?: string; fieldSelector?: string } {
+    const { namespace, labelSelector, fieldSelector } = this.#options;
+    return {
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(labelSelector === undefined ? {} : { labelSelector }),
+      ...(fieldSelector === undefined ? {} : { fieldSelector }),
+    };
+  }
+}
+
+/** Why a watch was dropped on purpose. */
+class RelistRequest extends Error {
+  override readonly name = 'RelistRequest';
+}
+
+function isGone(error: unknown): boolean {
+  return isReason(error, 'Expired') || isReason(error, 'Gone');
+}
+
+function changesOf<T extends KubeObject>(batch: readonly WatchEvent<T>[]): readonly ReflectedChange<T>[] {
+  const changes: ReflectedChange<T>[] = [];
+  for (const event of batch) {
+    if (event.type === 'BOOKMARK') continue;
+    changes.push({ kind: event.type === 'DELETED' ? 'gone' : 'put', object: event.object });
+  }
+  return changes;
+}
+
+function lastVersion<T extends KubeObject>(batch: readonly WatchEvent<T>[], before: string): string {
+  const last = batch.at(-1);
+  if (last === undefined) return before;
+  return (last.type === 'BOOKMARK' ? last.resourceVersion : last.object.metadata.resourceVersion) ?? before;
+}

@@ -1,0 +1,106 @@
+import { formatKey, keyOf, type KubeObject, type ObjectKey } from '@gantry/api';
+
+/** A change of the contents: `old` is absent for a new object, `object` for one that is gone. */
+export interface Change<T extends KubeObject = KubeObject> {
+  readonly object: T | undefined;
+  readonly old: T | undefined;
+}
+
+type Bucket = Map<string, KubeObject>;
+
+/** The objects of one resource with their indexes: namespace, controlling owner, node. */
+export class ResourceIndex {
+  #objects: Bucket = new Map();
+  #byNamespace = new Map<string, Bucket>();
+  #byOwner = new Map<string, Bucket>();
+  #byNode = new Map<string, Bucket>();
+
+  get(key: ObjectKey): KubeObject | undefined {
+    return this.#objects.get(formatKey(key));
+  }
+
+  list(namespace: string | undefined): readonly KubeObject[] {
+    const bucket = namespace === undefined || namespace === '' ? this.#objects : this.#byNamespace.get(namespace);
+    return bucket === undefined ? [] : [...bucket.values()];
+  }
+
+  controlledBy(ownerUid: string): readonly KubeObject[] {
+    return [...(this.#byOwner.get(ownerUid)?.values() ?? [])];
+  }
+
+  onNode(nodeName: string): readonly KubeObject[] {
+    return [...(this.#byNode.get(nodeName)?.values() ?? [])];
+  }
+
+  put(object: KubeObject): Change {
+    const key = formatKey(keyOf(object));
+    const old = this.#objects.get(key);
+    if (old !== undefined) this.#unindex(key, old);
+    this.#objects.set(key, object);
+    this.#index(key, object);
+    return { object, old };
+  }
+
+  /** Undefined when it was not there. */
+  remove(object: KubeObject): Change | undefined {
+    const key = formatKey(keyOf(object));
+    const old = this.#objects.get(key);
+    if (old === undefined) return undefined;
+    this.#objects.delete(key);
+    this.#unindex(key, old);
+    return { object: undefined, old };
+  }
+
+  /** Swaps all contents in one step, and tells what differs. */
+  replace(objects: readonly KubeObject[]): readonly Change[] {
+    const before = this.#objects;
+    this.#objects = new Map();
+    this.#byNamespace = new Map();
+    this.#byOwner = new Map();
+    this.#byNode = new Map();
+    const changes: Change[] = [];
+    for (const object of objects) {
+      const old = before.get(formatKey(keyOf(object)));
+      this.put(object);
+      if (old?.metadata.uid !== undefined && old.metadata.uid !== object.metadata.uid) {
+        changes.push({ object: undefined, old }, { object, old: undefined });
+      } else if (old?.metadata.resourceVersion !== object.metadata.resourceVersion) changes.push({ object, old });
+    }
+    for (const [key, old] of before) if (!this.#objects.has(key)) changes.push({ object: undefined, old });
+    return changes;
+  }
+
+  #index(key: string, object: KubeObject): void {
+    insert(this.#byNamespace, object.metadata.namespace ?? '', key, object);
+    const owner = controllerUid(object);
+    if (owner !== undefined) insert(this.#byOwner, owner, key, object);
+    if (object.kind === 'Pod') insert(this.#byNode, nodeNameOf(object), key, object);
+  }
+
+  #unindex(key: string, object: KubeObject): void {
+    drop(this.#byNamespace, object.metadata.namespace ?? '', key);
+    const owner = controllerUid(object);
+    if (owner !== undefined) drop(this.#byOwner, owner, key);
+    if (object.kind === 'Pod') drop(this.#byNode, nodeNameOf(object), key);
+  }
+}
+
+function controllerUid(object: KubeObject): string | undefined {
+  return object.metadata.ownerReferences?.find((reference) => reference.controller === true)?.uid;
+}
+
+function nodeNameOf(object: KubeObject): string {
+  return (object as { spec?: { nodeName?: string } }).spec?.nodeName ?? '';
+}
+
+function insert(index: Map<string, Bucket>, value: string, key: string, object: KubeObject): void {
+  const bucket = index.get(value);
+  if (bucket === undefined) index.set(value, new Map([[key, object]]));
+  else bucket.set(key, object);
+}
+
+function drop(index: Map<string, Bucket>, value: string, key: string): void {
+  const bucket = index.get(value);
+  bucket?.delete(key);
+  if (bucket?.size === 0) index.delete(value);
+}

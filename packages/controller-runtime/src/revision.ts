@@ -1,0 +1,20 @@
+import type { ResourceRef } from '@gantry/api';
+
+/** Versions per revision: see "Objects and storage" in the architecture. */
+const VERSIONS_PER_REVISION = 256;
+
+/** The store's revision that a resourceVersion belongs to. */
+export function revisionOf(resourceVersion: number): number {
+  return Math.floor(resourceVersion / VERSIONS_PER_REVISION);
+}
+
+/** A resourceVersion as a number; 0 when absent or not one. */
+export function parseVersion(resourceVersion: string | undefined): number {
+  const version = Number(resourceVersion ?? '');
+  return Number.isSafeInteger(version) && version > 0 ? version : 0;
+}
+
+/** Identifies a resource among others, for maps. */
+export function resourceId(resource: ResourceRef): string {
+  return `${resource.group}/${resource.version}/${resource.resource}`;
+}

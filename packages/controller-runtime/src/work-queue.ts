@@ -1,0 +1,150 @@
+import { formatKey, type ObjectKey } from '@gantry/api';
+import { backoffMs, type BackoffOptions, type CancelTimer, type Clock, type Random } from '@gantry/base';
+
+export interface WorkQueueOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Delays after failures; 20 ms doubling to 30 s when absent. */
+  readonly backoff?: BackoffOptions;
+}
+
+interface Entry {
+  readonly key: ObjectKey;
+  /** `clean` while it is worked on and unchanged, `dirty` when it must be looked at again after that. */
+  state: 'waiting' | 'clean' | 'dirty';
+}
+
+const DEFAULT_BACKOFF: BackoffOptions = { initialMs: 20, maxMs: 30_000 };
+
+/**
+ * Keys to look at. A key is in it once however often it is added, and is never given out twice at a time: added again while
+ * it is worked on, it comes back when that is done. Namespaces take turns, so that a busy one delays no other.
+ */
+export class WorkQueue {
+  readonly #options: WorkQueueOptions;
+  readonly #entries = new Map<string, Entry>();
+  readonly #lanes = new Map<string, Entry[]>();
+  readonly #delayed = new Map<string, { dueMs: number; cancel: CancelTimer }>();
+  readonly #failures = new Map<string, number>();
+  #takers: ((entry: Entry) => void)[] = [];
+
+  constructor(options: WorkQueueOptions) {
+    this.#options = options;
+  }
+
+  /** Keys that wait, without those being worked on. */
+  get length(): number {
+    let sum = 0;
+    for (const lane of this.#lanes.values()) sum += lane.length;
+    return sum;
+  }
+
+  add(key: ObjectKey): void {
+    const id = formatKey(key);
+    const entry = this.#entries.get(id);
+    if (entry === undefined) this.#enqueue(id, { key, state: 'waiting' });
+    else if (entry.state === 'clean') entry.state = 'dirty';
+  }
+
+  /** Adds after a delay; of several delays of a key the soonest counts. */
+  addAfter(key: ObjectKey, delayMs: number): void {
+    if (delayMs <= 0) {
+      this.add(key);
+      return;
+    }
+    const id = formatKey(key);
+    const dueMs = this.#options.clock.monotonicMs() + delayMs;
+    const known = this.#delayed.get(id);
+    if (known !== undefined) {
+      if (known.dueMs <= dueMs) return;
+      known.cancel();
+    }
+    const cancel = this.#options.clock.setTimer(delayMs, () => {
+      this.#delayed.delete(id);
+      this.add(key);
+    });
+    this.#delayed.set(id, { dueMs, cancel });
+  }
+
+  /** Adds after a delay that grows with every call until `forget`; answers that delay. */
+  addRateLimited(key: ObjectKey): number {
+    const id = formatKey(key);
+    const failures = (this.#failures.get(id) ?? 0) + 1;
+    this.#failures.set(id, failures);
+    const delayMs = backoffMs(this.#options.backoff ?? DEFAULT_BACKOFF, failures, this.#options.random);
+    this.addAfter(key, delayMs);
+    return delayMs;
+  }
+
+  /** The key works again: its next failure starts from the shortest delay. */
+  forget(key: ObjectKey): void {
+    this.#failures.delete(formatKey(key));
+  }
+
+  /** The next key; whoever takes it calls `done` with it. Rejects with the signal's reason. */
+  async take(signal: AbortSignal): Promise<ObjectKey> {
+    signal.throwIfAborted();
+    const entry = this.#dequeue() ?? (await this.#wait(signal));
+    entry.state = 'clean';
+    return entry.key;
+  }
+
+  /** The key taken is worked off; when it was added meanwhile it waits again. */
+  done(key: ObjectKey): void {
+    const id = formatKey(key);
+    const entry = this.#entries.get(id);
+    if (entry === undefined || entry.state === 'waiting') return;
+    this.#entries.delete(id);
+    if (entry.state === 'dirty') this.#enqueue(id, { key, state: 'waiting' });
+  }
+
+  /** Forgets everything that waits or is delayed. */
+  clear(): void {
+    for (const { cancel } of this.#delayed.values()) cancel();
+    this.#delayed.clear();
+    this.#failures.clear();
+    for (const lane of this.#lanes.values()) for (const { key } of lane) this.#entries.delete(formatKey(key));
+    this.#lanes.clear();
+    for (const entry of this.#entries.values()) entry.state = 'clean';
+  }
+
+  #enqueue(id: string, entry: Entry): void {
+    this.#entries.set(id, entry);
+    const taker = this.#takers.shift();
+    if (taker !== undefined) {
+      taker(entry);
+      return;
+    }
+    const lane = this.#lanes.get(entry.key.namespace);
+    if (lane === undefined) this.#lanes.set(entry.key.namespace, [entry]);
+    else lane.push(entry);
+  }
+
+  #dequeue(): Entry | undefined {
+    const next = this.#lanes.entries().next().value;
+    if (next === undefined) return undefined;
+    const [namespace, lane] = next;
+    const entry = lane.shift();
+    // Maps keep insertion order: a lane put in again goes behind the others.
+    this.#lanes.delete(namespace);
+    if (lane.length > 0) this.#lanes.set(namespace, lane);
+    return entry;
+  }
+
+  #wait(signal: AbortSignal): Promise<Entry> {
+    return new Promise((resolve, reject) => {
+      const onAbort = () => {
+        this.#takers = this.#takers.filter((other) => other !== taker);
+        reject(signal.reason);
+      };
+      const taker = (entry: Entry) => {
+        signal.removeEventListener('abort', onAbort);
+        // Taken at once, before anybody can add it again.
+        entry.state = 'clean';
+        resolve(entry);
+      };
+      this.#takers.push(taker);
+      signal.addEventListener('abort', onAbort, { once: true });
+    });
+  }
+}
