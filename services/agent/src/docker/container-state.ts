@@ -1,0 +1,85 @@
+import type Docker from 'dockerode';
+import type { Instant } from '@gantry/base';
+import type { ContainerState, PodState, RunState, SandboxState } from '../runtime/runtime.ts';
+import { LABEL, SANDBOX_NAME } from '../runtime/labels.ts';
+
+/** The engine writes year 1 for "never". */
+function instant(text: string | undefined): Instant | undefined {
+  if (text === undefined || text === '' || text.startsWith('0001-')) return undefined;
+  return Date.parse(text);
+}
+
+function runState(state: Docker.ContainerInspectInfo['State']): RunState {
+  if (state.Running || state.Paused || state.Restarting) return 'running';
+  return state.Status === 'created' ? 'created' : 'exited';
+}
+
+/** The engine's answers about a cluster's containers as pods, newest attempts first. Containers of no pod are left out. */
+export function podStates(inspected: readonly Docker.ContainerInspectInfo[]): readonly PodState[] {
+  const pods = new Map<string, { state: Omit<PodState, 'sandboxes' | 'containers'>; sandboxes: SandboxState[]; containers: ContainerState[] }>();
+  for (const container of inspected) {
+    const labels = container.Config.Labels;
+    const uid = labels[LABEL.podUid];
+    if (uid === undefined || uid === '') continue;
+    const key = `${labels[LABEL.node] ?? ''}/${uid}`;
+    let pod = pods.get(key);
+    if (pod === undefined) {
+      pod = {
+        state: {
+          owner: { cluster: labels[LABEL.cluster] ?? '', node: labels[LABEL.node] ?? '' },
+          identity: { uid, namespace: labels[LABEL.podNamespace] ?? '', name: labels[LABEL.podName] ?? '' },
+          graceSeconds: Number(labels[LABEL.graceSeconds] ?? '30'),
+        },
+        sandboxes: [],
+        containers: [],
+      };
+      pods.set(key, pod);
+    }
+    if (labels[LABEL.containerName] === SANDBOX_NAME) pod.sandboxes.push(sandboxState(container, labels));
+    else pod.containers.push(containerState(container, labels));
+  }
+  return [...pods.values()].map(({ state, sandboxes, containers }) => ({
+    ...state,
+    sandboxes: sandboxes.sort((a, b) => b.attempt - a.attempt),
+    containers: containers.sort((a, b) => b.attempt - a.attempt),
+  }));
+}
+
+function sandboxState(container: Docker.ContainerInspectInfo, labels: Record<string, string>): SandboxState {
+  const addresses = Object.values(container.NetworkSettings.Networks).map((network) => network.IPAddress);
+  return {
+    id: container.Id,
+    attempt: Number(labels[LABEL.restartCount] ?? '0'),
+    state: runState(container.State),
+    createdAt: instant(container.Created) ?? 0,
+    address: addresses.find((address) => address !== '') ?? '',
+  };
+}
+
+function containerState(container: Docker.ContainerInspectInfo, labels: Record<string, string>): ContainerState {
+  const { State: state } = container;
+  const createdAt = instant(container.Created) ?? 0;
+  const startedAt = instant(state.StartedAt);
+  const finishedAt = instant(state.FinishedAt);
+  const run = runState(state);
+  // A start that failed leaves the container 'created' with an error: for a pod that attempt is over.
+  const failedStart = run === 'created' && state.Error !== '';
+  const message = labels[LABEL.terminationMessage];
+  return {
+    id: container.Id,
+    name: labels[LABEL.containerName] ?? '',
+    attempt: Number(labels[LABEL.restartCount] ?? '0'),
+    sandboxId: labels[LABEL.sandboxId] ?? '',
+    hash: labels[LABEL.containerHash] ?? '',
+    image: container.Config.Image,
+    imageId: container.Image,
+    state: failedStart ? 'exited' : run,
+    createdAt,
+    ...(startedAt === undefined ? {} : { startedAt }),
+    ...(run === 'exited' ? { finishedAt: finishedAt ?? createdAt, exitCode: state.ExitCode } : {}),
+    ...(failedStart ? { finishedAt: createdAt, exitCode: 128, error: state.Error } : {}),
+    ...(state.OOMKilled ? { endedBy: 'oom' as const } : {}),
+    restartDelayMs: Number(labels[LABEL.restartDelayMs] ?? '0'),
+    ...(message === undefined ? {} : { terminationMessagePath: message }),
+  };
+}

@@ -1,0 +1,77 @@
+import { readFile } from 'node:fs/promises';
+import type Docker from 'dockerode';
+import type { AgentContainers, SelfContainer } from '../runtime/agent-containers.ts';
+import { describeDockerError, fromDocker } from './docker-error.ts';
+
+const COMPOSE = {
+  project: 'com.docker.compose.project',
+  service: 'com.docker.compose.service',
+  number: 'com.docker.compose.container-number',
+  oneOff: 'com.docker.compose.oneoff',
+} as const;
+
+/** The agents' own containers, by Compose's labels. */
+export function dockerAgentContainers(docker: Docker): AgentContainers {
+  return {
+    describeSelf: async () => {
+      const id = await ownContainerId();
+      if (id === undefined) return undefined;
+      try {
+        return describe(await docker.getContainer(id).inspect());
+      } catch (error) {
+        if (describeDockerError(error).status === 404) return undefined;
+        throw fromDocker(error, 'Runtime');
+      }
+    },
+    listNumbers: async (project, service) => {
+      try {
+        const containers = await docker.listContainers({
+          all: true,
+          filters: { label: [`${COMPOSE.project}=${project}`, `${COMPOSE.service}=${service}`, `${COMPOSE.oneOff}=False`] },
+        });
+        const numbers = new Map<number, 'running' | 'stopped'>();
+        for (const container of containers) {
+          const number = Number(container.Labels[COMPOSE.number]);
+          // A recreate keeps the old container beside its successor for a moment.
+          if (numbers.get(number) !== 'running') numbers.set(number, container.State === 'running' ? 'running' : 'stopped');
+        }
+        return numbers;
+      } catch (error) {
+        throw fromDocker(error, 'Runtime');
+      }
+    },
+  };
+}
+
+/** The engine mounts files of the container's own folder into it; their source names the container, on every cgroup version. */
+async function ownContainerId(): Promise<string | undefined> {
+  try {
+    const mounts = await readFile('/proc/self/mountinfo', 'utf8');
+    return /\/containers\/([0-9a-f]{64})\/(?:hostname|hosts|resolv\.conf)/.exec(mounts)?.[1];
+  } catch {
+    // No /proc: not Linux, so not in a container of the engine.
+    return undefined;
+  }
+}
+
+function describe(container: Docker.ContainerInspectInfo): SelfContainer {
+  const labels = container.Config.Labels;
+  const project = labels[COMPOSE.project];
+  return {
+    id: container.Id,
+    ...(project === undefined
+      ? {}
+      : {
+          compose: {
+            project,
+            service: labels[COMPOSE.service] ?? '',
+            number: Number(labels[COMPOSE.number]),
+            kind: labels[COMPOSE.oneOff] === 'True' ? ('one-off' as const) : ('service' as const),
+          },
+        }),
+    mounts: container.Mounts.map((mount) => ({ containerPath: mount.Destination, hostPath: mount.Source })),
+    addresses: Object.fromEntries(
+      Object.entries(container.NetworkSettings.Networks).map(([name, network]) => [name, network.IPAddress]),
+    ),
+  };
+}

@@ -1,0 +1,51 @@
+import type Docker from 'dockerode';
+import { LABEL, type Owner } from '../runtime/labels.ts';
+import type { EnginePrivilege, EngineRuntime } from '../runtime/runtime.ts';
+import { fromDocker, idempotent } from './docker-error.ts';
+
+/** What the engine says of itself and what a throw-away container shows. */
+export function dockerEngine(docker: Docker): EngineRuntime {
+  return {
+    info: async () => {
+      try {
+        const info = (await docker.info()) as Record<string, unknown>;
+        return {
+          id: String(info['ID']),
+          name: String(info['Name']),
+          version: String(info['ServerVersion']),
+          cpus: Number(info['NCPU']),
+          memoryBytes: Number(info['MemTotal']),
+          kernel: String(info['KernelVersion']),
+          os: String(info['OperatingSystem']),
+          architecture: String(info['Architecture']),
+        };
+      } catch (error) {
+        throw fromDocker(error, 'Runtime');
+      }
+    },
+    probe: (image, owner) => probe(docker, image, owner),
+  };
+}
+
+/** A negative OOM score and SYS_RESOURCE need the same right of the engine: one start tells both. */
+async function probe(docker: Docker, image: string, owner: Owner): Promise<EnginePrivilege> {
+  let container: Docker.Container;
+  try {
+    container = await docker.createContainer({
+      Image: image,
+      Labels: { [LABEL.cluster]: owner.cluster, [LABEL.node]: owner.node, [LABEL.containerName]: 'probe' },
+      HostConfig: { NetworkMode: 'none', OomScoreAdj: -999, CapAdd: ['SYS_RESOURCE'], RestartPolicy: { Name: 'no' } },
+    });
+  } catch (error) {
+    throw fromDocker(error, 'Runtime');
+  }
+  try {
+    await container.start();
+    return 'full';
+  } catch {
+    // The refusal is the answer.
+    return 'no-sys-resource';
+  } finally {
+    await idempotent(() => container.remove({ force: true }));
+  }
+}

@@ -1,0 +1,55 @@
+import { type Clock, sleep } from '@gantry/base';
+
+const TICK_MS = 500;
+/** A process that misses this many milliseconds of ticks was stopped or frozen; the world may have moved on. */
+const MAX_GAP_MS = 3_000;
+
+/**
+ * Lets nothing start that rests on old knowledge: closed at first and after every gap in this process's own time, opened
+ * by a linearizable read. The gap is also looked for at the moment of passing, which may come before the next tick.
+ */
+export class TruthGate {
+  readonly #clock: Clock;
+  readonly #confirm: (signal: AbortSignal) => Promise<unknown>;
+  #lastTickMs: number;
+  #state: 'open' | 'closed' = 'closed';
+  #opening: Promise<void> | undefined;
+
+  constructor(clock: Clock, confirm: (signal: AbortSignal) => Promise<unknown>) {
+    this.#clock = clock;
+    this.#confirm = confirm;
+    this.#lastTickMs = clock.monotonicMs();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.#tick();
+      await sleep(this.#clock, TICK_MS, signal).catch(() => undefined);
+    }
+  }
+
+  /** Resolves when what is known is confirmed to be no older than the last gap. */
+  async pass(signal: AbortSignal): Promise<void> {
+    this.#tick();
+    while (this.#state === 'closed') {
+      this.#opening ??= this.#open(signal).finally(() => {
+        this.#opening = undefined;
+      });
+      await this.#opening;
+    }
+  }
+
+  #tick(): void {
+    const now = this.#clock.monotonicMs();
+    if (now - this.#lastTickMs > MAX_GAP_MS) this.#state = 'closed';
+    this.#lastTickMs = now;
+  }
+
+  async #open(signal: AbortSignal): Promise<void> {
+    const startedMs = this.#clock.monotonicMs();
+    await this.#confirm(signal);
+    this.#tick();
+    // A freeze in the middle of the read makes its answer old.
+    if (this.#clock.monotonicMs() - startedMs <= MAX_GAP_MS) this.#state = 'open';
+  }
+}

@@ -1,0 +1,101 @@
+import { formatTime, type Instant } from '@gantry/base';
+import type { ContainerStatus, Pod, PodCondition } from '@gantry/api';
+
+export interface ConditionInput {
+  readonly pod: Pod;
+  readonly phase: string;
+  readonly init: readonly ContainerStatus[];
+  readonly main: readonly ContainerStatus[];
+  readonly sandbox: 'ready' | 'absent';
+}
+
+type Draft = Pick<PodCondition, 'type' | 'status' | 'reason' | 'message'>;
+
+/** The conditions that kubelet owns, with those of others kept. A transition time changes only with the status. */
+export function podConditions(input: ConditionInput, now: Instant): PodCondition[] {
+  const { pod } = input;
+  const old = pod.status?.conditions ?? [];
+  const drafts = [sandboxReady(input), initialized(input), ready(input), containersReady(input), scheduled(old)];
+  const own = drafts.map((draft) => stamp(draft, old, pod.metadata.generation, now));
+  const types = new Set(own.map((condition) => condition.type));
+  return [...own, ...old.filter((condition) => !types.has(condition.type))];
+}
+
+function stamp(draft: Draft, old: readonly PodCondition[], generation: number | undefined, now: Instant): PodCondition {
+  const before = old.find((condition) => condition.type === draft.type);
+  const kept = before?.status === draft.status ? before.lastTransitionTime : undefined;
+  const observed = generation ?? before?.observedGeneration;
+  return {
+    type: draft.type,
+    status: draft.status,
+    ...(before !== undefined && 'lastProbeTime' in before ? { lastProbeTime: before.lastProbeTime } : {}),
+    lastTransitionTime: kept ?? formatTime(now),
+    ...(draft.reason === undefined ? {} : { reason: draft.reason }),
+    ...(draft.message === undefined ? {} : { message: draft.message }),
+    ...(observed === undefined ? {} : { observedGeneration: observed }),
+  } as PodCondition;
+}
+
+function scheduled(old: readonly PodCondition[]): Draft {
+  const before = old.find((condition) => condition.type === 'PodScheduled');
+  return before?.status === 'True'
+    ? { type: 'PodScheduled', status: 'True', reason: before.reason, message: before.message }
+    : { type: 'PodScheduled', status: 'True' };
+}
+
+function sandboxReady({ sandbox }: ConditionInput): Draft {
+  return { type: 'PodReadyToStartContainers', status: sandbox === 'ready' ? 'True' : 'False' };
+}
+
+function initialized({ pod, phase, init, main }: ConditionInput): Draft {
+  const type = 'Initialized';
+  if (phase === 'Succeeded') return { type, status: 'True', reason: 'PodCompleted' };
+  if (main.some((status) => status.state?.running !== undefined)) return { type, status: 'True' };
+  const sidecars = new Set(
+    (pod.spec?.initContainers ?? []).filter((c) => c.restartPolicy === 'Always').map((c) => c.name),
+  );
+  const incomplete = init.filter((status) =>
+    sidecars.has(status.name) ? status.started !== true : status.state?.terminated?.exitCode !== 0,
+  );
+  if (incomplete.length === 0) return { type, status: 'True' };
+  return {
+    type,
+    status: 'False',
+    reason: 'ContainersNotInitialized',
+    message: `containers with incomplete status: [${incomplete.map((status) => status.name).join(' ')}]`,
+  };
+}
+
+function containersReady({ phase, main, init, pod }: ConditionInput): Draft {
+  const type = 'ContainersReady';
+  if (phase === 'Succeeded') return { type, status: 'False', reason: 'PodCompleted' };
+  if (phase === 'Failed') return { type, status: 'False', reason: 'PodFailed' };
+  const sidecars = new Set(
+    (pod.spec?.initContainers ?? []).filter((c) => c.restartPolicy === 'Always').map((c) => c.name),
+  );
+  const counted = [...init.filter((status) => sidecars.has(status.name)), ...main];
+  const unready = counted.filter((status) => !status.ready);
+  if (unready.length === 0) return { type, status: 'True' };
+  return {
+    type,
+    status: 'False',
+    reason: 'ContainersNotReady',
+    message: `containers with unready status: [${unready.map((status) => status.name).join(' ')}]`,
+  };
+}
+
+function ready(input: ConditionInput): Draft {
+  const containers = containersReady(input);
+  if (containers.status !== 'True') return { ...containers, type: 'Ready' };
+  const { pod } = input;
+  const missing = (pod.spec?.readinessGates ?? [])
+    .map((gate) => gate.conditionType)
+    .filter((type) => pod.status?.conditions?.find((condition) => condition.type === type)?.status !== 'True');
+  if (missing.length === 0) return { type: 'Ready', status: 'True' };
+  return {
+    type: 'Ready',
+    status: 'False',
+    reason: 'ReadinessGatesNotReady',
+    message: missing.map((type) => `corresponding condition of pod readiness gate "${type}" does not exist.`).join(', '),
+  };
+}

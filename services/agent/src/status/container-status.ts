@@ -1,0 +1,128 @@
+import { formatTime } from '@gantry/base';
+import type { ContainerState as ApiState, ContainerStateTerminated, ContainerStatus, Container } from '@gantry/api';
+import type { ContainerRole } from '../pods/pod-containers.ts';
+import type { ProbeFindings } from '../pods/pod-memory.ts';
+import type { Waiting } from '../pods/plan.ts';
+import type { ContainerState } from '../runtime/runtime.ts';
+
+export interface ContainerObservation {
+  readonly container: Container;
+  readonly role: ContainerRole;
+  /** Attempts in the engine, newest first. */
+  readonly attempts: readonly ContainerState[];
+  readonly waiting: Waiting | undefined;
+  /** What it waits for when nothing else is known. */
+  readonly initialReason: 'ContainerCreating' | 'PodInitializing';
+  readonly probes: ProbeFindings | undefined;
+  readonly previous: ContainerStatus | undefined;
+  /** Messages that ended containers left, by container id. */
+  readonly messages: ReadonlyMap<string, string>;
+}
+
+/** How an ended attempt is reported. */
+export function terminatedState(state: ContainerState, message: string | undefined): ContainerStateTerminated {
+  const exitCode = state.exitCode ?? 0;
+  const text = state.error ?? message;
+  return {
+    exitCode,
+    reason: terminationReason(state, exitCode),
+    ...(text === undefined || text === '' ? {} : { message: text }),
+    startedAt: formatTime(state.startedAt ?? state.createdAt),
+    finishedAt: formatTime(state.finishedAt ?? state.createdAt),
+    containerID: containerId(state),
+  };
+}
+
+function terminationReason(state: ContainerState, exitCode: number): string {
+  if (state.error !== undefined) return 'StartError';
+  if (state.endedBy === 'oom') return 'OOMKilled';
+  return exitCode === 0 ? 'Completed' : 'Error';
+}
+
+/** `docker://<id>`, as statuses name containers. */
+export function containerId(state: { readonly id: string }): string {
+  return `docker://${state.id}`;
+}
+
+/** The reported status of one container. */
+export function containerStatus(observed: ContainerObservation): ContainerStatus {
+  const { container, attempts, previous, probes, role } = observed;
+  const current = attempts[0];
+  const state = stateOf(observed, current);
+  const running = state.running !== undefined;
+  const mine = probes !== undefined && probes.containerId === current?.id ? probes : undefined;
+  const started = running && (container.startupProbe === undefined || mine?.started === true);
+  const ready = running && started && (container.readinessProbe === undefined || mine?.ready === true);
+  const done = role === 'init' && state.terminated?.exitCode === 0;
+  return {
+    name: container.name,
+    state,
+    lastState: lastStateOf(observed, current, state),
+    ready: ready || done,
+    restartCount: current?.attempt ?? previous?.restartCount ?? 0,
+    image: container.image ?? '',
+    imageID: current?.imageId ?? previous?.imageID ?? '',
+    ...(current === undefined
+      ? previous?.containerID === undefined
+        ? {}
+        : { containerID: previous.containerID }
+      : { containerID: containerId(current) }),
+    started,
+    ...resourcesOf(container, running),
+    ...mountsOf(container),
+  };
+}
+
+function stateOf(observed: ContainerObservation, current: ContainerState | undefined): ApiState {
+  const { waiting, previous, initialReason } = observed;
+  if (current?.state === 'running') return { running: { startedAt: formatTime(current.startedAt ?? current.createdAt) } };
+  if (waiting !== undefined) return { waiting: { ...(waiting.message === undefined ? {} : { message: waiting.message }), reason: waiting.reason } };
+  if (current?.state === 'exited') return { terminated: terminatedState(current, observed.messages.get(current.id)) };
+  if (current === undefined && previous?.state?.terminated !== undefined) return previous.state;
+  return { waiting: { reason: initialReason } };
+}
+
+function lastStateOf(observed: ContainerObservation, current: ContainerState | undefined, state: ApiState): ApiState {
+  const { attempts, previous, messages } = observed;
+  // While it waits for its restart, the newest attempt is the last state; otherwise the one before.
+  const last = state.waiting !== undefined && current?.state === 'exited' ? current : attempts[1];
+  if (last?.state === 'exited') return { terminated: terminatedState(last, messages.get(last.id)) };
+  if (attempts.length > 1 || previous === undefined) return {};
+  // Somebody removed the container behind our back.
+  if (previous.state?.running !== undefined && previous.containerID !== undefined) {
+    if (current !== undefined && containerId(current) === previous.containerID) return previous.lastState ?? {};
+    return { terminated: lostState(previous.containerID) };
+  }
+  return previous.lastState ?? {};
+}
+
+function lostState(containerID: string): ContainerStateTerminated {
+  return {
+    exitCode: 137,
+    reason: 'ContainerStatusUnknown',
+    message: 'The container could not be located when the pod was terminated',
+    containerID,
+  };
+}
+
+function resourcesOf(container: Container, running: boolean): Partial<ContainerStatus> {
+  if (!running) return {};
+  const { requests, limits } = container.resources ?? {};
+  return {
+    ...(requests === undefined ? {} : { allocatedResources: requests }),
+    resources: { ...(limits === undefined ? {} : { limits }), ...(requests === undefined ? {} : { requests }) },
+  };
+}
+
+function mountsOf(container: Container): Partial<ContainerStatus> {
+  const mounts = container.volumeMounts ?? [];
+  if (mounts.length === 0) return {};
+  return {
+    volumeMounts: mounts.map(({ name, mountPath, readOnly }) => ({
+      name,
+      mountPath,
+      ...(readOnly === true ? { readOnly, recursiveReadOnly: 'Disabled' } : {}),
+    })),
+  };
+}
+

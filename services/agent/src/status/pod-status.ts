@@ -1,0 +1,81 @@
+import { formatTime, type Instant } from '@gantry/base';
+import type { ContainerStatus, Pod, PodStatus } from '@gantry/api';
+import { initContainersOf, mainContainersOf, type PodContainer } from '../pods/pod-containers.ts';
+import type { PodMemory } from '../pods/pod-memory.ts';
+import type { PodPlan } from '../pods/plan.ts';
+import type { PodState } from '../runtime/runtime.ts';
+import { podConditions } from './conditions.ts';
+import { containerStatus } from './container-status.ts';
+import { podPhase } from './phase.ts';
+
+export interface PodObservation {
+  readonly pod: Pod;
+  readonly state: PodState | undefined;
+  readonly memory: PodMemory;
+  readonly plan: PodPlan;
+  readonly hostAddress: string;
+  /** Messages that ended containers left, by container id. */
+  readonly messages: ReadonlyMap<string, string>;
+}
+
+/** The pod's status as kubelet would report it. Parts that others own (conditions of others, qosClass) are kept. */
+export function podStatus(observed: PodObservation, now: Instant): PodStatus {
+  const { pod, state, plan } = observed;
+  const old = pod.status ?? {};
+  const init = statuses(observed, initContainersOf(pod), old.initContainerStatuses);
+  const main = statuses(observed, mainContainersOf(pod), old.containerStatuses);
+  const overdue = plan.goal === 'end' && old.phase !== 'Succeeded' && old.phase !== 'Failed';
+  const phase = overdue ? 'Failed' : podPhase(pod, init, main);
+  const sandbox = state?.sandboxes.find((candidate) => candidate.state === 'running');
+  const address = pod.spec?.hostNetwork === true ? observed.hostAddress : (sandbox?.address ?? '');
+  // An ended pod keeps the address that it had.
+  const podIP = address !== '' ? address : isOver(phase) || plan.goal !== 'run' ? (old.podIP ?? '') : '';
+  const generation = pod.metadata.generation;
+  const next: PodStatus = {
+    ...old,
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    phase,
+    hostIP: observed.hostAddress,
+    hostIPs: [{ ip: observed.hostAddress }],
+    startTime: old.startTime ?? formatTime(now),
+    ...(overdue
+      ? { reason: 'DeadlineExceeded', message: 'Pod was active on the node longer than the specified deadline' }
+      : {}),
+    containerStatuses: [...main],
+    ...(init.length === 0 ? {} : { initContainerStatuses: [...init] }),
+  };
+  if (podIP === '') {
+    delete next.podIP;
+    delete next.podIPs;
+  } else {
+    next.podIP = podIP;
+    next.podIPs = [{ ip: podIP }];
+  }
+  next.conditions = podConditions({ pod, phase, init, main, sandbox: sandbox === undefined ? 'absent' : 'ready' }, now);
+  return next;
+}
+
+function isOver(phase: string): boolean {
+  return phase === 'Succeeded' || phase === 'Failed';
+}
+
+function statuses(
+  observed: PodObservation,
+  containers: readonly PodContainer[],
+  old: readonly ContainerStatus[] = [],
+): readonly ContainerStatus[] {
+  const hasInit = (observed.pod.spec?.initContainers ?? []).length > 0;
+  return containers.map(({ container, role }) =>
+    containerStatus({
+      container,
+      role,
+      attempts: observed.state?.containers.filter((state) => state.name === container.name) ?? [],
+      waiting: observed.plan.waiting.get(container.name),
+      initialReason: hasInit ? 'PodInitializing' : 'ContainerCreating',
+      probes: observed.memory.probes.get(container.name),
+      previous: old.find((status) => status.name === container.name),
+      messages: observed.messages,
+    }),
+  );
+}
+
