@@ -4,14 +4,18 @@ import type { ResourceDefinition, ResourceRef } from '../resource.ts';
 import { bindings } from './binding.ts';
 import { certificateSigningRequests } from './certificatesigningrequest.ts';
 import { configMaps } from './configmap.ts';
+import { deployments } from './deployment.ts';
 import { events } from './event.ts';
 import { leases } from './lease.ts';
 import { namespaces } from './namespace.ts';
 import { nodes } from './node.ts';
+import { pods } from './pod.ts';
+import { replicaSets } from './replicaset.ts';
 import { subdomainName } from './rules/names.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from './rules/object-meta.ts';
 import { secrets } from './secret.ts';
 import { selfSubjectReviews } from './selfsubjectreview.ts';
+import { services } from './service.ts';
 import { serviceAccounts } from './serviceaccount.ts';
 
 /**
@@ -29,8 +33,12 @@ export const resources: readonly ResourceDefinition[] = [
   anyKind(events),
   anyKind(namespaces),
   anyKind(nodes),
+  anyKind(pods),
   anyKind(secrets),
   anyKind(serviceAccounts),
+  anyKind(services),
+  anyKind(deployments),
+  anyKind(replicaSets),
   anyKind(selfSubjectReviews),
   anyKind(certificateSigningRequests),
   anyKind(leases),

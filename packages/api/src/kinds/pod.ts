@@ -1,0 +1,92 @@
+import type { Pod, PodStatus } from '../generated/types.ts';
+import type { ResourceDefinition } from '../resource.ts';
+import { podColumns } from './pod-columns.ts';
+import { defaultPodOnly, defaultPodSpec } from './rules/pod-defaults.ts';
+import { podQosClass } from './rules/pod-qos.ts';
+import { PART_VERBS, STORED_VERBS } from './verbs.ts';
+
+function applyDefaults(object: Pod): void {
+  const spec = (object.spec ??= { containers: [] });
+  defaultPodOnly(spec);
+  defaultPodSpec(spec);
+  if (object.status !== undefined) settleAddresses(object.status);
+}
+
+/** `podIP` and `hostIP` are the first of `podIPs` and `hostIPs`: whoever writes one has written both. */
+function settleAddresses(status: PodStatus): void {
+  if ((status.podIP ?? '') !== '' && status.podIPs?.[0]?.ip !== status.podIP) {
+    status.podIPs = [{ ip: status.podIP ?? '' }];
+  }
+  const first = status.podIPs?.[0]?.ip ?? '';
+  if (first !== '') status.podIP = first;
+}
+
+function prepareForCreate(object: Pod): void {
+  const spec = object.spec ?? { containers: [] };
+  object.status = { phase: 'Pending', qosClass: podQosClass(spec) };
+  if ((spec.schedulingGates ?? []).length > 0) {
+    object.status.conditions = [
+      {
+        type: 'PodScheduled',
+        status: 'False',
+        reason: 'SchedulingGated',
+        message: 'Scheduling is blocked due to non-empty scheduling gates',
+      },
+    ];
+  }
+}
+
+function prepareForUpdate(object: Pod, old: Pod): void {
+  if (old.status === undefined) delete object.status;
+  else object.status = old.status;
+}
+
+/** Status writers may not touch the spec, the owners, or what follows from the spec. */
+function prepareStatus(object: Pod, old: Pod): void {
+  if (old.spec !== undefined) object.spec = old.spec;
+  if (old.metadata.ownerReferences === undefined) delete object.metadata.ownerReferences;
+  else object.metadata.ownerReferences = old.metadata.ownerReferences;
+  const qosClass = old.status?.qosClass;
+  object.status = { ...object.status, ...(qosClass === undefined ? {} : { qosClass }) };
+}
+
+/** Pods that no node runs, or that have ended, go at once. */
+function gracePeriodSeconds(object: Pod, requested: number | undefined): number {
+  const unscheduled = (object.spec?.nodeName ?? '') === '';
+  const phase = object.status?.phase;
+  if (unscheduled || phase === 'Failed' || phase === 'Succeeded') return 0;
+  const period = requested ?? object.spec?.terminationGracePeriodSeconds ?? 0;
+  return period < 0 ? 1 : period;
+}
+
+export const pods: ResourceDefinition<Pod> = {
+  group: '',
+  version: 'v1',
+  kind: 'Pod',
+  resource: 'pods',
+  singular: 'pod',
+  shortNames: ['po'],
+  categories: ['all'],
+  namespaced: true,
+  schema: 'core.v1.Pod',
+  verbs: STORED_VERBS,
+  strategy: { applyDefaults, prepareForCreate, prepareForUpdate, hasGeneration: true, gracePeriodSeconds },
+  subresources: [
+    { name: 'binding', kind: 'Binding', verbs: ['create'] },
+    { name: 'log', verbs: ['get'] },
+    { name: 'status', verbs: PART_VERBS, prepareForUpdate: prepareStatus },
+  ],
+  columns: podColumns,
+  selectableFields: {
+    'spec.nodeName': ({ spec }) => spec?.nodeName ?? '',
+    'spec.restartPolicy': ({ spec }) => spec?.restartPolicy ?? '',
+    'spec.schedulerName': ({ spec }) => spec?.schedulerName ?? '',
+    'spec.serviceAccountName': ({ spec }) => spec?.serviceAccountName ?? '',
+    'spec.hostNetwork': ({ spec }) => String(spec?.hostNetwork ?? false),
+    'status.phase': ({ status }) => status?.phase ?? '',
+    'status.podIP': ({ status }) => status?.podIP ?? '',
+    'status.podIPs': ({ status }) => status?.podIP ?? '',
+    'status.nominatedNodeName': ({ status }) => status?.nominatedNodeName ?? '',
+  },
+  stored: true,
+};

@@ -1,0 +1,65 @@
+import type { ReplicaSet } from '../generated/types.ts';
+import type { ResourceDefinition } from '../resource.ts';
+import { ageColumn, column, nameColumn } from './columns.ts';
+import { defaultPodTemplate } from './rules/pod-defaults.ts';
+import { PART_VERBS, STORED_VERBS } from './verbs.ts';
+import { workloadColumns } from './workload-columns.ts';
+
+function applyDefaults(object: ReplicaSet): void {
+  object.spec ??= { selector: {} };
+  object.spec.replicas ??= 1;
+  defaultPodTemplate(object.spec.template);
+}
+
+function keepStatus(object: ReplicaSet, old: ReplicaSet): void {
+  if (old.status === undefined) delete object.status;
+  else object.status = old.status;
+}
+
+export const replicaSets: ResourceDefinition<ReplicaSet> = {
+  group: 'apps',
+  version: 'v1',
+  kind: 'ReplicaSet',
+  resource: 'replicasets',
+  singular: 'replicaset',
+  shortNames: ['rs'],
+  categories: ['all'],
+  namespaced: true,
+  schema: 'apps.v1.ReplicaSet',
+  verbs: STORED_VERBS,
+  strategy: {
+    applyDefaults,
+    prepareForCreate: (object) => {
+      object.status = { replicas: 0 };
+    },
+    prepareForUpdate: keepStatus,
+    hasGeneration: true,
+  },
+  subresources: [
+    {
+      name: 'scale',
+      group: 'autoscaling',
+      version: 'v1',
+      kind: 'Scale',
+      verbs: PART_VERBS,
+      scale: { specReplicas: '.spec.replicas', statusReplicas: '.status.replicas', selector: '.spec.selector' },
+    },
+    {
+      name: 'status',
+      verbs: PART_VERBS,
+      prepareForUpdate: (object, old) => {
+        if (old.spec !== undefined) object.spec = old.spec;
+      },
+    },
+  ],
+  columns: [
+    nameColumn,
+    column('Desired', 'Replicas wanted.', (object) => object.spec?.replicas ?? 0, { type: 'integer' }),
+    column('Current', 'Pods that exist.', (object) => object.status?.replicas ?? 0, { type: 'integer' }),
+    column('Ready', 'Pods that are ready.', (object) => object.status?.readyReplicas ?? 0, { type: 'integer' }),
+    ageColumn,
+    ...workloadColumns,
+  ],
+  selectableFields: { 'status.replicas': (object) => String(object.status?.replicas ?? 0) },
+  stored: true,
+};
