@@ -326,5 +326,43 @@ export {
   type SubresourceDefinition,
   type Verb,
 } from './resource.ts';
+export {
+  type DecodedObject,
+  decodeAs,
+  type DecodeInput,
+  decodeObject,
+  type FieldValidation,
+} from './decode/decode-object.ts';
+export { parseJson } from './decode/exact-number.ts';
+export { settleShape } from './decode/settle-shape.ts';
+export { resolveIntOrPercent } from './int-or-string.ts';
+export { decodeProtobuf, encodeProtobuf, encodeWatchFrame, type KindName } from './protobuf/envelope.ts';
+export { schemaOfKind } from './protobuf/message-plan.ts';
+export {
+  addQuantity,
+  canonicalQuantity,
+  compareQuantity,
+  formatQuantity,
+  parseQuantity,
+  type Quantity,
+  QuantityError,
+  type QuantityFormat,
+  quantityMilli,
+  quantityValue,
+  subtractQuantity,
+} from './quantity.ts';
+export {
+  type Field,
+  hasSchema,
+  type ListType,
+  type MapType,
+  type ScalarKind,
+  schemaOf,
+  type StructType,
+  type Type,
+} from './schema/type-schema.ts';
+export { type FieldRequirement, FieldSelector, parseFieldSelector } from './selectors/field-selector.ts';
+export { parseLabelSelector } from './selectors/parse-label-selector.ts';
+export { type LabelOperator, type LabelRequirement, labelSelectorFrom, Selector } from './selectors/selector.ts';
 export { type GroupResource, isReason, STATUS_CODES, StatusError, type StatusReason } from './status-error.ts';
 export { findKind, findResource, resources, validateChange, validateNew } from './kinds/index.ts';

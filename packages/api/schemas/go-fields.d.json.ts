@@ -1,0 +1,2 @@
+declare const fields: { readonly [schema: string]: { readonly [field: string]: string } };
+export = fields;

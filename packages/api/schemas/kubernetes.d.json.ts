@@ -1,0 +1,2 @@
+declare const schemas: { readonly [name: string]: object };
+export = schemas;

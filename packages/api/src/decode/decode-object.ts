@@ -1,0 +1,197 @@
+import type { KubeObject } from '../object.ts';
+import { decodeProtobuf } from '../protobuf/envelope.ts';
+import { apiVersionOf, type ResourceDefinition } from '../resource.ts';
+import { publishedSchemas } from '../schema/published-schema.ts';
+import { schemaOf } from '../schema/type-schema.ts';
+import { StatusError } from '../status-error.ts';
+import { DecodeError, decodeStruct } from './decode-value.ts';
+import { JsonSyntaxError, NumberLiteral, type Parsed, type ParsedObject, parseJsonText } from './json-parser.ts';
+import { jsonTypeOf } from './scalars.ts';
+import { settleShape } from './settle-shape.ts';
+import { parseYamlText, YamlSyntaxError } from './yaml-parser.ts';
+
+/** What to do about fields that are unknown or come twice: refuse, warn, or say nothing. They are dropped in any case. */
+export type FieldValidation = 'Strict' | 'Warn' | 'Ignore';
+
+export interface DecodeInput {
+  readonly bytes: Uint8Array;
+  /** `application/json`, `application/yaml` or `application/vnd.kubernetes.protobuf`; parameters are ignored. */
+  readonly mediaType: string;
+  readonly definition: ResourceDefinition;
+  readonly mode: FieldValidation;
+  /** Short name of the schema when the body is of another kind than the resource (`autoscaling.v1.Scale`). */
+  readonly subresourceSchema?: string;
+}
+
+export interface DecodedObject {
+  readonly object: KubeObject;
+  /** Texts for `Warning: 299` headers. */
+  readonly warnings: string[];
+}
+
+interface ExpectedKind {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly schema: string;
+}
+
+/**
+ * Reads a request body as an object of the resource, the way a Kubernetes API server does: in canonical form and settled shape
+ * (see `settleShape`), apiVersion and kind filled in. Throws StatusError BadRequest.
+ */
+export function decodeObject(input: DecodeInput): DecodedObject {
+  const expected = expectedKind(input.definition, input.subresourceSchema);
+  return decodeBody(input.bytes, input.mediaType, expected, input.mode);
+}
+
+/** Reads a body of a kind that is no resource's own, by the name of its schema: `meta.v1.DeleteOptions`. */
+export function decodeAs(
+  schema: string,
+  bytes: Uint8Array,
+  mediaType: string,
+  mode: FieldValidation = 'Ignore',
+): DecodedObject {
+  return decodeBody(bytes, mediaType, kindOfSchema(schema), mode);
+}
+
+function expectedKind(definition: ResourceDefinition, subresourceSchema: string | undefined): ExpectedKind {
+  if (subresourceSchema !== undefined && subresourceSchema !== definition.schema)
+    return kindOfSchema(subresourceSchema);
+  return { apiVersion: apiVersionOf(definition), kind: definition.kind, schema: definition.schema };
+}
+
+function kindOfSchema(schema: string): ExpectedKind {
+  const named = publishedSchemas[schema]?.['x-group-version-kind'] ?? [];
+  const own = named.find((gvk) => gvk.group === '' && gvk.version === 'v1') ?? named[0];
+  const kind = own?.kind ?? schema.split('.').at(-1) ?? schema;
+  return { apiVersion: own === undefined ? 'v1' : apiVersionOf(own), kind, schema };
+}
+
+function decodeBody(
+  bytes: Uint8Array,
+  mediaType: string,
+  expected: ExpectedKind,
+  mode: FieldValidation,
+): DecodedObject {
+  const type = mediaType.split(';')[0]?.trim();
+  if (type === 'application/vnd.kubernetes.protobuf') return decodeProtobufBody(bytes, expected);
+  const { parsed, duplicates } = parseBody(bytes, type === 'application/yaml' ? 'yaml' : 'json', expected.kind);
+  checkKind(parsed, expected);
+  return decodeParsed(parsed, duplicates, expected, mode);
+}
+
+function decodeProtobufBody(bytes: Uint8Array, expected: ExpectedKind): DecodedObject {
+  let object: KubeObject;
+  try {
+    object = decodeProtobuf(bytes, expected);
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    throw unrecognized(expected.kind, error.message, bytes);
+  }
+  checkKind(object as unknown as ParsedObject, expected);
+  return { object, warnings: [] };
+}
+
+interface ParsedBody {
+  readonly parsed: ParsedObject;
+  /** Complaints about repeated keys, worded. */
+  readonly duplicates: readonly string[];
+}
+
+function parseBody(bytes: Uint8Array, syntax: 'json' | 'yaml', kind: string): ParsedBody {
+  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+  let value: Parsed;
+  let duplicates: readonly string[];
+  try {
+    const result = syntax === 'json' ? parseJsonText(text) : parseYamlText(text);
+    value = result.value;
+    duplicates =
+      syntax === 'json'
+        ? result.duplicates.map((path) => `duplicate field ${JSON.stringify(path)}`)
+        : result.duplicates.map((complaint) => `yaml: unmarshal errors:\n  ${complaint}`);
+  } catch (error) {
+    if (error instanceof JsonSyntaxError)
+      throw unrecognized(kind, `couldn't get version/kind; json parse error: ${error.message}`, bytes);
+    if (error instanceof YamlSyntaxError) throw unrecognized(kind, error.message, bytes);
+    throw error;
+  }
+  if (value === null) return { parsed: {}, duplicates };
+  if (typeof value !== 'object' || Array.isArray(value) || value instanceof NumberLiteral) {
+    throw unrecognized(kind, versionKindError(jsonTypeOf(value)), bytes);
+  }
+  for (const field of ['apiVersion', 'kind']) {
+    const text = value[field] ?? null;
+    if (text !== null && typeof text !== 'string') {
+      throw unrecognized(
+        kind,
+        `couldn't get version/kind; json parse error: json: cannot unmarshal ${jsonTypeOf(text)} into Go struct field .${field} of type string`,
+        bytes,
+      );
+    }
+  }
+  return { parsed: value, duplicates };
+}
+
+function versionKindError(found: string): string {
+  return `couldn't get version/kind; json parse error: json: cannot unmarshal ${found} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`;
+}
+
+function unrecognized(kind: string, why: string, bytes: Uint8Array): StatusError {
+  return StatusError.badRequest(
+    `the object provided is unrecognized (must be of type ${kind}): ${why} (${summarize(bytes)})`,
+  );
+}
+
+/** The beginning of a body as an error shows it: text when it looks like JSON, else hexadecimal. */
+function summarize(bytes: Uint8Array): string {
+  if (bytes.length === 0) return '<empty>';
+  const head = Buffer.from(bytes.subarray(0, 30));
+  return `${bytes[0] === 0x7b ? head.toString() : head.toString('hex')}${bytes.length > 30 ? ' ...' : ''}`;
+}
+
+function checkKind(parsed: ParsedObject, expected: ExpectedKind): void {
+  const kind = typeof parsed.kind === 'string' && parsed.kind !== '' ? parsed.kind : expected.kind;
+  const apiVersion =
+    typeof parsed.apiVersion === 'string' && parsed.apiVersion !== '' ? parsed.apiVersion : expected.apiVersion;
+  if (kind === expected.kind && apiVersion === expected.apiVersion) return;
+  if (servesAnyGroup(expected) && kind === expected.kind) return;
+  throw cannotBeHandled(
+    { ...expected, apiVersion },
+    kind,
+    `no kind "${kind}" is registered for version "${apiVersion}" in scheme "pkg/api/legacyscheme/scheme.go:30"`,
+  );
+}
+
+/** Options of requests are registered in every group. */
+function servesAnyGroup(expected: ExpectedKind): boolean {
+  return (publishedSchemas[expected.schema]?.['x-group-version-kind']?.length ?? 0) > 1;
+}
+
+function cannotBeHandled(expected: ExpectedKind, kind: string, why: string): StatusError {
+  const version = expected.apiVersion.split('/').at(-1) ?? '';
+  return StatusError.badRequest(`${kind} in version "${version}" cannot be handled as a ${expected.kind}: ${why}`);
+}
+
+function decodeParsed(
+  parsed: ParsedObject,
+  duplicates: readonly string[],
+  expected: ExpectedKind,
+  mode: FieldValidation,
+): DecodedObject {
+  let decoded: ReturnType<typeof decodeStruct>;
+  try {
+    decoded = decodeStruct(schemaOf(expected.schema), parsed);
+  } catch (error) {
+    if (error instanceof DecodeError) throw cannotBeHandled(expected, expected.kind, error.message);
+    throw error;
+  }
+  const complaints = [...decoded.unknown.map((path) => `unknown field ${JSON.stringify(path)}`), ...duplicates];
+  if (mode === 'Strict' && complaints.length > 0)
+    throw cannotBeHandled(expected, expected.kind, `strict decoding error: ${complaints.join(', ')}`);
+  const object = settleShape(named(decoded.value as unknown as KubeObject, expected), expected.schema);
+  return { object, warnings: mode === 'Warn' ? complaints : [] };
+}
+
+function named(object: KubeObject, { apiVersion, kind }: ExpectedKind): KubeObject {
+  return { ...object, apiVersion: object.apiVersion || apiVersion, kind: object.kind || kind };
+}

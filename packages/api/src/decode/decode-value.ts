@@ -1,0 +1,193 @@
+import type { Field, StructType, Type } from '../schema/type-schema.ts';
+import { exactInteger } from './exact-number.ts';
+import { formatPath, NumberLiteral, type Parsed, type ParsedObject } from './json-parser.ts';
+import { ContentError, decodeScalar, jsonTypeOf, TypeMismatch } from './scalars.ts';
+
+/** A value that does not fit its field, in the words of Go's decoder. */
+export class DecodeError extends Error {
+  override readonly name = 'DecodeError';
+}
+
+/** Kubernetes reports at most this many unknown and duplicate fields. */
+const MAX_STRICT_ERRORS = 100;
+
+export interface Decoded {
+  readonly value: Record<string, unknown>;
+  /** Paths of fields that the schema does not know, in the order of the text. */
+  readonly unknown: readonly string[];
+}
+
+/**
+ * Reads `parsed` as `type`: unknown fields and nulls dropped, scalars in canonical form, real schema defaults filled in.
+ * Throws DecodeError.
+ */
+export function decodeStruct(type: StructType, parsed: ParsedObject): Decoded {
+  const decoder = new Decoder();
+  return { value: decoder.struct(type, parsed), unknown: decoder.unknown };
+}
+
+class Decoder {
+  readonly unknown: string[] = [];
+  readonly #path: (string | number)[] = [];
+  #owner = '';
+
+  struct(type: StructType, parsed: ParsedObject): Record<string, unknown> {
+    const out: Record<string, unknown> = {};
+    const owner = type.goType.slice(type.goType.indexOf('.') + 1);
+    const { fields } = type;
+    for (const name in parsed) {
+      const field = fields.get(name);
+      this.#path.push(name);
+      if (field === undefined) {
+        if (this.unknown.length < MAX_STRICT_ERRORS) this.unknown.push(formatPath(this.#path));
+      } else {
+        this.#owner = owner;
+        const value = this.#field(field, parsed[name] ?? null);
+        if (value !== undefined) out[name] = value;
+      }
+      this.#path.pop();
+    }
+    fillDefaults(fields, out);
+    return out;
+  }
+
+  #field(field: Field, parsed: Parsed): unknown {
+    return parsed === null ? undefined : this.#value(field.type, parsed);
+  }
+
+  #value(type: Type, parsed: Parsed): unknown {
+    switch (type.kind) {
+      case 'scalar':
+        return this.#scalar(type, parsed);
+      case 'struct':
+        if (!isObject(parsed)) throw this.#mismatch(jsonTypeOf(parsed), type.goType);
+        return this.struct(type, parsed);
+      case 'list':
+        return this.#list(type, parsed);
+      case 'map':
+        return this.#map(type, parsed);
+      case 'any':
+        return plainJson(parsed);
+    }
+  }
+
+  #list(type: Type & { kind: 'list' }, parsed: Parsed): unknown[] {
+    if (!Array.isArray(parsed)) throw this.#mismatch(jsonTypeOf(parsed), type.goType);
+    const owner = this.#owner;
+    return parsed.map((item, index) => {
+      this.#owner = owner;
+      this.#path.push(index);
+      const value = item === null ? zeroOf(type.items) : this.#value(type.items, item);
+      this.#path.pop();
+      return value;
+    });
+  }
+
+  #map(type: Type & { kind: 'map' }, parsed: Parsed): Record<string, unknown> {
+    if (!isObject(parsed)) throw this.#mismatch(jsonTypeOf(parsed), type.goType);
+    const owner = this.#owner;
+    const out: Record<string, unknown> = {};
+    for (const key in parsed) {
+      const item = parsed[key] ?? null;
+      this.#owner = owner;
+      this.#path.push(key);
+      const value = item === null ? zeroOf(type.values) : this.#value(type.values, item);
+      this.#path.pop();
+      setKey(out, key, value);
+    }
+    return out;
+  }
+
+  #scalar(type: Type & { kind: 'scalar' }, parsed: Parsed): unknown {
+    try {
+      return decodeScalar(type.scalar, parsed) ?? undefined;
+    } catch (error) {
+      if (error instanceof TypeMismatch) throw this.#mismatch(error.found, type.goType.replace(/^\*/, ''));
+      if (error instanceof ContentError) throw new DecodeError(error.message);
+      throw error;
+    }
+  }
+
+  #mismatch(found: string, goType: string): DecodeError {
+    const path = this.#path.filter((step) => typeof step === 'string').join('.');
+    return new DecodeError(
+      `json: cannot unmarshal ${found} into Go struct field ${this.#owner}.${path} of type ${goType.replace(/^\*/, '')}`,
+    );
+  }
+}
+
+function isObject(parsed: Parsed): parsed is ParsedObject {
+  return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) && !(parsed instanceof NumberLiteral);
+}
+
+/** Sets a key that a client chose: `__proto__` is a key like any other. */
+function setKey(out: Record<string, unknown>, key: string, value: unknown): void {
+  if (key === '__proto__')
+    Object.defineProperty(out, key, { value, enumerable: true, writable: true, configurable: true });
+  else out[key] = value;
+}
+
+function fillDefaults(fields: ReadonlyMap<string, Field>, out: Record<string, unknown>): void {
+  for (const field of defaultedFields(fields)) {
+    const value = out[field.name];
+    if (value === undefined || (value === '' && field.held === 'value')) out[field.name] = field.default;
+  }
+}
+
+const defaulted = new WeakMap<ReadonlyMap<string, Field>, readonly Field[]>();
+
+function defaultedFields(fields: ReadonlyMap<string, Field>): readonly Field[] {
+  let found = defaulted.get(fields);
+  if (found === undefined) {
+    found = [...fields.values()].filter((field) => field.default !== undefined);
+    defaulted.set(fields, found);
+  }
+  return found;
+}
+
+/** What Go makes of a null where something must stand: the zero value. */
+function zeroOf(type: Type): unknown {
+  switch (type.kind) {
+    case 'struct': {
+      const out: Record<string, unknown> = {};
+      fillDefaults(type.fields, out);
+      return out;
+    }
+    case 'list':
+      return [];
+    case 'map':
+      return {};
+    case 'any':
+      return null;
+    case 'scalar':
+      switch (type.scalar) {
+        case 'boolean':
+          return false;
+        case 'string':
+        case 'bytes':
+          return '';
+        case 'quantity':
+          return '0';
+        case 'time':
+        case 'microTime':
+          return null;
+        case 'int32':
+        case 'int64':
+        case 'double':
+        case 'intOrString':
+          return 0;
+      }
+  }
+}
+
+/** Free JSON (RawExtension): whole numbers of 64 bits exact, nulls kept. */
+export function plainJson(parsed: Parsed): unknown {
+  if (parsed instanceof NumberLiteral) {
+    return (/^-?\d+$/.test(parsed.text) ? exactInteger(parsed.text) : undefined) ?? Number(parsed.text);
+  }
+  if (Array.isArray(parsed)) return parsed.map(plainJson);
+  if (parsed === null || typeof parsed !== 'object') return parsed;
+  const out: Record<string, unknown> = {};
+  for (const key in parsed) setKey(out, key, plainJson(parsed[key] ?? null));
+  return out;
+}

@@ -1,0 +1,79 @@
+import { schemaOf, type Field, type StructType, type Type } from '../schema/type-schema.ts';
+
+/**
+ * Gives an object the shape in which a Kubernetes API server would answer it: empty lists, maps and scalars that Go's
+ * encoding omits are taken out, structs that it always writes are put in (`status: {}`), and so are zero values and nulls of
+ * fields that it never omits. Changes `object` itself and returns it. To be called after everything that changes an object
+ * (strategies, patches), before it is stored or answered. Idempotent.
+ */
+export function settleShape<T extends object>(object: T, schema: string): T {
+  settleStruct(object as Record<string, unknown>, schemaOf(schema));
+  return object;
+}
+
+function settleStruct(object: Record<string, unknown>, type: StructType): void {
+  for (const field of type.fields.values()) {
+    const value = settleField(object[field.name], field);
+    if (value !== undefined) object[field.name] = value;
+    else if (field.name in object) delete object[field.name];
+  }
+}
+
+/** The field's value as Go would write it, undefined when it would not. */
+function settleField(value: unknown, field: Field): unknown {
+  const { type, held, omit } = field;
+  switch (type.kind) {
+    case 'list':
+    case 'map':
+      if (isEmpty(value)) return omit === 'never' ? null : undefined;
+      settleItems(value, type);
+      return value;
+    case 'any':
+      if (value !== undefined && value !== null) return value;
+      return held === 'value' && omit === 'never' ? null : undefined;
+    case 'struct':
+      return settleNested(value, type, field);
+    case 'scalar':
+      return settleScalar(value, type.scalar, field);
+  }
+}
+
+function settleNested(value: unknown, type: StructType, { held, omit }: Field): unknown {
+  if ((value === undefined || value === null) && held === 'pointer') return omit === 'never' ? null : undefined;
+  const nested = (value ?? {}) as Record<string, unknown>;
+  settleStruct(nested, type);
+  return omit === 'zero' && held === 'value' && Object.keys(nested).length === 0 ? undefined : nested;
+}
+
+function settleScalar(value: unknown, scalar: string, { held, omit }: Field): unknown {
+  const absent = value === undefined || value === null;
+  if (held === 'pointer') {
+    if (scalar === 'bytes' && value === '') return omit === 'never' ? '' : undefined;
+    return absent ? (omit === 'never' ? null : undefined) : value;
+  }
+  if (scalar === 'time' || scalar === 'microTime') return absent ? (omit === 'zero' ? undefined : null) : value;
+  if (scalar === 'quantity' || scalar === 'intOrString') {
+    if (!absent) return value;
+    return omit === 'zero' ? undefined : scalar === 'quantity' ? '0' : 0;
+  }
+  const zero = scalar === 'string' ? '' : scalar === 'boolean' ? false : 0;
+  if (absent || value === zero) return omit === 'never' ? zero : undefined;
+  return value;
+}
+
+function settleItems(value: unknown, type: Type & { kind: 'list' | 'map' }): void {
+  const items = type.kind === 'list' ? type.items : type.values;
+  if (items.kind === 'scalar' || items.kind === 'any') return;
+  for (const item of Object.values(value as object) as unknown[]) {
+    if (item === null || typeof item !== 'object') continue;
+    if (items.kind === 'struct') settleStruct(item as Record<string, unknown>, items);
+    else settleItems(item, items);
+  }
+}
+
+function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null || typeof value !== 'object') return true;
+  if (Array.isArray(value)) return value.length === 0;
+  for (const _key in value) return false;
+  return true;
+}

@@ -1,0 +1,170 @@
+import protobufMessages from '../../schemas/protobuf.json' with { type: 'json' };
+import { AssertionError } from '@gantry/base';
+import { publishedSchemas } from '../schema/published-schema.ts';
+import { type Field, hasSchema, schemaOf, type StructType } from '../schema/type-schema.ts';
+
+/** How a value of one field goes over the wire. */
+export type Codec =
+  | { readonly kind: 'string' | 'bytes' | 'bool' | 'int32' | 'int64' | 'double' }
+  | { readonly kind: 'time' | 'microTime' | 'quantity' | 'intOrString' | 'rawJson' }
+  /** A named list of strings (`ExtraValue`), wrapped in a message. */
+  | { readonly kind: 'stringList' }
+  | { readonly kind: 'message'; readonly plan: MessagePlan }
+  | { readonly kind: 'map'; readonly values: Codec };
+
+export interface FieldPlan {
+  readonly number: number;
+  /** The field's name in JSON; '' for a message whose fields stand in the JSON of the one around it. */
+  readonly json: string;
+  readonly codec: Codec;
+  readonly repeated: boolean;
+  /** Written even when absent, as the zero value: Go holds it by value. */
+  readonly always: boolean;
+}
+
+/** One message: its fields, read from the tables when first asked for. */
+export class MessagePlan {
+  readonly message: string;
+  readonly #struct: StructType | undefined;
+  #fields: readonly FieldPlan[] | undefined;
+  #byNumber: ReadonlyMap<number, FieldPlan> | undefined;
+
+  constructor(message: string, struct: StructType | undefined) {
+    this.message = message;
+    this.#struct = struct;
+  }
+
+  /** In the order of their numbers. */
+  get fields(): readonly FieldPlan[] {
+    this.#fields ??= planFields(this.message, this.#struct);
+    return this.#fields;
+  }
+
+  byNumber(number: number): FieldPlan | undefined {
+    this.#byNumber ??= new Map(this.fields.map((field) => [field.number, field]));
+    return this.#byNumber.get(number);
+  }
+}
+
+const PREFIXES: readonly (readonly [string, string])[] = [
+  ['meta.v1.', 'k8s.io.apimachinery.pkg.apis.meta.v1.'],
+  ['apiextensions.', 'k8s.io.apiextensions_apiserver.pkg.apis.apiextensions.'],
+  ['apiregistration.', 'k8s.io.kube_aggregator.pkg.apis.apiregistration.'],
+];
+const SPECIAL: Readonly<Record<string, Codec['kind']>> = {
+  'k8s.io.apimachinery.pkg.apis.meta.v1.Time': 'time',
+  'k8s.io.apimachinery.pkg.apis.meta.v1.MicroTime': 'microTime',
+  'k8s.io.apimachinery.pkg.api.resource.Quantity': 'quantity',
+  'k8s.io.apimachinery.pkg.util.intstr.IntOrString': 'intOrString',
+  'k8s.io.apimachinery.pkg.apis.meta.v1.FieldsV1': 'rawJson',
+  'k8s.io.apimachinery.pkg.runtime.RawExtension': 'rawJson',
+  'k8s.io.api.apiextensions.v1.JSON': 'rawJson',
+};
+const SCALARS: ReadonlySet<string> = new Set(['string', 'bytes', 'bool', 'int32', 'int64', 'double']);
+
+const plans = new Map<string, MessagePlan>();
+
+/** The plan of the message that carries a schema's objects, by the schema's short name; undefined when it has none. */
+export function planOfSchema(schema: string): MessagePlan | undefined {
+  const message = messageOfSchema(schema);
+  return message in protobufMessages ? planOf(message) : undefined;
+}
+
+function messageOfSchema(schema: string): string {
+  const known = PREFIXES.find(([prefix]) => schema.startsWith(prefix));
+  return known === undefined ? `k8s.io.api.${schema}` : schema.replace(known[0], known[1]);
+}
+
+function schemaOfMessage(message: string): string {
+  const known = PREFIXES.find(([, prefix]) => message.startsWith(prefix));
+  return known === undefined ? message.replace('k8s.io.api.', '') : message.replace(known[1], known[0]);
+}
+
+function planOf(message: string): MessagePlan {
+  const known = plans.get(message);
+  if (known !== undefined) return known;
+  const schema = schemaOfMessage(message);
+  const plan = new MessagePlan(message, hasSchema(schema) ? schemaOf(schema) : undefined);
+  plans.set(message, plan);
+  return plan;
+}
+
+function planFields(message: string, struct: StructType | undefined): readonly FieldPlan[] {
+  const table = protobufMessages[message];
+  if (table === undefined) throw new AssertionError(`no protobuf message ${message}`);
+  const home = message.slice(0, message.lastIndexOf('.') + 1);
+  const plans = Object.entries(table).map(([name, [number, type, repeated]]) =>
+    planField({ home, struct, name, number: Number(number), type: String(type), repeated: repeated === 'repeated' }),
+  );
+  return plans.sort((a, b) => a.number - b.number);
+}
+
+interface RawField {
+  readonly home: string;
+  readonly struct: StructType | undefined;
+  readonly name: string;
+  readonly number: number;
+  readonly type: string;
+  readonly repeated: boolean;
+}
+
+function planField({ home, struct, name, number, type, repeated }: RawField): FieldPlan {
+  const field = struct === undefined ? undefined : jsonField(struct, name);
+  if (struct !== undefined && field === undefined && !SCALARS.has(type) && !repeated) {
+    const inner = new MessagePlan(fullName(type, home), struct);
+    return { number, json: '', codec: { kind: 'message', plan: inner }, repeated, always: true };
+  }
+  return {
+    number,
+    json: field?.name ?? name,
+    codec: codecOf(type, home),
+    repeated,
+    always: !repeated && !type.startsWith('map<') && (field === undefined ? type !== 'bytes' : field.held === 'value'),
+  };
+}
+
+/** The JSON field of a protobuf name: the same, but for capitals and the `x-kubernetes-` and `$` of JSON schemas. */
+function jsonField(struct: StructType, name: string): Field | undefined {
+  const exact = struct.fields.get(name);
+  if (exact !== undefined) return exact;
+  const extension = name.startsWith('xKubernetes')
+    ? name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+    : `$${name}`;
+  const lower = name.toLowerCase();
+  return struct.fields.get(extension) ?? [...struct.fields.values()].find((f) => f.name.toLowerCase() === lower);
+}
+
+function fullName(type: string, home: string): string {
+  return type.replace(/^\./, '').startsWith('k8s.io.') ? type.replace(/^\./, '') : home + type;
+}
+
+function codecOf(type: string, home: string): Codec {
+  const map = /^map<string, (.+)>$/.exec(type)?.[1];
+  if (map !== undefined) return { kind: 'map', values: codecOf(map, home) };
+  if (SCALARS.has(type)) return { kind: type as 'string' };
+  const message = fullName(type, home);
+  const special = SPECIAL[message];
+  if (special !== undefined) return { kind: special as 'time' };
+  if (/\.(ExtraValue|Verbs)$/.test(message)) return { kind: 'stringList' };
+  return { kind: 'message', plan: planOf(message) };
+}
+
+interface KindName {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+const schemasByKind = new Map<string, string>();
+
+/** The short name of the schema of a kind (`apps/v1`, `Deployment`), meta kinds included; undefined when there is none. */
+export function schemaOfKind({ apiVersion, kind }: KindName): string | undefined {
+  if (schemasByKind.size === 0) {
+    for (const [name, schema] of Object.entries(publishedSchemas)) {
+      for (const gvk of schema['x-group-version-kind'] ?? [])
+        schemasByKind.set(`${gvk.group === '' ? '' : `${gvk.group}/`}${gvk.version} ${gvk.kind}`, name);
+    }
+    for (const kind of ['PartialObjectMetadata', 'PartialObjectMetadataList'])
+      schemasByKind.set(`meta.k8s.io/v1 ${kind}`, `meta.v1.${kind}`);
+  }
+  return schemasByKind.get(`${apiVersion} ${kind}`);
+}

@@ -1,0 +1,200 @@
+import { AssertionError } from '@gantry/base';
+import { goFieldOf, type PublishedSchema, publishedSchemas } from './published-schema.ts';
+
+/** Leaves that are read by rules of their own. */
+export type ScalarKind =
+  | 'string'
+  | 'bytes'
+  | 'boolean'
+  | 'int32'
+  | 'int64'
+  | 'double'
+  | 'time'
+  | 'microTime'
+  | 'quantity'
+  | 'intOrString';
+
+/** What a value must look like. `any` is kept as it comes (RawExtension, FieldsV1). */
+export type Type =
+  | { readonly kind: 'scalar'; readonly scalar: ScalarKind; readonly goType: string }
+  | { readonly kind: 'any'; readonly goType: string }
+  | StructType
+  | ListType
+  | MapType;
+
+export interface StructType {
+  readonly kind: 'struct';
+  readonly goType: string;
+  /** Short name of the schema; its fields are resolved when first asked for, because schemas refer to themselves. */
+  readonly schema: string;
+  readonly fields: ReadonlyMap<string, Field>;
+  /** Owned and replaced as a whole by server-side apply. */
+  readonly atomic: boolean;
+}
+
+export interface ListType {
+  readonly kind: 'list';
+  readonly goType: string;
+  readonly items: Type;
+  readonly listType: 'map' | 'set' | 'atomic';
+  /** For `map` lists: the fields that name an item. */
+  readonly keys: readonly string[];
+}
+
+export interface MapType {
+  readonly kind: 'map';
+  readonly goType: string;
+  readonly values: Type;
+  readonly atomic: boolean;
+}
+
+/** A field of a struct, with what Go's encoding does to its empty value. */
+export interface Field {
+  readonly name: string;
+  readonly type: Type;
+  readonly required: boolean;
+  /** `pointer` also stands for slices and maps: absent differs from zero. `value`: absent is the zero value. */
+  readonly held: 'pointer' | 'value';
+  /** When the answer leaves the field out: `empty` (Go's omitempty), `zero` (omitzero), or never. */
+  readonly omit: 'empty' | 'zero' | 'never';
+  /** Present only where the schema's default is more than the zero value of its type. */
+  readonly default?: string | number | boolean;
+  /** Strategic merge patch. */
+  readonly patchStrategies: readonly string[];
+  readonly patchMergeKey: string | undefined;
+}
+
+const NAMED: Readonly<Record<string, ScalarKind>> = {
+  'meta.v1.Time': 'time',
+  'meta.v1.MicroTime': 'microTime',
+  'resource.Quantity': 'quantity',
+  'intstr.IntOrString': 'intOrString',
+};
+
+const structs = new Map<string, StructType>();
+
+/** The type of a named schema (`apps.v1.Deployment`). Throws AssertionError for a name that does not exist. */
+export function schemaOf(name: string): StructType {
+  const known = structs.get(name);
+  if (known !== undefined) return known;
+  const published = publishedSchemas[name];
+  if (published === undefined) throw new AssertionError(`no schema ${name}`);
+  const struct = new LazyStruct(name, published);
+  structs.set(name, struct);
+  return struct;
+}
+
+/** Whether a schema of this name exists. */
+export function hasSchema(name: string): boolean {
+  return name in publishedSchemas;
+}
+
+class LazyStruct implements StructType {
+  readonly kind = 'struct';
+  readonly schema: string;
+  readonly goType: string;
+  readonly atomic: boolean;
+  readonly #published: PublishedSchema;
+  #fields: ReadonlyMap<string, Field> | undefined;
+
+  constructor(schema: string, published: PublishedSchema) {
+    this.schema = schema;
+    this.goType = schema.split('.').slice(-2).join('.');
+    this.atomic = published['x-map-type'] === 'atomic';
+    this.#published = published;
+  }
+
+  get fields(): ReadonlyMap<string, Field> {
+    this.#fields ??= new Map(
+      Object.entries(this.#published.properties ?? {}).map(([name, property]) => [
+        name,
+        fieldOf(this.schema, name, property, this.#published.required ?? []),
+      ]),
+    );
+    return this.#fields;
+  }
+}
+
+function fieldOf(schema: string, name: string, published: PublishedSchema, required: readonly string[]): Field {
+  const [goType = '', ...options] = goFieldOf(schema, name).split(',');
+  const type = typeOf(published, goType);
+  const isDefault =
+    published.default !== undefined && published.default !== null && typeof published.default !== 'object';
+  const real = isDefault && published.default !== 0 && published.default !== '' && published.default !== false;
+  const typeMeta = name === 'apiVersion' || name === 'kind';
+  return {
+    name,
+    type,
+    required: required.includes(name),
+    held: goType.startsWith('*') || type.kind === 'list' || type.kind === 'map' || isBytes(type) ? 'pointer' : 'value',
+    omit: options.includes('omitzero') ? 'zero' : options.includes('omitempty') || typeMeta ? 'empty' : 'never',
+    ...(real ? { default: published.default as string | number | boolean } : {}),
+    patchStrategies: published['x-patch-strategy']?.split(',') ?? [],
+    patchMergeKey: published['x-patch-merge-key'],
+  };
+}
+
+function isBytes(type: Type): boolean {
+  return type.kind === 'scalar' && type.scalar === 'bytes';
+}
+
+function typeOf(published: PublishedSchema, goType: string): Type {
+  if (published.ref !== undefined) return referenced(published.ref, published, goType);
+  switch (published.type) {
+    case 'array':
+      return {
+        kind: 'list',
+        goType,
+        items: typeOf(published.items ?? {}, goType.replace(/^\*?\[\]/, '')),
+        listType: published['x-list-type'] ?? 'atomic',
+        keys: published['x-list-map-keys'] ?? [],
+      };
+    case 'object':
+      if (published.additionalProperties === undefined) return { kind: 'any', goType };
+      return {
+        kind: 'map',
+        goType,
+        values: typeOf(published.additionalProperties, goType.replace(/^map\[\w+\]/, '')),
+        atomic: published['x-map-type'] === 'atomic',
+      };
+    case 'boolean':
+      return { kind: 'scalar', scalar: 'boolean', goType: 'bool' };
+    case 'integer':
+      return {
+        kind: 'scalar',
+        scalar: published.format === 'int64' ? 'int64' : 'int32',
+        goType: published.format ?? 'int32',
+      };
+    case 'number':
+      return { kind: 'scalar', scalar: 'double', goType: 'float64' };
+    case 'string':
+      if (published.format === 'byte') return { kind: 'scalar', scalar: 'bytes', goType: '[]uint8' };
+      return { kind: 'scalar', scalar: 'string', goType: 'string' };
+    default:
+      return { kind: 'any', goType };
+  }
+}
+
+function referenced(name: string, site: PublishedSchema, goType: string): Type {
+  const scalar = NAMED[name];
+  if (scalar !== undefined) return { kind: 'scalar', scalar, goType };
+  const target = publishedSchemas[name];
+  if (
+    target === undefined ||
+    (target.properties === undefined && name !== 'apiextensions.v1.CustomResourceSubresourceStatus')
+  )
+    return { kind: 'any', goType };
+  const struct = schemaOf(name);
+  if (site['x-map-type'] === 'atomic' && !struct.atomic) {
+    return {
+      kind: 'struct',
+      goType: struct.goType,
+      schema: struct.schema,
+      atomic: true,
+      get fields() {
+        return struct.fields;
+      },
+    };
+  }
+  return struct;
+}
