@@ -39,7 +39,7 @@ interface Waiter {
 }
 
 /** How long a cache may take to hear by itself of a revision that exists, before it lists again. */
-const CATCH_UP_MS = 250;
+const CATCH_UP_MS = 30;
 
 /** Keeps a `Cache` of several resources up to date, and tells listeners what changes. */
 export class Informers {

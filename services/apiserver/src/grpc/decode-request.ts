@@ -1,0 +1,99 @@
+import { findResource, type ResourceDefinition, StatusError } from '@gantry/api';
+import type { Fence as FenceMessage, ResourceRef, Write } from '@gantry/proto';
+import type { DeleteOptions, RequestContext, Target, WriteOptions } from '../driver.ts';
+
+const MAX_MANAGER_LENGTH = 128;
+const POLICIES = ['Orphan', 'Background', 'Foreground'] as const;
+
+/** The resource that a request names. Throws NotFound for one that is not served. */
+export function decodeResource(ref: ResourceRef | undefined): ResourceDefinition {
+  const definition =
+    ref === undefined ? undefined : findResource({ group: ref.group, version: ref.version, resource: ref.resource });
+  if (definition === undefined) {
+    throw new StatusError('NotFound', 'the server could not find the requested resource', { details: {} });
+  }
+  return definition;
+}
+
+/** The object, or the subresource of one, that a write is about. */
+export function decodeTarget(write: Write): Target {
+  const definition = decodeResource(write.resource);
+  const target = { definition, namespace: write.namespace, name: write.name, subresource: write.subresource };
+  checkScope(definition, write.namespace);
+  const isCollection = write.verb === 'create' && write.subresource === '';
+  if (!isCollection && write.name === '') throw StatusError.badRequest('name is required');
+  return target;
+}
+
+/** Objects of cluster scope have no namespace, all others have one. */
+export function checkScope(definition: ResourceDefinition, namespace: string): void {
+  if (definition.namespaced === (namespace !== '')) return;
+  throw StatusError.badRequest(
+    definition.namespaced
+      ? `${definition.resource}: an empty namespace may not be set when a resource name is provided`
+      : `${definition.resource} are of cluster scope and have no namespace`,
+  );
+}
+
+export function decodeWriteOptions(write: Write): WriteOptions {
+  if (write.fieldManager.length > MAX_MANAGER_LENGTH) {
+    throw StatusError.badRequest(`fieldManager: may not be more than ${MAX_MANAGER_LENGTH} characters`);
+  }
+  const fieldManager = write.fieldManager === '' ? 'unknown' : write.fieldManager;
+  return { dryRun: write.dryRun, fieldManager, fieldValidation: 'Strict' };
+}
+
+/** The fence of a write; numbers beyond what can be a revision are refused. */
+export function decodeFence(fence: FenceMessage | undefined): RequestContext['fence'] {
+  if (fence === undefined) return undefined;
+  const epoch = Number(fence.epoch);
+  const cacheRevision = Number(fence.cacheRevision);
+  if (!Number.isSafeInteger(epoch) || epoch <= 0 || !Number.isSafeInteger(cacheRevision)) {
+    throw StatusError.badRequest('fence: not a revision');
+  }
+  return { electionKey: fence.electionKey, epoch, incarnation: fence.incarnation, cacheRevision };
+}
+
+/** DeleteOptions from JSON text; an empty body is all defaults. */
+export function decodeDeleteOptions(body: Uint8Array): DeleteOptions {
+  const raw = body.length === 0 ? {} : parseObject(body);
+  const { gracePeriodSeconds, propagationPolicy, orphanDependents, preconditions } = raw;
+  if (gracePeriodSeconds !== undefined && !Number.isSafeInteger(gracePeriodSeconds)) throw wrong('gracePeriodSeconds');
+  const policy = POLICIES.find((candidate) => candidate === propagationPolicy);
+  if (propagationPolicy !== undefined && policy === undefined) throw wrong('propagationPolicy');
+  if (orphanDependents !== undefined && typeof orphanDependents !== 'boolean') throw wrong('orphanDependents');
+  return {
+    gracePeriodSeconds: gracePeriodSeconds as number | undefined,
+    preconditions: decodePreconditions(preconditions),
+    propagationPolicy: policy,
+    orphanDependents,
+  };
+}
+
+function decodePreconditions(value: unknown): DeleteOptions['preconditions'] {
+  if (value === undefined || value === null) return {};
+  if (typeof value !== 'object') throw wrong('preconditions');
+  const { uid, resourceVersion } = value as { uid?: unknown; resourceVersion?: unknown };
+  if (uid !== undefined && typeof uid !== 'string') throw wrong('preconditions.uid');
+  if (resourceVersion !== undefined && typeof resourceVersion !== 'string')
+    throw wrong('preconditions.resourceVersion');
+  return { ...(uid === undefined ? {} : { uid }), ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+}
+
+function parseObject(body: Uint8Array): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(body).toString('utf8'));
+  } catch {
+    // What is wrong with it matters to nobody: our own clients write it.
+    throw StatusError.badRequest('DeleteOptions: not JSON');
+  }
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+    throw StatusError.badRequest('DeleteOptions: not an object');
+  }
+  return value as Record<string, unknown>;
+}
+
+function wrong(field: string): StatusError {
+  return StatusError.badRequest(`DeleteOptions.${field}: wrong type or value`);
+}
