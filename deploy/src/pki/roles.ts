@@ -46,7 +46,7 @@ export function fixedRoles(options: { readonly etcdMembers: readonly string[]; r
       folder: member,
       owner: ROOT_UID,
       certificate: {
-        commonName: member,
+        commonName: 'etcd',
         organisations: [],
         dnsNames: [member, 'localhost'],
         ipAddresses: ['127.0.0.1'],

@@ -1,0 +1,24 @@
+# Sourced: the Node.js that the lock file pins, and the packages, installed by npm when they are missing or out of date.
+
+ensure_packages() {
+  marker=$GANTRY_ROOT/node_modules/.package-lock.json
+  if [ -f "$marker" ] && [ ! "$GANTRY_ROOT/package-lock.json" -nt "$marker" ] && [ -x "$GANTRY_ROOT/node_modules/.bin/node" ]; then
+    return
+  fi
+  have npm || die "npm is missing" "install Node.js 18 or newer: https://nodejs.org (Debian: sudo apt-get install nodejs npm)"
+  if [ "$GANTRY_INSTALL" = no ]; then die "the npm packages of package-lock.json are not installed, and GANTRY_INSTALL=no forbids it" "run: npm ci"; fi
+  say "installing the npm packages of package-lock.json (Node.js 24 is among them)"
+  mkdir -p "$GANTRY_CACHE"
+  (cd "$GANTRY_ROOT" && npm ci --no-audit --no-fund >"$GANTRY_CACHE/npm-ci.log" 2>&1) ||
+    die "npm ci failed" "$(tail -n 5 "$GANTRY_CACHE/npm-ci.log")"
+  touch "$marker"
+}
+
+# run_typescript FILE ARGUMENT...: with the pinned Node.js, straight from the sources.
+run_typescript() {
+  file=$1
+  shift
+  PATH=$GANTRY_ROOT/node_modules/.bin:$PATH
+  export PATH
+  exec "$GANTRY_ROOT/node_modules/.bin/node" --conditions=gantry-source --disable-warning=ExperimentalWarning "$GANTRY_ROOT/$file" "$@"
+}

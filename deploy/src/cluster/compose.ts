@@ -1,0 +1,98 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { CommandConfig } from '../config.ts';
+import { CommandError } from '../machine/command-error.ts';
+import { mustRun, type Shell } from '../machine/shell.ts';
+
+/** A container of the cluster's own services. */
+export interface ServiceContainer {
+  readonly name: string;
+  readonly service: string;
+  /** `running`, `exited`, `paused`, `restarting`, `created`, `dead`. */
+  readonly state: string;
+  /** `healthy`, `unhealthy`, `starting` or ''. */
+  readonly health: string;
+  readonly image: string;
+}
+
+/** The Compose project of one cluster. */
+export interface Project {
+  up(counts: ReadonlyMap<string, number>, onLine: (line: string) => void): Promise<void>;
+  /** Removes containers and networks, and volumes when asked. */
+  down(volumes: 'remove' | 'keep', onLine: (line: string) => void): Promise<void>;
+  removeService(service: string): Promise<void>;
+  containers(): Promise<readonly ServiceContainer[]>;
+}
+
+/** Services whose number of containers is the user's to choose. */
+const SCALED = ['apiserver', 'scheduler', 'controller-manager', 'agent'] as const;
+
+export const settingsFileOf = (config: CommandConfig) => join(config.home, 'env');
+
+export function openProject(config: CommandConfig, clusterId: string, shell: Shell): Project {
+  const overlays = config.overlays.map((name) => {
+    const file = join(config.root, 'deploy/compose', `${name}.yml`);
+    if (!existsSync(file)) throw new CommandError(`there is no overlay ${name}`, `look into deploy/compose`);
+    return file;
+  });
+  const files = [join(config.root, 'docker-compose.yml'), ...overlays].flatMap((file) => ['-f', file]);
+  const base = ['compose', ...files, '--env-file', settingsFileOf(config), '-p', clusterId, '--progress', 'plain'];
+  const options = (onLine?: (line: string) => void) => ({
+    env: { GANTRY_HOME: config.home },
+    ...(onLine === undefined ? {} : { onLine }),
+  });
+  return {
+    up: async (counts, onLine) => {
+      const scale = [...counts].flatMap(([service, count]) => ['--scale', `${service}=${count}`]);
+      await mustRun(
+        shell,
+        'docker',
+        [...base, 'up', '-d', '--no-build', '--remove-orphans', ...scale],
+        options(onLine),
+      );
+    },
+    down: async (volumes, onLine) => {
+      const remove = volumes === 'remove' ? ['--volumes'] : [];
+      await mustRun(shell, 'docker', [...base, 'down', '--remove-orphans', '-t', '5', ...remove], options(onLine));
+    },
+    removeService: async (service) => {
+      await mustRun(shell, 'docker', [...base, 'rm', '-s', '-f', service], options());
+    },
+    containers: () => listContainers(shell, clusterId),
+  };
+}
+
+/** How many containers of each scalable service there are; empty when the cluster has none at all. */
+export function countsOf(containers: readonly ServiceContainer[]): ReadonlyMap<string, number> {
+  const count = (service: string) => containers.filter((container) => container.service === service).length;
+  if (SCALED.every((service) => count(service) === 0)) return new Map();
+  return new Map(SCALED.map((service) => [service, count(service)] as const).filter(([, number]) => number > 0));
+}
+
+const LABEL = 'com.docker.compose';
+
+async function listContainers(shell: Shell, clusterId: string): Promise<readonly ServiceContainer[]> {
+  const format = ['Names', 'State', 'Status', 'Image'].map((field) => `{{.${field}}}`);
+  const label = (name: string) => `{{.Label "${LABEL}.${name}"}}`;
+  const text = await mustRun(shell, 'docker', [
+    'ps',
+    '-a',
+    '--filter',
+    `label=${LABEL}.project=${clusterId}`,
+    '--format',
+    [...format, label('service'), label('oneoff')].join('\t'),
+  ]);
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => line.split('\t'))
+    .filter(([, , , , , oneOff]) => oneOff !== 'True')
+    .map(([name = '', state = '', status = '', image = '', service = '']) => ({
+      name,
+      service,
+      state,
+      health: /\((?:health: )?(healthy|unhealthy|starting)\)/.exec(status)?.[1] ?? '',
+      image,
+    }))
+    .toSorted((one, other) => one.name.localeCompare(other.name, 'en', { numeric: true }));
+}

@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Deployment, StatusError } from '@gantry/api';
+import type { HttpClient } from '@gantry/client';
+import { parse } from 'yaml';
+import type { CommandConfig } from '../config.ts';
+import { DEPLOYMENTS } from './resources.ts';
+
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+const NAMESPACE = 'default';
+
+/** Creates the sample Deployment as `kubectl apply` would, unless it is there; what is there is left as it is. */
+export async function applySample(
+  config: CommandConfig,
+  api: HttpClient,
+  signal: AbortSignal,
+): Promise<{ readonly namespace: string; readonly name: string; readonly outcome: 'created' | 'unchanged' }> {
+  const manifest = parse(readFileSync(join(config.root, 'deploy/samples/nginx-deployment.yaml'), 'utf8')) as Deployment;
+  const name = manifest.metadata.name ?? '';
+  try {
+    await api.get(DEPLOYMENTS, { namespace: NAMESPACE, name }, signal);
+    return { namespace: NAMESPACE, name, outcome: 'unchanged' };
+  } catch (error) {
+    if (!(error instanceof StatusError) || error.reason !== 'NotFound') throw error;
+  }
+  const metadata = { ...manifest.metadata, namespace: NAMESPACE };
+  const applied = `${JSON.stringify({ ...manifest, metadata: { annotations: {}, ...metadata } })}\n`;
+  const object = { ...manifest, metadata: { ...metadata, annotations: { [LAST_APPLIED]: applied } } };
+  await api.write({ verb: 'create', resource: DEPLOYMENTS, namespace: NAMESPACE, object }, signal);
+  return { namespace: NAMESPACE, name, outcome: 'created' };
+}

@@ -1,0 +1,28 @@
+import { type Clock, sleep, withDeadline } from '@gantry/base';
+import { CommandError } from '../machine/command-error.ts';
+
+/** What a look at the cluster found: done with a value, or what is still missing. */
+export type Look<T> = { readonly done: true; readonly value: T } | { readonly done: false; readonly missing: string };
+
+/** Looks again and again until it is done; fails with what was missing last. */
+export async function waitUntil<T>(
+  options: { readonly clock: Clock; readonly what: string; readonly timeoutMs: number; readonly everyMs: number },
+  look: (signal: AbortSignal) => Promise<Look<T>>,
+  note: (missing: string) => void,
+): Promise<T> {
+  const { clock, what, timeoutMs, everyMs } = options;
+  using deadline = withDeadline(clock, new AbortController().signal, timeoutMs);
+  let missing = 'nothing seen yet';
+  while (!deadline.aborted) {
+    const found = await look(deadline);
+    if (found.done) return found.value;
+    missing = found.missing;
+    note(missing);
+    try {
+      await sleep(clock, everyMs, deadline);
+    } catch {
+      break; // The deadline: said below, with what was missing.
+    }
+  }
+  throw new CommandError(`${what} took longer than ${timeoutMs / 1000} s: ${missing}`, 'look at: npm run status');
+}

@@ -1,0 +1,41 @@
+/** `npm run down [-- --keep-data]`: removes everything that the cluster made on this engine. Idempotent. */
+import { existsSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { systemClock } from '@gantry/base';
+import { kubeconfigOf } from '../cluster/api.ts';
+import { openProject } from '../cluster/compose.ts';
+import { removePodLeftovers } from '../cluster/pod-leftovers.ts';
+import { inheritedEnvironment, readCommandConfig } from '../config.ts';
+import { createProgress } from '../machine/progress.ts';
+import { createShell } from '../machine/shell.ts';
+import { isSettingsLink, readSettings } from '../settings/ensure-settings.ts';
+import { runCommand } from './run-command.ts';
+
+await runCommand(async () => {
+  const { values } = parseArgs({ options: { 'keep-data': { type: 'boolean', default: false } } });
+  const data = values['keep-data'] ? 'keep' : 'remove';
+  const config = readCommandConfig(inheritedEnvironment());
+  const shell = createShell(config.root, inheritedEnvironment());
+  const progress = createProgress(systemClock, (text) => process.stdout.write(text));
+  const settings = readSettings(config);
+  if (settings === undefined) {
+    progress.line('nothing to remove: no cluster was started here');
+    return 0;
+  }
+  const project = openProject(config, settings.clusterId, shell);
+  // Agents first: whatever else goes, they would make it again.
+  await progress.step('agents', () => project.removeService('agent'));
+  await progress.step("pods' containers", async (note) => {
+    note(`${await removePodLeftovers(shell, settings.clusterId)} removed`);
+  });
+  await progress.step(data === 'keep' ? 'services (data stays)' : 'services, networks, data', (note) =>
+    project.down(data, (line) => note(line.trim())),
+  );
+  if (data === 'remove') {
+    rmSync(kubeconfigOf(config), { force: true });
+    if (isSettingsLink(config)) rmSync(join(config.root, '.env'));
+    if (existsSync(join(config.home, 'env'))) rmSync(join(config.home, 'env'));
+  }
+  return 0;
+});

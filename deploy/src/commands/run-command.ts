@@ -1,0 +1,13 @@
+import { errorMessage } from '@gantry/base';
+import { CommandError } from '../machine/command-error.ts';
+
+/** Ends the process with `main`'s exit code; a failure is one line for people, with the fix where one is known. */
+export async function runCommand(main: () => Promise<number>): Promise<void> {
+  try {
+    process.exitCode = await main();
+  } catch (error) {
+    process.stderr.write(`\ngantry: ${errorMessage(error)}\n`);
+    if (error instanceof CommandError && error.fix !== undefined) process.stderr.write(`        ${error.fix}\n`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,91 @@
+/** `npm run up`: from whatever is there to a running cluster with the sample on it. Idempotent. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { systemClock } from '@gantry/base';
+import { kubeconfigOf, openApi, printTable } from '../cluster/api.ts';
+import { countsOf, openProject } from '../cluster/compose.ts';
+import { lookAtApi, lookAtDeployment, lookAtNodes } from '../cluster/readiness.ts';
+import { applySample } from '../cluster/sample.ts';
+import { ensureServiceImage } from '../cluster/service-image.ts';
+import { waitUntil } from '../cluster/wait-until.ts';
+import { inheritedEnvironment, readCommandConfig } from '../config.ts';
+import { createProgress, type StepTime } from '../machine/progress.ts';
+import { createShell, mustRun } from '../machine/shell.ts';
+import { ensureSettings, storeSettings } from '../settings/ensure-settings.ts';
+import { runCommand } from './run-command.ts';
+
+const clock = systemClock;
+const POLL_MS = 100;
+const API_MS = 90_000;
+const NODES_MS = 60_000;
+const SAMPLE_MS = 120_000;
+const DEFAULT_AGENTS = 2;
+
+await runCommand(async () => {
+  const config = readCommandConfig(inheritedEnvironment());
+  const shell = createShell(config.root, inheritedEnvironment());
+  const times: StepTime[] = [];
+  const startedAt = clock.monotonicMs();
+  const progress = createProgress(clock, (text) => process.stdout.write(text), times);
+  const script = (name: string) => join(config.root, 'deploy/bin', name);
+  mkdirSync(config.home, { recursive: true });
+
+  await progress.step('Docker Engine', async (note) => {
+    await mustRun(shell, script('ensure-engine'), [], { onLine: note });
+    note(`version ${(await mustRun(shell, 'docker', ['version', '-f', '{{.Server.Version}}'])).trim()}`);
+  });
+  const settings = await progress.step('settings', async (note) => {
+    const chosen = await ensureSettings(config, shell);
+    note(`cluster ${chosen.clusterId}, port ${chosen.port}, pods in ${chosen.podCidr}`);
+    return chosen;
+  });
+  await progress.step('images', async (note) => {
+    note('looking');
+    await mustRun(shell, script('ensure-images'), [], { onLine: note });
+    note('all there');
+  });
+  const image = await progress.step('service image', (note) => ensureServiceImage(config, shell, note));
+  storeSettings(config, settings, image);
+
+  const project = openProject(config, settings.clusterId, shell);
+  const counts = countsOf(await project.containers());
+  await progress.step('containers', async (note) => {
+    await project.up(counts, (line) => note(line.trim()));
+    note(`${(await project.containers()).filter((container) => container.state === 'running').length} running`);
+  });
+
+  using api = openApi(config);
+  await progress.step('API', (note) =>
+    waitUntil(
+      { clock, what: 'the API', timeoutMs: API_MS, everyMs: POLL_MS },
+      (signal) => lookAtApi(api, signal),
+      note,
+    ),
+  );
+  const agents = counts.get('agent') ?? (config.overlays.includes('light') ? 1 : DEFAULT_AGENTS);
+  await progress.step('nodes', async (note) => {
+    const options = { clock, what: 'the nodes', timeoutMs: NODES_MS, everyMs: POLL_MS };
+    note(`${await waitUntil(options, (signal) => lookAtNodes(api, agents, signal), note)} Ready`);
+  });
+  const signal = new AbortController().signal;
+  await progress.step('sample nginx-deployment', async (note) => {
+    const { namespace, name, outcome } = await applySample(config, api, signal);
+    note(outcome);
+    const options = { clock, what: name, timeoutMs: SAMPLE_MS, everyMs: POLL_MS };
+    const look = (until: AbortSignal) => lookAtDeployment(api, namespace, name, until);
+    note(`${outcome}, ${await waitUntil(options, look, note)}`);
+  });
+
+  const totalMs = clock.monotonicMs() - startedAt;
+  writeFileSync(join(config.home, 'up-times.json'), `${JSON.stringify({ totalMs, steps: times }, null, 2)}\n`);
+  const tables = [
+    await printTable(api, '/api/v1/nodes', signal),
+    await printTable(api, '/api/v1/namespaces/default/pods', signal),
+  ];
+  progress.line(`\nready in ${(totalMs / 1000).toFixed(1)} s\n\n${tables.join('\n\n')}\n`);
+  progress.line(`next:
+  export KUBECONFIG=${kubeconfigOf(config)}
+  kubectl scale deployment nginx-deployment --replicas=5 && kubectl get pods -o wide --watch
+  docker compose up -d --no-recreate --scale agent=5 && kubectl get nodes --watch`);
+  return 0;
+});

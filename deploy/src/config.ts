@@ -1,0 +1,28 @@
+import { dirname, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Where a command finds this checkout and keeps what it made. */
+export interface CommandConfig {
+  /** The checkout. */
+  readonly root: string;
+  /** Settings, kubeconfig and build products of one cluster; `.gantry` in the checkout unless told otherwise. */
+  readonly home: string;
+  /** Whether `home` is the checkout's own, whose settings are linked as `.env` for plain `docker compose`. */
+  readonly homeKind: 'checkout' | 'elsewhere';
+  /** Compose overlays besides docker-compose.yml, such as `light`. */
+  readonly overlays: readonly string[];
+}
+
+/** Reads GANTRY_HOME and GANTRY_OVERLAYS. */
+export function readCommandConfig(environment: Readonly<Record<string, string | undefined>>): CommandConfig {
+  const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+  const own = resolve(root, '.gantry');
+  const home = resolve(environment['GANTRY_HOME'] ?? own);
+  const overlays = (environment['GANTRY_OVERLAYS'] ?? '').split(',').filter((name) => name !== '');
+  return Object.freeze({ root, home, homeKind: home === own ? 'checkout' : 'elsewhere', overlays });
+}
+
+/** The environment that child processes get. */
+export function inheritedEnvironment(): Readonly<Record<string, string | undefined>> {
+  return process.env;
+}

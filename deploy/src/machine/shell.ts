@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process';
+import { CommandError } from './command-error.ts';
+
+export interface ShellResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface ShellOptions {
+  /** Variables besides the inherited ones. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Called with each line that the program writes to its standard error, while it runs. */
+  readonly onLine?: (line: string) => void;
+}
+
+/** Runs programs of the machine. */
+export interface Shell {
+  /** Resolves with the exit code whatever it is; rejects when the program cannot be started. */
+  run(program: string, args: readonly string[], options?: ShellOptions): Promise<ShellResult>;
+}
+
+/** A shell in `folder`. */
+export function createShell(folder: string, inherited: Readonly<Record<string, string | undefined>>): Shell {
+  return {
+    run: (program, args, options = {}) =>
+      new Promise((resolve, reject) => {
+        const child = spawn(program, [...args], {
+          cwd: folder,
+          env: { ...inherited, ...options.env },
+          stdio: ['ignore', 'pipe', 'pipe'],
+        });
+        let stdout = '';
+        let stderr = '';
+        let partial = '';
+        child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+          stdout += chunk;
+        });
+        child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+          stderr += chunk;
+          const lines = (partial + chunk).split('\n');
+          partial = lines.pop() ?? '';
+          for (const line of lines) options.onLine?.(line);
+        });
+        child.once('error', reject);
+        child.once('close', (code) => resolve({ code: code ?? 1, stdout, stderr }));
+      }),
+  };
+}
+
+/** The standard output of a program that must succeed. */
+export async function mustRun(
+  shell: Shell,
+  program: string,
+  args: readonly string[],
+  options?: ShellOptions,
+): Promise<string> {
+  const result = await shell.run(program, args, options);
+  if (result.code !== 0) {
+    const tail = result.stderr.trim().split('\n').slice(-6).join('\n');
+    throw new CommandError(`${program} ${args.slice(0, 4).join(' ')} failed (${result.code}): ${tail}`);
+  }
+  return result.stdout;
+}

@@ -1,0 +1,49 @@
+import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
+import { settingsFileOf } from '../cluster/compose.ts';
+import type { CommandConfig } from '../config.ts';
+import { readInUse } from '../machine/in-use.ts';
+import { mustRun, type Shell } from '../machine/shell.ts';
+import { chooseSettings, refreshSettings, type Settings } from './choose-settings.ts';
+import { formatSettings, parseSettings } from './settings-file.ts';
+
+/** The stored settings of this cluster, or undefined before its first `up`. */
+export function readSettings(config: CommandConfig): Settings | undefined {
+  const file = settingsFileOf(config);
+  return existsSync(file) ? parseSettings(readFileSync(file, 'utf8')) : undefined;
+}
+
+/** Settings that clash with nothing on this machine. Those of a running cluster stay as they are. */
+export async function ensureSettings(config: CommandConfig, shell: Shell): Promise<Settings> {
+  const stored = readSettings(config);
+  if (stored === undefined) {
+    return await chooseSettings(config.home, await readInUse(shell, { networks: [], bridges: [], ports: [] }));
+  }
+  const project = `label=com.docker.compose.project=${stored.clusterId}`;
+  const running = (await mustRun(shell, 'docker', ['ps', '-q', '--filter', project])) !== '';
+  const own = {
+    networks: [`${stored.clusterId}-control`, `${stored.clusterId}-pods`],
+    bridges: [stored.controlBridge, stored.podBridge],
+    ports: running ? [stored.port] : [],
+  };
+  return await refreshSettings(stored, config.home, await readInUse(shell, own));
+}
+
+/** Writes the settings where Compose reads them, and links them as `.env` for plain `docker compose` in the checkout. */
+export function storeSettings(config: CommandConfig, settings: Settings, image: string): void {
+  mkdirSync(config.home, { recursive: true });
+  const file = settingsFileOf(config);
+  const text = formatSettings(settings, { GANTRY_IMAGE: image });
+  if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text);
+  const link = join(config.root, '.env');
+  const target = relative(config.root, file);
+  if (config.homeKind !== 'checkout' || lstatSync(link, { throwIfNoEntry: false }) !== undefined) return;
+  symlinkSync(target, link);
+}
+
+/** Whether the checkout's `.env` is the link that `storeSettings` makes. */
+export function isSettingsLink(config: CommandConfig): boolean {
+  const link = join(config.root, '.env');
+  const found = lstatSync(link, { throwIfNoEntry: false });
+  return found?.isSymbolicLink() === true && readlinkSync(link) === relative(config.root, settingsFileOf(config));
+}

@@ -1,0 +1,43 @@
+import type { Settings } from './choose-settings.ts';
+
+const NAMES = {
+  clusterId: 'GANTRY_CLUSTER_ID',
+  port: 'GANTRY_PORT',
+  controlCidr: 'GANTRY_CONTROL_CIDR',
+  podCidr: 'GANTRY_POD_CIDR',
+  podServicesRange: 'GANTRY_POD_SERVICES_RANGE',
+  serviceCidr: 'GANTRY_SERVICE_CIDR',
+  controlBridge: 'GANTRY_CONTROL_BRIDGE',
+  podBridge: 'GANTRY_POD_BRIDGE',
+} as const satisfies Record<keyof Settings, string>;
+
+const HEADER = '# Chosen for this checkout by `npm run up`, read by docker-compose.yml.\n';
+
+/** Settings as an environment file of Compose, with other variables after them. */
+export function formatSettings(settings: Settings, others: Readonly<Record<string, string>>): string {
+  const own = Object.entries(NAMES).map(([key, name]) => `${name}=${settings[key as keyof Settings]}`);
+  const rest = Object.entries(others).map(([name, value]) => `${name}=${value}`);
+  return `${HEADER}${[...own, ...rest].join('\n')}\n`;
+}
+
+/** Inverts `formatSettings`; undefined when a value is missing. */
+export function parseSettings(text: string): Settings | undefined {
+  const values = new Map(
+    text
+      .split('\n')
+      .filter((line) => line.includes('=') && !line.startsWith('#'))
+      .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1).trim()] as const),
+  );
+  const of = (key: keyof Settings) => values.get(NAMES[key]) ?? '';
+  if (Object.values(NAMES).some((name) => (values.get(name) ?? '') === '')) return undefined;
+  return {
+    clusterId: of('clusterId'),
+    port: Number(of('port')),
+    controlCidr: of('controlCidr'),
+    podCidr: of('podCidr'),
+    podServicesRange: of('podServicesRange'),
+    serviceCidr: of('serviceCidr'),
+    controlBridge: of('controlBridge'),
+    podBridge: of('podBridge'),
+  };
+}

@@ -1,0 +1,87 @@
+/**
+ * Bundles every service into one folder that the image copies: `app/lib/<service>.mjs`, the .proto files that etcd3 loads
+ * by path, and `bin/` with Node.js itself. Prints a hash of all of it: same hash, same image.
+ *
+ *   node deploy/tools/bundle.ts FOLDER
+ */
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+const target = resolve(process.argv[2] ?? join(root, '.gantry/bundle'));
+
+const ENTRIES: Readonly<Record<string, string>> = {
+  apiserver: 'services/apiserver/src/main.ts',
+  scheduler: 'services/scheduler/src/main.ts',
+  'controller-manager': 'services/controller-manager/src/main.ts',
+  agent: 'services/agent/src/main.ts',
+  pki: 'deploy/src/pki/main.ts',
+};
+
+/** CommonJS packages inside an ES module need these three names. */
+const BANNER = `import { createRequire as gantryCreateRequire } from 'node:module';
+import { fileURLToPath as gantryFileURLToPath } from 'node:url';
+const require = gantryCreateRequire(import.meta.url);
+const __filename = gantryFileURLToPath(import.meta.url);
+const __dirname = gantryFileURLToPath(new URL('.', import.meta.url)).slice(0, -1);`;
+
+rmSync(join(target, 'app'), { recursive: true, force: true });
+mkdirSync(join(target, 'bin'), { recursive: true });
+
+await build({
+  absWorkingDir: root,
+  entryPoints: Object.entries(ENTRIES)
+    .filter(([, path]) => existsSync(join(root, path)))
+    .map(([out, path]) => ({ in: path, out })),
+  outdir: join(target, 'app/lib'),
+  outExtension: { '.js': '.mjs' },
+  bundle: true,
+  platform: 'node',
+  target: 'node24',
+  format: 'esm',
+  banner: { js: BANNER },
+  conditions: ['gantry-source'],
+  // Docker is reached by its socket only: the SSH transport of docker-modem stays out.
+  alias: { ssh2: join(root, 'deploy/tools/absent-ssh2.cjs') },
+  loader: { '.node': 'empty' },
+  keepNames: true,
+  legalComments: 'none',
+  logLevel: 'error',
+});
+
+cpSync(join(root, 'node_modules/etcd3/proto'), join(target, 'app/proto'), { recursive: true });
+copyFileSync(join(root, 'deploy/images/healthcheck'), join(target, 'bin/healthcheck'));
+chmodSync(join(target, 'bin/healthcheck'), 0o755);
+
+const runtime = join(root, 'node_modules', `node-linux-${process.arch}`);
+const runtimeVersion = JSON.parse(readFileSync(join(runtime, 'package.json'), 'utf8')).version as string;
+const bundledNode = join(target, 'bin/node');
+const stamp = join(target, '.node-version');
+if (!existsSync(bundledNode) || !existsSync(stamp) || readFileSync(stamp, 'utf8') !== runtimeVersion) {
+  copyFileSync(join(runtime, 'bin/node'), bundledNode);
+  writeFileSync(stamp, runtimeVersion);
+}
+
+const hash = createHash('sha256');
+for (const entry of readdirSync(target, { recursive: true, withFileTypes: true }).toSorted((one, other) =>
+  join(one.parentPath, one.name) < join(other.parentPath, other.name) ? -1 : 1,
+)) {
+  const path = join(entry.parentPath, entry.name);
+  if (entry.isFile() && path !== bundledNode)
+    hash.update(relative(target, path)).update('\0').update(readFileSync(path));
+}
+hash.update(readFileSync(join(root, 'deploy/images/gantry.Dockerfile')));
+process.stdout.write(`${hash.digest('hex').slice(0, 12)}\n`);

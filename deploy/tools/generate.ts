@@ -1,0 +1,33 @@
+/**
+ * Regenerates what is generated from sources in this repository: protobuf code from proto/ and object types from
+ * packages/api/schemas. With `--verify` it fails when that changes a file.
+ */
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+const GENERATED = ['proto/src/gen', 'packages/api/src/generated'];
+
+function snapshot(): ReadonlyMap<string, string> {
+  const files = GENERATED.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name)),
+  );
+  return new Map(files.map((file) => [relative(root, file), readFileSync(file, 'utf8')]));
+}
+
+const before = snapshot();
+execFileSync(join(root, 'node_modules/.bin/buf'), ['generate'], { cwd: join(root, 'proto'), stdio: 'inherit' });
+execFileSync(process.execPath, [join(root, 'packages/api/tools/import-schemas.ts')], { cwd: root, stdio: 'inherit' });
+const after = snapshot();
+
+const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
+  (file) => before.get(file) !== after.get(file),
+);
+if (process.argv.includes('--verify') && changed.length > 0) {
+  process.stderr.write(`generated code was out of date (it is not any more; commit it): ${changed.join(', ')}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,167 @@
+// Lint with type information; the rules are those of the style that docs/architecture.md describes. Formatting is Biome's.
+import importX from 'eslint-plugin-import-x';
+import tseslint from 'typescript-eslint';
+
+const TESTS = ['**/*.test.ts', '**/testing/**/*.ts', 'integration-tests/**/*.ts', 'bench/**/*.ts'];
+
+const NO_DEFAULT_EXPORT = {
+  selector: 'ExportDefaultDeclaration',
+  message: 'Export by name.',
+};
+const NO_EXPORT_ALL = {
+  selector: 'ExportAllDeclaration',
+  message: 'A front door names what it exports.',
+};
+const NO_TOP_LEVEL_LET = {
+  selector:
+    "Program > VariableDeclaration[kind='let'], Program > ExportNamedDeclaration > VariableDeclaration[kind='let']",
+  message: 'No module state: give it to whoever needs it.',
+};
+const NO_BARE_ERROR = {
+  selector: "ThrowStatement > NewExpression[callee.name='Error']",
+  message: 'Throw an error class with a code or a name of its own.',
+};
+const NO_AMBIENT_DATE = {
+  selector: "NewExpression[callee.name='Date'][arguments.length=0]",
+  message: 'Take a Clock as an argument.',
+};
+const NO_ENV = {
+  selector: "MemberExpression[object.name='process'][property.name='env']",
+  message: 'The environment is read once, in config.ts.',
+};
+const SHAPE = [NO_DEFAULT_EXPORT, NO_EXPORT_ALL, NO_TOP_LEVEL_LET];
+
+const AMBIENT = [
+  { object: 'Date', property: 'now', message: 'Take a Clock as an argument.' },
+  { object: 'Math', property: 'random', message: 'Take a Random as an argument.' },
+  { object: 'crypto', property: 'randomUUID', message: 'Take a NewUid as an argument.' },
+];
+const TIMERS = ['setTimeout', 'setInterval', 'setImmediate'].map((name) => ({
+  name,
+  message: 'Take a Clock as an argument.',
+}));
+
+/** Libraries that one adapter folder alone may know. */
+const ADAPTERS = [
+  { name: 'dockerode', only: ['services/agent/src/docker/**', 'integration-tests/**', 'bench/**'] },
+  { name: 'etcd3', only: ['packages/etcd/**'] },
+];
+
+export default tseslint.config(
+  {
+    ignores: [
+      '**/dist/**',
+      '**/dist-tools/**',
+      '**/*.config.*',
+      '**/*.d.json.ts',
+      '.dependency-cruiser.cjs',
+      '**/gen/**',
+      '**/generated/**',
+      '**/node_modules/**',
+      '.gantry/**',
+      'integration-tests/golden/**',
+    ],
+  },
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.base],
+    plugins: { 'import-x': importX },
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    rules: {
+      '@typescript-eslint/no-floating-promises': 'error',
+      '@typescript-eslint/no-misused-promises': 'error',
+      '@typescript-eslint/await-thenable': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
+      '@typescript-eslint/no-non-null-assertion': 'error',
+      '@typescript-eslint/no-explicit-any': 'error',
+      '@typescript-eslint/only-throw-error': ['error', { allowThrowingUnknown: true, allowThrowingAny: false }],
+      '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
+      '@typescript-eslint/no-unnecessary-type-assertion': 'error',
+      '@typescript-eslint/prefer-promise-reject-errors': [
+        'error',
+        { allowThrowingUnknown: true, allowThrowingAny: true },
+      ],
+      '@typescript-eslint/return-await': ['error', 'error-handling-correctness-only'],
+      'no-console': 'error',
+      'no-empty': ['error', { allowEmptyCatch: false }],
+      eqeqeq: 'error',
+      'prefer-const': 'error',
+      'no-var': 'error',
+      'max-lines-per-function': ['error', { max: 90, skipBlankLines: true, skipComments: true }],
+      'max-depth': ['error', 4],
+      'import-x/no-extraneous-dependencies': ['error', { devDependencies: false, includeTypes: true }],
+      'import-x/no-relative-packages': 'error',
+      'no-restricted-imports': [
+        'error',
+        { paths: ADAPTERS.map(({ name }) => ({ name, message: 'Only its adapter may know it.' })) },
+      ],
+      'no-restricted-properties': ['error', ...AMBIENT],
+      'no-restricted-globals': ['error', ...TIMERS],
+      'no-restricted-syntax': ['error', ...SHAPE, NO_BARE_ERROR, NO_AMBIENT_DATE, NO_ENV],
+    },
+  },
+  ...ADAPTERS.map(({ name, only }) => ({
+    files: only,
+    rules: {
+      'no-restricted-imports': [
+        'error',
+        {
+          paths: ADAPTERS.filter((other) => other.name !== name && !other.only.includes(only[0])).map((other) => ({
+            name: other.name,
+            message: 'Only its adapter may know it.',
+          })),
+        },
+      ],
+    },
+  })),
+  { files: ['integration-tests/**', 'bench/**'], rules: { 'no-restricted-imports': 'off' } },
+  {
+    files: ['**/config.ts'],
+    rules: { 'no-restricted-syntax': ['error', ...SHAPE, NO_BARE_ERROR, NO_AMBIENT_DATE] },
+  },
+  {
+    // A main reads the environment once and hands it to config.ts.
+    files: ['**/main.ts'],
+    rules: { 'no-restricted-syntax': ['error', ...SHAPE, NO_BARE_ERROR, NO_AMBIENT_DATE] },
+  },
+  {
+    files: ['packages/base/**/*.ts'],
+    rules: {
+      'no-restricted-properties': 'off',
+      'no-restricted-globals': 'off',
+      'no-restricted-syntax': ['error', ...SHAPE, NO_ENV],
+    },
+  },
+  {
+    // Pure decisions: nothing but values in, values out.
+    files: ['**/plan.ts'],
+    rules: {
+      'no-restricted-syntax': [
+        'error',
+        ...SHAPE,
+        NO_BARE_ERROR,
+        NO_AMBIENT_DATE,
+        NO_ENV,
+        { selector: ':function[async=true], AwaitExpression', message: 'A plan is pure.' },
+      ],
+    },
+  },
+  {
+    files: [...TESTS, '**/tools/**/*.ts', '*.config.*', 'services/*/tools/**'],
+    rules: {
+      'no-restricted-properties': 'off',
+      'no-restricted-globals': 'off',
+      'no-restricted-syntax': ['error', NO_EXPORT_ALL],
+      'max-lines-per-function': 'off',
+      'import-x/no-extraneous-dependencies': [
+        'error',
+        { devDependencies: true, includeTypes: true, packageDir: [import.meta.dirname] },
+      ],
+    },
+  },
+  // Vitest and ESLint read default exports.
+  { files: ['*.config.*'], rules: { 'no-restricted-syntax': 'off' } },
+  { files: ['**/*.js', '**/*.cjs'], extends: [tseslint.configs.disableTypeChecked] },
+);
