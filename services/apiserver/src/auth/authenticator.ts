@@ -16,10 +16,14 @@ export type Authenticate = (credentials: Credentials) => Promise<User>;
 
 /** Certificates first, then each kind of token in turn. */
 export function createAuthenticator(tokens: readonly TokenAuthenticator[]): Authenticate {
+  const users = new WeakMap<ClientCertificate, User>();
   return async ({ certificate, authorization }) => {
     if (certificate !== undefined && certificate !== 'untrusted') {
-      const user = userOfCertificate(certificate);
-      if (user !== undefined) return user;
+      const user = users.get(certificate) ?? userOfCertificate(certificate);
+      if (user !== undefined) {
+        users.set(certificate, user);
+        return user;
+      }
     }
     const token = bearerToken(authorization);
     if (token !== undefined) {

@@ -1,8 +1,8 @@
-import { StatusError, type Status } from '@gantry/api';
+import { StatusError } from '@gantry/api';
 
 /**
- * Kubernetes' protobuf envelope around messages that are already encoded: `k8s\0` and a runtime.Unknown. Lists, watch events
- * and PartialObjectMetadata are put together from the bytes of single objects, which are never decoded for it.
+ * Kubernetes' protobuf envelope around messages that are already encoded: `k8s\0` and a runtime.Unknown. Lists and
+ * PartialObjectMetadata are put together from the bytes of single objects, which are never decoded for it.
  */
 const MAGIC = Buffer.from('k8s\0', 'latin1');
 
@@ -27,7 +27,7 @@ function varint(value: number): Buffer {
 }
 
 /** An object message in its envelope. */
-export function wrap(apiVersion: string, kind: string, message: Uint8Array): Buffer {
+function wrap(apiVersion: string, kind: string, message: Uint8Array): Buffer {
   const typeMeta = Buffer.concat([text(1, apiVersion), text(2, kind)]);
   return Buffer.concat([MAGIC, field(1, typeMeta), field(2, message), field(3, EMPTY), field(4, EMPTY)]);
 }
@@ -35,7 +35,7 @@ export function wrap(apiVersion: string, kind: string, message: Uint8Array): Buf
 const EMPTY = new Uint8Array(0);
 
 /** The object message inside an envelope. */
-export function unwrap(envelope: Uint8Array): Uint8Array {
+function unwrap(envelope: Uint8Array): Uint8Array {
   return findField(envelope.subarray(MAGIC.length), 2) ?? EMPTY;
 }
 
@@ -55,48 +55,6 @@ export function listFrame(
 /** Only the metadata of an enveloped object: field 1 of every kind. */
 export function partialFrame(apiVersion: string, envelope: Uint8Array): Buffer {
   return wrap(apiVersion, 'PartialObjectMetadata', field(1, findField(unwrap(envelope), 1) ?? EMPTY));
-}
-
-/** One event of a watch: its length in four bytes, then a WatchEvent around the enveloped object. */
-export function watchFrame(type: string, envelope: Uint8Array): Buffer {
-  const event = Buffer.concat([text(1, type), field(2, field(1, envelope))]);
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(event.length);
-  return Buffer.concat([length, event]);
-}
-
-/** A Status in its envelope. */
-export function statusFrame(status: Status): Buffer {
-  const { details } = status;
-  const causes = (details?.causes ?? []).map((cause) =>
-    field(4, Buffer.concat([text(1, cause.reason ?? ''), text(2, cause.message ?? ''), text(3, cause.field ?? '')])),
-  );
-  const detail =
-    details === undefined
-      ? EMPTY
-      : field(
-          5,
-          Buffer.concat([
-            text(1, details.name ?? ''),
-            text(2, details.group ?? ''),
-            text(3, details.kind ?? ''),
-            ...causes,
-            text(6, details.uid ?? ''),
-          ]),
-        );
-  const code = status.code === undefined ? EMPTY : Buffer.concat([varint(6 * 8), varint(status.code)]);
-  return wrap(
-    'v1',
-    'Status',
-    Buffer.concat([
-      field(1, EMPTY),
-      text(2, status.status ?? ''),
-      text(3, status.message ?? ''),
-      text(4, status.reason ?? ''),
-      detail,
-      code,
-    ]),
-  );
 }
 
 /** The last value of a length-delimited field, by walking the message's top level. */

@@ -1,17 +1,21 @@
 import { type Clock, errorMessage } from '@gantry/base';
 import {
   apiVersionOf,
+  encodeProtobuf,
+  encodeWatchFrame,
   type Json,
   type JsonObject,
+  type KindName,
   type KubeObject,
   type ResourceDefinition,
+  type Status,
   StatusError,
 } from '@gantry/api';
 import type { Logger } from '@gantry/service';
 import type { WatchItem } from '../driver.ts';
 import type { Exchange } from './exchange.ts';
 import type { OutputForm } from './negotiate.ts';
-import { partialFrame, statusFrame, watchFrame, wrap } from './protobuf-frame.ts';
+import { partialFrame } from './protobuf-frame.ts';
 import { setCommonHeaders } from './respond.ts';
 import {
   columnDefinitions,
@@ -146,14 +150,14 @@ function protobufEncoder({ definition, form }: StreamOptions): Encoder {
   const partial = form.shape === 'partial' || form.shape === 'partial-list';
   const metaApi = `meta.k8s.io/${form.metaVersion}`;
   return {
-    error: (error) => watchFrame('ERROR', statusFrame(error.toStatus())),
+    error: (error) => encodeWatchFrame('ERROR', encodeProtobuf(error.toStatus() as Status & KindName)),
     item: (item) => {
       if (item.type !== 'BOOKMARK') {
         const bytes = item.answer.protobuf();
-        return watchFrame(item.type, partial ? partialFrame(metaApi, bytes) : bytes);
+        return encodeWatchFrame(item.type, partial ? partialFrame(metaApi, bytes) : bytes);
       }
-      const bytes = bookmarkFrame(definition, item);
-      return watchFrame('BOOKMARK', partial ? partialFrame(metaApi, bytes) : bytes);
+      const bytes = encodeProtobuf(bookmarkOf(definition, item));
+      return encodeWatchFrame('BOOKMARK', partial ? partialFrame(metaApi, bytes) : bytes);
     },
   };
 }
@@ -171,15 +175,4 @@ function bookmarkOf(definition: ResourceDefinition, item: Bookmark): KubeObject 
       ...(item.initialEventsEnd ? { annotations: { [INITIAL_EVENTS_END]: 'true' } } : {}),
     },
   };
-}
-
-/** ObjectMeta with resourceVersion (field 6) and, at the end of the initial events, one annotation (field 12). */
-function bookmarkFrame(definition: ResourceDefinition, item: Bookmark): Buffer {
-  const short = (number: number, value: Buffer): Buffer =>
-    Buffer.concat([Buffer.from([number * 8 + 2, value.length]), value]);
-  const annotation = item.initialEventsEnd
-    ? short(12, Buffer.concat([short(1, Buffer.from(INITIAL_EVENTS_END)), short(2, Buffer.from('true'))]))
-    : Buffer.alloc(0);
-  const metadata = Buffer.concat([short(6, Buffer.from(String(item.resourceVersion))), annotation]);
-  return wrap(apiVersionOf(definition), definition.kind, short(1, metadata));
 }

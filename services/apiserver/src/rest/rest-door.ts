@@ -1,0 +1,198 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Http2ServerRequest } from 'node:http2';
+import type { PeerCertificate, TLSSocket } from 'node:tls';
+import { type Clock, errorMessage, type NewUid } from '@gantry/base';
+import { StatusError } from '@gantry/api';
+import type { Logger } from '@gantry/service';
+import { type Request, type Response, Router } from 'express';
+import type { Authenticate, Credentials } from '../auth/authenticator.ts';
+import type { PathAuthorizer } from '../auth/authorizer.ts';
+import type { LogHandler } from '../log-proxy/log-handler.ts';
+import { type Exchange, header, parseTarget } from './exchange.ts';
+import { parseBoolean } from './query.ts';
+import { parseRoute, type ResourceCatalog, type ResourceRoute, type Route, verbOf } from './request-info.ts';
+import type { RequestMetrics } from './request-metrics.ts';
+import type { ResourceHandler } from './resource-handler.ts';
+import { methodNotAllowed, notFoundResource, PAGE_NOT_FOUND, sendStatus, sendText } from './respond.ts';
+
+/** Answers paths that are no resources; false when the path is none of its own. */
+export type PathHandler = (exchange: Exchange) => Promise<boolean>;
+
+export interface RestDoorDependencies {
+  readonly authenticate: Authenticate;
+  readonly authorizer: PathAuthorizer;
+  readonly catalog: ResourceCatalog;
+  readonly resources: ResourceHandler;
+  readonly logs: LogHandler;
+  readonly paths: readonly PathHandler[];
+  readonly metrics: RequestMetrics;
+  readonly clock: Clock;
+  readonly newUid: NewUid;
+  readonly logger: Logger;
+  /** Aborted when the server drains: ends watches and followed logs. */
+  readonly stopping: AbortSignal;
+}
+
+/** Kubernetes' limit for requests that do not last by nature. */
+const REQUEST_MS = 60_000;
+
+/** The REST door: an express router that answers everything, and turns whatever goes wrong into a Status. */
+export function createRestDoor(dependencies: RestDoorDependencies): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  router.use((req: Request, res: Response) => {
+    serve(dependencies, req, res).catch((error: unknown) => {
+      dependencies.logger.error({ err: error, url: req.url }, 'a request was not answered');
+      res.destroy();
+    });
+  });
+  return router;
+}
+
+interface Labels {
+  verb: string;
+  resource: string;
+}
+
+async function serve(dependencies: RestDoorDependencies, req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const { clock, newUid, metrics } = dependencies;
+  const started = clock.monotonicMs();
+  const labels: Labels = { verb: req.method ?? '', resource: '' };
+  const gone = new AbortController();
+  res.on('error', () => gone.abort());
+  res.once('close', () => gone.abort());
+  res.setHeader('audit-id', newUid());
+  try {
+    await route(dependencies, req, res, gone, labels);
+  } finally {
+    const seconds = (clock.monotonicMs() - started) / 1000;
+    metrics.observe({ verb: labels.verb, resource: labels.resource, code: res.statusCode, seconds });
+  }
+}
+
+async function route(
+  dependencies: RestDoorDependencies,
+  req: IncomingMessage,
+  res: ServerResponse,
+  gone: AbortController,
+  labels: Labels,
+): Promise<void> {
+  const { authenticate, catalog, clock, logger, stopping } = dependencies;
+  const target = parseTarget(req.url ?? '/');
+  const unknown = { name: '', uid: '', groups: [], extra: {} };
+  const method = req.method ?? 'GET';
+  const { path, query } = target ?? { path: '/', query: new URLSearchParams() };
+  let exchange: Exchange = { req, res, method, path, query, user: unknown, signal: gone.signal, warnings: new Set() };
+  let cancel = (): void => undefined;
+  try {
+    if (target === undefined) throw StatusError.badRequest('the path is not decodable');
+    const user = await authenticate(credentialsOf(req));
+    const found = parseRoute(path, catalog);
+    const lasting = isLasting(found, query);
+    const late = new AbortController();
+    if (!lasting) cancel = clock.setTimer(REQUEST_MS, () => late.abort());
+    const signal = AbortSignal.any([gone.signal, lasting ? stopping : late.signal]);
+    exchange = { ...exchange, user, signal };
+    await answer(dependencies, exchange, found, labels);
+  } catch (error) {
+    await fail(exchange, error, logger);
+  } finally {
+    cancel();
+  }
+}
+
+function isLasting(found: Route, query: URLSearchParams): boolean {
+  if (found.kind !== 'resource') return false;
+  if (found.subresource?.name === 'log') return parseBoolean(query, 'follow') === true;
+  return found.form === 'legacy-watch' || parseBoolean(query, 'watch') === true;
+}
+
+async function answer(
+  dependencies: RestDoorDependencies,
+  exchange: Exchange,
+  found: Route,
+  labels: Labels,
+): Promise<void> {
+  switch (found.kind) {
+    case 'resource':
+      await answerResource(dependencies, exchange, found, labels);
+      return;
+    case 'missing':
+      dependencies.authorizer.authorizePath(exchange.user, verbOfMethod(exchange.method), exchange.path);
+      throw notFoundResource();
+    case 'other':
+      dependencies.authorizer.authorizePath(exchange.user, verbOfMethod(exchange.method), exchange.path);
+      for (const handler of dependencies.paths) if (await handler(exchange)) return;
+      if (/^\/(api|apis\/[^/]+)\/[^/]+/.test(exchange.path) && isKnownGroup(dependencies.catalog, exchange.path)) {
+        throw notFoundResource();
+      }
+      await sendText(exchange, 404, PAGE_NOT_FOUND);
+  }
+}
+
+function isKnownGroup(catalog: ResourceCatalog, path: string): boolean {
+  const [, root, group = ''] = path.split('/');
+  return catalog.hasGroup(root === 'api' ? '' : group);
+}
+
+function verbOfMethod(method: string): string {
+  const verbs: Readonly<Record<string, string>> = { POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'delete' };
+  return verbs[method] ?? method.toLowerCase();
+}
+
+async function answerResource(
+  dependencies: RestDoorDependencies,
+  exchange: Exchange,
+  found: ResourceRoute,
+  labels: Labels,
+): Promise<void> {
+  const { resource } = found.definition;
+  labels.resource = found.subresource === undefined ? resource : `${resource}/${found.subresource.name}`;
+  const verb = verbOf(found, exchange.method, parseBoolean(exchange.query, 'watch') ?? false);
+  if (verb === undefined) throw methodNotAllowed();
+  labels.verb = verb;
+  if (found.subresource?.name === 'log') {
+    labels.verb = 'log';
+    await dependencies.logs(exchange, found);
+    return;
+  }
+  await dependencies.resources.handle(exchange, found, verb);
+}
+
+/** The certificate of a connection, asked of TLS once. */
+const certificates = new WeakMap<object, { readonly of: Credentials['certificate'] }>();
+
+/** What TLS knows of the client, and its Authorization header. */
+function credentialsOf(req: IncomingMessage): Credentials {
+  const authorization = header(req, 'authorization');
+  const session = (req as unknown as Partial<Http2ServerRequest>).stream?.session;
+  const connection = session ?? req.socket;
+  const known = certificates.get(connection);
+  if (known !== undefined) return { certificate: known.of, authorization };
+  const socket = (session?.socket ?? req.socket) as TLSSocket;
+  const peer = socket.getPeerCertificate() as PeerCertificate | null;
+  const certificate = peer?.raw === undefined ? undefined : socket.authorized ? peer : 'untrusted';
+  certificates.set(connection, { of: certificate });
+  return { certificate, authorization };
+}
+
+/** Turns what was thrown into a Status. Only what is no StatusError, and not the client's leaving, is worth a log line. */
+async function fail(exchange: Exchange, error: unknown, logger: Logger): Promise<void> {
+  const { res, req } = exchange;
+  if (res.destroyed || res.writableEnded) return;
+  if (res.headersSent) {
+    res.destroy();
+    return;
+  }
+  const status = toStatusError(exchange, error, logger);
+  if (!req.complete) req.resume();
+  await sendStatus(exchange, status.toStatus(), status.code);
+}
+
+function toStatusError(exchange: Exchange, error: unknown, logger: Logger): StatusError {
+  if (error instanceof StatusError) return error;
+  if (exchange.signal.aborted) {
+    return StatusError.timeout('Timeout: request did not complete within the allotted timeout');
+  }
+  logger.error({ err: error, method: exchange.method, path: exchange.path }, 'a request failed');
+  return StatusError.internal(errorMessage(error));
+}
