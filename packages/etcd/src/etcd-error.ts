@@ -1,4 +1,3 @@
-
 /**
  * Why a call failed. Definite ones (nothing was written): invalid, too-large, no-space, permission-denied, lease-gone, compacted,
  * future-revision, busy, not-sent. `unavailable` is a read that failed. `outcome-unknown` is a write that may have landed or may land later.
@@ -35,4 +34,3 @@ export function isEtcdError(error: unknown, code: EtcdErrorCode): error is EtcdE
 export function isDefinite(error: EtcdError): boolean {
   return error.code !== 'outcome-unknown' && error.code !== 'unavailable';
 }
-

@@ -1,2 +1,3 @@
-/** For tests: an in-memory model of etcd. */
+/** For tests: an in-memory model of etcd, a throw-away cluster of the real one, and the contract that both fulfil. */
+export { type ClusterMember, type EtcdCluster, type EtcdClusterOptions, startEtcdCluster } from './etcd-cluster.ts';
 export { MemoryEtcd, type TransactionFault } from './memory-etcd.ts';

@@ -116,7 +116,10 @@ export class MemoryEtcd implements KeyValueStore, Watcher, Leases {
   }
 
   async range(request: RangeRequest, options: CallOptions): Promise<RangeResult> {
-    return raceAbort(soon().then(() => this.#range(request)), options.signal);
+    return raceAbort(
+      soon().then(() => this.#range(request)),
+      options.signal,
+    );
   }
 
   async transact(transaction: Transaction, options: CallOptions): Promise<TransactionResult> {
@@ -145,7 +148,13 @@ export class MemoryEtcd implements KeyValueStore, Watcher, Leases {
   }
 
   watch(request: WatchRequest, signal: AbortSignal): Watch {
-    const state: OpenWatch = { request, next: request.startRevision, wake: () => {}, progress: 'none', gone: undefined };
+    const state: OpenWatch = {
+      request,
+      next: request.startRevision,
+      wake: () => {},
+      progress: 'none',
+      gone: undefined,
+    };
     if (request.startRevision < this.#compacted) state.gone = this.#compacted;
     this.#open.add(state);
     return {

@@ -191,7 +191,8 @@ export class CommitLane {
       settled.result === undefined
         ? await this.#reconstruct(writes, settled.revision, signal)
         : readResults(settled.result.results);
-    if (results === 'forgotten') return failedEnd('outcome-unknown', 'history was compacted before the answer was known');
+    if (results === 'forgotten')
+      return failedEnd('outcome-unknown', 'history was compacted before the answer was known');
     return { kind: 'landed', outcomes: outcomes(writes, results, settled.revision) };
   }
 
@@ -238,7 +239,9 @@ export class CommitLane {
       } catch (error) {
         if (!(error instanceof EtcdError)) throw error;
         if (isDefinite(error) && error.code !== 'busy') {
-          throw new StoreError(error.code === 'no-space' ? 'no-space' : 'unavailable', errorMessage(error), { cause: error });
+          throw new StoreError(error.code === 'no-space' ? 'no-space' : 'unavailable', errorMessage(error), {
+            cause: error,
+          });
         }
         await this.#pause(error, failures, signal);
       }

@@ -62,7 +62,11 @@ class EtcdObjectStore implements ClosableObjectStore {
   constructor(options: EtcdObjectStoreOptions) {
     this.#etcd = options.etcd;
     this.#timeoutMs = options.attemptTimeoutMs ?? DEFAULT_ATTEMPT_TIMEOUT_MS;
-    this.#commit = new GroupCommit(createLanes(options), { ...GROUP_LIMITS, ...options.limits }, writeIds(options.newUid));
+    this.#commit = new GroupCommit(
+      createLanes(options),
+      { ...GROUP_LIMITS, ...options.limits },
+      writeIds(options.newUid),
+    );
     this.#current = new CurrentRevision(async () => {
       const request = { key: INCARNATION_KEY, fields: 'count' } as const;
       return (await this.#range(request, this.#closed.signal)).revision;

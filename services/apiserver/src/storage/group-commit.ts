@@ -123,7 +123,8 @@ export class GroupCommit {
         for (const waiting of group) finish([waiting], await lane.commit([waiting], this.#closed.signal));
       } else finish(group, end);
     } catch (error) {
-      const cause = error instanceof StoreError ? error : new StoreError('outcome-unknown', errorMessage(error), { cause: error });
+      const cause =
+        error instanceof StoreError ? error : new StoreError('outcome-unknown', errorMessage(error), { cause: error });
       for (const waiting of group) waiting.reject(cause);
     }
   }
@@ -138,7 +139,8 @@ function finish(group: readonly Waiting[], end: GroupEnd): void {
 }
 
 function toStoreError(end: GroupEnd): StoreError {
-  if (end.kind === 'landed') return new StoreError('outcome-unknown', 'the group landed without an outcome for this write');
+  if (end.kind === 'landed')
+    return new StoreError('outcome-unknown', 'the group landed without an outcome for this write');
   return storeErrorOf(end.error);
 }
 

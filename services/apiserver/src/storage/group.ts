@@ -72,7 +72,8 @@ export function buildWrite(
   const compared = keysOf(write).compared;
   return {
     compare: guardOf(write, options),
-    success: write.value === null ? deleteOperations(write, options.deletionRecord) : [putOperation(write, writeId, index)],
+    success:
+      write.value === null ? deleteOperations(write, options.deletionRecord) : [putOperation(write, writeId, index)],
     failure: [...new Set(compared)].map((key): Operation => ({ kind: 'range', key })),
   };
 }
@@ -82,9 +83,7 @@ function guardOf(write: GuardedWrite, options: GuardOptions): readonly Compare[]
     write.expected === 'absent'
       ? { key: write.key, target: 'create-revision', equals: 0 }
       : { key: write.key, target: 'mod-revision', equals: revisionOf(write.expected) };
-  const needed = write.mustExist.map(
-    (key): Compare => ({ key, target: 'exists' }),
-  );
+  const needed = write.mustExist.map((key): Compare => ({ key, target: 'exists' }));
   const fence = write.writer.fence;
   if (fence === undefined || options.fence === 'left-out-by-test') return [own, ...needed];
   return [

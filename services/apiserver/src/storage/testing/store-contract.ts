@@ -208,10 +208,16 @@ function describeReads(context: Context): void {
     expect(first.remaining).toBe(15);
     const taken = first.objects.map((object) => object.key);
     await committed(store.write(create(pod('p11a')), signal()));
-    await committed(store.write(remove(pod('p34'), (await store.get(pod('p34'), signal()))?.resourceVersion ?? 0), signal()));
+    await committed(
+      store.write(remove(pod('p34'), (await store.get(pod('p34'), signal()))?.resourceVersion ?? 0), signal()),
+    );
     let next = first.next;
     while (next !== undefined) {
-      const page = await store.list('/registry/pods/', { limit: 10, startKey: next, revision: first.revision }, signal());
+      const page = await store.list(
+        '/registry/pods/',
+        { limit: 10, startKey: next, revision: first.revision },
+        signal(),
+      );
       expect(page.revision).toBe(first.revision);
       taken.push(...page.objects.map((object) => object.key));
       next = page.next;
@@ -249,7 +255,7 @@ function describeWatches(context: Context): void {
     const versions = events.map((event) => event.resourceVersion);
     expect(versions).toEqual([...versions].sort((a, b) => a - b));
     expect(new Set(versions).size).toBe(versions.length);
-    expect(versions).toEqual(expect.arrayContaining(outcomes));
+    expect(versions).toEqual(expect.arrayContaining([...outcomes]));
     expectWholeRevisions(items);
   });
 
@@ -257,7 +263,9 @@ function describeWatches(context: Context): void {
     const { store } = context();
     const start = await store.currentRevision(signal());
     const created = await Promise.all(
-      Array.from({ length: 40 }, (_, i) => committed(store.write(create(i % 2 === 0 ? pod(`p${i}`) : map(`m${i}`)), signal()))),
+      Array.from({ length: 40 }, (_, i) =>
+        committed(store.write(create(i % 2 === 0 ? pod(`p${i}`) : map(`m${i}`)), signal())),
+      ),
     );
     const deleted = await Promise.all(
       created.flatMap((version, i) => [

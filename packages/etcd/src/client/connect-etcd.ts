@@ -1,0 +1,65 @@
+import type { Clock, Random } from '@gantry/base';
+import { EtcdError } from '../etcd-error.ts';
+import type { Etcd, KeyValueStore } from '../ports.ts';
+import { createAccessControl } from './access-control.ts';
+import { createLeases } from './leases.ts';
+import { createMaintenance } from './maintenance.ts';
+import { type EtcdTls, MemberConnection } from './member-connection.ts';
+import { MemberSet } from './member-set.ts';
+import { createWatcher, WATCH_TIMINGS, type WatchTimings } from './watch-stream.ts';
+import {
+  fromWireKeyValue,
+  fromWireTransaction,
+  toWireRange,
+  toWireTransaction,
+  type WireRangeResponse,
+  type WireTxnResponse,
+} from './wire.ts';
+
+export interface EtcdOptions {
+  /** `https://etcd-0:2379`, one per member. */
+  readonly endpoints: readonly string[];
+  /** Absent for plain connections (tests). */
+  readonly tls?: EtcdTls;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly watchTimings?: WatchTimings;
+}
+
+/** Connects when first used, and again whenever needed. Dispose of it when done. */
+export function connectEtcd(options: EtcdOptions): Etcd {
+  const { endpoints, tls, clock, random } = options;
+  if (endpoints.length === 0) throw new EtcdError('invalid', 'no etcd members are configured');
+  const connections = endpoints.map((endpoint) => new MemberConnection(endpoint, tls?.current(), clock));
+  const members = new MemberSet(connections, tls, Math.floor(random() * endpoints.length));
+  return {
+    memberCount: endpoints.length,
+    kv: createKeyValueStore(members),
+    watcher: createWatcher({ members, clock, random, timings: options.watchTimings ?? WATCH_TIMINGS }),
+    leases: createLeases(members, clock),
+    maintenance: createMaintenance(members),
+    access: createAccessControl(members),
+    [Symbol.asyncDispose]: async () => members.close(),
+  };
+}
+
+function createKeyValueStore(members: MemberSet): KeyValueStore {
+  return {
+    async range(request, options) {
+      const payload = toWireRange(request);
+      const response = await members.read<WireRangeResponse>({ service: 'KV', method: 'range', payload }, options);
+      return {
+        revision: Number(response.header.revision),
+        kvs: response.kvs.map(fromWireKeyValue),
+        count: Number(response.count),
+      };
+    },
+
+    async transact(transaction, options) {
+      const payload = toWireTransaction(transaction);
+      return fromWireTransaction(
+        await members.write<WireTxnResponse>({ service: 'KV', method: 'txn', payload }, options),
+      );
+    },
+  };
+}

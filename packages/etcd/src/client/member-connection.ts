@@ -1,0 +1,140 @@
+import { type ClientDuplexStream, Metadata, type ServiceError } from '@grpc/grpc-js';
+import type { Clock } from '@gantry/base';
+import { noop } from 'cockatiel';
+import { Etcd3 } from 'etcd3';
+import { EtcdError } from '../etcd-error.ts';
+import { fromServiceError } from './vendor-error.ts';
+
+/** PEM files of one side of a mutual TLS connection. */
+export interface EtcdTlsMaterial {
+  readonly ca: Buffer;
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
+/** TLS material that may be renewed while in use: connections are made anew then. */
+export interface EtcdTls {
+  current(): EtcdTlsMaterial;
+  subscribe(listener: (material: EtcdTlsMaterial) => void): () => void;
+}
+
+export type EtcdService = 'KV' | 'Watch' | 'Lease' | 'Maintenance' | 'Auth';
+
+/** One call: what is asked, whether asking again is harmless, and for how long. */
+export interface UnaryCall {
+  readonly service: EtcdService;
+  readonly method: string;
+  readonly payload: object;
+  readonly effect: 'read' | 'write';
+  readonly signal: AbortSignal;
+  readonly timeoutMs: number;
+}
+
+type UnaryMethod = (
+  payload: object,
+  metadata: Metadata,
+  options: object,
+  callback: (error: ServiceError | null, response: never) => void,
+) => { cancel(): void };
+type StreamMethod = (metadata: Metadata, options: object) => ClientDuplexStream<object, never>;
+
+/** The part of the vendor's connection pool that is used: it is not in its type declarations. */
+interface VendorPool {
+  withConnection<T>(
+    service: EtcdService,
+    use: (connection: { readonly client: Readonly<Record<string, unknown>> }) => T | Promise<T>,
+  ): Promise<T>;
+}
+
+/**
+ * Pings tell a frozen member within 3 s. Reconnecting starts at once and never waits long. Messages may be as large as a
+ * range of everything.
+ */
+const CHANNEL_OPTIONS = {
+  'grpc.keepalive_time_ms': 2000,
+  'grpc.keepalive_timeout_ms': 1000,
+  'grpc.keepalive_permit_without_calls': 1,
+  'grpc.initial_reconnect_backoff_ms': 50,
+  'grpc.min_reconnect_backoff_ms': 50,
+  'grpc.max_reconnect_backoff_ms': 1000,
+  'grpc.max_receive_message_length': -1,
+  'grpc.max_send_message_length': -1,
+} as const;
+
+/** A connection to one member. The vendor's own retries and circuit breakers are off: they invent conflicts and outages. */
+export class MemberConnection {
+  readonly endpoint: string;
+  readonly #clock: Clock;
+  #client: Etcd3;
+
+  constructor(endpoint: string, tls: EtcdTlsMaterial | undefined, clock: Clock) {
+    this.endpoint = endpoint;
+    this.#clock = clock;
+    this.#client = createClient(endpoint, tls);
+  }
+
+  /** Goes on with other TLS material. Calls under way end as they would have; streams of the old connection are told by `close`. */
+  useTls(tls: EtcdTlsMaterial): void {
+    const old = this.#client;
+    this.#client = createClient(this.endpoint, tls);
+    old.close();
+  }
+
+  async call<T>(call: UnaryCall): Promise<T> {
+    call.signal.throwIfAborted();
+    const failure = (error: ServiceError) => fromServiceError(error, call.effect, this.endpoint);
+    return this.#pool().withConnection<T>(call.service, ({ client }) => {
+      const method = (client[call.method] as UnaryMethod).bind(client);
+      return new Promise<T>((resolve, reject) => {
+        const deadline = this.#clock.now() + call.timeoutMs;
+        const sent = method(call.payload, new Metadata(), { deadline }, (error, response) => {
+          call.signal.removeEventListener('abort', onAbort);
+          if (error === null) resolve(response);
+          else reject(call.signal.aborted ? abortReason(call.signal) : failure(error));
+        });
+        const onAbort = () => {
+          reject(abortReason(call.signal));
+          sent.cancel();
+        };
+        call.signal.addEventListener('abort', onAbort, { once: true });
+      });
+    });
+  }
+
+  /** Opens a stream. It is cancelled, not ended, by whoever is done with it. */
+  stream<Response>(service: EtcdService, method: string): Promise<ClientDuplexStream<object, Response>> {
+    return this.#pool().withConnection(service, ({ client }) => {
+      const metadata = new Metadata();
+      // A member without a leader ends the stream instead of staying silent.
+      metadata.set('hasleader', 'true');
+      const stream = (client[method] as StreamMethod).bind(client)(metadata, {});
+      stream.on('error', () => {}); // Whoever reads the stream gets the error too; without a listener it would end the process.
+      return stream as ClientDuplexStream<object, Response>;
+    });
+  }
+
+  close(): void {
+    this.#client.close();
+  }
+
+  #pool(): VendorPool {
+    return (this.#client as unknown as { readonly pool: VendorPool }).pool;
+  }
+}
+
+function createClient(endpoint: string, tls: EtcdTlsMaterial | undefined): Etcd3 {
+  return new Etcd3({
+    hosts: endpoint,
+    faultHandling: { host: () => noop, global: noop },
+    grpcOptions: CHANNEL_OPTIONS,
+    ...(tls === undefined
+      ? {}
+      : { credentials: { rootCertificate: tls.ca, privateKey: tls.key, certChain: tls.cert } }),
+  });
+}
+
+function abortReason(signal: AbortSignal): Error {
+  return signal.reason instanceof Error
+    ? signal.reason
+    : new EtcdError('unavailable', 'aborted', { cause: signal.reason });
+}

@@ -1,0 +1,166 @@
+import type { ClientDuplexStream } from '@grpc/grpc-js';
+import { type BackoffOptions, backoffMs, type Clock, type Random, sleep } from '@gantry/base';
+import { EtcdError } from '../etcd-error.ts';
+import type { Watch, WatchedEvent, Watcher, WatchItem, WatchRequest } from '../ports.ts';
+import type { MemberSet } from './member-set.ts';
+import { fromWireEvent, type WireWatchResponse } from './wire.ts';
+
+export interface WatchTimings {
+  /** Silence after which progress is asked for, to see whether anybody is there. */
+  readonly idleMs: number;
+  /** How long an answer to that, or to the opening of the watch, may take before another member is tried. */
+  readonly answerMs: number;
+}
+
+export const WATCH_TIMINGS: WatchTimings = { idleMs: 5000, answerMs: 2500 };
+
+interface WatcherOptions {
+  readonly members: MemberSet;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly timings: WatchTimings;
+}
+
+type WatchCall = ClientDuplexStream<object, WireWatchResponse>;
+
+const RECONNECT: BackoffOptions = { initialMs: 20, maxMs: 1000 };
+
+/**
+ * Watches on etcd's raw stream. States: connecting (a member is asked to open the watch), live (its messages are delivered;
+ * silence is probed), and connecting again elsewhere, from one past the last revision that was delivered whole.
+ */
+export function createWatcher(options: WatcherOptions): Watcher {
+  return { watch: (request, signal) => new ResumingWatch(options, request, signal) };
+}
+
+class ResumingWatch implements Watch {
+  readonly #options: WatcherOptions;
+  readonly #request: WatchRequest;
+  readonly #signal: AbortSignal;
+  #next: number;
+  #member: number;
+  #stream: WatchCall | undefined;
+
+  constructor(options: WatcherOptions, request: WatchRequest, signal: AbortSignal) {
+    this.#options = options;
+    this.#request = request;
+    this.#signal = signal;
+    this.#next = request.startRevision;
+    this.#member = options.members.preferred;
+  }
+
+  requestProgress(): void {
+    if (this.#stream?.writable === true) this.#stream.write({ progress_request: {} });
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<WatchItem> {
+    let failures = 0;
+    while (!this.#signal.aborted) {
+      try {
+        for await (const item of this.#session()) {
+          failures = 0;
+          yield item;
+          if (item.kind === 'compacted') return;
+          this.#next = Math.max(this.#next, item.revision + 1);
+        }
+      } catch (error) {
+        if (error instanceof EtcdError && error.code === 'permission-denied') throw error;
+        // Anything else is a lost connection or a member in trouble: the next one goes on from where this one stopped.
+      }
+      this.#member += 1;
+      failures += 1;
+      if (failures > 1) await this.#pause(failures - 1);
+    }
+  }
+
+  async #pause(failures: number): Promise<void> {
+    const { clock, random } = this.#options;
+    await sleep(clock, backoffMs(RECONNECT, failures, random), this.#signal).catch((error: unknown) => {
+      if (!this.#signal.aborted) throw error;
+    });
+  }
+
+  /** One connection to one member, until it ends in whatever way. */
+  async *#session(): AsyncGenerator<WatchItem> {
+    const { members } = this.#options;
+    const stream = await members.at(this.#member).stream<WireWatchResponse>('Watch', 'watch');
+    const cancel = () => stream.cancel();
+    this.#signal.addEventListener('abort', cancel, { once: true });
+    const stopListening = members.onRenewal(cancel);
+    this.#stream = stream;
+    try {
+      stream.write({ create_request: this.#createRequest() });
+      yield* this.#messages(stream);
+    } finally {
+      this.#stream = undefined;
+      stopListening();
+      this.#signal.removeEventListener('abort', cancel);
+      stream.cancel();
+    }
+  }
+
+  #createRequest(): object {
+    const { key, rangeEnd } = this.#request;
+    return {
+      key: Buffer.from(key),
+      ...(rangeEnd === undefined ? {} : { range_end: Buffer.from(rangeEnd) }),
+      start_revision: this.#next,
+      progress_notify: true,
+      fragment: true,
+      prev_kv: false,
+    };
+  }
+
+  async *#messages(stream: WatchCall): AsyncGenerator<WatchItem> {
+    const messages = stream[Symbol.asyncIterator]() as AsyncIterator<WireWatchResponse>;
+    let fragments: WatchedEvent[] = [];
+    let state: 'opening' | 'live' = 'opening';
+    for (;;) {
+      const message = await this.#nextMessage(stream, messages, state);
+      if (message === undefined) return;
+      if (message.canceled) {
+        const compactRevision = Number(message.compact_revision);
+        if (compactRevision > 0) yield { kind: 'compacted', compactRevision };
+        else throw cancelled(message.cancel_reason);
+        return;
+      }
+      state = 'live';
+      if (message.created) continue;
+      for (const event of message.events) fragments.push(fromWireEvent(event));
+      if (message.fragment) continue;
+      const last = fragments.at(-1);
+      if (last !== undefined) {
+        const events = fragments;
+        fragments = [];
+        yield { kind: 'events', events, revision: last.kind === 'put' ? last.kv.modRevision : last.modRevision };
+      } else yield { kind: 'progress', revision: Number(message.header.revision) };
+    }
+  }
+
+  /** Waits for a message; after a silence asks for progress, and cuts the stream when that stays unanswered too. */
+  async #nextMessage(
+    stream: WatchCall,
+    messages: AsyncIterator<WireWatchResponse>,
+    state: 'opening' | 'live',
+  ): Promise<WireWatchResponse | undefined> {
+    const { clock, timings } = this.#options;
+    let cancelTimer = () => {};
+    const cut = () => stream.cancel();
+    const probe = () => {
+      this.requestProgress();
+      cancelTimer = clock.setTimer(timings.answerMs, cut);
+    };
+    cancelTimer = state === 'opening' ? clock.setTimer(timings.answerMs, cut) : clock.setTimer(timings.idleMs, probe);
+    try {
+      const next = await messages.next();
+      return next.done === true ? undefined : next.value;
+    } finally {
+      cancelTimer();
+    }
+  }
+}
+
+function cancelled(reason: string): EtcdError {
+  const denied = /permission denied|invalid auth token|user name/.test(reason);
+  return new EtcdError(denied ? 'permission-denied' : 'unavailable', `watch cancelled: ${reason}`);
+}
