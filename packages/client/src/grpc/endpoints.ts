@@ -153,15 +153,17 @@ function createCertificateProvider(source: TlsSource): experimental.CertificateP
   const subscriptions = new Map<object, () => void>();
   return {
     addCaCertificateListener: (listener) => {
-      listener({ caCertificate: source.current().ca });
+      queueMicrotask(() => listener({ caCertificate: source.current().ca }));
       subscriptions.set(
         listener,
         source.subscribe(({ ca }) => listener({ caCertificate: ca })),
       );
     },
     addIdentityCertificateListener: (listener) => {
-      const { cert, key } = source.current();
-      listener({ certificate: cert, privateKey: key });
+      queueMicrotask(() => {
+        const { cert, key } = source.current();
+        listener({ certificate: cert, privateKey: key });
+      });
       subscriptions.set(
         listener,
         source.subscribe((material) => listener({ certificate: material.cert, privateKey: material.key })),
