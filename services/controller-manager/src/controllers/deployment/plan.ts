@@ -1,0 +1,246 @@
+import type { Instant } from '@gantry/base';
+import {
+  type Deployment,
+  type DeploymentCondition,
+  type DeploymentStatus,
+  equalJson,
+  labelSelectorFrom,
+  type Pod,
+  type ReplicaSet,
+} from '@gantry/api';
+import { claimObjects } from '../ownership.ts';
+import { newSetAnnotations, REVISION, revisionOf, sizeAnnotationsDiffer } from './annotations.ts';
+import { byAge, desiredReplicas, findNewSet, newReplicaSet, rollingBounds, sum } from './replica-sets.ts';
+import { isScaling, proportionalSizes, type Resize, rollingSizes } from './scaling.ts';
+import {
+  conditionOf,
+  type ConditionValue,
+  countedStatus,
+  deadlineOf,
+  hasProgressDeadline,
+  isComplete,
+  rolloutStatus,
+  setCondition,
+} from './status.ts';
+
+/** What the plan looks at: the Deployment, the sets of its namespace that it controls or may select, and the pods of those it controls. */
+export interface ObservedDeployment {
+  readonly deployment: Deployment;
+  readonly replicaSets: readonly ReplicaSet[];
+  readonly pods: readonly Pod[];
+}
+
+export type Action =
+  | { readonly kind: 'adopt'; readonly set: ReplicaSet }
+  | { readonly kind: 'release'; readonly set: ReplicaSet }
+  | { readonly kind: 'createSet'; readonly set: ReplicaSet }
+  /** Annotations and minReadySeconds of the new set follow the Deployment. */
+  | {
+      readonly kind: 'annotateSet';
+      readonly set: ReplicaSet;
+      readonly annotations: Record<string, string>;
+      readonly minReadySeconds: number;
+    }
+  | { readonly kind: 'resizeSet'; readonly set: ReplicaSet; readonly replicas: number }
+  | { readonly kind: 'deleteSet'; readonly set: ReplicaSet }
+  | { readonly kind: 'updateStatus'; readonly status: DeploymentStatus; readonly revision: string | undefined };
+
+export interface Plan {
+  readonly actions: readonly Action[];
+  /** When the progress deadline passes, so that the Deployment must be looked at again. */
+  readonly lookAgainAt: Instant | undefined;
+}
+
+/** The state of one planning: what was observed, sorted, and the conditions as they are being rewritten. */
+interface Draft {
+  readonly deployment: Deployment;
+  readonly newSet: ReplicaSet | undefined;
+  readonly old: readonly ReplicaSet[];
+  readonly all: readonly ReplicaSet[];
+  readonly pods: readonly Pod[];
+  readonly now: Instant;
+  conditions: readonly DeploymentCondition[];
+  revision: string | undefined;
+  actions: Action[];
+}
+
+/**
+ * Actions that move the sets one step toward the Deployment's spec, as Kubernetes' deployment controller does: a set for
+ * the template, sizes within the surge and the unavailability that are allowed, history, and the status. Applying them and
+ * planning again ends in no action.
+ */
+export function planDeployment(observed: ObservedDeployment, now: Instant): Plan {
+  const { deployment } = observed;
+  const selector = labelSelectorFrom(deployment.spec?.selector);
+  const claim = claimObjects(deployment, observed.replicaSets, (labels) => selector.matches(labels));
+  const draft = startDraft(observed, [...claim.owned, ...claim.adopt], now);
+  for (const set of claim.adopt) draft.actions.push({ kind: 'adopt', set });
+  for (const set of claim.release) draft.actions.push({ kind: 'release', set });
+  // What is adopted has to be seen as ours before it is changed.
+  if (claim.adopt.length > 0) return { actions: draft.actions, lookAgainAt: undefined };
+  if (deployment.metadata.deletionTimestamp !== undefined) finish(draft, countStatus(draft));
+  else {
+    notePause(draft);
+    if (deployment.spec?.paused === true || isScaling(deployment, draft.all)) planScaling(draft);
+    else if (deployment.spec?.strategy?.type === 'Recreate') planRecreate(draft);
+    else planRolling(draft);
+  }
+  return { actions: draft.actions, lookAgainAt: deadlineOf(deployment, conditionOf(draft.conditions, 'Progressing')) };
+}
+
+function startDraft(observed: ObservedDeployment, all: readonly ReplicaSet[], now: Instant): Draft {
+  const newSet = findNewSet(observed.deployment, all);
+  return {
+    deployment: observed.deployment,
+    newSet,
+    old: all.filter((set) => set !== newSet),
+    all,
+    pods: observed.pods,
+    now,
+    conditions: observed.deployment.status?.conditions ?? [],
+    revision: observed.deployment.metadata.annotations?.[REVISION],
+    actions: [],
+  };
+}
+
+/** Records pausing and resuming, so that the progress deadline does not run while paused. */
+function notePause(draft: Draft): void {
+  if (!hasProgressDeadline(draft.deployment)) return;
+  const current = conditionOf(draft.conditions, 'Progressing');
+  if (current?.reason === 'ProgressDeadlineExceeded') return;
+  const paused = draft.deployment.spec?.paused === true;
+  const notedPaused = current?.reason === 'DeploymentPaused';
+  if (paused === notedPaused) return;
+  const value: ConditionValue = paused
+    ? { type: 'Progressing', status: 'Unknown', reason: 'DeploymentPaused', message: 'Deployment is paused' }
+    : { type: 'Progressing', status: 'Unknown', reason: 'DeploymentResumed', message: 'Deployment is resumed' };
+  draft.conditions = setCondition(draft.conditions, value, draft.now);
+}
+
+function planScaling(draft: Draft): void {
+  syncNewSet(draft);
+  resize(draft, proportionalSizes(draft.deployment, draft.newSet, draft.old), draft.all);
+  if (draft.deployment.spec?.paused === true) cleanHistory(draft);
+  finish(draft, countStatus(draft));
+}
+
+function planRecreate(draft: Draft): void {
+  const down = draft.old.filter((set) => (set.spec?.replicas ?? 0) > 0).map((set) => ({ set, replicas: 0 }));
+  if (down.length > 0) {
+    resize(draft, down, []);
+  } else if (!oldPodsRun(draft)) {
+    const stage = ensureNewSet(draft);
+    const desired = desiredReplicas(draft.deployment);
+    if (stage !== undefined && (stage.spec?.replicas ?? 0) !== desired)
+      resize(draft, [{ set: stage, replicas: desired }], []);
+    else cleanWhenComplete(draft);
+  } else {
+    syncNewSet(draft);
+  }
+  finish(draft, rolloutStatus(draft.deployment, draft.all, draft.newSet, draft.conditions, draft.now));
+}
+
+function planRolling(draft: Draft): void {
+  const newSet = ensureNewSet(draft);
+  if (newSet !== undefined) {
+    const sizes = rollingSizes(draft.deployment, newSet, draft.old);
+    resize(draft, sizes, []);
+    if (sizes.length === 0) cleanWhenComplete(draft);
+  }
+  finish(draft, rolloutStatus(draft.deployment, draft.all, draft.newSet, draft.conditions, draft.now));
+}
+
+/** Whether pods of other sets than the new one may still run; terminating ones do. */
+function oldPodsRun(draft: Draft): boolean {
+  const newUid = draft.newSet?.metadata.uid;
+  return draft.pods.some(
+    (pod) =>
+      pod.status?.phase !== 'Failed' &&
+      pod.status?.phase !== 'Succeeded' &&
+      !(pod.metadata.ownerReferences ?? []).some((owner) => owner.controller === true && owner.uid === newUid),
+  );
+}
+
+/** The new set when it exists and is as it should be; otherwise plans that it becomes so and gives undefined. */
+function ensureNewSet(draft: Draft): ReplicaSet | undefined {
+  if (draft.newSet !== undefined) return syncNewSet(draft) ? undefined : draft.newSet;
+  const revision = nextRevision(draft);
+  const set = newReplicaSet(draft.deployment, draft.all, revision);
+  draft.actions.push({ kind: 'createSet', set });
+  draft.revision = String(revision);
+  noteProgress(draft, 'NewReplicaSetCreated', `Created new replica set "${set.metadata.name ?? ''}"`);
+  return undefined;
+}
+
+/** Plans what the existing new set lacks of revision, annotations and minReadySeconds; says whether anything. */
+function syncNewSet(draft: Draft): boolean {
+  const { newSet, deployment } = draft;
+  if (newSet === undefined) return false;
+  const current = newSet.metadata.annotations ?? {};
+  const annotations = newSetAnnotations(deployment, current, nextRevision(draft));
+  draft.revision = annotations[REVISION];
+  if (conditionOf(draft.conditions, 'Progressing') === undefined) {
+    noteProgress(draft, 'FoundNewReplicaSet', `Found new replica set "${newSet.metadata.name ?? ''}"`);
+  }
+  const minReadySeconds = deployment.spec?.minReadySeconds ?? 0;
+  if (equalJson(annotations, current) && (newSet.spec?.minReadySeconds ?? 0) === minReadySeconds) return false;
+  draft.actions.push({ kind: 'annotateSet', set: newSet, annotations, minReadySeconds });
+  return true;
+}
+
+function nextRevision(draft: Draft): number {
+  return Math.max(0, ...draft.old.map(revisionOf)) + 1;
+}
+
+function noteProgress(draft: Draft, reason: string, message: string): void {
+  if (!hasProgressDeadline(draft.deployment)) return;
+  draft.conditions = setCondition(
+    draft.conditions,
+    { type: 'Progressing', status: 'True', reason, message },
+    draft.now,
+  );
+}
+
+/** Plans new sizes; `annotate` are sets whose record of the desired size must follow even where their size stays. */
+function resize(draft: Draft, sizes: readonly Resize[], annotate: readonly ReplicaSet[]): void {
+  const { maxSurge } = rollingBounds(draft.deployment);
+  const desired = desiredReplicas(draft.deployment);
+  const sized = new Set(sizes.map((size) => size.set));
+  const annotated = draft.actions.flatMap((action) => (action.kind === 'annotateSet' ? [action.set] : []));
+  const stale = annotate.filter(
+    (set) => !sized.has(set) && (set.spec?.replicas ?? 0) > 0 && sizeAnnotationsDiffer(set, desired, maxSurge),
+  );
+  for (const { set, replicas } of [...sizes, ...stale.map((set) => ({ set, replicas: set.spec?.replicas ?? 0 }))]) {
+    if (annotated.includes(set)) continue; // one write at a time: it is looked at again
+    if (replicas === (set.spec?.replicas ?? 0) && !sizeAnnotationsDiffer(set, desired, maxSurge)) continue;
+    draft.actions.push({ kind: 'resizeSet', set, replicas });
+  }
+}
+
+function cleanWhenComplete(draft: Draft): void {
+  if (isComplete(draft.deployment, countStatus(draft))) cleanHistory(draft);
+}
+
+/** Plans the deletion of the oldest empty sets beyond the history limit. */
+function cleanHistory(draft: Draft): void {
+  const limit = draft.deployment.spec?.revisionHistoryLimit;
+  if (limit === undefined || limit === 2147483647) return;
+  const alive = draft.old.filter((set) => set.metadata.deletionTimestamp === undefined);
+  const oldest = [...alive].sort((a, b) => revisionOf(a) - revisionOf(b) || byAge(a, b));
+  for (const set of oldest.slice(0, Math.max(0, alive.length - limit))) {
+    const settled = (set.metadata.generation ?? 0) <= (set.status?.observedGeneration ?? 0);
+    if (settled && sum([set], (s) => s.spec?.replicas) === 0 && (set.status?.replicas ?? 0) === 0)
+      draft.actions.push({ kind: 'deleteSet', set });
+  }
+}
+
+function countStatus(draft: Draft): DeploymentStatus {
+  return countedStatus(draft.deployment, draft.all, draft.newSet, draft.conditions, draft.now);
+}
+
+function finish(draft: Draft, status: DeploymentStatus): void {
+  draft.conditions = status.conditions ?? [];
+  const sameRevision = draft.revision === draft.deployment.metadata.annotations?.[REVISION];
+  if (sameRevision && equalJson(status, draft.deployment.status ?? {})) return;
+  draft.actions.push({ kind: 'updateStatus', status, revision: draft.revision });
+}

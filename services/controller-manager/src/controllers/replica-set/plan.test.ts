@@ -1,0 +1,141 @@
+import { formatTime } from '@gantry/base';
+import type { Pod, ReplicaSet } from '@gantry/api';
+import { describe, expect, test } from 'vitest';
+import { controllerReference } from '../ownership.ts';
+import { type ObservedReplicaSet, planReplicaSet } from './plan.ts';
+
+const NOW = Date.parse('2026-01-01T00:10:00Z');
+
+const set: ReplicaSet = {
+  apiVersion: 'apps/v1',
+  kind: 'ReplicaSet',
+  metadata: { name: 'set', namespace: 'n', uid: 'rs-1', generation: 2 },
+  spec: { replicas: 2, selector: { matchLabels: { app: 'a' } }, template: { metadata: { labels: { app: 'a' } } } },
+};
+
+function pod(
+  name: string,
+  change: {
+    labels?: Record<string, string>;
+    owned?: boolean;
+    ready?: boolean;
+    node?: string;
+    cost?: string;
+    deleting?: boolean;
+    readySeconds?: number;
+  } = {},
+): Pod {
+  const {
+    labels = { app: 'a' },
+    owned = true,
+    ready = true,
+    node = 'node',
+    cost,
+    deleting = false,
+    readySeconds = 60,
+  } = change;
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name,
+      uid: name,
+      namespace: 'n',
+      labels,
+      ...(owned ? { ownerReferences: [controllerReference(set)] } : {}),
+      ...(cost === undefined ? {} : { annotations: { 'controller.kubernetes.io/pod-deletion-cost': cost } }),
+      ...(deleting ? { deletionTimestamp: formatTime(NOW) } : {}),
+      creationTimestamp: formatTime(NOW - 120_000),
+    },
+    spec: { containers: [], nodeName: node },
+    status: ready
+      ? {
+          phase: 'Running',
+          conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: formatTime(NOW - readySeconds * 1000) }],
+        }
+      : { phase: 'Pending' },
+  };
+}
+
+function plan(pods: readonly Pod[], change: Partial<ObservedReplicaSet> = {}) {
+  return planReplicaSet({ replicaSet: set, pods, relatedPods: pods, failure: undefined, ...change }, NOW);
+}
+
+const deleted = (pods: readonly Pod[], replicaSet = set) =>
+  plan(pods, { replicaSet }).actions.flatMap((action) =>
+    action.kind === 'deletePod' ? [action.pod.metadata.name] : [],
+  );
+
+describe('planReplicaSet', () => {
+  test('missing pods are created at once', () => {
+    expect(plan([]).actions).toContainEqual({ kind: 'createPods', count: 2 });
+    expect(plan([pod('a')]).actions).toContainEqual({ kind: 'createPods', count: 1 });
+  });
+
+  test('a pod that is being deleted counts as gone', () => {
+    const { actions } = plan([pod('a'), pod('b', { deleting: true })]);
+    expect(actions).toContainEqual({ kind: 'createPods', count: 1 });
+    expect(actions.at(-1)).toMatchObject({ status: { replicas: 1, terminatingReplicas: 1 } });
+  });
+
+  test('the least useful pods go first', () => {
+    const one = { ...set, spec: { ...set.spec, replicas: 1, selector: { matchLabels: { app: 'a' } } } };
+    expect(deleted([pod('running'), pod('pending', { ready: false })], one)).toEqual(['pending']);
+    expect(deleted([pod('assigned', { ready: false }), pod('free', { ready: false, node: '' })], one)).toEqual([
+      'free',
+    ]);
+    expect(
+      deleted([pod('five', { cost: '5' }), pod('minus', { cost: '-1' }), pod('ten', { cost: '10' })], one),
+    ).toEqual(['minus', 'five']);
+    expect(deleted([pod('a', { node: 'x' }), pod('b', { node: 'y' }), pod('c', { node: 'y' })], one)).toHaveLength(2);
+    expect(deleted([pod('long', { readySeconds: 600 }), pod('short', { readySeconds: 5 })], one)).toEqual(['short']);
+  });
+
+  test('selected orphans are adopted, unselected ones released', () => {
+    const { actions } = plan([pod('orphan', { owned: false }), pod('lost', { labels: { app: 'free' } })]);
+    expect(actions.map((action) => action.kind)).toEqual(['adopt', 'release', 'createPods', 'updateStatus']);
+  });
+
+  test('a set that is being deleted neither creates nor adopts', () => {
+    const replicaSet = { ...set, metadata: { ...set.metadata, deletionTimestamp: formatTime(NOW) } };
+    expect(plan([pod('orphan', { owned: false })], { replicaSet }).actions.map((a) => a.kind)).toEqual([
+      'updateStatus',
+    ]);
+  });
+
+  test('minReadySeconds delays availability and says when to look again', () => {
+    const replicaSet = { ...set, spec: { ...set.spec, minReadySeconds: 30, selector: { matchLabels: { app: 'a' } } } };
+    const result = plan([pod('a', { readySeconds: 10 }), pod('b', { readySeconds: 40 })], { replicaSet });
+    expect(result.actions.at(-1)).toMatchObject({ status: { readyReplicas: 2, availableReplicas: 1 } });
+    expect(result.lookAgainAt).toBe(NOW + 20_000);
+  });
+
+  test('a failure to create becomes a condition and goes when creation works again', () => {
+    const failure = { reason: 'FailedCreate', message: 'pods "x" is forbidden' } as const;
+    const failed = plan([pod('a')], { failure }).actions.at(-1);
+    expect(failed).toMatchObject({
+      kind: 'updateStatus',
+      status: { conditions: [{ type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate' }] },
+    });
+    const status = failed?.kind === 'updateStatus' ? failed.status : {};
+    const again = plan([pod('a'), pod('b')], { replicaSet: { ...set, status: { replicas: 1, ...status } } }).actions.at(
+      -1,
+    );
+    expect(again?.kind === 'updateStatus' ? again.status.conditions : 'none').toBeUndefined();
+  });
+
+  test('planning again after the status is written yields nothing', () => {
+    const pods = [pod('a'), pod('b')];
+    const first = plan(pods).actions.at(-1);
+    const status = first?.kind === 'updateStatus' ? first.status : undefined;
+    expect(status).toEqual({
+      replicas: 2,
+      fullyLabeledReplicas: 2,
+      readyReplicas: 2,
+      availableReplicas: 2,
+      terminatingReplicas: 0,
+      observedGeneration: 2,
+    });
+    expect(plan(pods, { replicaSet: { ...set, ...(status ? { status } : {}) } }).actions).toEqual([]);
+  });
+});
