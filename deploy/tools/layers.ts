@@ -4,7 +4,7 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   'packages/base': [],
   'packages/api': ['packages/base'],
   'packages/etcd': ['packages/base'],
-  'packages/service': ['packages/base'],
+  'packages/service': ['packages/base', 'proto'],
   'packages/client': ['packages/base', 'packages/api', 'proto'],
   'packages/controller-runtime': ['packages/base', 'packages/api', 'packages/client'],
   'services/apiserver': [

@@ -113,7 +113,7 @@ export async function createTokenKeys(): Promise<{ readonly privateKey: string; 
 }
 
 function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
-  return webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']) as Promise<webcrypto.CryptoKeyPair>;
+  return webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
 }
 
 async function exportKey(key: webcrypto.CryptoKey): Promise<string> {

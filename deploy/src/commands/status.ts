@@ -1,0 +1,32 @@
+/** `npm run status [-- --json]`: what there is, who leads, and what is wrong. Exit code 0 when all is well, else 1. */
+import { parseArgs } from 'node:util';
+import { systemClock } from '@gantry/base';
+import { openApi } from '../cluster/api.ts';
+import { openProject } from '../cluster/compose.ts';
+import { inheritedEnvironment, readCommandConfig } from '../config.ts';
+import { CommandError } from '../machine/command-error.ts';
+import { createShell } from '../machine/shell.ts';
+import { readSettings } from '../settings/ensure-settings.ts';
+import { gatherFacts } from '../status/gather.ts';
+import { findProblems } from '../status/problems.ts';
+import { renderStatus } from '../status/render.ts';
+import { runCommand } from './run-command.ts';
+
+await runCommand(async () => {
+  const { values } = parseArgs({ options: { json: { type: 'boolean', default: false } } });
+  const config = readCommandConfig(inheritedEnvironment());
+  const shell = createShell(config.root, inheritedEnvironment());
+  const settings = readSettings(config);
+  if (settings === undefined) throw new CommandError('no cluster was started here', 'start one: npm run up');
+  const facts = await gatherFacts({
+    clusterId: settings.clusterId,
+    clock: systemClock,
+    shell,
+    project: openProject(config, settings.clusterId, shell),
+    openApi: () => openApi(config),
+  });
+  const problems = findProblems(facts);
+  const text = values.json ? JSON.stringify({ ...facts, problems }, null, 2) : renderStatus(facts);
+  process.stdout.write(`${text}\n`);
+  return problems.length === 0 ? 0 : 1;
+});

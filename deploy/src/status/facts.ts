@@ -1,0 +1,47 @@
+import type { Instant } from '@gantry/base';
+import type { ServiceContainer } from '../cluster/compose.ts';
+
+/** One etcd member as asked itself; `state` says why nothing else is known. */
+export interface EtcdMember {
+  readonly name: string;
+  readonly state: 'healthy' | 'unreachable';
+  readonly role: 'leader' | 'follower' | '';
+  readonly version: string;
+  readonly dbBytes: number;
+}
+
+export interface Leader {
+  readonly component: string;
+  readonly holder: string;
+  /** Whether the Lease was renewed within its duration. */
+  readonly freshness: 'current' | 'expired';
+}
+
+export interface NodeFact {
+  readonly name: string;
+  readonly ready: 'True' | 'False' | 'Unknown';
+  readonly version: string;
+  readonly address: string;
+}
+
+export interface CertificateFact {
+  readonly of: string;
+  readonly notAfter: Instant;
+}
+
+/** The API as the administrator sees it through the published port. */
+export type ApiFact =
+  | { readonly state: 'ready'; readonly version: string }
+  | { readonly state: 'not ready'; readonly why: string };
+
+/** Everything that `status` found out about a cluster. */
+export interface Facts {
+  readonly clusterId: string;
+  readonly now: Instant;
+  readonly containers: readonly ServiceContainer[];
+  readonly etcd: readonly EtcdMember[];
+  readonly api: ApiFact;
+  readonly leaders: readonly Leader[];
+  readonly nodes: readonly NodeFact[];
+  readonly certificates: readonly CertificateFact[];
+}

@@ -1,0 +1,137 @@
+import { X509Certificate } from 'node:crypto';
+import type { Lease, Node } from '@gantry/api';
+import { type Clock, errorMessage, withDeadline } from '@gantry/base';
+import type { HttpClient } from '@gantry/client';
+import type { Project, ServiceContainer } from '../cluster/compose.ts';
+import { LEASES, NODES } from '../cluster/resources.ts';
+import type { Shell } from '../machine/shell.ts';
+import type { ApiFact, CertificateFact, EtcdMember, Facts, Leader, NodeFact } from './facts.ts';
+
+interface Sources {
+  readonly clusterId: string;
+  readonly clock: Clock;
+  readonly shell: Shell;
+  readonly project: Project;
+  /** Opens the API; fails when there is no kubeconfig. */
+  readonly openApi: () => HttpClient;
+}
+
+const API_MS = 4_000;
+
+/** Asks Docker, etcd and the API at once; what does not answer is a fact too. */
+export async function gatherFacts({ clusterId, clock, shell, project, openApi }: Sources): Promise<Facts> {
+  const containers = await project.containers();
+  const [etcd, fromApi, certificates] = await Promise.all([
+    Promise.all(
+      containers.filter(({ service }) => service.startsWith('etcd-')).map((member) => askMember(shell, member)),
+    ),
+    askApi(clock, openApi),
+    readCertificates(shell, containers),
+  ]);
+  return { clusterId, now: clock.now(), containers, etcd, certificates, ...fromApi };
+}
+
+interface EndpointStatus {
+  readonly Status: {
+    readonly header: { readonly member_id: number };
+    readonly leader: number;
+    readonly version: string;
+    readonly dbSize: number;
+  };
+}
+
+async function askMember(shell: Shell, container: ServiceContainer): Promise<EtcdMember> {
+  const unreachable = { name: container.service, state: 'unreachable', role: '', version: '', dbBytes: 0 } as const;
+  if (container.state !== 'running') return unreachable;
+  const ask = ['exec', container.name, 'etcdctl', '--command-timeout=2s', '--dial-timeout=2s'];
+  const result = await shell.run('docker', [...ask, 'endpoint', 'status', '-w', 'json']);
+  if (result.code !== 0) return unreachable;
+  // Ids are 64 bits wide; as they are compared with each other only, the nearest double will do.
+  const [status] = JSON.parse(result.stdout) as EndpointStatus[];
+  if (status === undefined) return unreachable;
+  const { header, leader, version, dbSize } = status.Status;
+  return {
+    name: container.service,
+    state: 'healthy',
+    role: header.member_id === leader ? 'leader' : 'follower',
+    version,
+    dbBytes: dbSize,
+  };
+}
+
+interface FromApi {
+  readonly api: ApiFact;
+  readonly leaders: readonly Leader[];
+  readonly nodes: readonly NodeFact[];
+}
+
+async function askApi(clock: Clock, openApi: () => HttpClient): Promise<FromApi> {
+  using deadline = withDeadline(clock, new AbortController().signal, API_MS);
+  try {
+    using api = openApi();
+    await api.raw({ method: 'GET', path: '/readyz' }, deadline);
+    const version = JSON.parse(await api.raw({ method: 'GET', path: '/version' }, deadline)) as { gitVersion: string };
+    const leases = await api.list<Lease>(LEASES, { namespace: 'kube-system' }, deadline);
+    const nodes = await api.list<Node>(NODES, {}, deadline);
+    return {
+      api: { state: 'ready', version: version.gitVersion },
+      leaders: leases.items.map((lease) => leaderOf(lease, clock)),
+      nodes: nodes.items.map(nodeFact),
+    };
+  } catch (error) {
+    const why = deadline.aborted ? `no answer within ${API_MS / 1000} s` : (errorMessage(error).split('\n')[0] ?? '');
+    return { api: { state: 'not ready', why }, leaders: [], nodes: [] };
+  }
+}
+
+function leaderOf(lease: Lease, clock: Clock): Leader {
+  const renewedAt = Date.parse(lease.spec?.renewTime ?? '');
+  const lifeMs = (lease.spec?.leaseDurationSeconds ?? 0) * 1000;
+  // A Lease mirrors who leads and is written less often than it runs out: twice its duration is generous enough.
+  const fresh = clock.now() - renewedAt <= Math.max(2 * lifeMs, 15_000);
+  return {
+    component: lease.metadata.name ?? '',
+    holder: lease.spec?.holderIdentity ?? '',
+    freshness: fresh ? 'current' : 'expired',
+  };
+}
+
+function nodeFact(node: Node): NodeFact {
+  const ready = node.status?.conditions?.find((condition) => condition.type === 'Ready')?.status;
+  return {
+    name: node.metadata.name ?? '',
+    ready: ready === 'True' || ready === 'False' ? ready : 'Unknown',
+    version: node.status?.nodeInfo?.kubeletVersion ?? '',
+    address: node.status?.addresses?.find((address) => address.type === 'InternalIP')?.address ?? '',
+  };
+}
+
+/** Where each service keeps the certificate that it serves with. */
+const CERTIFICATE_FILES: Readonly<Record<string, string>> = {
+  'etcd-0': '/etc/etcd/tls/tls.crt',
+  'etcd-1': '/etc/etcd/tls/tls.crt',
+  'etcd-2': '/etc/etcd/tls/tls.crt',
+  apiserver: '/etc/gantry/tls/tls.crt',
+  scheduler: '/etc/gantry/tls/tls.crt',
+  'controller-manager': '/etc/gantry/tls/tls.crt',
+  'load-balancer': '/etc/gantry/tls/ca.crt',
+};
+
+async function readCertificates(
+  shell: Shell,
+  containers: readonly ServiceContainer[],
+): Promise<readonly CertificateFact[]> {
+  const found = await Promise.all(
+    Object.entries(CERTIFICATE_FILES).map(async ([service, file]) => {
+      const container = containers.find((candidate) => candidate.service === service);
+      if (container === undefined) return [];
+      // As a tar stream: works on stopped containers and images without a shell alike.
+      const { code, stdout } = await shell.run('docker', ['cp', `${container.name}:${file}`, '-']);
+      const pem = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/.exec(stdout)?.[0];
+      if (code !== 0 || pem === undefined) return [];
+      const of = file.endsWith('ca.crt') ? `${service} (the authority)` : service;
+      return [{ of, notAfter: Date.parse(new X509Certificate(pem).validTo) }];
+    }),
+  );
+  return found.flat();
+}

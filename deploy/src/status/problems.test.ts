@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import type { EtcdMember, Facts } from './facts.ts';
+import { findProblems } from './problems.ts';
+
+const DAY_MS = 86_400_000;
+const member = (name: string, change: Partial<EtcdMember> = {}): EtcdMember => ({
+  name,
+  state: 'healthy',
+  role: 'follower',
+  version: '3.5.30',
+  dbBytes: 20_480,
+  ...change,
+});
+const down = { state: 'unreachable', role: '', version: '' } as const;
+const well: Facts = {
+  clusterId: 'gantry-000000',
+  now: 0,
+  containers: [{ name: 'a-apiserver-1', service: 'apiserver', state: 'running', health: 'healthy', image: 'gantry:1' }],
+  etcd: [member('etcd-0', { role: 'leader' }), member('etcd-1'), member('etcd-2')],
+  api: { state: 'ready', version: 'v1.36.2' },
+  leaders: [
+    { component: 'kube-scheduler', holder: 'a', freshness: 'current' },
+    { component: 'kube-controller-manager', holder: 'b', freshness: 'current' },
+  ],
+  nodes: [{ name: 'host-1', ready: 'True', version: 'v1.36.2', address: '10.128.0.9' }],
+  certificates: [{ of: 'etcd-0', notAfter: 365 * DAY_MS }],
+};
+
+test('a cluster that is well has no problems', () => {
+  expect(findProblems(well)).toEqual([]);
+});
+
+test.each([
+  [
+    'one etcd member down',
+    { etcd: [member('etcd-0'), member('etcd-1'), member('etcd-2', down)] },
+    'etcd 2/3, quorum holds',
+  ],
+  [
+    'two etcd members down',
+    { etcd: [member('etcd-0'), member('etcd-1', down), member('etcd-2', down)] },
+    'etcd 1/3, no quorum: writes refused',
+  ],
+  [
+    'an old etcd',
+    { etcd: [member('etcd-0', { version: '3.5.16' })] },
+    'etcd-0 runs etcd 3.5.16: older than 3.5.30, which loses events',
+  ],
+  [
+    'an API that is not ready',
+    { api: { state: 'not ready', why: 'connection refused' } },
+    'the API is not ready: connection refused',
+  ],
+  ['no leader', { leaders: [] }, 'kube-scheduler has no leader'],
+  [
+    'a node that is lost',
+    { nodes: [{ name: 'host-2', ready: 'Unknown', version: '', address: '' }] },
+    'node host-2 is not Ready (Unknown): its pods move to other nodes',
+  ],
+  [
+    'a certificate near its end',
+    { certificates: [{ of: 'etcd-1', notAfter: 3 * DAY_MS }] },
+    'the certificate of etcd-1 runs out in 3 days: npm run up renews it',
+  ],
+] satisfies [string, Partial<Facts>, string][])('%s is said plainly', (_, change, sentence) => {
+  expect(findProblems({ ...well, ...change })).toContain(sentence);
+});
