@@ -1,4 +1,3 @@
-import type { ResourceRef } from '@gantry/api';
 import type { Clock, Random } from '@gantry/base';
 import type { ObjectClient } from '@gantry/client';
 import type { Cache } from './cache.ts';
@@ -6,6 +5,7 @@ import type { ControllerSpec } from './controller.ts';
 import { ControllerRunner, type ReconcileReport } from './controller-runner.ts';
 import { createEventRecorder } from './event-writer.ts';
 import { type InformedResource, Informers } from './informers.ts';
+import { keepLeaderRecord } from './leader-record.ts';
 import type { FenceHolder, Term } from './leadership.ts';
 import type { Log } from './log.ts';
 
@@ -13,6 +13,9 @@ export interface ManagerOptions {
   /** Writes with the fence of `fences`. */
   readonly client: ObjectClient;
   readonly fences: FenceHolder;
+  /** Whose leadership is shown to clients: the component (`kube-controller-manager`) and this process among its kind. */
+  readonly component: string;
+  readonly identity: string;
   readonly controllers: readonly ControllerSpec[];
   /** Cached besides what the controllers watch. */
   readonly resources?: readonly InformedResource[];
@@ -28,57 +31,99 @@ export interface Manager {
   /** Keeps the caches until the signal is aborted. */
   run(signal: AbortSignal): Promise<void>;
   /**
-   * Leads a term: once the caches have reached the term's epoch all controllers run, until `stop` (work under way is
-   * finished) or `signal` (it is dropped). Resolves when nothing is under way any more.
+   * Leads a term, as an election asks it to: once the caches have reached the term's epoch all controllers run, until the
+   * signal is aborted and nothing is under way any more. One term at a time.
    */
-  lead(term: Term, stop: AbortSignal, signal: AbortSignal): Promise<void>;
+  lead(term: Term, signal: AbortSignal): Promise<void>;
+  /** Takes nothing new, in this term and all later ones, and resolves when what is under way is finished. */
+  drain(): Promise<void>;
   /** Resources never listed yet; a process with any is not ready. */
   missing(): readonly string[];
 }
 
 /** Runs control loops over one shared cache. */
 export function createManager(options: ManagerOptions): Manager {
-  const { client, fences, controllers, clock, random, log } = options;
-  const informers = new Informers({ client, resources: resourcesOf(options), clock, random, log });
-  return {
-    cache: informers.cache,
-    run: (signal) => informers.run(signal),
-    missing: () => informers.missing(),
-    lead: async (term, stop, signal) => {
-      await informers.reach(term.epoch, AbortSignal.any([stop, signal]));
-      const recorders = controllers.map((spec) =>
-        createEventRecorder({ client, component: spec.eventSource, clock, random, log }),
-      );
-      fences.set(term, () => informers.cache.revision());
-      log.info({ epoch: term.epoch, controllers: controllers.length }, 'controllers start');
-      try {
-        await Promise.all(
-          controllers.map(async (spec, i) => {
-            const events = recorders[i];
-            if (events === undefined) return;
-            const { onReconcile } = options;
-            const runner = new ControllerRunner(spec, {
-              client,
-              informers,
-              events,
-              clock,
-              random,
-              log,
-              ...(onReconcile === undefined ? {} : { onReconcile }),
-            });
-            await runner.run(stop, signal);
-            await events.flush(signal);
-          }),
-        );
-      } finally {
-        for (const recorder of recorders) recorder.close();
-        fences.set(undefined, () => 0);
-        log.info({ epoch: term.epoch }, 'controllers stopped');
-      }
-    },
-  };
+  return new ControllerManager(options);
 }
 
-function resourcesOf({ controllers, resources = [] }: ManagerOptions): readonly ResourceRef[] {
-  return [...resources, ...controllers.flatMap(({ watches }) => watches.map(({ resource }) => resource))];
+class ControllerManager implements Manager {
+  readonly #options: ManagerOptions;
+  readonly #informers: Informers;
+  readonly #draining = new AbortController();
+  #acting: Promise<void> = Promise.resolve();
+
+  constructor(options: ManagerOptions) {
+    const { client, clock, random, log, controllers, resources = [] } = options;
+    this.#options = options;
+    const watched = [...resources, ...controllers.flatMap(({ watches }) => watches.map(({ resource }) => resource))];
+    this.#informers = new Informers({ client, resources: watched, clock, random, log });
+  }
+
+  get cache(): Cache {
+    return this.#informers.cache;
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return this.#informers.run(signal);
+  }
+
+  missing(): readonly string[] {
+    return this.#informers.missing();
+  }
+
+  async lead(term: Term, signal: AbortSignal): Promise<void> {
+    await this.#acting;
+    if (!signal.aborted && !this.#draining.signal.aborted) {
+      this.#acting = this.#act(term, signal);
+      await this.#acting;
+    }
+    // Finished by draining: the term itself ends when the election says so.
+    if (!signal.aborted) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+  }
+
+  async drain(): Promise<void> {
+    this.#draining.abort();
+    await this.#acting;
+  }
+
+  async #act(term: Term, signal: AbortSignal): Promise<void> {
+    const { fences, controllers, log } = this.#options;
+    const { epoch, electionKey } = term;
+    const stop = AbortSignal.any([signal, this.#draining.signal]);
+    log.info({ epoch, electionKey }, 'elected');
+    try {
+      await this.#informers.reach(epoch, stop);
+      fences.set(term, () => this.cache.revision());
+      log.info({ epoch, controllers: controllers.length }, 'controllers start');
+      await Promise.all([
+        keepLeaderRecord(this.#options, stop),
+        ...controllers.map((spec) => this.#runController(spec, stop, signal)),
+      ]);
+    } catch (error) {
+      if (!stop.aborted) throw error;
+    } finally {
+      fences.set(undefined, () => 0);
+      log.info({ epoch }, 'controllers stopped');
+    }
+  }
+
+  async #runController(spec: ControllerSpec, stop: AbortSignal, signal: AbortSignal): Promise<void> {
+    const { client, clock, random, log, onReconcile } = this.#options;
+    const events = createEventRecorder({ client, component: spec.eventSource, clock, random, log });
+    const runner = new ControllerRunner(spec, {
+      client,
+      informers: this.#informers,
+      events,
+      clock,
+      random,
+      log,
+      ...(onReconcile === undefined ? {} : { onReconcile }),
+    });
+    try {
+      await runner.run(stop, signal);
+      await events.flush(signal);
+    } finally {
+      events.close();
+    }
+  }
 }
