@@ -336,6 +336,7 @@ export {
 export { parseJson } from './decode/exact-number.ts';
 export { settleShape } from './decode/settle-shape.ts';
 export { resolveIntOrPercent } from './int-or-string.ts';
+export { applyPatch, PATCH_TYPES, type PatchedObject } from './patch/apply-patch.ts';
 export { decodeProtobuf, encodeProtobuf, encodeWatchFrame, type KindName } from './protobuf/envelope.ts';
 export { schemaOfKind } from './protobuf/message-plan.ts';
 export {

@@ -1,4 +1,4 @@
-import type { Field, StructType, Type } from '../schema/type-schema.ts';
+import type { Field, ScalarKind, StructType, Type } from '../schema/type-schema.ts';
 import { exactInteger } from './exact-number.ts';
 import { formatPath, NumberLiteral, type Parsed, type ParsedObject } from './json-parser.ts';
 import { ContentError, decodeScalar, jsonTypeOf, TypeMismatch } from './scalars.ts';
@@ -7,6 +7,9 @@ import { ContentError, decodeScalar, jsonTypeOf, TypeMismatch } from './scalars.
 export class DecodeError extends Error {
   override readonly name = 'DecodeError';
 }
+
+/** Whose words a mismatch is told in: those of Go's JSON decoder, or of Kubernetes' converter, which strategic merge patches go through. */
+export type ErrorDialect = 'json' | 'unstructured';
 
 /** Kubernetes reports at most this many unknown and duplicate fields. */
 const MAX_STRICT_ERRORS = 100;
@@ -21,15 +24,20 @@ export interface Decoded {
  * Reads `parsed` as `type`: unknown fields and nulls dropped, scalars in canonical form, real schema defaults filled in.
  * Throws DecodeError.
  */
-export function decodeStruct(type: StructType, parsed: ParsedObject): Decoded {
-  const decoder = new Decoder();
+export function decodeStruct(type: StructType, parsed: ParsedObject, dialect: ErrorDialect = 'json'): Decoded {
+  const decoder = new Decoder(dialect);
   return { value: decoder.struct(type, parsed), unknown: decoder.unknown };
 }
 
 class Decoder {
   readonly unknown: string[] = [];
   readonly #path: (string | number)[] = [];
+  readonly #dialect: ErrorDialect;
   #owner = '';
+
+  constructor(dialect: ErrorDialect) {
+    this.#dialect = dialect;
+  }
 
   struct(type: StructType, parsed: ParsedObject): Record<string, unknown> {
     const out: Record<string, unknown> = {};
@@ -60,7 +68,7 @@ class Decoder {
       case 'scalar':
         return this.#scalar(type, parsed);
       case 'struct':
-        if (!isObject(parsed)) throw this.#mismatch(jsonTypeOf(parsed), type.goType);
+        if (!isObject(parsed)) throw this.#mismatch(type, parsed, jsonTypeOf(parsed));
         return this.struct(type, parsed);
       case 'list':
         return this.#list(type, parsed);
@@ -72,7 +80,7 @@ class Decoder {
   }
 
   #list(type: Type & { kind: 'list' }, parsed: Parsed): unknown[] {
-    if (!Array.isArray(parsed)) throw this.#mismatch(jsonTypeOf(parsed), type.goType);
+    if (!Array.isArray(parsed)) throw this.#mismatch(type, parsed, jsonTypeOf(parsed));
     const owner = this.#owner;
     return parsed.map((item, index) => {
       this.#owner = owner;
@@ -84,7 +92,7 @@ class Decoder {
   }
 
   #map(type: Type & { kind: 'map' }, parsed: Parsed): Record<string, unknown> {
-    if (!isObject(parsed)) throw this.#mismatch(jsonTypeOf(parsed), type.goType);
+    if (!isObject(parsed)) throw this.#mismatch(type, parsed, jsonTypeOf(parsed));
     const owner = this.#owner;
     const out: Record<string, unknown> = {};
     for (const key in parsed) {
@@ -102,18 +110,70 @@ class Decoder {
     try {
       return decodeScalar(type.scalar, parsed) ?? undefined;
     } catch (error) {
-      if (error instanceof TypeMismatch) throw this.#mismatch(error.found, type.goType.replace(/^\*/, ''));
-      if (error instanceof ContentError) throw new DecodeError(error.message);
+      if (error instanceof TypeMismatch) throw this.#mismatch(type, parsed, error.found);
+      if (error instanceof ContentError) {
+        const prefix = this.#dialect === 'unstructured' && type.scalar === 'bytes' ? 'error decoding from json: ' : '';
+        throw new DecodeError(prefix + error.message);
+      }
       throw error;
     }
   }
 
-  #mismatch(found: string, goType: string): DecodeError {
+  #mismatch(type: Type, parsed: Parsed, found: string): DecodeError {
+    if (this.#dialect === 'unstructured') return new DecodeError(describeConversion(type, parsed, found));
     const path = this.#path.filter((step) => typeof step === 'string').join('.');
+    const goType = type.goType.replace(/^\*/, '');
     return new DecodeError(
-      `json: cannot unmarshal ${found} into Go struct field ${this.#owner}.${path} of type ${goType.replace(/^\*/, '')}`,
+      `json: cannot unmarshal ${found} into Go struct field ${this.#owner}.${path} of type ${goType}`,
     );
   }
+}
+
+/** A mismatch in the words of Kubernetes' converter. */
+function describeConversion(type: Type, parsed: Parsed, found: string): string {
+  const source = goKindOf(parsed);
+  switch (type.kind) {
+    case 'struct':
+      return `cannot restore struct from: ${source}`;
+    case 'map':
+      return `cannot restore map from ${source}`;
+    case 'list':
+      return `cannot restore slice from ${source}`;
+    case 'any':
+      return `cannot restore from ${source}`;
+    case 'scalar':
+      return describeScalarConversion(type.scalar, source, found);
+  }
+}
+
+function describeScalarConversion(scalar: ScalarKind, source: string, found: string): string {
+  switch (scalar) {
+    case 'bytes':
+      return `cannot restore slice from ${source}`;
+    case 'intOrString':
+      return `json: cannot unmarshal ${found} into Go value of type int32`;
+    case 'time':
+    case 'microTime':
+    case 'quantity':
+      return `json: cannot unmarshal ${found} into Go value of type string`;
+    case 'string':
+      return source === 'int64' ? 'cannot convert int64 to string' : 'unrecognized type: string';
+    case 'boolean':
+      return 'unrecognized type: bool';
+    case 'int32':
+    case 'int64':
+      return source === 'float64' ? `cannot convert float64 to ${scalar}` : `unrecognized type: ${scalar}`;
+    case 'double':
+      return 'unrecognized type: float64';
+  }
+}
+
+function goKindOf(parsed: Parsed): string {
+  if (Array.isArray(parsed)) return 'slice';
+  if (parsed instanceof NumberLiteral) return /^-?\d+$/.test(parsed.text) ? 'int64' : 'float64';
+  if (typeof parsed === 'number') return 'int64';
+  if (typeof parsed === 'boolean') return 'bool';
+  return typeof parsed === 'string' ? 'string' : 'map';
 }
 
 function isObject(parsed: Parsed): parsed is ParsedObject {

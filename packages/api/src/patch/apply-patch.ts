@@ -1,0 +1,218 @@
+import type { FieldValidation } from '../decode/decode-object.ts';
+import { DecodeError, decodeStruct, type ErrorDialect } from '../decode/decode-value.ts';
+import {
+  JsonSyntaxError,
+  NumberLiteral,
+  type Parsed,
+  type ParsedObject,
+  parseJsonText,
+} from '../decode/json-parser.ts';
+import { jsonTypeOf } from '../decode/scalars.ts';
+import { settleShape } from '../decode/settle-shape.ts';
+import { invalid } from '../field-error.ts';
+import { cloneJson, type JsonObject, type KubeObject } from '../object.ts';
+import { apiVersionOf, type ResourceDefinition } from '../resource.ts';
+import { schemaOf } from '../schema/type-schema.ts';
+import { StatusError } from '../status-error.ts';
+import { goFormat } from './go-format.ts';
+import { applyJsonPatch, type JsonPatchOperation, PatchConflict } from './json-patch.ts';
+import { applyMergePatch, isPlainObject } from './merge-patch.ts';
+import { applyStrategicMergePatch, StrategicPatchError } from './strategic-merge.ts';
+
+/** Media types of patches that `applyPatch` understands. */
+export const PATCH_TYPES = [
+  'application/json-patch+json',
+  'application/merge-patch+json',
+  'application/strategic-merge-patch+json',
+] as const;
+
+/** More operations in one JSON patch are refused. */
+const MAX_OPERATIONS = 10_000;
+
+export interface PatchedObject {
+  readonly object: JsonObject;
+  /** Texts for `Warning: 299` headers. */
+  readonly warnings: string[];
+}
+
+interface Merged {
+  readonly document: unknown;
+  /** What an error shows of the patch. */
+  readonly shown: string;
+  readonly dialect: ErrorDialect;
+  readonly complaints: readonly string[];
+}
+
+/**
+ * `original` with a patch applied, decoded as a request body would be: canonical form, settled shape, unknown fields dropped.
+ * `schema` is another than the definition's for subresources of their own kind. `original` is left alone.
+ * Throws StatusError: BadRequest for what is no patch, Invalid for one that does not fit, UnsupportedMediaType.
+ */
+export function applyPatch(
+  patchType: string,
+  original: KubeObject,
+  patch: Uint8Array,
+  definition: ResourceDefinition,
+  mode: FieldValidation,
+  schema: string = definition.schema,
+): PatchedObject {
+  const merged = merge(patchType.split(';')[0]?.trim() ?? '', original, patch, schema);
+  const { document, shown, dialect } = merged;
+  if (!isPlainObject(document)) throw invalidPatch(shown, 'json: cannot unmarshal into Go value');
+  checkKind(document, original, definition, shown);
+  const type = schemaOf(schema);
+  let decoded: ReturnType<typeof decodeStruct>;
+  try {
+    decoded = decodeStruct(type, document as unknown as ParsedObject, dialect);
+  } catch (error) {
+    if (error instanceof DecodeError) throw invalidPatch(shown, error.message);
+    throw error;
+  }
+  const complaints = [...merged.complaints, ...decoded.unknown.map((path) => `unknown field ${JSON.stringify(path)}`)];
+  if (mode === 'Strict' && complaints.length > 0)
+    throw invalidPatch(shown, `strict decoding error: ${complaints.join(', ')}`);
+  const object = settleShape(decoded.value, schema) as JsonObject;
+  return { object, warnings: mode === 'Warn' ? complaints : [] };
+}
+
+function merge(patchType: string, original: KubeObject, patch: Uint8Array, schema: string): Merged {
+  switch (patchType) {
+    case 'application/json-patch+json':
+      return jsonPatched(original, patch);
+    case 'application/merge-patch+json':
+      return mergePatched(original, patch);
+    case 'application/strategic-merge-patch+json':
+      return strategicallyMerged(original, patch, schema);
+    default:
+      throw new StatusError(
+        'UnsupportedMediaType',
+        `the body of the request was in an unknown format - accepted media types include: ${PATCH_TYPES.join(', ')}`,
+      );
+  }
+}
+
+/** The kind of an object does not change, whatever a patch says. */
+function checkKind(
+  document: JsonObject | Record<string, unknown>,
+  original: KubeObject,
+  definition: ResourceDefinition,
+  shown: string,
+): void {
+  const apiVersion = document.apiVersion ?? original.apiVersion ?? apiVersionOf(definition);
+  const kind = document.kind ?? original.kind;
+  if (kind === original.kind && apiVersion === original.apiVersion) {
+    document.apiVersion = apiVersion;
+    document.kind = kind;
+    return;
+  }
+  throw invalidPatch(shown, `no kind "${String(kind)}" is registered for version "${String(apiVersion)}"`);
+}
+
+function invalidPatch(shown: string, why: string): StatusError {
+  return StatusError.invalid('', '', '', [invalid('patch', shown, why)]);
+}
+
+interface ParsedPatch {
+  readonly value: Parsed;
+  readonly duplicates: readonly string[];
+}
+
+function parsePatch(patch: Uint8Array): ParsedPatch {
+  const result = parseJsonText(new TextDecoder('utf-8', { ignoreBOM: true }).decode(patch));
+  return {
+    value: result.value,
+    duplicates: result.duplicates.map((path) => `duplicate field ${JSON.stringify(path)}`),
+  };
+}
+
+function parsedObject(patch: Uint8Array, prefix: string): ParsedPatch & { value: ParsedObject } {
+  let parsed: ParsedPatch;
+  try {
+    parsed = parsePatch(patch);
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) throw StatusError.badRequest(`${prefix}${error.message}`);
+    throw error;
+  }
+  const { value } = parsed;
+  if (value === null) return { ...parsed, value: {} };
+  if (typeof value !== 'object' || Array.isArray(value) || value instanceof NumberLiteral)
+    throw StatusError.badRequest(
+      `${prefix}json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type map[string]interface {}`,
+    );
+  return { ...parsed, value };
+}
+
+function mergePatched(original: KubeObject, patch: Uint8Array): Merged {
+  const { value, duplicates } = parsedObject(patch, 'error decoding patch: ');
+  const document = applyMergePatch(original, value);
+  return { document, shown: showDocument(document), dialect: 'json', complaints: duplicates };
+}
+
+/** As JSON, number literals by their text. */
+function showDocument(document: unknown): string {
+  return JSON.stringify(document, (_key, value: unknown) =>
+    value instanceof NumberLiteral ? Number(value.text) : value,
+  );
+}
+
+function strategicallyMerged(original: KubeObject, patch: Uint8Array, schema: string): Merged {
+  const { value, duplicates } = parsedObject(patch, '');
+  try {
+    const document = applyStrategicMergePatch(
+      original as unknown as Record<string, unknown>,
+      value as Record<string, unknown>,
+      schemaOf(schema),
+    );
+    return { document, shown: goFormat(value), dialect: 'unstructured', complaints: duplicates };
+  } catch (error) {
+    if (error instanceof StrategicPatchError) throw StatusError.badRequest(error.message);
+    throw error;
+  }
+}
+
+function jsonPatched(original: KubeObject, patch: Uint8Array): Merged {
+  const operations = parseOperations(patch);
+  try {
+    const document = applyJsonPatch(cloneJson(original), operations);
+    return { document, shown: showDocument(document), dialect: 'json', complaints: [] };
+  } catch (error) {
+    if (error instanceof PatchConflict) throw rejected();
+    throw error;
+  }
+}
+
+/** What Kubernetes says of every JSON patch that does not apply. */
+function rejected(): StatusError {
+  return new StatusError('Invalid', 'the server rejected our request due to an error in our request', { details: {} });
+}
+
+function parseOperations(patch: Uint8Array): readonly JsonPatchOperation[] {
+  let value: Parsed;
+  try {
+    value = parsePatch(patch).value;
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) throw StatusError.badRequest(error.message);
+    throw error;
+  }
+  if (value === null) return [];
+  if (!Array.isArray(value))
+    throw StatusError.badRequest(`json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type jsonpatch.Patch`);
+  if (value.length > MAX_OPERATIONS)
+    throw new StatusError(
+      'RequestEntityTooLarge',
+      `The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${value.length}`,
+    );
+  return value.map(readOperation);
+}
+
+function readOperation(item: Parsed): JsonPatchOperation {
+  if (!isPlainObject(item))
+    throw StatusError.badRequest(
+      `json: cannot unmarshal ${jsonTypeOf(item)} into Go value of type jsonpatch.Operation`,
+    );
+  const { op, path, from, value } = item;
+  if (typeof op !== 'string' || typeof path !== 'string' || (from !== undefined && typeof from !== 'string'))
+    throw rejected();
+  if ((op === 'add' || op === 'replace') && value === undefined) throw rejected();
+  return { op, path, ...(from === undefined ? {} : { from }), value };
+}
