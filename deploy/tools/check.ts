@@ -34,7 +34,11 @@ const CHECKS: readonly Check[] = [
   },
   { name: 'format', command: [bin('biome'), 'format', '.'] },
   { name: 'layers', command: [process.execPath, 'deploy/tools/check-layers.ts'] },
-  { name: 'unit tests', command: [bin('vitest'), 'run', '--reporter=default'], after: ['build'] },
+  {
+    name: 'unit tests',
+    command: [bin('vitest'), 'run', '--reporter=default', '--reporter=json', '--outputFile.json=.gantry/unit.json'],
+    after: ['build'],
+  },
   {
     name: 'cycles',
     command: [

@@ -1,0 +1,197 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Deployment, KubeObject, Node, Pod, ResourceRef } from '@gantry/api';
+import { createHttpClient, type HttpClient, readKubeconfig } from '@gantry/client';
+import { inject } from 'vitest';
+import { eventually } from './eventually.ts';
+import { type KubectlVersion, kubectlVersions } from './kubectl-versions.ts';
+import { type Result, type RunOptions, runProgram, type Running, startProgram } from './process.ts';
+
+export const NODES: ResourceRef = { group: '', version: 'v1', resource: 'nodes' };
+export const PODS: ResourceRef = { group: '', version: 'v1', resource: 'pods' };
+export const NAMESPACES: ResourceRef = { group: '', version: 'v1', resource: 'namespaces' };
+export const CONFIG_MAPS: ResourceRef = { group: '', version: 'v1', resource: 'configmaps' };
+export const DEPLOYMENTS: ResourceRef = { group: 'apps', version: 'v1', resource: 'deployments' };
+export const REPLICA_SETS: ResourceRef = { group: 'apps', version: 'v1', resource: 'replicasets' };
+export const LEASES: ResourceRef = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' };
+
+/** A container of the cluster's services. */
+export interface Container {
+  readonly id: string;
+  readonly name: string;
+  readonly service: string;
+  readonly state: string;
+}
+
+/** The running cluster as a test meets it: its API, its kubectl, its engine. */
+export class Cluster {
+  readonly root = inject('root');
+  readonly home = inject('home');
+  readonly kubeconfig = join(this.home, 'kubeconfig');
+  readonly clusterId: string;
+  readonly kubectls: readonly KubectlVersion[];
+  readonly newest: KubectlVersion;
+  readonly api: HttpClient;
+  #names = 0;
+
+  constructor() {
+    const settings = readFileSync(join(this.home, 'env'), 'utf8');
+    this.clusterId = /^GANTRY_CLUSTER_ID=(.*)$/m.exec(settings)?.[1] ?? '';
+    this.kubectls = kubectlVersions(this.root);
+    const newest = this.kubectls.at(-1);
+    if (newest === undefined) throw new Error('no kubectl');
+    this.newest = newest;
+    this.api = createHttpClient({ ...readKubeconfig(this.kubeconfig), fieldManager: 'integration-tests' });
+  }
+
+  /** Runs kubectl to its end, whatever its exit code. */
+  kubectl(args: readonly string[], options: RunOptions & { readonly version?: KubectlVersion } = {}): Promise<Result> {
+    const env = { KUBECONFIG: this.kubeconfig, ...options.env };
+    return runProgram((options.version ?? this.newest).program, args, { ...options, env });
+  }
+
+  /** The output of a kubectl that must succeed. */
+  async mustKubectl(
+    args: readonly string[],
+    options: RunOptions & { readonly version?: KubectlVersion } = {},
+  ): Promise<string> {
+    const { code, stdout, stderr } = await this.kubectl(args, options);
+    if (code !== 0) throw new Error(`kubectl ${args.join(' ')} ended with ${code}: ${stderr}${stdout}`);
+    return stdout;
+  }
+
+  startKubectl(args: readonly string[], version: KubectlVersion = this.newest): Running {
+    return startProgram(version.program, args, { KUBECONFIG: this.kubeconfig });
+  }
+
+  /** The output of a docker that must succeed. */
+  async docker(args: readonly string[], timeoutMs = 60_000): Promise<string> {
+    const { code, stdout, stderr } = await runProgram('docker', args, { timeoutMs });
+    if (code !== 0) throw new Error(`docker ${args.join(' ')} ended with ${code}: ${stderr}`);
+    return stdout.trim();
+  }
+
+  compose(args: readonly string[], timeoutMs = 120_000): Promise<string> {
+    const files = ['-f', join(this.root, 'docker-compose.yml'), '--env-file', join(this.home, 'env')];
+    const command = ['compose', ...files, '-p', this.clusterId, '--progress', 'quiet', ...args];
+    return runProgram('docker', command, { env: { GANTRY_HOME: this.home }, timeoutMs }).then((result) => {
+      if (result.code !== 0) throw new Error(`docker compose ${args.join(' ')}: ${result.stderr}`);
+      return result.stdout;
+    });
+  }
+
+  /** Containers of the services, in the order of their numbers. */
+  async containers(service?: string): Promise<readonly Container[]> {
+    const label = 'com.docker.compose';
+    const text = await this.docker([
+      'ps',
+      '-a',
+      '--no-trunc',
+      '--filter',
+      `label=${label}.project=${this.clusterId}`,
+      '--format',
+      `{{.ID}}\t{{.Names}}\t{{.Label "${label}.service"}}\t{{.State}}`,
+    ]);
+    return text
+      .split('\n')
+      .map((line) => line.split('\t'))
+      .map(([id = '', name = '', of = '', state = '']) => ({ id, name, service: of, state }))
+      .filter((container) => service === undefined || container.service === service)
+      .toSorted((one, other) => one.name.localeCompare(other.name, 'en', { numeric: true }));
+  }
+
+  /** Ids of the engine's containers of pods of this cluster, running ones unless told otherwise. */
+  async podContainers(
+    filters: readonly string[] = [],
+    which: 'running' | 'all' = 'running',
+  ): Promise<readonly string[]> {
+    const all = [`label=gantry.cluster=${this.clusterId}`, ...filters].flatMap((filter) => ['--filter', filter]);
+    const text = await this.docker(['ps', '-q', '--no-trunc', ...(which === 'all' ? ['-a'] : []), ...all]);
+    return text.split('\n').filter((id) => id !== '');
+  }
+
+  /** A namespace of its own for one test; removed when disposed of. */
+  async namespace(): Promise<AsyncDisposable & { readonly name: string }> {
+    this.#names++;
+    const name = `t${process.pid}-${this.#names}-${Math.floor(performance.now())}`;
+    await this.create(NAMESPACES, '', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+    return {
+      name,
+      [Symbol.asyncDispose]: async () => {
+        await this.kubectl(['delete', 'namespace', name, '--wait=false']);
+      },
+    };
+  }
+
+  create<T extends KubeObject>(resource: ResourceRef, namespace: string, object: T): Promise<T> {
+    return this.api.write<T>({ verb: 'create', resource, namespace, object }, AbortSignal.timeout(10_000));
+  }
+
+  get<T extends KubeObject>(resource: ResourceRef, namespace: string, name: string): Promise<T> {
+    return this.api.get<T>(resource, { namespace, name }, AbortSignal.timeout(10_000));
+  }
+
+  async list<T extends KubeObject>(resource: ResourceRef, namespace = '', labelSelector = ''): Promise<readonly T[]> {
+    const options = { namespace, labelSelector };
+    return (await this.api.list<T>(resource, options, AbortSignal.timeout(10_000))).items;
+  }
+
+  nodes(): Promise<readonly Node[]> {
+    return this.list<Node>(NODES);
+  }
+
+  pods(namespace: string, labelSelector = ''): Promise<readonly Pod[]> {
+    return this.list<Pod>(PODS, namespace, labelSelector);
+  }
+
+  /** Waits until all replicas of the Deployment's current generation are available and no other is left. */
+  async untilRolledOut(namespace: string, name: string, timeoutMs = 60_000): Promise<Deployment> {
+    return await eventually(`${name} is rolled out`, timeoutMs, async () => {
+      const found = await this.get<Deployment>(DEPLOYMENTS, namespace, name);
+      const wanted = found.spec?.replicas ?? 1;
+      const status = found.status ?? {};
+      const done =
+        (status.observedGeneration ?? 0) >= (found.metadata.generation ?? 0) &&
+        (status.updatedReplicas ?? 0) === wanted &&
+        (status.availableReplicas ?? 0) === wanted &&
+        (status.replicas ?? 0) === wanted;
+      return done ? found : undefined;
+    });
+  }
+
+  async untilNodesReady(count: number, timeoutMs = 60_000): Promise<readonly Node[]> {
+    return await eventually(`${count} nodes are Ready`, timeoutMs, async () => {
+      const nodes = await this.nodes();
+      return nodes.length === count && nodes.every(isReady) ? nodes : undefined;
+    });
+  }
+}
+
+export function isReady(object: Node | Pod): boolean {
+  return (object.status?.conditions ?? []).some(({ type, status }) => type === 'Ready' && status === 'True');
+}
+
+/** A Deployment of nginx, as small as it can be. */
+export function nginxDeployment(name: string, replicas: number, change: Partial<Deployment['spec']> = {}): Deployment {
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name, labels: { app: name } },
+    spec: {
+      replicas,
+      selector: { matchLabels: { app: name } },
+      template: {
+        metadata: { labels: { app: name } },
+        spec: { containers: [{ name: 'nginx', image: 'nginx:1.7.9', ports: [{ containerPort: 80 }] }] },
+      },
+      ...change,
+    },
+  } as Deployment;
+}
+
+/** The HTTP status code that an address answers with. */
+export async function httpStatus(url: string): Promise<number> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(3_000) });
+  await response.body?.cancel();
+  return response.status;
+}
