@@ -1,0 +1,30 @@
+import type { Pod, Toleration } from '@gantry/api';
+import type { AdmissionCheck } from './admission-check.ts';
+
+const TAINTS = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'];
+
+/** Pods that say nothing about it leave a node that is not ready or unreachable after `seconds`. */
+export function defaultTolerationSeconds(seconds: number): AdmissionCheck {
+  return {
+    name: 'DefaultTolerationSeconds',
+    mutate: ({ operation, definition, subresource, object }) => {
+      if (operation === 'delete' || definition.resource !== 'pods' || definition.group !== '' || subresource !== '')
+        return;
+      const pod = object as Pod;
+      if (pod.spec === undefined || pod.spec === null) return;
+      const tolerations = pod.spec.tolerations ?? [];
+      const missing = TAINTS.filter((key) => !tolerations.some((toleration) => tolerates(toleration, key)));
+      if (missing.length === 0) return;
+      const added = missing.map(
+        (key): Toleration => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: seconds }),
+      );
+      pod.spec.tolerations = [...tolerations, ...added];
+    },
+  };
+}
+
+function tolerates(toleration: Toleration, key: string): boolean {
+  const anyKey = toleration.key === undefined || toleration.key === '';
+  const anyEffect = toleration.effect === undefined || toleration.effect === '';
+  return (anyKey || toleration.key === key) && (anyEffect || toleration.effect === 'NoExecute');
+}

@@ -1,0 +1,33 @@
+import { type ResourceRef, StatusError } from '@gantry/api';
+import type { Namespace } from '@gantry/api';
+import type { AdmissionCheck } from './admission-check.ts';
+
+const NAMESPACES: ResourceRef = { group: '', version: 'v1', resource: 'namespaces' };
+const IMMORTAL: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);
+
+/** Nothing is made in a namespace that is missing or going away, and three namespaces never go away. */
+export const namespaceLifecycle: AdmissionCheck = {
+  name: 'NamespaceLifecycle',
+  mutate: async ({ operation, definition, namespace, name, subresource }, reader) => {
+    const isNamespace = definition.group === '' && definition.resource === 'namespaces';
+    if (isNamespace && operation === 'delete' && IMMORTAL.has(name)) {
+      throw StatusError.forbidden(NAMESPACES, name, 'this namespace may not be deleted');
+    }
+    if (!definition.namespaced || operation !== 'create' || subresource !== '' || !definition.stored) return;
+    const found = (await reader.find(NAMESPACES, '', namespace)) as Namespace | undefined;
+    if (found === undefined) throw StatusError.notFound(NAMESPACES, namespace);
+    if (found.metadata.deletionTimestamp === undefined && found.status?.phase !== 'Terminating') return;
+    throw terminating({ group: definition.group, resource: definition.resource }, name, namespace);
+  },
+};
+
+function terminating(of: { group: string; resource: string }, name: string, namespace: string): StatusError {
+  const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
+  const plain = StatusError.forbidden(of, name, why);
+  const cause = {
+    reason: 'NamespaceTerminating',
+    message: `namespace ${namespace} is being terminated`,
+    field: 'metadata.namespace',
+  };
+  return new StatusError('Forbidden', plain.message, { details: { ...plain.details, causes: [cause] } });
+}

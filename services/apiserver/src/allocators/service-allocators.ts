@@ -1,0 +1,257 @@
+import {
+  type FieldError,
+  invalid,
+  type KubeObject,
+  type ResourceDefinition,
+  type Service,
+  type ServiceSpec,
+  StatusError,
+} from '@gantry/api';
+import { type Clock, type Random, withDeadline } from '@gantry/base';
+import { fromStore } from '../generic-driver/store-errors.ts';
+import type { ObjectStore } from '../storage/object-store.ts';
+import { type AddressRange, containsAddress, formatAddress, randomAddress } from './address-range.ts';
+import { type Allocation, type Allocators, noAllocation } from './allocators.ts';
+import { ADDRESSES, Claims, NODE_PORTS, type Owner } from './claims.ts';
+
+const FIRST_PORT = 30_000;
+const LAST_PORT = 32_767;
+const GIVE_BACK_MS = 5000;
+/** Random tries before the free ones are counted. */
+const RANDOM_TRIES = 16;
+
+interface Work {
+  readonly owner: Owner;
+  readonly signal: AbortSignal;
+  readonly dryRun: boolean;
+  /** Claims made for this write, so far. */
+  readonly claimed: string[];
+}
+
+/** Gives Services their addresses and node ports, each to one Service only, however many apiservers do it. */
+export class ServiceAllocators implements Allocators {
+  readonly #claims: Claims;
+  readonly #clock: Clock;
+  readonly #range: AddressRange;
+  readonly #random: Random;
+
+  constructor(deps: { store: ObjectStore; clock: Clock; random: Random; range: AddressRange }) {
+    this.#claims = new Claims(deps.store, deps.clock);
+    this.#clock = deps.clock;
+    this.#random = deps.random;
+    this.#range = deps.range;
+  }
+
+  carry(definition: ResourceDefinition, object: KubeObject, old: KubeObject | undefined): void {
+    if (!isService(definition) || old === undefined) return;
+    carryNodePorts((object as Service).spec ?? {}, (old as Service).spec ?? {});
+  }
+
+  async begin(
+    definition: ResourceDefinition,
+    object: KubeObject,
+    old: KubeObject | undefined,
+    options: { readonly dryRun: boolean; readonly signal: AbortSignal },
+  ): Promise<Allocation> {
+    if (!isService(definition)) return noAllocation;
+    const service = object as Service;
+    const held = old === undefined ? new Set<string>() : keysOf(old as Service);
+    const work: Work = { owner: ownerOf(service), ...options, claimed: [] };
+    try {
+      await this.#address(service, held, work);
+      await this.#ports(service, held, work);
+    } catch (error) {
+      await this.#giveBack(work.claimed, work.owner);
+      throw error;
+    }
+    const kept = keysOf(service);
+    return {
+      mustExist: work.claimed,
+      commit: () =>
+        this.#giveBack(
+          [...held].filter((key) => !kept.has(key)),
+          work.owner,
+        ),
+      rollback: () => this.#giveBack(work.claimed, work.owner),
+    };
+  }
+
+  async release(definition: ResourceDefinition, object: KubeObject): Promise<void> {
+    if (isService(definition)) await this.#giveBack([...keysOf(object as Service)], ownerOf(object as Service));
+  }
+
+  /** Claims what stored Services hold, and gives back what nobody holds. Called at start. */
+  async repair(services: readonly Service[], signal: AbortSignal): Promise<void> {
+    for (const service of services) {
+      for (const key of keysOf(service)) await fromStore(this.#claims.claim(key, ownerOf(service), signal));
+    }
+    await fromStore(this.#claims.releaseStale(ADDRESSES, signal));
+    await fromStore(this.#claims.releaseStale(NODE_PORTS, signal));
+  }
+
+  async #address(service: Service, held: ReadonlySet<string>, work: Work): Promise<void> {
+    const { spec } = service;
+    if (spec === undefined || !needsAddress(spec)) return;
+    const asked = spec.clusterIP ?? '';
+    if (asked === '') {
+      const address = await this.#freeAddress(work);
+      spec.clusterIP = address;
+      spec.clusterIPs = [address];
+      return;
+    }
+    spec.clusterIPs ??= [asked];
+    if (held.has(`${ADDRESSES}${asked}`)) return;
+    const refuse = (why: string) =>
+      invalidService(service, invalid('spec.clusterIPs', [asked], `failed to allocate IP ${asked}: ${why}`));
+    if (!containsAddress(this.#range, asked)) {
+      throw refuse(
+        `the provided IP (${asked}) is not in the valid range. The range of valid IPs is ${this.#range.text}`,
+      );
+    }
+    if (!(await this.#take(`${ADDRESSES}${asked}`, work))) throw refuse('provided IP is already allocated');
+  }
+
+  async #freeAddress(work: Work): Promise<string> {
+    for (let tries = 0; tries < RANDOM_TRIES; tries++) {
+      const address = randomAddress(this.#range, this.#random);
+      if (await this.#take(`${ADDRESSES}${address}`, work)) return address;
+    }
+    const taken = new Set((await fromStore(this.#claims.all(ADDRESSES, work.signal))).map((one) => one.key));
+    for (let offset = 2; offset < this.#range.size - 1; offset++) {
+      const address = formatAddress(this.#range.base + offset);
+      const key = `${ADDRESSES}${address}`;
+      if (!taken.has(key) && (await this.#take(key, work))) return address;
+    }
+    throw StatusError.internal('failed to allocate a serviceIP: range is full');
+  }
+
+  async #ports(service: Service, held: ReadonlySet<string>, work: Work): Promise<void> {
+    const { spec } = service;
+    if (spec === undefined || !needsNodePorts(spec)) return;
+    const errors: FieldError[] = [];
+    for (const [index, port] of (spec.ports ?? []).entries()) {
+      const asked = port.nodePort ?? 0;
+      if (asked === 0) continue;
+      const field = `spec.ports[${index}].nodePort`;
+      const why = await this.#askedPort(asked, held, work);
+      if (why !== undefined) errors.push(invalid(field, asked, why));
+    }
+    const health = spec.healthCheckNodePort ?? 0;
+    if (needsHealthPort(spec) && health !== 0) {
+      const why = await this.#askedPort(health, held, work);
+      if (why !== undefined) errors.push(invalid('spec.healthCheckNodePort', health, why));
+    }
+    if (errors.length > 0) throw invalidService(service, ...errors);
+    const allocates = spec.type !== 'LoadBalancer' || spec.allocateLoadBalancerNodePorts !== false;
+    for (const port of allocates ? (spec.ports ?? []) : []) {
+      if ((port.nodePort ?? 0) === 0) port.nodePort = await this.#freePort(work);
+    }
+    if (needsHealthPort(spec) && health === 0) spec.healthCheckNodePort = await this.#freePort(work);
+  }
+
+  /** Why the port cannot be had; undefined when it is the Service's now. */
+  async #askedPort(port: number, held: ReadonlySet<string>, work: Work): Promise<string | undefined> {
+    const key = `${NODE_PORTS}${port}`;
+    if (held.has(key) || work.claimed.includes(key)) return undefined;
+    if (port < FIRST_PORT || port > LAST_PORT) {
+      return `provided port is not in the valid range. The range of valid ports is ${FIRST_PORT}-${LAST_PORT}`;
+    }
+    return (await this.#take(key, work)) ? undefined : 'provided port is already allocated';
+  }
+
+  async #freePort(work: Work): Promise<number> {
+    const count = LAST_PORT - FIRST_PORT + 1;
+    for (let tries = 0; tries < RANDOM_TRIES; tries++) {
+      const port = FIRST_PORT + Math.floor(this.#random() * count);
+      if (await this.#takeNew(`${NODE_PORTS}${port}`, work)) return port;
+    }
+    const taken = new Set((await fromStore(this.#claims.all(NODE_PORTS, work.signal))).map((one) => one.key));
+    for (let port = FIRST_PORT; port <= LAST_PORT; port++) {
+      const key = `${NODE_PORTS}${port}`;
+      if (!taken.has(key) && (await this.#takeNew(key, work))) return port;
+    }
+    throw StatusError.internal('failed to allocate a nodePort: range is full');
+  }
+
+  async #takeNew(key: string, work: Work): Promise<boolean> {
+    return !work.claimed.includes(key) && (await this.#take(key, work));
+  }
+
+  async #take(key: string, work: Work): Promise<boolean> {
+    if (work.dryRun) return !(await fromStore(this.#claims.isTaken(key, work.owner, work.signal)));
+    const taken = await fromStore(this.#claims.claim(key, work.owner, work.signal));
+    if (taken) work.claimed.push(key);
+    return taken;
+  }
+
+  /** Gives claims back. What fails is found again by the repair at start or when somebody wants the key. */
+  async #giveBack(keys: readonly string[], owner: Owner): Promise<void> {
+    using signal = withDeadline(this.#clock, new AbortController().signal, GIVE_BACK_MS);
+    await Promise.allSettled(keys.map((key) => this.#claims.release(key, owner, signal)));
+  }
+}
+
+function isService(definition: ResourceDefinition): boolean {
+  return definition.group === '' && definition.resource === 'services';
+}
+
+function ownerOf(service: Service): Owner {
+  const { namespace = '', name = '', uid = '' } = service.metadata;
+  return { namespace, name, uid };
+}
+
+function needsAddress(spec: ServiceSpec): boolean {
+  return spec.type !== 'ExternalName' && spec.clusterIP !== 'None';
+}
+
+function needsNodePorts(spec: ServiceSpec): boolean {
+  return spec.type === 'NodePort' || spec.type === 'LoadBalancer';
+}
+
+function needsHealthPort(spec: ServiceSpec): boolean {
+  return spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
+}
+
+/** The claims that a stored Service holds. */
+function keysOf(service: Service): Set<string> {
+  const keys = new Set<string>();
+  const { spec = {} } = service;
+  if (needsAddress(spec) && (spec.clusterIP ?? '') !== '') keys.add(`${ADDRESSES}${spec.clusterIP}`);
+  if (!needsNodePorts(spec)) return keys;
+  const ports = [...(spec.ports ?? []).map((port) => port.nodePort ?? 0), spec.healthCheckNodePort ?? 0];
+  for (const port of ports) if (port !== 0) keys.add(`${NODE_PORTS}${port}`);
+  return keys;
+}
+
+/** A client that replaces a Service without repeating its node ports keeps them; a type without them loses them. */
+function carryNodePorts(spec: ServiceSpec, old: ServiceSpec): void {
+  const before = new Map(
+    (old.ports ?? []).map((port) => [`${port.protocol ?? 'TCP'}/${port.port}`, port.nodePort ?? 0]),
+  );
+  const used = new Set((spec.ports ?? []).map((port) => port.nodePort ?? 0));
+  for (const port of spec.ports ?? []) {
+    const had = before.get(`${port.protocol ?? 'TCP'}/${port.port}`) ?? 0;
+    if (needsNodePorts(spec) && needsNodePorts(old)) {
+      if ((port.nodePort ?? 0) === 0 && had !== 0 && !used.has(had)) {
+        port.nodePort = had;
+        used.add(had);
+      }
+    } else if (!needsNodePorts(spec) && needsNodePorts(old) && port.nodePort === had) delete port.nodePort;
+  }
+  const health = old.healthCheckNodePort ?? 0;
+  if (needsHealthPort(spec) && needsHealthPort(old) && (spec.healthCheckNodePort ?? 0) === 0 && health !== 0) {
+    spec.healthCheckNodePort = health;
+  }
+  if (!needsHealthPort(spec) && spec.healthCheckNodePort === health) delete spec.healthCheckNodePort;
+  if (spec.type === 'ExternalName' && old.type !== 'ExternalName' && spec.clusterIP === old.clusterIP) {
+    delete spec.clusterIP;
+    delete spec.clusterIPs;
+    delete spec.ipFamilies;
+    delete spec.ipFamilyPolicy;
+    delete spec.internalTrafficPolicy;
+  }
+}
+
+function invalidService(service: Service, ...errors: FieldError[]): StatusError {
+  return StatusError.invalid('', 'Service', service.metadata.name ?? '', errors);
+}

@@ -1,0 +1,105 @@
+import { findResource, type KubeObject, type ResourceRef, type Service, isReason } from '@gantry/api';
+import { type Clock, must, sleep } from '@gantry/base';
+import { createAllocators, firstAddress, parseAddressRange } from '../allocators/index.ts';
+import type { Driver, RequestContext, User } from '../driver.ts';
+import type { DriverDependencies } from '../generic-driver/index.ts';
+
+const NAMESPACES: ResourceRef = { group: '', version: 'v1', resource: 'namespaces' };
+const SERVICES: ResourceRef = { group: '', version: 'v1', resource: 'services' };
+const STANDING_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
+const OPTIONS = { dryRun: false, fieldManager: 'kube-apiserver', fieldValidation: 'Strict' } as const;
+const RETRY_MS = 500;
+
+/** The apiserver itself. */
+const SELF: User = {
+  name: 'system:apiserver',
+  uid: '',
+  groups: ['system:masters', 'gantry:apiservers', 'system:authenticated'],
+  extra: {},
+};
+
+/**
+ * Makes what every cluster has and makes the claims of Services agree with the Services. Idempotent; any number of apiservers
+ * may do it at once. Goes on trying until it is done or aborted: call it when the watch cache runs.
+ */
+export async function bootstrap(
+  driver: Driver,
+  deps: DriverDependencies,
+  onError: (error: unknown) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    try {
+      await deps.cache.whenReady(signal);
+      await createAllocators({ ...deps, serviceCidr: deps.settings.serviceCidr }).repair(storedServices(deps), signal);
+      for (const name of STANDING_NAMESPACES) await ensure(driver, NAMESPACES, '', namespace(name), signal);
+      await ensure(driver, SERVICES, 'default', kubernetesService(deps.settings.serviceCidr), signal);
+      return;
+    } catch (error) {
+      if (signal.aborted) throw error;
+      onError(error);
+    }
+    await pause(deps.clock, signal);
+  }
+}
+
+function pause(clock: Clock, signal: AbortSignal): Promise<void> {
+  return sleep(clock, RETRY_MS, signal);
+}
+
+function storedServices(deps: DriverDependencies): readonly Service[] {
+  const entries = deps.cache.resource({ group: '', resource: 'services' }).snapshot();
+  return entries.map((entry) => entry.answer.object as Service);
+}
+
+async function ensure(
+  driver: Driver,
+  resource: ResourceRef,
+  ns: string,
+  object: KubeObject,
+  signal: AbortSignal,
+): Promise<void> {
+  const definition = must(findResource(resource), `the definition of ${resource.resource}`);
+  const context: RequestContext = { user: SELF, signal, fence: undefined, warn: () => undefined };
+  const name = object.metadata.name ?? '';
+  const target = { definition, namespace: ns, name, subresource: '' };
+  try {
+    await driver.get(context, target, '0');
+    return;
+  } catch (error) {
+    if (!isReason(error, 'NotFound')) throw error;
+  }
+  const bytes = new TextEncoder().encode(JSON.stringify(object));
+  try {
+    await driver.create(context, { ...target, name: '' }, { bytes, mediaType: 'application/json' }, OPTIONS);
+  } catch (error) {
+    if (!isReason(error, 'AlreadyExists')) throw error;
+  }
+}
+
+function namespace(name: string): KubeObject {
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
+}
+
+function kubernetesService(serviceCidr: string): KubeObject {
+  const address = firstAddress(parseAddressRange(serviceCidr));
+  const service: Service & KubeObject = {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: {
+      name: 'kubernetes',
+      namespace: 'default',
+      labels: { component: 'apiserver', provider: 'kubernetes' },
+    },
+    spec: {
+      type: 'ClusterIP',
+      clusterIP: address,
+      clusterIPs: [address],
+      ipFamilies: ['IPv4'],
+      ipFamilyPolicy: 'SingleStack',
+      ports: [{ name: 'https', port: 443, protocol: 'TCP', targetPort: 6443 }],
+      sessionAffinity: 'None',
+    },
+  };
+  return service;
+}

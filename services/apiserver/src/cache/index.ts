@@ -1,0 +1,18 @@
+/** The watch cache: the apiserver's copy of the whole tree, from which reads and watches are served. */
+export { type EncodeProtobuf, SharedAnswer } from './answer.ts';
+export { type ContinueToken, formatContinueToken, parseContinueToken } from './continue-token.ts';
+export { createEntry, type Entry, withVersion } from './entry.ts';
+export type { Filter } from './filter.ts';
+export {
+  listVersion,
+  namespacePrefix,
+  objectKey,
+  REGISTRY,
+  resourcePrefix,
+  revisionOf,
+  splitObjectKey,
+} from './object-keys.ts';
+export type { ResourceCache, WatchStart } from './resource-cache.ts';
+export { prefixBounds } from './sorted-entries.ts';
+export { WatchCache, type WatchCacheOptions } from './watch-cache.ts';
+export type { Watcher } from './watcher.ts';

@@ -1,0 +1,42 @@
+import type { GroupResource } from '@gantry/api';
+
+/** The tree of all objects. */
+export const REGISTRY = '/registry/';
+
+/** `/registry/<group>/<resource>/`, without the group for the core group. */
+export function resourcePrefix(of: GroupResource): string {
+  return of.group === '' ? `${REGISTRY}${of.resource}/` : `${REGISTRY}${of.group}/${of.resource}/`;
+}
+
+/** The prefix of a namespace's objects; of all when `namespace` is ''. */
+export function namespacePrefix(of: GroupResource, namespace: string): string {
+  return namespace === '' ? resourcePrefix(of) : `${resourcePrefix(of)}${namespace}/`;
+}
+
+/** The key of one object. Names are validated as path segments before they come here. */
+export function objectKey(of: GroupResource, namespace: string, name: string): string {
+  return `${namespacePrefix(of, namespace)}${name}`;
+}
+
+/** Namespace and name in a key of this resource, or undefined for what no object can have. */
+export function splitObjectKey(
+  key: string,
+  prefix: string,
+  namespaced: boolean,
+): { namespace: string; name: string } | undefined {
+  const rest = key.slice(prefix.length);
+  const slash = rest.indexOf('/');
+  if (!namespaced) return slash >= 0 || rest === '' ? undefined : { namespace: '', name: rest };
+  if (slash <= 0 || slash === rest.length - 1) return undefined;
+  return { namespace: rest.slice(0, slash), name: rest.slice(slash + 1) };
+}
+
+/** The etcd revision that a resourceVersion belongs to. */
+export function revisionOf(resourceVersion: number): number {
+  return Math.floor(resourceVersion / 256);
+}
+
+/** The version that a list of everything up to `revision` carries. */
+export function listVersion(revision: number): number {
+  return revision * 256 + 255;
+}

@@ -1,0 +1,234 @@
+import { type KubeObject, type ResourceDefinition, StatusError } from '@gantry/api';
+import type { Instant } from '@gantry/base';
+import type { WatchItem } from '../driver.ts';
+import type { ResourceVersion, StoreEvent } from '../storage/object-store.ts';
+import type { EncodeProtobuf } from './answer.ts';
+import { createEntry, type Entry, entryAt } from './entry.ts';
+import { type CacheEvent, EventRing, type RingLimits } from './event-ring.ts';
+import type { Filter } from './filter.ts';
+import { listVersion, namespacePrefix, resourcePrefix } from './object-keys.ts';
+import { prefixBounds, SortedEntries } from './sorted-entries.ts';
+import { Watcher } from './watcher.ts';
+
+export interface ResourceCacheOptions {
+  readonly ring: RingLimits;
+  /** Items that a watch may have waiting before it is cut off. */
+  readonly maxQueued: number;
+  readonly encode: EncodeProtobuf;
+}
+
+/** Snapshots kept for paged lists. */
+const REMEMBERED = 4;
+
+/** How a watch begins. */
+export type WatchStart =
+  /** Everything that exists as ADDED, then what follows. */
+  | { readonly kind: 'state'; readonly endBookmark: boolean }
+  /** Only what comes after this version. */
+  | { readonly kind: 'after'; readonly resourceVersion: ResourceVersion };
+
+/** Objects, recent events and open watches of one resource, fed by the watch cache. */
+export class ResourceCache {
+  readonly definition: ResourceDefinition;
+  readonly prefix: string;
+  readonly #options: ResourceCacheOptions;
+  readonly #entries = new Map<string, Entry>();
+  readonly #sorted = new SortedEntries();
+  readonly #nodeNameOf: ((object: KubeObject) => string) | undefined;
+  readonly #byNode = new Map<string, Set<string>>();
+  /** Open watches by what narrows them: '' for nothing, else a namespace or a node. */
+  readonly #watchers = new Map<string, Set<Watcher>>();
+  #ring: EventRing;
+  #lastChange = 0;
+  /** Snapshots that paged lists go on with, oldest first. */
+  readonly #remembered: { readonly revision: number; readonly entries: readonly Entry[] }[] = [];
+
+  constructor(definition: ResourceDefinition, options: ResourceCacheOptions) {
+    this.definition = definition;
+    this.prefix = resourcePrefix(definition);
+    this.#options = options;
+    this.#nodeNameOf = definition.selectableFields['spec.nodeName'];
+    this.#ring = new EventRing(options.ring, 0);
+  }
+
+  /** Version of the newest change of this resource; a snapshot is valid from it on. */
+  get lastChange(): ResourceVersion {
+    return this.#lastChange;
+  }
+
+  get(key: string): Entry | undefined {
+    return this.#entries.get(key);
+  }
+
+  /** All entries in key order as they are now; never changes afterwards. */
+  snapshot(): readonly Entry[] {
+    return this.#sorted.snapshot();
+  }
+
+  /** Keeps the present snapshot for the next pages of a list at `revision`. */
+  remember(revision: number): void {
+    if (this.#remembered.at(-1)?.revision === revision) return;
+    this.#remembered.push({ revision, entries: this.snapshot() });
+    if (this.#remembered.length > REMEMBERED) this.#remembered.shift();
+  }
+
+  /** The snapshot that was kept for `revision`, if it still is. */
+  remembered(revision: number): readonly Entry[] | undefined {
+    return this.#remembered.find((one) => one.revision === revision)?.entries;
+  }
+
+  /** Entries that a filter can be about, in key order, before it is asked. */
+  candidates(filter: Filter): readonly Entry[] {
+    if (filter.nodeName !== undefined && this.#nodeNameOf !== undefined) {
+      const keys = [...(this.#byNode.get(filter.nodeName) ?? [])].sort();
+      return keys.flatMap((key) => this.#entries.get(key) ?? []);
+    }
+    const entries = this.snapshot();
+    if (filter.namespace === '') return entries;
+    return entries.slice(...prefixBounds(entries, namespacePrefix(this.definition, filter.namespace)));
+  }
+
+  /** Replaces everything by what was listed at `revision`. Open watches end: their clients resume or list again. */
+  reset(entries: Entry[], revision: number): void {
+    this.#entries.clear();
+    this.#byNode.clear();
+    for (const entry of entries) {
+      this.#entries.set(entry.key, entry);
+      this.#indexNode(undefined, entry);
+    }
+    this.#sorted.replace(entries);
+    this.#remembered.length = 0;
+    this.#lastChange = listVersion(revision);
+    this.#ring = new EventRing(this.#options.ring, this.#lastChange);
+    for (const watcher of [...this.#allWatchers()]) watcher.close('cache-reset');
+  }
+
+  /** Applies one event of the store and tells the watches. */
+  apply(event: StoreEvent, now: Instant): void {
+    const old = this.#entries.get(event.key);
+    if (event.resourceVersion <= this.#lastChange) return;
+    this.#lastChange = event.resourceVersion;
+    if (event.kind === 'delete' && old === undefined) return;
+    const { encode } = this.#options;
+    const current = event.kind === 'put' ? createEntry(event, encode) : undefined;
+    const gone = old === undefined ? undefined : entryAt(old, event.resourceVersion, encode);
+    if (current === undefined) {
+      this.#entries.delete(event.key);
+      this.#sorted.delete(event.key);
+    } else {
+      this.#entries.set(event.key, current);
+      this.#sorted.set(current);
+    }
+    this.#indexNode(old, current);
+    const change: CacheEvent = { resourceVersion: event.resourceVersion, at: now, old, current, gone, items: {} };
+    this.#ring.push(change);
+    this.#tell(change);
+  }
+
+  /** Opens a watch. `revision` is what the cache has reached. */
+  watch(start: WatchStart, filter: Filter, options: { bookmarks: boolean; revision: number }): Watcher {
+    const now = listVersion(options.revision);
+    const after = start.kind === 'state' ? now : start.resourceVersion;
+    const initial = start.kind === 'state' ? this.#initialItems(filter, start.endBookmark, now) : [];
+    const missed = start.kind === 'after' ? this.#eventsAfter(after) : [];
+    const bucket = bucketOf(filter, this.#nodeNameOf !== undefined);
+    const watcher = new Watcher({
+      filter,
+      bookmarks: options.bookmarks,
+      after,
+      maxQueued: this.#options.maxQueued,
+      onClose: (closed) => this.#forget(bucket, closed),
+    });
+    watcher.begin(initial);
+    const set = this.#watchers.get(bucket) ?? new Set();
+    set.add(watcher);
+    this.#watchers.set(bucket, set);
+    for (const event of missed) watcher.offer(event);
+    return watcher;
+  }
+
+  /** Tells watches that asked for it how far they are. */
+  bookmark(revision: number): void {
+    const item: WatchItem = { type: 'BOOKMARK', resourceVersion: listVersion(revision), initialEventsEnd: false };
+    for (const watcher of this.#allWatchers()) if (watcher.bookmarks) watcher.push(item);
+  }
+
+  watcherCount(): number {
+    let count = 0;
+    for (const set of this.#watchers.values()) count += set.size;
+    return count;
+  }
+
+  /** Ends every watch: the process stops. */
+  close(): void {
+    for (const watcher of [...this.#allWatchers()]) watcher.close('stopped');
+  }
+
+  #initialItems(filter: Filter, endBookmark: boolean, now: ResourceVersion): readonly WatchItem[] {
+    const items: WatchItem[] = [];
+    for (const { answer } of this.candidates(filter)) {
+      if (filter.matches(answer.object)) items.push({ type: 'ADDED', answer });
+    }
+    if (endBookmark) items.push({ type: 'BOOKMARK', resourceVersion: now, initialEventsEnd: true });
+    return items;
+  }
+
+  #eventsAfter(version: ResourceVersion): readonly CacheEvent[] {
+    if (version < this.#ring.floor) {
+      throw StatusError.expired(`too old resource version: ${version} (${this.#ring.floor})`);
+    }
+    return this.#ring.after(version);
+  }
+
+  #tell(change: CacheEvent): void {
+    const object = (change.current ?? change.old)?.answer.object;
+    if (object === undefined) return;
+    this.#offer('', change);
+    const namespace = object.metadata.namespace;
+    if (namespace !== undefined) this.#offer(`namespace:${namespace}`, change);
+    if (this.#nodeNameOf === undefined) return;
+    const nodes = new Set([change.old, change.current].flatMap((entry) => this.#nodeOf(entry) ?? []));
+    for (const node of nodes) this.#offer(`node:${node}`, change);
+  }
+
+  #offer(bucket: string, change: CacheEvent): void {
+    const watchers = this.#watchers.get(bucket);
+    if (watchers === undefined) return;
+    for (const watcher of watchers) watcher.offer(change);
+  }
+
+  #nodeOf(entry: Entry | undefined): string | undefined {
+    return entry === undefined ? undefined : this.#nodeNameOf?.(entry.answer.object);
+  }
+
+  #indexNode(old: Entry | undefined, current: Entry | undefined): void {
+    const before = this.#nodeOf(old);
+    const after = this.#nodeOf(current);
+    if (before === after) return;
+    if (before !== undefined && old !== undefined) {
+      const keys = this.#byNode.get(before);
+      keys?.delete(old.key);
+      if (keys?.size === 0) this.#byNode.delete(before);
+    }
+    if (after !== undefined && current !== undefined) {
+      const keys = this.#byNode.get(after) ?? new Set();
+      keys.add(current.key);
+      this.#byNode.set(after, keys);
+    }
+  }
+
+  *#allWatchers(): Iterable<Watcher> {
+    for (const set of this.#watchers.values()) yield* set;
+  }
+
+  #forget(bucket: string, watcher: Watcher): void {
+    const set = this.#watchers.get(bucket);
+    set?.delete(watcher);
+    if (set?.size === 0) this.#watchers.delete(bucket);
+  }
+}
+
+function bucketOf(filter: Filter, hasNodeIndex: boolean): string {
+  if (filter.nodeName !== undefined && hasNodeIndex) return `node:${filter.nodeName}`;
+  return filter.namespace === '' ? '' : `namespace:${filter.namespace}`;
+}

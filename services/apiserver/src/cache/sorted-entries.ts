@@ -1,0 +1,60 @@
+import type { Entry } from './entry.ts';
+
+/** Entries in the order of their keys. Cheap to change, and a snapshot costs nothing until the next change. */
+export class SortedEntries {
+  #entries: Entry[] = [];
+  #shared = false;
+
+  /** The entries as they are now; the array never changes afterwards. */
+  snapshot(): readonly Entry[] {
+    this.#shared = true;
+    return this.#entries;
+  }
+
+  set(entry: Entry): void {
+    const entries = this.#own();
+    const at = firstAtOrAfter(entries, entry.key);
+    if (entries[at]?.key === entry.key) entries[at] = entry;
+    else entries.splice(at, 0, entry);
+  }
+
+  delete(key: string): void {
+    const entries = this.#own();
+    const at = firstAtOrAfter(entries, key);
+    if (entries[at]?.key === key) entries.splice(at, 1);
+  }
+
+  /** Replaces everything; `entries` must be sorted. */
+  replace(entries: Entry[]): void {
+    this.#entries = entries;
+    this.#shared = false;
+  }
+
+  #own(): Entry[] {
+    if (this.#shared) {
+      this.#entries = this.#entries.slice();
+      this.#shared = false;
+    }
+    return this.#entries;
+  }
+}
+
+/** Index of the first entry whose key is not below `key`. */
+export function firstAtOrAfter(entries: readonly Entry[], key: string): number {
+  let low = 0;
+  let high = entries.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const at = entries[middle];
+    if (at !== undefined && at.key < key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Bounds [from, to) of the entries whose keys begin with `prefix` and are not below `startKey`. */
+export function prefixBounds(entries: readonly Entry[], prefix: string, startKey = prefix): [number, number] {
+  const from = firstAtOrAfter(entries, startKey > prefix ? startKey : prefix);
+  const to = firstAtOrAfter(entries, `${prefix}\uffff`);
+  return [from, Math.max(from, to)];
+}

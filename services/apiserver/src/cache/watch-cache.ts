@@ -1,0 +1,184 @@
+import { type GroupResource, type ResourceDefinition, StatusError } from '@gantry/api';
+import { type Clock, errorMessage, raceAbort, sleep } from '@gantry/base';
+import { type ObjectStore, StoreError, type StoreWatchItem } from '../storage/object-store.ts';
+import type { EncodeProtobuf } from './answer.ts';
+import { createEntry, type Entry } from './entry.ts';
+import type { RingLimits } from './event-ring.ts';
+import { REGISTRY, resourcePrefix } from './object-keys.ts';
+import { ResourceCache } from './resource-cache.ts';
+import { RevisionGate } from './revision-gate.ts';
+
+export interface WatchCacheOptions {
+  readonly store: ObjectStore;
+  readonly clock: Clock;
+  readonly definitions: readonly ResourceDefinition[];
+  readonly encodeProtobuf: EncodeProtobuf;
+  /** Told of failures that it goes on from by itself. */
+  readonly onError: (message: string) => void;
+  readonly ring?: RingLimits;
+  readonly maxQueuedPerWatch?: number;
+  readonly bookmarkEveryMs?: number;
+}
+
+const RING: RingLimits = { minEvents: 128, maxEvents: 8192, keepMs: 75_000 };
+const MAX_QUEUED = 4096;
+const BOOKMARK_EVERY_MS = 30_000;
+const RETRY_MS = 250;
+const PAGE = 5000;
+
+/**
+ * The apiserver's copy of the whole tree, fed by one watch. `run` lists once and follows; it lists again when history was
+ * compacted away or the watch failed. Until the first list is complete `ready` is false and nothing is served.
+ */
+export class WatchCache {
+  readonly #options: WatchCacheOptions;
+  readonly #resources = new Map<string, ResourceCache>();
+  readonly #gate: RevisionGate;
+  readonly #firstLoad = Promise.withResolvers<void>();
+  #ready = false;
+
+  constructor(options: WatchCacheOptions) {
+    this.#options = options;
+    this.#gate = new RevisionGate(options.clock, () => options.store.requestProgress());
+    for (const definition of options.definitions) {
+      if (!definition.stored || this.#resources.has(resourcePrefix(definition))) continue;
+      this.#resources.set(
+        resourcePrefix(definition),
+        new ResourceCache(definition, {
+          ring: options.ring ?? RING,
+          maxQueued: options.maxQueuedPerWatch ?? MAX_QUEUED,
+          encode: options.encodeProtobuf,
+        }),
+      );
+    }
+  }
+
+  /** Whether the tree has been read: the answer of `/readyz`. */
+  get ready(): boolean {
+    return this.#ready;
+  }
+
+  /** Every event up to this revision has been applied. */
+  get revision(): number {
+    return this.#gate.revision;
+  }
+
+  /** Resolves when the tree has been read. */
+  async whenReady(signal: AbortSignal): Promise<void> {
+    if (!this.#ready) await raceAbort(this.#firstLoad.promise, signal);
+  }
+
+  /** The cache of a resource. Throws for one that it was not made with. */
+  resource(of: GroupResource): ResourceCache {
+    const cache = this.#resources.get(resourcePrefix(of));
+    if (cache === undefined) throw StatusError.internal(`no cache for ${resourcePrefix(of)}`);
+    return cache;
+  }
+
+  /** Whether `revision` is reached within `timeoutMs`. Asks for progress while it waits. */
+  reach(revision: number, timeoutMs: number, signal: AbortSignal): Promise<boolean> {
+    return this.#gate.reach(revision, timeoutMs, signal);
+  }
+
+  /** Whether the cache has caught up with the newest revision that the store has now: then it may answer a linearizable read. */
+  async catchUp(timeoutMs: number, signal: AbortSignal): Promise<boolean> {
+    if (!this.#ready) return false;
+    const current = await raceAbort(this.#options.store.currentRevision(signal), signal);
+    return this.#gate.reach(current, timeoutMs, signal);
+  }
+
+  /** Lists and follows until aborted. Never throws. */
+  async run(signal: AbortSignal): Promise<void> {
+    const stopBookmarks = this.#scheduleBookmarks(signal);
+    try {
+      while (!signal.aborted) {
+        try {
+          await this.#follow(await this.#load(signal), signal);
+        } catch (error) {
+          if (signal.aborted) break;
+          this.#options.onError(`watch cache: ${errorMessage(error)}`);
+        }
+        await sleep(this.#options.clock, RETRY_MS, signal).catch(() => undefined);
+      }
+    } finally {
+      stopBookmarks();
+      for (const resource of this.#resources.values()) resource.close();
+    }
+  }
+
+  async #load(signal: AbortSignal): Promise<number> {
+    const { store, encodeProtobuf } = this.#options;
+    const lists = new Map<ResourceCache, Entry[]>();
+    for (const resource of this.#resources.values()) lists.set(resource, []);
+    let startKey: string | undefined;
+    let revision: number | undefined;
+    do {
+      const page = await store.list(
+        REGISTRY,
+        {
+          limit: PAGE,
+          ...(startKey === undefined ? {} : { startKey }),
+          ...(revision === undefined ? {} : { revision }),
+        },
+        signal,
+      );
+      revision = page.revision;
+      for (const stored of page.objects) {
+        const resource = this.#resourceOf(stored.key);
+        if (resource !== undefined) lists.get(resource)?.push(createEntry(stored, encodeProtobuf));
+      }
+      startKey = page.next;
+    } while (startKey !== undefined);
+    for (const [resource, entries] of lists) resource.reset(entries, revision);
+    this.#ready = true;
+    this.#gate.advance(revision);
+    this.#firstLoad.resolve();
+    return revision;
+  }
+
+  async #follow(revision: number, signal: AbortSignal): Promise<void> {
+    for await (const item of this.#options.store.watch(revision, signal)) {
+      if (signal.aborted) return;
+      this.#take(item);
+      if (item.kind === 'compacted') return;
+    }
+    if (!signal.aborted) throw new StoreError('unavailable', 'the watch of the tree ended');
+  }
+
+  #take(item: StoreWatchItem): void {
+    switch (item.kind) {
+      case 'events': {
+        const now = this.#options.clock.now();
+        for (const event of item.events) this.#resourceOf(event.key)?.apply(event, now);
+        this.#gate.advance(item.revision);
+        return;
+      }
+      case 'progress':
+        this.#gate.advance(item.revision);
+        return;
+      case 'compacted':
+        this.#options.onError(`watch cache: history compacted up to ${item.compactRevision}, listing again`);
+    }
+  }
+
+  #resourceOf(key: string): ResourceCache | undefined {
+    const first = key.indexOf('/', REGISTRY.length);
+    if (first < 0) return undefined;
+    const core = this.#resources.get(key.slice(0, first + 1));
+    if (core !== undefined) return core;
+    const second = key.indexOf('/', first + 1);
+    return second < 0 ? undefined : this.#resources.get(key.slice(0, second + 1));
+  }
+
+  #scheduleBookmarks(signal: AbortSignal): () => void {
+    const { clock, bookmarkEveryMs = BOOKMARK_EVERY_MS } = this.#options;
+    let cancel = () => {};
+    const tick = () => {
+      if (signal.aborted) return;
+      if (this.#ready) for (const resource of this.#resources.values()) resource.bookmark(this.revision);
+      cancel = clock.setTimer(bookmarkEveryMs, tick);
+    };
+    cancel = clock.setTimer(bookmarkEveryMs, tick);
+    return () => cancel();
+  }
+}

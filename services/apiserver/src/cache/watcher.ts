@@ -1,0 +1,115 @@
+import type { WatchItem } from '../driver.ts';
+import type { CacheEvent } from './event-ring.ts';
+import type { Filter } from './filter.ts';
+
+/** Why a watch ended by itself. */
+export type WatchEnd = 'open' | 'too-slow' | 'cache-reset' | 'stopped';
+
+/**
+ * One open watch: a bounded queue between the cache and a client. A client that does not keep up is cut off and resumes from
+ * what it has seen; nothing is dropped in the middle.
+ */
+export class Watcher implements AsyncIterable<readonly WatchItem[]> {
+  readonly filter: Filter;
+  readonly bookmarks: boolean;
+  readonly #maxQueued: number;
+  readonly #onClose: (watcher: Watcher) => void;
+  /** Events up to this version are not for this watch. */
+  readonly #after: number;
+  #queue: WatchItem[] = [];
+  /** Items that do not count against the limit: the initial events. */
+  #exempt = 0;
+  #end: WatchEnd = 'open';
+  #wake: (() => void) | undefined;
+
+  constructor(options: {
+    filter: Filter;
+    bookmarks: boolean;
+    after: number;
+    maxQueued: number;
+    onClose: (watcher: Watcher) => void;
+  }) {
+    this.filter = options.filter;
+    this.bookmarks = options.bookmarks;
+    this.#after = options.after;
+    this.#maxQueued = options.maxQueued;
+    this.#onClose = options.onClose;
+  }
+
+  get end(): WatchEnd {
+    return this.#end;
+  }
+
+  /** Puts what the watch begins with; not bounded, the objects are shared. */
+  begin(items: readonly WatchItem[]): void {
+    for (const item of items) this.#queue.push(item);
+    this.#exempt = this.#queue.length;
+    if (items.length > 0) this.#notify();
+  }
+
+  /** Queues what this event means to this watch, if anything. */
+  offer(event: CacheEvent): void {
+    if (event.resourceVersion <= this.#after) return;
+    const item = itemFor(event, this.filter);
+    if (item !== undefined) this.push(item);
+  }
+
+  push(item: WatchItem): void {
+    if (this.#end !== 'open') return;
+    if (this.#queue.length - this.#exempt >= this.#maxQueued) {
+      this.close('too-slow');
+      return;
+    }
+    this.#queue.push(item);
+    this.#notify();
+  }
+
+  /** Ends the watch; what is queued is still delivered. */
+  close(why: Exclude<WatchEnd, 'open'>): void {
+    if (this.#end !== 'open') return;
+    this.#end = why;
+    this.#onClose(this);
+    this.#notify();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncIterator<readonly WatchItem[]> {
+    try {
+      for (;;) {
+        if (this.#queue.length > 0) {
+          const items = this.#queue;
+          this.#queue = [];
+          this.#exempt = 0;
+          yield items;
+        } else if (this.#end !== 'open') return;
+        else {
+          await new Promise<void>((resolve) => {
+            this.#wake = resolve;
+          });
+        }
+      }
+    } finally {
+      this.close('stopped');
+    }
+  }
+
+  #notify(): void {
+    const wake = this.#wake;
+    this.#wake = undefined;
+    wake?.();
+  }
+}
+
+/** What an event is to a watch with this filter: objects may come into its sight and leave it. */
+export function itemFor(event: CacheEvent, filter: Filter): WatchItem | undefined {
+  const before = event.old !== undefined && filter.matches(event.old.answer.object);
+  const after = event.current !== undefined && filter.matches(event.current.answer.object);
+  if (after && event.current !== undefined) {
+    const answer = event.current.answer;
+    if (before) return (event.items.modified ??= { type: 'MODIFIED', answer });
+    return (event.items.added ??= { type: 'ADDED', answer });
+  }
+  if (before && event.gone !== undefined) {
+    return (event.items.deleted ??= { type: 'DELETED', answer: event.gone.answer });
+  }
+  return undefined;
+}

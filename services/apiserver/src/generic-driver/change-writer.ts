@@ -1,0 +1,178 @@
+import {
+  type JsonObject,
+  type KubeObject,
+  type ResourceDefinition,
+  StatusError,
+  type SubresourceDefinition,
+} from '@gantry/api';
+import { type Allocators, noAllocation } from '../allocators/allocators.ts';
+import { type Entry, objectKey, SharedAnswer } from '../cache/index.ts';
+import type { Answer, RequestContext, Target, WriteOptions } from '../driver.ts';
+import type { AdmissionChain } from './admission-chain.ts';
+import type { Committed, Committer } from './committer.ts';
+import { endsDeletion } from './deletion.ts';
+import type { DriverDependencies } from './dependencies.ts';
+import { fenceOf } from './fences.ts';
+import { encodeProtobuf, recordManager, requireValidChange } from './machinery.ts';
+import { carryMetadata, copyOf, isUnchanged, raiseGeneration } from './metadata.ts';
+import type { Reader } from './reader.ts';
+import { groupResource } from './target.ts';
+
+/** Conflicts after which a change gives up; a guard fails only when another write has succeeded. */
+const MAX_TRIES = 100;
+
+/** A change of one object. */
+export interface Change {
+  readonly context: RequestContext;
+  readonly target: Target;
+  readonly verb: 'update' | 'patch' | 'create';
+  readonly options: WriteOptions;
+  /** The subresource through which the change comes, when it is one that keeps the rest as it is. */
+  readonly through: SubresourceDefinition | undefined;
+  /** Who is recorded to have changed which field through which part of the API. */
+  readonly managedSubresource: string;
+  /** The new object made from the stored one, which it must not touch. Pure: called again on fresh state. */
+  readonly mutate: (current: KubeObject) => KubeObject;
+}
+
+/** Changes stored objects: reads, applies a pure change, writes under guard, and again on fresh state after a conflict. */
+export class ChangeWriter {
+  readonly #deps: DriverDependencies;
+  readonly #admission: AdmissionChain;
+  readonly #allocators: Allocators;
+  readonly #committer: Committer;
+  readonly #reader: Reader;
+
+  constructor(
+    deps: DriverDependencies,
+    parts: { admission: AdmissionChain; allocators: Allocators; committer: Committer; reader: Reader },
+  ) {
+    this.#deps = deps;
+    this.#admission = parts.admission;
+    this.#allocators = parts.allocators;
+    this.#committer = parts.committer;
+    this.#reader = parts.reader;
+  }
+
+  /** The changed object; undefined when there is none to change. */
+  async change(change: Change): Promise<Answer | undefined> {
+    const { context, target } = change;
+    const { definition, namespace, name } = target;
+    const key = objectKey(definition, namespace, name);
+    let current = this.cached(definition, key);
+    let origin: 'cache' | 'store' = 'cache';
+    for (let tries = 1; ; tries++) {
+      if (current === undefined && origin === 'cache') {
+        current = await this.#reader.fromStore(key, context.signal);
+        origin = 'store';
+      }
+      const outcome = await this.#try(change, current).catch((error: unknown) => ({ kind: 'failed', error }) as const);
+      if (outcome.kind === 'committed') return outcome.answer;
+      if (outcome.kind === 'conflict') {
+        if (tries === MAX_TRIES) throw StatusError.conflict(groupResource(definition), name);
+        current = outcome.current;
+        origin = 'store';
+        continue;
+      }
+      if (origin === 'cache' && (outcome.kind !== 'failed' || outcome.error instanceof StatusError)) {
+        // What was decided from the cache may be decided from the past: it counts only when the store agrees.
+        const fresh = await this.#reader.fromStore(key, context.signal);
+        origin = 'store';
+        if (fresh?.resourceVersion !== current?.resourceVersion) {
+          current = fresh;
+          continue;
+        }
+      }
+      if (outcome.kind === 'failed') throw outcome.error;
+      return outcome.kind === 'absent' ? undefined : outcome.answer;
+    }
+  }
+
+  /** The entry of the cache, however old. */
+  cached(definition: ResourceDefinition, key: string): Entry | undefined {
+    const { cache } = this.#deps;
+    return cache.ready ? cache.resource(definition).get(key) : undefined;
+  }
+
+  async #try(
+    change: Change,
+    current: Entry | undefined,
+  ): Promise<Committed | { readonly kind: 'unchanged'; readonly answer: Answer } | { readonly kind: 'absent' }> {
+    const { context, target, verb, options } = change;
+    const { definition, namespace, name } = target;
+    const stored = current?.answer.object;
+    this.#deps.authorizer.authorize(context.user, verb, target, stored as unknown as JsonObject | undefined);
+    const fence = fenceOf(context, definition, name, 'update');
+    if (current === undefined || stored === undefined) return { kind: 'absent' };
+    const object = await this.#plan(change, stored);
+    const allocation =
+      change.through === undefined
+        ? await this.#allocators.begin(definition, object, stored, { dryRun: options.dryRun, signal: context.signal })
+        : noAllocation;
+    let landed = false;
+    try {
+      if (isUnchanged(object, stored)) return { kind: 'unchanged', answer: current.answer };
+      if (options.dryRun) return { kind: 'committed', answer: new SharedAnswer(object, encodeProtobuf) };
+      const ends = endsDeletion(object, stored, definition);
+      const outcome = await this.#committer.commit(
+        {
+          context,
+          definition,
+          namespace,
+          name,
+          expected: current.resourceVersion,
+          object: ends ? undefined : object,
+          mustExist: allocation.mustExist,
+          fence,
+        },
+        object,
+      );
+      landed = outcome.kind === 'committed';
+      if (landed) await allocation.commit();
+      if (landed && ends) await this.#allocators.release(definition, object);
+      return outcome;
+    } catch (error) {
+      // Claims stay while the outcome is unknown: the repair at start gives them back when no object holds them.
+      if (error instanceof StatusError && error.reason === 'Timeout') landed = true;
+      throw error;
+    } finally {
+      if (!landed) await allocation.rollback();
+    }
+  }
+
+  /** Everything between decoding and storing, in the fixed order. */
+  async #plan(change: Change, stored: KubeObject): Promise<KubeObject> {
+    const { context, target, options, through } = change;
+    const { definition, namespace, name } = target;
+    const now = this.#deps.clock.now();
+    const object = change.mutate(stored);
+    carryMetadata(object, stored);
+    const request = {
+      operation: 'update',
+      definition,
+      namespace,
+      name,
+      subresource: through?.name ?? '',
+      object,
+      old: stored,
+      user: context.user,
+    } as const;
+    await this.#admission.mutate(request, context.signal);
+    const strategyContext = { now, user: context.user };
+    if (through === undefined) {
+      this.#allocators.carry(definition, object, stored);
+      definition.strategy.prepareForUpdate?.(object, copyOf(stored), strategyContext);
+    } else through.prepareForUpdate?.(object, copyOf(stored), strategyContext);
+    raiseGeneration(object, stored, definition);
+    recordManager(object, stored, {
+      definition,
+      manager: options.fieldManager,
+      subresource: change.managedSubresource,
+      now,
+    });
+    for (const warning of definition.strategy.warnings?.(object, stored) ?? []) context.warn(warning);
+    requireValidChange(definition, through, object, stored);
+    await this.#admission.validate(request, context.signal);
+    return object;
+  }
+}

@@ -1,0 +1,94 @@
+import { type KubeObject, type ResourceDefinition, StatusError } from '@gantry/api';
+import { createEntry, type Entry, objectKey, SharedAnswer, withVersion } from '../cache/index.ts';
+import type { Answer, RequestContext } from '../driver.ts';
+import type { Fence, GuardedWrite, ObjectStore, WriteOutcome } from '../storage/object-store.ts';
+import { fencedError } from './fences.ts';
+import { encodeProtobuf } from './machinery.ts';
+import { toStored } from './metadata.ts';
+import { fromStore } from './store-errors.ts';
+import { groupResource } from './target.ts';
+
+/** An object's JSON may be this large, as with Kubernetes' etcd. */
+const MAX_OBJECT_BYTES = 1_572_864;
+
+const encoder = new TextEncoder();
+
+/** What became of a write: stored, or what is stored instead. */
+export type Committed =
+  | { readonly kind: 'committed'; readonly answer: Answer }
+  | { readonly kind: 'conflict'; readonly current: Entry | undefined };
+
+/** One write as the driver decided it. */
+export interface PlannedWrite {
+  readonly context: RequestContext;
+  readonly definition: ResourceDefinition;
+  readonly namespace: string;
+  readonly name: string;
+  readonly expected: GuardedWrite['expected'];
+  /** The object to store, or undefined to delete; `answer` is what a deletion answers. */
+  readonly object: KubeObject | undefined;
+  readonly mustExist: readonly string[];
+  readonly fence: Fence | undefined;
+}
+
+/** Carries planned writes into the store and tells their outcomes in the API's terms. */
+export class Committer {
+  readonly #store: ObjectStore;
+
+  constructor(store: ObjectStore) {
+    this.#store = store;
+  }
+
+  /** Stores or deletes. A deletion's answer is `last` at the version of the deletion. */
+  async commit(write: PlannedWrite, last: KubeObject): Promise<Committed> {
+    const { context, definition, namespace, name, fence } = write;
+    const outcome = await fromStore(
+      this.#store.write(
+        {
+          key: objectKey(definition, namespace, name),
+          expected: write.expected,
+          value: write.object === undefined ? null : encodeObject(write.object),
+          mustExist: write.mustExist,
+          writer: { name: context.user.name, ...(fence === undefined ? {} : { fence }) },
+        },
+        context.signal,
+      ),
+    );
+    return this.#tell(outcome, write, last);
+  }
+
+  #tell(outcome: WriteOutcome, write: PlannedWrite, last: KubeObject): Committed {
+    const { definition, name, fence } = write;
+    switch (outcome.kind) {
+      case 'committed': {
+        const object = withVersion(write.object ?? last, outcome.resourceVersion);
+        return { kind: 'committed', answer: new SharedAnswer(object, encodeProtobuf) };
+      }
+      case 'conflict':
+        return {
+          kind: 'conflict',
+          current: outcome.current === null ? undefined : createEntry(outcome.current, encodeProtobuf),
+        };
+      case 'missing':
+        throw missingError(outcome.key, definition, name);
+      case 'fenced':
+        throw fencedError(definition, name, fence);
+    }
+  }
+}
+
+function missingError(key: string, definition: ResourceDefinition, name: string): StatusError {
+  const namespaces = '/registry/namespaces/';
+  if (key.startsWith(namespaces)) {
+    return StatusError.notFound({ group: '', resource: 'namespaces' }, key.slice(namespaces.length));
+  }
+  return StatusError.conflict(groupResource(definition), name, `${key} is gone; please try again`);
+}
+
+function encodeObject(object: KubeObject): Uint8Array {
+  const bytes = encoder.encode(JSON.stringify(toStored(object)));
+  if (bytes.length > MAX_OBJECT_BYTES) {
+    throw new StatusError('RequestEntityTooLarge', `Request entity too large: limit is ${MAX_OBJECT_BYTES}`);
+  }
+  return bytes;
+}

@@ -1,0 +1,174 @@
+import { apiVersionOf, type JsonObject, type KubeObject, type ResourceDefinition, StatusError } from '@gantry/api';
+import { randomSuffix } from '@gantry/base';
+import { type Allocation, type Allocators, noAllocation } from '../allocators/allocators.ts';
+import { objectKey, SharedAnswer } from '../cache/index.ts';
+import type { Answer, Body, RequestContext, Target, WriteOptions } from '../driver.ts';
+import type { Fence } from '../storage/object-store.ts';
+import type { AdmissionChain } from './admission-chain.ts';
+import type { Committer } from './committer.ts';
+import type { DriverDependencies } from './dependencies.ts';
+import { fenceOf } from './fences.ts';
+import { decodeBody, encodeProtobuf, recordManager, requireValidNew, withDefaults } from './machinery.ts';
+import { checkNamespace, copyOf, fillNew } from './metadata.ts';
+import { groupResource } from './target.ts';
+
+/** Longest generated name without its suffix. */
+const MAX_PREFIX = 58;
+const GENERATE_TRIES = 8;
+const NAMESPACES = { group: '', resource: 'namespaces' };
+
+/** Creates objects. */
+export class CreateWriter {
+  readonly #deps: DriverDependencies;
+  readonly #admission: AdmissionChain;
+  readonly #allocators: Allocators;
+  readonly #committer: Committer;
+
+  constructor(
+    deps: DriverDependencies,
+    parts: { admission: AdmissionChain; allocators: Allocators; committer: Committer },
+  ) {
+    this.#deps = deps;
+    this.#admission = parts.admission;
+    this.#allocators = parts.allocators;
+    this.#committer = parts.committer;
+  }
+
+  async create(context: RequestContext, target: Target, body: Body, options: WriteOptions): Promise<Answer> {
+    const { definition } = target;
+    this.#deps.authorizer.authorize(context.user, 'create', target, undefined);
+    const fence = fenceOf(context, definition, target.name, 'create');
+    const object = decodeBody(body, definition, options, context);
+    this.#deps.authorizer.authorize(context.user, 'create', target, object as unknown as JsonObject);
+    return this.createDecoded(context, target, object, options, fence);
+  }
+
+  /** Creates an object that is decoded and allowed already: what a PUT of a missing object does too. */
+  async createDecoded(
+    context: RequestContext,
+    target: Target,
+    object: KubeObject,
+    options: WriteOptions,
+    fence: Fence | undefined,
+  ): Promise<Answer> {
+    const { definition } = target;
+    checkNamespace(target, object.metadata);
+    if ((object.metadata.resourceVersion ?? '') !== '') {
+      throw StatusError.badRequest('resourceVersion should not be set on objects to be created');
+    }
+    if (!definition.stored) return this.#answerOnly(context, definition, object);
+    const generated = (object.metadata.name ?? '') === '' && (object.metadata.generateName ?? '') !== '';
+    for (let tries = 1; ; tries++) {
+      const attempt = generated ? copyOf(object) : object;
+      if (generated) this.#generateName(attempt, definition);
+      const answer = await this.#attempt(context, target, attempt, options, fence);
+      if (answer !== undefined) return answer;
+      const name = attempt.metadata.name ?? '';
+      if (!generated || tries === GENERATE_TRIES) throw StatusError.alreadyExists(groupResource(definition), name);
+    }
+  }
+
+  /** Undefined when the name is taken. */
+  async #attempt(
+    context: RequestContext,
+    target: Target,
+    object: KubeObject,
+    options: WriteOptions,
+    fence: Fence | undefined,
+  ): Promise<Answer | undefined> {
+    const { definition, namespace } = target;
+    await this.#prepare(context, target, object, options);
+    const { name = '' } = object.metadata;
+    if (options.dryRun) {
+      const taken = await this.#deps.store.get(objectKey(definition, namespace, name), context.signal);
+      if (taken !== null) return undefined;
+    }
+    const allocation = await this.#allocate(context, definition, object, options);
+    if (options.dryRun) return new SharedAnswer(object, encodeProtobuf);
+    let landed = false;
+    try {
+      const outcome = await this.#committer.commit(
+        {
+          context,
+          definition,
+          namespace,
+          name,
+          expected: 'absent',
+          object,
+          mustExist: [
+            ...(definition.namespaced ? [objectKey(NAMESPACES, '', namespace)] : []),
+            ...allocation.mustExist,
+          ],
+          fence,
+        },
+        object,
+      );
+      if (outcome.kind === 'conflict') return undefined;
+      landed = true;
+      return outcome.answer;
+    } catch (error) {
+      // Claims stay while the outcome is unknown: the repair at start gives them back when no object holds them.
+      if (error instanceof StatusError && error.reason === 'Timeout') landed = true;
+      throw error;
+    } finally {
+      if (!landed) await allocation.rollback();
+    }
+  }
+
+  /** Everything between decoding and storing, in the fixed order. Changes `object`. */
+  async #prepare(context: RequestContext, target: Target, object: KubeObject, options: WriteOptions): Promise<void> {
+    const { definition, namespace } = target;
+    const now = this.#deps.clock.now();
+    const { strategy } = definition;
+    fillNew(object, definition, now, this.#deps.newUid());
+    const managed = copyOf(object);
+    if (definition.subresources.some((one) => one.name === 'status')) delete (managed as { status?: unknown }).status;
+    recordManager(managed, undefined, { definition, manager: options.fieldManager, subresource: '', now });
+    if (managed.metadata.managedFields === undefined) delete object.metadata.managedFields;
+    else object.metadata.managedFields = managed.metadata.managedFields;
+    const request = {
+      operation: 'create',
+      definition,
+      namespace,
+      name: object.metadata.name ?? '',
+      subresource: '',
+      object,
+      old: undefined,
+      user: context.user,
+    } as const;
+    await this.#admission.mutate(request, context.signal);
+    strategy.prepareForCreate?.(object, { now, user: context.user });
+    withDefaults(definition, object);
+    this.#allocators.carry(definition, object, undefined);
+    for (const warning of strategy.warnings?.(object) ?? []) context.warn(warning);
+    requireValidNew(definition, object);
+    await this.#admission.validate(request, context.signal);
+  }
+
+  #allocate(
+    context: RequestContext,
+    definition: ResourceDefinition,
+    object: KubeObject,
+    options: WriteOptions,
+  ): Promise<Allocation> {
+    if (!definition.stored) return Promise.resolve(noAllocation);
+    const { dryRun } = options;
+    return this.#allocators.begin(definition, object, undefined, { dryRun, signal: context.signal });
+  }
+
+  /** Kinds that are only posted and answered. */
+  #answerOnly(context: RequestContext, definition: ResourceDefinition, object: KubeObject): Answer {
+    const now = this.#deps.clock.now();
+    definition.strategy.prepareForCreate?.(object, { now, user: context.user });
+    requireValidNew(definition, object);
+    object.apiVersion = apiVersionOf(definition);
+    object.kind = definition.kind;
+    return new SharedAnswer(object, encodeProtobuf);
+  }
+
+  #generateName(object: KubeObject, definition: ResourceDefinition): void {
+    const prefix = (object.metadata.generateName ?? '').slice(0, MAX_PREFIX);
+    object.metadata.name = `${prefix}${randomSuffix(this.#deps.random)}`;
+    withDefaults(definition, object);
+  }
+}

@@ -1,0 +1,173 @@
+import { type JsonObject, type KubeObject, type ResourceDefinition, StatusError } from '@gantry/api';
+import type { Allocators } from '../allocators/allocators.ts';
+import { type Entry, objectKey, SharedAnswer } from '../cache/index.ts';
+import type { Answer, DeleteOptions, ListRequest, RequestContext, Target, WriteOptions } from '../driver.ts';
+import type { Fence } from '../storage/object-store.ts';
+import type { AdmissionChain } from './admission-chain.ts';
+import type { Committer } from './committer.ts';
+import { type DeletionPlan, planDeletion } from './deletion.ts';
+import type { DriverDependencies } from './dependencies.ts';
+import { fenceOf } from './fences.ts';
+import { encodeProtobuf } from './machinery.ts';
+import { checkDeletePreconditions } from './preconditions.ts';
+import type { Reader } from './reader.ts';
+import { groupResource } from './target.ts';
+
+const MAX_TRIES = 100;
+/** Deletions of a collection under way at once. */
+const PARALLEL = 16;
+
+export interface Deleted {
+  readonly answer: Answer;
+  readonly gone: boolean;
+}
+
+/** Deletes objects, or marks them when finalizers or a grace period keep them. */
+export class DeleteWriter {
+  readonly #deps: DriverDependencies;
+  readonly #admission: AdmissionChain;
+  readonly #allocators: Allocators;
+  readonly #committer: Committer;
+  readonly #reader: Reader;
+
+  constructor(
+    deps: DriverDependencies,
+    parts: { admission: AdmissionChain; allocators: Allocators; committer: Committer; reader: Reader },
+  ) {
+    this.#deps = deps;
+    this.#admission = parts.admission;
+    this.#allocators = parts.allocators;
+    this.#committer = parts.committer;
+    this.#reader = parts.reader;
+  }
+
+  async delete(context: RequestContext, target: Target, options: DeleteOptions, write: WriteOptions): Promise<Deleted> {
+    const key = objectKey(target.definition, target.namespace, target.name);
+    const current = await this.#reader.fromStore(key, context.signal);
+    const stored = current?.answer.object as unknown as JsonObject | undefined;
+    this.#deps.authorizer.authorize(context.user, 'delete', target, stored);
+    return this.#deleteFrom(context, target, current, options, write);
+  }
+
+  async deleteCollection(
+    context: RequestContext,
+    definition: ResourceDefinition,
+    list: ListRequest,
+    options: DeleteOptions,
+    write: WriteOptions,
+  ): Promise<readonly Answer[]> {
+    const collection: Target = { definition, namespace: list.namespace, name: '', subresource: '' };
+    this.#deps.authorizer.authorize(context.user, 'deletecollection', collection, undefined);
+    const { items } = await this.#reader.list(context, definition, list);
+    const answers: Answer[] = [];
+    for (let at = 0; at < items.length; at += PARALLEL) {
+      const group = items
+        .slice(at, at + PARALLEL)
+        .map((item) => this.#deleteListed(context, definition, item, options, write));
+      for (const answer of await Promise.all(group)) if (answer !== undefined) answers.push(answer);
+    }
+    return answers;
+  }
+
+  /** One object of a collection; it may have gone meanwhile. */
+  async #deleteListed(
+    context: RequestContext,
+    definition: ResourceDefinition,
+    item: Answer,
+    options: DeleteOptions,
+    write: WriteOptions,
+  ): Promise<Answer | undefined> {
+    const { namespace = '', name = '', uid = '', resourceVersion = '' } = item.object.metadata;
+    const target: Target = { definition, namespace, name, subresource: '' };
+    const entry: Entry = {
+      key: objectKey(definition, namespace, name),
+      resourceVersion: Number(resourceVersion),
+      answer: item,
+    };
+    const own: DeleteOptions = { ...options, preconditions: { uid, ...options.preconditions } };
+    try {
+      return (await this.#deleteFrom(context, target, entry, own, write)).answer;
+    } catch (error) {
+      if (error instanceof StatusError && error.reason === 'NotFound') return undefined;
+      throw error;
+    }
+  }
+
+  async #deleteFrom(
+    context: RequestContext,
+    target: Target,
+    first: Entry | undefined,
+    options: DeleteOptions,
+    write: WriteOptions,
+  ): Promise<Deleted> {
+    const { definition, namespace, name } = target;
+    const fence = fenceOf(context, definition, name, 'delete');
+    let current = first;
+    for (let tries = 1; ; tries++) {
+      if (current === undefined) throw StatusError.notFound(groupResource(definition), name);
+      const { object } = current.answer;
+      checkDeletePreconditions(object, definition, options.preconditions);
+      const request = {
+        operation: 'delete',
+        definition,
+        namespace,
+        name,
+        subresource: '',
+        object,
+        old: object,
+        user: context.user,
+      } as const;
+      await this.#admission.mutate(request, context.signal);
+      await this.#admission.validate(request, context.signal);
+      const plan = planDeletion(object, definition, options, this.#deps.clock.now());
+      const done = await this.#carryOut(context, target, current, plan, write, fence);
+      if ('gone' in done) return done;
+      if (tries === MAX_TRIES) throw StatusError.conflict(groupResource(definition), name);
+      current = done.current;
+    }
+  }
+
+  async #carryOut(
+    context: RequestContext,
+    target: Target,
+    current: Entry,
+    plan: DeletionPlan,
+    write: WriteOptions,
+    fence: Fence | undefined,
+  ): Promise<Deleted | { readonly current: Entry | undefined }> {
+    switch (plan.kind) {
+      case 'pending':
+        return { answer: current.answer, gone: false };
+      case 'remove':
+        if (write.dryRun) return { answer: current.answer, gone: true };
+        return this.#store(context, target, current, undefined, fence);
+      case 'mark': {
+        const gone = plan.then === 'remove';
+        if (write.dryRun) return { answer: new SharedAnswer(plan.object, encodeProtobuf), gone };
+        const marked = await this.#store(context, target, current, plan.object, fence);
+        if (!gone || !('gone' in marked)) return marked;
+        const version = Number(marked.answer.object.metadata.resourceVersion);
+        const entry: Entry = { key: current.key, resourceVersion: version, answer: marked.answer };
+        return this.#store(context, target, entry, undefined, fence);
+      }
+    }
+  }
+
+  async #store(
+    context: RequestContext,
+    target: Target,
+    current: Entry,
+    object: KubeObject | undefined,
+    fence: Fence | undefined,
+  ): Promise<Deleted | { readonly current: Entry | undefined }> {
+    const { definition, namespace, name } = target;
+    const last = current.answer.object;
+    const outcome = await this.#committer.commit(
+      { context, definition, namespace, name, expected: current.resourceVersion, object, mustExist: [], fence },
+      last,
+    );
+    if (outcome.kind === 'conflict') return { current: outcome.current };
+    if (object === undefined) await this.#allocators.release(definition, last);
+    return { answer: outcome.answer, gone: object === undefined };
+  }
+}

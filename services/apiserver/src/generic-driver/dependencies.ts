@@ -1,0 +1,25 @@
+import type { Clock, NewUid, Random } from '@gantry/base';
+import type { WatchCache } from '../cache/watch-cache.ts';
+import type { Authorizer } from '../driver.ts';
+import type { ObjectStore } from '../storage/object-store.ts';
+import type { TokenIssuer } from './token-issuer.ts';
+
+/** What the driver decides by, fixed at start. */
+export interface DriverSettings {
+  /** Range of Service addresses, `10.96.0.0/16`. */
+  readonly serviceCidr: string;
+  /** Seconds that pods without tolerations of their own tolerate a node that is not ready or unreachable. */
+  readonly defaultTolerationSeconds: number;
+}
+
+/** What the driver works with. `cache` must be running (`cache.run`) and ready before requests are let in. */
+export interface DriverDependencies {
+  readonly store: ObjectStore;
+  readonly cache: WatchCache;
+  readonly authorizer: Authorizer;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly newUid: NewUid;
+  readonly tokenIssuer: TokenIssuer;
+  readonly settings: DriverSettings;
+}

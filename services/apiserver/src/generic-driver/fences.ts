@@ -1,0 +1,54 @@
+import { type ResourceDefinition, StatusError } from '@gantry/api';
+import type { RequestContext } from '../driver.ts';
+import type { Fence } from '../storage/object-store.ts';
+import { groupResource } from './target.ts';
+
+/** Who may write only while it leads, and the key by which it leads. */
+const ELECTION_KEYS: Readonly<Record<string, string>> = {
+  'system:kube-controller-manager': '/gantry/elections/kube-controller-manager',
+  'system:kube-scheduler': '/gantry/elections/kube-scheduler',
+};
+
+/** What a standby may write too: the request for a certificate of its own. */
+const UNFENCED_CREATES: ReadonlySet<string> = new Set(['certificates.k8s.io/certificatesigningrequests']);
+
+/**
+ * The fence that guards a write of this request. Refuses a leader's write without one, with another component's, and from a
+ * cache that has not yet seen the leader's own election.
+ */
+export function fenceOf(
+  context: RequestContext,
+  definition: ResourceDefinition,
+  name: string,
+  verb: 'create' | 'update' | 'delete',
+): Fence | undefined {
+  const { fence, user } = context;
+  const ownKey = ELECTION_KEYS[user.name];
+  const refuse = (why: string) => StatusError.forbidden(groupResource(definition), name, why);
+  if (fence === undefined) {
+    if (ownKey === undefined || !definition.stored) return undefined;
+    if (verb === 'create' && UNFENCED_CREATES.has(`${definition.group}/${definition.resource}`)) return undefined;
+    throw refuse(`User "${user.name}" may write only as the leader: the request carries no fence`);
+  }
+  if (ownKey === undefined)
+    throw refuse(`User "${user.name}" takes part in no election: the request may carry no fence`);
+  if (fence.electionKey !== ownKey) {
+    throw refuse(`User "${user.name}" is not elected by ${fence.electionKey}: its fence is ${ownKey}`);
+  }
+  if (fence.cacheRevision < fence.epoch) {
+    throw refuse(
+      `the leader's cache is at revision ${fence.cacheRevision}, before its own election at ${fence.epoch}: it may not act yet`,
+    );
+  }
+  return { electionKey: fence.electionKey, epoch: fence.epoch, incarnation: fence.incarnation };
+}
+
+/** The answer to a write whose fence did not hold when it was committed. */
+export function fencedError(definition: ResourceDefinition, name: string, fence: Fence | undefined): StatusError {
+  const epoch = fence === undefined ? '' : ` of epoch ${fence.epoch}`;
+  return StatusError.forbidden(
+    groupResource(definition),
+    name,
+    `the leadership${epoch} has ended: the write was refused`,
+  );
+}

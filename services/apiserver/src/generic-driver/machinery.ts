@@ -1,0 +1,129 @@
+import {
+  apiVersionOf,
+  decodeAs,
+  decodeObject,
+  encodeProtobuf as encodeObject,
+  type FieldError,
+  type KubeObject,
+  type ResourceDefinition,
+  StatusError,
+  type SubresourceDefinition,
+  validateChange,
+  validateNew,
+} from '@gantry/api';
+import { applyPatch, updateManagedFields } from './interim.ts';
+import type { Instant } from '@gantry/base';
+import type { Body, RequestContext, WriteOptions } from '../driver.ts';
+
+/** Names of the kinds that only subresources take. */
+const SCHEMA_NAMES: Readonly<Record<string, { group: string; version: string; kind: string }>> = {
+  'autoscaling.v1.Scale': { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+};
+
+/** The bytes of an object, envelope included. */
+export function encodeProtobuf(object: KubeObject): Uint8Array {
+  return encodeObject(object);
+}
+
+/** Reads a body of the resource's own kind, with its defaults set. */
+export function decodeBody(
+  body: Body,
+  definition: ResourceDefinition,
+  options: WriteOptions,
+  context: RequestContext,
+): KubeObject {
+  const { object, warnings } = decodeObject({
+    bytes: body.bytes,
+    mediaType: body.mediaType,
+    definition,
+    mode: options.fieldValidation,
+  });
+  for (const warning of warnings) context.warn(warning);
+  return withDefaults(definition, object);
+}
+
+/** Reads a body of a kind that is no resource's own (`autoscaling.v1.Scale`). */
+export function decodeOther(body: Body, schema: string, options: WriteOptions, context: RequestContext): KubeObject {
+  const { object, warnings } = decodeAs(schema, body.bytes, body.mediaType, options.fieldValidation);
+  for (const warning of warnings) context.warn(warning);
+  return object;
+}
+
+/** Sets what Kubernetes defaults in code. Changes and gives back `object`. */
+export function withDefaults(definition: ResourceDefinition, object: KubeObject): KubeObject {
+  definition.strategy.applyDefaults?.(object);
+  return object;
+}
+
+/** `original` with a patch applied, defaults set; the original is not touched. */
+export function patched(
+  original: KubeObject,
+  patch: { readonly bytes: Uint8Array; readonly type: string },
+  definition: ResourceDefinition,
+  options: WriteOptions,
+): { object: KubeObject; warnings: readonly string[] } {
+  const { object, warnings } = applyPatch(patch.type, original, patch.bytes, definition, options.fieldValidation);
+  return { object: withDefaults(definition, object), warnings };
+}
+
+/** The same for a kind that is no resource's own. */
+export function patchedOther(
+  original: KubeObject,
+  patch: { readonly bytes: Uint8Array; readonly type: string },
+  schema: string,
+  definition: ResourceDefinition,
+  options: WriteOptions,
+): KubeObject {
+  const own: ResourceDefinition = { ...definition, ...SCHEMA_NAMES[schema], schema };
+  return applyPatch(patch.type, original, patch.bytes, own, options.fieldValidation).object;
+}
+
+/** Refuses a new object that is not valid. */
+export function requireValidNew(definition: ResourceDefinition, object: KubeObject): void {
+  requireNone(definition, object, validateNew(definition, object));
+}
+
+/** Refuses a change that is not valid; through a subresource its own rules apply. */
+export function requireValidChange(
+  definition: ResourceDefinition,
+  subresource: SubresourceDefinition | undefined,
+  object: KubeObject,
+  old: KubeObject,
+): void {
+  const errors =
+    subresource === undefined
+      ? validateChange(definition, object, old)
+      : (subresource.validateUpdate?.(object, old) ?? []);
+  requireNone(definition, object, errors);
+}
+
+function requireNone(definition: ResourceDefinition, object: KubeObject, errors: readonly FieldError[]): void {
+  if (errors.length === 0) return;
+  throw StatusError.invalid(definition.group, definition.kind, object.metadata.name ?? '', errors);
+}
+
+/** Records in `object` who set which field: what differs from `old` is the manager's. */
+export function recordManager(
+  object: KubeObject,
+  old: KubeObject | undefined,
+  by: {
+    readonly definition: ResourceDefinition;
+    readonly manager: string;
+    readonly subresource: string;
+    readonly now: Instant;
+  },
+): void {
+  const { definition, manager, subresource, now } = by;
+  const managedFields = updateManagedFields({
+    oldObject: old,
+    newObject: object,
+    manager,
+    operation: 'Update',
+    apiVersion: apiVersionOf(definition),
+    subresource,
+    schema: definition.schema,
+    now,
+  });
+  if (managedFields.length === 0) delete object.metadata.managedFields;
+  else object.metadata.managedFields = [...managedFields];
+}

@@ -1,0 +1,107 @@
+import {
+  cloneJson,
+  equalJson,
+  type KubeObject,
+  type ObjectMeta,
+  type ResourceDefinition,
+  StatusError,
+} from '@gantry/api';
+import { formatTime, type Instant } from '@gantry/base';
+import type { Target } from '../driver.ts';
+
+/** Fields of the metadata that only the server sets. */
+const SERVER_FIELDS = ['selfLink', 'deletionTimestamp', 'deletionGracePeriodSeconds'] as const;
+
+/** Makes the namespace of a body and of the path agree, or refuses. */
+export function checkNamespace(target: Target, metadata: ObjectMeta): void {
+  const { definition, namespace } = target;
+  if (!definition.namespaced) {
+    if (metadata.namespace === '') delete metadata.namespace;
+    return;
+  }
+  if (metadata.namespace === undefined || metadata.namespace === '') metadata.namespace = namespace;
+  else if (metadata.namespace !== namespace) {
+    throw StatusError.badRequest(
+      'the namespace of the provided object does not match the namespace sent on the request',
+    );
+  }
+}
+
+/** Makes the name of a body and of the path agree, or refuses. */
+export function checkName(target: Target, metadata: ObjectMeta): void {
+  if (metadata.name === undefined || metadata.name === '') {
+    throw StatusError.badRequest('the name of the object (based on its metadata) must be set for an update');
+  }
+  if (metadata.name !== target.name) {
+    throw StatusError.badRequest(
+      `the name of the object (${metadata.name}) does not match the name on the URL (${target.name})`,
+    );
+  }
+}
+
+/** What every new object gets; what clients may not set is dropped. */
+export function fillNew(object: KubeObject, definition: ResourceDefinition, now: Instant, uid: string): void {
+  const { metadata } = object;
+  for (const field of SERVER_FIELDS) delete metadata[field];
+  delete metadata.resourceVersion;
+  metadata.creationTimestamp = formatTime(now);
+  metadata.uid = uid;
+  if (definition.strategy.hasGeneration === true) metadata.generation = 1;
+}
+
+/**
+ * What an update keeps of the stored metadata. What a client may leave out is filled in; what it may not change and has changed
+ * is left for validation to refuse.
+ */
+export function carryMetadata(object: KubeObject, old: KubeObject): void {
+  const { metadata } = object;
+  delete metadata.selfLink;
+  if (metadata.uid === undefined || metadata.uid === '') copyField(metadata, old.metadata, 'uid');
+  if (old.metadata.deletionTimestamp !== undefined) copyField(metadata, old.metadata, 'deletionTimestamp');
+  if (metadata.deletionGracePeriodSeconds === undefined) {
+    copyField(metadata, old.metadata, 'deletionGracePeriodSeconds');
+  }
+  copyField(metadata, old.metadata, 'creationTimestamp');
+  copyField(metadata, old.metadata, 'generation');
+  copyField(metadata, old.metadata, 'resourceVersion');
+}
+
+function copyField(to: ObjectMeta, from: ObjectMeta, field: keyof ObjectMeta): void {
+  const value = from[field];
+  if (value === undefined) delete to[field];
+  else Object.assign(to, { [field]: value });
+}
+
+/** Raises the generation of an object whose desired state has changed. */
+export function raiseGeneration(object: KubeObject, old: KubeObject, definition: ResourceDefinition): void {
+  if (definition.strategy.hasGeneration !== true) return;
+  if (!equalJson(desired(object), desired(old))) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+}
+
+function desired(object: KubeObject): object {
+  const { metadata: _metadata, status: _status, ...rest } = object as KubeObject & { status?: unknown };
+  return rest;
+}
+
+/** Whether storing `object` over `old` would change nothing but times of managed fields. */
+export function isUnchanged(object: KubeObject, old: KubeObject): boolean {
+  return equalJson(withoutTimes(object), withoutTimes(old));
+}
+
+function withoutTimes(object: KubeObject): KubeObject {
+  const { resourceVersion: _resourceVersion, managedFields, ...metadata } = object.metadata;
+  const entries = managedFields?.map(({ time: _time, ...entry }) => entry);
+  return { ...object, metadata: { ...metadata, ...(entries === undefined ? {} : { managedFields: entries }) } };
+}
+
+/** A copy that may be changed. */
+export function copyOf(object: KubeObject): KubeObject {
+  return cloneJson(object);
+}
+
+/** The object as it is stored: without resourceVersion, what names it first. */
+export function toStored(object: KubeObject): KubeObject {
+  const { kind, apiVersion, metadata, ...rest } = object;
+  const { resourceVersion: _resourceVersion, ...kept } = metadata;
+  return { kind, apiVersion, metadata: kept, ...rest };
+}

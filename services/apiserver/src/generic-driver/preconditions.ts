@@ -1,0 +1,72 @@
+import { type KubeObject, type ResourceDefinition, StatusError } from '@gantry/api';
+import type { DeleteOptions } from '../driver.ts';
+import { objectKey } from '../cache/index.ts';
+import { groupResource } from './target.ts';
+
+/** Refuses a deletion whose preconditions do not hold. */
+export function checkDeletePreconditions(
+  object: KubeObject,
+  definition: ResourceDefinition,
+  preconditions: DeleteOptions['preconditions'],
+): void {
+  const { uid, resourceVersion } = preconditions;
+  const { name = '' } = object.metadata;
+  if (uid !== undefined && uid !== object.metadata.uid) {
+    throw conflict(
+      definition,
+      name,
+      'UID',
+      uid,
+      object.metadata.uid ?? '',
+      'The object might have been deleted and then recreated',
+    );
+  }
+  if (resourceVersion !== undefined && resourceVersion !== object.metadata.resourceVersion) {
+    const current = object.metadata.resourceVersion ?? '';
+    throw conflict(
+      definition,
+      name,
+      'ResourceVersion',
+      resourceVersion,
+      current,
+      'The object might have been modified',
+    );
+  }
+}
+
+/** Namespaces are deleted by rules of their own, and say it in words of their own. */
+function conflict(
+  definition: ResourceDefinition,
+  name: string,
+  what: 'UID' | 'ResourceVersion',
+  asked: string,
+  found: string,
+  hint: string,
+): StatusError {
+  if (definition.group === '' && definition.resource === 'namespaces') {
+    const why = `Precondition failed: ${what} in precondition: ${asked}, ${what} in object meta: ${found}`;
+    return StatusError.conflict(groupResource(definition), name, why);
+  }
+  return StatusError.conflict(
+    { group: definition.group, resource: definition.kind },
+    name,
+    `the ${what} in the precondition (${asked}) does not match the ${what} in record (${found}). ${hint}`,
+  );
+}
+
+/** Refuses an update of another object of the same name, or of an older version. */
+export function checkUpdatePreconditions(
+  current: KubeObject,
+  definition: ResourceDefinition,
+  sent: { readonly uid?: string | undefined; readonly resourceVersion?: string | undefined },
+): void {
+  const { namespace = '', name = '', uid = '', resourceVersion } = current.metadata;
+  if (sent.uid !== undefined && sent.uid !== '' && sent.uid !== uid) {
+    const key = objectKey(definition, namespace, name);
+    const why = `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${sent.uid}, UID in object meta: ${uid}`;
+    throw StatusError.conflict(groupResource(definition), name, why);
+  }
+  if (sent.resourceVersion !== undefined && sent.resourceVersion !== '' && sent.resourceVersion !== resourceVersion) {
+    throw StatusError.conflict(groupResource(definition), name);
+  }
+}

@@ -1,0 +1,248 @@
+import { type JsonObject, type KubeObject, type ResourceDefinition, StatusError } from '@gantry/api';
+import {
+  createEntry,
+  type Entry,
+  type Filter,
+  listVersion,
+  namespacePrefix,
+  objectKey,
+  type ResourceCache,
+  revisionOf,
+  SharedAnswer,
+} from '../cache/index.ts';
+import type { Answer, ListAnswer, ListRequest, RequestContext, Target, WatchItem, WatchRequest } from '../driver.ts';
+import { StoreError } from '../storage/object-store.ts';
+import type { DriverDependencies } from './dependencies.ts';
+import { exampleOf, selectionOf } from './filter.ts';
+import { encodeProtobuf } from './machinery.ts';
+import { continueExpired, type Page, pageOf, startOf, tokenAfter } from './paging.ts';
+import { parseResourceVersion, tooLargeVersion, tooOld } from './resource-versions.ts';
+import { scaleOf } from './subresources/scale.ts';
+import { fromStore } from './store-errors.ts';
+import { groupResource, requireSubresource } from './target.ts';
+
+/** How long a linearizable read waits for the cache before it asks the store itself. */
+const CATCH_UP_MS = 1000;
+/** How long a read waits for a version that the client has seen elsewhere. */
+const NOT_OLDER_MS = 3000;
+
+/** Gets, lists and watches: from the cache where it is fresh enough, from the store otherwise. */
+export class Reader {
+  readonly #deps: DriverDependencies;
+
+  constructor(deps: DriverDependencies) {
+    this.#deps = deps;
+  }
+
+  async get(context: RequestContext, target: Target, resourceVersion: string): Promise<Answer> {
+    const { definition, namespace, name } = target;
+    const subresource = requireSubresource(target, 'get');
+    const key = objectKey(definition, namespace, name);
+    const cached = await this.#fresh(resourceVersion, context.signal);
+    const entry = cached ? this.#deps.cache.resource(definition).get(key) : await this.fromStore(key, context.signal);
+    this.#deps.authorizer.authorize(context.user, 'get', target, json(entry));
+    if (entry === undefined) throw StatusError.notFound(groupResource(definition), name);
+    if (subresource?.scale === undefined) return entry.answer;
+    return new SharedAnswer(scaleOf(entry.answer.object, subresource.scale), encodeProtobuf);
+  }
+
+  /** The object as the store has it now. */
+  async fromStore(key: string, signal: AbortSignal): Promise<Entry | undefined> {
+    const stored = await fromStore(this.#deps.store.get(key, signal));
+    return stored === null ? undefined : createEntry(stored, encodeProtobuf);
+  }
+
+  async list(context: RequestContext, definition: ResourceDefinition, request: ListRequest): Promise<ListAnswer> {
+    const selection = selectionOf(definition, request);
+    this.#authorizeCollection(context, 'list', definition, request.namespace, exampleOf(selection));
+    const prefix = namespacePrefix(definition, request.namespace);
+    if (request.continueToken !== '') return this.#continue(context, definition, request, prefix, selection.filter);
+    const version = parseResourceVersion(request.resourceVersion);
+    if (request.resourceVersionMatch === 'Exact' && version !== undefined) {
+      return this.#exact(context, definition, request, prefix, selection.filter, version);
+    }
+    const limit = request.resourceVersion === '0' ? 0 : request.limit;
+    const cached = await this.#fresh(request.resourceVersion, context.signal);
+    if (!cached) return this.#pageFromStore(context, request, prefix, selection.filter, {});
+    const { cache } = this.#deps;
+    const resource = cache.resource(definition);
+    const { revision } = cache;
+    if (limit === 0) {
+      const items = select(resource.candidates(selection.filter), selection.filter);
+      return { items, resourceVersion: listVersion(revision), continueToken: '', remainingItemCount: undefined };
+    }
+    const page = pageOf(resource.snapshot(), prefix, undefined, selection.filter, limit);
+    if (page.next !== undefined) resource.remember(revision);
+    return listAnswer(page, listVersion(revision), prefix, selection.filter);
+  }
+
+  async watch(
+    context: RequestContext,
+    definition: ResourceDefinition,
+    request: WatchRequest,
+  ): Promise<AsyncIterable<readonly WatchItem[]>> {
+    const selection = selectionOf(definition, request);
+    this.#authorizeCollection(context, 'watch', definition, request.namespace, exampleOf(selection));
+    const { cache } = this.#deps;
+    const version = parseResourceVersion(request.resourceVersion);
+    const resource = cache.resource(definition);
+    const fromState =
+      request.sendInitialEvents === true || (request.sendInitialEvents === undefined && version === undefined);
+    if (version === undefined || fromState) {
+      const reached = await this.#fresh(request.resourceVersion, context.signal);
+      if (!reached) throw StatusError.unavailable('the watch cache is behind the store; try again');
+    } else await cache.whenReady(context.signal);
+    const start = fromState
+      ? ({ kind: 'state', endBookmark: request.sendInitialEvents === true && request.allowBookmarks } as const)
+      : ({ kind: 'after', resourceVersion: version ?? listVersion(cache.revision) } as const);
+    const watcher = resource.watch(start, selection.filter, {
+      bookmarks: request.allowBookmarks,
+      revision: cache.revision,
+    });
+    if (context.signal.aborted) watcher.close('stopped');
+    else context.signal.addEventListener('abort', () => watcher.close('stopped'), { once: true });
+    return watcher;
+  }
+
+  /** Whether the cache may answer a read of this version. False: ask the store. */
+  async #fresh(resourceVersion: string, signal: AbortSignal): Promise<boolean> {
+    const { cache } = this.#deps;
+    if (resourceVersion === '') return fromStore(cache.catchUp(CATCH_UP_MS, signal));
+    await cache.whenReady(signal);
+    const version = parseResourceVersion(resourceVersion);
+    if (version === undefined) return true;
+    await this.#mustReach(version, signal);
+    return true;
+  }
+
+  async #mustReach(version: number, signal: AbortSignal): Promise<void> {
+    const { cache } = this.#deps;
+    if (await cache.reach(revisionOf(version), NOT_OLDER_MS, signal)) return;
+    throw tooLargeVersion(version, listVersion(cache.revision));
+  }
+
+  async #exact(
+    context: RequestContext,
+    definition: ResourceDefinition,
+    request: ListRequest,
+    prefix: string,
+    filter: Filter,
+    version: number,
+  ): Promise<ListAnswer> {
+    const old = tooOld(version);
+    if (old !== undefined) throw old;
+    await this.#mustReach(version, context.signal);
+    const revision = revisionOf(version);
+    const entries = this.#entriesAt(this.#deps.cache.resource(definition), revision);
+    if (entries === undefined) return this.#pageFromStore(context, request, prefix, filter, { revision });
+    return listAnswer(pageOf(entries, prefix, undefined, filter, request.limit), listVersion(revision), prefix, filter);
+  }
+
+  async #continue(
+    context: RequestContext,
+    definition: ResourceDefinition,
+    request: ListRequest,
+    prefix: string,
+    filter: Filter,
+  ): Promise<ListAnswer> {
+    const { startKey, resourceVersion } = startOf(request.continueToken, prefix);
+    if (request.resourceVersion !== '' && request.resourceVersion !== '0') {
+      throw StatusError.badRequest('specifying resource version is not allowed when using continue');
+    }
+    if (resourceVersion === undefined) {
+      return this.#pageFromStore(context, request, prefix, filter, { startKey });
+    }
+    const revision = revisionOf(resourceVersion);
+    await this.#mustReach(resourceVersion, context.signal);
+    const entries = this.#entriesAt(this.#deps.cache.resource(definition), revision);
+    if (entries !== undefined) {
+      return listAnswer(pageOf(entries, prefix, startKey, filter, request.limit), resourceVersion, prefix, filter);
+    }
+    return this.#pageFromStore(context, request, prefix, filter, { startKey, revision });
+  }
+
+  /** The snapshot that is valid at `revision`, when the cache still has it. */
+  #entriesAt(resource: ResourceCache, revision: number): readonly Entry[] | undefined {
+    const { cache } = this.#deps;
+    if (!cache.ready) return undefined;
+    if (resource.lastChange <= listVersion(revision) && revision <= cache.revision) return resource.snapshot();
+    return resource.remembered(revision);
+  }
+
+  /** A page read from the store; goes on reading until the limit is full or nothing is left. */
+  async #pageFromStore(
+    context: RequestContext,
+    request: ListRequest,
+    prefix: string,
+    filter: Filter,
+    at: { readonly startKey?: string; readonly revision?: number },
+  ): Promise<ListAnswer> {
+    const { store } = this.#deps;
+    const items: Entry[] = [];
+    let startKey = at.startKey;
+    let revision = at.revision;
+    for (;;) {
+      const limit = request.limit === 0 ? undefined : request.limit - items.length;
+      const page = await store
+        .list(
+          prefix,
+          {
+            ...(limit === undefined ? {} : { limit: filter.selectsAll ? limit : Math.max(limit, 500) }),
+            ...(startKey === undefined ? {} : { startKey }),
+            ...(revision === undefined ? {} : { revision }),
+          },
+          context.signal,
+        )
+        .catch((error: unknown) => this.#pageFailed(error, at.startKey, prefix, context.signal));
+      revision = page.revision;
+      const entries = page.objects.map((stored) => createEntry(stored, encodeProtobuf));
+      const part = pageOf(entries, prefix, undefined, filter, limit ?? 0);
+      items.push(...part.items);
+      const next = part.next ?? page.next;
+      const full = request.limit > 0 && items.length >= request.limit;
+      if (full || next === undefined) {
+        const remaining = next === undefined ? 0 : page.remaining + (part.remaining ?? 0);
+        return listAnswer({ items, next, remaining }, listVersion(revision), prefix, filter);
+      }
+      startKey = next;
+    }
+  }
+
+  async #pageFailed(error: unknown, startKey: string | undefined, prefix: string, signal: AbortSignal): Promise<never> {
+    if (error instanceof StoreError && error.code === 'compacted' && startKey !== undefined) {
+      await this.#deps.cache.whenReady(signal);
+      throw continueExpired(startKey.slice(prefix.length));
+    }
+    return fromStore(Promise.reject(error));
+  }
+
+  #authorizeCollection(
+    context: RequestContext,
+    verb: 'list' | 'watch',
+    definition: ResourceDefinition,
+    namespace: string,
+    example: object,
+  ): void {
+    const target: Target = { definition, namespace, name: '', subresource: '' };
+    this.#deps.authorizer.authorize(context.user, verb, target, example as JsonObject);
+  }
+}
+
+function json(entry: Entry | undefined): JsonObject | undefined {
+  return entry?.answer.object as unknown as JsonObject | undefined;
+}
+
+function select(entries: readonly Entry[], filter: Filter): readonly Answer[] {
+  const items: Answer[] = [];
+  for (const { answer } of entries) if (filter.matches(answer.object as KubeObject)) items.push(answer);
+  return items;
+}
+
+function listAnswer(page: Page, resourceVersion: number, prefix: string, filter: Filter): ListAnswer {
+  return {
+    items: page.items.map((entry) => entry.answer),
+    resourceVersion,
+    continueToken: page.next === undefined ? '' : tokenAfter(page.next, prefix, resourceVersion),
+    remainingItemCount: page.next === undefined || !filter.selectsAll ? undefined : page.remaining,
+  };
+}

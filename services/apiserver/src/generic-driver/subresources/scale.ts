@@ -1,0 +1,79 @@
+import {
+  cloneJson,
+  type KubeObject,
+  type LabelSelector,
+  labelSelectorFrom,
+  type Scale,
+  StatusError,
+  type SubresourceDefinition,
+} from '@gantry/api';
+
+/** Where a kind keeps what a Scale shows. */
+export type ScalePaths = NonNullable<SubresourceDefinition['scale']>;
+
+/** Short name of the schema of what the scale subresource takes and gives. */
+export const SCALE_SCHEMA = 'autoscaling.v1.Scale';
+
+/** The object as the scale subresource shows it. */
+export function scaleOf(object: KubeObject, paths: ScalePaths): Scale & KubeObject {
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
+  const replicas = numberAt(object, paths.specReplicas);
+  const selector = labelSelectorFrom(valueAt(object, paths.selector) as LabelSelector | undefined).toString();
+  const metadata = Object.fromEntries(
+    Object.entries({ name, namespace, uid, resourceVersion, creationTimestamp }).filter(
+      ([, value]) => value !== undefined,
+    ),
+  );
+  return {
+    apiVersion: 'autoscaling/v1',
+    kind: 'Scale',
+    metadata,
+    spec: replicas === 0 ? {} : { replicas },
+    status: { replicas: numberAt(object, paths.statusReplicas), ...(selector === '' ? {} : { selector }) },
+  };
+}
+
+/** A copy of the object with the replicas of a Scale. */
+export function withScale(object: KubeObject, scale: Scale, paths: ScalePaths): KubeObject {
+  const replicas = scale.spec?.replicas ?? 0;
+  if (replicas < 0) {
+    const { name = '' } = object.metadata;
+    throw StatusError.invalid('autoscaling', 'Scale', name, [
+      {
+        type: 'FieldValueInvalid',
+        field: 'spec.replicas',
+        value: replicas,
+        detail: 'must be greater than or equal to 0',
+      },
+    ]);
+  }
+  const copy = cloneJson(object);
+  const path = partsOf(paths.specReplicas);
+  const last = path.pop();
+  let at = copy as unknown as Record<string, unknown>;
+  for (const part of path) {
+    const next = (at[part] ?? {}) as Record<string, unknown>;
+    at[part] = next;
+    at = next;
+  }
+  if (last !== undefined) at[last] = replicas;
+  return copy;
+}
+
+function partsOf(path: string): string[] {
+  return path.split('.').filter((part) => part !== '');
+}
+
+function valueAt(object: KubeObject, path: string): unknown {
+  let at: unknown = object;
+  for (const part of partsOf(path)) {
+    if (at === null || typeof at !== 'object') return undefined;
+    at = (at as Record<string, unknown>)[part];
+  }
+  return at;
+}
+
+function numberAt(object: KubeObject, path: string): number {
+  const value = valueAt(object, path);
+  return typeof value === 'number' ? value : 0;
+}
