@@ -1,6 +1,15 @@
 /** Our own small port on etcd: range, guarded transaction, watch, lease, election. No vendor type crosses it. */
 export { connectEtcd, type EtcdOptions } from './client/connect-etcd.ts';
 export type { EtcdTls, EtcdTlsMaterial } from './client/member-connection.ts';
+export {
+  createElection,
+  type Election,
+  type ElectionEvent,
+  electionKeyOf,
+  type ElectionNotice,
+  type ElectionOptions,
+  type Term,
+} from './election/election.ts';
 export { EtcdError, type EtcdErrorCode, isDefinite, isEtcdError } from './etcd-error.ts';
 export {
   type AccessControl,

@@ -236,9 +236,9 @@ export class MemoryEtcd implements KeyValueStore, Watcher, Leases {
     return { kind: 'progress', revision: this.#revision };
   }
 
-  #range(request: RangeRequest): RangeResult {
-    const at = request.revision ?? this.#revision;
-    if (at > this.#revision) throw new EtcdError('future-revision', `${at} is beyond ${this.#revision}`);
+  #range(request: RangeRequest, now = this.#revision): RangeResult {
+    const at = request.revision ?? now;
+    if (at > now) throw new EtcdError('future-revision', `${at} is beyond ${this.#revision}`);
     if (at < this.#compacted) throw new EtcdError('compacted', `${at} is below ${this.#compacted}`);
     const all = this.#keysIn(request)
       .map((key) => toKeyValue(key, this.#versionAt(key, at)))
@@ -314,7 +314,7 @@ export class MemoryEtcd implements KeyValueStore, Watcher, Leases {
         case 'delete':
           return { kind: 'delete', deleted: this.#delete(operation.key, revision, events) };
         case 'range':
-          return { kind: 'range', kvs: this.#range(operation).kvs };
+          return { kind: 'range', kvs: this.#range(operation, revision).kvs };
         case 'transaction':
           return {
             kind: 'transaction',
@@ -357,7 +357,7 @@ export class MemoryEtcd implements KeyValueStore, Watcher, Leases {
 }
 
 function soon(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+  return Promise.resolve();
 }
 
 function isLive(version: Version | undefined): version is Version & { value: Uint8Array } {

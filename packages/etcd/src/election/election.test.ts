@@ -1,0 +1,166 @@
+import { seededRandom } from '@gantry/base';
+import { ManualClock } from '@gantry/base/testing';
+import { describe, expect, it } from 'vitest';
+import { EtcdError } from '../etcd-error.ts';
+import type { Leases } from '../ports.ts';
+import { MemoryEtcd } from '../testing/memory-etcd.ts';
+import { createElection, type ElectionEvent, electionKeyOf } from './election.ts';
+
+const KEY = electionKeyOf('kube-scheduler');
+
+class Campaigner {
+  readonly events: ElectionEvent[] = [];
+  readonly stop = new AbortController();
+  readonly done: Promise<void>;
+
+  constructor(etcd: MemoryEtcd, clock: ManualClock, identity: string, leases: Leases = etcd) {
+    const parts = { memberCount: 3, kv: etcd, watcher: etcd, leases };
+    const options = { etcd: parts, clock, random: seededRandom(1), component: 'kube-scheduler', identity, ttlMs: 2000 };
+    this.done = this.#run(createElection(options).campaign(this.stop.signal));
+  }
+
+  get kinds(): readonly string[] {
+    return this.events.map((event) => event.kind);
+  }
+
+  async #run(events: AsyncIterable<ElectionEvent>): Promise<void> {
+    for await (const event of events) this.events.push(event);
+  }
+
+  async resign(): Promise<void> {
+    this.stop.abort();
+    await this.done;
+  }
+}
+
+/** Renewals that get no answer while the switch is off. */
+function flakyLeases(etcd: MemoryEtcd): Leases & { reach: 'up' | 'down' } {
+  return {
+    reach: 'up',
+    grant: (ttlMs, options) => etcd.grant(ttlMs, options),
+    revoke: (id, options) => etcd.revoke(id, options),
+    keepAlive(id, options) {
+      if (this.reach === 'down') return Promise.reject(new EtcdError('unavailable', 'no answer'));
+      return etcd.keepAlive(id, options);
+    },
+  };
+}
+
+async function startEtcd(): Promise<MemoryEtcd> {
+  const etcd = new MemoryEtcd();
+  const put = { kind: 'put', key: '/gantry/incarnation', value: Buffer.from('one') } as const;
+  await etcd.transact({ compare: [], success: [put], failure: [] }, { signal: new AbortController().signal });
+  return etcd;
+}
+
+async function remove(etcd: MemoryEtcd, key: string): Promise<void> {
+  const operation = { kind: 'delete', key } as const;
+  await etcd.transact({ compare: [], success: [operation], failure: [] }, { signal: new AbortController().signal });
+}
+
+describe('an election', () => {
+  it('has one leader, and its epoch is the create revision of the key', async () => {
+    const etcd = await startEtcd();
+    const clock = new ManualClock();
+    const [a, b] = [new Campaigner(etcd, clock, 'a'), new Campaigner(etcd, clock, 'b')];
+    await clock.advance(10_000);
+    const elected = [...a.events, ...b.events];
+    expect(elected).toHaveLength(1);
+    const { kvs } = await etcd.range({ key: KEY }, { signal: a.stop.signal });
+    expect(elected[0]).toEqual({
+      kind: 'elected',
+      electionKey: KEY,
+      epoch: kvs[0]?.createRevision,
+      incarnation: 'one',
+    });
+    await Promise.all([a.resign(), b.resign()]);
+  });
+
+  it('passes to a standby at once when the leader resigns, in a higher epoch', async () => {
+    const etcd = await startEtcd();
+    const clock = new ManualClock();
+    const a = new Campaigner(etcd, clock, 'a');
+    await clock.advance(10);
+    const b = new Campaigner(etcd, clock, 'b');
+    await clock.advance(10);
+    await a.resign();
+    await clock.advance(0);
+    await clock.advance(0);
+    expect(a.kinds).toEqual(['elected']);
+    expect(b.kinds).toEqual(['elected']);
+    const epochs = [...a.events, ...b.events].map((event) => (event.kind === 'elected' ? event.epoch : 0));
+    expect(epochs[1]).toBeGreaterThan(epochs[0] ?? 0);
+    await b.resign();
+  });
+
+  it('suspends a leader before its lease can have run out, and lets it go on in the same epoch when the lease stands', async () => {
+    const etcd = await startEtcd();
+    const clock = new ManualClock();
+    const leases = flakyLeases(etcd);
+    const a = new Campaigner(etcd, clock, 'a', leases);
+    await clock.advance(600);
+    leases.reach = 'down';
+    await clock.advance(1200);
+    expect(a.kinds).toEqual(['elected']);
+    await clock.advance(700);
+    expect(a.kinds).toEqual(['elected', 'suspended']);
+    leases.reach = 'up';
+    await clock.advance(200);
+    expect(a.kinds).toEqual(['elected', 'suspended', 'resumed']);
+    await a.resign();
+  });
+
+  it('campaigns again after the lease has run out meanwhile', async () => {
+    const etcd = await startEtcd();
+    const clock = new ManualClock();
+    const leases = flakyLeases(etcd);
+    const a = new Campaigner(etcd, clock, 'a', leases);
+    await clock.advance(10);
+    const { kvs } = await etcd.range({ key: KEY }, { signal: a.stop.signal });
+    leases.reach = 'down';
+    etcd.silenceWatches();
+    await clock.advance(2500);
+    etcd.expire(kvs[0]?.lease ?? '');
+    leases.reach = 'up';
+    await clock.advance(200);
+    expect(a.kinds.slice(0, 3)).toEqual(['elected', 'suspended', 'lost']);
+    etcd.resumeWatches();
+    await clock.advance(200);
+    expect(a.kinds).toEqual(['elected', 'suspended', 'lost', 'elected']);
+    await a.resign();
+  });
+
+  it('steps down when its key is taken away under a lease that stands', async () => {
+    const etcd = await startEtcd();
+    const clock = new ManualClock();
+    const a = new Campaigner(etcd, clock, 'a');
+    await clock.advance(10);
+    await remove(etcd, KEY);
+    await clock.advance(10);
+    expect(a.kinds).toEqual(['elected', 'lost', 'elected']);
+    await a.resign();
+  });
+
+  it('finds out that it has won when the answer was lost', async () => {
+    const etcd = await startEtcd();
+    const clock = new ManualClock();
+    etcd.injectFault({ kind: 'answer-lost' });
+    const a = new Campaigner(etcd, clock, 'a');
+    await clock.advance(10);
+    expect(a.kinds).toEqual(['elected']);
+    await a.resign();
+  });
+
+  it('waits for an incarnation before anybody leads', async () => {
+    const etcd = new MemoryEtcd();
+    const clock = new ManualClock();
+    const a = new Campaigner(etcd, clock, 'a');
+    await clock.advance(3000);
+    expect(a.kinds).toEqual([]);
+    const put = { kind: 'put', key: '/gantry/incarnation', value: Buffer.from('two') } as const;
+    await etcd.transact({ compare: [], success: [put], failure: [] }, { signal: a.stop.signal });
+    await clock.advance(2000);
+    expect(a.events).toMatchObject([{ kind: 'elected', incarnation: 'two' }]);
+    await a.resign();
+  });
+});
