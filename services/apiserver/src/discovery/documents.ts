@@ -24,6 +24,11 @@ const GROUP_ORDER: readonly string[] = [
   'flowcontrol.apiserver.k8s.io',
 ];
 
+/** Whether Kubernetes 1.36 itself serves this group. */
+export function isKubernetesGroup(name: string): boolean {
+  return GROUP_ORDER.includes(name);
+}
+
 interface GroupVersion {
   readonly groupVersion: string;
   readonly version: string;

@@ -7,6 +7,7 @@ import type { Logger } from '@gantry/service';
 import { type Request, type Response, Router } from 'express';
 import type { Authenticate, Credentials } from '../auth/authenticator.ts';
 import type { PathAuthorizer } from '../auth/authorizer.ts';
+import { isKubernetesGroup } from '../discovery/documents.ts';
 import type { LogHandler } from '../log-proxy/log-handler.ts';
 import { type Exchange, header, parseTarget } from './exchange.ts';
 import { parseBoolean } from './query.ts';
@@ -129,9 +130,10 @@ async function answer(
   }
 }
 
+/** Groups of Kubernetes itself answer as its API does, whether we serve them or not. */
 function isKnownGroup(catalog: ResourceCatalog, path: string): boolean {
   const [, root, group = ''] = path.split('/');
-  return catalog.hasGroup(root === 'api' ? '' : group);
+  return root === 'api' || catalog.hasGroup(group) || isKubernetesGroup(group);
 }
 
 function verbOfMethod(method: string): string {

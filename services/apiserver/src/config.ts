@@ -1,0 +1,29 @@
+import { type ConfigReader, LOG_LEVELS, type LogLevel, readConfig } from '@gantry/service';
+
+/** The process's settings; see docs/conventions.md. */
+export interface ApiServerConfig {
+  readonly clusterId: string;
+  readonly etcd: readonly string[];
+  readonly tlsDir: string;
+  readonly etcdTlsDir: string;
+  readonly serviceAccountDir: string;
+  readonly bootstrapDir: string;
+  readonly serviceCidr: string;
+  readonly defaultTolerationSeconds: number;
+  readonly logLevel: LogLevel;
+}
+
+/** Reads the environment once. Throws ConfigError, which names the variable. */
+export function readApiServerConfig(environment: NodeJS.ProcessEnv = process.env): ApiServerConfig {
+  return readConfig(environment, (reader: ConfigReader) => ({
+    clusterId: reader.text('GANTRY_CLUSTER_ID', 'gantry'),
+    etcd: reader.list('GANTRY_ETCD'),
+    tlsDir: reader.text('GANTRY_TLS_DIR', '/etc/gantry/tls'),
+    etcdTlsDir: reader.text('GANTRY_ETCD_TLS_DIR', '/etc/gantry/etcd'),
+    serviceAccountDir: reader.text('GANTRY_SA_DIR', '/etc/gantry/sa'),
+    bootstrapDir: reader.text('GANTRY_BOOTSTRAP_DIR', '/etc/gantry/bootstrap'),
+    serviceCidr: reader.text('GANTRY_SERVICE_CIDR', '10.96.0.0/16'),
+    defaultTolerationSeconds: reader.integer('GANTRY_DEFAULT_TOLERATION_SECONDS', { min: 0, max: 86_400 }, 5),
+    logLevel: reader.oneOf('GANTRY_LOG_LEVEL', LOG_LEVELS, 'info'),
+  }));
+}

@@ -1,0 +1,62 @@
+import { type Clock, errorMessage, type Instant, sleep } from '@gantry/base';
+import type { Event, KubeObject, ResourceDefinition } from '@gantry/api';
+import type { GroupMember, Logger } from '@gantry/service';
+import type { WatchCache } from './cache/index.ts';
+import type { ObjectStore } from './storage/index.ts';
+
+/** How long Kubernetes keeps Events. */
+const KEEP_MS = 3_600_000;
+const EVERY_MS = 60_000;
+
+interface EventSweeperOptions {
+  readonly store: ObjectStore;
+  readonly cache: WatchCache;
+  readonly definition: ResourceDefinition;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Deletes Events an hour after they were last seen, each by a guarded write: one that was just renewed stays. */
+export function eventSweeper(options: EventSweeperOptions): GroupMember {
+  const { cache, clock, logger } = options;
+  return {
+    name: 'event-sweeper',
+    run: async (signal) => {
+      while (!signal.aborted) {
+        try {
+          await cache.whenReady(signal);
+          await sweep(options, signal);
+        } catch (error) {
+          if (!signal.aborted) logger.warn({ reason: errorMessage(error) }, 'sweeping events failed');
+        }
+        await sleep(clock, EVERY_MS, signal).catch(() => undefined);
+      }
+    },
+  };
+}
+
+async function sweep({ store, cache, definition, clock }: EventSweeperOptions, signal: AbortSignal): Promise<void> {
+  const before = clock.now() - KEEP_MS;
+  const expired = cache
+    .resource(definition)
+    .snapshot()
+    .filter((entry) => lastSeen(entry.answer.object) < before);
+  const writer = { name: 'event-sweeper' };
+  await Promise.all(
+    expired.map(({ key, resourceVersion }) =>
+      store.write({ key, expected: resourceVersion, value: null, mustExist: [], writer }, signal),
+    ),
+  );
+}
+
+/** When an Event was written last, as far as it says. */
+export function lastSeen(object: KubeObject): Instant {
+  const event = object as Event;
+  const times = [
+    event.metadata.creationTimestamp,
+    event.lastTimestamp,
+    event.eventTime,
+    event.series?.lastObservedTime,
+  ];
+  return Math.max(0, ...times.map((time) => Date.parse(time ?? '')).filter((at) => !Number.isNaN(at)));
+}

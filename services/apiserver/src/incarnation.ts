@@ -1,0 +1,17 @@
+import type { NewUid } from '@gantry/base';
+import type { KeyValueStore } from '@gantry/etcd';
+import { INCARNATION_KEY } from './storage/index.ts';
+
+/** The store's incarnation, made when there is none. A restore from a snapshot writes a new one; epochs are of one incarnation. */
+export async function ensureIncarnation(kv: KeyValueStore, newUid: NewUid, signal: AbortSignal): Promise<string> {
+  await kv.transact(
+    {
+      compare: [{ key: INCARNATION_KEY, target: 'create-revision', equals: 0 }],
+      success: [{ kind: 'put', key: INCARNATION_KEY, value: Buffer.from(newUid()) }],
+      failure: [],
+    },
+    { signal },
+  );
+  const { kvs } = await kv.range({ key: INCARNATION_KEY }, { signal });
+  return Buffer.from(kvs[0]?.value ?? new Uint8Array()).toString('utf8');
+}

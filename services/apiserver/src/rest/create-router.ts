@@ -1,0 +1,71 @@
+import type { Clock, NewUid, Random } from '@gantry/base';
+import { decodeProtobuf, resources } from '@gantry/api';
+import type { Logger, Metrics, TlsSource } from '@gantry/service';
+import type { Router } from 'express';
+import { createAuthenticator } from '../auth/authenticator.ts';
+import type { PathAuthorizer } from '../auth/authorizer.ts';
+import { createBootstrapAuthenticator } from '../auth/bootstrap-token.ts';
+import type { ObjectLookup } from '../auth/object-lookup.ts';
+import type { SigningKeys } from '../auth/signing-keys.ts';
+import { createServiceAccountAuthenticator } from '../auth/token-authenticator.ts';
+import type { Authorizer, Driver } from '../driver.ts';
+import { createAgentLogs } from '../log-proxy/agent-logs.ts';
+import { createLogHandler } from '../log-proxy/log-handler.ts';
+import type { HealthChecks } from './health-routes.ts';
+import { createPathHandlers } from './path-handlers.ts';
+import { createCatalog } from './request-info.ts';
+import { createRequestMetrics } from './request-metrics.ts';
+import { createResourceHandler } from './resource-handler.ts';
+import { createRestDoor } from './rest-door.ts';
+
+export interface RouterOptions {
+  readonly driver: Driver;
+  readonly lookup: ObjectLookup;
+  readonly authorizer: Authorizer & PathAuthorizer;
+  readonly tls: TlsSource;
+  readonly signingKeys: SigningKeys;
+  readonly bootstrapDir: string;
+  readonly checks: HealthChecks;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly newUid: NewUid;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Aborted when lasting streams must end. */
+  readonly stopping: AbortSignal;
+}
+
+/** Everything behind the REST port. */
+export function createRouter(options: RouterOptions): Router {
+  const { driver, lookup, authorizer, clock, random, newUid, logger, signingKeys } = options;
+  const metrics = createRequestMetrics(options.metrics);
+  const agents = createAgentLogs(options.tls, clock);
+  return createRestDoor({
+    authenticate: createAuthenticator([
+      createBootstrapAuthenticator(options.bootstrapDir, clock, logger),
+      createServiceAccountAuthenticator(signingKeys, lookup, clock),
+    ]),
+    authorizer,
+    catalog: createCatalog(resources),
+    resources: createResourceHandler({
+      driver,
+      clock,
+      random,
+      logger,
+      decodeProtobuf: (bytes) => decodeProtobuf(bytes, { apiVersion: 'meta.k8s.io/v1', kind: 'DeleteOptions' }),
+      onWatch: (resource) => metrics.watching(resource),
+    }),
+    logs: createLogHandler({ driver, authorizer, lookup, agents, clock }),
+    paths: createPathHandlers({
+      definitions: resources,
+      checks: options.checks,
+      metrics: options.metrics,
+      signingKeys,
+    }),
+    metrics,
+    clock,
+    newUid,
+    logger,
+    stopping: options.stopping,
+  });
+}

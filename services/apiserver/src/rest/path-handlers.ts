@@ -1,0 +1,69 @@
+import type { ResourceDefinition } from '@gantry/api';
+import type { Metrics } from '@gantry/service';
+import { ISSUER } from '../auth/service-account-claims.ts';
+import { jsonWebKeySet, openIdConfiguration, type SigningKeys } from '../auth/signing-keys.ts';
+import { createDiscoveryHandler } from '../discovery/discovery-routes.ts';
+import { createOpenApiHandler } from '../openapi/openapi-routes.ts';
+import { versionInfo } from '../version.ts';
+import { type HealthChecks, handleHealth } from './health-routes.ts';
+import { sendBytes, sendJson } from './respond.ts';
+import type { PathHandler } from './rest-door.ts';
+
+interface PathHandlerOptions {
+  readonly definitions: readonly ResourceDefinition[];
+  readonly checks: HealthChecks;
+  readonly metrics: Metrics;
+  readonly signingKeys: SigningKeys;
+}
+
+/** Everything that is served and is no resource. */
+export function createPathHandlers(options: PathHandlerOptions): readonly PathHandler[] {
+  const { definitions, checks, metrics, signingKeys } = options;
+  const fixed: Readonly<Record<string, PathHandler>> = {
+    '/': async (exchange) => {
+      await sendJson(exchange, 200, { paths: rootPaths(definitions) });
+      return true;
+    },
+    '/version': async (exchange) => {
+      await sendJson(exchange, 200, versionInfo());
+      return true;
+    },
+    '/metrics': async (exchange) => {
+      const { contentType, text } = await metrics.render();
+      await sendBytes(exchange, 200, contentType, Buffer.from(text));
+      return true;
+    },
+    '/.well-known/openid-configuration': async (exchange) => {
+      await sendJson(exchange, 200, openIdConfiguration(signingKeys, ISSUER));
+      return true;
+    },
+    '/openid/v1/jwks': async (exchange) => {
+      await sendJson(exchange, 200, await jsonWebKeySet(signingKeys), 'application/jwk-set+json');
+      return true;
+    },
+  };
+  return [
+    async (exchange) => {
+      const path = exchange.path.replace(/(.)\/$/, '$1');
+      const handler = Object.hasOwn(fixed, path) ? fixed[path] : undefined;
+      return handler === undefined ? false : handler(exchange);
+    },
+    (exchange) => handleHealth(exchange, checks),
+    createDiscoveryHandler(definitions),
+    createOpenApiHandler(),
+  ];
+}
+
+function rootPaths(definitions: readonly ResourceDefinition[]): readonly string[] {
+  const groups = [...new Set(definitions.filter((d) => d.group !== '').map((d) => `/apis/${d.group}`))];
+  const versions = [...new Set(definitions.filter((d) => d.group !== '').map((d) => `/apis/${d.group}/${d.version}`))];
+  const others = ['/healthz', '/livez', '/metrics', '/openapi/v3', '/openid/v1/jwks', '/readyz', '/version'];
+  return [
+    '/.well-known/openid-configuration',
+    '/api',
+    '/api/v1',
+    '/apis',
+    ...[...groups, ...versions].sort(),
+    ...others,
+  ];
+}

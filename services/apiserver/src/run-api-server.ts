@@ -1,0 +1,104 @@
+import { join } from 'node:path';
+import { errorMessage, sleep, systemClock, systemRandom, systemUid } from '@gantry/base';
+import { type AccessRule, connectEtcd, type Etcd } from '@gantry/etcd';
+import {
+  createLogger,
+  createMetrics,
+  type GroupMember,
+  type GroupOutcome,
+  httpEndpoint,
+  type Logger,
+  openTlsFolder,
+  runGroup,
+} from '@gantry/service';
+import { readSigningKeys, type SigningKeys } from './auth/signing-keys.ts';
+import type { ApiServerConfig } from './config.ts';
+import { ensureIncarnation } from './incarnation.ts';
+import { createApiServer } from './server.ts';
+import { createEtcdObjectStore, INCARNATION_KEY } from './storage/index.ts';
+
+const REST_PORT = 6443;
+const GRPC_PORT = 6444;
+const RETRY_MS = 500;
+
+/** What the elected services may do in etcd: hold their own election, and know the incarnation. */
+const ACCESS: readonly AccessRule[] = ['kube-scheduler', 'kube-controller-manager'].map((component) => ({
+  user: `system:${component}`,
+  permissions: [
+    { access: 'readwrite', key: `/gantry/elections/${component}` },
+    { access: 'read', key: INCARNATION_KEY },
+  ],
+}));
+
+/** The process: waits for its files and for etcd, then serves until it is told to stop. */
+export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcome> {
+  const clock = systemClock;
+  const logger = createLogger({ service: 'apiserver', level: config.logLevel });
+  const metrics = createMetrics();
+  const starting = new AbortController();
+  const stopEarly = (): void => process.exit(0);
+  process.once('SIGTERM', stopEarly);
+  using tls = await openTlsFolder(config.tlsDir, { clock, logger }, starting.signal);
+  using etcdTls = await openTlsFolder(config.etcdTlsDir, { clock, logger }, starting.signal);
+  const signingKeys = await waitForKeys(config.serviceAccountDir, logger, starting.signal);
+  await using etcd = connectEtcd({ endpoints: config.etcd, tls: etcdTls, clock, random: systemRandom });
+  await prepareEtcd(etcd, logger, starting.signal);
+  const store = createEtcdObjectStore({
+    etcd,
+    clock,
+    random: systemRandom,
+    newUid: systemUid,
+    onRetry: (why) => logger.warn({ reason: why }, 'sending a group of writes again'),
+  });
+  const { members, health } = createApiServer({
+    store,
+    tls,
+    signingKeys,
+    bootstrapDir: config.bootstrapDir,
+    settings: { serviceCidr: config.serviceCidr, defaultTolerationSeconds: config.defaultTolerationSeconds },
+    listen: { host: '0.0.0.0', restPort: REST_PORT, grpcPort: GRPC_PORT },
+    clock,
+    random: systemRandom,
+    newUid: systemUid,
+    logger,
+    metrics,
+  });
+  const storeMember: GroupMember = {
+    name: 'store',
+    run: untilAborted,
+    close: () => store.close(AbortSignal.timeout(2000)),
+  };
+  process.off('SIGTERM', stopEarly);
+  return runGroup([storeMember, ...members, httpEndpoint({ health, metrics })], { clock, logger });
+}
+
+async function waitForKeys(folder: string, logger: Logger, signal: AbortSignal): Promise<SigningKeys> {
+  return retried(() => readSigningKeys(folder), `service account keys (${join(folder, 'sa.key')})`, logger, signal);
+}
+
+/** Users and roles, and the incarnation: both made by whichever apiserver comes first. */
+async function prepareEtcd(etcd: Etcd, logger: Logger, signal: AbortSignal): Promise<void> {
+  await retried(() => etcd.access.ensure(ACCESS, { signal }), 'etcd users', logger, signal);
+  await retried(() => ensureIncarnation(etcd.kv, systemUid, signal), 'the incarnation', logger, signal);
+}
+
+/** Tries until it works; each reason is logged once. */
+async function retried<T>(work: () => Promise<T>, what: string, logger: Logger, signal: AbortSignal): Promise<T> {
+  let reported = '';
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      const reason = errorMessage(error);
+      if (reason !== reported) logger.warn({ what, reason }, 'waiting');
+      reported = reason;
+    }
+    await sleep(systemClock, RETRY_MS, signal);
+  }
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

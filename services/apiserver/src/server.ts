@@ -1,0 +1,175 @@
+import { type Clock, errorMessage, must, type NewUid, type Random, sleep } from '@gantry/base';
+import { encodeProtobuf, findResource, type KubeObject, resources } from '@gantry/api';
+import { toGrpcFailure } from '@gantry/client';
+import {
+  createHealth,
+  type GroupMember,
+  grpcServer,
+  type Health,
+  type HealthCheck,
+  healthService,
+  type Logger,
+  type Metrics,
+  type TlsSource,
+} from '@gantry/service';
+import { createAuthorizer } from './auth/authorizer.ts';
+import { createCacheLookup } from './auth/cache-lookup.ts';
+import type { SigningKeys } from './auth/signing-keys.ts';
+import { createTokenIssuer } from './auth/token-issuer.ts';
+import { bootstrap } from './bootstrap/index.ts';
+import { WatchCache } from './cache/index.ts';
+import type { Driver } from './driver.ts';
+import { eventSweeper } from './event-sweeper.ts';
+import { createDriver, type DriverDependencies, type DriverSettings } from './generic-driver/index.ts';
+import { createFencedDriver, objectService } from './grpc/index.ts';
+import { createRouter } from './rest/create-router.ts';
+import type { HealthChecks } from './rest/health-routes.ts';
+import { httpsServer } from './rest/https-server.ts';
+import type { ObjectStore } from './storage/index.ts';
+
+export interface ApiServerOptions {
+  readonly store: ObjectStore;
+  readonly tls: TlsSource;
+  readonly signingKeys: SigningKeys;
+  /** The folder of the bootstrap token's file. */
+  readonly bootstrapDir: string;
+  readonly settings: DriverSettings;
+  readonly listen: {
+    readonly host: string;
+    readonly restPort: number;
+    readonly grpcPort: number;
+    readonly onRest?: (port: number) => void;
+    readonly onGrpc?: (port: number) => void;
+  };
+  /** How long `/readyz` fails before the listeners stop: the load balancer's time to notice. 1500 ms when absent. */
+  readonly unreadyMs?: number;
+  /** Further conditions of readiness. */
+  readonly readyChecks?: readonly HealthCheck[];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly newUid: NewUid;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** An API server as members of a run group, in the order in which they depend on each other. */
+export interface ApiServer {
+  readonly members: readonly GroupMember[];
+  readonly health: Health;
+  readonly driver: Driver;
+  readonly cache: WatchCache;
+}
+
+/** Wires store, cache, driver and doors. Nothing runs before the members do. */
+export function createApiServer(options: ApiServerOptions): ApiServer {
+  const { store, clock, random, newUid, logger, listen } = options;
+  const state = { bootstrap: 'pending', process: 'serving' } as State;
+  const stopping = new AbortController();
+  const cache = new WatchCache({
+    store,
+    clock,
+    definitions: resources,
+    encodeProtobuf: (object: KubeObject) => encodeProtobuf(object),
+    onError: (message) => logger.warn({ reason: message }, 'watch cache'),
+  });
+  const lookup = createCacheLookup(cache);
+  const authorizer = createAuthorizer(lookup);
+  const tokenIssuer = createTokenIssuer(options.signingKeys, clock, newUid);
+  const { settings } = options;
+  const dependencies = { store, cache, authorizer, clock, random, newUid, tokenIssuer, settings };
+  const plain = createDriver(dependencies);
+  const driver = createFencedDriver(plain);
+  const checks = healthChecks(state, cache, options.readyChecks ?? []);
+  const health = createHealth({ live: checks.livez, ready: checks.readyz });
+  const router = createRouter({ ...options, driver, lookup, authorizer, checks, stopping: stopping.signal });
+  const events = must(findResource({ group: '', version: 'v1', resource: 'events' }), 'events');
+  const members: GroupMember[] = [
+    { name: 'watch-cache', run: (signal) => cache.run(signal) },
+    bootstrapMember(plain, dependencies, state, logger),
+    eventSweeper({ store, cache, definition: events, clock, logger }),
+    grpcServer({
+      tls: options.tls,
+      address: `${listen.host}:${listen.grpcPort}`,
+      services: [objectService({ driver, logger }), healthService(health, clock)],
+      logger,
+      toGrpcError: toGrpcFailure,
+      ...(listen.onGrpc === undefined ? {} : { onListening: listen.onGrpc }),
+    }),
+    httpsServer({
+      router,
+      tls: options.tls,
+      host: listen.host,
+      port: listen.restPort,
+      logger,
+      onDrain: () => stopping.abort(),
+      ...(listen.onRest === undefined ? {} : { onListening: listen.onRest }),
+    }),
+    readinessMember(state, clock, options.unreadyMs ?? 1500),
+  ];
+  return { members, health, driver, cache };
+}
+
+/** How far the process is. */
+interface State {
+  bootstrap: 'pending' | 'done';
+  process: 'serving' | 'draining';
+}
+
+/** A condition of readiness that does not hold. */
+class NotReadyError extends Error {
+  override readonly name = 'NotReadyError';
+}
+
+function healthChecks(state: State, cache: WatchCache, further: readonly HealthCheck[]): HealthChecks {
+  const check = (name: string, holds: () => boolean, reason: string): HealthCheck => ({
+    name,
+    check: () => {
+      if (!holds()) throw new NotReadyError(reason);
+    },
+  });
+  return {
+    livez: [],
+    readyz: [
+      check('watch-cache', () => cache.ready, 'the tree has not been read yet'),
+      check('bootstrap', () => state.bootstrap === 'done', 'not finished'),
+      check('shutdown', () => state.process === 'serving', 'process is shutting down'),
+      ...further,
+    ],
+  };
+}
+
+/** Makes what every cluster has, once the cache can tell what is missing. */
+function bootstrapMember(driver: Driver, dependencies: DriverDependencies, state: State, logger: Logger): GroupMember {
+  return {
+    name: 'bootstrap',
+    run: async (signal) => {
+      const onError = (error: unknown): void => logger.warn({ reason: errorMessage(error) }, 'bootstrap tries again');
+      try {
+        await bootstrap(driver, dependencies, onError, signal);
+        state.bootstrap = 'done';
+      } catch (error) {
+        if (!signal.aborted) throw error;
+      }
+      await untilAborted(signal);
+    },
+  };
+}
+
+/** The last member, so the first to drain: `/readyz` fails a while before anything stops. */
+function readinessMember(state: State, clock: Clock, unreadyMs: number): GroupMember {
+  return {
+    name: 'readiness',
+    run: untilAborted,
+    drain: async (signal) => {
+      state.process = 'draining';
+      await sleep(clock, unreadyMs, signal);
+    },
+  };
+}
+
+function untilAborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,30 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLogger } from '@gantry/service';
+import { runStandInControllers } from './stand-in-controllers.ts';
+import { startApiServer } from './start-api-server.ts';
+
+/**
+ * An API server over the memory store, to try kubectl and the golden answers with:
+ * `node --conditions=gantry-source services/apiserver/src/testing/dev-server.ts [port [kubeconfig file]]`.
+ */
+const [port, file] = process.argv.slice(2);
+const logger = createLogger({ service: 'apiserver', level: 'info' });
+const server = await startApiServer({ restPort: Number(port ?? 0), logger });
+const kubeconfig = file ?? join(await mkdtemp(join(tmpdir(), 'gantry-dev-')), 'kubeconfig');
+await writeFile(kubeconfig, server.kubeconfig, { mode: 0o600 });
+logger.info({ url: server.url, grpcPort: server.grpcPort, kubeconfig }, `export KUBECONFIG=${kubeconfig}`);
+const stopping = new AbortController();
+runStandInControllers(server.driver, server.pki.ca, stopping.signal).catch((error: unknown) => {
+  if (!stopping.signal.aborted) logger.error({ err: error }, 'the stand-in controllers ended');
+});
+for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  process.once(signal, () => {
+    stopping.abort();
+    server.stop().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    );
+  });
+}

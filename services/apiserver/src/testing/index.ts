@@ -1,0 +1,3 @@
+/** The API server for tests of other workspaces: in process, over the memory store. */
+export { kubeconfigOf, startApiServer, type TestApiServer, type TestApiServerOptions } from './start-api-server.ts';
+export { createTestPki, type TestPki } from './test-pki.ts';

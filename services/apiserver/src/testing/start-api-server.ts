@@ -1,0 +1,131 @@
+import { EventEmitter, once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Clock, systemClock, systemRandom, systemUid } from '@gantry/base';
+import {
+  createMetrics,
+  fixedTls,
+  type GroupOutcome,
+  type Logger,
+  runGroup,
+  silentLogger,
+  type TlsMaterial,
+} from '@gantry/service';
+import { createSigningKeys } from '../auth/signing-keys.ts';
+import type { Driver } from '../driver.ts';
+import { ensureIncarnation } from '../incarnation.ts';
+import { type ApiServerOptions, createApiServer } from '../server.ts';
+import { createMemoryObjectStore } from '../storage/index.ts';
+import { createTestPki, type TestPki } from './test-pki.ts';
+
+/** An API server in this process, over the memory store unless told otherwise, with a certificate authority of its own. */
+export interface TestApiServer extends AsyncDisposable {
+  readonly url: string;
+  readonly restPort: number;
+  readonly grpcPort: number;
+  readonly pki: TestPki;
+  readonly admin: TlsMaterial;
+  readonly driver: Driver;
+  /** The bootstrap token that is valid. */
+  readonly bootstrapToken: string;
+  /** A kubeconfig of the administrator, as a text. */
+  readonly kubeconfig: string;
+  /** Resolves when the server has stopped. */
+  readonly ended: Promise<GroupOutcome>;
+  stop(): Promise<GroupOutcome>;
+}
+
+export interface TestApiServerOptions {
+  readonly store?: ApiServerOptions['store'];
+  readonly clock?: Clock;
+  readonly logger?: Logger;
+  readonly restPort?: number;
+  readonly grpcPort?: number;
+  readonly unreadyMs?: number;
+  readonly pki?: TestPki;
+}
+
+/** Starts one and waits until it is ready. */
+export async function startApiServer(options: TestApiServerOptions = {}): Promise<TestApiServer> {
+  const clock = options.clock ?? systemClock;
+  const logger = options.logger ?? silentLogger;
+  const pki = options.pki ?? (await createTestPki(clock.now()));
+  const serving = await pki.issue('system:apiserver', ['gantry:apiservers'], ['apiserver', 'kubernetes.default.svc']);
+  const admin = await pki.issue('kubernetes-admin', ['system:masters']);
+  const bootstrapDir = await mkdtemp(join(tmpdir(), 'gantry-apiserver-'));
+  const bootstrapToken = 'abcdef.0123456789abcdef';
+  await writeFile(join(bootstrapDir, 'token'), bootstrapToken);
+  const rest = Promise.withResolvers<number>();
+  const grpc = Promise.withResolvers<number>();
+  const { members, health, driver } = createApiServer({
+    store: options.store ?? (await createStore(clock)),
+    tls: fixedTls(serving),
+    signingKeys: createSigningKeys(pki.serviceAccountKey),
+    bootstrapDir,
+    settings: { serviceCidr: '10.96.0.0/16', defaultTolerationSeconds: 5 },
+    listen: {
+      host: '127.0.0.1',
+      restPort: options.restPort ?? 0,
+      grpcPort: options.grpcPort ?? 0,
+      onRest: rest.resolve,
+      onGrpc: grpc.resolve,
+    },
+    unreadyMs: options.unreadyMs ?? 0,
+    clock,
+    random: systemRandom,
+    newUid: systemUid,
+    logger,
+    metrics: createMetrics(),
+  });
+  const signals = new EventEmitter();
+  const ended = runGroup(members, { clock, logger, signals }).finally(() => rm(bootstrapDir, { recursive: true }));
+  const [restPort, grpcPort] = await Promise.all([rest.promise, grpc.promise]);
+  while ((await health.ready()).length > 0) await Promise.race([ended, once(nextTurn(), 'turn')]);
+  const stop = (): Promise<GroupOutcome> => {
+    signals.emit('SIGTERM');
+    return ended;
+  };
+  const url = `https://127.0.0.1:${restPort}`;
+  return {
+    url,
+    restPort,
+    grpcPort,
+    pki,
+    admin,
+    driver,
+    bootstrapToken,
+    kubeconfig: kubeconfigOf(url, admin),
+    ended,
+    stop,
+    [Symbol.asyncDispose]: async () => {
+      await stop();
+    },
+  };
+}
+
+async function createStore(clock: Clock): Promise<ApiServerOptions['store']> {
+  const store = createMemoryObjectStore({ clock, random: systemRandom, newUid: systemUid });
+  await ensureIncarnation(store.etcd, systemUid, new AbortController().signal);
+  return store;
+}
+
+/** Emits once, in a later turn of the event loop. */
+function nextTurn(): EventEmitter {
+  const emitter = new EventEmitter();
+  setImmediate(() => emitter.emit('turn'));
+  return emitter;
+}
+
+/** A kubeconfig with everything inside. JSON is YAML. */
+export function kubeconfigOf(server: string, { ca, cert, key }: TlsMaterial): string {
+  const base64 = (bytes: Buffer): string => bytes.toString('base64');
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: 'gantry', cluster: { server, 'certificate-authority-data': base64(ca) } }],
+    users: [{ name: 'admin', user: { 'client-certificate-data': base64(cert), 'client-key-data': base64(key) } }],
+    contexts: [{ name: 'gantry', context: { cluster: 'gantry', user: 'admin' } }],
+    'current-context': 'gantry',
+  });
+}

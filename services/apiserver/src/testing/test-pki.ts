@@ -1,0 +1,72 @@
+import 'reflect-metadata';
+import { createPrivateKey, generateKeyPairSync, randomBytes, webcrypto } from 'node:crypto';
+import type { Instant } from '@gantry/base';
+import type { TlsMaterial } from '@gantry/service';
+import * as x509 from '@peculiar/x509';
+
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+const DAY_MS = 86_400_000;
+
+x509.cryptoProvider.set(webcrypto);
+
+/** A certificate authority for one test run. */
+export interface TestPki {
+  readonly ca: string;
+  /** A certificate that serves and asks, good for loopback names and `names`. */
+  issue(commonName: string, organizations: readonly string[], names?: readonly string[]): Promise<TlsMaterial>;
+  /** A private key (PEM) that signs service account tokens. */
+  readonly serviceAccountKey: string;
+}
+
+export async function createTestPki(now: Instant): Promise<TestPki> {
+  const keys = await generate();
+  const validity = { notBefore: new Date(now - 60_000), notAfter: new Date(now + 7 * DAY_MS) };
+  const authority = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: randomBytes(8).toString('hex'),
+    name: 'CN=gantry-test-ca',
+    ...validity,
+    signingAlgorithm: ALGORITHM,
+    keys,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, 0, true),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  });
+  const ca = authority.toString('pem');
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  return {
+    ca,
+    serviceAccountKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    issue: async (commonName, organizations, names = []) => {
+      const own = await generate();
+      const subject = new x509.Name([...organizations.map((o) => ({ O: [o] })), { CN: [commonName] }]);
+      const certificate = await x509.X509CertificateGenerator.create({
+        serialNumber: randomBytes(8).toString('hex'),
+        subject: subject.toString(),
+        issuer: authority.subject,
+        ...validity,
+        signingAlgorithm: ALGORITHM,
+        publicKey: own.publicKey,
+        signingKey: keys.privateKey,
+        extensions: [
+          new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.clientAuth, x509.ExtendedKeyUsage.serverAuth]),
+          new x509.SubjectAlternativeNameExtension([
+            ...['localhost', ...names].map((value) => ({ type: 'dns' as const, value })),
+            { type: 'ip', value: '127.0.0.1' },
+          ]),
+        ],
+      });
+      const pkcs8 = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', own.privateKey));
+      const key = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' });
+      return {
+        ca: Buffer.from(ca),
+        cert: Buffer.from(certificate.toString('pem')),
+        key: Buffer.from(key.export({ type: 'pkcs8', format: 'pem' }).toString()),
+      };
+    },
+  };
+}
+
+function generate(): Promise<webcrypto.CryptoKeyPair> {
+  return webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']) as Promise<webcrypto.CryptoKeyPair>;
+}
