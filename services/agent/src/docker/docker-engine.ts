@@ -23,6 +23,13 @@ export function dockerEngine(docker: Docker): EngineRuntime {
         throw fromDocker(error, 'Runtime');
       }
     },
+    ping: async () => {
+      try {
+        await docker.ping();
+      } catch (error) {
+        throw fromDocker(error, 'Runtime');
+      }
+    },
     probe: (image, owner) => probe(docker, image, owner),
   };
 }

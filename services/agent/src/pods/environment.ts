@@ -125,3 +125,9 @@ export function apiServerVariables(address: string, port: number): Readonly<Reco
     [`KUBERNETES_PORT_${port}_TCP_ADDR`]: address,
   };
 }
+
+/** The first address of the Services' range: the API server's own Service has it. */
+export function firstServiceAddress(cidr: string): string {
+  const [a, b, c, d] = (cidr.split('/')[0] ?? '').split('.');
+  return [a, b, c, Number(d) + 1].join('.');
+}

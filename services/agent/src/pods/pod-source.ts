@@ -1,6 +1,7 @@
-import { backoffMs, type Clock, errorMessage, type Random, sleep } from '@gantry/base';
+import { type Clock, errorMessage, type Random } from '@gantry/base';
 import type { Pod, ResourceRef } from '@gantry/api';
-import type { ObjectReader, WatchEvent } from '@gantry/client';
+import type { ObjectReader } from '@gantry/client';
+import { Reflector } from '@gantry/controller-runtime';
 import type { Logger } from '@gantry/service';
 
 export const PODS: ResourceRef = { group: '', version: 'v1', resource: 'pods' };
@@ -12,8 +13,6 @@ export interface PodSourceOptions {
   readonly random: Random;
   readonly logger: Logger;
 }
-
-const RETRY = { initialMs: 100, maxMs: 2000 };
 
 /**
  * The pods of one node, by uid, as new as anything seen: watch, linearizable lists and answers to own writes. Pods that
@@ -47,45 +46,42 @@ export class PodSource {
     if (this.#pods.has(uid)) this.#put(pod);
   }
 
-  /** Follows the node's pods until `signal` is aborted; lost watches are opened again. */
+  /** Follows the node's pods until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    let failures = 0;
-    while (!signal.aborted) {
-      try {
-        const version = await this.confirm(signal);
-        failures = 0;
-        await this.#follow(version, signal);
-      } catch (error) {
-        if (signal.aborted) return;
-        failures += 1;
-        this.#options.logger.debug({ reason: errorMessage(error) }, 'watch of pods ended');
-        await sleep(this.#options.clock, backoffMs(RETRY, failures, this.#options.random), signal).catch(() => undefined);
+    const { client, node, clock, random, logger } = this.#options;
+    const fieldSelector = `spec.nodeName=${node}`;
+    const reflector = new Reflector<Pod>({ client, resource: PODS, clock, random, fieldSelector });
+    for await (const event of reflector.events(signal)) {
+      switch (event.kind) {
+        case 'resync':
+          this.#replace(event.objects, event.resourceVersion);
+          break;
+        case 'changes':
+          for (const { kind, object } of event.changes) {
+            if (kind === 'gone') this.#remove(object.metadata.uid ?? '');
+            else this.#put(object);
+          }
+          break;
+        case 'failed':
+          logger.debug({ phase: event.phase, reason: errorMessage(event.error) }, 'following pods failed');
+          break;
       }
     }
   }
 
   /** A linearizable read: afterwards nothing here is older than its start. */
-  async confirm(signal: AbortSignal): Promise<string> {
+  async confirm(signal: AbortSignal): Promise<void> {
     const { client, node } = this.#options;
     const list = await client.list<Pod>(PODS, { fieldSelector: `spec.nodeName=${node}`, resourceVersion: '' }, signal);
-    const listed = new Set(list.items.map((pod) => pod.metadata.uid ?? ''));
-    for (const pod of list.items) this.#put(pod);
+    this.#replace(list.items, list.resourceVersion);
+  }
+
+  #replace(pods: readonly Pod[], resourceVersion: string): void {
+    const listed = new Set(pods.map((pod) => pod.metadata.uid ?? ''));
+    for (const pod of pods) this.#put(pod);
     for (const [uid, pod] of this.#pods) {
-      if (!listed.has(uid) && !isNewer(pod.metadata.resourceVersion, list.resourceVersion)) this.#remove(uid);
+      if (!listed.has(uid) && !isNewer(pod.metadata.resourceVersion, resourceVersion)) this.#remove(uid);
     }
-    return list.resourceVersion;
-  }
-
-  async #follow(resourceVersion: string, signal: AbortSignal): Promise<void> {
-    const { client, node } = this.#options;
-    const options = { fieldSelector: `spec.nodeName=${node}`, resourceVersion };
-    for await (const events of client.watch<Pod>(PODS, options, signal)) for (const event of events) this.#apply(event);
-  }
-
-  #apply(event: WatchEvent<Pod>): void {
-    if (event.type === 'BOOKMARK') return;
-    if (event.type === 'DELETED') this.#remove(event.object.metadata.uid ?? '');
-    else this.#put(event.object);
   }
 
   #put(pod: Pod): void {

@@ -206,6 +206,8 @@ export type EnginePrivilege = 'full' | 'no-sys-resource';
 
 export interface EngineRuntime {
   info(signal: AbortSignal): Promise<EngineInfo>;
+  /** Resolves when the engine answers; cheap. */
+  ping(signal: AbortSignal): Promise<void>;
   /** Starts and removes one container of `image` (labelled as `owner`'s, of no pod). */
   probe(image: string, owner: Owner, signal: AbortSignal): Promise<EnginePrivilege>;
 }

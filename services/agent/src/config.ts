@@ -1,0 +1,38 @@
+import { type ConfigReader, LOG_LEVELS, type LogLevel, readConfig } from '@gantry/service';
+
+export interface AgentConfig {
+  readonly clusterId: string;
+  readonly apiservers: readonly string[];
+  readonly bootstrapDir: string;
+  readonly stateDir: string;
+  readonly podCidr: string;
+  readonly podNetwork: string;
+  readonly serviceCidr: string;
+  readonly dockerSocket: string;
+  readonly sandboxImage: string;
+  /** How many nodes share the host's capacity. */
+  readonly capacityShares: number;
+  /** Only for an agent outside a container of Docker Compose: its node's name and address. */
+  readonly nodeName: string;
+  readonly nodeAddress: string;
+  readonly logLevel: LogLevel;
+}
+
+/** Reads the agent's settings once; a bad one throws ConfigError. */
+export function readAgentConfig(): AgentConfig {
+  return readConfig(process.env, (read: ConfigReader) => ({
+    clusterId: read.text('GANTRY_CLUSTER_ID'),
+    apiservers: read.list('GANTRY_APISERVERS'),
+    bootstrapDir: read.text('GANTRY_BOOTSTRAP_DIR', '/etc/gantry/bootstrap'),
+    stateDir: read.text('GANTRY_STATE_DIR', '/var/lib/gantry'),
+    podCidr: read.text('GANTRY_POD_CIDR'),
+    podNetwork: read.text('GANTRY_POD_NETWORK'),
+    serviceCidr: read.text('GANTRY_SERVICE_CIDR', '10.96.0.0/16'),
+    dockerSocket: read.text('GANTRY_DOCKER_SOCKET', '/var/run/docker.sock'),
+    sandboxImage: read.text('GANTRY_SANDBOX_IMAGE', 'registry.k8s.io/pause:3.10'),
+    capacityShares: read.integer('GANTRY_CAPACITY_SHARES', { min: 1, max: 1000 }, 1),
+    nodeName: read.text('GANTRY_NODE_NAME', ''),
+    nodeAddress: read.text('GANTRY_NODE_ADDRESS', ''),
+    logLevel: read.oneOf('GANTRY_LOG_LEVEL', LOG_LEVELS, 'info'),
+  }));
+}

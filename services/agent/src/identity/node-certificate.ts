@@ -1,0 +1,143 @@
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Clock, errorMessage, type Random, randomSuffix, sleep } from '@gantry/base';
+import type { CertificateSigningRequest, ResourceRef } from '@gantry/api';
+import type { ObjectClient } from '@gantry/client';
+import type { Logger } from '@gantry/service';
+import { AgentError } from '../agent-error.ts';
+import { type CertificateUse, createRequest, generateKey, REQUEST_TERMS, renewalTime } from './certificate-request.ts';
+
+const REQUESTS: ResourceRef = { group: 'certificates.k8s.io', version: 'v1', resource: 'certificatesigningrequests' };
+const POLL_MS = 200;
+const SIGNING_MS = 30_000;
+const RETRY_MS = 1_000;
+const RENEWAL_RETRY_MS = 30_000;
+
+export interface NodeCertificateOptions {
+  readonly node: string;
+  readonly use: CertificateUse;
+  /** Holds `ca.crt`, `tls.crt` and `tls.key`. */
+  readonly folder: string;
+  readonly readAuthority: () => Promise<Uint8Array>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** Opens a client that may ask for a certificate; it is closed after the request. */
+export type Requester = () => Promise<ObjectClient & Partial<Disposable>>;
+
+/** A certificate of this node in a TLS folder: asked for by a CertificateSigningRequest, renewed with the same key. */
+export class NodeCertificate {
+  readonly #options: NodeCertificateOptions;
+
+  constructor(options: NodeCertificateOptions) {
+    this.#options = options;
+  }
+
+  /** Returns when the folder holds a certificate that has not run out; asks until it gets one. */
+  async ensure(requester: Requester, signal: AbortSignal): Promise<void> {
+    const { clock, logger, use } = this.#options;
+    let reported = '';
+    for (;;) {
+      signal.throwIfAborted();
+      const state = await this.#read();
+      if (state !== undefined && clock.now() < state.endsAt) return;
+      try {
+        await this.#renew(requester, signal);
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        const reason = errorMessage(error);
+        if (reason !== reported) logger.info({ use, reason }, 'still without a certificate');
+        reported = reason;
+      }
+      await sleep(clock, RETRY_MS, signal);
+    }
+  }
+
+  /** Renews the certificate after two thirds of its life, until `signal` is aborted. */
+  async keep(requester: Requester, signal: AbortSignal): Promise<void> {
+    const { clock, logger, use } = this.#options;
+    while (!signal.aborted) {
+      const state = await this.#read();
+      const waitMs = state === undefined ? 0 : state.renewAt - clock.now();
+      // Timers are bounded; looking again is cheap.
+      await sleep(clock, Math.min(Math.max(waitMs, 0), 3_600_000), signal).catch(() => undefined);
+      if (signal.aborted) return;
+      if (waitMs > 3_600_000) continue;
+      try {
+        await this.#renew(requester, signal);
+        logger.info({ use }, 'certificate renewed');
+      } catch (error) {
+        if (signal.aborted) return;
+        logger.warn({ use, reason: errorMessage(error) }, 'certificate not renewed');
+        await sleep(clock, RENEWAL_RETRY_MS, signal).catch(() => undefined);
+      }
+    }
+  }
+
+  async #read(): Promise<ReturnType<typeof renewalTime>> {
+    const [certificate, key] = await Promise.all([this.#file('tls.crt'), this.#file('tls.key')]);
+    return certificate === undefined || key === undefined ? undefined : renewalTime(certificate, key);
+  }
+
+  async #file(name: string): Promise<string | undefined> {
+    try {
+      return await readFile(join(this.#options.folder, name), 'utf8');
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      throw error;
+    }
+  }
+
+  async #renew(requester: Requester, signal: AbortSignal): Promise<void> {
+    const { folder, node, use, readAuthority } = this.#options;
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    let key = await this.#file('tls.key');
+    if (key === undefined) {
+      key = await generateKey();
+      await this.#write('tls.key', key);
+    }
+    const request = await createRequest(node, use, key);
+    const client = await requester();
+    try {
+      const certificate = await this.#sign(client, request, signal);
+      await this.#write('ca.crt', await readAuthority());
+      await this.#write('tls.crt', certificate);
+    } finally {
+      client[Symbol.dispose]?.();
+    }
+  }
+
+  async #write(name: string, content: string | Uint8Array): Promise<void> {
+    const path = join(this.#options.folder, name);
+    await writeFile(`${path}.new`, content, { mode: 0o600 });
+    await rename(`${path}.new`, path);
+  }
+
+  async #sign(client: ObjectClient, request: string, signal: AbortSignal): Promise<string> {
+    const { node, use, clock, random } = this.#options;
+    const { signerName, usages } = REQUEST_TERMS[use];
+    const name = `node-csr-${node.slice(0, 40)}-${randomSuffix(random, 8)}`;
+    const object: CertificateSigningRequest = {
+      apiVersion: 'certificates.k8s.io/v1',
+      kind: 'CertificateSigningRequest',
+      metadata: { name },
+      spec: { request: Buffer.from(request).toString('base64'), signerName, usages: [...usages] },
+    };
+    await client.write({ verb: 'create', resource: REQUESTS, namespace: '', object }, signal);
+    const deadline = clock.monotonicMs() + SIGNING_MS;
+    while (clock.monotonicMs() < deadline) {
+      await sleep(clock, POLL_MS, signal);
+      const found = await client.get<CertificateSigningRequest>(REQUESTS, { namespace: '', name }, signal);
+      const refusal = found.status?.conditions?.find(({ type }) => type === 'Denied' || type === 'Failed');
+      if (refusal !== undefined) {
+        throw new AgentError('Identity', `request ${name} was refused: ${refusal.message ?? refusal.reason ?? refusal.type}`);
+      }
+      const certificate = found.status?.certificate;
+      if (certificate !== undefined && certificate !== '') return Buffer.from(certificate, 'base64').toString();
+    }
+    throw new AgentError('Identity', `request ${name} was not signed within ${SIGNING_MS / 1000} s`);
+  }
+}

@@ -1,0 +1,58 @@
+import { AgentError } from '../agent-error.ts';
+import type { SelfContainer } from '../runtime/agent-containers.ts';
+
+/** Who this agent is. */
+export interface NodeIdentity {
+  readonly name: string;
+  /** First 12 characters of the engine's id, fit for a label and a name. */
+  readonly engine: string;
+}
+
+const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+/** `<host name>-<container number>`. AgentError 'Identity' for containers that may not be nodes. */
+export function nodeName(hostName: string, self: SelfContainer): string {
+  const { compose } = self;
+  if (compose === undefined) {
+    throw new AgentError('Identity', 'this container was not made by Docker Compose: set GANTRY_NODE_NAME to run it as a node');
+  }
+  if (compose.kind === 'one-off') {
+    throw new AgentError('Identity', 'one-off containers (`docker compose run`) share their number with a real agent and cannot be nodes');
+  }
+  if (!Number.isInteger(compose.number) || compose.number < 1) {
+    throw new AgentError('Identity', 'this container has no number of Docker Compose');
+  }
+  return checkedName(`${cleanHostName(hostName)}-${compose.number}`);
+}
+
+/** `name`, or AgentError 'Identity' when it can be no node's name. */
+export function checkedName(name: string): string {
+  if (NAME.test(name) && name.length <= 63) return name;
+  throw new AgentError('Identity', `${JSON.stringify(name)} cannot be a node's name: it must be a DNS name of at most 63 characters`);
+}
+
+function cleanHostName(name: string): string {
+  const clean = name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9.-]/g, '-')
+    .replaceAll(/^[-.]+|[-.]+$/g, '')
+    .slice(0, 55)
+    .replace(/[-.]+$/, '');
+  return clean === '' ? 'node' : clean;
+}
+
+/** The container number in a node's name, if it is one of this host's agents. */
+export function numberOf(name: string, hostName: string): number | undefined {
+  const prefix = `${cleanHostName(hostName)}-`;
+  const rest = name.startsWith(prefix) ? name.slice(prefix.length) : '';
+  return /^[1-9]\d*$/.test(rest) ? Number(rest) : undefined;
+}
+
+/** Names an engine in labels and leases: lower case, `-` for what those do not take. */
+export function engineName(engineId: string): string {
+  return engineId
+    .slice(0, 12)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]/g, '-')
+    .replaceAll(/^-+|-+$/g, '');
+}

@@ -1,0 +1,74 @@
+import { create } from '@bufbuild/protobuf';
+import { StatusError } from '@gantry/api';
+import { AgentService, type ContainerLogsRequest, type LogChunk, LogChunkSchema } from '@gantry/proto';
+import type { GrpcCall, GrpcService } from '@gantry/service';
+import type { Owner } from '../runtime/labels.ts';
+import type { ContainerState, Runtime } from '../runtime/runtime.ts';
+
+const CALLERS = 'gantry:apiservers';
+
+/** The agent's door for the API server: logs of the containers of its node. */
+export function logService(runtime: Runtime, owner: Owner): GrpcService {
+  return {
+    descriptor: AgentService,
+    handlers: {
+      containerLogs: {
+        kind: 'stream',
+        handle: (request: ContainerLogsRequest, call: GrpcCall) => containerLogs(runtime, owner, request, call),
+      },
+    },
+  };
+}
+
+async function* containerLogs(
+  runtime: Runtime,
+  owner: Owner,
+  request: ContainerLogsRequest,
+  call: GrpcCall,
+): AsyncIterable<LogChunk> {
+  if (call.identity?.organizations.includes(CALLERS) !== true) {
+    throw StatusError.forbidden({ group: '', resource: 'pods' }, request.pod, 'only API servers may read logs here');
+  }
+  const container = await findContainer(runtime, owner, request, call.signal);
+  const options = {
+    follow: request.follow,
+    timestamps: request.timestamps,
+    ...(request.tailLines === undefined ? {} : { tailLines: Number(request.tailLines) }),
+    ...(request.sinceMs === undefined ? {} : { since: Number(request.sinceMs) }),
+  };
+  let left = request.limitBytes === undefined ? Number.POSITIVE_INFINITY : Number(request.limitBytes);
+  if (left <= 0) return;
+  for await (const data of runtime.logs.readLogs(container.id, options, call.signal)) {
+    const part = data.length > left ? data.subarray(0, left) : data;
+    left -= part.length;
+    yield create(LogChunkSchema, { data: part });
+    if (left <= 0) return;
+  }
+}
+
+async function findContainer(
+  runtime: Runtime,
+  owner: Owner,
+  request: ContainerLogsRequest,
+  signal: AbortSignal,
+): Promise<ContainerState> {
+  const { container: name, pod } = request;
+  const states = await runtime.observer.listPods({ ...owner, podUid: request.podUid }, signal);
+  const attempts = (states[0]?.containers ?? []).filter((container) => container.name === name);
+  const found = selectAttempt(attempts, request.previous ? 'previous' : 'current');
+  if (found !== undefined) return found;
+  throw StatusError.badRequest(
+    request.previous
+      ? `previous terminated container ${JSON.stringify(name)} in pod ${JSON.stringify(pod)} not found`
+      : `container ${JSON.stringify(name)} in pod ${JSON.stringify(pod)} is waiting to start: ContainerCreating`,
+  );
+}
+
+/** Attempts come newest first. The one before is `previous`, whether or not the newest still runs. */
+export function selectAttempt(
+  attempts: readonly ContainerState[],
+  which: 'current' | 'previous',
+): ContainerState | undefined {
+  const begun = attempts.filter((attempt) => attempt.state !== 'created');
+  return which === 'current' ? begun[0] : begun[1];
+}

@@ -1,0 +1,82 @@
+import { type Clock, errorMessage, formatMicroTime, sleep, withDeadline } from '@gantry/base';
+import { isReason, type Lease, type ResourceRef } from '@gantry/api';
+import type { ObjectClient } from '@gantry/client';
+import type { Logger } from '@gantry/service';
+
+export const LEASES: ResourceRef = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' };
+const NAMESPACE = 'kube-node-lease';
+const INTERVAL_MS = 1_000;
+const DEADLINE_MS = 900;
+const DURATION_SECONDS = 4;
+
+export interface HeartbeatOptions {
+  readonly client: ObjectClient;
+  readonly node: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Called after a renewal that followed failed ones: others may have taken this node for lost. */
+  readonly onRecovered: () => void;
+}
+
+/** Renews the node's Lease every second, apart from all other work. */
+export class Heartbeat {
+  readonly #options: HeartbeatOptions;
+  #lease: Lease | undefined;
+  #state: 'beating' | 'failing' = 'failing';
+
+  constructor(options: HeartbeatOptions) {
+    this.#options = options;
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger, onRecovered } = this.#options;
+    while (!signal.aborted) {
+      const startedMs = clock.monotonicMs();
+      try {
+        using deadline = withDeadline(clock, signal, DEADLINE_MS);
+        await this.#renew(deadline);
+        if (this.#state === 'failing') onRecovered();
+        this.#state = 'beating';
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#lease = undefined;
+        if (this.#state === 'beating') logger.warn({ reason: errorMessage(error) }, 'heartbeat failed');
+        this.#state = 'failing';
+      }
+      const restMs = INTERVAL_MS - (clock.monotonicMs() - startedMs);
+      await sleep(clock, Math.max(100, restMs), signal).catch(() => undefined);
+    }
+  }
+
+  async #renew(signal: AbortSignal): Promise<void> {
+    const { client, node, clock } = this.#options;
+    const key = { namespace: NAMESPACE, name: node };
+    this.#lease ??= await this.#find(signal);
+    const spec = {
+      holderIdentity: node,
+      leaseDurationSeconds: DURATION_SECONDS,
+      renewTime: formatMicroTime(clock.now()),
+    };
+    if (this.#lease === undefined) {
+      const object: Lease = {
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'Lease',
+        metadata: { name: node, namespace: NAMESPACE },
+        spec,
+      };
+      this.#lease = await client.write<Lease>({ verb: 'create', resource: LEASES, namespace: NAMESPACE, object }, signal);
+      return;
+    }
+    const object: Lease = { ...this.#lease, spec: { ...this.#lease.spec, ...spec } };
+    this.#lease = await client.write<Lease>({ verb: 'update', resource: LEASES, key, object }, signal);
+  }
+
+  async #find(signal: AbortSignal): Promise<Lease | undefined> {
+    try {
+      return await this.#options.client.get<Lease>(LEASES, { namespace: NAMESPACE, name: this.#options.node }, signal);
+    } catch (error) {
+      if (isReason(error, 'NotFound')) return undefined;
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,144 @@
+import { formatTime, type Instant } from '@gantry/base';
+import type { Node, NodeCondition, NodeStatus } from '@gantry/api';
+import type { EngineInfo, EnginePrivilege } from '../runtime/runtime.ts';
+
+/** Which Docker engine a Node's containers run on. */
+export const ENGINE_LABEL = 'gantry.dev/engine';
+export const KUBELET_VERSION = 'v1.36.2';
+export const AGENT_PORT = 10250;
+const MAX_PODS = 110;
+/** An unchanged status is written this often at least, so that its heartbeat times mean something. */
+const STATUS_REFRESH_MS = 300_000;
+
+export interface NodeObservation {
+  readonly name: string;
+  readonly engineName: string;
+  readonly address: string;
+  readonly engine: EngineInfo;
+  readonly privilege: EnginePrivilege;
+  /** How many nodes share this host's capacity. */
+  readonly shares: number;
+  readonly ids: { readonly machine: string; readonly boot: string; readonly system: string };
+  /** Why pods cannot run; undefined when they can. */
+  readonly engineFailure: string | undefined;
+}
+
+/** Labels that the agent owns on its Node. */
+export function nodeLabels(observed: Pick<NodeObservation, 'name' | 'engineName' | 'engine'>): Record<string, string> {
+  const arch = architecture(observed.engine.architecture);
+  return {
+    'beta.kubernetes.io/arch': arch,
+    'beta.kubernetes.io/os': 'linux',
+    'kubernetes.io/arch': arch,
+    'kubernetes.io/hostname': observed.name,
+    'kubernetes.io/os': 'linux',
+    [ENGINE_LABEL]: observed.engineName,
+  };
+}
+
+function architecture(machine: string): string {
+  const names: Readonly<Record<string, string>> = { x86_64: 'amd64', aarch64: 'arm64', armv7l: 'arm' };
+  return names[machine] ?? machine;
+}
+
+/** The Node as it is registered first. */
+export function newNode(observed: NodeObservation, now: Instant): Node {
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: observed.name, labels: nodeLabels(observed) },
+    spec: {},
+    status: nodeStatus(observed, {}, now),
+  };
+}
+
+/** The status as it should be; conditions and parts of others are kept. */
+export function nodeStatus(observed: NodeObservation, old: NodeStatus, now: Instant): NodeStatus {
+  const { engine, shares } = observed;
+  const cpuMillis = Math.floor((engine.cpus * 1000) / shares);
+  const resources = {
+    cpu: cpuMillis % 1000 === 0 ? String(cpuMillis / 1000) : `${cpuMillis}m`,
+    memory: `${Math.floor(engine.memoryBytes / shares / 1024)}Ki`,
+    pods: String(MAX_PODS),
+  };
+  const arch = architecture(engine.architecture);
+  return {
+    ...old,
+    addresses: [
+      { type: 'InternalIP', address: observed.address },
+      { type: 'Hostname', address: observed.name },
+    ],
+    capacity: resources,
+    allocatable: resources,
+    conditions: nodeConditions(observed, old.conditions ?? [], now),
+    daemonEndpoints: { kubeletEndpoint: { Port: AGENT_PORT } },
+    nodeInfo: {
+      architecture: arch,
+      bootID: observed.ids.boot,
+      containerRuntimeVersion: `docker://${engine.version}`,
+      kernelVersion: engine.kernel,
+      kubeProxyVersion: '',
+      kubeletVersion: KUBELET_VERSION,
+      machineID: observed.ids.machine,
+      operatingSystem: 'linux',
+      osImage: engine.os,
+      systemUUID: observed.ids.system,
+    },
+  };
+}
+
+type Draft = Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>;
+
+function nodeConditions(observed: NodeObservation, old: readonly NodeCondition[], now: Instant): NodeCondition[] {
+  const drafts: Draft[] = [
+    {
+      type: 'MemoryPressure',
+      status: 'False',
+      reason: 'KubeletHasSufficientMemory',
+      message: 'kubelet has sufficient memory available',
+    },
+    { type: 'DiskPressure', status: 'False', reason: 'KubeletHasNoDiskPressure', message: 'kubelet has no disk pressure' },
+    { type: 'PIDPressure', status: 'False', reason: 'KubeletHasSufficientPID', message: 'kubelet has sufficient PID available' },
+    privilegeCondition(observed.privilege),
+    observed.engineFailure === undefined
+      ? { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' }
+      : {
+          type: 'Ready',
+          status: 'False',
+          reason: 'KubeletNotReady',
+          message: `container runtime is down: ${observed.engineFailure}`,
+        },
+  ];
+  const own = drafts.map((draft) => stamp(draft, old, now));
+  const types = new Set(own.map((condition) => condition.type));
+  return [...own, ...old.filter((condition) => !types.has(condition.type))];
+}
+
+function privilegeCondition(privilege: EnginePrivilege): Draft {
+  const type = 'EngineRestricted';
+  if (privilege === 'full') {
+    return { type, status: 'False', reason: 'EngineHasSysResource', message: 'the engine gives every privilege' };
+  }
+  return {
+    type,
+    status: 'True',
+    reason: 'EngineLacksSysResource',
+    message: 'the engine lacks CAP_SYS_RESOURCE: OOM scores below 0 become 0, privileged containers get all other capabilities',
+  };
+}
+
+function stamp(draft: Draft, old: readonly NodeCondition[], now: Instant): NodeCondition {
+  const before = old.find((condition) => condition.type === draft.type);
+  const same = before?.status === draft.status && before.reason === draft.reason && before.message === draft.message;
+  const beat = Date.parse(before?.lastHeartbeatTime ?? '');
+  const kept = same && now - beat < STATUS_REFRESH_MS ? before.lastHeartbeatTime : undefined;
+  return {
+    type: draft.type,
+    status: draft.status,
+    lastHeartbeatTime: kept ?? formatTime(now),
+    lastTransitionTime:
+      before?.status === draft.status && before.lastTransitionTime !== undefined ? before.lastTransitionTime : formatTime(now),
+    ...(draft.reason === undefined ? {} : { reason: draft.reason }),
+    ...(draft.message === undefined ? {} : { message: draft.message }),
+  };
+}

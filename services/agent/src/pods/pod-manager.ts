@@ -1,0 +1,85 @@
+import { backoffMs, errorMessage, sleep } from '@gantry/base';
+import { PodWorker } from './pod-worker.ts';
+import type { WorkerServices } from './worker-services.ts';
+
+const RELIST_MS = 60_000;
+const RECONNECT = { initialMs: 200, maxMs: 5_000 };
+
+/** One worker per pod that exists in the API or in the engine, woken by both. A slow relist is the net under lost events. */
+export class PodManager {
+  readonly #services: WorkerServices;
+  readonly #workers = new Map<string, PodWorker>();
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(services: WorkerServices) {
+    this.#services = services;
+  }
+
+  /** Runs until `signal` is aborted; the pods' containers keep running. */
+  async run(signal: AbortSignal): Promise<void> {
+    const unsubscribe = this.#services.pods.subscribe((uid) => this.#wake(uid, signal));
+    for (const pod of this.#services.pods.list()) this.#wake(pod.metadata.uid ?? '', signal);
+    try {
+      await Promise.all([this.#followEngine(signal), this.#relistSlowly(signal)]);
+    } finally {
+      unsubscribe();
+      await Promise.all(this.#running);
+    }
+  }
+
+  #wake(uid: string, signal: AbortSignal): void {
+    const worker = this.#workers.get(uid);
+    if (worker !== undefined) worker.wake();
+    else if (!signal.aborted) this.#start(uid, signal);
+  }
+
+  #start(uid: string, signal: AbortSignal): void {
+    const worker = new PodWorker(uid, this.#services);
+    this.#workers.set(uid, worker);
+    const running = worker.run(signal).finally(() => {
+      this.#workers.delete(uid);
+      this.#running.delete(running);
+      if (this.#services.pods.get(uid) !== undefined) this.#wake(uid, signal);
+    });
+    this.#running.add(running);
+  }
+
+  async #followEngine(signal: AbortSignal): Promise<void> {
+    const { runtime, owner, clock, random, logger } = this.#services;
+    let failures = 0;
+    while (!signal.aborted) {
+      try {
+        for await (const event of runtime.observer.watch(owner.cluster, signal)) {
+          if (event === 'connected') {
+            await this.#wakeAll(signal);
+            failures = 0;
+          } else if (event.node === owner.node && event.podUid !== '') this.#wake(event.podUid, signal);
+        }
+      } catch (error) {
+        if (!signal.aborted) logger.warn({ reason: errorMessage(error) }, 'events of the engine ended');
+      }
+      failures += 1;
+      await sleep(clock, backoffMs(RECONNECT, failures, random), signal).catch(() => undefined);
+    }
+  }
+
+  async #relistSlowly(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#services;
+    while (!signal.aborted) {
+      await sleep(clock, RELIST_MS, signal).catch(() => undefined);
+      if (signal.aborted) return;
+      try {
+        await this.#wakeAll(signal);
+      } catch (error) {
+        logger.warn({ reason: errorMessage(error) }, 'containers could not be listed');
+      }
+    }
+  }
+
+  async #wakeAll(signal: AbortSignal): Promise<void> {
+    const { runtime, owner, pods } = this.#services;
+    const uids = new Set([...this.#workers.keys(), ...pods.list().map((pod) => pod.metadata.uid ?? '')]);
+    for (const state of await runtime.observer.listPods(owner, signal)) uids.add(state.identity.uid);
+    for (const uid of uids) this.#wake(uid, signal);
+  }
+}
