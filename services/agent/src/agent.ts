@@ -114,7 +114,10 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
 }
 
 /** Runs parts until the first fails or `signal` is aborted, then ends all. */
-async function together(parts: readonly ((signal: AbortSignal) => Promise<void>)[], signal: AbortSignal): Promise<void> {
+async function together(
+  parts: readonly ((signal: AbortSignal) => Promise<void>)[],
+  signal: AbortSignal,
+): Promise<void> {
   const failed = new AbortController();
   const all = AbortSignal.any([signal, failed.signal]);
   const results = await Promise.allSettled(

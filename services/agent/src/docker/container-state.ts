@@ -16,7 +16,10 @@ function runState(state: Docker.ContainerInspectInfo['State']): RunState {
 
 /** The engine's answers about a cluster's containers as pods, newest attempts first. Containers of no pod are left out. */
 export function podStates(inspected: readonly Docker.ContainerInspectInfo[]): readonly PodState[] {
-  const pods = new Map<string, { state: Omit<PodState, 'sandboxes' | 'containers'>; sandboxes: SandboxState[]; containers: ContainerState[] }>();
+  const pods = new Map<
+    string,
+    { state: Omit<PodState, 'sandboxes' | 'containers'>; sandboxes: SandboxState[]; containers: ContainerState[] }
+  >();
   for (const container of inspected) {
     const labels = container.Config.Labels;
     const uid = labels[LABEL.podUid];

@@ -27,13 +27,16 @@ export function dockerAgentContainers(docker: Docker): AgentContainers {
       try {
         const containers = await docker.listContainers({
           all: true,
-          filters: { label: [`${COMPOSE.project}=${project}`, `${COMPOSE.service}=${service}`, `${COMPOSE.oneOff}=False`] },
+          filters: {
+            label: [`${COMPOSE.project}=${project}`, `${COMPOSE.service}=${service}`, `${COMPOSE.oneOff}=False`],
+          },
         });
         const numbers = new Map<number, 'running' | 'stopped'>();
         for (const container of containers) {
           const number = Number(container.Labels[COMPOSE.number]);
           // A recreate keeps the old container beside its successor for a moment.
-          if (numbers.get(number) !== 'running') numbers.set(number, container.State === 'running' ? 'running' : 'stopped');
+          if (numbers.get(number) !== 'running')
+            numbers.set(number, container.State === 'running' ? 'running' : 'stopped');
         }
         return numbers;
       } catch (error) {

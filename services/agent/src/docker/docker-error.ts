@@ -20,7 +20,8 @@ export function fromDocker(error: unknown, code: AgentErrorCode): AgentError {
   if (status === 409 && /is already in use by container/.test(message)) {
     return new AgentError('Conflict', message, { cause: error });
   }
-  if (status === 404 && /no such image/i.test(message)) return new AgentError('ImageNotFound', message, { cause: error });
+  if (status === 404 && /no such image/i.test(message))
+    return new AgentError('ImageNotFound', message, { cause: error });
   if (status === 404 && code === 'Runtime') return new AgentError('NotFound', message, { cause: error });
   return new AgentError(code, message, { cause: error });
 }

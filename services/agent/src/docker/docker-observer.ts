@@ -50,7 +50,10 @@ export class DockerObserver implements RuntimeObserver {
     yield 'connected';
     try {
       for await (const line of readLines(stream as AsyncIterable<Buffer>)) {
-        const event = JSON.parse(line) as { Action?: string; Actor?: { ID?: string; Attributes?: Record<string, string> } };
+        const event = JSON.parse(line) as {
+          Action?: string;
+          Actor?: { ID?: string; Attributes?: Record<string, string> };
+        };
         const what = WHAT[event.Action ?? ''];
         const attributes = event.Actor?.Attributes ?? {};
         if (what === undefined) continue;

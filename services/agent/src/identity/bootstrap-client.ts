@@ -14,12 +14,15 @@ export function bootstrapRequester(
   random: Random,
 ): Requester {
   return async () => {
-    const [token, ca] = await Promise.all([
-      readFile(join(folder, 'token'), 'utf8'),
-      readFile(join(folder, 'ca.crt')),
-    ]);
+    const [token, ca] = await Promise.all([readFile(join(folder, 'token'), 'utf8'), readFile(join(folder, 'ca.crt'))]);
     const address = apiservers[Math.floor(random() * apiservers.length)] ?? '';
     const host = address.replace(/:\d+$/, '');
-    return createHttpClient({ server: `https://${host}:${REST_PORT}`, ca, token: token.trim(), fieldManager: 'kubelet', clock });
+    return createHttpClient({
+      server: `https://${host}:${REST_PORT}`,
+      ca,
+      token: token.trim(),
+      fieldManager: 'kubelet',
+      clock,
+    });
   };
 }

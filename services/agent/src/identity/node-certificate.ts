@@ -133,7 +133,10 @@ export class NodeCertificate {
       const found = await client.get<CertificateSigningRequest>(REQUESTS, { namespace: '', name }, signal);
       const refusal = found.status?.conditions?.find(({ type }) => type === 'Denied' || type === 'Failed');
       if (refusal !== undefined) {
-        throw new AgentError('Identity', `request ${name} was refused: ${refusal.message ?? refusal.reason ?? refusal.type}`);
+        throw new AgentError(
+          'Identity',
+          `request ${name} was refused: ${refusal.message ?? refusal.reason ?? refusal.type}`,
+        );
       }
       const certificate = found.status?.certificate;
       if (certificate !== undefined && certificate !== '') return Buffer.from(certificate, 'base64').toString();

@@ -14,10 +14,16 @@ const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
 export function nodeName(hostName: string, self: SelfContainer): string {
   const { compose } = self;
   if (compose === undefined) {
-    throw new AgentError('Identity', 'this container was not made by Docker Compose: set GANTRY_NODE_NAME to run it as a node');
+    throw new AgentError(
+      'Identity',
+      'this container was not made by Docker Compose: set GANTRY_NODE_NAME to run it as a node',
+    );
   }
   if (compose.kind === 'one-off') {
-    throw new AgentError('Identity', 'one-off containers (`docker compose run`) share their number with a real agent and cannot be nodes');
+    throw new AgentError(
+      'Identity',
+      'one-off containers (`docker compose run`) share their number with a real agent and cannot be nodes',
+    );
   }
   if (!Number.isInteger(compose.number) || compose.number < 1) {
     throw new AgentError('Identity', 'this container has no number of Docker Compose');
@@ -28,7 +34,10 @@ export function nodeName(hostName: string, self: SelfContainer): string {
 /** `name`, or AgentError 'Identity' when it can be no node's name. */
 export function checkedName(name: string): string {
   if (NAME.test(name) && name.length <= 63) return name;
-  throw new AgentError('Identity', `${JSON.stringify(name)} cannot be a node's name: it must be a DNS name of at most 63 characters`);
+  throw new AgentError(
+    'Identity',
+    `${JSON.stringify(name)} cannot be a node's name: it must be a DNS name of at most 63 characters`,
+  );
 }
 
 function cleanHostName(name: string): string {

@@ -31,7 +31,10 @@ export async function findSelf(
   const name = config.nodeName === '' ? nameOf(engine, container) : checkedName(config.nodeName);
   const address = config.nodeAddress === '' ? container?.addresses[config.podNetwork] : config.nodeAddress;
   if (address === undefined || address === '') {
-    throw new AgentError('Identity', `this agent is not on the network ${JSON.stringify(config.podNetwork)} (GANTRY_POD_NETWORK)`);
+    throw new AgentError(
+      'Identity',
+      `this agent is not on the network ${JSON.stringify(config.podNetwork)} (GANTRY_POD_NETWORK)`,
+    );
   }
   const shared = { path: config.stateDir, hostPath: hostPathOf(config.stateDir, container) };
   const state = { path: join(shared.path, 'nodes', name), hostPath: join(shared.hostPath, 'nodes', name) };
@@ -41,7 +44,10 @@ export async function findSelf(
 
 function nameOf(engine: EngineInfo, container: SelfContainer | undefined): string {
   if (container === undefined) {
-    throw new AgentError('Identity', 'this agent runs in no container of the engine: set GANTRY_NODE_NAME and GANTRY_NODE_ADDRESS');
+    throw new AgentError(
+      'Identity',
+      'this agent runs in no container of the engine: set GANTRY_NODE_NAME and GANTRY_NODE_ADDRESS',
+    );
   }
   return nodeName(engine.name, container);
 }

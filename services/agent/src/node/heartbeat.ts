@@ -64,7 +64,10 @@ export class Heartbeat {
         metadata: { name: node, namespace: NAMESPACE },
         spec,
       };
-      this.#lease = await client.write<Lease>({ verb: 'create', resource: LEASES, namespace: NAMESPACE, object }, signal);
+      this.#lease = await client.write<Lease>(
+        { verb: 'create', resource: LEASES, namespace: NAMESPACE, object },
+        signal,
+      );
       return;
     }
     const object: Lease = { ...this.#lease, spec: { ...this.#lease.spec, ...spec } };

@@ -95,7 +95,10 @@ export class NodeKeeper {
     }
     const engine = node.metadata.labels?.[ENGINE_LABEL];
     if (engine !== undefined && engine !== observation.engineName && (await this.#isAlive(signal))) {
-      throw new AgentError('Identity', `node ${observation.name} belongs to a live agent of another engine (${engine})`);
+      throw new AgentError(
+        'Identity',
+        `node ${observation.name} belongs to a live agent of another engine (${engine})`,
+      );
     }
     const labels = nodeLabels(observation);
     const missing = Object.entries(labels).filter(([name, value]) => node.metadata.labels?.[name] !== value);
@@ -114,7 +117,10 @@ export class NodeKeeper {
     }
     const status = nodeStatus(observation, current.status ?? {}, clock.now());
     if (equalJson(status, current.status)) return;
-    await client.write({ verb: 'update', resource: NODES, key, subresource: 'status', object: { ...current, status } as Node }, signal);
+    await client.write(
+      { verb: 'update', resource: NODES, key, subresource: 'status', object: { ...current, status } as Node },
+      signal,
+    );
   }
 
   async #get(signal: AbortSignal): Promise<Node | undefined> {

@@ -97,8 +97,18 @@ function nodeConditions(observed: NodeObservation, old: readonly NodeCondition[]
       reason: 'KubeletHasSufficientMemory',
       message: 'kubelet has sufficient memory available',
     },
-    { type: 'DiskPressure', status: 'False', reason: 'KubeletHasNoDiskPressure', message: 'kubelet has no disk pressure' },
-    { type: 'PIDPressure', status: 'False', reason: 'KubeletHasSufficientPID', message: 'kubelet has sufficient PID available' },
+    {
+      type: 'DiskPressure',
+      status: 'False',
+      reason: 'KubeletHasNoDiskPressure',
+      message: 'kubelet has no disk pressure',
+    },
+    {
+      type: 'PIDPressure',
+      status: 'False',
+      reason: 'KubeletHasSufficientPID',
+      message: 'kubelet has sufficient PID available',
+    },
     privilegeCondition(observed.privilege),
     observed.engineFailure === undefined
       ? { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' }
@@ -123,7 +133,8 @@ function privilegeCondition(privilege: EnginePrivilege): Draft {
     type,
     status: 'True',
     reason: 'EngineLacksSysResource',
-    message: 'the engine lacks CAP_SYS_RESOURCE: OOM scores below 0 become 0, privileged containers get all other capabilities',
+    message:
+      'the engine lacks CAP_SYS_RESOURCE: OOM scores below 0 become 0, privileged containers get all other capabilities',
   };
 }
 
@@ -137,7 +148,9 @@ function stamp(draft: Draft, old: readonly NodeCondition[], now: Instant): NodeC
     status: draft.status,
     lastHeartbeatTime: kept ?? formatTime(now),
     lastTransitionTime:
-      before?.status === draft.status && before.lastTransitionTime !== undefined ? before.lastTransitionTime : formatTime(now),
+      before?.status === draft.status && before.lastTransitionTime !== undefined
+        ? before.lastTransitionTime
+        : formatTime(now),
     ...(draft.reason === undefined ? {} : { reason: draft.reason }),
     ...(draft.message === undefined ? {} : { message: draft.message }),
   };

@@ -7,7 +7,12 @@ const SECRETS: ResourceRef = { group: '', version: 'v1', resource: 'secrets' };
 
 /** ConfigMaps and Secrets read when they are needed. */
 export function apiConfigSource(client: ObjectReader): ConfigSource {
-  const read = async <T extends KubeObject>(resource: ResourceRef, namespace: string, name: string, signal: AbortSignal) => {
+  const read = async <T extends KubeObject>(
+    resource: ResourceRef,
+    namespace: string,
+    name: string,
+    signal: AbortSignal,
+  ) => {
     try {
       return await client.get<T>(resource, { namespace, name }, signal);
     } catch (error) {

@@ -51,7 +51,8 @@ export function containerSpec(input: ContainerSpecInput): ContainerSpec {
     mounts: input.mounts,
     resources: resourceLimits(container),
     security: containerSecurity(pod, container, input.image),
-    processes: pod.spec?.hostPID === true ? 'host' : pod.spec?.shareProcessNamespace === true ? 'shared-with-pod' : 'own',
+    processes:
+      pod.spec?.hostPID === true ? 'host' : pod.spec?.shareProcessNamespace === true ? 'shared-with-pod' : 'own',
     stdin: container.stdin === true ? (container.stdinOnce === true ? 'open-once' : 'open') : 'closed',
     terminal: container.tty === true ? 'tty' : 'none',
     oomScoreAdj: oomScore(pod, container, input.capacityBytes, engine),
@@ -89,7 +90,10 @@ function requireNonRoot(pod: Pod, container: Container, user: number | undefined
     throw new AgentError('CreateContainerConfigError', `container's runAsUser breaks non-root policy ${where}`);
   }
   if (imageUser === '' || imageUser === '0' || imageUser === 'root') {
-    throw new AgentError('CreateContainerConfigError', `container has runAsNonRoot and image will run as root ${where}`);
+    throw new AgentError(
+      'CreateContainerConfigError',
+      `container has runAsNonRoot and image will run as root ${where}`,
+    );
   }
   if (!/^\d+$/.test(imageUser)) {
     throw new AgentError(

@@ -7,7 +7,9 @@ export function sandboxDns(pod: Pod): SandboxSpec['dns'] {
   return {
     servers: config.nameservers ?? [],
     searches: config.searches ?? [],
-    options: (config.options ?? []).map(({ name, value }) => (value === undefined ? (name ?? '') : `${name ?? ''}:${value}`)),
+    options: (config.options ?? []).map(({ name, value }) =>
+      value === undefined ? (name ?? '') : `${name ?? ''}:${value}`,
+    ),
   };
 }
 

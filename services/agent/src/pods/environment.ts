@@ -86,7 +86,9 @@ async function valueOf(
     const found = await source.configMap(namespace, name, signal);
     const value = found?.data?.[key];
     if (value !== undefined || optional === true) return value;
-    throw found === undefined ? missing('configmap', name) : config(`couldn't find key ${key} in ConfigMap ${namespace}/${name}`);
+    throw found === undefined
+      ? missing('configmap', name)
+      : config(`couldn't find key ${key} in ConfigMap ${namespace}/${name}`);
   }
   if (from.secretKeyRef !== undefined) {
     const { name = '', key, optional } = from.secretKeyRef;
@@ -94,7 +96,9 @@ async function valueOf(
     const value = found?.data?.[key];
     if (value !== undefined) return decode(value);
     if (optional === true) return undefined;
-    throw found === undefined ? missing('secret', name) : config(`couldn't find key ${key} in Secret ${namespace}/${name}`);
+    throw found === undefined
+      ? missing('secret', name)
+      : config(`couldn't find key ${key} in Secret ${namespace}/${name}`);
   }
   throw config(`the source of variable ${variable.name} is not supported`);
 }

@@ -29,7 +29,8 @@ export async function ensureImage(
     report('Warning', 'InspectFailed', message);
     throw new AgentError('InvalidImageName', message);
   }
-  const policy = container.imagePullPolicy ?? (/:[^/]+$/.test(image) && !image.endsWith(':latest') ? 'IfNotPresent' : 'Always');
+  const policy =
+    container.imagePullPolicy ?? (/:[^/]+$/.test(image) && !image.endsWith(':latest') ? 'IfNotPresent' : 'Always');
   const present = await images.inspectImage(image, signal);
   if (present !== undefined && policy !== 'Always') {
     report('Normal', 'Pulled', `Container image "${image}" already present on machine and can be accessed by the pod`);

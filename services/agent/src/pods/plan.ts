@@ -130,7 +130,8 @@ function stopAll(
   }
   if (running.length > 0) return;
   if (goal === 'end') {
-    for (const sandbox of sandboxes) if (sandbox.state === 'running') draft.actions.push({ kind: 'stopSandbox', id: sandbox.id });
+    for (const sandbox of sandboxes)
+      if (sandbox.state === 'running') draft.actions.push({ kind: 'stopSandbox', id: sandbox.id });
     return;
   }
   for (const { id } of containers) draft.actions.push({ kind: 'removeContainer', id });
@@ -258,7 +259,9 @@ function stopUnwanted(
   sandbox: SandboxState,
   memory: PodMemory,
 ): void {
-  const specs = new Map([...initContainersOf(pod), ...mainContainersOf(pod)].map((item) => [item.container.name, item.container]));
+  const specs = new Map(
+    [...initContainersOf(pod), ...mainContainersOf(pod)].map((item) => [item.container.name, item.container]),
+  );
   for (const container of containers) {
     if (container.state !== 'running' || memory.stopping.has(container.id)) continue;
     const message = whyUnwanted(container, specs.get(container.name), sandbox, memory);
@@ -368,7 +371,8 @@ function planStart(context: StartContext, item: PodContainer, mode: 'by-policy' 
 function waitingFor(draft: Draft, container: Container, setback: Setback, now: Instant): Waiting {
   const shownUntil = setback.failedAt + PULL_ERROR_SHOWN_MS;
   if (setback.reason === 'ErrImagePull' && now < shownUntil) draft.wake(shownUntil);
-  if (setback.reason !== 'ErrImagePull' || now < shownUntil) return { reason: setback.reason, message: setback.message };
+  if (setback.reason !== 'ErrImagePull' || now < shownUntil)
+    return { reason: setback.reason, message: setback.message };
   return {
     reason: 'ImagePullBackOff',
     message: `Back-off pulling image "${container.image ?? ''}": ErrImagePull: ${setback.message}`,

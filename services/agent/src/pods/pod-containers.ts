@@ -23,7 +23,10 @@ export function mainContainersOf(pod: Pod): readonly PodContainer[] {
 
 /** Changes when a container must be made anew: only its image may change while the pod lives. */
 export function containerHash(container: Container): string {
-  return createHash('sha256').update(JSON.stringify([container.name, container.image])).digest('hex').slice(0, 8);
+  return createHash('sha256')
+    .update(JSON.stringify([container.name, container.image]))
+    .digest('hex')
+    .slice(0, 8);
 }
 
 /** Whether a container that ended so is started again. */

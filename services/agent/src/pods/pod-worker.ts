@@ -114,7 +114,14 @@ export class PodWorker {
   #report(pod: Pod, state: PodState | undefined, plan: PodPlan): void {
     const { reporter, facts, clock } = this.#services;
     this.#tellWaiting(pod, state, plan);
-    const observation = { pod, state, plan, memory: this.#memory, hostAddress: facts.hostAddress, messages: this.#messages };
+    const observation = {
+      pod,
+      state,
+      plan,
+      memory: this.#memory,
+      hostAddress: facts.hostAddress,
+      messages: this.#messages,
+    };
     reporter.report(this.#uid, podStatus(observation, clock.now()));
   }
 
@@ -127,7 +134,12 @@ export class PodWorker {
       if (this.#told.has(key)) continue;
       this.#told.add(key);
       if (reason === 'CrashLoopBackOff') {
-        events.event(pod, 'Warning', 'BackOff', `Back-off restarting failed container ${name} in pod ${formatPod(pod)}`);
+        events.event(
+          pod,
+          'Warning',
+          'BackOff',
+          `Back-off restarting failed container ${name} in pod ${formatPod(pod)}`,
+        );
       } else if (reason === 'ImagePullBackOff') {
         const containers = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])];
         const image = containers.find((container) => container.name === name)?.image ?? '';
@@ -141,7 +153,10 @@ export class PodWorker {
     for (const container of state?.containers ?? []) {
       if (container.state !== 'exited' || container.terminationMessagePath === undefined) continue;
       if (this.#messages.has(container.id)) continue;
-      this.#messages.set(container.id, await this.#services.volumes.terminationMessage(container.terminationMessagePath));
+      this.#messages.set(
+        container.id,
+        await this.#services.volumes.terminationMessage(container.terminationMessagePath),
+      );
     }
   }
 

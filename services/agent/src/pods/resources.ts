@@ -22,12 +22,7 @@ export function resourceLimits(container: Container): ResourceLimits {
 }
 
 /** Who is killed first when memory runs out: BestEffort before Burstable by request before Guaranteed. */
-export function oomScore(
-  pod: Pod,
-  container: Container,
-  capacityBytes: number,
-  engine: EnginePrivilege,
-): number {
+export function oomScore(pod: Pod, container: Container, capacityBytes: number, engine: EnginePrivilege): number {
   const wanted = wantedScore(pod, container, capacityBytes);
   return engine === 'full' ? wanted : Math.max(0, wanted);
 }

@@ -19,7 +19,8 @@ export async function startContainer(
   const { runtime, events, facts, clock } = services;
   const { container, attempt } = action;
   const podAddress = pod.spec?.hostNetwork === true ? facts.hostAddress : (sandbox?.address ?? '');
-  const report = (type: 'Normal' | 'Warning', reason: string, message: string) => events.event(pod, type, reason, message);
+  const report = (type: 'Normal' | 'Warning', reason: string, message: string) =>
+    events.event(pod, type, reason, message);
   const image = await ensureImage(pod, container, runtime.images, report, clock, signal);
   const context = { pod, podAddress, facts, source: services.config, base: services.baseEnvironment };
   const environment = await containerEnvironment(container, context, signal);

@@ -11,7 +11,12 @@ import type { WorkerServices } from './worker-services.ts';
 const MAX_ADDRESSES_TRIED = 64;
 
 /** Starts a pod's sandbox on the first address that the engine accepts. */
-export async function startSandbox(pod: Pod, attempt: number, services: WorkerServices, signal: AbortSignal): Promise<void> {
+export async function startSandbox(
+  pod: Pod,
+  attempt: number,
+  services: WorkerServices,
+  signal: AbortSignal,
+): Promise<void> {
   const { runtime, addresses, sandboxImage } = services;
   if ((await runtime.images.inspectImage(sandboxImage, signal)) === undefined) {
     await runtime.images.pullImage(sandboxImage, signal);

@@ -2,7 +2,12 @@
 export interface SelfContainer {
   readonly id: string;
   /** Compose's project, service and number; a container made otherwise has none. */
-  readonly compose?: { readonly project: string; readonly service: string; readonly number: number; readonly kind: 'service' | 'one-off' };
+  readonly compose?: {
+    readonly project: string;
+    readonly service: string;
+    readonly number: number;
+    readonly kind: 'service' | 'one-off';
+  };
   /** Path inside the container → path on the engine's host. */
   readonly mounts: readonly { readonly containerPath: string; readonly hostPath: string }[];
   /** Its address on each network. */
@@ -14,5 +19,9 @@ export interface AgentContainers {
   /** Undefined when this process runs in no container of the engine. */
   describeSelf(signal: AbortSignal): Promise<SelfContainer | undefined>;
   /** Numbers of the containers of a Compose service that exist and whether they run. One-off containers do not count. */
-  listNumbers(project: string, service: string, signal: AbortSignal): Promise<ReadonlyMap<number, 'running' | 'stopped'>>;
+  listNumbers(
+    project: string,
+    service: string,
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<number, 'running' | 'stopped'>>;
 }

@@ -10,10 +10,16 @@ export interface SandboxSpec {
   readonly image: string;
   readonly hostname: string;
   /** Name of the network and the address on it, or the host's own network. */
-  readonly network: { readonly kind: 'pod'; readonly name: string; readonly address: string } | { readonly kind: 'host' };
+  readonly network:
+    | { readonly kind: 'pod'; readonly name: string; readonly address: string }
+    | { readonly kind: 'host' };
   /** `name → address` lines for its hosts file. */
   readonly hostAliases: readonly { readonly ip: string; readonly hostnames: readonly string[] }[];
-  readonly dns: { readonly servers: readonly string[]; readonly searches: readonly string[]; readonly options: readonly string[] };
+  readonly dns: {
+    readonly servers: readonly string[];
+    readonly searches: readonly string[];
+    readonly options: readonly string[];
+  };
   readonly sysctls: Readonly<Record<string, string>>;
   readonly oomScoreAdj: number;
   readonly graceSeconds: number;

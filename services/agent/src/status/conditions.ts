@@ -96,6 +96,8 @@ function ready(input: ConditionInput): Draft {
     type: 'Ready',
     status: 'False',
     reason: 'ReadinessGatesNotReady',
-    message: missing.map((type) => `corresponding condition of pod readiness gate "${type}" does not exist.`).join(', '),
+    message: missing
+      .map((type) => `corresponding condition of pod readiness gate "${type}" does not exist.`)
+      .join(', '),
   };
 }

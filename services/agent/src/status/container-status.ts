@@ -75,8 +75,12 @@ export function containerStatus(observed: ContainerObservation): ContainerStatus
 
 function stateOf(observed: ContainerObservation, current: ContainerState | undefined): ApiState {
   const { waiting, previous, initialReason } = observed;
-  if (current?.state === 'running') return { running: { startedAt: formatTime(current.startedAt ?? current.createdAt) } };
-  if (waiting !== undefined) return { waiting: { ...(waiting.message === undefined ? {} : { message: waiting.message }), reason: waiting.reason } };
+  if (current?.state === 'running')
+    return { running: { startedAt: formatTime(current.startedAt ?? current.createdAt) } };
+  if (waiting !== undefined)
+    return {
+      waiting: { ...(waiting.message === undefined ? {} : { message: waiting.message }), reason: waiting.reason },
+    };
   if (current?.state === 'exited') return { terminated: terminatedState(current, observed.messages.get(current.id)) };
   if (current === undefined && previous?.state?.terminated !== undefined) return previous.state;
   return { waiting: { reason: initialReason } };
@@ -125,4 +129,3 @@ function mountsOf(container: Container): Partial<ContainerStatus> {
     })),
   };
 }
-

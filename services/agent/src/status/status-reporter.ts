@@ -98,7 +98,13 @@ export class StatusReporter {
 /** Guarded by the version that it was computed from. */
 function statusWrite(pod: Pod, status: PodStatus): ObjectWrite {
   const { name = '', namespace = '' } = pod.metadata;
-  return { verb: 'update', resource: PODS, key: { namespace, name }, subresource: 'status', object: { ...pod, status } as Pod };
+  return {
+    verb: 'update',
+    resource: PODS,
+    key: { namespace, name },
+    subresource: 'status',
+    object: { ...pod, status } as Pod,
+  };
 }
 
 /** After a conflict the newer pod wakes its worker, which reports anew. */

@@ -63,7 +63,8 @@ export class PodVolumes {
       throw new AgentError('FailedMount', `volumes of kind ${kind} are not supported by this node`);
     }
     const { source, tokens, facts, clock } = this.#options;
-    const token = (projection: Parameters<TokenSource['token']>[1], abort: AbortSignal) => tokens.token(pod, projection, abort);
+    const token = (projection: Parameters<TokenSource['token']>[1], abort: AbortSignal) =>
+      tokens.token(pod, projection, abort);
     const files = await volumeFiles(volume, { pod, podAddress, facts, source, token }, signal);
     await writeAtomically(folder, files, new Date(clock.now()).toISOString().replaceAll(/[-:.TZ]/g, '_'));
   }
@@ -131,7 +132,10 @@ export class PodVolumes {
     try {
       const real = await realpath(path);
       if (relative(await realpath(volume), real).startsWith('..')) {
-        throw new AgentError('CreateContainerConfigError', `subPath ${JSON.stringify(subPath)} leads out of its volume`);
+        throw new AgentError(
+          'CreateContainerConfigError',
+          `subPath ${JSON.stringify(subPath)} leads out of its volume`,
+        );
       }
       return real;
     } catch (error) {

@@ -27,7 +27,11 @@ export type FileVolume = Pick<Volume, 'name' | 'configMap' | 'secret' | 'project
 const DEFAULT_MODE = 0o644;
 
 /** The files of a volume. AgentError 'FailedMount' with kubelet's words when something referred to is missing. */
-export async function volumeFiles(volume: FileVolume, context: VolumeContext, signal: AbortSignal): Promise<readonly VolumeFile[]> {
+export async function volumeFiles(
+  volume: FileVolume,
+  context: VolumeContext,
+  signal: AbortSignal,
+): Promise<readonly VolumeFile[]> {
   const { configMap, secret, projected, downwardAPI } = volume;
   if (configMap !== undefined) {
     return configMapFiles(configMap, configMap.defaultMode ?? DEFAULT_MODE, context, signal);
@@ -133,7 +137,12 @@ function downwardFiles(
 /** A path that cannot leave its volume. */
 function checked(path: string): string {
   const parts = path.split('/');
-  if (path === '' || path.startsWith('/') || parts.some((part) => part === '..' || part === '.' || part === '') || path.startsWith('..')) {
+  if (
+    path === '' ||
+    path.startsWith('/') ||
+    parts.some((part) => part === '..' || part === '.' || part === '') ||
+    path.startsWith('..')
+  ) {
     throw new AgentError('FailedMount', `invalid path ${JSON.stringify(path)} in a volume`);
   }
   return path;

@@ -1,0 +1,29 @@
+import { systemClock } from '@gantry/base';
+import { describeRuntime } from '../runtime/testing/runtime-contract.ts';
+import { HollowRuntime } from './hollow-runtime.ts';
+
+const IMAGE = { id: 'sha256:1', sizeBytes: 1, digests: [], user: '' };
+
+describeRuntime('hollow runtime', async () => {
+  const runtime = new HollowRuntime({
+    clock: systemClock,
+    images: { pause: IMAGE, shell: IMAGE },
+    behaviour: {
+      output: (spec) => (spec.command?.[2]?.startsWith('echo one') === true ? 'one\ntwo\nthree\n' : ''),
+      exec: () => ({ exitCode: 3, output: 'out\n' }),
+    },
+  });
+  return {
+    runtime,
+    cluster: 'contract',
+    network: 'pods',
+    addresses: ['10.0.0.2', '10.0.0.3'],
+    sandboxImage: 'pause',
+    image: 'shell',
+    kill: async (id) => runtime.exit(id, 137),
+    eventually: async (check) => {
+      while (!(await check())) await new Promise((resolve) => setImmediate(resolve));
+    },
+    [Symbol.asyncDispose]: async () => undefined,
+  };
+});

@@ -1,0 +1,296 @@
+import { type Clock, type Instant, sleep } from '@gantry/base';
+import { AgentError } from '../agent-error.ts';
+import type {
+  ContainerSpec,
+  ContainerState,
+  EngineInfo,
+  ExecResult,
+  ImageInfo,
+  LogOptions,
+  PodFilter,
+  PodState,
+  Runtime,
+  RuntimeEvent,
+  SandboxSpec,
+  SandboxState,
+} from '../runtime/runtime.ts';
+
+/** How long things take and how containers behave; all of it may be changed while it runs. */
+export interface HollowBehaviour {
+  readonly createMs: number;
+  readonly startMs: number;
+  readonly pullMs: number;
+  /** How long a container goes on after its stop signal; longer than its grace means SIGKILL. */
+  readonly stopMs: number;
+  /** Undefined: a container runs until it is stopped. */
+  readonly exitAfter?: (spec: ContainerSpec) => { readonly ms: number; readonly exitCode: number } | undefined;
+  readonly output?: (spec: ContainerSpec) => string;
+  readonly exec?: (spec: ContainerSpec, command: readonly string[]) => ExecResult;
+}
+
+export interface HollowOptions {
+  readonly clock: Clock;
+  readonly images: Readonly<Record<string, ImageInfo>>;
+  /** Images that a pull can get. */
+  readonly registry?: Readonly<Record<string, ImageInfo>>;
+  readonly behaviour?: Partial<HollowBehaviour>;
+  readonly engine?: Partial<EngineInfo>;
+}
+
+interface HollowSandbox {
+  readonly spec: SandboxSpec;
+  state: SandboxState;
+}
+
+interface HollowContainer {
+  readonly spec: ContainerSpec;
+  state: ContainerState;
+  cancelExit: () => void;
+}
+
+const IMMEDIATE: HollowBehaviour = { createMs: 0, startMs: 0, pullMs: 0, stopMs: 0 };
+
+/** A container runtime in memory: the same promises as a real one, with timings as told. One process plays many nodes with it. */
+export class HollowRuntime implements Runtime {
+  readonly #options: HollowOptions;
+  readonly #images: Map<string, ImageInfo>;
+  readonly #sandboxes = new Map<string, HollowSandbox>();
+  readonly #containers = new Map<string, HollowContainer>();
+  readonly #watchers = new Set<(event: RuntimeEvent) => void>();
+  #behaviour: HollowBehaviour;
+  #nextId = 1;
+
+  constructor(options: HollowOptions) {
+    this.#options = options;
+    this.#images = new Map(Object.entries(options.images));
+    this.#behaviour = { ...IMMEDIATE, ...options.behaviour };
+  }
+
+  behave(change: Partial<HollowBehaviour>): void {
+    this.#behaviour = { ...this.#behaviour, ...change };
+  }
+
+  /** Ends a running container as its process would. */
+  exit(id: string, exitCode: number, endedBy?: 'oom'): void {
+    const container = this.#containers.get(id);
+    if (container?.state.state !== 'running') return;
+    container.cancelExit();
+    const finishedAt = this.#options.clock.now();
+    container.state = {
+      ...container.state,
+      state: 'exited',
+      exitCode,
+      finishedAt,
+      ...(endedBy === undefined ? {} : { endedBy }),
+    };
+    this.#tell(container.spec, 'ended');
+  }
+
+  readonly sandboxes = {
+    createSandbox: async (spec: SandboxSpec, signal: AbortSignal): Promise<string> => {
+      await this.#wait(this.#behaviour.createMs + this.#behaviour.startMs, signal);
+      const all = [...this.#sandboxes.values()];
+      if (all.some((other) => other.spec.pod.uid === spec.pod.uid && other.spec.attempt === spec.attempt)) {
+        throw new AgentError('Conflict', `sandbox ${spec.attempt} of pod ${spec.pod.uid} exists`);
+      }
+      const address = spec.network.kind === 'pod' ? spec.network.address : '';
+      if (address !== '' && all.some((other) => other.state.state === 'running' && other.state.address === address)) {
+        throw new AgentError('AddressInUse', `address ${address} already in use`);
+      }
+      const id = this.#id();
+      const createdAt = this.#options.clock.now();
+      this.#sandboxes.set(id, { spec, state: { id, attempt: spec.attempt, state: 'running', createdAt, address } });
+      this.#tell(spec, 'started');
+      return id;
+    },
+    stopSandbox: async (id: string): Promise<void> => {
+      const sandbox = this.#sandboxes.get(id);
+      if (sandbox?.state.state !== 'running') return;
+      sandbox.state = { ...sandbox.state, state: 'exited', address: '' };
+      this.#tell(sandbox.spec, 'ended');
+    },
+    removeSandbox: async (id: string): Promise<void> => {
+      const sandbox = this.#sandboxes.get(id);
+      if (this.#sandboxes.delete(id) && sandbox !== undefined) this.#tell(sandbox.spec, 'removed');
+    },
+  };
+
+  readonly containers = {
+    createContainer: async (spec: ContainerSpec, signal: AbortSignal): Promise<string> => {
+      await this.#wait(this.#behaviour.createMs, signal);
+      const same = (other: HollowContainer) =>
+        other.spec.pod.uid === spec.pod.uid && other.spec.name === spec.name && other.spec.attempt === spec.attempt;
+      if ([...this.#containers.values()].some(same)) {
+        throw new AgentError('Conflict', `container ${spec.name} ${spec.attempt} of pod ${spec.pod.uid} exists`);
+      }
+      const image = this.#images.get(spec.image);
+      if (image === undefined) throw new AgentError('ImageNotFound', `No such image: ${spec.image}`);
+      const id = this.#id();
+      this.#containers.set(id, {
+        spec,
+        state: initialState(id, spec, image.id, this.#options.clock.now()),
+        cancelExit: () => undefined,
+      });
+      return id;
+    },
+    startContainer: async (id: string, signal: AbortSignal): Promise<void> => {
+      await this.#wait(this.#behaviour.startMs, signal);
+      const container = this.#containers.get(id);
+      const sandbox = this.#sandboxes.get(container?.spec.sandboxId ?? '');
+      if (container === undefined) throw new AgentError('RunContainerError', `No such container: ${id}`);
+      if (sandbox?.state.state !== 'running') {
+        const error = 'cannot join network of a non running container';
+        const at = this.#options.clock.now();
+        container.state = { ...container.state, state: 'exited', exitCode: 128, finishedAt: at, error };
+        throw new AgentError('RunContainerError', error);
+      }
+      container.state = { ...container.state, state: 'running', startedAt: this.#options.clock.now() };
+      this.#tell(container.spec, 'started');
+      const exit = this.#behaviour.exitAfter?.(container.spec);
+      if (exit !== undefined) {
+        container.cancelExit = this.#options.clock.setTimer(exit.ms, () => this.exit(id, exit.exitCode));
+      }
+    },
+    stopContainer: async (id: string, graceSeconds: number, signal: AbortSignal): Promise<void> => {
+      if (this.#containers.get(id)?.state.state !== 'running') return;
+      const graceMs = graceSeconds * 1000;
+      await this.#wait(Math.min(this.#behaviour.stopMs, graceMs), signal);
+      this.exit(id, this.#behaviour.stopMs > graceMs ? 137 : 0);
+    },
+    removeContainer: async (id: string): Promise<void> => {
+      const container = this.#containers.get(id);
+      if (container === undefined) return;
+      this.exit(id, 137);
+      this.#containers.delete(id);
+      this.#tell(container.spec, 'removed');
+    },
+    exec: async (id: string, command: readonly string[]): Promise<ExecResult> => {
+      const container = this.#containers.get(id);
+      if (container?.state.state !== 'running') throw new AgentError('Runtime', `container ${id} is not running`);
+      return this.#behaviour.exec?.(container.spec, command) ?? { exitCode: 0, output: '' };
+    },
+  };
+
+  readonly images = {
+    inspectImage: async (reference: string): Promise<ImageInfo | undefined> => this.#images.get(reference),
+    pullImage: async (reference: string, signal: AbortSignal): Promise<void> => {
+      await this.#wait(this.#behaviour.pullMs, signal);
+      const image = this.#options.registry?.[reference];
+      if (image === undefined) throw new AgentError('ErrImagePull', `manifest for ${reference} not found`);
+      this.#images.set(reference, image);
+    },
+  };
+
+  readonly observer = {
+    listPods: async (filter: PodFilter): Promise<readonly PodState[]> => this.#list(filter),
+    watch: (cluster: string, signal: AbortSignal) => this.#watch(cluster, signal),
+  };
+
+  readonly logs = {
+    readLogs: (id: string, options: LogOptions, _signal: AbortSignal) => this.#read(id, options),
+  };
+
+  readonly engine = {
+    info: async (): Promise<EngineInfo> => ({
+      id: 'hollow-engine',
+      name: 'hollow',
+      version: '0.0.0',
+      cpus: 8,
+      memoryBytes: 16 * 2 ** 30,
+      kernel: 'hollow',
+      os: 'hollow',
+      architecture: 'x86_64',
+      ...this.#options.engine,
+    }),
+    ping: async (): Promise<void> => undefined,
+    probe: async (): Promise<'full'> => 'full',
+  };
+
+  async #wait(ms: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (ms > 0) await sleep(this.#options.clock, ms, signal);
+  }
+
+  #id(): string {
+    return (this.#nextId++).toString(16).padStart(64, '0');
+  }
+
+  #tell({ owner, pod }: SandboxSpec | ContainerSpec, what: RuntimeEvent['what']): void {
+    for (const watcher of this.#watchers) watcher({ node: owner.node, podUid: pod.uid, what });
+  }
+
+  #list({ cluster, node, podUid }: PodFilter): readonly PodState[] {
+    const matches = ({ owner, pod }: SandboxSpec | ContainerSpec) =>
+      owner.cluster === cluster &&
+      (node === undefined || owner.node === node) &&
+      (podUid === undefined || pod.uid === podUid);
+    const sandboxes = [...this.#sandboxes.values()].filter(({ spec }) => matches(spec));
+    const containers = [...this.#containers.values()].filter(({ spec }) => matches(spec));
+    const pods = new Map([...sandboxes, ...containers].map(({ spec }) => [`${spec.owner.node}/${spec.pod.uid}`, spec]));
+    return [...pods.values()].map((spec) => {
+      const same = (other: { spec: SandboxSpec | ContainerSpec }) =>
+        other.spec.pod.uid === spec.pod.uid && other.spec.owner.node === spec.owner.node;
+      return {
+        owner: spec.owner,
+        identity: spec.pod,
+        graceSeconds: spec.graceSeconds,
+        sandboxes: sandboxes
+          .filter(same)
+          .map(({ state }) => state)
+          .sort((a, b) => b.attempt - a.attempt),
+        containers: containers
+          .filter(same)
+          .map(({ state }) => state)
+          .sort((a, b) => b.attempt - a.attempt),
+      };
+    });
+  }
+
+  async *#watch(_cluster: string, signal: AbortSignal): AsyncIterable<RuntimeEvent | 'connected'> {
+    const queue: RuntimeEvent[] = [];
+    let wake: () => void = () => undefined;
+    const watcher = (event: RuntimeEvent) => {
+      queue.push(event);
+      wake();
+    };
+    const onAbort = () => wake();
+    this.#watchers.add(watcher);
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      yield 'connected';
+      for (;;) {
+        signal.throwIfAborted();
+        const event = queue.shift();
+        if (event !== undefined) yield event;
+        else await new Promise<void>((resolve) => (wake = resolve));
+      }
+    } finally {
+      this.#watchers.delete(watcher);
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  async *#read(id: string, { tailLines }: LogOptions): AsyncIterable<Uint8Array> {
+    const container = this.#containers.get(id);
+    if (container === undefined) throw new AgentError('NotFound', `No such container: ${id}`);
+    const lines = (this.#behaviour.output?.(container.spec) ?? '').split(/(?<=\n)/);
+    const shown = tailLines === undefined ? lines : lines.slice(Math.max(0, lines.length - tailLines));
+    for (const line of shown) if (line !== '') yield Buffer.from(line);
+  }
+}
+
+function initialState(id: string, spec: ContainerSpec, imageId: string, now: Instant): ContainerState {
+  return {
+    id,
+    name: spec.name,
+    attempt: spec.attempt,
+    sandboxId: spec.sandboxId,
+    hash: spec.hash,
+    image: spec.image,
+    imageId,
+    state: 'created',
+    createdAt: now,
+    restartDelayMs: spec.restartDelayMs,
+    ...(spec.terminationMessagePath === undefined ? {} : { terminationMessagePath: spec.terminationMessagePath }),
+  };
+}

@@ -1,0 +1,226 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { isAgentError } from '../../agent-error.ts';
+import type { ContainerSpec, Runtime, RuntimeEvent, SandboxSpec } from '../runtime.ts';
+
+/** What the suite needs of a runtime under test. */
+export interface RuntimeUnderTest extends AsyncDisposable {
+  readonly runtime: Runtime;
+  readonly cluster: string;
+  readonly network: string;
+  /** Two free addresses on that network. */
+  readonly addresses: readonly [string, string];
+  readonly sandboxImage: string;
+  /** An image with a shell. */
+  readonly image: string;
+  /** Ends a container's process from outside, as a crash would. */
+  readonly kill: (id: string) => Promise<void>;
+  /** Resolves when `check` holds; looks again from time to time. */
+  readonly eventually: (check: () => Promise<boolean>) => Promise<void>;
+}
+
+const signal = new AbortController().signal;
+
+/** The promises of a container runtime, held against the in-memory one and a real engine. */
+export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTest>): void {
+  describe(name, () => {
+    let test: RuntimeUnderTest;
+    beforeEach(async () => {
+      test = await make();
+    });
+    afterEach(async () => {
+      await test[Symbol.asyncDispose]();
+    });
+
+    const pod = (uid = 'pod-1') => ({ uid, namespace: 'default', name: `name-of-${uid}` });
+    const sandbox = (change: Partial<SandboxSpec> = {}): SandboxSpec => ({
+      owner: { cluster: test.cluster, node: 'node-a' },
+      pod: pod(),
+      attempt: 0,
+      image: test.sandboxImage,
+      hostname: 'name-of-pod-1',
+      network: { kind: 'pod', name: test.network, address: test.addresses[0] },
+      hostAliases: [],
+      dns: { servers: [], searches: [], options: [] },
+      sysctls: {},
+      oomScoreAdj: 0,
+      graceSeconds: 7,
+      ...change,
+    });
+    const container = (sandboxId: string, script: string, change: Partial<ContainerSpec> = {}): ContainerSpec => ({
+      owner: { cluster: test.cluster, node: 'node-a' },
+      pod: pod(),
+      name: 'main',
+      attempt: 0,
+      sandboxId,
+      hash: 'abc',
+      image: test.image,
+      command: ['sh', '-c', script],
+      env: [{ name: 'GREETING', value: 'hello' }],
+      mounts: [],
+      resources: { cpuShares: 10, memoryBytes: 64 * 2 ** 20 },
+      security: {
+        groups: [],
+        privilege: 'ordinary',
+        capabilities: { add: [], drop: [] },
+        rootFilesystem: 'read-write',
+        escalation: 'allowed',
+      },
+      processes: 'own',
+      stdin: 'closed',
+      terminal: 'none',
+      oomScoreAdj: 100,
+      restartDelayMs: 10_000,
+      graceSeconds: 7,
+      ...change,
+    });
+    const list = async (podUid = 'pod-1') =>
+      (await test.runtime.observer.listPods({ cluster: test.cluster, podUid }, signal))[0];
+    const running = async (script: string) => {
+      const sandboxId = await test.runtime.sandboxes.createSandbox(sandbox(), signal);
+      const id = await test.runtime.containers.createContainer(container(sandboxId, script), signal);
+      await test.runtime.containers.startContainer(id, signal);
+      return { sandboxId, id };
+    };
+    const FOREVER = 'trap "exit 0" TERM; echo $GREETING; while true; do sleep 0.1; done';
+
+    it('shows a running pod with all that adoption needs', async () => {
+      const { sandboxId, id } = await running(FOREVER);
+      const state = await list();
+      expect(state).toMatchObject({
+        owner: { cluster: test.cluster, node: 'node-a' },
+        identity: pod(),
+        graceSeconds: 7,
+        sandboxes: [{ id: sandboxId, attempt: 0, state: 'running', address: test.addresses[0] }],
+        containers: [
+          { id, name: 'main', attempt: 0, sandboxId, hash: 'abc', state: 'running', restartDelayMs: 10_000 },
+        ],
+      });
+      expect(state?.containers[0]?.startedAt).toBeGreaterThan(0);
+    });
+
+    it('lists pods by node and by uid only', async () => {
+      await running(FOREVER);
+      expect(await test.runtime.observer.listPods({ cluster: test.cluster, node: 'node-b' }, signal)).toEqual([]);
+      expect(await test.runtime.observer.listPods({ cluster: 'another' }, signal)).toEqual([]);
+      expect(await list('pod-2')).toBeUndefined();
+    });
+
+    it('refuses an address that is taken, leaving nothing behind', async () => {
+      await test.runtime.sandboxes.createSandbox(sandbox(), signal);
+      const second = test.runtime.sandboxes.createSandbox(sandbox({ pod: pod('pod-2') }), signal);
+      await expect(second).rejects.toSatisfy((error) => isAgentError(error, 'AddressInUse'));
+      expect(await list('pod-2')).toBeUndefined();
+    });
+
+    it('frees the address of a stopped sandbox', async () => {
+      const id = await test.runtime.sandboxes.createSandbox(sandbox(), signal);
+      await test.runtime.sandboxes.stopSandbox(id, signal);
+      await test.runtime.sandboxes.stopSandbox(id, signal);
+      expect((await list())?.sandboxes).toMatchObject([{ id, state: 'exited', address: '' }]);
+      await test.runtime.sandboxes.createSandbox(sandbox({ pod: pod('pod-2') }), signal);
+      expect((await list('pod-2'))?.sandboxes).toMatchObject([{ state: 'running', address: test.addresses[0] }]);
+    });
+
+    it('refuses a second maker of the same attempt', async () => {
+      const sandboxId = await test.runtime.sandboxes.createSandbox(sandbox(), signal);
+      const network = { kind: 'pod' as const, name: test.network, address: test.addresses[1] };
+      const again = test.runtime.sandboxes.createSandbox(sandbox({ network }), signal);
+      await expect(again).rejects.toSatisfy((error) => isAgentError(error, 'Conflict'));
+      await test.runtime.containers.createContainer(container(sandboxId, FOREVER), signal);
+      const twice = test.runtime.containers.createContainer(container(sandboxId, FOREVER), signal);
+      await expect(twice).rejects.toSatisfy((error) => isAgentError(error, 'Conflict'));
+    });
+
+    it('says that an image is missing', async () => {
+      const sandboxId = await test.runtime.sandboxes.createSandbox(sandbox(), signal);
+      expect(await test.runtime.images.inspectImage('gantry.test/none:1', signal)).toBeUndefined();
+      const create = test.runtime.containers.createContainer(
+        container(sandboxId, FOREVER, { image: 'gantry.test/none:1' }),
+        signal,
+      );
+      await expect(create).rejects.toSatisfy((error) => isAgentError(error, 'ImageNotFound'));
+    });
+
+    it('stops a container by its signal and keeps its exit code', async () => {
+      const { id } = await running(FOREVER);
+      await test.runtime.containers.stopContainer(id, 10, signal);
+      await test.runtime.containers.stopContainer(id, 10, signal);
+      const ended = (await list())?.containers[0];
+      expect(ended).toMatchObject({ id, state: 'exited', exitCode: 0 });
+      expect(ended?.finishedAt).toBeGreaterThanOrEqual(ended?.startedAt ?? Number.POSITIVE_INFINITY);
+    });
+
+    it('tells of starts, ends and removals', async () => {
+      const stop = new AbortController();
+      const connected = Promise.withResolvers<void>();
+      const seen: RuntimeEvent['what'][] = [];
+      const watching = (async () => {
+        for await (const event of test.runtime.observer.watch(test.cluster, stop.signal)) {
+          if (event === 'connected') connected.resolve();
+          else if (event.podUid === 'pod-1' && event.node === 'node-a') seen.push(event.what);
+        }
+      })();
+      await connected.promise;
+      const { id } = await running(FOREVER);
+      await test.kill(id);
+      await test.eventually(async () => seen.includes('ended'));
+      expect((await list())?.containers).toMatchObject([{ state: 'exited', exitCode: 137 }]);
+      await test.runtime.containers.removeContainer(id, signal);
+      await test.eventually(async () => seen.includes('removed'));
+      stop.abort();
+      await expect(watching).rejects.toBeDefined();
+      expect(seen).toEqual(['started', 'started', 'ended', 'removed']);
+    });
+
+    it('removes what runs, and what is gone already', async () => {
+      const { id, sandboxId } = await running(FOREVER);
+      await test.runtime.containers.removeContainer(id, signal);
+      await test.runtime.containers.removeContainer(id, signal);
+      await test.runtime.containers.stopContainer(id, 1, signal);
+      await test.runtime.sandboxes.removeSandbox(sandboxId, signal);
+      await test.runtime.sandboxes.removeSandbox(sandboxId, signal);
+      expect(await list()).toBeUndefined();
+    });
+
+    it('gives the newest attempts first', async () => {
+      const { id, sandboxId } = await running(FOREVER);
+      await test.runtime.containers.stopContainer(id, 10, signal);
+      const next = await test.runtime.containers.createContainer(container(sandboxId, FOREVER, { attempt: 1 }), signal);
+      expect((await list())?.containers.map((one) => [one.id, one.state])).toEqual([
+        [next, 'created'],
+        [id, 'exited'],
+      ]);
+    });
+
+    it('does not start a container whose sandbox has ended', async () => {
+      const sandboxId = await test.runtime.sandboxes.createSandbox(sandbox(), signal);
+      const id = await test.runtime.containers.createContainer(container(sandboxId, FOREVER), signal);
+      await test.runtime.sandboxes.stopSandbox(sandboxId, signal);
+      const start = test.runtime.containers.startContainer(id, signal);
+      await expect(start).rejects.toSatisfy((error) => isAgentError(error, 'RunContainerError'));
+      expect((await list())?.containers).toMatchObject([{ id, state: 'exited', exitCode: 128 }]);
+      expect((await list())?.containers[0]?.error).toBeTruthy();
+    });
+
+    it('reads logs whole and by their tail', async () => {
+      const { id } = await running(
+        'echo one; echo two; echo three; trap "exit 0" TERM; while true; do sleep 0.1; done',
+      );
+      const read = async (tailLines?: number) => {
+        const parts: Uint8Array[] = [];
+        const options = { follow: false, timestamps: false, ...(tailLines === undefined ? {} : { tailLines }) };
+        for await (const part of test.runtime.logs.readLogs(id, options, signal)) parts.push(part);
+        return Buffer.concat(parts).toString();
+      };
+      await test.eventually(async () => (await read()).includes('three'));
+      expect(await read()).toBe('one\ntwo\nthree\n');
+      expect(await read(1)).toBe('three\n');
+    });
+
+    it('executes a command in a running container', async () => {
+      const { id } = await running(FOREVER);
+      const result = await test.runtime.containers.exec(id, ['sh', '-c', 'echo out; exit 3'], signal);
+      expect(result).toEqual({ exitCode: 3, output: 'out\n' });
+    });
+  });
+}
