@@ -1,0 +1,36 @@
+import { type LogLevel, LOG_LEVELS, readConfig } from '@gantry/service';
+
+/** What a controller-manager is told by its environment; see docs/conventions.md. */
+export interface Config {
+  readonly clusterId: string;
+  readonly apiservers: readonly string[];
+  readonly etcd: readonly string[];
+  readonly tlsDir: string;
+  readonly caDir: string;
+  readonly saDir: string;
+  readonly serviceCidr: string;
+  readonly leaseTtlMs: number;
+  /** How long a node may be silent before it counts as lost. */
+  readonly nodeGraceMs: number;
+  readonly logLevel: LogLevel;
+  readonly healthPort: number;
+  readonly identity: string;
+}
+
+/** Reads the environment once. Throws ConfigError naming the variable that is wrong. */
+export function readControllerManagerConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  return readConfig(environment, (read) => ({
+    clusterId: read.text('GANTRY_CLUSTER_ID'),
+    apiservers: read.list('GANTRY_APISERVERS', ['apiserver:6444']),
+    etcd: read.list('GANTRY_ETCD'),
+    tlsDir: read.text('GANTRY_TLS_DIR', '/etc/gantry/tls'),
+    caDir: read.text('GANTRY_CA_DIR', '/etc/gantry/ca'),
+    saDir: read.text('GANTRY_SA_DIR', '/etc/gantry/sa'),
+    serviceCidr: read.text('GANTRY_SERVICE_CIDR', '10.96.0.0/16'),
+    leaseTtlMs: read.integer('GANTRY_LEASE_TTL_MS', { min: 500, max: 60_000 }, 2000),
+    nodeGraceMs: read.integer('GANTRY_NODE_GRACE_MS', { min: 1000, max: 600_000 }, 4000),
+    logLevel: read.oneOf('GANTRY_LOG_LEVEL', LOG_LEVELS, 'info'),
+    healthPort: read.integer('GANTRY_GRPC_PORT', { min: 0, max: 65_535 }, 10257),
+    identity: read.text('HOSTNAME', 'controller-manager'),
+  }));
+}

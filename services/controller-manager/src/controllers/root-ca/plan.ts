@@ -1,0 +1,34 @@
+import { type ConfigMap, equalJson, type Namespace } from '@gantry/api';
+
+export type Action =
+  | { readonly kind: 'create'; readonly configMap: ConfigMap }
+  | { readonly kind: 'update'; readonly configMap: ConfigMap };
+
+/** The name of the ConfigMap that every namespace has. */
+export const ROOT_CA = 'kube-root-ca.crt';
+const DESCRIPTION = 'kubernetes.io/description';
+const DESCRIPTION_TEXT =
+  'Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal ' +
+  'service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.';
+
+/** Every namespace that is not going away has the cluster's CA certificate in a ConfigMap, and nothing else in it. */
+export function planRootCa(
+  namespace: Namespace | undefined,
+  configMap: ConfigMap | undefined,
+  caCertificate: string,
+): readonly Action[] {
+  if (namespace === undefined || namespace.metadata.deletionTimestamp !== undefined) return [];
+  const data = { 'ca.crt': caCertificate };
+  if (configMap === undefined) {
+    const metadata = {
+      name: ROOT_CA,
+      namespace: namespace.metadata.name ?? '',
+      annotations: { [DESCRIPTION]: DESCRIPTION_TEXT },
+    };
+    return [{ kind: 'create', configMap: { apiVersion: 'v1', kind: 'ConfigMap', metadata, data } }];
+  }
+  const { annotations } = configMap.metadata;
+  if (equalJson(configMap.data, data) && annotations?.[DESCRIPTION] === DESCRIPTION_TEXT) return [];
+  const metadata = { ...configMap.metadata, annotations: { ...annotations, [DESCRIPTION]: DESCRIPTION_TEXT } };
+  return [{ kind: 'update', configMap: { ...configMap, metadata, data } }];
+}
