@@ -50,7 +50,17 @@ export function formatFieldError(error: FieldError): string {
 
 function formatValue(value: unknown): string {
   if (value === undefined || value === null) return 'null';
-  return JSON.stringify(value);
+  return typeof value === 'string' ? goQuote(value) : JSON.stringify(value);
+}
+
+/** Go's %q: JSON's quoting but for control characters, which read `\x01`. */
+function goQuote(text: string): string {
+  const short: Readonly<Record<string, string>> = { u0007: '\\a', u000b: '\\v' };
+  return JSON.stringify(text)
+    .replace(/\\(u00[01][0-9a-f]|.)/g, (whole, escape: string) =>
+      escape.length === 5 ? (short[escape] ?? `\\x${escape.slice(3)}`) : whole,
+    )
+    .replaceAll('\x7f', '\\x7f');
 }
 
 export function required(field: string, detail = ''): FieldError {

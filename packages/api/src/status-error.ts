@@ -123,7 +123,12 @@ export class StatusError extends Error {
     const texts = errors.map((error) => `${error.field}: ${formatFieldError(error)}`);
     const list = texts.length === 1 ? (texts[0] ?? '') : `[${[...new Set(texts)].join(', ')}]`;
     return new StatusError('Invalid', `${qualified(group, kind)} "${name}" is invalid: ${list}`, {
-      details: { ...(name === '' ? {} : { name }), ...(group === '' ? {} : { group }), kind, causes },
+      details: {
+        ...(name === '' ? {} : { name }),
+        ...(group === '' ? {} : { group }),
+        ...(kind === '' ? {} : { kind }),
+        causes,
+      },
     });
   }
 
