@@ -1,6 +1,6 @@
 /**
  * Bundles every service into one folder that the image copies: `app/lib/<service>.mjs`, the .proto files that etcd3 loads
- * by path, and `bin/` with Node.js itself. Prints a hash of all of it: same hash, same image.
+ * by path, and `bin/` with Node.js itself. Prints hashes of it as JSON: same hash, same image.
  *
  *   node deploy/tools/bundle.ts FOLDER
  */
@@ -75,13 +75,21 @@ if (!existsSync(bundledNode) || !existsSync(stamp) || readFileSync(stamp, 'utf8'
   writeFileSync(stamp, runtimeVersion);
 }
 
-const hash = createHash('sha256');
-for (const entry of readdirSync(target, { recursive: true, withFileTypes: true }).toSorted((one, other) =>
-  join(one.parentPath, one.name) < join(other.parentPath, other.name) ? -1 : 1,
-)) {
-  const path = join(entry.parentPath, entry.name);
-  if (entry.isFile() && path !== bundledNode)
-    hash.update(relative(target, path)).update('\0').update(readFileSync(path));
+const files = readdirSync(target, { recursive: true, withFileTypes: true })
+  .filter((entry) => entry.isFile())
+  .map((entry) => join(entry.parentPath, entry.name))
+  .filter((path) => path !== bundledNode)
+  .toSorted();
+const dockerfile = join(root, 'deploy/images/gantry.Dockerfile');
+// The certificates' one-shot has a hash of its own: Compose recreates whatever depends on it, etcd too, when it changes.
+const hashes = {
+  services: hashOf([...files, dockerfile]),
+  pki: hashOf([...files.filter((path) => path.endsWith('/pki.mjs') || path === stamp), dockerfile]),
+};
+process.stdout.write(`${JSON.stringify(hashes)}\n`);
+
+function hashOf(paths: readonly string[]): string {
+  const hash = createHash('sha256');
+  for (const path of paths) hash.update(relative(root, path)).update('\0').update(readFileSync(path));
+  return hash.digest('hex').slice(0, 12);
 }
-hash.update(readFileSync(join(root, 'deploy/images/gantry.Dockerfile')));
-process.stdout.write(`${hash.digest('hex').slice(0, 12)}\n`);

@@ -2,39 +2,48 @@ import { join } from 'node:path';
 import type { CommandConfig } from '../config.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
 
+/** Names of the images that this checkout's sources make. */
+export interface ServiceImages {
+  /** For all services. */
+  readonly services: string;
+  /** The same image under a name that changes only when the certificates' one-shot does. */
+  readonly pki: string;
+}
+
 /**
- * The image of all services, built when its inputs have changed; resolves with its name. On Linux the bundle is made on
- * the host; elsewhere, where npm installs no Linux Node.js, inside the build.
+ * The image of all services, built when its inputs have changed. On Linux the bundle is made on the host; elsewhere, where
+ * npm installs no Linux Node.js, inside the build.
  */
-export async function ensureServiceImage(
+export async function ensureServiceImages(
   config: CommandConfig,
   shell: Shell,
   note: (text: string) => void,
-): Promise<string> {
+): Promise<ServiceImages> {
   if (process.platform !== 'linux') return await buildInside(config, shell, note);
   const bundle = join(config.root, '.gantry/bundle');
   note('bundling');
-  const hash = (await mustRun(shell, process.execPath, [join(config.root, 'deploy/tools/bundle.ts'), bundle])).trim();
-  const image = `gantry:${hash}`;
-  if ((await shell.run('docker', ['image', 'inspect', image])).code === 0) {
-    note(`${image} is there`);
-    return image;
+  const printed = await mustRun(shell, process.execPath, [join(config.root, 'deploy/tools/bundle.ts'), bundle]);
+  const hashes = JSON.parse(printed) as { readonly services: string; readonly pki: string };
+  const images = { services: `gantry:${hashes.services}`, pki: `gantry-pki:${hashes.pki}` };
+  const isPresent = async (image: string) => (await shell.run('docker', ['image', 'inspect', image])).code === 0;
+  if (await isPresent(images.services)) {
+    note(`${images.services} is there`);
+  } else {
+    note(`building ${images.services}`);
+    const file = join(config.root, 'deploy/images/gantry.Dockerfile');
+    const build = ['build', '-q', '--build-arg', 'BUNDLE=host', '-f', file, '-t', images.services, bundle];
+    await mustRun(shell, 'docker', build, { env: { DOCKER_BUILDKIT: '1' } });
+    note(`${images.services} built`);
   }
-  note(`building ${image}`);
-  const file = join(config.root, 'deploy/images/gantry.Dockerfile');
-  await mustRun(shell, 'docker', ['build', '-q', '--build-arg', 'BUNDLE=host', '-f', file, '-t', image, bundle], {
-    env: { DOCKER_BUILDKIT: '1' },
-  });
-  note(`${image} built`);
-  return image;
+  if (!(await isPresent(images.pki))) await mustRun(shell, 'docker', ['tag', images.services, images.pki]);
+  return images;
 }
 
-async function buildInside(config: CommandConfig, shell: Shell, note: (text: string) => void): Promise<string> {
+async function buildInside(config: CommandConfig, shell: Shell, note: (text: string) => void): Promise<ServiceImages> {
   const image = 'gantry:dev';
   note(`building ${image}`);
   const file = join(config.root, 'deploy/images/gantry.Dockerfile');
-  await mustRun(shell, 'docker', ['build', '-q', '-f', file, '-t', image, config.root], {
-    env: { DOCKER_BUILDKIT: '1' },
-  });
-  return image;
+  const build = ['build', '-q', '-f', file, '-t', image, config.root];
+  await mustRun(shell, 'docker', build, { env: { DOCKER_BUILDKIT: '1' } });
+  return { services: image, pki: image };
 }

@@ -6,7 +6,7 @@ import { kubeconfigOf, openApi, printTable } from '../cluster/api.ts';
 import { countsOf, openProject } from '../cluster/compose.ts';
 import { lookAtApi, lookAtDeployment, lookAtNodes } from '../cluster/readiness.ts';
 import { applySample } from '../cluster/sample.ts';
-import { ensureServiceImage } from '../cluster/service-image.ts';
+import { ensureServiceImages } from '../cluster/service-image.ts';
 import { waitUntil } from '../cluster/wait-until.ts';
 import { inheritedEnvironment, readCommandConfig } from '../config.ts';
 import { createProgress, type StepTime } from '../machine/progress.ts';
@@ -44,8 +44,8 @@ await runCommand(async () => {
     await mustRun(shell, script('ensure-images'), [], { onLine: note });
     note('all there');
   });
-  const image = await progress.step('service image', (note) => ensureServiceImage(config, shell, note));
-  storeSettings(config, settings, image);
+  const images = await progress.step('service image', (note) => ensureServiceImages(config, shell, note));
+  storeSettings(config, settings, images);
 
   const project = openProject(config, settings.clusterId, shell);
   const counts = countsOf(await project.containers());

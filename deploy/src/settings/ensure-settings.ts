@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { settingsFileOf } from '../cluster/compose.ts';
+import type { ServiceImages } from '../cluster/service-image.ts';
 import type { CommandConfig } from '../config.ts';
 import { readInUse } from '../machine/in-use.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
@@ -30,10 +31,10 @@ export async function ensureSettings(config: CommandConfig, shell: Shell): Promi
 }
 
 /** Writes the settings where Compose reads them, and links them as `.env` for plain `docker compose` in the checkout. */
-export function storeSettings(config: CommandConfig, settings: Settings, image: string): void {
+export function storeSettings(config: CommandConfig, settings: Settings, images: ServiceImages): void {
   mkdirSync(config.home, { recursive: true });
   const file = settingsFileOf(config);
-  const text = formatSettings(settings, { GANTRY_IMAGE: image });
+  const text = formatSettings(settings, { GANTRY_IMAGE: images.services, GANTRY_PKI_IMAGE: images.pki });
   if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text);
   const link = join(config.root, '.env');
   const target = relative(config.root, file);
