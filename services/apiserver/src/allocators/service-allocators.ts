@@ -55,7 +55,7 @@ export class ServiceAllocators implements Allocators {
   ): Promise<Allocation> {
     if (!isService(definition)) return noAllocation;
     const service = object as Service;
-    const held = old === undefined ? new Set<string>() : keysOf(old as Service);
+    const held = old === undefined ? new Set<string>() : keysOf(old);
     const work: Work = { owner: ownerOf(service), ...options, claimed: [] };
     try {
       await this.#address(service, held, work);
@@ -77,7 +77,7 @@ export class ServiceAllocators implements Allocators {
   }
 
   async release(definition: ResourceDefinition, object: KubeObject): Promise<void> {
-    if (isService(definition)) await this.#giveBack([...keysOf(object as Service)], ownerOf(object as Service));
+    if (isService(definition)) await this.#giveBack([...keysOf(object)], ownerOf(object));
   }
 
   /** Claims what stored Services hold, and gives back what nobody holds. Called at start. */

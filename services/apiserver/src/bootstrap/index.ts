@@ -1,7 +1,7 @@
 import { findResource, type KubeObject, type ResourceRef, type Service, isReason } from '@gantry/api';
 import { type Clock, must, sleep } from '@gantry/base';
 import { createAllocators, firstAddress, parseAddressRange } from '../allocators/index.ts';
-import type { Driver, RequestContext, User } from '../driver.ts';
+import type { Driver, RequestContext, Target, User } from '../driver.ts';
 import type { DriverDependencies } from '../generic-driver/index.ts';
 
 const NAMESPACES: ResourceRef = { group: '', version: 'v1', resource: 'namespaces' };
@@ -63,17 +63,28 @@ async function ensure(
   const context: RequestContext = { user: SELF, signal, fence: undefined, warn: () => undefined };
   const name = object.metadata.name ?? '';
   const target = { definition, namespace: ns, name, subresource: '' };
-  try {
-    await driver.get(context, target, '0');
-    return;
-  } catch (error) {
-    if (!isReason(error, 'NotFound')) throw error;
-  }
+  if (await exists(driver, context, target, '0')) return;
   const bytes = new TextEncoder().encode(JSON.stringify(object));
   try {
     await driver.create(context, { ...target, name: '' }, { bytes, mediaType: 'application/json' }, OPTIONS);
   } catch (error) {
-    if (!isReason(error, 'AlreadyExists')) throw error;
+    // Another apiserver may be doing the same: what counts is that the object is there.
+    if (!(await exists(driver, context, target, ''))) throw error;
+  }
+}
+
+async function exists(
+  driver: Driver,
+  context: RequestContext,
+  target: Target,
+  resourceVersion: string,
+): Promise<boolean> {
+  try {
+    await driver.get(context, target, resourceVersion);
+    return true;
+  } catch (error) {
+    if (isReason(error, 'NotFound')) return false;
+    throw error;
   }
 }
 

@@ -6,7 +6,7 @@ import type { EncodeProtobuf } from './answer.ts';
 import { createEntry, type Entry, entryAt } from './entry.ts';
 import { type CacheEvent, EventRing, type RingLimits } from './event-ring.ts';
 import type { Filter } from './filter.ts';
-import { listVersion, namespacePrefix, resourcePrefix } from './object-keys.ts';
+import { listVersion, namespacePrefix, objectKey, resourcePrefix } from './object-keys.ts';
 import { prefixBounds, SortedEntries } from './sorted-entries.ts';
 import { Watcher } from './watcher.ts';
 
@@ -79,6 +79,11 @@ export class ResourceCache {
 
   /** Entries that a filter can be about, in key order, before it is asked. */
   candidates(filter: Filter): readonly Entry[] {
+    const { namespaced } = this.definition;
+    if (filter.name !== undefined && (filter.namespace !== '' || !namespaced)) {
+      const found = this.#entries.get(objectKey(this.definition, namespaced ? filter.namespace : '', filter.name));
+      return found === undefined ? [] : [found];
+    }
     if (filter.nodeName !== undefined && this.#nodeNameOf !== undefined) {
       const keys = [...(this.#byNode.get(filter.nodeName) ?? [])].sort();
       return keys.flatMap((key) => this.#entries.get(key) ?? []);

@@ -36,8 +36,8 @@ export class CreateWriter {
 
   async create(context: RequestContext, target: Target, body: Body, options: WriteOptions): Promise<Answer> {
     const { definition } = target;
-    this.#deps.authorizer.authorize(context.user, 'create', target, undefined);
     const fence = fenceOf(context, definition, target.name, 'create');
+    // Decoded first: whether an object may be made can depend on its name (an agent's own Node).
     const object = decodeBody(body, definition, options, context);
     this.#deps.authorizer.authorize(context.user, 'create', target, object as unknown as JsonObject);
     return this.createDecoded(context, target, object, options, fence);

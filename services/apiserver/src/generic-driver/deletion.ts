@@ -22,7 +22,7 @@ export function planDeletion(
   options: DeleteOptions,
   now: Instant,
 ): DeletionPlan {
-  if (isNamespace(definition)) return planNamespaceDeletion(stored as Namespace, definition, options, now);
+  if (isNamespace(definition)) return planNamespaceDeletion(stored, definition, options, now);
   return planObjectDeletion(stored, definition, options, now);
 }
 
@@ -157,8 +157,8 @@ export function endsDeletion(object: KubeObject, old: KubeObject, definition: Re
   if (metadata.deletionTimestamp === undefined) return false;
   if ((metadata.finalizers ?? []).length > 0 || (metadata.deletionGracePeriodSeconds ?? 0) > 0) return false;
   if (!isNamespace(definition)) return (old.metadata.finalizers ?? []).length > 0;
-  const before = finalizersOf(old as Namespace);
-  return finalizersOf(object as Namespace) === 0 && before > 0;
+  const before = finalizersOf(old);
+  return finalizersOf(object) === 0 && before > 0;
 }
 
 function finalizersOf(namespace: Namespace): number {

@@ -1,5 +1,6 @@
 import {
   apiVersionOf,
+  applyPatch,
   decodeAs,
   decodeObject,
   encodeProtobuf as encodeObject,
@@ -11,14 +12,9 @@ import {
   validateChange,
   validateNew,
 } from '@gantry/api';
-import { applyPatch, updateManagedFields } from './interim.ts';
+import { updateManagedFields } from './interim.ts';
 import type { Instant } from '@gantry/base';
 import type { Body, RequestContext, WriteOptions } from '../driver.ts';
-
-/** Names of the kinds that only subresources take. */
-const SCHEMA_NAMES: Readonly<Record<string, { group: string; version: string; kind: string }>> = {
-  'autoscaling.v1.Scale': { group: 'autoscaling', version: 'v1', kind: 'Scale' },
-};
 
 /** The bytes of an object, envelope included. */
 export function encodeProtobuf(object: KubeObject): Uint8Array {
@@ -63,7 +59,7 @@ export function patched(
   options: WriteOptions,
 ): { object: KubeObject; warnings: readonly string[] } {
   const { object, warnings } = applyPatch(patch.type, original, patch.bytes, definition, options.fieldValidation);
-  return { object: withDefaults(definition, object), warnings };
+  return { object: withDefaults(definition, object as unknown as KubeObject), warnings };
 }
 
 /** The same for a kind that is no resource's own. */
@@ -74,8 +70,8 @@ export function patchedOther(
   definition: ResourceDefinition,
   options: WriteOptions,
 ): KubeObject {
-  const own: ResourceDefinition = { ...definition, ...SCHEMA_NAMES[schema], schema };
-  return applyPatch(patch.type, original, patch.bytes, own, options.fieldValidation).object;
+  const { object } = applyPatch(patch.type, original, patch.bytes, definition, options.fieldValidation, schema);
+  return object as unknown as KubeObject;
 }
 
 /** Refuses a new object that is not valid. */

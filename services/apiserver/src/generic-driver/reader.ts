@@ -13,7 +13,7 @@ import {
 import type { Answer, ListAnswer, ListRequest, RequestContext, Target, WatchItem, WatchRequest } from '../driver.ts';
 import { StoreError } from '../storage/object-store.ts';
 import type { DriverDependencies } from './dependencies.ts';
-import { exampleOf, selectionOf } from './filter.ts';
+import { filterOf } from './filter.ts';
 import { encodeProtobuf } from './machinery.ts';
 import { continueExpired, type Page, pageOf, startOf, tokenAfter } from './paging.ts';
 import { parseResourceVersion, tooLargeVersion, tooOld } from './resource-versions.ts';
@@ -53,27 +53,27 @@ export class Reader {
   }
 
   async list(context: RequestContext, definition: ResourceDefinition, request: ListRequest): Promise<ListAnswer> {
-    const selection = selectionOf(definition, request);
-    this.#authorizeCollection(context, 'list', definition, request.namespace, exampleOf(selection));
+    this.#authorizeCollection(context, 'list', definition, request);
+    const filter = filterOf(definition, request);
     const prefix = namespacePrefix(definition, request.namespace);
-    if (request.continueToken !== '') return this.#continue(context, definition, request, prefix, selection.filter);
+    if (request.continueToken !== '') return this.#continue(context, definition, request, prefix, filter);
     const version = parseResourceVersion(request.resourceVersion);
     if (request.resourceVersionMatch === 'Exact' && version !== undefined) {
-      return this.#exact(context, definition, request, prefix, selection.filter, version);
+      return this.#exact(context, definition, request, prefix, filter, version);
     }
     const limit = request.resourceVersion === '0' ? 0 : request.limit;
     const cached = await this.#fresh(request.resourceVersion, context.signal);
-    if (!cached) return this.#pageFromStore(context, request, prefix, selection.filter, {});
+    if (!cached) return this.#pageFromStore(context, request, prefix, filter, {});
     const { cache } = this.#deps;
     const resource = cache.resource(definition);
     const { revision } = cache;
     if (limit === 0) {
-      const items = select(resource.candidates(selection.filter), selection.filter);
+      const items = select(resource.candidates(filter), filter);
       return { items, resourceVersion: listVersion(revision), continueToken: '', remainingItemCount: undefined };
     }
-    const page = pageOf(resource.snapshot(), prefix, undefined, selection.filter, limit);
+    const page = pageOf(resource.snapshot(), prefix, undefined, filter, limit);
     if (page.next !== undefined) resource.remember(revision);
-    return listAnswer(page, listVersion(revision), prefix, selection.filter);
+    return listAnswer(page, listVersion(revision), prefix, filter);
   }
 
   async watch(
@@ -81,8 +81,8 @@ export class Reader {
     definition: ResourceDefinition,
     request: WatchRequest,
   ): Promise<AsyncIterable<readonly WatchItem[]>> {
-    const selection = selectionOf(definition, request);
-    this.#authorizeCollection(context, 'watch', definition, request.namespace, exampleOf(selection));
+    this.#authorizeCollection(context, 'watch', definition, request);
+    const filter = filterOf(definition, request);
     const { cache } = this.#deps;
     const version = parseResourceVersion(request.resourceVersion);
     const resource = cache.resource(definition);
@@ -95,7 +95,7 @@ export class Reader {
     const start = fromState
       ? ({ kind: 'state', endBookmark: request.sendInitialEvents === true && request.allowBookmarks } as const)
       : ({ kind: 'after', resourceVersion: version ?? listVersion(cache.revision) } as const);
-    const watcher = resource.watch(start, selection.filter, {
+    const watcher = resource.watch(start, filter, {
       bookmarks: request.allowBookmarks,
       revision: cache.revision,
     });
@@ -220,11 +220,10 @@ export class Reader {
     context: RequestContext,
     verb: 'list' | 'watch',
     definition: ResourceDefinition,
-    namespace: string,
-    example: object,
+    request: { readonly namespace: string; readonly fieldSelector: string },
   ): void {
-    const target: Target = { definition, namespace, name: '', subresource: '' };
-    this.#deps.authorizer.authorize(context.user, verb, target, example as JsonObject);
+    const target: Target = { definition, namespace: request.namespace, name: '', subresource: '' };
+    this.#deps.authorizer.authorize(context.user, verb, target, undefined, request.fieldSelector);
   }
 }
 
@@ -234,7 +233,7 @@ function json(entry: Entry | undefined): JsonObject | undefined {
 
 function select(entries: readonly Entry[], filter: Filter): readonly Answer[] {
   const items: Answer[] = [];
-  for (const { answer } of entries) if (filter.matches(answer.object as KubeObject)) items.push(answer);
+  for (const { answer } of entries) if (filter.matches(answer.object)) items.push(answer);
   return items;
 }
 

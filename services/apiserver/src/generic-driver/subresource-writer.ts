@@ -92,7 +92,7 @@ export class SubresourceWriter {
       options,
       through: { name: 'binding', verbs: ['create'] },
       managedSubresource: 'binding',
-      mutate: (pod) => bindPod(pod as Pod, binding, definition, now),
+      mutate: (pod) => bindPod(pod, binding, definition, now),
     });
     if (answer === undefined) throw StatusError.notFound(groupResource(definition), name);
     return new SharedAnswer(success(), encodeProtobuf);
@@ -101,7 +101,7 @@ export class SubresourceWriter {
   async #token(context: RequestContext, target: Target, body: Body, options: WriteOptions): Promise<Answer> {
     const { definition, name, namespace } = target;
     const reader = this.#admission.reader(context.signal);
-    const account = (await reader.find(definition, namespace, name)) as ServiceAccount | undefined;
+    const account = await reader.find(definition, namespace, name);
     const request = decodeOther(body, TOKEN_REQUEST_SCHEMA, options, context) as TokenRequest & KubeObject;
     this.#deps.authorizer.authorize(context.user, 'create', target, request as unknown as JsonObject);
     if (account === undefined) throw accountMissing(name);

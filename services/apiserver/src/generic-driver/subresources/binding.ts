@@ -7,7 +7,7 @@ import type { ResourceDefinition } from '@gantry/api';
 export function bindPod(pod: Pod, binding: Binding, pods: ResourceDefinition, now: Instant): Pod {
   const { name = '' } = pod.metadata;
   const refuse = (why: string) => StatusError.conflict({ group: '', resource: 'pods/binding' }, name, why);
-  checkUpdatePreconditions(pod as KubeObject, pods, binding.metadata);
+  checkUpdatePreconditions(pod, pods, binding.metadata);
   if (pod.metadata.deletionTimestamp !== undefined) {
     throw refuse(`pod ${name} is being deleted, cannot be assigned to a host`);
   }
