@@ -19,7 +19,11 @@ export interface AdmissionRequest {
 /** What checks may look up. */
 export interface AdmissionReader {
   /** The object as it is known: from the cache, and when it is not there from the store itself. */
-  find(resource: ResourceRef, namespace: string, name: string): Promise<KubeObject | undefined>;
+  find<T extends KubeObject = KubeObject>(
+    resource: ResourceRef,
+    namespace: string,
+    name: string,
+  ): Promise<T | undefined>;
 }
 
 /**

@@ -14,7 +14,7 @@ export const namespaceLifecycle: AdmissionCheck = {
       throw StatusError.forbidden(NAMESPACES, name, 'this namespace may not be deleted');
     }
     if (!definition.namespaced || operation !== 'create' || subresource !== '' || !definition.stored) return;
-    const found = await reader.find(NAMESPACES, '', namespace);
+    const found = await reader.find<Namespace>(NAMESPACES, '', namespace);
     if (found === undefined) throw StatusError.notFound(NAMESPACES, namespace);
     if (found.metadata.deletionTimestamp === undefined && found.status?.phase !== 'Terminating') return;
     throw terminating({ group: definition.group, resource: definition.resource }, name, namespace);

@@ -20,7 +20,7 @@ export function serviceAccount(random: Random): AdmissionCheck {
       if (spec === undefined || spec === null || pod.metadata.annotations?.[MIRROR] !== undefined) return;
       if ((spec.serviceAccountName ?? '') === '') spec.serviceAccountName = 'default';
       const accountName = spec.serviceAccountName ?? 'default';
-      const account = await reader.find(SERVICE_ACCOUNTS, namespace, accountName);
+      const account = await reader.find<ServiceAccount>(SERVICE_ACCOUNTS, namespace, accountName);
       if (account === undefined) throw missing(namespace, accountName, name);
       spec.serviceAccount = accountName;
       if (spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true) mountToken(pod, random);

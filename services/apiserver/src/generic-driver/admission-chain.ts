@@ -28,14 +28,18 @@ export class AdmissionChain {
   reader(signal: AbortSignal): AdmissionReader {
     const { cache, store } = this.#deps;
     return {
-      find: async (resource: ResourceRef, namespace: string, name: string) => {
+      find: async <T extends KubeObject>(
+        resource: ResourceRef,
+        namespace: string,
+        name: string,
+      ): Promise<T | undefined> => {
         const definition = findResource(resource);
         if (definition === undefined) return undefined;
         const key = objectKey(definition, namespace, name);
         const cached = cache.ready ? cache.resource(definition).get(key) : undefined;
-        if (cached !== undefined) return cached.answer.object;
+        if (cached !== undefined) return cached.answer.object as T;
         const stored = await fromStore(store.get(key, signal));
-        return stored === null ? undefined : (stored.object as unknown as KubeObject);
+        return stored === null ? undefined : (stored.object as unknown as T);
       },
     };
   }

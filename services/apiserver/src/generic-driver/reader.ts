@@ -1,4 +1,4 @@
-import { type JsonObject, type KubeObject, type ResourceDefinition, StatusError } from '@gantry/api';
+import { type JsonObject, type ResourceDefinition, StatusError } from '@gantry/api';
 import {
   createEntry,
   type Entry,

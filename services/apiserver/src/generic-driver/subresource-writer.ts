@@ -3,7 +3,6 @@ import {
   findResource,
   type JsonObject,
   type KubeObject,
-  type Pod,
   type ServiceAccount,
   StatusError,
   type TokenRequest,
@@ -101,7 +100,7 @@ export class SubresourceWriter {
   async #token(context: RequestContext, target: Target, body: Body, options: WriteOptions): Promise<Answer> {
     const { definition, name, namespace } = target;
     const reader = this.#admission.reader(context.signal);
-    const account = await reader.find(definition, namespace, name);
+    const account = await reader.find<ServiceAccount>(definition, namespace, name);
     const request = decodeOther(body, TOKEN_REQUEST_SCHEMA, options, context) as TokenRequest & KubeObject;
     this.#deps.authorizer.authorize(context.user, 'create', target, request as unknown as JsonObject);
     if (account === undefined) throw accountMissing(name);

@@ -1,4 +1,4 @@
-import { type Binding, cloneJson, type KubeObject, type Pod, StatusError } from '@gantry/api';
+import { type Binding, cloneJson, type Pod, StatusError } from '@gantry/api';
 import { formatTime, type Instant } from '@gantry/base';
 import { checkUpdatePreconditions } from '../preconditions.ts';
 import type { ResourceDefinition } from '@gantry/api';
