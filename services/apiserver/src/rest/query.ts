@@ -142,7 +142,7 @@ function managerErrors(manager: string): readonly FieldError[] {
   for (const character of manager) {
     if (!isPrintable(character)) {
       const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
-      errors.push(goInvalid('fieldManager', manager, `invalid character U+${code} (at position ${position})`));
+      errors.push(invalid('fieldManager', manager, `invalid character U+${code} (at position ${position})`));
     }
     position += Buffer.byteLength(character);
   }
@@ -160,11 +160,6 @@ function validationErrors(validation: string): readonly FieldError[] {
 
 function isPrintable(character: string): boolean {
   return character === ' ' || /^[\p{L}\p{M}\p{N}\p{P}\p{S}]$/u.test(character);
-}
-
-/** An Invalid error whose value is quoted as Go's %q does it: control characters as \x01. */
-function goInvalid(field: string, value: string, detail: string): FieldError {
-  return invalid(field, value, detail);
 }
 
 /** What a delete was asked, in the body or in the query, before it is checked. */

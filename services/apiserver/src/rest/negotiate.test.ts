@@ -1,0 +1,56 @@
+import { StatusError } from '@gantry/api';
+import { describe, expect, it } from 'vitest';
+import { acceptedDiscovery, negotiateInput, negotiateOutput, negotiatePatch } from './negotiate.ts';
+
+const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+
+function form(accept: string | undefined): string {
+  try {
+    const { mediaType, shape, metaVersion } = negotiateOutput(accept, 'single');
+    return `${mediaType} ${shape} ${metaVersion}`;
+  } catch (error) {
+    return error instanceof StatusError ? `${error.code}` : 'crash';
+  }
+}
+
+describe('negotiateOutput', () => {
+  it.each([
+    [undefined, 'application/json object v1'],
+    ['*/*', 'application/json object v1'],
+    ['application/yaml', 'application/yaml object v1'],
+    ['application/vnd.kubernetes.protobuf,application/json', 'application/vnd.kubernetes.protobuf object v1'],
+    ['application/json;q=0.5,application/yaml', 'application/yaml object v1'],
+    [`${TABLE},application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json`, 'application/json table v1'],
+    ['application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json', 'application/json table v1beta1'],
+    [
+      'application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1',
+      'application/vnd.kubernetes.protobuf partial-list v1',
+    ],
+    ['application/json;as=Table;v=v9;g=meta.k8s.io', '406'],
+    ['application/json;as=Table;v=v9;g=meta.k8s.io,application/json', 'application/json object v1'],
+    ['text/csv', '406'],
+  ])('%s gives %s', (accept, expected) => {
+    expect(form(accept)).toBe(expected);
+  });
+});
+
+describe('other negotiation', () => {
+  it('reads bodies of three types, with parameters, and JSON when nothing is said', () => {
+    expect(negotiateInput(undefined)).toBe('application/json');
+    expect(negotiateInput('application/json; charset=utf-8')).toBe('application/json');
+    expect(() => negotiateInput('text/plain')).toThrow('unknown format');
+  });
+
+  it('refuses patches of unknown or no type', () => {
+    expect(negotiatePatch('application/merge-patch+json')).toBe('application/merge-patch+json');
+    expect(() => negotiatePatch(undefined)).toThrow('415: Unsupported Media Type');
+  });
+
+  it('gives the first aggregated discovery version that is served', () => {
+    const v2 = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+    const v2beta1 = 'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList';
+    expect(acceptedDiscovery(`${v2},${v2beta1},application/json`)).toBe('v2');
+    expect(acceptedDiscovery(`${v2beta1},application/json`)).toBe('v2beta1');
+    expect(acceptedDiscovery('application/json')).toBeUndefined();
+  });
+});
