@@ -1,0 +1,94 @@
+import type { Pod } from '@gantry/api';
+import { afterEach, expect, test } from 'vitest';
+import { type Container, Cluster, DEPLOYMENTS, isReady, nginxDeployment } from './harness/cluster.ts';
+import { eventually } from './harness/eventually.ts';
+
+const cluster = new Cluster();
+const POD_CONTAINERS = ['label=io.kubernetes.container.name=nginx'];
+
+async function agentOf(node: string): Promise<Container> {
+  const agents = await cluster.containers('agent');
+  const number = node.slice(node.lastIndexOf('-') + 1);
+  const agent = agents.find(({ name }) => name.endsWith(`-${number}`));
+  if (agent === undefined) throw new Error(`no agent for ${node}`);
+  return agent;
+}
+
+async function spreadPods(namespace: string): Promise<readonly Pod[]> {
+  await cluster.create(DEPLOYMENTS, namespace, nginxDeployment('web', 4));
+  await cluster.untilRolledOut(namespace, 'web');
+  return await cluster.pods(namespace);
+}
+
+const labelOf = (namespace: string) => [...POD_CONTAINERS, `label=io.kubernetes.pod.namespace=${namespace}`];
+
+afterEach(async () => {
+  await cluster.compose(['up', '-d', '--no-build', '--no-recreate', 'agent']);
+  await cluster.untilNodesReady(2);
+});
+
+test('a node whose agent is killed is lost within 5 s, and its pods are replaced within 15 s', async () => {
+  await using namespace = await cluster.namespace();
+  const pods = await spreadPods(namespace.name);
+  const lost = pods[0]?.spec?.nodeName ?? '';
+  const agent = await agentOf(lost);
+  await cluster.docker(['kill', agent.id]);
+  await eventually(`${lost} is not Ready`, 5_000, async () =>
+    (await cluster.nodes()).some((node) => node.metadata.name === lost && !isReady(node)),
+  );
+  await eventually('all pods run on other nodes', 15_000, async () => {
+    const running = (await cluster.pods(namespace.name)).filter(
+      (pod) => pod.metadata.deletionTimestamp === undefined && isReady(pod) && pod.spec?.nodeName !== lost,
+    );
+    return running.length === 4;
+  });
+  await cluster.docker(['start', agent.id]);
+  await cluster.untilNodesReady(2);
+  await eventually('no pod and no container is left over', 30_000, async () => {
+    const now = await cluster.pods(namespace.name);
+    const containers = await cluster.podContainers(labelOf(namespace.name), 'all');
+    return now.length === 4 && containers.length === 4;
+  });
+});
+
+test('an agent whose process is killed on the host comes back by itself, and no pod notices', async () => {
+  await using namespace = await cluster.namespace();
+  const pods = await spreadPods(namespace.name);
+  const before = await cluster.podContainers(labelOf(namespace.name));
+  const agent = await agentOf(pods[0]?.spec?.nodeName ?? '');
+  const pid = await cluster.docker(['inspect', '-f', '{{.State.Pid}}', agent.id]);
+  process.kill(Number(pid), 'SIGKILL');
+  await eventually('the agent runs again', 20_000, async () => {
+    const [state, now] = (await cluster.docker(['inspect', '-f', '{{.State.Status}} {{.State.Pid}}', agent.id])).split(
+      ' ',
+    );
+    return state === 'running' && now !== pid;
+  });
+  await cluster.untilNodesReady(2);
+  expect((await cluster.podContainers(labelOf(namespace.name))).toSorted()).toEqual(before.toSorted());
+});
+
+test.each([
+  [
+    'docker stop and start',
+    async (agent: Container) => {
+      await cluster.docker(['stop', agent.id]);
+      await cluster.docker(['start', agent.id]);
+    },
+  ],
+  [
+    'docker compose restart',
+    async () => {
+      await cluster.compose(['restart', 'agent']);
+    },
+  ],
+] as const)('%s of an agent restarts no container of a pod', async (_, restart) => {
+  await using namespace = await cluster.namespace();
+  const pods = await spreadPods(namespace.name);
+  const before = await cluster.podContainers(labelOf(namespace.name));
+  await restart(await agentOf(pods[0]?.spec?.nodeName ?? ''));
+  await cluster.untilNodesReady(2);
+  expect((await cluster.podContainers(labelOf(namespace.name))).toSorted()).toEqual(before.toSorted());
+  const after = await cluster.pods(namespace.name);
+  expect(after.every((pod) => pod.status?.containerStatuses?.[0]?.restartCount === 0)).toBe(true);
+});
