@@ -1,0 +1,235 @@
+import http2, { type ClientHttp2Session, type IncomingHttpHeaders } from 'node:http2';
+import https from 'node:https';
+import { gunzipSync } from 'node:zlib';
+import { systemClock } from '@gantry/base';
+import { decodeProtobuf, encodeProtobuf, type KubeObject } from '@gantry/api';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startApiServer, type TestApiServer } from './start-api-server.ts';
+import { createTestPki } from './test-pki.ts';
+
+interface Reply {
+  readonly code: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly bytes: Buffer;
+  readonly json: Record<string, never> & { [key: string]: unknown };
+}
+
+interface CallOptions {
+  readonly headers?: Record<string, string>;
+  readonly body?: string | Uint8Array;
+  /** The administrator when absent. */
+  readonly as?: 'nobody' | { readonly cert: Buffer; readonly key: Buffer };
+}
+
+let server: TestApiServer;
+
+beforeAll(async () => {
+  server = await startApiServer();
+});
+
+afterAll(async () => {
+  await server.stop();
+});
+
+function call(method: string, path: string, options: CallOptions = {}): Promise<Reply> {
+  const as = options.as ?? server.admin;
+  const identity = as === 'nobody' ? {} : { cert: as.cert, key: as.key };
+  const { body = '' } = options;
+  const headers = { 'content-length': String(Buffer.byteLength(body)), ...options.headers };
+  return new Promise((resolve, reject) => {
+    const request = https.request(
+      {
+        host: '127.0.0.1',
+        port: server.restPort,
+        path,
+        method,
+        ca: server.pki.ca,
+        agent: false,
+        ...identity,
+        headers,
+      },
+      (response) => {
+        const parts: Buffer[] = [];
+        response.on('data', (part: Buffer) => parts.push(part));
+        response.on('error', reject);
+        response.on('end', () => {
+          const bytes = Buffer.concat(parts);
+          const isJson = response.headers['content-type']?.startsWith('application/json') ?? false;
+          const plain = response.headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes;
+          const json = (isJson ? JSON.parse(plain.toString()) : {}) as Reply['json'];
+          resolve({ code: response.statusCode ?? 0, headers: response.headers, bytes, json });
+        });
+      },
+    );
+    request.on('error', reject);
+    request.end(body);
+  });
+}
+
+function configMap(name: string, data: Record<string, string> = {}): KubeObject & { data: Record<string, string> } {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data };
+}
+
+const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
+const PROTOBUF = 'application/vnd.kubernetes.protobuf';
+
+describe('the REST door', () => {
+  it('takes and gives protobuf', async () => {
+    const body = encodeProtobuf(configMap('proto', { a: 'b' }));
+    const made = await call('POST', CONFIG_MAPS, { headers: { 'content-type': PROTOBUF, accept: PROTOBUF }, body });
+    expect(made.code).toBe(201);
+    expect(made.headers['content-type']).toBe(PROTOBUF);
+    expect(decodeProtobuf(made.bytes)).toMatchObject({ kind: 'ConfigMap', data: { a: 'b' } });
+    const list = await call('GET', CONFIG_MAPS, { headers: { accept: PROTOBUF } });
+    expect(decodeProtobuf(list.bytes)).toMatchObject({ kind: 'ConfigMapList', items: [{ data: { a: 'b' } }] });
+    const gone = await call('DELETE', `${CONFIG_MAPS}/proto`);
+    expect(gone.json).toMatchObject({
+      kind: 'Status',
+      status: 'Success',
+      details: { name: 'proto', kind: 'configmaps' },
+    });
+  });
+
+  it('gives tables and metadata alone', async () => {
+    await call('POST', CONFIG_MAPS, { body: JSON.stringify(configMap('shaped', { a: 'b' })) });
+    const as = (kind: string): Record<string, string> => ({ accept: `application/json;as=${kind};v=v1;g=meta.k8s.io` });
+    const table = await call('GET', `${CONFIG_MAPS}/shaped`, { headers: as('Table') });
+    expect(table.json).toMatchObject({ kind: 'Table', rows: [{ cells: ['shaped', 1, expect.any(String)] }] });
+    const partial = await call('GET', `${CONFIG_MAPS}/shaped`, { headers: as('PartialObjectMetadata') });
+    expect(Object.keys(partial.json)).toEqual(['kind', 'apiVersion', 'metadata']);
+    const list = await call('GET', CONFIG_MAPS, { headers: as('PartialObjectMetadataList') });
+    expect(list.json).toMatchObject({ kind: 'PartialObjectMetadataList', items: [{ kind: 'PartialObjectMetadata' }] });
+    await call('DELETE', `${CONFIG_MAPS}/shaped`);
+  });
+
+  it('compresses what is big, when asked', async () => {
+    const big = configMap('big', { text: 'x'.repeat(200_000) });
+    await call('POST', CONFIG_MAPS, { body: JSON.stringify(big) });
+    const plain = await call('GET', CONFIG_MAPS);
+    expect(plain.headers['content-encoding']).toBeUndefined();
+    const packed = await call('GET', CONFIG_MAPS, { headers: { 'accept-encoding': 'gzip' } });
+    expect(packed.headers['content-encoding']).toBe('gzip');
+    expect(packed.bytes.length).toBeLessThan(20_000);
+    expect(packed.json).toEqual(plain.json);
+    await call('DELETE', `${CONFIG_MAPS}/big`);
+  });
+
+  it('answers bad requests with 4xx and a Status', async () => {
+    const codes = async (method: string, path: string, options?: CallOptions): Promise<unknown[]> => {
+      const reply = await call(method, path, options);
+      return [reply.code, reply.json.reason];
+    };
+    expect(await codes('GET', '/api/v1/%zz')).toEqual([400, 'BadRequest']);
+    const tooBig = { body: Buffer.alloc(4_000_000) };
+    expect(await codes('POST', CONFIG_MAPS, tooBig)).toEqual([413, 'RequestEntityTooLarge']);
+    expect(await codes('POST', CONFIG_MAPS, { body: '{' })).toEqual([400, 'BadRequest']);
+    expect(await codes('DELETE', `${CONFIG_MAPS}/x`, { body: '[]' })).toEqual([400, 'BadRequest']);
+    expect(await codes('DELETE', `${CONFIG_MAPS}/x`, { body: '{"gracePeriodSeconds":"a"}' })).toEqual([
+      400,
+      'BadRequest',
+    ]);
+    expect(await codes('PATCH', `${CONFIG_MAPS}/x`, { body: '{}' })).toEqual([415, 'UnsupportedMediaType']);
+    expect(await codes('GET', `${CONFIG_MAPS}?limit=abc`)).toEqual([400, 'BadRequest']);
+    expect(await codes('GET', `${CONFIG_MAPS}?watch=1&labelSelector=%3D`)).toEqual([400, 'BadRequest']);
+  });
+
+  it('serves discovery with entity tags', async () => {
+    const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json';
+    const first = await call('GET', '/apis', { headers: { accept } });
+    expect(first.headers['content-type']).toBe('application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList');
+    const again = await call('GET', '/apis', { headers: { accept, 'if-none-match': first.headers.etag ?? '' } });
+    expect(again.code).toBe(304);
+    expect((await call('GET', '/version')).json).toMatchObject({ major: '1', minor: '36', gitVersion: 'v1.36.2' });
+    expect((await call('GET', '/openapi/v2')).code).toBe(404);
+  });
+});
+
+describe('authentication', () => {
+  it('knows service accounts by their tokens as long as they exist', async () => {
+    const accounts = '/api/v1/namespaces/default/serviceaccounts';
+    const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'robot' } };
+    await call('POST', accounts, { body: JSON.stringify(account) });
+    const request = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { audiences: [] } };
+    const made = await call('POST', `${accounts}/robot/token`, { body: JSON.stringify(request) });
+    expect(made.code).toBe(201);
+    const token = (made.json.status as unknown as { token: string }).token;
+    const headers = { authorization: `Bearer ${token}` };
+    const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
+    const reviews = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
+    const who = await call('POST', reviews, { as: 'nobody', headers, body: JSON.stringify(review) });
+    expect(who.json).toMatchObject({
+      status: {
+        userInfo: {
+          username: 'system:serviceaccount:default:robot',
+          groups: ['system:serviceaccounts', 'system:serviceaccounts:default', 'system:authenticated'],
+        },
+      },
+    });
+    expect((await call('GET', '/apis', { as: 'nobody', headers })).code).toBe(200);
+    expect((await call('GET', '/api/v1/pods', { as: 'nobody', headers })).code).toBe(403);
+    const bent = { authorization: `Bearer ${token.slice(0, -6)}AAAAAA` };
+    expect((await call('GET', '/apis', { as: 'nobody', headers: bent })).code).toBe(401);
+    await call('DELETE', `${accounts}/robot`);
+    expect((await call('GET', '/apis', { as: 'nobody', headers })).code).toBe(401);
+  });
+
+  it('knows the bootstrap token, and lets nobody in who shows anything else', async () => {
+    const headers = { authorization: `Bearer ${server.bootstrapToken}` };
+    expect((await call('GET', '/apis', { as: 'nobody', headers })).code).toBe(200);
+    expect((await call('GET', '/api/v1/nodes', { as: 'nobody', headers })).code).toBe(403);
+    const wrong = { authorization: 'Bearer abcdef.0123456789abcdee' };
+    expect((await call('GET', '/readyz', { as: 'nobody', headers: wrong })).code).toBe(401);
+    expect((await call('GET', '/readyz', { as: 'nobody' })).code).toBe(200);
+    expect((await call('GET', '/api', { as: 'nobody' })).code).toBe(403);
+  });
+
+  it('refuses certificates of another authority', async () => {
+    const other = await createTestPki(systemClock.now());
+    const stranger = await other.issue('kubernetes-admin', ['system:masters']);
+    expect((await call('GET', '/readyz', { as: stranger })).code).toBe(401);
+  });
+});
+
+function watchOver(
+  session: ClientHttp2Session,
+  path: string,
+): { lines: string[]; ended: Promise<void>; next: () => Promise<string> } {
+  const stream = session.request({ ':path': path });
+  const lines: string[] = [];
+  const waiting: ((line: string) => void)[] = [];
+  let rest = '';
+  stream.setEncoding('utf8');
+  stream.on('data', (text: string) => {
+    const parts = (rest + text).split('\n');
+    rest = parts.pop() ?? '';
+    for (const line of parts) {
+      const waiter = waiting.shift();
+      if (waiter === undefined) lines.push(line);
+      else waiter(line);
+    }
+  });
+  const ended = new Promise<void>((resolve, reject) => {
+    stream.on('end', () => resolve());
+    stream.on('error', reject);
+  });
+  const next = (): Promise<string> => {
+    const line = lines.shift();
+    return line === undefined ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve(line);
+  };
+  return { lines, ended, next };
+}
+
+describe('watches', () => {
+  it('hold 300 streams on one HTTP/2 connection, and end cleanly when the server stops', async () => {
+    const own = await startApiServer();
+    const { cert, key } = own.admin;
+    const session = http2.connect(own.url, { ca: own.pki.ca, cert, key });
+    const path = '/api/v1/namespaces?watch=true&fieldSelector=metadata.name%3Ddefault';
+    const watches = Array.from({ length: 300 }, () => watchOver(session, path));
+    for (const watch of watches) expect(JSON.parse(await watch.next())).toMatchObject({ type: 'ADDED' });
+    const outcome = await own.stop();
+    await Promise.all(watches.map((watch) => watch.ended));
+    expect(outcome).toMatchObject({ kind: 'signal', stop: 'orderly' });
+    session.destroy();
+  });
+});
