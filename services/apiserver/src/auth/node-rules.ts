@@ -112,7 +112,7 @@ function uses(request: Request, node: string, lookup: ObjectLookup, of: (pod: Po
 }
 
 function podsOf(node: string, namespace: string, lookup: ObjectLookup): readonly Pod[] {
-  return [...lookup.podsOnNode(node)].filter((pod) => pod.metadata.namespace === namespace) as Pod[];
+  return [...lookup.podsOnNode(node)].filter((pod) => pod.metadata.namespace === namespace);
 }
 
 function accountOf(pod: Pod): string {

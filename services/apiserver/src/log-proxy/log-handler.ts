@@ -49,7 +49,7 @@ export function createLogHandler(dependencies: LogHandlerDependencies): LogHandl
 }
 
 function addressOf(node: KubeObject | undefined, name: string): string {
-  const addresses = (node as Node | undefined)?.status?.addresses ?? [];
+  const addresses = node?.status?.addresses ?? [];
   const internal = addresses.find((address) => address.type === 'InternalIP');
   if (internal === undefined) throw StatusError.unavailable(`node ${JSON.stringify(name)} has no InternalIP`);
   return internal.address;

@@ -23,7 +23,7 @@ export function decodeDeleteOptions(
   checkType(body, 'propagationPolicy', isString, 'string');
   checkType(body, 'dryRun', (v) => Array.isArray(v) && v.every(isString), '[]string');
   checkType(body, 'preconditions', isPreconditions, 'v1.Preconditions');
-  return body as RawDeleteOptions;
+  return body;
 }
 
 function decode(bytes: Uint8Array, mediaType: MediaType, decodeProtobuf: DecodeProtobuf): unknown {

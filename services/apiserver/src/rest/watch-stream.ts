@@ -150,7 +150,7 @@ function protobufEncoder({ definition, form }: StreamOptions): Encoder {
   const partial = form.shape === 'partial' || form.shape === 'partial-list';
   const metaApi = `meta.k8s.io/${form.metaVersion}`;
   return {
-    error: (error) => encodeWatchFrame('ERROR', encodeProtobuf(error.toStatus() as Status & KindName)),
+    error: (error) => encodeWatchFrame('ERROR', encodeProtobuf(error.toStatus())),
     item: (item) => {
       if (item.type !== 'BOOKMARK') {
         const bytes = item.answer.protobuf();
