@@ -41,12 +41,12 @@ type StreamClient = Client & {
 };
 
 /** Reads logs over gRPC with mutual TLS; an agent's certificate must be made out to its node's name. */
-export function createAgentLogs(tls: TlsSource, clock: Clock): AgentLogs {
+export function createAgentLogs(tls: TlsSource, clock: Clock, port: number = AGENT_PORT): AgentLogs {
   const Constructor = makeGenericClientConstructor(serviceDefinition(AgentService), 'AgentService');
   return {
     read: async function* (agent, request, signal) {
       const { ca, key, cert } = tls.current();
-      const address = agent.host.includes(':') ? `[${agent.host}]:${AGENT_PORT}` : `${agent.host}:${AGENT_PORT}`;
+      const address = agent.host.includes(':') ? `[${agent.host}]:${port}` : `${agent.host}:${port}`;
       const client = new Constructor(address, credentials.createSsl(ca, key, cert), {
         'grpc.ssl_target_name_override': agent.node,
         'grpc.default_authority': agent.node,

@@ -48,7 +48,8 @@ export function createLogHandler(dependencies: LogHandlerDependencies): LogHandl
   };
 }
 
-function addressOf(node: KubeObject | undefined, name: string): string {
+function addressOf(found: KubeObject | undefined, name: string): string {
+  const node: Partial<Node> | undefined = found;
   const addresses = node?.status?.addresses ?? [];
   const internal = addresses.find((address) => address.type === 'InternalIP');
   if (internal === undefined) throw StatusError.unavailable(`node ${JSON.stringify(name)} has no InternalIP`);

@@ -5,10 +5,8 @@ import {
   encodeWatchFrame,
   type Json,
   type JsonObject,
-  type KindName,
   type KubeObject,
   type ResourceDefinition,
-  type Status,
   StatusError,
 } from '@gantry/api';
 import type { Logger } from '@gantry/service';
