@@ -163,7 +163,8 @@ export class ChangeWriter {
       this.#allocators.carry(definition, object, stored);
       definition.strategy.prepareForUpdate?.(object, copyOf(stored), strategyContext);
     } else through.prepareForUpdate?.(object, copyOf(stored), strategyContext);
-    raiseGeneration(object, stored, definition);
+    // Being bound to a node is no new wish of whoever made the pod.
+    if (through?.name !== 'binding') raiseGeneration(object, stored, definition);
     recordManager(object, stored, {
       definition,
       manager: options.fieldManager,

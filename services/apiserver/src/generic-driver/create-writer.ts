@@ -53,7 +53,7 @@ export class CreateWriter {
   ): Promise<Answer> {
     const { definition } = target;
     checkNamespace(target, object.metadata);
-    if ((object.metadata.resourceVersion ?? '') !== '') {
+    if ((object.metadata.resourceVersion ?? '') !== '' && !options.dryRun) {
       throw StatusError.badRequest('resourceVersion should not be set on objects to be created');
     }
     if (!definition.stored) return this.#answerOnly(context, definition, object);

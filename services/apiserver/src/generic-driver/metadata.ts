@@ -39,11 +39,10 @@ export function checkName(target: Target, metadata: ObjectMeta): void {
   }
 }
 
-/** What every new object gets; what clients may not set is dropped. */
+/** What every new object gets; what clients may not set is dropped. A dry run answers with the version that was sent. */
 export function fillNew(object: KubeObject, definition: ResourceDefinition, now: Instant, uid: string): void {
   const { metadata } = object;
   for (const field of SERVER_FIELDS) delete metadata[field];
-  delete metadata.resourceVersion;
   metadata.creationTimestamp = formatTime(now);
   metadata.uid = uid;
   if (definition.strategy.hasGeneration === true) metadata.generation = 1;

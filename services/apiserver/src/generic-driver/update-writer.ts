@@ -107,7 +107,7 @@ export class UpdateWriter {
     const { definition, name } = target;
     if ((sent.metadata.resourceVersion ?? '') !== '' || through !== undefined) return;
     if (definition.strategy.allowUnconditionalUpdate !== false) return;
-    throw StatusError.invalid(definition.group, definition.kind, name, [
+    throw StatusError.invalid(definition.group, definition.resource, name, [
       {
         type: 'FieldValueInvalid',
         field: 'metadata.resourceVersion',

@@ -1,0 +1,205 @@
+import { type KubeObject, resources, StatusError } from '@gantry/api';
+import { must } from '@gantry/base';
+import { ManualClock } from '@gantry/base/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { WatchItem } from '../driver.ts';
+import { createMemoryObjectStore, type MemoryObjectStore } from '../storage/index.ts';
+import type { Filter } from './filter.ts';
+import { listVersion, objectKey } from './object-keys.ts';
+import { WatchCache, type WatchCacheOptions } from './watch-cache.ts';
+import type { Watcher } from './watcher.ts';
+
+const CONFIG_MAPS = { group: '', resource: 'configmaps' };
+const ALL: Filter = { namespace: '', matches: () => true, selectsAll: true };
+const never = new AbortController().signal;
+
+describe('the watch cache', () => {
+  let clock: ManualClock;
+  let store: MemoryObjectStore;
+  let cache: WatchCache;
+  let stopping: AbortController;
+  let running: Promise<void>;
+  let errors: string[];
+
+  const start = async (options: Partial<WatchCacheOptions> = {}) => {
+    stopping = new AbortController();
+    errors = [];
+    cache = new WatchCache({
+      store,
+      clock,
+      definitions: resources,
+      encodeProtobuf: () => new Uint8Array(),
+      onError: (message) => errors.push(message),
+      ...options,
+    });
+    running = cache.run(stopping.signal);
+    await clock.advance(10);
+    expect(cache.ready).toBe(true);
+  };
+  const stop = async () => {
+    stopping.abort();
+    await clock.advance(1000);
+    await running;
+  };
+  const put = async (name: string, version: 'absent' | number = 'absent') => {
+    const object = {
+      kind: 'ConfigMap',
+      apiVersion: 'v1',
+      metadata: { name, namespace: 'n' },
+      data: { at: String(clock.now()) },
+    };
+    const work = store.write(
+      {
+        key: objectKey(CONFIG_MAPS, 'n', name),
+        expected: version,
+        value: new TextEncoder().encode(JSON.stringify(object)),
+        mustExist: [],
+        writer: { name: 'test' },
+      },
+      never,
+    );
+    await clock.advance(10);
+    const outcome = await work;
+    if (outcome.kind !== 'committed') throw new Error(outcome.kind);
+    return outcome.resourceVersion;
+  };
+  const remove = async (name: string, version: number) => {
+    const key = objectKey(CONFIG_MAPS, 'n', name);
+    const work = store.write({ key, expected: version, value: null, mustExist: [], writer: { name: 'test' } }, never);
+    await clock.advance(10);
+    await work;
+  };
+  const configMaps = () => cache.resource(CONFIG_MAPS);
+  const open = (resourceVersion: number, bookmarks = false) =>
+    configMaps().watch({ kind: 'after', resourceVersion }, ALL, { bookmarks, revision: cache.revision });
+  const show = (item: WatchItem) =>
+    item.type === 'BOOKMARK' ? `BOOKMARK ${item.resourceVersion}` : `${item.type} ${item.answer.object.metadata.name}`;
+  const drain = async (watcher: Watcher) => {
+    watcher.close('stopped');
+    const seen: string[] = [];
+    for await (const items of watcher) seen.push(...items.map(show));
+    return seen;
+  };
+
+  beforeEach(() => {
+    clock = new ManualClock();
+    store = createMemoryObjectStore({ clock });
+  });
+  afterEach(async () => {
+    await stop();
+  });
+
+  it('holds what was there before it started and follows what changes', async () => {
+    const a = await put('a');
+    await start();
+    await put('b');
+    await remove('a', a);
+    expect(
+      configMaps()
+        .snapshot()
+        .map((entry) => entry.answer.object.metadata.name),
+    ).toEqual(['b']);
+  });
+
+  it('resumes a watch from any version that it still knows, without gaps or repeats', async () => {
+    await start();
+    const versions = [await put('a'), await put('b'), await put('c')];
+    expect(await drain(open(must(versions[0], 'first')))).toEqual(['ADDED b', 'ADDED c']);
+    expect(await drain(open(must(versions[2], 'last')))).toEqual([]);
+  });
+
+  it('answers a version below its ring with 410 and evicts only whole revisions', async () => {
+    await start({ ring: { minEvents: 2, maxEvents: 3, keepMs: 60_000 } });
+    const versions: number[] = [];
+    for (const name of ['a', 'b', 'c', 'd', 'e']) versions.push(await put(name));
+    const [first = 0, second = 0] = versions;
+    expect(() => open(first)).toThrow(StatusError);
+    expect(() => open(first)).toThrow(`too old resource version: ${first} (${listVersion(Math.floor(second / 256))})`);
+    expect(await drain(open(second + 255))).toEqual(['ADDED c', 'ADDED d', 'ADDED e']);
+  });
+
+  it('shows a deleted object as it was, at the version of its deletion', async () => {
+    await start();
+    const a = await put('a');
+    const watcher = open(a);
+    await remove('a', a);
+    watcher.close('stopped');
+    const objects: KubeObject[] = [];
+    for await (const items of watcher)
+      for (const item of items) if (item.type === 'DELETED') objects.push(item.answer.object);
+    expect(Number(objects[0]?.metadata.resourceVersion)).toBeGreaterThan(a);
+    expect(objects[0]).toMatchObject({ metadata: { name: 'a' } });
+  });
+
+  it('cuts off a watch that does not keep up, and delivers what it had', async () => {
+    await start({ maxQueuedPerWatch: 2 });
+    const a = await put('a');
+    const watcher = open(a);
+    for (const name of ['b', 'c', 'd', 'e']) await put(name);
+    expect(watcher.end).toBe('too-slow');
+    expect(configMaps().watcherCount()).toBe(0);
+    expect(await drain(watcher)).toEqual(['ADDED b', 'ADDED c']);
+  });
+
+  it('begins with the state and its end bookmark, then goes on', async () => {
+    await start();
+    await put('a');
+    const revision = cache.revision;
+    const watcher = configMaps().watch({ kind: 'state', endBookmark: true }, ALL, { bookmarks: true, revision });
+    await put('b');
+    expect(await drain(watcher)).toEqual(['ADDED a', `BOOKMARK ${listVersion(revision)}`, 'ADDED b']);
+  });
+
+  it('tells quiet watches that asked for bookmarks how far they are', async () => {
+    await start({ bookmarkEveryMs: 1000 });
+    const a = await put('a');
+    const asked = open(a, true);
+    const silent = open(a, false);
+    await clock.advance(1000);
+    expect(await drain(asked)).toEqual([`BOOKMARK ${listVersion(cache.revision)}`]);
+    expect(await drain(silent)).toEqual([]);
+  });
+
+  it('catches up with a write of another process that changed nothing it holds', async () => {
+    await start();
+    const key = '/gantry/allocations/test/x';
+    const value = new TextEncoder().encode('{"metadata":{}}');
+    const write = store.write({ key, expected: 'absent', value, mustExist: [], writer: { name: 'test' } }, never);
+    await clock.advance(10);
+    await write;
+    const caught = cache.catchUp(1000, never);
+    await clock.advance(1000);
+    expect(await caught).toBe(true);
+  });
+
+  it('says that a revision was not reached in time', async () => {
+    await start();
+    const reached = cache.reach(cache.revision + 100, 500, never);
+    await clock.advance(600);
+    expect(await reached).toBe(false);
+  });
+
+  it('lists again when history was compacted away, and ends its watches', async () => {
+    await start();
+    const a = await put('a');
+    const watcher = open(a);
+    store.etcd.silenceWatches();
+    await put('b');
+    const c = await put('c');
+    store.etcd.compactHistory(Math.floor(c / 256));
+    store.etcd.resumeWatches();
+    await clock.advance(1000);
+    expect(errors.length).toBe(1);
+    expect(watcher.end).toBe('cache-reset');
+    expect(configMaps().snapshot().length).toBe(3);
+    expect(() => open(a)).toThrow('too old resource version');
+  });
+
+  it('makes the bytes of a revision once for all who ask', async () => {
+    await start();
+    await put('a');
+    const entry = must(configMaps().get(objectKey(CONFIG_MAPS, 'n', 'a')), 'a');
+    expect(entry.answer.json()).toBe(entry.answer.json());
+    expect(new TextDecoder().decode(entry.answer.json())).toMatch(/^\{"kind":"ConfigMap","apiVersion":"v1",/);
+  });
+});
