@@ -1,7 +1,12 @@
-import type { Deployment } from '../generated/types.ts';
+import { type FieldError, forbidden, invalid, required } from '../field-error.ts';
+import type { Deployment, DeploymentStrategy, RollingUpdateDeployment } from '../generated/types.ts';
+import { equalJson } from '../object.ts';
 import type { ResourceDefinition } from '../resource.ts';
 import { ageColumn, column, nameColumn } from './columns.ts';
+import { IMMUTABLE, invalidAll, nonNegative, unsupported } from './rules/errors.ts';
+import { percent } from './rules/names.ts';
 import { defaultPodTemplate } from './rules/pod-defaults.ts';
+import { validateReplicatedTemplate } from './rules/pod-template.ts';
 import { PART_VERBS, STORED_VERBS } from './verbs.ts';
 import { workloadColumns } from './workload-columns.ts';
 
@@ -18,6 +23,81 @@ function applyDefaults(object: Deployment): void {
     rolling.maxSurge ??= '25%';
   }
   defaultPodTemplate(spec.template);
+}
+
+function validate(object: Deployment): FieldError[] {
+  const { spec } = object;
+  const { minReadySeconds = 0, revisionHistoryLimit, progressDeadlineSeconds } = spec ?? {};
+  const errors = [
+    ...nonNegative('spec.replicas', spec?.replicas),
+    ...validateReplicatedTemplate(spec?.selector, spec?.template, 'spec'),
+    ...validateStrategy(spec?.strategy ?? {}, 'spec.strategy'),
+    ...nonNegative('spec.minReadySeconds', minReadySeconds),
+    ...nonNegative('spec.revisionHistoryLimit', revisionHistoryLimit),
+    ...nonNegative('spec.progressDeadlineSeconds', progressDeadlineSeconds),
+  ];
+  if (progressDeadlineSeconds !== undefined && progressDeadlineSeconds <= minReadySeconds) {
+    errors.push(
+      invalid('spec.progressDeadlineSeconds', progressDeadlineSeconds, 'must be greater than minReadySeconds'),
+    );
+  }
+  return errors;
+}
+
+function validateStrategy(strategy: DeploymentStrategy, path: string): FieldError[] {
+  const { type = '', rollingUpdate } = strategy;
+  switch (type) {
+    case 'Recreate':
+      return rollingUpdate === undefined
+        ? []
+        : [forbidden(`${path}.rollingUpdate`, "may not be specified when strategy `type` is 'Recreate'")];
+    case 'RollingUpdate':
+      return rollingUpdate === undefined
+        ? [required(`${path}.rollingUpdate`, 'this should be defaulted and never be nil')]
+        : validateRollingUpdate(rollingUpdate, `${path}.rollingUpdate`);
+    default:
+      return [unsupported(path, printed(strategy), ['Recreate', 'RollingUpdate'])];
+  }
+}
+
+/** As Kubernetes prints it in messages. */
+function printed({ type = '', rollingUpdate }: DeploymentStrategy) {
+  const { maxUnavailable = 0, maxSurge = 0 } = rollingUpdate ?? {};
+  const rolling = rollingUpdate === undefined ? null : { MaxUnavailable: maxUnavailable, MaxSurge: maxSurge };
+  return { Type: type, RollingUpdate: rolling };
+}
+
+function validateRollingUpdate(
+  { maxUnavailable = 0, maxSurge = 0 }: RollingUpdateDeployment,
+  path: string,
+): FieldError[] {
+  const errors = [
+    ...validateIntOrPercent(maxUnavailable, `${path}.maxUnavailable`),
+    ...validateIntOrPercent(maxSurge, `${path}.maxSurge`),
+  ];
+  if (amountOf(maxUnavailable) === 0 && amountOf(maxSurge) === 0) {
+    errors.push(invalid(`${path}.maxUnavailable`, maxUnavailable, 'may not be 0 when `maxSurge` is 0'));
+  }
+  if (typeof maxUnavailable === 'string' && amountOf(maxUnavailable) > 100) {
+    errors.push(invalid(`${path}.maxUnavailable`, maxUnavailable, 'must not be greater than 100%'));
+  }
+  return errors;
+}
+
+function validateIntOrPercent(value: number | string, path: string): FieldError[] {
+  return typeof value === 'string' ? invalidAll(path, value, percent(value)) : nonNegative(path, value);
+}
+
+/** The number, of a percentage as of a count; -1 where the text is no percentage, which is reported before. */
+function amountOf(value: number | string): number {
+  if (typeof value === 'number') return value;
+  return percent(value).length === 0 ? Number(value.slice(0, -1)) : 0;
+}
+
+function validateUpdate(object: Deployment, old: Deployment): FieldError[] {
+  return equalJson(object.spec?.selector, old.spec?.selector)
+    ? []
+    : [invalid('spec.selector', object.spec?.selector, IMMUTABLE)];
 }
 
 function keepStatus(object: Deployment, old: Deployment): void {
@@ -42,6 +122,8 @@ export const deployments: ResourceDefinition<Deployment> = {
       object.status = {};
     },
     prepareForUpdate: keepStatus,
+    validate,
+    validateUpdate,
     hasGeneration: true,
   },
   subresources: [

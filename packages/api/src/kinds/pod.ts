@@ -1,8 +1,11 @@
-import type { Pod, PodStatus } from '../generated/types.ts';
+import { type FieldError, forbidden } from '../field-error.ts';
+import type { Pod, PodStatus, Volume } from '../generated/types.ts';
 import type { ResourceDefinition } from '../resource.ts';
 import { podColumns } from './pod-columns.ts';
+import { validateImageSpaces } from './rules/containers.ts';
 import { defaultPodOnly, defaultPodSpec } from './rules/pod-defaults.ts';
 import { podQosClass } from './rules/pod-qos.ts';
+import { validatePodSpec } from './rules/pod-spec.ts';
 import { PART_VERBS, STORED_VERBS } from './verbs.ts';
 
 function applyDefaults(object: Pod): void {
@@ -50,6 +53,32 @@ function prepareStatus(object: Pod, old: Pod): void {
   object.status = { ...object.status, ...(qosClass === undefined ? {} : { qosClass }) };
 }
 
+function validate(object: Pod): FieldError[] {
+  const spec = object.spec ?? { containers: [] };
+  const errors = validatePodSpec(spec, 'spec');
+  if ((spec.serviceAccountName ?? '') === '') errors.push(...validateTokensNeedAccount(spec.volumes ?? []));
+  return [
+    ...errors,
+    ...validateImageSpaces(spec.containers, 'spec.containers'),
+    ...validateImageSpaces(spec.initContainers, 'spec.initContainers'),
+  ];
+}
+
+function validateTokensNeedAccount(volumes: readonly Volume[]): FieldError[] {
+  return volumes.flatMap(({ projected }, i) =>
+    (projected?.sources ?? []).flatMap(({ serviceAccountToken }, j) =>
+      serviceAccountToken === undefined
+        ? []
+        : [
+            forbidden(
+              `spec.volumes[${i}].projected.sources[${j}].serviceAccountToken`,
+              'must not be specified when serviceAccountName is not set',
+            ),
+          ],
+    ),
+  );
+}
+
 /** Pods that no node runs, or that have ended, go at once. */
 function gracePeriodSeconds(object: Pod, requested: number | undefined): number {
   const unscheduled = (object.spec?.nodeName ?? '') === '';
@@ -70,7 +99,7 @@ export const pods: ResourceDefinition<Pod> = {
   namespaced: true,
   schema: 'core.v1.Pod',
   verbs: STORED_VERBS,
-  strategy: { applyDefaults, prepareForCreate, prepareForUpdate, hasGeneration: true, gracePeriodSeconds },
+  strategy: { applyDefaults, prepareForCreate, prepareForUpdate, validate, hasGeneration: true, gracePeriodSeconds },
   subresources: [
     { name: 'binding', kind: 'Binding', verbs: ['create'] },
     { name: 'log', verbs: ['get'] },

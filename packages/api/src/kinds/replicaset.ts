@@ -1,7 +1,11 @@
+import { type FieldError, invalid } from '../field-error.ts';
 import type { ReplicaSet } from '../generated/types.ts';
+import { equalJson } from '../object.ts';
 import type { ResourceDefinition } from '../resource.ts';
 import { ageColumn, column, nameColumn } from './columns.ts';
+import { IMMUTABLE, nonNegative } from './rules/errors.ts';
 import { defaultPodTemplate } from './rules/pod-defaults.ts';
+import { validateReplicatedTemplate } from './rules/pod-template.ts';
 import { PART_VERBS, STORED_VERBS } from './verbs.ts';
 import { workloadColumns } from './workload-columns.ts';
 
@@ -9,6 +13,21 @@ function applyDefaults(object: ReplicaSet): void {
   object.spec ??= { selector: {} };
   object.spec.replicas ??= 1;
   defaultPodTemplate(object.spec.template);
+}
+
+function validate(object: ReplicaSet): FieldError[] {
+  const { spec } = object;
+  return [
+    ...nonNegative('spec.replicas', spec?.replicas),
+    ...nonNegative('spec.minReadySeconds', spec?.minReadySeconds),
+    ...validateReplicatedTemplate(spec?.selector, spec?.template, 'spec'),
+  ];
+}
+
+function validateUpdate(object: ReplicaSet, old: ReplicaSet): FieldError[] {
+  return equalJson(object.spec?.selector, old.spec?.selector)
+    ? []
+    : [invalid('spec.selector', object.spec?.selector, IMMUTABLE)];
 }
 
 function keepStatus(object: ReplicaSet, old: ReplicaSet): void {
@@ -33,6 +52,8 @@ export const replicaSets: ResourceDefinition<ReplicaSet> = {
       object.status = { replicas: 0 };
     },
     prepareForUpdate: keepStatus,
+    validate,
+    validateUpdate,
     hasGeneration: true,
   },
   subresources: [

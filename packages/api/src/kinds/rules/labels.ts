@@ -24,8 +24,8 @@ export function validateAnnotations(annotations: Record<string, string> | undefi
   return errors;
 }
 
-export function validateLabelSelector(selector: LabelSelector | undefined, path: string): FieldError[] {
-  if (selector === undefined) return [];
+export function validateLabelSelector(selector: LabelSelector | null | undefined, path: string): FieldError[] {
+  if (selector === undefined || selector === null) return [];
   return [
     ...validateLabels(selector.matchLabels, `${path}.matchLabels`),
     ...(selector.matchExpressions ?? []).flatMap((requirement, i) =>
@@ -87,8 +87,8 @@ function meets(requirement: LabelSelectorRequirement, labels: Readonly<Record<st
 }
 
 /** A selector as kubectl and tables print it: `app=a,app,tier in (x,y)`; `<none>` when it selects by nothing. */
-export function formatLabelSelector(selector: LabelSelector | undefined): string {
-  if (selector === undefined || isEmptySelector(selector)) return '<none>';
+export function formatLabelSelector(selector: LabelSelector | null | undefined): string {
+  if (selector === undefined || selector === null || isEmptySelector(selector)) return '<none>';
   const parts: { key: string; text: string }[] = Object.entries(selector.matchLabels ?? {}).map(([key, value]) => ({
     key,
     text: `${key}=${value}`,

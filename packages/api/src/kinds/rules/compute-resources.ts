@@ -1,0 +1,99 @@
+import { type FieldError, forbidden, invalid, required } from '../../field-error.ts';
+import type { ResourceRequirements } from '../../generated/types.ts';
+import { compareQuantity, parseQuantity } from '../../quantity.ts';
+import { invalidAll, NON_NEGATIVE } from './errors.ts';
+import { qualifiedName } from './names.ts';
+
+const CONTAINER_RESOURCES: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage']);
+const STANDARD_RESOURCES: ReadonlySet<string> = new Set([
+  ...CONTAINER_RESOURCES,
+  'requests.cpu',
+  'requests.memory',
+  'requests.ephemeral-storage',
+  'limits.cpu',
+  'limits.memory',
+  'limits.ephemeral-storage',
+  'pods',
+  'resourcequotas',
+  'services',
+  'replicationcontrollers',
+  'secrets',
+  'persistentvolumeclaims',
+  'configmaps',
+  'storage',
+  'requests.storage',
+  'services.nodeports',
+  'services.loadbalancers',
+]);
+const NANO_PER_UNIT = 1_000_000_000n;
+
+function isHugePages(name: string): boolean {
+  return name.startsWith('hugepages-');
+}
+
+function isNative(name: string): boolean {
+  return !name.includes('/') || name.includes('kubernetes.io/');
+}
+
+/** Whether a limit may be above the request: not for devices and huge pages, of which each is somebody's. */
+function isOvercommitAllowed(name: string): boolean {
+  return isNative(name) && !isHugePages(name);
+}
+
+function validateResourceName(name: string, path: string): FieldError[] {
+  const errors = invalidAll(path, name, qualifiedName(name));
+  if (!name.includes('/')) {
+    if (errors.length === 0 && !STANDARD_RESOURCES.has(name) && !isHugePages(name)) {
+      errors.push(invalid(path, name, 'must be a standard resource type or fully qualified'));
+    }
+    if (!CONTAINER_RESOURCES.has(name) && !isHugePages(name)) {
+      errors.push(invalid(path, name, 'must be a standard resource for containers'));
+    }
+  } else if (!isNative(name) && (name.startsWith('requests.') || qualifiedName(`requests.${name}`).length > 0)) {
+    errors.push(invalid(path, name, "doesn't follow extended resource name standard"));
+  }
+  return errors;
+}
+
+/** An amount of something: never negative, whole where it counts things. */
+export function validateAmount(name: string, amount: string, path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  const { nano } = parseQuantity(amount);
+  if (nano < 0n) errors.push(invalid(path, amount, NON_NEGATIVE));
+  const counted = !CONTAINER_RESOURCES.has(name) && (!isNative(name) || name === 'pods');
+  if (counted && nano % NANO_PER_UNIT !== 0n) errors.push(invalid(path, amount, 'must be an integer'));
+  return errors;
+}
+
+export function validateResourceRequirements(resources: ResourceRequirements | undefined, path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  const { limits = {}, requests = {} } = resources ?? {};
+  for (const [name, amount] of Object.entries(limits)) {
+    errors.push(...validateResourceName(name, `${path}.limits[${name}]`));
+    errors.push(...validateAmount(name, amount, `${path}.limits[${name}]`));
+  }
+  for (const [name, amount] of Object.entries(requests)) {
+    errors.push(...validateResourceName(name, `${path}.requests[${name}]`));
+    errors.push(...validateAmount(name, amount, `${path}.requests[${name}]`));
+    errors.push(...validateAgainstLimit(name, amount, limits[name], path));
+  }
+  const names = [...Object.keys(limits), ...Object.keys(requests)];
+  if (names.some(isHugePages) && !names.includes('cpu') && !names.includes('memory')) {
+    errors.push(forbidden(path, 'HugePages require cpu or memory'));
+  }
+  return errors;
+}
+
+function validateAgainstLimit(name: string, amount: string, limit: string | undefined, path: string): FieldError[] {
+  if (limit === undefined) {
+    const detail = 'Limit must be set for non overcommitable resources';
+    return isOvercommitAllowed(name) ? [] : [required(`${path}.limits`, detail)];
+  }
+  const order = compareQuantity(parseQuantity(amount), parseQuantity(limit));
+  if (order !== 0 && !isOvercommitAllowed(name)) {
+    return [invalid(`${path}.requests`, amount, `must be equal to ${name} limit of ${limit}`)];
+  }
+  return order > 0
+    ? [invalid(`${path}.requests`, amount, `must be less than or equal to ${name} limit of ${limit}`)]
+    : [];
+}

@@ -1,0 +1,122 @@
+import { duplicate, type FieldError, invalid, notSupported, required } from '../../field-error.ts';
+import type { Container, PodSpec } from '../../generated/types.ts';
+import { validateAffinity } from './affinity.ts';
+import { validateAmount, validateResourceRequirements } from './compute-resources.ts';
+import { validateContainers, validateInitContainers } from './containers.ts';
+import { invalidAll, unsupported } from './errors.ts';
+import { validateLabels } from './labels.ts';
+import { dns1123Label, dns1123Subdomain, qualifiedName } from './names.ts';
+import { validateHostAliases, validatePodDns } from './pod-dns.ts';
+import { validatePodSecurityContext } from './security-context.ts';
+import { validateTolerations } from './tolerations.ts';
+import { validateTopologySpread } from './topology-spread.ts';
+import { validateVolumes } from './volumes.ts';
+
+const RESTART_POLICIES = ['Always', 'OnFailure', 'Never'];
+const DNS_POLICIES = ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'];
+const MAX_INT32 = 2147483647;
+
+/** The rules that Pods and templates share, in Kubernetes' order. */
+export function validatePodSpec(spec: PodSpec, path: string): FieldError[] {
+  const { errors, usable } = validateVolumes(spec.volumes, `${path}.volumes`);
+  const scope = { spec, volumes: usable };
+  return [
+    ...errors,
+    ...validateContainers(scope, `${path}.containers`),
+    ...validateInitContainers(scope, `${path}.initContainers`),
+    ...validateResourceRequirements(spec.resources, `${path}.resources`),
+    ...validateHostPorts(spec, path),
+    ...validateClosed(spec.restartPolicy, RESTART_POLICIES, `${path}.restartPolicy`),
+    ...validateClosed(spec.dnsPolicy, DNS_POLICIES, `${path}.dnsPolicy`),
+    ...validateLabels(spec.nodeSelector, `${path}.nodeSelector`),
+    ...validatePodSecurityContext(spec, `${path}.securityContext`),
+    ...validateAffinity(spec.affinity, `${path}.affinity`),
+    ...validatePodDns(spec, `${path}.dnsConfig`),
+    ...validateGates(spec, path),
+    ...validateTopologySpread(spec.topologySpreadConstraints, `${path}.topologySpreadConstraints`),
+    ...validateNames(spec, path),
+    ...validateTolerations(spec.tolerations, `${path}.tolerations`),
+    ...validateHostAliases(spec.hostAliases, `${path}.hostAliases`),
+    ...validateClasses(spec, path),
+  ];
+}
+
+function validateClosed(value: string | undefined, values: readonly string[], path: string): FieldError[] {
+  if (value === undefined || value === '') return [required(path)];
+  return values.includes(value) ? [] : [unsupported(path, value, values)];
+}
+
+/** On the host's network a container's port is the host's. */
+function validateHostPorts(spec: PodSpec, path: string): FieldError[] {
+  if (spec.hostNetwork !== true) return [];
+  const check = (containers: readonly Container[] | undefined, list: string) =>
+    (containers ?? []).flatMap(({ ports }, i) =>
+      (ports ?? []).flatMap(({ hostPort = 0, containerPort }, j) =>
+        hostPort === 0 || hostPort === containerPort
+          ? []
+          : [
+              invalid(
+                `${list}[${i}].ports[${j}].hostPort`,
+                hostPort,
+                'must match `containerPort` when `hostNetwork` is true',
+              ),
+            ],
+      ),
+    );
+  return [...check(spec.containers, `${path}.containers`), ...check(spec.initContainers, `${path}.initContainers`)];
+}
+
+function validateGates(spec: PodSpec, path: string): FieldError[] {
+  const gates = spec.schedulingGates ?? [];
+  return [
+    ...(spec.readinessGates ?? []).flatMap(({ conditionType = '' }, i) =>
+      invalidAll(`${path}.readinessGates[${i}].conditionType`, conditionType, qualifiedName(conditionType)),
+    ),
+    ...gates.flatMap(({ name = '' }, i) => {
+      const at = `${path}.schedulingGates[${i}]`;
+      const again = gates.findIndex((other) => (other.name ?? '') === name) < i;
+      return [...invalidAll(at, name, qualifiedName(name)), ...(again ? [duplicate(at, name)] : [])];
+    }),
+  ];
+}
+
+function validateNames(spec: PodSpec, path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  const check = (field: keyof PodSpec, rule: (value: string) => string[]) => {
+    const value = spec[field];
+    if (typeof value === 'string' && value !== '') errors.push(...invalidAll(`${path}.${field}`, value, rule(value)));
+  };
+  check('serviceAccountName', dns1123Subdomain);
+  check('nodeName', dns1123Subdomain);
+  const deadline = spec.activeDeadlineSeconds;
+  if (deadline !== undefined && (deadline < 1 || deadline > MAX_INT32)) {
+    errors.push(invalid(`${path}.activeDeadlineSeconds`, deadline, `must be between 1 and ${MAX_INT32}, inclusive`));
+  }
+  check('hostname', dns1123Label);
+  check('subdomain', dns1123Label);
+  check('hostnameOverride', dns1123Subdomain);
+  return errors;
+}
+
+function validateClasses(spec: PodSpec, path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  const { priorityClassName = '', runtimeClassName, preemptionPolicy, overhead = {}, os } = spec;
+  if (priorityClassName !== '') {
+    errors.push(...invalidAll(`${path}.priorityClassName`, priorityClassName, dns1123Subdomain(priorityClassName)));
+  }
+  if (runtimeClassName !== undefined) {
+    errors.push(...invalidAll(`${path}.runtimeClassName`, runtimeClassName, dns1123Subdomain(runtimeClassName)));
+  }
+  if (preemptionPolicy !== undefined) {
+    errors.push(...validateClosed(preemptionPolicy, ['Never', 'PreemptLowerPriority'], `${path}.preemptionPolicy`));
+  }
+  for (const [name, amount] of Object.entries(overhead)) {
+    errors.push(...validateAmount(name, amount, `${path}.overhead[${name}]`));
+  }
+  const system = os?.name ?? '';
+  if (os !== undefined && system === '') errors.push(required(`${path}.os.name`, 'cannot be empty'));
+  else if (os !== undefined && system !== 'linux' && system !== 'windows') {
+    errors.push(notSupported(`${path}.os`, system, ['linux', 'windows']));
+  }
+  return errors;
+}

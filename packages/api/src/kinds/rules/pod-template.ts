@@ -1,0 +1,59 @@
+import { type FieldError, forbidden, invalid, required } from '../../field-error.ts';
+import type { LabelSelector, PodTemplateSpec } from '../../generated/types.ts';
+import { unsupported } from './errors.ts';
+import {
+  isEmptySelector,
+  selectorMatches,
+  validateAnnotations,
+  validateLabelSelector,
+  validateLabels,
+} from './labels.ts';
+import { validatePodSpec } from './pod-spec.ts';
+
+export function validatePodTemplate(template: PodTemplateSpec | undefined, path: string): FieldError[] {
+  const { metadata, spec } = template ?? {};
+  const errors = [
+    ...validateLabels(metadata?.labels, `${path}.labels`),
+    ...validateAnnotations(metadata?.annotations, `${path}.annotations`),
+    ...validatePodSpec(spec ?? { containers: [] }, `${path}.spec`),
+  ];
+  if ((spec?.ephemeralContainers ?? []).length > 0) {
+    errors.push(forbidden(`${path}.spec.ephemeralContainers`, 'ephemeral containers not allowed in pod template'));
+  }
+  return errors;
+}
+
+/** Selector and template of something that keeps replicas of one template running. A missing selector is null once settled. */
+export function validateReplicatedTemplate(
+  given: LabelSelector | null | undefined,
+  template: PodTemplateSpec | undefined,
+  path: string,
+): FieldError[] {
+  const errors: FieldError[] = [];
+  const selector = given ?? undefined;
+  const faults = validateLabelSelector(selector, `${path}.selector`);
+  if (selector === undefined) errors.push(required(`${path}.selector`));
+  else {
+    errors.push(...faults);
+    // The message names deployments for every kind, as in Kubernetes.
+    if (isEmptySelector(selector))
+      errors.push(invalid(`${path}.selector`, selector, 'empty selector is invalid for deployment'));
+  }
+  if (faults.length > 0) return [...errors, invalid(`${path}.selector`, selector, 'invalid label selector')];
+  const labels = template?.metadata?.labels;
+  const matches = selector !== undefined && (isEmptySelector(selector) || selectorMatches(selector, labels ?? {}));
+  if (!matches) {
+    const detail = '`selector` does not match template `labels`';
+    errors.push(invalid(`${path}.template.metadata.labels`, labels ?? null, detail));
+  }
+  errors.push(...validatePodTemplate(template, `${path}.template`));
+  const { restartPolicy = 'Always', activeDeadlineSeconds } = template?.spec ?? {};
+  if (restartPolicy !== 'Always') {
+    errors.push(unsupported(`${path}.template.spec.restartPolicy`, restartPolicy, ['Always']));
+  }
+  if (activeDeadlineSeconds !== undefined) {
+    const detail = 'activeDeadlineSeconds in ReplicaSet is not Supported';
+    errors.push(forbidden(`${path}.template.spec.activeDeadlineSeconds`, detail));
+  }
+  return errors;
+}

@@ -1,0 +1,298 @@
+import { duplicate, type FieldError, forbidden, invalid, notSupported, required } from '../../field-error.ts';
+import type {
+  ConfigMapVolumeSource,
+  DownwardAPIVolumeFile,
+  HostPathVolumeSource,
+  KeyToPath,
+  ProjectedVolumeSource,
+  SecretVolumeSource,
+  ServiceAccountTokenProjection,
+  Volume,
+  VolumeProjection,
+} from '../../generated/types.ts';
+import { parseQuantity } from '../../quantity.ts';
+import { VOLUME_FIELDS, validateFieldRef, validateResourceFieldRef } from './downward-api.ts';
+import { invalidAll } from './errors.ts';
+import { validateFileMode, validateNoBacksteps, validateUnreservedPath } from './file-paths.ts';
+import { dns1123Label } from './names.ts';
+
+type Source = Exclude<keyof Volume, 'name'>;
+type Check = (volume: Volume, path: string) => FieldError[];
+
+const HOST_PATH_TYPES = [
+  '',
+  'BlockDevice',
+  'CharDevice',
+  'Directory',
+  'DirectoryOrCreate',
+  'File',
+  'FileOrCreate',
+  'Socket',
+];
+const MIN_TOKEN_SECONDS = 600;
+const MAX_TOKEN_SECONDS = 2 ** 32;
+
+/** Sources in the order in which Kubernetes looks at them: of two, the later one is refused. */
+const SOURCES: readonly (readonly [Source, Check])[] = [
+  ['emptyDir', ({ emptyDir }, path) => validateSizeLimit(emptyDir?.sizeLimit, `${path}.sizeLimit`)],
+  ['hostPath', ({ hostPath }, path) => (hostPath === undefined ? [] : validateHostPath(hostPath, path))],
+  ['gitRepo', ({ gitRepo }, path) => requireText(gitRepo?.repository, `${path}.repository`)],
+  ['gcePersistentDisk', ({ gcePersistentDisk }, path) => requireText(gcePersistentDisk?.pdName, `${path}.pdName`)],
+  ['awsElasticBlockStore', (v, path) => requireText(v.awsElasticBlockStore?.volumeID, `${path}.volumeID`)],
+  ['secret', ({ secret }, path) => (secret === undefined ? [] : validateSecretVolume(secret, path))],
+  ['nfs', validateNfs],
+  [
+    'iscsi',
+    ({ iscsi }, path) => [
+      ...requireText(iscsi?.targetPortal, `${path}.targetPortal`),
+      ...requireText(iscsi?.iqn, `${path}.iqn`),
+    ],
+  ],
+  [
+    'glusterfs',
+    (v, path) => [
+      ...requireText(v.glusterfs?.endpoints, `${path}.endpoints`),
+      ...requireText(v.glusterfs?.path, `${path}.path`),
+    ],
+  ],
+  ['flocker', () => []],
+  ['persistentVolumeClaim', (v, path) => requireText(v.persistentVolumeClaim?.claimName, `${path}.claimName`)],
+  [
+    'rbd',
+    ({ rbd }, path) => [
+      ...((rbd?.monitors ?? []).length === 0 ? [required(`${path}.monitors`)] : []),
+      ...requireText(rbd?.image, `${path}.image`),
+    ],
+  ],
+  ['cinder', ({ cinder }, path) => requireText(cinder?.volumeID, `${path}.volumeID`)],
+  ['cephfs', ({ cephfs }, path) => ((cephfs?.monitors ?? []).length === 0 ? [required(`${path}.monitors`)] : [])],
+  [
+    'quobyte',
+    (v, path) => [
+      ...requireText(v.quobyte?.registry, `${path}.registry`),
+      ...requireText(v.quobyte?.volume, `${path}.volume`),
+    ],
+  ],
+  ['downwardAPI', validateDownwardApi],
+  ['fc', () => []],
+  ['flexVolume', ({ flexVolume }, path) => requireText(flexVolume?.driver, `${path}.driver`)],
+  ['configMap', ({ configMap }, path) => (configMap === undefined ? [] : validateConfigMapVolume(configMap, path))],
+  [
+    'azureFile',
+    (v, path) => [
+      ...requireText(v.azureFile?.secretName, `${path}.secretName`),
+      ...requireText(v.azureFile?.shareName, `${path}.shareName`),
+    ],
+  ],
+  ['vsphereVolume', ({ vsphereVolume }, path) => requireText(vsphereVolume?.volumePath, `${path}.volumePath`)],
+  ['photonPersistentDisk', ({ photonPersistentDisk }, path) => requireText(photonPersistentDisk?.pdID, `${path}.pdID`)],
+  ['portworxVolume', ({ portworxVolume }, path) => requireText(portworxVolume?.volumeID, `${path}.volumeID`)],
+  [
+    'azureDisk',
+    ({ azureDisk }, path) => [
+      ...requireText(azureDisk?.diskName, `${path}.diskName`),
+      ...requireText(azureDisk?.diskURI, `${path}.diskURI`),
+    ],
+  ],
+  ['storageos', () => []],
+  ['projected', ({ projected }, path) => (projected === undefined ? [] : validateProjected(projected, path))],
+  [
+    'scaleIO',
+    (v, path) => [
+      ...requireText(v.scaleIO?.gateway, `${path}.gateway`),
+      ...requireText(v.scaleIO?.system, `${path}.system`),
+      ...requireText(v.scaleIO?.volumeName, `${path}.volumeName`),
+    ],
+  ],
+  ['csi', ({ csi }, path) => requireText(csi?.driver, `${path}.driver`)],
+  [
+    'ephemeral',
+    ({ ephemeral }, path) =>
+      ephemeral?.volumeClaimTemplate === undefined ? [required(`${path}.volumeClaimTemplate`)] : [],
+  ],
+  ['image', ({ image }, path) => requireText(image?.reference, `${path}.reference`)],
+];
+
+function requireText(text: string | undefined, path: string): FieldError[] {
+  return text === undefined || text === '' ? [required(path)] : [];
+}
+
+export interface CheckedVolumes {
+  readonly errors: FieldError[];
+  /** Volumes that are right; a mount of any other one is an error of its own. */
+  readonly usable: ReadonlyMap<string, Volume>;
+}
+
+export function validateVolumes(volumes: readonly Volume[] | undefined, path: string): CheckedVolumes {
+  const errors: FieldError[] = [];
+  const usable = new Map<string, Volume>();
+  (volumes ?? []).forEach((volume, i) => {
+    const at = `${path}[${i}]`;
+    const { name = '' } = volume;
+    const own = validateSource(volume, at);
+    own.push(...(name === '' ? [required(`${at}.name`)] : invalidAll(`${at}.name`, name, dns1123Label(name))));
+    if (usable.has(name)) own.push(duplicate(`${at}.name`, name));
+    if (own.length === 0) usable.set(name, volume);
+    errors.push(...own);
+  });
+  return { errors, usable };
+}
+
+function validateSource(volume: Volume, path: string): FieldError[] {
+  const given = SOURCES.filter(([name]) => volume[name] !== undefined);
+  if (given.length === 0) return [required(path, 'must specify a volume type')];
+  return given.flatMap(([name, check], i) =>
+    i === 0
+      ? check(volume, `${path}.${name}`)
+      : [forbidden(`${path}.${name}`, 'may not specify more than 1 volume type')],
+  );
+}
+
+function validateSizeLimit(limit: string | undefined, path: string): FieldError[] {
+  return limit !== undefined && parseQuantity(limit).nano < 0n
+    ? [forbidden(path, 'SizeLimit field must be a valid resource quantity')]
+    : [];
+}
+
+function validateHostPath({ path: target = '', type }: HostPathVolumeSource, path: string): FieldError[] {
+  if (target === '') return [required(`${path}.path`)];
+  const errors = validateNoBacksteps(target, `${path}.path`);
+  if (type !== undefined && !HOST_PATH_TYPES.includes(type)) {
+    errors.push(notSupported(`${path}.type`, type, HOST_PATH_TYPES));
+  }
+  return errors;
+}
+
+function validateNfs({ nfs }: Volume, path: string): FieldError[] {
+  const target = nfs?.path ?? '';
+  const errors = [...requireText(nfs?.server, `${path}.server`), ...requireText(target, `${path}.path`)];
+  if (!target.startsWith('/')) errors.push(invalid(`${path}.path`, target, 'must be an absolute path'));
+  return errors;
+}
+
+function validateSecretVolume(source: SecretVolumeSource, path: string): FieldError[] {
+  return [
+    ...requireText(source.secretName, `${path}.secretName`),
+    ...validateFileMode(source.defaultMode, `${path}.defaultMode`),
+    ...validateItems(source.items, `${path}.items`),
+  ];
+}
+
+function validateConfigMapVolume(source: ConfigMapVolumeSource, path: string): FieldError[] {
+  return [
+    ...requireText(source.name, `${path}.name`),
+    ...validateFileMode(source.defaultMode, `${path}.defaultMode`),
+    ...validateItems(source.items, `${path}.items`),
+  ];
+}
+
+function validateItems(items: readonly KeyToPath[] | undefined, path: string): FieldError[] {
+  return (items ?? []).flatMap(({ key, path: target = '', mode }, i) => {
+    const at = `${path}[${i}]`;
+    return [
+      ...requireText(key, `${at}.key`),
+      ...requireText(target, `${at}.path`),
+      ...validateUnreservedPath(target, `${at}.path`),
+      ...validateFileMode(mode, `${at}.mode`),
+    ];
+  });
+}
+
+function validateDownwardApi({ downwardAPI }: Volume, path: string): FieldError[] {
+  return [
+    ...validateFileMode(downwardAPI?.defaultMode, `${path}.defaultMode`),
+    ...(downwardAPI?.items ?? []).flatMap((file) => validateDownwardFile(file, path)),
+  ];
+}
+
+/** Complaints name the volume, not the file, as in Kubernetes. */
+function validateDownwardFile(file: DownwardAPIVolumeFile, path: string): FieldError[] {
+  const { path: target = '', fieldRef, resourceFieldRef, mode } = file;
+  const errors = [...requireText(target, `${path}.path`), ...validateUnreservedPath(target, `${path}.path`)];
+  if (fieldRef !== undefined) {
+    errors.push(...validateFieldRef(fieldRef, VOLUME_FIELDS, `${path}.fieldRef`));
+    if (resourceFieldRef !== undefined) {
+      errors.push(invalid(path, 'resource', 'fieldRef and resourceFieldRef can not be specified simultaneously'));
+    }
+  } else if (resourceFieldRef !== undefined) {
+    errors.push(...validateResourceFieldRef(resourceFieldRef, 'volume', `${path}.resourceFieldRef`));
+  } else {
+    errors.push(required(path, 'one of fieldRef and resourceFieldRef is required'));
+  }
+  return [...errors, ...validateFileMode(mode, `${path}.mode`)];
+}
+
+function validateProjected(projected: ProjectedVolumeSource, path: string): FieldError[] {
+  const errors = validateFileMode(projected.defaultMode, `${path}.defaultMode`);
+  const paths = new Set<string>();
+  (projected.sources ?? []).forEach((source, i) => {
+    errors.push(...validateProjection(source, paths, path, `${path}.sources[${i}]`));
+  });
+  return errors;
+}
+
+function validateProjection(source: VolumeProjection, paths: Set<string>, volume: string, path: string): FieldError[] {
+  const { secret, configMap, downwardAPI, serviceAccountToken } = source;
+  const checks: [string, () => FieldError[]][] = [];
+  for (const [kind, keyed] of [
+    ['secret', secret],
+    ['configMap', configMap],
+  ] as const) {
+    if (keyed === undefined) continue;
+    checks.push([
+      kind,
+      () => [
+        ...requireText(keyed.name, `${path}.${kind}.name`),
+        ...validateItems(keyed.items, `${path}.${kind}.items`),
+        ...claimPaths(paths, keyed.items ?? [], volume, () => keyed.name ?? ''),
+      ],
+    ]);
+  }
+  if (downwardAPI !== undefined) {
+    const items = downwardAPI.items ?? [];
+    checks.push([
+      'downwardAPI',
+      () => [
+        ...items.flatMap((file) => validateDownwardFile(file, `${path}.downwardAPI`)),
+        ...claimPaths(paths, items, volume, (item) => item.path ?? ''),
+      ],
+    ]);
+  }
+  if (serviceAccountToken !== undefined) {
+    checks.push(['serviceAccountToken', () => validateToken(serviceAccountToken, `${path}.serviceAccountToken`)]);
+  }
+  return checks.flatMap(([kind, check], i) =>
+    i === 0 ? check() : [forbidden(`${path}.${kind}`, 'may not specify more than 1 volume type')],
+  );
+}
+
+function claimPaths<T extends { path?: string }>(
+  taken: Set<string>,
+  items: readonly T[],
+  volume: string,
+  value: (item: T) => string,
+): FieldError[] {
+  const errors: FieldError[] = [];
+  for (const item of items) {
+    const { path = '' } = item;
+    if (path === '') continue;
+    if (taken.has(path)) errors.push(invalid(volume, value(item), 'conflicting duplicate paths'));
+    taken.add(path);
+  }
+  return errors;
+}
+
+function validateToken(
+  { path: target = '', expirationSeconds }: ServiceAccountTokenProjection,
+  path: string,
+): FieldError[] {
+  const errors: FieldError[] = [];
+  const seconds = expirationSeconds ?? MIN_TOKEN_SECONDS;
+  const at = `${path}.expirationSeconds`;
+  if (seconds < MIN_TOKEN_SECONDS) errors.push(invalid(at, seconds, 'may not specify a duration less than 10 minutes'));
+  if (seconds > MAX_TOKEN_SECONDS)
+    errors.push(invalid(at, seconds, 'may not specify a duration larger than 2^32 seconds'));
+  if (target === '') errors.push(required(`${path}.path`));
+  else errors.push(...validateUnreservedPath(target, `${path}.path`));
+  return errors;
+}
