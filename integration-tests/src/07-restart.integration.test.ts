@@ -1,0 +1,42 @@
+import type { KubeObject, ResourceRef } from '@gantry/api';
+import { expect, test } from 'vitest';
+import { Cluster, CONFIG_MAPS, DEPLOYMENTS, NODES, nginxDeployment, PODS, REPLICA_SETS } from './harness/cluster.ts';
+import { eventually } from './harness/eventually.ts';
+
+const cluster = new Cluster();
+const RESOURCES: readonly ResourceRef[] = [NODES, PODS, DEPLOYMENTS, REPLICA_SETS, CONFIG_MAPS];
+
+async function uids(): Promise<readonly string[]> {
+  const lists = await Promise.all(RESOURCES.map((resource) => cluster.list<KubeObject>(resource)));
+  return lists
+    .flat()
+    .map(({ kind, metadata }) => `${kind} ${metadata.namespace ?? ''}/${metadata.name} ${metadata.uid}`)
+    .toSorted();
+}
+
+test('every container of the cluster restarted, in random order: the same objects and pods come back', async () => {
+  await using namespace = await cluster.namespace();
+  await cluster.create(DEPLOYMENTS, namespace.name, nginxDeployment('web', 3));
+  await cluster.untilRolledOut(namespace.name, 'web');
+  const before = await uids();
+  const containers = await cluster.podContainers();
+
+  const services = (await cluster.containers()).filter(({ service }) => service !== 'pki');
+  const order = services
+    .map((container) => ({ container, at: Math.random() }))
+    .toSorted((one, other) => one.at - other.at);
+  await Promise.all(order.map(({ container }) => cluster.docker(['restart', '-t', '5', container.id], 120_000)));
+
+  await eventually(
+    'the API is ready',
+    60_000,
+    async () => (await cluster.mustKubectl(['get', '--raw', '/readyz'])) === 'ok',
+  );
+  await cluster.untilNodesReady(2);
+  await cluster.untilRolledOut(namespace.name, 'web');
+  await eventually('the same objects are there', 30_000, async () => {
+    expect(await uids()).toEqual(before);
+    return true;
+  });
+  expect((await cluster.podContainers()).toSorted()).toEqual(containers.toSorted());
+});

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { Cluster, DEPLOYMENTS, nginxDeployment } from './harness/cluster.ts';
+import { eventually } from './harness/eventually.ts';
+
+const cluster = new Cluster();
+const scaleAgents = (count: number) =>
+  cluster.compose(['up', '-d', '--no-build', '--no-recreate', '--scale', `agent=${count}`]);
+
+test('agents come and go: nodes join, pods spread, and nothing is left of those that went', async () => {
+  await using namespace = await cluster.namespace();
+  const before = (await cluster.nodes()).map(({ metadata }) => metadata.name);
+  await scaleAgents(5);
+  await cluster.untilNodesReady(5);
+  await cluster.create(DEPLOYMENTS, namespace.name, nginxDeployment('web', 10));
+  await cluster.untilRolledOut(namespace.name, 'web', 90_000);
+  const nodes = new Set((await cluster.pods(namespace.name)).map((pod) => pod.spec?.nodeName));
+  expect(nodes.size).toBe(5);
+
+  await scaleAgents(2);
+  const gone = [...nodes].filter((node) => node !== undefined && !before.includes(node));
+  await cluster.untilNodesReady(2, 120_000);
+  await cluster.untilRolledOut(namespace.name, 'web', 90_000);
+  await eventually('no container of the nodes that went is left', 30_000, async () => {
+    const left = await Promise.all(gone.map((node) => cluster.podContainers([`label=gantry.node=${node}`], 'all')));
+    return left.flat().length === 0;
+  });
+  expect((await cluster.nodes()).map(({ metadata }) => metadata.name).toSorted()).toEqual(before.toSorted());
+});

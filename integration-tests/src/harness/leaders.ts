@@ -1,0 +1,21 @@
+import type { Lease } from '@gantry/api';
+import { type Cluster, type Container, LEASES } from './cluster.ts';
+import { eventually } from './eventually.ts';
+
+/** A component that elects a leader: its Compose service and its Lease. */
+export const COMPONENTS = [
+  { service: 'controller-manager', lease: 'kube-controller-manager' },
+  { service: 'scheduler', lease: 'kube-scheduler' },
+] as const;
+
+export type Component = (typeof COMPONENTS)[number];
+
+/** The container whose process leads: its id is what the holder's identity begins with. */
+export async function leaderOf(cluster: Cluster, component: Component): Promise<Container> {
+  return await eventually(`${component.service} has a leader`, 20_000, async () => {
+    const lease = await cluster.get<Lease>(LEASES, 'kube-system', component.lease);
+    const holder = lease.spec?.holderIdentity ?? '';
+    const containers = await cluster.containers(component.service);
+    return containers.find(({ id, state }) => state === 'running' && holder.includes(id.slice(0, 12)));
+  });
+}
