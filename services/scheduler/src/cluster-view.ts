@@ -1,0 +1,95 @@
+import type { KubeObject, Node, Pod, ResourceRef } from '@gantry/api';
+import type { Change } from '@gantry/controller-runtime';
+import { createPodInfo, isFinished, type PodInfo } from './pod-info.ts';
+import type { ClusterChange } from './plugins/plugin.ts';
+import { FILTERS } from './plugins/registry.ts';
+import type { SchedulingQueue } from './queue.ts';
+import { type NodeInfo, SnapshotKeeper } from './snapshot.ts';
+
+const SCHEDULER_NAME = 'default-scheduler';
+
+/**
+ * Turns what the caches tell into the snapshot and the queue: pods without a node are queued, pods with one count on it, and
+ * whatever may help a refused pod brings it back.
+ */
+export class ClusterView {
+  readonly keeper = new SnapshotKeeper();
+  readonly #queue: SchedulingQueue;
+
+  constructor(queue: SchedulingQueue) {
+    this.#queue = queue;
+  }
+
+  /** Takes the changes of one resource, in order. */
+  take(resource: ResourceRef, changes: readonly Change[]): void {
+    for (const { object, old } of changes) {
+      if (resource.resource === 'nodes') this.#takeNode(object as Node | undefined, old as Node | undefined);
+      else this.#takePod(object as Pod | undefined, old as Pod | undefined);
+    }
+  }
+
+  /** Queues every pod that waits for a node: a new leader begins with all of them. */
+  requeue(pods: readonly KubeObject[]): void {
+    this.#queue.clear();
+    for (const pod of pods as readonly Pod[]) if (isWaiting(pod)) this.#enqueue(pod);
+  }
+
+  #takeNode(node: Node | undefined, old: Node | undefined): void {
+    const name = (node ?? old)?.metadata.name ?? '';
+    if (node === undefined) {
+      this.keeper.removeNode(name);
+      return;
+    }
+    const before = this.#nodeInfo(name);
+    this.keeper.setNode(node);
+    const after = this.#nodeInfo(name);
+    if (after === undefined) return;
+    this.#move(
+      before === undefined ? { kind: 'node-added', node: after } : { kind: 'node-changed', node: after, old: before },
+    );
+  }
+
+  #takePod(pod: Pod | undefined, old: Pod | undefined): void {
+    const subject = pod ?? old;
+    if (subject === undefined) return;
+    const key = `${subject.metadata.namespace ?? ''}/${subject.metadata.name ?? ''}`;
+    if (pod === undefined) this.keeper.removePod(key);
+    else this.keeper.setPod(pod);
+    if (pod !== undefined && isWaiting(pod) && !this.keeper.isAssumed(key)) this.#enqueue(pod);
+    else if (pod === undefined || !isWaiting(pod)) this.#queue.remove(key);
+    const left = old !== undefined && takesRoom(old) && (pod === undefined || !takesRoom(pod));
+    if (left) this.#move({ kind: 'pod-gone', pod: createPodInfo(old) });
+  }
+
+  #enqueue(pod: Pod): void {
+    this.#queue.put(createPodInfo(pod));
+  }
+
+  #move(change: ClusterChange): void {
+    this.#queue.move((info: PodInfo, refusedBy: ReadonlySet<string>) =>
+      refusedBy.size === 0
+        ? change.kind === 'node-added'
+        : FILTERS.some((plugin) => refusedBy.has(plugin.name) && plugin.helps(change, info)),
+    );
+  }
+
+  #nodeInfo(name: string): NodeInfo | undefined {
+    return this.keeper.node(name);
+  }
+}
+
+/** Whether a pod wants a node from this scheduler. */
+export function isWaiting(pod: Pod): boolean {
+  const { nodeName = '', schedulerName = SCHEDULER_NAME, schedulingGates = [] } = pod.spec ?? {};
+  return (
+    nodeName === '' &&
+    (schedulerName === '' || schedulerName === SCHEDULER_NAME) &&
+    schedulingGates.length === 0 &&
+    pod.metadata.deletionTimestamp === undefined &&
+    !isFinished(pod)
+  );
+}
+
+function takesRoom(pod: Pod): boolean {
+  return (pod.spec?.nodeName ?? '') !== '' && !isFinished(pod);
+}

@@ -1,0 +1,26 @@
+import { LOG_LEVELS, type LogLevel, readConfig } from '@gantry/service';
+
+/** What a scheduler is told by its environment; see docs/conventions.md. */
+export interface SchedulerConfig {
+  readonly apiservers: readonly string[];
+  readonly etcd: readonly string[];
+  readonly tlsDir: string;
+  readonly leaseTtlMs: number;
+  readonly logLevel: LogLevel;
+  /** Names this process among the schedulers. */
+  readonly identity: string;
+}
+
+/** Reads the environment once. Throws ConfigError, which names the variable. */
+export function readSchedulerConfig(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): SchedulerConfig {
+  return readConfig(environment, (read) => ({
+    apiservers: read.list('GANTRY_APISERVERS', ['apiserver:6444']),
+    etcd: read.list('GANTRY_ETCD'),
+    tlsDir: read.text('GANTRY_TLS_DIR', '/etc/gantry/tls'),
+    leaseTtlMs: read.integer('GANTRY_LEASE_TTL_MS', { min: 500, max: 60_000 }, 2000),
+    logLevel: read.oneOf('GANTRY_LOG_LEVEL', LOG_LEVELS, 'info'),
+    identity: read.text('HOSTNAME', 'scheduler'),
+  }));
+}

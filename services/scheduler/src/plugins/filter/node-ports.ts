@@ -1,0 +1,25 @@
+import type { HostPort } from '../../pod-info.ts';
+import type { FilterPlugin } from '../plugin.ts';
+
+const REASON = ["node(s) didn't have free ports for the requested pod ports"];
+
+/** Nodes on which the pod's host ports are free. */
+export const nodePorts: FilterPlugin = {
+  name: 'NodePorts',
+  filter: ({ hostPorts }, { pods }) => {
+    if (hostPorts.length === 0) return [];
+    for (const other of pods.values()) {
+      if (other.hostPorts.some((taken) => hostPorts.some((wanted) => clash(taken, wanted)))) return REASON;
+    }
+    return [];
+  },
+  helps: (change, { hostPorts }) =>
+    change.kind === 'node-added' ||
+    (change.kind === 'pod-gone' &&
+      change.pod.hostPorts.some((freed) => hostPorts.some((wanted) => clash(freed, wanted)))),
+};
+
+function clash(a: HostPort, b: HostPort): boolean {
+  if (a.port !== b.port || a.protocol !== b.protocol) return false;
+  return a.address === b.address || a.address === '0.0.0.0' || b.address === '0.0.0.0';
+}

@@ -1,0 +1,28 @@
+import type { FilterPlugin } from '../plugin.ts';
+
+/** Nodes that have room for one more pod and for what it requests. */
+export const resourceFit: FilterPlugin = {
+  name: 'NodeResourcesFit',
+  filter: ({ requests }, { allocatable, requested, pods }) => {
+    const reasons: string[] = [];
+    if (pods.size + 1 > (allocatable['pods'] ?? 0)) reasons.push('Too many pods');
+    for (const [name, amount] of Object.entries(requests)) {
+      if (amount > 0 && amount > (allocatable[name] ?? 0) - (requested[name] ?? 0))
+        reasons.push(`Insufficient ${name}`);
+    }
+    return reasons;
+  },
+  helps: (change, pod) => {
+    switch (change.kind) {
+      case 'node-added':
+      case 'pod-gone':
+        return true;
+      case 'node-changed': {
+        const { node, old } = change;
+        return ['pods', ...Object.keys(pod.requests)].some(
+          (name) => (node.allocatable[name] ?? 0) > (old.allocatable[name] ?? 0),
+        );
+      }
+    }
+  },
+};

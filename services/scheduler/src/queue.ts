@@ -1,0 +1,192 @@
+import { backoffMs, type BackoffOptions, type CancelTimer, type Clock, type Random } from '@gantry/base';
+import type { PodInfo } from './pod-info.ts';
+
+export interface QueueOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+interface Entry {
+  info: PodInfo;
+  readonly addedMs: number;
+  attempts: number;
+  /** Monotonic time before which it is not tried again. */
+  notBeforeMs: number;
+  state: 'active' | 'backoff' | 'unschedulable' | 'in-flight';
+  /** Plugins that refused it; what they say could help brings it back. */
+  refusedBy: ReadonlySet<string>;
+  /** Something that may help happened while it was being decided. */
+  moved: 'no' | 'yes';
+}
+
+/** As in Kubernetes: a second, doubling to ten. */
+const BACKOFF: BackoffOptions = { initialMs: 1000, maxMs: 10_000, jitter: 0 };
+/** An unschedulable pod is tried again after this long, whatever the hints say. */
+const MAX_UNSCHEDULABLE_MS = 300_000;
+
+/**
+ * Pods that wait for a node: `active` ones are to be decided now, higher priority and older first; `backoff` ones after a
+ * delay; `unschedulable` ones when something happens that may help them, or after five minutes.
+ */
+export class SchedulingQueue {
+  readonly #options: QueueOptions;
+  readonly #entries = new Map<string, Entry>();
+  #cancelTimer: CancelTimer | undefined;
+  #timerDueMs = Number.POSITIVE_INFINITY;
+  #wake: () => void = () => {};
+
+  constructor(options: QueueOptions) {
+    this.#options = options;
+  }
+
+  /** Pods by state, for metrics. */
+  count(state: 'active' | 'backoff' | 'unschedulable'): number {
+    let count = 0;
+    for (const entry of this.#entries.values()) if (entry.state === state) count += 1;
+    return count;
+  }
+
+  /** Adds a pod, or takes note of its new version: one that was refused may fit now. */
+  put(info: PodInfo): void {
+    const known = this.#entries.get(info.key);
+    if (known === undefined || known.info.uid !== info.uid) {
+      this.#entries.set(info.key, {
+        info,
+        addedMs: this.#options.clock.monotonicMs(),
+        attempts: 0,
+        notBeforeMs: 0,
+        state: 'active',
+        refusedBy: new Set(),
+        moved: 'no',
+      });
+      this.#wake();
+      return;
+    }
+    const changed = schedulingFacts(known.info) !== schedulingFacts(info);
+    known.info = info;
+    if (changed) this.#revive(known);
+  }
+
+  /** The pod needs no node any more: it has one, or is gone. */
+  remove(key: string): void {
+    this.#entries.delete(key);
+  }
+
+  clear(): void {
+    this.#entries.clear();
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    this.#timerDueMs = Number.POSITIVE_INFINITY;
+  }
+
+  /** Takes up to `limit` active pods to decide on; each must be given to `settled`, `refused` or `failed` unless it is removed. */
+  take(limit: number): readonly PodInfo[] {
+    this.#promote();
+    const active = [...this.#entries.values()].filter((entry) => entry.state === 'active');
+    active.sort((a, b) => b.info.priority - a.info.priority || a.addedMs - b.addedMs);
+    const taken = active.slice(0, limit);
+    for (const entry of taken) {
+      entry.state = 'in-flight';
+      entry.moved = 'no';
+      entry.attempts += 1;
+    }
+    return taken.map((entry) => entry.info);
+  }
+
+  /** Resolves when there may be active pods, or the signal is aborted. */
+  async wait(signal: AbortSignal): Promise<void> {
+    this.#promote();
+    if (signal.aborted || this.count('active') > 0) return;
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        signal.removeEventListener('abort', done);
+        this.#wake = () => {};
+        resolve();
+      };
+      this.#wake = done;
+      signal.addEventListener('abort', done, { once: true });
+    });
+  }
+
+  /** No node fits now. */
+  refused(info: PodInfo, plugins: ReadonlySet<string>): void {
+    const entry = this.#inFlight(info);
+    if (entry === undefined) return;
+    entry.refusedBy = plugins;
+    this.#delay(entry);
+    entry.state = entry.moved === 'yes' ? 'backoff' : 'unschedulable';
+    this.#arm(entry.state === 'backoff' ? entry.notBeforeMs : this.#options.clock.monotonicMs() + MAX_UNSCHEDULABLE_MS);
+  }
+
+  /** Something went wrong that has nothing to do with the pod. */
+  failed(info: PodInfo): void {
+    const entry = this.#inFlight(info);
+    if (entry === undefined) return;
+    this.#delay(entry);
+    entry.state = 'backoff';
+    this.#arm(entry.notBeforeMs);
+  }
+
+  /** Brings back the pods that `helps` says may fit now, given who refused them. */
+  move(helps: (info: PodInfo, refusedBy: ReadonlySet<string>) => boolean): void {
+    for (const entry of this.#entries.values()) {
+      if (entry.state === 'in-flight') entry.moved = 'yes';
+      else if (entry.state === 'unschedulable' && helps(entry.info, entry.refusedBy)) this.#revive(entry);
+    }
+  }
+
+  #inFlight(info: PodInfo): Entry | undefined {
+    const entry = this.#entries.get(info.key);
+    return entry?.state === 'in-flight' && entry.info.uid === info.uid ? entry : undefined;
+  }
+
+  #revive(entry: Entry): void {
+    if (entry.state === 'in-flight') {
+      entry.moved = 'yes';
+      return;
+    }
+    if (entry.state !== 'unschedulable') return;
+    if (entry.notBeforeMs <= this.#options.clock.monotonicMs()) {
+      entry.state = 'active';
+      this.#wake();
+    } else {
+      entry.state = 'backoff';
+      this.#arm(entry.notBeforeMs);
+    }
+  }
+
+  #delay(entry: Entry): void {
+    const { clock, random } = this.#options;
+    entry.notBeforeMs = clock.monotonicMs() + backoffMs(BACKOFF, entry.attempts, random);
+  }
+
+  /** Makes active what is due. */
+  #promote(): void {
+    const now = this.#options.clock.monotonicMs();
+    for (const entry of this.#entries.values()) {
+      if (entry.state === 'backoff' && entry.notBeforeMs <= now) entry.state = 'active';
+      if (entry.state === 'unschedulable' && entry.notBeforeMs + MAX_UNSCHEDULABLE_MS <= now) entry.state = 'active';
+    }
+  }
+
+  /** Wakes whoever waits at `dueMs` at the latest. */
+  #arm(dueMs: number): void {
+    if (dueMs >= this.#timerDueMs) return;
+    this.#cancelTimer?.();
+    this.#timerDueMs = dueMs;
+    this.#cancelTimer = this.#options.clock.setTimer(dueMs - this.#options.clock.monotonicMs(), () => {
+      this.#timerDueMs = Number.POSITIVE_INFINITY;
+      this.#wake();
+      for (const entry of this.#entries.values()) {
+        if (entry.state === 'backoff' && entry.notBeforeMs > dueMs) this.#arm(entry.notBeforeMs);
+        if (entry.state === 'unschedulable') this.#arm(entry.notBeforeMs + MAX_UNSCHEDULABLE_MS);
+      }
+    });
+  }
+}
+
+/** What about a pod can change whether it fits. */
+function schedulingFacts({ pod }: PodInfo): string {
+  const { nodeSelector, tolerations, affinity } = pod.spec ?? {};
+  return JSON.stringify([pod.metadata.labels, nodeSelector, tolerations, affinity, pod.spec?.schedulingGates]);
+}

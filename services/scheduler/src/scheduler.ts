@@ -1,0 +1,152 @@
+import { isReason, type Pod, StatusError } from '@gantry/api';
+import type { Clock, Random } from '@gantry/base';
+import type { ObjectClient, WriteResult } from '@gantry/client';
+import type { Cache, EventRecorder, Log } from '@gantry/controller-runtime';
+import type { ClusterView } from './cluster-view.ts';
+import { type Decision, planAssignments } from './plan.ts';
+import type { PodInfo } from './pod-info.ts';
+import type { SchedulingQueue } from './queue.ts';
+import { bindingOf, PODS, refusalOf } from './writes.ts';
+
+/** What became of one decision, for metrics. */
+export type ScheduleResult = 'scheduled' | 'unschedulable' | 'error';
+
+export interface SchedulerOptions {
+  readonly client: ObjectClient;
+  readonly cache: Cache;
+  readonly view: ClusterView;
+  readonly queue: SchedulingQueue;
+  readonly events: EventRecorder;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly onResult?: (result: ScheduleResult, seconds: number) => void;
+}
+
+type Assignment = Decision & { kind: 'assign' };
+type Refusal = Decision & { kind: 'refuse' };
+
+/** Pods decided on together: one snapshot, one batch of bindings. */
+const MAX_PODS_PER_CYCLE = 128;
+
+/**
+ * Decides and binds, cycle by cycle; a cycle's writes have been answered before the next begins. Takes nothing new once `stop` is
+ * aborted; `signal` drops what is under way.
+ */
+export async function runSchedulingCycles(
+  options: SchedulerOptions,
+  stop: AbortSignal,
+  signal: AbortSignal,
+): Promise<void> {
+  const { queue, view, cache } = options;
+  view.requeue(cache.list<Pod>(PODS));
+  while (!stop.aborted) {
+    await queue.wait(stop);
+    if (!stop.aborted) await runCycle(options, signal);
+  }
+  queue.clear();
+}
+
+/** One cycle: what waits is planned against one snapshot, then written. */
+export async function runCycle(options: SchedulerOptions, signal: AbortSignal): Promise<void> {
+  const { queue, view, clock, random, log, onResult } = options;
+  const startedMs = clock.monotonicMs();
+  const pods = queue.take(MAX_PODS_PER_CYCLE);
+  if (pods.length === 0) return;
+  const seed = Math.floor(random() * 2 ** 32);
+  const decisions = planAssignments(view.keeper.snapshot(), pods, seed);
+  const assignments = decisions.filter((decision) => decision.kind === 'assign');
+  const refusals = decisions.filter((decision) => decision.kind === 'refuse');
+  log.debug({ seed, pods: pods.length, assigned: assignments.length }, 'decided');
+  const bound = await bind(options, assignments, signal);
+  await tellRefusals(options, refusals, signal);
+  const seconds = (clock.monotonicMs() - startedMs) / 1000;
+  for (const result of [...bound, ...refusals.map(() => 'unschedulable' as const)]) onResult?.(result, seconds);
+}
+
+/** Binds in one batch; pods count where they were put until the write is known to have failed. */
+async function bind(
+  options: SchedulerOptions,
+  assignments: readonly Assignment[],
+  signal: AbortSignal,
+): Promise<readonly ScheduleResult[]> {
+  const { client, view, events } = options;
+  if (assignments.length === 0) return [];
+  for (const { pod, nodeName } of assignments) view.keeper.assume(pod, nodeName);
+  const writes = assignments.map(({ pod, nodeName }) => bindingOf(pod, nodeName));
+  const results = await resultsOf(() => client.batch(writes, signal), assignments.length);
+  return Promise.all(
+    assignments.map(async ({ pod, nodeName }, i): Promise<ScheduleResult> => {
+      const result = results[i];
+      if (result?.ok === true) {
+        options.queue.remove(pod.key);
+        events.event(pod.pod, 'Normal', 'Scheduled', `Successfully assigned ${pod.key} to ${nodeName}`);
+        return 'scheduled';
+      }
+      const error = result === undefined ? StatusError.timeout('no answer') : StatusError.fromStatus(result.status);
+      await recover(options, pod, error, signal);
+      return 'error';
+    }),
+  );
+}
+
+/** An assignment has failed, or may have: what is true is read, and the pod tried again if it still waits. */
+async function recover(
+  options: SchedulerOptions,
+  pod: PodInfo,
+  error: StatusError,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, view, queue, log } = options;
+  log.warn({ pod: pod.key, reason: error.message }, 'binding failed');
+  const { namespace = '', name = '' } = pod.pod.metadata;
+  try {
+    const current = await client.get<Pod>(PODS, { namespace, name }, signal);
+    if (current.metadata.uid === pod.uid && (current.spec?.nodeName ?? '') !== '') {
+      view.keeper.setPod(current);
+      queue.remove(pod.key);
+      return;
+    }
+  } catch (readError) {
+    if (isReason(readError, 'NotFound')) {
+      view.keeper.removePod(pod.key);
+      queue.remove(pod.key);
+      return;
+    }
+    if (!signal.aborted) log.warn({ pod: pod.key, err: readError }, 'reading the pod failed too');
+  }
+  view.keeper.forget(pod);
+  queue.failed(pod);
+}
+
+/** Tells, in Event and status, why pods have no node. */
+async function tellRefusals(
+  options: SchedulerOptions,
+  refusals: readonly Refusal[],
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, queue, events, clock, log } = options;
+  for (const { pod, message, plugins } of refusals) {
+    queue.refused(pod, plugins);
+    events.event(pod.pod, 'Warning', 'FailedScheduling', message);
+  }
+  const writes = refusals
+    .map(({ pod, message }) => refusalOf(pod.pod, message, clock.now()))
+    .filter((write) => write !== undefined);
+  if (writes.length === 0) return;
+  const results = await resultsOf(() => client.batch(writes, signal), writes.length);
+  for (const result of results) {
+    if (result.ok || result.status.reason === 'NotFound' || signal.aborted) continue;
+    log.warn({ reason: result.status.message }, 'the reason was not written to the status of a pod');
+  }
+}
+
+/** The results of a batch; when the whole call failed, each write has that for its result. */
+async function resultsOf(call: () => Promise<readonly WriteResult[]>, count: number): Promise<readonly WriteResult[]> {
+  try {
+    return await call();
+  } catch (error) {
+    const status = (error instanceof StatusError ? error : StatusError.timeout(String(error))).toStatus();
+    return Array.from({ length: count }, () => ({ ok: false, status }));
+  }
+}
