@@ -12,6 +12,7 @@ import {
   runGroup,
 } from '@gantry/service';
 import { readSigningKeys, type SigningKeys } from './auth/signing-keys.ts';
+import { compactor } from './compactor.ts';
 import type { ApiServerConfig } from './config.ts';
 import { ensureIncarnation } from './incarnation.ts';
 import { createApiServer } from './server.ts';
@@ -69,7 +70,8 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
     close: () => store.close(AbortSignal.timeout(2000)),
   };
   process.off('SIGTERM', stopEarly);
-  return runGroup([storeMember, ...members, httpEndpoint({ health, metrics })], { clock, logger });
+  const maintenance = compactor({ etcd, clock, logger });
+  return await runGroup([storeMember, maintenance, ...members, httpEndpoint({ health, metrics })], { clock, logger });
 }
 
 async function waitForKeys(folder: string, logger: Logger, signal: AbortSignal): Promise<SigningKeys> {
