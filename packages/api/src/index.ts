@@ -366,4 +366,4 @@ export { type FieldRequirement, FieldSelector, parseFieldSelector } from './sele
 export { parseLabelSelector } from './selectors/parse-label-selector.ts';
 export { type LabelOperator, type LabelRequirement, labelSelectorFrom, Selector } from './selectors/selector.ts';
 export { type GroupResource, isReason, STATUS_CODES, StatusError, type StatusReason } from './status-error.ts';
-export { findKind, findResource, resources, validateChange, validateNew } from './kinds/index.ts';
+export { findKind, findResource, resources, validateChange, validateNew, validatePartChange } from './kinds/index.ts';

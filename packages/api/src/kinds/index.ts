@@ -1,6 +1,6 @@
 import type { FieldError } from '../field-error.ts';
 import type { KubeObject } from '../object.ts';
-import type { ResourceDefinition, ResourceRef } from '../resource.ts';
+import type { ResourceDefinition, ResourceRef, SubresourceDefinition } from '../resource.ts';
 import { bindings } from './binding.ts';
 import { certificateSigningRequests } from './certificatesigningrequest.ts';
 import { configMaps } from './configmap.ts';
@@ -80,5 +80,17 @@ export function validateChange(
   return [
     ...validateObjectMetaUpdate(object.metadata, old.metadata),
     ...(updateRules === 'before' ? [...change, ...whole] : [...whole, ...change]),
+  ];
+}
+
+/** Everything wrong with an update through a subresource, after its own `prepareForUpdate`. */
+export function validatePartChange(
+  subresource: SubresourceDefinition,
+  object: KubeObject,
+  old: KubeObject,
+): readonly FieldError[] {
+  return [
+    ...validateObjectMetaUpdate(object.metadata, old.metadata),
+    ...(subresource.validateUpdate?.(object, old) ?? []),
   ];
 }

@@ -4,6 +4,8 @@ import type { ResourceVersion } from '../storage/object-store.ts';
 import type { Entry } from './entry.ts';
 import { listVersion, revisionOf } from './object-keys.ts';
 
+type ObjectItem = Exclude<WatchItem, { readonly type: 'BOOKMARK' }>;
+
 /** One change of a resource, with both sides, so that selectors can be judged on each. */
 export interface CacheEvent {
   readonly resourceVersion: ResourceVersion;
@@ -13,9 +15,9 @@ export interface CacheEvent {
   /** Undefined when it was deleted. */
   readonly current: Entry | undefined;
   /** The old object at this event's version: shown to watches that lose sight of it. */
-  readonly gone: Entry | undefined;
+  readonly gone: () => Entry | undefined;
   /** Made once and shared by all watches. */
-  readonly items: { added?: WatchItem; modified?: WatchItem; deleted?: WatchItem };
+  readonly items: { added?: ObjectItem; modified?: ObjectItem; deleted?: ObjectItem };
 }
 
 export interface RingLimits {

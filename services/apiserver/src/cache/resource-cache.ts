@@ -116,7 +116,7 @@ export class ResourceCache {
     if (event.kind === 'delete' && old === undefined) return;
     const { encode } = this.#options;
     const current = event.kind === 'put' ? createEntry(event, encode) : undefined;
-    const gone = old === undefined ? undefined : entryAt(old, event.resourceVersion, encode);
+    const gone = () => (old === undefined ? undefined : entryAt(old, event.resourceVersion, encode));
     if (current === undefined) {
       this.#entries.delete(event.key);
       this.#sorted.delete(event.key);

@@ -108,8 +108,6 @@ export function itemFor(event: CacheEvent, filter: Filter): WatchItem | undefine
     if (before) return (event.items.modified ??= { type: 'MODIFIED', answer });
     return (event.items.added ??= { type: 'ADDED', answer });
   }
-  if (before && event.gone !== undefined) {
-    return (event.items.deleted ??= { type: 'DELETED', answer: event.gone.answer });
-  }
-  return undefined;
+  const gone = before ? (event.items.deleted?.answer ?? event.gone()?.answer) : undefined;
+  return gone === undefined ? undefined : (event.items.deleted ??= { type: 'DELETED', answer: gone });
 }

@@ -11,6 +11,7 @@ import {
   type SubresourceDefinition,
   validateChange,
   validateNew,
+  validatePartChange,
 } from '@gantry/api';
 import { updateManagedFields } from './interim.ts';
 import type { Instant } from '@gantry/base';
@@ -87,9 +88,7 @@ export function requireValidChange(
   old: KubeObject,
 ): void {
   const errors =
-    subresource === undefined
-      ? validateChange(definition, object, old)
-      : (subresource.validateUpdate?.(object, old) ?? []);
+    subresource === undefined ? validateChange(definition, object, old) : validatePartChange(subresource, object, old);
   requireNone(definition, object, errors);
 }
 
