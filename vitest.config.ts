@@ -5,7 +5,7 @@ export default defineConfig({
   ssr: { resolve: { conditions: ['gantry-source'], externalConditions: ['gantry-source'] } },
   resolve: { conditions: ['gantry-source'] },
   test: {
-    include: ['{proto,packages/*,services/*,deploy,integration-tests}/src/**/*.test.ts'],
+    include: ['{proto,packages/*,services/*,deploy,integration-tests,bench}/src/**/*.test.ts'],
     exclude: ['**/*.integration.test.ts', '**/node_modules/**', '**/dist/**'],
     pool: 'threads',
     isolate: false,

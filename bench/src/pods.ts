@@ -1,0 +1,58 @@
+import type { Pod } from '@gantry/api';
+import { deadline, inNamespace, type MeasuredCluster, PODS, podKey, untilObject } from './cluster.ts';
+import { docker } from './processes.ts';
+import { describeMs } from './statistics.ts';
+
+const RUNS = 20;
+const IMAGE = 'busybox:latest';
+const PAUSE = 'registry.k8s.io/pause:3.10';
+
+/** One pod's way from POST to Running, beside the time that the engine needs for the same two containers. */
+export async function measurePods(cluster: MeasuredCluster): Promise<string[]> {
+  const times: number[] = [];
+  await inNamespace(cluster.api, 'bench-pods', async (namespace) => {
+    for (let i = 0; i < RUNS; i++) {
+      const name = `pod-${i}`;
+      const running = untilObject<Pod>(
+        cluster.api,
+        PODS,
+        namespace,
+        30_000,
+        (pod) => pod.metadata.name === name && pod.status?.phase === 'Running',
+      );
+      const startedAt = performance.now();
+      await cluster.api.write({ verb: 'create', resource: PODS, namespace, object: sleeper(name) }, deadline());
+      times.push((await running).at - startedAt);
+      await cluster.api.write(
+        { verb: 'delete', resource: PODS, key: podKey(namespace, name), options: { gracePeriodSeconds: 0 } },
+        deadline(),
+      );
+    }
+  });
+  return [
+    `- pod from POST to Running: ${describeMs(times)}`,
+    `- the engine alone, sandbox and container: ${describeMs(engineTimes())}`,
+  ];
+}
+
+function sleeper(name: string): Pod {
+  const container = { name: 'main', image: IMAGE, imagePullPolicy: 'IfNotPresent', command: ['sleep', '3600'] };
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name },
+    spec: { containers: [container], terminationGracePeriodSeconds: 0 },
+  };
+}
+
+function engineTimes(): number[] {
+  return Array.from({ length: RUNS }, (_, i) => {
+    const label = ['--label', 'gantry.bench=pods'];
+    const startedAt = performance.now();
+    const sandbox = docker('run', '-d', ...label, '--name', `gantry-bench-sandbox-${i}`, PAUSE);
+    const main = docker('run', '-d', ...label, '--network', `container:${sandbox}`, IMAGE, 'sleep', '3600');
+    const took = performance.now() - startedAt;
+    docker('rm', '-f', main, sandbox);
+    return took;
+  });
+}

@@ -1,0 +1,63 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+
+/** A container of the cluster's services and its processes on the host. */
+export interface ServiceContainer {
+  readonly id: string;
+  readonly service: string;
+  readonly name: string;
+  readonly pids: readonly number[];
+}
+
+/** Ticks of /proc/<pid>/stat in a second on Linux. */
+const TICKS_PER_SECOND = 100;
+
+export function docker(...args: string[]): string {
+  return execFileSync('docker', args, { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 }).trim();
+}
+
+/** The running containers of a Compose project's services. */
+export function serviceContainers(project: string): ServiceContainer[] {
+  const format = '{{.ID}} {{.Label "com.docker.compose.service"}} {{.Names}}';
+  const lines = docker('ps', '--filter', `label=com.docker.compose.project=${project}`, '--format', format);
+  return lines
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const [id = '', service = '', name = ''] = line.split(' ');
+      const pids = docker('top', id, '-eo', 'pid').split('\n').slice(1).map(Number);
+      return { id, service, name, pids };
+    });
+}
+
+/** Processor time of a process so far, in milliseconds; 0 when it has gone. */
+export function cpuMs(pid: number): number {
+  const fields = readProc(`/proc/${pid}/stat`)
+    ?.replace(/^.*\) /, '')
+    .split(' ');
+  return fields === undefined ? 0 : ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_SECOND;
+}
+
+/** Proportional set size in KiB; 0 when the process has gone. */
+export function pssKib(pid: number): number {
+  return Number(/^Pss:\s+(\d+)/m.exec(readProc(`/proc/${pid}/smaps_rollup`) ?? '')?.[1] ?? 0);
+}
+
+function readProc(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined; // the process ended between two looks
+  }
+}
+
+export function sumOf(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+/** Processor time of all processes of these services so far, in milliseconds. */
+export function servicesCpuMs(containers: readonly ServiceContainer[], services: readonly string[]): number {
+  return sumOf(
+    containers.filter((c) => services.some((s) => c.service.startsWith(s))).flatMap((c) => c.pids.map(cpuMs)),
+  );
+}
