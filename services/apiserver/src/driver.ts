@@ -36,7 +36,7 @@ export interface Body {
 /** What an answer is made of: the object, shared and frozen by convention, and the bytes made from it so far. */
 export interface Answer {
   readonly object: KubeObject;
-  /** JSON bytes, made once per revision and shared. */
+  /** JSON bytes, made once per revision and shared. They begin with `{"kind":…,"apiVersion":…,` in this order. */
   json(): Uint8Array;
   /** `application/vnd.kubernetes.protobuf` bytes, envelope included, made once per revision and shared. */
   protobuf(): Uint8Array;

@@ -8,7 +8,7 @@ import { type CacheEvent, EventRing, type RingLimits } from './event-ring.ts';
 import type { Filter } from './filter.ts';
 import { listVersion, namespacePrefix, objectKey, resourcePrefix } from './object-keys.ts';
 import { prefixBounds, SortedEntries } from './sorted-entries.ts';
-import { Watcher } from './watcher.ts';
+import { itemFor, Watcher } from './watcher.ts';
 
 export interface ResourceCacheOptions {
   readonly ring: RingLimits;
@@ -134,8 +134,8 @@ export class ResourceCache {
   watch(start: WatchStart, filter: Filter, options: { bookmarks: boolean; revision: number }): Watcher {
     const now = listVersion(options.revision);
     const after = start.kind === 'state' ? now : start.resourceVersion;
-    const initial = start.kind === 'state' ? this.#initialItems(filter, start.endBookmark, now) : [];
-    const missed = start.kind === 'after' ? this.#eventsAfter(after) : [];
+    const first =
+      start.kind === 'state' ? this.#initialItems(filter, start.endBookmark, now) : this.#missedItems(filter, after);
     const bucket = bucketOf(filter, this.#nodeNameOf !== undefined);
     const watcher = new Watcher({
       filter,
@@ -144,11 +144,10 @@ export class ResourceCache {
       maxQueued: this.#options.maxQueued,
       onClose: (closed) => this.#forget(bucket, closed),
     });
-    watcher.begin(initial);
+    watcher.begin(first);
     const set = this.#watchers.get(bucket) ?? new Set();
     set.add(watcher);
     this.#watchers.set(bucket, set);
-    for (const event of missed) watcher.offer(event);
     return watcher;
   }
 
@@ -178,11 +177,11 @@ export class ResourceCache {
     return items;
   }
 
-  #eventsAfter(version: ResourceVersion): readonly CacheEvent[] {
+  #missedItems(filter: Filter, version: ResourceVersion): readonly WatchItem[] {
     if (version < this.#ring.floor) {
       throw StatusError.expired(`too old resource version: ${version} (${this.#ring.floor})`);
     }
-    return this.#ring.after(version);
+    return this.#ring.after(version).flatMap((event) => itemFor(event, filter) ?? []);
   }
 
   #tell(change: CacheEvent): void {

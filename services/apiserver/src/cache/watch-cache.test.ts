@@ -141,6 +141,16 @@ describe('the watch cache', () => {
     expect(await drain(watcher)).toEqual(['ADDED b', 'ADDED c']);
   });
 
+  it('lets a client that was far behind resume, however much it has missed', async () => {
+    await start({ maxQueuedPerWatch: 2 });
+    const a = await put('a');
+    for (const name of ['b', 'c', 'd', 'e']) await put(name);
+    const watcher = open(a);
+    await put('f');
+    expect(watcher.end).toBe('open');
+    expect(await drain(watcher)).toEqual(['ADDED b', 'ADDED c', 'ADDED d', 'ADDED e', 'ADDED f']);
+  });
+
   it('begins with the state and its end bookmark, then goes on', async () => {
     await start();
     await put('a');

@@ -17,7 +17,7 @@ export class Watcher implements AsyncIterable<readonly WatchItem[]> {
   /** Events up to this version are not for this watch. */
   readonly #after: number;
   #queue: WatchItem[] = [];
-  /** Items that do not count against the limit: the initial events. */
+  /** Items that do not count against the limit: what the watch begins with. */
   #exempt = 0;
   #end: WatchEnd = 'open';
   #wake: (() => void) | undefined;

@@ -74,7 +74,7 @@ export class DeleteWriter {
   ): Promise<readonly Answer[]> {
     const collection: Target = { definition, namespace: list.namespace, name: '', subresource: '' };
     this.#deps.authorizer.authorize(context.user, 'deletecollection', collection, undefined, list.fieldSelector);
-    const { items } = await this.#reader.list(context, definition, list);
+    const { items } = await this.#reader.select(context, definition, list);
     const answers: Answer[] = [];
     for (let at = 0; at < items.length; at += PARALLEL) {
       const group = items

@@ -54,6 +54,11 @@ export class Reader {
 
   async list(context: RequestContext, definition: ResourceDefinition, request: ListRequest): Promise<ListAnswer> {
     this.#authorizeCollection(context, 'list', definition, request);
+    return this.select(context, definition, request);
+  }
+
+  /** A list for somebody whose right has been found out already. */
+  async select(context: RequestContext, definition: ResourceDefinition, request: ListRequest): Promise<ListAnswer> {
     const filter = filterOf(definition, request);
     const prefix = namespacePrefix(definition, request.namespace);
     if (request.continueToken !== '') return this.#continue(context, definition, request, prefix, filter);
