@@ -1,8 +1,13 @@
+import { type FieldError, invalid } from '../field-error.ts';
 import type { Service, ServicePort, ServiceSpec } from '../generated/types.ts';
 import type { ResourceDefinition } from '../resource.ts';
 import { ageColumn, column, nameColumn } from './columns.ts';
+import { ipFamily } from './rules/ip.ts';
 import { formatLabelSelector } from './rules/labels.ts';
 import { labelName } from './rules/names.ts';
+import { carryServiceAllocations, dropUnusedAllocations, needsClusterIp } from './rules/service-allocations.ts';
+import { isHeadless, validateClusterFamilies, validateClusterIps } from './rules/service-ips.ts';
+import { isExternallyAccessible, validateServiceSpec } from './rules/service-spec.ts';
 import { PART_VERBS, STORED_VERBS } from './verbs.ts';
 
 const CLIENT_IP_SECONDS = 10800;
@@ -31,52 +36,58 @@ function defaultPort(port: ServicePort): void {
     port.targetPort = port.port ?? 0;
 }
 
-/** Whether traffic from outside the cluster can come in by the service itself. */
-export function isExternallyAccessible(spec: ServiceSpec): boolean {
-  return (
-    spec.type === 'LoadBalancer' ||
-    spec.type === 'NodePort' ||
-    (spec.type === 'ClusterIP' && (spec.externalIPs ?? []).length > 0)
-  );
-}
-
 function prepareForCreate(object: Service): void {
   object.status = { loadBalancer: {} };
-  settleClusterIps(object.spec ?? {});
-  settleFamilies(object.spec ?? {});
+  const spec = (object.spec ??= {});
+  if ((spec.clusterIP ?? '') !== '' && (spec.clusterIPs ?? []).length === 0) spec.clusterIPs = [spec.clusterIP ?? ''];
+  settleFamilies(spec);
 }
 
 function prepareForUpdate(object: Service, old: Service): void {
   if (old.status === undefined) delete object.status;
   else object.status = old.status;
-  const spec = object.spec ?? {};
-  keepAllocated(spec, old.spec ?? {});
-  settleClusterIps(spec);
+  const spec = (object.spec ??= {});
+  const before = old.spec ?? {};
+  carryServiceAllocations(spec, before);
+  dropUnusedAllocations(spec, before);
   settleFamilies(spec);
 }
 
-/** `clusterIP` is the first of `clusterIPs`; clients may give either. */
-function settleClusterIps(spec: ServiceSpec): void {
-  const single = spec.clusterIP ?? '';
-  const list = spec.clusterIPs ?? [];
-  if (single !== '' && list.length === 0) spec.clusterIPs = [single];
-  if (single === '' && list.length > 0) spec.clusterIP = list[0] ?? '';
-}
-
-/** The cluster has one family, IPv4. */
+/** The cluster has one family, IPv4. What has neither address nor selector may claim both: endpoints are somebody else's. */
 function settleFamilies(spec: ServiceSpec): void {
   if (spec.type === 'ExternalName') return;
+  const ownEndpoints = isHeadless(spec) && Object.keys(spec.selector ?? {}).length === 0;
+  const first = ipFamily(spec.clusterIPs?.[0] ?? '') ?? 'IPv4';
+  const families = spec.ipFamilies ?? [];
+  if (ownEndpoints) {
+    spec.ipFamilyPolicy ??= families.length === 1 ? 'SingleStack' : 'RequireDualStack';
+    if (families.length === 0) spec.ipFamilies = spec.ipFamilyPolicy === 'SingleStack' ? ['IPv4'] : ['IPv4', 'IPv6'];
+    return;
+  }
   spec.ipFamilyPolicy ??= 'SingleStack';
-  if ((spec.ipFamilies ?? []).length === 0) spec.ipFamilies = ['IPv4'];
+  if (families.length === 0) spec.ipFamilies = [first];
 }
 
-/** A client that replaces a service without repeating what was allocated keeps it. */
-function keepAllocated(spec: ServiceSpec, old: ServiceSpec): void {
-  if (spec.type === 'ExternalName' || old.type === 'ExternalName') return;
-  if ((spec.clusterIP ?? '') === '' && (spec.clusterIPs ?? []).length === 0) {
-    if (old.clusterIP !== undefined) spec.clusterIP = old.clusterIP;
-    if (old.clusterIPs !== undefined) spec.clusterIPs = old.clusterIPs;
+function validate(object: Service): readonly FieldError[] {
+  const spec = object.spec ?? {};
+  for (const early of [validateClusterIps(spec), validateClusterFamilies(spec)]) if (early.length > 0) return early;
+  return validateServiceSpec(spec);
+}
+
+/** Addresses and families are for life, unless the service had or will have none. */
+function validateUpdate(object: Service, old: Service): FieldError[] {
+  const spec = object.spec ?? {};
+  const before = old.spec ?? {};
+  if (!needsClusterIp(spec) || !needsClusterIp(before)) return [];
+  const errors: FieldError[] = [];
+  for (const field of ['clusterIPs', 'ipFamilies'] as const) {
+    const values = spec[field] ?? [];
+    const first = before[field]?.[0];
+    if (first !== undefined && first !== values[0]) {
+      errors.push(invalid(`spec.${field}[0]`, values, 'may not change once set'));
+    }
   }
+  return errors;
 }
 
 function externalIp({ spec = {}, status }: Service): string {
@@ -117,7 +128,15 @@ export const services: ResourceDefinition<Service> = {
   namespaced: true,
   schema: 'core.v1.Service',
   verbs: STORED_VERBS,
-  strategy: { validateName: labelName, applyDefaults, prepareForCreate, prepareForUpdate },
+  strategy: {
+    validateName: labelName,
+    applyDefaults,
+    prepareForCreate,
+    prepareForUpdate,
+    validate,
+    validateUpdate,
+    updateRules: 'before',
+  },
   subresources: [
     {
       name: 'status',
