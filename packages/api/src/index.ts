@@ -335,6 +335,13 @@ export {
 } from './decode/decode-object.ts';
 export { parseJson } from './decode/exact-number.ts';
 export { settleShape } from './decode/settle-shape.ts';
+export { compareFields, type Comparison } from './managed-fields/compare.ts';
+export { FieldSet, type FieldsV1 } from './managed-fields/field-set.ts';
+export {
+  fieldManagerFrom,
+  type ManagedFieldsInput,
+  updateManagedFields,
+} from './managed-fields/update-managed-fields.ts';
 export { resolveIntOrPercent } from './int-or-string.ts';
 export { applyPatch, PATCH_TYPES, type PatchedObject } from './patch/apply-patch.ts';
 export { decodeProtobuf, encodeProtobuf, encodeWatchFrame, type KindName } from './protobuf/envelope.ts';
@@ -367,3 +374,6 @@ export { parseLabelSelector } from './selectors/parse-label-selector.ts';
 export { type LabelOperator, type LabelRequirement, labelSelectorFrom, Selector } from './selectors/selector.ts';
 export { type GroupResource, isReason, STATUS_CODES, StatusError, type StatusReason } from './status-error.ts';
 export { findKind, findResource, resources, validateChange, validateNew, validatePartChange } from './kinds/index.ts';
+export { openApiDocument, openApiPaths } from './openapi/openapi-document.ts';
+export { fullSchemaName } from './openapi/schema-names.ts';
+export { type Describe, reachableSchemas } from './openapi/schema-objects.ts';

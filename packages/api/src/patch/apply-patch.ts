@@ -84,10 +84,7 @@ function merge(patchType: string, original: KubeObject, patch: Uint8Array, schem
     case 'application/strategic-merge-patch+json':
       return strategicallyMerged(original, patch, schema);
     default:
-      throw new StatusError(
-        'UnsupportedMediaType',
-        `the body of the request was in an unknown format - accepted media types include: ${PATCH_TYPES.join(', ')}`,
-      );
+      throw new StatusError('UnsupportedMediaType', '415: Unsupported Media Type', { details: {} });
   }
 }
 
