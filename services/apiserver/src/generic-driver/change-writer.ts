@@ -147,6 +147,12 @@ export class ChangeWriter {
     const now = this.#deps.clock.now();
     const object = change.mutate(stored);
     carryMetadata(object, stored);
+    recordManager(object, stored, {
+      definition,
+      manager: options.fieldManager,
+      subresource: change.managedSubresource,
+      now,
+    });
     const request = {
       operation: 'update',
       definition,
@@ -165,12 +171,6 @@ export class ChangeWriter {
     } else through.prepareForUpdate?.(object, copyOf(stored), strategyContext);
     // Being bound to a node is no new wish of whoever made the pod.
     if (through?.name !== 'binding') raiseGeneration(object, stored, definition);
-    recordManager(object, stored, {
-      definition,
-      manager: options.fieldManager,
-      subresource: change.managedSubresource,
-      now,
-    });
     for (const warning of definition.strategy.warnings?.(object, stored) ?? []) context.warn(warning);
     requireValidChange(definition, through, object, stored);
     await this.#admission.validate(request, context.signal);

@@ -121,11 +121,7 @@ export class CreateWriter {
     const now = this.#deps.clock.now();
     const { strategy } = definition;
     fillNew(object, definition, now, this.#deps.newUid());
-    const managed = copyOf(object);
-    if (definition.subresources.some((one) => one.name === 'status')) delete (managed as { status?: unknown }).status;
-    recordManager(managed, undefined, { definition, manager: options.fieldManager, subresource: '', now });
-    if (managed.metadata.managedFields === undefined) delete object.metadata.managedFields;
-    else object.metadata.managedFields = managed.metadata.managedFields;
+    recordManager(object, undefined, { definition, manager: options.fieldManager, subresource: '', now });
     const request = {
       operation: 'create',
       definition,

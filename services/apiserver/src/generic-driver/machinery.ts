@@ -9,11 +9,11 @@ import {
   type ResourceDefinition,
   StatusError,
   type SubresourceDefinition,
+  updateManagedFields,
   validateChange,
   validateNew,
   validatePartChange,
 } from '@gantry/api';
-import { updateManagedFields } from './interim.ts';
 import type { Instant } from '@gantry/base';
 import type { Body, RequestContext, WriteOptions } from '../driver.ts';
 
@@ -97,7 +97,10 @@ function requireNone(definition: ResourceDefinition, object: KubeObject, errors:
   throw StatusError.invalid(definition.group, definition.kind, object.metadata.name ?? '', errors);
 }
 
-/** Records in `object` who set which field: what differs from `old` is the manager's. */
+/**
+ * Records in `object` who set which field: what differs from `old` is the manager's. Before admission and preparation: what
+ * those set is nobody's.
+ */
 export function recordManager(
   object: KubeObject,
   old: KubeObject | undefined,
