@@ -31,7 +31,7 @@ async function* read(docker: Docker, id: string, options: LogOptions, signal: Ab
   }
 }
 
-// eslint-disable-next-line @typescript-eslint/require-await
+ 
 async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
   yield bytes;
 }

@@ -33,7 +33,7 @@ function stamp(draft: Draft, old: readonly PodCondition[], generation: number | 
     ...(draft.reason === undefined ? {} : { reason: draft.reason }),
     ...(draft.message === undefined ? {} : { message: draft.message }),
     ...(observed === undefined ? {} : { observedGeneration: observed }),
-  } as PodCondition;
+  };
 }
 
 function scheduled(old: readonly PodCondition[]): Draft {

@@ -79,7 +79,7 @@ export class StatusReporter {
       results.forEach((result, index) => {
         const item = batch[index];
         if (item === undefined) return;
-        if (result.ok) pods.observe(result.object as Pod);
+        if (result.ok) pods.observe(result.object);
         const outcome = result.ok ? 'done' : outcomeOf(result.status);
         if (outcome === 'retry') failed = 'some';
         else if (this.#wanted.get(item.uid) === item.status) this.#wanted.delete(item.uid);
