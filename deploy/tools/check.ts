@@ -52,7 +52,7 @@ const CHECKS: readonly Check[] = [
       'integration-tests/src',
     ],
   },
-  { name: 'unused', command: [bin('knip'), '--no-progress'] },
+  { name: 'unused', command: [bin('knip'), '--no-progress', '--no-config-hints'] },
   {
     name: 'lint',
     command: [bin('eslint'), '--cache', '--cache-location', '.gantry/eslint-cache', '.'],

@@ -64,7 +64,7 @@ test('one etcd member and one apiserver killed under load: no acknowledged write
           kind: 'ConfigMap',
           metadata: { name },
           data: { i: String(i) },
-        } as ConfigMap);
+        });
         acknowledged.push(name);
       } catch {
         // Refused or unknown: not acknowledged, so nothing is claimed of it.

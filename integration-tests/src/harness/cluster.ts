@@ -186,7 +186,7 @@ export function nginxDeployment(name: string, replicas: number, change: Partial<
       },
       ...change,
     },
-  } as Deployment;
+  };
 }
 
 /** The HTTP status code that an address answers with. */
