@@ -1,15 +1,12 @@
 import type { Exchange } from '../rest/exchange.ts';
 import { header } from '../rest/exchange.ts';
 import { sendBytes, sendJson } from '../rest/respond.ts';
-import { createOpenApiDocuments, type OpenApiDocuments } from './openapi-documents.ts';
-import { openApiSource } from './openapi-source.ts';
+import type { OpenApiDocuments } from './openapi-documents.ts';
 
 const ROOT = '/openapi/v3';
 
 /** Serves the OpenAPI v3 index and its documents. There is no v2: clients that know v3 do without. */
-export function createOpenApiHandler(
-  documents: OpenApiDocuments = createOpenApiDocuments(openApiSource()),
-): (exchange: Exchange) => Promise<boolean> {
+export function createOpenApiHandler(documents: OpenApiDocuments): (exchange: Exchange) => Promise<boolean> {
   return async (exchange) => {
     const { path, query, req, res } = exchange;
     if (path === ROOT || path === `${ROOT}/`) {

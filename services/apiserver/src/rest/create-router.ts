@@ -11,6 +11,7 @@ import { createServiceAccountAuthenticator } from '../auth/token-authenticator.t
 import type { Authorizer, Driver } from '../driver.ts';
 import { createAgentLogs } from '../log-proxy/agent-logs.ts';
 import { createLogHandler } from '../log-proxy/log-handler.ts';
+import { createDescribe } from '../openapi/descriptions.ts';
 import type { HealthChecks } from './health-routes.ts';
 import { createPathHandlers } from './path-handlers.ts';
 import { createCatalog } from './request-info.ts';
@@ -39,6 +40,7 @@ export interface RouterOptions {
 export function createRouter(options: RouterOptions): Router {
   const { driver, lookup, authorizer, clock, random, newUid, logger, signingKeys } = options;
   const metrics = createRequestMetrics(options.metrics);
+  const describe = createDescribe(resources);
   const agents = createAgentLogs(options.tls, clock);
   return createRestDoor({
     authenticate: createAuthenticator([
@@ -57,6 +59,7 @@ export function createRouter(options: RouterOptions): Router {
     }),
     logs: createLogHandler({ driver, authorizer, lookup, agents, clock }),
     paths: createPathHandlers({
+      describe,
       definitions: resources,
       checks: options.checks,
       metrics: options.metrics,

@@ -1,9 +1,11 @@
-import type { ResourceDefinition } from '@gantry/api';
+import type { Describe, ResourceDefinition } from '@gantry/api';
 import type { Metrics } from '@gantry/service';
 import { ISSUER } from '../auth/service-account-claims.ts';
 import { jsonWebKeySet, openIdConfiguration, type SigningKeys } from '../auth/signing-keys.ts';
 import { createDiscoveryHandler } from '../discovery/discovery-routes.ts';
+import { createOpenApiDocuments } from '../openapi/openapi-documents.ts';
 import { createOpenApiHandler } from '../openapi/openapi-routes.ts';
+import { createOpenApiSource } from '../openapi/openapi-source.ts';
 import { versionInfo } from '../version.ts';
 import { type HealthChecks, handleHealth } from './health-routes.ts';
 import { sendBytes, sendJson } from './respond.ts';
@@ -14,6 +16,7 @@ interface PathHandlerOptions {
   readonly checks: HealthChecks;
   readonly metrics: Metrics;
   readonly signingKeys: SigningKeys;
+  readonly describe: Describe;
 }
 
 /** Everything that is served and is no resource. */
@@ -50,7 +53,7 @@ export function createPathHandlers(options: PathHandlerOptions): readonly PathHa
     },
     (exchange) => handleHealth(exchange, checks),
     createDiscoveryHandler(definitions),
-    createOpenApiHandler(),
+    createOpenApiHandler(createOpenApiDocuments(createOpenApiSource(definitions, options.describe))),
   ];
 }
 

@@ -1,0 +1,97 @@
+import type { Json, JsonObject } from '../object.ts';
+import type { ResourceDefinition, SubresourceDefinition } from '../resource.ts';
+import { publishedSchemas } from '../schema/published-schema.ts';
+import { type Endpoint, pathItem } from './operations.ts';
+import { fullSchemaName } from './schema-names.ts';
+import { type Describe, reachableSchemas, schemaObject } from './schema-objects.ts';
+
+/** What every document holds besides its own kinds. */
+const COMMON = [
+  'meta.v1.Status',
+  'meta.v1.DeleteOptions',
+  'meta.v1.Patch',
+  'meta.v1.WatchEvent',
+  'meta.v1.APIResourceList',
+];
+
+/** Paths below `/openapi/v3` that have a document: `api/v1`, `apis/apps/v1`, …. */
+export function openApiPaths(definitions: readonly ResourceDefinition[]): readonly string[] {
+  return [...new Set(definitions.map(rootOf))].sort();
+}
+
+/** The OpenAPI v3 document of one group version, with everything that its schemas refer to. */
+export function openApiDocument(
+  definitions: readonly ResourceDefinition[],
+  path: string,
+  options: { readonly version: string; readonly describe: Describe },
+): JsonObject {
+  const own = definitions.filter((definition) => rootOf(definition) === path);
+  const endpoints = own.flatMap(endpointsOf);
+  const roots = endpoints.flatMap(({ schema }) => [schema, `${schema}List`]);
+  const schemas = reachableSchemas([...roots, ...COMMON]);
+  return {
+    openapi: '3.0.0',
+    info: { title: 'Kubernetes', version: options.version },
+    paths: Object.fromEntries(endpoints.map((endpoint) => [endpoint.path, pathItem(endpoint)])),
+    components: {
+      schemas: Object.fromEntries(
+        schemas.map((name): [string, Json] => [fullSchemaName(name), schemaObject(name, options.describe)]),
+      ),
+      securitySchemes: {
+        BearerToken: {
+          type: 'apiKey',
+          description: 'Bearer Token authentication',
+          name: 'authorization',
+          in: 'header',
+        },
+      },
+    },
+  };
+}
+
+function rootOf({ group, version }: ResourceDefinition): string {
+  return group === '' ? `api/${version}` : `apis/${group}/${version}`;
+}
+
+function endpointsOf(definition: ResourceDefinition): readonly Endpoint[] {
+  const root = `/${rootOf(definition)}`;
+  const scope = definition.namespaced ? '/namespaces/{namespace}' : '';
+  const collection = `${root}${scope}/${definition.resource}`;
+  const { schema, verbs } = definition;
+  const of = (path: string, allowed: readonly string[]): Endpoint => ({
+    definition,
+    subresource: undefined,
+    schema,
+    path,
+    verbs: verbs.filter((verb) => allowed.includes(verb)),
+  });
+  const endpoints = [
+    of(collection, ['list', 'create', 'deletecollection']),
+    of(`${collection}/{name}`, ['get', 'update', 'patch', 'delete']),
+    ...(definition.namespaced ? [of(`${root}/${definition.resource}`, ['list'])] : []),
+    ...definition.subresources.map((subresource) => subresourceEndpoint(definition, subresource, collection)),
+  ];
+  return endpoints.filter((endpoint) => endpoint.verbs.length > 0);
+}
+
+function subresourceEndpoint(
+  definition: ResourceDefinition,
+  subresource: SubresourceDefinition,
+  collection: string,
+): Endpoint {
+  const path = `${collection}/{name}/${subresource.name}`;
+  return {
+    definition,
+    subresource,
+    path,
+    verbs: subresource.verbs,
+    schema: schemaOfSubresource(definition, subresource),
+  };
+}
+
+function schemaOfSubresource(definition: ResourceDefinition, subresource: SubresourceDefinition): string {
+  const { group = definition.group, version = definition.version, kind } = subresource;
+  if (kind === undefined) return definition.schema;
+  const short = `${group === '' ? 'core' : (group.split('.')[0] ?? group)}.${version}.${kind}`;
+  return short in publishedSchemas ? short : definition.schema;
+}

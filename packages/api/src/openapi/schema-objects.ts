@@ -1,0 +1,62 @@
+import type { JsonObject, Json } from '../object.ts';
+import { type PublishedSchema, publishedSchemas } from '../schema/published-schema.ts';
+import { fullSchemaName } from './schema-names.ts';
+
+/** The sentence about a schema, or about one of its fields; undefined where there is none. */
+export type Describe = (schema: string, field?: string) => string | undefined;
+
+const REF = '#/components/schemas/';
+
+/** Names of `roots` and of every schema that they refer to, in order. */
+export function reachableSchemas(roots: Iterable<string>): readonly string[] {
+  const found = new Set<string>();
+  const visit = (name: string): void => {
+    const schema = publishedSchemas[name];
+    if (schema === undefined || found.has(name)) return;
+    found.add(name);
+    visitRefs(schema, visit);
+  };
+  for (const root of roots) visit(root);
+  return [...found].sort();
+}
+
+function visitRefs(schema: PublishedSchema, visit: (name: string) => void): void {
+  if (schema.ref !== undefined) visit(schema.ref);
+  if (schema.items !== undefined) visitRefs(schema.items, visit);
+  if (schema.additionalProperties !== undefined) visitRefs(schema.additionalProperties, visit);
+  for (const property of Object.values(schema.properties ?? {})) visitRefs(property, visit);
+}
+
+/** A named schema in OpenAPI v3's form. */
+export function schemaObject(name: string, describe: Describe): JsonObject {
+  const published = publishedSchemas[name] ?? {};
+  const out = expand(published);
+  const description = describe(name);
+  if (description !== undefined) out.description = description;
+  const properties = out.properties as JsonObject | undefined;
+  for (const [field, value] of Object.entries(properties ?? {})) {
+    const sentence = describe(name, field);
+    if (sentence !== undefined) (value as JsonObject).description = sentence;
+  }
+  return out;
+}
+
+function expand(schema: PublishedSchema): JsonObject {
+  const out: JsonObject = {};
+  for (const [key, value] of Object.entries(schema) as [string, Json][]) {
+    if (key === 'ref') continue;
+    if (key === 'properties') {
+      const fields = Object.entries(schema.properties ?? {});
+      out.properties = Object.fromEntries(fields.map(([field, inner]) => [field, expand(inner)]));
+    } else if (key === 'items' || key === 'additionalProperties') out[key] = expand(value as PublishedSchema);
+    else out[key.replace(/^x-/, 'x-kubernetes-')] = value;
+  }
+  if (schema.ref === undefined) return out;
+  // What stands beside a $ref is ignored, and a description may come: so it is wrapped.
+  return { allOf: [{ $ref: `${REF}${fullSchemaName(schema.ref)}` }], ...out };
+}
+
+/** A reference to a named schema. */
+export function schemaReference(name: string): JsonObject {
+  return { $ref: `${REF}${fullSchemaName(name)}` };
+}

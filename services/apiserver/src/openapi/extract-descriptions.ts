@@ -1,0 +1,57 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+
+/** Sentences by schema (`core.v1.Pod`), then by field; '' is the schema's own. */
+export type Descriptions = Readonly<Record<string, Readonly<Record<string, string>>>>;
+
+/**
+ * Reads the sentences of Kubernetes' API out of the type declarations of @kubernetes/client-node, which is there when the
+ * project is built and not when it runs.
+ */
+export function extractDescriptions(schemas: readonly string[]): Descriptions {
+  const folder = modelsFolder();
+  const out: Record<string, Record<string, string>> = {};
+  for (const schema of schemas) {
+    const file =
+      folder === undefined
+        ? undefined
+        : modelNames(schema)
+            .map((n) => join(folder, n))
+            .find((f) => existsSync(f));
+    if (file !== undefined) out[schema] = parseDeclaration(readFileSync(file, 'utf8'));
+  }
+  return out;
+}
+
+function modelsFolder(): string | undefined {
+  try {
+    const main = createRequire(import.meta.url).resolve('@kubernetes/client-node');
+    return join(dirname(main), 'gen/models');
+  } catch {
+    // Not installed: then there is nothing to say about the fields.
+    return undefined;
+  }
+}
+
+/** `V1Pod`, or `CoreV1Event` where two groups have a kind of that name. */
+function modelNames(schema: string): readonly string[] {
+  const [group = '', version = '', kind = ''] = schema.split('.');
+  const pascal = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+  const name = `${pascal(version)}${kind}.d.ts`;
+  return [`${pascal(group)}${name}`, name];
+}
+
+/** The comments of one class and of its members. */
+export function parseDeclaration(text: string): Record<string, string> {
+  const out: Record<string, string> = {};
+  const comments = /\/\*\*\n\s*\* (.*)\n\s*\*\/\n\s*(?:export declare class \w+|'?_?(\w+)'?\??:)/g;
+  for (const [, sentence = '', field = ''] of text.matchAll(comments)) {
+    // Line ends were flattened to spaces: two of them were the end of a paragraph.
+    out[field] = sentence
+      .replaceAll(/\\(['"`])/g, '$1')
+      .replaceAll('  ', '\n\n')
+      .trim();
+  }
+  return out;
+}
