@@ -29,8 +29,8 @@ export interface Change {
   readonly options: WriteOptions;
   /** The subresource through which the change comes, when it is one that keeps the rest as it is. */
   readonly through: SubresourceDefinition | undefined;
-  /** Who is recorded to have changed which field through which part of the API. */
-  readonly managedSubresource: string;
+  /** The part of the API through which fields are recorded to be managed; undefined when nothing is recorded. */
+  readonly managedSubresource: string | undefined;
   /** The new object made from the stored one, which it must not touch. Pure: called again on fresh state. */
   readonly mutate: (current: KubeObject) => KubeObject;
 }
@@ -147,12 +147,10 @@ export class ChangeWriter {
     const now = this.#deps.clock.now();
     const object = change.mutate(stored);
     carryMetadata(object, stored);
-    recordManager(object, stored, {
-      definition,
-      manager: options.fieldManager,
-      subresource: change.managedSubresource,
-      now,
-    });
+    if (change.managedSubresource !== undefined) {
+      const by = { definition, manager: options.fieldManager, subresource: change.managedSubresource, now };
+      recordManager(object, stored, by);
+    }
     const request = {
       operation: 'update',
       definition,

@@ -90,7 +90,7 @@ export class SubresourceWriter {
       verb: 'create',
       options,
       through: { name: 'binding', verbs: ['create'] },
-      managedSubresource: 'binding',
+      managedSubresource: undefined,
       mutate: (pod) => bindPod(pod, binding, definition, now),
     });
     if (answer === undefined) throw StatusError.notFound(groupResource(definition), name);
