@@ -6,6 +6,7 @@ import { validateImageSpaces } from './rules/containers.ts';
 import { defaultPodOnly, defaultPodSpec } from './rules/pod-defaults.ts';
 import { podQosClass } from './rules/pod-qos.ts';
 import { validatePodSpec } from './rules/pod-spec.ts';
+import { validatePodChange } from './rules/pod-update.ts';
 import { PART_VERBS, STORED_VERBS } from './verbs.ts';
 
 function applyDefaults(object: Pod): void {
@@ -39,7 +40,12 @@ function prepareForCreate(object: Pod): void {
   }
 }
 
+/** Priority is decided once: a client that replaces a pod without repeating it keeps it. */
 function prepareForUpdate(object: Pod, old: Pod): void {
+  const { priority, preemptionPolicy } = old.spec ?? {};
+  const spec = (object.spec ??= { containers: [] });
+  if (priority !== undefined) spec.priority ??= priority;
+  if (preemptionPolicy !== undefined) spec.preemptionPolicy ??= preemptionPolicy;
   if (old.status === undefined) delete object.status;
   else object.status = old.status;
 }
@@ -99,7 +105,15 @@ export const pods: ResourceDefinition<Pod> = {
   namespaced: true,
   schema: 'core.v1.Pod',
   verbs: STORED_VERBS,
-  strategy: { applyDefaults, prepareForCreate, prepareForUpdate, validate, hasGeneration: true, gracePeriodSeconds },
+  strategy: {
+    applyDefaults,
+    prepareForCreate,
+    prepareForUpdate,
+    validate,
+    validateUpdate: validatePodChange,
+    hasGeneration: true,
+    gracePeriodSeconds,
+  },
   subresources: [
     { name: 'binding', kind: 'Binding', verbs: ['create'] },
     { name: 'log', verbs: ['get'] },
