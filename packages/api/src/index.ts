@@ -375,5 +375,6 @@ export { type LabelOperator, type LabelRequirement, labelSelectorFrom, Selector 
 export { type GroupResource, isReason, STATUS_CODES, StatusError, type StatusReason } from './status-error.ts';
 export { findKind, findResource, resources, validateChange, validateNew, validatePartChange } from './kinds/index.ts';
 export { openApiDocument, openApiPaths } from './openapi/openapi-document.ts';
+export { encodeOpenApiV2 } from './openapi/openapi-v2.ts';
 export { fullSchemaName } from './openapi/schema-names.ts';
 export { type Describe, reachableSchemas } from './openapi/schema-objects.ts';

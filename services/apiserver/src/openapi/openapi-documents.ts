@@ -5,6 +5,8 @@ export interface OpenApiSource {
   /** `api/v1`, `apis/apps/v1`, …: the paths below /openapi/v3. */
   readonly paths: readonly string[];
   document(path: string): object | undefined;
+  /** Everything in one OpenAPI v2 document, as protobuf. */
+  v2(): Uint8Array;
 }
 
 interface Built {
@@ -16,22 +18,29 @@ interface Built {
 export interface OpenApiDocuments {
   index(): object;
   get(path: string): Built | undefined;
+  v2(): Built;
 }
+
+/** No group version has this path. */
+const V2 = 'v2';
 
 export function createOpenApiDocuments(source: OpenApiSource): OpenApiDocuments {
   const built = new Map<string, Built>();
+  const keep = (path: string, bytes: Buffer): Built => {
+    const made = { bytes, hash: createHash('sha512').update(bytes).digest('hex').toUpperCase() };
+    built.set(path, made);
+    return made;
+  };
   const get = (path: string): Built | undefined => {
     const known = built.get(path);
     if (known !== undefined) return known;
     const document = source.paths.includes(path) ? source.document(path) : undefined;
     if (document === undefined) return undefined;
-    const bytes = Buffer.from(JSON.stringify(document));
-    const made = { bytes, hash: createHash('sha512').update(bytes).digest('hex').toUpperCase() };
-    built.set(path, made);
-    return made;
+    return keep(path, Buffer.from(JSON.stringify(document)));
   };
   return {
     get,
+    v2: () => built.get(V2) ?? keep(V2, Buffer.from(source.v2())),
     index: () => ({
       paths: Object.fromEntries(
         source.paths.map((path) => [path, { serverRelativeURL: `/openapi/v3/${path}?hash=${get(path)?.hash ?? ''}` }]),

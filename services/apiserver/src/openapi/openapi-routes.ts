@@ -5,12 +5,19 @@ import type { OpenApiDocuments } from './openapi-documents.ts';
 
 const ROOT = '/openapi/v3';
 
-/** Serves the OpenAPI v3 index and its documents. There is no v2: clients that know v3 do without. */
+/** The only form of v2 that is served: what kubectl before 1.28 asks for. */
+const V2_TYPES = /application\/com\.github\.proto-openapi\.spec\.v2@v1\.0\+protobuf/;
+
+/** Serves the OpenAPI v3 index and its documents. Of v2 there is the protobuf form alone. */
 export function createOpenApiHandler(documents: OpenApiDocuments): (exchange: Exchange) => Promise<boolean> {
   return async (exchange) => {
     const { path, query, req, res } = exchange;
     if (path === ROOT || path === `${ROOT}/`) {
       await sendJson(exchange, 200, documents.index());
+      return true;
+    }
+    if (path === '/openapi/v2' && V2_TYPES.test(header(req, 'accept') ?? '')) {
+      await sendBytes(exchange, 200, 'application/octet-stream', documents.v2().bytes);
       return true;
     }
     const document = path.startsWith(`${ROOT}/`) ? documents.get(path.slice(ROOT.length + 1)) : undefined;

@@ -1,12 +1,18 @@
-import { type Describe, openApiDocument, openApiPaths, type ResourceDefinition } from '@gantry/api';
+import { type Describe, encodeOpenApiV2, openApiDocument, openApiPaths, type ResourceDefinition } from '@gantry/api';
 import { versionInfo } from '../version.ts';
 import type { OpenApiSource } from './openapi-documents.ts';
 
 /** The documents of these resources, with what is known to say about them. */
 export function createOpenApiSource(definitions: readonly ResourceDefinition[], describe: Describe): OpenApiSource {
   const version = versionInfo().gitVersion ?? '';
+  const paths = openApiPaths(definitions);
   return {
-    paths: openApiPaths(definitions),
+    paths,
     document: (path) => openApiDocument(definitions, path, { version, describe }),
+    v2: () =>
+      encodeOpenApiV2(
+        paths.map((path) => openApiDocument(definitions, path, { version, describe })),
+        version,
+      ),
   };
 }
