@@ -134,6 +134,47 @@ describe('the generic driver', () => {
     expect(names(exact.items)).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 
+  it('answers linearizable reads from the store when the cache hears nothing', async () => {
+    await h.create('configmaps', configMap('a'));
+    h.store.etcd.silenceWatches();
+    await h.create('configmaps', configMap('b'));
+    expect(names((await list()).items)).toEqual(['a', 'b']);
+    expect((await get('b')).object.metadata.name).toBe('b');
+    const first = await list({ limit: 1 });
+    expect(names(first.items)).toEqual(['a']);
+    expect(first.remainingItemCount).toBe(1);
+    expect(names((await list({ labelSelector: 'x', limit: 1 })).items)).toEqual([]);
+    const updated = await h.settle(update({ ...configMap('b'), data: { n: '2' } }, 'b'));
+    expect(updated.answer.object).toMatchObject({ data: { n: '2' } });
+    h.store.etcd.resumeWatches();
+  });
+
+  it('tells how to go on when the snapshot of a paged list is gone', async () => {
+    for (const name of ['a', 'b', 'c']) await h.create('configmaps', configMap(name));
+    const first = await list({ limit: 1 });
+    const created = await h.create('configmaps', configMap('d'));
+    h.store.etcd.compactHistory(Math.floor(Number(created.metadata.resourceVersion) / 256));
+    const other = await createHarness({ etcd: h.store.etcd, seed: 9 });
+    const go = (continueToken: string) =>
+      other.settle(
+        other.driver
+          .list(other.context(), definitionOf('configmaps'), { ...LIST, continueToken })
+          .catch((error: unknown) => error),
+      );
+    const expired = await go(first.continueToken);
+    expect(expired).toBeInstanceOf(StatusError);
+    const status = (expired as StatusError).toStatus();
+    expect(status).toMatchObject({ code: 410, reason: 'Expired' });
+    const rest = (await go(status.metadata?.continue ?? '')) as Awaited<ReturnType<typeof list>>;
+    expect(names(rest.items)).toEqual(['b', 'c', 'd']);
+    await other.stop();
+  });
+
+  it('refuses tokens that it did not make', async () => {
+    const forged = Buffer.from('{"v":"meta.k8s.io/v1","rv":5,"start":"../secrets/"}').toString('base64url');
+    for (const token of ['x', forged]) expect((await failure(list({ continueToken: token }))).code).toBe(400);
+  });
+
   it('selects by labels and fields', async () => {
     await h.create('configmaps', configMap('a', { labels: { x: '1' } }));
     await h.create('configmaps', configMap('b'));
