@@ -1,0 +1,283 @@
+import { systemClock, systemRandom, systemUid } from '@gantry/base';
+import { connectEtcd, type Etcd, type KeyValueStore, type Transaction } from '@gantry/etcd';
+import { type EtcdCluster, startEtcdCluster } from '@gantry/etcd/testing';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type ClosableObjectStore, createEtcdObjectStore, type EtcdObjectStoreOptions } from './etcd-object-store.ts';
+import { INCARNATION_KEY } from './keys.ts';
+import type { StoreWatchItem } from './object-store.ts';
+import { revisionOf } from './resource-version.ts';
+import {
+  collect,
+  committed,
+  create,
+  expectWholeRevisions,
+  pod,
+  putKey,
+  remove,
+  update,
+} from './testing/store-contract.ts';
+
+const signal = (): AbortSignal => AbortSignal.timeout(30_000);
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+let cluster: EtcdCluster;
+let etcd: Etcd;
+let names = 0;
+
+beforeAll(async () => {
+  cluster = await startEtcdCluster();
+}, 30_000);
+
+afterAll(async () => {
+  await cluster[Symbol.asyncDispose]();
+});
+
+beforeEach(() => {
+  etcd = connectEtcd({ endpoints: cluster.endpoints, clock: systemClock, random: systemRandom });
+});
+
+afterEach(async () => {
+  await etcd[Symbol.asyncDispose]();
+});
+
+function openStore(options: Partial<EtcdObjectStoreOptions> = {}): ClosableObjectStore {
+  return createEtcdObjectStore({ etcd, clock: systemClock, random: systemRandom, newUid: systemUid, ...options });
+}
+
+function freshPod(): string {
+  names += 1;
+  return pod(`fault-${names}`);
+}
+
+/** Index of a member that does not lead: freezing it stops nobody else. */
+async function findFollower(): Promise<number> {
+  for (let member = 0; member < etcd.memberCount; member++) {
+    const status = await etcd.maintenance.status({ signal: signal(), member });
+    if (status.memberId !== status.leaderId) return member;
+  }
+  throw new Error('every member leads');
+}
+
+/** Freezes `member` and then sends it the first group, whatever lane that comes from; `sent` resolves when it is under way. */
+function freezeUnderFirstGroup(member: number): { readonly kv: KeyValueStore; readonly sent: Promise<void> } {
+  const { promise: sent, resolve } = Promise.withResolvers<void>();
+  let state: 'waiting' | 'sent' = 'waiting';
+  const transact: KeyValueStore['transact'] = async (transaction: Transaction, options) => {
+    const isGroup = transaction.success.some((operation) => operation.kind === 'transaction');
+    if (state === 'sent' || !isGroup) return etcd.kv.transact(transaction, options);
+    state = 'sent';
+    cluster.members[member]?.freeze();
+    await pause(50); // Until the last of its threads has stopped.
+    setImmediate(resolve);
+    return etcd.kv.transact(transaction, { ...options, member });
+  };
+  return { kv: { range: (request, options) => etcd.kv.range(request, options), transact }, sent };
+}
+
+describe('a group in flight on a frozen member', () => {
+  /** Whether a deleted object is back after the frozen member has thawed. */
+  const reappears = async (leaveOutForTest: readonly 'lane'[]): Promise<boolean> => {
+    const key = freshPod();
+    const member = await findFollower();
+    // The connection to the member is there before it freezes.
+    await etcd.kv.range({ key }, { signal: signal(), member });
+    const { kv } = freezeUnderFirstGroup(member);
+    const store = openStore({ etcd: { ...etcd, kv }, attemptTimeoutMs: 700, leaveOutForTest });
+    try {
+      const version = await committed(store.write(create(key), signal()));
+      await committed(store.write(remove(key, version), signal()));
+      expect(await store.get(key, signal())).toBeNull();
+    } finally {
+      cluster.members[member]?.thaw();
+    }
+    await pause(1500);
+    const stored = await store.get(key, signal());
+    await store.close(AbortSignal.timeout(1000));
+    return stored !== null;
+  };
+
+  it('lands once: nothing reappears when the member thaws', async () => {
+    for (let round = 0; round < 3; round++) expect(await reappears([])).toBe(false);
+  }, 60_000);
+
+  it('brings the deleted object back when the lane compare is left out: it is the compare that protects', async () => {
+    let back = 0;
+    for (let round = 0; round < 6 && back === 0; round++) if (await reappears(['lane'])) back += 1;
+    expect(back).toBe(1);
+  }, 60_000);
+});
+
+describe('a leader that was replaced while its write was under way', () => {
+  const ELECTION = '/gantry/elections/kube-scheduler';
+
+  /** Whether a write of an epoch lands that ended after the write was sent and before it arrived. */
+  const staleWriteLands = async (leaveOutForTest: readonly 'fence'[]): Promise<boolean> => {
+    const key = freshPod();
+    await putKey(etcd.kv, INCARNATION_KEY, 'one');
+    const member = await findFollower();
+    const others = { signal: signal(), member: member + 1 };
+    const replaceLeader = async (): Promise<number> => {
+      const gone = { kind: 'delete', key: ELECTION } as const;
+      await etcd.kv.transact({ compare: [], success: [gone], failure: [] }, others);
+      const put = { kind: 'put', key: ELECTION, value: Buffer.from('somebody') } as const;
+      return (await etcd.kv.transact({ compare: [], success: [put], failure: [] }, others)).revision;
+    };
+    const epoch = await replaceLeader();
+    await etcd.kv.range({ key }, { signal: signal(), member });
+    const { kv, sent } = freezeUnderFirstGroup(member);
+    const store = openStore({ etcd: { ...etcd, kv }, attemptTimeoutMs: 20_000, leaveOutForTest });
+    const writer = { name: 'system:kube-scheduler', fence: { electionKey: ELECTION, epoch, incarnation: 'one' } };
+    const write = store.write({ ...create(key), writer }, signal()).catch((error: unknown) => error);
+    await sent;
+    await pause(50);
+    await replaceLeader();
+    cluster.members[member]?.thaw();
+    await write;
+    const landed = (await store.get(key, signal())) !== null;
+    await store.close(AbortSignal.timeout(1000));
+    return landed;
+  };
+
+  it('lands nothing of its old epoch', async () => {
+    for (let round = 0; round < 3; round++) expect(await staleWriteLands([])).toBe(false);
+  }, 60_000);
+
+  it('lands it when the fence compare is left out: it is the compare that protects', async () => {
+    expect(await staleWriteLands(['fence'])).toBe(true);
+  }, 60_000);
+});
+
+describe('writes under the loss of a member', () => {
+  it('loses nothing that was acknowledged', async () => {
+    const store = openStore({ attemptTimeoutMs: 1000 });
+    const acknowledged: string[] = [];
+    let stop: 'no' | 'yes' = 'no';
+    const writers = Array.from({ length: 16 }, async () => {
+      while (stop === 'no') {
+        const key = freshPod();
+        const outcome = await store.write(create(key), signal());
+        expect(outcome.kind).toBe('committed');
+        acknowledged.push(key);
+      }
+    });
+    await pause(300);
+    const lost = cluster.members[await findLeader()];
+    await lost?.kill();
+    await pause(3000);
+    stop = 'yes';
+    await Promise.all(writers);
+    await lost?.start();
+    for (let i = 0; i < acknowledged.length; i += 97) {
+      expect(await store.get(acknowledged[i] ?? '', signal())).not.toBeNull();
+    }
+    const { objects } = await store.list('/registry/pods/', {}, signal());
+    const stored = new Set(objects.map((object) => object.key));
+    expect(acknowledged.filter((key) => !stored.has(key))).toEqual([]);
+    await store.close(AbortSignal.timeout(1000));
+  }, 60_000);
+});
+
+async function findLeader(): Promise<number> {
+  const statuses = await Promise.all([0, 1, 2].map((member) => etcd.maintenance.status({ signal: signal(), member })));
+  return statuses.findIndex((status) => status.memberId === status.leaderId);
+}
+
+describe('a watch', () => {
+  it('goes on at another member without gaps or repeats when its own freezes or dies, while much is written', async () => {
+    const store = openStore({ attemptTimeoutMs: 700 });
+    const watchTimings = { idleMs: 400, answerMs: 400 };
+    await using watching = connectEtcd({
+      endpoints: cluster.endpoints,
+      clock: systemClock,
+      random: systemRandom,
+      watchTimings,
+    });
+    const watcher = openStore({ etcd: watching });
+    const start = await store.currentRevision(signal());
+    const stop = new AbortController();
+    const items: StoreWatchItem[] = [];
+    const { promise: reachedEnd, resolve } = Promise.withResolvers<void>();
+    let last = Number.POSITIVE_INFINITY;
+    const seen = (async () => {
+      for await (const item of watcher.watch(start, signal())) {
+        items.push(item);
+        if (item.kind === 'compacted' || item.revision >= last) break;
+      }
+      resolve();
+    })();
+    const writers = Array.from({ length: 8 }, () => churnUntil(store, stop.signal));
+    for (let i = 0; i < 6; i++) await disturb(i);
+    stop.abort();
+    const written = (await Promise.all(writers)).flat();
+    last = revisionOf(await committed(store.write(create(freshPod()), signal())));
+    await reachedEnd;
+    await seen;
+    expectWholeRevisions(items);
+    const events = items.flatMap((item) => (item.kind === 'events' ? item.events : []));
+    const versions = events.map((event) => event.resourceVersion);
+    expect(versions).toEqual([...versions].sort((a, b) => a - b));
+    const delivered = new Set(versions);
+    expect(written.filter((version) => !delivered.has(version))).toEqual([]);
+    const reference = await collect(store, start, last * 256);
+    expect(events).toEqual(reference.events);
+    expect(written.length).toBeGreaterThan(100);
+    await Promise.all([store.close(AbortSignal.timeout(1000)), watcher.close(AbortSignal.timeout(1000))]);
+  }, 90_000);
+
+  it('says where history begins when it was compacted while it was cut off', async () => {
+    const store = openStore();
+    const start = await store.currentRevision(signal());
+    const first = await committed(store.write(create(freshPod()), signal()));
+    const second = await committed(store.write(create(freshPod()), signal()));
+    await etcd.maintenance.compact(revisionOf(second), { signal: signal() });
+    const items: StoreWatchItem[] = [];
+    for await (const item of store.watch(start, signal())) items.push(item);
+    expect(items).toEqual([{ kind: 'compacted', compactRevision: revisionOf(second) }]);
+    expect(revisionOf(first)).toBeLessThan(revisionOf(second));
+    await store.close(AbortSignal.timeout(1000));
+  });
+
+  it('says how far it has come when asked, though nothing happens', async () => {
+    const store = openStore();
+    const version = await committed(store.write(create(freshPod()), signal()));
+    await putKey(etcd.kv, '/elsewhere', 'x');
+    const now = await store.currentRevision(signal());
+    expect(now).toBeGreaterThan(revisionOf(version));
+    const asking = setInterval(() => store.requestProgress(), 50);
+    let reached = 0;
+    for await (const item of store.watch(revisionOf(version), signal())) {
+      if (item.kind === 'progress') reached = item.revision;
+      if (reached >= now) break;
+    }
+    clearInterval(asking);
+    expect(reached).toBeGreaterThanOrEqual(now);
+    await store.close(AbortSignal.timeout(1000));
+  });
+});
+
+/** Freezes or kills one member after the other for a while, and lets the cluster recover. */
+async function disturb(round: number): Promise<void> {
+  const member = cluster.members[round % 3];
+  if (round % 2 === 0) {
+    member?.freeze();
+    await pause(1200);
+    member?.thaw();
+  } else {
+    await member?.kill();
+    await pause(300);
+    await member?.start();
+  }
+  await pause(500);
+}
+
+/** Creates, updates and deletes pods one after the other; the versions that were acknowledged. */
+async function churnUntil(store: ClosableObjectStore, stop: AbortSignal): Promise<readonly number[]> {
+  const versions: number[] = [];
+  while (!stop.aborted) {
+    const key = freshPod();
+    const first = await committed(store.write(create(key), signal()));
+    const second = await committed(store.write(update(key, first), signal()));
+    versions.push(first, second, await committed(store.write(remove(key, second), signal())));
+  }
+  return versions;
+}
