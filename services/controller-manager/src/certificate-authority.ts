@@ -22,7 +22,6 @@ export interface CertificateAuthority {
 }
 
 const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
-const SUBJECT_ALTERNATIVE_NAME = '2.5.29.17';
 /** Clocks of other machines may be a little behind. */
 const BACKDATE_MS = 60_000;
 
@@ -61,7 +60,10 @@ async function parseRequest(requestPem: string): Promise<RequestedCertificate | 
   try {
     const request = new x509.Pkcs10CertificateRequest(requestPem);
     if (!(await request.verify())) return 'its signature is not made with its key';
-    const names = request.getExtension<x509.SubjectAlternativeNameExtension>(SUBJECT_ALTERNATIVE_NAME)?.names.toJSON() ?? [];
+    const names =
+      request.extensions
+        .find((extension) => extension instanceof x509.SubjectAlternativeNameExtension)
+        ?.names.toJSON() ?? [];
     const dnsNames = names.filter(({ type }) => type === 'dns').map(({ value }) => value);
     const ipAddresses = names.filter(({ type }) => type === 'ip').map(({ value }) => value);
     return {

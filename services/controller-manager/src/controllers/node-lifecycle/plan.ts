@@ -1,0 +1,154 @@
+import { formatTime, type Instant } from '@gantry/base';
+import type { Node, NodeCondition, Pod, PodCondition, Taint } from '@gantry/api';
+
+/** What the plan looks at. */
+export interface ObservedNode {
+  readonly node: Node;
+  /** The pods that are bound to it. */
+  readonly pods: readonly Pod[];
+  /** Whether its agent has been heard of lately; 'silent' is verified, not guessed. */
+  readonly heartbeat: 'heard' | 'silent';
+  /** Whether some node of the cluster is ready. While none is, evicting pods helps nobody. */
+  readonly elsewhere: 'some-ready' | 'none-ready';
+}
+
+export type Action =
+  | { readonly kind: 'updateStatus'; readonly conditions: readonly NodeCondition[] }
+  /** All taints that the node shall have. */
+  | { readonly kind: 'setTaints'; readonly taints: readonly Taint[] }
+  | { readonly kind: 'annotate'; readonly annotations: Readonly<Record<string, string>> }
+  /** The pod counts as ready no longer. */
+  | { readonly kind: 'markPodNotReady'; readonly pod: Pod; readonly conditions: readonly PodCondition[] }
+  | { readonly kind: 'recordNotReady' };
+
+const PREFIX = 'node.kubernetes.io/';
+const NOT_READY = `${PREFIX}not-ready`;
+const UNREACHABLE = `${PREFIX}unreachable`;
+const UNSCHEDULABLE = `${PREFIX}unschedulable`;
+const TTL_ANNOTATION = 'node.alpha.kubernetes.io/ttl';
+
+/** Conditions that an agent reports, and that nobody knows when it is silent. */
+const REPORTED = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'] as const;
+
+/** Taints that stand for a condition with this status. */
+const CONDITION_TAINTS: readonly { readonly type: string; readonly status: string; readonly key: string }[] = [
+  { type: 'Ready', status: 'False', key: NOT_READY },
+  { type: 'Ready', status: 'Unknown', key: UNREACHABLE },
+  { type: 'MemoryPressure', status: 'True', key: `${PREFIX}memory-pressure` },
+  { type: 'DiskPressure', status: 'True', key: `${PREFIX}disk-pressure` },
+  { type: 'NetworkUnavailable', status: 'True', key: `${PREFIX}network-unavailable` },
+  { type: 'PIDPressure', status: 'True', key: `${PREFIX}pid-pressure` },
+];
+const OWN_NO_SCHEDULE: ReadonlySet<string> = new Set([...CONDITION_TAINTS.map(({ key }) => key), UNSCHEDULABLE]);
+const OWN_NO_EXECUTE: ReadonlySet<string> = new Set([NOT_READY, UNREACHABLE]);
+
+/** Keeps a node's conditions and taints true to what is known of it, and its pods unready while it is. */
+export function planNode(observed: ObservedNode, now: Instant): readonly Action[] {
+  const { node } = observed;
+  const actions: Action[] = [];
+  const conditions = conditionsOf(observed, now);
+  const before = node.status?.conditions ?? [];
+  const isChanged = conditions !== before;
+  if (isChanged) actions.push({ kind: 'updateStatus', conditions });
+  if (statusOf(before, 'Ready') === 'True' && statusOf(conditions, 'Ready') !== 'True') {
+    actions.push({ kind: 'recordNotReady' });
+  }
+  const taints = taintsOf(node, conditions, observed.elsewhere, now);
+  if (taints !== undefined) actions.push({ kind: 'setTaints', taints });
+  if (node.metadata.annotations?.[TTL_ANNOTATION] === undefined && node.metadata.deletionTimestamp === undefined) {
+    actions.push({ kind: 'annotate', annotations: { [TTL_ANNOTATION]: '0' } });
+  }
+  if (statusOf(conditions, 'Ready') === 'Unknown') actions.push(...unreadyPods(observed.pods, now));
+  return actions;
+}
+
+/** The conditions of a silent node are unknown; those of one that is heard are its agent's own business. */
+function conditionsOf({ node, heartbeat }: ObservedNode, now: Instant): readonly NodeCondition[] {
+  const current = node.status?.conditions ?? [];
+  if (heartbeat === 'heard') return current;
+  const isKnown = REPORTED.every((type) => statusOf(current, type) === 'Unknown');
+  if (isKnown) return current;
+  const time = formatTime(now);
+  const kept = current.map((condition) => {
+    if (!REPORTED.some((type) => type === condition.type) || condition.status === 'Unknown') return condition;
+    return {
+      ...condition,
+      status: 'Unknown',
+      reason: 'NodeStatusUnknown',
+      message: 'Kubelet stopped posting node status.',
+      lastTransitionTime: time,
+    };
+  });
+  const missing = REPORTED.filter((type) => !current.some((condition) => condition.type === type));
+  return [
+    ...kept,
+    ...missing.map((type) => ({
+      type,
+      status: 'Unknown',
+      reason: 'NodeStatusNeverUpdated',
+      message: 'Kubelet never posted node status.',
+      lastHeartbeatTime: node.metadata.creationTimestamp ?? time,
+      lastTransitionTime: time,
+    })),
+  ];
+}
+
+/** The node's taints as they shall be, or undefined when they are so. Those that are not ours stay as they are. */
+function taintsOf(
+  node: Node,
+  conditions: readonly NodeCondition[],
+  elsewhere: ObservedNode['elsewhere'],
+  now: Instant,
+): readonly Taint[] | undefined {
+  const wanted = wantedTaints(node, conditions, elsewhere);
+  const current = node.spec?.taints ?? [];
+  const kept = current.filter((taint) => !isOwn(taint) || wanted.some((other) => isSame(taint, other)));
+  const added = wanted
+    .filter((taint) => !current.some((other) => isSame(taint, other)))
+    .map((taint) => ({ ...taint, timeAdded: formatTime(now) }));
+  return added.length === 0 && kept.length === current.length ? undefined : [...kept, ...added];
+}
+
+function wantedTaints(
+  node: Node,
+  conditions: readonly NodeCondition[],
+  elsewhere: ObservedNode['elsewhere'],
+): readonly Taint[] {
+  const keys = CONDITION_TAINTS.filter(({ type, status }) => statusOf(conditions, type) === status).map(
+    ({ key }) => key,
+  );
+  if (node.spec?.unschedulable === true) keys.push(UNSCHEDULABLE);
+  const noSchedule = keys.map((key) => ({ key, effect: 'NoSchedule' }));
+  // A taint that evicts already stays, whatever becomes of the other nodes.
+  const noExecute = keys
+    .filter((key) => OWN_NO_EXECUTE.has(key))
+    .map((key) => ({ key, effect: 'NoExecute' }))
+    .filter((taint) => elsewhere === 'some-ready' || (node.spec?.taints ?? []).some((other) => isSame(taint, other)));
+  return [...noSchedule, ...noExecute];
+}
+
+function isOwn({ key, effect }: Taint): boolean {
+  if (effect === 'NoSchedule') return OWN_NO_SCHEDULE.has(key ?? '');
+  return effect === 'NoExecute' && OWN_NO_EXECUTE.has(key ?? '');
+}
+
+function isSame(a: Taint, b: Taint): boolean {
+  return a.key === b.key && a.effect === b.effect;
+}
+
+function unreadyPods(pods: readonly Pod[], now: Instant): readonly Action[] {
+  const actions: Action[] = [];
+  for (const pod of pods) {
+    const conditions = pod.status?.conditions ?? [];
+    if (!conditions.some(({ type, status }) => type === 'Ready' && status === 'True')) continue;
+    const changed = conditions.map((condition) =>
+      condition.type === 'Ready' ? { ...condition, status: 'False', lastTransitionTime: formatTime(now) } : condition,
+    );
+    actions.push({ kind: 'markPodNotReady', pod, conditions: changed });
+  }
+  return actions;
+}
+
+function statusOf(conditions: readonly NodeCondition[], type: string): string | undefined {
+  return conditions.find((condition) => condition.type === type)?.status;
+}

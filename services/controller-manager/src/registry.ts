@@ -1,0 +1,34 @@
+import type { ControllerSpec } from '@gantry/controller-runtime';
+import type { CertificateAuthority } from './certificate-authority.ts';
+import { createCsrSigningController } from './controllers/csr-signing/controller.ts';
+import { deploymentController } from './controllers/deployment/controller.ts';
+import { createNodeLifecycleController } from './controllers/node-lifecycle/controller.ts';
+import { createPodGcController } from './controllers/pod-gc/controller.ts';
+import { replicaSetController } from './controllers/replica-set/controller.ts';
+import { createRootCaController } from './controllers/root-ca/controller.ts';
+import { serviceAccountController } from './controllers/service-account/controller.ts';
+import { taintEvictionController } from './controllers/taint-eviction/controller.ts';
+
+/** What controllers are built from. */
+export interface RegistryOptions {
+  readonly authority: CertificateAuthority;
+  /** The newest PEM of the cluster's CA. */
+  readonly readCa: () => string;
+  /** The address of `default/kubernetes`. */
+  readonly firstServiceAddress: string;
+  readonly nodeGraceMs: number;
+}
+
+/** Every control loop of the controller-manager. Adding one adds a folder and a line here. */
+export function createControllers(options: RegistryOptions): readonly ControllerSpec[] {
+  return [
+    createCsrSigningController(options),
+    createNodeLifecycleController({ graceMs: options.nodeGraceMs }),
+    createPodGcController(),
+    createRootCaController(options.readCa),
+    deploymentController,
+    replicaSetController,
+    serviceAccountController,
+    taintEvictionController,
+  ];
+}

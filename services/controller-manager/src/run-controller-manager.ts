@@ -1,0 +1,100 @@
+import { systemClock, systemRandom, systemUid } from '@gantry/base';
+import { createGrpcClient, toGrpcFailure } from '@gantry/client';
+import { createFenceHolder, createManager, type ReconcileReport, runElected } from '@gantry/controller-runtime';
+import { connectEtcd, createElection } from '@gantry/etcd';
+import {
+  createHealth,
+  createLogger,
+  createMetrics,
+  type GroupOutcome,
+  grpcServer,
+  healthService,
+  httpEndpoint,
+  type Metrics,
+  openTlsFolder,
+  runGroup,
+} from '@gantry/service';
+import { openCertificateAuthority } from './certificate-authority.ts';
+import type { Config } from './config.ts';
+import { createControllers } from './registry.ts';
+import { firstAddress } from './service-range.ts';
+
+const COMPONENT = 'kube-controller-manager';
+
+/** The process: warm caches always, control loops while it leads. */
+export async function runControllerManager(config: Config): Promise<GroupOutcome> {
+  const base = { clock: systemClock, random: systemRandom };
+  const { clock } = base;
+  const logger = createLogger({ service: 'controller-manager', level: config.logLevel });
+  const metrics = createMetrics();
+  const authority = await openCertificateAuthority(config.caDir);
+  using tls = await openTlsFolder(config.tlsDir, { clock, logger }, new AbortController().signal);
+  await using etcd = connectEtcd({ ...base, endpoints: config.etcd, tls });
+  const fences = createFenceHolder();
+  using client = createGrpcClient({
+    ...base,
+    addresses: config.apiservers,
+    tls,
+    fieldManager: COMPONENT,
+    fence: () => fences.fence(),
+  });
+  const identity = `${config.identity}_${systemUid()}`;
+  const controllers = createControllers({
+    authority,
+    readCa: () => tls.current().ca.toString(),
+    firstServiceAddress: firstAddress(config.serviceCidr),
+    nodeGraceMs: config.nodeGraceMs,
+  });
+  const onReconcile = reportTo(metrics);
+  const manager = createManager({
+    ...base,
+    client,
+    fences,
+    component: COMPONENT,
+    identity,
+    controllers,
+    log: logger,
+    onReconcile,
+  });
+  const election = createElection({
+    ...base,
+    etcd,
+    component: COMPONENT,
+    identity,
+    ttlMs: config.leaseTtlMs,
+    onNotice: (notice) => logger.info({ ...notice }, 'election'),
+  });
+  const elected = runElected({ ...base, election, act: (term, signal) => manager.lead(term, signal), log: logger });
+  const health = createHealth({ ready: [{ name: 'caches', check: () => mustBeListed(manager.missing()) }] });
+  return await runGroup(
+    [
+      httpEndpoint({ health, metrics }),
+      grpcServer({
+        tls,
+        address: `0.0.0.0:${config.healthPort}`,
+        services: [healthService(health, clock)],
+        logger,
+        toGrpcError: toGrpcFailure,
+      }),
+      { name: 'caches', run: (signal) => manager.run(signal) },
+      { ...elected, drain: () => manager.drain() },
+    ],
+    { clock, logger },
+  );
+}
+
+class NotReadyError extends Error {
+  override readonly name = 'NotReadyError';
+}
+
+function mustBeListed(missing: readonly string[]): void {
+  if (missing.length > 0) throw new NotReadyError(`not listed yet: ${missing.join(', ')}`);
+}
+
+function reportTo(metrics: Metrics): (report: ReconcileReport) => void {
+  const seconds = metrics.histogram('controller_runtime_reconcile_time_seconds', 'Time of one reconcile', [
+    'controller',
+    'result',
+  ]);
+  return (report) => seconds.observe(report.seconds, { controller: report.controller, result: report.result });
+}
