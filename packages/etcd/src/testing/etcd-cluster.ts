@@ -2,6 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { get as httpGet } from 'node:http';
+import { get as httpsGet } from 'node:https';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -28,6 +30,19 @@ export interface EtcdClusterOptions {
   readonly size?: number;
   /** Arguments added to each member's. */
   readonly args?: readonly string[];
+  /** Certificates for the client port: the server's files, and a client's that may ask for health. */
+  readonly tls?: {
+    readonly caFile: string;
+    readonly certFile: string;
+    readonly keyFile: string;
+    readonly client: ClientCertificate;
+  };
+}
+
+interface ClientCertificate {
+  readonly ca: Buffer;
+  readonly cert: Buffer;
+  readonly key: Buffer;
 }
 
 const START_TIMEOUT_MS = 20_000;
@@ -37,19 +52,24 @@ export async function startEtcdCluster(options: EtcdClusterOptions = {}): Promis
   const size = options.size ?? 3;
   const folder = await mkdtemp(join(tmpdir(), 'gantry-etcd-'));
   const ports = await freePorts(size * 2);
+  const { tls } = options;
   const url = (port: number | undefined) => `http://127.0.0.1:${port ?? 0}`;
+  const security =
+    tls === undefined
+      ? []
+      : ['--cert-file', tls.certFile, '--key-file', tls.keyFile, '--trusted-ca-file', tls.caFile, '--client-cert-auth'];
   const peers = Array.from({ length: size }, (_, i) => `m${i}=${url(ports[i * 2 + 1])}`).join(',');
   const members = Array.from({ length: size }, (_, i) => {
-    const client = url(ports[i * 2]);
+    const client = url(ports[i * 2]).replace('http:', tls === undefined ? 'http:' : 'https:');
     const peer = url(ports[i * 2 + 1]);
     const name = `m${i}`;
-    return new LocalMember(client, [
+    return new LocalMember(client, tls?.client, [
       ...['--name', name, '--data-dir', join(folder, name)],
       ...['--listen-client-urls', client, '--advertise-client-urls', client],
       ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer],
       ...['--initial-cluster', peers, '--initial-cluster-token', folder, '--initial-cluster-state', 'new'],
       ...['--max-txn-ops=512', '--max-request-bytes=8388608', '--grpc-keepalive-min-time=1s', '--unsafe-no-fsync'],
-      ...['--log-level', 'error', ...(options.args ?? [])],
+      ...['--log-level', 'error', ...security, ...(options.args ?? [])],
     ]);
   });
   const stop = async () => {
@@ -68,10 +88,12 @@ export async function startEtcdCluster(options: EtcdClusterOptions = {}): Promis
 class LocalMember implements ClusterMember {
   readonly endpoint: string;
   readonly #args: readonly string[];
+  readonly #client: ClientCertificate | undefined;
   #process: ChildProcess | undefined;
 
-  constructor(endpoint: string, args: readonly string[]) {
+  constructor(endpoint: string, client: ClientCertificate | undefined, args: readonly string[]) {
     this.endpoint = endpoint;
+    this.#client = client;
     this.#args = args;
   }
 
@@ -106,13 +128,16 @@ class LocalMember implements ClusterMember {
     }
   }
 
-  async #healthy(): Promise<boolean> {
-    try {
-      const response = await fetch(`${this.endpoint}/health`, { signal: AbortSignal.timeout(1000) });
-      return response.ok;
-    } catch {
-      return false; // Not listening yet.
-    }
+  #healthy(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const ask = this.endpoint.startsWith('https:') ? httpsGet : httpGet;
+      ask(`${this.endpoint}/health`, { ...this.#client, timeout: 1000 }, (response) => {
+        response.resume();
+        resolve(response.statusCode === 200);
+      })
+        .on('timeout', () => resolve(false))
+        .on('error', () => resolve(false)); // Not listening yet.
+    });
   }
 }
 

@@ -261,7 +261,7 @@ export class MemoryEtcd implements KeyValueStore, Watcher, Leases {
   }
 
   #transact(transaction: Transaction): TransactionResult {
-    checkPuts(transaction);
+    checkKeys(transaction);
     this.#checkLeases(transaction);
     const branches = new Map<Transaction, boolean>();
     this.#compareAll(transaction, branches);
@@ -384,20 +384,47 @@ function lowerBound(history: readonly { readonly revision: number }[], revision:
   return low;
 }
 
-/** The keys that a transaction may put, whichever branches are taken; putting one twice in a list is an error. */
-function checkPuts(transaction: Transaction): ReadonlySet<string> {
-  return new Set([...checkList(transaction.success), ...checkList(transaction.failure)]);
+interface Touched {
+  readonly puts: Set<string>;
+  readonly deletes: Set<string>;
 }
 
-function checkList(operations: readonly Operation[]): ReadonlySet<string> {
-  const puts = new Set<string>();
+/** The keys that a transaction may put or delete, whichever branches are taken. Putting one that is put or deleted beside it is an error. */
+function checkKeys(transaction: Transaction): Touched {
+  const [success, failure] = [checkList(transaction.success), checkList(transaction.failure)];
+  return {
+    puts: new Set([...success.puts, ...failure.puts]),
+    deletes: new Set([...success.deletes, ...failure.deletes]),
+  };
+}
+
+function checkList(operations: readonly Operation[]): Touched {
+  const all: Touched = { puts: new Set(), deletes: new Set() };
   for (const operation of operations) {
-    const keys =
-      operation.kind === 'put' ? [operation.key] : operation.kind === 'transaction' ? [...checkPuts(operation)] : [];
-    for (const key of keys) {
-      if (puts.has(key)) throw new EtcdError('invalid', 'duplicate key given in txn request');
-      puts.add(key);
+    const { puts, deletes } = keysOf(operation);
+    for (const key of puts) {
+      if (all.puts.has(key) || all.deletes.has(key)) throw duplicateKey();
     }
+    for (const key of deletes) if (all.puts.has(key)) throw duplicateKey();
+    for (const key of puts) all.puts.add(key);
+    for (const key of deletes) all.deletes.add(key);
   }
-  return puts;
+  return all;
+}
+
+function keysOf(operation: Operation): Touched {
+  switch (operation.kind) {
+    case 'put':
+      return { puts: new Set([operation.key]), deletes: new Set() };
+    case 'delete':
+      return { puts: new Set(), deletes: new Set([operation.key]) };
+    case 'range':
+      return { puts: new Set(), deletes: new Set() };
+    case 'transaction':
+      return checkKeys(operation);
+  }
+}
+
+function duplicateKey(): EtcdError {
+  return new EtcdError('invalid', 'duplicate key given in txn request');
 }

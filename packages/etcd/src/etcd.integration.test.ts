@@ -1,0 +1,320 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock, systemRandom } from '@gantry/base';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { connectEtcd } from './client/connect-etcd.ts';
+import type { EtcdTls, EtcdTlsMaterial } from './client/member-connection.ts';
+import { createElection, type ElectionEvent, electionKeyOf } from './election/election.ts';
+import { type Etcd, prefixEnd } from './ports.ts';
+import { type EtcdCluster, startEtcdCluster } from './testing/etcd-cluster.ts';
+import { describeEtcd } from './testing/etcd-contract.ts';
+
+const signal = (): AbortSignal => AbortSignal.timeout(20_000);
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+let cluster: EtcdCluster;
+
+beforeAll(async () => {
+  cluster = await startEtcdCluster();
+}, 30_000);
+
+afterAll(async () => {
+  await cluster[Symbol.asyncDispose]();
+});
+
+function connect(): Etcd {
+  return connectEtcd({ endpoints: cluster.endpoints, clock: systemClock, random: systemRandom });
+}
+
+async function clear(etcd: Etcd): Promise<void> {
+  const { kvs } = await etcd.kv.range({ key: '/', rangeEnd: prefixEnd('/'), fields: 'keys' }, { signal: signal() });
+  for (const { key } of kvs) {
+    await etcd.kv.transact({ compare: [], success: [{ kind: 'delete', key }], failure: [] }, { signal: signal() });
+  }
+}
+
+describeEtcd('a real etcd', async () => {
+  const etcd = connect();
+  await clear(etcd);
+  return {
+    etcd,
+    compact: (revision) => etcd.maintenance.compact(revision, { signal: signal() }),
+    stop: async () => etcd[Symbol.asyncDispose](),
+  };
+});
+
+describe('a connection to a real etcd', () => {
+  it('knows the state of every member', async () => {
+    await using etcd = connect();
+    const statuses = await Promise.all(
+      [0, 1, 2].map((member) => etcd.maintenance.status({ signal: signal(), member })),
+    );
+    expect(new Set(statuses.map((status) => status.memberId)).size).toBe(3);
+    expect(new Set(statuses.map((status) => status.leaderId)).size).toBe(1);
+    expect(statuses.every((status) => /^3\.\d+\.\d+/.test(status.version) && status.alarms.length === 0)).toBe(true);
+  });
+
+  it('reads on at another member when one freezes', async () => {
+    await using etcd = connect();
+    for (const member of cluster.members) {
+      member.freeze();
+      await pause(50);
+      try {
+        const { revision } = await etcd.kv.range({ key: '/x' }, { signal: signal(), timeoutMs: 3000 });
+        expect(revision).toBeGreaterThan(0);
+      } finally {
+        member.thaw();
+      }
+      await pause(1500);
+    }
+  }, 40_000);
+
+  it('reads ranges that are larger than a gRPC message usually may be', async () => {
+    await using etcd = connect();
+    await clear(etcd);
+    for (let i = 0; i < 8; i++) {
+      const success = [{ kind: 'put', key: `/large/${i}`, value: Buffer.alloc(1_000_000) } as const];
+      await etcd.kv.transact({ compare: [], success, failure: [] }, { signal: signal() });
+    }
+    const { kvs } = await etcd.kv.range({ key: '/large/', rangeEnd: '/large0' }, { signal: signal() });
+    expect(kvs).toHaveLength(8);
+  });
+
+  it('tells a request that is too large, and that nothing of it was written', async () => {
+    await using etcd = connect();
+    const success = [{ kind: 'put', key: '/too-large', value: Buffer.alloc(9_000_000) } as const];
+    const write = etcd.kv.transact({ compare: [], success, failure: [] }, { signal: signal() });
+    await expect(write).rejects.toMatchObject({ code: 'too-large' });
+  });
+
+  it('defragments a member and compacts twice without harm', async () => {
+    await using etcd = connect();
+    const { revision } = await etcd.kv.range({ key: '/x' }, { signal: signal() });
+    await etcd.maintenance.compact(revision, { signal: signal() });
+    await etcd.maintenance.compact(revision, { signal: signal() });
+    await etcd.maintenance.defragment({ signal: signal(), member: 1 });
+  });
+});
+
+describe('an election over a real etcd', () => {
+  const campaign = (etcd: Etcd, identity: string) => {
+    const stop = new AbortController();
+    const events: (ElectionEvent & { readonly atMs: number })[] = [];
+    const election = createElection({
+      etcd,
+      clock: systemClock,
+      random: systemRandom,
+      component: 'trial',
+      identity,
+      ttlMs: 2000,
+    });
+    const done = (async () => {
+      for await (const event of election.campaign(stop.signal)) events.push({ ...event, atMs: performance.now() });
+    })();
+    const resign = async () => {
+      stop.abort();
+      await done;
+    };
+    return { events, resign };
+  };
+
+  const until = async (condition: () => boolean, ms = 15_000): Promise<void> => {
+    const deadline = performance.now() + ms;
+    while (!condition() && performance.now() < deadline) await pause(5);
+    expect(condition()).toBe(true);
+  };
+
+  const prepare = async (etcd: Etcd): Promise<void> => {
+    await clear(etcd);
+    const success = [{ kind: 'put', key: '/gantry/incarnation', value: Buffer.from('one') } as const];
+    await etcd.kv.transact({ compare: [], success, failure: [] }, { signal: signal() });
+  };
+
+  it('hands over within milliseconds when the leader resigns', async () => {
+    await using etcd = connect();
+    await using other = connect();
+    await prepare(etcd);
+    const first = campaign(etcd, 'first');
+    await until(() => first.events.length > 0);
+    const second = campaign(other, 'second');
+    await pause(200);
+    const startMs = performance.now();
+    await first.resign();
+    await until(() => second.events.length > 0);
+    expect((second.events[0]?.atMs ?? 0) - startMs).toBeLessThan(300);
+    const epoch = (event: ElectionEvent | undefined) => (event?.kind === 'elected' ? event.epoch : 0);
+    expect(epoch(second.events[0])).toBeGreaterThan(epoch(first.events[0]));
+    await second.resign();
+    const { kvs } = await etcd.kv.range({ key: electionKeyOf('trial') }, { signal: signal() });
+    expect(kvs).toEqual([]);
+  });
+
+  it('keeps its leader through the freezing of any one member', async () => {
+    await using etcd = connect();
+    await prepare(etcd);
+    const leader = campaign(etcd, 'leader');
+    await until(() => leader.events.length > 0);
+    for (const member of cluster.members) {
+      member.freeze();
+      await pause(2500);
+      member.thaw();
+      await pause(1500);
+    }
+    const last = leader.events.at(-1)?.kind;
+    expect(['elected', 'resumed']).toContain(last);
+    expect(leader.events.filter((event) => event.kind === 'elected')).toHaveLength(1);
+    await leader.resign();
+  }, 40_000);
+
+  it('gives way when its lease is revoked, and stands again', async () => {
+    await using etcd = connect();
+    await prepare(etcd);
+    const leader = campaign(etcd, 'leader');
+    await until(() => leader.events.length > 0);
+    const { kvs } = await etcd.kv.range({ key: electionKeyOf('trial') }, { signal: signal() });
+    await etcd.leases.revoke(kvs[0]?.lease ?? '', { signal: signal() });
+    await until(() => leader.events.length >= 3);
+    expect(leader.events.map((event) => event.kind)).toEqual(['elected', 'lost', 'elected']);
+    await leader.resign();
+  });
+});
+
+/** Certificates of one authority, made with openssl for this test. */
+function makeCertificates(folder: string): (name: string) => EtcdTlsMaterial {
+  const run = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
+  const newKey = (file: string) => run('ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', file);
+  newKey('ca.key');
+  run('req', '-x509', '-new', '-key', 'ca.key', '-subj', '/CN=test-ca', '-days', '2', '-out', 'ca.crt');
+  return (name) => {
+    const file = `${name.replaceAll(':', '_')}-${performance.now()}`;
+    newKey(`${file}.key`);
+    run('req', '-new', '-key', `${file}.key`, '-subj', `/CN=${name}`, '-out', `${file}.csr`);
+    writeFileSync(
+      join(folder, 'ext'),
+      'subjectAltName=IP:127.0.0.1,DNS:localhost\nextendedKeyUsage=serverAuth,clientAuth\n',
+    );
+    run(
+      ...['x509', '-req', '-in', `${file}.csr`, '-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial'],
+      ...['-days', '2', '-extfile', 'ext', '-out', `${file}.crt`],
+    );
+    const read = (suffix: string) => readFileSync(join(folder, suffix));
+    return { ca: read('ca.crt'), cert: read(`${file}.crt`), key: read(`${file}.key`) };
+  };
+}
+
+describe('an etcd with certificates and authentication', () => {
+  let folder: string;
+  let secured: EtcdCluster;
+  let certificate: (name: string) => EtcdTlsMaterial;
+
+  const fixed = (material: EtcdTlsMaterial): EtcdTls => ({ current: () => material, subscribe: () => () => {} });
+  const connectAs = (tls: EtcdTls): Etcd =>
+    connectEtcd({ endpoints: secured.endpoints, clock: systemClock, random: systemRandom, tls });
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'gantry-etcd-tls-'));
+    certificate = makeCertificates(folder);
+    const server = certificate('etcd');
+    writeFileSync(join(folder, 'server.crt'), server.cert);
+    writeFileSync(join(folder, 'server.key'), server.key);
+    secured = await startEtcdCluster({
+      size: 1,
+      tls: {
+        caFile: join(folder, 'ca.crt'),
+        certFile: join(folder, 'server.crt'),
+        keyFile: join(folder, 'server.key'),
+        client: certificate('root'),
+      },
+    });
+  }, 30_000);
+
+  afterAll(async () => {
+    await secured[Symbol.asyncDispose]();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  it('lets a component into its own election and nothing else, however often that is arranged', async () => {
+    await using root = connectAs(fixed(certificate('root')));
+    const rules = [
+      {
+        user: 'system:kube-scheduler',
+        permissions: [
+          { access: 'readwrite', key: '/gantry/elections/kube-scheduler' },
+          { access: 'read', key: '/gantry/incarnation' },
+        ],
+      },
+    ] as const;
+    await root.access.ensure(rules, { signal: signal() });
+    await root.access.ensure(rules, { signal: signal() });
+    const put = (key: string) => ({ kind: 'put', key, value: Buffer.from('x') }) as const;
+    const write = (etcd: Etcd, key: string) =>
+      etcd.kv.transact({ compare: [], success: [put(key)], failure: [] }, { signal: signal() });
+    await write(root, '/gantry/incarnation');
+    await write(root, '/registry/pods/a/b');
+    await using scheduler = connectAs(fixed(certificate('system:kube-scheduler')));
+    await write(scheduler, '/gantry/elections/kube-scheduler');
+    expect((await scheduler.kv.range({ key: '/gantry/incarnation' }, { signal: signal() })).kvs).toHaveLength(1);
+    const denied = { code: 'permission-denied' };
+    await expect(write(scheduler, '/gantry/incarnation')).rejects.toMatchObject(denied);
+    await expect(write(scheduler, '/registry/pods/a/b')).rejects.toMatchObject(denied);
+    await expect(scheduler.kv.range({ key: '/registry/pods/a/b' }, { signal: signal() })).rejects.toMatchObject(denied);
+    const nested = { kind: 'transaction', compare: [], success: [put('/registry/pods/a/b')], failure: [] } as const;
+    const smuggled = scheduler.kv.transact({ compare: [], success: [nested], failure: [] }, { signal: signal() });
+    await expect(smuggled).rejects.toMatchObject(denied);
+    const watch = scheduler.watcher.watch({ key: '/registry/', rangeEnd: '/registry0', startRevision: 1 }, signal());
+    const watching = (async () => {
+      for await (const item of watch) expect(item).toBeUndefined();
+    })();
+    await expect(watching).rejects.toMatchObject(denied);
+    const stop = new AbortController();
+    const election = createElection({
+      etcd: scheduler,
+      clock: systemClock,
+      random: systemRandom,
+      component: 'kube-scheduler',
+      identity: 'a',
+      ttlMs: 2000,
+    });
+    await root.kv.transact(
+      { compare: [], success: [{ kind: 'delete', key: '/gantry/elections/kube-scheduler' }], failure: [] },
+      { signal: signal() },
+    );
+    for await (const event of election.campaign(stop.signal)) {
+      expect(event).toMatchObject({ kind: 'elected', incarnation: 'x' });
+      stop.abort();
+    }
+  });
+
+  it('goes on with renewed certificates, watches included', async () => {
+    const listeners = new Set<(material: EtcdTlsMaterial) => void>();
+    let material = certificate('root');
+    await using etcd = connectAs({
+      current: () => material,
+      subscribe: (listener) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    });
+    const write = async (value: string) => {
+      const put = { kind: 'put', key: '/renewal', value: Buffer.from(value) } as const;
+      return (await etcd.kv.transact({ compare: [], success: [put], failure: [] }, { signal: signal() })).revision;
+    };
+    const start = await write('before');
+    const seen: string[] = [];
+    const watching = (async () => {
+      for await (const item of etcd.watcher.watch({ key: '/renewal', startRevision: start }, signal())) {
+        if (item.kind !== 'events') continue;
+        for (const event of item.events) if (event.kind === 'put') seen.push(Buffer.from(event.kv.value).toString());
+        if (seen.length === 2) break;
+      }
+    })();
+    await pause(100);
+    material = certificate('root');
+    for (const listener of listeners) listener(material);
+    await write('after');
+    await watching;
+    expect(seen).toEqual(['before', 'after']);
+  });
+});
