@@ -32,6 +32,8 @@ export function decodeStruct(type: StructType, parsed: ParsedObject, dialect: Er
 class Decoder {
   readonly unknown: string[] = [];
   readonly #path: (string | number)[] = [];
+  /** The names of fields on the path, without indexes and map keys. */
+  readonly #fields: string[] = [];
   readonly #dialect: ErrorDialect;
   #owner = '';
 
@@ -50,7 +52,9 @@ class Decoder {
         if (this.unknown.length < MAX_STRICT_ERRORS) this.unknown.push(formatPath(this.#path));
       } else {
         this.#owner = owner;
+        this.#fields.push(name);
         const value = this.#field(field, parsed[name] ?? null);
+        this.#fields.pop();
         if (value !== undefined) out[name] = value;
       }
       this.#path.pop();
@@ -121,7 +125,7 @@ class Decoder {
 
   #mismatch(type: Type, parsed: Parsed, found: string): DecodeError {
     if (this.#dialect === 'unstructured') return new DecodeError(describeConversion(type, parsed, found));
-    const path = this.#path.filter((step) => typeof step === 'string').join('.');
+    const path = this.#fields.join('.');
     const goType = type.goType.replace(/^\*/, '');
     return new DecodeError(
       `json: cannot unmarshal ${found} into Go struct field ${this.#owner}.${path} of type ${goType}`,

@@ -29,7 +29,7 @@ export function exactInteger(text: string): number | bigint | undefined {
   const value = BigInt(text);
   if (value < MIN_INT64 || value > MAX_INT64) return undefined;
   const double = Number(value);
-  return Number.isSafeInteger(double) ? double : value;
+  return String(double) === value.toString() ? double : value;
 }
 
 type Reviver = (this: unknown, key: string, value: unknown, context: { source?: string }) => unknown;

@@ -30,7 +30,7 @@ function settleField(value: unknown, field: Field): unknown {
       return value;
     case 'any':
       if (value !== undefined && value !== null) return value;
-      return held === 'value' && omit === 'never' ? null : undefined;
+      return held === 'value' && omit !== 'zero' ? null : undefined;
     case 'struct':
       return settleNested(value, type, field);
     case 'scalar':

@@ -155,11 +155,7 @@ function showDocument(document: unknown): string {
 function strategicallyMerged(original: KubeObject, patch: Uint8Array, schema: string): Merged {
   const { value, duplicates } = parsedObject(patch, '');
   try {
-    const document = applyStrategicMergePatch(
-      original as unknown as Record<string, unknown>,
-      value as Record<string, unknown>,
-      schemaOf(schema),
-    );
+    const document = applyStrategicMergePatch(original as unknown as Record<string, unknown>, value, schemaOf(schema));
     return { document, shown: goFormat(value), dialect: 'unstructured', complaints: duplicates };
   } catch (error) {
     if (error instanceof StrategicPatchError) throw StatusError.badRequest(error.message);

@@ -1,4 +1,5 @@
 import { parseJson } from '../decode/exact-number.ts';
+import { settleShape } from '../decode/settle-shape.ts';
 import type { Codec, FieldPlan, MessagePlan } from './message-plan.ts';
 import { FIXED64, LENGTH, VARINT, WireError, WireReader } from './wire.ts';
 
@@ -103,6 +104,8 @@ function decodeValue(reader: WireReader, codec: Codec, depth: number): unknown {
       return decodeRawJson(firstBytes(reader.bytes()));
     case 'stringList':
       return allBytes(reader.bytes()).map(decodeText);
+    case 'schemaOr':
+      return decodeSchemaOr(codec, reader.bytes(), depth);
     case 'map':
       throw new WireError('proto: map within map');
   }
@@ -110,7 +113,7 @@ function decodeValue(reader: WireReader, codec: Codec, depth: number): unknown {
 
 function exact(value: bigint): number | bigint {
   const double = Number(value);
-  return Number.isSafeInteger(double) ? double : value;
+  return String(double) === value.toString() ? double : value;
 }
 
 /** The values of field 1 of a message that has nothing else. */
@@ -154,6 +157,28 @@ function numbers(message: Uint8Array): { values: Map<number, bigint>; text: stri
 function decodeIntOrString(message: Uint8Array): number | string {
   const { values, text } = numbers(message);
   return values.get(1) === 1n ? text : Number(BigInt.asIntN(32, values.get(2) ?? 0n));
+}
+
+const JSON_SCHEMA = 'apiextensions.v1.JSONSchemaProps';
+
+function decodeSchemaOr(codec: Codec & { kind: 'schemaOr' }, message: Uint8Array, depth: number): unknown {
+  const reader = new WireReader(message);
+  let schema: unknown;
+  let allows = false;
+  const list: unknown[] = [];
+  while (!reader.done) {
+    const { field, wireType } = reader.tag();
+    const isSchema = codec.or === 'bool' ? field === 2 : field === 1 || codec.or === 'schemas';
+    if (wireType === VARINT && codec.or === 'bool' && field === 1) allows = reader.varint() !== 0n;
+    else if (wireType !== LENGTH || field > 2) reader.skip(wireType);
+    else if (!isSchema) list.push(decodeText(reader.bytes()));
+    else {
+      const decoded = settleShape(decodeMessage(codec.plan, reader.bytes(), {}, depth + 1), JSON_SCHEMA);
+      if (codec.or === 'schemas' && field === 2) list.push(decoded);
+      else schema = decoded;
+    }
+  }
+  return schema ?? (codec.or === 'bool' ? allows : list);
 }
 
 const MAX_SECONDS = 253_402_300_799n;

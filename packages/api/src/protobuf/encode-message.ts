@@ -101,6 +101,9 @@ function encodeContent(writer: BackwardWriter, codec: Codec, value: unknown): vo
       for (let index = items.length - 1; index >= 0; index--) encodeValue(writer, 1, { kind: 'string' }, items[index]);
       return;
     }
+    case 'schemaOr':
+      encodeSchemaOr(writer, codec, value);
+      return;
     case 'map':
     case 'bool':
     case 'int32':
@@ -116,4 +119,15 @@ function encodeTime(writer: BackwardWriter, value: string | undefined | null): v
   const fraction = /\.(\d+)/.exec(value)?.[1] ?? '';
   encodeValue(writer, 2, { kind: 'int32' }, Number(fraction.slice(0, 9).padEnd(9, '0')));
   encodeValue(writer, 1, { kind: 'int64' }, Math.floor(Date.parse(value) / 1000));
+}
+
+function encodeSchemaOr(writer: BackwardWriter, codec: Codec & { kind: 'schemaOr' }, value: unknown): void {
+  const message: Codec = { kind: 'message', plan: codec.plan };
+  if (codec.or === 'bool') {
+    if (typeof value === 'object') encodeValue(writer, 2, message, value);
+    encodeValue(writer, 1, { kind: 'bool' }, typeof value === 'object' || value === true);
+  } else if (Array.isArray(value)) {
+    const item: Codec = codec.or === 'schemas' ? message : { kind: 'string' };
+    for (let index = value.length - 1; index >= 0; index--) encodeValue(writer, 2, item, value[index]);
+  } else if (value !== undefined && value !== null) encodeValue(writer, 1, message, value);
 }

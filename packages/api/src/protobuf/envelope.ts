@@ -107,6 +107,6 @@ function decodeContent(name: KindName, raw: Uint8Array): KubeObject {
     throw StatusError.badRequest(`no kind "${name.kind}" is registered for version "${name.apiVersion}"`);
   const content = { ...decodeMessage(plan, raw), ...name };
   if (!hasSchema(schema)) return content as unknown as KubeObject;
-  const { value } = decodeStruct(schemaOf(schema), content as unknown as ParsedObject);
+  const { value } = decodeStruct(schemaOf(schema), content);
   return settleShape({ ...value, ...name }, schema) as unknown as KubeObject;
 }

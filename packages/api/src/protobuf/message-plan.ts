@@ -9,6 +9,8 @@ export type Codec =
   | { readonly kind: 'time' | 'microTime' | 'quantity' | 'intOrString' | 'rawJson' }
   /** A named list of strings (`ExtraValue`), wrapped in a message. */
   | { readonly kind: 'stringList' }
+  /** A JSON schema, or something else in its place: a list of them, true or false, a list of strings. */
+  | { readonly kind: 'schemaOr'; readonly or: 'schemas' | 'bool' | 'strings'; readonly plan: MessagePlan }
   | { readonly kind: 'message'; readonly plan: MessagePlan }
   | { readonly kind: 'map'; readonly values: Codec };
 
@@ -58,7 +60,12 @@ const SPECIAL: Readonly<Record<string, Codec['kind']>> = {
   'k8s.io.apimachinery.pkg.util.intstr.IntOrString': 'intOrString',
   'k8s.io.apimachinery.pkg.apis.meta.v1.FieldsV1': 'rawJson',
   'k8s.io.apimachinery.pkg.runtime.RawExtension': 'rawJson',
-  'k8s.io.api.apiextensions.v1.JSON': 'rawJson',
+  'k8s.io.apiextensions_apiserver.pkg.apis.apiextensions.v1.JSON': 'rawJson',
+};
+const SCHEMA_OR: Readonly<Record<string, 'schemas' | 'bool' | 'strings'>> = {
+  JSONSchemaPropsOrArray: 'schemas',
+  JSONSchemaPropsOrBool: 'bool',
+  JSONSchemaPropsOrStringArray: 'strings',
 };
 const SCALARS: ReadonlySet<string> = new Set(['string', 'bytes', 'bool', 'int32', 'int64', 'double']);
 
@@ -145,6 +152,8 @@ function codecOf(type: string, home: string): Codec {
   const message = fullName(type, home);
   const special = SPECIAL[message];
   if (special !== undefined) return { kind: special as 'time' };
+  const or = SCHEMA_OR[message.slice(message.lastIndexOf('.') + 1)];
+  if (or !== undefined) return { kind: 'schemaOr', or, plan: planOf(fullName('JSONSchemaProps', home)) };
   if (/\.(ExtraValue|Verbs)$/.test(message)) return { kind: 'stringList' };
   return { kind: 'message', plan: planOf(message) };
 }

@@ -1,0 +1,238 @@
+import { must } from '@gantry/base';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { findResource } from '../kinds/index.ts';
+import type { KubeObject } from '../object.ts';
+import { schemaOf } from '../schema/type-schema.ts';
+import { StatusError } from '../status-error.ts';
+import { applyPatch } from './apply-patch.ts';
+import { goFormat } from './go-format.ts';
+import { applyJsonPatch, PatchConflict } from './json-patch.ts';
+import { applyMergePatch } from './merge-patch.ts';
+import { applyStrategicMergePatch } from './strategic-merge.ts';
+
+const json = fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.parse(JSON.stringify(value)) as unknown);
+
+describe('merge patches', () => {
+  it('change nothing when applied again', () => {
+    fc.assert(
+      fc.property(json, json, (target, patch) => {
+        const once = applyMergePatch(target, patch);
+        expect(applyMergePatch(once, patch)).toEqual(once);
+      }),
+    );
+  });
+
+  it('leave the target alone, take nulls out and replace lists', () => {
+    const target = { a: { b: 1, c: 2 }, l: [1, 2] };
+    expect(applyMergePatch(target, { a: { b: null, d: 3 }, l: [3] })).toEqual({ a: { c: 2, d: 3 }, l: [3] });
+    expect(target).toEqual({ a: { b: 1, c: 2 }, l: [1, 2] });
+  });
+});
+
+describe('JSON patches', () => {
+  it.each([
+    [{ a: [1, 2] }, [{ op: 'add', path: '/a/1', value: 9 }], { a: [1, 9, 2] }],
+    [{ a: [1] }, [{ op: 'add', path: '/a/-', value: 2 }], { a: [1, 2] }],
+    [{ a: [1, 2] }, [{ op: 'remove', path: '/a/-1' }], { a: [1] }],
+    [{ a: [1, 2] }, [{ op: 'replace', path: '/a/0', value: 5 }], { a: [5, 2] }],
+    [{ 'x/y': 1 }, [{ op: 'move', from: '/x~1y', path: '/m~0n' }], { 'm~n': 1 }],
+    [
+      { a: { b: 1 } },
+      [
+        { op: 'copy', from: '/a', path: '/c' },
+        { op: 'remove', path: '/a/b' },
+      ],
+      { a: {}, c: { b: 1 } },
+    ],
+    [
+      { a: 1 },
+      [
+        { op: 'test', path: '/a', value: 1 },
+        { op: 'replace', path: '', value: { z: 1 } },
+      ],
+      { z: 1 },
+    ],
+  ])('%j with %j is %j', (document, operations, expected) => {
+    expect(applyJsonPatch(document, operations)).toEqual(expected);
+  });
+
+  it.each([
+    [{ op: 'remove', path: '/nope/nope' }],
+    [{ op: 'remove', path: '/nope' }],
+    [{ op: 'replace', path: '/nope', value: 1 }],
+    [{ op: 'add', path: '/a/5', value: 1 }],
+    [{ op: 'test', path: '/a', value: [2] }],
+    [{ op: 'copy', from: '/nope', path: '/b' }],
+    [{ op: 'bogus', path: '/a' }],
+    [{ op: 'add', path: 'a', value: 1 }],
+  ])('refuses %j', (operation) => {
+    expect(() => applyJsonPatch({ a: [1] }, [operation])).toThrow(PatchConflict);
+  });
+});
+
+describe('strategic merge patches', () => {
+  const deployment = schemaOf('apps.v1.Deployment');
+  const withContainers = (...containers: object[]) => ({ spec: { template: { spec: { containers } } } });
+  const merge = (original: object, patch: object) =>
+    applyStrategicMergePatch(original as Record<string, unknown>, patch as Record<string, unknown>, deployment);
+
+  it('merge lists by their key, new items first', () => {
+    const original = withContainers({ name: 'a', image: 'x', env: [{ name: 'E', value: '1' }] }, { name: 'b' });
+    expect(merge(original, withContainers({ name: 'c' }, { name: 'a', image: 'y' }))).toEqual(
+      withContainers({ name: 'c' }, { name: 'a', image: 'y', env: [{ name: 'E', value: '1' }] }, { name: 'b' }),
+    );
+  });
+
+  it('obey $setElementOrder', () => {
+    const patch = {
+      spec: {
+        template: {
+          spec: {
+            '$setElementOrder/containers': [{ name: 'c' }, { name: 'a' }],
+            containers: [{ name: 'c', image: 'z' }],
+          },
+        },
+      },
+    };
+    expect(merge(withContainers({ name: 'a' }, { name: 'b' }), patch)).toEqual(
+      withContainers({ name: 'c', image: 'z' }, { name: 'a' }, { name: 'b' }),
+    );
+  });
+
+  it.each([
+    [{ name: 'a', $patch: 'delete' }, [{ name: 'b' }]],
+    [{ $patch: 'replace' }, []],
+  ])('obey %j in a list', (directive, left) => {
+    expect(merge(withContainers({ name: 'a' }, { name: 'b' }), withContainers(directive))).toEqual(
+      withContainers(...left),
+    );
+  });
+
+  it('obey $patch, $retainKeys and $deleteFromPrimitiveList in maps', () => {
+    expect(
+      merge({ metadata: { labels: { a: 'b' } } }, { metadata: { labels: { $patch: 'replace', c: 'd' } } }),
+    ).toEqual({
+      metadata: { labels: { c: 'd' } },
+    });
+    expect(
+      merge(
+        { spec: { strategy: { type: 'RollingUpdate', rollingUpdate: {} } } },
+        { spec: { strategy: { $retainKeys: ['type'], type: 'Recreate' } } },
+      ),
+    ).toEqual({ spec: { strategy: { type: 'Recreate' } } });
+    expect(
+      merge({ metadata: { finalizers: ['a', 'b'] } }, { metadata: { '$deleteFromPrimitiveList/finalizers': ['a'] } }),
+    ).toEqual({
+      metadata: { finalizers: ['b'] },
+    });
+  });
+
+  it('merge sets of scalars and replace atomic lists', () => {
+    expect(merge({ metadata: { finalizers: ['a'] } }, { metadata: { finalizers: ['b', 'a'] } })).toEqual({
+      metadata: { finalizers: ['b', 'a'] },
+    });
+    const tolerations = (...keys: string[]) => ({
+      spec: { template: { spec: { tolerations: keys.map((key) => ({ key })) } } },
+    });
+    expect(merge(tolerations('a'), tolerations('b'))).toEqual(tolerations('b'));
+  });
+
+  it('change nothing when applied again, directives aside', () => {
+    const name = fc.constantFrom('a', 'b', 'c', 'd');
+    const container = fc.record({ name, image: fc.constantFrom('x', 'y') });
+    const list = fc.uniqueArray(container, { selector: (item) => item.name, maxLength: 4 });
+    fc.assert(
+      fc.property(list, list, (original, patch) => {
+        const once = merge(withContainers(...original), withContainers(...patch));
+        expect(merge(once, withContainers(...patch))).toEqual(once);
+      }),
+    );
+  });
+});
+
+describe('applyPatch', () => {
+  const definition = must(findResource({ group: 'apps', version: 'v1', resource: 'deployments' }), 'deployments');
+  const original: KubeObject = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'x' } };
+
+  function apply(type: string, patch: unknown, mode: 'Strict' | 'Warn' = 'Warn'): string {
+    const text = typeof patch === 'string' ? patch : JSON.stringify(patch);
+    try {
+      const { object, warnings } = applyPatch(
+        `application/${type}`,
+        original,
+        new TextEncoder().encode(text),
+        definition,
+        mode,
+      );
+      return JSON.stringify([(object as unknown as { spec?: { replicas?: number } }).spec?.replicas, warnings]);
+    } catch (error) {
+      if (error instanceof StatusError) return `${error.code} ${error.message}`;
+      throw error;
+    }
+  }
+
+  const bad = '  "" is invalid: patch: Invalid value: ';
+  it.each([
+    ['merge-patch+json', { spec: { replicas: 3, bogus: 1 } }, '[3,["unknown field \\"spec.bogus\\""]]'],
+    [
+      'merge-patch+json',
+      [1],
+      '400 error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}',
+    ],
+    ['merge-patch+json', '{"a"', '400 error decoding patch: unexpected end of JSON input'],
+    ['json-patch+json', {}, '400 json: cannot unmarshal object into Go value of type jsonpatch.Patch'],
+    [
+      'json-patch+json',
+      [{ op: 'test', path: '/kind', value: 'Nope' }],
+      '422 the server rejected our request due to an error in our request',
+    ],
+    [
+      'strategic-merge-patch+json',
+      { spec: { replicas: 1.5 } },
+      `422${bad}"map[spec:map[replicas:1.5]]": cannot convert float64 to int32`,
+    ],
+    [
+      'strategic-merge-patch+json',
+      { spec: { template: [] } },
+      `422${bad}"map[spec:map[template:[]]]": cannot restore struct from: slice`,
+    ],
+    [
+      'strategic-merge-patch+json',
+      { metadata: { $patch: 'bogus' } },
+      '400 unknown patch type: bogus in map: map[$patch:bogus]',
+    ],
+    [
+      'strategic-merge-patch+json',
+      { metadata: { $retainKeys: ['name'], labels: { q: 'r' } } },
+      '400 invalid patch format of retainKeys',
+    ],
+    ['bogus', {}, '415 415: Unsupported Media Type'],
+  ])('%s %j: %s', (type, patch, expected) => {
+    expect(apply(type, patch)).toBe(expected);
+  });
+
+  it('refuses unknown and repeated fields in strict mode and another kind in any', () => {
+    expect(apply('merge-patch+json', '{"spec":{"bogus":1},"spec":{"bogus":1}}', 'Strict')).toContain(
+      'strict decoding error: duplicate field \\"spec\\", unknown field \\"spec.bogus\\"'.replaceAll('\\', ''),
+    );
+    expect(apply('merge-patch+json', { kind: 'Pod' })).toMatch(/^422 .*no kind "Pod" is registered/);
+  });
+
+  it('answers any patch with an object or a StatusError', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom('json-patch+json', 'merge-patch+json', 'strategic-merge-patch+json'),
+        json,
+        (type, patch) => {
+          expect(apply(type, { spec: patch, metadata: { labels: patch } })).toBeTypeOf('string');
+          expect(apply(type, [{ op: 'add', path: '/spec', value: patch }])).toBeTypeOf('string');
+        },
+      ),
+    );
+  });
+
+  it('prints maps as Go does', () => {
+    expect(goFormat({ b: [1, 'x'], a: { c: null } })).toBe('map[a:map[c:<nil>] b:[1 x]]');
+  });
+});
