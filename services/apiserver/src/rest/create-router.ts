@@ -18,6 +18,7 @@ import { createCatalog } from './request-info.ts';
 import { createRequestMetrics } from './request-metrics.ts';
 import { createResourceHandler } from './resource-handler.ts';
 import { createRestDoor } from './rest-door.ts';
+import { createTables } from './table.ts';
 
 export interface RouterOptions {
   readonly driver: Driver;
@@ -54,6 +55,7 @@ export function createRouter(options: RouterOptions): Router {
       clock,
       random,
       logger,
+      tables: createTables(clock, describe),
       decodeProtobuf: (bytes) => decodeProtobuf(bytes, { apiVersion: 'meta.k8s.io/v1', kind: 'DeleteOptions' }),
       onWatch: (resource) => metrics.watching(resource),
     }),

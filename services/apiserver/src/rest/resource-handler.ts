@@ -18,6 +18,7 @@ import { readBody } from './read-body.ts';
 import type { ResourceRoute } from './request-info.ts';
 import { sendJson } from './respond.ts';
 import { sendList, sendObject } from './send-object.ts';
+import type { Tables } from './table.ts';
 import { sendWatch } from './watch-stream.ts';
 
 export interface ResourceHandlerDependencies {
@@ -25,6 +26,7 @@ export interface ResourceHandlerDependencies {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  readonly tables: Tables;
   readonly decodeProtobuf: DecodeProtobuf;
   /** Counts open watches; the returned function ends the counting. */
   readonly onWatch: (resource: string) => () => void;
@@ -59,13 +61,13 @@ const ANSWERS_DELETED: ReadonlySet<string> = new Set([
 const WATCH_MIN_MS = 1_800_000;
 
 export function createResourceHandler(dependencies: ResourceHandlerDependencies): ResourceHandler {
-  const { driver, clock } = dependencies;
+  const { driver, tables } = dependencies;
   const handlers: Record<Verb, (exchange: Exchange, route: ResourceRoute) => Promise<void>> = {
     get: async (exchange, route) => {
       const form = negotiateOutput(header(exchange.req, 'accept'), 'single');
       const resourceVersion = exchange.query.get('resourceVersion') ?? '';
       const answer = await driver.get(contextOf(exchange), targetOf(route), resourceVersion);
-      await sendObject(exchange, 200, answer, form, route.definition, clock);
+      await sendObject(exchange, 200, answer, form, route.definition, tables);
     },
     list: async (exchange, route) => {
       const form = negotiateOutput(header(exchange.req, 'accept'), 'streams');
@@ -77,7 +79,7 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
         await driver.list(contextOf(exchange), route.definition, request),
         form,
         route.definition,
-        clock,
+        tables,
       );
     },
     watch: (exchange, route) => watch(dependencies, exchange, route),
@@ -87,7 +89,7 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
       const bytes = await readBody(exchange.req, exchange.signal);
       const options = parseWriteOptions(exchange.query, 'CreateOptions', header(exchange.req, 'user-agent'));
       const answer = await driver.create(contextOf(exchange), targetOf(route), { bytes, mediaType }, options);
-      await sendObject(exchange, 201, answer, form, route.definition, clock);
+      await sendObject(exchange, 201, answer, form, route.definition, tables);
     },
     update: async (exchange, route) => {
       const form = negotiateOutput(header(exchange.req, 'accept'), 'single');
@@ -100,7 +102,7 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
         { bytes, mediaType },
         options,
       );
-      await sendObject(exchange, created ? 201 : 200, answer, form, route.definition, clock);
+      await sendObject(exchange, created ? 201 : 200, answer, form, route.definition, tables);
     },
     patch: async (exchange, route) => {
       const patchType = negotiatePatch(header(exchange.req, 'content-type'));
@@ -109,7 +111,7 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
       const userAgent = header(exchange.req, 'user-agent');
       const options = parseWriteOptions(exchange.query, 'PatchOptions', userAgent, patchType);
       const answer = await driver.patch(contextOf(exchange), targetOf(route), bytes, patchType, options);
-      await sendObject(exchange, 200, answer, form, route.definition, clock);
+      await sendObject(exchange, 200, answer, form, route.definition, tables);
     },
     delete: (exchange, route) => deleteOne(dependencies, exchange, route),
     deletecollection: (exchange, route) => deleteMany(dependencies, exchange, route),
@@ -131,7 +133,7 @@ async function watch(
   exchange: Exchange,
   route: ResourceRoute,
 ): Promise<void> {
-  const { driver, clock, random, logger, onWatch } = dependencies;
+  const { driver, clock, random, logger, tables, onWatch } = dependencies;
   const form = negotiateOutput(header(exchange.req, 'accept'), 'streams');
   const options = parseListOptions(exchange.query);
   checkListOptions(options, 'watch');
@@ -144,7 +146,7 @@ async function watch(
   try {
     const request = { ...watchRequestOf(namedOnly(options, route)), namespace: route.namespace };
     const items = await driver.watch(contextOf(exchange, signal), route.definition, request);
-    await sendWatch({ ...exchange, signal }, items, { definition: route.definition, form, clock, logger });
+    await sendWatch({ ...exchange, signal }, items, { definition: route.definition, form, clock, tables, logger });
   } finally {
     closed();
     cancel();
@@ -179,14 +181,14 @@ async function deleteOne(
   exchange: Exchange,
   route: ResourceRoute,
 ): Promise<void> {
-  const { driver, clock } = dependencies;
+  const { driver, tables } = dependencies;
   const { definition } = route;
   const form = negotiateOutput(header(exchange.req, 'accept'), 'single');
   const { options, write } = await readDeleteOptions(dependencies, exchange);
   const { answer, gone } = await driver.delete(contextOf(exchange), targetOf(route), options, write);
   if (!gone || ANSWERS_DELETED.has(`${definition.group}/${definition.resource}`)) {
     const code = !gone && options.orphanDependents === false ? 202 : 200;
-    await sendObject(exchange, code, answer, form, definition, clock);
+    await sendObject(exchange, code, answer, form, definition, tables);
     return;
   }
   await sendJson(exchange, 200, deletedStatus(route, answer.object));
@@ -208,7 +210,7 @@ async function deleteMany(
   exchange: Exchange,
   route: ResourceRoute,
 ): Promise<void> {
-  const { driver, clock } = dependencies;
+  const { driver, tables } = dependencies;
   const form = negotiateOutput(header(exchange.req, 'accept'), 'single');
   const list = parseListOptions(exchange.query);
   checkListOptions(list, 'list');
@@ -217,5 +219,5 @@ async function deleteMany(
   const items = await driver.deleteCollection(contextOf(exchange), route.definition, request, options, write);
   const resourceVersion = Math.max(0, ...items.map((item) => Number(item.object.metadata.resourceVersion ?? 0)));
   const answer = { items, resourceVersion, continueToken: '', remainingItemCount: undefined };
-  await sendList(exchange, answer, form, route.definition, clock);
+  await sendList(exchange, answer, form, route.definition, tables);
 }

@@ -1,11 +1,10 @@
-import type { Clock } from '@gantry/base';
 import { apiVersionOf, type JsonObject, type KubeObject, type ResourceDefinition, StatusError } from '@gantry/api';
 import type { Answer, ListAnswer } from '../driver.ts';
 import type { Exchange } from './exchange.ts';
 import type { OutputForm } from './negotiate.ts';
 import { listFrame, partialFrame } from './protobuf-frame.ts';
 import { encodeJson, sendBytes, wantsPretty } from './respond.ts';
-import { columnDefinitions, parseIncludeObject, partialMetadata, table, tableRow } from './table.ts';
+import { parseIncludeObject, partialMetadata, table, type Tables } from './table.ts';
 
 /** Sends one object in the form that was asked for; its shared bytes as they are where the form allows. */
 export async function sendObject(
@@ -14,15 +13,15 @@ export async function sendObject(
   answer: Answer,
   form: OutputForm,
   definition: ResourceDefinition,
-  clock: Clock,
+  tables: Tables,
 ): Promise<void> {
   switch (form.shape) {
     case 'table': {
       const include = parseIncludeObject(exchange.query);
-      const rows = [tableRow(definition, answer.object, include, clock.now())];
+      const rows = [tables.row(definition, answer.object, include)];
       const { resourceVersion } = answer.object.metadata;
       const metadata: JsonObject = resourceVersion === undefined ? {} : { resourceVersion };
-      await sendValue(exchange, code, table(form.metaVersion, columnDefinitions(definition), rows, metadata), form);
+      await sendValue(exchange, code, table(form.metaVersion, tables.columns(definition), rows, metadata), form);
       return;
     }
     case 'partial':
@@ -52,7 +51,7 @@ export async function sendList(
   list: ListAnswer,
   form: OutputForm,
   definition: ResourceDefinition,
-  clock: Clock,
+  tables: Tables,
 ): Promise<void> {
   const apiVersion = apiVersionOf(definition);
   const kind = `${definition.kind}List`;
@@ -60,9 +59,8 @@ export async function sendList(
   switch (form.shape) {
     case 'table': {
       const include = parseIncludeObject(exchange.query);
-      const now = clock.now();
-      const rows = list.items.map((item) => tableRow(definition, item.object, include, now));
-      const value = table(form.metaVersion, columnDefinitions(definition), rows, listMeta(list));
+      const rows = list.items.map((item) => tables.row(definition, item.object, include));
+      const value = table(form.metaVersion, tables.columns(definition), rows, listMeta(list));
       await sendValue(exchange, 200, value, form);
       return;
     }

@@ -1,6 +1,7 @@
-import type { Instant } from '@gantry/base';
-import type { Column, Json, JsonObject, KubeObject, ResourceDefinition } from '@gantry/api';
+import type { Clock, Instant } from '@gantry/base';
+import type { Column, Describe, Json, JsonObject, KubeObject, ResourceDefinition } from '@gantry/api';
 import { StatusError } from '@gantry/api';
+import { describeColumn } from './column-descriptions.ts';
 
 /** What the rows carry of their objects: `?includeObject=`. */
 export type IncludeObject = 'None' | 'Metadata' | 'Object';
@@ -31,19 +32,37 @@ const PLAIN_COLUMNS: readonly Column[] = [
   },
 ];
 
+/** Makes the columns and rows of Tables. */
+export interface Tables {
+  readonly columns: (definition: ResourceDefinition) => Json[];
+  readonly row: (definition: ResourceDefinition, object: KubeObject, include: IncludeObject) => JsonObject;
+}
+
+export function createTables(clock: Clock, describe: Describe): Tables {
+  const known = new Map<ResourceDefinition, Json[]>();
+  return {
+    columns: (definition) => {
+      const columns = known.get(definition) ?? columnDefinitions(definition, describe);
+      known.set(definition, columns);
+      return columns;
+    },
+    row: (definition, object, include) => tableRow(definition, object, include, clock.now()),
+  };
+}
+
 /** The columns as a Table names them. */
-export function columnDefinitions(definition: ResourceDefinition): Json[] {
-  return columnsOf(definition).map(({ name, type, format, description, priority }) => ({
-    name,
-    type,
-    format: format ?? '',
-    description,
-    priority,
+function columnDefinitions(definition: ResourceDefinition, describe: Describe): Json[] {
+  return columnsOf(definition).map((column) => ({
+    name: column.name,
+    type: column.type,
+    format: column.format ?? '',
+    description: describeColumn(definition, column, describe),
+    priority: column.priority,
   }));
 }
 
 /** One row of a Table. */
-export function tableRow(
+function tableRow(
   definition: ResourceDefinition,
   object: KubeObject,
   include: IncludeObject,

@@ -15,14 +15,7 @@ import type { Exchange } from './exchange.ts';
 import type { OutputForm } from './negotiate.ts';
 import { partialFrame } from './protobuf-frame.ts';
 import { setCommonHeaders } from './respond.ts';
-import {
-  columnDefinitions,
-  type IncludeObject,
-  parseIncludeObject,
-  partialMetadata,
-  table,
-  tableRow,
-} from './table.ts';
+import { type IncludeObject, parseIncludeObject, partialMetadata, table, type Tables } from './table.ts';
 
 /** How long a client may leave its window full before it is cut off. It resumes from what it has. */
 const STALLED_MS = 30_000;
@@ -31,6 +24,7 @@ interface StreamOptions {
   readonly definition: ResourceDefinition;
   readonly form: OutputForm;
   readonly clock: Clock;
+  readonly tables: Tables;
   readonly logger: Logger;
 }
 
@@ -122,8 +116,8 @@ function jsonEncoder({ definition, form }: StreamOptions): Encoder {
   };
 }
 
-function tableEncoder({ definition, form, clock }: StreamOptions, include: IncludeObject): Encoder {
-  let columns: Json[] | null = columnDefinitions(definition);
+function tableEncoder({ definition, form, tables }: StreamOptions, include: IncludeObject): Encoder {
+  let columns: Json[] | null = tables.columns(definition);
   const event = (type: string, rows: JsonObject[], resourceVersion: string): Buffer => {
     const bytes = line(type, table(form.metaVersion, columns, rows, { resourceVersion }));
     columns = null;
@@ -138,7 +132,7 @@ function tableEncoder({ definition, form, clock }: StreamOptions, include: Inclu
         return event('BOOKMARK', [{ cells: [], object: object as Json }], String(item.resourceVersion));
       }
       const { object } = item.answer;
-      const row = tableRow(definition, object, include, clock.now());
+      const row = tables.row(definition, object, include);
       return event(item.type, [row], object.metadata.resourceVersion ?? '');
     },
   };
