@@ -69,15 +69,9 @@ export class Claims {
     if (stored !== null && claimOf(stored).uid === owner.uid) await this.#remove(stored, signal);
   }
 
-  /** Gives back the keys under `prefix` whose owners do not exist. */
-  async releaseStale(prefix: string, signal: AbortSignal): Promise<number> {
-    let released = 0;
-    for (const stored of await this.all(prefix, signal)) {
-      if (!(await this.#isStale(stored, signal))) continue;
-      await this.#remove(stored, signal);
-      released++;
-    }
-    return released;
+  /** Gives back those of the claims whose owners do not exist. */
+  async releaseStale(claims: readonly StoredObject[], signal: AbortSignal): Promise<void> {
+    for (const stored of claims) if (await this.#isStale(stored, signal)) await this.#remove(stored, signal);
   }
 
   /** Every claim under `prefix`. */

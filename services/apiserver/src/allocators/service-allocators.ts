@@ -12,7 +12,7 @@ import { fromStore } from '../generic-driver/store-errors.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { type AddressRange, containsAddress, formatAddress, randomAddress } from './address-range.ts';
 import { type Allocation, type Allocators, noAllocation } from './allocators.ts';
-import { ADDRESSES, Claims, NODE_PORTS, type Owner } from './claims.ts';
+import { ADDRESSES, ALLOCATIONS, Claims, NODE_PORTS, type Owner } from './claims.ts';
 
 const FIRST_PORT = 30_000;
 const LAST_PORT = 32_767;
@@ -80,13 +80,16 @@ export class ServiceAllocators implements Allocators {
     if (isService(definition)) await this.#giveBack([...keysOf(object)], ownerOf(object));
   }
 
-  /** Claims what stored Services hold, and gives back what nobody holds. Called at start. */
+  /** Claims what stored Services hold and nobody has claimed, and gives back what nobody holds. Called at start. */
   async repair(services: readonly Service[], signal: AbortSignal): Promise<void> {
+    const claimed = await fromStore(this.#claims.all(ALLOCATIONS, signal));
+    const known = new Set(claimed.map((claim) => claim.key));
     for (const service of services) {
-      for (const key of keysOf(service)) await fromStore(this.#claims.claim(key, ownerOf(service), signal));
+      for (const key of keysOf(service)) {
+        if (!known.has(key)) await fromStore(this.#claims.claim(key, ownerOf(service), signal));
+      }
     }
-    await fromStore(this.#claims.releaseStale(ADDRESSES, signal));
-    await fromStore(this.#claims.releaseStale(NODE_PORTS, signal));
+    await fromStore(this.#claims.releaseStale(claimed, signal));
   }
 
   async #address(service: Service, held: ReadonlySet<string>, work: Work): Promise<void> {
