@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { readFile } from 'node:fs/promises';
-import { type Clock, type Random, raceAbort } from '@gantry/base';
+import { raceAbort } from '@gantry/base';
 import { createGrpcClient, type GrpcClient, toGrpcFailure } from '@gantry/client';
-import { createEventRecorder } from '@gantry/controller-runtime';
 import {
   createHealth,
   createMetrics,
@@ -10,10 +9,11 @@ import {
   grpcServer,
   healthService,
   httpEndpoint,
-  type Logger,
   openTlsFolder,
 } from '@gantry/service';
-import type { AgentConfig } from './config.ts';
+import type { AgentEnvironment } from './agent-environment.ts';
+import { Custodian } from './custodian/custodian.ts';
+import { LeaseElection } from './custodian/lease-election.ts';
 import type { DockerRuntime } from './docker/docker-runtime.ts';
 import { bootstrapRequester } from './identity/bootstrap-client.ts';
 import { NodeCertificate } from './identity/node-certificate.ts';
@@ -23,31 +23,11 @@ import { Heartbeat } from './node/heartbeat.ts';
 import { readHostIds } from './node/host-ids.ts';
 import { NodeKeeper } from './node/node-keeper.ts';
 import { AGENT_PORT } from './node/node-object.ts';
-import { AddressPool } from './pods/addresses.ts';
-import { apiConfigSource } from './pods/config-source.ts';
-import { apiServerVariables, firstServiceAddress } from './pods/environment.ts';
 import { PodManager } from './pods/pod-manager.ts';
-import { PodSource } from './pods/pod-source.ts';
-import { Slots } from './pods/slots.ts';
-import { TruthGate } from './pods/truth-gate.ts';
 import type { WorkerServices } from './pods/worker-services.ts';
 import { enginePrivilege } from './runtime/privilege-file.ts';
 import type { EngineInfo, EnginePrivilege } from './runtime/runtime.ts';
-import { StatusReporter } from './status/status-reporter.ts';
-import { PodVolumes } from './volumes/pod-volumes.ts';
-import { TokenSource } from './volumes/service-account-token.ts';
-
-const PARALLEL_STARTS = 6;
-const API_PORT = 443;
-
-export interface AgentEnvironment {
-  readonly config: AgentConfig;
-  /** Given what the engine was found to allow. */
-  readonly connect: (privilege: () => EnginePrivilege) => DockerRuntime;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-}
+import { tidyServices, workerServices } from './worker-wiring.ts';
 
 /** The one member of an agent's process that everything hangs on; it starts in the order in which knowledge comes. */
 export function agentMember(environment: AgentEnvironment): GroupMember {
@@ -79,7 +59,7 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
   using tls = await openTlsFolder(join(self.state.path, 'tls', 'client'), { clock, logger }, signal);
   using client = createGrpcClient({ addresses: config.apiservers, tls, fieldManager: 'kubelet', clock, random });
 
-  const services = await workerServices(environment, self, engine, privilege, runtime, client);
+  const services = workerServices(environment, self, engine, privilege, runtime, client);
   const keeper = new NodeKeeper({
     client,
     engine: runtime.engine,
@@ -106,6 +86,7 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
       (abort) => services.pods.run(abort),
       (abort) => services.reporter.run(abort),
       (abort) => new PodManager(services).run(abort),
+      (abort) => keepHost(environment, self, engine, runtime, services, client, abort),
       (abort) => certificates.client.keep(own, abort),
       (abort) => serve(environment, self, runtime, certificates.serving, client, abort),
     ],
@@ -158,44 +139,33 @@ function withoutDispose(client: GrpcClient) {
   };
 }
 
-async function workerServices(
-  { config, clock, random, logger }: AgentEnvironment,
+/** Stands for election as this host's custodian, and acts as such while elected. */
+async function keepHost(
+  { config, clock, logger }: AgentEnvironment,
   self: Self,
   engine: EngineInfo,
-  privilege: EnginePrivilege,
   runtime: DockerRuntime,
+  services: WorkerServices,
   client: GrpcClient,
-): Promise<WorkerServices> {
-  const owner = { cluster: config.clusterId, node: self.name };
-  const facts = {
-    nodeName: self.name,
-    hostAddress: self.address,
-    cpus: engine.cpus,
-    memoryBytes: engine.memoryBytes,
-  };
-  const pods = new PodSource({ client, node: self.name, clock, random, logger });
-  const source = apiConfigSource(client);
-  return {
-    owner,
-    facts,
-    privilege,
-    podNetwork: config.podNetwork,
-    sandboxImage: config.sandboxImage,
-    baseEnvironment: apiServerVariables(firstServiceAddress(config.serviceCidr), API_PORT),
-    runtime,
+  signal: AbortSignal,
+): Promise<void> {
+  const custodian = new Custodian({
     client,
-    pods,
-    gate: new TruthGate(clock, (signal) => pods.confirm(signal)),
-    reporter: new StatusReporter({ client, pods, clock, logger }),
-    volumes: new PodVolumes({ state: self.state, source, tokens: new TokenSource(client, clock), facts, clock }),
-    config: source,
-    addresses: new AddressPool(config.podCidr, clock, random),
-    events: createEventRecorder({ client, component: 'kubelet', host: self.name, clock, random, log: logger }),
-    starts: new Slots(PARALLEL_STARTS),
+    runtime,
+    agents: runtime.agents,
+    compose: self.container?.compose,
+    cluster: config.clusterId,
+    node: self.name,
+    engineName: self.engineName,
+    hostName: engine.name,
+    statePath: self.shared.path,
+    servicesFor: (node, object) => tidyServices(services, self, client, node, object),
     clock,
-    random,
     logger,
-  };
+  });
+  const lease = `gantry-host-${self.engineName}`;
+  const election = new LeaseElection({ client, lease, identity: self.name, clock, logger });
+  await election.run((term) => custodian.lead(term), signal);
 }
 
 /** The agent's gRPC door, open as soon as its serving certificate is there. */

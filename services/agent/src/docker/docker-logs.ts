@@ -31,7 +31,6 @@ async function* read(docker: Docker, id: string, options: LogOptions, signal: Ab
   }
 }
 
- 
 async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
   yield bytes;
 }

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, errorMessage, type Random, randomSuffix, sleep } from '@gantry/base';
-import type { CertificateSigningRequest, ResourceRef } from '@gantry/api';
+import { type CertificateSigningRequest, isReason, type ResourceRef } from '@gantry/api';
 import type { ObjectClient } from '@gantry/client';
 import type { Logger } from '@gantry/service';
 import { AgentError } from '../agent-error.ts';
@@ -30,6 +30,8 @@ export type Requester = () => Promise<ObjectClient & Partial<Disposable>>;
 /** A certificate of this node in a TLS folder: asked for by a CertificateSigningRequest, renewed with the same key. */
 export class NodeCertificate {
   readonly #options: NodeCertificateOptions;
+  /** A request that nobody has answered yet: asking again would only add to the pile. */
+  #pending: string | undefined;
 
   constructor(options: NodeCertificateOptions) {
     this.#options = options;
@@ -117,7 +119,30 @@ export class NodeCertificate {
   }
 
   async #sign(client: ObjectClient, request: string, signal: AbortSignal): Promise<string> {
-    const { node, use, clock, random } = this.#options;
+    const { clock } = this.#options;
+    this.#pending ??= await this.#ask(client, request, signal);
+    const name = this.#pending;
+    const deadline = clock.monotonicMs() + SIGNING_MS;
+    while (clock.monotonicMs() < deadline) {
+      await sleep(clock, POLL_MS, signal);
+      const found = await this.#find(client, name, signal);
+      const refusal = found.status?.conditions?.find(({ type }) => type === 'Denied' || type === 'Failed');
+      if (refusal !== undefined) {
+        this.#pending = undefined;
+        const why = refusal.message ?? refusal.reason ?? refusal.type;
+        throw new AgentError('Identity', `request ${name} was refused: ${why}`);
+      }
+      const certificate = found.status?.certificate;
+      if (certificate !== undefined && certificate !== '') {
+        this.#pending = undefined;
+        return Buffer.from(certificate, 'base64').toString();
+      }
+    }
+    throw new AgentError('Identity', `request ${name} is not signed yet`);
+  }
+
+  async #ask(client: ObjectClient, request: string, signal: AbortSignal): Promise<string> {
+    const { node, use, random } = this.#options;
     const { signerName, usages } = REQUEST_TERMS[use];
     const name = `node-csr-${node.slice(0, 40)}-${randomSuffix(random, 8)}`;
     const object: CertificateSigningRequest = {
@@ -127,20 +152,15 @@ export class NodeCertificate {
       spec: { request: Buffer.from(request).toString('base64'), signerName, usages: [...usages] },
     };
     await client.write({ verb: 'create', resource: REQUESTS, namespace: '', object }, signal);
-    const deadline = clock.monotonicMs() + SIGNING_MS;
-    while (clock.monotonicMs() < deadline) {
-      await sleep(clock, POLL_MS, signal);
-      const found = await client.get<CertificateSigningRequest>(REQUESTS, { namespace: '', name }, signal);
-      const refusal = found.status?.conditions?.find(({ type }) => type === 'Denied' || type === 'Failed');
-      if (refusal !== undefined) {
-        throw new AgentError(
-          'Identity',
-          `request ${name} was refused: ${refusal.message ?? refusal.reason ?? refusal.type}`,
-        );
-      }
-      const certificate = found.status?.certificate;
-      if (certificate !== undefined && certificate !== '') return Buffer.from(certificate, 'base64').toString();
+    return name;
+  }
+
+  async #find(client: ObjectClient, name: string, signal: AbortSignal): Promise<CertificateSigningRequest> {
+    try {
+      return await client.get<CertificateSigningRequest>(REQUESTS, { namespace: '', name }, signal);
+    } catch (error) {
+      if (isReason(error, 'NotFound')) this.#pending = undefined;
+      throw error;
     }
-    throw new AgentError('Identity', `request ${name} was not signed within ${SIGNING_MS / 1000} s`);
   }
 }

@@ -4,7 +4,14 @@ import type { ObjectClient } from '@gantry/client';
 import type { Logger } from '@gantry/service';
 import { AgentError } from '../agent-error.ts';
 import type { EngineRuntime } from '../runtime/runtime.ts';
-import { ENGINE_LABEL, newNode, nodeLabels, type NodeObservation, nodeStatus } from './node-object.ts';
+import {
+  DRAINING_ANNOTATION,
+  ENGINE_LABEL,
+  newNode,
+  nodeLabels,
+  type NodeObservation,
+  nodeStatus,
+} from './node-object.ts';
 import { LEASES } from './heartbeat.ts';
 
 export const NODES: ResourceRef = { group: '', version: 'v1', resource: 'nodes' };
@@ -100,21 +107,14 @@ export class NodeKeeper {
         `node ${observation.name} belongs to a live agent of another engine (${engine})`,
       );
     }
-    const labels = nodeLabels(observation);
-    const missing = Object.entries(labels).filter(([name, value]) => node.metadata.labels?.[name] !== value);
-    let current = node;
-    if (missing.length > 0) {
-      current = await client.write<Node>(
-        {
-          verb: 'patch',
-          resource: NODES,
-          key,
-          patch: { metadata: { labels: Object.fromEntries(missing) } },
-          patchType: 'application/merge-patch+json',
-        },
-        signal,
-      );
-    }
+    const patch = metadataPatch(node, nodeLabels(observation));
+    const current =
+      patch === undefined
+        ? node
+        : await client.write<Node>(
+            { verb: 'patch', resource: NODES, key, patch, patchType: 'application/merge-patch+json' },
+            signal,
+          );
     const status = nodeStatus(observation, current.status ?? {}, clock.now());
     if (equalJson(status, current.status)) return;
     await client.write(
@@ -153,4 +153,18 @@ export class NodeKeeper {
       return errorMessage(error);
     }
   }
+}
+
+/** What the Node lacks of its labels, and the end of a drain that this agent's return has made pointless. */
+function metadataPatch(node: Node, labels: Readonly<Record<string, string>>): object | undefined {
+  const missing = Object.entries(labels).filter(([name, value]) => node.metadata.labels?.[name] !== value);
+  const isDraining = node.metadata.annotations?.[DRAINING_ANNOTATION] !== undefined;
+  if (missing.length === 0 && !isDraining) return undefined;
+  return {
+    metadata: {
+      labels: Object.fromEntries(missing),
+      ...(isDraining ? { annotations: { [DRAINING_ANNOTATION]: null } } : {}),
+    },
+    ...(isDraining ? { spec: { unschedulable: null } } : {}),
+  };
 }

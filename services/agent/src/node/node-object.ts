@@ -4,6 +4,8 @@ import type { EngineInfo, EnginePrivilege } from '../runtime/runtime.ts';
 
 /** Which Docker engine a Node's containers run on. */
 export const ENGINE_LABEL = 'gantry.dev/engine';
+/** Set on a Node that the host custodian drains; the agent takes it away when it comes back. */
+export const DRAINING_ANNOTATION = 'gantry.dev/draining';
 export const KUBELET_VERSION = 'v1.36.2';
 export const AGENT_PORT = 10250;
 const MAX_PODS = 110;

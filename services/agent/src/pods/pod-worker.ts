@@ -83,8 +83,10 @@ export class PodWorker {
     await this.#readMessages(state);
     const plan = computePodActions(pod, state, this.#memory, clock.now());
     this.#goal = plan.goal;
-    if (pod !== undefined) this.#report(pod, state, plan);
-    const actions = plan.actions.filter((action) => action.kind !== 'release' || !this.#isReleased(pod));
+    const runs = this.#services.mandate === 'run';
+    if (pod !== undefined && runs) this.#report(pod, state, plan);
+    const permitted = runs || plan.goal === 'delete' ? plan.actions : [];
+    const actions = permitted.filter((action) => action.kind !== 'release' || !this.#isReleased(pod));
     if (actions.length === 0) {
       await this.#refreshVolumes(pod, state, step);
       return { wakeAt: plan.wakeAt };

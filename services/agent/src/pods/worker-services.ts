@@ -15,6 +15,8 @@ import type { TruthGate } from './truth-gate.ts';
 
 /** What every pod's worker shares with the others of its node. */
 export interface WorkerServices {
+  /** `tidy`: for a node whose agent is dead, only pods that are to go are acted on, and nothing is reported. */
+  readonly mandate: 'run' | 'tidy';
   readonly owner: Owner;
   readonly facts: NodeFacts;
   readonly privilege: EnginePrivilege;

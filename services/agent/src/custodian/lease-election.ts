@@ -1,0 +1,100 @@
+import { type Clock, errorMessage, formatMicroTime, sleep } from '@gantry/base';
+import { isReason, type Lease } from '@gantry/api';
+import type { ObjectClient } from '@gantry/client';
+import type { Logger } from '@gantry/service';
+import { LEASES } from '../node/heartbeat.ts';
+
+const NAMESPACE = 'kube-system';
+const DURATION_SECONDS = 5;
+const INTERVAL_MS = 1_000;
+
+export interface LeaseElectionOptions {
+  readonly client: ObjectClient;
+  readonly lease: string;
+  readonly identity: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Leads while the Lease is held. Another's term ends when its Lease has not moved for its duration on this process's own
+ * clock; an own term ends when the last renewal was sent that long ago.
+ */
+export class LeaseElection {
+  readonly #options: LeaseElectionOptions;
+  #seen: { version: string; atMs: number } | undefined;
+  #renewedMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: LeaseElectionOptions) {
+    this.#options = options;
+  }
+
+  /** Calls `lead` for each term, aborting it when the term ends. Runs until `signal` is aborted. */
+  async run(lead: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
+    const { clock, logger, lease } = this.#options;
+    let term: { abort: AbortController; done: Promise<void> } | undefined;
+    while (!signal.aborted) {
+      const sentMs = clock.monotonicMs();
+      try {
+        if (await this.#acquire(signal)) this.#renewedMs = sentMs;
+        else this.#renewedMs = Number.NEGATIVE_INFINITY;
+      } catch (error) {
+        if (!signal.aborted) logger.debug({ lease, reason: errorMessage(error) }, 'lease was not renewed');
+      }
+      const holds = clock.monotonicMs() - this.#renewedMs < DURATION_SECONDS * 1000;
+      if (holds && term === undefined) {
+        logger.info({ lease }, 'host custodian: leading');
+        const abort = new AbortController();
+        const both = AbortSignal.any([signal, abort.signal]);
+        term = { abort, done: lead(both) };
+      } else if (!holds && term !== undefined) {
+        logger.info({ lease }, 'host custodian: following');
+        term.abort.abort();
+        await term.done;
+        term = undefined;
+      }
+      await sleep(clock, INTERVAL_MS, signal).catch(() => undefined);
+    }
+    await term?.done;
+  }
+
+  async #acquire(signal: AbortSignal): Promise<boolean> {
+    const { client, lease: name, identity, clock } = this.#options;
+    const key = { namespace: NAMESPACE, name };
+    const now = formatMicroTime(clock.now());
+    const mine = { holderIdentity: identity, leaseDurationSeconds: DURATION_SECONDS, renewTime: now };
+    let found: Lease;
+    try {
+      found = await client.get<Lease>(LEASES, key, signal);
+    } catch (error) {
+      if (!isReason(error, 'NotFound')) throw error;
+      const object: Lease = {
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'Lease',
+        metadata: { ...key },
+        spec: { ...mine, acquireTime: now, leaseTransitions: 0 },
+      };
+      await client.write({ verb: 'create', resource: LEASES, namespace: NAMESPACE, object }, signal);
+      return true;
+    }
+    const holder = found.spec?.holderIdentity ?? '';
+    if (holder !== identity && holder !== '' && !this.#hasRunOut(found)) return false;
+    const taken =
+      holder === identity ? {} : { acquireTime: now, leaseTransitions: (found.spec?.leaseTransitions ?? 0) + 1 };
+    const object: Lease = { ...found, spec: { ...found.spec, ...mine, ...taken } };
+    try {
+      await client.write({ verb: 'update', resource: LEASES, key, object }, signal);
+      return true;
+    } catch (error) {
+      if (isReason(error, 'Conflict')) return false;
+      throw error;
+    }
+  }
+
+  #hasRunOut(lease: Lease): boolean {
+    const nowMs = this.#options.clock.monotonicMs();
+    const version = lease.metadata.resourceVersion ?? '';
+    if (this.#seen?.version !== version) this.#seen = { version, atMs: nowMs };
+    return nowMs - this.#seen.atMs > (lease.spec?.leaseDurationSeconds ?? DURATION_SECONDS) * 1000;
+  }
+}
