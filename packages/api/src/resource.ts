@@ -37,6 +37,13 @@ export interface Strategy<T extends KubeObject = KubeObject> {
   readonly validateUpdate?: (object: T, old: T) => readonly FieldError[];
   /** Whether the errors of `validateUpdate` come before those of `validate`. After them when absent. */
   readonly updateRules?: 'before' | 'after';
+  /** Rules on new objects alone, besides `validate`. */
+  readonly validateCreate?: (object: T) => readonly FieldError[];
+  /**
+   * How often Kubernetes reports wrong metadata of an update: by the driver alone ('driver'), by the kind's rules on changes
+   * too ('change'), or by those on the whole object as well ('whole', when absent).
+   */
+  readonly metadataOnUpdate?: 'driver' | 'change' | 'whole';
   /** Texts for `Warning: 299` headers. */
   readonly warnings?: (object: T, old?: T) => readonly string[];
   /** False where an update must name a resourceVersion (`metadata.resourceVersion: Invalid value: 0: must be specified for an update`). True when absent. */

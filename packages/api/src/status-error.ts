@@ -120,8 +120,8 @@ export class StatusError extends Error {
       message: formatFieldError(error),
       field: error.field,
     }));
-    const texts = errors.map((error) => `${error.field}: ${formatFieldError(error)}`);
-    const list = texts.length === 1 ? (texts[0] ?? '') : `[${[...new Set(texts)].join(', ')}]`;
+    const texts = [...new Set(errors.map((error) => `${error.field}: ${formatFieldError(error)}`))];
+    const list = texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(', ')}]`;
     return new StatusError('Invalid', `${qualified(group, kind)} "${name}" is invalid: ${list}`, {
       details: {
         ...(name === '' ? {} : { name }),

@@ -7,6 +7,7 @@ import { IMMUTABLE, invalidAll, nonNegative, unsupported } from './rules/errors.
 import { percent } from './rules/names.ts';
 import { defaultPodTemplate } from './rules/pod-defaults.ts';
 import { validateReplicatedTemplate } from './rules/pod-template.ts';
+import { validateReplicaCounts } from './rules/replica-counts.ts';
 import { PART_VERBS, STORED_VERBS } from './verbs.ts';
 import { workloadColumns } from './workload-columns.ts';
 
@@ -124,6 +125,7 @@ export const deployments: ResourceDefinition<Deployment> = {
     prepareForUpdate: keepStatus,
     validate,
     validateUpdate,
+    metadataOnUpdate: 'change',
     hasGeneration: true,
   },
   subresources: [
@@ -141,6 +143,7 @@ export const deployments: ResourceDefinition<Deployment> = {
       prepareForUpdate: (object, old) => {
         if (old.spec !== undefined) object.spec = old.spec;
       },
+      validateUpdate: (object, old) => validateReplicaCounts(object.status, old.status),
     },
   ],
   columns: [

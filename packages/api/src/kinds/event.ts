@@ -77,6 +77,7 @@ export const events: ResourceDefinition<Event> = {
   strategy: {
     validateName: (name, isPrefix) => pathSegment(name, isPrefix),
     finalizers: 'qualified',
+    metadataOnUpdate: 'driver',
     validate,
     allowCreateOnUpdate: true,
   },

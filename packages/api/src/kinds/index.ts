@@ -64,23 +64,29 @@ function metaRules({ namespaced, strategy }: ResourceDefinition) {
 
 /** Everything wrong with a new object, in Kubernetes' order, after defaults and `prepareForCreate`. */
 export function validateNew(definition: ResourceDefinition, object: KubeObject): readonly FieldError[] {
-  const rules = definition.strategy.validate?.(object) ?? [];
+  const { validate, validateCreate } = definition.strategy;
+  const rules = [...(validate?.(object) ?? []), ...(validateCreate?.(object) ?? [])];
   return definition.stored ? [...validateObjectMeta(object.metadata, metaRules(definition)), ...rules] : rules;
 }
 
-/** Everything wrong with an update of the main resource, in Kubernetes' order, after defaults and `prepareForUpdate`. */
+/**
+ * Everything wrong with an update of the main resource, in Kubernetes' order, after defaults and `prepareForUpdate`. What is
+ * wrong with the metadata comes as often as Kubernetes looks at it.
+ */
 export function validateChange(
   definition: ResourceDefinition,
   object: KubeObject,
   old: KubeObject,
 ): readonly FieldError[] {
-  const { validate, validateUpdate, updateRules } = definition.strategy;
-  const whole = validate?.(object) ?? [];
-  const change = validateUpdate?.(object, old) ?? [];
-  return [
-    ...validateObjectMetaUpdate(object.metadata, old.metadata),
-    ...(updateRules === 'before' ? [...change, ...whole] : [...whole, ...change]),
+  const { validate, validateUpdate, updateRules, metadataOnUpdate = 'whole' } = definition.strategy;
+  const metadata = validateObjectMetaUpdate(object.metadata, old.metadata);
+  const again = metadataOnUpdate === 'driver' ? [] : metadata;
+  const whole = [
+    ...(metadataOnUpdate === 'whole' ? validateObjectMeta(object.metadata, metaRules(definition)) : []),
+    ...(validate?.(object) ?? []),
   ];
+  const change = validateUpdate?.(object, old) ?? [];
+  return [...metadata, ...again, ...(updateRules === 'before' ? [...change, ...whole] : [...whole, ...change])];
 }
 
 /** Everything wrong with an update through a subresource, after its own `prepareForUpdate`. */
@@ -89,8 +95,6 @@ export function validatePartChange(
   object: KubeObject,
   old: KubeObject,
 ): readonly FieldError[] {
-  return [
-    ...validateObjectMetaUpdate(object.metadata, old.metadata),
-    ...(subresource.validateUpdate?.(object, old) ?? []),
-  ];
+  const metadata = validateObjectMetaUpdate(object.metadata, old.metadata);
+  return [...metadata, ...metadata, ...(subresource.validateUpdate?.(object, old) ?? [])];
 }

@@ -33,7 +33,13 @@ export const leases: ResourceDefinition<Lease> = {
   namespaced: true,
   schema: 'coordination.v1.Lease',
   verbs: STORED_VERBS,
-  strategy: { validate, finalizers: 'qualified', allowCreateOnUpdate: true, allowUnconditionalUpdate: false },
+  strategy: {
+    validate,
+    finalizers: 'qualified',
+    metadataOnUpdate: 'change',
+    allowCreateOnUpdate: true,
+    allowUnconditionalUpdate: false,
+  },
   subresources: [],
   columns: [
     nameColumn,

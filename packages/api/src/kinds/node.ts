@@ -40,7 +40,7 @@ function validate(object: Node): FieldError[] {
 }
 
 function validateUpdate(object: Node, old: Node): FieldError[] {
-  const errors: FieldError[] = [];
+  const errors = validateTaints(object.spec?.taints ?? [], 'metadata.taints');
   const before = old.spec?.podCIDRs ?? [];
   if (before.length > 0 && !equalJson(before, object.spec?.podCIDRs ?? [])) {
     errors.push(forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid'));

@@ -6,6 +6,7 @@ import { validateImageSpaces } from './rules/containers.ts';
 import { defaultPodOnly, defaultPodSpec } from './rules/pod-defaults.ts';
 import { podQosClass } from './rules/pod-qos.ts';
 import { validatePodSpec } from './rules/pod-spec.ts';
+import { validatePodStatusChange } from './rules/pod-status.ts';
 import { validatePodChange } from './rules/pod-update.ts';
 import { PART_VERBS, STORED_VERBS } from './verbs.ts';
 
@@ -70,6 +71,18 @@ function validate(object: Pod): FieldError[] {
   ];
 }
 
+/** Ephemeral containers come later, by their own subresource; a pod at its gates has no node yet. */
+function validateCreate({ spec }: Pod): FieldError[] {
+  const errors: FieldError[] = [];
+  if ((spec?.ephemeralContainers ?? []).length > 0) {
+    errors.push(forbidden('spec.ephemeralContainers', 'cannot be set on create'));
+  }
+  if ((spec?.nodeName ?? '') !== '' && (spec?.schedulingGates ?? []).length > 0) {
+    errors.push(forbidden('spec.nodeName', 'cannot be set until all schedulingGates have been cleared'));
+  }
+  return errors;
+}
+
 function validateTokensNeedAccount(volumes: readonly Volume[]): FieldError[] {
   return volumes.flatMap(({ projected }, i) =>
     (projected?.sources ?? []).flatMap(({ serviceAccountToken }, j) =>
@@ -110,6 +123,7 @@ export const pods: ResourceDefinition<Pod> = {
     prepareForCreate,
     prepareForUpdate,
     validate,
+    validateCreate,
     validateUpdate: validatePodChange,
     hasGeneration: true,
     gracePeriodSeconds,
@@ -117,7 +131,7 @@ export const pods: ResourceDefinition<Pod> = {
   subresources: [
     { name: 'binding', kind: 'Binding', verbs: ['create'] },
     { name: 'log', verbs: ['get'] },
-    { name: 'status', verbs: PART_VERBS, prepareForUpdate: prepareStatus },
+    { name: 'status', verbs: PART_VERBS, prepareForUpdate: prepareStatus, validateUpdate: validatePodStatusChange },
   ],
   columns: podColumns,
   selectableFields: {

@@ -6,6 +6,7 @@ import { ageColumn, column, nameColumn } from './columns.ts';
 import { IMMUTABLE, nonNegative } from './rules/errors.ts';
 import { defaultPodTemplate } from './rules/pod-defaults.ts';
 import { validateReplicatedTemplate } from './rules/pod-template.ts';
+import { validateReplicaCounts } from './rules/replica-counts.ts';
 import { PART_VERBS, STORED_VERBS } from './verbs.ts';
 import { workloadColumns } from './workload-columns.ts';
 
@@ -54,6 +55,7 @@ export const replicaSets: ResourceDefinition<ReplicaSet> = {
     prepareForUpdate: keepStatus,
     validate,
     validateUpdate,
+    metadataOnUpdate: 'change',
     hasGeneration: true,
   },
   subresources: [
@@ -71,6 +73,7 @@ export const replicaSets: ResourceDefinition<ReplicaSet> = {
       prepareForUpdate: (object, old) => {
         if (old.spec !== undefined) object.spec = old.spec;
       },
+      validateUpdate: (object, old) => validateReplicaCounts(object.status, old.status),
     },
   ],
   columns: [

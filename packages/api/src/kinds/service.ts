@@ -1,10 +1,11 @@
-import { type FieldError, invalid } from '../field-error.ts';
+import { type FieldError, forbidden, invalid } from '../field-error.ts';
 import type { Service, ServicePort, ServiceSpec } from '../generated/types.ts';
 import type { ResourceDefinition } from '../resource.ts';
 import { ageColumn, column, nameColumn } from './columns.ts';
-import { ipFamily } from './rules/ip.ts';
+import { invalidAll } from './rules/errors.ts';
+import { ipFamily, validateIp } from './rules/ip.ts';
 import { formatLabelSelector } from './rules/labels.ts';
-import { labelName } from './rules/names.ts';
+import { dns1123Subdomain, labelName } from './rules/names.ts';
 import { carryServiceAllocations, dropUnusedAllocations, needsClusterIp } from './rules/service-allocations.ts';
 import { isHeadless, validateClusterFamilies, validateClusterIps } from './rules/service-ips.ts';
 import { isExternallyAccessible, validateServiceSpec } from './rules/service-spec.ts';
@@ -90,6 +91,23 @@ function validateUpdate(object: Service, old: Service): FieldError[] {
   return errors;
 }
 
+function validateStatus({ spec, status }: Service): FieldError[] {
+  const ingress = status?.loadBalancer?.ingress ?? [];
+  const path = 'status.loadBalancer.ingress';
+  if (ingress.length > 0 && spec?.type !== 'LoadBalancer') {
+    return [forbidden(path, 'may only be used when `spec.type` is "LoadBalancer"')];
+  }
+  return ingress.flatMap(({ ip = '', hostname = '' }, i) => {
+    const errors = ip === '' ? [] : validateIp(ip, `${path}[${i}].ip`);
+    if (hostname === '') return errors;
+    errors.push(...invalidAll(`${path}[${i}].hostname`, hostname, dns1123Subdomain(hostname)));
+    if (ipFamily(hostname) !== undefined) {
+      errors.push(invalid(`${path}[${i}].hostname`, hostname, 'must be a DNS name, not an IP address'));
+    }
+    return errors;
+  });
+}
+
 function externalIp({ spec = {}, status }: Service): string {
   const given = spec.externalIPs ?? [];
   switch (spec.type) {
@@ -136,6 +154,7 @@ export const services: ResourceDefinition<Service> = {
     validate,
     validateUpdate,
     updateRules: 'before',
+    allowCreateOnUpdate: true,
   },
   subresources: [
     {
@@ -144,6 +163,7 @@ export const services: ResourceDefinition<Service> = {
       prepareForUpdate: (object, old) => {
         if (old.spec !== undefined) object.spec = old.spec;
       },
+      validateUpdate: validateStatus,
     },
   ],
   columns: [
