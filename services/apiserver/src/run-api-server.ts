@@ -44,12 +44,16 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
   const signingKeys = await waitForKeys(config.serviceAccountDir, logger, starting.signal);
   await using etcd = connectEtcd({ endpoints: config.etcd, tls: etcdTls, clock, random: systemRandom });
   await prepareEtcd(etcd, logger, starting.signal);
+  const retries = metrics.counter('gantry_store_group_retries_total', 'Groups of writes that were sent to etcd again.');
   const store = createEtcdObjectStore({
     etcd,
     clock,
     random: systemRandom,
     newUid: systemUid,
-    onRetry: (why) => logger.warn({ reason: why }, 'sending a group of writes again'),
+    onRetry: (why) => {
+      retries.inc();
+      logger.warn({ reason: why }, 'sending a group of writes again');
+    },
   });
   const { members, health } = createApiServer({
     store,

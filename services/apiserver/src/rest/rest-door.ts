@@ -7,6 +7,7 @@ import type { Logger } from '@gantry/service';
 import { type Request, type Response, Router } from 'express';
 import type { Authenticate, Credentials } from '../auth/authenticator.ts';
 import type { PathAuthorizer } from '../auth/authorizer.ts';
+import { impersonated } from '../auth/impersonation.ts';
 import { isKubernetesGroup } from '../discovery/documents.ts';
 import type { LogHandler } from '../log-proxy/log-handler.ts';
 import { type Exchange, header, parseTarget } from './exchange.ts';
@@ -86,7 +87,7 @@ async function route(
   let cancel = (): void => undefined;
   try {
     if (target === undefined) throw StatusError.badRequest('the path is not decodable');
-    const user = await authenticate(credentialsOf(req));
+    const user = impersonated(await authenticate(credentialsOf(req)), req.headers);
     const found = parseRoute(path, catalog);
     const lasting = isLasting(found, query);
     const late = new AbortController();
