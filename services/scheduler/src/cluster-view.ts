@@ -23,8 +23,8 @@ export class ClusterView {
   /** Takes the changes of one resource, in order. */
   take(resource: ResourceRef, changes: readonly Change[]): void {
     for (const { object, old } of changes) {
-      if (resource.resource === 'nodes') this.#takeNode(object as Node | undefined, old as Node | undefined);
-      else this.#takePod(object as Pod | undefined, old as Pod | undefined);
+      if (resource.resource === 'nodes') this.#takeNode(object, old);
+      else this.#takePod(object, old);
     }
   }
 

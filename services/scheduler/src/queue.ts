@@ -115,7 +115,7 @@ export class SchedulingQueue {
     entry.refusedBy = plugins;
     this.#delay(entry);
     entry.state = entry.moved === 'yes' ? 'backoff' : 'unschedulable';
-    this.#arm(entry.state === 'backoff' ? entry.notBeforeMs : this.#options.clock.monotonicMs() + MAX_UNSCHEDULABLE_MS);
+    this.#arm(entry.notBeforeMs + (entry.state === 'backoff' ? 0 : MAX_UNSCHEDULABLE_MS));
   }
 
   /** Something went wrong that has nothing to do with the pod. */
@@ -176,9 +176,10 @@ export class SchedulingQueue {
     this.#timerDueMs = dueMs;
     this.#cancelTimer = this.#options.clock.setTimer(dueMs - this.#options.clock.monotonicMs(), () => {
       this.#timerDueMs = Number.POSITIVE_INFINITY;
+      this.#promote();
       this.#wake();
       for (const entry of this.#entries.values()) {
-        if (entry.state === 'backoff' && entry.notBeforeMs > dueMs) this.#arm(entry.notBeforeMs);
+        if (entry.state === 'backoff') this.#arm(entry.notBeforeMs);
         if (entry.state === 'unschedulable') this.#arm(entry.notBeforeMs + MAX_UNSCHEDULABLE_MS);
       }
     });

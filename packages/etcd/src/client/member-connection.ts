@@ -109,7 +109,7 @@ export class MemberConnection {
       metadata.set('hasleader', 'true');
       const stream = (client[method] as StreamMethod).bind(client)(metadata, {});
       stream.on('error', () => {}); // Whoever reads the stream gets the error too; without a listener it would end the process.
-      return stream as ClientDuplexStream<object, Response>;
+      return stream;
     });
   }
 

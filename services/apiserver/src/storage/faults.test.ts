@@ -1,5 +1,5 @@
 import { EtcdError, type Transaction, type TransactionResult } from '@gantry/etcd';
-import { MemoryEtcd } from '@gantry/etcd/testing';
+import { type MemoryEtcd } from '@gantry/etcd/testing';
 import { describe, expect, it } from 'vitest';
 import { createMemoryObjectStore } from './memory-store.ts';
 import type { StoreWatchItem } from './object-store.ts';

@@ -1,0 +1,219 @@
+import type { Node, Pod } from '@gantry/api';
+import { must } from '@gantry/base';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { planAssignments } from './plan.ts';
+import { createPodInfo } from './pod-info.ts';
+import { exampleNode, examplePod, exampleSnapshot } from './testing/examples.ts';
+
+function decide(nodes: readonly Node[], waiting: readonly Pod[], placed: readonly Pod[] = [], seed = 1) {
+  return planAssignments(exampleSnapshot(nodes, placed), waiting.map(createPodInfo), seed);
+}
+
+function refusal(nodes: readonly Node[], pod: Pod, placed: readonly Pod[] = []): string {
+  const [decision] = decide(nodes, [pod], placed);
+  return decision?.kind === 'refuse' ? decision.message : `assigned to ${decision?.nodeName ?? 'nothing'}`;
+}
+
+const PREEMPTION_VAIN = 'preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.';
+const NO_VICTIMS = 'preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.';
+
+describe('a pod that fits nowhere is told why, per node count', () => {
+  it.each<[string, Node[], Pod, Pod[], string]>([
+    ['no nodes', [], examplePod('p'), [], 'no nodes available to schedule pods'],
+    [
+      'cpu',
+      [exampleNode('a', { cpu: '1' })],
+      examplePod('p', { cpu: '1100m' }),
+      [],
+      `0/1 nodes are available: 1 Insufficient cpu. ${NO_VICTIMS}`,
+    ],
+    [
+      'cpu and memory taken by others',
+      [exampleNode('a')],
+      examplePod('p', { cpu: '1', memory: '1Gi' }),
+      [examplePod('x', { cpu: '1500m', memory: '3500Mi', node: 'a' })],
+      `0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient memory. ${NO_VICTIMS}`,
+    ],
+    [
+      'pod count',
+      [exampleNode('a', { pods: '1' })],
+      examplePod('p'),
+      [examplePod('x', { node: 'a' })],
+      `0/1 nodes are available: 1 Too many pods. ${NO_VICTIMS}`,
+    ],
+    [
+      'a resource that no node has',
+      [exampleNode('a')],
+      examplePod('p', {
+        spec: { containers: [{ name: 'c', image: 'i', resources: { requests: { 'example.com/gpu': '1' } } }] },
+      }),
+      [],
+      `0/1 nodes are available: 1 Insufficient example.com/gpu. ${NO_VICTIMS}`,
+    ],
+    [
+      'node selector',
+      [exampleNode('a', { labels: { disk: 'hdd' } })],
+      examplePod('p', { spec: { nodeSelector: { disk: 'ssd' } } }),
+      [],
+      `0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector. ${PREEMPTION_VAIN}`,
+    ],
+    [
+      'taint',
+      [exampleNode('a', { taints: [{ key: 'k', value: 'v', effect: 'NoSchedule' }] })],
+      examplePod('p'),
+      [],
+      `0/1 nodes are available: 1 node(s) had untolerated taint {k: v}. ${PREEMPTION_VAIN}`,
+    ],
+    [
+      'cordon',
+      [exampleNode('a', { unschedulable: true })],
+      examplePod('p'),
+      [],
+      `0/1 nodes are available: 1 node(s) were unschedulable. ${PREEMPTION_VAIN}`,
+    ],
+    [
+      'host port',
+      [exampleNode('a')],
+      examplePod('p', { hostPort: 80 }),
+      [examplePod('x', { hostPort: 80, node: 'a' })],
+      `0/1 nodes are available: 1 node(s) didn't have free ports for the requested pod ports. ${NO_VICTIMS}`,
+    ],
+    [
+      'different reasons on different nodes, sorted',
+      [
+        exampleNode('a', { taints: [{ key: 'k', value: 'v', effect: 'NoExecute' }] }),
+        exampleNode('b', { cpu: '500m' }),
+      ],
+      examplePod('p', { cpu: '1' }),
+      [],
+      '0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint {k: v}. ' +
+        'preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, ' +
+        '1 Preemption is not helpful for scheduling.',
+    ],
+  ])('%s', (_, nodes, pod, placed, message) => {
+    expect(refusal(nodes, pod, placed)).toBe(message);
+  });
+});
+
+describe('a pod goes', () => {
+  const assigned = (nodes: readonly Node[], pod: Pod, placed: readonly Pod[] = []) =>
+    Array.from({ length: 20 }, (_, seed) => {
+      const [decision] = decide(nodes, [pod], placed, seed);
+      return decision?.kind === 'assign' ? decision.nodeName : undefined;
+    });
+
+  it('where a taint is tolerated', () => {
+    const taints = [{ key: 'k', value: 'v', effect: 'NoSchedule' }];
+    const tolerations = [{ key: 'k', operator: 'Equal', value: 'v', effect: 'NoSchedule' }];
+    expect(new Set(assigned([exampleNode('a', { taints })], examplePod('p', { spec: { tolerations } })))).toEqual(
+      new Set(['a']),
+    );
+  });
+
+  it('where its required node affinity leads', () => {
+    const nodes = [exampleNode('a', { labels: { zone: '1' } }), exampleNode('b', { labels: { zone: '2', size: '8' } })];
+    const term = {
+      matchExpressions: [
+        { key: 'zone', operator: 'NotIn', values: ['1'] },
+        { key: 'size', operator: 'Gt', values: ['4'] },
+      ],
+    };
+    const affinity = {
+      nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [term] } },
+    };
+    expect(new Set(assigned(nodes, examplePod('p', { spec: { affinity } })))).toEqual(new Set(['b']));
+  });
+
+  it('away from others of its owner', () => {
+    const nodes = [exampleNode('a'), exampleNode('b', { cpu: '1' })];
+    const placed = [examplePod('x', { owner: 'rs', node: 'a' })];
+    expect(new Set(assigned(nodes, examplePod('p', { owner: 'rs' }), placed))).toEqual(new Set(['b']));
+  });
+
+  it('where most is left', () => {
+    const placed = [examplePod('x', { cpu: '1', node: 'a' })];
+    expect(new Set(assigned([exampleNode('a'), exampleNode('b')], examplePod('p'), placed))).toEqual(new Set(['b']));
+  });
+
+  it('rather not where a PreferNoSchedule taint stands', () => {
+    const taints = [{ key: 'k', effect: 'PreferNoSchedule' }];
+    expect(new Set(assigned([exampleNode('a', { taints }), exampleNode('b')], examplePod('p')))).toEqual(
+      new Set(['b']),
+    );
+  });
+
+  it('to either of two equal nodes, by chance', () => {
+    expect(new Set(assigned([exampleNode('a'), exampleNode('b')], examplePod('p')))).toEqual(new Set(['a', 'b']));
+  });
+});
+
+describe('any plan', () => {
+  const nodes = fc
+    .array(
+      fc.record({ cpu: fc.integer({ min: 1, max: 8 }), pods: fc.integer({ min: 1, max: 6 }), port: fc.boolean() }),
+      {
+        maxLength: 6,
+      },
+    )
+    .map((specs) => specs.map(({ cpu, pods }, i) => exampleNode(`n${i}`, { cpu: `${cpu}`, pods: `${pods}` })));
+  const pods = fc
+    .array(
+      fc.record({ cpu: fc.integer({ min: 0, max: 4000 }), port: fc.boolean(), owner: fc.constantFrom('x', 'y') }),
+      {
+        maxLength: 20,
+      },
+    )
+    .map((specs) =>
+      specs.map(({ cpu, port, owner }, i) =>
+        examplePod(`p${i}`, { cpu: `${cpu}m`, owner, ...(port ? { hostPort: 80 } : {}) }),
+      ),
+    );
+
+  const apply = (clusterNodes: readonly Node[], waiting: readonly Pod[], seed: number) => {
+    const decisions = decide(clusterNodes, waiting, [], seed);
+    return waiting.map((pod, i) => {
+      const decision = must(decisions[i], 'a decision for each pod');
+      return decision.kind === 'assign'
+        ? { ...pod, spec: { ...must(pod.spec, 'spec'), nodeName: decision.nodeName } }
+        : pod;
+    });
+  };
+
+  it('never puts more on a node than it has room for', () => {
+    fc.assert(
+      fc.property(nodes, pods, fc.integer(), (clusterNodes, waiting, seed) => {
+        const after = apply(clusterNodes, waiting, seed);
+        for (const node of exampleSnapshot(clusterNodes, after).nodes) {
+          expect(node.requested['cpu'] ?? 0).toBeLessThanOrEqual(node.allocatable['cpu'] ?? 0);
+          expect(node.pods.size).toBeLessThanOrEqual(node.allocatable['pods'] ?? 0);
+          expect([...node.pods.values()].filter((pod) => pod.hostPorts.length > 0).length).toBeLessThanOrEqual(1);
+        }
+      }),
+    );
+  });
+
+  it('applied and planned again assigns nothing more', () => {
+    fc.assert(
+      fc.property(nodes, pods, fc.integer(), (clusterNodes, waiting, seed) => {
+        const after = apply(clusterNodes, waiting, seed);
+        const left = after.filter((pod) => pod.spec?.nodeName === undefined);
+        for (const decision of decide(clusterNodes, left, after, seed + 1)) expect(decision.kind).toBe('refuse');
+      }),
+    );
+  });
+
+  it('can be replayed from snapshot, pods and seed', () => {
+    fc.assert(
+      fc.property(nodes, pods, fc.integer(), (clusterNodes, waiting, seed) => {
+        expect(decide(clusterNodes, waiting, [], seed)).toEqual(decide(clusterNodes, waiting, [], seed));
+      }),
+    );
+  });
+
+  it('leaves its snapshot as it was', () => {
+    const snapshot = exampleSnapshot([exampleNode('a')]);
+    planAssignments(snapshot, [createPodInfo(examplePod('p'))], 1);
+    expect(snapshot.nodes[0]?.pods.size).toBe(0);
+  });
+});

@@ -1,0 +1,132 @@
+import { seededRandom } from '@gantry/base';
+import { ManualClock } from '@gantry/base/testing';
+import { describe, expect, it } from 'vitest';
+import { createPodInfo } from './pod-info.ts';
+import { SchedulingQueue } from './queue.ts';
+import { examplePod } from './testing/examples.ts';
+
+function start() {
+  const clock = new ManualClock();
+  return { clock, queue: new SchedulingQueue({ clock, random: seededRandom(1) }) };
+}
+
+const info = (name: string, priority = 0) => createPodInfo(examplePod(name, { spec: { priority } }));
+const names = (queue: SchedulingQueue) => queue.take(10).map((pod) => pod.key);
+const FIT = new Set(['NodeResourcesFit']);
+
+describe('a scheduling queue', () => {
+  it('gives higher priority first, then the older', async () => {
+    const { clock, queue } = start();
+    for (const [name, priority] of [
+      ['a', 0],
+      ['b', 5],
+      ['c', 0],
+    ] as const) {
+      queue.put(info(name, priority));
+      await clock.advance(1);
+    }
+    expect(names(queue)).toEqual(['default/b', 'default/a', 'default/c']);
+  });
+
+  it('gives a pod once', () => {
+    const { queue } = start();
+    queue.put(info('a'));
+    expect(names(queue)).toEqual(['default/a']);
+    queue.put(info('a'));
+    expect(names(queue)).toEqual([]);
+  });
+
+  it('keeps a refused pod until something may help, and not before its backoff', async () => {
+    const { clock, queue } = start();
+    queue.put(info('a'));
+    queue.refused(queue.take(1)[0] ?? info('a'), FIT);
+    await clock.advance(60_000);
+    expect(names(queue)).toEqual([]);
+    queue.move(() => false);
+    expect(names(queue)).toEqual([]);
+    queue.move((_, refusedBy) => refusedBy.has('NodeResourcesFit'));
+    expect(names(queue)).toEqual(['default/a']);
+    queue.refused(info('a'), FIT);
+    queue.move(() => true);
+    expect(names(queue)).toEqual([]);
+    await clock.advance(2000);
+    expect(names(queue)).toEqual(['default/a']);
+  });
+
+  it('tries a refused pod again when something happened while it was decided on', async () => {
+    const { clock, queue } = start();
+    queue.put(info('a'));
+    const [taken] = queue.take(1);
+    queue.move(() => true);
+    queue.refused(taken ?? info('a'), FIT);
+    await clock.advance(1000);
+    expect(names(queue)).toEqual(['default/a']);
+  });
+
+  it('tries a refused pod again after five minutes, whatever happens', async () => {
+    const { clock, queue } = start();
+    queue.put(info('a'));
+    queue.refused(queue.take(1)[0] ?? info('a'), FIT);
+    let woken = 0;
+    void queue.wait(new AbortController().signal).then(() => {
+      woken += 1;
+    });
+    await clock.advance(299_000);
+    expect(woken).toBe(0);
+    await clock.advance(3000);
+    expect(names(queue)).toEqual(['default/a']);
+  });
+
+  it('backs off after errors, longer each time', async () => {
+    const { clock, queue } = start();
+    queue.put(info('a'));
+    for (const delayMs of [1000, 2000, 4000, 8000, 10_000, 10_000]) {
+      queue.failed(queue.take(1)[0] ?? info('none'));
+      await clock.advance(delayMs - 1);
+      expect(queue.count('active')).toBe(0);
+      expect(names(queue)).toEqual([]);
+      await clock.advance(1);
+    }
+  });
+
+  it('wakes who waits when a pod comes, when one is due, and when aborted', async () => {
+    const { clock, queue } = start();
+    const stop = new AbortController();
+    let woken = 0;
+    const wait = async () => {
+      await queue.wait(stop.signal);
+      woken += 1;
+    };
+    void wait();
+    queue.put(info('a'));
+    await clock.advance(0);
+    expect(woken).toBe(1);
+    queue.failed(queue.take(1)[0] ?? info('none'));
+    void wait();
+    await clock.advance(1000);
+    expect(woken).toBe(2);
+    queue.take(1);
+    void wait();
+    stop.abort();
+    await clock.advance(0);
+    expect(woken).toBe(3);
+  });
+
+  it('forgets a pod that was removed while it was decided on', () => {
+    const { queue } = start();
+    queue.put(info('a'));
+    const [taken] = queue.take(1);
+    queue.remove('default/a');
+    queue.refused(taken ?? info('a'), FIT);
+    expect(queue.count('unschedulable')).toBe(0);
+  });
+
+  it('tries a refused pod again when its own rules change', async () => {
+    const { clock, queue } = start();
+    queue.put(info('a'));
+    queue.refused(queue.take(1)[0] ?? info('a'), FIT);
+    await clock.advance(1000);
+    queue.put(createPodInfo(examplePod('a', { spec: { priority: 0, tolerations: [{ operator: 'Exists' }] } })));
+    expect(names(queue)).toEqual(['default/a']);
+  });
+});

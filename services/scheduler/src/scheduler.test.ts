@@ -1,0 +1,173 @@
+import { type Event, type KubeObject, type Pod, StatusError } from '@gantry/api';
+import { seededRandom } from '@gantry/base';
+import { ManualClock } from '@gantry/base/testing';
+import type { ObjectClient, ObjectWrite, WriteResult } from '@gantry/client';
+import type { EventRecorder, Log } from '@gantry/controller-runtime';
+import { describe, expect, it } from 'vitest';
+import { ClusterView } from './cluster-view.ts';
+import { SchedulingQueue } from './queue.ts';
+import { runCycle, type SchedulerOptions } from './scheduler.ts';
+import { exampleNode, examplePod } from './testing/examples.ts';
+import { NODES, PODS } from './writes.ts';
+
+const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+/** An API server as the scheduler knows it: pods, and answers to batches, which a test may change. */
+class ApiServer implements Pick<ObjectClient, 'batch' | 'get'> {
+  readonly pods = new Map<string, Pod>();
+  readonly writes: ObjectWrite[] = [];
+  answer: (write: ObjectWrite) => StatusError | undefined = () => undefined;
+
+  async batch(writes: readonly ObjectWrite[]): Promise<readonly WriteResult[]> {
+    return writes.map((write) => {
+      this.writes.push(write);
+      const error = this.answer(write);
+      if (error !== undefined) return { ok: false, status: error.toStatus() };
+      return { ok: true, object: { apiVersion: 'v1', kind: 'Status', metadata: {} } };
+    });
+  }
+
+  async get<T extends KubeObject>(_: unknown, key: { readonly name: string }): Promise<T> {
+    const pod: KubeObject | undefined = this.pods.get(key.name);
+    if (pod === undefined) throw StatusError.notFound({ group: '', resource: 'pods' }, key.name);
+    return pod as T;
+  }
+}
+
+function start() {
+  const clock = new ManualClock();
+  const random = seededRandom(7);
+  const queue = new SchedulingQueue({ clock, random });
+  const view = new ClusterView(queue);
+  const server = new ApiServer();
+  const told: Pick<Event, 'type' | 'reason' | 'message'>[] = [];
+  const events: EventRecorder = { event: (_, type, reason, message) => told.push({ type, reason, message }) };
+  const options: SchedulerOptions = {
+    client: server as unknown as ObjectClient,
+    cache: undefined as never,
+    view,
+    queue,
+    events,
+    clock,
+    random,
+    log: SILENT,
+  };
+  const see = (pod: Pod, old?: Pod) => view.take(PODS, [{ object: pod, old }]);
+  const addNode = (name: string, cpu = '2') =>
+    view.take(NODES, [{ object: exampleNode(name, { cpu }), old: undefined }]);
+  const cycle = () => runCycle(options, new AbortController().signal);
+  return { clock, queue, view, server, told, see, addNode, cycle };
+}
+
+describe('a scheduling cycle', () => {
+  it('binds what fits in one batch, and says so', async () => {
+    const { server, told, see, addNode, cycle } = start();
+    addNode('a');
+    see(examplePod('p', { cpu: '1' }));
+    see(examplePod('q', { cpu: '1' }));
+    await cycle();
+    expect(server.writes.map((write) => write.verb === 'create' && [write.subresource, write.name])).toEqual([
+      ['binding', 'p'],
+      ['binding', 'q'],
+    ]);
+    expect(server.writes[0]).toMatchObject({
+      object: { metadata: { uid: 'uid-p' }, target: { kind: 'Node', name: 'a' } },
+    });
+    expect(told[0]).toEqual({ type: 'Normal', reason: 'Scheduled', message: 'Successfully assigned default/p to a' });
+  });
+
+  it('does not count on room that it has just given away, though no cache shows it', async () => {
+    const { server, see, addNode, cycle } = start();
+    addNode('a');
+    see(examplePod('p', { cpu: '2' }));
+    await cycle();
+    see(examplePod('q', { cpu: '1' }));
+    await cycle();
+    expect(server.writes.filter((write) => write.verb === 'create')).toHaveLength(1);
+  });
+
+  it('tells in Event and status why a pod has no node, once', async () => {
+    const { clock, queue, server, told, see, addNode, cycle } = start();
+    addNode('a', '1');
+    const pod = examplePod('p', { cpu: '2' });
+    see(pod);
+    await cycle();
+    const message =
+      '0/1 nodes are available: 1 Insufficient cpu. ' +
+      'preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.';
+    expect(told).toEqual([{ type: 'Warning', reason: 'FailedScheduling', message }]);
+    const condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message };
+    expect(server.writes).toMatchObject([
+      { verb: 'patch', subresource: 'status', patch: { status: { conditions: [condition] } } },
+    ]);
+    see({ ...pod, status: { phase: 'Pending', conditions: [condition] } }, pod);
+    await clock.advance(2000);
+    queue.move(() => true);
+    await cycle();
+    expect(server.writes).toHaveLength(1);
+  });
+
+  it('tries again when a pod that took the room is gone', async () => {
+    const { clock, server, view, see, addNode, cycle } = start();
+    addNode('a', '1');
+    const other = examplePod('x', { cpu: '1', node: 'a' });
+    see(other);
+    see(examplePod('p', { cpu: '1' }));
+    await cycle();
+    await clock.advance(2000);
+    view.take(PODS, [{ object: undefined, old: other }]);
+    await cycle();
+    expect(server.writes.filter((write) => write.verb === 'create')).toHaveLength(1);
+  });
+
+  it('takes the room back and tries again when a binding failed', async () => {
+    const { clock, server, view, see, addNode, cycle } = start();
+    addNode('a');
+    const pod = examplePod('p', { cpu: '2' });
+    server.pods.set('p', pod);
+    see(pod);
+    server.answer = () => StatusError.timeout('outcome unknown');
+    await cycle();
+    expect(view.keeper.node('a')?.pods.size).toBe(0);
+    server.answer = () => undefined;
+    await clock.advance(2000);
+    await cycle();
+    expect(view.keeper.node('a')?.pods.size).toBe(1);
+  });
+
+  it('believes the server when a pod was bound after all', async () => {
+    const { clock, server, view, see, addNode, cycle } = start();
+    addNode('a');
+    addNode('b');
+    see(examplePod('p', { cpu: '2' }));
+    server.pods.set('p', examplePod('p', { cpu: '2', node: 'b' }));
+    server.answer = () => StatusError.conflict({ group: '', resource: 'pods/binding' }, 'p', 'already assigned');
+    await cycle();
+    expect([view.keeper.node('a')?.pods.size, view.keeper.node('b')?.pods.size]).toEqual([0, 1]);
+    await clock.advance(20_000);
+    await cycle();
+    expect(server.writes).toHaveLength(1);
+  });
+
+  it('drops a pod that is gone', async () => {
+    const { clock, server, see, addNode, cycle } = start();
+    addNode('a');
+    see(examplePod('p'));
+    server.answer = () => StatusError.notFound({ group: '', resource: 'pods' }, 'p');
+    await cycle();
+    await clock.advance(20_000);
+    await cycle();
+    expect(server.writes).toHaveLength(1);
+  });
+
+  it('leaves alone pods of others, gated ones, and those that are being deleted', async () => {
+    const { server, see, addNode, cycle } = start();
+    addNode('a');
+    see(examplePod('other', { spec: { schedulerName: 'mine' } }));
+    see(examplePod('gated', { spec: { schedulingGates: [{ name: 'g' }] } }));
+    const deleted = examplePod('deleted');
+    see({ ...deleted, metadata: { ...deleted.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } });
+    await cycle();
+    expect(server.writes).toEqual([]);
+  });
+});

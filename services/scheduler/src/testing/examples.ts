@@ -1,0 +1,74 @@
+import type { Node, Pod, PodSpec, Taint } from '@gantry/api';
+import { SnapshotKeeper, type ClusterSnapshot } from '../snapshot.ts';
+
+interface NodeOptions {
+  readonly cpu?: string;
+  readonly memory?: string;
+  readonly pods?: string;
+  readonly labels?: Record<string, string>;
+  readonly taints?: Taint[];
+  readonly unschedulable?: boolean;
+}
+
+/** A node with room, unless said otherwise. */
+export function exampleNode(name: string, options: NodeOptions = {}): Node {
+  const { cpu = '2', memory = '4Gi', pods = '110', labels = {}, taints, unschedulable } = options;
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name, labels },
+    spec: { ...(taints === undefined ? {} : { taints }), ...(unschedulable === undefined ? {} : { unschedulable }) },
+    status: { allocatable: { cpu, memory, pods, 'ephemeral-storage': '10Gi' } },
+  };
+}
+
+interface PodOptions {
+  readonly cpu?: string;
+  readonly memory?: string;
+  readonly node?: string;
+  readonly owner?: string;
+  readonly hostPort?: number;
+  readonly spec?: Partial<PodSpec>;
+}
+
+/** A pod of one container that waits for a node, unless it is given one. */
+export function examplePod(name: string, options: PodOptions = {}): Pod {
+  const { cpu, memory, node, owner, hostPort, spec } = options;
+  const requests = { ...(cpu === undefined ? {} : { cpu }), ...(memory === undefined ? {} : { memory }) };
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name,
+      namespace: 'default',
+      uid: `uid-${name}`,
+      ...(owner === undefined
+        ? {}
+        : {
+            ownerReferences: [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: owner, uid: owner, controller: true }],
+          }),
+    },
+    spec: {
+      containers: [
+        {
+          name: 'main',
+          image: 'app',
+          resources: { requests },
+          ...(hostPort === undefined ? {} : { ports: [{ containerPort: hostPort, hostPort }] }),
+        },
+      ],
+      schedulerName: 'default-scheduler',
+      ...(node === undefined ? {} : { nodeName: node }),
+      ...spec,
+    },
+    status: { phase: 'Pending' },
+  };
+}
+
+/** The snapshot of a cluster of these nodes with these pods on them. */
+export function exampleSnapshot(nodes: readonly Node[], pods: readonly Pod[] = []): ClusterSnapshot {
+  const keeper = new SnapshotKeeper();
+  for (const node of nodes) keeper.setNode(node);
+  for (const pod of pods) keeper.setPod(pod);
+  return keeper.snapshot();
+}
