@@ -97,6 +97,8 @@ function decodeProtobufBody(bytes: Uint8Array, expected: ExpectedKind): DecodedO
   return { object, warnings: [] };
 }
 
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true });
+
 interface ParsedBody {
   readonly parsed: ParsedObject;
   /** Complaints about repeated keys, worded. */
@@ -104,7 +106,7 @@ interface ParsedBody {
 }
 
 function parseBody(bytes: Uint8Array, syntax: 'json' | 'yaml', kind: string): ParsedBody {
-  const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+  const text = utf8.decode(bytes);
   let value: Parsed;
   let duplicates: readonly string[];
   try {

@@ -1,3 +1,4 @@
+import type { ManagedFieldsEntry } from '../generated/types.ts';
 import type { FieldSet } from './field-set.ts';
 
 /** One entry of managedFields, its fields as a set. */
@@ -8,6 +9,8 @@ export interface Manager {
   readonly subresource: string;
   readonly time: string | undefined;
   readonly fields: FieldSet;
+  /** What the entry was read from: written again as it is while its fields are these. */
+  readonly read?: { readonly entry: ManagedFieldsEntry; readonly fields: FieldSet };
 }
 
 /** More managers by update than this are not told apart. */

@@ -8,7 +8,7 @@ interface Node {
 
 /**
  * A set of field paths. A path's elements are written as in fieldsV1: `f:spec`, `k:{"name":"c"}`, `v:"x"`.
- * Operations give new sets and leave their operands alone.
+ * Operations give sets of their own and leave their operands alone; `insert` is for the set's maker, before it is used.
  */
 export class FieldSet {
   readonly #root: Node;
@@ -43,22 +43,27 @@ export class FieldSet {
 
   /** Members of either. */
   union(other: FieldSet): FieldSet {
-    return new FieldSet(combine(this.#root, other.#root, (a, b) => a || b));
+    return this.#with(unite(this.#root, other.#root));
   }
 
   /** Members of this and not of `other`. */
   difference(other: FieldSet): FieldSet {
-    return new FieldSet(combine(this.#root, other.#root, (a, b) => a && !b));
+    return this.#with(subtract(this.#root, other.#root));
   }
 
   /** Members of both. */
   intersection(other: FieldSet): FieldSet {
-    return new FieldSet(combine(this.#root, other.#root, (a, b) => a && b));
+    return this.#with(intersect(this.#root, other.#root));
   }
 
   /** This without `path` and everything below it. */
   without(path: readonly string[]): FieldSet {
     return new FieldSet(prune(this.#root, path));
+  }
+
+  /** This very set when nothing has changed, which callers may rely on. */
+  #with(root: Node): FieldSet {
+    return root === this.#root ? this : new FieldSet(root);
   }
 
   equals(other: FieldSet): boolean {
@@ -76,18 +81,48 @@ export class FieldSet {
 }
 
 function isEmpty(node: Node): boolean {
-  return !node.member && [...node.children.values()].every(isEmpty);
+  if (node.member) return false;
+  for (const child of node.children.values()) if (!isEmpty(child)) return false;
+  return true;
 }
 
 const NOTHING: Node = { member: false, children: new Map() };
 
-function combine(a: Node, b: Node, keep: (a: boolean, b: boolean) => boolean): Node {
-  const children = new Map<string, Node>();
-  for (const element of new Set([...a.children.keys(), ...b.children.keys()])) {
-    const child = combine(a.children.get(element) ?? NOTHING, b.children.get(element) ?? NOTHING, keep);
-    if (!isEmpty(child)) children.set(element, child);
+/** Parts that do not change are shared between a set and what is made of it, never changed in place. */
+function unite(a: Node, b: Node): Node {
+  if (b === NOTHING || (!b.member && b.children.size === 0)) return a;
+  if (!a.member && a.children.size === 0) return b;
+  const children = new Map(a.children);
+  for (const [element, child] of b.children) {
+    const own = children.get(element);
+    children.set(element, own === undefined ? child : unite(own, child));
   }
-  return { member: keep(a.member, b.member), children };
+  return { member: a.member || b.member, children };
+}
+
+function subtract(a: Node, b: Node): Node {
+  let children: Map<string, Node> | undefined;
+  for (const [element, child] of b.children) {
+    const own = a.children.get(element);
+    if (own === undefined) continue;
+    const left = subtract(own, child);
+    if (left === own) continue;
+    children ??= new Map(a.children);
+    if (!left.member && left.children.size === 0) children.delete(element);
+    else children.set(element, left);
+  }
+  const member = a.member && !b.member;
+  return children === undefined && member === a.member ? a : { member, children: children ?? a.children };
+}
+
+function intersect(a: Node, b: Node): Node {
+  const children = new Map<string, Node>();
+  for (const [element, child] of a.children) {
+    const other = b.children.get(element);
+    const both = other === undefined ? NOTHING : intersect(child, other);
+    if (!isEmpty(both)) children.set(element, both);
+  }
+  return { member: a.member && b.member, children };
 }
 
 function prune(node: Node, [element, ...rest]: readonly string[]): Node {

@@ -46,12 +46,13 @@ const UNOWNED: readonly (readonly string[])[] = [
 export function updateManagedFields(input: ManagedFieldsInput): ManagedFieldsEntry[] {
   const { oldObject, newObject, schema } = input;
   const type = schemaOf(schema);
-  const before = oldObject === undefined ? settleShape({}, schema) : withoutManagedFields(oldObject);
+  const before = oldObject === undefined ? emptyObject(schema) : withoutManagedFields(oldObject);
   const comparison = exceptReset(compareFields(type, before, withoutManagedFields(newObject)), input);
-  const taken = strip(comparison.added.union(comparison.modified));
+  const changed = comparison.added.union(comparison.modified);
+  const taken = strip(changed);
   const managers = decodeManagers(startingEntries(input)).map((manager) => ({
     ...manager,
-    fields: manager.fields.difference(comparison.added.union(comparison.modified)).difference(comparison.removed),
+    fields: manager.fields.difference(changed).difference(comparison.removed),
   }));
   const kept = taken.empty ? managers : give(managers, taken, input);
   return capManagers(kept.filter((manager) => !manager.fields.empty))
@@ -81,10 +82,23 @@ function exceptReset(comparison: Comparison, { subresource, schema }: ManagedFie
   };
 }
 
+const unowned = new FieldSet();
+for (const path of UNOWNED) unowned.insert(path);
+
 function strip(fields: FieldSet): FieldSet {
-  const unowned = new FieldSet();
-  for (const path of UNOWNED) unowned.insert(path);
   return fields.difference(unowned);
+}
+
+const emptyObjects = new Map<string, object>();
+
+/** What a new object is compared with: one of its kind with nothing in it. */
+function emptyObject(schema: string): object {
+  let empty = emptyObjects.get(schema);
+  if (empty === undefined) {
+    empty = settleShape({}, schema);
+    emptyObjects.set(schema, empty);
+  }
+  return empty;
 }
 
 /** Entries that the request sends count where it may send them: one empty entry resets, none keeps what is stored. */
@@ -106,14 +120,20 @@ function isUsable(entry: ManagedFieldsEntry): boolean {
 }
 
 function decodeManagers(entries: readonly ManagedFieldsEntry[]): Manager[] {
-  return entries.map((entry) => ({
+  return entries.map((entry) => {
+    const fields = FieldSet.fromJson((entry.fieldsV1 ?? {}) as FieldsV1);
+    return { ...decodeManager(entry), fields, read: { entry, fields } };
+  });
+}
+
+function decodeManager(entry: ManagedFieldsEntry): Omit<Manager, 'fields'> {
+  return {
     manager: entry.manager ?? '',
     operation: entry.operation === 'Apply' ? 'Apply' : 'Update',
     apiVersion: entry.apiVersion ?? '',
     subresource: entry.subresource ?? '',
     time: entry.time,
-    fields: FieldSet.fromJson((entry.fieldsV1 ?? {}) as FieldsV1),
-  }));
+  };
 }
 
 function give(managers: readonly Manager[], taken: FieldSet, input: ManagedFieldsInput): Manager[] {
@@ -129,7 +149,9 @@ function give(managers: readonly Manager[], taken: FieldSet, input: ManagedField
   return [...managers.filter((other) => !isSelf(other)), self];
 }
 
-function encodeManager({ manager, operation, apiVersion, subresource, time, fields }: Manager): ManagedFieldsEntry {
+function encodeManager(of: Manager): ManagedFieldsEntry {
+  const { manager, operation, apiVersion, subresource, time, fields, read } = of;
+  if (read !== undefined && read.fields === fields && read.entry.time === time) return read.entry;
   return {
     ...(manager === '' ? {} : { manager }),
     operation,

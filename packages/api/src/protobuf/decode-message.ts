@@ -79,11 +79,11 @@ function decodeText(bytes: Buffer): string {
 function decodeValue(reader: WireReader, codec: Codec, depth: number): unknown {
   switch (codec.kind) {
     case 'bool':
-      return reader.varint() !== 0n;
+      return Number(reader.varint()) !== 0;
     case 'int32':
-      return Number(BigInt.asIntN(32, reader.varint()));
+      return asInt32(reader.varint());
     case 'int64':
-      return exact(BigInt.asIntN(64, reader.varint()));
+      return asInt64(reader.varint());
     case 'double':
       return reader.double();
     case 'string':
@@ -111,7 +111,13 @@ function decodeValue(reader: WireReader, codec: Codec, depth: number): unknown {
   }
 }
 
-function exact(value: bigint): number | bigint {
+function asInt32(value: number | bigint): number {
+  return typeof value === 'number' && value <= 0x7fffffff ? value : Number(BigInt.asIntN(32, BigInt(value)));
+}
+
+function asInt64(unsigned: number | bigint): number | bigint {
+  if (typeof unsigned === 'number') return unsigned;
+  const value = BigInt.asIntN(64, unsigned);
   const double = Number(value);
   return String(double) === value.toString() ? double : value;
 }
@@ -141,9 +147,9 @@ function decodeRawJson(bytes: Buffer | undefined): unknown {
   }
 }
 
-function numbers(message: Uint8Array): { values: Map<number, bigint>; text: string } {
+function numbers(message: Uint8Array): { values: Map<number, number | bigint>; text: string } {
   const reader = new WireReader(message);
-  const values = new Map<number, bigint>();
+  const values = new Map<number, number | bigint>();
   let text = '';
   while (!reader.done) {
     const { field, wireType } = reader.tag();
@@ -156,7 +162,7 @@ function numbers(message: Uint8Array): { values: Map<number, bigint>; text: stri
 
 function decodeIntOrString(message: Uint8Array): number | string {
   const { values, text } = numbers(message);
-  return values.get(1) === 1n ? text : Number(BigInt.asIntN(32, values.get(2) ?? 0n));
+  return Number(values.get(1) ?? 0) === 1 ? text : asInt32(values.get(2) ?? 0);
 }
 
 const JSON_SCHEMA = 'apiextensions.v1.JSONSchemaProps';
@@ -169,7 +175,7 @@ function decodeSchemaOr(codec: Codec & { kind: 'schemaOr' }, message: Uint8Array
   while (!reader.done) {
     const { field, wireType } = reader.tag();
     const isSchema = codec.or === 'bool' ? field === 2 : field === 1 || codec.or === 'schemas';
-    if (wireType === VARINT && codec.or === 'bool' && field === 1) allows = reader.varint() !== 0n;
+    if (wireType === VARINT && codec.or === 'bool' && field === 1) allows = Number(reader.varint()) !== 0;
     else if (wireType !== LENGTH || field > 2) reader.skip(wireType);
     else if (!isSchema) list.push(decodeText(reader.bytes()));
     else {
@@ -181,16 +187,16 @@ function decodeSchemaOr(codec: Codec & { kind: 'schemaOr' }, message: Uint8Array
   return schema ?? (codec.or === 'bool' ? allows : list);
 }
 
-const MAX_SECONDS = 253_402_300_799n;
-const MIN_SECONDS = -62_135_596_800n;
+const MAX_SECONDS = 253_402_300_799;
+const MIN_SECONDS = -62_135_596_800;
 
 function decodeTime(message: Buffer, decimals: 0 | 6): string | null {
   if (message.length === 0) return null;
   const { values } = numbers(message);
-  const seconds = BigInt.asIntN(64, values.get(1) ?? 0n);
-  const nanos = Number(values.get(2) ?? 0n);
+  const seconds = asInt64(values.get(1) ?? 0);
+  const nanos = asInt32(values.get(2) ?? 0);
   if (seconds > MAX_SECONDS || seconds < MIN_SECONDS) throw new WireError('proto: time out of range');
-  if (seconds === MIN_SECONDS && nanos === 0) return null;
+  if (Number(seconds) === MIN_SECONDS && nanos === 0) return null;
   const whole = new Date(Number(seconds) * 1000).toISOString().slice(0, -5);
   return decimals === 0 ? `${whole}Z` : `${whole}.${String(Math.floor(nanos / 1000)).padStart(6, '0')}Z`;
 }

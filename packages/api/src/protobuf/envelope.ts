@@ -1,5 +1,4 @@
 import { DecodeError, decodeStruct } from '../decode/decode-value.ts';
-import type { ParsedObject } from '../decode/json-parser.ts';
 import { settleShape } from '../decode/settle-shape.ts';
 import type { KubeObject } from '../object.ts';
 import { hasSchema, schemaOf } from '../schema/type-schema.ts';

@@ -107,16 +107,18 @@ export class WireReader {
     return { field, wireType: value % 8 };
   }
 
-  /** As an unsigned 64-bit number. */
-  varint(): bigint {
+  /** As an unsigned 64-bit number; a bigint where a double would not be exact. */
+  varint(): number | bigint {
     let low = 0;
-    for (let index = 0; index < 4; index++) {
+    let scale = 1;
+    for (let index = 0; index < 7; index++) {
       const byte = this.#byte();
-      low += (byte & 0x7f) * 2 ** (7 * index);
-      if (byte < 0x80) return BigInt(low);
+      low += (byte & 0x7f) * scale;
+      if (byte < 0x80) return low;
+      scale *= 128;
     }
     let value = BigInt(low);
-    for (let index = 4; index < 10; index++) {
+    for (let index = 7; index < 10; index++) {
       const byte = this.#byte();
       value |= BigInt(byte & 0x7f) << BigInt(7 * index);
       if (byte < 0x80) return BigInt.asUintN(64, value);

@@ -13,7 +13,7 @@ import type { Committed, Committer } from './committer.ts';
 import { endsDeletion } from './deletion.ts';
 import type { DriverDependencies } from './dependencies.ts';
 import { fenceOf } from './fences.ts';
-import { encodeProtobuf, recordManager, requireValidChange } from './machinery.ts';
+import { encodeProtobuf, recordManager, requireValidChange, settled } from './machinery.ts';
 import { carryMetadata, copyOf, isUnchanged, raiseGeneration } from './metadata.ts';
 import type { Reader } from './reader.ts';
 import { groupResource } from './target.ts';
@@ -172,6 +172,6 @@ export class ChangeWriter {
     for (const warning of definition.strategy.warnings?.(object, stored) ?? []) context.warn(warning);
     requireValidChange(definition, through, object, stored);
     await this.#admission.validate(request, context.signal);
-    return object;
+    return settled(definition, object);
   }
 }

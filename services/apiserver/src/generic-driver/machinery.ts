@@ -7,6 +7,7 @@ import {
   type FieldError,
   type KubeObject,
   type ResourceDefinition,
+  settleShape,
   StatusError,
   type SubresourceDefinition,
   updateManagedFields,
@@ -46,10 +47,15 @@ export function decodeOther(body: Body, schema: string, options: WriteOptions, c
   return object;
 }
 
-/** Sets what Kubernetes defaults in code. Changes and gives back `object`. */
+/** Sets what Kubernetes defaults in code, in the shape that it answers. Changes and gives back `object`. */
 export function withDefaults(definition: ResourceDefinition, object: KubeObject): KubeObject {
   definition.strategy.applyDefaults?.(object);
-  return object;
+  return settled(definition, object);
+}
+
+/** The shape in which objects are compared, stored and answered. Changes and gives back `object`. */
+export function settled(definition: ResourceDefinition, object: KubeObject): KubeObject {
+  return settleShape(object, definition.schema);
 }
 
 /** `original` with a patch applied, defaults set; the original is not touched. */
