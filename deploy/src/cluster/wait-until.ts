@@ -4,6 +4,9 @@ import { CommandError } from '../machine/command-error.ts';
 /** What a look at the cluster found: done with a value, or what is still missing. */
 export type Look<T> = { readonly done: true; readonly value: T } | { readonly done: false; readonly missing: string };
 
+/** One look may not take longer: a connection that was lost without a word is then made anew. */
+const LOOK_MS = 3_000;
+
 /** Looks again and again until it is done; fails with what was missing last. */
 export async function waitUntil<T>(
   options: { readonly clock: Clock; readonly what: string; readonly timeoutMs: number; readonly everyMs: number },
@@ -14,7 +17,8 @@ export async function waitUntil<T>(
   using deadline = withDeadline(clock, new AbortController().signal, timeoutMs);
   let missing = 'nothing seen yet';
   while (!deadline.aborted) {
-    const found = await look(deadline);
+    using attempt = withDeadline(clock, deadline, LOOK_MS);
+    const found = await look(attempt);
     if (found.done) return found.value;
     missing = found.missing;
     note(missing);
