@@ -1,0 +1,82 @@
+import type { KeyValue, MemberStatus } from '@gantry/etcd';
+import { describe, expect, it } from 'vitest';
+import { type ObservedStore, planMaintenance } from './maintenance-plan.ts';
+
+const MIB = 1024 * 1024;
+
+const key = (name: string, modRevision: number): KeyValue => ({
+  key: name,
+  value: new Uint8Array(),
+  createRevision: modRevision,
+  modRevision,
+  lease: '0',
+});
+
+const member = (sizeMib: number, inUseMib: number, alarms: readonly string[] = []): MemberStatus => ({
+  member: 'm',
+  version: '3.5.30',
+  memberId: '1',
+  leaderId: '1',
+  revision: 500,
+  dbSizeBytes: sizeMib * MIB,
+  dbSizeInUseBytes: inUseMib * MIB,
+  alarms,
+});
+
+const observed = (changes: Partial<ObservedStore> = {}): ObservedStore => ({
+  revision: 500,
+  previousRevision: 300,
+  members: [member(10, 5)],
+  commitKeys: [],
+  deletionRecords: [],
+  ...changes,
+});
+
+describe('maintenance', () => {
+  it('forgets history of before the last round, and nothing in its first', () => {
+    expect(planMaintenance(observed())).toEqual([{ kind: 'compact', revision: 300 }]);
+    expect(planMaintenance(observed({ previousRevision: undefined }))).toEqual([]);
+  });
+
+  it('removes the lanes of processes that hold no lease, unless they hold one by then', () => {
+    const commitKeys = [
+      key('/gantry/commit/dead/0', 7),
+      key('/gantry/commit/living/0', 8),
+      key('/gantry/commit/living/alive', 9),
+    ];
+    const [removal] = planMaintenance(observed({ commitKeys }));
+    const absentKey = '/gantry/commit/dead/alive';
+    expect(removal).toEqual({
+      kind: 'remove-keys',
+      keys: [{ key: '/gantry/commit/dead/0', modRevision: 7, absentKey }],
+    });
+  });
+
+  it('removes records of deletions that history has forgotten', () => {
+    const deletionRecords = [
+      key('/gantry/deleted/registry/pods/a/b', 299),
+      key('/gantry/deleted/registry/pods/a/c', 300),
+    ];
+    const [removal] = planMaintenance(observed({ deletionRecords }));
+    expect(removal).toEqual({
+      kind: 'remove-keys',
+      keys: [{ key: '/gantry/deleted/registry/pods/a/b', modRevision: 299 }],
+    });
+  });
+
+  it('defragments the member with most to give back, one a round', () => {
+    const members = [member(400, 100), member(500, 100), member(120, 100)];
+    expect(planMaintenance(observed({ members }))).toContainEqual({ kind: 'defragment', member: 1 });
+    expect(planMaintenance(observed({ members: [member(150, 100)] }))).toHaveLength(1);
+  });
+
+  it('makes room at once when there is no space left, and allows writes again', () => {
+    const members = [member(100, 90, ['memberID:1 alarm:NOSPACE ']), member(100, 90)];
+    expect(planMaintenance(observed({ members }))).toEqual([
+      { kind: 'compact', revision: 500 },
+      { kind: 'defragment', member: 0 },
+      { kind: 'defragment', member: 1 },
+      { kind: 'disarm' },
+    ]);
+  });
+});
