@@ -54,6 +54,7 @@ export class ControllerRunner {
   async run(stop: AbortSignal, act: AbortSignal): Promise<void> {
     const { informers } = this.#options;
     this.#queue.clear();
+    this.spec.begin?.();
     const unsubscribe = informers.onChange((resource, changes) => {
       const id = resourceId(resource);
       for (const watch of this.spec.watches) {

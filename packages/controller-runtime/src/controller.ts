@@ -36,6 +36,8 @@ export interface ControllerSpec {
   readonly watches: readonly WatchSpec[];
   /** How many keys are reconciled at once; 5 when absent. */
   readonly workers?: number;
+  /** Called when a term begins, before its first reconcile: what was remembered from an earlier one is out of date. */
+  readonly begin?: () => void;
   readonly reconcile: (key: ObjectKey, context: ControllerContext, signal: AbortSignal) => Promise<Result>;
 }
 

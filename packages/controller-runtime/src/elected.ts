@@ -107,10 +107,20 @@ class Elected {
 
   #act(term: Term): void {
     const stop = new AbortController();
-    const done = this.#options.act(term, stop.signal).catch((error: unknown) => {
-      if (!stop.signal.aborted) this.#options.log.error({ err: error }, 'acting as the leader failed');
-    });
-    this.#acting = { stop, done };
+    this.#acting = { stop, done: this.#keepActing(term, stop.signal) };
+  }
+
+  async #keepActing(term: Term, signal: AbortSignal): Promise<void> {
+    const { act, clock, random, log } = this.#options;
+    for (let failures = 1; !signal.aborted; failures++) {
+      try {
+        await act(term, signal);
+      } catch (error) {
+        if (!signal.aborted) log.error({ err: error }, 'acting as the leader failed, trying again');
+      }
+      // Rejects only when the signal is aborted, which the loop sees.
+      await sleep(clock, backoffMs(BACKOFF, failures, random), signal).catch(() => undefined);
+    }
   }
 
   async #stop(): Promise<void> {
