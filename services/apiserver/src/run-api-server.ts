@@ -12,11 +12,10 @@ import {
   runGroup,
 } from '@gantry/service';
 import { readSigningKeys, type SigningKeys } from './auth/signing-keys.ts';
-import { compactor } from './compactor.ts';
 import type { ApiServerConfig } from './config.ts';
 import { ensureIncarnation } from './incarnation.ts';
 import { createApiServer } from './server.ts';
-import { createEtcdObjectStore, INCARNATION_KEY } from './storage/index.ts';
+import { createEtcdObjectStore, INCARNATION_KEY, runMaintenance } from './storage/index.ts';
 
 const REST_PORT = 6443;
 const GRPC_PORT = 6444;
@@ -45,8 +44,10 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
   await using etcd = connectEtcd({ endpoints: config.etcd, tls: etcdTls, clock, random: systemRandom });
   await prepareEtcd(etcd, logger, starting.signal);
   const retries = metrics.counter('gantry_store_group_retries_total', 'Groups of writes that were sent to etcd again.');
+  const processId = systemUid();
   const store = createEtcdObjectStore({
     etcd,
+    process: processId,
     clock,
     random: systemRandom,
     newUid: systemUid,
@@ -74,7 +75,21 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
     close: () => store.close(AbortSignal.timeout(2000)),
   };
   process.off('SIGTERM', stopEarly);
-  const maintenance = compactor({ etcd, clock, logger });
+  const maintenance: GroupMember = {
+    name: 'etcd-maintenance',
+    run: (signal) =>
+      runMaintenance(
+        {
+          etcd,
+          clock,
+          random: systemRandom,
+          process: processId,
+          onAction: (action) => logger.info({ action: action.kind }, 'caring for etcd'),
+          onError: (reason) => logger.warn({ reason }, 'caring for etcd failed, trying again'),
+        },
+        signal,
+      ),
+  };
   return await runGroup([storeMember, maintenance, ...members, httpEndpoint({ health, metrics })], { clock, logger });
 }
 
