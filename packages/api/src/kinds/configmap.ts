@@ -25,7 +25,7 @@ function validate(object: ConfigMap): FieldError[] {
     errors.push(...invalidAll(`binaryData[${key}]`, key, configKey(key)));
     size += Buffer.byteLength(value, 'base64');
   }
-  if (size > MAX_DATA_BYTES) errors.push(tooLong('', MAX_DATA_BYTES));
+  if (size > MAX_DATA_BYTES) errors.push(tooLong('[]', MAX_DATA_BYTES));
   return errors;
 }
 

@@ -12,6 +12,8 @@ const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
 const PULL_POLICIES = ['Always', 'IfNotPresent', 'Never'];
 const MESSAGE_POLICIES = ['File', 'FallbackToLogsOnError'];
 const RESTART_POLICIES = ['Always', 'Never', 'OnFailure'];
+const RESIZABLE = ['cpu', 'memory'];
+const RESIZE_POLICIES = ['NotRequired', 'RestartContainer'];
 const NOT_FOR_INIT = 'may not be set for init containers without restartPolicy=Always';
 
 /** What the rules on a container need to know of its pod. */
@@ -49,6 +51,9 @@ export function validateInitContainers(scope: ContainerScope, path: string): Fie
     for (const field of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const) {
       if (container[field] !== undefined) errors.push(forbidden(`${at}.${field}`, NOT_FOR_INIT));
     }
+    if ((container.resizePolicy ?? []).length > 0) {
+      errors.push(invalid(`${at}.resizePolicy`, container.resizePolicy, 'must not be set for init containers'));
+    }
     return errors;
   });
 }
@@ -68,7 +73,7 @@ function validateRestartPolicy({ restartPolicy }: Container, path: string): Fiel
     : [notSupported(`${path}.restartPolicy`, restartPolicy, RESTART_POLICIES)];
 }
 
-function validateCommon(container: Container, { volumes }: ContainerScope, path: string): FieldError[] {
+function validateCommon(container: Container, { spec, volumes }: ContainerScope, path: string): FieldError[] {
   const { name = '', image = '', terminationMessagePolicy = '', imagePullPolicy = '' } = container;
   const errors = name === '' ? [required(`${path}.name`)] : invalidAll(`${path}.name`, name, dns1123Label(name));
   if (image === '') errors.push(required(`${path}.image`));
@@ -90,7 +95,7 @@ function validateCommon(container: Container, { volumes }: ContainerScope, path:
   return [
     ...errors,
     ...validateResourceRequirements(container.resources, `${path}.resources`),
-    ...validateResizePolicy(container, `${path}.resizePolicy`),
+    ...validateResizePolicy(container, spec.restartPolicy, `${path}.resizePolicy`),
     ...validateSecurityContext(container.securityContext, `${path}.securityContext`),
   ];
 }
@@ -129,21 +134,19 @@ function validateHostPorts(containers: readonly Container[], path: string): Fiel
   );
 }
 
-function validateResizePolicy(container: Container, path: string): FieldError[] {
+function validateResizePolicy(container: Container, podRestartPolicy: string | undefined, path: string): FieldError[] {
   const policies = container.resizePolicy ?? [];
   return policies.flatMap(({ resourceName = '', restartPolicy = '' }, i) => {
-    const at = `${path}[${i}]`;
     const errors: FieldError[] = [];
     if (policies.findIndex((other) => other.resourceName === resourceName) < i) {
-      errors.push(duplicate(at, resourceName));
+      errors.push(duplicate(`${path}[${i}]`, resourceName));
     }
-    if (resourceName === '') errors.push(required(at));
-    else if (resourceName !== 'cpu' && resourceName !== 'memory') {
-      errors.push(notSupported(at, resourceName, ['cpu', 'memory']));
-    }
-    if (restartPolicy === '') errors.push(required(at));
-    else if (!['NotRequired', 'RestartContainer'].includes(restartPolicy)) {
-      errors.push(notSupported(at, restartPolicy, ['NotRequired', 'RestartContainer']));
+    if (resourceName === '') errors.push(required(path));
+    else if (!RESIZABLE.includes(resourceName)) errors.push(notSupported(path, resourceName, RESIZABLE));
+    if (restartPolicy === '') errors.push(required(path));
+    else if (!RESIZE_POLICIES.includes(restartPolicy)) errors.push(notSupported(path, restartPolicy, RESIZE_POLICIES));
+    if (podRestartPolicy === 'Never' && restartPolicy !== 'NotRequired') {
+      errors.push(invalid(path, restartPolicy, "must be 'NotRequired' when `restartPolicy` is 'Never'"));
     }
     return errors;
   });

@@ -3,7 +3,7 @@ import type { ConfigMapKeySelector, EnvFromSource, EnvVar, EnvVarSource } from '
 import { ENV_FIELDS, validateFieldRef, validateResourceFieldRef } from './downward-api.ts';
 import { invalidAll } from './errors.ts';
 import { validateUnreservedPath } from './file-paths.ts';
-import { configKey, dns1123Subdomain, envVarName } from './names.ts';
+import { configKey, dns1123Subdomain, envVarName, subdomainName } from './names.ts';
 
 const ONE_OF = 'must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`';
 const ONLY_ONE = 'may not have more than one field specified at a time';
@@ -70,5 +70,6 @@ export function validateEnvFrom(sources: readonly EnvFromSource[] | undefined, p
 
 function validateRef(name: string | undefined, path: string): FieldError[] {
   if (name === undefined || name === '') return [required(path)];
-  return invalidAll(path, name, dns1123Subdomain(name));
+  // Kubernetes checks these as prefixes of names.
+  return invalidAll(path, name, subdomainName(name, true));
 }

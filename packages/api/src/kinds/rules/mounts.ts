@@ -1,7 +1,7 @@
-import { duplicate, type FieldError, forbidden, invalid, notSupported, required } from '../../field-error.ts';
+import { type FieldError, forbidden, invalid, notSupported, required } from '../../field-error.ts';
 import type { Container, Volume, VolumeDevice, VolumeMount } from '../../generated/types.ts';
 import { notFound } from './errors.ts';
-import { validateDescendingPath, validateNoBacksteps } from './file-paths.ts';
+import { validateDescendingPath } from './file-paths.ts';
 
 const PROPAGATIONS = ['Bidirectional', 'HostToContainer', 'None'];
 const READ_ONLY_MODES = ['Disabled', 'Enabled', 'IfPossible'];
@@ -28,7 +28,7 @@ export function validateVolumeMounts(
     if (devices.some((device) => device.devicePath === mountPath)) {
       errors.push(invalid(`${at}.mountPath`, mountPath, 'must not already exist as a path in volumeDevices'));
     }
-    return [...errors, ...validateSubPaths(mount, path, at), ...validateModes(mount, container, path, at)];
+    return [...errors, ...validateSubPaths(mount, path, at), ...validateModes(mount, container, path)];
   });
 }
 
@@ -41,7 +41,7 @@ function validateSubPaths({ subPath = '', subPathExpr = '' }: VolumeMount, list:
   return [...errors, ...validateDescendingPath(subPathExpr, `${list}.subPathExpr`)];
 }
 
-function validateModes(mount: VolumeMount, container: Container, list: string, path: string): FieldError[] {
+function validateModes(mount: VolumeMount, container: Container, list: string): FieldError[] {
   const errors: FieldError[] = [];
   const { mountPropagation, recursiveReadOnly, readOnly } = mount;
   if (mountPropagation !== undefined) {
@@ -52,7 +52,7 @@ function validateModes(mount: VolumeMount, container: Container, list: string, p
     }
   }
   if (recursiveReadOnly === undefined || recursiveReadOnly === 'Disabled') return errors;
-  const at = `${path}.recursiveReadOnly`;
+  const at = `${list}.recursiveReadOnly`;
   if (!READ_ONLY_MODES.includes(recursiveReadOnly))
     return [...errors, notSupported(at, recursiveReadOnly, READ_ONLY_MODES)];
   if (readOnly !== true) errors.push(forbidden(at, 'may only be specified when readOnly is true'));
@@ -85,9 +85,11 @@ export function validateVolumeDevices(
     }
     if (devicePath === '') errors.push(required(`${at}.devicePath`));
     if (devicePath !== '' && devices.findIndex((other) => other.devicePath === devicePath) < i) {
-      errors.push(duplicate(`${at}.devicePath`, devicePath));
+      errors.push(invalid(`${at}.devicePath`, devicePath, 'must be unique'));
     }
-    errors.push(...validateNoBacksteps(devicePath, `${at}.devicePath`));
+    if (devicePath.split('/').includes('..')) {
+      errors.push(invalid(`${at}.devicePath`, devicePath, "can not contain backsteps ('..')"));
+    }
     if (mounts.some((mount) => mount.name === name)) {
       errors.push(invalid(`${at}.name`, name, 'must not already exist in volumeMounts'));
     }

@@ -1,5 +1,5 @@
-import { duplicate, type FieldError, invalid, notSupported, required } from '../../field-error.ts';
-import type { Container, PodSpec } from '../../generated/types.ts';
+import { duplicate, type FieldError, forbidden, invalid, notSupported, required } from '../../field-error.ts';
+import type { PodSpec } from '../../generated/types.ts';
 import { validateAffinity } from './affinity.ts';
 import { validateAmount, validateResourceRequirements } from './compute-resources.ts';
 import { validateContainers, validateInitContainers } from './containers.ts';
@@ -22,6 +22,7 @@ export function validatePodSpec(spec: PodSpec, path: string): FieldError[] {
   const scope = { spec, volumes: usable };
   return [
     ...errors,
+    ...validateResourceClaims(spec, path),
     ...validateContainers(scope, `${path}.containers`),
     ...validateInitContainers(scope, `${path}.initContainers`),
     ...validateResourceRequirements(spec.resources, `${path}.resources`),
@@ -34,6 +35,7 @@ export function validatePodSpec(spec: PodSpec, path: string): FieldError[] {
     ...validatePodDns(spec, `${path}.dnsConfig`),
     ...validateGates(spec, path),
     ...validateTopologySpread(spec.topologySpreadConstraints, `${path}.topologySpreadConstraints`),
+    ...validateHostUsers(spec, path),
     ...validateNames(spec, path),
     ...validateTolerations(spec.tolerations, `${path}.tolerations`),
     ...validateHostAliases(spec.hostAliases, `${path}.hostAliases`),
@@ -49,21 +51,57 @@ function validateClosed(value: string | undefined, values: readonly string[], pa
 /** On the host's network a container's port is the host's. */
 function validateHostPorts(spec: PodSpec, path: string): FieldError[] {
   if (spec.hostNetwork !== true) return [];
-  const check = (containers: readonly Container[] | undefined, list: string) =>
-    (containers ?? []).flatMap(({ ports }, i) =>
-      (ports ?? []).flatMap(({ hostPort = 0, containerPort }, j) =>
-        hostPort === 0 || hostPort === containerPort
-          ? []
-          : [
-              invalid(
-                `${list}[${i}].ports[${j}].hostPort`,
-                hostPort,
-                'must match `containerPort` when `hostNetwork` is true',
-              ),
-            ],
-      ),
-    );
-  return [...check(spec.containers, `${path}.containers`), ...check(spec.initContainers, `${path}.initContainers`)];
+  return (spec.containers ?? []).flatMap(({ ports }, i) =>
+    (ports ?? []).flatMap(({ hostPort = 0, containerPort }, j) =>
+      hostPort === 0 || hostPort === containerPort
+        ? []
+        : [
+            invalid(
+              `${path}.containers[${i}].ports[${j}].hostPort`,
+              hostPort,
+              'must match `containerPort` when `hostNetwork` is true',
+            ),
+          ],
+    ),
+  );
+}
+
+/** A user namespace of its own goes with no other namespace of the host. */
+function validateHostUsers(spec: PodSpec, path: string): FieldError[] {
+  if (spec.hostUsers !== false) return [];
+  const shared: [boolean | undefined, string][] = [
+    [spec.hostNetwork, 'hostNetwork'],
+    [spec.hostPID, 'HostPID'],
+    [spec.hostIPC, 'HostIPC'],
+  ];
+  return shared.flatMap(([on, field]) =>
+    on === true ? [forbidden(`${path}.${field}`, 'when `pod.Spec.HostUsers` is false')] : [],
+  );
+}
+
+function validateResourceClaims({ resourceClaims = [] }: PodSpec, path: string): FieldError[] {
+  return resourceClaims.flatMap((claim, i) => {
+    const at = `${path}.resourceClaims[${i}]`;
+    const { name = '', resourceClaimName, resourceClaimTemplateName } = claim;
+    const printed = {
+      Name: name,
+      ResourceClaimName: resourceClaimName ?? null,
+      ResourceClaimTemplateName: resourceClaimTemplateName ?? null,
+    };
+    const errors: FieldError[] = [];
+    if (name === '') errors.push(required(`${at}.name`));
+    else if (resourceClaims.findIndex((other) => other.name === name) < i) errors.push(duplicate(`${at}.name`, name));
+    else errors.push(...invalidAll(`${at}.name`, name, dns1123Label(name)));
+    if (resourceClaimName !== undefined && resourceClaimTemplateName !== undefined) {
+      const detail = 'at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified';
+      errors.push(invalid(at, printed, detail));
+    }
+    if (resourceClaimName === undefined && resourceClaimTemplateName === undefined) {
+      const detail = 'must specify one of: `resourceClaimName`, `resourceClaimTemplateName`';
+      errors.push(invalid(at, printed, detail));
+    }
+    return errors;
+  });
 }
 
 function validateGates(spec: PodSpec, path: string): FieldError[] {
@@ -108,7 +146,7 @@ function validateClasses(spec: PodSpec, path: string): FieldError[] {
     errors.push(...invalidAll(`${path}.runtimeClassName`, runtimeClassName, dns1123Subdomain(runtimeClassName)));
   }
   if (preemptionPolicy !== undefined) {
-    errors.push(...validateClosed(preemptionPolicy, ['Never', 'PreemptLowerPriority'], `${path}.preemptionPolicy`));
+    errors.push(...validateClosed(preemptionPolicy, ['PreemptLowerPriority', 'Never'], `${path}.preemptionPolicy`));
   }
   for (const [name, amount] of Object.entries(overhead)) {
     errors.push(...validateAmount(name, amount, `${path}.overhead[${name}]`));

@@ -2,6 +2,7 @@ import { type FieldError, forbidden, invalid, required } from '../../field-error
 import type { Container, Pod, PodSpec, Toleration } from '../../generated/types.ts';
 import { cloneJson, equalJson } from '../../object.ts';
 import { diffLines } from './line-diff.ts';
+import { podQosClass } from './pod-qos.ts';
 import { dumpPodSpec } from './pod-spec-dump.ts';
 import { validateTolerations } from './tolerations.ts';
 
@@ -33,6 +34,9 @@ export function validatePodChange(object: Pod, old: Pod): FieldError[] {
   errors.push(...validateAddedTolerations(spec.tolerations ?? [], before.tolerations ?? []));
   errors.push(...validateGates(spec, before));
   if (equalJson(spec, before)) return errors;
+  if (podQosClass(spec) !== podQosClass(before)) {
+    errors.push(invalid('metadata', object.status?.qosClass ?? '', 'Pod QoS is immutable'));
+  }
   const munged = withChangeableFrom(spec, before);
   if (equalJson(munged, before)) return errors;
   const difference = diffLines(dumpPodSpec(before), dumpPodSpec(munged));

@@ -231,39 +231,29 @@ function validateProjected(projected: ProjectedVolumeSource, path: string): Fiel
   return errors;
 }
 
+/** `volume` is the path of the projected volume, which Kubernetes names for the paths inside it. */
 function validateProjection(source: VolumeProjection, paths: Set<string>, volume: string, path: string): FieldError[] {
   const { secret, configMap, downwardAPI, serviceAccountToken } = source;
-  const checks: [string, () => FieldError[]][] = [];
+  const errors: FieldError[] = [];
   for (const [kind, keyed] of [
     ['secret', secret],
     ['configMap', configMap],
   ] as const) {
     if (keyed === undefined) continue;
-    checks.push([
-      kind,
-      () => [
-        ...requireText(keyed.name, `${path}.${kind}.name`),
-        ...validateItems(keyed.items, `${path}.${kind}.items`),
-        ...claimPaths(paths, keyed.items ?? [], volume, () => keyed.name ?? ''),
-      ],
-    ]);
+    errors.push(...requireText(keyed.name, `${path}.${kind}.name`));
+    errors.push(...validateItems(keyed.items, `${path}.${kind}.items`));
+    errors.push(...claimPaths(paths, keyed.items ?? [], volume, () => keyed.name ?? ''));
   }
-  if (downwardAPI !== undefined) {
-    const items = downwardAPI.items ?? [];
-    checks.push([
-      'downwardAPI',
-      () => [
-        ...items.flatMap((file) => validateDownwardFile(file, `${path}.downwardAPI`)),
-        ...claimPaths(paths, items, volume, (item) => item.path ?? ''),
-      ],
-    ]);
-  }
+  const files = downwardAPI?.items ?? [];
+  errors.push(...files.flatMap((file) => validateDownwardFile(file, `${path}.downwardAPI`)));
+  errors.push(...claimPaths(paths, files, volume, (file) => file.path ?? ''));
   if (serviceAccountToken !== undefined) {
-    checks.push(['serviceAccountToken', () => validateToken(serviceAccountToken, `${path}.serviceAccountToken`)]);
+    errors.push(...validateToken(serviceAccountToken, volume, `${path}.serviceAccountToken`));
   }
-  return checks.flatMap(([kind, check], i) =>
-    i === 0 ? check() : [forbidden(`${path}.${kind}`, 'may not specify more than 1 volume type')],
-  );
+  if (Object.values(source).filter((part) => part !== undefined).length > 1) {
+    errors.push(forbidden(path, 'may not specify more than 1 volume type'));
+  }
+  return errors;
 }
 
 function claimPaths<T extends { path?: string }>(
@@ -284,6 +274,7 @@ function claimPaths<T extends { path?: string }>(
 
 function validateToken(
   { path: target = '', expirationSeconds }: ServiceAccountTokenProjection,
+  volume: string,
   path: string,
 ): FieldError[] {
   const errors: FieldError[] = [];
@@ -292,7 +283,7 @@ function validateToken(
   if (seconds < MIN_TOKEN_SECONDS) errors.push(invalid(at, seconds, 'may not specify a duration less than 10 minutes'));
   if (seconds > MAX_TOKEN_SECONDS)
     errors.push(invalid(at, seconds, 'may not specify a duration larger than 2^32 seconds'));
-  if (target === '') errors.push(required(`${path}.path`));
-  else errors.push(...validateUnreservedPath(target, `${path}.path`));
+  if (target === '') errors.push(required(`${volume}.path`));
+  else errors.push(...validateUnreservedPath(target, `${volume}.path`));
   return errors;
 }
