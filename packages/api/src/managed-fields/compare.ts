@@ -4,6 +4,11 @@ import { FieldSet } from './field-set.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
+/** An object whose lists cannot be told apart by their keys: an item lacks one. */
+export class KeylessItem extends Error {
+  override readonly name = 'KeylessItem';
+}
+
 /** What a write changes: paths that are new, that hold another value, and that are gone. */
 export interface Comparison {
   readonly added: FieldSet;
@@ -13,7 +18,7 @@ export interface Comparison {
 
 /**
  * Compares two objects in settled shape by their schema: atomic parts as a whole, associative lists item by item.
- * A null is there, an absent field is not.
+ * A null is there, an absent field is not. Throws KeylessItem.
  */
 export function compareFields(type: StructType, before: object, after: object): Comparison {
   const comparison: Comparison = { added: new FieldSet(), modified: new FieldSet(), removed: new FieldSet() };
@@ -119,12 +124,11 @@ function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || typeof value !== 'object' || Object.keys(value).length === 0;
 }
 
-/** The items of an associative list by their path element; items without their keys have none and are left out. */
+/** The items of an associative list by their path element. */
 function itemsByElement(type: ListType, items: readonly unknown[]): Map<string, unknown[]> {
   const out = new Map<string, unknown[]>();
   for (const item of items) {
     const element = type.listType === 'set' ? `v:${JSON.stringify(item)}` : keyElement(type, item);
-    if (element === undefined) continue;
     const same = out.get(element);
     if (same === undefined) out.set(element, [item]);
     else same.push(item);
@@ -132,14 +136,14 @@ function itemsByElement(type: ListType, items: readonly unknown[]): Map<string, 
   return out;
 }
 
-/** `k:{"containerPort":80,"protocol":"TCP"}`, keys sorted; absent ones have their default or are left out. */
-export function keyElement(type: ListType, item: unknown): string | undefined {
-  if (item === null || typeof item !== 'object') return undefined;
-  const entries: [string, unknown][] = [];
-  for (const key of [...type.keys].sort()) {
+/** `k:{"containerPort":80,"protocol":"TCP"}`, keys sorted; absent ones have their default. Throws KeylessItem. */
+export function keyElement(type: ListType, item: unknown): string {
+  const entries = [...type.keys].sort().map((key): [string, unknown] => {
     const field = type.items.kind === 'struct' ? type.items.fields.get(key) : undefined;
-    const value = (item as Json)[key] ?? field?.default;
-    if (value !== undefined) entries.push([key, value]);
-  }
-  return entries.length === 0 ? undefined : `k:${JSON.stringify(Object.fromEntries(entries))}`;
+    const value = (item !== null && typeof item === 'object' ? (item as Json)[key] : undefined) ?? field?.default;
+    if (value === undefined)
+      throw new KeylessItem(`associative list with keys has an element that omits key field ${JSON.stringify(key)}`);
+    return [key, value];
+  });
+  return `k:${JSON.stringify(Object.fromEntries(entries))}`;
 }

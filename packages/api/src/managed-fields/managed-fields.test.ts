@@ -161,6 +161,23 @@ describe('updateManagedFields', () => {
     expect(entries(reset)).toEqual([]);
   });
 
+  it('gives up on lists whose items lack their key, as Kubernetes does', () => {
+    const keyless = { ...spec, template: { spec: { containers: [{ name: 'c', env: [{ value: '1' }] }] } } };
+    const created = write(undefined, deployment(keyless));
+    expect(entries(created)).not.toEqual([]);
+    const accounts = updateManagedFields({
+      oldObject: undefined,
+      newObject: { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'x' }, secrets: [{}] } as KubeObject,
+      manager: 'a',
+      operation: 'Update',
+      apiVersion: 'v1',
+      subresource: '',
+      schema: 'core.v1.ServiceAccount',
+      now: NOW,
+    });
+    expect(accounts).toEqual([]);
+  });
+
   it('tells at most ten managers by update apart', () => {
     let object = write(undefined, deployment(spec));
     for (let index = 0; index < 14; index++) {

@@ -2,9 +2,9 @@ import { formatTime, type Instant } from '@gantry/base';
 import { settleShape } from '../decode/settle-shape.ts';
 import type { ManagedFieldsEntry } from '../generated/types.ts';
 import type { KubeObject } from '../object.ts';
-import { schemaOf } from '../schema/type-schema.ts';
+import { schemaOf, type StructType } from '../schema/type-schema.ts';
 import { capManagers, type Manager } from './cap-managers.ts';
-import { type Comparison, compareFields } from './compare.ts';
+import { type Comparison, compareFields, KeylessItem } from './compare.ts';
 import { FieldSet, type FieldsV1 } from './field-set.ts';
 
 export interface ManagedFieldsInput {
@@ -41,13 +41,16 @@ const UNOWNED: readonly (readonly string[])[] = [
 /**
  * The managedFields of an object after a create, update or patch: what the write adds or changes goes to its manager, from
  * whoever had it; what it removes is nobody's any more. The time of an entry moves only when its manager took something.
- * Neither object is changed. Sorted as Kubernetes sorts them; empty when nobody owns anything.
+ * Neither object is changed. Sorted as Kubernetes sorts them; empty when nobody owns anything, and for objects with list
+ * items that cannot be told apart.
  */
 export function updateManagedFields(input: ManagedFieldsInput): ManagedFieldsEntry[] {
   const { oldObject, newObject, schema } = input;
   const type = schemaOf(schema);
   const before = oldObject === undefined ? emptyObject(schema) : withoutManagedFields(oldObject);
-  const comparison = exceptReset(compareFields(type, before, withoutManagedFields(newObject)), input);
+  const compared = tryCompare(type, before, withoutManagedFields(newObject));
+  if (compared === undefined) return [];
+  const comparison = exceptReset(compared, input);
   const changed = comparison.added.union(comparison.modified);
   const taken = strip(changed);
   const managers = decodeManagers(startingEntries(input)).map((manager) => ({
@@ -58,6 +61,15 @@ export function updateManagedFields(input: ManagedFieldsInput): ManagedFieldsEnt
   return capManagers(kept.filter((manager) => !manager.fields.empty))
     .map(encodeManager)
     .sort(compareEntries);
+}
+
+function tryCompare(type: StructType, before: object, after: object): Comparison | undefined {
+  try {
+    return compareFields(type, before, after);
+  } catch (error) {
+    if (error instanceof KeylessItem) return undefined;
+    throw error;
+  }
 }
 
 function withoutManagedFields(object: KubeObject): KubeObject {

@@ -34,7 +34,7 @@ function applyOperation(holder: Record<string, unknown>, { op, path, from = '', 
       remove(holder, path);
       return;
     case 'replace':
-      read(holder, path);
+      // A key that is not there is added, as Kubernetes' library does; an index is not.
       if (isArrayItem(holder, path)) remove(holder, path);
       add(holder, path, copyOf(value ?? null));
       return;
@@ -45,7 +45,7 @@ function applyOperation(holder: Record<string, unknown>, { op, path, from = '', 
       return;
     }
     case 'copy':
-      add(holder, path, copyOf(read(holder, from)));
+      add(holder, path, copyOf(isArrayItem(holder, from) ? read(holder, from) : (tryRead(holder, from) ?? null)));
       return;
     case 'test':
       if (!equalJson(tryRead(holder, path) ?? null, value ?? null))

@@ -60,10 +60,11 @@ describe('JSON patches', () => {
   it.each([
     [{ op: 'remove', path: '/nope/nope' }],
     [{ op: 'remove', path: '/nope' }],
-    [{ op: 'replace', path: '/nope', value: 1 }],
+    [{ op: 'replace', path: '/a/5', value: 1 }],
+    [{ op: 'move', from: '/nope', path: '/b' }],
     [{ op: 'add', path: '/a/5', value: 1 }],
     [{ op: 'test', path: '/a', value: [2] }],
-    [{ op: 'copy', from: '/nope', path: '/b' }],
+    [{ op: 'copy', from: '/nope/nope', path: '/b' }],
     [{ op: 'bogus', path: '/a' }],
     [{ op: 'add', path: 'a', value: 1 }],
   ])('refuses %j', (operation) => {
