@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import http2, { type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import type { TLSSocket } from 'node:tls';
+import type { Duplex } from 'node:stream';
 import type { GroupMember, Logger, TlsMaterial, TlsSource } from '@gantry/service';
 import express, { type Express, type Router } from 'express';
 
@@ -38,10 +38,12 @@ export function httpsServer(options: HttpsServerOptions): GroupMember {
     },
     dispatch(options.router) as never,
   );
-  const sockets = new Set<TLSSocket>();
+  // A connection of HTTP/1.1 that is idle can be closed when the server drains; HTTP/2 closes its sessions itself.
+  const sockets = new Map<Duplex, 'idle' | 'busy' | 'http2'>();
   const sessions = new Set<ServerHttp2Session>();
+  const state: { listening: 'yes' | 'no' } = { listening: 'yes' };
   server.on('secureConnection', (socket) => {
-    sockets.add(socket);
+    sockets.set(socket, socket.alpnProtocol === 'h2' ? 'http2' : 'idle');
     socket.setNoDelay(true);
     socket.on('error', () => socket.destroy());
     socket.once('close', () => sockets.delete(socket));
@@ -51,23 +53,35 @@ export function httpsServer(options: HttpsServerOptions): GroupMember {
     session.on('error', () => session.destroy());
     session.once('close', () => sessions.delete(session));
   });
+  server.on('request', (request, response) => {
+    if (request.httpVersionMajor >= 2) return;
+    const socket = request.socket;
+    sockets.set(socket, 'busy');
+    response.once('close', () => {
+      if (!sockets.has(socket)) return;
+      sockets.set(socket, 'idle');
+      if (state.listening === 'no') socket.destroy();
+    });
+  });
   server.setTimeout(0);
   const unsubscribe = options.tls.subscribe((material) => server.setSecureContext(secureContext(material)));
   return {
     name: 'https-server',
     run: (signal) => listen(server, options, signal),
     drain: async () => {
+      state.listening = 'no';
+      const closed = new Promise<void>((resolve) => {
+        server.close(() => resolve());
+      });
       options.onDrain();
       for (const session of sessions) session.close();
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
-      });
+      for (const [socket, is] of sockets) if (is === 'idle') socket.destroy();
+      await closed;
     },
     close: async () => {
       unsubscribe();
       for (const session of sessions) session.destroy();
-      for (const socket of sockets) socket.destroy();
+      for (const socket of sockets.keys()) socket.destroy();
     },
   };
 }

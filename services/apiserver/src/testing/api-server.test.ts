@@ -232,4 +232,29 @@ describe('watches', () => {
     expect(outcome).toMatchObject({ kind: 'signal', stop: 'orderly' });
     session.destroy();
   });
+
+  it('does not wait for clients that merely keep their connection when it stops', async () => {
+    const own = await startApiServer();
+    const { cert, key } = own.admin;
+    const agent = new https.Agent({ keepAlive: true, ca: own.pki.ca, cert, key });
+    const idle = await new Promise<number>((resolve, reject) => {
+      https
+        .get(`${own.url}/version`, { agent }, (response) => {
+          response.resume();
+          response.on('end', () => resolve(response.statusCode ?? 0));
+        })
+        .on('error', reject);
+    });
+    expect(idle).toBe(200);
+    const watching = Promise.withResolvers<string>();
+    https.get(`${own.url}/api/v1/namespaces?watch=true`, { agent }, (response) => {
+      response.on('data', () => undefined);
+      response.on('end', () => watching.resolve('ended'));
+      response.on('error', watching.reject);
+      response.once('data', () => own.stop().catch(watching.reject));
+    });
+    expect(await watching.promise).toBe('ended');
+    expect(await own.ended).toMatchObject({ stop: 'orderly' });
+    agent.destroy();
+  });
 });
