@@ -251,7 +251,9 @@ describe('watches', () => {
       response.on('data', () => undefined);
       response.on('end', () => watching.resolve('ended'));
       response.on('error', watching.reject);
-      response.once('data', () => own.stop().catch(watching.reject));
+      response.once('data', () => {
+        own.stop().catch(watching.reject);
+      });
     });
     expect(await watching.promise).toBe('ended');
     expect(await own.ended).toMatchObject({ stop: 'orderly' });
