@@ -132,6 +132,10 @@ describe('the generic driver', () => {
     await other.stop();
     const exact = await list({ resourceVersion: String(first.resourceVersion), resourceVersionMatch: 'Exact' });
     expect(names(exact.items)).toEqual(['a', 'b', 'c', 'd', 'e']);
+    const newer = await list({ resourceVersion: String(first.resourceVersion) });
+    expect(names(newer.items)).toContain('bb');
+    const limited = await list({ resourceVersion: String(first.resourceVersion), limit: 9 });
+    expect(names(limited.items)).toEqual(['a', 'b', 'c', 'd', 'e']);
   });
 
   it('answers linearizable reads from the store when the cache hears nothing', async () => {

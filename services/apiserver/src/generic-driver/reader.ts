@@ -63,7 +63,10 @@ export class Reader {
     const prefix = namespacePrefix(definition, request.namespace);
     if (request.continueToken !== '') return this.#continue(context, definition, request, prefix, filter);
     const version = parseResourceVersion(request.resourceVersion);
-    if (request.resourceVersionMatch === 'Exact' && version !== undefined) {
+    // A limited list that names a version means exactly that one where it does not say otherwise.
+    const exact =
+      request.resourceVersionMatch === 'Exact' || (request.resourceVersionMatch === '' && request.limit > 0);
+    if (exact && version !== undefined) {
       return this.#exact(context, definition, request, prefix, filter, version);
     }
     const limit = request.resourceVersion === '0' ? 0 : request.limit;
