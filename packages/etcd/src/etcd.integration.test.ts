@@ -1,5 +1,4 @@
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock, systemRandom } from '@gantry/base';
@@ -9,6 +8,7 @@ import type { EtcdTls, EtcdTlsMaterial } from './client/member-connection.ts';
 import { createElection, type ElectionEvent, electionKeyOf } from './election/election.ts';
 import { type Etcd, prefixEnd } from './ports.ts';
 import { type EtcdCluster, startEtcdCluster } from './testing/etcd-cluster.ts';
+import { createTestAuthority, type Issue } from './testing/certificates.ts';
 import { describeEtcd } from './testing/etcd-contract.ts';
 
 const signal = (): AbortSignal => AbortSignal.timeout(20_000);
@@ -181,33 +181,10 @@ describe('an election over a real etcd', () => {
   });
 });
 
-/** Certificates of one authority, made with openssl for this test. */
-function makeCertificates(folder: string): (name: string) => EtcdTlsMaterial {
-  const run = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'pipe' });
-  const newKey = (file: string) => run('ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', file);
-  newKey('ca.key');
-  run('req', '-x509', '-new', '-key', 'ca.key', '-subj', '/CN=test-ca', '-days', '2', '-out', 'ca.crt');
-  return (name) => {
-    const file = `${name.replaceAll(':', '_')}-${performance.now()}`;
-    newKey(`${file}.key`);
-    run('req', '-new', '-key', `${file}.key`, '-subj', `/CN=${name}`, '-out', `${file}.csr`);
-    writeFileSync(
-      join(folder, 'ext'),
-      'subjectAltName=IP:127.0.0.1,DNS:localhost\nextendedKeyUsage=serverAuth,clientAuth\n',
-    );
-    run(
-      ...['x509', '-req', '-in', `${file}.csr`, '-CA', 'ca.crt', '-CAkey', 'ca.key', '-CAcreateserial'],
-      ...['-days', '2', '-extfile', 'ext', '-out', `${file}.crt`],
-    );
-    const read = (suffix: string) => readFileSync(join(folder, suffix));
-    return { ca: read('ca.crt'), cert: read(`${file}.crt`), key: read(`${file}.key`) };
-  };
-}
-
 describe('an etcd with certificates and authentication', () => {
   let folder: string;
   let secured: EtcdCluster;
-  let certificate: (name: string) => EtcdTlsMaterial;
+  let certificate: Issue;
 
   const fixed = (material: EtcdTlsMaterial): EtcdTls => ({ current: () => material, subscribe: () => () => {} });
   const connectAs = (tls: EtcdTls): Etcd =>
@@ -215,8 +192,9 @@ describe('an etcd with certificates and authentication', () => {
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'gantry-etcd-tls-'));
-    certificate = makeCertificates(folder);
-    const server = certificate('etcd');
+    certificate = await createTestAuthority();
+    const server = await certificate('etcd');
+    writeFileSync(join(folder, 'ca.crt'), server.ca);
     writeFileSync(join(folder, 'server.crt'), server.cert);
     writeFileSync(join(folder, 'server.key'), server.key);
     secured = await startEtcdCluster({
@@ -225,7 +203,7 @@ describe('an etcd with certificates and authentication', () => {
         caFile: join(folder, 'ca.crt'),
         certFile: join(folder, 'server.crt'),
         keyFile: join(folder, 'server.key'),
-        client: certificate('root'),
+        client: await certificate('root'),
       },
     });
   }, 30_000);
@@ -236,7 +214,7 @@ describe('an etcd with certificates and authentication', () => {
   });
 
   it('lets a component into its own election and nothing else, however often that is arranged', async () => {
-    await using root = connectAs(fixed(certificate('root')));
+    await using root = connectAs(fixed(await certificate('root')));
     const rules = [
       {
         user: 'system:kube-scheduler',
@@ -253,7 +231,7 @@ describe('an etcd with certificates and authentication', () => {
       etcd.kv.transact({ compare: [], success: [put(key)], failure: [] }, { signal: signal() });
     await write(root, '/gantry/incarnation');
     await write(root, '/registry/pods/a/b');
-    await using scheduler = connectAs(fixed(certificate('system:kube-scheduler')));
+    await using scheduler = connectAs(fixed(await certificate('system:kube-scheduler')));
     await write(scheduler, '/gantry/elections/kube-scheduler');
     expect((await scheduler.kv.range({ key: '/gantry/incarnation' }, { signal: signal() })).kvs).toHaveLength(1);
     const denied = { code: 'permission-denied' };
@@ -289,7 +267,7 @@ describe('an etcd with certificates and authentication', () => {
 
   it('goes on with renewed certificates, watches included', async () => {
     const listeners = new Set<(material: EtcdTlsMaterial) => void>();
-    let material = certificate('root');
+    let material = await certificate('root');
     await using etcd = connectAs({
       current: () => material,
       subscribe: (listener) => {
@@ -311,7 +289,7 @@ describe('an etcd with certificates and authentication', () => {
       }
     })();
     await pause(100);
-    material = certificate('root');
+    material = await certificate('root');
     for (const listener of listeners) listener(material);
     await write('after');
     await watching;

@@ -2,7 +2,7 @@
 export { createEtcdObjectStore, type ClosableObjectStore, type EtcdObjectStoreOptions } from './etcd-object-store.ts';
 export { type MaintenanceOptions, runMaintenance } from './maintenance.ts';
 export { createMemoryObjectStore, type MemoryObjectStore } from './memory-store.ts';
-export { INCARNATION_KEY, REGISTRY } from './keys.ts';
+export { INCARNATION_KEY } from './keys.ts';
 export {
   type Fence,
   type GuardedWrite,
@@ -11,7 +11,6 @@ export {
   type ObjectWatcher,
   type ObjectWriter,
   type ResourceVersion,
-  StoreError,
   type StoredObject,
   type StoreEvent,
   type StorePage,
@@ -19,4 +18,3 @@ export {
   type WriteOutcome,
   type Writer,
 } from './object-store.ts';
-export { listVersionOf, revisionOf, versionOf } from './resource-version.ts';

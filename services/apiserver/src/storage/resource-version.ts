@@ -7,11 +7,6 @@ export function versionOf(revision: number, index: number): ResourceVersion {
   return revision * VERSIONS_PER_REVISION + index;
 }
 
-/** What a list at `revision` carries: everything of that revision is in it. */
-export function listVersionOf(revision: number): ResourceVersion {
-  return versionOf(revision, VERSIONS_PER_REVISION - 1);
-}
-
 export function revisionOf(version: ResourceVersion): number {
   return Math.floor(version / VERSIONS_PER_REVISION);
 }

@@ -1,0 +1,45 @@
+import 'reflect-metadata';
+import { webcrypto } from 'node:crypto';
+import * as x509 from '@peculiar/x509';
+import type { EtcdTlsMaterial } from '../client/member-connection.ts';
+
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+const DAY_MS = 86_400_000;
+
+/** Issues certificates for 127.0.0.1, for servers and clients, by common name. All of one throw-away authority. */
+export type Issue = (commonName: string) => Promise<EtcdTlsMaterial>;
+
+export async function createTestAuthority(): Promise<Issue> {
+  x509.cryptoProvider.set(webcrypto);
+  const generate = () => webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+  const validity = { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + DAY_MS) };
+  const caKeys = await generate();
+  const ca = await x509.X509CertificateGenerator.createSelfSigned({
+    ...validity,
+    name: 'CN=test-ca',
+    signingAlgorithm: ALGORITHM,
+    keys: caKeys,
+    extensions: [new x509.BasicConstraintsExtension(true, 0, true)],
+  });
+  return async (commonName) => {
+    const keys = await generate();
+    const certificate = await x509.X509CertificateGenerator.create({
+      ...validity,
+      subject: new x509.Name([{ CN: [commonName] }]).toString(),
+      issuer: ca.subject,
+      signingAlgorithm: ALGORITHM,
+      publicKey: keys.publicKey,
+      signingKey: caKeys.privateKey,
+      extensions: [
+        new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth, x509.ExtendedKeyUsage.clientAuth]),
+        new x509.SubjectAlternativeNameExtension([{ type: 'ip', value: '127.0.0.1' }]),
+      ],
+    });
+    const key = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey));
+    return {
+      ca: Buffer.from(ca.toString('pem')),
+      cert: Buffer.from(certificate.toString('pem')),
+      key: Buffer.from(x509.PemConverter.encode(key, 'PRIVATE KEY')),
+    };
+  };
+}
