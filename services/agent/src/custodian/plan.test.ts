@@ -1,0 +1,66 @@
+import { expect, it } from 'vitest';
+import { type ObservedNode, planCustodian } from './plan.ts';
+
+const NOW = 100_000;
+const node = (change: Partial<ObservedNode>): ObservedNode => ({
+  name: 'host-2',
+  object: 'present',
+  schedulable: 'yes',
+  container: 'running',
+  missingSinceMs: undefined,
+  heartbeatMs: NOW - 1_000,
+  livingPods: [],
+  podCount: 0,
+  containerCount: 0,
+  ...change,
+});
+const POD = { namespace: 'default', name: 'web', uid: 'uid-1' };
+const scaledAway = { container: 'missing', missingSinceMs: NOW - 10_000, heartbeatMs: NOW - 12_000 } as const;
+
+it.each([
+  { name: 'leaves a living agent alone', node: node({}), actions: [] },
+  {
+    name: 'leaves a living agent alone whose container cannot be seen',
+    node: node({ container: 'missing', missingSinceMs: NOW - 60_000 }),
+    actions: [],
+  },
+  {
+    name: 'tidies up for a dead agent',
+    node: node({ heartbeatMs: NOW - 5_000, container: 'stopped' }),
+    actions: ['tidy'],
+  },
+  { name: 'tidies up for a frozen agent', node: node({ heartbeatMs: NOW - 5_000 }), actions: ['tidy'] },
+  {
+    name: 'gives a successor ten seconds',
+    node: node({ ...scaledAway, missingSinceMs: NOW - 9_999, livingPods: [POD], podCount: 1 }),
+    actions: ['tidy'],
+  },
+  {
+    name: 'drains a node that was scaled away',
+    node: node({ ...scaledAway, livingPods: [POD], podCount: 1, containerCount: 1 }),
+    actions: ['cordon', 'deletePod', 'tidy'],
+  },
+  {
+    name: 'waits for pods that are going',
+    node: node({ ...scaledAway, schedulable: 'no', podCount: 1 }),
+    actions: ['tidy'],
+  },
+  {
+    name: 'waits for containers that are left',
+    node: node({ ...scaledAway, schedulable: 'no', containerCount: 1 }),
+    actions: ['tidy'],
+  },
+  { name: 'removes an empty node that was scaled away', node: node(scaledAway), actions: ['removeNode'] },
+  {
+    name: 'removes containers of a node that nobody knows',
+    node: node({ object: 'absent', container: 'missing', heartbeatMs: undefined, containerCount: 2 }),
+    actions: ['tidy'],
+  },
+  {
+    name: 'lets an agent register in peace',
+    node: node({ object: 'absent', heartbeatMs: undefined, containerCount: 2 }),
+    actions: [],
+  },
+])('the custodian $name', ({ node: observed, actions }) => {
+  expect(planCustodian([observed], NOW).map(({ kind }) => kind)).toEqual(actions);
+});

@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { demultiplex } from './demultiplex.ts';
+import { describeDockerError, fromDocker } from './docker-error.ts';
+import { readLines } from './lines.ts';
+
+function frame(stream: number, text: string): Buffer {
+  const header = Buffer.alloc(8);
+  header.writeUInt8(stream, 0);
+  header.writeUInt32BE(Buffer.byteLength(text), 4);
+  return Buffer.concat([header, Buffer.from(text)]);
+}
+
+async function* inPieces(bytes: Buffer, size: number): AsyncIterable<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield await Promise.resolve(bytes.subarray(at, at + size));
+}
+
+it.each([1, 3, 8, 1000])('frames are taken apart whatever the chunks (%i bytes)', async (size) => {
+  const bytes = Buffer.concat([frame(1, 'out\n'), frame(2, ''), frame(2, 'err: ü\n'), frame(1, 'end')]);
+  const parts: Uint8Array[] = [];
+  for await (const part of demultiplex(inPieces(bytes, size))) parts.push(part);
+  expect(Buffer.concat(parts).toString()).toBe('out\nerr: ü\nend');
+});
+
+it.each([1, 5, 1000])('lines are found whatever the chunks (%i bytes)', async (size) => {
+  const lines: string[] = [];
+  for await (const line of readLines(inPieces(Buffer.from('{"a":"ü"}\n\n{"b":2}\n{"c"'), size))) lines.push(line);
+  expect(lines).toEqual(['{"a":"ü"}', '{"b":2}', '{"c"']);
+});
+
+it.each([
+  [{ statusCode: 403, json: { message: 'Address already in use' } }, 'AddressInUse'],
+  [
+    { statusCode: 409, json: { message: 'Conflict. The container name "/x" is already in use by container "y".' } },
+    'Conflict',
+  ],
+  [{ statusCode: 404, json: { message: 'No such image: x' } }, 'ImageNotFound'],
+  [{ statusCode: 404, json: { message: 'No such container: x' } }, 'NotFound'],
+  [{ statusCode: 500, json: { message: 'boom' } }, 'Runtime'],
+  [new Error('connect ENOENT'), 'Runtime'],
+])('the engine’s %j is %s', (error, code) => {
+  expect(fromDocker(error, 'Runtime').code).toBe(code);
+  expect(describeDockerError(error).message).not.toBe('');
+});

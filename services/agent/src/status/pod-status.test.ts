@@ -1,0 +1,199 @@
+import { describe, expect, it } from 'vitest';
+import type { Pod, PodStatus } from '@gantry/api';
+import { computePodActions } from '../pods/plan.ts';
+import { emptyMemory, type PodMemory } from '../pods/pod-memory.ts';
+import type { PodState } from '../runtime/runtime.ts';
+import { container, exited, NOW, pod, podState, reportedStatus, running, sandbox } from '../testing/pods.ts';
+import { podStatus } from './pod-status.ts';
+
+const MOUNTED: PodMemory = { ...emptyMemory, volumes: 'ready' };
+
+function statusOf(
+  object: Pod,
+  state: PodState | undefined,
+  memory = MOUNTED,
+  messages = new Map<string, string>(),
+): PodStatus {
+  const plan = computePodActions(object, state, memory, NOW);
+  return podStatus({ pod: object, state, memory, plan, hostAddress: '10.0.0.1', messages }, NOW);
+}
+
+function conditions(status: PodStatus): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    (status.conditions ?? []).map(({ type, status: value, reason }) => [
+      type,
+      reason === undefined ? value : `${value} ${reason}`,
+    ]),
+  );
+}
+
+describe('the status of a pod', () => {
+  it('is Pending with containers being created at first', () => {
+    const status = statusOf(pod(), undefined);
+    expect(status).toMatchObject({
+      phase: 'Pending',
+      hostIP: '10.0.0.1',
+      startTime: '2026-01-01T00:10:00Z',
+      containerStatuses: [
+        { ready: false, started: false, restartCount: 0, state: { waiting: { reason: 'ContainerCreating' } } },
+      ],
+    });
+    expect(status).not.toHaveProperty('podIP');
+    expect(conditions(status)).toEqual({
+      PodReadyToStartContainers: 'False',
+      Initialized: 'True',
+      Ready: 'False ContainersNotReady',
+      ContainersReady: 'False ContainersNotReady',
+      PodScheduled: 'True',
+    });
+  });
+
+  it('is Running and ready when its containers run', () => {
+    const status = statusOf(pod(), podState([sandbox()], [running()]));
+    expect(status).toMatchObject({
+      phase: 'Running',
+      podIP: '10.0.0.9',
+      podIPs: [{ ip: '10.0.0.9' }],
+      containerStatuses: [
+        {
+          ready: true,
+          started: true,
+          containerID: 'docker://main-0',
+          imageID: 'sha256:1',
+          state: { running: { startedAt: '2026-01-01T00:09:00Z' } },
+          lastState: {},
+        },
+      ],
+    });
+    expect(conditions(status)).toMatchObject({
+      Ready: 'True',
+      ContainersReady: 'True',
+      PodReadyToStartContainers: 'True',
+    });
+  });
+
+  it('does not change when computed again from itself', () => {
+    const state = podState([sandbox()], [running({ attempt: 1 }), exited(137)]);
+    const first = statusOf(pod(), state);
+    expect(
+      podStatus(
+        {
+          pod: pod({}, first),
+          state,
+          memory: MOUNTED,
+          plan: computePodActions(pod({}, first), state, MOUNTED, NOW),
+          hostAddress: '10.0.0.1',
+          messages: new Map(),
+        },
+        NOW + 60_000,
+      ),
+    ).toEqual(first);
+  });
+
+  it('keeps the ended attempt as last state of the running one', () => {
+    const status = statusOf(pod(), podState([sandbox()], [running({ attempt: 1 }), exited(137)]));
+    expect(status.containerStatuses).toMatchObject([
+      {
+        restartCount: 1,
+        lastState: { terminated: { exitCode: 137, reason: 'Error', containerID: 'docker://main-0' } },
+      },
+    ]);
+  });
+
+  it('shows a crash loop as waiting, with the end as last state', () => {
+    const state = podState([sandbox()], [exited(1, { attempt: 2, restartDelayMs: 20_000 })]);
+    const status = statusOf(pod(), state, MOUNTED, new Map([['main-2', 'out of cheese']]));
+    expect(status).toMatchObject({
+      phase: 'Running',
+      containerStatuses: [
+        {
+          ready: false,
+          restartCount: 2,
+          state: { waiting: { reason: 'CrashLoopBackOff' } },
+          lastState: { terminated: { exitCode: 1, message: 'out of cheese' } },
+        },
+      ],
+    });
+  });
+
+  it.each([
+    { exitCode: 0, restartPolicy: 'Never', phase: 'Succeeded', reason: 'Completed', ready: 'False PodCompleted' },
+    { exitCode: 3, restartPolicy: 'Never', phase: 'Failed', reason: 'Error', ready: 'False PodFailed' },
+    { exitCode: 0, restartPolicy: 'OnFailure', phase: 'Succeeded', reason: 'Completed', ready: 'False PodCompleted' },
+  ])(
+    'is $phase after exit code $exitCode under $restartPolicy',
+    ({ exitCode, restartPolicy, phase, reason, ready }) => {
+      const status = statusOf(pod({ restartPolicy }), podState([sandbox()], [exited(exitCode)]));
+      expect(status).toMatchObject({ phase, containerStatuses: [{ state: { terminated: { exitCode, reason } } }] });
+      expect(conditions(status)['Ready']).toBe(ready);
+    },
+  );
+
+  it('names an end by lack of memory and a start that failed', () => {
+    const oom = statusOf(pod({ restartPolicy: 'Never' }), podState([sandbox()], [exited(137, { endedBy: 'oom' })]));
+    expect(oom.containerStatuses).toMatchObject([{ state: { terminated: { reason: 'OOMKilled' } } }]);
+    const start = statusOf(
+      pod({ restartPolicy: 'Never' }),
+      podState([sandbox()], [exited(128, { error: 'no such file' })]),
+    );
+    expect(start.containerStatuses).toMatchObject([
+      { state: { terminated: { reason: 'StartError', message: 'no such file', exitCode: 128 } } },
+    ]);
+  });
+
+  it('waits for init containers', () => {
+    const object = pod({ initContainers: [container('a')] });
+    const status = statusOf(object, podState([sandbox()], [running({ name: 'a' })]));
+    expect(status).toMatchObject({
+      phase: 'Pending',
+      initContainerStatuses: [{ name: 'a', state: { running: {} } }],
+      containerStatuses: [{ state: { waiting: { reason: 'PodInitializing' } } }],
+    });
+    const initialized = status.conditions?.find(({ type }) => type === 'Initialized');
+    expect(initialized).toMatchObject({ status: 'False', message: 'containers with incomplete status: [a]' });
+  });
+
+  it('is not ready before its readiness probe has passed', () => {
+    const object = pod({ containers: [container('main', { readinessProbe: { httpGet: { port: 80 } } })] });
+    const state = podState([sandbox()], [running()]);
+    expect(conditions(statusOf(object, state))['Ready']).toBe('False ContainersNotReady');
+    const probes = new Map([['main', { containerId: 'main-0', started: true, ready: true }]]);
+    expect(conditions(statusOf(object, state, { ...MOUNTED, probes }))['Ready']).toBe('True');
+  });
+
+  it('keeps conditions of others and the time of those that did not change', () => {
+    const object = pod(
+      { readinessGates: [{ conditionType: 'example.com/gate' }] },
+      {
+        conditions: [
+          { type: 'PodScheduled', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' },
+          { type: 'example.com/gate', status: 'True' },
+        ],
+      },
+    );
+    const status = statusOf(object, podState([sandbox()], [running()]));
+    expect(status.conditions).toContainEqual({ type: 'example.com/gate', status: 'True' });
+    expect(status.conditions).toContainEqual({
+      type: 'PodScheduled',
+      status: 'True',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    });
+    expect(conditions(status)['Ready']).toBe('True');
+  });
+
+  it('says that a container was lost when somebody removed it', () => {
+    const old = reportedStatus({ containerID: 'docker://lost', state: { running: {} } });
+    const status = statusOf(pod({}, { containerStatuses: [old] }), podState([sandbox()], []));
+    expect(status.containerStatuses).toMatchObject([
+      { lastState: { terminated: { exitCode: 137, reason: 'ContainerStatusUnknown' } } },
+    ]);
+  });
+
+  it('fails a pod that has been active for too long', () => {
+    const object = pod({ activeDeadlineSeconds: 60 }, { startTime: '2026-01-01T00:09:00Z' });
+    expect(statusOf(object, podState([sandbox()], [running()]))).toMatchObject({
+      phase: 'Failed',
+      reason: 'DeadlineExceeded',
+    });
+  });
+});

@@ -1,0 +1,67 @@
+import type { Container, ContainerStatus, Pod, PodSpec, PodStatus } from '@gantry/api';
+import { containerHash } from '../pods/pod-containers.ts';
+import type { ContainerState, PodState, SandboxState } from '../runtime/runtime.ts';
+
+/** Makers of pods and of what an engine shows of them, for tests. */
+export const NOW = Date.parse('2026-01-01T00:10:00Z');
+
+export function container(name = 'main', change: Partial<Container> = {}): Container {
+  return { name, image: 'nginx:1.27', ...change };
+}
+
+export function pod(spec: Partial<PodSpec> = {}, status: PodStatus = {}, metadata: Partial<Pod['metadata']> = {}): Pod {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'web', namespace: 'default', uid: 'uid-1', resourceVersion: '1', ...metadata },
+    spec: {
+      containers: [container()],
+      restartPolicy: 'Always',
+      terminationGracePeriodSeconds: 30,
+      nodeName: 'node-a',
+      ...spec,
+    },
+    status,
+  };
+}
+
+export function sandbox(change: Partial<SandboxState> = {}): SandboxState {
+  return { id: 'sandbox-0', attempt: 0, state: 'running', createdAt: NOW - 60_000, address: '10.0.0.9', ...change };
+}
+
+export function running(change: Partial<ContainerState> = {}): ContainerState {
+  const name = change.name ?? 'main';
+  const attempt = change.attempt ?? 0;
+  return {
+    id: `${name}-${attempt}`,
+    name,
+    attempt,
+    sandboxId: 'sandbox-0',
+    hash: containerHash(container(name)),
+    image: 'nginx:1.27',
+    imageId: 'sha256:1',
+    state: 'running',
+    createdAt: NOW - 60_000,
+    startedAt: NOW - 60_000,
+    restartDelayMs: 0,
+    ...change,
+  };
+}
+
+export function exited(exitCode: number, change: Partial<ContainerState> = {}): ContainerState {
+  return running({ state: 'exited', exitCode, finishedAt: NOW - 1_000, ...change });
+}
+
+export function podState(sandboxes: readonly SandboxState[], containers: readonly ContainerState[]): PodState {
+  return {
+    owner: { cluster: 'test', node: 'node-a' },
+    identity: { uid: 'uid-1', namespace: 'default', name: 'web' },
+    graceSeconds: 30,
+    sandboxes,
+    containers,
+  };
+}
+
+export function reportedStatus(change: Partial<ContainerStatus> = {}): ContainerStatus {
+  return { name: 'main', image: 'nginx:1.27', imageID: 'sha256:1', ready: true, restartCount: 0, ...change };
+}
