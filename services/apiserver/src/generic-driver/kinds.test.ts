@@ -134,6 +134,16 @@ describe('the generic driver on kinds of their own ways', () => {
     expect(await get('deployments', 'd')).toMatchObject({ metadata: { generation: 3 }, spec: { replicas: 1 } });
   });
 
+  it('refuses an object that is too large to store, and has stored nothing of it', async () => {
+    const large = deployment('d');
+    const [container] = large.spec.template.spec.containers;
+    Object.assign(container ?? {}, { env: [{ name: 'X', value: 'x'.repeat(1_600_000) }] });
+    const error = await failure(h.create('deployments', large));
+    expect(error.code).toBe(413);
+    expect(error.message).toBe('Request entity too large: limit is 1572864');
+    expect((await failure(get('deployments', 'd'))).reason).toBe('NotFound');
+  });
+
   it('keeps status and the rest apart', async () => {
     const made = await h.create('deployments', { ...deployment('d'), status: { replicas: 9 } });
     expect((made as KubeObject & { status: object }).status).toEqual({});
