@@ -74,7 +74,7 @@ function create(definition: ResourceDefinition, bytes: Uint8Array): KubeObject {
   // What the driver and admission do before the rules are asked.
   if (definition.namespaced) object.metadata.namespace = 'n';
   if (definition.kind === 'Pod')
-    (object as Partial<Pod>).spec = { ...(object as Pod).spec, serviceAccountName: 'default' };
+    (object as Pod).spec = { ...(object as Required<Pod>).spec, serviceAccountName: 'default' };
   strategy.applyDefaults?.(object);
   const managedFields = updateManagedFields({
     oldObject: undefined,
