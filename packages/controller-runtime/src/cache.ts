@@ -11,6 +11,8 @@ export interface Cache {
   onNode<T extends KubeObject>(resource: ResourceRef, nodeName: string): readonly T[];
   /** Revision (resourceVersion / 256) that every watched resource has reached: what a leader declares. */
   revision(): number;
+  /** Objects of all watched resources that name this uid among their owners. */
+  dependentsOf?(ownerUid: string): readonly KubeObject[];
   /** resourceVersion that this resource has reached; undefined when it is not watched. */
   reached?(resource: ResourceRef): number | undefined;
 }

@@ -189,7 +189,7 @@ class QueuedEventWriter implements EventWriter {
       known === undefined || at - known.since > SIMILAR_MS ? { messages: new Set<string>(), since: at } : known;
     group.messages.add(message);
     remember(this.#similar, id, group);
-    return group.messages.size > SIMILAR_LIMIT ? `(combined from similar events): ${message}` : message;
+    return group.messages.size >= SIMILAR_LIMIT ? `(combined from similar events): ${message}` : message;
   }
 }
 

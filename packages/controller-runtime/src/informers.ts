@@ -158,6 +158,8 @@ export class Informers {
         for (const { reached } of this.#informers.values()) lowest = Math.min(lowest, reached);
         return Number.isFinite(lowest) ? revisionOf(lowest) : 0;
       },
+      dependentsOf: (ownerUid) =>
+        [...this.#informers.values()].flatMap((informer) => informer.index.dependentsOf(ownerUid)),
       reached: (resource) => this.#informers.get(resourceId(resource))?.reached,
     };
   }

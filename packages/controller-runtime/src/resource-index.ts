@@ -8,7 +8,7 @@ export interface Change<T extends KubeObject = KubeObject> {
 
 type Bucket = Map<string, KubeObject>;
 
-/** The objects of one resource with their indexes: namespace, controlling owner, node. */
+/** The objects of one resource with their indexes: namespace, owners, node. */
 export class ResourceIndex {
   #objects: Bucket = new Map();
   #byNamespace = new Map<string, Bucket>();
@@ -25,6 +25,12 @@ export class ResourceIndex {
   }
 
   controlledBy(ownerUid: string): readonly KubeObject[] {
+    return this.dependentsOf(ownerUid).filter((object) =>
+      object.metadata.ownerReferences?.some(({ uid, controller }) => uid === ownerUid && controller === true),
+    );
+  }
+
+  dependentsOf(ownerUid: string): readonly KubeObject[] {
     return [...(this.#byOwner.get(ownerUid)?.values() ?? [])];
   }
 
@@ -72,21 +78,15 @@ export class ResourceIndex {
 
   #index(key: string, object: KubeObject): void {
     insert(this.#byNamespace, object.metadata.namespace ?? '', key, object);
-    const owner = controllerUid(object);
-    if (owner !== undefined) insert(this.#byOwner, owner, key, object);
+    for (const { uid } of object.metadata.ownerReferences ?? []) insert(this.#byOwner, uid, key, object);
     if (object.kind === 'Pod') insert(this.#byNode, nodeNameOf(object), key, object);
   }
 
   #unindex(key: string, object: KubeObject): void {
     drop(this.#byNamespace, object.metadata.namespace ?? '', key);
-    const owner = controllerUid(object);
-    if (owner !== undefined) drop(this.#byOwner, owner, key);
+    for (const { uid } of object.metadata.ownerReferences ?? []) drop(this.#byOwner, uid, key);
     if (object.kind === 'Pod') drop(this.#byNode, nodeNameOf(object), key);
   }
-}
-
-function controllerUid(object: KubeObject): string | undefined {
-  return object.metadata.ownerReferences?.find((reference) => reference.controller === true)?.uid;
 }
 
 function nodeNameOf(object: KubeObject): string {

@@ -2,6 +2,8 @@ import type { ControllerSpec } from '@gantry/controller-runtime';
 import type { CertificateAuthority } from './certificate-authority.ts';
 import { createCsrSigningController } from './controllers/csr-signing/controller.ts';
 import { deploymentController } from './controllers/deployment/controller.ts';
+import { garbageCollectorController } from './controllers/garbage-collector/controller.ts';
+import { namespaceController } from './controllers/namespace/controller.ts';
 import { createNodeLifecycleController } from './controllers/node-lifecycle/controller.ts';
 import { createPodGcController } from './controllers/pod-gc/controller.ts';
 import { replicaSetController } from './controllers/replica-set/controller.ts';
@@ -27,6 +29,8 @@ export function createControllers(options: RegistryOptions): readonly Controller
     createPodGcController(),
     createRootCaController(options.readCa),
     deploymentController,
+    garbageCollectorController,
+    namespaceController,
     replicaSetController,
     serviceAccountController,
     taintEvictionController,

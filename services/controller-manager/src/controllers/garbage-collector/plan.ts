@@ -1,0 +1,87 @@
+import type { KubeObject, OwnerReference } from '@gantry/api';
+
+/** What is known of one owner that an object names. */
+export interface ObservedOwner {
+  readonly reference: OwnerReference;
+  /**
+   * `present` with that uid; `deletingDependents`: present, but being deleted in the foreground; `absent`: verified at the
+   * store; `unknown`: of a kind that is not served, so that nothing can be said of it.
+   */
+  readonly state: 'present' | 'deletingDependents' | 'absent' | 'unknown';
+}
+
+/** What the plan looks at. */
+export interface ObservedGarbage {
+  readonly object: KubeObject;
+  readonly owners: readonly ObservedOwner[];
+  /** Objects that name this one as an owner. */
+  readonly dependents: readonly KubeObject[];
+}
+
+export type Action =
+  | { readonly kind: 'delete'; readonly propagation: 'Background' | 'Foreground' | 'Orphan' }
+  /** These owners are gone or going, others remain. */
+  | { readonly kind: 'dropOwners'; readonly uids: readonly string[] }
+  /** A circle of foreground deletions: the object lets its owners go first. */
+  | { readonly kind: 'unblockOwners' }
+  | { readonly kind: 'orphan'; readonly dependent: KubeObject }
+  | { readonly kind: 'removeFinalizer'; readonly finalizer: string }
+  /** A dependent that blocks its owner's foreground deletion has to be looked at. */
+  | { readonly kind: 'visit'; readonly dependent: KubeObject };
+
+export const FOREGROUND = 'foregroundDeletion';
+export const ORPHAN = 'orphan';
+
+/** What becomes of an object in view of its owners, and of its dependents while it is being deleted. */
+export function planGarbage(observed: ObservedGarbage): readonly Action[] {
+  const { object } = observed;
+  if (object.metadata.deletionTimestamp !== undefined) {
+    if (hasFinalizer(object, ORPHAN)) return planOrphaning(observed);
+    return hasFinalizer(object, FOREGROUND) ? planForeground(observed) : [];
+  }
+  return planByOwners(observed);
+}
+
+/** Whether an object is being deleted and waits for its dependents. */
+export function isDeletingDependents(object: KubeObject): boolean {
+  return object.metadata.deletionTimestamp !== undefined && hasFinalizer(object, FOREGROUND);
+}
+
+function planOrphaning({ object, dependents }: ObservedGarbage): readonly Action[] {
+  if (dependents.length === 0) return [{ kind: 'removeFinalizer', finalizer: ORPHAN }];
+  const orphaned = dependents.map((dependent): Action => ({ kind: 'orphan', dependent }));
+  return [...orphaned, { kind: 'removeFinalizer', finalizer: ORPHAN }];
+}
+
+function planForeground({ object, dependents }: ObservedGarbage): readonly Action[] {
+  const blocking = dependents.filter((dependent) =>
+    dependent.metadata.ownerReferences?.some(
+      ({ uid, blockOwnerDeletion }) => uid === object.metadata.uid && blockOwnerDeletion === true,
+    ),
+  );
+  if (blocking.length === 0) return [{ kind: 'removeFinalizer', finalizer: FOREGROUND }];
+  return dependents
+    .filter((dependent) => !isDeletingDependents(dependent))
+    .map((dependent): Action => ({ kind: 'visit', dependent }));
+}
+
+function planByOwners({ object, owners, dependents }: ObservedGarbage): readonly Action[] {
+  if (owners.length === 0) return [];
+  const solid = owners.filter(({ state }) => state === 'present' || state === 'unknown');
+  const dangling = owners.filter(({ state }) => state === 'absent');
+  const waiting = owners.filter(({ state }) => state === 'deletingDependents');
+  if (solid.length > 0) {
+    const uids = [...dangling, ...waiting].map(({ reference }) => reference.uid);
+    return uids.length === 0 ? [] : [{ kind: 'dropOwners', uids }];
+  }
+  if (waiting.length > 0 && dependents.length > 0) {
+    const unblock: Action[] = dependents.some(isDeletingDependents) ? [{ kind: 'unblockOwners' }] : [];
+    return [...unblock, { kind: 'delete', propagation: 'Foreground' }];
+  }
+  if (hasFinalizer(object, ORPHAN)) return [{ kind: 'delete', propagation: 'Orphan' }];
+  return [{ kind: 'delete', propagation: hasFinalizer(object, FOREGROUND) ? 'Foreground' : 'Background' }];
+}
+
+function hasFinalizer(object: KubeObject, finalizer: string): boolean {
+  return object.metadata.finalizers?.includes(finalizer) ?? false;
+}

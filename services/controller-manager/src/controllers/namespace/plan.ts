@@ -1,0 +1,136 @@
+import { formatTime, type Instant } from '@gantry/base';
+import { equalJson, type KubeObject, type Namespace, type NamespaceCondition } from '@gantry/api';
+
+/** What a namespace still holds of one resource, read from the store. */
+export interface Content {
+  readonly group: string;
+  readonly resource: string;
+  readonly objects: readonly KubeObject[];
+}
+
+/** What the plan looks at. `failures` says what could not be deleted in the round before. */
+export interface ObservedNamespace {
+  readonly namespace: Namespace;
+  readonly content: readonly Content[];
+  readonly failures: readonly string[];
+}
+
+export type Action =
+  | { readonly kind: 'deleteContent'; readonly group: string; readonly resource: string; readonly object: KubeObject }
+  | { readonly kind: 'updateStatus'; readonly status: NonNullable<Namespace['status']> }
+  /** Nothing is left: the namespace may go. */
+  | { readonly kind: 'finalize'; readonly finalizers: readonly string[] };
+
+export const FINALIZER = 'kubernetes';
+
+/** What is to be done for a namespace that is being deleted. The status tells what still stands in its way. */
+export function planNamespaceDeletion(observed: ObservedNamespace, now: Instant): readonly Action[] {
+  const { namespace, content, failures } = observed;
+  if (namespace.metadata.deletionTimestamp === undefined) return [];
+  const finalizers = namespace.spec?.finalizers ?? [];
+  if (!finalizers.includes(FINALIZER)) return [];
+  const actions: Action[] = [];
+  for (const { group, resource, objects } of content) {
+    for (const object of objects) {
+      if (object.metadata.deletionTimestamp === undefined)
+        actions.push({ kind: 'deleteContent', group, resource, object });
+    }
+  }
+  const remaining = content.filter(({ objects }) => objects.length > 0);
+  if (remaining.length === 0) {
+    return [{ kind: 'finalize', finalizers: finalizers.filter((finalizer) => finalizer !== FINALIZER) }];
+  }
+  // Told only of what is left after everything was asked to go: most of it goes at once.
+  if (actions.length === 0 || failures.length > 0) {
+    const conditions = conditionsOf(namespace, remaining, failures, now);
+    const status = { ...namespace.status, phase: 'Terminating', conditions };
+    if (!equalJson(status, namespace.status)) actions.push({ kind: 'updateStatus', status });
+  }
+  return actions;
+}
+
+interface Verdict {
+  readonly type: string;
+  readonly status: 'True' | 'False';
+  readonly reason: string;
+  readonly message: string;
+}
+
+function conditionsOf(
+  namespace: Namespace,
+  remaining: readonly Content[],
+  failures: readonly string[],
+  now: Instant,
+): NamespaceCondition[] {
+  const before = namespace.status?.conditions ?? [];
+  return verdicts(remaining, failures).map((verdict) => {
+    const old = before.find(({ type }) => type === verdict.type);
+    const isSame = old !== undefined && old.status === verdict.status;
+    return { ...verdict, lastTransitionTime: isSame ? (old.lastTransitionTime ?? formatTime(now)) : formatTime(now) };
+  });
+}
+
+function verdicts(remaining: readonly Content[], failures: readonly string[]): readonly Verdict[] {
+  return [
+    {
+      type: 'NamespaceDeletionDiscoveryFailure',
+      status: 'False',
+      reason: 'ResourcesDiscovered',
+      message: 'All resources successfully discovered',
+    },
+    {
+      type: 'NamespaceDeletionGroupVersionParsingFailure',
+      status: 'False',
+      reason: 'ParsedGroupVersions',
+      message: 'All legacy kube types successfully parsed',
+    },
+    failures.length > 0
+      ? {
+          type: 'NamespaceDeletionContentFailure',
+          status: 'True',
+          reason: 'ContentDeletionFailed',
+          message: `Failed to delete all resource types, ${failures.length} remaining: ${failures.join(', ')}`,
+        }
+      : {
+          type: 'NamespaceDeletionContentFailure',
+          status: 'False',
+          reason: 'ContentDeleted',
+          message: 'All content successfully deleted, may be waiting on finalization',
+        },
+    {
+      type: 'NamespaceContentRemaining',
+      status: 'True',
+      reason: 'SomeResourcesRemain',
+      message: `Some resources are remaining: ${describeResources(remaining)}`,
+    },
+    finalizerVerdict(remaining),
+  ];
+}
+
+function describeResources(remaining: readonly Content[]): string {
+  return remaining
+    .map(({ group, resource, objects }) => `${resource}.${group} has ${objects.length} resource instances`)
+    .sort()
+    .join(', ');
+}
+
+function finalizerVerdict(remaining: readonly Content[]): Verdict {
+  const counts = new Map<string, number>();
+  for (const { objects } of remaining) {
+    for (const { metadata } of objects) {
+      for (const finalizer of metadata.finalizers ?? []) counts.set(finalizer, (counts.get(finalizer) ?? 0) + 1);
+    }
+  }
+  const type = 'NamespaceFinalizersRemaining';
+  if (counts.size === 0) {
+    return {
+      type,
+      status: 'False',
+      reason: 'ContentHasNoFinalizers',
+      message: 'All content-preserving finalizers finished',
+    };
+  }
+  const list = [...counts].map(([finalizer, count]) => `${finalizer} in ${count} resource instances`).sort();
+  const message = `Some content in the namespace has finalizers remaining: ${list.join(', ')}`;
+  return { type, status: 'True', reason: 'SomeFinalizersRemain', message };
+}

@@ -1,0 +1,35 @@
+import { systemClock, systemRandom } from '@gantry/base';
+import { createHttpClient, readKubeconfig } from '@gantry/client';
+import { createFenceHolder, createManager } from '@gantry/controller-runtime';
+import { createLogger } from '@gantry/service';
+import { createControllers } from '../registry.ts';
+
+/**
+ * All control loops against a development API server, as its administrator and without an election:
+ * `node --conditions=gantry-source services/controller-manager/src/testing/dev-controllers.ts <kubeconfig file>`.
+ */
+const target = readKubeconfig(process.argv[2] ?? '');
+const logger = createLogger({ service: 'controller-manager', level: 'info' });
+const base = { clock: systemClock, random: systemRandom };
+const client = createHttpClient({ ...target, fieldManager: 'kube-controller-manager' });
+const controllers = createControllers({
+  // Nobody asks a development server for certificates.
+  authority: { parse: async () => 'there is no authority', sign: async () => '' },
+  readCa: () => target.ca?.toString() ?? '',
+  firstServiceAddress: '10.96.0.1',
+  nodeGraceMs: 4000,
+});
+const manager = createManager({
+  ...base,
+  client,
+  fences: createFenceHolder(),
+  component: 'kube-controller-manager',
+  identity: 'dev',
+  controllers,
+  log: logger,
+});
+const stop = new AbortController();
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+const term = { electionKey: '/gantry/elections/kube-controller-manager', epoch: 1, incarnation: 'dev' };
+await Promise.all([manager.run(stop.signal), manager.lead(term, stop.signal)]);
+client[Symbol.dispose]();
