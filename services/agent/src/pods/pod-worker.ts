@@ -1,5 +1,7 @@
 import { backoffMs, errorMessage, type Instant, sleep } from '@gantry/base';
 import { isReason, type Pod } from '@gantry/api';
+import type { ProbeKind } from '../probes/probe-counter.ts';
+import { ProbeRunner } from '../probes/probe-runner.ts';
 import type { PodState } from '../runtime/runtime.ts';
 import { podStatus } from '../status/pod-status.ts';
 import { formatPod } from './pod-containers.ts';
@@ -40,10 +42,21 @@ export class PodWorker {
   #step = new AbortController();
   #volumesSyncedMs = 0;
   #releasedVersion: string | undefined;
+  readonly #probes: ProbeRunner;
 
   constructor(uid: string, services: WorkerServices) {
     this.#uid = uid;
     this.#services = services;
+    this.#probes = new ProbeRunner({
+      containers: services.runtime.containers,
+      clock: services.clock,
+      random: services.random,
+      onFindings: (name, findings) => {
+        this.#memory.probes.set(name, findings);
+        this.wake();
+      },
+      onFailure: (kind, message) => this.#tellUnhealthy(kind, message),
+    });
   }
 
   /** Something may have changed. A step toward running is given up when the pod is to go. */
@@ -55,6 +68,14 @@ export class PodWorker {
   }
 
   async run(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#work(signal);
+    } finally {
+      this.#probes.stop();
+    }
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
     const { clock, random, logger } = this.#services;
     let failures = 0;
     while (!signal.aborted) {
@@ -84,6 +105,7 @@ export class PodWorker {
     const plan = computePodActions(pod, state, this.#memory, clock.now());
     this.#goal = plan.goal;
     const runs = this.#services.mandate === 'run';
+    if (runs) this.#probe(pod, state, signal);
     if (pod !== undefined && runs) this.#report(pod, state, plan);
     const permitted = runs || plan.goal === 'delete' ? plan.actions : [];
     const actions = permitted.filter((action) => action.kind !== 'release' || !this.#isReleased(pod));
@@ -95,6 +117,27 @@ export class PodWorker {
     if (pods.get(this.#uid) !== pod) return 'again';
     await this.#execute(pod, state, actions, step, signal);
     return pod === undefined && actions.some((action) => action.kind === 'release') ? 'ended' : 'again';
+  }
+
+  /** Probes what runs. An ending pod is not asked whether it lives. */
+  #probe(pod: Pod | undefined, state: PodState | undefined, signal: AbortSignal): void {
+    const { facts } = this.#services;
+    const address = pod?.spec?.hostNetwork === true ? facts.hostAddress : addressOf(state);
+    const specs = [...(pod?.spec?.containers ?? []), ...(pod?.spec?.initContainers ?? [])];
+    const targets = specs.flatMap((container) => {
+      const running = state?.containers.find((candidate) => candidate.name === container.name);
+      if (running?.state !== 'running') return [];
+      const startedAt = running.startedAt ?? running.createdAt;
+      return [{ container, containerId: running.id, address, startedAt }];
+    });
+    this.#probes.sync(targets, this.#goal === 'run' ? 'running' : 'ending', signal);
+  }
+
+  #tellUnhealthy(kind: ProbeKind, message: string): void {
+    const { pods, events } = this.#services;
+    const pod = pods.get(this.#uid);
+    const name = `${kind.charAt(0).toUpperCase()}${kind.slice(1)}`;
+    if (pod !== undefined) events.event(pod, 'Warning', 'Unhealthy', `${name} probe failed: ${message}`);
   }
 
   #rest(wakeAt: Instant | undefined, signal: AbortSignal): Promise<void> {

@@ -1,0 +1,73 @@
+import { createServer as createHttpServer } from 'node:http';
+import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Probe } from '@gantry/api';
+import { container } from '../testing/pods.ts';
+import { performProbe } from './perform-probe.ts';
+
+let http: Server;
+let tcp: Server;
+const port = (server: Server) => (server.address() as AddressInfo).port;
+const listen = (server: Server) => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+
+beforeAll(async () => {
+  http = createHttpServer((request, response) => {
+    response.statusCode = request.url === '/ok' ? (request.headers['x-probe'] === 'yes' ? 204 : 400) : 503;
+    response.end();
+  });
+  tcp = createTcpServer((socket) => socket.end());
+  await Promise.all([listen(http), listen(tcp)]);
+});
+afterAll(async () => {
+  await Promise.all([http, tcp].map((server) => new Promise((resolve) => server.close(resolve))));
+});
+
+const containers = {
+  createContainer: () => Promise.reject(new Error('not here')),
+  startContainer: () => Promise.reject(new Error('not here')),
+  stopContainer: () => Promise.reject(new Error('not here')),
+  removeContainer: () => Promise.reject(new Error('not here')),
+  exec: (_id: string, command: readonly string[]) =>
+    Promise.resolve(command[0] === 'true' ? { exitCode: 0, output: '' } : { exitCode: 1, output: 'no cheese' }),
+};
+const run = (probe: Probe) => {
+  const target = {
+    container: container('main', { ports: [{ name: 'web', containerPort: port(http) }] }),
+    containerId: 'id',
+    address: '127.0.0.1',
+  };
+  return performProbe(probe, target, containers, AbortSignal.timeout(2_000));
+};
+
+it('HTTP succeeds below 400, by a named port and with the headers asked for', async () => {
+  expect(
+    await run({ httpGet: { path: '/ok', port: 'web', httpHeaders: [{ name: 'X-Probe', value: 'yes' }] } }),
+  ).toEqual({ kind: 'success' });
+});
+
+it('HTTP fails with the code it got', async () => {
+  expect(await run({ httpGet: { port: 'web' } })).toEqual({
+    kind: 'failure',
+    message: 'HTTP probe failed with statuscode: 503',
+  });
+});
+
+it('a port where nobody listens is refused in kubelet’s words', async () => {
+  expect(await run({ tcpSocket: { port: 1 } })).toEqual({
+    kind: 'failure',
+    message: 'dial tcp 127.0.0.1:1: connect: connection refused',
+  });
+  expect(await run({ httpGet: { port: 1 } })).toEqual({
+    kind: 'failure',
+    message: 'Get "http://127.0.0.1:1/": dial tcp 127.0.0.1:1: connect: connection refused',
+  });
+});
+
+it('TCP succeeds when it connects', async () => {
+  expect(await run({ tcpSocket: { port: port(tcp) } })).toEqual({ kind: 'success' });
+});
+
+it('a command fails with what it printed', async () => {
+  expect(await run({ exec: { command: ['true'] } })).toEqual({ kind: 'success' });
+  expect(await run({ exec: { command: ['false'] } })).toEqual({ kind: 'failure', message: 'no cheese' });
+});

@@ -1,0 +1,127 @@
+import { type Clock, DeadlineError, type Instant, type Random, sleep, withDeadline } from '@gantry/base';
+import type { Container, Probe } from '@gantry/api';
+import type { ProbeFindings } from '../pods/pod-memory.ts';
+import type { ContainerRuntime } from '../runtime/runtime.ts';
+import { performProbe, type ProbeTarget } from './perform-probe.ts';
+import { countProbe, judgeProbes, NO_COUNT, type ProbeCount, type ProbeKind, runsNow } from './probe-counter.ts';
+
+export interface ProbedContainer extends ProbeTarget {
+  readonly startedAt: Instant;
+}
+
+export interface ProbeRunnerOptions {
+  readonly containers: ContainerRuntime;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Told when what is found of a container has changed. */
+  readonly onFindings: (name: string, findings: ProbeFindings) => void;
+  readonly onFailure: (kind: ProbeKind, message: string) => void;
+}
+
+interface Probed {
+  readonly containerId: string;
+  readonly abort: AbortController;
+  readonly counts: Record<ProbeKind, ProbeCount>;
+  told: string;
+}
+
+/** Runs the probes of one pod's running containers, each at its own pace. */
+export class ProbeRunner {
+  readonly #options: ProbeRunnerOptions;
+  readonly #probed = new Map<string, Probed>();
+
+  constructor(options: ProbeRunnerOptions) {
+    this.#options = options;
+  }
+
+  /** Starts probing what is new among `running` and stops what is there no more. `ending` pods are asked for readiness only. */
+  sync(running: readonly ProbedContainer[], mode: 'running' | 'ending', signal: AbortSignal): void {
+    const wanted = new Map(running.map((target) => [target.container.name, target]));
+    for (const [name, probed] of this.#probed) {
+      if (wanted.get(name)?.containerId === probed.containerId) continue;
+      probed.abort.abort();
+      this.#probed.delete(name);
+    }
+    if (mode === 'ending') return;
+    for (const target of running) if (!this.#probed.has(target.container.name)) this.#begin(target, signal);
+  }
+
+  stop(): void {
+    for (const { abort } of this.#probed.values()) abort.abort();
+    this.#probed.clear();
+  }
+
+  #begin(target: ProbedContainer, signal: AbortSignal): void {
+    const { container, containerId } = target;
+    const probes = probesOf(container);
+    if (probes.length === 0) return;
+    const abort = new AbortController();
+    const probed: Probed = {
+      containerId,
+      abort,
+      counts: { startup: NO_COUNT, readiness: NO_COUNT, liveness: NO_COUNT },
+      told: '',
+    };
+    this.#probed.set(container.name, probed);
+    const both = AbortSignal.any([signal, abort.signal]);
+    for (const [kind, probe] of probes) {
+      // A loop ends by its signal only: `performProbe` never fails.
+      this.#loop(kind, probe, target, probed, both).catch(() => undefined);
+    }
+  }
+
+  async #loop(
+    kind: ProbeKind,
+    probe: Probe,
+    target: ProbedContainer,
+    probed: Probed,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { clock, random, onFailure } = this.#options;
+    const periodMs = (probe.periodSeconds ?? 10) * 1000;
+    const firstAt = target.startedAt + (probe.initialDelaySeconds ?? 0) * 1000;
+    // After an agent's restart the probes of a node's old containers spread over their period.
+    const isOld = clock.now() - target.startedAt > periodMs;
+    await sleep(clock, isOld ? random() * Math.min(periodMs, 2_000) : Math.max(0, firstAt - clock.now()), signal);
+    while (!signal.aborted) {
+      if (runsNow(target.container, kind, probed.counts)) {
+        const outcome = await this.#once(probe, target, signal);
+        if (signal.aborted) return;
+        if (outcome.kind === 'failure') onFailure(kind, outcome.message);
+        probed.counts[kind] = countProbe(probe, probed.counts[kind], outcome.kind);
+        this.#tell(target.container, probed);
+      } else if (kind === 'startup') return;
+      // What waits for the startup probe is asked soon after it has passed.
+      const waits = !runsNow(target.container, kind, probed.counts) && kind !== 'startup';
+      await sleep(clock, waits ? Math.min(periodMs, 1_000) : periodMs, signal);
+    }
+  }
+
+  async #once(probe: Probe, target: ProbedContainer, signal: AbortSignal) {
+    const { clock, containers } = this.#options;
+    using deadline = withDeadline(clock, signal, (probe.timeoutSeconds ?? 1) * 1000);
+    const outcome = await performProbe(probe, target, containers, deadline);
+    if (outcome.kind === 'failure' && deadline.reason instanceof DeadlineError && probe.exec !== undefined) {
+      const command = JSON.stringify((probe.exec.command ?? []).join(' '));
+      return { kind: 'failure' as const, message: `command ${command} timed out` };
+    }
+    return outcome;
+  }
+
+  #tell(container: Container, probed: Probed): void {
+    const findings: ProbeFindings = { containerId: probed.containerId, ...judgeProbes(container, probed.counts) };
+    const text = JSON.stringify(findings);
+    if (text === probed.told) return;
+    probed.told = text;
+    this.#options.onFindings(container.name, findings);
+  }
+}
+
+function probesOf(container: Container): readonly (readonly [ProbeKind, Probe])[] {
+  const { startupProbe, readinessProbe, livenessProbe } = container;
+  return [
+    ...(startupProbe === undefined ? [] : [['startup', startupProbe] as const]),
+    ...(readinessProbe === undefined ? [] : [['readiness', readinessProbe] as const]),
+    ...(livenessProbe === undefined ? [] : [['liveness', livenessProbe] as const]),
+  ];
+}
