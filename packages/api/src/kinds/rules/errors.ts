@@ -10,10 +10,6 @@ export function notFound(field: string, value: unknown): FieldError {
   return { type: 'FieldValueNotFound', field, value, detail: '' };
 }
 
-export function tooMany(field: string, maximum: number): FieldError {
-  return { type: 'FieldValueTooMany', field, detail: `must have at most ${maximum} items` };
-}
-
 /** One `Invalid` per complaint. */
 export function invalidAll(field: string, value: unknown, messages: readonly string[]): FieldError[] {
   return messages.map((message) => invalid(field, value, message));

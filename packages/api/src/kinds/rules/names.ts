@@ -6,7 +6,6 @@
 const DNS1123_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
 const DNS1123_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const DNS1123_SUBDOMAIN_UNDERSCORE = /^_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*$/;
-const DNS1035_LABEL = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
 const QUALIFIED_NAME = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
 const LABEL_VALUE = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/;
 const CONFIG_KEY = /^[-._a-zA-Z0-9]+$/;
@@ -67,23 +66,6 @@ export function dns1123SubdomainWithUnderscore(value: string): string[] {
         "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', and must start and end with an alphanumeric character",
         DNS1123_SUBDOMAIN_UNDERSCORE,
         'example.com',
-      ),
-    );
-  }
-  return errors;
-}
-
-/** A DNS label that begins with a letter (RFC 1035). */
-export function dns1035Label(value: string): string[] {
-  const errors: string[] = [];
-  if (value.length > 63) errors.push(maxLengthMessage(63));
-  if (!DNS1035_LABEL.test(value)) {
-    errors.push(
-      patternMessage(
-        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
-        DNS1035_LABEL,
-        'my-name',
-        'abc-123',
       ),
     );
   }

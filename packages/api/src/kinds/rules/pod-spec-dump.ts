@@ -111,7 +111,7 @@ function layOut(value: object, part: string): Record<string, unknown> {
 function layOutField(value: unknown, form: string): unknown {
   if (form.startsWith('[]'))
     return Array.isArray(value) ? value.map((item: object) => layOut(item, form.slice(2))) : null;
-  if (form.startsWith('=')) return layOut((value ?? {}) as object, form.slice(1));
+  if (form.startsWith('=')) return layOut(value ?? {}, form.slice(1));
   if (form.startsWith('?')) return value === undefined ? null : layOut(value as object, form.slice(1));
   return value === undefined ? ZERO[form] : sortKeys(value);
 }
