@@ -3,15 +3,7 @@ export { type EncodeProtobuf, SharedAnswer } from './answer.ts';
 export { type ContinueToken, formatContinueToken, parseContinueToken } from './continue-token.ts';
 export { createEntry, type Entry, withVersion } from './entry.ts';
 export type { Filter } from './filter.ts';
-export {
-  listVersion,
-  namespacePrefix,
-  objectKey,
-  REGISTRY,
-  resourcePrefix,
-  revisionOf,
-  splitObjectKey,
-} from './object-keys.ts';
+export { listVersion, namespacePrefix, objectKey, revisionOf } from './object-keys.ts';
 export type { ResourceCache, WatchStart } from './resource-cache.ts';
 export { prefixBounds } from './sorted-entries.ts';
 export { WatchCache, type WatchCacheOptions } from './watch-cache.ts';

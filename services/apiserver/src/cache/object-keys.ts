@@ -18,19 +18,6 @@ export function objectKey(of: GroupResource, namespace: string, name: string): s
   return `${namespacePrefix(of, namespace)}${name}`;
 }
 
-/** Namespace and name in a key of this resource, or undefined for what no object can have. */
-export function splitObjectKey(
-  key: string,
-  prefix: string,
-  namespaced: boolean,
-): { namespace: string; name: string } | undefined {
-  const rest = key.slice(prefix.length);
-  const slash = rest.indexOf('/');
-  if (!namespaced) return slash >= 0 || rest === '' ? undefined : { namespace: '', name: rest };
-  if (slash <= 0 || slash === rest.length - 1) return undefined;
-  return { namespace: rest.slice(0, slash), name: rest.slice(slash + 1) };
-}
-
 /** The etcd revision that a resourceVersion belongs to. */
 export function revisionOf(resourceVersion: number): number {
   return Math.floor(resourceVersion / 256);
