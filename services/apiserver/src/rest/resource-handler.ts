@@ -1,7 +1,7 @@
 import type { Clock, Random } from '@gantry/base';
-import type { KubeObject, Verb } from '@gantry/api';
+import { isReason, type KubeObject, type ResourceDefinition, type StatusError, type Verb } from '@gantry/api';
 import type { Logger } from '@gantry/service';
-import type { Driver, RequestContext, Target, WriteOptions } from '../driver.ts';
+import type { Driver, RequestContext, Target, WatchItem, WatchRequest, WriteOptions } from '../driver.ts';
 import { type DecodeProtobuf, decodeDeleteOptions } from './delete-options-body.ts';
 import { type Exchange, header } from './exchange.ts';
 import { negotiateInput, negotiateOutput, negotiatePatch } from './negotiate.ts';
@@ -145,12 +145,35 @@ async function watch(
   const closed = onWatch(route.definition.resource);
   try {
     const request = { ...watchRequestOf(namedOnly(options, route)), namespace: route.namespace };
-    const items = await driver.watch(contextOf(exchange, signal), route.definition, request);
+    const items = await openWatch(driver, contextOf(exchange, signal), route.definition, request);
     await sendWatch({ ...exchange, signal }, items, { definition: route.definition, form, clock, tables, logger });
   } finally {
     closed();
     cancel();
   }
+}
+
+/**
+ * Opens a watch. That its version is too old is an ERROR event of a watch that has begun, as with Kubernetes' own cache; all else
+ * that is wrong is an answer of its own.
+ */
+async function openWatch(
+  driver: Driver,
+  context: RequestContext,
+  definition: ResourceDefinition,
+  request: WatchRequest,
+): Promise<AsyncIterable<readonly WatchItem[]>> {
+  try {
+    return await driver.watch(context, definition, request);
+  } catch (error) {
+    if (isReason(error, 'Expired') || isReason(error, 'Gone')) return failing(error);
+    throw error;
+  }
+}
+
+async function* failing(error: StatusError): AsyncIterable<readonly WatchItem[]> {
+  await Promise.resolve();
+  throw error;
 }
 
 /** A watch on one object's path is a watch with a field selector for its name. */
