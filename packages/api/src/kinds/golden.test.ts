@@ -99,7 +99,7 @@ function createDecoded(definition: ResourceDefinition, object: KubeObject, names
   strategy.applyDefaults?.(object);
   admit(definition, object);
   strategy.prepareForCreate?.(object, { now: 0, user: ADMIN });
-  if (definition.kind === 'Service') allocate(object as Service);
+  if (definition.kind === 'Service') allocate(object);
   const errors = validateNew(definition, object);
   if (errors.length > 0) throw StatusError.invalid(definition.group, definition.kind, meta.name ?? '', errors);
   for (const field of ['managedFields', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'selfLink'] as const) {
