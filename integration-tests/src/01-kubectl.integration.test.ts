@@ -98,8 +98,11 @@ describe.each(cluster.kubectls)('kubectl $name', (version) => {
     const deployment = await must(['describe', 'deployment', 'web']);
     expect(deployment).toContain('3 desired | 3 updated | 3 total | 3 available | 0 unavailable');
     expect(deployment).toContain('ScalingReplicaSet');
-    const pods = await must(['describe', 'pods', '-l', 'app=web']);
-    for (const reason of ['Scheduled', 'Pulled', 'Created', 'Started']) expect(pods).toContain(reason);
+    await eventually('the pods tell of their start', 10_000, async () => {
+      const pods = await must(['describe', 'pods', '-l', 'app=web']);
+      for (const reason of ['Scheduled', 'Pulled', 'Created', 'Started']) expect(pods).toContain(reason);
+      return true;
+    });
     expect(await must(['describe', 'nodes'])).toContain('Allocated resources');
   });
 
@@ -152,7 +155,7 @@ describe.each(cluster.kubectls)('kubectl $name', (version) => {
     expect((await run(['label', 'deployment', 'web', 'tier=back'])).stderr).toContain(
       "'tier' already has a value (front)",
     );
-    expect(await must(['annotate', 'deployment', 'web', 'note=hello'])).toBe('deployment.apps/web annotated\n');
+    expect(await must(['annotate', 'deployment', 'web', 'note=hello'])).toMatch(/^deployment\.apps\/web annotated?\n$/);
     const editor = join(cluster.home, 'editor.sh');
     writeFileSync(editor, '#!/bin/sh\nsed -i "s/note: hello/note: edited/" "$1"\n', { mode: 0o755 });
     const edited = await cluster.kubectl(['-n', namespace, 'edit', 'deployment', 'web'], {

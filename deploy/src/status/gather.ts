@@ -22,9 +22,7 @@ const API_MS = 4_000;
 export async function gatherFacts({ clusterId, clock, shell, project, openApi }: Sources): Promise<Facts> {
   const containers = await project.containers();
   const [etcd, fromApi, certificates] = await Promise.all([
-    Promise.all(
-      containers.filter(({ service }) => service.startsWith('etcd-')).map((member) => askMember(shell, member)),
-    ),
+    askMembers(shell, clusterId, containers),
     askApi(clock, openApi),
     readCertificates(shell, containers),
   ]);
@@ -32,6 +30,7 @@ export async function gatherFacts({ clusterId, clock, shell, project, openApi }:
 }
 
 interface EndpointStatus {
+  readonly Endpoint: string;
   readonly Status: {
     readonly header: { readonly member_id: number };
     readonly leader: number;
@@ -40,23 +39,59 @@ interface EndpointStatus {
   };
 }
 
-async function askMember(shell: Shell, container: ServiceContainer): Promise<EtcdMember> {
-  const unreachable = { name: container.service, state: 'unreachable', role: '', version: '', dbBytes: 0 } as const;
-  if (container.state !== 'running') return unreachable;
-  const ask = ['exec', container.name, 'etcdctl', '--command-timeout=2s', '--dial-timeout=2s'];
-  const result = await shell.run('docker', [...ask, 'endpoint', 'status', '-w', 'json']);
-  if (result.code !== 0) return unreachable;
-  // Ids are 64 bits wide; as they are compared with each other only, the nearest double will do.
-  const [status] = JSON.parse(result.stdout) as EndpointStatus[];
-  if (status === undefined) return unreachable;
-  const { header, leader, version, dbSize } = status.Status;
-  return {
-    name: container.service,
-    state: 'healthy',
-    role: header.member_id === leader ? 'leader' : 'follower',
-    version,
-    dbBytes: dbSize,
-  };
+/**
+ * Asks all members at once. etcd tells its status to `root` only, which is the apiserver: so a throw-away container with
+ * the apiserver's certificate asks. Members that do not answer are missing in its output.
+ */
+async function askMembers(
+  shell: Shell,
+  clusterId: string,
+  containers: readonly ServiceContainer[],
+): Promise<readonly EtcdMember[]> {
+  const members = containers.filter(({ service }) => service.startsWith('etcd-'));
+  const running = members.filter(({ state }) => state === 'running');
+  const [first] = running;
+  const found = first === undefined ? [] : await askEndpoints(shell, clusterId, first.image, running);
+  return members.map(({ service }) => {
+    const status = found.find(({ Endpoint }) => Endpoint === endpointOf(service))?.Status;
+    if (status === undefined) return { name: service, state: 'unreachable', role: '', version: '', dbBytes: 0 };
+    return {
+      name: service,
+      state: 'healthy',
+      // Ids are 64 bits wide; as they are compared with each other only, the nearest double will do.
+      role: status.header.member_id === status.leader ? 'leader' : 'follower',
+      version: status.version,
+      dbBytes: status.dbSize,
+    };
+  });
+}
+
+const endpointOf = (service: string) => `https://${service}:2379`;
+
+async function askEndpoints(
+  shell: Shell,
+  clusterId: string,
+  image: string,
+  running: readonly ServiceContainer[],
+): Promise<readonly EndpointStatus[]> {
+  const container = ['run', '--rm', '--network', `${clusterId}-control`, '--entrypoint', 'etcdctl'];
+  const tls = ['--cacert=/tls/ca.crt', '--cert=/tls/tls.crt', '--key=/tls/tls.key'];
+  const endpoints = `--endpoints=${running.map(({ service }) => endpointOf(service)).join(',')}`;
+  const { stdout } = await shell.run('docker', [
+    ...container,
+    '-v',
+    `${clusterId}_pki-apiserver-etcd:/tls:ro`,
+    image,
+    ...tls,
+    endpoints,
+    '--command-timeout=2s',
+    '--dial-timeout=2s',
+    'endpoint',
+    'status',
+    '-w',
+    'json',
+  ]);
+  return stdout.trim().startsWith('[') ? (JSON.parse(stdout) as EndpointStatus[]) : [];
 }
 
 interface FromApi {
