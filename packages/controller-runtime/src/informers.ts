@@ -148,11 +148,11 @@ export class Informers {
     return {
       get: <T extends KubeObject>(resource: ResourceRef, key: ObjectKey) => index(resource)?.get(key) as T | undefined,
       list: <T extends KubeObject>(resource: ResourceRef, namespace?: string) =>
-        (index(resource)?.list(namespace) ?? []) as readonly KubeObject[] as readonly T[],
+        (index(resource)?.list(namespace) ?? []) as readonly T[],
       controlledBy: <T extends KubeObject>(resource: ResourceRef, ownerUid: string) =>
-        (index(resource)?.controlledBy(ownerUid) ?? []) as readonly KubeObject[] as readonly T[],
+        (index(resource)?.controlledBy(ownerUid) ?? []) as readonly T[],
       onNode: <T extends KubeObject>(resource: ResourceRef, nodeName: string) =>
-        (index(resource)?.onNode(nodeName) ?? []) as readonly KubeObject[] as readonly T[],
+        (index(resource)?.onNode(nodeName) ?? []) as readonly T[],
       revision: () => {
         let lowest = Number.POSITIVE_INFINITY;
         for (const { reached } of this.#informers.values()) lowest = Math.min(lowest, reached);

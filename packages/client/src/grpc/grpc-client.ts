@@ -128,6 +128,7 @@ class GrpcObjectClient implements ObjectClient, Disposable {
       sendInitialEvents: options.sendInitialEvents ?? false,
     });
     const endpoint = await this.#acquire(new Set(), signal);
+    signal.throwIfAborted();
     const { path, requestSerialize, responseDeserialize } = this.#method('watch');
     const call = endpoint.client.makeServerStreamRequest<Message, Message>(
       path,

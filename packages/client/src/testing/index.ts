@@ -1,1 +1,2 @@
-export {};
+export { type ClientUnderTest, describeObjectClient } from './describe-object-client.ts';
+export { type FakeCall, FakeObjectClient } from './fake-object-client.ts';

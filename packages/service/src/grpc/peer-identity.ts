@@ -9,7 +9,7 @@ export interface PeerIdentity {
 /** The identity in a verified peer certificate, or undefined when there is none or it names nobody. */
 export function identityOfCertificate(certificate: PeerCertificate | undefined): PeerIdentity | undefined {
   // Node answers {} for a missing certificate, and arrays where an attribute occurs more than once.
-  const subject = certificate?.subject as Partial<Record<string, string | string[]>> | undefined;
+  const subject = certificate?.subject;
   const commonName = many(subject?.['CN'])[0];
   if (commonName === undefined || commonName === '') return undefined;
   return { commonName, organizations: many(subject?.['O']) };

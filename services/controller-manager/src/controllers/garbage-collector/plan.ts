@@ -47,7 +47,7 @@ export function isDeletingDependents(object: KubeObject): boolean {
   return object.metadata.deletionTimestamp !== undefined && hasFinalizer(object, FOREGROUND);
 }
 
-function planOrphaning({ object, dependents }: ObservedGarbage): readonly Action[] {
+function planOrphaning({ dependents }: ObservedGarbage): readonly Action[] {
   if (dependents.length === 0) return [{ kind: 'removeFinalizer', finalizer: ORPHAN }];
   const orphaned = dependents.map((dependent): Action => ({ kind: 'orphan', dependent }));
   return [...orphaned, { kind: 'removeFinalizer', finalizer: ORPHAN }];

@@ -13,7 +13,7 @@ export const taintEvictionController: ControllerSpec = {
     {
       resource: NODES,
       keys: (node, old, cache) =>
-        taintsDiffer(node as Node | undefined, old as Node | undefined)
+        taintsDiffer(node, old)
           ? cache.onNode(PODS, (node ?? old)?.metadata.name ?? '').map(keyOf)
           : [],
     },

@@ -1,0 +1,205 @@
+import { type ConfigMap, isReason, type KubeObject, type ResourceRef, StatusError } from '@gantry/api';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { ObjectClient, WatchEvent } from '../object-client.ts';
+
+/** A client under test, with the namespace that it may fill. */
+export interface ClientUnderTest {
+  readonly client: ObjectClient;
+  readonly namespace: string;
+  readonly close: () => Promise<void>;
+}
+
+const CONFIG_MAPS: ResourceRef = { group: '', version: 'v1', resource: 'configmaps' };
+const { signal } = new AbortController();
+
+/** What every `ObjectClient` promises. Run against the fake and against each transport to a real API server. */
+export function describeObjectClient(name: string, open: () => Promise<ClientUnderTest>): void {
+  describe(name, () => {
+    let under: ClientUnderTest;
+    let count = 0;
+    const configMap = (labels: Record<string, string> = {}, rest: Partial<ConfigMap['metadata']> = {}): ConfigMap => {
+      count += 1;
+      const metadata = { name: `contract-${count}`, namespace: under.namespace, labels, ...rest };
+      return { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { key: 'first' } };
+    };
+    const create = (object: ConfigMap) =>
+      under.client.write<ConfigMap>(
+        { verb: 'create', resource: CONFIG_MAPS, namespace: under.namespace, object },
+        signal,
+      );
+    const keyFor = (object: KubeObject) => ({ namespace: under.namespace, name: object.metadata.name ?? '' });
+    const remove = (object: KubeObject, uid?: string) =>
+      under.client.write(
+        {
+          verb: 'delete',
+          resource: CONFIG_MAPS,
+          key: keyFor(object),
+          ...(uid === undefined ? {} : { options: { preconditions: { uid } } }),
+        },
+        signal,
+      );
+    beforeAll(async () => {
+      under = await open();
+    });
+    afterAll(async () => {
+      await under.close();
+    });
+
+    it('gives back what was created, with the server’s fields', async () => {
+      const created = await create(configMap());
+      expect(created.metadata.uid).toBeTruthy();
+      expect(Number(created.metadata.resourceVersion)).toBeGreaterThan(255);
+      const read = await under.client.get<ConfigMap>(CONFIG_MAPS, keyFor(created), signal);
+      expect(read).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap', data: { key: 'first' } });
+      expect(read.metadata.resourceVersion).toBe(created.metadata.resourceVersion);
+    });
+
+    it('refuses a name that is taken and misses one that is not there', async () => {
+      const created = await create(configMap());
+      const again = create({ ...configMap(), metadata: { name: created.metadata.name ?? '' } });
+      await expect(again).rejects.toSatisfy((error) => isReason(error, 'AlreadyExists'));
+      const missing = under.client.get(CONFIG_MAPS, { namespace: under.namespace, name: 'nobody' }, signal);
+      await expect(missing).rejects.toSatisfy((error) => isReason(error, 'NotFound'));
+    });
+
+    it('updates from the version that was read, and from no older one', async () => {
+      const created = await create(configMap());
+      const update = (data: Record<string, string>) => {
+        const object: ConfigMap = { ...created, data };
+        return under.client.write<ConfigMap>(
+          { verb: 'update', resource: CONFIG_MAPS, key: keyFor(created), object },
+          signal,
+        );
+      };
+      expect((await update({ key: 'second' })).data).toEqual({ key: 'second' });
+      await expect(update({ key: 'third' })).rejects.toSatisfy((error) => isReason(error, 'Conflict'));
+    });
+
+    it('merges a patch', async () => {
+      const created = await create(configMap());
+      const patch = { data: { key: null, other: 'x' } };
+      const patchType = 'application/merge-patch+json';
+      const patched = await under.client.write<ConfigMap>(
+        { verb: 'patch', resource: CONFIG_MAPS, key: keyFor(created), patch, patchType },
+        signal,
+      );
+      expect(patched.data).toEqual({ other: 'x' });
+    });
+
+    it('deletes the object that was meant, and no namesake', async () => {
+      const created = await create(configMap());
+      const wrong = remove(created, '11111111-2222-3333-4444-555555555555');
+      await expect(wrong).rejects.toSatisfy((error) => isReason(error, 'Conflict'));
+      await remove(created, created.metadata.uid);
+      await expect(under.client.get(CONFIG_MAPS, keyFor(created), signal)).rejects.toSatisfy((error) =>
+        isReason(error, 'NotFound'),
+      );
+    });
+
+    it('keeps a deleted object until its finalizers are gone', async () => {
+      const created = await create(configMap({}, { finalizers: ['example.org/hold'] }));
+      await remove(created);
+      const held = await under.client.get(CONFIG_MAPS, keyFor(created), signal);
+      expect(held.metadata.deletionTimestamp).toBeTruthy();
+      await under.client.write(
+        {
+          verb: 'patch',
+          resource: CONFIG_MAPS,
+          key: keyFor(created),
+          patch: { metadata: { finalizers: null } },
+          patchType: 'application/merge-patch+json',
+        },
+        signal,
+      );
+      await expect(under.client.get(CONFIG_MAPS, keyFor(created), signal)).rejects.toBeInstanceOf(StatusError);
+    });
+
+    it('lists by label', async () => {
+      const created = await create(configMap({ listed: 'yes' }));
+      await create(configMap({ listed: 'no' }));
+      const { namespace } = under;
+      const list = await under.client.list(CONFIG_MAPS, { namespace, labelSelector: 'listed=yes' }, signal);
+      expect(list.items.map(({ metadata }) => metadata.name)).toEqual([created.metadata.name]);
+      expect(list.items[0]).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap' });
+      expect(Number(list.resourceVersion)).toBeGreaterThan(Number(created.metadata.resourceVersion));
+    });
+
+    it('watches from a list on, without gaps or repeats', async () => {
+      const { namespace, client } = under;
+      const { resourceVersion } = await client.list(CONFIG_MAPS, { namespace }, signal);
+      const seen = collect(
+        (stop) => client.watch(CONFIG_MAPS, { namespace, labelSelector: 'watched=yes', resourceVersion }, stop),
+        3,
+      );
+      const created = await create(configMap({ watched: 'yes' }));
+      await create(configMap({ watched: 'no' }));
+      const key = keyFor(created);
+      const object: ConfigMap = { ...created, data: { key: 'second' } };
+      await client.write({ verb: 'update', resource: CONFIG_MAPS, key, object }, signal);
+      await remove(created);
+      const events = await seen;
+      expect(events.map(({ type }) => type)).toEqual(['ADDED', 'MODIFIED', 'DELETED']);
+      expect(new Set(events.map((event) => event.object.metadata.uid)).size).toBe(1);
+    });
+
+    it('begins a watch with what is there, and says where that ends', async () => {
+      const { namespace, client } = under;
+      const created = await create(configMap({ initial: 'yes' }));
+      const stop = new AbortController();
+      const options = { namespace, labelSelector: 'initial=yes', sendInitialEvents: true };
+      const names: (string | undefined)[] = [];
+      for await (const batch of client.watch(CONFIG_MAPS, options, stop.signal)) {
+        for (const event of batch) if (event.type !== 'BOOKMARK') names.push(event.object.metadata.name);
+        if (batch.some((event) => event.type === 'BOOKMARK' && event.initialEventsEnd)) break;
+      }
+      expect(names).toEqual([created.metadata.name]);
+    });
+
+    it('ends a watch by its signal', async () => {
+      const stop = new AbortController();
+      const watching = collect(
+        () => under.client.watch(CONFIG_MAPS, { namespace: under.namespace, labelSelector: 'x=none' }, stop.signal),
+        1,
+      );
+      stop.abort(new StatusError('Timeout', 'enough'));
+      await expect(watching).rejects.toThrow('enough');
+    });
+
+    it('answers each write of a batch for itself', async () => {
+      const taken = await create(configMap());
+      const { namespace } = under;
+      const fresh = configMap();
+      const results = await under.client.batch(
+        [
+          { verb: 'create', resource: CONFIG_MAPS, namespace, object: fresh },
+          {
+            verb: 'create',
+            resource: CONFIG_MAPS,
+            namespace,
+            object: { ...configMap(), metadata: { name: taken.metadata.name ?? '' } },
+          },
+        ],
+        signal,
+      );
+      expect(results[0]).toMatchObject({ ok: true, object: { metadata: { name: fresh.metadata.name } } });
+      expect(results[1]).toMatchObject({ ok: false, status: { reason: 'AlreadyExists', code: 409 } });
+    });
+  });
+}
+
+type ObjectEvent = Exclude<WatchEvent, { type: 'BOOKMARK' }>;
+
+/** The first `count` changes of a watch. */
+async function collect(
+  watch: (stop: AbortSignal) => AsyncIterable<readonly WatchEvent[]>,
+  count: number,
+): Promise<readonly ObjectEvent[]> {
+  const stop = new AbortController();
+  const events: ObjectEvent[] = [];
+  for await (const batch of watch(stop.signal)) {
+    for (const event of batch) if (event.type !== 'BOOKMARK') events.push(event);
+    if (events.length >= count) break;
+  }
+  stop.abort();
+  return events;
+}

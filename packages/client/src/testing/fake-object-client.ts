@@ -1,0 +1,334 @@
+import {
+  type ObjectKey,
+  apiVersionOf,
+  applyPatch,
+  cloneJson,
+  equalJson,
+  findResource,
+  formatKey,
+  keyOf,
+  type KubeObject,
+  parseLabelSelector,
+  type ResourceRef,
+  StatusError,
+} from '@gantry/api';
+import { type Clock, formatTime, must } from '@gantry/base';
+import type {
+  ListOptions,
+  ObjectClient,
+  ObjectList,
+  ObjectWrite,
+  WatchEvent,
+  WatchOptions,
+  WriteResult,
+} from '../object-client.ts';
+
+/** One change, as it is told to watches. */
+interface Change {
+  readonly resource: string;
+  readonly version: number;
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly object: KubeObject;
+  readonly old: KubeObject | undefined;
+}
+
+interface OpenWatch {
+  readonly wake: () => void;
+  failure: StatusError | undefined;
+}
+
+const VERSIONS_PER_REVISION = 256;
+
+/**
+ * An API server's objects in memory, seen through the client's interface: versions, conflicts, preconditions, finalizers,
+ * patches, status subresources, selectors, watches. It does not validate, default or authorise, and knows no grace periods.
+ */
+export class FakeObjectClient implements ObjectClient {
+  readonly #clock: Clock;
+  readonly #objects = new Map<string, Map<string, KubeObject>>();
+  readonly #watches = new Set<OpenWatch>();
+  /** Every write that was tried, in order. */
+  readonly writes: ObjectWrite[] = [];
+  #history: Change[] = [];
+  #revision = 1;
+  #forgottenBelow = 0;
+  #uids = 0;
+  #failures: { readonly matches: (call: FakeCall) => boolean; readonly error: StatusError; left: number }[] = [];
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The newest revision. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** Makes the next `times` calls that match fail. */
+  failNext(matches: (call: FakeCall) => boolean, error: StatusError, times = 1): void {
+    this.#failures.push({ matches, error, left: times });
+  }
+
+  /** Breaks every open watch, as a lost connection does. */
+  breakWatches(error = StatusError.unavailable('connection lost')): void {
+    for (const watch of this.#watches) {
+      watch.failure = error;
+      watch.wake();
+    }
+  }
+
+  /** Forgets all history: a watch that is behind is Expired. */
+  compact(): void {
+    this.#history = [];
+    this.#forgottenBelow = this.#version();
+  }
+
+  /** All objects of a resource, as they are now. */
+  all<T extends KubeObject>(resource: ResourceRef): readonly T[] {
+    return [...this.#bucket(resource).values()] as T[];
+  }
+
+  /** Creates an object as some other client would. */
+  async put<T extends KubeObject>(resource: ResourceRef, object: T): Promise<T> {
+    const created = this.#create(resource, object.metadata.namespace ?? '', object);
+    return created as T;
+  }
+
+  async get<T extends KubeObject>(resource: ResourceRef, key: ObjectKey, signal: AbortSignal): Promise<T> {
+    await this.#arrive({ verb: 'get', resource, name: key.name }, signal);
+    return this.#mustFind(resource, key) as T;
+  }
+
+  async list<T extends KubeObject>(
+    resource: ResourceRef,
+    options: ListOptions,
+    signal: AbortSignal,
+  ): Promise<ObjectList<T>> {
+    await this.#arrive({ verb: 'list', resource, name: '' }, signal);
+    const matches = matcherOf(options);
+    return {
+      items: this.all<T>(resource).filter(matches),
+      resourceVersion: String(this.#version() + VERSIONS_PER_REVISION - 1),
+      continueToken: '',
+    };
+  }
+
+  async *watch<T extends KubeObject>(
+    resource: ResourceRef,
+    options: WatchOptions,
+    signal: AbortSignal,
+  ): AsyncIterable<readonly WatchEvent<T>[]> {
+    await this.#arrive({ verb: 'watch', resource, name: '' }, signal);
+    const matches = matcherOf(options);
+    let reached = Number(options.resourceVersion ?? '') || this.#version() + VERSIONS_PER_REVISION - 1;
+    if (options.sendInitialEvents === true) {
+      reached = this.#version() + VERSIONS_PER_REVISION - 1;
+      const initial = this.all<T>(resource).filter(matches);
+      const bookmark = { type: 'BOOKMARK', resourceVersion: String(reached), initialEventsEnd: true } as const;
+      yield [...initial.map((object) => ({ type: 'ADDED', object }) as const), bookmark];
+    } else if (reached < this.#forgottenBelow) throw StatusError.expired('too old resource version');
+    const id = idOf(resource);
+    for (;;) {
+      const watch = this.#open();
+      try {
+        const fresh = this.#history.filter((change) => change.version > reached && change.resource === id);
+        const last = this.#history.at(-1);
+        if (last !== undefined && last.version > reached) {
+          reached = last.version;
+          const bookmark = { type: 'BOOKMARK', resourceVersion: String(reached), initialEventsEnd: false } as const;
+          yield [...fresh.flatMap((change) => eventOf<T>(change, matches)), bookmark];
+          continue;
+        }
+        await watch.woken(signal);
+      } finally {
+        this.#watches.delete(watch.entry);
+      }
+      if (watch.entry.failure !== undefined) throw watch.entry.failure;
+    }
+  }
+
+  async write<T extends KubeObject>(write: ObjectWrite, signal: AbortSignal): Promise<T> {
+    const name = write.verb === 'create' ? (write.name ?? write.object.metadata.name ?? '') : write.key.name;
+    this.writes.push(write);
+    await this.#arrive({ verb: write.verb, resource: write.resource, name }, signal);
+    return this.#apply(write) as T;
+  }
+
+  async batch(writes: readonly ObjectWrite[], signal: AbortSignal): Promise<readonly WriteResult[]> {
+    return Promise.all(
+      writes.map(async (write): Promise<WriteResult> => {
+        try {
+          return { ok: true, object: await this.write(write, signal) };
+        } catch (error) {
+          if (error instanceof StatusError) return { ok: false, status: error.toStatus() };
+          throw error;
+        }
+      }),
+    );
+  }
+
+  #open(): { entry: OpenWatch; woken: (signal: AbortSignal) => Promise<void> } {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const entry: OpenWatch = { wake: resolve, failure: undefined };
+    this.#watches.add(entry);
+    const woken = async (signal: AbortSignal): Promise<void> => {
+      signal.addEventListener('abort', () => resolve(), { once: true });
+      if (!signal.aborted) await promise;
+      signal.throwIfAborted();
+    };
+    return { entry, woken };
+  }
+
+  async #arrive(call: FakeCall, signal: AbortSignal): Promise<void> {
+    // As over a network: never in the same turn.
+    await Promise.resolve();
+    signal.throwIfAborted();
+    const failure = this.#failures.find(({ matches, left }) => left > 0 && matches(call));
+    if (failure === undefined) return;
+    failure.left -= 1;
+    throw failure.error;
+  }
+
+  #apply(write: ObjectWrite): KubeObject {
+    switch (write.verb) {
+      case 'create':
+        if (write.subresource === 'binding') return this.#bind(write.resource, write.namespace, write.object);
+        return this.#create(write.resource, write.namespace, write.object);
+      case 'update':
+        return this.#update(write.resource, write.key, write.object, write.subresource);
+      case 'patch': {
+        const old = this.#mustFind(write.resource, write.key);
+        const definition = must(findResource(write.resource), write.resource.resource);
+        const bytes = new TextEncoder().encode(JSON.stringify(write.patch));
+        const patched = applyPatch(write.patchType, old, bytes, definition, 'Ignore');
+        return this.#update(write.resource, write.key, patched.object as unknown as KubeObject, write.subresource);
+      }
+      case 'delete':
+        return this.#delete(write.resource, write.key, write.options?.preconditions ?? {});
+    }
+  }
+
+  #create(resource: ResourceRef, namespace: string, object: KubeObject): KubeObject {
+    const { generateName } = object.metadata;
+    this.#uids += 1;
+    const name = object.metadata.name ?? `${generateName ?? ''}${String(this.#uids).padStart(5, '0')}`;
+    if (this.#bucket(resource).has(formatKey({ namespace, name }))) throw StatusError.alreadyExists(resource, name);
+    const created = cloneJson(object);
+    created.metadata = {
+      ...created.metadata,
+      name,
+      ...(namespace === '' ? {} : { namespace }),
+      uid: `uid-${this.#uids}`,
+      creationTimestamp: formatTime(this.#clock.now()),
+    };
+    return this.#store(resource, 'ADDED', { ...created, apiVersion: apiVersionOf(resource) }, undefined);
+  }
+
+  #update(resource: ResourceRef, key: ObjectKey, object: KubeObject, subresource: string | undefined): KubeObject {
+    const old = this.#mustFind(resource, key);
+    const { resourceVersion, uid } = object.metadata;
+    if (resourceVersion !== undefined && resourceVersion !== old.metadata.resourceVersion) {
+      throw StatusError.conflict(resource, key.name);
+    }
+    if (uid !== undefined && uid !== old.metadata.uid) throw StatusError.conflict(resource, key.name);
+    const next = merge(old, cloneJson(object), subresource);
+    if (equalJson(next, old)) return old;
+    const isGone = next.metadata.deletionTimestamp !== undefined && (next.metadata.finalizers ?? []).length === 0;
+    return this.#store(resource, isGone ? 'DELETED' : 'MODIFIED', next, old);
+  }
+
+  #bind(resource: ResourceRef, namespace: string, binding: KubeObject): KubeObject {
+    const key = { namespace, name: binding.metadata.name ?? '' };
+    const old = this.#mustFind(resource, key) as KubeObject & { spec?: { nodeName?: string } };
+    if ((old.spec?.nodeName ?? '') !== '') throw StatusError.conflict(resource, key.name, 'it is bound already');
+    const nodeName = (binding as KubeObject & { target?: { name?: string } }).target?.name ?? '';
+    const next = { ...old, spec: { ...old.spec, nodeName } };
+    return this.#store(resource, 'MODIFIED', next, old);
+  }
+
+  #delete(resource: ResourceRef, key: ObjectKey, wanted: { uid?: string; resourceVersion?: string }): KubeObject {
+    const old = this.#mustFind(resource, key);
+    const { uid, resourceVersion, deletionTimestamp, finalizers = [] } = old.metadata;
+    if (wanted.uid !== undefined && wanted.uid !== uid) throw StatusError.conflict(resource, key.name);
+    if (wanted.resourceVersion !== undefined && wanted.resourceVersion !== resourceVersion) {
+      throw StatusError.conflict(resource, key.name);
+    }
+    if (finalizers.length === 0) return this.#store(resource, 'DELETED', old, old);
+    if (deletionTimestamp !== undefined) return old;
+    const metadata = { ...old.metadata, deletionTimestamp: formatTime(this.#clock.now()) };
+    return this.#store(resource, 'MODIFIED', { ...old, metadata }, old);
+  }
+
+  #store(resource: ResourceRef, type: Change['type'], object: KubeObject, old: KubeObject | undefined): KubeObject {
+    this.#revision += 1;
+    const version = this.#version();
+    const stored = { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } };
+    const key = formatKey(keyOf(stored));
+    if (type === 'DELETED') this.#bucket(resource).delete(key);
+    else this.#bucket(resource).set(key, stored);
+    this.#history.push({ resource: idOf(resource), version, type, object: stored, old });
+    for (const { wake } of this.#watches) wake();
+    return stored;
+  }
+
+  #version(): number {
+    return this.#revision * VERSIONS_PER_REVISION;
+  }
+
+  #bucket(resource: ResourceRef): Map<string, KubeObject> {
+    const id = idOf(resource);
+    const bucket = this.#objects.get(id) ?? new Map<string, KubeObject>();
+    this.#objects.set(id, bucket);
+    return bucket;
+  }
+
+  #mustFind(resource: ResourceRef, key: ObjectKey): KubeObject {
+    const found = this.#bucket(resource).get(formatKey(key));
+    if (found === undefined) throw StatusError.notFound(resource, key.name);
+    return found;
+  }
+}
+
+/** What a call asks, for choosing those that shall fail. */
+export interface FakeCall {
+  readonly verb: 'get' | 'list' | 'watch' | ObjectWrite['verb'];
+  readonly resource: ResourceRef;
+  readonly name: string;
+}
+
+function idOf({ group, resource }: { group: string; resource: string }): string {
+  return `${group}/${resource}`;
+}
+
+/** What an update may change: the status through its subresource, all but the status otherwise. */
+function merge(old: KubeObject, object: KubeObject, subresource: string | undefined): KubeObject {
+  const system = {
+    uid: old.metadata.uid,
+    creationTimestamp: old.metadata.creationTimestamp,
+    resourceVersion: old.metadata.resourceVersion,
+  };
+  const status = (of: KubeObject): object => ('status' in of ? { status: of.status } : {});
+  if (subresource === 'status' || subresource === 'approval') return { ...old, ...status(object) };
+  const { status: _given, ...rest } = object as KubeObject & { status?: unknown };
+  const deleting =
+    old.metadata.deletionTimestamp === undefined ? {} : { deletionTimestamp: old.metadata.deletionTimestamp };
+  const metadata = Object.fromEntries(
+    Object.entries({ ...object.metadata, ...system, ...deleting }).filter(([, value]) => value !== undefined),
+  );
+  return { ...rest, metadata, ...status(old) };
+}
+
+function matcherOf(options: ListOptions | WatchOptions): (object: KubeObject) => boolean {
+  const selector = parseLabelSelector(options.labelSelector ?? '');
+  const namespace = options.namespace ?? '';
+  return ({ metadata }) => (namespace === '' || metadata.namespace === namespace) && selector.matches(metadata.labels);
+}
+
+/** What a change is to a watch with a selector: objects may come into its sight and leave it. */
+function eventOf<T extends KubeObject>(change: Change, matches: (object: KubeObject) => boolean): WatchEvent<T>[] {
+  const before = change.old !== undefined && matches(change.old);
+  const after = change.type !== 'DELETED' && matches(change.object);
+  const object = change.object as T;
+  if (after) return [{ type: before ? 'MODIFIED' : 'ADDED', object }];
+  return before ? [{ type: 'DELETED', object }] : [];
+}
