@@ -7,6 +7,7 @@ import { IMMUTABLE, invalidAll, nonNegative, unsupported } from './rules/errors.
 import { percent } from './rules/names.ts';
 import { defaultPodTemplate } from './rules/pod-defaults.ts';
 import { validateReplicatedTemplate } from './rules/pod-template.ts';
+import { podWarnings } from './rules/pod-warnings.ts';
 import { validateReplicaCounts } from './rules/replica-counts.ts';
 import { PART_VERBS, STORED_VERBS } from './verbs.ts';
 import { workloadColumns } from './workload-columns.ts';
@@ -101,9 +102,20 @@ function validateUpdate(object: Deployment, old: Deployment): FieldError[] {
     : [invalid('spec.selector', object.spec?.selector, IMMUTABLE)];
 }
 
-function keepStatus(object: Deployment, old: Deployment): void {
+/** Annotations are passed on to the replica sets, so they count as desired state: a change of them is a new generation. */
+function prepareForUpdate(object: Deployment, old: Deployment): void {
+  if (!equalJson(object.metadata.annotations ?? {}, old.metadata.annotations ?? {})) {
+    object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+  }
   if (old.status === undefined) delete object.status;
   else object.status = old.status;
+}
+
+/** The controller writes the revision's annotation together with the status; labels are not its to change. */
+function prepareStatus(object: Deployment, old: Deployment): void {
+  if (old.spec !== undefined) object.spec = old.spec;
+  if (old.metadata.labels === undefined) delete object.metadata.labels;
+  else object.metadata.labels = old.metadata.labels;
 }
 
 export const deployments: ResourceDefinition<Deployment> = {
@@ -122,10 +134,11 @@ export const deployments: ResourceDefinition<Deployment> = {
     prepareForCreate: (object) => {
       object.status = {};
     },
-    prepareForUpdate: keepStatus,
+    prepareForUpdate,
     validate,
     validateUpdate,
     metadataOnUpdate: 'change',
+    warnings: ({ spec }) => podWarnings(spec?.template?.spec, 'spec.template.spec'),
     hasGeneration: true,
   },
   subresources: [
@@ -140,9 +153,7 @@ export const deployments: ResourceDefinition<Deployment> = {
     {
       name: 'status',
       verbs: PART_VERBS,
-      prepareForUpdate: (object, old) => {
-        if (old.spec !== undefined) object.spec = old.spec;
-      },
+      prepareForUpdate: prepareStatus,
       validateUpdate: (object, old) => validateReplicaCounts(object.status, old.status),
     },
   ],

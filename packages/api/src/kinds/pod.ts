@@ -8,6 +8,7 @@ import { podQosClass } from './rules/pod-qos.ts';
 import { validatePodSpec } from './rules/pod-spec.ts';
 import { validatePodStatusChange } from './rules/pod-status.ts';
 import { validatePodChange } from './rules/pod-update.ts';
+import { podWarnings } from './rules/pod-warnings.ts';
 import { PART_VERBS, STORED_VERBS } from './verbs.ts';
 
 function applyDefaults(object: Pod): void {
@@ -125,6 +126,7 @@ export const pods: ResourceDefinition<Pod> = {
     validate,
     validateCreate,
     validateUpdate: validatePodChange,
+    warnings: ({ spec }) => podWarnings(spec, 'spec'),
     hasGeneration: true,
     gracePeriodSeconds,
   },

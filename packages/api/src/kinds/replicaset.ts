@@ -6,6 +6,7 @@ import { ageColumn, column, nameColumn } from './columns.ts';
 import { IMMUTABLE, nonNegative } from './rules/errors.ts';
 import { defaultPodTemplate } from './rules/pod-defaults.ts';
 import { validateReplicatedTemplate } from './rules/pod-template.ts';
+import { podWarnings } from './rules/pod-warnings.ts';
 import { validateReplicaCounts } from './rules/replica-counts.ts';
 import { PART_VERBS, STORED_VERBS } from './verbs.ts';
 import { workloadColumns } from './workload-columns.ts';
@@ -56,6 +57,7 @@ export const replicaSets: ResourceDefinition<ReplicaSet> = {
     validate,
     validateUpdate,
     metadataOnUpdate: 'change',
+    warnings: ({ spec }) => podWarnings(spec?.template?.spec, 'spec.template.spec'),
     hasGeneration: true,
   },
   subresources: [
