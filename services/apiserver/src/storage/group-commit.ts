@@ -10,6 +10,9 @@ interface Waiting extends IdentifiedWrite {
   readonly reject: (error: Error) => void;
 }
 
+/** More than this waiting means that etcd does not keep up: callers are told, rather than kept in memory. */
+const MAX_WAITING = 20_000;
+
 /** Gathers the guarded writes that wait at the same moment into groups and hands them to lanes that are free. */
 export class GroupCommit {
   readonly #lanes: readonly CommitLane[];
@@ -34,6 +37,10 @@ export class GroupCommit {
     return new Promise<WriteOutcome>((resolve, reject) => {
       if (signal.aborted || this.#closed.signal.aborted) {
         reject(new StoreError('unavailable', 'the deadline passed before the write was sent'));
+        return;
+      }
+      if (this.#queue.length + this.#arrived.length >= MAX_WAITING) {
+        reject(new StoreError('unavailable', 'too many writes are waiting'));
         return;
       }
       const done = () => signal.removeEventListener('abort', onAbort);

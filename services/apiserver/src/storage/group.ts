@@ -59,7 +59,12 @@ function keysOf(write: GuardedWrite): { readonly written: readonly string[]; rea
   const fence = write.writer.fence;
   return {
     written: fence !== undefined && write.value === null ? [write.key, deletedKeyOf(write.key)] : [write.key],
-    compared: [write.key, ...write.mustExist, ...(fence === undefined ? [] : [fence.electionKey, INCARNATION_KEY])],
+    compared: [
+      write.key,
+      ...write.mustExist,
+      ...(write.unchanged ?? []).map(({ key }) => key),
+      ...(fence === undefined ? [] : [fence.electionKey, INCARNATION_KEY]),
+    ],
   };
 }
 
@@ -83,7 +88,12 @@ function guardOf(write: GuardedWrite, options: GuardOptions): readonly Compare[]
     write.expected === 'absent'
       ? { key: write.key, target: 'create-revision', equals: 0 }
       : { key: write.key, target: 'mod-revision', equals: revisionOf(write.expected) };
-  const needed = write.mustExist.map((key): Compare => ({ key, target: 'exists' }));
+  const needed = [
+    ...write.mustExist.map((key): Compare => ({ key, target: 'exists' })),
+    ...(write.unchanged ?? []).map(
+      ({ key, resourceVersion }): Compare => ({ key, target: 'mod-revision', equals: revisionOf(resourceVersion) }),
+    ),
+  ];
   const fence = write.writer.fence;
   if (fence === undefined || options.fence === 'left-out-by-test') return [own, ...needed];
   return [
@@ -165,6 +175,10 @@ export function explainFailure(write: GuardedWrite, read: readonly KeyValue[]): 
   }
   const missing = write.mustExist.find((key) => !at.has(key));
   if (missing !== undefined) return { kind: 'missing', key: missing };
+  const changed = write.unchanged?.find(
+    ({ key, resourceVersion }) => at.get(key)?.modRevision !== revisionOf(resourceVersion),
+  );
+  if (changed !== undefined) return { kind: 'missing', key: changed.key };
   const current = at.get(write.key);
   return { kind: 'conflict', current: current === undefined ? null : readStored(current) };
 }

@@ -29,6 +29,8 @@ export interface GuardedWrite {
   readonly value: Uint8Array | null;
   /** Keys that must exist (the Namespace of a create). */
   readonly mustExist: readonly string[];
+  /** Keys that must still be as they were read (the Namespace of a create, which was not being deleted). */
+  readonly unchanged?: readonly { readonly key: string; readonly resourceVersion: ResourceVersion }[];
   readonly writer: Writer;
 }
 
@@ -44,6 +46,7 @@ export type WriteOutcome =
   | { readonly kind: 'committed'; readonly resourceVersion: ResourceVersion }
   /** The guard did not hold; what is stored now, or null when nothing is. */
   | { readonly kind: 'conflict'; readonly current: StoredObject | null }
+  /** A key of `mustExist` is not there, or one of `unchanged` is not as it was read. */
   | { readonly kind: 'missing'; readonly key: string }
   /** Another leader exists, or the lease ran out. */
   | { readonly kind: 'fenced' };

@@ -81,6 +81,16 @@ function describeWrites(context: Context): void {
     await committed(store.write(write, signal()));
   });
 
+  it('names a key that is not as it was read', async () => {
+    const { store } = context();
+    const read = await committed(store.write(create(NAMESPACE), signal()));
+    const write = { ...create(pod('a')), unchanged: [{ key: NAMESPACE, resourceVersion: read }] };
+    const changed = await committed(store.write(update(NAMESPACE, read), signal()));
+    expect(await store.write(write, signal())).toEqual({ kind: 'missing', key: NAMESPACE });
+    const now = { ...write, unchanged: [{ key: NAMESPACE, resourceVersion: changed }] };
+    await committed(store.write(now, signal()));
+  });
+
   it('gives every write of a group its own result', async () => {
     const { store } = context();
     const taken = await committed(store.write(create(pod('taken')), signal()));
