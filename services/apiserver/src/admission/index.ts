@@ -5,6 +5,7 @@ import { namespaceLifecycle } from './namespace-lifecycle.ts';
 import { priority } from './priority.ts';
 import { serviceAccount } from './service-account.ts';
 
+export { requireActive } from './namespace-lifecycle.ts';
 export type { AdmissionCheck, AdmissionReader, AdmissionRequest } from './admission-check.ts';
 
 /** Every check, in the order in which they run. Adding one adds a file and a line here. */

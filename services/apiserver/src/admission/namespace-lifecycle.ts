@@ -1,5 +1,4 @@
-import { type ResourceRef, StatusError } from '@gantry/api';
-import type { Namespace } from '@gantry/api';
+import { type GroupResource, type Namespace, type ResourceRef, StatusError } from '@gantry/api';
 import type { AdmissionCheck } from './admission-check.ts';
 
 const NAMESPACES: ResourceRef = { group: '', version: 'v1', resource: 'namespaces' };
@@ -15,11 +14,21 @@ export const namespaceLifecycle: AdmissionCheck = {
     }
     if (!definition.namespaced || operation !== 'create' || subresource !== '' || !definition.stored) return;
     const found = await reader.find<Namespace>(NAMESPACES, '', namespace);
-    if (found === undefined) throw StatusError.notFound(NAMESPACES, namespace);
-    if (found.metadata.deletionTimestamp === undefined && found.status?.phase !== 'Terminating') return;
-    throw terminating({ group: definition.group, resource: definition.resource }, name, namespace);
+    requireActive(found, namespace, definition, name);
   },
 };
+
+/** Refuses new content in a namespace that is missing or going away. */
+export function requireActive(
+  found: Namespace | undefined,
+  namespace: string,
+  of: GroupResource,
+  name: string,
+): asserts found is Namespace {
+  if (found === undefined) throw StatusError.notFound(NAMESPACES, namespace);
+  if (found.metadata.deletionTimestamp === undefined && found.status?.phase !== 'Terminating') return;
+  throw terminating({ group: of.group, resource: of.resource }, name, namespace);
+}
 
 function terminating(of: { group: string; resource: string }, name: string, namespace: string): StatusError {
   const why = `unable to create new content in namespace ${namespace} because it is being terminated`;

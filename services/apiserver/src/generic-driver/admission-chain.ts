@@ -1,8 +1,47 @@
 import { findResource, type KubeObject, type ResourceRef } from '@gantry/api';
 import type { AdmissionCheck, AdmissionReader, AdmissionRequest } from '../admission/index.ts';
-import { objectKey } from '../cache/index.ts';
+import { createEntry, type Entry, objectKey } from '../cache/index.ts';
 import type { DriverDependencies } from './dependencies.ts';
+import { encodeProtobuf } from './machinery.ts';
 import { fromStore } from './store-errors.ts';
+
+/** What the checks of one request have looked up: each object once, so that all of them judge the same. */
+export class Lookups implements AdmissionReader {
+  readonly #deps: DriverDependencies;
+  readonly #signal: AbortSignal;
+  readonly #seen = new Map<string, Entry | undefined>();
+
+  constructor(deps: DriverDependencies, signal: AbortSignal) {
+    this.#deps = deps;
+    this.#signal = signal;
+  }
+
+  async find<T extends KubeObject>(resource: ResourceRef, namespace: string, name: string): Promise<T | undefined> {
+    const definition = findResource(resource);
+    if (definition === undefined) return undefined;
+    const key = objectKey(definition, namespace, name);
+    if (!this.#seen.has(key)) {
+      const { cache } = this.#deps;
+      const cached = cache.ready ? cache.resource(definition).get(key) : undefined;
+      if (cached === undefined) return (await this.readAgain(key))?.answer.object as T | undefined;
+      this.#seen.set(key, cached);
+    }
+    return this.#seen.get(key)?.answer.object as T | undefined;
+  }
+
+  /** What was found at a key, as it was found. */
+  seen(key: string): Entry | undefined {
+    return this.#seen.get(key);
+  }
+
+  /** Forgets what was found and asks the store. */
+  async readAgain(key: string): Promise<Entry | undefined> {
+    const stored = await fromStore(this.#deps.store.get(key, this.#signal));
+    const entry = stored === null ? undefined : createEntry(stored, encodeProtobuf);
+    this.#seen.set(key, entry);
+    return entry;
+  }
+}
 
 /** Runs the admission checks in their order. */
 export class AdmissionChain {
@@ -14,33 +53,16 @@ export class AdmissionChain {
     this.#deps = deps;
   }
 
-  async mutate(request: AdmissionRequest, signal: AbortSignal): Promise<void> {
-    const reader = this.reader(signal);
-    for (const check of this.#checks) await check.mutate?.(request, reader);
+  async mutate(request: AdmissionRequest, lookups: Lookups): Promise<void> {
+    for (const check of this.#checks) await check.mutate?.(request, lookups);
   }
 
-  async validate(request: AdmissionRequest, signal: AbortSignal): Promise<void> {
-    const reader = this.reader(signal);
-    for (const check of this.#checks) await check.validate?.(request, reader);
+  async validate(request: AdmissionRequest, lookups: Lookups): Promise<void> {
+    for (const check of this.#checks) await check.validate?.(request, lookups);
   }
 
-  /** What checks may look up, for others too. */
-  reader(signal: AbortSignal): AdmissionReader {
-    const { cache, store } = this.#deps;
-    return {
-      find: async <T extends KubeObject>(
-        resource: ResourceRef,
-        namespace: string,
-        name: string,
-      ): Promise<T | undefined> => {
-        const definition = findResource(resource);
-        if (definition === undefined) return undefined;
-        const key = objectKey(definition, namespace, name);
-        const cached = cache.ready ? cache.resource(definition).get(key) : undefined;
-        if (cached !== undefined) return cached.answer.object as T;
-        const stored = await fromStore(store.get(key, signal));
-        return stored === null ? undefined : (stored.object as unknown as T);
-      },
-    };
+  /** What one request may look up. */
+  lookups(signal: AbortSignal): Lookups {
+    return new Lookups(this.#deps, signal);
   }
 }

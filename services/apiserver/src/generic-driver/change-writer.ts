@@ -161,7 +161,8 @@ export class ChangeWriter {
       old: stored,
       user: context.user,
     } as const;
-    await this.#admission.mutate(request, context.signal);
+    const lookups = this.#admission.lookups(context.signal);
+    await this.#admission.mutate(request, lookups);
     const strategyContext = { now, user: context.user };
     if (through === undefined) {
       this.#allocators.carry(definition, object, stored);
@@ -171,7 +172,7 @@ export class ChangeWriter {
     if (through?.name !== 'binding') raiseGeneration(object, stored, definition);
     for (const warning of definition.strategy.warnings?.(object, stored) ?? []) context.warn(warning);
     requireValidChange(definition, through, object, stored);
-    await this.#admission.validate(request, context.signal);
+    await this.#admission.validate(request, lookups);
     return settled(definition, object);
   }
 }

@@ -18,6 +18,12 @@ export type Committed =
   | { readonly kind: 'committed'; readonly answer: Answer }
   | { readonly kind: 'conflict'; readonly current: Entry | undefined };
 
+/** A key of `unchanged` is not as it was read. */
+export interface Stale {
+  readonly kind: 'stale';
+  readonly key: string;
+}
+
 /** One write as the driver decided it. */
 export interface PlannedWrite {
   readonly context: RequestContext;
@@ -41,6 +47,17 @@ export class Committer {
 
   /** Stores or deletes. A deletion's answer is `last` at the version of the deletion. */
   async commit(write: PlannedWrite, last: KubeObject): Promise<Committed> {
+    const outcome = await this.commitUnlessStale(write, [], last);
+    if (outcome.kind === 'stale') throw StatusError.conflict(groupResource(write.definition), write.name);
+    return outcome;
+  }
+
+  /** The same, only while the keys of `unchanged` are as they were read. */
+  async commitUnlessStale(
+    write: PlannedWrite,
+    unchanged: NonNullable<GuardedWrite['unchanged']>,
+    last: KubeObject,
+  ): Promise<Committed | Stale> {
     const { context, definition, namespace, name, fence } = write;
     const outcome = await fromStore(
       this.#store.write(
@@ -49,11 +66,15 @@ export class Committer {
           expected: write.expected,
           value: write.object === undefined ? null : encodeObject(write.object),
           mustExist: write.mustExist,
+          unchanged,
           writer: { name: context.user.name, ...(fence === undefined ? {} : { fence }) },
         },
         context.signal,
       ),
     );
+    if (outcome.kind === 'missing' && unchanged.some(({ key }) => key === outcome.key)) {
+      return { kind: 'stale', key: outcome.key };
+    }
     return this.#tell(outcome, write, last);
   }
 
@@ -78,10 +99,6 @@ export class Committer {
 }
 
 function missingError(key: string, definition: ResourceDefinition, name: string): StatusError {
-  const namespaces = '/registry/namespaces/';
-  if (key.startsWith(namespaces)) {
-    return StatusError.notFound({ group: '', resource: 'namespaces' }, key.slice(namespaces.length));
-  }
   return StatusError.conflict(groupResource(definition), name, `${key} is gone; please try again`);
 }
 

@@ -1,11 +1,12 @@
 import { apiVersionOf, type JsonObject, type KubeObject, type ResourceDefinition, StatusError } from '@gantry/api';
 import { randomSuffix } from '@gantry/base';
+import { requireActive } from '../admission/index.ts';
 import { type Allocation, type Allocators, noAllocation } from '../allocators/allocators.ts';
 import { objectKey, SharedAnswer } from '../cache/index.ts';
 import type { Answer, Body, RequestContext, Target, WriteOptions } from '../driver.ts';
 import type { Fence } from '../storage/object-store.ts';
-import type { AdmissionChain } from './admission-chain.ts';
-import type { Committer } from './committer.ts';
+import type { AdmissionChain, Lookups } from './admission-chain.ts';
+import type { Committed, Committer } from './committer.ts';
 import type { DriverDependencies } from './dependencies.ts';
 import { fenceOf } from './fences.ts';
 import { decodeBody, encodeProtobuf, recordManager, requireValidNew, withDefaults } from './machinery.ts';
@@ -16,6 +17,19 @@ import { groupResource } from './target.ts';
 const MAX_PREFIX = 58;
 const GENERATE_TRIES = 8;
 const NAMESPACES = { group: '', resource: 'namespaces' };
+
+/** How often a namespace may change under a create before it gives up. */
+const STALE_TRIES = 10;
+
+/** A new object that only needs storing. */
+interface PreparedCreate {
+  readonly context: RequestContext;
+  readonly target: Target;
+  readonly object: KubeObject;
+  readonly fence: Fence | undefined;
+  /** Claims that must be in place. */
+  readonly mustExist: readonly string[];
+}
 
 /** Creates objects. */
 export class CreateWriter {
@@ -77,7 +91,8 @@ export class CreateWriter {
     fence: Fence | undefined,
   ): Promise<Answer | undefined> {
     const { definition, namespace } = target;
-    await this.#prepare(context, target, object, options);
+    const lookups = this.#admission.lookups(context.signal);
+    await this.#prepare(context, target, object, options, lookups);
     const { name = '' } = object.metadata;
     if (options.dryRun) {
       const taken = await this.#deps.store.get(objectKey(definition, namespace, name), context.signal);
@@ -87,22 +102,7 @@ export class CreateWriter {
     if (options.dryRun) return new SharedAnswer(object, encodeProtobuf);
     let landed = false;
     try {
-      const outcome = await this.#committer.commit(
-        {
-          context,
-          definition,
-          namespace,
-          name,
-          expected: 'absent',
-          object,
-          mustExist: [
-            ...(definition.namespaced ? [objectKey(NAMESPACES, '', namespace)] : []),
-            ...allocation.mustExist,
-          ],
-          fence,
-        },
-        object,
-      );
+      const outcome = await this.#commit({ context, target, object, fence, mustExist: allocation.mustExist }, lookups);
       if (outcome.kind === 'conflict') return undefined;
       landed = true;
       return outcome.answer;
@@ -115,8 +115,32 @@ export class CreateWriter {
     }
   }
 
+  /** Stores the object under the guard that its namespace is as the checks saw it: not being deleted. */
+  async #commit(create: PreparedCreate, lookups: Lookups): Promise<Committed> {
+    const { context, target, object, fence, mustExist } = create;
+    const { definition, namespace } = target;
+    const { name = '' } = object.metadata;
+    const namespaceKey = definition.namespaced ? objectKey(NAMESPACES, '', namespace) : undefined;
+    for (let tries = 1; ; tries++) {
+      const seen = namespaceKey === undefined ? undefined : lookups.seen(namespaceKey);
+      const unchanged = seen === undefined ? [] : [{ key: seen.key, resourceVersion: seen.resourceVersion }];
+      const write = { context, definition, namespace, name, expected: 'absent', object, mustExist, fence } as const;
+      const outcome = await this.#committer.commitUnlessStale(write, unchanged, object);
+      if (outcome.kind !== 'stale') return outcome;
+      const fresh = await lookups.readAgain(outcome.key);
+      requireActive(fresh?.answer.object, namespace, definition, name);
+      if (tries === STALE_TRIES) throw StatusError.conflict(groupResource(definition), name);
+    }
+  }
+
   /** Everything between decoding and storing, in the fixed order. Changes `object`. */
-  async #prepare(context: RequestContext, target: Target, object: KubeObject, options: WriteOptions): Promise<void> {
+  async #prepare(
+    context: RequestContext,
+    target: Target,
+    object: KubeObject,
+    options: WriteOptions,
+    lookups: Lookups,
+  ): Promise<void> {
     const { definition, namespace } = target;
     const now = this.#deps.clock.now();
     const { strategy } = definition;
@@ -132,13 +156,13 @@ export class CreateWriter {
       old: undefined,
       user: context.user,
     } as const;
-    await this.#admission.mutate(request, context.signal);
+    await this.#admission.mutate(request, lookups);
     strategy.prepareForCreate?.(object, { now, user: context.user });
     withDefaults(definition, object);
     this.#allocators.carry(definition, object, undefined);
     for (const warning of strategy.warnings?.(object) ?? []) context.warn(warning);
     requireValidNew(definition, object);
-    await this.#admission.validate(request, context.signal);
+    await this.#admission.validate(request, lookups);
   }
 
   #allocate(

@@ -133,8 +133,9 @@ export class DeleteWriter {
         old: object,
         user: context.user,
       } as const;
-      await this.#admission.mutate(request, context.signal);
-      await this.#admission.validate(request, context.signal);
+      const lookups = this.#admission.lookups(context.signal);
+      await this.#admission.mutate(request, lookups);
+      await this.#admission.validate(request, lookups);
       const plan = planDeletion(object, definition, options, this.#deps.clock.now());
       const done = await this.#carryOut(context, target, current, plan, write, fence);
       if ('gone' in done) return done;

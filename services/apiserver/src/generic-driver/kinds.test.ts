@@ -122,6 +122,33 @@ describe('the generic driver on kinds of their own ways', () => {
     );
   });
 
+  it('lets nothing into a namespace whose end this apiserver has not heard of', async () => {
+    const other = await createHarness({ etcd: h.store.etcd, seed: 9 });
+    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'm' } };
+    const stored = await h.create('namespaces', namespace);
+    await other.settle(other.deps.cache.catchUp(1000, new AbortController().signal));
+    h.store.etcd.silenceWatches();
+    const body = bodyOf({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'late' } });
+    const late = () =>
+      other.settle(
+        other.driver
+          .create(other.context(), other.target('configmaps', '', { namespace: 'm' }), body, WRITE)
+          .then(({ object }) => object.metadata.name)
+          .catch((error: unknown) => (error as StatusError).message),
+      );
+    await update('namespaces', { ...stored, metadata: { ...stored.metadata, labels: { seen: 'later' } } });
+    expect(await late()).toBe('late');
+    await remove('namespaces', 'm');
+    expect(await late()).toBe(
+      'configmaps "late" is forbidden: unable to create new content in namespace m because it is being terminated',
+    );
+    const ending = await get<Namespace>('namespaces', 'm');
+    await update('namespaces', { ...ending, spec: { finalizers: [] } } as KubeObject, 'finalize');
+    expect(await late()).toBe('namespaces "m" not found');
+    h.store.etcd.resumeWatches();
+    await other.stop();
+  });
+
   it('scales through the scale subresource and raises the generation', async () => {
     await h.create('deployments', deployment('d'));
     const scale = await get<KubeObject & { spec: { replicas: number } }>('deployments', 'd', 'scale');

@@ -99,7 +99,7 @@ export class SubresourceWriter {
 
   async #token(context: RequestContext, target: Target, body: Body, options: WriteOptions): Promise<Answer> {
     const { definition, name, namespace } = target;
-    const reader = this.#admission.reader(context.signal);
+    const reader = this.#admission.lookups(context.signal);
     const account = await reader.find<ServiceAccount>(definition, namespace, name);
     const request = decodeOther(body, TOKEN_REQUEST_SCHEMA, options, context) as TokenRequest & KubeObject;
     this.#deps.authorizer.authorize(context.user, 'create', target, request as unknown as JsonObject);
