@@ -2,6 +2,8 @@
 export interface Refusal {
   readonly plugin: string;
   readonly reasons: readonly string[];
+  /** Why nothing is preempted on this node. */
+  readonly preemption: 'no-victims' | 'not-helpful';
 }
 
 /**
@@ -17,12 +19,11 @@ export function explainRefusals(nodeCount: number, refusals: readonly Refusal[])
   return `${head} preemption: 0/${nodeCount} nodes are available: ${explainPreemption(refusals)}.`;
 }
 
-/** Making room helps only where resources or ports were lacking. */
 function explainPreemption(refusals: readonly Refusal[]): string {
-  const roomLacking = refusals.filter(({ plugin }) => plugin === 'NodeResourcesFit' || plugin === 'NodePorts').length;
-  const others = refusals.length - roomLacking;
+  const lackingRoom = refusals.filter(({ preemption }) => preemption === 'no-victims').length;
+  const others = refusals.length - lackingRoom;
   const texts = [
-    ...(roomLacking > 0 ? [`${roomLacking} No preemption victims found for incoming pod`] : []),
+    ...(lackingRoom > 0 ? [`${lackingRoom} No preemption victims found for incoming pod`] : []),
     ...(others > 0 ? [`${others} Preemption is not helpful for scheduling`] : []),
   ];
   return texts.sort().join(', ');

@@ -26,7 +26,7 @@ describe('a pod that fits nowhere is told why, per node count', () => {
       [exampleNode('a', { cpu: '1' })],
       examplePod('p', { cpu: '1100m' }),
       [],
-      `0/1 nodes are available: 1 Insufficient cpu. ${NO_VICTIMS}`,
+      `0/1 nodes are available: 1 Insufficient cpu. ${PREEMPTION_VAIN}`,
     ],
     [
       'cpu and memory taken by others',
@@ -49,7 +49,7 @@ describe('a pod that fits nowhere is told why, per node count', () => {
         spec: { containers: [{ name: 'c', image: 'i', resources: { requests: { 'example.com/gpu': '1' } } }] },
       }),
       [],
-      `0/1 nodes are available: 1 Insufficient example.com/gpu. ${NO_VICTIMS}`,
+      `0/1 nodes are available: 1 Insufficient example.com/gpu. ${PREEMPTION_VAIN}`,
     ],
     [
       'node selector',
@@ -63,7 +63,7 @@ describe('a pod that fits nowhere is told why, per node count', () => {
       [exampleNode('a', { taints: [{ key: 'k', value: 'v', effect: 'NoSchedule' }] })],
       examplePod('p'),
       [],
-      `0/1 nodes are available: 1 node(s) had untolerated taint {k: v}. ${PREEMPTION_VAIN}`,
+      `0/1 nodes are available: 1 node(s) had untolerated taint(s). ${PREEMPTION_VAIN}`,
     ],
     [
       'cordon',
@@ -87,9 +87,8 @@ describe('a pod that fits nowhere is told why, per node count', () => {
       ],
       examplePod('p', { cpu: '1' }),
       [],
-      '0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint {k: v}. ' +
-        'preemption: 0/2 nodes are available: 1 No preemption victims found for incoming pod, ' +
-        '1 Preemption is not helpful for scheduling.',
+      '0/2 nodes are available: 1 Insufficient cpu, 1 node(s) had untolerated taint(s). ' +
+        'preemption: 0/2 nodes are available: 2 Preemption is not helpful for scheduling.',
     ],
   ])('%s', (_, nodes, pod, placed, message) => {
     expect(refusal(nodes, pod, placed)).toBe(message);

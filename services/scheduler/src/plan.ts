@@ -75,9 +75,10 @@ function findFeasible(
 }
 
 function refusalOf(pod: PodInfo, node: NodeInfo, filters: readonly FilterPlugin[]): Refusal | undefined {
-  for (const { name, filter } of filters) {
+  for (const { name, filter, curedByRoom } of filters) {
     const reasons = filter(pod, node);
-    if (reasons.length > 0) return { plugin: name, reasons };
+    if (reasons.length === 0) continue;
+    return { plugin: name, reasons, preemption: curedByRoom?.(pod, node) === true ? 'no-victims' : 'not-helpful' };
   }
   return undefined;
 }

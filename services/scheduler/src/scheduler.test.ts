@@ -94,7 +94,7 @@ describe('a scheduling cycle', () => {
     await cycle();
     const message =
       '0/1 nodes are available: 1 Insufficient cpu. ' +
-      'preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.';
+      'preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.';
     expect(told).toEqual([{ type: 'Warning', reason: 'FailedScheduling', message }]);
     const condition = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message };
     expect(server.writes).toMatchObject([

@@ -13,6 +13,8 @@ export interface FilterPlugin {
   readonly name: string;
   /** Why the pod cannot go to the node, in Kubernetes' words; empty when it can. */
   readonly filter: (pod: PodInfo, node: NodeInfo) => readonly string[];
+  /** Whether its refusal could be cured by taking pods off the node; never when absent. */
+  readonly curedByRoom?: (pod: PodInfo, node: NodeInfo) => boolean;
   /** Whether a change may end this plugin's refusal of the pod: a hint, wrong only on the side of trying in vain. */
   readonly helps: (change: ClusterChange, pod: PodInfo) => boolean;
 }

@@ -13,6 +13,7 @@ export const nodePorts: FilterPlugin = {
     }
     return [];
   },
+  curedByRoom: () => true,
   helps: (change, { hostPorts }) =>
     change.kind === 'node-added' ||
     (change.kind === 'pod-gone' &&

@@ -12,6 +12,8 @@ export const resourceFit: FilterPlugin = {
     }
     return reasons;
   },
+  curedByRoom: ({ requests }, { allocatable }) =>
+    Object.entries(requests).every(([name, amount]) => amount <= (allocatable[name] ?? 0)),
   helps: (change, pod) => {
     switch (change.kind) {
       case 'node-added':

@@ -1,11 +1,15 @@
 import type { Taint, Toleration } from '@gantry/api';
 import { type FilterPlugin, nodePasses } from '../plugin.ts';
 
+/** Without the taint's name, as Kubernetes has it since 1.35: nodes with different taints count together. */
+const REASON = ['node(s) had untolerated taint(s)'];
+
 const filter: FilterPlugin['filter'] = ({ pod }, { node }) => {
-  const hard = (node.spec?.taints ?? []).find(
-    (taint) => taint.effect !== 'PreferNoSchedule' && !tolerates(pod.spec?.tolerations, taint),
+  const taints = node.spec?.taints ?? [];
+  const tolerated = taints.every(
+    (taint) => taint.effect === 'PreferNoSchedule' || tolerates(pod.spec?.tolerations, taint),
   );
-  return hard === undefined ? [] : [`node(s) had untolerated taint {${hard.key}: ${hard.value ?? ''}}`];
+  return tolerated ? [] : REASON;
 };
 
 /** Nodes whose NoSchedule and NoExecute taints the pod tolerates. */
