@@ -52,6 +52,8 @@ export interface Strategy<T extends KubeObject = KubeObject> {
   readonly allowCreateOnUpdate?: boolean;
   /** Whether `metadata.generation` is kept: 1 at creation, raised when anything but metadata and status changes. */
   readonly hasGeneration?: boolean;
+  /** What raises the generation besides the desired state, in changes of the main resource: annotations, for a Deployment. */
+  readonly generationWith?: 'annotations';
   /** Grace period of a graceful deletion in seconds, or undefined when objects of this kind go at once. Given the requested one, if any. */
   readonly gracePeriodSeconds?: (object: T, requested: number | undefined) => number | undefined;
   /** The propagation policy when the request names none: 'background' when absent. */

@@ -140,6 +140,7 @@ export const deployments: ResourceDefinition<Deployment> = {
     metadataOnUpdate: 'change',
     warnings: ({ spec }) => podWarnings(spec?.template?.spec, 'spec.template.spec'),
     hasGeneration: true,
+    generationWith: 'annotations',
   },
   subresources: [
     {

@@ -169,7 +169,9 @@ export class ChangeWriter {
       definition.strategy.prepareForUpdate?.(object, copyOf(stored), strategyContext);
     } else through.prepareForUpdate?.(object, copyOf(stored), strategyContext);
     // Being bound to a node is no new wish of whoever made the pod.
-    if (through?.name !== 'binding') raiseGeneration(object, stored, definition);
+    if (through?.name !== 'binding') {
+      raiseGeneration(object, stored, definition, through === undefined ? 'main' : 'subresource');
+    }
     for (const warning of definition.strategy.warnings?.(object, stored) ?? []) context.warn(warning);
     requireValidChange(definition, through, object, stored);
     await this.#admission.validate(request, lookups);

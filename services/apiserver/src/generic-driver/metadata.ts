@@ -72,9 +72,19 @@ function copyField(to: ObjectMeta, from: ObjectMeta, field: keyof ObjectMeta): v
 }
 
 /** Raises the generation of an object whose desired state has changed. */
-export function raiseGeneration(object: KubeObject, old: KubeObject, definition: ResourceDefinition): void {
-  if (definition.strategy.hasGeneration !== true) return;
-  if (!equalJson(desired(object), desired(old))) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+export function raiseGeneration(
+  object: KubeObject,
+  old: KubeObject,
+  definition: ResourceDefinition,
+  through: 'main' | 'subresource',
+): void {
+  const { hasGeneration, generationWith } = definition.strategy;
+  if (hasGeneration !== true) return;
+  const noted = generationWith === 'annotations' && through === 'main';
+  const changed =
+    !equalJson(desired(object), desired(old)) ||
+    (noted && !equalJson(object.metadata.annotations ?? {}, old.metadata.annotations ?? {}));
+  if (changed) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
 }
 
 function desired(object: KubeObject): object {
