@@ -84,7 +84,8 @@ export class WorkQueue {
   /** The next key; whoever takes it calls `done` with it. Rejects with the signal's reason. */
   async take(signal: AbortSignal): Promise<ObjectKey> {
     signal.throwIfAborted();
-    const entry = this.#dequeue() ?? (await this.#wait(signal));
+    const entry = this.#dequeue();
+    if (entry === undefined) return (await this.#wait(signal)).key;
     entry.state = 'clean';
     return entry.key;
   }

@@ -1,1 +1,1 @@
-export {};
+export { silentLog } from './silent-log.ts';

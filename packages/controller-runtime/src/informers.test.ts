@@ -1,0 +1,127 @@
+import { type ConfigMap, type Pod, type ResourceRef, StatusError } from '@gantry/api';
+import { ManualClock } from '@gantry/base/testing';
+import { FakeObjectClient } from '@gantry/client/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Informers } from './informers.ts';
+import { silentLog } from './testing/silent-log.ts';
+
+const CONFIG_MAPS: ResourceRef = { group: '', version: 'v1', resource: 'configmaps' };
+const PODS: ResourceRef = { group: '', version: 'v1', resource: 'pods' };
+
+function configMap(name: string, data: Record<string, string> = {}, namespace = 'a'): ConfigMap {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data };
+}
+
+describe('informers', () => {
+  let clock: ManualClock;
+  let client: FakeObjectClient;
+  let informers: Informers;
+  let stop: AbortController;
+  let changes: string[];
+  beforeEach(() => {
+    clock = new ManualClock();
+    client = new FakeObjectClient(clock);
+    informers = new Informers({ client, resources: [CONFIG_MAPS, PODS], clock, random: () => 0.5, log: silentLog });
+    stop = new AbortController();
+    changes = [];
+    informers.onChange((_, told) => {
+      for (const { object, old } of told) {
+        changes.push(
+          `${old === undefined ? 'new' : object === undefined ? 'gone' : 'changed'} ${(object ?? old)?.metadata.name}`,
+        );
+      }
+    });
+  });
+  afterEach(() => stop.abort());
+  const names = (namespace?: string) =>
+    informers.cache.list(CONFIG_MAPS, namespace).map(({ metadata }) => metadata.name);
+  const remove = (name: string) =>
+    client.write({ verb: 'delete', resource: CONFIG_MAPS, key: { namespace: 'a', name } }, stop.signal);
+
+  it('list first and follow then', async () => {
+    await client.put(CONFIG_MAPS, configMap('one'));
+    expect(informers.missing()).toEqual(['configmaps', 'pods']);
+    void informers.run(stop.signal);
+    await clock.advance(0);
+    expect(informers.synced()).toBe(true);
+    await client.put(CONFIG_MAPS, configMap('two', {}, 'b'));
+    await clock.advance(0);
+    expect(names()).toEqual(['one', 'two']);
+    expect(names('b')).toEqual(['two']);
+    await remove('one');
+    await clock.advance(0);
+    expect(changes).toEqual(['new one', 'new two', 'gone one']);
+    expect(informers.cache.revision()).toBe(client.revision);
+  });
+
+  it('go on where a broken watch ended, without telling anything twice', async () => {
+    void informers.run(stop.signal);
+    await clock.advance(0);
+    await client.put(CONFIG_MAPS, configMap('one'));
+    await clock.advance(0);
+    client.breakWatches();
+    await client.put(CONFIG_MAPS, configMap('two'));
+    await clock.advance(1000);
+    expect(changes).toEqual(['new one', 'new two']);
+  });
+
+  it('list again when the history is gone, and tell what happened meanwhile', async () => {
+    await client.put(CONFIG_MAPS, configMap('stays'));
+    await client.put(CONFIG_MAPS, configMap('goes'));
+    void informers.run(stop.signal);
+    await clock.advance(0);
+    changes = [];
+    client.failNext(({ verb }) => verb === 'watch', StatusError.unavailable('down'), 4);
+    client.breakWatches();
+    await clock.advance(0);
+    await remove('goes');
+    await client.put(CONFIG_MAPS, configMap('comes'));
+    client.compact();
+    await clock.advance(20_000);
+    expect(changes.toSorted()).toEqual(['gone goes', 'new comes']);
+    expect(names().toSorted()).toEqual(['comes', 'stays']);
+  });
+
+  it('open a watch again that says nothing for long', async () => {
+    void informers.run(stop.signal);
+    await clock.advance(0);
+    const watches = { count: 0 };
+    client.failNext(({ verb }) => {
+      if (verb === 'watch') watches.count += 1;
+      return false;
+    }, StatusError.unavailable('never'));
+    await clock.advance(120_000);
+    expect(watches.count).toBe(2);
+  });
+
+  it('reach a revision that their watches have not heard of', async () => {
+    void informers.run(stop.signal);
+    await clock.advance(0);
+    await client.put({ group: '', version: 'v1', resource: 'secrets' }, { ...configMap('other'), kind: 'Secret' });
+    const reached = informers.reach(client.revision, stop.signal);
+    await clock.advance(1000);
+    await reached;
+    expect(informers.cache.revision()).toBe(client.revision);
+  });
+
+  it('find pods by node and dependents by owner', async () => {
+    const ownerReferences = [{ apiVersion: 'v1', kind: 'X', name: 'x', uid: 'owner', controller: true }];
+    const pod: Pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'p', namespace: 'a', ownerReferences },
+      spec: { containers: [], nodeName: 'n1' },
+    };
+    await client.put(PODS, pod);
+    await client.put(CONFIG_MAPS, {
+      ...configMap('c'),
+      metadata: { name: 'c', namespace: 'a', ownerReferences: [{ ...ownerReferences[0], controller: false } as never] },
+    });
+    void informers.run(stop.signal);
+    await clock.advance(0);
+    expect(informers.cache.onNode(PODS, 'n1')).toHaveLength(1);
+    expect(informers.cache.controlledBy(PODS, 'owner')).toHaveLength(1);
+    expect(informers.cache.controlledBy(CONFIG_MAPS, 'owner')).toHaveLength(0);
+    expect(informers.cache.dependentsOf?.('owner')).toHaveLength(2);
+  });
+});

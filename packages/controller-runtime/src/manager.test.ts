@@ -1,0 +1,200 @@
+import { type ConfigMap, type Event, type Lease, type ResourceRef, StatusError } from '@gantry/api';
+import { ManualClock } from '@gantry/base/testing';
+import { FakeObjectClient } from '@gantry/client/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { ControllerContext, ControllerSpec } from './controller.ts';
+import { runElected, type ElectionEvent } from './elected.ts';
+import { createFenceHolder, type FenceHolder } from './leadership.ts';
+import { createManager, type Manager } from './manager.ts';
+import { silentLog } from './testing/silent-log.ts';
+import { watchSelf } from './watch-specs.ts';
+
+const CONFIG_MAPS: ResourceRef = { group: '', version: 'v1', resource: 'configmaps' };
+const LEASES: ResourceRef = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' };
+const EVENTS: ResourceRef = { group: '', version: 'v1', resource: 'events' };
+
+function configMap(name: string): ConfigMap {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'a' }, data: {} };
+}
+
+describe('a manager', () => {
+  let clock: ManualClock;
+  let client: FakeObjectClient;
+  let fences: FenceHolder;
+  let stop: AbortController;
+  let seen: string[];
+  let work: (name: string, context: ControllerContext, signal: AbortSignal) => Promise<void>;
+  let manager: Manager;
+  beforeEach(() => {
+    clock = new ManualClock();
+    client = new FakeObjectClient(clock);
+    fences = createFenceHolder();
+    stop = new AbortController();
+    seen = [];
+    work = async () => undefined;
+    const controller: ControllerSpec = {
+      name: 'test',
+      eventSource: 'test-controller',
+      watches: [watchSelf(CONFIG_MAPS)],
+      reconcile: async ({ name }, context, signal) => {
+        seen.push(name);
+        await work(name, context, signal);
+        return {};
+      },
+    };
+    manager = createManager({
+      client,
+      fences,
+      component: 'kube-test',
+      identity: 'me',
+      controllers: [controller],
+      clock,
+      random: () => 0.5,
+      log: silentLog,
+    });
+  });
+  afterEach(() => stop.abort());
+  const term = (epoch: number) => ({ electionKey: '/gantry/elections/kube-test', epoch, incarnation: 'i' });
+
+  it('keeps its cache warm as a standby and reconciles nothing', async () => {
+    await client.put(CONFIG_MAPS, configMap('one'));
+    void manager.run(stop.signal);
+    await clock.advance(100);
+    expect(manager.missing()).toEqual([]);
+    expect(manager.cache.list(CONFIG_MAPS)).toHaveLength(1);
+    expect(seen).toEqual([]);
+    expect(fences.fence()).toBeUndefined();
+  });
+
+  it('looks at everything when its term begins, then at what changes', async () => {
+    await client.put(CONFIG_MAPS, configMap('one'));
+    void manager.run(stop.signal);
+    void manager.lead(term(1), stop.signal);
+    await clock.advance(100);
+    expect(seen).toEqual(['one']);
+    await client.put(CONFIG_MAPS, configMap('two'));
+    await clock.advance(100);
+    expect(seen).toEqual(['one', 'two']);
+    expect(fences.fence()).toMatchObject({ epoch: 1, cacheRevision: expect.any(Number) });
+  });
+
+  it('does not act before its cache has reached the epoch', async () => {
+    await client.put(CONFIG_MAPS, configMap('one'));
+    void manager.run(stop.signal);
+    await clock.advance(100);
+    void manager.lead(term(client.revision + 1), stop.signal);
+    await clock.advance(100);
+    expect(seen).toEqual([]);
+    await client.put(CONFIG_MAPS, configMap('two'));
+    await clock.advance(100);
+    expect(seen).toEqual(['one', 'two']);
+  });
+
+  it('does not look at a key again before the cache shows what was written for it', async () => {
+    const stale: boolean[] = [];
+    work = async (name, { cache, client: writer }, signal) => {
+      const current = cache.get<ConfigMap>(CONFIG_MAPS, { namespace: 'a', name });
+      const count = Number(current?.data?.['count'] ?? 0);
+      stale.push(seen.length - 1 !== count);
+      if (count === 3) return;
+      const patch = { data: { count: String(count + 1) } };
+      await writer.write(
+        {
+          verb: 'patch',
+          resource: CONFIG_MAPS,
+          key: { namespace: 'a', name },
+          patch,
+          patchType: 'application/merge-patch+json',
+        },
+        signal,
+      );
+    };
+    await client.put(CONFIG_MAPS, configMap('one'));
+    void manager.run(stop.signal);
+    void manager.lead(term(1), stop.signal);
+    await clock.advance(1000);
+    expect(stale).toEqual([false, false, false, false]);
+  });
+
+  it('tries again after a failure, later each time', async () => {
+    work = async () => {
+      if (seen.length < 3) throw StatusError.internal('no');
+    };
+    await client.put(CONFIG_MAPS, configMap('one'));
+    void manager.run(stop.signal);
+    void manager.lead(term(1), stop.signal);
+    await clock.advance(10);
+    expect(seen).toHaveLength(1);
+    await clock.advance(1000);
+    expect(seen).toHaveLength(3);
+  });
+
+  it('finishes what is under way when it drains, and takes nothing new', async () => {
+    const gate = Promise.withResolvers<void>();
+    work = () => gate.promise;
+    await client.put(CONFIG_MAPS, configMap('one'));
+    void manager.run(stop.signal);
+    const leading = manager.lead(term(1), stop.signal);
+    await clock.advance(100);
+    let drained = false;
+    const draining = manager.drain().then(() => {
+      drained = true;
+    });
+    await client.put(CONFIG_MAPS, configMap('two'));
+    await clock.advance(100);
+    expect(drained).toBe(false);
+    gate.resolve();
+    await clock.advance(100);
+    await draining;
+    expect(seen).toEqual(['one']);
+    expect(fences.fence()).toBeUndefined();
+    stop.abort();
+    await leading;
+  });
+
+  it('shows who leads in a Lease and an Event', async () => {
+    void manager.run(stop.signal);
+    void manager.lead(term(1), stop.signal);
+    await clock.advance(100);
+    expect(client.all<Lease>(LEASES)[0]).toMatchObject({
+      metadata: { name: 'kube-test', namespace: 'kube-system' },
+      spec: { holderIdentity: 'me', leaseTransitions: 0 },
+    });
+    expect(client.all<Event>(EVENTS)[0]).toMatchObject({ reason: 'LeaderElection', message: 'me became leader' });
+  });
+
+  it('stops at a suspension and goes on in the same term', async () => {
+    const events: ElectionEvent[] = [
+      { kind: 'elected', ...term(1) },
+      { kind: 'suspended' },
+      { kind: 'resumed' },
+      { kind: 'lost' },
+    ];
+    const elected = runElected({
+      election: {
+        campaign: async function* (signal) {
+          for (const event of events) {
+            yield event;
+            await new Promise<void>((resolve) => clock.setTimer(1000, resolve));
+          }
+          await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+        },
+      },
+      act: (current, signal) => manager.lead(current, signal),
+      clock,
+      random: () => 0.5,
+      log: silentLog,
+    });
+    await client.put(CONFIG_MAPS, configMap('one'));
+    void manager.run(stop.signal);
+    void elected.run(stop.signal);
+    const roles: string[] = [];
+    for (let i = 0; i < 4; i++) {
+      await clock.advance(500);
+      roles.push(elected.role());
+      await clock.advance(500);
+    }
+    expect(roles).toEqual(['leader', 'suspended', 'leader', 'standby']);
+    expect(seen).toEqual(['one', 'one']);
+  });
+});
