@@ -13,9 +13,7 @@ export const taintEvictionController: ControllerSpec = {
     {
       resource: NODES,
       keys: (node, old, cache) =>
-        taintsDiffer(node, old)
-          ? cache.onNode(PODS, (node ?? old)?.metadata.name ?? '').map(keyOf)
-          : [],
+        taintsDiffer(node, old) ? cache.onNode(PODS, (node ?? old)?.metadata.name ?? '').map(keyOf) : [],
     },
   ],
   reconcile,

@@ -1,0 +1,140 @@
+import type { CertificateSigningRequest, Node } from '@gantry/api';
+import { describe, expect, it } from 'vitest';
+import { planCertificateRequest, type RequestedCertificate } from './plan.ts';
+
+const NOW = Date.parse('2026-01-01T12:00:00Z');
+const SETTINGS = { firstServiceAddress: '10.96.0.1' };
+const CLIENT = 'kubernetes.io/kube-apiserver-client-kubelet';
+const SERVING = 'kubernetes.io/kubelet-serving';
+const SERVICE = 'gantry.dev/service';
+
+interface Case {
+  readonly signer?: string;
+  readonly username?: string;
+  readonly groups?: string[];
+  readonly usages?: string[];
+  readonly requested?: Partial<RequestedCertificate> | string;
+  readonly node?: Node;
+  readonly status?: CertificateSigningRequest['status'];
+  readonly createdAt?: string;
+  readonly expirationSeconds?: number;
+}
+
+function plan(of: Case) {
+  const { signer = CLIENT, username = 'system:bootstrap:abcdef', groups = ['system:bootstrappers'] } = of;
+  const requested: RequestedCertificate | string =
+    typeof of.requested === 'string'
+      ? of.requested
+      : {
+          commonName: 'system:node:n1',
+          organizations: ['system:nodes'],
+          dnsNames: [],
+          ipAddresses: [],
+          otherNames: 0,
+          ...of.requested,
+        };
+  const request: CertificateSigningRequest = {
+    apiVersion: 'certificates.k8s.io/v1',
+    kind: 'CertificateSigningRequest',
+    metadata: { name: 'r', creationTimestamp: of.createdAt ?? '2026-01-01T12:00:00Z' },
+    spec: {
+      signerName: signer,
+      request: '',
+      username,
+      groups,
+      usages: of.usages ?? ['digital signature', 'client auth'],
+      ...(of.expirationSeconds === undefined ? {} : { expirationSeconds: of.expirationSeconds }),
+    },
+    ...(of.status === undefined ? {} : { status: of.status }),
+  };
+  return planCertificateRequest({ request, requested, node: of.node }, SETTINGS, NOW);
+}
+
+const kinds = (of: Case) => plan(of).actions.map(({ kind }) => kind);
+const readyNode: Node = {
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name: 'n1' },
+  status: { conditions: [{ type: 'Ready', status: 'True' }] },
+};
+const self = { username: 'system:node:n1', groups: ['system:nodes'] };
+const serving = { ...self, signer: SERVING, usages: ['digital signature', 'server auth'] };
+const service = {
+  signer: SERVICE,
+  username: 'system:kube-scheduler',
+  groups: ['gantry:services'],
+  usages: ['digital signature', 'client auth', 'server auth'],
+};
+const scheduler = { commonName: 'system:kube-scheduler', organizations: ['gantry:services'] };
+
+describe('planning certificate requests', () => {
+  it.each<[string, Case]>([
+    ['a new agent with the bootstrap token', {}],
+    ['an agent that renews its own', self],
+    ['an agent that comes back under the name of a node nobody hears of', { node: { ...readyNode, status: {} } }],
+    ['a serving certificate of the node itself', { ...serving, requested: { dnsNames: ['n1'] } }],
+    [
+      'a service that renews its own',
+      { ...service, requested: { ...scheduler, dnsNames: ['scheduler', 'localhost'] } },
+    ],
+  ])('approves and signs %s', (_, of) => {
+    expect(kinds(of)).toEqual(['approve', 'sign']);
+  });
+
+  it.each<[string, Case]>([
+    ['what cannot be read', { requested: 'garbage' }],
+    ['names in a client certificate', { requested: { dnsNames: ['n1'] } }],
+    ['an organization beside nodes', { requested: { organizations: ['system:nodes', 'system:masters'] } }],
+    ['a subject that is no node', { requested: { commonName: 'kubernetes-admin' } }],
+    ['another node’s certificate', { ...self, requested: { commonName: 'system:node:n2' } }],
+    ['the name of a living node', { node: readyNode }],
+    ['usages that nobody may have', { usages: ['digital signature', 'client auth', 'cert sign'] }],
+    ['missing usages', { usages: ['client auth'] }],
+    ['a token that is no bootstrap token', { username: 'system:serviceaccount:a:b', groups: [] }],
+    [
+      'a serving certificate by the bootstrap token',
+      { ...serving, username: 'system:bootstrap:x', requested: { dnsNames: ['n1'] } },
+    ],
+    [
+      'a serving certificate with an address',
+      { ...serving, requested: { dnsNames: ['n1'], ipAddresses: ['10.0.0.1'] } },
+    ],
+    ['a serving certificate with another name', { ...serving, requested: { dnsNames: ['apiserver'] } }],
+    ['mail addresses and URIs', { requested: { otherNames: 1 } }],
+    ['a service that asks for another’s', { ...service, requested: { ...scheduler, commonName: 'system:apiserver' } }],
+    [
+      'a service that asks for more groups',
+      { ...service, requested: { ...scheduler, organizations: ['system:masters'] } },
+    ],
+    ['a service that asks for a strange name', { ...service, requested: { ...scheduler, dnsNames: ['apiserver'] } }],
+    ['an unknown service', { ...service, username: 'x', requested: { ...scheduler, commonName: 'x' } }],
+  ])('denies %s', (_, of) => {
+    expect(plan(of).actions).toEqual([
+      { kind: 'deny', condition: expect.objectContaining({ type: 'Denied', reason: 'SignerValidationFailure' }) },
+    ]);
+  });
+
+  it('keeps to the asked lifetime within its bounds', () => {
+    const seconds = (expirationSeconds?: number) =>
+      plan(expirationSeconds === undefined ? {} : { expirationSeconds }).actions.at(-1);
+    expect(seconds()).toMatchObject({ seconds: 30 * 86_400 });
+    expect(seconds(3600)).toMatchObject({ seconds: 3600 });
+    expect(seconds(1)).toMatchObject({ seconds: 600 });
+    expect(seconds(1e9)).toMatchObject({ seconds: 30 * 86_400 });
+  });
+
+  it('signs what an administrator approved, but not against the rules', () => {
+    const status = { conditions: [{ type: 'Approved', status: 'True' }] };
+    expect(kinds({ status })).toEqual(['sign']);
+    expect(kinds({ status, requested: { commonName: 'kubernetes-admin' } })).toEqual(['fail']);
+  });
+
+  it('leaves other signers’ requests and answered ones alone, until they are old', () => {
+    expect(kinds({ signer: 'example.org/x' })).toEqual([]);
+    expect(kinds({ status: { certificate: 'x' } })).toEqual([]);
+    expect(kinds({ status: { conditions: [{ type: 'Denied', status: 'True' }] } })).toEqual([]);
+    expect(kinds({ status: { certificate: 'x' }, createdAt: '2026-01-01T10:59:59Z' })).toEqual(['delete']);
+    expect(kinds({ signer: 'example.org/x', createdAt: '2026-01-01T10:59:59Z' })).toEqual([]);
+    expect(kinds({ signer: 'example.org/x', createdAt: '2025-12-31T12:00:00Z' })).toEqual(['delete']);
+  });
+});

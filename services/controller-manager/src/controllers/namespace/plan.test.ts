@@ -1,0 +1,55 @@
+import type { KubeObject, Namespace } from '@gantry/api';
+import { describe, expect, it } from 'vitest';
+import { type Content, planNamespaceDeletion } from './plan.ts';
+
+const NOW = Date.parse('2026-01-01T12:00:00Z');
+const namespace: Namespace = {
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: { name: 'a', deletionTimestamp: '2026-01-01T11:59:00Z' },
+  spec: { finalizers: ['kubernetes'] },
+  status: { phase: 'Terminating' },
+};
+
+function content(metadata: KubeObject['metadata']): Content {
+  return { group: '', resource: 'configmaps', objects: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata }] };
+}
+
+const held = content({ name: 'held', deletionTimestamp: '2026-01-01T11:59:30Z', finalizers: ['example.org/f'] });
+
+describe('planning a namespace’s deletion', () => {
+  it('leaves living namespaces alone', () => {
+    const living = { ...namespace, metadata: { name: 'a' } };
+    expect(planNamespaceDeletion({ namespace: living, content: [held], failures: [] }, NOW)).toEqual([]);
+  });
+
+  it('deletes everything first', () => {
+    const some = content({ name: 'x' });
+    const actions = planNamespaceDeletion({ namespace, content: [some], failures: [] }, NOW);
+    expect(actions).toEqual([{ kind: 'deleteContent', group: '', resource: 'configmaps', object: some.objects[0] }]);
+  });
+
+  it('lets the namespace go when nothing is left, keeping finalizers of others', () => {
+    const spec = { finalizers: ['example.org/x', 'kubernetes'] };
+    expect(planNamespaceDeletion({ namespace: { ...namespace, spec }, content: [], failures: [] }, NOW)).toEqual([
+      { kind: 'finalize', finalizers: ['example.org/x'] },
+    ]);
+  });
+
+  it('says what stands in the way, once', () => {
+    const [action] = planNamespaceDeletion({ namespace, content: [held], failures: [] }, NOW);
+    expect(action?.kind).toBe('updateStatus');
+    if (action?.kind !== 'updateStatus') return;
+    expect(action.status.conditions?.map(({ type, status, message }) => [type, status, message]).slice(2)).toEqual([
+      ['NamespaceDeletionContentFailure', 'False', 'All content successfully deleted, may be waiting on finalization'],
+      ['NamespaceContentRemaining', 'True', 'Some resources are remaining: configmaps. has 1 resource instances'],
+      [
+        'NamespaceFinalizersRemaining',
+        'True',
+        'Some content in the namespace has finalizers remaining: example.org/f in 1 resource instances',
+      ],
+    ]);
+    const told = { ...namespace, status: action.status };
+    expect(planNamespaceDeletion({ namespace: told, content: [held], failures: [] }, NOW + 60_000)).toEqual([]);
+  });
+});

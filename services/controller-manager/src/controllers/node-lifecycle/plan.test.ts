@@ -1,0 +1,128 @@
+import type { Node, Pod, Taint } from '@gantry/api';
+import { describe, expect, it } from 'vitest';
+import { Heartbeats } from './heartbeats.ts';
+import { type ObservedNode, planNode } from './plan.ts';
+
+const NOW = Date.parse('2026-01-01T12:00:00Z');
+const TTL = { 'node.alpha.kubernetes.io/ttl': '0' };
+
+function node(ready: string, rest: { taints?: Taint[]; unschedulable?: boolean } = {}): Node {
+  const conditions = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'].map((type) => ({
+    type,
+    status: type === 'Ready' || ready === 'Unknown' ? ready : 'False',
+    reason: 'R',
+    message: 'm',
+    lastHeartbeatTime: '2026-01-01T11:59:00Z',
+    lastTransitionTime: '2026-01-01T11:00:00Z',
+  }));
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: 'n', annotations: TTL },
+    spec: rest,
+    status: { conditions },
+  };
+}
+
+const pod: Pod = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'p', namespace: 'a' },
+  spec: { containers: [], nodeName: 'n' },
+  status: { conditions: [{ type: 'Ready', status: 'True' }] },
+};
+
+function observed(of: Partial<ObservedNode> & { node: Node }): ObservedNode {
+  return { pods: [], heartbeat: 'heard', elsewhere: 'some-ready', ...of };
+}
+
+const keys = (taints: readonly Taint[]) => taints.map(({ key, effect }) => `${key}:${effect}`);
+
+describe('planning a node', () => {
+  it('does nothing about a node that is well', () => {
+    expect(planNode(observed({ node: node('True') }), NOW)).toEqual([]);
+  });
+
+  it('makes a silent node unknown, taints it, says so, and takes its pods for unready', () => {
+    const actions = planNode(observed({ node: node('True'), pods: [pod], heartbeat: 'silent' }), NOW);
+    expect(actions.map(({ kind }) => kind)).toEqual(['updateStatus', 'recordNotReady', 'setTaints', 'markPodNotReady']);
+    const [status, , taints, unready] = actions;
+    if (status?.kind !== 'updateStatus' || taints?.kind !== 'setTaints' || unready?.kind !== 'markPodNotReady') return;
+    expect(status.conditions[0]).toMatchObject({
+      type: 'Ready',
+      status: 'Unknown',
+      reason: 'NodeStatusUnknown',
+      message: 'Kubelet stopped posting node status.',
+      lastHeartbeatTime: '2026-01-01T11:59:00Z',
+      lastTransitionTime: '2026-01-01T12:00:00Z',
+    });
+    expect(keys(taints.taints)).toEqual([
+      'node.kubernetes.io/unreachable:NoSchedule',
+      'node.kubernetes.io/unreachable:NoExecute',
+    ]);
+    expect(unready.conditions).toEqual([
+      { type: 'Ready', status: 'False', lastTransitionTime: '2026-01-01T12:00:00Z' },
+    ]);
+  });
+
+  it('plans nothing more once that is done', () => {
+    const first = planNode(observed({ node: node('True'), heartbeat: 'silent' }), NOW);
+    const conditions = first.flatMap((action) => (action.kind === 'updateStatus' ? action.conditions : []));
+    const taints = first.flatMap((action) => (action.kind === 'setTaints' ? action.taints : []));
+    const after: Node = { ...node('True'), spec: { taints }, status: { conditions } };
+    expect(planNode(observed({ node: after, heartbeat: 'silent' }), NOW + 60_000)).toEqual([]);
+  });
+
+  it('evicts nobody while no other node is ready, and takes no eviction back', () => {
+    const [, , taints] = planNode(observed({ node: node('True'), heartbeat: 'silent', elsewhere: 'none-ready' }), NOW);
+    expect(taints?.kind === 'setTaints' && keys(taints.taints)).toEqual(['node.kubernetes.io/unreachable:NoSchedule']);
+    const evicting = [
+      { key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' },
+      { key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' },
+    ];
+    const lost = observed({
+      node: node('Unknown', { taints: evicting }),
+      heartbeat: 'silent',
+      elsewhere: 'none-ready',
+    });
+    expect(planNode(lost, NOW)).toEqual([]);
+  });
+
+  it('takes its own taints off a node that is back, and no others', () => {
+    const taints = [
+      { key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' },
+      { key: 'dedicated', effect: 'NoSchedule', value: 'x' },
+    ];
+    expect(planNode(observed({ node: node('True', { taints }) }), NOW)).toEqual([
+      { kind: 'setTaints', taints: [taints[1]] },
+    ]);
+  });
+
+  it('taints cordoned and unready nodes', () => {
+    const [action] = planNode(observed({ node: node('False', { unschedulable: true }) }), NOW);
+    expect(action?.kind === 'setTaints' && keys(action.taints)).toEqual([
+      'node.kubernetes.io/not-ready:NoSchedule',
+      'node.kubernetes.io/unschedulable:NoSchedule',
+      'node.kubernetes.io/not-ready:NoExecute',
+    ]);
+  });
+});
+
+describe('heartbeats', () => {
+  it('give a node a full period after each sign of life', () => {
+    const heartbeats = new Heartbeats(4000);
+    expect(heartbeats.note('n', '1', 0)).toBe(4000);
+    expect(heartbeats.note('n', '1', 3000)).toBe(1000);
+    expect(heartbeats.note('n', '2', 3500)).toBe(4000);
+    expect(heartbeats.note('n', '2', 7500)).toBe(0);
+  });
+
+  it('forget what an earlier term heard, and extend what nobody could have heard', () => {
+    const heartbeats = new Heartbeats(4000);
+    heartbeats.note('n', '1', 0);
+    heartbeats.extendAll(5000);
+    expect(heartbeats.note('n', '1', 5000)).toBe(4000);
+    heartbeats.reset();
+    expect(heartbeats.note('n', '1', 60_000)).toBe(4000);
+  });
+});

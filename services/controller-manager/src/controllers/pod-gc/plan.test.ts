@@ -1,0 +1,31 @@
+import type { Pod } from '@gantry/api';
+import { describe, expect, it } from 'vitest';
+import { planPodCollection } from './plan.ts';
+
+const NOW = 1_000_000;
+const pod = (nodeName: string | undefined, deletionTimestamp?: string): Pod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'p', ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }) },
+  spec: { containers: [], ...(nodeName === undefined ? {} : { nodeName }) },
+});
+
+describe('planning the collection of pods', () => {
+  it('leaves pods of nodes that exist, and pods that wait for one', () => {
+    expect(planPodCollection({ pod: pod('n'), missingSince: undefined }, NOW)).toEqual({ kind: 'stays' });
+    expect(planPodCollection({ pod: pod(undefined), missingSince: undefined }, NOW)).toEqual({ kind: 'stays' });
+  });
+
+  it('removes pods of a node that has been gone for a while', () => {
+    expect(planPodCollection({ pod: pod('n'), missingSince: NOW }, NOW)).toEqual({
+      kind: 'lookAgainAt',
+      at: NOW + 5000,
+    });
+    expect(planPodCollection({ pod: pod('n'), missingSince: NOW }, NOW + 5000)).toMatchObject({ kind: 'remove' });
+  });
+
+  it('removes pods that were deleted before they got a node', () => {
+    const deleted = pod(undefined, '2026-01-01T00:00:00Z');
+    expect(planPodCollection({ pod: deleted, missingSince: undefined }, NOW)).toMatchObject({ why: 'never-started' });
+  });
+});
