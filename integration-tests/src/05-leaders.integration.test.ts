@@ -50,8 +50,11 @@ describe.each(COMPONENTS)('the leading $service', (component) => {
       });
       expect(next.id).not.toBe(leader.id);
 
-      const pods = await cluster.pods(namespace.name);
-      expect(pods.map((pod) => pod.spec?.containers[0]?.image)).toEqual(Array(4).fill('nginx:1.9.1'));
+      await eventually('only the new pods are left', 30_000, async () => {
+        const pods = await cluster.pods(namespace.name);
+        expect(pods.map((pod) => pod.spec?.containers[0]?.image)).toEqual(Array(4).fill('nginx:1.9.1'));
+        return true;
+      });
       const history = await readHistory(cluster, from + 1);
       expect(fencedWrites(history).length).toBeGreaterThan(0);
       expect(staleWrites(history, elections)).toEqual([]);

@@ -55,11 +55,18 @@ const CASES: readonly [string, Request, number, string, RegExp][] = [
     /yaml/,
   ],
   [
-    'an unknown path',
-    { method: 'GET', path: '/apis/nothing.example/v1/things' },
+    'an unknown resource',
+    { method: 'GET', path: '/apis/apps/v1/things' },
     404,
     'NotFound',
     /could not find the requested resource/,
+  ],
+  [
+    'an unknown group',
+    { method: 'GET', path: '/apis/nothing.example/v1/things' },
+    404,
+    'NotFound',
+    /^404 page not found$/,
   ],
   [
     'a kind of another resource',
@@ -141,7 +148,7 @@ const CASES: readonly [string, Request, number, string, RegExp][] = [
     { method: 'PATCH', path: `${DEPLOYMENTS_PATH}/there`, body: '{}', contentType: 'application/json' },
     415,
     'UnsupportedMediaType',
-    /the body of the request was in an unknown format/,
+    /^415: Unsupported Media Type$/,
   ],
   [
     'a stale resourceVersion',
