@@ -2,6 +2,11 @@
  * The shell of every process: configuration read once, TLS files that may be renewed, JSON logs, metrics, health, a gRPC
  * server with mutual TLS, and an ordered stop.
  */
+export {
+  certificateRenewal,
+  type CertificateRenewalOptions,
+  type RequestCertificate,
+} from './certificate-renewal.ts';
 export { ConfigError, type ConfigReader, createConfigReader, readConfig } from './config.ts';
 export { createCertificateProvider } from './grpc/certificate-provider.ts';
 export {

@@ -1,0 +1,95 @@
+import { X509Certificate } from 'node:crypto';
+import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Clock, errorMessage, type Instant, type Random, sleep } from '@gantry/base';
+import type { Logger } from './logger.ts';
+import type { GroupMember } from './run-group.ts';
+import { TlsFilesError } from './tls-folder.ts';
+
+/** Has a PKCS #10 request (PEM) signed and gives the certificate (PEM). May take minutes. */
+export type RequestCertificate = (request: string, signal: AbortSignal) => Promise<string>;
+
+export interface CertificateRenewalOptions {
+  /** A TLS folder that this process may write; others may share it. */
+  readonly folder: string;
+  readonly requestCertificate: RequestCertificate;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+const LOOK_EVERY_MS = 3_600_000;
+const RETRY_MS = 60_000;
+/** A process that died while it renewed leaves its lock behind. */
+const LOCK_STALE_MS = 600_000;
+
+/**
+ * Renews the certificate in a TLS folder after two thirds of its life: a new key, the same subject and names. Processes that
+ * share the folder take turns by a lock file; whoever watches the folder sees the new files. Never ends by itself: what fails
+ * is tried again.
+ */
+export function certificateRenewal(options: CertificateRenewalOptions): GroupMember {
+  const { clock, random, logger, folder } = options;
+  return {
+    name: 'certificate-renewal',
+    run: async (signal) => {
+      while (!signal.aborted) {
+        let waitMs = RETRY_MS;
+        try {
+          const renewAt = await renewalTime(folder);
+          const dueMs = renewAt - clock.now();
+          if (dueMs <= 0) await renew(options, signal);
+          else waitMs = Math.min(dueMs, LOOK_EVERY_MS);
+        } catch (error) {
+          if (!signal.aborted) logger.warn({ folder, reason: errorMessage(error) }, 'certificate not renewed');
+        }
+        await sleep(clock, waitMs * (1 + random() / 10), signal).catch(() => undefined);
+      }
+    },
+  };
+}
+
+/** When two thirds of the certificate's life are over. */
+async function renewalTime(folder: string): Promise<Instant> {
+  const certificate = new X509Certificate(await readFile(join(folder, 'tls.crt')));
+  const from = Date.parse(certificate.validFrom);
+  return from + ((Date.parse(certificate.validTo) - from) * 2) / 3;
+}
+
+async function renew(options: CertificateRenewalOptions, signal: AbortSignal): Promise<void> {
+  const { folder, clock, logger } = options;
+  const lock = join(folder, '.renewal');
+  if (!(await takeLock(lock, clock.now()))) return;
+  try {
+    // Another process may have renewed it while this one looked.
+    if ((await renewalTime(folder)) > clock.now()) return;
+    // Loaded when it is needed, once in months: it is a large library.
+    const { createRenewalRequest } = await import('./certificate-request.ts');
+    const { request, key, subject } = await createRenewalRequest(await readFile(join(folder, 'tls.crt'), 'utf8'));
+    await replaceFiles(folder, key, await options.requestCertificate(request, signal));
+    logger.info({ folder, subject }, 'certificate renewed');
+  } finally {
+    await rm(lock, { force: true });
+  }
+}
+
+async function takeLock(lock: string, now: Instant): Promise<boolean> {
+  try {
+    await (await open(lock, 'wx')).close();
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  const { mtimeMs } = await stat(lock);
+  if (now - mtimeMs > LOCK_STALE_MS) await rm(lock, { force: true });
+  return false;
+}
+
+/** Both files are written before either is put in place, so that there is hardly a moment with only one of them. */
+async function replaceFiles(folder: string, key: string, certificate: string): Promise<void> {
+  if (!certificate.includes('BEGIN CERTIFICATE')) throw new TlsFilesError('the signer gave no certificate');
+  const files = { 'tls.key': key, 'tls.crt': certificate };
+  for (const [name, text] of Object.entries(files))
+    await writeFile(join(folder, `.${name}.new`), text, { mode: 0o600 });
+  for (const name of Object.keys(files)) await rename(join(folder, `.${name}.new`), join(folder, name));
+}

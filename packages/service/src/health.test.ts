@@ -1,0 +1,19 @@
+import { describe, expect, it } from 'vitest';
+import { createHealth } from './health.ts';
+
+describe('health', () => {
+  it('names what fails, and is not ready when not live', async () => {
+    const fail = (text: string) => () => {
+      throw new RangeError(text);
+    };
+    const health = createHealth({
+      live: [{ name: 'loop', check: fail('stuck') }],
+      ready: [
+        { name: 'cache', check: async () => undefined },
+        { name: 'store', check: fail('gone') },
+      ],
+    });
+    expect(await health.live()).toEqual(['loop: stuck']);
+    expect(await health.ready()).toEqual(['loop: stuck', 'store: gone']);
+  });
+});
