@@ -8,7 +8,8 @@ export function describeDockerError(error: unknown): { status: number; message: 
   const answered = json !== null && typeof json === 'object' ? (json as { message?: unknown }).message : undefined;
   return {
     status: typeof statusCode === 'number' ? statusCode : 0,
-    message: typeof answered === 'string' ? answered : errorMessage(error),
+    // What the client puts before the engine's own words says nothing.
+    message: typeof answered === 'string' ? answered : errorMessage(error).replace(/^\(HTTP code \d+\) [a-z ]*- /, ''),
   };
 }
 

@@ -6,7 +6,8 @@ import type { Logger } from '@gantry/service';
 export const LEASES: ResourceRef = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' };
 const NAMESPACE = 'kube-node-lease';
 const INTERVAL_MS = 1_000;
-const DEADLINE_MS = 900;
+/** Within the time after which a node counts as lost, with room for one more try. */
+const DEADLINE_MS = 1_800;
 const DURATION_SECONDS = 4;
 
 export interface HeartbeatOptions {

@@ -379,10 +379,9 @@ function waitingFor(draft: Draft, container: Container, setback: Setback, now: I
   };
 }
 
-/** Counts on from what the engine has, or from what was reported when somebody removed it. */
+/** Counts on from what the engine has, or from what was reported where somebody removed it. */
 function nextAttempt(pod: Pod, name: string, state: ContainerState | undefined): number {
-  if (state !== undefined) return state.attempt + 1;
   const status = reported(pod, name);
   const known = status?.containerID !== undefined || status?.lastState?.terminated !== undefined;
-  return known ? (status?.restartCount ?? 0) + 1 : 0;
+  return Math.max(state?.attempt ?? -1, known ? (status?.restartCount ?? 0) : -1) + 1;
 }

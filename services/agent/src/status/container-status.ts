@@ -59,7 +59,7 @@ export function containerStatus(observed: ContainerObservation): ContainerStatus
     state,
     lastState: lastStateOf(observed, current, state),
     ready: ready || done,
-    restartCount: current?.attempt ?? previous?.restartCount ?? 0,
+    restartCount: Math.max(current?.attempt ?? 0, previous?.restartCount ?? 0),
     image: container.image ?? '',
     imageID: current?.imageId ?? previous?.imageID ?? '',
     ...(current === undefined
