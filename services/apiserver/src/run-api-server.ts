@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { errorMessage, sleep, systemClock, systemRandom, systemUid } from '@gantry/base';
 import { type AccessRule, connectEtcd, type Etcd } from '@gantry/etcd';
 import {
+  certificateRenewal,
   createLogger,
   createMetrics,
   type GroupMember,
@@ -12,6 +13,7 @@ import {
   runGroup,
 } from '@gantry/service';
 import { readSigningKeys, type SigningKeys } from './auth/signing-keys.ts';
+import { createCertificateRequester } from './certificate-requests.ts';
 import type { ApiServerConfig } from './config.ts';
 import { ensureIncarnation } from './incarnation.ts';
 import { createApiServer } from './server.ts';
@@ -56,7 +58,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
       logger.warn({ reason: why }, 'sending a group of writes again');
     },
   });
-  const { members, health } = createApiServer({
+  const { members, health, driver } = createApiServer({
     store,
     tls,
     signingKeys,
@@ -90,7 +92,15 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
         signal,
       ),
   };
-  return await runGroup([storeMember, maintenance, ...members, httpEndpoint({ health, metrics })], { clock, logger });
+  const renewal = certificateRenewal({
+    folder: config.tlsDir,
+    requestCertificate: createCertificateRequester(driver, clock),
+    clock,
+    random: systemRandom,
+    logger,
+  });
+  const all = [storeMember, maintenance, ...members, renewal, httpEndpoint({ health, metrics })];
+  return await runGroup(all, { clock, logger });
 }
 
 async function waitForKeys(folder: string, logger: Logger, signal: AbortSignal): Promise<SigningKeys> {
