@@ -55,13 +55,11 @@ await runCommand(async () => {
   });
 
   using api = openApi(config);
-  await progress.step('API', (note) =>
-    waitUntil(
-      { clock, what: 'the API', timeoutMs: API_MS, everyMs: POLL_MS },
-      (signal) => lookAtApi(api, signal),
-      note,
-    ),
-  );
+  await progress.step('API', async (note) => {
+    const options = { clock, what: 'the API', timeoutMs: API_MS, everyMs: POLL_MS };
+    await waitUntil(options, (signal) => lookAtApi(api, signal), note);
+    note('ready');
+  });
   const agents = counts.get('agent') ?? (config.overlays.includes('light') ? 1 : DEFAULT_AGENTS);
   await progress.step('nodes', async (note) => {
     const options = { clock, what: 'the nodes', timeoutMs: NODES_MS, everyMs: POLL_MS };
