@@ -1,8 +1,15 @@
 import { systemClock, systemRandom, systemUid } from '@gantry/base';
 import { createGrpcClient, toGrpcFailure } from '@gantry/client';
-import { createFenceHolder, createManager, type ReconcileReport, runElected } from '@gantry/controller-runtime';
+import {
+  createCertificateRequester,
+  createFenceHolder,
+  createManager,
+  type ReconcileReport,
+  runElected,
+} from '@gantry/controller-runtime';
 import { connectEtcd, createElection } from '@gantry/etcd';
 import {
+  certificateRenewal,
   createHealth,
   createLogger,
   createMetrics,
@@ -75,6 +82,12 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
         services: [healthService(health, clock)],
         logger,
         toGrpcError: toGrpcFailure,
+      }),
+      certificateRenewal({
+        ...base,
+        folder: config.tlsDir,
+        requestCertificate: createCertificateRequester(client, clock, COMPONENT),
+        logger,
       }),
       { name: 'caches', run: (signal) => manager.run(signal) },
       { ...elected, drain: () => manager.drain() },

@@ -1,6 +1,7 @@
 import { raceAbort, systemClock, systemRandom, systemUid } from '@gantry/base';
 import { createGrpcClient, toGrpcFailure } from '@gantry/client';
 import {
+  createCertificateRequester,
   createEventRecorder,
   createFenceHolder,
   Informers,
@@ -10,6 +11,7 @@ import {
 } from '@gantry/controller-runtime';
 import { connectEtcd, createElection } from '@gantry/etcd';
 import {
+  certificateRenewal,
   createHealth,
   createLogger,
   createMetrics,
@@ -107,6 +109,12 @@ export async function runScheduler(config: SchedulerConfig): Promise<GroupOutcom
         services: [healthService(health, clock)],
         logger,
         toGrpcError: toGrpcFailure,
+      }),
+      certificateRenewal({
+        ...base,
+        folder: config.tlsDir,
+        requestCertificate: createCertificateRequester(client, clock, COMPONENT),
+        logger,
       }),
       { name: 'caches', run: (signal) => informers.run(signal) },
       { ...elected, drain },
