@@ -21,7 +21,7 @@ import { WatchCache } from './cache/index.ts';
 import type { Driver } from './driver.ts';
 import { eventSweeper } from './event-sweeper.ts';
 import { createDriver, type DriverDependencies, type DriverSettings } from './generic-driver/index.ts';
-import { createFencedDriver, objectService } from './grpc/index.ts';
+import { objectService } from './grpc/index.ts';
 import { createRouter } from './rest/create-router.ts';
 import type { HealthChecks } from './rest/health-routes.ts';
 import { httpsServer } from './rest/https-server.ts';
@@ -77,15 +77,14 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const tokenIssuer = createTokenIssuer(options.signingKeys, clock, newUid);
   const { settings } = options;
   const dependencies = { store, cache, authorizer, clock, random, newUid, tokenIssuer, settings };
-  const plain = createDriver(dependencies);
-  const driver = createFencedDriver(plain);
+  const driver = createDriver(dependencies);
   const checks = healthChecks(state, cache, options.readyChecks ?? []);
   const health = createHealth({ live: checks.livez, ready: checks.readyz });
   const router = createRouter({ ...options, driver, lookup, authorizer, checks, stopping: stopping.signal });
   const events = must(findResource({ group: '', version: 'v1', resource: 'events' }), 'events');
   const members: GroupMember[] = [
     { name: 'watch-cache', run: (signal) => cache.run(signal) },
-    bootstrapMember(plain, dependencies, state, logger),
+    bootstrapMember(driver, dependencies, state, logger),
     eventSweeper({ store, cache, definition: events, clock, logger }),
     grpcServer({
       tls: options.tls,

@@ -1,3 +1,2 @@
-/** The gRPC door to the driver. Give it, and REST, the fenced driver. */
-export { createFencedDriver } from './fenced-driver.ts';
+/** The gRPC door to the driver. */
 export { objectService, type ObjectServiceOptions } from './object-service.ts';
