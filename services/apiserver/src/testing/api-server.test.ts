@@ -1,9 +1,13 @@
+import 'reflect-metadata';
+import { webcrypto } from 'node:crypto';
 import http2, { type ClientHttp2Session, type IncomingHttpHeaders } from 'node:http2';
 import https from 'node:https';
 import { gunzipSync } from 'node:zlib';
 import { systemClock } from '@gantry/base';
 import { decodeProtobuf, encodeProtobuf, type KubeObject } from '@gantry/api';
+import * as x509 from '@peculiar/x509';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createCertificateRequester } from '../certificate-requests.ts';
 import { startApiServer, type TestApiServer } from './start-api-server.ts';
 import { createTestPki } from './test-pki.ts';
 
@@ -217,6 +221,38 @@ function watchOver(
     return line === undefined ? new Promise((resolve) => waiting.push(resolve)) : Promise.resolve(line);
   };
   return { lines, ended, next };
+}
+
+describe('the apiserver itself', () => {
+  it('asks for its own certificate and waits until it is signed', async () => {
+    const requests = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
+    const signal = AbortSignal.timeout(10_000);
+    const asked = createCertificateRequester(server.driver, systemClock)(await createPkcs10(), signal);
+    let name: string | undefined;
+    while (name === undefined) {
+      const list = (await call('GET', requests)).json as unknown as { items: KubeObject[] };
+      name = list.items[0]?.metadata.name;
+    }
+    const stored = (await call('GET', `${requests}/${name}`)).json as unknown as { spec: object };
+    expect(stored.spec).toMatchObject({ username: 'system:apiserver', signerName: 'gantry.dev/service' });
+    const condition = { type: 'Approved', status: 'True', reason: 'Test', message: 'yes' };
+    const approved = { ...stored, status: { conditions: [condition] } };
+    expect((await call('PUT', `${requests}/${name}/approval`, { body: JSON.stringify(approved) })).code).toBe(200);
+    const patch = { status: { certificate: server.admin.cert.toString('base64') } };
+    const headers = { 'content-type': 'application/merge-patch+json' };
+    const signed = await call('PATCH', `${requests}/${name}/status`, { headers, body: JSON.stringify(patch) });
+    expect(signed.code).toBe(200);
+    expect(await asked).toBe(server.admin.cert.toString('utf8'));
+  });
+});
+
+async function createPkcs10(): Promise<string> {
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+  const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+  const name = 'O=gantry:apiservers, CN=system:apiserver';
+  return (await x509.Pkcs10CertificateRequestGenerator.create({ name, keys, signingAlgorithm: algorithm })).toString(
+    'pem',
+  );
 }
 
 describe('watches', () => {
