@@ -79,6 +79,12 @@ describe('the plan of a deletion', () => {
     });
   });
 
+  it('removes what was marked without a grace period, when another write came in between', () => {
+    const marked = { deletionTimestamp: formatTime(NOW), deletionGracePeriodSeconds: 0 };
+    expect(plan(object(marked, bound), {}, pods)).toEqual({ kind: 'remove' });
+    expect(plan(object({ ...marked, finalizers: ['x/y'] }, bound), {}, pods)).toEqual({ kind: 'pending' });
+  });
+
   it('changes nothing of what it is given', () => {
     const stored = object({ finalizers: ['x/y'] }, bound);
     const before = structuredClone(stored);

@@ -77,6 +77,8 @@ function applyGracePeriod(
   if (metadata.deletionTimestamp !== undefined) {
     const running = metadata.deletionGracePeriodSeconds;
     if (running === undefined) return 'immediate';
+    // Marked with no time left and nothing to wait for: the removal that follows met another write, and is due again.
+    if (running === 0 && (metadata.finalizers ?? []).length === 0) return 'immediate';
     if (requested === undefined || requested >= running) return 'pending';
     const end = Date.parse(metadata.deletionTimestamp) - running * 1000 + requested * 1000;
     metadata.deletionTimestamp = formatTime(end);
