@@ -47,11 +47,11 @@ export function parseDeclaration(text: string): Record<string, string> {
   const out: Record<string, string> = {};
   const comments = /\/\*\*\n\s*\* (.*)\n\s*\*\/\n\s*(?:export declare class \w+|'?_?(\w+)'?\??:)/g;
   for (const [, sentence = '', field = ''] of text.matchAll(comments)) {
-    // Line ends were flattened to spaces: two of them were the end of a paragraph.
-    out[field] = sentence
+    // Line ends were flattened to spaces. Two spaces are mostly the author's; before these words they were a paragraph's end.
+    const plain = sentence
       .replaceAll(/\\(['"`])/g, '$1')
-      .replaceAll('  ', '\n\n')
-      .trim();
+      .replaceAll('  Populated by the system', '\n\nPopulated by the system');
+    out[field] = plain.trim();
   }
   return out;
 }
