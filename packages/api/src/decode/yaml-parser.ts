@@ -56,7 +56,7 @@ export function parseYamlText(text: string): YamlResult {
       `yaml: line ${line}: ${problem.code === 'TAB_AS_INDENT' ? 'found a tab character that violates indentation' : problem.message}`,
     );
   }
-  const reader = new NodeReader(document, lineCounter);
+  const reader = new NodeReader(lineCounter);
   return { value: reader.read(document.contents), duplicates: reader.duplicates };
 }
 
@@ -69,13 +69,12 @@ function goTags(tags: Tags): Tags {
 
 class NodeReader {
   readonly duplicates: string[] = [];
-  readonly #document: Document;
+  readonly #anchors = new Map<string, unknown>();
   readonly #lines: LineCounter;
   readonly #path: (string | number)[] = [];
   #values = 0;
 
-  constructor(document: Document, lines: LineCounter) {
-    this.#document = document;
+  constructor(lines: LineCounter) {
     this.#lines = lines;
   }
 
@@ -83,13 +82,20 @@ class NodeReader {
     if (++this.#values > MAX_VALUES) throw new YamlSyntaxError('yaml: document contains excessive aliasing');
     if (this.#path.length > MAX_DEPTH) throw new YamlSyntaxError('yaml: exceeded max depth');
     if (isAlias(node)) {
-      const target = node.resolve(this.#document);
+      const target = this.#anchors.get(node.source);
       if (target === undefined) throw new YamlSyntaxError(`yaml: unknown anchor '${node.source}' referenced`);
       return this.read(target);
     }
+    this.#remember(node);
     if (isMap(node)) return this.#map(node.items);
     if (isSeq(node)) return node.items.map((item, index) => this.#within(index, item));
     return isScalar(node) ? scalarValue(node) : null;
+  }
+
+  /** Anchors come before their aliases; looking them up in the document would read it whole each time. */
+  #remember(node: unknown): void {
+    if ((isMap(node) || isSeq(node) || isScalar(node)) && node.anchor !== undefined)
+      this.#anchors.set(node.anchor, node);
   }
 
   #within(step: string | number, node: unknown): Parsed {
@@ -109,6 +115,7 @@ class NodeReader {
         }
         continue;
       }
+      this.#remember(key);
       const name = keyText(isAlias(key) ? this.read(key) : isScalar(key) ? scalarValue(key) : undefined);
       if (own.has(name)) this.#reportDuplicate(key, name);
       own.set(name, this.#within(name, value));

@@ -13,6 +13,9 @@ export interface JsonPatchOperation {
   readonly value?: unknown;
 }
 
+/** A patch may not copy more values than this: a few operations must not make a huge document. */
+const MAX_COPIED = 500_000;
+
 type Container = unknown[] | Record<string, unknown>;
 
 /**
@@ -21,7 +24,14 @@ type Container = unknown[] | Record<string, unknown>;
  */
 export function applyJsonPatch(document: unknown, operations: readonly JsonPatchOperation[]): unknown {
   const holder: Record<string, unknown> = { root: document };
-  for (const operation of operations) applyOperation(holder, operation);
+  let copied = 0;
+  for (const operation of operations) {
+    if (operation.op === 'copy') {
+      copied += sizeOf(tryRead(holder, operation.from ?? ''));
+      if (copied > MAX_COPIED) throw new PatchConflict('unable to copy: the accumulated size of copies is too large');
+    }
+    applyOperation(holder, operation);
+  }
   return holder.root;
 }
 
@@ -54,6 +64,12 @@ function applyOperation(holder: Record<string, unknown>, { op, path, from = '', 
     default:
       throw new PatchConflict(`Unexpected kind: ${op}`);
   }
+}
+
+/** How many values there are in a value, itself included. */
+function sizeOf(value: unknown): number {
+  if (value === null || typeof value !== 'object') return 1;
+  return Object.values(value).reduce((sum: number, item) => sum + sizeOf(item), 1);
 }
 
 /** A deep copy; what is neither object nor array (literals of numbers among it) is shared. */

@@ -57,6 +57,14 @@ describe('JSON patches', () => {
     expect(applyJsonPatch(document, operations)).toEqual(expected);
   });
 
+  it('refuses copies that would double a document over and over', () => {
+    const copies = Array.from({ length: 40 }, () => ({ op: 'copy', from: '/a', path: '/a/x' })).map((copy, index) => ({
+      ...copy,
+      path: `/a/x${index}`,
+    }));
+    expect(() => applyJsonPatch({ a: { b: 1 } }, copies)).toThrow(PatchConflict);
+  });
+
   it.each([
     [{ op: 'remove', path: '/nope/nope' }],
     [{ op: 'remove', path: '/nope' }],
