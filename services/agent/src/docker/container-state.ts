@@ -55,6 +55,7 @@ function sandboxState(container: Docker.ContainerInspectInfo, labels: Record<str
     attempt: Number(labels[LABEL.restartCount] ?? '0'),
     state: runState(container.State),
     createdAt: instant(container.Created) ?? 0,
+    ...(runState(container.State) === 'exited' ? { finishedAt: instant(container.State.FinishedAt) ?? 0 } : {}),
     address: addresses.find((address) => address !== '') ?? '',
   };
 }

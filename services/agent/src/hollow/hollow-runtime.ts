@@ -106,7 +106,8 @@ export class HollowRuntime implements Runtime {
     stopSandbox: async (id: string): Promise<void> => {
       const sandbox = this.#sandboxes.get(id);
       if (sandbox?.state.state !== 'running') return;
-      sandbox.state = { ...sandbox.state, state: 'exited', address: '' };
+      const finishedAt = this.#options.clock.now();
+      sandbox.state = { ...sandbox.state, state: 'exited', finishedAt, address: '' };
       this.#tell(sandbox.spec, 'ended');
     },
     removeSandbox: async (id: string): Promise<void> => {

@@ -4,6 +4,7 @@ import type { ProbeKind } from '../probes/probe-counter.ts';
 import { ProbeRunner } from '../probes/probe-runner.ts';
 import type { PodState } from '../runtime/runtime.ts';
 import { podStatus } from '../status/pod-status.ts';
+import { interpretEnds } from './interpret-ends.ts';
 import { formatPod } from './pod-containers.ts';
 import type { PodMemory, ProbeFindings, Setback } from './pod-memory.ts';
 import { computePodActions, type PodAction, type PodPlan } from './plan.ts';
@@ -99,8 +100,9 @@ export class PodWorker {
   async #once(step: AbortSignal, signal: AbortSignal): Promise<'again' | 'ended' | { wakeAt: Instant | undefined }> {
     const { pods, runtime, owner, clock, gate } = this.#services;
     this.#look = 'done';
-    const state = (await runtime.observer.listPods({ ...owner, podUid: this.#uid }, step))[0];
+    const seen = (await runtime.observer.listPods({ ...owner, podUid: this.#uid }, step))[0];
     const pod = pods.get(this.#uid);
+    const state = interpretEnds(pod, seen);
     await this.#readMessages(state);
     const plan = computePodActions(pod, state, this.#memory, clock.now());
     this.#goal = plan.goal;

@@ -83,6 +83,7 @@ export interface SandboxState {
   readonly attempt: number;
   readonly state: RunState;
   readonly createdAt: Instant;
+  readonly finishedAt?: Instant;
   /** '' on the host's network or while it does not run. */
   readonly address: string;
 }

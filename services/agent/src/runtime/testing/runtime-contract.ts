@@ -117,6 +117,7 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       await test.runtime.sandboxes.stopSandbox(id, signal);
       await test.runtime.sandboxes.stopSandbox(id, signal);
       expect((await list())?.sandboxes).toMatchObject([{ id, state: 'exited', address: '' }]);
+      expect((await list())?.sandboxes[0]?.finishedAt).toBeGreaterThan(0);
       await test.runtime.sandboxes.createSandbox(sandbox({ pod: pod('pod-2') }), signal);
       expect((await list('pod-2'))?.sandboxes).toMatchObject([{ state: 'running', address: test.addresses[0] }]);
     });
