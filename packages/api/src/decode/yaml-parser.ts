@@ -1,14 +1,4 @@
-import {
-  type Document,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  parseDocument,
-  type Scalar,
-  type Tags,
-} from 'yaml';
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Scalar, type Tags } from 'yaml';
 import { MAX_DEPTH, NumberLiteral, type Parsed, type ParsedObject } from './json-parser.ts';
 
 /** A text that is not YAML. */
