@@ -2,23 +2,43 @@ import { type Clock, withDeadline } from '@gantry/base';
 import { EtcdError, isEtcdError } from '../etcd-error.ts';
 import type { CallOptions, Lease, Leases } from '../ports.ts';
 import type { MemberSet } from './member-set.ts';
-
-interface WireLease {
-  readonly ID: string;
-  readonly TTL: string;
-}
+import { RenewalStream, type WireLease } from './renewal-stream.ts';
 
 const DEFAULT_RENEWAL_TIMEOUT_MS = 500;
 
-/** Leases of a cluster. Renewals go over a stream, as etcd has it, opened for one renewal: a stuck one never holds up the next. */
+/** Leases of a cluster. */
 export function createLeases(members: MemberSet, clock: Clock): Leases {
+  const streams = members.members.map((member) => new RenewalStream(member));
+  members.onRenewal(() => {
+    for (const stream of streams) stream.cut();
+  });
+
+  const keepAlive = async (id: string, options: CallOptions): Promise<Lease> => {
+    const member = options.member ?? members.preferred;
+    using deadline = withDeadline(clock, options.signal, options.timeoutMs ?? DEFAULT_RENEWAL_TIMEOUT_MS);
+    let answer: WireLease | undefined;
+    try {
+      answer = await streams[member % streams.length]?.renew(id, deadline);
+    } catch (error) {
+      options.signal.throwIfAborted();
+      if (options.member === undefined) members.moveOn(member);
+      if (error instanceof EtcdError) throw error;
+      const { endpoint } = members.at(member);
+      throw new EtcdError('unavailable', `lease ${id} was not renewed (${endpoint})`, { cause: error });
+    }
+    if (answer === undefined || Number(answer.TTL) <= 0) {
+      throw new EtcdError('lease-gone', `lease ${id} has run out or was revoked`);
+    }
+    return toLease(answer);
+  };
+
   return {
     async grant(ttlMs, options) {
       const payload = { TTL: Math.ceil(ttlMs / 1000) };
       return toLease(await members.write<WireLease>({ service: 'Lease', method: 'leaseGrant', payload }, options));
     },
 
-    keepAlive: (id, options) => keepAlive(members, clock, id, options),
+    keepAlive,
 
     async revoke(id, options) {
       try {
@@ -28,31 +48,6 @@ export function createLeases(members: MemberSet, clock: Clock): Leases {
       }
     },
   };
-}
-
-async function keepAlive(members: MemberSet, clock: Clock, id: string, options: CallOptions): Promise<Lease> {
-  const member = options.member ?? members.preferred;
-  using deadline = withDeadline(clock, options.signal, options.timeoutMs ?? DEFAULT_RENEWAL_TIMEOUT_MS);
-  const stream = await members.at(member).stream<WireLease>('Lease', 'leaseKeepAlive');
-  const cancel = () => stream.cancel();
-  deadline.addEventListener('abort', cancel, { once: true });
-  try {
-    stream.write({ ID: id });
-    for await (const answer of stream as AsyncIterable<WireLease>) {
-      if (Number(answer.TTL) <= 0) throw new EtcdError('lease-gone', `lease ${id} has run out or was revoked`);
-      return toLease(answer);
-    }
-    throw new EtcdError('unavailable', `no answer to the renewal of lease ${id}`);
-  } catch (error) {
-    options.signal.throwIfAborted();
-    if (options.member === undefined && !isEtcdError(error, 'lease-gone')) members.moveOn(member);
-    throw error instanceof EtcdError
-      ? error
-      : new EtcdError('unavailable', `lease ${id} was not renewed (${members.at(member).endpoint})`, { cause: error });
-  } finally {
-    deadline.removeEventListener('abort', cancel);
-    stream.cancel();
-  }
 }
 
 function toLease(wire: WireLease): Lease {
