@@ -88,9 +88,8 @@ class ControllerManager implements Manager {
 
   async #act(term: Term, signal: AbortSignal): Promise<void> {
     const { fences, controllers, log } = this.#options;
-    const { epoch, electionKey } = term;
+    const { epoch } = term;
     const stop = AbortSignal.any([signal, this.#draining.signal]);
-    log.info({ epoch, electionKey }, 'elected');
     try {
       await this.#informers.reach(epoch, stop);
       fences.set(term, () => this.cache.revision());

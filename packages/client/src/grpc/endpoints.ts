@@ -27,7 +27,7 @@ const CHANNEL_OPTIONS = {
   'grpc.keepalive_permit_without_calls': 1,
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.min_reconnect_backoff_ms': 100,
-  'grpc.max_reconnect_backoff_ms': 1000,
+  'grpc.max_reconnect_backoff_ms': 400,
   'grpc.max_receive_message_length': -1,
   'grpc.max_send_message_length': -1,
   'grpc.enable_retries': 0,
@@ -35,7 +35,7 @@ const CHANNEL_OPTIONS = {
 };
 
 const RESOLVE_EVERY_MS = 5000;
-const RESOLVE_WHILE_DOWN_MS = 500;
+const RESOLVE_WHILE_DOWN_MS = 250;
 const POLL_MS = 20;
 
 /**
