@@ -3,16 +3,7 @@ import type { Authorizer, Target, User } from '../driver.ts';
 import { selectedName } from './field-selection.ts';
 import { mayNode, NODE_USER_PREFIX } from './node-rules.ts';
 import type { ObjectLookup } from './object-lookup.ts';
-
-/** What a rule decides by. */
-export interface Request {
-  readonly user: User;
-  readonly verb: string;
-  readonly target: Target;
-  /** The stored or new object, where the driver has it. */
-  readonly object: JsonObject | undefined;
-  readonly fieldSelector: string;
-}
+import type { Request } from './request.ts';
 
 /** Rights on paths that are no resources. */
 export interface PathAuthorizer {

@@ -1,8 +1,8 @@
 import type { JsonObject, KubeObject, Pod } from '@gantry/api';
-import type { Request } from './authorizer.ts';
 import { selectedName, selectedValue } from './field-selection.ts';
 import type { ObjectLookup } from './object-lookup.ts';
 import { configMapsOf, secretsOf } from './pod-references.ts';
+import type { Request } from './request.ts';
 
 export const NODE_USER_PREFIX = 'system:node:';
 /** Names the Docker engine of a Node: the first 12 characters of its id. Agents of one engine stand in for each other. */
