@@ -52,6 +52,8 @@ await build({
   bundle: true,
   platform: 'node',
   target: 'node24',
+  // Node.js 24 has `using`. esbuild's own rendering of it keeps the error of one turn of a loop for all later ones.
+  supported: { using: true },
   format: 'esm',
   banner: { js: BANNER },
   conditions: ['gantry-source'],
