@@ -35,6 +35,9 @@ export interface RestDoorDependencies {
   readonly stopping: AbortSignal;
 }
 
+/** Methods that metrics tell apart: a client may invent others. */
+const METHODS: ReadonlySet<string> = new Set(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']);
+
 /** Kubernetes' limit for requests that do not last by nature. */
 const REQUEST_MS = 60_000;
 
@@ -58,7 +61,7 @@ interface Labels {
 async function serve(dependencies: RestDoorDependencies, req: IncomingMessage, res: ServerResponse): Promise<void> {
   const { clock, newUid, metrics } = dependencies;
   const started = clock.monotonicMs();
-  const labels: Labels = { verb: req.method ?? '', resource: '' };
+  const labels: Labels = { verb: METHODS.has(req.method ?? '') ? (req.method ?? '') : 'OTHER', resource: '' };
   const gone = new AbortController();
   res.on('error', () => gone.abort());
   res.once('close', () => gone.abort());
