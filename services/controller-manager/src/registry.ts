@@ -10,6 +10,7 @@ import { replicaSetController } from './controllers/replica-set/controller.ts';
 import { createRootCaController } from './controllers/root-ca/controller.ts';
 import { serviceAccountController } from './controllers/service-account/controller.ts';
 import { taintEvictionController } from './controllers/taint-eviction/controller.ts';
+import { createTokenSecretController } from './controllers/token-secret/controller.ts';
 
 /** What controllers are built from. */
 export interface RegistryOptions {
@@ -34,5 +35,6 @@ export function createControllers(options: RegistryOptions): readonly Controller
     replicaSetController,
     serviceAccountController,
     taintEvictionController,
+    createTokenSecretController(options.readCa),
   ];
 }

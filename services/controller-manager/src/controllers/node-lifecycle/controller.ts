@@ -113,18 +113,20 @@ async function execute(node: Node, action: Action, context: ControllerContext, s
   switch (action.kind) {
     case 'updateStatus': {
       const patch = { metadata: { uid, resourceVersion }, status: { conditions: action.conditions } };
-      await client.write({ verb: 'patch', resource: NODES, key, patch, patchType, subresource: 'status' }, signal);
+      await ignoreNotFound(
+        client.write({ verb: 'patch', resource: NODES, key, patch, patchType, subresource: 'status' }, signal),
+      );
       break;
     }
     case 'setTaints': {
       const taints = action.taints.length === 0 ? null : action.taints;
       const patch = { metadata: { uid }, spec: { taints } };
-      await client.write({ verb: 'patch', resource: NODES, key, patch, patchType }, signal);
+      await ignoreNotFound(client.write({ verb: 'patch', resource: NODES, key, patch, patchType }, signal));
       break;
     }
     case 'annotate': {
       const patch = { metadata: { uid, annotations: action.annotations } };
-      await client.write({ verb: 'patch', resource: NODES, key, patch, patchType }, signal);
+      await ignoreNotFound(client.write({ verb: 'patch', resource: NODES, key, patch, patchType }, signal));
       break;
     }
     case 'recordNotReady':

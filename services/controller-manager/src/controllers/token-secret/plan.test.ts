@@ -1,0 +1,47 @@
+import type { Secret, ServiceAccount } from '@gantry/api';
+import { describe, expect, it } from 'vitest';
+import { accountNameOf, planTokenSecret } from './plan.ts';
+
+const account: ServiceAccount = {
+  apiVersion: 'v1',
+  kind: 'ServiceAccount',
+  metadata: { name: 'bot', namespace: 'a', uid: 'u1' },
+};
+const secret: Secret = {
+  apiVersion: 'v1',
+  kind: 'Secret',
+  type: 'kubernetes.io/service-account-token',
+  metadata: { name: 'tok', namespace: 'a', annotations: { 'kubernetes.io/service-account.name': 'bot' } },
+};
+const caCertificate = 'pem';
+
+describe('planning token secrets', () => {
+  it('looks at none but token secrets that name an account', () => {
+    expect(accountNameOf(secret)).toBe('bot');
+    expect(accountNameOf({ ...secret, type: 'Opaque' })).toBeUndefined();
+    expect(accountNameOf({ ...secret, metadata: { name: 'tok' } })).toBeUndefined();
+  });
+
+  it('fills a new one, and is done when it has a token', () => {
+    const [action] = planTokenSecret({ secret, account, caCertificate });
+    expect(action).toMatchObject({
+      kind: 'fill',
+      token: 'request',
+      secret: {
+        metadata: { annotations: { 'kubernetes.io/service-account.uid': 'u1' } },
+        data: { 'ca.crt': 'cGVt', namespace: 'YQ==' },
+      },
+    });
+    if (action?.kind !== 'fill') return;
+    const filled = { ...action.secret, data: { ...action.secret.data, token: 'eA==' } };
+    expect(planTokenSecret({ secret: filled, account, caCertificate })).toEqual([]);
+    expect(planTokenSecret({ secret: filled, account, caCertificate: 'new' })).toMatchObject([{ token: 'keep' }]);
+  });
+
+  it('removes one whose account has gone, or is another by now', () => {
+    expect(planTokenSecret({ secret, account: undefined, caCertificate })).toEqual([{ kind: 'delete' }]);
+    const annotations = { ...secret.metadata.annotations, 'kubernetes.io/service-account.uid': 'u0' };
+    const old = { ...secret, metadata: { ...secret.metadata, annotations } };
+    expect(planTokenSecret({ secret: old, account, caCertificate })).toEqual([{ kind: 'delete' }]);
+  });
+});
