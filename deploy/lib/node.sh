@@ -2,9 +2,7 @@
 
 ensure_packages() {
   marker=$GANTRY_ROOT/node_modules/.package-lock.json
-  if [ -f "$marker" ] && [ ! "$GANTRY_ROOT/package-lock.json" -nt "$marker" ] && [ -x "$GANTRY_ROOT/node_modules/.bin/node" ]; then
-    return
-  fi
+  if [ -f "$marker" ] && [ ! "$GANTRY_ROOT/package-lock.json" -nt "$marker" ]; then return; fi
   have npm || die "npm is missing" "install Node.js 18 or newer: https://nodejs.org (Debian: sudo apt-get install nodejs npm)"
   if [ "$GANTRY_INSTALL" = no ]; then die "the npm packages of package-lock.json are not installed, and GANTRY_INSTALL=no forbids it" "run: npm ci"; fi
   say "installing the npm packages of package-lock.json (Node.js 24 is among them)"
@@ -14,11 +12,22 @@ ensure_packages() {
   touch "$marker"
 }
 
+# The Node.js that npm installed; on systems that npm has none for, the machine's own.
+pinned_node() {
+  if [ -x "$GANTRY_ROOT/node_modules/.bin/node" ]; then
+    printf '%s' "$GANTRY_ROOT/node_modules/.bin/node"
+  elif have node && [ "$(node -p 'process.versions.node.split(".")[0]')" -ge 24 ]; then
+    command -v node
+  else
+    die "Node.js 24 is missing: npm carries it for Linux alone" "install it: https://nodejs.org"
+  fi
+}
+
 # run_typescript FILE ARGUMENT...: with the pinned Node.js, straight from the sources.
 run_typescript() {
   file=$1
   shift
   PATH=$GANTRY_ROOT/node_modules/.bin:$PATH
   export PATH
-  exec "$GANTRY_ROOT/node_modules/.bin/node" --conditions=gantry-source --disable-warning=ExperimentalWarning "$GANTRY_ROOT/$file" "$@"
+  exec "$(pinned_node)" --conditions=gantry-source --disable-warning=ExperimentalWarning "$GANTRY_ROOT/$file" "$@"
 }
