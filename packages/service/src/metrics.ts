@@ -32,12 +32,15 @@ export interface Metrics {
   render(): Promise<{ readonly contentType: string; readonly text: string }>;
 }
 
+/** The monitor wakes the process this often: at prom-client's own 10 ms an idle process spends 0.4 % of a core on it. */
+const EVENT_LOOP_PRECISION_MS = 1000;
+
 const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** A registry of its own, with the process's memory, CPU and event loop in it. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: EVENT_LOOP_PRECISION_MS });
   const made = new Map<string, unknown>();
   const once = <T>(name: string, make: () => T): T => {
     const known = made.get(name) as T | undefined;
