@@ -168,6 +168,9 @@ export class StreamEndedError extends Error {
   override readonly name = 'StreamEndedError';
 }
 
+/** Made once: every call that ends cancels its signal, and a stack trace for each would cost more than the call's own work. */
+const CLIENT_GONE = new StreamEndedError('the client has gone');
+
 /** Writes every element, waiting while the client is slower than we are. */
 async function pump(
   call: ServerWritableStream<object, object>,
@@ -196,7 +199,7 @@ function drained(call: ServerWritableStream<object, object>, signal: AbortSignal
 
 function followCancel(call: Call): AbortController {
   const abort = new AbortController();
-  const cancel = () => abort.abort(new StreamEndedError('the client has gone'));
+  const cancel = () => abort.abort(CLIENT_GONE);
   if (call.cancelled) cancel();
   else call.once('cancelled', cancel);
   return abort;
@@ -205,9 +208,27 @@ function followCancel(call: Call): AbortController {
 function callInfo(call: Call, signal: AbortSignal): GrpcCall {
   return {
     signal,
-    identity: identityOfCertificate(call.getAuthContext().sslPeerCertificate),
+    identity: identityOf(call),
     header: (name) => call.metadata.get(name)[0]?.toString(),
   };
+}
+
+/** The identity of each connection, asked of TLS once: decoding a certificate costs more than a small call. */
+const identities = new WeakMap<object, { readonly of: PeerIdentity | undefined }>();
+
+function identityOf(call: Call): PeerIdentity | undefined {
+  const session = sessionOf(call);
+  const known = session === undefined ? undefined : identities.get(session);
+  if (known !== undefined) return known.of;
+  const of = identityOfCertificate(call.getAuthContext().sslPeerCertificate);
+  if (session !== undefined) identities.set(session, { of });
+  return of;
+}
+
+/** The HTTP/2 session under a call, which grpc-js does not tell; undefined should a version of it keep it elsewhere. */
+function sessionOf(call: Call): object | undefined {
+  const inner = call as unknown as { readonly call?: { readonly stream?: { readonly session?: object | null } } };
+  return inner.call?.stream?.session ?? undefined;
 }
 
 function trailers(failure: GrpcError): Metadata {
