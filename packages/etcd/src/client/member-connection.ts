@@ -40,11 +40,11 @@ type StreamMethod = (metadata: Metadata, options: object) => ClientDuplexStream<
 
 /** The part of the vendor's connection pool that is used: it is not in its type declarations. */
 interface VendorPool {
-  withConnection<T>(
-    service: EtcdService,
-    use: (connection: { readonly client: Readonly<Record<string, unknown>> }) => T | Promise<T>,
-  ): Promise<T>;
+  /** One for each host that the client was made with: here always one. */
+  readonly hosts: readonly { getServiceClient(service: EtcdService): VendorClient }[];
 }
+
+type VendorClient = Readonly<Record<string, unknown>>;
 
 /**
  * Pings tell a frozen member within 3 s while a call or a watch is open; without any, etcd takes pings for an attack and closes the
@@ -83,42 +83,44 @@ export class MemberConnection {
   async call<T>(call: UnaryCall): Promise<T> {
     call.signal.throwIfAborted();
     const failure = (error: ServiceError) => fromServiceError(error, call.effect, this.endpoint);
-    return this.#pool().withConnection<T>(call.service, ({ client }) => {
-      const method = (client[call.method] as UnaryMethod).bind(client);
-      return new Promise<T>((resolve, reject) => {
-        const deadline = this.#clock.now() + call.timeoutMs;
-        const sent = method(call.payload, new Metadata(), { deadline }, (error, response) => {
-          call.signal.removeEventListener('abort', onAbort);
-          if (error === null) resolve(response);
-          else reject(call.signal.aborted ? abortReason(call.signal) : failure(error));
-        });
-        const onAbort = () => {
-          reject(abortReason(call.signal));
-          sent.cancel();
-        };
-        call.signal.addEventListener('abort', onAbort, { once: true });
+    const client = this.#clientOf(call.service);
+    return new Promise<T>((resolve, reject) => {
+      const deadline = this.#clock.now() + call.timeoutMs;
+      const method = client[call.method] as UnaryMethod;
+      const sent = method.call(client, call.payload, new Metadata(), { deadline }, (error, response) => {
+        call.signal.removeEventListener('abort', onAbort);
+        if (error === null) resolve(response);
+        else reject(call.signal.aborted ? abortReason(call.signal) : failure(error));
       });
+      const onAbort = () => {
+        reject(abortReason(call.signal));
+        sent.cancel();
+      };
+      call.signal.addEventListener('abort', onAbort, { once: true });
     });
   }
 
   /** Opens a stream. It is cancelled, not ended, by whoever is done with it. */
-  stream<Response>(service: EtcdService, method: string): Promise<ClientDuplexStream<object, Response>> {
-    return this.#pool().withConnection(service, ({ client }) => {
-      const metadata = new Metadata();
-      // A member without a leader ends the stream instead of staying silent.
-      metadata.set('hasleader', 'true');
-      const stream = (client[method] as StreamMethod).bind(client)(metadata, {});
-      stream.on('error', () => {}); // Whoever reads the stream gets the error too; without a listener it would end the process.
-      return stream;
-    });
+  async stream<Response>(service: EtcdService, method: string): Promise<ClientDuplexStream<object, Response>> {
+    const client = this.#clientOf(service);
+    const metadata = new Metadata();
+    // A member without a leader ends the stream instead of staying silent.
+    metadata.set('hasleader', 'true');
+    const stream = (client[method] as StreamMethod).call(client, metadata, {});
+    stream.on('error', () => {}); // Whoever reads the stream gets the error too; without a listener it would end the process.
+    return stream;
   }
 
   close(): void {
     this.#client.close();
   }
 
-  #pool(): VendorPool {
-    return (this.#client as unknown as { readonly pool: VendorPool }).pool;
+  /** The vendor's own way to it passes authentication, host choice and policies, all of which do nothing here but cost. */
+  #clientOf(service: EtcdService): VendorClient {
+    const { pool } = this.#client as unknown as { readonly pool: VendorPool };
+    const host = pool.hosts[0];
+    if (host === undefined) throw new EtcdError('unavailable', `${this.endpoint}: the connection has no host`);
+    return host.getServiceClient(service);
   }
 }
 
