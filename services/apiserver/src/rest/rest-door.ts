@@ -53,6 +53,15 @@ export function createRestDoor(dependencies: RestDoorDependencies): Router {
   return router;
 }
 
+/** Why a request was given up. */
+class RequestEndedError extends Error {
+  override readonly name = 'RequestEndedError';
+}
+
+// Made once: a reason with its stack trace for each request would be a good part of what a small request costs.
+const CLIENT_GONE = new RequestEndedError('the client has gone');
+const OUT_OF_TIME = new RequestEndedError('the time for the request is up');
+
 interface Labels {
   verb: string;
   resource: string;
@@ -63,8 +72,11 @@ async function serve(dependencies: RestDoorDependencies, req: IncomingMessage, r
   const started = clock.monotonicMs();
   const labels: Labels = { verb: METHODS.has(req.method ?? '') ? (req.method ?? '') : 'OTHER', resource: '' };
   const gone = new AbortController();
-  res.on('error', () => gone.abort());
-  res.once('close', () => gone.abort());
+  const left = (): void => {
+    if (!res.writableFinished) gone.abort(CLIENT_GONE);
+  };
+  res.on('error', left);
+  res.once('close', left);
   res.setHeader('audit-id', newUid());
   try {
     await route(dependencies, req, res, gone, labels);
@@ -93,9 +105,8 @@ async function route(
     const user = impersonated(await authenticate(credentialsOf(req)), req.headers);
     const found = parseRoute(path, catalog);
     const lasting = isLasting(found, query);
-    const late = new AbortController();
-    if (!lasting) cancel = clock.setTimer(REQUEST_MS, () => late.abort());
-    const signal = AbortSignal.any([gone.signal, lasting ? stopping : late.signal]);
+    if (!lasting) cancel = clock.setTimer(REQUEST_MS, () => gone.abort(OUT_OF_TIME));
+    const signal = lasting ? AbortSignal.any([gone.signal, stopping]) : gone.signal;
     exchange = { ...exchange, user, signal };
     await answer(dependencies, exchange, found, labels);
   } catch (error) {
