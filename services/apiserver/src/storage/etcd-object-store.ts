@@ -67,7 +67,7 @@ class EtcdObjectStore implements ClosableObjectStore {
       { ...GROUP_LIMITS, ...options.limits },
       writeIds(options.newUid),
     );
-    this.#current = new CurrentRevision(async () => {
+    this.#current = new CurrentRevision(options.clock, async () => {
       const request = { key: INCARNATION_KEY, fields: 'count' } as const;
       return (await this.#range(request, this.#closed.signal)).revision;
     });
