@@ -66,6 +66,7 @@ class EtcdObjectStore implements ClosableObjectStore {
       createLanes(options),
       { ...GROUP_LIMITS, ...options.limits },
       writeIds(options.newUid),
+      options.clock,
     );
     this.#current = new CurrentRevision(options.clock, async () => {
       const request = { key: INCARNATION_KEY, fields: 'count' } as const;
