@@ -60,7 +60,6 @@ await build({
   // Docker is reached by its socket only: the SSH transport of docker-modem stays out.
   alias: { ssh2: join(root, 'deploy/tools/absent-ssh2.cjs') },
   loader: { '.node': 'empty' },
-  keepNames: true,
   legalComments: 'none',
   logLevel: 'error',
 });
