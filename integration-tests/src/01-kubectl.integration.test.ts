@@ -18,6 +18,12 @@ describe.each(cluster.kubectls)('kubectl $name', (version) => {
   const must = (args: readonly string[], input?: string) =>
     cluster.mustKubectl(['-n', namespace, ...args], { version, ...(input === undefined ? {} : { input }) });
 
+  /** The name of a pod that is not about to end. */
+  const lastingPod = async () => {
+    const pods = await cluster.pods(namespace);
+    return pods.find(({ metadata }) => metadata.deletionTimestamp === undefined)?.metadata.name ?? '';
+  };
+
   beforeAll(async () => {
     const made = await cluster.namespace();
     namespace = made.name;
@@ -98,8 +104,8 @@ describe.each(cluster.kubectls)('kubectl $name', (version) => {
     const deployment = await must(['describe', 'deployment', 'web']);
     expect(deployment).toContain('3 desired | 3 updated | 3 total | 3 available | 0 unavailable');
     expect(deployment).toContain('ScalingReplicaSet');
-    await eventually('the pods tell of their start', 10_000, async () => {
-      const pods = await must(['describe', 'pods', '-l', 'app=web']);
+    await eventually('a pod tells of its start', 10_000, async () => {
+      const pods = await must(['describe', 'pod', await lastingPod()]);
       for (const reason of ['Scheduled', 'Pulled', 'Created', 'Started']) expect(pods).toContain(reason);
       return true;
     });
@@ -117,8 +123,8 @@ describe.each(cluster.kubectls)('kubectl $name', (version) => {
   });
 
   test('logs -f follows a container', async () => {
-    const pod = (await must(['get', 'pods', '-o', 'name'])).split('\n')[0] ?? '';
-    const address = await must(['get', pod, '-o', 'jsonpath={.status.podIP}']);
+    const pod = await lastingPod();
+    const address = await must(['get', 'pod', pod, '-o', 'jsonpath={.status.podIP}']);
     await using following = cluster.startKubectl(['-n', namespace, 'logs', '-f', pod], version);
     await fetch(`http://${address}/followed-${version.minor}`).then((response) => response.body?.cancel());
     await eventually('the request is in the log', 15_000, () =>
