@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { CommandConfig } from '../config.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
+import type { ServiceContainer } from './compose.ts';
 
 /** Names of the images that this checkout's sources make. */
 export interface ServiceImages {
@@ -46,4 +47,24 @@ async function buildInside(config: CommandConfig, shell: Shell, note: (text: str
   const build = ['build', '-q', '-f', file, '-t', image, config.root];
   await mustRun(shell, 'docker', build, { env: { DOCKER_BUILDKIT: '1' } });
   return { services: image, pki: image };
+}
+
+/** Removes images of our own services that the cluster ran before and runs no more. One that another checkout uses stays. */
+export async function removeReplacedImages(
+  shell: Shell,
+  before: readonly ServiceContainer[],
+  after: readonly ServiceContainer[],
+): Promise<void> {
+  for (const image of replacedImages(before, after)) await shell.run('docker', ['image', 'rm', image]);
+}
+
+/** Names of our own images that stand in the first list alone. */
+export function replacedImages(
+  before: readonly Pick<ServiceContainer, 'image'>[],
+  after: readonly Pick<ServiceContainer, 'image'>[],
+): readonly string[] {
+  const used = new Set(after.map(({ image }) => image));
+  return [...new Set(before.map(({ image }) => image))].filter(
+    (image) => /^gantry(-pki)?:/.test(image) && !used.has(image),
+  );
 }

@@ -6,7 +6,7 @@ import { kubeconfigOf, openApi, printTable } from '../cluster/api.ts';
 import { countsOf, openProject } from '../cluster/compose.ts';
 import { lookAtApi, lookAtDeployment, lookAtNodes } from '../cluster/readiness.ts';
 import { applySample } from '../cluster/sample.ts';
-import { ensureServiceImages } from '../cluster/service-image.ts';
+import { ensureServiceImages, removeReplacedImages } from '../cluster/service-image.ts';
 import { waitUntil } from '../cluster/wait-until.ts';
 import { inheritedEnvironment, readCommandConfig } from '../config.ts';
 import { createProgress, type StepTime } from '../machine/progress.ts';
@@ -48,10 +48,13 @@ await runCommand(async () => {
   storeSettings(config, settings, images);
 
   const project = openProject(config, settings.clusterId, shell);
-  const counts = countsOf(await project.containers());
+  const before = await project.containers();
+  const counts = countsOf(before);
   await progress.step('containers', async (note) => {
     await project.up(counts, (line) => note(line.trim()));
-    note(`${(await project.containers()).filter((container) => container.state === 'running').length} running`);
+    const after = await project.containers();
+    await removeReplacedImages(shell, before, after);
+    note(`${after.filter((container) => container.state === 'running').length} running`);
   });
 
   using api = openApi(config);
