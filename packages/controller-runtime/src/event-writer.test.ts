@@ -57,6 +57,17 @@ describe('an event recorder', () => {
     expect(events()[0]?.lastTimestamp).not.toBe(events()[0]?.firstTimestamp);
   });
 
+  it('counts each part of an object for itself', async () => {
+    for (const path of ['spec.containers{a}', 'spec.containers{b}', 'spec.containers{a}']) {
+      recorder.event(pod, 'Normal', 'Started', 'Container started', path);
+      await recorder.flush(signal);
+    }
+    expect(events().map(({ involvedObject, count }) => [involvedObject?.fieldPath, count])).toEqual([
+      ['spec.containers{a}', 2],
+      ['spec.containers{b}', 1],
+    ]);
+  });
+
   it('makes the Event again when it has gone meanwhile', async () => {
     recorder.event(pod, 'Normal', 'Started', 'x');
     await recorder.flush(signal);

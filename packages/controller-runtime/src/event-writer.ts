@@ -71,10 +71,10 @@ class QueuedEventWriter implements EventWriter {
     this.#options = options;
   }
 
-  event(about: KubeObject, type: 'Normal' | 'Warning', reason: string, message: string): void {
+  event(about: KubeObject, type: 'Normal' | 'Warning', reason: string, message: string, fieldPath?: string): void {
     if (this.#abort.signal.aborted || this.#queue.length >= MAX_QUEUE) return;
     const at = this.#options.clock.now();
-    const reference = referenceTo(about);
+    const reference = referenceTo(about, fieldPath);
     if (!this.#allow(reference, at)) return;
     this.#queue.push({
       about: reference,
@@ -193,7 +193,7 @@ class QueuedEventWriter implements EventWriter {
   }
 }
 
-function referenceTo(about: KubeObject): ObjectReference {
+function referenceTo(about: KubeObject, fieldPath: string | undefined): ObjectReference {
   const { namespace, name, uid, resourceVersion } = about.metadata;
   return {
     kind: about.kind,
@@ -202,6 +202,7 @@ function referenceTo(about: KubeObject): ObjectReference {
     ...(uid === undefined ? {} : { uid }),
     apiVersion: about.apiVersion,
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    ...(fieldPath === undefined ? {} : { fieldPath }),
   };
 }
 

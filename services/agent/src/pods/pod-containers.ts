@@ -47,6 +47,12 @@ export function formatPod(pod: Pod): string {
   return `${pod.metadata.name ?? ''}_${pod.metadata.namespace ?? ''}(${pod.metadata.uid ?? ''})`;
 }
 
+/** Where a pod's spec has this container, in the way in which Events name it. */
+export function containerPath(pod: Pod, name: string): string {
+  const isInit = (pod.spec?.initContainers ?? []).some((container) => container.name === name);
+  return `spec.${isInit ? 'initContainers' : 'containers'}{${name}}`;
+}
+
 /** Seconds between the stop signal and SIGKILL. */
 export function graceSecondsOf(pod: Pod): number {
   return pod.metadata.deletionGracePeriodSeconds ?? pod.spec?.terminationGracePeriodSeconds ?? 30;

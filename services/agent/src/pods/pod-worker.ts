@@ -5,7 +5,7 @@ import { ProbeRunner } from '../probes/probe-runner.ts';
 import type { PodState } from '../runtime/runtime.ts';
 import { podStatus } from '../status/pod-status.ts';
 import { interpretEnds } from './interpret-ends.ts';
-import { formatPod } from './pod-containers.ts';
+import { containerPath, formatPod } from './pod-containers.ts';
 import type { PodMemory, ProbeFindings, Setback } from './pod-memory.ts';
 import { computePodActions, type PodAction, type PodPlan } from './plan.ts';
 import { PODS } from './pod-source.ts';
@@ -56,7 +56,7 @@ export class PodWorker {
         this.#memory.probes.set(name, findings);
         this.wake();
       },
-      onFailure: (kind, message) => this.#tellUnhealthy(kind, message),
+      onFailure: (container, kind, message) => this.#tellUnhealthy(container, kind, message),
     });
   }
 
@@ -135,11 +135,12 @@ export class PodWorker {
     this.#probes.sync(targets, this.#goal === 'run' ? 'running' : 'ending', signal);
   }
 
-  #tellUnhealthy(kind: ProbeKind, message: string): void {
+  #tellUnhealthy(container: string, kind: ProbeKind, message: string): void {
     const { pods, events } = this.#services;
     const pod = pods.get(this.#uid);
     const name = `${kind.charAt(0).toUpperCase()}${kind.slice(1)}`;
-    if (pod !== undefined) events.event(pod, 'Warning', 'Unhealthy', `${name} probe failed: ${message}`);
+    if (pod === undefined) return;
+    events.event(pod, 'Warning', 'Unhealthy', `${name} probe failed: ${message}`, containerPath(pod, container));
   }
 
   #rest(wakeAt: Instant | undefined, signal: AbortSignal): Promise<void> {
@@ -180,18 +181,20 @@ export class PodWorker {
       const key = `${name}/${reason}/${attempt}/${this.#memory.setbacks.get(name)?.failures ?? 0}`;
       if (this.#told.has(key)) continue;
       this.#told.add(key);
+      const path = containerPath(pod, name);
       if (reason === 'CrashLoopBackOff') {
         events.event(
           pod,
           'Warning',
           'BackOff',
           `Back-off restarting failed container ${name} in pod ${formatPod(pod)}`,
+          path,
         );
       } else if (reason === 'ImagePullBackOff') {
         const containers = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])];
         const image = containers.find((container) => container.name === name)?.image ?? '';
-        events.event(pod, 'Normal', 'BackOff', `Back-off pulling image "${image}"`);
-        events.event(pod, 'Warning', 'Failed', 'Error: ImagePullBackOff');
+        events.event(pod, 'Normal', 'BackOff', `Back-off pulling image "${image}"`, path);
+        events.event(pod, 'Warning', 'Failed', 'Error: ImagePullBackOff', path);
       }
     }
   }
@@ -300,18 +303,20 @@ export class PodWorker {
       const setback = setbackAfter(error, this.#memory.setbacks.get(name), clock.now(), random);
       this.#memory.setbacks.set(name, setback);
       const isImage = setback.reason.startsWith('Err') || setback.reason === 'InvalidImageName';
-      events.event(pod, 'Warning', 'Failed', `Error: ${isImage ? setback.reason : setback.message}`);
+      const message = `Error: ${isImage ? setback.reason : setback.message}`;
+      events.event(pod, 'Warning', 'Failed', message, containerPath(pod, name));
     }
   }
 
   /** Runs beside the steps: its end is an event of the engine, and a shorter grace must be able to overtake it. */
   #stop(pod: Pod | undefined, action: Extract<PodAction, { kind: 'stopContainer' }>, signal: AbortSignal): void {
     const { runtime, events, clock, logger } = this.#services;
-    const { id, graceSeconds, message } = action;
+    const { id, name, graceSeconds, message } = action;
     this.#memory.stopping.set(id, clock.now() + graceSeconds * 1000);
     if (pod !== undefined) {
       const isSandboxChange = message.startsWith('Pod sandbox');
-      events.event(pod, 'Normal', isSandboxChange ? 'SandboxChanged' : 'Killing', message);
+      if (isSandboxChange) events.event(pod, 'Normal', 'SandboxChanged', message);
+      else events.event(pod, 'Normal', 'Killing', message, containerPath(pod, name));
     }
     runtime.containers
       .stopContainer(id, graceSeconds, signal)

@@ -9,6 +9,7 @@ import { containerSpec } from './container-spec.ts';
 import { type ConfigSource, containerEnvironment } from './environment.ts';
 import { expand } from './expand.ts';
 import { isImageReference } from './images.ts';
+import { containerPath } from './pod-containers.ts';
 import { oomScore, resourceLimits } from './resources.ts';
 import { formatDelay } from './restart-delay.ts';
 
@@ -34,6 +35,14 @@ describe('images', () => {
   );
   it.each(['', 'NGINX', 'a b', 'nginx:', 'nginx:a/b', '-x'])('%j is none', (image) => {
     expect(isImageReference(image)).toBe(false);
+  });
+});
+
+describe('paths of containers', () => {
+  it('tell init containers from the others', () => {
+    const both = pod({ initContainers: [container('a')], containers: [container('b')] });
+    expect(containerPath(both, 'a')).toBe('spec.initContainers{a}');
+    expect(containerPath(both, 'b')).toBe('spec.containers{b}');
   });
 });
 

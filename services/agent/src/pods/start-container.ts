@@ -4,6 +4,7 @@ import { containerSpec } from './container-spec.ts';
 import { containerEnvironment } from './environment.ts';
 import { ensureImage } from './images.ts';
 import type { PodAction } from './plan.ts';
+import { containerPath } from './pod-containers.ts';
 import type { WorkerServices } from './worker-services.ts';
 
 export type StartAction = Extract<PodAction, { kind: 'startContainer' }>;
@@ -19,8 +20,9 @@ export async function startContainer(
   const { runtime, events, facts, clock } = services;
   const { container, attempt } = action;
   const podAddress = pod.spec?.hostNetwork === true ? facts.hostAddress : (sandbox?.address ?? '');
+  const path = containerPath(pod, container.name);
   const report = (type: 'Normal' | 'Warning', reason: string, message: string) =>
-    events.event(pod, type, reason, message);
+    events.event(pod, type, reason, message, path);
   const image = await ensureImage(pod, container, runtime.images, report, clock, signal);
   const context = { pod, podAddress, facts, source: services.config, base: services.baseEnvironment };
   const environment = await containerEnvironment(container, context, signal);
@@ -40,7 +42,7 @@ export async function startContainer(
     terminationMessagePath,
   });
   const id = await runtime.containers.createContainer(spec, signal);
-  events.event(pod, 'Normal', 'Created', 'Container created');
+  report('Normal', 'Created', 'Container created');
   await runtime.containers.startContainer(id, signal);
-  events.event(pod, 'Normal', 'Started', 'Container started');
+  report('Normal', 'Started', 'Container started');
 }

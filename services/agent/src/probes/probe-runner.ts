@@ -15,7 +15,7 @@ export interface ProbeRunnerOptions {
   readonly random: Random;
   /** Told when what is found of a container has changed. */
   readonly onFindings: (name: string, findings: ProbeFindings) => void;
-  readonly onFailure: (kind: ProbeKind, message: string) => void;
+  readonly onFailure: (container: string, kind: ProbeKind, message: string) => void;
 }
 
 interface Probed {
@@ -87,7 +87,7 @@ export class ProbeRunner {
       if (runsNow(target.container, kind, probed.counts)) {
         const outcome = await this.#once(probe, target, signal);
         if (signal.aborted) return;
-        if (outcome.kind === 'failure') onFailure(kind, outcome.message);
+        if (outcome.kind === 'failure') onFailure(target.container.name, kind, outcome.message);
         probed.counts[kind] = countProbe(probe, probed.counts[kind], outcome.kind);
         this.#tell(target.container, probed);
       } else if (kind === 'startup') return;
