@@ -20,6 +20,12 @@ export function openApi(config: CommandConfig): HttpClient {
   });
 }
 
+/** The administrator's certificate (PEM) in the kubeconfig, when there is one. */
+export function adminCertificate(config: CommandConfig): string | undefined {
+  const file = kubeconfigOf(config);
+  return existsSync(file) ? readKubeconfig(file).cert?.toString('utf8') : undefined;
+}
+
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json';
 
 interface Table {

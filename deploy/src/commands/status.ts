@@ -1,7 +1,7 @@
 /** `npm run status [-- --json]`: what there is, who leads, and what is wrong. Exit code 0 when all is well, else 1. */
 import { parseArgs } from 'node:util';
 import { systemClock } from '@gantry/base';
-import { openApi } from '../cluster/api.ts';
+import { adminCertificate, openApi } from '../cluster/api.ts';
 import { openProject } from '../cluster/compose.ts';
 import { inheritedEnvironment, readCommandConfig } from '../config.ts';
 import { CommandError } from '../machine/command-error.ts';
@@ -24,6 +24,7 @@ await runCommand(async () => {
     shell,
     project: openProject(config, settings.clusterId, shell),
     openApi: () => openApi(config),
+    adminCertificate: () => adminCertificate(config),
   });
   const problems = findProblems(facts);
   const text = values.json ? JSON.stringify({ ...facts, problems }, null, 2) : renderStatus(facts);

@@ -14,19 +14,24 @@ interface Sources {
   readonly project: Project;
   /** Opens the API; fails when there is no kubeconfig. */
   readonly openApi: () => HttpClient;
+  /** PEM, where there is a kubeconfig. */
+  readonly adminCertificate: () => string | undefined;
 }
 
 const API_MS = 4_000;
 
 /** Asks Docker, etcd and the API at once; what does not answer is a fact too. */
-export async function gatherFacts({ clusterId, clock, shell, project, openApi }: Sources): Promise<Facts> {
+export async function gatherFacts(sources: Sources): Promise<Facts> {
+  const { clusterId, clock, shell, project, openApi } = sources;
   const containers = await project.containers();
+  const own = sources.adminCertificate();
+  const admin = own === undefined ? [] : [certificateFact('kubeconfig (the administrator)', own)];
   const [etcd, fromApi, certificates] = await Promise.all([
     askMembers(shell, clusterId, containers),
     askApi(clock, openApi),
     readCertificates(shell, containers),
   ]);
-  return { clusterId, now: clock.now(), containers, etcd, certificates, ...fromApi };
+  return { clusterId, now: clock.now(), containers, etcd, certificates: [...certificates, ...admin], ...fromApi };
 }
 
 interface EndpointStatus {
@@ -141,31 +146,35 @@ function nodeFact(node: Node): NodeFact {
   };
 }
 
-/** Where each service keeps the certificate that it serves with. */
-const CERTIFICATE_FILES: Readonly<Record<string, string>> = {
-  'etcd-0': '/etc/etcd/tls/tls.crt',
-  'etcd-1': '/etc/etcd/tls/tls.crt',
-  'etcd-2': '/etc/etcd/tls/tls.crt',
-  apiserver: '/etc/gantry/tls/tls.crt',
-  scheduler: '/etc/gantry/tls/tls.crt',
-  'controller-manager': '/etc/gantry/tls/tls.crt',
-  'load-balancer': '/etc/gantry/tls/ca.crt',
-};
+/** Where the certificates are that somebody must care about; agents have new ones every day by themselves. */
+const CERTIFICATES: readonly { readonly of: string; readonly service: string; readonly file: string }[] = [
+  { of: 'etcd-0', service: 'etcd-0', file: '/etc/etcd/tls/tls.crt' },
+  { of: 'etcd-1', service: 'etcd-1', file: '/etc/etcd/tls/tls.crt' },
+  { of: 'etcd-2', service: 'etcd-2', file: '/etc/etcd/tls/tls.crt' },
+  { of: 'apiserver', service: 'apiserver', file: '/etc/gantry/tls/tls.crt' },
+  { of: 'apiserver (towards etcd)', service: 'apiserver', file: '/etc/gantry/etcd/tls.crt' },
+  { of: 'scheduler', service: 'scheduler', file: '/etc/gantry/tls/tls.crt' },
+  { of: 'controller-manager', service: 'controller-manager', file: '/etc/gantry/tls/tls.crt' },
+  { of: 'load-balancer (the authority)', service: 'load-balancer', file: '/etc/gantry/tls/ca.crt' },
+];
+
+function certificateFact(of: string, pem: string): CertificateFact {
+  return { of, notAfter: Date.parse(new X509Certificate(pem).validTo) };
+}
 
 async function readCertificates(
   shell: Shell,
   containers: readonly ServiceContainer[],
 ): Promise<readonly CertificateFact[]> {
   const found = await Promise.all(
-    Object.entries(CERTIFICATE_FILES).map(async ([service, file]) => {
+    CERTIFICATES.map(async ({ of, service, file }) => {
       const container = containers.find((candidate) => candidate.service === service);
       if (container === undefined) return [];
       // As a tar stream: works on stopped containers and images without a shell alike.
       const { code, stdout } = await shell.run('docker', ['cp', `${container.name}:${file}`, '-']);
       const pem = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/.exec(stdout)?.[0];
       if (code !== 0 || pem === undefined) return [];
-      const of = file.endsWith('ca.crt') ? `${service} (the authority)` : service;
-      return [{ of, notAfter: Date.parse(new X509Certificate(pem).validTo) }];
+      return [certificateFact(of, pem)];
     }),
   );
   return found.flat();

@@ -1,0 +1,42 @@
+import { ManualClock } from '@gantry/base/testing';
+import { expect, test } from 'vitest';
+import { createAuthority } from '../pki/certificates.ts';
+import { CommandError } from '../machine/command-error.ts';
+import { gatherFacts } from './gather.ts';
+
+const NOW = Date.parse('2026-01-01T00:00:00Z');
+
+test('tells of every certificate of the services that are there, and of the kubeconfig', async () => {
+  const { certificate } = await createAuthority(NOW);
+  const services = ['apiserver', 'etcd-0'];
+  const containers = services.map((service) => ({
+    name: `a-${service}-1`,
+    service,
+    state: 'exited',
+    health: '',
+    image: 'x',
+  }));
+  const facts = await gatherFacts({
+    clusterId: 'a',
+    clock: new ManualClock(NOW),
+    shell: { run: () => Promise.resolve({ code: 0, stdout: certificate, stderr: '' }) },
+    project: {
+      containers: () => Promise.resolve(containers),
+      up: () => Promise.resolve(),
+      down: () => Promise.resolve(),
+      removeService: () => Promise.resolve(),
+    },
+    openApi: () => {
+      throw new CommandError('there is no kubeconfig', 'npm run up');
+    },
+    adminCertificate: () => certificate,
+  });
+  expect(facts.certificates.map(({ of }) => of)).toEqual([
+    'etcd-0',
+    'apiserver',
+    'apiserver (towards etcd)',
+    'kubeconfig (the administrator)',
+  ]);
+  expect(facts.certificates.every(({ notAfter }) => notAfter > NOW)).toBe(true);
+  expect(facts.api).toEqual({ state: 'not ready', why: 'there is no kubeconfig' });
+});
