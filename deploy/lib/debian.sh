@@ -1,7 +1,19 @@
 # Sourced: packages of Debian suites other than the machine's own, without touching the machine's apt sources.
 # A package is downloaded through apt (so that signatures are checked) and unpacked into a folder of ours.
 
-debian_mirror() { printf '%s' "${GANTRY_DEBIAN_MIRROR:-http://deb.debian.org/debian}"; }
+# The archive that the machine's own apt uses, or GANTRY_DEBIAN_MIRROR: other suites lie beside the machine's.
+debian_mirror() {
+  if [ -n "${GANTRY_DEBIAN_MIRROR:-}" ]; then printf '%s' "$GANTRY_DEBIAN_MIRROR" && return; fi
+  mirror=$(listed_mirror)
+  # A machine whose package lists were never read knows no archive yet.
+  if [ -z "$mirror" ] && is_root; then apt-get -qq update >&2 && mirror=$(listed_mirror); fi
+  [ -n "$mirror" ] || die "apt knows no archive of Debian packages" "name one: GANTRY_DEBIAN_MIRROR=http://.../debian"
+  printf '%s' "${mirror%/}"
+}
+
+listed_mirror() {
+  apt-get indextargets --format '$(LABEL) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' | sed -n 's/^Debian main //p' | head -n 1
+}
 
 # debian_apt SUITE COMMAND...: apt-get with that one suite as its only source, its lists kept in our cache.
 debian_apt() {
