@@ -6,7 +6,7 @@ import { LEASES } from '../node/heartbeat.ts';
 
 const NAMESPACE = 'kube-system';
 const DURATION_SECONDS = 5;
-const INTERVAL_MS = 1_000;
+const INTERVAL_MS = 2_000;
 
 export interface LeaseElectionOptions {
   readonly client: ObjectClient;
@@ -24,6 +24,8 @@ export class LeaseElection {
   readonly #options: LeaseElectionOptions;
   #seen: { version: string; atMs: number } | undefined;
   #renewedMs = Number.NEGATIVE_INFINITY;
+  /** The Lease as this process wrote it last: renewed without reading it first, since a guarded write tells when it is another's. */
+  #own: Lease | undefined;
 
   constructor(options: LeaseElectionOptions) {
     this.#options = options;
@@ -64,8 +66,10 @@ export class LeaseElection {
     const now = formatMicroTime(clock.now());
     const mine = { holderIdentity: identity, leaseDurationSeconds: DURATION_SECONDS, renewTime: now };
     let found: Lease;
+    const own = this.#own;
+    this.#own = undefined;
     try {
-      found = await client.get<Lease>(LEASES, key, signal);
+      found = own ?? (await client.get<Lease>(LEASES, key, signal));
     } catch (error) {
       if (!isReason(error, 'NotFound')) throw error;
       const object: Lease = {
@@ -74,7 +78,7 @@ export class LeaseElection {
         metadata: { ...key },
         spec: { ...mine, acquireTime: now, leaseTransitions: 0 },
       };
-      await client.write({ verb: 'create', resource: LEASES, namespace: NAMESPACE, object }, signal);
+      this.#own = await client.write<Lease>({ verb: 'create', resource: LEASES, namespace: NAMESPACE, object }, signal);
       return true;
     }
     const holder = found.spec?.holderIdentity ?? '';
@@ -83,9 +87,11 @@ export class LeaseElection {
       holder === identity ? {} : { acquireTime: now, leaseTransitions: (found.spec?.leaseTransitions ?? 0) + 1 };
     const object: Lease = { ...found, spec: { ...found.spec, ...mine, ...taken } };
     try {
-      await client.write({ verb: 'update', resource: LEASES, key, object }, signal);
+      this.#own = await client.write<Lease>({ verb: 'update', resource: LEASES, key, object }, signal);
       return true;
     } catch (error) {
+      const changed = isReason(error, 'Conflict') || isReason(error, 'NotFound');
+      if (changed && own !== undefined) return this.#acquire(signal);
       if (isReason(error, 'Conflict')) return false;
       throw error;
     }
