@@ -61,6 +61,9 @@ await build({
   alias: { ssh2: join(root, 'deploy/tools/absent-ssh2.cjs') },
   loader: { '.node': 'empty' },
   legalComments: 'none',
+  // Each process keeps its source in memory. Names stay, and lines short enough for a stack trace to tell a place.
+  minifyWhitespace: true,
+  lineLimit: 120,
   logLevel: 'error',
 });
 
