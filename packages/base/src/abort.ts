@@ -19,15 +19,15 @@ export function withDeadline(clock: Clock, parent: AbortSignal, ms: number): Abo
   return Object.assign(controller.signal, { [Symbol.dispose]: dispose });
 }
 
-/** Rejects with the signal's reason as soon as it is aborted, otherwise settles as `work` does. */
+/**
+ * Rejects with the signal's reason as soon as it is aborted, otherwise settles as `work` does. Work that nobody waits for any
+ * more may still fail; that is nobody's error then, and must not count as an unhandled one.
+ */
 export function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
     const onAbort = () => reject(signal.reason);
-    if (signal.aborted) {
-      onAbort();
-      return;
-    }
-    signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   });
 }

@@ -43,6 +43,23 @@ export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promi
   });
 }
 
+/** Resolves after `delayMs`, or as soon as the signal is aborted: for loops that look at the signal themselves. */
+export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) {
+      resolve();
+      return;
+    }
+    const end = () => {
+      cancel();
+      signal.removeEventListener('abort', end);
+      resolve();
+    };
+    const cancel = clock.setTimer(delayMs, end);
+    signal.addEventListener('abort', end, { once: true });
+  });
+}
+
 /** RFC 3339 with seconds, as Kubernetes' `metav1.Time` is written. */
 export function formatTime(at: Instant): string {
   return new Date(Math.floor(at / 1000) * 1000).toISOString().replace('.000Z', 'Z');

@@ -11,6 +11,7 @@ export {
   formatMicroTime,
   formatTime,
   type Instant,
+  pause,
   sleep,
   systemClock,
 } from './clock.ts';

@@ -1,0 +1,86 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { DeadlineError, raceAbort, withDeadline } from './abort.ts';
+import { pause, sleep } from './clock.ts';
+import { ManualClock } from './testing/index.ts';
+
+/** Rejections that nobody handled, gathered until the test ends. */
+function unhandledRejections(): unknown[] {
+  const seen: unknown[] = [];
+  const note = (reason: unknown) => seen.push(reason);
+  process.on('unhandledRejection', note);
+  onTestFinished(() => void process.off('unhandledRejection', note));
+  return seen;
+}
+
+async function nextTurns(): Promise<void> {
+  for (let turn = 0; turn < 3; turn++) await new Promise<void>((resolve) => setImmediate(resolve));
+}
+
+describe('raceAbort', () => {
+  it('settles as the work does', async () => {
+    const { signal } = new AbortController();
+    await expect(raceAbort(Promise.resolve(1), signal)).resolves.toBe(1);
+    await expect(raceAbort(Promise.reject(new DeadlineError('late')), signal)).rejects.toThrow('late');
+  });
+
+  it('rejects with the reason while the work goes on', async () => {
+    const abort = new AbortController();
+    const race = raceAbort(new Promise(() => {}), abort.signal);
+    abort.abort('reason');
+    await expect(race).rejects.toBe('reason');
+  });
+
+  it.each(['before', 'after'] as const)(
+    'leaves no unhandled rejection of work aborted %s it was given',
+    async (when) => {
+      const unhandled = unhandledRejections();
+      const abort = new AbortController();
+      const work = Promise.withResolvers<void>();
+      if (when === 'before') abort.abort('reason');
+      const race = raceAbort(work.promise, abort.signal);
+      if (when === 'after') abort.abort('reason');
+      await expect(race).rejects.toBe('reason');
+      work.reject(new DeadlineError('nobody waits for this'));
+      await nextTurns();
+      expect(unhandled).toEqual([]);
+    },
+  );
+});
+
+describe('withDeadline', () => {
+  it('is aborted when the time is up, and never once it is disposed of', async () => {
+    const clock = new ManualClock();
+    const parent = new AbortController();
+    const due = withDeadline(clock, parent.signal, 100);
+    const disposed = withDeadline(clock, parent.signal, 100);
+    disposed[Symbol.dispose]();
+    await clock.advance(100);
+    expect(due.reason).toBeInstanceOf(DeadlineError);
+    parent.abort();
+    expect(disposed.aborted).toBe(false);
+  });
+});
+
+describe('waiting', () => {
+  it('ends with the time: a sleep and a pause resolve', async () => {
+    const clock = new ManualClock();
+    const { signal } = new AbortController();
+    const both = Promise.all([sleep(clock, 50, signal), pause(clock, 50, signal)]);
+    expect(clock.nextTimerMs()).toBe(50);
+    await clock.advance(50);
+    await both;
+    expect(clock.nextTimerMs()).toBeUndefined();
+  });
+
+  it('ends with the signal: a sleep rejects, a pause resolves, and no timer is left', async () => {
+    const clock = new ManualClock();
+    const abort = new AbortController();
+    const slept = sleep(clock, 50, abort.signal);
+    const paused = pause(clock, 50, abort.signal);
+    abort.abort('reason');
+    await expect(slept).rejects.toBe('reason');
+    await paused;
+    await pause(clock, 50, abort.signal);
+    expect(clock.nextTimerMs()).toBeUndefined();
+  });
+});
