@@ -15,6 +15,7 @@ interface Case {
   readonly usages?: string[];
   readonly requested?: Partial<RequestedCertificate> | string;
   readonly node?: Node;
+  readonly labels?: Record<string, string>;
   readonly status?: CertificateSigningRequest['status'];
   readonly createdAt?: string;
   readonly expirationSeconds?: number;
@@ -36,7 +37,11 @@ function plan(of: Case) {
   const request: CertificateSigningRequest = {
     apiVersion: 'certificates.k8s.io/v1',
     kind: 'CertificateSigningRequest',
-    metadata: { name: 'r', creationTimestamp: of.createdAt ?? '2026-01-01T12:00:00Z' },
+    metadata: {
+      name: 'r',
+      creationTimestamp: of.createdAt ?? '2026-01-01T12:00:00Z',
+      ...(of.labels === undefined ? {} : { labels: of.labels }),
+    },
     spec: {
       signerName: signer,
       request: '',
@@ -57,6 +62,8 @@ const readyNode: Node = {
   metadata: { name: 'n1' },
   status: { conditions: [{ type: 'Ready', status: 'True' }] },
 };
+const ENGINE = { 'gantry.dev/engine': 'abcd' };
+const onEngine: Node = { ...readyNode, metadata: { name: 'n1', labels: ENGINE } };
 const self = { username: 'system:node:n1', groups: ['system:nodes'] };
 const serving = { ...self, signer: SERVING, usages: ['digital signature', 'server auth'] };
 const service = {
@@ -88,6 +95,7 @@ describe('planning certificate requests', () => {
     ['a subject that is no node', { requested: { commonName: 'kubernetes-admin' } }],
     ['another node’s certificate', { ...self, requested: { commonName: 'system:node:n2' } }],
     ['the name of a living node', { node: readyNode }],
+    ['the name of a living node to who knows its engine', { node: onEngine, labels: ENGINE }],
     ['usages that nobody may have', { usages: ['digital signature', 'client auth', 'cert sign'] }],
     ['missing usages', { usages: ['client auth'] }],
     ['a token that is no bootstrap token', { username: 'system:serviceaccount:a:b', groups: [] }],

@@ -39,7 +39,6 @@ const SIGNERS: ReadonlySet<string> = new Set([CLIENT_SIGNER, SERVING_SIGNER, SER
 
 const NODE_PREFIX = 'system:node:';
 const NODES_GROUP = 'system:nodes';
-const ENGINE_LABEL = 'gantry.dev/engine';
 const DAY_SECONDS = 86_400;
 const MAX_SECONDS = 30 * DAY_SECONDS;
 const MIN_SECONDS = 600;
@@ -134,8 +133,6 @@ function refuseNodeClient({ request, node }: ObservedRequest, requested: Request
     return `${username} may not ask for a certificate of ${requested.commonName}`;
   }
   if (node === undefined) return undefined;
-  const engine = request.metadata.labels?.[ENGINE_LABEL];
-  if (engine !== undefined && engine === node.metadata.labels?.[ENGINE_LABEL]) return undefined;
   const ready = node.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
   return ready === undefined || ready === 'Unknown'
     ? undefined
