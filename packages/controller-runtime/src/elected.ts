@@ -1,4 +1,4 @@
-import { backoffMs, type Clock, type Random, sleep } from '@gantry/base';
+import { backoffMs, type Clock, pause, type Random } from '@gantry/base';
 import type { Term } from './leadership.ts';
 import type { Log } from './log.ts';
 
@@ -75,8 +75,7 @@ class Elected {
       await this.#stop();
       this.#term = undefined;
       failures += 1;
-      // Rejects only when the signal is aborted, which the loop sees.
-      await sleep(clock, backoffMs(BACKOFF, failures, random), signal).catch(() => undefined);
+      await pause(clock, backoffMs(BACKOFF, failures, random), signal);
     }
   }
 
@@ -118,8 +117,7 @@ class Elected {
       } catch (error) {
         if (!signal.aborted) log.error({ err: error }, 'acting as the leader failed, trying again');
       }
-      // Rejects only when the signal is aborted, which the loop sees.
-      await sleep(clock, backoffMs(BACKOFF, failures, random), signal).catch(() => undefined);
+      await pause(clock, backoffMs(BACKOFF, failures, random), signal);
     }
   }
 

@@ -1,5 +1,5 @@
 import { equalJson, isReason, type Lease, type ResourceRef } from '@gantry/api';
-import { type Clock, errorMessage, formatMicroTime, type Random, sleep } from '@gantry/base';
+import { type Clock, errorMessage, formatMicroTime, pause, type Random } from '@gantry/base';
 import type { ObjectClient } from '@gantry/client';
 import { createEventRecorder } from './event-writer.ts';
 import type { Log } from './log.ts';
@@ -41,8 +41,7 @@ export async function keepLeaderRecord(options: LeaderRecordOptions, signal: Abo
         log.debug({ reason: errorMessage(error) }, 'the leader Lease was not written');
         delayMs = RETRY_MS;
       }
-      // Rejects only when the signal is aborted, which the loop sees.
-      await sleep(clock, delayMs, signal).catch(() => undefined);
+      await pause(clock, delayMs, signal);
     }
   } finally {
     events.close();

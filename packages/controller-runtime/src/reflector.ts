@@ -1,5 +1,5 @@
 import { isReason, type KubeObject, type ResourceRef, StatusError } from '@gantry/api';
-import { backoffMs, type Clock, DeadlineError, type Random, raceAbort, sleep, withDeadline } from '@gantry/base';
+import { backoffMs, type Clock, DeadlineError, pause, type Random, raceAbort, withDeadline } from '@gantry/base';
 import type { ObjectReader, WatchEvent } from '@gantry/client';
 
 /** One change as the server told it. */
@@ -100,12 +100,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
         }
         case 'waiting': {
           const { failures: count, next }: Extract<State, { name: 'waiting' }> = state;
-          try {
-            await sleep(this.#options.clock, backoffMs(BACKOFF, count, this.#options.random), signal);
-          } catch {
-            // Only the signal ends the sleep, and then the loop.
-            return;
-          }
+          await pause(this.#options.clock, backoffMs(BACKOFF, count, this.#options.random), signal);
           state = next;
           break;
         }

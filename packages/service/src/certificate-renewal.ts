@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Clock, errorMessage, type Instant, type Random, sleep } from '@gantry/base';
+import { type Clock, errorMessage, type Instant, pause, type Random } from '@gantry/base';
 import type { Logger } from './logger.ts';
 import type { GroupMember } from './run-group.ts';
 import { TlsFilesError } from './tls-folder.ts';
@@ -43,7 +43,7 @@ export function certificateRenewal(options: CertificateRenewalOptions): GroupMem
         } catch (error) {
           if (!signal.aborted) logger.warn({ folder, reason: errorMessage(error) }, 'certificate not renewed');
         }
-        await sleep(clock, waitMs * (1 + random() / 10), signal).catch(() => undefined);
+        await pause(clock, waitMs * (1 + random() / 10), signal);
       }
     },
   };

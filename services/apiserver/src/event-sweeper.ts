@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, type Instant, sleep } from '@gantry/base';
+import { type Clock, errorMessage, type Instant, pause } from '@gantry/base';
 import type { Event, KubeObject, ResourceDefinition } from '@gantry/api';
 import type { GroupMember, Logger } from '@gantry/service';
 import type { WatchCache } from './cache/index.ts';
@@ -29,7 +29,7 @@ export function eventSweeper(options: EventSweeperOptions): GroupMember {
         } catch (error) {
           if (!signal.aborted) logger.warn({ reason: errorMessage(error) }, 'sweeping events failed');
         }
-        await sleep(clock, EVERY_MS, signal).catch(() => undefined);
+        await pause(clock, EVERY_MS, signal);
       }
     },
   };

@@ -1,4 +1,4 @@
-import { type BackoffOptions, backoffMs, type Clock, errorMessage, type Random, sleep } from '@gantry/base';
+import { backoffMs, type BackoffOptions, type Clock, errorMessage, pause, type Random } from '@gantry/base';
 import { EtcdError, isEtcdError } from '../etcd-error.ts';
 import type { CallOptions, Etcd, Lease, Operation } from '../ports.ts';
 import { holdLease } from './lease-holder.ts';
@@ -70,7 +70,7 @@ async function* runCampaign(options: ElectionOptions, signal: AbortSignal): Asyn
       if (signal.aborted) return;
       options.onNotice?.({ kind: 'retrying', reason: errorMessage(error) });
       failures += 1;
-      await sleep(options.clock, backoffMs(RETRY, failures, options.random), signal).catch(() => {}); // Aborted: the loop ends.
+      await pause(options.clock, backoffMs(RETRY, failures, options.random), signal);
     }
   }
 }

@@ -7,7 +7,7 @@ import { get as httpsGet } from 'node:https';
 import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { sleep, systemClock } from '@gantry/base';
+import { pause, systemClock } from '@gantry/base';
 
 /** One member of a throw-away cluster. */
 export interface ClusterMember {
@@ -124,7 +124,7 @@ class LocalMember implements ClusterMember {
     const signal = AbortSignal.timeout(START_TIMEOUT_MS);
     while (!(await this.#healthy())) {
       if (child.exitCode !== null || signal.aborted) throw new Error(`etcd did not start: ${complaints}`);
-      await sleep(systemClock, 50, signal).catch(() => {}); // The timeout is told by the loop, with what etcd said.
+      await pause(systemClock, 50, signal); // The timeout is told by the loop, with what etcd said.
     }
   }
 

@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Clock, errorMessage, type Instant, sleep } from '@gantry/base';
+import { type Clock, errorMessage, type Instant, pause } from '@gantry/base';
 import { isReason, type Lease, type Node, type Pod } from '@gantry/api';
 import type { ObjectClient } from '@gantry/client';
 import type { Logger } from '@gantry/service';
@@ -70,7 +70,7 @@ export class Custodian {
       } catch (error) {
         if (!signal.aborted) logger.warn({ reason: errorMessage(error) }, 'host custodian: a round failed');
       }
-      await sleep(clock, INTERVAL_MS, signal).catch(() => undefined);
+      await pause(clock, INTERVAL_MS, signal);
     }
     await this.#stopTidying([]);
   }

@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, formatMicroTime, sleep } from '@gantry/base';
+import { type Clock, errorMessage, formatMicroTime, pause } from '@gantry/base';
 import { isReason, type Lease } from '@gantry/api';
 import type { ObjectClient } from '@gantry/client';
 import type { Logger } from '@gantry/service';
@@ -55,7 +55,7 @@ export class LeaseElection {
         await term.done;
         term = undefined;
       }
-      await sleep(clock, INTERVAL_MS, signal).catch(() => undefined);
+      await pause(clock, INTERVAL_MS, signal);
     }
     await term?.done;
   }

@@ -1,6 +1,6 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type Clock, errorMessage, type Random, randomSuffix, sleep } from '@gantry/base';
+import { type Clock, errorMessage, pause, type Random, randomSuffix, sleep } from '@gantry/base';
 import { type CertificateSigningRequest, isReason, type ResourceRef } from '@gantry/api';
 import type { ObjectClient } from '@gantry/client';
 import type { Logger } from '@gantry/service';
@@ -65,7 +65,7 @@ export class NodeCertificate {
       const state = await this.#read();
       const waitMs = state === undefined ? 0 : state.renewAt - clock.now();
       // Timers are bounded; looking again is cheap.
-      await sleep(clock, Math.min(Math.max(waitMs, 0), 3_600_000), signal).catch(() => undefined);
+      await pause(clock, Math.min(Math.max(waitMs, 0), 3_600_000), signal);
       if (signal.aborted) return;
       if (waitMs > 3_600_000) continue;
       try {
@@ -74,7 +74,7 @@ export class NodeCertificate {
       } catch (error) {
         if (signal.aborted) return;
         logger.warn({ use, reason: errorMessage(error) }, 'certificate not renewed');
-        await sleep(clock, RENEWAL_RETRY_MS, signal).catch(() => undefined);
+        await pause(clock, RENEWAL_RETRY_MS, signal);
       }
     }
   }

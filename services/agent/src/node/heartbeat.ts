@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, formatMicroTime, sleep, withDeadline } from '@gantry/base';
+import { type Clock, errorMessage, formatMicroTime, pause, withDeadline } from '@gantry/base';
 import { isReason, type Lease, type ResourceRef } from '@gantry/api';
 import type { ObjectClient } from '@gantry/client';
 import type { Logger } from '@gantry/service';
@@ -45,7 +45,7 @@ export class Heartbeat {
         this.#state = 'failing';
       }
       const restMs = INTERVAL_MS - (clock.monotonicMs() - startedMs);
-      await sleep(clock, Math.max(100, restMs), signal).catch(() => undefined);
+      await pause(clock, Math.max(100, restMs), signal);
     }
   }
 

@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, sleep } from '@gantry/base';
+import { type Clock, errorMessage, pause, sleep } from '@gantry/base';
 import { equalJson, isReason, type Lease, type Node, type ResourceRef } from '@gantry/api';
 import type { ObjectClient } from '@gantry/client';
 import type { Logger } from '@gantry/service';
@@ -66,7 +66,7 @@ export class NodeKeeper {
       } catch (error) {
         if (signal.aborted) return;
         logger.debug({ reason: errorMessage(error) }, 'node status was not written');
-        await sleep(clock, RETRY_MS, signal).catch(() => undefined);
+        await pause(clock, RETRY_MS, signal);
       }
     }
   }

@@ -1,4 +1,4 @@
-import { backoffMs, errorMessage, sleep } from '@gantry/base';
+import { backoffMs, errorMessage, pause } from '@gantry/base';
 import { PodWorker } from './pod-worker.ts';
 import type { WorkerServices } from './worker-services.ts';
 
@@ -59,14 +59,14 @@ export class PodManager {
         if (!signal.aborted) logger.warn({ reason: errorMessage(error) }, 'events of the engine ended');
       }
       failures += 1;
-      await sleep(clock, backoffMs(RECONNECT, failures, random), signal).catch(() => undefined);
+      await pause(clock, backoffMs(RECONNECT, failures, random), signal);
     }
   }
 
   async #relistSlowly(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#services;
     while (!signal.aborted) {
-      await sleep(clock, RELIST_MS, signal).catch(() => undefined);
+      await pause(clock, RELIST_MS, signal);
       if (signal.aborted) return;
       try {
         await this.#wakeAll(signal);

@@ -1,4 +1,4 @@
-import { backoffMs, errorMessage, type Instant, sleep } from '@gantry/base';
+import { backoffMs, errorMessage, type Instant, pause } from '@gantry/base';
 import { isReason, type Pod } from '@gantry/api';
 import type { ProbeKind } from '../probes/probe-counter.ts';
 import { ProbeRunner } from '../probes/probe-runner.ts';
@@ -92,7 +92,7 @@ export class PodWorker {
         if (this.#step.signal.aborted) continue;
         failures += 1;
         logger.warn({ pod: this.#uid, reason: errorMessage(error) }, 'a step of a pod failed');
-        await sleep(clock, backoffMs(FAILURE_BACKOFF, failures, random), signal).catch(() => undefined);
+        await pause(clock, backoffMs(FAILURE_BACKOFF, failures, random), signal);
       }
     }
   }
@@ -323,7 +323,7 @@ export class PodWorker {
       .catch(async (error: unknown) => {
         if (signal.aborted) return;
         logger.warn({ pod: this.#uid, container: id, reason: errorMessage(error) }, 'stopping a container failed');
-        await sleep(clock, FAILURE_BACKOFF.maxMs, signal).catch(() => undefined);
+        await pause(clock, FAILURE_BACKOFF.maxMs, signal);
       })
       .finally(() => {
         this.#memory.stopping.delete(id);

@@ -1,4 +1,4 @@
-import { type Clock, sleep } from '@gantry/base';
+import { type Clock, pause } from '@gantry/base';
 
 const TICK_MS = 500;
 /** A process that misses this many milliseconds of ticks was stopped or frozen; the world may have moved on. */
@@ -24,7 +24,7 @@ export class TruthGate {
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.#tick();
-      await sleep(this.#clock, TICK_MS, signal).catch(() => undefined);
+      await pause(this.#clock, TICK_MS, signal);
     }
   }
 

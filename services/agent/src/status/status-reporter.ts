@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, sleep } from '@gantry/base';
+import { type Clock, errorMessage, pause } from '@gantry/base';
 import { equalJson, type Pod, type PodStatus, type Status } from '@gantry/api';
 import type { ObjectClient, ObjectWrite } from '@gantry/client';
 import type { Logger } from '@gantry/service';
@@ -41,10 +41,10 @@ export class StatusReporter {
     const { clock } = this.#options;
     while (!signal.aborted) {
       if (this.#wanted.size === 0) await this.#arrival(signal);
-      await sleep(clock, GATHER_MS, signal).catch(() => undefined);
+      await pause(clock, GATHER_MS, signal);
       if (signal.aborted) return;
       const failed = await this.#flush(signal);
-      if (failed === 'some') await sleep(clock, RETRY_MS, signal).catch(() => undefined);
+      if (failed === 'some') await pause(clock, RETRY_MS, signal);
     }
   }
 

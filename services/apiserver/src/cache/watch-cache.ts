@@ -1,5 +1,5 @@
 import { type GroupResource, type ResourceDefinition, StatusError } from '@gantry/api';
-import { type Clock, errorMessage, raceAbort, sleep } from '@gantry/base';
+import { type Clock, errorMessage, pause, raceAbort } from '@gantry/base';
 import { type ObjectStore, StoreError, type StoreWatchItem } from '../storage/object-store.ts';
 import type { EncodeProtobuf } from './answer.ts';
 import { createEntry, type Entry } from './entry.ts';
@@ -98,7 +98,7 @@ export class WatchCache {
           if (signal.aborted) break;
           this.#options.onError(`watch cache: ${errorMessage(error)}`);
         }
-        await sleep(this.#options.clock, RETRY_MS, signal).catch(() => undefined);
+        await pause(this.#options.clock, RETRY_MS, signal);
       }
     } finally {
       stopBookmarks();

@@ -1,4 +1,4 @@
-import { backoffMs, type Clock, errorMessage, type Random, sleep } from '@gantry/base';
+import { backoffMs, type Clock, errorMessage, pause, type Random, sleep } from '@gantry/base';
 import { createElection, type Etcd, isEtcdError, type KeyValue, type Operation, prefixEnd } from '@gantry/etcd';
 import { aliveKeyOf, COMMIT_ROOT, DELETED_ROOT } from './keys.ts';
 import { type GuardedKey, type MaintenanceAction, planMaintenance } from './maintenance-plan.ts';
@@ -50,7 +50,7 @@ async function keepAlive(options: MaintenanceOptions, signal: AbortSignal): Prom
       if (!signal.aborted) options.onError?.(errorMessage(error));
     }
     const delayMs = failures === 0 ? ALIVE_TTL_MS / 3 : backoffMs(RETRY, failures, random);
-    await sleep(clock, delayMs, signal).catch(() => {}); // Aborted: the loop ends.
+    await pause(clock, delayMs, signal);
   }
 }
 
