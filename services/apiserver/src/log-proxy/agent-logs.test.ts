@@ -1,23 +1,28 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { create } from '@bufbuild/protobuf';
 import { systemClock } from '@gantry/base';
 import { StatusError } from '@gantry/api';
 import { toGrpcFailure } from '@gantry/client';
 import { AgentService, type ContainerLogsRequest, LogChunkSchema } from '@gantry/proto';
-import { fixedTls, type GrpcService, grpcServer, silentLogger } from '@gantry/service';
+import { fixedTls, type GrpcCall, type GrpcService, grpcServer, silentLogger } from '@gantry/service';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestPki } from '../testing/test-pki.ts';
 import { type AgentLogs, createAgentLogs, type LogRequest } from './agent-logs.ts';
 
-/** An agent that answers "missing" as an error and all else with the request it heard, in two chunks. */
+/** An agent that answers "missing" as an error, begins "endless" without an end, and answers all else with the request it heard, in two chunks. */
 const agent: GrpcService = {
   descriptor: AgentService,
   handlers: {
     containerLogs: {
       kind: 'stream',
-      handle: async function* (request: ContainerLogsRequest) {
+      handle: async function* (request: ContainerLogsRequest, call: GrpcCall) {
         if (request.container === 'missing') throw StatusError.badRequest('no such container');
         const { pod, container, tailLines, follow } = request;
         yield create(LogChunkSchema, { data: Buffer.from(`${pod} ${container} `) });
+        if (container === 'endless') {
+          await new Promise((resolve) => call.signal.addEventListener('abort', resolve, { once: true }));
+          return;
+        }
         yield create(LogChunkSchema, { data: Buffer.from(`${String(tailLines)} ${String(follow)}`) });
       },
     },
@@ -26,6 +31,8 @@ const agent: GrpcService = {
 
 const stopping = new AbortController();
 let logs: AgentLogs;
+let throughRelay: AgentLogs;
+let relay: Awaited<ReturnType<typeof startRelay>>;
 let running: Promise<void>;
 
 beforeAll(async () => {
@@ -41,16 +48,44 @@ beforeAll(async () => {
   });
   running = server.run(stopping.signal).then(() => server.close?.());
   const client = await pki.issue('system:apiserver', ['gantry:apiservers']);
-  logs = createAgentLogs(fixedTls(client), systemClock, await listening.promise);
+  const port = await listening.promise;
+  logs = createAgentLogs(fixedTls(client), systemClock, port);
+  relay = await startRelay(port);
+  throughRelay = createAgentLogs(fixedTls(client), systemClock, relay.port, { everyMs: 50, patienceMs: 50 });
 });
 
 afterAll(async () => {
+  relay.close();
   stopping.abort();
   await running;
 });
 
-async function read(container: string, node = 'node-a'): Promise<string> {
-  const request: LogRequest = {
+/** Carries bytes to `port` and back until it is frozen. */
+async function startRelay(port: number) {
+  const sockets: Socket[] = [];
+  const server = createServer((near) => {
+    const far = connect(port, '127.0.0.1');
+    for (const socket of [near, far]) {
+      socket.on('error', () => socket.destroy());
+      sockets.push(socket);
+    }
+    near.pipe(far).pipe(near);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    freeze: () => {
+      for (const socket of sockets) socket.unpipe().pause();
+    },
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+function requestFor(container: string): LogRequest {
+  return {
     namespace: 'default',
     pod: 'web',
     podUid: 'u',
@@ -60,6 +95,10 @@ async function read(container: string, node = 'node-a'): Promise<string> {
     timestamps: false,
     tailLines: 5n,
   };
+}
+
+async function read(container: string, node = 'node-a'): Promise<string> {
+  const request = requestFor(container);
   const parts: Uint8Array[] = [];
   const never = new AbortController().signal;
   for await (const part of logs.read({ node, host: '127.0.0.1' }, request, never)) parts.push(part);
@@ -69,6 +108,15 @@ async function read(container: string, node = 'node-a'): Promise<string> {
 describe('agent logs', () => {
   it('come over mutual TLS as the agent sends them', async () => {
     expect(await read('c')).toBe('web c 5 true');
+  });
+
+  it('end when the agent answers no more', async () => {
+    const never = new AbortController().signal;
+    const chunks = throughRelay.read({ node: 'node-a', host: '127.0.0.1' }, requestFor('endless'), never);
+    const iterator = chunks[Symbol.asyncIterator]();
+    expect((await iterator.next()).done).toBe(false);
+    relay.freeze();
+    await expect(iterator.next()).rejects.toMatchObject({ reason: 'ServiceUnavailable' });
   });
 
   it("fail with the agent's own Status", async () => {

@@ -30,18 +30,31 @@ export interface AgentLogs {
   read(agent: AgentAddress, request: LogRequest, signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
+/** How often a silent connection is tried, and how long the answer may take. */
+interface Keepalive {
+  readonly everyMs: number;
+  readonly patienceMs: number;
+}
+
 /** ContainerLogsRequest without its generated parts. */
 export type LogRequest = Omit<ContainerLogsRequest, keyof Message | '$typeName' | '$unknown'>;
 
 const AGENT_PORT = 10250;
 const CONNECT_MS = 5000;
+/** An agent that was frozen or cut off says nothing, and whoever follows a log would wait for ever. */
+const KEEPALIVE: Keepalive = { everyMs: 10_000, patienceMs: 5000 };
 
 type StreamClient = Client & {
   containerLogs(request: ContainerLogsRequest, metadata: Metadata): AsyncIterable<LogChunk> & { cancel(): void };
 };
 
 /** Reads logs over gRPC with mutual TLS; an agent's certificate must be made out to its node's name. */
-export function createAgentLogs(tls: TlsSource, clock: Clock, port: number = AGENT_PORT): AgentLogs {
+export function createAgentLogs(
+  tls: TlsSource,
+  clock: Clock,
+  port: number = AGENT_PORT,
+  keepalive: Keepalive = KEEPALIVE,
+): AgentLogs {
   const Constructor = makeGenericClientConstructor(serviceDefinition(AgentService), 'AgentService');
   return {
     read: async function* (agent, request, signal) {
@@ -52,6 +65,8 @@ export function createAgentLogs(tls: TlsSource, clock: Clock, port: number = AGE
         'grpc.default_authority': agent.node,
         'grpc.max_receive_message_length': -1,
         'grpc.enable_retries': 0,
+        'grpc.keepalive_time_ms': keepalive.everyMs,
+        'grpc.keepalive_timeout_ms': keepalive.patienceMs,
       }) as unknown as StreamClient;
       try {
         await connected(client, agent.node, clock.now() + CONNECT_MS);
