@@ -26,7 +26,10 @@ export interface NodeFact {
 
 export interface CertificateFact {
   readonly of: string;
+  readonly notBefore: Instant;
   readonly notAfter: Instant;
+  /** Who makes a new one in time: `up`, at the latest, or nobody. */
+  readonly renewedBy: 'up' | 'nobody';
 }
 
 /** The API as the administrator sees it through the published port. */

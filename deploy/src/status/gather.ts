@@ -25,7 +25,7 @@ export async function gatherFacts(sources: Sources): Promise<Facts> {
   const { clusterId, clock, shell, project, openApi } = sources;
   const containers = await project.containers();
   const own = sources.adminCertificate();
-  const admin = own === undefined ? [] : [certificateFact('kubeconfig (the administrator)', own)];
+  const admin = own === undefined ? [] : [certificateFact('kubeconfig (the administrator)', own, 'up')];
   const [etcd, fromApi, certificates] = await Promise.all([
     askMembers(shell, clusterId, containers),
     askApi(clock, openApi),
@@ -158,8 +158,9 @@ const CERTIFICATES: readonly { readonly of: string; readonly service: string; re
   { of: 'load-balancer (the authority)', service: 'load-balancer', file: '/etc/gantry/tls/ca.crt' },
 ];
 
-function certificateFact(of: string, pem: string): CertificateFact {
-  return { of, notAfter: Date.parse(new X509Certificate(pem).validTo) };
+function certificateFact(of: string, pem: string, renewedBy: CertificateFact['renewedBy']): CertificateFact {
+  const { validFrom, validTo } = new X509Certificate(pem);
+  return { of, notBefore: Date.parse(validFrom), notAfter: Date.parse(validTo), renewedBy };
 }
 
 async function readCertificates(
@@ -174,7 +175,7 @@ async function readCertificates(
       const { code, stdout } = await shell.run('docker', ['cp', `${container.name}:${file}`, '-']);
       const pem = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/.exec(stdout)?.[0];
       if (code !== 0 || pem === undefined) return [];
-      return [certificateFact(of, pem)];
+      return [certificateFact(of, pem, file.endsWith('/ca.crt') ? 'nobody' : 'up')];
     }),
   );
   return found.flat();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { EtcdMember, Facts } from './facts.ts';
+import type { CertificateFact, EtcdMember, Facts } from './facts.ts';
 import { findProblems } from './problems.ts';
 
 const DAY_MS = 86_400_000;
@@ -12,6 +12,12 @@ const member = (name: string, change: Partial<EtcdMember> = {}): EtcdMember => (
   ...change,
 });
 const down = { state: 'unreachable', role: '', version: '' } as const;
+const lasting = (
+  of: string,
+  days: number,
+  left: number,
+  renewedBy: CertificateFact['renewedBy'] = 'up',
+): CertificateFact => ({ of, notBefore: (left - days) * DAY_MS, notAfter: left * DAY_MS, renewedBy });
 const well: Facts = {
   clusterId: 'gantry-000000',
   now: 0,
@@ -23,7 +29,11 @@ const well: Facts = {
     { component: 'kube-controller-manager', holder: 'b', freshness: 'current' },
   ],
   nodes: [{ name: 'host-1', ready: 'True', version: 'v1.36.2', address: '10.128.0.9' }],
-  certificates: [{ of: 'etcd-0', notAfter: 365 * DAY_MS }],
+  certificates: [
+    lasting('etcd-0', 365, 300),
+    lasting('scheduler', 30, 12),
+    lasting('the authority', 3650, 100, 'nobody'),
+  ],
 };
 
 test('a cluster that is well has no problems', () => {
@@ -59,8 +69,18 @@ test.each([
   ],
   [
     'a certificate near its end',
-    { certificates: [{ of: 'etcd-1', notAfter: 3 * DAY_MS }] },
+    { certificates: [lasting('etcd-1', 365, 3)] },
     'the certificate of etcd-1 runs out in 3 days: npm run up renews it',
+  ],
+  [
+    'a certificate that has run out',
+    { certificates: [lasting('etcd-1', 365, -1)] },
+    'the certificate of etcd-1 has run out: npm run up renews it',
+  ],
+  [
+    'an authority near its end',
+    { certificates: [lasting('the authority', 3650, 80, 'nobody')] },
+    'the certificate of the authority runs out in 80 days: nothing renews it: only npm run down and a new npm run up do',
   ],
 ] satisfies [string, Partial<Facts>, string][])('%s is said plainly', (_, change, sentence) => {
   expect(findProblems({ ...well, ...change })).toContain(sentence);

@@ -1,7 +1,9 @@
 import type { Facts } from './facts.ts';
 
 const DAY_MS = 86_400_000;
-const EXPIRY_WARNING_DAYS = 30;
+/** Services renew theirs when a third of its life is left, and `up` does as well: with less, something did not work. */
+const RENEWAL_OVERDUE_PART = 1 / 4;
+const AUTHORITY_WARNING_DAYS = 90;
 const OLDEST_ETCD = [3, 5, 30] as const;
 const LEADING = ['kube-scheduler', 'kube-controller-manager'] as const;
 
@@ -71,11 +73,13 @@ function containerProblems({ containers }: Facts): string[] {
 }
 
 function certificateProblems({ certificates, now }: Facts): string[] {
-  return certificates.flatMap(({ of, notAfter }) => {
-    const days = Math.floor((notAfter - now) / DAY_MS);
-    if (days >= EXPIRY_WARNING_DAYS) return [];
-    return days < 0
-      ? [`the certificate of ${of} has run out: run npm run up, which renews it`]
-      : [`the certificate of ${of} runs out in ${days} days: npm run up renews it`];
+  return certificates.flatMap(({ of, notBefore, notAfter, renewedBy }) => {
+    const left = notAfter - now;
+    const enough = renewedBy === 'up' ? (notAfter - notBefore) * RENEWAL_OVERDUE_PART : AUTHORITY_WARNING_DAYS * DAY_MS;
+    if (left >= enough) return [];
+    const when = left < 0 ? 'has run out' : `runs out in ${Math.floor(left / DAY_MS)} days`;
+    const fix =
+      renewedBy === 'up' ? 'npm run up renews it' : 'nothing renews it: only npm run down and a new npm run up do';
+    return [`the certificate of ${of} ${when}: ${fix}`];
   });
 }
