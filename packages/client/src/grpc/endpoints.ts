@@ -21,10 +21,13 @@ export interface EndpointsOptions {
   readonly lookup: Lookup;
 }
 
+/**
+ * Pings find a frozen server in less than two seconds, on connections with a call or a watch. Spare connections are silent: each ping wakes
+ * both sides, and a server that is frozen is found by the first call.
+ */
 const CHANNEL_OPTIONS = {
   'grpc.keepalive_time_ms': 1000,
   'grpc.keepalive_timeout_ms': 700,
-  'grpc.keepalive_permit_without_calls': 1,
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.min_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 400,
