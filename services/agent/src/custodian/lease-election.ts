@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, formatMicroTime, pause } from '@gantry/base';
+import { type Clock, errorMessage, formatMicroTime, pause, withDeadline } from '@gantry/base';
 import { isReason, type Lease } from '@gantry/api';
 import type { ObjectClient } from '@gantry/client';
 import type { Logger } from '@gantry/service';
@@ -6,6 +6,7 @@ import { LEASES } from '../node/heartbeat.ts';
 
 const NAMESPACE = 'kube-system';
 const DURATION_SECONDS = 5;
+const DURATION_MS = DURATION_SECONDS * 1000;
 const INTERVAL_MS = 2_000;
 
 export interface LeaseElectionOptions {
@@ -38,12 +39,14 @@ export class LeaseElection {
     while (!signal.aborted) {
       const sentMs = clock.monotonicMs();
       try {
-        if (await this.#acquire(signal)) this.#renewedMs = sentMs;
+        // A term ends in time even when nobody answers.
+        using deadline = withDeadline(clock, signal, term === undefined ? DURATION_MS : this.#leftMs());
+        if (await this.#acquire(deadline)) this.#renewedMs = sentMs;
         else this.#renewedMs = Number.NEGATIVE_INFINITY;
       } catch (error) {
         if (!signal.aborted) logger.debug({ lease, reason: errorMessage(error) }, 'lease was not renewed');
       }
-      const holds = clock.monotonicMs() - this.#renewedMs < DURATION_SECONDS * 1000;
+      const holds = this.#leftMs() > 0;
       if (holds && term === undefined) {
         logger.info({ lease }, 'host custodian: leading');
         const abort = new AbortController();
@@ -55,9 +58,14 @@ export class LeaseElection {
         await term.done;
         term = undefined;
       }
-      await pause(clock, INTERVAL_MS, signal);
+      await pause(clock, term === undefined ? INTERVAL_MS : Math.min(INTERVAL_MS, this.#leftMs()), signal);
     }
     await term?.done;
+  }
+
+  /** What is left of an own term; 0 without one. */
+  #leftMs(): number {
+    return Math.max(0, this.#renewedMs + DURATION_MS - this.#options.clock.monotonicMs());
   }
 
   async #acquire(signal: AbortSignal): Promise<boolean> {

@@ -1,0 +1,84 @@
+import { ManualClock } from '@gantry/base/testing';
+import type { ObjectClient } from '@gantry/client';
+import { FakeObjectClient } from '@gantry/client/testing';
+import { silentLogger } from '@gantry/service';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { LeaseElection } from './lease-election.ts';
+
+/** An API that can stop answering: calls then hang until they are aborted. */
+function silenceable(client: ObjectClient): { client: ObjectClient; silence: () => void } {
+  let state: 'answering' | 'silent' = 'answering';
+  const answered = <T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> =>
+    state === 'answering'
+      ? call()
+      : new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
+  return {
+    client: {
+      get: (resource, key, signal) => answered(() => client.get(resource, key, signal), signal),
+      list: client.list.bind(client),
+      watch: client.watch.bind(client),
+      write: (write, signal) => answered(() => client.write(write, signal), signal),
+      batch: client.batch.bind(client),
+    },
+    silence: () => {
+      state = 'silent';
+    },
+  };
+}
+
+function candidate(identity: string, client: ObjectClient, clock: ManualClock) {
+  const stop = new AbortController();
+  const terms: ('begun' | 'ended')[] = [];
+  const election = new LeaseElection({ client, lease: 'gantry-host-a', identity, clock, logger: silentLogger });
+  const lead = (signal: AbortSignal) => {
+    terms.push('begun');
+    return new Promise<void>((resolve) => {
+      signal.addEventListener('abort', () => (terms.push('ended'), resolve()), { once: true });
+    });
+  };
+  const running = election.run(lead, stop.signal);
+  onTestFinished(async () => {
+    stop.abort();
+    await running;
+  });
+  return { terms };
+}
+
+describe('the election of a host custodian', () => {
+  it('has one leader while that renews its Lease', async () => {
+    const clock = new ManualClock();
+    const server = new FakeObjectClient(clock);
+    const first = candidate('a', server, clock);
+    await clock.advance(100);
+    const second = candidate('b', server, clock);
+    await clock.advance(20_000);
+    expect(first.terms).toEqual(['begun']);
+    expect(second.terms).toEqual([]);
+  });
+
+  it('ends a term five seconds after the last renewal when the API does not answer, and not before', async () => {
+    const clock = new ManualClock();
+    const { client, silence } = silenceable(new FakeObjectClient(clock));
+    const { terms } = candidate('a', client, clock);
+    await clock.advance(100);
+    silence();
+    await clock.advance(4_800);
+    expect(terms).toEqual(['begun']);
+    await clock.advance(200);
+    expect(terms).toEqual(['begun', 'ended']);
+  });
+
+  it('gives the Lease to another once its holder has fallen silent', async () => {
+    const clock = new ManualClock();
+    const server = new FakeObjectClient(clock);
+    const { client, silence } = silenceable(server);
+    const first = candidate('a', client, clock);
+    await clock.advance(100);
+    const second = candidate('b', server, clock);
+    await clock.advance(1_000);
+    silence();
+    await clock.advance(10_000);
+    expect(first.terms).toEqual(['begun', 'ended']);
+    expect(second.terms).toEqual(['begun']);
+  });
+});
