@@ -1,4 +1,4 @@
-import { type Clock, pause } from '@gantry/base';
+import { type Clock, pause, raceAbort } from '@gantry/base';
 
 const TICK_MS = 500;
 /** A process that misses this many milliseconds of ticks was stopped or frozen; the world may have moved on. */
@@ -13,7 +13,7 @@ export class TruthGate {
   readonly #confirm: (signal: AbortSignal) => Promise<unknown>;
   #lastTickMs: number;
   #state: 'open' | 'closed' = 'closed';
-  #opening: Promise<void> | undefined;
+  #opening: { readonly done: Promise<void>; readonly signal: AbortSignal } | undefined;
 
   constructor(clock: Clock, confirm: (signal: AbortSignal) => Promise<unknown>) {
     this.#clock = clock;
@@ -32,11 +32,21 @@ export class TruthGate {
   async pass(signal: AbortSignal): Promise<void> {
     this.#tick();
     while (this.#state === 'closed') {
-      this.#opening ??= this.#open(signal).finally(() => {
-        this.#opening = undefined;
-      });
-      await this.#opening;
+      const opening = (this.#opening ??= this.#begin(signal));
+      try {
+        await raceAbort(opening.done, signal);
+      } catch (error) {
+        // Whoever began the read may have given up; those who still wait ask anew.
+        if (signal.aborted || !opening.signal.aborted) throw error;
+      }
     }
+  }
+
+  #begin(signal: AbortSignal): { readonly done: Promise<void>; readonly signal: AbortSignal } {
+    const done = this.#open(signal).finally(() => {
+      this.#opening = undefined;
+    });
+    return { done, signal };
   }
 
   #tick(): void {
