@@ -36,7 +36,8 @@ export class PodWorker {
   readonly #services: WorkerServices;
   readonly #memory: OwnMemory = { stopping: new Map(), setbacks: new Map(), volumes: 'absent', probes: new Map() };
   readonly #messages = new Map<string, string>();
-  readonly #told = new Set<string>();
+  /** By container, the attempt whose waiting was told last. */
+  readonly #told = new Map<string, string>();
   #wakeUp: (() => void) | undefined;
   #look: 'needed' | 'done' = 'needed';
   #goal: PodPlan['goal'] = 'run';
@@ -178,9 +179,9 @@ export class PodWorker {
     const { events } = this.#services;
     for (const [name, { reason }] of plan.waiting) {
       const attempt = state?.containers.find((container) => container.name === name)?.id ?? '';
-      const key = `${name}/${reason}/${attempt}/${this.#memory.setbacks.get(name)?.failures ?? 0}`;
-      if (this.#told.has(key)) continue;
-      this.#told.add(key);
+      const told = `${reason}/${attempt}/${this.#memory.setbacks.get(name)?.failures ?? 0}`;
+      if (this.#told.get(name) === told) continue;
+      this.#told.set(name, told);
       const path = containerPath(pod, name);
       if (reason === 'CrashLoopBackOff') {
         events.event(
@@ -200,6 +201,8 @@ export class PodWorker {
   }
 
   async #readMessages(state: PodState | undefined): Promise<void> {
+    const present = new Set(state?.containers.map(({ id }) => id));
+    for (const id of this.#messages.keys()) if (!present.has(id)) this.#messages.delete(id);
     for (const container of state?.containers ?? []) {
       if (container.state !== 'exited' || container.terminationMessagePath === undefined) continue;
       if (this.#messages.has(container.id)) continue;
@@ -217,7 +220,9 @@ export class PodWorker {
     step: AbortSignal,
     signal: AbortSignal,
   ): Promise<void> {
-    await Promise.all(actions.map((action) => this.#act(pod, state, action, step, signal)));
+    const results = await Promise.allSettled(actions.map((action) => this.#act(pod, state, action, step, signal)));
+    // Thrown only now that none is under way any more: the next look must not plan what is still being done.
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
   }
 
   async #act(
@@ -232,9 +237,9 @@ export class PodWorker {
       case 'mountVolumes':
         return pod === undefined ? undefined : this.#mount(pod, state, step);
       case 'createSandbox':
-        return pod === undefined ? undefined : starts.use(() => this.#createSandbox(pod, action.attempt, step));
+        return pod === undefined ? undefined : starts.use(() => this.#createSandbox(pod, action.attempt, step), step);
       case 'startContainer':
-        return pod === undefined ? undefined : starts.use(() => this.#start(pod, state, action, step));
+        return pod === undefined ? undefined : this.#start(pod, state, action, step);
       case 'stopContainer':
         this.#stop(pod, action, signal);
         return undefined;

@@ -1,4 +1,7 @@
-/** Lets at most `count` pieces of work run at once, the others waiting in the order they came. */
+/**
+ * Lets at most `count` pieces of work run at once, the others waiting in the order they came. What is aborted by its turn is
+ * not begun.
+ */
 export class Slots {
   readonly #waiting: (() => void)[] = [];
   #free: number;
@@ -7,10 +10,11 @@ export class Slots {
     this.#free = count;
   }
 
-  async use<T>(work: () => Promise<T>): Promise<T> {
+  async use<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
     if (this.#free === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#free -= 1;
     try {
+      signal.throwIfAborted();
       return await work();
     } finally {
       const next = this.#waiting.shift();

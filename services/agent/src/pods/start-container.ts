@@ -9,7 +9,10 @@ import type { WorkerServices } from './worker-services.ts';
 
 export type StartAction = Extract<PodAction, { kind: 'startContainer' }>;
 
-/** Makes and starts one container: image, variables, mounts, create, start. Fails with an AgentError that names the step. */
+/**
+ * Makes and starts one container: image, variables, mounts, create, start. Fails with an AgentError that names the step. Only
+ * the last two take a slot: an image that is pulled for minutes holds up nobody else.
+ */
 export async function startContainer(
   pod: Pod,
   action: StartAction,
@@ -41,8 +44,10 @@ export async function startContainer(
     capacityBytes: facts.memoryBytes,
     terminationMessagePath,
   });
-  const id = await runtime.containers.createContainer(spec, signal);
-  report('Normal', 'Created', 'Container created');
-  await runtime.containers.startContainer(id, signal);
+  await services.starts.use(async () => {
+    const id = await runtime.containers.createContainer(spec, signal);
+    report('Normal', 'Created', 'Container created');
+    await runtime.containers.startContainer(id, signal);
+  }, signal);
   report('Normal', 'Started', 'Container started');
 }
