@@ -130,6 +130,16 @@ describe('a pod goes', () => {
     expect(new Set(assigned(nodes, examplePod('p', { owner: 'rs' }), placed))).toEqual(new Set(['b']));
   });
 
+  it('back to where others of its owner are ending', () => {
+    const nodes = [exampleNode('a'), exampleNode('b')];
+    const ending = ['x', 'y'].map((name) => {
+      const one = examplePod(name, { owner: 'rs', node: 'b' });
+      return { ...one, metadata: { ...one.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
+    });
+    const placed = [...ending, examplePod('z', { owner: 'rs', node: 'a' })];
+    expect(new Set(assigned(nodes, examplePod('p', { owner: 'rs' }), placed))).toEqual(new Set(['b']));
+  });
+
   it('where most is left', () => {
     const placed = [examplePod('x', { cpu: '1', node: 'a' })];
     expect(new Set(assigned([exampleNode('a'), exampleNode('b')], examplePod('p'), placed))).toEqual(new Set(['b']));
