@@ -78,7 +78,8 @@ class ControllerManager implements Manager {
       await this.#acting;
     }
     // Finished by draining: the term itself ends when the election says so.
-    if (!signal.aborted) await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+    if (!signal.aborted)
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
   }
 
   async drain(): Promise<void> {

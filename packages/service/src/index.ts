@@ -33,7 +33,7 @@ export {
   type SignalSource,
   type StopSignal,
 } from './run-group.ts';
-export { runMain } from './run-main.ts';
+export { exitOnStopSignals, runMain } from './run-main.ts';
 export {
   fixedTls,
   openTlsFolder,

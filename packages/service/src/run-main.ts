@@ -15,3 +15,16 @@ export async function runMain(main: () => Promise<GroupOutcome>): Promise<void> 
     process.exit(error instanceof ConfigError ? 2 : 1);
   }
 }
+
+/**
+ * Lets a stop signal end the process at once while it still waits for what it needs: there is nothing to drain, and a
+ * container's first process ignores signals that nobody listens to. Call what it returns right before the group runs.
+ */
+export function exitOnStopSignals(): () => void {
+  const exit = (): void => process.exit(0);
+  const signals = ['SIGTERM', 'SIGINT'] as const;
+  for (const signal of signals) process.once(signal, exit);
+  return () => {
+    for (const signal of signals) process.off(signal, exit);
+  };
+}

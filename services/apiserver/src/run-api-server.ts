@@ -5,6 +5,7 @@ import {
   certificateRenewal,
   createLogger,
   createMetrics,
+  exitOnStopSignals,
   type GroupMember,
   type GroupOutcome,
   httpEndpoint,
@@ -38,8 +39,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
   const logger = createLogger({ service: 'apiserver', level: config.logLevel });
   const metrics = createMetrics();
   const starting = new AbortController();
-  const stopEarly = (): void => process.exit(0);
-  process.once('SIGTERM', stopEarly);
+  const startUpIsOver = exitOnStopSignals();
   using tls = await openTlsFolder(config.tlsDir, { clock, logger }, starting.signal);
   using etcdTls = await openTlsFolder(config.etcdTlsDir, { clock, logger }, starting.signal);
   const signingKeys = await waitForKeys(config.serviceAccountDir, logger, starting.signal);
@@ -76,7 +76,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
     run: untilAborted,
     close: () => store.close(AbortSignal.timeout(2000)),
   };
-  process.off('SIGTERM', stopEarly);
+  startUpIsOver();
   const maintenance: GroupMember = {
     name: 'etcd-maintenance',
     run: (signal) =>

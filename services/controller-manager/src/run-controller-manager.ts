@@ -13,6 +13,7 @@ import {
   createHealth,
   createLogger,
   createMetrics,
+  exitOnStopSignals,
   type GroupOutcome,
   grpcServer,
   healthService,
@@ -34,6 +35,7 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
   const { clock } = base;
   const logger = createLogger({ service: 'controller-manager', level: config.logLevel });
   const metrics = createMetrics();
+  const startUpIsOver = exitOnStopSignals();
   const authority = await openCertificateAuthority(config.caDir);
   using tls = await openTlsFolder(config.tlsDir, { clock, logger }, new AbortController().signal);
   await using etcd = connectEtcd({ ...base, endpoints: config.etcd, tls });
@@ -73,6 +75,7 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
   });
   const elected = runElected({ ...base, election, act: (term, signal) => manager.lead(term, signal), log: logger });
   const health = createHealth({ ready: [{ name: 'caches', check: () => mustBeListed(manager.missing()) }] });
+  startUpIsOver();
   return await runGroup(
     [
       httpEndpoint({ health, metrics }),

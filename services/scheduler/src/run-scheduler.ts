@@ -1,20 +1,13 @@
-import { raceAbort, systemClock, systemRandom, systemUid } from '@gantry/base';
+import { systemClock, systemRandom, systemUid } from '@gantry/base';
 import { createGrpcClient, toGrpcFailure } from '@gantry/client';
-import {
-  createCertificateRequester,
-  createEventRecorder,
-  createFenceHolder,
-  Informers,
-  keepLeaderRecord,
-  runElected,
-  type Term,
-} from '@gantry/controller-runtime';
+import { createCertificateRequester, createFenceHolder, Informers, runElected } from '@gantry/controller-runtime';
 import { connectEtcd, createElection } from '@gantry/etcd';
 import {
   certificateRenewal,
   createHealth,
   createLogger,
   createMetrics,
+  exitOnStopSignals,
   type GroupOutcome,
   grpcServer,
   healthService,
@@ -26,11 +19,11 @@ import {
 import { ClusterView } from './cluster-view.ts';
 import type { SchedulerConfig } from './config.ts';
 import { SchedulingQueue } from './queue.ts';
-import { runSchedulingCycles, type SchedulerOptions } from './scheduler.ts';
+import type { SchedulerOptions } from './scheduler.ts';
+import { SchedulingLeader } from './scheduling-leader.ts';
 import { NODES, PODS } from './writes.ts';
 
 const COMPONENT = 'kube-scheduler';
-const EVENT_SOURCE = 'default-scheduler';
 const GRPC_ADDRESS = '0.0.0.0:10259';
 
 /** The process: warm caches always, scheduling while it leads. */
@@ -39,8 +32,7 @@ export async function runScheduler(config: SchedulerConfig): Promise<GroupOutcom
   const { clock } = base;
   const logger = createLogger({ service: 'scheduler', level: config.logLevel });
   const metrics = createMetrics();
-  const stopEarly = (): void => process.exit(0);
-  process.once('SIGTERM', stopEarly);
+  const startUpIsOver = exitOnStopSignals();
   using tls = await openTlsFolder(config.tlsDir, { clock, logger }, new AbortController().signal);
   await using etcd = connectEtcd({ ...base, endpoints: config.etcd, tls });
   const fences = createFenceHolder();
@@ -56,39 +48,8 @@ export async function runScheduler(config: SchedulerConfig): Promise<GroupOutcom
   const view = new ClusterView(queue);
   informers.onChange((resource, changes) => view.take(resource, changes));
   const identity = `${config.identity}_${systemUid()}`;
-  const shared = { ...base, client, log: logger };
-
-  const draining = new AbortController();
-  let acting: Promise<void> = Promise.resolve();
-  const lead = async (term: Term, signal: AbortSignal): Promise<void> => {
-    const ended = new AbortController();
-    const stop = AbortSignal.any([signal, draining.signal, ended.signal]);
-    await informers.reach(term.epoch, stop);
-    fences.set(term, () => informers.cache.revision());
-    const events = createEventRecorder({ ...shared, component: EVENT_SOURCE });
-    const record = keepLeaderRecord({ ...shared, component: COMPONENT, identity }, stop);
-    const options = { ...shared, cache: informers.cache, view, queue, events, onResult: reportTo(metrics) };
-    try {
-      await runSchedulingCycles(options, stop, signal);
-      await events.flush(signal);
-    } finally {
-      ended.abort();
-      await record;
-      events.close();
-      fences.set(undefined, () => 0);
-    }
-  };
-  const act = async (term: Term, signal: AbortSignal): Promise<void> => {
-    acting = lead(term, signal);
-    await acting;
-    if (!signal.aborted) await raceAbort(new Promise<never>(() => {}), signal);
-  };
-  // What is under way is finished before the lease is given back.
-  const drain = async (): Promise<void> => {
-    draining.abort();
-    await acting.catch(() => {}); // Told by whoever runs it.
-  };
-
+  const options = { ...base, client, log: logger, informers, fences, view, queue, identity };
+  const leader = new SchedulingLeader({ ...options, component: COMPONENT, onResult: reportTo(metrics) });
   const election = createElection({
     ...base,
     etcd,
@@ -97,9 +58,14 @@ export async function runScheduler(config: SchedulerConfig): Promise<GroupOutcom
     ttlMs: config.leaseTtlMs,
     onNotice: (notice) => logger.info({ ...notice }, 'election'),
   });
-  const elected = runElected({ ...base, election, act, log: logger });
+  const elected = runElected({
+    ...base,
+    election,
+    act: (term, signal) => leader.lead(term, signal),
+    log: logger,
+  });
   const health = createHealth({ ready: [{ name: 'caches', check: () => mustBeSynced(informers.missing()) }] });
-  process.off('SIGTERM', stopEarly);
+  startUpIsOver();
   return await runGroup(
     [
       httpEndpoint({ health, metrics }),
@@ -117,7 +83,7 @@ export async function runScheduler(config: SchedulerConfig): Promise<GroupOutcom
         logger,
       }),
       { name: 'caches', run: (signal) => informers.run(signal) },
-      { ...elected, drain },
+      { ...elected, drain: () => leader.drain() },
     ],
     { clock, logger },
   );
