@@ -27,7 +27,7 @@ function visitRefs(schema: PublishedSchema, visit: (name: string) => void): void
   for (const property of Object.values(schema.properties ?? {})) visitRefs(property, visit);
 }
 
-/** A named schema in OpenAPI v3's form. */
+/** A named schema in OpenAPI v3's form. A field of which nothing is said is described by what is said of the schema it holds. */
 export function schemaObject(name: string, describe: Describe): JsonObject {
   const published = publishedSchemas[name] ?? {};
   const out = expand(published);
@@ -35,7 +35,8 @@ export function schemaObject(name: string, describe: Describe): JsonObject {
   if (description !== undefined) out.description = description;
   const properties = out.properties as JsonObject | undefined;
   for (const [field, value] of Object.entries(properties ?? {})) {
-    const sentence = describe(name, field);
+    const held = published.properties?.[field]?.ref;
+    const sentence = describe(name, field) ?? (held === undefined ? undefined : describe(held));
     if (sentence !== undefined) (value as JsonObject).description = sentence;
   }
   return out;

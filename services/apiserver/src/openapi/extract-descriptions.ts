@@ -1,20 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
 /** Sentences by schema (`core.v1.Pod`), then by field; '' is the schema's own. */
 export type Descriptions = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-const REFERENCES = fileURLToPath(new URL('./reference-descriptions.json', import.meta.url));
-
 /**
  * Reads the sentences of Kubernetes' API out of the type declarations of @kubernetes/client-node, which is there when the
- * project is built and not when it runs. They say nothing about fields that hold another schema: a file of our own does.
+ * project is built and not when it runs. They say nothing about fields that hold another schema.
  */
 export function extractDescriptions(schemas: readonly string[]): Descriptions {
   const folder = modelsFolder();
-  const ofReferences = JSON.parse(readFileSync(REFERENCES, 'utf8')) as Descriptions;
   const out: Record<string, Record<string, string>> = {};
   for (const schema of schemas) {
     const file =
@@ -23,7 +19,7 @@ export function extractDescriptions(schemas: readonly string[]): Descriptions {
         : modelNames(schema)
             .map((n) => join(folder, n))
             .find((f) => existsSync(f));
-    if (file !== undefined) out[schema] = { ...ofReferences[schema], ...parseDeclaration(readFileSync(file, 'utf8')) };
+    if (file !== undefined) out[schema] = parseDeclaration(readFileSync(file, 'utf8'));
   }
   return out;
 }
