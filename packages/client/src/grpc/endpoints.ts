@@ -53,6 +53,7 @@ export class Endpoints implements Disposable {
   #resolvedAtMs = Number.NEGATIVE_INFINITY;
   #resolving: Promise<void> | undefined;
   #problem = 'no address is known yet';
+  #state: 'open' | 'closed' = 'open';
 
   constructor(options: EndpointsOptions) {
     this.#options = options;
@@ -81,6 +82,7 @@ export class Endpoints implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#state = 'closed';
     for (const endpoint of this.#endpoints.values()) endpoint.client.close();
     this.#endpoints.clear();
   }
@@ -102,6 +104,7 @@ export class Endpoints implements Disposable {
   }
 
   #resolveWhenStale(maxAgeMs: number): void {
+    if (this.#state === 'closed') return;
     const now = this.#options.clock.monotonicMs();
     if (this.#resolving !== undefined || now - this.#resolvedAtMs < maxAgeMs) return;
     this.#resolving = this.#resolve().finally(() => {
@@ -113,8 +116,8 @@ export class Endpoints implements Disposable {
   async #resolve(): Promise<void> {
     const found = await Promise.all(this.#options.addresses.map((address) => this.#resolveOne(address)));
     const addresses = new Map(found.flat().map(({ target, host }) => [target, host]));
-    // A name that cannot be resolved now keeps the connections that it had.
-    if (addresses.size === 0) return;
+    // A name that cannot be resolved now keeps the connections that it had. Disposed of meanwhile, there must be none.
+    if (addresses.size === 0 || this.#state === 'closed') return;
     for (const [target, endpoint] of this.#endpoints) {
       const isReady = endpoint.client.getChannel().getConnectivityState(false) === connectivityState.READY;
       if (addresses.has(target) || isReady) continue;

@@ -9,6 +9,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createTestPki } from '../testing/test-pki.ts';
 import { type AgentLogs, createAgentLogs, type LogRequest } from './agent-logs.ts';
 
+/** Resolved when the agent has heard that an "endless" log is not wanted any more. */
+let endlessEnded = Promise.withResolvers<void>();
+
 /** An agent that answers "missing" as an error, begins "endless" without an end, and answers all else with the request it heard, in two chunks. */
 const agent: GrpcService = {
   descriptor: AgentService,
@@ -21,6 +24,7 @@ const agent: GrpcService = {
         yield create(LogChunkSchema, { data: Buffer.from(`${pod} ${container} `) });
         if (container === 'endless') {
           await new Promise((resolve) => call.signal.addEventListener('abort', resolve, { once: true }));
+          endlessEnded.resolve();
           return;
         }
         yield create(LogChunkSchema, { data: Buffer.from(`${String(tailLines)} ${String(follow)}`) });
@@ -117,6 +121,24 @@ describe('agent logs', () => {
     expect((await iterator.next()).done).toBe(false);
     relay.freeze();
     await expect(iterator.next()).rejects.toMatchObject({ reason: 'ServiceUnavailable' });
+  });
+
+  it('end at the agent when the reader leaves in the middle', async () => {
+    endlessEnded = Promise.withResolvers();
+    const never = new AbortController().signal;
+    for await (const part of logs.read({ node: 'node-a', host: '127.0.0.1' }, requestFor('endless'), never)) {
+      expect(Buffer.from(part).toString()).toBe('web endless ');
+      break;
+    }
+    await endlessEnded.promise;
+  });
+
+  it('are not read for one who left while the agent was being reached', async () => {
+    const abort = new AbortController();
+    const chunks = logs.read({ node: 'node-a', host: '127.0.0.1' }, requestFor('endless'), abort.signal);
+    const first = chunks[Symbol.asyncIterator]().next();
+    abort.abort();
+    await expect(first).rejects.toMatchObject({ reason: 'Timeout' });
   });
 
   it("fail with the agent's own Status", async () => {

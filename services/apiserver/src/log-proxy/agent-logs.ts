@@ -10,6 +10,7 @@ import {
 import type { TlsSource } from '@gantry/service';
 import {
   type Client,
+  type ClientReadableStream,
   credentials,
   makeGenericClientConstructor,
   Metadata,
@@ -45,7 +46,7 @@ const CONNECT_MS = 5000;
 const KEEPALIVE: Keepalive = { everyMs: 10_000, patienceMs: 5000 };
 
 type StreamClient = Client & {
-  containerLogs(request: ContainerLogsRequest, metadata: Metadata): AsyncIterable<LogChunk> & { cancel(): void };
+  containerLogs(request: ContainerLogsRequest, metadata: Metadata): ClientReadableStream<LogChunk>;
 };
 
 /** Reads logs over gRPC with mutual TLS; an agent's certificate must be made out to its node's name. */
@@ -71,12 +72,17 @@ export function createAgentLogs(
       try {
         await connected(client, agent.node, clock.now() + CONNECT_MS);
         const call = client.containerLogs(create(ContainerLogsRequestSchema, request), new Metadata());
+        // After the loop below has ended nobody else listens, and an unheard 'error' (our own cancelling) ends the process.
+        call.on('error', () => undefined);
         const cancel = (): void => call.cancel();
-        signal.addEventListener('abort', cancel, { once: true });
+        // The caller may have left while the agent was being reached.
+        if (signal.aborted) cancel();
+        else signal.addEventListener('abort', cancel, { once: true });
         try {
-          for await (const chunk of call) yield chunk.data;
+          for await (const chunk of call as AsyncIterable<LogChunk>) yield chunk.data;
         } finally {
           signal.removeEventListener('abort', cancel);
+          cancel();
         }
       } catch (error) {
         throw toStatusError(error, agent.node);
