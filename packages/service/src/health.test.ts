@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createHealth } from './health.ts';
+import { cachesListed, createHealth } from './health.ts';
 
 describe('health', () => {
   it('names what fails, and is not ready when not live', async () => {
@@ -15,5 +15,13 @@ describe('health', () => {
     });
     expect(await health.live()).toEqual(['loop: stuck']);
     expect(await health.ready()).toEqual(['loop: stuck', 'store: gone']);
+  });
+
+  it('is not ready before every cache was listed', async () => {
+    let missing: readonly string[] = ['pods', 'nodes'];
+    const health = createHealth({ ready: [cachesListed(() => missing)] });
+    expect(await health.ready()).toEqual(['caches: not listed yet: pods, nodes']);
+    missing = [];
+    expect(await health.ready()).toEqual([]);
   });
 });

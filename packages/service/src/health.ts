@@ -24,6 +24,21 @@ export function createHealth(checks: {
   return { live: () => failures(live), ready: () => failures([...live, ...ready]) };
 }
 
+class NotReadyError extends Error {
+  override readonly name = 'NotReadyError';
+}
+
+/** Fails as long as some of a process's caches were never listed; `missing` names them. */
+export function cachesListed(missing: () => readonly string[]): HealthCheck {
+  return {
+    name: 'caches',
+    check: () => {
+      const names = missing();
+      if (names.length > 0) throw new NotReadyError(`not listed yet: ${names.join(', ')}`);
+    },
+  };
+}
+
 async function failures(checks: readonly HealthCheck[]): Promise<readonly string[]> {
   const results = await Promise.all(
     checks.map(async ({ name, check }) => {

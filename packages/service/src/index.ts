@@ -20,7 +20,7 @@ export {
 } from './grpc/grpc-server.ts';
 export { healthService } from './grpc/health-service.ts';
 export { identityOfCertificate, type PeerIdentity } from './grpc/peer-identity.ts';
-export { createHealth, type Health, type HealthCheck } from './health.ts';
+export { cachesListed, createHealth, type Health, type HealthCheck } from './health.ts';
 export { httpEndpoint, type HttpEndpointOptions } from './http-endpoint.ts';
 export { createLogger, LOG_LEVELS, type Logger, type LogLevel, silentLogger } from './logger.ts';
 export { type Counter, createMetrics, type Gauge, type Histogram, type Labels, type Metrics } from './metrics.ts';

@@ -9,6 +9,7 @@ import {
 } from '@gantry/controller-runtime';
 import { connectEtcd, createElection } from '@gantry/etcd';
 import {
+  cachesListed,
   certificateRenewal,
   createHealth,
   createLogger,
@@ -74,7 +75,7 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
     onNotice: (notice) => logger.info({ ...notice }, 'election'),
   });
   const elected = runElected({ ...base, election, act: (term, signal) => manager.lead(term, signal), log: logger });
-  const health = createHealth({ ready: [{ name: 'caches', check: () => mustBeListed(manager.missing()) }] });
+  const health = createHealth({ ready: [cachesListed(() => manager.missing())] });
   startUpIsOver();
   return await runGroup(
     [
@@ -97,14 +98,6 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
     ],
     { clock, logger },
   );
-}
-
-class NotReadyError extends Error {
-  override readonly name = 'NotReadyError';
-}
-
-function mustBeListed(missing: readonly string[]): void {
-  if (missing.length > 0) throw new NotReadyError(`not listed yet: ${missing.join(', ')}`);
 }
 
 function reportTo(metrics: Metrics): (report: ReconcileReport) => void {

@@ -3,6 +3,7 @@ import { createGrpcClient, toGrpcFailure } from '@gantry/client';
 import { createCertificateRequester, createFenceHolder, Informers, runElected } from '@gantry/controller-runtime';
 import { connectEtcd, createElection } from '@gantry/etcd';
 import {
+  cachesListed,
   certificateRenewal,
   createHealth,
   createLogger,
@@ -64,7 +65,7 @@ export async function runScheduler(config: SchedulerConfig): Promise<GroupOutcom
     act: (term, signal) => leader.lead(term, signal),
     log: logger,
   });
-  const health = createHealth({ ready: [{ name: 'caches', check: () => mustBeSynced(informers.missing()) }] });
+  const health = createHealth({ ready: [cachesListed(() => informers.missing())] });
   startUpIsOver();
   return await runGroup(
     [
@@ -87,14 +88,6 @@ export async function runScheduler(config: SchedulerConfig): Promise<GroupOutcom
     ],
     { clock, logger },
   );
-}
-
-class NotReadyError extends Error {
-  override readonly name = 'NotReadyError';
-}
-
-function mustBeSynced(missing: readonly string[]): void {
-  if (missing.length > 0) throw new NotReadyError(`not listed yet: ${missing.join(', ')}`);
 }
 
 function reportTo(metrics: Metrics): NonNullable<SchedulerOptions['onResult']> {
