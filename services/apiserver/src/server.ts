@@ -41,7 +41,7 @@ export interface ApiServerOptions {
     readonly onRest?: (port: number) => void;
     readonly onGrpc?: (port: number) => void;
   };
-  /** How long `/readyz` fails before the listeners stop: the load balancer's time to notice, and for new connections to go elsewhere. 2500 ms when absent. */
+  /** How long `/readyz` fails before the listeners stop: the load balancer's time to notice, and for new connections to go elsewhere. 1500 ms when absent. */
   readonly unreadyMs?: number;
   /** Further conditions of readiness. */
   readonly readyChecks?: readonly HealthCheck[];
@@ -103,7 +103,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       onDrain: () => stopping.abort(),
       ...(listen.onRest === undefined ? {} : { onListening: listen.onRest }),
     }),
-    readinessMember(state, clock, options.unreadyMs ?? 2500),
+    readinessMember(state, clock, options.unreadyMs ?? 1500),
   ];
   return { members, health, driver, cache };
 }
