@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { existsSync, lstatSync, mkdirSync, readFileSync, readlinkSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { settingsFileOf } from '../cluster/compose.ts';
@@ -34,7 +35,13 @@ export async function ensureSettings(config: CommandConfig, shell: Shell): Promi
 export function storeSettings(config: CommandConfig, settings: Settings, images: ServiceImages): void {
   mkdirSync(config.home, { recursive: true });
   const file = settingsFileOf(config);
-  const text = formatSettings(settings, { GANTRY_IMAGE: images.services, GANTRY_PKI_IMAGE: images.pki });
+  const loadBalancer = readFileSync(join(config.root, 'deploy/load-balancer/haproxy.cfg'));
+  const text = formatSettings(settings, {
+    GANTRY_IMAGE: images.services,
+    GANTRY_PKI_IMAGE: images.pki,
+    // Compose recreates the load balancer when its mounted configuration has changed.
+    GANTRY_LOAD_BALANCER_CONFIG: createHash('sha256').update(loadBalancer).digest('hex').slice(0, 12),
+  });
   if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text);
   const link = join(config.root, '.env');
   const target = relative(config.root, file);
