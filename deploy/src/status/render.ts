@@ -7,7 +7,7 @@ import { findProblems } from './problems.ts';
 export function renderStatus(facts: Facts): string {
   const problems = findProblems(facts);
   const sections = [
-    `cluster ${facts.clusterId}: ${problems.length === 0 ? 'all is well' : `${problems.length} problems`}`,
+    `cluster ${facts.clusterId}: ${problems.length === 0 ? 'all is well' : problems.length === 1 ? '1 problem' : `${problems.length} problems`}`,
     table(['SERVICE', 'CONTAINER', 'STATE', 'HEALTH', 'IMAGE'], containerRows(facts)),
     table(
       ['ETCD', 'STATE', 'ROLE', 'VERSION', 'SIZE'],
