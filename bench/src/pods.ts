@@ -1,6 +1,6 @@
 import type { Pod } from '@gantry/api';
 import { deadline, inNamespace, type MeasuredCluster, PODS, podKey, untilObject } from './cluster.ts';
-import { docker } from './processes.ts';
+import { dockerAside } from './processes.ts';
 import { describeMs } from './statistics.ts';
 
 const RUNS = 20;
@@ -31,7 +31,7 @@ export async function measurePods(cluster: MeasuredCluster): Promise<string[]> {
   });
   return [
     `- pod from POST to Running: ${describeMs(times)}`,
-    `- the engine alone, sandbox and container: ${describeMs(engineTimes())}`,
+    `- the engine alone, sandbox and container: ${describeMs(await engineTimes())}`,
   ];
 }
 
@@ -45,14 +45,15 @@ function sleeper(name: string): Pod {
   };
 }
 
-function engineTimes(): number[] {
-  return Array.from({ length: RUNS }, (_, i) => {
+async function engineTimes(): Promise<number[]> {
+  const times: number[] = [];
+  for (let i = 0; i < RUNS; i++) {
     const label = ['--label', 'gantry.bench=pods'];
     const startedAt = performance.now();
-    const sandbox = docker('run', '-d', ...label, '--name', `gantry-bench-sandbox-${i}`, PAUSE);
-    const main = docker('run', '-d', ...label, '--network', `container:${sandbox}`, IMAGE, 'sleep', '3600');
-    const took = performance.now() - startedAt;
-    docker('rm', '-f', main, sandbox);
-    return took;
-  });
+    const sandbox = await dockerAside('run', '-d', ...label, '--name', `gantry-bench-sandbox-${i}`, PAUSE);
+    const main = await dockerAside('run', '-d', ...label, '--network', `container:${sandbox}`, IMAGE, 'sleep', '3600');
+    times.push(performance.now() - startedAt);
+    await dockerAside('rm', '-f', main, sandbox);
+  }
+  return times;
 }

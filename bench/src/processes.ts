@@ -1,5 +1,6 @@
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { promisify } from 'node:util';
 
 /** A container of the cluster's services and its processes on the host. */
 export interface ServiceContainer {
@@ -14,6 +15,11 @@ const TICKS_PER_SECOND = 100;
 
 export function docker(...args: string[]): string {
   return execFileSync('docker', args, { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 }).trim();
+}
+
+/** The same without holding up what else this process does: for what takes long. */
+export async function dockerAside(...args: string[]): Promise<string> {
+  return (await promisify(execFile)('docker', args)).stdout.trim();
 }
 
 /** The running containers of a Compose project's services. */
