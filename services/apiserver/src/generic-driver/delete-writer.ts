@@ -165,7 +165,11 @@ export class DeleteWriter {
         if (!gone || !('gone' in marked)) return marked;
         const version = Number(marked.answer.object.metadata.resourceVersion);
         const entry: Entry = { key: current.key, resourceVersion: version, answer: marked.answer };
-        return this.#store(context, target, entry, undefined, fence);
+        const removed = await this.#store(context, target, entry, undefined, fence);
+        // An agent that sees the mark may have removed the object before us: gone all the same.
+        const replaced = 'gone' in removed ? undefined : removed.current?.answer.object.metadata.uid;
+        const isOurs = replaced === marked.answer.object.metadata.uid;
+        return 'gone' in removed || isOurs ? removed : { answer: marked.answer, gone: true };
       }
     }
   }
