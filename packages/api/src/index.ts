@@ -321,6 +321,7 @@ export {
   parseApiVersion,
   type ResourceDefinition,
   type ResourceRef,
+  type StorageForm,
   type Strategy,
   type StrategyContext,
   type SubresourceDefinition,
@@ -360,12 +361,15 @@ export {
   subtractQuantity,
 } from './quantity.ts';
 export {
+  type AnyType,
   type Field,
   hasSchema,
   type ListType,
   type MapType,
   type ScalarKind,
+  schemaNameOf,
   schemaOf,
+  type SchemaRef,
   type StructType,
   type Type,
 } from './schema/type-schema.ts';

@@ -1,6 +1,7 @@
 import type { Instant } from '@gantry/base';
 import type { FieldError } from './field-error.ts';
 import type { KubeObject } from './object.ts';
+import type { SchemaRef } from './schema/type-schema.ts';
 
 export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
 
@@ -85,6 +86,20 @@ export interface Column<T extends KubeObject = KubeObject> {
   readonly value: (object: T, now: Instant) => string | number | boolean;
 }
 
+/**
+ * For a version of a resource that is stored in another version's form (autoscaling/v1), or under another resource
+ * (events.k8s.io): where, and how to get there and back. Objects that come out have the kind and apiVersion of the side they
+ * are on; what the other version cannot say is carried in annotations, as Kubernetes does. Both give new objects and leave
+ * what they get untouched.
+ */
+export interface StorageForm<T extends KubeObject = KubeObject> {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly toStored: (object: T) => KubeObject;
+  readonly fromStored: (stored: KubeObject) => T;
+}
+
 /** One resource of the API: everything that makes it different, and nothing that does not. */
 export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly group: string;
@@ -96,8 +111,10 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly shortNames: readonly string[];
   readonly categories: readonly string[];
   readonly namespaced: boolean;
-  /** Short name of its schema in schemas/kubernetes.json: `apps.v1.Deployment`. */
-  readonly schema: string;
+  /** Short name of its schema in schemas/kubernetes.json (`apps.v1.Deployment`), or the type itself for a custom resource. */
+  readonly schema: SchemaRef;
+  /** Absent for the version that is stored. */
+  readonly storage?: StorageForm<T>;
   readonly verbs: readonly Verb[];
   readonly strategy: Strategy<T>;
   readonly subresources: readonly SubresourceDefinition<T>[];

@@ -2,7 +2,7 @@ import type { KubeObject } from '../object.ts';
 import { decodeProtobuf } from '../protobuf/envelope.ts';
 import { apiVersionOf, type ResourceDefinition } from '../resource.ts';
 import { publishedSchemas } from '../schema/published-schema.ts';
-import { schemaOf } from '../schema/type-schema.ts';
+import { schemaNameOf, schemaOf, type SchemaRef } from '../schema/type-schema.ts';
 import { StatusError } from '../status-error.ts';
 import { DecodeError, decodeStruct } from './decode-value.ts';
 import { JsonSyntaxError, NumberLiteral, type Parsed, type ParsedObject, parseJsonText } from './json-parser.ts';
@@ -32,7 +32,7 @@ export interface DecodedObject {
 interface ExpectedKind {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly schema: string;
+  readonly schema: SchemaRef;
 }
 
 /**
@@ -46,7 +46,7 @@ export function decodeObject(input: DecodeInput): DecodedObject {
 
 /** Reads a body of a kind that is no resource's own, by the name of its schema: `meta.v1.DeleteOptions`. */
 export function decodeAs(
-  schema: string,
+  schema: SchemaRef,
   bytes: Uint8Array,
   mediaType: string,
   mode: FieldValidation = 'Ignore',
@@ -60,10 +60,11 @@ function expectedKind(definition: ResourceDefinition, subresourceSchema: string 
   return { apiVersion: apiVersionOf(definition), kind: definition.kind, schema: definition.schema };
 }
 
-function kindOfSchema(schema: string): ExpectedKind {
-  const named = publishedSchemas[schema]?.['x-group-version-kind'] ?? [];
+function kindOfSchema(schema: SchemaRef): ExpectedKind {
+  const name = schemaNameOf(schema);
+  const named = publishedSchemas[name]?.['x-group-version-kind'] ?? [];
   const own = named.find((gvk) => gvk.group === '' && gvk.version === 'v1') ?? named[0];
-  const kind = own?.kind ?? schema.split('.').at(-1) ?? schema;
+  const kind = own?.kind ?? name.split('.').at(-1) ?? name;
   return { apiVersion: own === undefined ? 'v1' : apiVersionOf(own), kind, schema };
 }
 
@@ -171,7 +172,7 @@ function checkKind(parsed: ParsedObject, expected: ExpectedKind): void {
 
 /** Options of requests are registered in every group. */
 function servesAnyGroup(expected: ExpectedKind): boolean {
-  return expected.schema.startsWith('meta.v1.');
+  return schemaNameOf(expected.schema).startsWith('meta.v1.');
 }
 
 function cannotBeHandled(expected: ExpectedKind, kind: string, why: string): StatusError {

@@ -1,4 +1,4 @@
-import { schemaOf, type Field, type StructType, type Type } from '../schema/type-schema.ts';
+import { type Field, schemaOf, type SchemaRef, type StructType, type Type } from '../schema/type-schema.ts';
 
 /**
  * Gives an object the shape in which a Kubernetes API server would answer it: empty lists, maps and scalars that Go's
@@ -6,7 +6,7 @@ import { schemaOf, type Field, type StructType, type Type } from '../schema/type
  * fields that it never omits. Changes `object` itself and returns it. To be called after everything that changes an object
  * (strategies, patches), before it is stored or answered. Idempotent.
  */
-export function settleShape<T extends object>(object: T, schema: string): T {
+export function settleShape<T extends object>(object: T, schema: SchemaRef): T {
   settleStruct(object as Record<string, unknown>, schemaOf(schema));
   return object;
 }

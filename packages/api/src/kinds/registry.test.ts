@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hasSchema } from '../schema/type-schema.ts';
+import { hasSchema, schemaNameOf } from '../schema/type-schema.ts';
 import { findKind, findResource, resources } from './index.ts';
 
 const GROUPS = ['', 'apps', 'authentication.k8s.io', 'certificates.k8s.io', 'coordination.k8s.io'];
@@ -14,7 +14,7 @@ describe('the registry', () => {
   it.each(resources.map((definition) => [definition.resource, definition] as const))(
     'knows %s whole',
     (_, definition) => {
-      expect(hasSchema(definition.schema)).toBe(true);
+      expect(hasSchema(schemaNameOf(definition.schema))).toBe(true);
       expect(findResource(definition)).toBe(definition);
       expect(findKind(definition.group, definition.version, definition.kind)).toBe(definition);
       expect([...definition.verbs].sort()).toEqual(definition.verbs);

@@ -2,7 +2,7 @@ import { formatTime, type Instant } from '@gantry/base';
 import { settleShape } from '../decode/settle-shape.ts';
 import type { ManagedFieldsEntry } from '../generated/types.ts';
 import type { KubeObject } from '../object.ts';
-import { schemaOf, type StructType } from '../schema/type-schema.ts';
+import { schemaNameOf, schemaOf, type SchemaRef, type StructType } from '../schema/type-schema.ts';
 import { capManagers, type Manager } from './cap-managers.ts';
 import { type Comparison, compareFields, KeylessItem } from './compare.ts';
 import { FieldSet, type FieldsV1 } from './field-set.ts';
@@ -17,8 +17,7 @@ export interface ManagedFieldsInput {
   readonly apiVersion: string;
   /** '' for the object itself. */
   readonly subresource: string;
-  /** Short name of the object's schema. */
-  readonly schema: string;
+  readonly schema: SchemaRef;
   readonly now: Instant;
 }
 
@@ -85,7 +84,8 @@ const RESET: Readonly<Record<string, readonly string[]>> = {
 
 /** A write of the object leaves its status alone, one of the status its spec: Kubernetes resets those fields. */
 function exceptReset(comparison: Comparison, { subresource, schema }: ManagedFieldsInput): Comparison {
-  const reset = subresource === '' ? (RESET[schema] ?? ['f:status']) : subresource === 'status' ? ['f:spec'] : [];
+  const reset =
+    subresource === '' ? (RESET[schemaNameOf(schema)] ?? ['f:status']) : subresource === 'status' ? ['f:spec'] : [];
   const without = (fields: FieldSet) => reset.reduce((set, element) => set.without([element]), fields);
   return {
     added: without(comparison.added),
@@ -101,10 +101,10 @@ function strip(fields: FieldSet): FieldSet {
   return fields.difference(unowned);
 }
 
-const emptyObjects = new Map<string, object>();
+const emptyObjects = new Map<SchemaRef, object>();
 
 /** What a new object is compared with: one of its kind with nothing in it. */
-function emptyObject(schema: string): object {
+function emptyObject(schema: SchemaRef): object {
   let empty = emptyObjects.get(schema);
   if (empty === undefined) {
     empty = settleShape({}, schema);

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../object.ts';
 import type { ResourceDefinition, SubresourceDefinition } from '../resource.ts';
 import { publishedSchemas } from '../schema/published-schema.ts';
+import { schemaNameOf } from '../schema/type-schema.ts';
 import { type Endpoint, pathItem } from './operations.ts';
 import { fullSchemaName } from './schema-names.ts';
 import { type Describe, reachableSchemas, schemaObject } from './schema-objects.ts';
@@ -57,7 +58,8 @@ function endpointsOf(definition: ResourceDefinition): readonly Endpoint[] {
   const root = `/${rootOf(definition)}`;
   const scope = definition.namespaced ? '/namespaces/{namespace}' : '';
   const collection = `${root}${scope}/${definition.resource}`;
-  const { schema, verbs } = definition;
+  const { verbs } = definition;
+  const schema = schemaNameOf(definition.schema);
   const of = (path: string, allowed: readonly string[]): Endpoint => ({
     definition,
     subresource: undefined,
@@ -91,7 +93,7 @@ function subresourceEndpoint(
 
 function schemaOfSubresource(definition: ResourceDefinition, subresource: SubresourceDefinition): string {
   const { group = definition.group, version = definition.version, kind } = subresource;
-  if (kind === undefined) return definition.schema;
+  if (kind === undefined) return schemaNameOf(definition.schema);
   const short = `${group === '' ? 'core' : (group.split('.')[0] ?? group)}.${version}.${kind}`;
-  return short in publishedSchemas ? short : definition.schema;
+  return short in publishedSchemas ? short : schemaNameOf(definition.schema);
 }

@@ -12,7 +12,7 @@ import { settleShape } from '../decode/settle-shape.ts';
 import { invalid } from '../field-error.ts';
 import { cloneJson, type JsonObject, type KubeObject } from '../object.ts';
 import { apiVersionOf, type ResourceDefinition } from '../resource.ts';
-import { schemaOf } from '../schema/type-schema.ts';
+import { schemaOf, type SchemaRef } from '../schema/type-schema.ts';
 import { StatusError } from '../status-error.ts';
 import { goFormat } from './go-format.ts';
 import { applyJsonPatch, type JsonPatchOperation, PatchConflict } from './json-patch.ts';
@@ -54,7 +54,7 @@ export function applyPatch(
   patch: Uint8Array,
   definition: ResourceDefinition,
   mode: FieldValidation,
-  schema: string = definition.schema,
+  schema: SchemaRef = definition.schema,
 ): PatchedObject {
   const merged = merge(patchType.split(';')[0]?.trim() ?? '', original, patch, schema);
   const { document, shown, dialect } = merged;
@@ -75,7 +75,7 @@ export function applyPatch(
   return { object, warnings: mode === 'Warn' ? complaints : [] };
 }
 
-function merge(patchType: string, original: KubeObject, patch: Uint8Array, schema: string): Merged {
+function merge(patchType: string, original: KubeObject, patch: Uint8Array, schema: SchemaRef): Merged {
   switch (patchType) {
     case 'application/json-patch+json':
       return jsonPatched(original, patch);
@@ -152,7 +152,7 @@ function showDocument(document: unknown): string {
   );
 }
 
-function strategicallyMerged(original: KubeObject, patch: Uint8Array, schema: string): Merged {
+function strategicallyMerged(original: KubeObject, patch: Uint8Array, schema: SchemaRef): Merged {
   const { value, duplicates } = parsedObject(patch, '');
   try {
     const document = applyStrategicMergePatch(original as unknown as Record<string, unknown>, value, schemaOf(schema));

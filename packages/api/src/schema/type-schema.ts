@@ -17,20 +17,39 @@ export type ScalarKind =
 /** What a value must look like. `any` is kept as it comes (RawExtension, FieldsV1). */
 export type Type =
   | { readonly kind: 'scalar'; readonly scalar: ScalarKind; readonly goType: string }
-  | { readonly kind: 'any'; readonly goType: string }
+  | AnyType
   | StructType
   | ListType
   | MapType;
 
+/** A value that is kept as it comes. */
+export interface AnyType {
+  readonly kind: 'any';
+  readonly goType: string;
+  /**
+   * Whether server-side apply looks into it, as into the schemaless part of a custom resource: maps field by field, lists and
+   * leaves as a whole. Otherwise the value is one leaf.
+   */
+  readonly deduced?: boolean;
+}
+
 export interface StructType {
   readonly kind: 'struct';
   readonly goType: string;
-  /** Short name of the schema; its fields are resolved when first asked for, because schemas refer to themselves. */
+  /**
+   * Short name of the schema; its fields are resolved when first asked for, because schemas refer to themselves. '' in a custom
+   * resource.
+   */
   readonly schema: string;
   readonly fields: ReadonlyMap<string, Field>;
   /** Owned and replaced as a whole by server-side apply. */
   readonly atomic: boolean;
+  /** Whether fields that the schema does not name are kept: their values are deduced `any`. */
+  readonly preserveUnknownFields?: boolean;
 }
+
+/** A type by the short name of its published schema, or itself: custom resources have schemas without a name. */
+export type SchemaRef = string | StructType;
 
 export interface ListType {
   readonly kind: 'list';
@@ -73,8 +92,9 @@ const NAMED: Readonly<Record<string, ScalarKind>> = {
 
 const structs = new Map<string, StructType>();
 
-/** The type of a named schema (`apps.v1.Deployment`). Throws AssertionError for a name that does not exist. */
-export function schemaOf(name: string): StructType {
+/** The type of a schema (`apps.v1.Deployment`). Throws AssertionError for a name that does not exist. */
+export function schemaOf(name: SchemaRef): StructType {
+  if (typeof name !== 'string') return name;
   const known = structs.get(name);
   if (known !== undefined) return known;
   const published = publishedSchemas[name];
@@ -82,6 +102,11 @@ export function schemaOf(name: string): StructType {
   const struct = new LazyStruct(name, published);
   structs.set(name, struct);
   return struct;
+}
+
+/** The short name of a schema; '' for one without a name. */
+export function schemaNameOf(ref: SchemaRef): string {
+  return typeof ref === 'string' ? ref : ref.schema;
 }
 
 /** Whether a schema of this name exists. */

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type Describe, reachableSchemas, type ResourceDefinition } from '@gantry/api';
+import { type Describe, reachableSchemas, type ResourceDefinition, schemaNameOf } from '@gantry/api';
 import { type Descriptions, extractDescriptions } from './extract-descriptions.ts';
 
 const NOTHING: Readonly<Record<string, string>> = {};
@@ -32,6 +32,9 @@ function load(definitions: readonly ResourceDefinition[]): Descriptions {
 /** Every schema that the documents of these resources hold. */
 export function schemasOf(definitions: readonly ResourceDefinition[]): readonly string[] {
   return reachableSchemas(
-    definitions.flatMap(({ schema }) => [schema, `${schema}List`, 'meta.v1.Status', 'meta.v1.DeleteOptions']),
+    definitions.flatMap((definition) => {
+      const schema = schemaNameOf(definition.schema);
+      return [schema, `${schema}List`, 'meta.v1.Status', 'meta.v1.DeleteOptions'];
+    }),
   );
 }
