@@ -79,12 +79,33 @@ if (from !== undefined) {
 if (!existsSync(schemasFile)) throw new Error('no schemas: name the folder that holds schemas.json');
 
 const schemas = JSON.parse(readFileSync(schemasFile, 'utf8')) as Record<string, Schema>;
-const GROUPS = /^(core|apps|coordination|certificates|authentication|meta)\.v1\.|^autoscaling\.v1\.Scale/;
+const SCALARS: ReadonlySet<string> = new Set(['resource.Quantity', 'intstr.IntOrString', 'runtime.RawExtension']);
+/** Those whose types keep their plain names when another group has one of the same name. */
+const NAMED_FIRST = [
+  'core.v1.',
+  'meta.v1.',
+  'autoscaling.v2.',
+  'authentication.v1.',
+  'rbac.v1.',
+  'admissionregistration.v1.',
+];
+const typeNames = nameTypes(Object.keys(schemas));
+
+/** Type names by schema name: the last part, after the group's name where that is taken (`EventsEvent`). */
+function nameTypes(names: readonly string[]): ReadonlyMap<string, string> {
+  const rank = (name: string) => (NAMED_FIRST.findIndex((prefix) => name.startsWith(prefix)) + 100) % 100;
+  const byName = new Map<string, string>();
+  for (const name of [...names].sort((a, b) => rank(a) - rank(b))) {
+    const [group = '', ...rest] = name.split('.');
+    const plain = rest.at(-1) ?? group;
+    const taken = [...byName.values()].includes(plain);
+    byName.set(name, taken ? `${group.charAt(0).toUpperCase()}${group.slice(1)}${plain}` : plain);
+  }
+  return byName;
+}
 
 function typeName(name: string): string {
-  if (name === 'resource.Quantity' || name === 'intstr.IntOrString' || name === 'runtime.RawExtension')
-    return name.split('.')[1] ?? name;
-  return name.split('.').pop() ?? name;
+  return typeNames.get(name) ?? name;
 }
 
 function typeOf(schema: Schema, queue: Set<string>): string {
@@ -109,7 +130,7 @@ function typeOf(schema: Schema, queue: Set<string>): string {
   return 'unknown';
 }
 
-const queue = new Set(Object.keys(schemas).filter((name) => GROUPS.test(name)));
+const queue = new Set(Object.keys(schemas).filter((name) => !SCALARS.has(name)));
 const lines = ['// Written by tools/import-schemas.ts from schemas/kubernetes.json. Do not edit.', ''];
 for (const name of queue) {
   const schema = schemas[name];

@@ -1,5 +1,253 @@
 // Written by tools/import-schemas.ts from schemas/kubernetes.json. Do not edit.
 
+export interface ApplyConfiguration {
+  expression?: string;
+}
+
+export interface AuditAnnotation {
+  key: string;
+  valueExpression: string;
+}
+
+export interface ExpressionWarning {
+  fieldRef: string;
+  warning: string;
+}
+
+export interface JSONPatch {
+  expression?: string;
+}
+
+export interface MatchCondition {
+  expression: string;
+  name: string;
+}
+
+export interface MatchResources {
+  excludeResourceRules?: NamedRuleWithOperations[];
+  matchPolicy?: string;
+  namespaceSelector?: LabelSelector;
+  objectSelector?: LabelSelector;
+  resourceRules?: NamedRuleWithOperations[];
+}
+
+export interface MutatingAdmissionPolicy {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec?: MutatingAdmissionPolicySpec;
+}
+
+export interface MutatingAdmissionPolicyBinding {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec?: MutatingAdmissionPolicyBindingSpec;
+}
+
+export interface MutatingAdmissionPolicyBindingList {
+  apiVersion: string;
+  items: MutatingAdmissionPolicyBinding[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface MutatingAdmissionPolicyBindingSpec {
+  matchResources?: MatchResources;
+  paramRef?: ParamRef;
+  policyName?: string;
+}
+
+export interface MutatingAdmissionPolicyList {
+  apiVersion: string;
+  items: MutatingAdmissionPolicy[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface MutatingAdmissionPolicySpec {
+  failurePolicy?: string;
+  matchConditions?: MatchCondition[];
+  matchConstraints?: MatchResources;
+  mutations?: Mutation[];
+  paramKind?: ParamKind;
+  reinvocationPolicy?: string;
+  variables?: Variable[];
+}
+
+export interface MutatingWebhook {
+  admissionReviewVersions: string[];
+  clientConfig: WebhookClientConfig;
+  failurePolicy?: string;
+  matchConditions?: MatchCondition[];
+  matchPolicy?: string;
+  name: string;
+  namespaceSelector?: LabelSelector;
+  objectSelector?: LabelSelector;
+  reinvocationPolicy?: string;
+  rules?: RuleWithOperations[];
+  sideEffects: string;
+  timeoutSeconds?: number;
+}
+
+export interface MutatingWebhookConfiguration {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  webhooks?: MutatingWebhook[];
+}
+
+export interface MutatingWebhookConfigurationList {
+  apiVersion: string;
+  items: MutatingWebhookConfiguration[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface Mutation {
+  applyConfiguration?: ApplyConfiguration;
+  jsonPatch?: JSONPatch;
+  patchType: string;
+}
+
+export interface NamedRuleWithOperations {
+  apiGroups?: string[];
+  apiVersions?: string[];
+  operations?: string[];
+  resourceNames?: string[];
+  resources?: string[];
+  scope?: string;
+}
+
+export interface ParamKind {
+  apiVersion?: string;
+  kind?: string;
+}
+
+export interface ParamRef {
+  name?: string;
+  namespace?: string;
+  parameterNotFoundAction?: string;
+  selector?: LabelSelector;
+}
+
+export interface RuleWithOperations {
+  apiGroups?: string[];
+  apiVersions?: string[];
+  operations?: string[];
+  resources?: string[];
+  scope?: string;
+}
+
+export interface ServiceReference {
+  name: string;
+  namespace: string;
+  path?: string;
+  port?: number;
+}
+
+export interface TypeChecking {
+  expressionWarnings?: ExpressionWarning[];
+}
+
+export interface ValidatingAdmissionPolicy {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec?: ValidatingAdmissionPolicySpec;
+  status?: ValidatingAdmissionPolicyStatus;
+}
+
+export interface ValidatingAdmissionPolicyBinding {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec: ValidatingAdmissionPolicyBindingSpec;
+}
+
+export interface ValidatingAdmissionPolicyBindingList {
+  apiVersion: string;
+  items: ValidatingAdmissionPolicyBinding[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface ValidatingAdmissionPolicyBindingSpec {
+  matchResources?: MatchResources;
+  paramRef?: ParamRef;
+  policyName: string;
+  validationActions: string[];
+}
+
+export interface ValidatingAdmissionPolicyList {
+  apiVersion: string;
+  items: ValidatingAdmissionPolicy[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface ValidatingAdmissionPolicySpec {
+  auditAnnotations?: AuditAnnotation[];
+  failurePolicy?: string;
+  matchConditions?: MatchCondition[];
+  matchConstraints?: MatchResources;
+  paramKind?: ParamKind;
+  validations?: Validation[];
+  variables?: Variable[];
+}
+
+export interface ValidatingAdmissionPolicyStatus {
+  conditions?: Condition[];
+  observedGeneration?: number;
+  typeChecking?: TypeChecking;
+}
+
+export interface ValidatingWebhook {
+  admissionReviewVersions: string[];
+  clientConfig: WebhookClientConfig;
+  failurePolicy?: string;
+  matchConditions?: MatchCondition[];
+  matchPolicy?: string;
+  name: string;
+  namespaceSelector?: LabelSelector;
+  objectSelector?: LabelSelector;
+  rules?: RuleWithOperations[];
+  sideEffects: string;
+  timeoutSeconds?: number;
+}
+
+export interface ValidatingWebhookConfiguration {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  webhooks?: ValidatingWebhook[];
+}
+
+export interface ValidatingWebhookConfigurationList {
+  apiVersion: string;
+  items: ValidatingWebhookConfiguration[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface Validation {
+  expression: string;
+  message?: string;
+  messageExpression?: string;
+  reason?: string;
+}
+
+export interface Variable {
+  expression: string;
+  name: string;
+}
+
+export interface WebhookClientConfig {
+  caBundle?: string;
+  service?: ServiceReference;
+  url?: string;
+}
+
 export interface ControllerRevision {
   apiVersion: string;
   data?: Record<string, unknown>;
@@ -299,6 +547,145 @@ export interface UserInfo {
   username?: string;
 }
 
+export interface FieldSelectorAttributes {
+  rawSelector?: string;
+  requirements?: FieldSelectorRequirement[];
+}
+
+export interface LabelSelectorAttributes {
+  rawSelector?: string;
+  requirements?: LabelSelectorRequirement[];
+}
+
+export interface LocalSubjectAccessReview {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec: SubjectAccessReviewSpec;
+  status?: SubjectAccessReviewStatus;
+}
+
+export interface NonResourceAttributes {
+  path?: string;
+  verb?: string;
+}
+
+export interface NonResourceRule {
+  nonResourceURLs?: string[];
+  verbs: string[];
+}
+
+export interface ResourceAttributes {
+  fieldSelector?: FieldSelectorAttributes;
+  group?: string;
+  labelSelector?: LabelSelectorAttributes;
+  name?: string;
+  namespace?: string;
+  resource?: string;
+  subresource?: string;
+  verb?: string;
+  version?: string;
+}
+
+export interface ResourceRule {
+  apiGroups?: string[];
+  resourceNames?: string[];
+  resources?: string[];
+  verbs: string[];
+}
+
+export interface SelfSubjectAccessReview {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec: SelfSubjectAccessReviewSpec;
+  status?: SubjectAccessReviewStatus;
+}
+
+export interface SelfSubjectAccessReviewSpec {
+  nonResourceAttributes?: NonResourceAttributes;
+  resourceAttributes?: ResourceAttributes;
+}
+
+export interface SelfSubjectRulesReview {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec: SelfSubjectRulesReviewSpec;
+  status?: SubjectRulesReviewStatus;
+}
+
+export interface SelfSubjectRulesReviewSpec {
+  namespace?: string;
+}
+
+export interface SubjectAccessReview {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec: SubjectAccessReviewSpec;
+  status?: SubjectAccessReviewStatus;
+}
+
+export interface SubjectAccessReviewSpec {
+  extra?: Record<string, string[]>;
+  groups?: string[];
+  nonResourceAttributes?: NonResourceAttributes;
+  resourceAttributes?: ResourceAttributes;
+  uid?: string;
+  user?: string;
+}
+
+export interface SubjectAccessReviewStatus {
+  allowed: boolean;
+  denied?: boolean;
+  evaluationError?: string;
+  reason?: string;
+}
+
+export interface SubjectRulesReviewStatus {
+  evaluationError?: string;
+  incomplete: boolean;
+  nonResourceRules: NonResourceRule[];
+  resourceRules: ResourceRule[];
+}
+
+export interface AutoscalingCrossVersionObjectReference {
+  apiVersion?: string;
+  kind: string;
+  name: string;
+}
+
+export interface AutoscalingHorizontalPodAutoscaler {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec: AutoscalingHorizontalPodAutoscalerSpec;
+  status?: AutoscalingHorizontalPodAutoscalerStatus;
+}
+
+export interface AutoscalingHorizontalPodAutoscalerList {
+  apiVersion: string;
+  items: AutoscalingHorizontalPodAutoscaler[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface AutoscalingHorizontalPodAutoscalerSpec {
+  maxReplicas: number;
+  minReplicas?: number;
+  scaleTargetRef: AutoscalingCrossVersionObjectReference;
+  targetCPUUtilizationPercentage?: number;
+}
+
+export interface AutoscalingHorizontalPodAutoscalerStatus {
+  currentCPUUtilizationPercentage?: number;
+  currentReplicas: number;
+  desiredReplicas: number;
+  lastScaleTime?: string;
+  observedGeneration?: number;
+}
+
 export interface Scale {
   apiVersion: string;
   kind: string;
@@ -314,6 +701,289 @@ export interface ScaleSpec {
 export interface ScaleStatus {
   replicas: number;
   selector?: string;
+}
+
+export interface ContainerResourceMetricSource {
+  container: string;
+  name: string;
+  target: MetricTarget;
+}
+
+export interface ContainerResourceMetricStatus {
+  container: string;
+  current: MetricValueStatus;
+  name: string;
+}
+
+export interface CrossVersionObjectReference {
+  apiVersion?: string;
+  kind: string;
+  name: string;
+}
+
+export interface ExternalMetricSource {
+  metric: MetricIdentifier;
+  target: MetricTarget;
+}
+
+export interface ExternalMetricStatus {
+  current: MetricValueStatus;
+  metric: MetricIdentifier;
+}
+
+export interface HPAScalingPolicy {
+  periodSeconds: number;
+  type: string;
+  value: number;
+}
+
+export interface HPAScalingRules {
+  policies?: HPAScalingPolicy[];
+  selectPolicy?: string;
+  stabilizationWindowSeconds?: number;
+  tolerance?: string;
+}
+
+export interface HorizontalPodAutoscaler {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec: HorizontalPodAutoscalerSpec;
+  status?: HorizontalPodAutoscalerStatus;
+}
+
+export interface HorizontalPodAutoscalerBehavior {
+  scaleDown?: HPAScalingRules;
+  scaleUp?: HPAScalingRules;
+}
+
+export interface HorizontalPodAutoscalerCondition {
+  lastTransitionTime?: string;
+  message?: string;
+  reason?: string;
+  status: string;
+  type: string;
+}
+
+export interface HorizontalPodAutoscalerList {
+  apiVersion: string;
+  items: HorizontalPodAutoscaler[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface HorizontalPodAutoscalerSpec {
+  behavior?: HorizontalPodAutoscalerBehavior;
+  maxReplicas: number;
+  metrics?: MetricSpec[];
+  minReplicas?: number;
+  scaleTargetRef: CrossVersionObjectReference;
+}
+
+export interface HorizontalPodAutoscalerStatus {
+  conditions?: HorizontalPodAutoscalerCondition[];
+  currentMetrics?: MetricStatus[];
+  currentReplicas?: number;
+  desiredReplicas: number;
+  lastScaleTime?: string;
+  observedGeneration?: number;
+}
+
+export interface MetricIdentifier {
+  name: string;
+  selector?: LabelSelector;
+}
+
+export interface MetricSpec {
+  containerResource?: ContainerResourceMetricSource;
+  external?: ExternalMetricSource;
+  object?: ObjectMetricSource;
+  pods?: PodsMetricSource;
+  resource?: ResourceMetricSource;
+  type: string;
+}
+
+export interface MetricStatus {
+  containerResource?: ContainerResourceMetricStatus;
+  external?: ExternalMetricStatus;
+  object?: ObjectMetricStatus;
+  pods?: PodsMetricStatus;
+  resource?: ResourceMetricStatus;
+  type: string;
+}
+
+export interface MetricTarget {
+  averageUtilization?: number;
+  averageValue?: string;
+  type: string;
+  value?: string;
+}
+
+export interface MetricValueStatus {
+  averageUtilization?: number;
+  averageValue?: string;
+  value?: string;
+}
+
+export interface ObjectMetricSource {
+  describedObject: CrossVersionObjectReference;
+  metric: MetricIdentifier;
+  target: MetricTarget;
+}
+
+export interface ObjectMetricStatus {
+  current: MetricValueStatus;
+  describedObject: CrossVersionObjectReference;
+  metric: MetricIdentifier;
+}
+
+export interface PodsMetricSource {
+  metric: MetricIdentifier;
+  target: MetricTarget;
+}
+
+export interface PodsMetricStatus {
+  current: MetricValueStatus;
+  metric: MetricIdentifier;
+}
+
+export interface ResourceMetricSource {
+  name: string;
+  target: MetricTarget;
+}
+
+export interface ResourceMetricStatus {
+  current: MetricValueStatus;
+  name: string;
+}
+
+export interface CronJob {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec: CronJobSpec;
+  status?: CronJobStatus;
+}
+
+export interface CronJobList {
+  apiVersion: string;
+  items: CronJob[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface CronJobSpec {
+  concurrencyPolicy?: string;
+  failedJobsHistoryLimit?: number;
+  jobTemplate: JobTemplateSpec;
+  schedule: string;
+  startingDeadlineSeconds?: number;
+  successfulJobsHistoryLimit?: number;
+  suspend?: boolean;
+  timeZone?: string;
+}
+
+export interface CronJobStatus {
+  active?: ObjectReference[];
+  lastScheduleTime?: string;
+  lastSuccessfulTime?: string;
+}
+
+export interface Job {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec?: JobSpec;
+  status?: JobStatus;
+}
+
+export interface JobCondition {
+  lastProbeTime?: string;
+  lastTransitionTime?: string;
+  message?: string;
+  reason?: string;
+  status: string;
+  type: string;
+}
+
+export interface JobList {
+  apiVersion: string;
+  items: Job[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface JobSpec {
+  activeDeadlineSeconds?: number;
+  backoffLimit?: number;
+  backoffLimitPerIndex?: number;
+  completionMode?: string;
+  completions?: number;
+  managedBy?: string;
+  manualSelector?: boolean;
+  maxFailedIndexes?: number;
+  parallelism?: number;
+  podFailurePolicy?: PodFailurePolicy;
+  podReplacementPolicy?: string;
+  selector?: LabelSelector;
+  successPolicy?: SuccessPolicy;
+  suspend?: boolean;
+  template: PodTemplateSpec;
+  ttlSecondsAfterFinished?: number;
+}
+
+export interface JobStatus {
+  active?: number;
+  completedIndexes?: string;
+  completionTime?: string;
+  conditions?: JobCondition[];
+  failed?: number;
+  failedIndexes?: string;
+  ready?: number;
+  startTime?: string;
+  succeeded?: number;
+  terminating?: number;
+  uncountedTerminatedPods?: UncountedTerminatedPods;
+}
+
+export interface JobTemplateSpec {
+  metadata?: ObjectMeta;
+  spec?: JobSpec;
+}
+
+export interface PodFailurePolicy {
+  rules: PodFailurePolicyRule[];
+}
+
+export interface PodFailurePolicyOnExitCodesRequirement {
+  containerName?: string;
+  operator: string;
+  values: number[];
+}
+
+export interface PodFailurePolicyOnPodConditionsPattern {
+  status?: string;
+  type: string;
+}
+
+export interface PodFailurePolicyRule {
+  action: string;
+  onExitCodes?: PodFailurePolicyOnExitCodesRequirement;
+  onPodConditions?: PodFailurePolicyOnPodConditionsPattern[];
+}
+
+export interface SuccessPolicy {
+  rules: SuccessPolicyRule[];
+}
+
+export interface SuccessPolicyRule {
+  succeededCount?: number;
+  succeededIndexes?: string;
+}
+
+export interface UncountedTerminatedPods {
+  failed?: string[];
+  succeeded?: string[];
 }
 
 export interface CertificateSigningRequest {
@@ -2068,6 +2738,1209 @@ export interface WindowsSecurityContextOptions {
   runAsUserName?: string;
 }
 
+export interface Endpoint {
+  addresses: string[];
+  conditions?: EndpointConditions;
+  deprecatedTopology?: Record<string, string>;
+  hints?: EndpointHints;
+  hostname?: string;
+  nodeName?: string;
+  targetRef?: ObjectReference;
+  zone?: string;
+}
+
+export interface EndpointConditions {
+  ready?: boolean;
+  serving?: boolean;
+  terminating?: boolean;
+}
+
+export interface EndpointHints {
+  forNodes?: ForNode[];
+  forZones?: ForZone[];
+}
+
+export interface DiscoveryEndpointPort {
+  appProtocol?: string;
+  name?: string;
+  port?: number;
+  protocol?: string;
+}
+
+export interface EndpointSlice {
+  addressType: string;
+  apiVersion: string;
+  endpoints?: Endpoint[];
+  kind: string;
+  metadata: ObjectMeta;
+  ports?: DiscoveryEndpointPort[];
+}
+
+export interface EndpointSliceList {
+  apiVersion: string;
+  items: EndpointSlice[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface ForNode {
+  name: string;
+}
+
+export interface ForZone {
+  name: string;
+}
+
+export interface EventsEvent {
+  action?: string;
+  apiVersion: string;
+  deprecatedCount?: number;
+  deprecatedFirstTimestamp?: string;
+  deprecatedLastTimestamp?: string;
+  deprecatedSource?: EventSource;
+  eventTime: string;
+  kind: string;
+  metadata: ObjectMeta;
+  note?: string;
+  reason?: string;
+  regarding?: ObjectReference;
+  related?: ObjectReference;
+  reportingController?: string;
+  reportingInstance?: string;
+  series?: EventsEventSeries;
+  type?: string;
+}
+
+export interface EventsEventList {
+  apiVersion: string;
+  items: EventsEvent[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface EventsEventSeries {
+  count: number;
+  lastObservedTime: string;
+}
+
+export interface ExemptPriorityLevelConfiguration {
+  lendablePercent?: number;
+  nominalConcurrencyShares?: number;
+}
+
+export interface FlowDistinguisherMethod {
+  type: string;
+}
+
+export interface FlowSchema {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec?: FlowSchemaSpec;
+  status?: FlowSchemaStatus;
+}
+
+export interface FlowSchemaCondition {
+  lastTransitionTime?: string;
+  message?: string;
+  reason?: string;
+  status?: string;
+  type?: string;
+}
+
+export interface FlowSchemaList {
+  apiVersion: string;
+  items: FlowSchema[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface FlowSchemaSpec {
+  distinguisherMethod?: FlowDistinguisherMethod;
+  matchingPrecedence?: number;
+  priorityLevelConfiguration: PriorityLevelConfigurationReference;
+  rules?: PolicyRulesWithSubjects[];
+}
+
+export interface FlowSchemaStatus {
+  conditions?: FlowSchemaCondition[];
+}
+
+export interface GroupSubject {
+  name: string;
+}
+
+export interface LimitResponse {
+  queuing?: QueuingConfiguration;
+  type: string;
+}
+
+export interface LimitedPriorityLevelConfiguration {
+  borrowingLimitPercent?: number;
+  lendablePercent?: number;
+  limitResponse?: LimitResponse;
+  nominalConcurrencyShares?: number;
+}
+
+export interface NonResourcePolicyRule {
+  nonResourceURLs: string[];
+  verbs: string[];
+}
+
+export interface PolicyRulesWithSubjects {
+  nonResourceRules?: NonResourcePolicyRule[];
+  resourceRules?: ResourcePolicyRule[];
+  subjects: FlowcontrolSubject[];
+}
+
+export interface PriorityLevelConfiguration {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec?: PriorityLevelConfigurationSpec;
+  status?: PriorityLevelConfigurationStatus;
+}
+
+export interface PriorityLevelConfigurationCondition {
+  lastTransitionTime?: string;
+  message?: string;
+  reason?: string;
+  status?: string;
+  type?: string;
+}
+
+export interface PriorityLevelConfigurationList {
+  apiVersion: string;
+  items: PriorityLevelConfiguration[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface PriorityLevelConfigurationReference {
+  name: string;
+}
+
+export interface PriorityLevelConfigurationSpec {
+  exempt?: ExemptPriorityLevelConfiguration;
+  limited?: LimitedPriorityLevelConfiguration;
+  type: string;
+}
+
+export interface PriorityLevelConfigurationStatus {
+  conditions?: PriorityLevelConfigurationCondition[];
+}
+
+export interface QueuingConfiguration {
+  handSize?: number;
+  queueLengthLimit?: number;
+  queues?: number;
+}
+
+export interface ResourcePolicyRule {
+  apiGroups: string[];
+  clusterScope?: boolean;
+  namespaces?: string[];
+  resources: string[];
+  verbs: string[];
+}
+
+export interface ServiceAccountSubject {
+  name: string;
+  namespace: string;
+}
+
+export interface FlowcontrolSubject {
+  group?: GroupSubject;
+  kind: string;
+  serviceAccount?: ServiceAccountSubject;
+  user?: UserSubject;
+}
+
+export interface UserSubject {
+  name: string;
+}
+
+export interface HTTPIngressPath {
+  backend: IngressBackend;
+  path?: string;
+  pathType: string;
+}
+
+export interface HTTPIngressRuleValue {
+  paths: HTTPIngressPath[];
+}
+
+export interface IPAddress {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec: IPAddressSpec;
+}
+
+export interface IPAddressList {
+  apiVersion: string;
+  items: IPAddress[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface IPAddressSpec {
+  parentRef: ParentReference;
+}
+
+export interface IPBlock {
+  cidr: string;
+  except?: string[];
+}
+
+export interface Ingress {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec?: IngressSpec;
+  status?: IngressStatus;
+}
+
+export interface IngressBackend {
+  resource?: TypedLocalObjectReference;
+  service?: IngressServiceBackend;
+}
+
+export interface IngressClass {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec?: IngressClassSpec;
+}
+
+export interface IngressClassList {
+  apiVersion: string;
+  items: IngressClass[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface IngressClassParametersReference {
+  apiGroup?: string;
+  kind: string;
+  name: string;
+  namespace?: string;
+  scope?: string;
+}
+
+export interface IngressClassSpec {
+  controller?: string;
+  parameters?: IngressClassParametersReference;
+}
+
+export interface IngressList {
+  apiVersion: string;
+  items: Ingress[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface IngressLoadBalancerIngress {
+  hostname?: string;
+  ip?: string;
+  ports?: IngressPortStatus[];
+}
+
+export interface IngressLoadBalancerStatus {
+  ingress?: IngressLoadBalancerIngress[];
+}
+
+export interface IngressPortStatus {
+  error?: string;
+  port: number;
+  protocol: string;
+}
+
+export interface IngressRule {
+  host?: string;
+  http?: HTTPIngressRuleValue;
+}
+
+export interface IngressServiceBackend {
+  name: string;
+  port?: ServiceBackendPort;
+}
+
+export interface IngressSpec {
+  defaultBackend?: IngressBackend;
+  ingressClassName?: string;
+  rules?: IngressRule[];
+  tls?: IngressTLS[];
+}
+
+export interface IngressStatus {
+  loadBalancer?: IngressLoadBalancerStatus;
+}
+
+export interface IngressTLS {
+  hosts?: string[];
+  secretName?: string;
+}
+
+export interface NetworkPolicy {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec?: NetworkPolicySpec;
+}
+
+export interface NetworkPolicyEgressRule {
+  ports?: NetworkPolicyPort[];
+  to?: NetworkPolicyPeer[];
+}
+
+export interface NetworkPolicyIngressRule {
+  from?: NetworkPolicyPeer[];
+  ports?: NetworkPolicyPort[];
+}
+
+export interface NetworkPolicyList {
+  apiVersion: string;
+  items: NetworkPolicy[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface NetworkPolicyPeer {
+  ipBlock?: IPBlock;
+  namespaceSelector?: LabelSelector;
+  podSelector?: LabelSelector;
+}
+
+export interface NetworkPolicyPort {
+  endPort?: number;
+  port?: number | string;
+  protocol?: string;
+}
+
+export interface NetworkPolicySpec {
+  egress?: NetworkPolicyEgressRule[];
+  ingress?: NetworkPolicyIngressRule[];
+  podSelector?: LabelSelector;
+  policyTypes?: string[];
+}
+
+export interface ParentReference {
+  group?: string;
+  name: string;
+  namespace?: string;
+  resource: string;
+}
+
+export interface ServiceBackendPort {
+  name?: string;
+  number?: number;
+}
+
+export interface ServiceCIDR {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec?: ServiceCIDRSpec;
+  status?: ServiceCIDRStatus;
+}
+
+export interface ServiceCIDRList {
+  apiVersion: string;
+  items: ServiceCIDR[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface ServiceCIDRSpec {
+  cidrs?: string[];
+}
+
+export interface ServiceCIDRStatus {
+  conditions?: Condition[];
+}
+
+export interface Overhead {
+  podFixed?: Record<string, string>;
+}
+
+export interface RuntimeClass {
+  apiVersion: string;
+  handler: string;
+  kind: string;
+  metadata: ObjectMeta;
+  overhead?: Overhead;
+  scheduling?: Scheduling;
+}
+
+export interface RuntimeClassList {
+  apiVersion: string;
+  items: RuntimeClass[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface Scheduling {
+  nodeSelector?: Record<string, string>;
+  tolerations?: Toleration[];
+}
+
+export interface Eviction {
+  apiVersion: string;
+  deleteOptions?: DeleteOptions;
+  kind: string;
+  metadata: ObjectMeta;
+}
+
+export interface PodDisruptionBudget {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec?: PodDisruptionBudgetSpec;
+  status?: PodDisruptionBudgetStatus;
+}
+
+export interface PodDisruptionBudgetList {
+  apiVersion: string;
+  items: PodDisruptionBudget[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface PodDisruptionBudgetSpec {
+  maxUnavailable?: number | string;
+  minAvailable?: number | string;
+  selector?: LabelSelector;
+  unhealthyPodEvictionPolicy?: string;
+}
+
+export interface PodDisruptionBudgetStatus {
+  conditions?: Condition[];
+  currentHealthy?: number;
+  desiredHealthy?: number;
+  disruptedPods?: Record<string, string>;
+  disruptionsAllowed?: number;
+  expectedPods?: number;
+  observedGeneration?: number;
+}
+
+export interface AggregationRule {
+  clusterRoleSelectors?: LabelSelector[];
+}
+
+export interface ClusterRole {
+  aggregationRule?: AggregationRule;
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  rules?: PolicyRule[];
+}
+
+export interface ClusterRoleBinding {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  roleRef: RoleRef;
+  subjects?: Subject[];
+}
+
+export interface ClusterRoleBindingList {
+  apiVersion: string;
+  items: ClusterRoleBinding[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface ClusterRoleList {
+  apiVersion: string;
+  items: ClusterRole[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface PolicyRule {
+  apiGroups?: string[];
+  nonResourceURLs?: string[];
+  resourceNames?: string[];
+  resources?: string[];
+  verbs: string[];
+}
+
+export interface Role {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  rules?: PolicyRule[];
+}
+
+export interface RoleBinding {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  roleRef: RoleRef;
+  subjects?: Subject[];
+}
+
+export interface RoleBindingList {
+  apiVersion: string;
+  items: RoleBinding[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface RoleList {
+  apiVersion: string;
+  items: Role[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface RoleRef {
+  apiGroup?: string;
+  kind: string;
+  name: string;
+}
+
+export interface Subject {
+  apiGroup?: string;
+  kind: string;
+  name: string;
+  namespace?: string;
+}
+
+export interface AllocatedDeviceStatus {
+  conditions?: Condition[];
+  data?: Record<string, unknown>;
+  device: string;
+  driver: string;
+  networkData?: NetworkDeviceData;
+  pool: string;
+  shareID?: string;
+}
+
+export interface AllocationResult {
+  allocationTimestamp?: string;
+  devices?: DeviceAllocationResult;
+  nodeSelector?: NodeSelector;
+}
+
+export interface CELDeviceSelector {
+  expression: string;
+}
+
+export interface CapacityRequestPolicy {
+  default?: string;
+  validRange?: CapacityRequestPolicyRange;
+  validValues?: string[];
+}
+
+export interface CapacityRequestPolicyRange {
+  max?: string;
+  min: string;
+  step?: string;
+}
+
+export interface CapacityRequirements {
+  requests?: Record<string, string>;
+}
+
+export interface Counter {
+  value: string;
+}
+
+export interface CounterSet {
+  counters: Record<string, Counter>;
+  name: string;
+}
+
+export interface Device {
+  allNodes?: boolean;
+  allowMultipleAllocations?: boolean;
+  attributes?: Record<string, DeviceAttribute>;
+  bindingConditions?: string[];
+  bindingFailureConditions?: string[];
+  bindsToNode?: boolean;
+  capacity?: Record<string, DeviceCapacity>;
+  consumesCounters?: DeviceCounterConsumption[];
+  name: string;
+  nodeAllocatableResourceMappings?: Record<string, NodeAllocatableResourceMapping>;
+  nodeName?: string;
+  nodeSelector?: NodeSelector;
+  taints?: DeviceTaint[];
+}
+
+export interface DeviceAllocationConfiguration {
+  opaque?: OpaqueDeviceConfiguration;
+  requests?: string[];
+  source: string;
+}
+
+export interface DeviceAllocationResult {
+  config?: DeviceAllocationConfiguration[];
+  results?: DeviceRequestAllocationResult[];
+}
+
+export interface DeviceAttribute {
+  bool?: boolean;
+  bools?: boolean[];
+  int?: number;
+  ints?: number[];
+  string?: string;
+  strings?: string[];
+  version?: string;
+  versions?: string[];
+}
+
+export interface DeviceCapacity {
+  requestPolicy?: CapacityRequestPolicy;
+  value: string;
+}
+
+export interface DeviceClaim {
+  config?: DeviceClaimConfiguration[];
+  constraints?: DeviceConstraint[];
+  requests?: DeviceRequest[];
+}
+
+export interface DeviceClaimConfiguration {
+  opaque?: OpaqueDeviceConfiguration;
+  requests?: string[];
+}
+
+export interface DeviceClass {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec: DeviceClassSpec;
+}
+
+export interface DeviceClassConfiguration {
+  opaque?: OpaqueDeviceConfiguration;
+}
+
+export interface DeviceClassList {
+  apiVersion: string;
+  items: DeviceClass[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface DeviceClassSpec {
+  config?: DeviceClassConfiguration[];
+  extendedResourceName?: string;
+  selectors?: DeviceSelector[];
+}
+
+export interface DeviceConstraint {
+  distinctAttribute?: string;
+  matchAttribute?: string;
+  requests?: string[];
+}
+
+export interface DeviceCounterConsumption {
+  counterSet: string;
+  counters: Record<string, Counter>;
+}
+
+export interface DeviceRequest {
+  exactly?: ExactDeviceRequest;
+  firstAvailable?: DeviceSubRequest[];
+  name: string;
+}
+
+export interface DeviceRequestAllocationResult {
+  adminAccess?: boolean;
+  bindingConditions?: string[];
+  bindingFailureConditions?: string[];
+  consumedCapacity?: Record<string, string>;
+  device: string;
+  driver: string;
+  pool: string;
+  request: string;
+  shareID?: string;
+  tolerations?: DeviceToleration[];
+}
+
+export interface DeviceSelector {
+  cel?: CELDeviceSelector;
+}
+
+export interface DeviceSubRequest {
+  allocationMode?: string;
+  capacity?: CapacityRequirements;
+  count?: number;
+  deviceClassName: string;
+  name: string;
+  selectors?: DeviceSelector[];
+  tolerations?: DeviceToleration[];
+}
+
+export interface DeviceTaint {
+  effect: string;
+  key: string;
+  timeAdded?: string;
+  value?: string;
+}
+
+export interface DeviceToleration {
+  effect?: string;
+  key?: string;
+  operator?: string;
+  tolerationSeconds?: number;
+  value?: string;
+}
+
+export interface ExactDeviceRequest {
+  adminAccess?: boolean;
+  allocationMode?: string;
+  capacity?: CapacityRequirements;
+  count?: number;
+  deviceClassName: string;
+  selectors?: DeviceSelector[];
+  tolerations?: DeviceToleration[];
+}
+
+export interface NetworkDeviceData {
+  hardwareAddress?: string;
+  interfaceName?: string;
+  ips?: string[];
+}
+
+export interface NodeAllocatableResourceMapping {
+  allocationMultiplier?: string;
+  capacityKey?: string;
+}
+
+export interface OpaqueDeviceConfiguration {
+  driver: string;
+  parameters: Record<string, unknown>;
+}
+
+export interface ResourceResourceClaim {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec: ResourceClaimSpec;
+  status?: ResourceClaimStatus;
+}
+
+export interface ResourceClaimConsumerReference {
+  apiGroup?: string;
+  name: string;
+  resource: string;
+  uid: string;
+}
+
+export interface ResourceClaimList {
+  apiVersion: string;
+  items: ResourceResourceClaim[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface ResourceClaimSpec {
+  devices?: DeviceClaim;
+}
+
+export interface ResourceClaimStatus {
+  allocation?: AllocationResult;
+  devices?: AllocatedDeviceStatus[];
+  reservedFor?: ResourceClaimConsumerReference[];
+}
+
+export interface ResourceClaimTemplate {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec: ResourceClaimTemplateSpec;
+}
+
+export interface ResourceClaimTemplateList {
+  apiVersion: string;
+  items: ResourceClaimTemplate[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface ResourceClaimTemplateSpec {
+  metadata?: ObjectMeta;
+  spec: ResourceClaimSpec;
+}
+
+export interface ResourcePool {
+  generation: number;
+  name: string;
+  resourceSliceCount: number;
+}
+
+export interface ResourceSlice {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec: ResourceSliceSpec;
+}
+
+export interface ResourceSliceList {
+  apiVersion: string;
+  items: ResourceSlice[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface ResourceSliceSpec {
+  allNodes?: boolean;
+  devices?: Device[];
+  driver: string;
+  nodeName?: string;
+  nodeSelector?: NodeSelector;
+  perDeviceNodeSelection?: boolean;
+  pool: ResourcePool;
+  sharedCounters?: CounterSet[];
+}
+
+export interface PriorityClass {
+  apiVersion: string;
+  description?: string;
+  globalDefault?: boolean;
+  kind: string;
+  metadata: ObjectMeta;
+  preemptionPolicy?: string;
+  value?: number;
+}
+
+export interface PriorityClassList {
+  apiVersion: string;
+  items: PriorityClass[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface CSIDriver {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec: CSIDriverSpec;
+}
+
+export interface CSIDriverList {
+  apiVersion: string;
+  items: CSIDriver[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface CSIDriverSpec {
+  attachRequired?: boolean;
+  fsGroupPolicy?: string;
+  nodeAllocatableUpdatePeriodSeconds?: number;
+  podInfoOnMount?: boolean;
+  preventPodSchedulingIfMissing?: boolean;
+  requiresRepublish?: boolean;
+  seLinuxMount?: boolean;
+  serviceAccountTokenInSecrets?: boolean;
+  storageCapacity?: boolean;
+  tokenRequests?: StorageTokenRequest[];
+  volumeLifecycleModes?: string[];
+}
+
+export interface CSINode {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec: CSINodeSpec;
+}
+
+export interface CSINodeDriver {
+  allocatable?: VolumeNodeResources;
+  name: string;
+  nodeID: string;
+  topologyKeys?: string[];
+}
+
+export interface CSINodeList {
+  apiVersion: string;
+  items: CSINode[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface CSINodeSpec {
+  drivers: CSINodeDriver[];
+}
+
+export interface CSIStorageCapacity {
+  apiVersion: string;
+  capacity?: string;
+  kind: string;
+  maximumVolumeSize?: string;
+  metadata: ObjectMeta;
+  nodeTopology?: LabelSelector;
+  storageClassName: string;
+}
+
+export interface CSIStorageCapacityList {
+  apiVersion: string;
+  items: CSIStorageCapacity[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface StorageClass {
+  allowVolumeExpansion?: boolean;
+  allowedTopologies?: TopologySelectorTerm[];
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  mountOptions?: string[];
+  parameters?: Record<string, string>;
+  provisioner: string;
+  reclaimPolicy?: string;
+  volumeBindingMode?: string;
+}
+
+export interface StorageClassList {
+  apiVersion: string;
+  items: StorageClass[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface StorageTokenRequest {
+  audience: string;
+  expirationSeconds?: number;
+}
+
+export interface VolumeAttachment {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec: VolumeAttachmentSpec;
+  status?: VolumeAttachmentStatus;
+}
+
+export interface VolumeAttachmentList {
+  apiVersion: string;
+  items: VolumeAttachment[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface VolumeAttachmentSource {
+  inlineVolumeSpec?: PersistentVolumeSpec;
+  persistentVolumeName?: string;
+}
+
+export interface VolumeAttachmentSpec {
+  attacher: string;
+  nodeName: string;
+  source: VolumeAttachmentSource;
+}
+
+export interface VolumeAttachmentStatus {
+  attachError?: VolumeError;
+  attached: boolean;
+  attachmentMetadata?: Record<string, string>;
+  detachError?: VolumeError;
+}
+
+export interface VolumeAttributesClass {
+  apiVersion: string;
+  driverName: string;
+  kind: string;
+  metadata: ObjectMeta;
+  parameters?: Record<string, string>;
+}
+
+export interface VolumeAttributesClassList {
+  apiVersion: string;
+  items: VolumeAttributesClass[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface VolumeError {
+  errorCode?: number;
+  message?: string;
+  time?: string;
+}
+
+export interface VolumeNodeResources {
+  count?: number;
+}
+
+export interface CustomResourceColumnDefinition {
+  description?: string;
+  format?: string;
+  jsonPath: string;
+  name: string;
+  priority?: number;
+  type: string;
+}
+
+export interface CustomResourceConversion {
+  strategy: string;
+  webhook?: WebhookConversion;
+}
+
+export interface CustomResourceDefinition {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec: CustomResourceDefinitionSpec;
+  status?: CustomResourceDefinitionStatus;
+}
+
+export interface CustomResourceDefinitionCondition {
+  lastTransitionTime?: string;
+  message?: string;
+  observedGeneration?: number;
+  reason?: string;
+  status: string;
+  type: string;
+}
+
+export interface CustomResourceDefinitionList {
+  apiVersion: string;
+  items: CustomResourceDefinition[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface CustomResourceDefinitionNames {
+  categories?: string[];
+  kind: string;
+  listKind?: string;
+  plural: string;
+  shortNames?: string[];
+  singular?: string;
+}
+
+export interface CustomResourceDefinitionSpec {
+  conversion?: CustomResourceConversion;
+  group: string;
+  names: CustomResourceDefinitionNames;
+  preserveUnknownFields?: boolean;
+  scope: string;
+  versions: CustomResourceDefinitionVersion[];
+}
+
+export interface CustomResourceDefinitionStatus {
+  acceptedNames?: CustomResourceDefinitionNames;
+  conditions?: CustomResourceDefinitionCondition[];
+  observedGeneration?: number;
+  storedVersions?: string[];
+}
+
+export interface CustomResourceDefinitionVersion {
+  additionalPrinterColumns?: CustomResourceColumnDefinition[];
+  deprecated?: boolean;
+  deprecationWarning?: string;
+  name: string;
+  schema?: CustomResourceValidation;
+  selectableFields?: SelectableField[];
+  served: boolean;
+  storage: boolean;
+  subresources?: CustomResourceSubresources;
+}
+
+export interface CustomResourceSubresourceScale {
+  labelSelectorPath?: string;
+  specReplicasPath: string;
+  statusReplicasPath: string;
+}
+
+export interface CustomResourceSubresources {
+  scale?: CustomResourceSubresourceScale;
+  status?: CustomResourceSubresourceStatus;
+}
+
+export interface CustomResourceValidation {
+  openAPIV3Schema?: JSONSchemaProps;
+}
+
+export interface ExternalDocumentation {
+  description?: string;
+  url?: string;
+}
+
+export interface JSONSchemaProps {
+  "$ref"?: string;
+  "$schema"?: string;
+  additionalItems?: JSONSchemaPropsOrBool;
+  additionalProperties?: JSONSchemaPropsOrBool;
+  allOf?: JSONSchemaProps[];
+  anyOf?: JSONSchemaProps[];
+  default?: JSON;
+  definitions?: Record<string, JSONSchemaProps>;
+  dependencies?: Record<string, JSONSchemaPropsOrStringArray>;
+  description?: string;
+  enum?: JSON[];
+  example?: JSON;
+  exclusiveMaximum?: boolean;
+  exclusiveMinimum?: boolean;
+  externalDocs?: ExternalDocumentation;
+  format?: string;
+  id?: string;
+  items?: JSONSchemaPropsOrArray;
+  maxItems?: number;
+  maxLength?: number;
+  maxProperties?: number;
+  maximum?: number;
+  minItems?: number;
+  minLength?: number;
+  minProperties?: number;
+  minimum?: number;
+  multipleOf?: number;
+  not?: JSONSchemaProps;
+  nullable?: boolean;
+  oneOf?: JSONSchemaProps[];
+  pattern?: string;
+  patternProperties?: Record<string, JSONSchemaProps>;
+  properties?: Record<string, JSONSchemaProps>;
+  required?: string[];
+  title?: string;
+  type?: string;
+  uniqueItems?: boolean;
+  "x-kubernetes-embedded-resource"?: boolean;
+  "x-kubernetes-int-or-string"?: boolean;
+  "x-kubernetes-list-map-keys"?: string[];
+  "x-kubernetes-list-type"?: string;
+  "x-kubernetes-map-type"?: string;
+  "x-kubernetes-preserve-unknown-fields"?: boolean;
+  "x-kubernetes-validations"?: ValidationRule[];
+}
+
+export interface SelectableField {
+  jsonPath: string;
+}
+
+export interface ApiextensionsServiceReference {
+  name: string;
+  namespace: string;
+  path?: string;
+  port?: number;
+}
+
+export interface ValidationRule {
+  fieldPath?: string;
+  message?: string;
+  messageExpression?: string;
+  optionalOldSelf?: boolean;
+  reason?: string;
+  rule: string;
+}
+
+export interface ApiextensionsWebhookClientConfig {
+  caBundle?: string;
+  service?: ApiextensionsServiceReference;
+  url?: string;
+}
+
+export interface WebhookConversion {
+  clientConfig?: ApiextensionsWebhookClientConfig;
+  conversionReviewVersions: string[];
+}
+
 export interface APIResource {
   categories?: string[];
   group?: string;
@@ -2208,4 +4081,47 @@ export interface StatusDetails {
 export interface WatchEvent {
   object: Record<string, unknown>;
   type: string;
+}
+
+export interface APIService {
+  apiVersion: string;
+  kind: string;
+  metadata: ObjectMeta;
+  spec?: APIServiceSpec;
+  status?: APIServiceStatus;
+}
+
+export interface APIServiceCondition {
+  lastTransitionTime?: string;
+  message?: string;
+  reason?: string;
+  status: string;
+  type: string;
+}
+
+export interface APIServiceList {
+  apiVersion: string;
+  items: APIService[];
+  kind: string;
+  metadata: ListMeta;
+}
+
+export interface APIServiceSpec {
+  caBundle?: string;
+  group?: string;
+  groupPriorityMinimum: number;
+  insecureSkipTLSVerify?: boolean;
+  service?: ApiregistrationServiceReference;
+  version?: string;
+  versionPriority: number;
+}
+
+export interface APIServiceStatus {
+  conditions?: APIServiceCondition[];
+}
+
+export interface ApiregistrationServiceReference {
+  name?: string;
+  namespace?: string;
+  port?: number;
 }
