@@ -80,6 +80,13 @@ if (!existsSync(schemasFile)) throw new Error('no schemas: name the folder that 
 
 const schemas = JSON.parse(readFileSync(schemasFile, 'utf8')) as Record<string, Schema>;
 const SCALARS: ReadonlySet<string> = new Set(['resource.Quantity', 'intstr.IntOrString', 'runtime.RawExtension']);
+/** Those that fields hold as plain texts or open objects. */
+const META_SCALARS: ReadonlySet<string> = new Set([
+  'meta.v1.Time',
+  'meta.v1.MicroTime',
+  'meta.v1.FieldsV1',
+  'meta.v1.Patch',
+]);
 /** Those whose types keep their plain names when another group has one of the same name. */
 const NAMED_FIRST = [
   'core.v1.',
@@ -134,7 +141,11 @@ const queue = new Set(Object.keys(schemas).filter((name) => !SCALARS.has(name)))
 const lines = ['// Written by tools/import-schemas.ts from schemas/kubernetes.json. Do not edit.', ''];
 for (const name of queue) {
   const schema = schemas[name];
-  if (schema === undefined || schema.properties === undefined) continue;
+  if (schema === undefined || META_SCALARS.has(name)) continue;
+  if (schema.properties === undefined) {
+    lines.push(`export type ${typeName(name)} = ${typeOf(schema, queue)};`, '');
+    continue;
+  }
   const isKind = schema['x-group-version-kind'] !== undefined && 'metadata' in schema.properties;
   lines.push(`export interface ${typeName(name)} {`);
   for (const [property, value] of Object.entries(schema.properties)) {

@@ -3849,6 +3849,8 @@ export interface CustomResourceSubresourceScale {
   statusReplicasPath: string;
 }
 
+export type CustomResourceSubresourceStatus = Record<string, unknown>;
+
 export interface CustomResourceSubresources {
   scale?: CustomResourceSubresourceScale;
   status?: CustomResourceSubresourceStatus;
@@ -3862,6 +3864,8 @@ export interface ExternalDocumentation {
   description?: string;
   url?: string;
 }
+
+export type JSON = unknown;
 
 export interface JSONSchemaProps {
   "$ref"?: string;
@@ -3909,6 +3913,12 @@ export interface JSONSchemaProps {
   "x-kubernetes-preserve-unknown-fields"?: boolean;
   "x-kubernetes-validations"?: ValidationRule[];
 }
+
+export type JSONSchemaPropsOrArray = unknown;
+
+export type JSONSchemaPropsOrBool = unknown;
+
+export type JSONSchemaPropsOrStringArray = unknown;
 
 export interface SelectableField {
   jsonPath: string;
