@@ -2,13 +2,15 @@
 export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   proto: [],
   'packages/base': [],
-  'packages/api': ['packages/base'],
+  'packages/cel': ['packages/base'],
+  'packages/api': ['packages/base', 'packages/cel'],
   'packages/etcd': ['packages/base'],
   'packages/service': ['packages/base', 'proto'],
   'packages/client': ['packages/base', 'packages/api', 'proto'],
   'packages/controller-runtime': ['packages/base', 'packages/api', 'packages/client'],
   'services/apiserver': [
     'packages/base',
+    'packages/cel',
     'packages/api',
     'packages/etcd',
     'packages/client',
