@@ -35,7 +35,7 @@ function validateWeight(weight: number, path: string): FieldError[] {
   return weight >= 1 && weight <= 100 ? [] : [invalid(path, weight, WEIGHT)];
 }
 
-function validateNodeSelector(selector: NodeSelector, path: string): FieldError[] {
+export function validateNodeSelector(selector: NodeSelector, path: string): FieldError[] {
   const terms = selector.nodeSelectorTerms ?? [];
   if (terms.length === 0) return [required(`${path}.nodeSelectorTerms`, 'must have at least one node selector term')];
   return terms.flatMap((term, i) => validateTerm(term, `${path}.nodeSelectorTerms[${i}]`));

@@ -4,12 +4,14 @@
  */
 
 const DNS1123_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+const DNS1035_LABEL = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
 const DNS1123_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const DNS1123_SUBDOMAIN_UNDERSCORE = /^_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*$/;
 const QUALIFIED_NAME = /^([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]$/;
 const LABEL_VALUE = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/;
 const CONFIG_KEY = /^[-._a-zA-Z0-9]+$/;
 const PERCENT = /^[0-9]+%$/;
+const C_IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
 const HTTP_HEADER = /^[-A-Za-z0-9]+$/;
 
 /** A complaint about a pattern in Kubernetes' form, with examples and the pattern itself. */
@@ -43,6 +45,23 @@ export function dns1123Label(value: string): string[] {
             'my-name',
             '123-abc',
           ),
+    );
+  }
+  return errors;
+}
+
+/** A DNS label (RFC 1035), which begins with a letter: what API versions are called. */
+export function dns1035Label(value: string): string[] {
+  const errors: string[] = [];
+  if (value.length > 63) errors.push(maxLengthMessage(63));
+  if (!DNS1035_LABEL.test(value)) {
+    errors.push(
+      patternMessage(
+        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character",
+        DNS1035_LABEL,
+        'my-name',
+        'abc-123',
+      ),
     );
   }
   return errors;
@@ -193,6 +212,21 @@ export function envVarName(value: string): string[] {
   return /^[ -<>-~]*$/.test(value)
     ? []
     : ["a valid environment variable name must consist only of printable ASCII characters other than '='"];
+}
+
+/** The name of an attribute or capacity of a device. */
+export function cIdentifier(value: string): string[] {
+  return C_IDENTIFIER.test(value)
+    ? []
+    : [
+        patternMessage(
+          "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'",
+          C_IDENTIFIER,
+          'my_name',
+          'MY_NAME',
+          'MyName',
+        ),
+      ];
 }
 
 /** Whether a user or group id fits what Linux holds. */

@@ -1,4 +1,5 @@
-import type { Container, PodSpec } from '../../generated/types.ts';
+import type { Container, PodSpec, PodTemplateSpec } from '../../generated/types.ts';
+import { equalJson } from '../../object.ts';
 import { parseQuantity } from '../../quantity.ts';
 
 const NANO_PER_BYTE = 1_000_000_000n;
@@ -29,6 +30,15 @@ export function podWarnings(spec: PodSpec | undefined, path: string): string[] {
     });
   }
   return warnings;
+}
+
+/** The same for a template, when it is new or changed: Kubernetes does not repeat itself. */
+export function templateWarnings(
+  template: PodTemplateSpec | undefined,
+  old: PodTemplateSpec | undefined,
+  path: string,
+): string[] {
+  return old !== undefined && equalJson(template, old) ? [] : podWarnings(template?.spec, `${path}.spec`);
 }
 
 function pullSecretWarnings({ imagePullSecrets = [] }: PodSpec, path: string): string[] {

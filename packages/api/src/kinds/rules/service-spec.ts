@@ -1,7 +1,7 @@
 import { duplicate, type FieldError, forbidden, invalid, notSupported, required } from '../../field-error.ts';
 import type { ServicePort, ServiceSpec } from '../../generated/types.ts';
 import { invalidAll, unsupported } from './errors.ts';
-import { validateCidr, validateIp } from './ip.ts';
+import { validateCidr, validateEndpointIp, validateIp } from './ip.ts';
 import { validateLabels } from './labels.ts';
 import { dns1123Label, dns1123Subdomain, portNumber, qualifiedName } from './names.ts';
 import { validatePortReference } from './probes.ts';
@@ -125,21 +125,7 @@ function validateSessionAffinity({ sessionAffinity = '', sessionAffinityConfig }
 function validateExternalIp(address: string, path: string): FieldError[] {
   const malformed = validateIp(address, path);
   if (malformed.length > 0) return malformed;
-  const lower = address.toLowerCase();
-  const errors: FieldError[] = [];
-  if (lower === '0.0.0.0' || /^[0:]+$/.test(lower)) {
-    errors.push(invalid(path, address, `may not be unspecified (${address})`));
-  }
-  if (lower.startsWith('127.') || lower === '::1') {
-    errors.push(invalid(path, address, 'may not be in the loopback range (127.0.0.0/8, ::1/128)'));
-  }
-  if (lower.startsWith('169.254.') || /^fe[89ab]/.test(lower)) {
-    errors.push(invalid(path, address, 'may not be in the link-local range (169.254.0.0/16, fe80::/10)'));
-  }
-  if (lower.startsWith('224.0.0.') || lower.startsWith('ff02:')) {
-    errors.push(invalid(path, address, 'may not be in the link-local multicast range (224.0.0.0/24, ff02::/10)'));
-  }
-  return errors;
+  return validateEndpointIp(address, path);
 }
 
 function validateType({ type = '', ports }: ServiceSpec): FieldError[] {

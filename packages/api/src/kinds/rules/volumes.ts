@@ -1,8 +1,7 @@
-import { duplicate, type FieldError, forbidden, invalid, notSupported, required } from '../../field-error.ts';
+import { duplicate, type FieldError, forbidden, invalid, required } from '../../field-error.ts';
 import type {
   ConfigMapVolumeSource,
   DownwardAPIVolumeFile,
-  HostPathVolumeSource,
   KeyToPath,
   ProjectedVolumeSource,
   SecretVolumeSource,
@@ -13,22 +12,26 @@ import type {
 import { parseQuantity } from '../../quantity.ts';
 import { VOLUME_FIELDS, validateFieldRef, validateResourceFieldRef } from './downward-api.ts';
 import { invalidAll } from './errors.ts';
-import { validateFileMode, validateNoBacksteps, validateUnreservedPath } from './file-paths.ts';
-import { dns1123Label } from './names.ts';
+import { validateDescendingPath, validateFileMode, validateUnreservedPath } from './file-paths.ts';
+import { dns1123Label, dns1123Subdomain } from './names.ts';
+import {
+  requireText,
+  validateAwsElasticBlockStore,
+  validateAzureDisk,
+  validateDriverName,
+  validateFc,
+  validateFlexVolume,
+  validateFlocker,
+  validateGcePersistentDisk,
+  validateHostPath,
+  validateIscsi,
+  validateNfs,
+  validateQuobyte,
+} from './volume-sources.ts';
 
 type Source = Exclude<keyof Volume, 'name'>;
 type Check = (volume: Volume, path: string) => FieldError[];
 
-const HOST_PATH_TYPES = [
-  '',
-  'BlockDevice',
-  'CharDevice',
-  'Directory',
-  'DirectoryOrCreate',
-  'File',
-  'FileOrCreate',
-  'Socket',
-];
 const MIN_TOKEN_SECONDS = 600;
 const MAX_TOKEN_SECONDS = 2 ** 32;
 
@@ -36,17 +39,31 @@ const MAX_TOKEN_SECONDS = 2 ** 32;
 const SOURCES: readonly (readonly [Source, Check])[] = [
   ['emptyDir', ({ emptyDir }, path) => validateSizeLimit(emptyDir?.sizeLimit, `${path}.sizeLimit`)],
   ['hostPath', ({ hostPath }, path) => (hostPath === undefined ? [] : validateHostPath(hostPath, path))],
-  ['gitRepo', ({ gitRepo }, path) => requireText(gitRepo?.repository, `${path}.repository`)],
-  ['gcePersistentDisk', ({ gcePersistentDisk }, path) => requireText(gcePersistentDisk?.pdName, `${path}.pdName`)],
-  ['awsElasticBlockStore', (v, path) => requireText(v.awsElasticBlockStore?.volumeID, `${path}.volumeID`)],
+  [
+    'gitRepo',
+    ({ gitRepo }, path) => [
+      ...requireText(gitRepo?.repository, `${path}.repository`),
+      ...validateDescendingPath(gitRepo?.directory ?? '', `${path}.directory`),
+    ],
+  ],
+  [
+    'gcePersistentDisk',
+    // The path without the provider's name is Kubernetes' own.
+    ({ gcePersistentDisk: disk }, path) =>
+      disk === undefined ? [] : validateGcePersistentDisk(disk, path.replace(/gcePersistentDisk$/, 'persistentDisk')),
+  ],
+  [
+    'awsElasticBlockStore',
+    ({ awsElasticBlockStore: store }, path) => (store === undefined ? [] : validateAwsElasticBlockStore(store, path)),
+  ],
   ['secret', ({ secret }, path) => (secret === undefined ? [] : validateSecretVolume(secret, path))],
-  ['nfs', validateNfs],
+  ['nfs', ({ nfs }, path) => (nfs === undefined ? [] : validateNfs(nfs, path))],
   [
     'iscsi',
-    ({ iscsi }, path) => [
-      ...requireText(iscsi?.targetPortal, `${path}.targetPortal`),
-      ...requireText(iscsi?.iqn, `${path}.iqn`),
-    ],
+    ({ iscsi }, path) =>
+      iscsi === undefined
+        ? []
+        : validateIscsi(iscsi, path, { otherForm: 'must be valid format starting with iqn, eui, or naa' }),
   ],
   [
     'glusterfs',
@@ -55,7 +72,7 @@ const SOURCES: readonly (readonly [Source, Check])[] = [
       ...requireText(v.glusterfs?.path, `${path}.path`),
     ],
   ],
-  ['flocker', () => []],
+  ['flocker', ({ flocker }, path) => (flocker === undefined ? [] : validateFlocker(flocker, path))],
   ['persistentVolumeClaim', (v, path) => requireText(v.persistentVolumeClaim?.claimName, `${path}.claimName`)],
   [
     'rbd',
@@ -64,18 +81,18 @@ const SOURCES: readonly (readonly [Source, Check])[] = [
       ...requireText(rbd?.image, `${path}.image`),
     ],
   ],
-  ['cinder', ({ cinder }, path) => requireText(cinder?.volumeID, `${path}.volumeID`)],
-  ['cephfs', ({ cephfs }, path) => ((cephfs?.monitors ?? []).length === 0 ? [required(`${path}.monitors`)] : [])],
   [
-    'quobyte',
-    (v, path) => [
-      ...requireText(v.quobyte?.registry, `${path}.registry`),
-      ...requireText(v.quobyte?.volume, `${path}.volume`),
+    'cinder',
+    ({ cinder }, path) => [
+      ...requireText(cinder?.volumeID, `${path}.volumeID`),
+      ...(cinder?.secretRef === undefined ? [] : requireText(cinder.secretRef.name, `${path}.secretRef.name`)),
     ],
   ],
+  ['cephfs', ({ cephfs }, path) => ((cephfs?.monitors ?? []).length === 0 ? [required(`${path}.monitors`)] : [])],
+  ['quobyte', ({ quobyte }, path) => (quobyte === undefined ? [] : validateQuobyte(quobyte, path))],
   ['downwardAPI', validateDownwardApi],
-  ['fc', () => []],
-  ['flexVolume', ({ flexVolume }, path) => requireText(flexVolume?.driver, `${path}.driver`)],
+  ['fc', ({ fc }, path) => (fc === undefined ? [] : validateFc(fc, path))],
+  ['flexVolume', ({ flexVolume }, path) => (flexVolume === undefined ? [] : validateFlexVolume(flexVolume, path))],
   ['configMap', ({ configMap }, path) => (configMap === undefined ? [] : validateConfigMapVolume(configMap, path))],
   [
     'azureFile',
@@ -87,14 +104,19 @@ const SOURCES: readonly (readonly [Source, Check])[] = [
   ['vsphereVolume', ({ vsphereVolume }, path) => requireText(vsphereVolume?.volumePath, `${path}.volumePath`)],
   ['photonPersistentDisk', ({ photonPersistentDisk }, path) => requireText(photonPersistentDisk?.pdID, `${path}.pdID`)],
   ['portworxVolume', ({ portworxVolume }, path) => requireText(portworxVolume?.volumeID, `${path}.volumeID`)],
+  ['azureDisk', ({ azureDisk }, path) => (azureDisk === undefined ? [] : validateAzureDisk(azureDisk, path))],
   [
-    'azureDisk',
-    ({ azureDisk }, path) => [
-      ...requireText(azureDisk?.diskName, `${path}.diskName`),
-      ...requireText(azureDisk?.diskURI, `${path}.diskURI`),
+    'storageos',
+    ({ storageos: { volumeName = '', volumeNamespace = '', secretRef } = {} }, path) => [
+      ...(volumeName === ''
+        ? [required(`${path}.volumeName`)]
+        : invalidAll(`${path}.volumeName`, volumeName, dns1123Label(volumeName))),
+      ...(volumeNamespace === ''
+        ? []
+        : invalidAll(`${path}.volumeNamespace`, volumeNamespace, dns1123Label(volumeNamespace))),
+      ...(secretRef === undefined ? [] : requireText(secretRef.name, `${path}.secretRef.name`)),
     ],
   ],
-  ['storageos', () => []],
   ['projected', ({ projected }, path) => (projected === undefined ? [] : validateProjected(projected, path))],
   [
     'scaleIO',
@@ -104,7 +126,13 @@ const SOURCES: readonly (readonly [Source, Check])[] = [
       ...requireText(v.scaleIO?.volumeName, `${path}.volumeName`),
     ],
   ],
-  ['csi', ({ csi }, path) => requireText(csi?.driver, `${path}.driver`)],
+  [
+    'csi',
+    ({ csi: { driver, nodePublishSecretRef: secret } = { driver: '' } }, path) => [
+      ...validateDriverName(driver, `${path}.driver`),
+      ...(secret === undefined ? [] : validateSecretName(secret.name ?? '', path)),
+    ],
+  ],
   [
     'ephemeral',
     ({ ephemeral }, path) =>
@@ -113,8 +141,10 @@ const SOURCES: readonly (readonly [Source, Check])[] = [
   ['image', ({ image }, path) => requireText(image?.reference, `${path}.reference`)],
 ];
 
-function requireText(text: string | undefined, path: string): FieldError[] {
-  return text === undefined || text === '' ? [required(path)] : [];
+/** A name that is there and wrong is complained of beside the reference, as in Kubernetes. */
+function validateSecretName(name: string, path: string): FieldError[] {
+  if (name === '') return [required(`${path}.nodePublishSecretRef.name`)];
+  return invalidAll(`${path}.name`, name, dns1123Subdomain(name));
 }
 
 export interface CheckedVolumes {
@@ -152,22 +182,6 @@ function validateSizeLimit(limit: string | undefined, path: string): FieldError[
   return limit !== undefined && parseQuantity(limit).nano < 0n
     ? [forbidden(path, 'SizeLimit field must be a valid resource quantity')]
     : [];
-}
-
-function validateHostPath({ path: target = '', type }: HostPathVolumeSource, path: string): FieldError[] {
-  if (target === '') return [required(`${path}.path`)];
-  const errors = validateNoBacksteps(target, `${path}.path`);
-  if (type !== undefined && !HOST_PATH_TYPES.includes(type)) {
-    errors.push(notSupported(`${path}.type`, type, HOST_PATH_TYPES));
-  }
-  return errors;
-}
-
-function validateNfs({ nfs }: Volume, path: string): FieldError[] {
-  const target = nfs?.path ?? '';
-  const errors = [...requireText(nfs?.server, `${path}.server`), ...requireText(target, `${path}.path`)];
-  if (!target.startsWith('/')) errors.push(invalid(`${path}.path`, target, 'must be an absolute path'));
-  return errors;
 }
 
 function validateSecretVolume(source: SecretVolumeSource, path: string): FieldError[] {
