@@ -26,10 +26,19 @@ function varint(value: number): Buffer {
   return Buffer.from(out);
 }
 
+function typeMeta(apiVersion: string, kind: string): Buffer {
+  return Buffer.concat([text(1, apiVersion), text(2, kind)]);
+}
+
 /** An object message in its envelope. */
 function wrap(apiVersion: string, kind: string, message: Uint8Array): Buffer {
-  const typeMeta = Buffer.concat([text(1, apiVersion), text(2, kind)]);
-  return Buffer.concat([MAGIC, field(1, typeMeta), field(2, message), field(3, EMPTY), field(4, EMPTY)]);
+  return Buffer.concat([
+    MAGIC,
+    field(1, typeMeta(apiVersion, kind)),
+    field(2, message),
+    field(3, EMPTY),
+    field(4, EMPTY),
+  ]);
 }
 
 const EMPTY = new Uint8Array(0);
@@ -39,18 +48,28 @@ function unwrap(envelope: Uint8Array): Uint8Array {
   return findField(envelope.subarray(MAGIC.length), 2) ?? EMPTY;
 }
 
-/** A list of enveloped objects, in its envelope. */
-export function listFrame(
+/** A list of enveloped objects, in its envelope, piece by piece; the items' bytes are passed on uncopied. */
+export function* listPieces(
   apiVersion: string,
   kind: string,
   meta: { readonly resourceVersion: string; readonly continueToken: string; readonly remaining: number | undefined },
   items: readonly Uint8Array[],
-): Buffer {
+): Generator<Uint8Array> {
   const { resourceVersion, continueToken, remaining } = meta;
   const rest = remaining === undefined ? [] : [varint(4 * 8), varint(remaining)];
-  const listMeta = Buffer.concat([text(2, resourceVersion), text(3, continueToken), ...rest]);
-  return wrap(apiVersion, kind, Buffer.concat([field(1, listMeta), ...items.map((item) => field(2, unwrap(item)))]));
+  const listMeta = field(1, Buffer.concat([text(2, resourceVersion), text(3, continueToken), ...rest]));
+  const messages = items.map(unwrap);
+  const size = messages.reduce((sum, { length }) => sum + 1 + varint(length).length + length, listMeta.length);
+  yield Buffer.concat([MAGIC, field(1, typeMeta(apiVersion, kind)), LENGTH_OF_2, varint(size), listMeta]);
+  for (const message of messages) {
+    yield Buffer.concat([LENGTH_OF_2, varint(message.length)]);
+    yield message;
+  }
+  yield Buffer.concat([field(3, EMPTY), field(4, EMPTY)]);
 }
+
+/** Tag of field 2, length-delimited. */
+const LENGTH_OF_2 = varint(2 * 8 + 2);
 
 /** Only the metadata of an enveloped object: field 1 of every kind. */
 export function partialFrame(apiVersion: string, envelope: Uint8Array): Buffer {

@@ -17,7 +17,8 @@ import {
 import { readBody } from './read-body.ts';
 import type { ResourceRoute } from './request-info.ts';
 import { sendJson } from './respond.ts';
-import { sendList, sendObject } from './send-object.ts';
+import { sendList } from './send-list.ts';
+import { sendObject } from './send-object.ts';
 import type { Tables } from './table.ts';
 import { sendWatch } from './watch-stream.ts';
 
@@ -79,7 +80,7 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
         await driver.list(contextOf(exchange), route.definition, request),
         form,
         route.definition,
-        tables,
+        dependencies,
       );
     },
     watch: (exchange, route) => watch(dependencies, exchange, route),
@@ -233,7 +234,7 @@ async function deleteMany(
   exchange: Exchange,
   route: ResourceRoute,
 ): Promise<void> {
-  const { driver, tables } = dependencies;
+  const { driver } = dependencies;
   const form = negotiateOutput(header(exchange.req, 'accept'), 'single');
   const list = parseListOptions(exchange.query);
   checkListOptions(list, 'list');
@@ -242,5 +243,5 @@ async function deleteMany(
   const items = await driver.deleteCollection(contextOf(exchange), route.definition, request, options, write);
   const resourceVersion = Math.max(0, ...items.map((item) => Number(item.object.metadata.resourceVersion ?? 0)));
   const answer = { items, resourceVersion, continueToken: '', remainingItemCount: undefined };
-  await sendList(exchange, answer, form, route.definition, tables);
+  await sendList(exchange, answer, form, route.definition, dependencies);
 }

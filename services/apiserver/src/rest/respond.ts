@@ -17,19 +17,27 @@ export async function sendBytes(
   contentType: string,
   bytes: Uint8Array,
 ): Promise<void> {
-  const { req, res } = exchange;
+  const { res } = exchange;
   if (res.headersSent || res.destroyed) return;
   res.statusCode = code;
   res.setHeader('content-type', contentType);
   setCommonHeaders(exchange);
   let body = bytes;
-  if (bytes.length >= GZIP_FROM && /\bgzip\b/.test(header(req, 'accept-encoding') ?? '')) {
+  if (bytes.length >= GZIP_FROM && acceptsGzip(exchange)) {
     body = await gzip(bytes, { level: 1 });
     res.setHeader('content-encoding', 'gzip');
     res.setHeader('vary', 'Accept-Encoding');
   }
   res.setHeader('content-length', body.length);
   res.end(exchange.method === 'HEAD' ? undefined : body);
+}
+
+/** Whether the client reads gzip: named in Accept-Encoding and not refused by `q=0`. */
+export function acceptsGzip({ req }: Exchange): boolean {
+  return (header(req, 'accept-encoding') ?? '').split(',').some((clause) => {
+    const [coding = '', ...parameters] = clause.split(';').map((part) => part.trim().toLowerCase());
+    return coding === 'gzip' && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
+  });
 }
 
 /** Headers of every answer: no caching, and the warnings so far. */

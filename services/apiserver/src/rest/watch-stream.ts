@@ -11,14 +11,13 @@ import {
 } from '@gantry/api';
 import type { Logger } from '@gantry/service';
 import type { WatchItem } from '../driver.ts';
+import { drained } from './drained.ts';
 import type { Exchange } from './exchange.ts';
+import { gather } from './gather.ts';
 import type { OutputForm } from './negotiate.ts';
 import { partialFrame } from './protobuf-frame.ts';
 import { setCommonHeaders } from './respond.ts';
 import { type IncludeObject, parseIncludeObject, partialMetadata, table, type Tables } from './table.ts';
-
-/** How long a client may leave its window full before it is cut off. It resumes from what it has. */
-const STALLED_MS = 30_000;
 
 interface StreamOptions {
   readonly definition: ResourceDefinition;
@@ -43,13 +42,19 @@ export async function sendWatch(
   try {
     for await (const batch of items) {
       if (signal.aborted || res.destroyed) break;
-      const parts = batch.map((item) => encode.item(item));
-      if (!res.write(parts.length === 1 ? parts[0] : Buffer.concat(parts))) await drained(exchange, options.clock);
+      for (const slab of gather(framesOf(batch, encode))) {
+        if (!res.write(slab)) await drained(exchange, options.clock);
+        if (signal.aborted || res.destroyed) break;
+      }
     }
   } catch (error) {
     if (!signal.aborted && !res.destroyed) res.write(encode.error(toStatusError(error, options.logger)));
   }
   res.end();
+}
+
+function* framesOf(batch: readonly WatchItem[], encode: Encoder): Generator<Uint8Array> {
+  for (const item of batch) yield encode.item(item);
 }
 
 function streamType(form: OutputForm): string {
@@ -62,26 +67,6 @@ function toStatusError(error: unknown, logger: Logger): StatusError {
   if (error instanceof StatusError) return error;
   logger.error({ err: error }, 'a watch failed');
   return StatusError.internal(errorMessage(error));
-}
-
-/** Resolves when the client has read what was written; cuts it off when that takes too long. */
-function drained({ res, signal }: Exchange, clock: Clock): Promise<void> {
-  return new Promise((resolve) => {
-    const settle = () => {
-      cancel();
-      res.off('drain', settle);
-      res.off('close', settle);
-      signal.removeEventListener('abort', settle);
-      resolve();
-    };
-    const cancel = clock.setTimer(STALLED_MS, () => {
-      res.destroy();
-      settle();
-    });
-    res.on('drain', settle);
-    res.on('close', settle);
-    signal.addEventListener('abort', settle, { once: true });
-  });
 }
 
 interface Encoder {
@@ -97,6 +82,29 @@ function createEncoder(exchange: Exchange, options: StreamOptions): Encoder {
 
 const AFTER = Buffer.from('}\n');
 
+/**
+ * Frames by the item that they show. An event's item is shared by all watches, so that it is framed once for all who read the same
+ * form; what it costs each of them is a reference.
+ */
+function sharedFrames(): (item: ObjectItem, make: () => Uint8Array) => Uint8Array {
+  const known = new WeakMap<ObjectItem, Uint8Array>();
+  return (item, make) => {
+    let frame = known.get(item);
+    if (frame === undefined) {
+      frame = make();
+      known.set(item, frame);
+    }
+    return frame;
+  };
+}
+
+const jsonFrames = sharedFrames();
+const protobufFrames = sharedFrames();
+const partialFrames = {
+  json: { v1: sharedFrames(), v1beta1: sharedFrames() },
+  protobuf: { v1: sharedFrames(), v1beta1: sharedFrames() },
+};
+
 function line(type: string, object: unknown): Buffer {
   return Buffer.from(`{"type":"${type}","object":${JSON.stringify(object)}}\n`);
 }
@@ -110,8 +118,12 @@ function jsonEncoder({ definition, form }: StreamOptions): Encoder {
         const bookmark = bookmarkOf(definition, item);
         return line('BOOKMARK', partial ? partialMetadata(bookmark, form.metaVersion) : bookmark);
       }
-      if (partial) return line(item.type, partialMetadata(item.answer.object, form.metaVersion));
-      return Buffer.concat([Buffer.from(`{"type":"${item.type}","object":`), item.answer.json(), AFTER]);
+      const { type, answer } = item;
+      if (partial) {
+        const make = () => line(type, partialMetadata(answer.object, form.metaVersion));
+        return partialFrames.json[form.metaVersion](item, make);
+      }
+      return jsonFrames(item, () => Buffer.concat([Buffer.from(`{"type":"${type}","object":`), answer.json(), AFTER]));
     },
   };
 }
@@ -145,8 +157,10 @@ function protobufEncoder({ definition, form }: StreamOptions): Encoder {
     error: (error) => encodeWatchFrame('ERROR', encodeProtobuf(error.toStatus())),
     item: (item) => {
       if (item.type !== 'BOOKMARK') {
-        const bytes = item.answer.protobuf();
-        return encodeWatchFrame(item.type, partial ? partialFrame(metaApi, bytes) : bytes);
+        const { type, answer } = item;
+        if (!partial) return protobufFrames(item, () => encodeWatchFrame(type, answer.protobuf()));
+        const make = () => encodeWatchFrame(type, partialFrame(metaApi, answer.protobuf()));
+        return partialFrames.protobuf[form.metaVersion](item, make);
       }
       const bytes = encodeProtobuf(bookmarkOf(definition, item));
       return encodeWatchFrame('BOOKMARK', partial ? partialFrame(metaApi, bytes) : bytes);
@@ -155,6 +169,7 @@ function protobufEncoder({ definition, form }: StreamOptions): Encoder {
 }
 
 type Bookmark = Extract<WatchItem, { type: 'BOOKMARK' }>;
+type ObjectItem = Exclude<WatchItem, Bookmark>;
 
 const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
 

@@ -1,29 +1,15 @@
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
-import http2, { type ClientHttp2Session, type IncomingHttpHeaders } from 'node:http2';
+import http2, { type ClientHttp2Session } from 'node:http2';
 import https from 'node:https';
-import { gunzipSync } from 'node:zlib';
 import { systemClock } from '@gantry/base';
 import { decodeProtobuf, encodeProtobuf, type KubeObject } from '@gantry/api';
 import * as x509 from '@peculiar/x509';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCertificateRequester } from '../certificate-requests.ts';
+import { callServer, type CallOptions, type Reply } from './call-server.ts';
 import { startApiServer, type TestApiServer } from './start-api-server.ts';
 import { createTestPki } from './test-pki.ts';
-
-interface Reply {
-  readonly code: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly bytes: Buffer;
-  readonly json: Record<string, never> & { [key: string]: unknown };
-}
-
-interface CallOptions {
-  readonly headers?: Record<string, string>;
-  readonly body?: string | Uint8Array;
-  /** The administrator when absent. */
-  readonly as?: 'nobody' | { readonly cert: Buffer; readonly key: Buffer };
-}
 
 let server: TestApiServer;
 
@@ -36,38 +22,7 @@ afterAll(async () => {
 });
 
 function call(method: string, path: string, options: CallOptions = {}): Promise<Reply> {
-  const as = options.as ?? server.admin;
-  const identity = as === 'nobody' ? {} : { cert: as.cert, key: as.key };
-  const { body = '' } = options;
-  const headers = { 'content-length': String(Buffer.byteLength(body)), ...options.headers };
-  return new Promise((resolve, reject) => {
-    const request = https.request(
-      {
-        host: '127.0.0.1',
-        port: server.restPort,
-        path,
-        method,
-        ca: server.pki.ca,
-        agent: false,
-        ...identity,
-        headers,
-      },
-      (response) => {
-        const parts: Buffer[] = [];
-        response.on('data', (part: Buffer) => parts.push(part));
-        response.on('error', reject);
-        response.on('end', () => {
-          const bytes = Buffer.concat(parts);
-          const isJson = response.headers['content-type']?.startsWith('application/json') ?? false;
-          const plain = response.headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes;
-          const json = (isJson ? JSON.parse(plain.toString()) : {}) as Reply['json'];
-          resolve({ code: response.statusCode ?? 0, headers: response.headers, bytes, json });
-        });
-      },
-    );
-    request.on('error', reject);
-    request.end(body);
-  });
+  return callServer(server, method, path, options);
 }
 
 function configMap(name: string, data: Record<string, string> = {}): KubeObject & { data: Record<string, string> } {

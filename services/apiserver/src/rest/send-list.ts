@@ -1,0 +1,156 @@
+import type { Clock } from '@gantry/base';
+import { apiVersionOf, type JsonObject, type KubeObject, type ResourceDefinition, StatusError } from '@gantry/api';
+import { stringify } from 'yaml';
+import type { Answer, ListAnswer } from '../driver.ts';
+import type { Exchange } from './exchange.ts';
+import type { OutputForm } from './negotiate.ts';
+import { listPieces, partialFrame } from './protobuf-frame.ts';
+import { wantsPretty } from './respond.ts';
+import { sendPieces } from './send-pieces.ts';
+import { parseIncludeObject, partialMetadata, table, type Tables } from './table.ts';
+
+/** Sends a list in the form that was asked for, item by item. */
+export async function sendList(
+  exchange: Exchange,
+  list: ListAnswer,
+  form: OutputForm,
+  definition: ResourceDefinition,
+  { tables, clock }: { readonly tables: Tables; readonly clock: Clock },
+): Promise<void> {
+  const pieces = piecesOf(exchange, list, form, definition, tables);
+  await sendPieces(exchange, form.shape === 'table' ? tableType(form) : form.mediaType, pieces, clock);
+}
+
+function tableType({ mediaType }: OutputForm): string {
+  return mediaType === 'application/yaml' ? mediaType : 'application/json';
+}
+
+function piecesOf(
+  exchange: Exchange,
+  list: ListAnswer,
+  form: OutputForm,
+  definition: ResourceDefinition,
+  tables: Tables,
+): Iterable<Uint8Array> {
+  const write = writerOf(exchange, form);
+  const metaApi = `meta.k8s.io/${form.metaVersion}`;
+  const protobuf = form.mediaType === 'application/vnd.kubernetes.protobuf';
+  switch (form.shape) {
+    case 'table': {
+      const include = parseIncludeObject(exchange.query);
+      const { rows: _rows, ...head } = table(form.metaVersion, tables.columns(definition), [], listMeta(list));
+      return write(head, 'rows', list.items, (item) => tables.row(definition, item.object, include));
+    }
+    case 'partial':
+      throw new StatusError(
+        'NotAcceptable',
+        `you requested PartialObjectMetadata, but the requested object is a list (*${definition.version}.${definition.kind}List)`,
+      );
+    case 'partial-list': {
+      const kind = 'PartialObjectMetadataList';
+      if (protobuf) {
+        const items = list.items.map((item) => partialFrame(metaApi, item.protobuf()));
+        return listPieces(metaApi, kind, protobufMeta(list), items);
+      }
+      const head = { kind, apiVersion: metaApi, metadata: listMeta(list) };
+      return write(head, 'items', list.items, ({ object }) => partialMetadata(object, form.metaVersion));
+    }
+    case 'object': {
+      const kind = `${definition.kind}List`;
+      const apiVersion = apiVersionOf(definition);
+      if (protobuf) {
+        const items = list.items.map((item) => item.protobuf());
+        return listPieces(apiVersion, kind, protobufMeta(list), items);
+      }
+      const head = { kind, apiVersion, metadata: listMeta(list) };
+      if (form.mediaType === 'application/json' && !wantsPretty(exchange)) return sharedItems(head, list.items);
+      return write(head, 'items', list.items, ({ object }) => withoutType(object));
+    }
+  }
+}
+
+function listMeta(list: ListAnswer): JsonObject {
+  return {
+    resourceVersion: String(list.resourceVersion),
+    ...(list.continueToken === '' ? {} : { continue: list.continueToken }),
+    ...(list.remainingItemCount === undefined ? {} : { remainingItemCount: list.remainingItemCount }),
+  };
+}
+
+function protobufMeta(list: ListAnswer): {
+  resourceVersion: string;
+  continueToken: string;
+  remaining: number | undefined;
+} {
+  return {
+    resourceVersion: String(list.resourceVersion),
+    continueToken: list.continueToken,
+    remaining: list.remainingItemCount,
+  };
+}
+
+function withoutType(object: KubeObject): JsonObject {
+  const { kind: _kind, apiVersion: _apiVersion, ...rest } = object;
+  return rest as unknown as JsonObject;
+}
+
+/** Writes `head` with one more member, an array that is made item by item. */
+type ListWriter = (
+  head: JsonObject,
+  member: string,
+  items: readonly Answer[],
+  valueOf: (item: Answer) => JsonObject,
+) => Iterable<Uint8Array>;
+
+function writerOf(exchange: Exchange, form: OutputForm): ListWriter {
+  if (form.mediaType === 'application/yaml') return yamlPieces;
+  return wantsPretty(exchange) ? prettyPieces : compactPieces;
+}
+
+function* compactPieces(...[head, member, items, valueOf]: Parameters<ListWriter>): Generator<Uint8Array> {
+  yield Buffer.from(`${JSON.stringify(head).slice(0, -1)},"${member}":[`);
+  for (const [index, item] of items.entries()) {
+    yield Buffer.from(`${index > 0 ? ',' : ''}${JSON.stringify(valueOf(item))}`);
+  }
+  yield Buffer.from(']}\n');
+}
+
+function* prettyPieces(...[head, member, items, valueOf]: Parameters<ListWriter>): Generator<Uint8Array> {
+  if (items.length === 0) {
+    yield Buffer.from(JSON.stringify({ ...head, [member]: [] }, undefined, 2));
+    return;
+  }
+  yield Buffer.from(`${JSON.stringify(head, undefined, 2).slice(0, -2)},\n  "${member}": [`);
+  for (const [index, item] of items.entries()) {
+    const text = JSON.stringify(valueOf(item), undefined, 2).replaceAll('\n', '\n    ');
+    yield Buffer.from(`${index > 0 ? ',' : ''}\n    ${text}`);
+  }
+  yield Buffer.from('\n  ]\n}');
+}
+
+function* yamlPieces(...[head, member, items, valueOf]: Parameters<ListWriter>): Generator<Uint8Array> {
+  yield Buffer.from(items.length === 0 ? stringify({ ...head, [member]: [] }) : `${stringify(head)}${member}:\n`);
+  for (const item of items) yield Buffer.from(stringify([valueOf(item)]));
+}
+
+const COMMA = Buffer.from(',');
+const OPEN = Buffer.from('{');
+
+/** A list's JSON from its items' shared bytes: kind and apiVersion, with which they begin, are cut off unread. */
+function* sharedItems(head: JsonObject, items: readonly Answer[]): Generator<Uint8Array> {
+  yield Buffer.from(`${JSON.stringify(head).slice(0, -1)},"items":[`);
+  for (const [index, item] of items.entries()) {
+    if (index > 0) yield COMMA;
+    yield* cutType(item);
+  }
+  yield Buffer.from(']}\n');
+}
+
+function cutType(item: Answer): readonly Uint8Array[] {
+  const { kind, apiVersion } = item.object;
+  const prefix = `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`;
+  const bytes = item.json();
+  const starts = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, prefix.length));
+  if (starts.toString('latin1') === prefix) return [OPEN, bytes.subarray(prefix.length)];
+  return [Buffer.from(JSON.stringify(withoutType(item.object)))];
+}

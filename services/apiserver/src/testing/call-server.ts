@@ -1,0 +1,60 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import https from 'node:https';
+import { gunzipSync } from 'node:zlib';
+import type { TestApiServer } from './start-api-server.ts';
+
+export interface Reply {
+  readonly code: number;
+  readonly headers: IncomingHttpHeaders;
+  /** As they came: compressed when the answer was. */
+  readonly bytes: Buffer;
+  readonly json: Record<string, never> & { [key: string]: unknown };
+}
+
+export interface CallOptions {
+  readonly headers?: Record<string, string>;
+  readonly body?: string | Uint8Array;
+  /** The administrator when absent. */
+  readonly as?: 'nobody' | { readonly cert: Buffer; readonly key: Buffer };
+}
+
+/** One request on a connection of its own, and the whole answer. */
+export function callServer(
+  server: TestApiServer,
+  method: string,
+  path: string,
+  options: CallOptions = {},
+): Promise<Reply> {
+  const as = options.as ?? server.admin;
+  const identity = as === 'nobody' ? {} : { cert: as.cert, key: as.key };
+  const { body = '' } = options;
+  const headers = { 'content-length': String(Buffer.byteLength(body)), ...options.headers };
+  return new Promise((resolve, reject) => {
+    const request = https.request(
+      {
+        host: '127.0.0.1',
+        port: server.restPort,
+        path,
+        method,
+        ca: server.pki.ca,
+        agent: false,
+        ...identity,
+        headers,
+      },
+      (response) => {
+        const parts: Buffer[] = [];
+        response.on('data', (part: Buffer) => parts.push(part));
+        response.on('error', reject);
+        response.on('end', () => {
+          const bytes = Buffer.concat(parts);
+          const isJson = response.headers['content-type']?.startsWith('application/json') ?? false;
+          const plain = response.headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes;
+          const json = (isJson ? JSON.parse(plain.toString()) : {}) as Reply['json'];
+          resolve({ code: response.statusCode ?? 0, headers: response.headers, bytes, json });
+        });
+      },
+    );
+    request.on('error', reject);
+    request.end(body);
+  });
+}
