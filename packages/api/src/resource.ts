@@ -42,9 +42,9 @@ export interface Strategy<T extends KubeObject = KubeObject> {
   readonly validateCreate?: (object: T) => readonly FieldError[];
   /**
    * How often Kubernetes reports wrong metadata of an update: by the driver alone ('driver'), by the kind's rules on changes
-   * too ('change'), or by those on the whole object as well ('whole', when absent).
+   * too ('change'), by those on the whole object instead ('object'), or by both ('whole', when absent).
    */
-  readonly metadataOnUpdate?: 'driver' | 'change' | 'whole';
+  readonly metadataOnUpdate?: 'driver' | 'change' | 'object' | 'whole';
   /** Texts for `Warning: 299` headers. */
   readonly warnings?: (object: T, old?: T) => readonly string[];
   /** False where an update must name a resourceVersion (`metadata.resourceVersion: Invalid value: 0: must be specified for an update`). True when absent. */
@@ -98,6 +98,11 @@ export interface StorageForm<T extends KubeObject = KubeObject> {
   readonly resource: string;
   readonly toStored: (object: T) => KubeObject;
   readonly fromStored: (stored: KubeObject) => T;
+  /** For versions that a server elsewhere converts: used in place of both. Rejects with StatusError; one object for each. */
+  readonly remote?: {
+    readonly toStored: (object: T) => Promise<KubeObject>;
+    readonly fromStored: (stored: readonly KubeObject[]) => Promise<readonly T[]>;
+  };
 }
 
 /** One resource of the API: everything that makes it different, and nothing that does not. */

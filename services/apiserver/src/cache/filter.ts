@@ -1,13 +1,13 @@
 import type { KubeObject } from '@gantry/api';
 
-/** Which objects a list or watch wants. What `name` and `nodeName` say, `matches` says too: they only lead to it faster. */
+/** Which objects a list or watch wants. What `key` and `nodeName` say, `matches` says too: they only lead to it faster. */
 export interface Filter {
   readonly namespace: string;
   readonly matches: (object: KubeObject) => boolean;
   /** True when nothing but the namespace narrows the answer: then the count of what remains is exact. */
   readonly selectsAll: boolean;
-  /** The value that `metadata.name` must have, when the selector says so. */
-  readonly name?: string;
+  /** The key of the only object that can match, when the selector says its name. */
+  readonly key?: string;
   /** The value that `spec.nodeName` must have, when the selector says so. */
   readonly nodeName?: string;
 }

@@ -5,6 +5,7 @@ export { createEntry, type Entry, withVersion } from './entry.ts';
 export type { Filter } from './filter.ts';
 export { listVersion, namespacePrefix, objectKey, revisionOf } from './object-keys.ts';
 export type { ResourceCache, WatchStart } from './resource-cache.ts';
+export { STORED_VIEW, type View } from './view.ts';
 export { prefixBounds } from './sorted-entries.ts';
 export { WatchCache, type WatchCacheOptions } from './watch-cache.ts';
 export type { Watcher } from './watcher.ts';

@@ -3,18 +3,24 @@ import type { GroupResource } from '@gantry/api';
 /** The tree of all objects. */
 export const REGISTRY = '/registry/';
 
+/** A resource as its keys need it: those of a version that is stored as another resource are that one's. */
+export interface Keyed extends GroupResource {
+  readonly storage?: GroupResource;
+}
+
 /** `/registry/<group>/<resource>/`, without the group for the core group. */
-export function resourcePrefix(of: GroupResource): string {
-  return of.group === '' ? `${REGISTRY}${of.resource}/` : `${REGISTRY}${of.group}/${of.resource}/`;
+export function resourcePrefix(of: Keyed): string {
+  const { group, resource } = of.storage ?? of;
+  return group === '' ? `${REGISTRY}${resource}/` : `${REGISTRY}${group}/${resource}/`;
 }
 
 /** The prefix of a namespace's objects; of all when `namespace` is ''. */
-export function namespacePrefix(of: GroupResource, namespace: string): string {
+export function namespacePrefix(of: Keyed, namespace: string): string {
   return namespace === '' ? resourcePrefix(of) : `${resourcePrefix(of)}${namespace}/`;
 }
 
 /** The key of one object. Names are validated as path segments before they come here. */
-export function objectKey(of: GroupResource, namespace: string, name: string): string {
+export function objectKey(of: Keyed, namespace: string, name: string): string {
   return `${namespacePrefix(of, namespace)}${name}`;
 }
 

@@ -1,4 +1,4 @@
-import { type KubeObject, type ResourceDefinition, StatusError } from '@gantry/api';
+import { type KubeObject, StatusError } from '@gantry/api';
 import type { Instant } from '@gantry/base';
 import type { WatchItem } from '../driver.ts';
 import type { ResourceVersion, StoreEvent } from '../storage/object-store.ts';
@@ -6,11 +6,14 @@ import type { EncodeProtobuf } from './answer.ts';
 import { createEntry, type Entry, entryAt } from './entry.ts';
 import { type CacheEvent, EventRing, type RingLimits } from './event-ring.ts';
 import type { Filter } from './filter.ts';
-import { listVersion, namespacePrefix, objectKey, resourcePrefix } from './object-keys.ts';
+import { listVersion } from './object-keys.ts';
 import { prefixBounds, SortedEntries } from './sorted-entries.ts';
+import { STORED_VIEW, type View } from './view.ts';
 import { itemFor, Watcher } from './watcher.ts';
 
 export interface ResourceCacheOptions {
+  /** By which node objects are found and watched, of a resource that is bound to nodes. */
+  readonly nodeNameOf: ((object: KubeObject) => string) | undefined;
   readonly ring: RingLimits;
   /** Items that a watch may have waiting before it is cut off. */
   readonly maxQueued: number;
@@ -29,12 +32,10 @@ export type WatchStart =
 
 /** Objects, recent events and open watches of one resource, fed by the watch cache. */
 export class ResourceCache {
-  readonly definition: ResourceDefinition;
   readonly prefix: string;
   readonly #options: ResourceCacheOptions;
   readonly #entries = new Map<string, Entry>();
   readonly #sorted = new SortedEntries();
-  readonly #nodeNameOf: ((object: KubeObject) => string) | undefined;
   readonly #byNode = new Map<string, Set<string>>();
   /** Open watches by what narrows them: '' for nothing, else a namespace or a node. */
   readonly #watchers = new Map<string, Set<Watcher>>();
@@ -43,11 +44,9 @@ export class ResourceCache {
   /** Snapshots that paged lists go on with, oldest first. */
   readonly #remembered: { readonly revision: number; readonly entries: readonly Entry[] }[] = [];
 
-  constructor(definition: ResourceDefinition, options: ResourceCacheOptions) {
-    this.definition = definition;
-    this.prefix = resourcePrefix(definition);
+  constructor(prefix: string, options: ResourceCacheOptions) {
+    this.prefix = prefix;
     this.#options = options;
-    this.#nodeNameOf = definition.selectableFields['spec.nodeName'];
     this.#ring = new EventRing(options.ring, 0);
   }
 
@@ -65,10 +64,10 @@ export class ResourceCache {
     return this.#sorted.snapshot();
   }
 
-  /** Keeps the present snapshot for the next pages of a list at `revision`. */
-  remember(revision: number): void {
-    if (this.#remembered.at(-1)?.revision === revision) return;
-    this.#remembered.push({ revision, entries: this.snapshot() });
+  /** Keeps the snapshot that is valid at `revision` for the next pages of a list. */
+  remember(revision: number, entries: readonly Entry[]): void {
+    if (this.remembered(revision) !== undefined) return;
+    this.#remembered.push({ revision, entries });
     if (this.#remembered.length > REMEMBERED) this.#remembered.shift();
   }
 
@@ -79,18 +78,17 @@ export class ResourceCache {
 
   /** Entries that a filter can be about, in key order, before it is asked. */
   candidates(filter: Filter): readonly Entry[] {
-    const { namespaced } = this.definition;
-    if (filter.name !== undefined && (filter.namespace !== '' || !namespaced)) {
-      const found = this.#entries.get(objectKey(this.definition, namespaced ? filter.namespace : '', filter.name));
+    if (filter.key !== undefined) {
+      const found = this.#entries.get(filter.key);
       return found === undefined ? [] : [found];
     }
-    if (filter.nodeName !== undefined && this.#nodeNameOf !== undefined) {
+    if (filter.nodeName !== undefined && this.#options.nodeNameOf !== undefined) {
       const keys = [...(this.#byNode.get(filter.nodeName) ?? [])].sort();
       return keys.flatMap((key) => this.#entries.get(key) ?? []);
     }
     const entries = this.snapshot();
     if (filter.namespace === '') return entries;
-    return entries.slice(...prefixBounds(entries, namespacePrefix(this.definition, filter.namespace)));
+    return entries.slice(...prefixBounds(entries, `${this.prefix}${filter.namespace}/`));
   }
 
   /** Replaces everything by what was listed at `revision`. Open watches end: their clients resume or list again. */
@@ -130,15 +128,23 @@ export class ResourceCache {
     this.#tell(change);
   }
 
-  /** Opens a watch. `revision` is what the cache has reached. */
-  watch(start: WatchStart, filter: Filter, options: { bookmarks: boolean; revision: number }): Watcher {
+  /** Opens a watch of one version. `revision` is what the cache has reached. */
+  watch(
+    start: WatchStart,
+    filter: Filter,
+    options: { readonly bookmarks: boolean; readonly revision: number; readonly view?: View },
+  ): Watcher {
+    const view = options.view ?? STORED_VIEW;
     const now = listVersion(options.revision);
     const after = start.kind === 'state' ? now : start.resourceVersion;
     const first =
-      start.kind === 'state' ? this.#initialItems(filter, start.endBookmark, now) : this.#missedItems(filter, after);
-    const bucket = bucketOf(filter, this.#nodeNameOf !== undefined);
+      start.kind === 'state'
+        ? this.#initialItems(filter, start.endBookmark, now, view)
+        : this.#missedItems(filter, after, view);
+    const bucket = bucketOf(filter, this.#options.nodeNameOf !== undefined);
     const watcher = new Watcher({
       filter,
+      view,
       bookmarks: options.bookmarks,
       after,
       maxQueued: this.#options.maxQueued,
@@ -168,20 +174,21 @@ export class ResourceCache {
     for (const watcher of [...this.#allWatchers()]) watcher.close('stopped');
   }
 
-  #initialItems(filter: Filter, endBookmark: boolean, now: ResourceVersion): readonly WatchItem[] {
+  #initialItems(filter: Filter, endBookmark: boolean, now: ResourceVersion, view: View): readonly WatchItem[] {
     const items: WatchItem[] = [];
-    for (const { answer } of this.candidates(filter)) {
+    for (const stored of this.candidates(filter)) {
+      const { answer } = view.entry(stored);
       if (filter.matches(answer.object)) items.push({ type: 'ADDED', answer });
     }
     if (endBookmark) items.push({ type: 'BOOKMARK', resourceVersion: now, initialEventsEnd: true });
     return items;
   }
 
-  #missedItems(filter: Filter, version: ResourceVersion): readonly WatchItem[] {
+  #missedItems(filter: Filter, version: ResourceVersion, view: View): readonly WatchItem[] {
     if (version < this.#ring.floor) {
       throw StatusError.expired(`too old resource version: ${version} (${this.#ring.floor})`);
     }
-    return this.#ring.after(version).flatMap((event) => itemFor(event, filter) ?? []);
+    return this.#ring.after(version).flatMap((event) => itemFor(view.event(event), filter) ?? []);
   }
 
   #tell(change: CacheEvent): void {
@@ -190,7 +197,7 @@ export class ResourceCache {
     this.#offer('', change);
     const namespace = object.metadata.namespace;
     if (namespace !== undefined) this.#offer(`namespace:${namespace}`, change);
-    if (this.#nodeNameOf === undefined) return;
+    if (this.#options.nodeNameOf === undefined) return;
     const nodes = new Set([change.old, change.current].flatMap((entry) => this.#nodeOf(entry) ?? []));
     for (const node of nodes) this.#offer(`node:${node}`, change);
   }
@@ -202,7 +209,7 @@ export class ResourceCache {
   }
 
   #nodeOf(entry: Entry | undefined): string | undefined {
-    return entry === undefined ? undefined : this.#nodeNameOf?.(entry.answer.object);
+    return entry === undefined ? undefined : this.#options.nodeNameOf?.(entry.answer.object);
   }
 
   #indexNode(old: Entry | undefined, current: Entry | undefined): void {

@@ -1,16 +1,19 @@
-import { type GroupResource, type ResourceDefinition, StatusError } from '@gantry/api';
+import type { KubeObject, ResourceDefinition } from '@gantry/api';
 import { type Clock, errorMessage, pause, raceAbort } from '@gantry/base';
 import { type ObjectStore, StoreError, type StoreWatchItem } from '../storage/object-store.ts';
 import type { EncodeProtobuf } from './answer.ts';
 import { createEntry, type Entry } from './entry.ts';
 import type { RingLimits } from './event-ring.ts';
-import { REGISTRY, resourcePrefix } from './object-keys.ts';
+import { type Keyed, REGISTRY, resourcePrefix } from './object-keys.ts';
 import { ResourceCache } from './resource-cache.ts';
+import { resourceRootOf } from '../storage/keys.ts';
 import { RevisionGate } from './revision-gate.ts';
+import { createView, type View } from './view.ts';
 
 export interface WatchCacheOptions {
   readonly store: ObjectStore;
   readonly clock: Clock;
+  /** Built-in resources. Others, whose definitions come and go, are kept as their objects are met. */
   readonly definitions: readonly ResourceDefinition[];
   readonly encodeProtobuf: EncodeProtobuf;
   /** Told of failures that it goes on from by itself. */
@@ -33,23 +36,20 @@ const PAGE = 5000;
 export class WatchCache {
   readonly #options: WatchCacheOptions;
   readonly #resources = new Map<string, ResourceCache>();
+  readonly #views = new WeakMap<ResourceDefinition, View>();
   readonly #gate: RevisionGate;
   readonly #firstLoad = Promise.withResolvers<void>();
   #ready = false;
+  /** Where the last list was read: what is not in it and has not been heard of since does not exist. */
+  #loaded = 0;
 
   constructor(options: WatchCacheOptions) {
     this.#options = options;
     this.#gate = new RevisionGate(options.clock, () => options.store.requestProgress());
     for (const definition of options.definitions) {
-      if (!definition.stored || this.#resources.has(resourcePrefix(definition))) continue;
-      this.#resources.set(
-        resourcePrefix(definition),
-        new ResourceCache(definition, {
-          ring: options.ring ?? RING,
-          maxQueued: options.maxQueuedPerWatch ?? MAX_QUEUED,
-          encode: options.encodeProtobuf,
-        }),
-      );
+      const prefix = resourcePrefix(definition);
+      if (!definition.stored || definition.storage !== undefined || this.#resources.has(prefix)) continue;
+      this.#add(prefix, definition.selectableFields['spec.nodeName']);
     }
   }
 
@@ -68,11 +68,20 @@ export class WatchCache {
     if (!this.#ready) await raceAbort(this.#firstLoad.promise, signal);
   }
 
-  /** The cache of a resource. Throws for one that it was not made with. */
-  resource(of: GroupResource): ResourceCache {
-    const cache = this.#resources.get(resourcePrefix(of));
-    if (cache === undefined) throw StatusError.internal(`no cache for ${resourcePrefix(of)}`);
-    return cache;
+  /** The cache of a resource: what is stored, in the form in which it is stored. */
+  resource(of: Keyed): ResourceCache {
+    const prefix = resourcePrefix(of);
+    return this.#resources.get(prefix) ?? this.#add(prefix, undefined);
+  }
+
+  /** How a version shows what is stored. */
+  view(definition: ResourceDefinition): View {
+    let view = this.#views.get(definition);
+    if (view === undefined) {
+      view = createView(definition, this.#options.encodeProtobuf);
+      this.#views.set(definition, view);
+    }
+    return view;
   }
 
   /** Whether `revision` is reached within `timeoutMs`. Asks for progress while it waits. */
@@ -109,7 +118,6 @@ export class WatchCache {
   async #load(signal: AbortSignal): Promise<number> {
     const { store, encodeProtobuf } = this.#options;
     const lists = new Map<ResourceCache, Entry[]>();
-    for (const resource of this.#resources.values()) lists.set(resource, []);
     let startKey: string | undefined;
     let revision: number | undefined;
     do {
@@ -125,11 +133,15 @@ export class WatchCache {
       revision = page.revision;
       for (const stored of page.objects) {
         const resource = this.#resourceOf(stored.key);
-        if (resource !== undefined) lists.get(resource)?.push(createEntry(stored, encodeProtobuf));
+        const entries = lists.get(resource);
+        const entry = createEntry(stored, encodeProtobuf);
+        if (entries === undefined) lists.set(resource, [entry]);
+        else entries.push(entry);
       }
       startKey = page.next;
     } while (startKey !== undefined);
-    for (const [resource, entries] of lists) resource.reset(entries, revision);
+    this.#loaded = revision;
+    for (const resource of this.#resources.values()) resource.reset(lists.get(resource) ?? [], revision);
     this.#ready = true;
     this.#gate.advance(revision);
     this.#firstLoad.resolve();
@@ -149,7 +161,7 @@ export class WatchCache {
     switch (item.kind) {
       case 'events': {
         const now = this.#options.clock.now();
-        for (const event of item.events) this.#resourceOf(event.key)?.apply(event, now);
+        for (const event of item.events) this.#resourceOf(event.key).apply(event, now);
         this.#gate.advance(item.revision);
         return;
       }
@@ -161,13 +173,17 @@ export class WatchCache {
     }
   }
 
-  #resourceOf(key: string): ResourceCache | undefined {
-    const first = key.indexOf('/', REGISTRY.length);
-    if (first < 0) return undefined;
-    const core = this.#resources.get(key.slice(0, first + 1));
-    if (core !== undefined) return core;
-    const second = key.indexOf('/', first + 1);
-    return second < 0 ? undefined : this.#resources.get(key.slice(0, second + 1));
+  #resourceOf(key: string): ResourceCache {
+    const prefix = resourceRootOf(key);
+    return this.#resources.get(prefix) ?? this.#add(prefix, undefined);
+  }
+
+  #add(prefix: string, nodeNameOf: ((object: KubeObject) => string) | undefined): ResourceCache {
+    const { ring = RING, maxQueuedPerWatch: maxQueued = MAX_QUEUED, encodeProtobuf: encode } = this.#options;
+    const cache = new ResourceCache(prefix, { nodeNameOf, ring, maxQueued, encode });
+    if (this.#ready) cache.reset([], this.#loaded);
+    this.#resources.set(prefix, cache);
+    return cache;
   }
 
   #scheduleBookmarks(signal: AbortSignal): () => void {

@@ -1,6 +1,7 @@
 import type { WatchItem } from '../driver.ts';
 import type { CacheEvent } from './event-ring.ts';
 import type { Filter } from './filter.ts';
+import type { View } from './view.ts';
 
 /** Why a watch ended by itself. */
 export type WatchEnd = 'open' | 'too-slow' | 'cache-reset' | 'stopped';
@@ -12,6 +13,7 @@ export type WatchEnd = 'open' | 'too-slow' | 'cache-reset' | 'stopped';
 export class Watcher implements AsyncIterable<readonly WatchItem[]> {
   readonly filter: Filter;
   readonly bookmarks: boolean;
+  readonly #view: View;
   readonly #maxQueued: number;
   readonly #onClose: (watcher: Watcher) => void;
   /** Events up to this version are not for this watch. */
@@ -24,12 +26,14 @@ export class Watcher implements AsyncIterable<readonly WatchItem[]> {
 
   constructor(options: {
     filter: Filter;
+    view: View;
     bookmarks: boolean;
     after: number;
     maxQueued: number;
     onClose: (watcher: Watcher) => void;
   }) {
     this.filter = options.filter;
+    this.#view = options.view;
     this.bookmarks = options.bookmarks;
     this.#after = options.after;
     this.#maxQueued = options.maxQueued;
@@ -50,7 +54,7 @@ export class Watcher implements AsyncIterable<readonly WatchItem[]> {
   /** Queues what this event means to this watch, if anything. */
   offer(event: CacheEvent): void {
     if (event.resourceVersion <= this.#after) return;
-    const item = itemFor(event, this.filter);
+    const item = itemFor(this.#view.event(event), this.filter);
     if (item !== undefined) this.push(item);
   }
 

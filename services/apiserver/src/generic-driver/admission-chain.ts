@@ -23,10 +23,14 @@ export class Lookups implements AdmissionReader {
     if (!this.#seen.has(key)) {
       const { cache } = this.#deps;
       const cached = cache.ready ? cache.resource(definition).get(key) : undefined;
-      if (cached === undefined) return (await this.readAgain(key))?.answer.object as T | undefined;
-      this.#seen.set(key, cached);
+      if (cached === undefined) await this.readAgain(key);
+      else this.#seen.set(key, cached);
     }
-    return this.#seen.get(key)?.answer.object as T | undefined;
+    const entry = this.#seen.get(key);
+    if (entry === undefined) return undefined;
+    const view = this.#deps.cache.view(definition);
+    if (view.remote) await view.prepare([entry]);
+    return view.entry(entry).answer.object as T;
   }
 
   /** What was found at a key, as it was found. */

@@ -9,7 +9,7 @@ import { type Allocators, noAllocation } from '../allocators/allocators.ts';
 import { type Entry, objectKey, SharedAnswer } from '../cache/index.ts';
 import type { Answer, RequestContext, Target, WriteOptions } from '../driver.ts';
 import type { AdmissionChain } from './admission-chain.ts';
-import type { Committed, Committer } from './committer.ts';
+import { type Committed, type Committer, storedForm } from './committer.ts';
 import { endsDeletion } from './deletion.ts';
 import type { DriverDependencies } from './dependencies.ts';
 import { fenceOf } from './fences.ts';
@@ -33,6 +33,12 @@ export interface Change {
   readonly managedSubresource: string | undefined;
   /** The new object made from the stored one, which it must not touch. Pure: called again on fresh state. */
   readonly mutate: (current: KubeObject) => KubeObject;
+}
+
+/** Whether the form in which `object` is stored is what is stored: otherwise even an update that changes nothing is written. */
+async function isStoredAlike(definition: ResourceDefinition, object: KubeObject, current: Entry): Promise<boolean> {
+  if (definition.storage === undefined) return true;
+  return isUnchanged(await storedForm(definition, object), current.answer.object);
 }
 
 /** Changes stored objects: reads, applies a pure change, writes under guard, and again on fresh state after a conflict. */
@@ -100,10 +106,11 @@ export class ChangeWriter {
   ): Promise<Committed | { readonly kind: 'unchanged'; readonly answer: Answer } | { readonly kind: 'absent' }> {
     const { context, target, verb, options } = change;
     const { definition, namespace, name } = target;
-    const stored = current?.answer.object;
+    const shown = current === undefined ? undefined : await this.#reader.shown(definition, current);
+    const stored = shown?.answer.object;
     this.#deps.authorizer.authorize(context.user, verb, target, stored as unknown as JsonObject | undefined);
     const fence = fenceOf(context, definition, name, 'update');
-    if (current === undefined || stored === undefined) return { kind: 'absent' };
+    if (current === undefined || shown === undefined || stored === undefined) return { kind: 'absent' };
     const object = await this.#plan(change, stored);
     const allocation =
       change.through === undefined
@@ -111,7 +118,9 @@ export class ChangeWriter {
         : noAllocation;
     let landed = false;
     try {
-      if (isUnchanged(object, stored)) return { kind: 'unchanged', answer: current.answer };
+      if (isUnchanged(object, stored) && (await isStoredAlike(definition, object, current))) {
+        return { kind: 'unchanged', answer: shown.answer };
+      }
       if (options.dryRun) return { kind: 'committed', answer: new SharedAnswer(object, encodeProtobuf) };
       const ends = endsDeletion(object, stored, definition);
       const outcome = await this.#committer.commit(

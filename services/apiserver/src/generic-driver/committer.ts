@@ -6,6 +6,7 @@ import { fencedError } from './fences.ts';
 import { encodeProtobuf } from './machinery.ts';
 import { toStored } from './metadata.ts';
 import { fromStore } from './store-errors.ts';
+import type { Reader } from './reader.ts';
 import { groupResource } from './target.ts';
 
 /** An object's JSON may be this large, as with Kubernetes' etcd. */
@@ -37,12 +38,20 @@ export interface PlannedWrite {
   readonly fence: Fence | undefined;
 }
 
+/** An object in the form in which it is stored. */
+export async function storedForm({ storage }: ResourceDefinition, object: KubeObject): Promise<KubeObject> {
+  if (storage === undefined) return object;
+  return storage.remote === undefined ? storage.toStored(object) : storage.remote.toStored(object);
+}
+
 /** Carries planned writes into the store and tells their outcomes in the API's terms. */
 export class Committer {
   readonly #store: ObjectStore;
+  readonly #reader: Reader;
 
-  constructor(store: ObjectStore) {
+  constructor(store: ObjectStore, reader: Reader) {
     this.#store = store;
+    this.#reader = reader;
   }
 
   /** Stores or deletes. A deletion's answer is `last` at the version of the deletion. */
@@ -59,12 +68,13 @@ export class Committer {
     last: KubeObject,
   ): Promise<Committed | Stale> {
     const { context, definition, namespace, name, fence } = write;
+    const stored = write.object === undefined ? undefined : await storedForm(definition, write.object);
     const outcome = await fromStore(
       this.#store.write(
         {
           key: objectKey(definition, namespace, name),
           expected: write.expected,
-          value: write.object === undefined ? null : encodeObject(write.object),
+          value: stored === undefined ? null : encodeObject(stored),
           mustExist: write.mustExist,
           unchanged,
           writer: { name: context.user.name, ...(fence === undefined ? {} : { fence }) },
@@ -75,15 +85,24 @@ export class Committer {
     if (outcome.kind === 'missing' && unchanged.some(({ key }) => key === outcome.key)) {
       return { kind: 'stale', key: outcome.key };
     }
-    return this.#tell(outcome, write, last);
+    return this.#tell(outcome, write, stored, last);
   }
 
-  #tell(outcome: WriteOutcome, write: PlannedWrite, last: KubeObject): Committed {
-    const { definition, name, fence } = write;
+  async #tell(
+    outcome: WriteOutcome,
+    write: PlannedWrite,
+    stored: KubeObject | undefined,
+    last: KubeObject,
+  ): Promise<Committed> {
+    const { definition, namespace, name, fence } = write;
     switch (outcome.kind) {
       case 'committed': {
-        const object = withVersion(write.object ?? last, outcome.resourceVersion);
-        return { kind: 'committed', answer: new SharedAnswer(object, encodeProtobuf) };
+        const { resourceVersion } = outcome;
+        const answer = new SharedAnswer(withVersion(stored ?? last, resourceVersion), encodeProtobuf);
+        if (stored === undefined || definition.storage === undefined) return { kind: 'committed', answer };
+        // What is answered is what a read would give: the other form may not say all that was sent.
+        const entry = { key: objectKey(definition, namespace, name), resourceVersion, answer };
+        return { kind: 'committed', answer: (await this.#reader.shown(definition, entry)).answer };
       }
       case 'conflict':
         return {

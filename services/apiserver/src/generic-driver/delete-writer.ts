@@ -56,13 +56,18 @@ export class DeleteWriter {
       authorizer.authorize(context.user, 'delete', target, stored);
       return this.#deleteFrom(context, target, current, options, write);
     };
-    const cached = cache.ready ? cache.resource(definition).get(key) : undefined;
+    const cached = await this.#shown(definition, cache.ready ? cache.resource(definition).get(key) : undefined);
     if (cached !== undefined) {
       // The guard makes a deletion of what the cache holds safe; anything else must be decided by what is stored now.
       const deleted = await attempt(cached).catch((error: unknown) => keepUnlessDecided(error));
       if (deleted !== undefined && (deleted.gone || deleted.answer !== cached.answer)) return deleted;
     }
-    return attempt(await this.#reader.fromStore(key, context.signal));
+    return attempt(await this.#shown(definition, await this.#reader.fromStore(key, context.signal)));
+  }
+
+  /** An entry as this version shows it. */
+  async #shown(definition: ResourceDefinition, stored: Entry | undefined): Promise<Entry | undefined> {
+    return stored === undefined ? undefined : this.#reader.shown(definition, stored);
   }
 
   async deleteCollection(
@@ -187,7 +192,7 @@ export class DeleteWriter {
       { context, definition, namespace, name, expected: current.resourceVersion, object, mustExist: [], fence },
       last,
     );
-    if (outcome.kind === 'conflict') return { current: outcome.current };
+    if (outcome.kind === 'conflict') return { current: await this.#shown(definition, outcome.current) };
     if (object === undefined) await this.#allocators.release(definition, last);
     return { answer: outcome.answer, gone: object === undefined };
   }

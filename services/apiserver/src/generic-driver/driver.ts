@@ -22,7 +22,7 @@ export function createDriver(deps: DriverDependencies): Driver {
   const admission = new AdmissionChain(checks, deps);
   const allocators = createAllocators({ ...deps, serviceCidr: settings.serviceCidr });
   const reader = new Reader(deps);
-  const parts = { admission, allocators, committer: new Committer(deps.store), reader };
+  const parts = { admission, allocators, committer: new Committer(deps.store, reader), reader };
   const creates = new CreateWriter(deps, parts);
   const changes = new ChangeWriter(deps, parts);
   const updates = new UpdateWriter(deps, { changes, creates });

@@ -1,5 +1,5 @@
 import { type KubeObject, parseFieldSelector, parseLabelSelector, type ResourceDefinition } from '@gantry/api';
-import type { Filter } from '../cache/index.ts';
+import { type Filter, objectKey } from '../cache/index.ts';
 
 const FIXED_FIELDS: Readonly<Record<string, (object: KubeObject) => string>> = {
   'metadata.name': (object) => object.metadata.name ?? '',
@@ -26,7 +26,9 @@ export function filterOf(
       (namespace === '' || object.metadata.namespace === namespace) &&
       (labels.empty || labels.matches(object.metadata.labels ?? {})) &&
       (fields.empty || fields.matches(read(object))),
-    ...(name === undefined ? {} : { name }),
+    ...(name === undefined || (namespace === '' && definition.namespaced)
+      ? {}
+      : { key: objectKey(definition, namespace, name) }),
     ...(nodeName === undefined ? {} : { nodeName }),
   };
 }

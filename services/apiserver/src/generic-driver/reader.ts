@@ -9,6 +9,7 @@ import {
   type ResourceCache,
   revisionOf,
   SharedAnswer,
+  STORED_VIEW,
 } from '../cache/index.ts';
 import type { Answer, ListAnswer, ListRequest, RequestContext, Target, WatchItem, WatchRequest } from '../driver.ts';
 import { StoreError } from '../storage/object-store.ts';
@@ -39,14 +40,30 @@ export class Reader {
     const subresource = requireSubresource(target, 'get');
     const key = objectKey(definition, namespace, name);
     const cached = await this.#fresh(resourceVersion, context.signal);
-    const entry = cached ? this.#deps.cache.resource(definition).get(key) : await this.fromStore(key, context.signal);
+    const stored = cached ? this.#deps.cache.resource(definition).get(key) : await this.fromStore(key, context.signal);
+    const entry = stored === undefined ? undefined : await this.shown(definition, stored);
     this.#deps.authorizer.authorize(context.user, 'get', target, json(entry));
     if (entry === undefined) throw StatusError.notFound(groupResource(definition), name);
     if (subresource?.scale === undefined) return entry.answer;
     return new SharedAnswer(scaleOf(entry.answer.object, subresource.scale), encodeProtobuf);
   }
 
-  /** The object as the store has it now. */
+  /** An entry as this version shows it. */
+  async shown(definition: ResourceDefinition, stored: Entry): Promise<Entry> {
+    const view = this.#deps.cache.view(definition);
+    if (view.remote) await view.prepare([stored]);
+    return view.entry(stored);
+  }
+
+  /** Entries as this version shows them. */
+  async #allShown(definition: ResourceDefinition, stored: readonly Entry[]): Promise<readonly Entry[]> {
+    const view = this.#deps.cache.view(definition);
+    if (view === STORED_VIEW) return stored;
+    if (view.remote) await view.prepare(stored);
+    return stored.map((entry) => view.entry(entry));
+  }
+
+  /** The object as the store has it now, in the form in which it is stored. */
   async fromStore(key: string, signal: AbortSignal): Promise<Entry | undefined> {
     const stored = await fromStore(this.#deps.store.get(key, signal));
     return stored === null ? undefined : createEntry(stored, encodeProtobuf);
@@ -71,16 +88,17 @@ export class Reader {
     }
     const limit = request.resourceVersion === '0' ? 0 : request.limit;
     const cached = await this.#fresh(request.resourceVersion, context.signal);
-    if (!cached) return this.#pageFromStore(context, request, prefix, filter, {});
+    if (!cached) return this.#pageFromStore(context, definition, request, prefix, filter, {});
     const { cache } = this.#deps;
     const resource = cache.resource(definition);
     const { revision } = cache;
     if (limit === 0) {
-      const items = select(resource.candidates(filter), filter);
+      const items = select(await this.#allShown(definition, resource.candidates(filter)), filter);
       return { items, resourceVersion: listVersion(revision), continueToken: '', remainingItemCount: undefined };
     }
-    const page = pageOf(resource.snapshot(), prefix, undefined, filter, limit);
-    if (page.next !== undefined) resource.remember(revision);
+    const snapshot = resource.snapshot();
+    const page = pageOf(await this.#allShown(definition, snapshot), prefix, undefined, filter, limit);
+    if (page.next !== undefined) resource.remember(revision, snapshot);
     return listAnswer(page, listVersion(revision), prefix, filter);
   }
 
@@ -106,6 +124,7 @@ export class Reader {
     const watcher = resource.watch(start, filter, {
       bookmarks: request.allowBookmarks,
       revision: cache.revision,
+      view: cache.view(definition),
     });
     if (context.signal.aborted) watcher.close('stopped');
     else context.signal.addEventListener('abort', () => watcher.close('stopped'), { once: true });
@@ -142,8 +161,9 @@ export class Reader {
     await this.#mustReach(version, context.signal);
     const revision = revisionOf(version);
     const entries = this.#entriesAt(this.#deps.cache.resource(definition), revision);
-    if (entries === undefined) return this.#pageFromStore(context, request, prefix, filter, { revision });
-    return listAnswer(pageOf(entries, prefix, undefined, filter, request.limit), listVersion(revision), prefix, filter);
+    if (entries === undefined) return this.#pageFromStore(context, definition, request, prefix, filter, { revision });
+    const shown = await this.#allShown(definition, entries);
+    return listAnswer(pageOf(shown, prefix, undefined, filter, request.limit), listVersion(revision), prefix, filter);
   }
 
   async #continue(
@@ -158,15 +178,16 @@ export class Reader {
       throw StatusError.badRequest('specifying resource version is not allowed when using continue');
     }
     if (resourceVersion === undefined) {
-      return this.#pageFromStore(context, request, prefix, filter, { startKey });
+      return this.#pageFromStore(context, definition, request, prefix, filter, { startKey });
     }
     const revision = revisionOf(resourceVersion);
     await this.#mustReach(resourceVersion, context.signal);
     const entries = this.#entriesAt(this.#deps.cache.resource(definition), revision);
     if (entries !== undefined) {
-      return listAnswer(pageOf(entries, prefix, startKey, filter, request.limit), resourceVersion, prefix, filter);
+      const shown = await this.#allShown(definition, entries);
+      return listAnswer(pageOf(shown, prefix, startKey, filter, request.limit), resourceVersion, prefix, filter);
     }
-    return this.#pageFromStore(context, request, prefix, filter, { startKey, revision });
+    return this.#pageFromStore(context, definition, request, prefix, filter, { startKey, revision });
   }
 
   /** The snapshot that is valid at `revision`, when the cache still has it. */
@@ -180,6 +201,7 @@ export class Reader {
   /** A page read from the store; goes on reading until the limit is full or nothing is left. */
   async #pageFromStore(
     context: RequestContext,
+    definition: ResourceDefinition,
     request: ListRequest,
     prefix: string,
     filter: Filter,
@@ -203,7 +225,8 @@ export class Reader {
         )
         .catch((error: unknown) => this.#pageFailed(error, at.startKey, prefix, context.signal));
       revision = page.revision;
-      const entries = page.objects.map((stored) => createEntry(stored, encodeProtobuf));
+      const stored = page.objects.map((one) => createEntry(one, encodeProtobuf));
+      const entries = await this.#allShown(definition, stored);
       const part = pageOf(entries, prefix, undefined, filter, limit ?? 0);
       items.push(...part.items);
       const next = part.next ?? page.next;

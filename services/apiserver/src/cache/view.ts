@@ -1,0 +1,82 @@
+import type { KubeObject, ResourceDefinition, StorageForm } from '@gantry/api';
+import { type EncodeProtobuf, SharedAnswer } from './answer.ts';
+import { type Entry, entryAt, withVersion } from './entry.ts';
+import type { CacheEvent } from './event-ring.ts';
+
+/**
+ * How one version of a resource shows what is stored. What it has shown once is kept as long as the stored entry is, so that
+ * everybody who reads this version shares the object and its bytes.
+ */
+export interface View {
+  /** Whether a server elsewhere converts: entries must be prepared before they can be shown. */
+  readonly remote: boolean;
+  /** Has everything ready that `entry` needs. Rejects with StatusError when the other server does not convert. */
+  prepare(entries: readonly Entry[]): Promise<void>;
+  entry(stored: Entry): Entry;
+  event(event: CacheEvent): CacheEvent;
+}
+
+/** The view of the version that is stored as it is. */
+export const STORED_VIEW: View = {
+  remote: false,
+  prepare: () => Promise.resolve(),
+  entry: (stored) => stored,
+  event: (event) => event,
+};
+
+/** The view of a definition. */
+export function createView(definition: ResourceDefinition, encode: EncodeProtobuf): View {
+  return definition.storage === undefined ? STORED_VIEW : new ConvertingView(definition.storage, encode);
+}
+
+class ConvertingView implements View {
+  readonly #form: StorageForm;
+  readonly #encode: EncodeProtobuf;
+  readonly #entries = new WeakMap<Entry, Entry>();
+  readonly #events = new WeakMap<CacheEvent, CacheEvent>();
+
+  constructor(form: StorageForm, encode: EncodeProtobuf) {
+    this.#form = form;
+    this.#encode = encode;
+  }
+
+  get remote(): boolean {
+    return this.#form.remote !== undefined;
+  }
+
+  async prepare(entries: readonly Entry[]): Promise<void> {
+    const { remote } = this.#form;
+    if (remote === undefined) return;
+    const missing = entries.filter((entry) => !this.#entries.has(entry));
+    if (missing.length === 0) return;
+    const shown = await remote.fromStored(missing.map((entry) => entry.answer.object));
+    for (const [i, entry] of missing.entries()) {
+      const object = shown[i];
+      if (object !== undefined) this.#keep(entry, object);
+    }
+  }
+
+  entry(stored: Entry): Entry {
+    return this.#entries.get(stored) ?? this.#keep(stored, this.#form.fromStored(stored.answer.object));
+  }
+
+  event(event: CacheEvent): CacheEvent {
+    const known = this.#events.get(event);
+    if (known !== undefined) return known;
+    const old = event.old === undefined ? undefined : this.entry(event.old);
+    const current = event.current === undefined ? undefined : this.entry(event.current);
+    const gone = () => (old === undefined ? undefined : entryAt(old, event.resourceVersion, this.#encode));
+    const { resourceVersion, at } = event;
+    const shown: CacheEvent = { resourceVersion, at, old, current, gone, items: {} };
+    this.#events.set(event, shown);
+    return shown;
+  }
+
+  #keep(stored: Entry, object: KubeObject): Entry {
+    const { key, resourceVersion } = stored;
+    const answer = new SharedAnswer(withVersion(object, resourceVersion), this.#encode);
+    const entry: Entry = { key, resourceVersion, answer };
+    this.#entries.set(stored, entry);
+    return entry;
+  }
+}

@@ -1,0 +1,130 @@
+import { type ConfigMap, findResource, type KubeObject, type ResourceDefinition } from '@gantry/api';
+import { must } from '@gantry/base';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { WatchItem } from '../driver.ts';
+import { bodyOf, createHarness, type Harness, WRITE } from './testing.ts';
+
+const stored = must(findResource({ group: '', version: 'v1', resource: 'configmaps' }), 'configmaps');
+
+const rename = (object: KubeObject, apiVersion: string, change: (data: Record<string, string>) => object): KubeObject =>
+  ({ ...object, apiVersion, data: change((object as ConfigMap).data ?? {}) }) as KubeObject;
+
+/** Another version of ConfigMaps, under another resource: it says `shout` where the stored form says `speak` in small letters. */
+const loud: ResourceDefinition = {
+  ...stored,
+  group: 'loud.example',
+  version: 'v2',
+  resource: 'loudmaps',
+  storage: {
+    group: '',
+    version: 'v1',
+    resource: 'configmaps',
+    toStored: (object) => rename(object, 'v1', ({ shout = '' }) => ({ speak: shout.toLowerCase() })),
+    fromStored: (object) => rename(object, 'loud.example/v2', ({ speak = '' }) => ({ shout: speak.toUpperCase() })),
+  },
+  selectableFields: { 'data.shout': (object) => (object as ConfigMap).data?.shout ?? '' },
+};
+
+const LIST = {
+  namespace: 'n',
+  labelSelector: '',
+  fieldSelector: '',
+  resourceVersion: '',
+  resourceVersionMatch: '',
+  limit: 0,
+  continueToken: '',
+} as const;
+
+describe('a version that is stored in another form', () => {
+  let h: Harness;
+  beforeEach(async () => {
+    h = await createHarness();
+  });
+  afterEach(() => h.stop());
+
+  const target = (name: string) => ({ definition: loud, namespace: 'n', name, subresource: '' });
+  const body = (name: string, shout: string) =>
+    bodyOf({ apiVersion: 'loud.example/v2', kind: 'ConfigMap', metadata: { name }, data: { shout } });
+  const make = (name: string, shout: string) =>
+    h.settle(h.driver.create(h.context(), target(''), body(name, shout), WRITE));
+  const plain = (name: string) => h.settle(h.driver.get(h.context(), h.target('configmaps', name), ''));
+  const shown = (name: string) => h.settle(h.driver.get(h.context(), target(name), ''));
+
+  it('is written in the stored form and read in either, with bytes made once for each', async () => {
+    const made = await make('a', 'HEY');
+    expect(made.object).toMatchObject({ apiVersion: 'loud.example/v2', data: { shout: 'HEY' } });
+    expect((await plain('a')).object).toMatchObject({ apiVersion: 'v1', data: { speak: 'hey' } });
+    const [one, two] = [await shown('a'), await shown('a')];
+    expect(one.object).toMatchObject({ apiVersion: 'loud.example/v2', data: { shout: 'HEY' } });
+    expect(one.json()).toBe(two.json());
+    expect(one.object.metadata.resourceVersion).toBe((await plain('a')).object.metadata.resourceVersion);
+  });
+
+  it('answers a write with what a read gives', async () => {
+    expect((await make('a', 'hey')).object).toMatchObject({ data: { shout: 'HEY' } });
+  });
+
+  it('is updated, patched and deleted through either', async () => {
+    await make('a', 'ONE');
+    const { answer } = await h.settle(h.driver.update(h.context(), target('a'), body('a', 'TWO'), WRITE));
+    expect(answer.object).toMatchObject({ data: { shout: 'TWO' } });
+    const patch = new TextEncoder().encode('{"data":{"speak":"three"}}');
+    const type = 'application/merge-patch+json';
+    await h.settle(h.driver.patch(h.context(), h.target('configmaps', 'a'), patch, type, WRITE));
+    const same = new TextEncoder().encode('{"data":{"shout":"THREE"}}');
+    const before = await shown('a');
+    const after = await h.settle(h.driver.patch(h.context(), target('a'), same, type, WRITE));
+    expect(after.object.metadata.resourceVersion).toBe(before.object.metadata.resourceVersion);
+    const options = {
+      gracePeriodSeconds: undefined,
+      preconditions: {},
+      propagationPolicy: undefined,
+      orphanDependents: undefined,
+    };
+    const gone = await h.settle(h.driver.delete(h.context(), target('a'), options, WRITE));
+    expect(gone.answer.object).toMatchObject({ apiVersion: 'loud.example/v2', data: { shout: 'THREE' } });
+    await expect(plain('a')).rejects.toMatchObject({ reason: 'NotFound' });
+  });
+
+  it('is listed, paged and selected by its own fields', async () => {
+    for (const name of ['a', 'b', 'c']) await make(name, name.toUpperCase());
+    const list = (more: object) => h.settle(h.driver.list(h.context(), loud, { ...LIST, ...more }));
+    expect((await list({ fieldSelector: 'data.shout=B' })).items.map((one) => one.object.metadata.name)).toEqual(['b']);
+    const first = await list({ limit: 2 });
+    const rest = await list({ limit: 2, continueToken: first.continueToken });
+    expect([...first.items, ...rest.items].map(({ object }) => (object as ConfigMap).data?.shout)).toEqual([
+      'A',
+      'B',
+      'C',
+    ]);
+    expect((await list({ fieldSelector: 'metadata.name=c' })).items).toHaveLength(1);
+  });
+
+  it('is watched with objects coming into sight and leaving it', async () => {
+    await make('a', 'ONE');
+    const stopping = new AbortController();
+    const request = {
+      namespace: 'n',
+      labelSelector: '',
+      fieldSelector: 'data.shout=ONE',
+      resourceVersion: '',
+      resourceVersionMatch: '',
+      sendInitialEvents: undefined,
+      allowBookmarks: false,
+    } as const;
+    const items = await h.settle(h.driver.watch(h.context({ signal: stopping.signal }), loud, request));
+    await h.settle(h.driver.update(h.context(), target('a'), body('a', 'TWO'), WRITE));
+    await make('b', 'ONE');
+    const seen: string[] = [];
+    await h.settle(h.deps.cache.catchUp(1000, stopping.signal));
+    stopping.abort();
+    for await (const batch of items) seen.push(...batch.map(describeItem));
+    expect(seen).toEqual(['ADDED loud.example/v2 ONE', 'DELETED loud.example/v2 ONE', 'ADDED loud.example/v2 ONE']);
+  });
+});
+
+function describeItem(item: WatchItem): string {
+  if (item.type === 'BOOKMARK') return item.type;
+  const object = item.answer.object as ConfigMap & KubeObject;
+  return `${item.type} ${object.apiVersion} ${object.data?.shout ?? ''}`;
+}
