@@ -7,6 +7,9 @@ import { configMaps } from './configmap.ts';
 import { deployments } from './deployment.ts';
 import { events } from './event.ts';
 import { leases } from './lease.ts';
+import { mutatingAdmissionPolicies } from './mutatingadmissionpolicy.ts';
+import { mutatingAdmissionPolicyBindings } from './mutatingadmissionpolicybinding.ts';
+import { mutatingWebhookConfigurations } from './mutatingwebhookconfiguration.ts';
 import { namespaces } from './namespace.ts';
 import { nodes } from './node.ts';
 import { pods } from './pod.ts';
@@ -17,6 +20,27 @@ import { secrets } from './secret.ts';
 import { selfSubjectReviews } from './selfsubjectreview.ts';
 import { services } from './service.ts';
 import { serviceAccounts } from './serviceaccount.ts';
+import { validatingAdmissionPolicies } from './validatingadmissionpolicy.ts';
+import { validatingAdmissionPolicyBindings } from './validatingadmissionpolicybinding.ts';
+import { validatingWebhookConfigurations } from './validatingwebhookconfiguration.ts';
+import { apiServices } from './apiservice.ts';
+import { clusterRoles } from './clusterrole.ts';
+import { clusterRoleBindings } from './clusterrolebinding.ts';
+import { deviceClasses } from './deviceclass.ts';
+import { flowSchemas } from './flowschema.ts';
+import { localSubjectAccessReviews } from './localsubjectaccessreview.ts';
+import { priorityClasses } from './priorityclass.ts';
+import { priorityLevelConfigurations } from './prioritylevelconfiguration.ts';
+import { resourceClaims } from './resourceclaim.ts';
+import { resourceClaimTemplates } from './resourceclaimtemplate.ts';
+import { resourceSlices } from './resourceslice.ts';
+import { roles } from './role.ts';
+import { roleBindings } from './rolebinding.ts';
+import { runtimeClasses } from './runtimeclass.ts';
+import { selfSubjectAccessReviews } from './selfsubjectaccessreview.ts';
+import { selfSubjectRulesReviews } from './selfsubjectrulesreview.ts';
+import { subjectAccessReviews } from './subjectaccessreview.ts';
+import { tokenReviews } from './tokenreview.ts';
 
 /**
  * A definition as the registry and the driver see it. Sound because a definition is only ever called with objects that were
@@ -40,8 +64,32 @@ export const resources: readonly ResourceDefinition[] = [
   anyKind(deployments),
   anyKind(replicaSets),
   anyKind(selfSubjectReviews),
+  anyKind(tokenReviews),
+  anyKind(localSubjectAccessReviews),
+  anyKind(selfSubjectAccessReviews),
+  anyKind(selfSubjectRulesReviews),
+  anyKind(subjectAccessReviews),
   anyKind(certificateSigningRequests),
+  anyKind(mutatingAdmissionPolicies),
+  anyKind(mutatingAdmissionPolicyBindings),
+  anyKind(mutatingWebhookConfigurations),
+  anyKind(validatingAdmissionPolicies),
+  anyKind(validatingAdmissionPolicyBindings),
+  anyKind(validatingWebhookConfigurations),
   anyKind(leases),
+  anyKind(clusterRoleBindings),
+  anyKind(clusterRoles),
+  anyKind(roleBindings),
+  anyKind(roles),
+  anyKind(priorityClasses),
+  anyKind(runtimeClasses),
+  anyKind(deviceClasses),
+  anyKind(resourceClaims),
+  anyKind(resourceClaimTemplates),
+  anyKind(resourceSlices),
+  anyKind(flowSchemas),
+  anyKind(priorityLevelConfigurations),
+  anyKind(apiServices),
 ];
 
 /** The definition of a resource by group, version and plural. */
@@ -80,9 +128,10 @@ export function validateChange(
 ): readonly FieldError[] {
   const { validate, validateUpdate, updateRules, metadataOnUpdate = 'whole' } = definition.strategy;
   const metadata = validateObjectMetaUpdate(object.metadata, old.metadata);
-  const again = metadataOnUpdate === 'driver' ? [] : metadata;
+  const again = metadataOnUpdate === 'driver' || metadataOnUpdate === 'object' ? [] : metadata;
+  const looksWhole = metadataOnUpdate === 'whole' || metadataOnUpdate === 'object';
   const whole = [
-    ...(metadataOnUpdate === 'whole' ? validateObjectMeta(object.metadata, metaRules(definition)) : []),
+    ...(looksWhole ? validateObjectMeta(object.metadata, metaRules(definition)) : []),
     ...(validate?.(object) ?? []),
   ];
   const change = validateUpdate?.(object, old) ?? [];

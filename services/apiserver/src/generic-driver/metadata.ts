@@ -16,7 +16,8 @@ const SERVER_FIELDS = ['selfLink', 'deletionTimestamp', 'deletionGracePeriodSeco
 export function checkNamespace(target: Target, metadata: ObjectMeta): void {
   const { definition, namespace } = target;
   if (!definition.namespaced) {
-    if (metadata.namespace === '') delete metadata.namespace;
+    // What has no namespace loses one that it is sent with; reviews are told that they may not have one.
+    if (metadata.namespace === '' || definition.stored) delete metadata.namespace;
     return;
   }
   if (metadata.namespace === undefined || metadata.namespace === '') metadata.namespace = namespace;

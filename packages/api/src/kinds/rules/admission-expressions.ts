@@ -1,0 +1,73 @@
+import { duplicate, type FieldError, invalid, required } from '../../field-error.ts';
+import type { MatchCondition, Variable } from '../../generated/types.ts';
+import { invalidAll } from './errors.ts';
+import { qualifiedName } from './names.ts';
+import { tooMany } from './sized.ts';
+
+/** Whether expressions know `params`. */
+export type Params = 'with params' | 'without params';
+
+const MAX_CONDITIONS = 64;
+const IDENTIFIER = /^[_a-zA-Z][_a-zA-Z0-9]*$/;
+const RESERVED: ReadonlySet<string> = new Set(
+  (
+    'true false null in as break const continue else for function if import let loop package namespace return var ' +
+    'void while'
+  ).split(' '),
+);
+
+/** Conditions by name, each an expression that says yes or no. */
+export function validateMatchConditions(
+  conditions: readonly MatchCondition[] | undefined,
+  params: Params,
+  path: string,
+): FieldError[] {
+  const list = conditions ?? [];
+  const errors: FieldError[] = [];
+  if (list.length > MAX_CONDITIONS) {
+    errors.push(tooMany(path, list.length, MAX_CONDITIONS));
+  }
+  list.forEach(({ name = '', expression = '' }, i) => {
+    const at = `${path}[${i}]`;
+    const trimmed = expression.trim();
+    if (trimmed === '') errors.push(required(`${at}.expression`));
+    if (name === '') errors.push(required(`${at}.name`));
+    else errors.push(...invalidAll(`${at}.name`, name, qualifiedName(name)));
+    if (name !== '' && list.findIndex((other) => other.name === name) < i) {
+      errors.push(duplicate(`${at}.name`, name));
+    }
+  });
+  void params;
+  return errors;
+}
+
+/** What an expression is for, which decides what it must yield. */
+export type ExpressionUse = 'condition' | 'message' | 'annotation' | 'applyConfiguration' | 'jsonPatch';
+
+/** Checks the expressions of one policy: what is declared is known to what follows. */
+export interface ExpressionCheck {
+  /** Judges a variable and makes it known as `variables.<name>`. */
+  declare(variable: Variable, path: string): FieldError[];
+  /** Judges an expression; `shown` is what messages print for it. */
+  compile(expression: string, use: ExpressionUse, path: string, shown?: string): FieldError[];
+}
+
+/** A check over what admission knows; with 'patches' expressions may make objects and patches. */
+export function createExpressionCheck(params: Params, _results: 'values' | 'patches'): ExpressionCheck {
+  void params;
+  return {
+    declare: (variable, path) => validateVariable(variable, path),
+    compile: () => [],
+  };
+}
+
+/** A variable's name and whether there is an expression. */
+function validateVariable({ name = '', expression = '' }: Variable, path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  if (name.trim() === '') errors.push(required(`${path}.name`, 'name is not specified'));
+  else if (!IDENTIFIER.test(name) || RESERVED.has(name)) {
+    errors.push(invalid(`${path}.name`, name, 'must be a valid CEL identifier'));
+  }
+  if (expression.trim() === '') errors.push(required(`${path}.expression`, 'expression is not specified'));
+  return errors;
+}
