@@ -57,25 +57,46 @@ export async function currentRevision(cluster: Cluster): Promise<number> {
   return answer.header.revision;
 }
 
+/** etcd's history as it grows; it outlives a compaction, since it is read at once. Dispose of it to end it. */
+export interface RecordedHistory extends AsyncDisposable {
+  /** Everything up to this revision, in order. */
+  until(revision: number): Promise<readonly HistoryEvent[]>;
+}
+
+/** Follows everything that is written to etcd from `fromRevision` on. */
+export async function recordHistory(cluster: Cluster, fromRevision: number): Promise<RecordedHistory> {
+  const name = `${cluster.clusterId}-history-${Math.floor(performance.now())}`;
+  const watch = ['watch', '/', '--prefix', `--rev=${fromRevision}`, '-w', 'json'];
+  const running = startProgram('docker', await etcdctl(cluster, name, watch), {});
+  return {
+    until: (revision) =>
+      eventually(`etcd's history up to ${revision} is read`, 30_000, () => {
+        const events = running
+          .output()
+          .split('\n')
+          .slice(0, -1)
+          .flatMap((line) => (JSON.parse(line) as { Events?: RawEvent[] }).Events ?? []);
+        const last = events.at(-1)?.kv.mod_revision ?? 0;
+        return last >= revision ? events.map(toEvent) : undefined;
+      }),
+    [Symbol.asyncDispose]: async () => {
+      await cluster.docker(['rm', '-f', name]);
+      await running[Symbol.asyncDispose]();
+    },
+  };
+}
+
 /** Everything that was written to etcd from `fromRevision` on, in order. */
 export async function readHistory(cluster: Cluster, fromRevision: number): Promise<readonly HistoryEvent[]> {
   const until = await currentRevision(cluster);
-  const name = `${cluster.clusterId}-history-${Math.floor(performance.now())}`;
-  const watch = ['watch', '/', '--prefix', `--rev=${fromRevision}`, '-w', 'json'];
-  await using running = startProgram('docker', await etcdctl(cluster, name, watch), {});
-  try {
-    return await eventually(`etcd's history up to ${until} is read`, 30_000, () => {
-      const events = running
-        .output()
-        .split('\n')
-        .slice(0, -1)
-        .flatMap((line) => (JSON.parse(line) as { Events?: RawEvent[] }).Events ?? []);
-      const last = events.at(-1)?.kv.mod_revision ?? 0;
-      return last >= until ? events.map(toEvent) : undefined;
-    });
-  } finally {
-    await cluster.docker(['rm', '-f', name]);
-  }
+  await using recorded = await recordHistory(cluster, fromRevision);
+  return await recorded.until(until);
+}
+
+/** Forgets etcd's history before `revision`. */
+export async function compact(cluster: Cluster, revision: number): Promise<void> {
+  const name = `${cluster.clusterId}-compact-${Math.floor(performance.now())}`;
+  await cluster.docker(await etcdctl(cluster, name, ['compact', String(revision)]));
 }
 
 function toEvent({ type, kv }: RawEvent): HistoryEvent {
