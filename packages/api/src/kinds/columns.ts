@@ -21,6 +21,15 @@ export const ageColumn: Column = {
   value: (object, now) => formatAge(object.metadata.creationTimestamp, now),
 };
 
+/** When the object was created: the second column of kinds for which Kubernetes has no table of its own. */
+export const createdAtColumn: Column = {
+  name: 'Created At',
+  type: 'date',
+  description: 'When the object was created.',
+  priority: 0,
+  value: (object) => object.metadata.creationTimestamp ?? '',
+};
+
 /** A column of texts. */
 export function column<T extends KubeObject>(
   name: string,

@@ -39,7 +39,7 @@ interface Golden {
 
 const GOLDEN = new URL('../../../../integration-tests/golden/', import.meta.url);
 const KINDS =
-  /^create\/(ConfigMap|Secret|Pod|Deployment|ReplicaSet|Namespace|Lease|ServiceAccount|Service|Event|Node|CertificateSigningRequest)(-[a-z]+)?([.](apps|coordination|certificates))?\//;
+  /^create\/(ConfigMap|Secret|Pod|Deployment|ReplicaSet|Namespace|Lease|ServiceAccount|Service|Event|Node|CertificateSigningRequest|Role|RoleBinding|ClusterRole|ClusterRoleBinding|PriorityClass|RuntimeClass|FlowSchema|PriorityLevelConfiguration|APIService|DeviceClass|ResourceClaim|ResourceClaimTemplate|ResourceSlice)(-[a-z]+)?([.](apps|coordination|certificates|rbac|scheduling|node|flowcontrol|apiregistration|resource))?\//;
 const NAMESPACE = 'gaaaaaaaaaa';
 const ADMIN = {
   name: 'admin',
@@ -94,7 +94,7 @@ function createDecoded(definition: ResourceDefinition, object: KubeObject, names
       );
     }
     meta.namespace = namespace;
-  }
+  } else delete meta.namespace;
   if ((meta.generateName ?? '') !== '' && (meta.name ?? '') === '') meta.name = `${meta.generateName ?? ''}abcde`;
   strategy.applyDefaults?.(object);
   admit(definition, object);

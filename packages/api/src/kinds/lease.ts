@@ -22,6 +22,17 @@ function validate(object: Lease): FieldError[] {
   return errors;
 }
 
+/** Coordinated elections are off in Kubernetes, and what only they use is dropped. */
+function prepareForCreate({ spec }: Lease): void {
+  delete spec?.strategy;
+  delete spec?.preferredHolder;
+}
+
+function prepareForUpdate({ spec }: Lease, old: Lease): void {
+  if (old.spec?.strategy === undefined) delete spec?.strategy;
+  if (old.spec?.preferredHolder === undefined) delete spec?.preferredHolder;
+}
+
 export const leases: ResourceDefinition<Lease> = {
   group: 'coordination.k8s.io',
   version: 'v1',
@@ -34,6 +45,8 @@ export const leases: ResourceDefinition<Lease> = {
   schema: 'coordination.v1.Lease',
   verbs: STORED_VERBS,
   strategy: {
+    prepareForCreate,
+    prepareForUpdate,
     validate,
     finalizers: 'qualified',
     metadataOnUpdate: 'change',

@@ -2,13 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { hasSchema, schemaNameOf } from '../schema/type-schema.ts';
 import { findKind, findResource, resources } from './index.ts';
 
-const GROUPS = ['', 'apps', 'authentication.k8s.io', 'certificates.k8s.io', 'coordination.k8s.io'];
-
 describe('the registry', () => {
-  it('is in the order of discovery: groups as Kubernetes lists them, resources by name', () => {
-    const names = resources.map(({ group, resource }) => `${GROUPS.indexOf(group)} ${resource}`);
-    expect(names).toEqual([...names].sort());
-    expect(names.some((name) => name.startsWith('-1'))).toBe(false);
+  it('keeps the resources of a group version together, by name', () => {
+    const groups = [...new Set(resources.map(({ group, version }) => `${group}/${version}`))];
+    const names = resources.map(({ group, version, resource }) => `${group}/${version} ${resource}`);
+    const wanted = groups.flatMap((of) => names.filter((name) => name.startsWith(`${of} `)).sort());
+    expect(names).toEqual(wanted);
   });
 
   it.each(resources.map((definition) => [definition.resource, definition] as const))(

@@ -29,12 +29,17 @@ export function validateLabelSelector(selector: LabelSelector | null | undefined
   return [
     ...validateLabels(selector.matchLabels, `${path}.matchLabels`),
     ...(selector.matchExpressions ?? []).flatMap((requirement, i) =>
-      validateRequirement(requirement, `${path}.matchExpressions[${i}]`),
+      validateLabelRequirement(requirement, `${path}.matchExpressions[${i}]`),
     ),
   ];
 }
 
-function validateRequirement(requirement: LabelSelectorRequirement, path: string): FieldError[] {
+/** Rules on one requirement. Whoever asks about the rights of others may use operators that we do not know ('any'). */
+export function validateLabelRequirement(
+  requirement: LabelSelectorRequirement,
+  path: string,
+  operators: 'known' | 'any' = 'known',
+): FieldError[] {
   const errors: FieldError[] = [];
   const values = requirement.values ?? [];
   switch (requirement.operator) {
@@ -51,6 +56,7 @@ function validateRequirement(requirement: LabelSelectorRequirement, path: string
       }
       break;
     default:
+      if (operators === 'any') break;
       errors.push(invalid(`${path}.operator`, requirement.operator ?? '', 'not a valid selector operator'));
   }
   const key = requirement.key ?? '';

@@ -1,0 +1,149 @@
+import { type FieldError, forbidden, invalid, required } from '../field-error.ts';
+import type { FlowSchema, FlowSchemaSpec, FlowcontrolSubject, PolicyRulesWithSubjects } from '../generated/types.ts';
+import { equalJson } from '../object.ts';
+import type { ResourceDefinition } from '../resource.ts';
+import { ageColumn, column, nameColumn } from './columns.ts';
+import { unsupported } from './rules/errors.ts';
+import { keepAllButStatus, validateFlowConditions } from './rules/flow-control.ts';
+import { MANDATORY_FLOW_SCHEMAS } from './rules/flow-control-objects.ts';
+import { validateFlowPaths, validateFlowResources } from './rules/flow-rules.ts';
+import { dns1123Label, dns1123Subdomain } from './rules/names.ts';
+import { invalidAll } from './rules/errors.ts';
+import { PART_VERBS, STORED_VERBS } from './verbs.ts';
+
+const DEFAULT_PRECEDENCE = 1000;
+const MAX_PRECEDENCE = 10000;
+
+function applyDefaults(object: FlowSchema): void {
+  const spec = (object.spec ??= {} as FlowSchemaSpec);
+  if ((spec.matchingPrecedence ?? 0) === 0) spec.matchingPrecedence = DEFAULT_PRECEDENCE;
+}
+
+function validate(object: FlowSchema): FieldError[] {
+  const spec = object.spec ?? ({} as FlowSchemaSpec);
+  const name = object.metadata.name ?? '';
+  const errors = validateSpec(spec, name);
+  const fixed = MANDATORY_FLOW_SCHEMAS.find(({ metadata }) => metadata.name === name);
+  if (fixed !== undefined && !equalJson(spec, fixed.spec)) {
+    errors.push(invalid('spec', spec, `spec of '${name}' must equal the fixed value`));
+  }
+  return [...errors, ...validateFlowConditions(object.status?.conditions)];
+}
+
+function validateSpec(spec: FlowSchemaSpec, name: string): FieldError[] {
+  const { matchingPrecedence = 0, distinguisherMethod, priorityLevelConfiguration, rules = [] } = spec;
+  const errors: FieldError[] = [];
+  const refuse = (detail: string) => errors.push(invalid('spec.matchingPrecedence', matchingPrecedence, detail));
+  if (matchingPrecedence <= 0) refuse('must be a positive value');
+  if (matchingPrecedence > MAX_PRECEDENCE) refuse(`must not be greater than ${MAX_PRECEDENCE}`);
+  if (matchingPrecedence === 1 && name !== 'exempt') {
+    refuse("only the schema named 'exempt' may have matchingPrecedence 1");
+  }
+  if (distinguisherMethod !== undefined && !['ByNamespace', 'ByUser'].includes(distinguisherMethod.type ?? '')) {
+    const printed = { Type: distinguisherMethod.type ?? '' };
+    errors.push(unsupported('spec.distinguisherMethod.type', printed, ['ByNamespace', 'ByUser']));
+  }
+  const level = priorityLevelConfiguration?.name ?? '';
+  const path = 'spec.priorityLevelConfiguration.name';
+  if (level === '') errors.push(required(path, 'must reference a priority level'));
+  else errors.push(...invalidAll(path, level, dns1123Subdomain(level)));
+  return [...errors, ...rules.flatMap((rule, i) => validateRule(rule, `spec.rules[${i}]`))];
+}
+
+function validateRule(rule: PolicyRulesWithSubjects, path: string): FieldError[] {
+  const { resourceRules = [], nonResourceRules = [] } = rule;
+  const subjects = (rule.subjects as FlowcontrolSubject[] | null | undefined) ?? [];
+  const errors = subjects.flatMap((subject, i) => validateSubject(subject, `${path}.subjects[${i}]`));
+  if (subjects.length === 0) errors.push(required(`${path}.subjects`, 'subjects must contain at least one value'));
+  if (resourceRules.length + nonResourceRules.length === 0) {
+    errors.push(required(path, 'at least one of resourceRules and nonResourceRules has to be non-empty'));
+  }
+  return [
+    ...errors,
+    ...resourceRules.flatMap((one, i) => validateFlowResources(one, `${path}.resourceRules[${i}]`)),
+    ...nonResourceRules.flatMap((one, i) => validateFlowPaths(one, `${path}.nonResourceRules[${i}]`)),
+  ];
+}
+
+const SUBJECT_FIELDS = { ServiceAccount: 'serviceAccount', User: 'user', Group: 'group' } as const;
+
+function validateSubject(subject: FlowcontrolSubject, path: string): FieldError[] {
+  const kind = subject.kind ?? '';
+  const own = kind in SUBJECT_FIELDS ? SUBJECT_FIELDS[kind as keyof typeof SUBJECT_FIELDS] : undefined;
+  if (own === undefined) return [unsupported(`${path}.kind`, kind, ['Group', 'ServiceAccount', 'User'])];
+  const errors: FieldError[] = [];
+  if (subject[own] === undefined) {
+    errors.push(required(`${path}.${own}`, `${own} is required when subject kind is '${kind}'`));
+  } else if (own === 'serviceAccount') errors.push(...validateAccount(subject, `${path}.${own}`));
+  else if ((subject[own]?.name ?? '') === '') errors.push(required(`${path}.${own}.name`));
+  const others = (
+    kind === 'ServiceAccount' ? ['User', 'Group'] : ['ServiceAccount', 'User', 'Group']
+  ) as (keyof typeof SUBJECT_FIELDS)[];
+  for (const other of others) {
+    const field = SUBJECT_FIELDS[other];
+    if (other === kind || subject[field] === undefined) continue;
+    errors.push(forbidden(`${path}.${field}`, `${field} is forbidden when subject kind is not '${other}'`));
+  }
+  return errors;
+}
+
+function validateAccount({ serviceAccount }: FlowcontrolSubject, path: string): FieldError[] {
+  const { name = '', namespace = '' } = serviceAccount ?? {};
+  const errors: FieldError[] = [];
+  if (name === '') errors.push(required(`${path}.name`));
+  else if (name !== '*') errors.push(...invalidAll(`${path}.name`, name, dns1123Subdomain(name)));
+  if (namespace === '') errors.push(required(`${path}.namespace`, 'must specify namespace for service account'));
+  else errors.push(...invalidAll(`${path}.namespace`, namespace, dns1123Label(namespace)));
+  return errors;
+}
+
+export const flowSchemas: ResourceDefinition<FlowSchema> = {
+  group: 'flowcontrol.apiserver.k8s.io',
+  version: 'v1',
+  kind: 'FlowSchema',
+  resource: 'flowschemas',
+  singular: 'flowschema',
+  shortNames: [],
+  categories: [],
+  namespaced: false,
+  schema: 'flowcontrol.v1.FlowSchema',
+  verbs: STORED_VERBS,
+  strategy: {
+    applyDefaults,
+    prepareForCreate: (object) => {
+      object.status = {};
+    },
+    prepareForUpdate: (object, old) => {
+      object.status = old.status ?? {};
+    },
+    validate,
+    metadataOnUpdate: 'object',
+    hasGeneration: true,
+  },
+  subresources: [
+    {
+      name: 'status',
+      verbs: PART_VERBS,
+      prepareForUpdate: keepAllButStatus,
+      validateUpdate: (object) => validateFlowConditions(object.status?.conditions),
+    },
+  ],
+  columns: [
+    nameColumn,
+    column(
+      'PriorityLevel',
+      'The level whose share the requests use.',
+      ({ spec }) => spec?.priorityLevelConfiguration?.name ?? '',
+    ),
+    column('MatchingPrecedence', 'Lower ones are tried first.', ({ spec }) => spec?.matchingPrecedence ?? 0),
+    column('DistinguisherMethod', 'What tells flows apart.', ({ spec }) => spec?.distinguisherMethod?.type ?? '<none>'),
+    ageColumn,
+    column(
+      'MissingPL',
+      'Whether the level is missing or broken.',
+      ({ status }) => (status?.conditions ?? []).find(({ type }) => type === 'Dangling')?.status ?? '?',
+    ),
+  ],
+  selectableFields: {},
+  stored: true,
+};

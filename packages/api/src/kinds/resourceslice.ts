@@ -1,0 +1,145 @@
+import { formatTime, type Instant } from '@gantry/base';
+import { type FieldError, invalid, required } from '../field-error.ts';
+import type { CounterSet, Device, ResourceSlice, ResourceSliceSpec } from '../generated/types.ts';
+import type { ResourceDefinition } from '../resource.ts';
+import { ageColumn, column, nameColumn } from './columns.ts';
+import { validateNodeSelector } from './rules/affinity.ts';
+import { validateCounters, validateDevice } from './rules/device.ts';
+import { validateDnsLabel, validateDriverName, validatePoolName } from './rules/device-names.ts';
+import { IMMUTABLE, invalidAll } from './rules/errors.ts';
+import { dns1123Subdomain } from './rules/names.ts';
+import { validateDistinct } from './rules/sized.ts';
+import { STORED_VERBS } from './verbs.ts';
+
+const MAX_DEVICES = 128;
+const MAX_ADVANCED_DEVICES = 64;
+const MAX_COUNTER_SETS = 8;
+
+/** Taints say since when; what only features use that are off in Kubernetes is dropped. */
+function prepare({ spec }: ResourceSlice, now: Instant): void {
+  for (const device of spec?.devices ?? []) {
+    delete device.nodeAllocatableResourceMappings;
+    for (const attribute of Object.values(device.attributes ?? {})) {
+      for (const field of ['bools', 'ints', 'strings', 'versions'] as const) delete attribute[field];
+    }
+    for (const taint of device.taints ?? []) taint.timeAdded ??= formatTime(now);
+  }
+}
+
+function validateCreate(object: ResourceSlice): FieldError[] {
+  return validateSpec(object.spec, undefined);
+}
+
+function validateSpec(spec: Partial<ResourceSliceSpec> = {}, old: ResourceSliceSpec | undefined): FieldError[] {
+  const { driver = '', pool, devices, sharedCounters, perDeviceNodeSelection } = spec;
+  const errors = [...validateDriverName(driver, 'spec.driver'), ...validatePool(pool)];
+  if (old !== undefined) errors.push(...validateSame(spec, old));
+  errors.push(...validateNodes(spec));
+  if (sharedCounters !== undefined && devices !== undefined) {
+    errors.push(invalid('spec', '', 'only one of `sharedCounters` or `devices` is allowed'));
+  }
+  const advanced = (devices ?? []).some(
+    ({ taints = [], consumesCounters = [] }) => taints.length + consumesCounters.length > 0,
+  );
+  const each = (device: Device, path: string) => {
+    const before = old?.devices?.find(({ name }) => name === device.name);
+    return validateDevice(device, before, path, perDeviceNodeSelection === true ? 'device' : 'slice');
+  };
+  const name = (item: { name?: string }) => item.name ?? '';
+  const max = advanced ? MAX_ADVANCED_DEVICES : MAX_DEVICES;
+  return [
+    ...errors,
+    ...validateDistinct(devices, max, 'spec.devices', each, name),
+    ...validateDistinct(sharedCounters, MAX_COUNTER_SETS, 'spec.sharedCounters', validateCounterSet, name),
+  ];
+}
+
+function validateCounterSet({ name = '', counters }: CounterSet, path: string): FieldError[] {
+  const errors = name === '' ? [required(`${path}.name`)] : validateDnsLabel(name, `${path}.name`);
+  return [...errors, ...validateCounters(counters, `${path}.counters`)];
+}
+
+function validatePool(pool: Partial<ResourceSliceSpec['pool']> = {}): FieldError[] {
+  const { name = '', resourceSliceCount = 0, generation = 0 } = pool;
+  const errors = validatePoolName(name, 'spec.pool.name');
+  if (resourceSliceCount <= 0) {
+    errors.push(invalid('spec.pool.resourceSliceCount', resourceSliceCount, 'must be greater than zero'));
+  }
+  if (generation < 0) {
+    errors.push(invalid('spec.pool.generation', generation, 'must be greater than or equal to zero'));
+  }
+  return errors;
+}
+
+/** Who publishes a slice, and for which node, is what clients select by: it stays. */
+function validateSame({ pool, driver, nodeName }: Partial<ResourceSliceSpec>, old: ResourceSliceSpec): FieldError[] {
+  const fields = [
+    ['spec.pool.name', pool?.name ?? '', old.pool?.name ?? ''],
+    ['spec.driver', driver ?? '', old.driver ?? ''],
+    ['spec.nodeName', nodeName ?? null, old.nodeName ?? null],
+  ] as const;
+  return fields.flatMap(([path, value, before]) => (value === before ? [] : [invalid(path, value, IMMUTABLE)]));
+}
+
+function validateNodes(spec: Partial<ResourceSliceSpec>): FieldError[] {
+  const { nodeName, nodeSelector, allNodes, perDeviceNodeSelection } = spec;
+  const errors: FieldError[] = [];
+  const given: string[] = [];
+  if (nodeName === '') {
+    errors.push(invalid('spec.nodeName', nodeName, 'must be either unset or set to a non-empty string'));
+  } else if (nodeName !== undefined) {
+    given.push('`nodeName`');
+    errors.push(...invalidAll('spec.nodeName', nodeName, dns1123Subdomain(nodeName)));
+  }
+  if (nodeSelector !== undefined) {
+    given.push('`nodeSelector`');
+    errors.push(...validateNodeSelector(nodeSelector, 'spec.nodeSelector'));
+    const terms = nodeSelector.nodeSelectorTerms ?? [];
+    if (terms.length !== 1) {
+      const detail = 'must have exactly one node selector term';
+      errors.push(invalid('spec.nodeSelector.nodeSelectorTerms', terms, detail));
+    }
+  }
+  for (const [field, value] of Object.entries({ allNodes, perDeviceNodeSelection })) {
+    if (value === true) given.push(`\`${field}\``);
+    else if (value === false) errors.push(invalid(`spec.${field}`, false, 'must be either unset or set to true'));
+  }
+  const one = 'exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required';
+  if (given.length === 0) errors.push(required('spec', one));
+  if (given.length > 1) errors.push(invalid('spec', `{${given.join(', ')}}`, `${one}, but multiple fields are set`));
+  return errors;
+}
+
+export const resourceSlices: ResourceDefinition<ResourceSlice> = {
+  group: 'resource.k8s.io',
+  version: 'v1',
+  kind: 'ResourceSlice',
+  resource: 'resourceslices',
+  singular: 'resourceslice',
+  shortNames: [],
+  categories: [],
+  namespaced: false,
+  schema: 'resource.v1.ResourceSlice',
+  verbs: STORED_VERBS,
+  strategy: {
+    prepareForCreate: (object, { now }) => prepare(object, now),
+    prepareForUpdate: (object, _old, { now }) => prepare(object, now),
+    validateCreate,
+    validateUpdate: (object, old) => validateSpec(object.spec, old.spec),
+    metadataOnUpdate: 'change',
+    hasGeneration: true,
+  },
+  subresources: [],
+  columns: [
+    nameColumn,
+    column('Node', 'The node whose devices these are.', ({ spec }) => spec?.nodeName ?? ''),
+    column('Driver', 'Who publishes the devices.', ({ spec }) => spec?.driver ?? ''),
+    column('Pool', 'The pool that the devices belong to.', ({ spec }) => spec?.pool?.name ?? ''),
+    ageColumn,
+  ],
+  selectableFields: {
+    'spec.nodeName': ({ spec }) => spec?.nodeName ?? '',
+    'spec.driver': ({ spec }) => spec?.driver ?? '',
+  },
+  stored: true,
+};
