@@ -38,6 +38,8 @@ export default defineConfig({
           testTimeout: 180_000,
           hookTimeout: 180_000,
           fileParallelism: false,
+          // Of tests that say that they may run together: the conformance suite's.
+          maxConcurrency: 12,
         },
       },
     ],

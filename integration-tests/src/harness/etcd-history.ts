@@ -23,7 +23,7 @@ interface RawEvent {
 }
 
 /** The arguments of a throw-away container that speaks to etcd as the apiserver does. */
-async function etcdctl(cluster: Cluster, name: string, args: readonly string[]): Promise<readonly string[]> {
+export async function etcdctl(cluster: Cluster, name: string, args: readonly string[]): Promise<readonly string[]> {
   const image = await cluster.docker(['inspect', '-f', '{{.Config.Image}}', `${cluster.clusterId}-etcd-0-1`]);
   return [
     'run',

@@ -1,6 +1,7 @@
 /**
  * Starts one cluster of its own through the project's scripts and removes it in the end. GANTRY_TEST_KEEP=1 leaves it
- * running for the next run, which then starts at once.
+ * running for the next run, which then starts at once. GANTRY_TEST_HOME is the folder of a cluster, or of anything with a
+ * kubeconfig, that is tested as it is: nothing is started or removed.
  */
 import { spawn } from 'node:child_process';
 import { join, resolve } from 'node:path';
@@ -27,12 +28,14 @@ function script(root: string, home: string, name: string): Promise<void> {
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const root = resolve(project.config.root);
-  const home = join(root, '.gantry/integration');
+  const given = process.env['GANTRY_TEST_HOME'];
+  const home = given ?? join(root, '.gantry/integration');
+  project.provide('home', home);
+  project.provide('root', root);
+  if (given !== undefined) return async () => undefined;
   const keep = process.env['GANTRY_TEST_KEEP'] === '1';
   if (!keep) await script(root, home, 'down');
   await script(root, home, 'up');
-  project.provide('home', home);
-  project.provide('root', root);
   return async () => {
     if (!keep) await script(root, home, 'down');
   };
