@@ -1,0 +1,233 @@
+import { Buffer } from 'node:buffer';
+import { readFileSync } from 'node:fs';
+import { Agent, request as httpsRequest } from 'node:https';
+import { join } from 'node:path';
+import { connect, type TLSSocket } from 'node:tls';
+import type { KubeObject } from '@gantry/api';
+import { seededRandom } from '@gantry/base';
+import { readKubeconfig } from '@gantry/client';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Cluster } from './harness/cluster.ts';
+import { currentRevision, readHistory } from './harness/etcd-history.ts';
+import { type HostileRequest, hostileRequest, type Victim } from './harness/hostile-requests.ts';
+import { changesOf } from './harness/watch-validators.ts';
+
+const cluster = new Cluster();
+const target = readKubeconfig(cluster.kubeconfig);
+const { ca, cert, key } = target;
+const agent = new Agent({
+  keepAlive: true,
+  maxSockets: 48,
+  ...(ca && { ca }),
+  ...(cert && { cert }),
+  ...(key && { key }),
+});
+let namespace = '';
+
+beforeAll(async () => {
+  namespace = (await cluster.namespace()).name;
+});
+afterAll(async () => {
+  agent.destroy();
+  await cluster.kubectl(['delete', 'namespace', namespace, '--wait=false']);
+});
+
+/** Kinds that no controller acts upon: they are written for real, so that what etcd holds can be compared with what was answered. */
+const REAL: ReadonlySet<string> = new Set([
+  'ConfigMap',
+  'Secret',
+ 
+  'ServiceAccount',
+  'Lease.coordination',
+  'PodTemplate',
+  'Role.rbac',
+]);
+
+interface Sample {
+  readonly kind: string;
+  readonly json: string;
+  readonly protobuf: string;
+}
+
+interface Discovered {
+  readonly resources: readonly { readonly name: string; readonly kind: string; readonly namespaced: boolean }[];
+}
+
+/** A victim of every kind of which there is a recorded object and which the cluster serves. */
+async function findVictims(): Promise<readonly Victim[]> {
+  const text = readFileSync(join(cluster.root, 'integration-tests/golden/codec.jsonl'), 'utf8');
+  const samples = text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as Sample);
+  const victims: Victim[] = [];
+  for (const { kind, json, protobuf } of samples) {
+    if (json === undefined) continue;
+    const { status: _status, ...object } = JSON.parse(json) as KubeObject & { status?: unknown };
+    const root = object.apiVersion === 'v1' ? '/api/v1' : `/apis/${object.apiVersion}`;
+    const found = JSON.parse(
+      await cluster.api.raw({ method: 'GET', path: root }, AbortSignal.timeout(10_000)),
+    ) as Discovered;
+    const resource = found.resources.find((one) => one.kind === object.kind && !one.name.includes('/'));
+    if (resource === undefined) throw new Error(`${root} does not serve ${object.kind}`);
+    const name = `h-${kind.toLowerCase().replace(/[^a-z]/g, '-')}`;
+    const real = REAL.has(kind);
+    const metadata = { name, ...(resource.namespaced ? { namespace } : {}) };
+    const path = `${root}${resource.namespaced ? `/namespaces/${namespace}` : ''}/${resource.name}`;
+    victims.push({ path, name, real, object: { ...object, metadata }, protobuf: Buffer.from(protobuf, 'base64') });
+  }
+  return victims;
+}
+
+interface Reply {
+  readonly code: number;
+  readonly text: string;
+}
+
+/** Sends a request and reads the answer; code 0 when the connection was closed without one. */
+function send({ method, path, headers, body }: HostileRequest): Promise<Reply> {
+  const { hostname, port } = new URL(target.server);
+  return new Promise((resolve, reject) => {
+    try {
+      const call = httpsRequest({
+        hostname,
+        port,
+        method,
+        path,
+        agent,
+        headers: { ...headers, 'content-length': body.length },
+        timeout: 30_000,
+      });
+      call.on('response', (response) => {
+        const parts: Buffer[] = [];
+        response.on('data', (part: Buffer) => parts.push(part));
+        response.on('close', () => resolve({ code: response.statusCode ?? 0, text: Buffer.concat(parts).toString() }));
+      });
+      call.on('upgrade', (response, socket) => {
+        socket.destroy();
+        resolve({ code: response.statusCode ?? 0, text: '' });
+      });
+      call.on('timeout', () => {
+        call.destroy();
+        reject(new Error(`${method} ${path} was not answered within 30 s`));
+      });
+      call.on('error', () => resolve({ code: 0, text: '' }));
+      call.end(body);
+    } catch (error) {
+      // What Node.js itself refuses to send counts as one that never left.
+      if ((error as { code?: string }).code === 'ERR_UNESCAPED_CHARACTERS' || error instanceof TypeError)
+        resolve({ code: 0, text: '' });
+      else reject(error);
+    }
+  });
+}
+
+/** Resident memory of each apiserver in MiB, and when it was started. */
+async function apiservers(): Promise<readonly { readonly startedAt: string; readonly rss: number }[]> {
+  return await Promise.all(
+    (await cluster.containers('apiserver')).map(async ({ id }) => {
+      const [startedAt = '', pid = ''] = (
+        await cluster.docker(['inspect', '-f', '{{.State.StartedAt}} {{.State.Pid}}', id])
+      ).split(' ');
+      const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+      return { startedAt, rss: Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024 };
+    }),
+  );
+}
+
+const REQUESTS = 20_000;
+const WARM_UP = 2_000;
+const PARALLEL = 32;
+/** The garbage collector's slack; a leak of 10 KiB a request would show. */
+const GROWTH_MIB = 160;
+
+/** Connections that never finish what they begin, kept open for as long as the requests go on. */
+function stalledConnections(count: number): readonly TLSSocket[] {
+  const { hostname, port } = new URL(target.server);
+  const beginnings = [
+    '',
+    'POST /api/v1/namespaces/default/configmaps HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"kind":',
+    'GET /api/v1/pods HTTP/1.1\r\nHost: a\r\nX-Slow: ',
+    'POST /api/v1/namespaces/default/configmaps HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nab',
+    'PUT /',
+  ];
+  return Array.from({ length: count }, (_, index) => {
+    const socket = connect({
+      host: hostname,
+      port: Number(port),
+      servername: 'localhost',
+      ...(ca && { ca }),
+      ...(cert && { cert }),
+      ...(key && { key }),
+    });
+    socket.on('secureConnect', () => socket.write(beginnings[index % beginnings.length] ?? ''));
+    socket.on('error', () => socket.destroy());
+    return socket;
+  });
+}
+
+test('20,000 hostile requests: no 5xx, no crash, bounded memory, and etcd holds only what was answered', {
+  timeout: 600_000,
+}, async () => {
+  const victims = await findVictims();
+  const random = seededRandom(20_261_121);
+  const json = { 'content-type': 'application/json' };
+  const accepted = new Set<string>();
+  const remember = ({ code, text }: Reply) => {
+    if (code < 200 || code >= 300) return;
+    const version = /"resourceVersion":"(\d+)"/g;
+    for (const [, found = ''] of text.matchAll(version)) accepted.add(found);
+  };
+  const revision = await currentRevision(cluster);
+  for (const { real, path, object } of victims) {
+    if (real) remember(await send({ method: 'POST', path, headers: json, body: Buffer.from(JSON.stringify(object)) }));
+  }
+  const stalled = stalledConnections(200);
+  const failures: string[] = [];
+  const codes = new Map<number, number>();
+  const bombard = async (count: number) => {
+    let left = count;
+    const worker = async () => {
+      while (left-- > 0) {
+        const victim = victims[Math.floor(random() * victims.length)];
+        if (victim === undefined) throw new Error('no victim');
+        const request = hostileRequest(random, victim);
+        const reply = await send(request);
+        remember(reply);
+        codes.set(reply.code, (codes.get(reply.code) ?? 0) + 1);
+        if (reply.code >= 500) {
+          const what = `${request.method} ${request.path.slice(0, 300)} ${JSON.stringify(request.headers).slice(0, 300)} ${Buffer.from(request.body).toString().slice(0, 600)}`;
+          failures.push(`${reply.code} ${reply.text.slice(0, 300)} for ${what}`);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: PARALLEL }, worker));
+  };
+  await bombard(WARM_UP);
+  const before = await apiservers();
+  await bombard(REQUESTS - WARM_UP);
+  const after = await apiservers();
+  for (const socket of stalled) socket.destroy();
+  process.stdout.write(`hostile requests by code: ${JSON.stringify([...codes].toSorted(([a], [b]) => a - b))}\n`);
+  expect(failures.slice(0, 20)).toEqual([]);
+  expect(after.map(({ startedAt }) => startedAt)).toEqual(before.map(({ startedAt }) => startedAt));
+  for (const [index, { rss }] of after.entries()) expect(rss - (before[index]?.rss ?? 0)).toBeLessThan(GROWTH_MIB);
+
+  const history = await readHistory(cluster, revision + 1);
+  const roots = new Set(
+    history.map(
+      ({ key: at }) => /^\/registry\/([a-z]+\.[^/]+\/|apps\/|batch\/|autoscaling\/|policy\/)?[^/]+\//.exec(at)?.[0],
+    ),
+  );
+  const unasked = [...roots].flatMap((root) =>
+    root === undefined
+      ? []
+      : changesOf(history, root)
+          .filter(
+            (change) =>
+              change.key.split('/').at(-1)?.startsWith('h-') === true && !accepted.has(String(change.version)),
+          )
+          .map((change) => `${change.type} ${root}${change.key}@${change.version}`),
+  );
+  expect(unasked).toEqual([]);
+});
