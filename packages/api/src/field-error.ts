@@ -15,7 +15,7 @@ export type FieldErrorType =
 export interface FieldError {
   readonly type: FieldErrorType;
   readonly field: string;
-  /** The value that was found; printed for Invalid, NotSupported, Duplicate, NotFound and TypeInvalid. */
+  /** The value that was found; printed for Invalid, NotSupported, Duplicate, NotFound, TooMany and TypeInvalid unless OMITTED. */
   readonly value?: unknown;
   readonly detail: string;
 }
@@ -37,14 +37,17 @@ const WITHOUT_VALUE: ReadonlySet<FieldErrorType> = new Set([
   'FieldValueRequired',
   'FieldValueForbidden',
   'FieldValueTooLong',
-  'FieldValueTooMany',
   'InternalError',
 ]);
+
+/** The value of an error that does not print what it found. */
+export const OMITTED = Symbol('omitted');
 
 /** The error's text without its path: `Invalid value: -1: must be greater than or equal to 0`. */
 export function formatFieldError(error: FieldError): string {
   const head = TEXT[error.type];
-  const value = WITHOUT_VALUE.has(error.type) ? '' : `: ${formatValue(error.value)}`;
+  const isBare = WITHOUT_VALUE.has(error.type) || error.value === OMITTED;
+  const value = isBare ? '' : `: ${formatValue(error.value)}`;
   return `${head}${value}${error.detail === '' ? '' : `: ${error.detail}`}`;
 }
 

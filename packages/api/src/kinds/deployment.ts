@@ -3,8 +3,8 @@ import type { Deployment, DeploymentStrategy, RollingUpdateDeployment } from '..
 import { equalJson } from '../object.ts';
 import type { ResourceDefinition } from '../resource.ts';
 import { ageColumn, column, nameColumn } from './columns.ts';
-import { IMMUTABLE, invalidAll, nonNegative, unsupported } from './rules/errors.ts';
-import { percent } from './rules/names.ts';
+import { IMMUTABLE, nonNegative, unsupported } from './rules/errors.ts';
+import { amountOf, validateAtMostAll, validateIntOrPercent } from './rules/int-or-percent.ts';
 import { defaultPodTemplate } from './rules/pod-defaults.ts';
 import { validateReplicatedTemplate } from './rules/pod-template.ts';
 import { podWarnings } from './rules/pod-warnings.ts';
@@ -80,20 +80,7 @@ function validateRollingUpdate(
   if (amountOf(maxUnavailable) === 0 && amountOf(maxSurge) === 0) {
     errors.push(invalid(`${path}.maxUnavailable`, maxUnavailable, 'may not be 0 when `maxSurge` is 0'));
   }
-  if (typeof maxUnavailable === 'string' && amountOf(maxUnavailable) > 100) {
-    errors.push(invalid(`${path}.maxUnavailable`, maxUnavailable, 'must not be greater than 100%'));
-  }
-  return errors;
-}
-
-function validateIntOrPercent(value: number | string, path: string): FieldError[] {
-  return typeof value === 'string' ? invalidAll(path, value, percent(value)) : nonNegative(path, value);
-}
-
-/** The number, of a percentage as of a count; -1 where the text is no percentage, which is reported before. */
-function amountOf(value: number | string): number {
-  if (typeof value === 'number') return value;
-  return percent(value).length === 0 ? Number(value.slice(0, -1)) : 0;
+  return [...errors, ...validateAtMostAll(maxUnavailable, `${path}.maxUnavailable`)];
 }
 
 function validateUpdate(object: Deployment, old: Deployment): FieldError[] {

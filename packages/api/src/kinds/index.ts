@@ -4,8 +4,14 @@ import type { ResourceDefinition, ResourceRef, SubresourceDefinition } from '../
 import { bindings } from './binding.ts';
 import { certificateSigningRequests } from './certificatesigningrequest.ts';
 import { configMaps } from './configmap.ts';
+import { controllerRevisions } from './controllerrevision.ts';
+import { cronJobs } from './cronjob.ts';
+import { daemonSets } from './daemonset.ts';
 import { deployments } from './deployment.ts';
 import { events } from './event.ts';
+import { horizontalPodAutoscalers } from './horizontalpodautoscaler.ts';
+import { horizontalPodAutoscalersV1 } from './horizontalpodautoscaler-v1.ts';
+import { jobs } from './job.ts';
 import { leases } from './lease.ts';
 import { mutatingAdmissionPolicies } from './mutatingadmissionpolicy.ts';
 import { mutatingAdmissionPolicyBindings } from './mutatingadmissionpolicybinding.ts';
@@ -13,13 +19,17 @@ import { mutatingWebhookConfigurations } from './mutatingwebhookconfiguration.ts
 import { namespaces } from './namespace.ts';
 import { nodes } from './node.ts';
 import { pods } from './pod.ts';
+import { podDisruptionBudgets } from './poddisruptionbudget.ts';
+import { podTemplates } from './podtemplate.ts';
 import { replicaSets } from './replicaset.ts';
+import { replicationControllers } from './replicationcontroller.ts';
 import { subdomainName } from './rules/names.ts';
 import { validateObjectMeta, validateObjectMetaUpdate } from './rules/object-meta.ts';
 import { secrets } from './secret.ts';
 import { selfSubjectReviews } from './selfsubjectreview.ts';
 import { services } from './service.ts';
 import { serviceAccounts } from './serviceaccount.ts';
+import { statefulSets } from './statefulset.ts';
 import { validatingAdmissionPolicies } from './validatingadmissionpolicy.ts';
 import { validatingAdmissionPolicyBindings } from './validatingadmissionpolicybinding.ts';
 import { validatingWebhookConfigurations } from './validatingwebhookconfiguration.ts';
@@ -58,17 +68,26 @@ export const resources: readonly ResourceDefinition[] = [
   anyKind(namespaces),
   anyKind(nodes),
   anyKind(pods),
+  anyKind(podTemplates),
+  anyKind(replicationControllers),
   anyKind(secrets),
   anyKind(serviceAccounts),
   anyKind(services),
+  anyKind(controllerRevisions),
+  anyKind(daemonSets),
   anyKind(deployments),
   anyKind(replicaSets),
+  anyKind(statefulSets),
   anyKind(selfSubjectReviews),
   anyKind(tokenReviews),
   anyKind(localSubjectAccessReviews),
   anyKind(selfSubjectAccessReviews),
   anyKind(selfSubjectRulesReviews),
   anyKind(subjectAccessReviews),
+  anyKind(horizontalPodAutoscalers),
+  anyKind(horizontalPodAutoscalersV1),
+  anyKind(cronJobs),
+  anyKind(jobs),
   anyKind(certificateSigningRequests),
   anyKind(mutatingAdmissionPolicies),
   anyKind(mutatingAdmissionPolicyBindings),
@@ -77,6 +96,7 @@ export const resources: readonly ResourceDefinition[] = [
   anyKind(validatingAdmissionPolicyBindings),
   anyKind(validatingWebhookConfigurations),
   anyKind(leases),
+  anyKind(podDisruptionBudgets),
   anyKind(clusterRoleBindings),
   anyKind(clusterRoles),
   anyKind(roleBindings),

@@ -16,5 +16,16 @@ export const workloadColumns: readonly Column<Workload>[] = [
 ];
 
 function containers(object: Workload, field: 'name' | 'image'): string {
-  return (object.spec?.template?.spec?.containers ?? []).map((container) => container[field] ?? '').join(',');
+  return formatContainers(object.spec?.template, field);
+}
+
+/** Names or images of a template's containers, with commas. */
+export function formatContainers(template: PodTemplateSpec | undefined, field: 'name' | 'image'): string {
+  return (template?.spec?.containers ?? []).map((container) => container[field] ?? '').join(',');
+}
+
+/** Labels as tables print them: sorted, with commas; `<none>` when there are none. */
+export function formatLabels(labels: Readonly<Record<string, string>> | undefined): string {
+  const text = Object.entries(labels ?? {}).map(([key, value]) => `${key}=${value}`);
+  return text.length === 0 ? '<none>' : text.sort().join(',');
 }

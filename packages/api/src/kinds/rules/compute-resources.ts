@@ -5,7 +5,8 @@ import { invalidAll, NON_NEGATIVE } from './errors.ts';
 import { qualifiedName } from './names.ts';
 
 const CONTAINER_RESOURCES: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage']);
-const STANDARD_RESOURCES: ReadonlySet<string> = new Set([
+/** Names without a prefix that mean something somewhere. */
+export const STANDARD_RESOURCES: ReadonlySet<string> = new Set([
   ...CONTAINER_RESOURCES,
   'requests.cpu',
   'requests.memory',
@@ -27,20 +28,35 @@ const STANDARD_RESOURCES: ReadonlySet<string> = new Set([
 ]);
 const NANO_PER_UNIT = 1_000_000_000n;
 
-function isHugePages(name: string): boolean {
+export function isHugePages(name: string): boolean {
   return name.startsWith('hugepages-');
 }
 
-function isNative(name: string): boolean {
+export function isNative(name: string): boolean {
   return !name.includes('/') || name.includes('kubernetes.io/');
 }
 
 /** Whether a limit may be above the request: not for devices and huge pages, of which each is somebody's. */
-function isOvercommitAllowed(name: string): boolean {
+export function isOvercommitAllowed(name: string): boolean {
   return isNative(name) && !isHugePages(name);
 }
 
-function validateResourceName(name: string, path: string): FieldError[] {
+/** Whether a name is that of a resource of somebody else's making (a device), of which quotas can speak. */
+export function isExtendedResource(name: string): boolean {
+  return !isNative(name) && !name.startsWith('requests.') && qualifiedName(`requests.${name}`).length === 0;
+}
+
+/** The rules on the name of any resource, of containers or not. */
+export function validateAnyResourceName(name: string, path: string): FieldError[] {
+  const errors = invalidAll(path, name, qualifiedName(name));
+  const isKnown = name.includes('/') || STANDARD_RESOURCES.has(name) || isHugePages(name);
+  return errors.length > 0 || isKnown
+    ? errors
+    : [invalid(path, name, 'must be a standard resource type or fully qualified')];
+}
+
+/** The rules on the name of a resource that a container may ask for. */
+export function validateResourceName(name: string, path: string): FieldError[] {
   const errors = invalidAll(path, name, qualifiedName(name));
   if (!name.includes('/')) {
     if (errors.length === 0 && !STANDARD_RESOURCES.has(name) && !isHugePages(name)) {
@@ -49,7 +65,7 @@ function validateResourceName(name: string, path: string): FieldError[] {
     if (!CONTAINER_RESOURCES.has(name) && !isHugePages(name)) {
       errors.push(invalid(path, name, 'must be a standard resource for containers'));
     }
-  } else if (!isNative(name) && (name.startsWith('requests.') || qualifiedName(`requests.${name}`).length > 0)) {
+  } else if (!isNative(name) && !isExtendedResource(name)) {
     errors.push(invalid(path, name, "doesn't follow extended resource name standard"));
   }
   return errors;

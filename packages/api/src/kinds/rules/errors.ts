@@ -1,4 +1,5 @@
-import { type FieldError, invalid } from '../../field-error.ts';
+import { type FieldError, invalid, OMITTED } from '../../field-error.ts';
+import { equalJson } from '../../object.ts';
 
 /** A value outside a closed set, the set in the order given (`notSupported` sorts it). */
 export function unsupported(field: string, value: unknown, supported: readonly string[]): FieldError {
@@ -20,4 +21,19 @@ export const IMMUTABLE = 'field is immutable';
 
 export function nonNegative(field: string, value: number | undefined): FieldError[] {
   return value !== undefined && value < 0 ? [invalid(field, value, NON_NEGATIVE)] : [];
+}
+
+/** An `Invalid` that keeps the value to itself. */
+export function invalidOmitted(field: string, detail: string): FieldError {
+  return { type: 'FieldValueInvalid', field, value: OMITTED, detail };
+}
+
+/** A field that may not differ from what is stored. An absent list, map or text is the same as an empty one. */
+export function immutable(field: string, value: unknown, old: unknown): FieldError[] {
+  return equalJson(orEmpty(value), orEmpty(old)) ? [] : [invalid(field, value, IMMUTABLE)];
+}
+
+function orEmpty(value: unknown): unknown {
+  const isEmpty = value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
+  return isEmpty ? undefined : value;
 }

@@ -87,32 +87,62 @@ const LAYOUT: Readonly<Record<string, string>> = {
 };
 
 const ZERO: Readonly<Record<string, unknown>> = { s: '', i: 0, b: false, q: '0', n: null };
-const IRREGULAR: Readonly<Record<string, string>> = { CephFS: 'cephfs', StorageOS: 'storageos' };
+const IRREGULAR: Readonly<Record<string, string>> = {
+  CephFS: 'cephfs',
+  StorageOS: 'storageos',
+  EndpointsName: 'endpoints',
+  CephMonitors: 'monitors',
+  RBDImage: 'image',
+  RBDPool: 'pool',
+  RadosUser: 'user',
+  ISCSIInterface: 'iscsiInterface',
+  DiscoveryCHAPAuth: 'chapAuthDiscovery',
+  SessionCHAPAuth: 'chapAuthSession',
+  TargetWWNs: 'targetWWNs',
+  WWIDs: 'wwids',
+  DataDiskURI: 'diskURI',
+};
 
 /** A pod's spec as Kubernetes prints it when it tells what may not change: every field, one to a line. */
 export function dumpPodSpec(spec: PodSpec): string {
+  return printJson(printedPodSpec(spec));
+}
+
+/** A part of an object as Kubernetes prints it; `layout` says which fields it and its parts have. */
+export function dump(value: object, part: string, layout: Readonly<Record<string, string>>): string {
+  return printJson(layOut(value, part, layout));
+}
+
+function printJson(value: object): string {
+  return JSON.stringify(value, undefined, 1).replace(
+    /[<>&\u2028\u2029]/g,
+    (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/** The same as a value. */
+export function printedPodSpec(spec: PodSpec): object {
   const { hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers } = spec;
   const own = { hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers };
   const securityContext = spec.securityContext === undefined ? undefined : { ...spec.securityContext, ...own };
-  const text = JSON.stringify(layOut({ ...spec, securityContext }, 'PodSpec'), undefined, 1);
-  return text.replace(/[<>&\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return layOut({ ...spec, securityContext }, 'PodSpec', LAYOUT);
 }
 
-function layOut(value: object, part: string): Record<string, unknown> {
+function layOut(value: object, part: string, layout: Readonly<Record<string, string>>): Record<string, unknown> {
   const from = value as Record<string, unknown>;
   const out: Record<string, unknown> = {};
-  for (const item of (LAYOUT[part] ?? '').split(' ')) {
+  for (const item of (layout[part] ?? '').split(' ')) {
     const [name = '', form = 'n'] = item.split(':');
-    out[name] = layOutField(from[fieldName(name)] ?? undefined, form);
+    out[name] = layOutField(from[fieldName(name)] ?? undefined, form, layout);
   }
   return out;
 }
 
-function layOutField(value: unknown, form: string): unknown {
+function layOutField(value: unknown, form: string, layout: Readonly<Record<string, string>>): unknown {
   if (form.startsWith('[]'))
-    return Array.isArray(value) ? value.map((item: object) => layOut(item, form.slice(2))) : null;
-  if (form.startsWith('=')) return layOut(value ?? {}, form.slice(1));
-  if (form.startsWith('?')) return value === undefined ? null : layOut(value as object, form.slice(1));
+    return Array.isArray(value) ? value.map((item: object) => layOut(item, form.slice(2), layout)) : null;
+  if (form.startsWith('=')) return layOut(value ?? {}, form.slice(1), layout);
+  if (form.startsWith('?')) return value === undefined ? null : layOut(value as object, form.slice(1), layout);
   return value === undefined ? ZERO[form] : sortKeys(value);
 }
 

@@ -1,0 +1,188 @@
+import type { Instant } from '@gantry/base';
+import { type FieldError, invalid, required } from '../field-error.ts';
+import type { Job, JobSpec } from '../generated/types.ts';
+import type { ResourceDefinition } from '../resource.ts';
+import { ageColumn, column, formatDuration, nameColumn } from './columns.ts';
+import { surprisingName } from './replicationcontroller.ts';
+import { defaultJobSpec, defaultJobTemplate, jobWarnings, validateJobSpec } from './rules/job-spec.ts';
+import { isJobCondition, validateJobStatusChange } from './rules/job-status.ts';
+import { validateJobChange } from './rules/job-update.ts';
+import { keep } from './rules/keep.ts';
+import { isEmptySelector, selectorMatches, validateLabelSelector } from './rules/labels.ts';
+import { dns1123Label } from './rules/names.ts';
+import { PART_VERBS, STORED_VERBS } from './verbs.ts';
+import { workloadColumns } from './workload-columns.ts';
+
+const UID = 'batch.kubernetes.io/controller-uid';
+const NAME = 'batch.kubernetes.io/job-name';
+/** The same labels as they were called before they had a prefix; pods still get them. */
+const OLD_UID = 'controller-uid';
+const OLD_NAME = 'job-name';
+
+function applyDefaults(object: Job): void {
+  const spec = (object.spec ??= { template: {} });
+  const labels = spec.template?.metadata?.labels;
+  if (labels !== undefined && Object.keys(object.metadata.labels ?? {}).length === 0) {
+    object.metadata.labels = labels;
+  }
+  defaultJobSpec(spec);
+  defaultJobTemplate(spec);
+}
+
+function prepareForCreate(object: Job): void {
+  object.status = {};
+  const { spec } = object;
+  if (spec !== undefined && spec.manualSelector !== true) generateSelector(object, spec);
+}
+
+/**
+ * Finds the Job's pods by its uid. What the client has set stays, and is refused if it contradicts. A Job that has the labels
+ * of its template by default shares them, and gets the generated ones as well; a copy for a generated name shares nothing.
+ */
+function generateSelector({ metadata }: Job, spec: JobSpec): void {
+  const { name = '', uid = '' } = metadata;
+  const template = (spec.template ??= {});
+  const meta = (template.metadata ??= {});
+  const isShared = metadata.labels !== undefined && metadata.labels === meta.labels;
+  meta.labels = { [OLD_NAME]: name, [NAME]: name, [OLD_UID]: uid, [UID]: uid, ...meta.labels };
+  if (isShared) metadata.labels = { ...meta.labels };
+  const selector = (spec.selector ??= {});
+  selector.matchLabels = { [UID]: uid, ...selector.matchLabels };
+}
+
+function validate(object: Job): FieldError[] {
+  return validateJob(object, true);
+}
+
+function validateJob(object: Job, arePrefixed: boolean): FieldError[] {
+  const spec = object.spec ?? { template: {} };
+  const { name = '' } = object.metadata;
+  const errors = [...validateGenerated(object, arePrefixed), ...validateWhole(spec)];
+  const { completionMode, completions = 0 } = spec;
+  if (completionMode !== 'Indexed' || completions <= 0) return errors;
+  const hostname = `${name}-${completions - 1}`;
+  return dns1123Label(hostname).length === 0
+    ? errors
+    : [...errors, invalid('metadata.name', name, `will not able to create pod with invalid DNS label: ${hostname}`)];
+}
+
+/** The rules on the spec with its selector, which a template for Jobs has not. */
+function validateWhole(spec: JobSpec): FieldError[] {
+  const selector = spec.selector ?? undefined;
+  const errors = validateJobSpec(spec, 'spec');
+  const faults = validateLabelSelector(selector, 'spec.selector');
+  if (selector === undefined) errors.push(required('spec.selector'));
+  errors.push(...faults);
+  const labels = spec.template?.metadata?.labels;
+  const isMatch = selector !== undefined && (isEmptySelector(selector) || selectorMatches(selector, labels ?? {}));
+  if (faults.length === 0 && !isMatch) {
+    const detail = '`selector` does not match template `labels`';
+    errors.push(invalid('spec.template.metadata.labels', labels ?? null, detail));
+  }
+  return errors;
+}
+
+/** A selector that the server makes is the Job's own, and so are the labels. */
+function validateGenerated({ metadata, spec }: Job, arePrefixed: boolean): FieldError[] {
+  const selector = spec?.selector ?? undefined;
+  if (spec?.manualSelector === true || selector === undefined) return [];
+  const { name = '', uid = '' } = metadata;
+  const expected: Record<string, string> = { [OLD_UID]: uid, [OLD_NAME]: name };
+  if (arePrefixed) Object.assign(expected, { [UID]: uid, [NAME]: name });
+  const labels = spec?.template?.metadata?.labels ?? {};
+  const errors = Object.entries(expected).flatMap(([key, value]) => validateHasLabel(labels, key, value));
+  if (uid === '') errors.unshift(required('metadata.uid'));
+  const isSound = validateLabelSelector(selector, '').length === 0;
+  if (isSound && !selectorMatches(selector, expected)) {
+    errors.push(invalid('spec.selector', selector, '`selector` not auto-generated'));
+  }
+  return errors;
+}
+
+function validateHasLabel(labels: Readonly<Record<string, string>>, key: string, expected: string): FieldError[] {
+  const path = 'spec.template.metadata.labels';
+  const actual = labels[key];
+  if (actual === undefined) return [required(`${path}[${key}]`, `must be '${expected}'`)];
+  return actual === expected ? [] : [invalid(`${path}[${key}]`, labels, `must be '${expected}'`)];
+}
+
+function validateUpdate(object: Job, old: Job): FieldError[] {
+  const labels = old.spec?.template?.metadata?.labels ?? {};
+  const arePrefixed = labels[NAME] !== undefined && labels[UID] !== undefined;
+  return [
+    ...validateJob(object, arePrefixed),
+    ...validateWhole(object.spec ?? { template: {} }),
+    ...validateJobChange(object, old),
+  ];
+}
+
+function statusOf(job: Job): string {
+  if (isJobCondition(job, 'Complete')) return 'Complete';
+  if (isJobCondition(job, 'Failed')) return 'Failed';
+  if (job.metadata.deletionTimestamp !== undefined) return 'Terminating';
+  return (
+    (['Suspended', 'FailureTarget', 'SuccessCriteriaMet'] as const).find((type) => isJobCondition(job, type)) ??
+    'Running'
+  );
+}
+
+function completionsOf({ spec, status }: Job): string {
+  const succeeded = status?.succeeded ?? 0;
+  if (spec?.completions !== undefined) return `${succeeded}/${spec.completions}`;
+  const parallelism = spec?.parallelism ?? 0;
+  return parallelism > 1 ? `${succeeded}/1 of ${parallelism}` : `${succeeded}/1`;
+}
+
+function durationOf({ status }: Job, now: Instant): string {
+  const { startTime, completionTime } = status ?? {};
+  if (startTime === undefined) return '';
+  return formatDuration((completionTime === undefined ? now : Date.parse(completionTime)) - Date.parse(startTime));
+}
+
+export const jobs: ResourceDefinition<Job> = {
+  group: 'batch',
+  version: 'v1',
+  kind: 'Job',
+  resource: 'jobs',
+  singular: 'job',
+  shortNames: [],
+  categories: ['all'],
+  namespaced: true,
+  schema: 'batch.v1.Job',
+  verbs: STORED_VERBS,
+  strategy: {
+    applyDefaults,
+    prepareForCreate,
+    prepareForUpdate: (object, old) => {
+      keep(object, old, 'status');
+    },
+    validateCreate: validate,
+    validateUpdate,
+    warnings: ({ metadata, spec }, old) => [
+      ...(old === undefined ? surprisingName(metadata.name ?? '') : []),
+      ...jobWarnings(spec, old?.spec, 'spec'),
+    ],
+    hasGeneration: true,
+    defaultPropagation: 'orphan',
+  },
+  subresources: [
+    {
+      name: 'status',
+      verbs: PART_VERBS,
+      prepareForUpdate: (object, old) => {
+        keep(object, old, 'spec');
+      },
+      validateUpdate: validateJobStatusChange,
+    },
+  ],
+  columns: [
+    nameColumn,
+    column('Status', 'How the Job is, in one word.', statusOf),
+    column('Completions', 'Pods that have succeeded, of those wanted.', completionsOf),
+    column('Duration', 'How long the Job has been running, or ran.', durationOf),
+    ageColumn,
+    ...workloadColumns,
+  ],
+  selectableFields: { 'status.successful': ({ status }) => String(status?.succeeded ?? 0) },
+  stored: true,
+};

@@ -1,0 +1,12 @@
+import type { SubresourceDefinition } from '../../resource.ts';
+import { PART_VERBS } from '../verbs.ts';
+
+/** The scale subresource of what has a label selector, or a ReplicationController's map of labels, at `.spec.selector`. */
+export const scaleOfSelector: SubresourceDefinition = {
+  name: 'scale',
+  group: 'autoscaling',
+  version: 'v1',
+  kind: 'Scale',
+  verbs: PART_VERBS,
+  scale: { specReplicas: '.spec.replicas', statusReplicas: '.status.replicas', selector: '.spec.selector' },
+};
