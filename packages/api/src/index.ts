@@ -336,14 +336,19 @@ export {
 } from './decode/decode-object.ts';
 export { parseJson } from './decode/exact-number.ts';
 export { settleShape } from './decode/settle-shape.ts';
+export { type ApplyInput, applyConfiguration } from './managed-fields/apply-configuration.ts';
 export { compareFields, type Comparison } from './managed-fields/compare.ts';
 export { FieldSet, type FieldsV1 } from './managed-fields/field-set.ts';
+export { type ManagedKind, managedKindOf, type OtherVersion } from './managed-fields/managed-kind.ts';
+export { findManagedFieldsProblem } from './managed-fields/managers.ts';
+export { ownersFromScale, ownersInScale, type ReplicasPath, SCALE_KIND } from './managed-fields/scale-owners.ts';
 export {
   fieldManagerFrom,
   type ManagedFieldsInput,
   updateManagedFields,
 } from './managed-fields/update-managed-fields.ts';
 export { resolveIntOrPercent } from './int-or-string.ts';
+export { type ApplyConfig, APPLY_PATCH_TYPE, readApplyConfig } from './patch/apply-config.ts';
 export { applyPatch, PATCH_TYPES, type PatchedObject } from './patch/apply-patch.ts';
 export { decodeProtobuf, encodeProtobuf, encodeWatchFrame, type KindName } from './protobuf/envelope.ts';
 export { schemaOfKind } from './protobuf/message-plan.ts';

@@ -6,6 +6,7 @@ import { parseJson } from './decode/exact-number.ts';
 import { settleShape } from './decode/settle-shape.ts';
 import type { Pod } from './generated/types.ts';
 import { resources, validateChange, validateNew } from './kinds/index.ts';
+import { managedKindOf } from './managed-fields/managed-kind.ts';
 import { updateManagedFields } from './managed-fields/update-managed-fields.ts';
 import { cloneJson, type KubeObject } from './object.ts';
 import { applyPatch } from './patch/apply-patch.ts';
@@ -77,13 +78,10 @@ function create(definition: ResourceDefinition, bytes: Uint8Array): KubeObject {
     (object as Pod).spec = { ...(object as Required<Pod>).spec, serviceAccountName: 'default' };
   strategy.applyDefaults?.(object);
   const managedFields = updateManagedFields({
+    of: managedKindOf(definition, ''),
     oldObject: undefined,
     newObject: settleShape(object, definition.schema),
     manager: 'm',
-    operation: 'Update',
-    apiVersion: apiVersionOf(definition),
-    subresource: '',
-    schema: definition.schema,
     now: 0,
   });
   strategy.prepareForCreate?.(object, context);

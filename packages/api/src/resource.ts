@@ -120,6 +120,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly schema: SchemaRef;
   /** Absent for the version that is stored. */
   readonly storage?: StorageForm<T>;
+  /** Another served version of the same kind, where the registry of built-in kinds does not know it (custom resources). */
+  readonly sibling?: (version: string) => ResourceDefinition | undefined;
   readonly verbs: readonly Verb[];
   readonly strategy: Strategy<T>;
   readonly subresources: readonly SubresourceDefinition<T>[];

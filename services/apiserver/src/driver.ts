@@ -25,6 +25,8 @@ export interface WriteOptions {
   /** `fieldManager`, or what stands before the first '/' of the User-Agent; at most 128 characters. */
   readonly fieldManager: string;
   readonly fieldValidation: 'Strict' | 'Warn' | 'Ignore';
+  /** Whether an apply takes fields of others. */
+  readonly force?: boolean;
 }
 
 /** A request body as it came. The driver decodes it: strict, warning or ignoring. */
@@ -116,7 +118,7 @@ export interface Driver {
     patch: Uint8Array,
     patchType: string,
     options: WriteOptions,
-  ): Promise<Answer>;
+  ): Promise<{ answer: Answer; created: boolean }>;
   /** The object as it was deleted or, when finalizers or a grace period keep it, as it is now. `gone` tells which. */
   delete(
     context: RequestContext,

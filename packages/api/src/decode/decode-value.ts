@@ -175,7 +175,7 @@ function describeScalarConversion(scalar: ScalarKind, source: string, found: str
 function goKindOf(parsed: Parsed): string {
   if (Array.isArray(parsed)) return 'slice';
   if (parsed instanceof NumberLiteral) return /^-?\d+$/.test(parsed.text) ? 'int64' : 'float64';
-  if (typeof parsed === 'number') return 'int64';
+  if (typeof parsed === 'number') return Number.isInteger(parsed) ? 'int64' : 'float64';
   if (typeof parsed === 'boolean') return 'bool';
   return typeof parsed === 'string' ? 'string' : 'map';
 }

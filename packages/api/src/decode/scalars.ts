@@ -62,13 +62,14 @@ function asString(value: Parsed): string {
 }
 
 function asInt32(value: Parsed): number {
-  if (typeof value === 'number' && value >= -2147483648 && value <= 2147483647) return value;
+  if (Number.isInteger(value) && (value as number) >= -2147483648 && (value as number) <= 2147483647)
+    return value as number;
   throw new TypeMismatch(describeNumber(value));
 }
 
 function asInt64(value: Parsed | bigint): number | bigint {
-  // Already exact when it comes from protobuf.
-  if (typeof value === 'number' || typeof value === 'bigint') return value;
+  // Already exact when it comes from protobuf or from an object.
+  if (typeof value === 'bigint' || Number.isInteger(value)) return value as number | bigint;
   if (value instanceof NumberLiteral && /^-?\d+$/.test(value.text)) {
     const exact = exactInteger(value.text);
     if (exact !== undefined) return exact;

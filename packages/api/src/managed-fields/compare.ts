@@ -1,13 +1,7 @@
 import { equalJson } from '../object.ts';
-import type { ListType, StructType, Type } from '../schema/type-schema.ts';
+import type { ListType, MapType, StructType, Type } from '../schema/type-schema.ts';
 import { FieldSet } from './field-set.ts';
-
-type Json = Readonly<Record<string, unknown>>;
-
-/** An object whose lists cannot be told apart by their keys: an item lacks one. */
-export class KeylessItem extends Error {
-  override readonly name = 'KeylessItem';
-}
+import { itemElement, type JsonMap, listOf, mapOf, memberType, own, shapeOf } from './shape.ts';
 
 /** What a write changes: paths that are new, that hold another value, and that are gone. */
 export interface Comparison {
@@ -35,6 +29,20 @@ class Comparer {
   }
 
   value(type: Type, before: unknown, after: unknown): void {
+    if (type.kind !== 'any') {
+      this.#shaped(type, before, after);
+      return;
+    }
+    // What has turned from a map to a leaf, or the other way, is told both ways.
+    const shape = shapeOf(type, after ?? before);
+    if (before !== undefined && after !== undefined) {
+      const other = shapeOf(type, before);
+      if (other !== shape) this.#shaped(other, before, after);
+    }
+    this.#shaped(shape, before, after);
+  }
+
+  #shaped(type: Type, before: unknown, after: unknown): void {
     if (isLeaf(type, before, after)) {
       this.#leaf(before, after);
       return;
@@ -42,14 +50,10 @@ class Comparer {
     switch (type.kind) {
       case 'struct':
       case 'map':
-        this.#map(type, before as Json | null | undefined, after as Json | null | undefined);
+        this.#map(type, mapOf(before), mapOf(after));
         break;
       case 'list':
-        this.#list(
-          type,
-          before as readonly unknown[] | null | undefined,
-          after as readonly unknown[] | null | undefined,
-        );
+        this.#list(type, listOf(before) ?? [], listOf(after) ?? []);
         break;
       case 'scalar':
       case 'any':
@@ -66,33 +70,41 @@ class Comparer {
     else if (!equalJson(before, after)) this.#out.modified.insert(this.#path);
   }
 
-  #map(type: Type & { kind: 'struct' | 'map' }, before: Json | null | undefined, after: Json | null | undefined): void {
-    for (const key of new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])) {
-      const inner = type.kind === 'map' ? type.values : type.fields.get(key)?.type;
-      if (inner !== undefined) this.#within(`f:${key}`, inner, own(before, key), own(after, key));
-    }
+  #map(type: StructType | MapType, before: JsonMap | undefined, after: JsonMap | undefined): void {
+    for (const key in before) this.#member(type, key, before, after);
+    for (const key in after)
+      if (before === undefined || !Object.hasOwn(before, key)) this.#member(type, key, before, after);
   }
 
-  #list(
-    type: ListType,
-    before: readonly unknown[] | null | undefined,
-    after: readonly unknown[] | null | undefined,
-  ): void {
-    const left = itemsByElement(type, before ?? []);
-    const right = itemsByElement(type, after ?? []);
+  #member(type: StructType | MapType, key: string, before: JsonMap | undefined, after: JsonMap | undefined): void {
+    const was = own(before, key);
+    const is = own(after, key);
+    // The same object on both sides: nothing below can differ.
+    if (was === is) return;
+    const inner = memberType(type, key);
+    if (inner !== undefined) this.#within(`f:${key}`, inner, was, is);
+  }
+
+  #list(type: ListType, before: readonly unknown[], after: readonly unknown[]): void {
+    const left = itemsByElement(type, before);
+    const right = itemsByElement(type, after);
     for (const element of new Set([...left.keys(), ...right.keys()])) {
       const was = left.get(element) ?? [];
       const is = right.get(element) ?? [];
-      if (was.length > 1 || is.length > 1) this.#duplicates(element, was, is);
+      if (was.length > 1 || is.length > 1) this.#duplicates(type, element, was, is);
       else this.#within(element, type.items, was[0], is[0]);
     }
   }
 
-  /** Items that share a key cannot be told apart: they count as one leaf. */
-  #duplicates(element: string, before: readonly unknown[], after: readonly unknown[]): void {
-    this.#path.push(element);
-    this.#leaf(before.length === 0 ? undefined : before, after.length === 0 ? undefined : after);
-    this.#path.pop();
+  /** Items that share a key cannot be told apart: together they are one leaf, that is another than the only item of its key. */
+  #duplicates(type: ListType, element: string, was: readonly unknown[], is: readonly unknown[]): void {
+    const path = [...this.#path, element];
+    if (was.length > 1 && is.length > 1) {
+      if (!equalJson(was, is)) this.#out.modified.insert(path);
+      return;
+    }
+    this.#within(element, type.items, was.length > 1 ? undefined : was[0], is.length > 1 ? undefined : is[0]);
+    (was.length > 1 ? this.#out.removed : this.#out.added).insert(path);
   }
 
   #within(element: string, type: Type, before: unknown, after: unknown): void {
@@ -103,10 +115,6 @@ class Comparer {
   }
 }
 
-function own(map: Json | null | undefined, key: string): unknown {
-  return map !== null && map !== undefined && Object.hasOwn(map, key) ? map[key] : undefined;
-}
-
 function isLeaf(type: Type, before: unknown, after: unknown): boolean {
   switch (type.kind) {
     case 'scalar':
@@ -114,36 +122,26 @@ function isLeaf(type: Type, before: unknown, after: unknown): boolean {
       return true;
     case 'struct':
     case 'map':
-      return type.atomic || (isEmpty(before) && isEmpty(after));
+      return type.atomic || (isEmpty(mapOf(before)) && isEmpty(mapOf(after)));
     case 'list':
-      return type.listType === 'atomic' || (isEmpty(before) && isEmpty(after));
+      return type.listType === 'atomic' || (isEmpty(listOf(before)) && isEmpty(listOf(after)));
   }
 }
 
-function isEmpty(value: unknown): boolean {
-  return value === undefined || value === null || typeof value !== 'object' || Object.keys(value).length === 0;
+function isEmpty(value: object | undefined): boolean {
+  if (value === undefined) return true;
+  for (const _key in value) return false;
+  return true;
 }
 
 /** The items of an associative list by their path element. */
 function itemsByElement(type: ListType, items: readonly unknown[]): Map<string, unknown[]> {
   const out = new Map<string, unknown[]>();
   for (const item of items) {
-    const element = type.listType === 'set' ? `v:${JSON.stringify(item)}` : keyElement(type, item);
+    const element = itemElement(type, item);
     const same = out.get(element);
     if (same === undefined) out.set(element, [item]);
     else same.push(item);
   }
   return out;
-}
-
-/** `k:{"containerPort":80,"protocol":"TCP"}`, keys sorted; absent ones have their default. Throws KeylessItem. */
-export function keyElement(type: ListType, item: unknown): string {
-  const entries = [...type.keys].sort().map((key): [string, unknown] => {
-    const field = type.items.kind === 'struct' ? type.items.fields.get(key) : undefined;
-    const value = (item !== null && typeof item === 'object' ? (item as Json)[key] : undefined) ?? field?.default;
-    if (value === undefined)
-      throw new KeylessItem(`associative list with keys has an element that omits key field ${JSON.stringify(key)}`);
-    return [key, value];
-  });
-  return `k:${JSON.stringify(Object.fromEntries(entries))}`;
 }

@@ -1,3 +1,5 @@
+import { canonicalElement, compareElements } from './path-element.ts';
+
 /** A node of fieldsV1 as JSON: `{ ".": {}, "f:name": {} }`; an empty node is a member without children. */
 export type FieldsV1 = { readonly [element: string]: FieldsV1 };
 
@@ -15,6 +17,13 @@ export class FieldSet {
 
   constructor(root: Node = { member: false, children: new Map() }) {
     this.#root = root;
+  }
+
+  /** A set of these paths. */
+  static of(...paths: readonly (readonly string[])[]): FieldSet {
+    const set = new FieldSet();
+    for (const path of paths) set.insert(path);
+    return set;
   }
 
   get empty(): boolean {
@@ -41,6 +50,19 @@ export class FieldSet {
     return node?.member ?? false;
   }
 
+  /** What is below an element, without the element itself; undefined when nothing is. */
+  below(element: string): FieldSet | undefined {
+    const child = this.#root.children.get(element);
+    return child === undefined || child.children.size === 0
+      ? undefined
+      : new FieldSet({ member: false, children: child.children });
+  }
+
+  /** The elements that paths of this set begin with, unordered. */
+  elements(): Iterable<string> {
+    return this.#root.children.keys();
+  }
+
   /** Members of either. */
   union(other: FieldSet): FieldSet {
     return this.#with(unite(this.#root, other.#root));
@@ -51,6 +73,11 @@ export class FieldSet {
     return this.#with(subtract(this.#root, other.#root));
   }
 
+  /** Members of this that are neither in `other` nor below one of its members. */
+  recursiveDifference(other: FieldSet): FieldSet {
+    return this.#with(prune(this.#root, other.#root));
+  }
+
   /** Members of both. */
   intersection(other: FieldSet): FieldSet {
     return this.#with(intersect(this.#root, other.#root));
@@ -58,7 +85,23 @@ export class FieldSet {
 
   /** This without `path` and everything below it. */
   without(path: readonly string[]): FieldSet {
-    return new FieldSet(prune(this.#root, path));
+    return this.recursiveDifference(FieldSet.of(path));
+  }
+
+  /** Members at or below one of the patterns, whose element `*` stands for any. */
+  under(patterns: readonly (readonly string[])[]): FieldSet {
+    const kept = new FieldSet();
+    for (const path of this.paths()) {
+      const matches = (pattern: readonly string[]) =>
+        path.every((element, index) => index >= pattern.length || pattern[index] === '*' || pattern[index] === element);
+      if (patterns.some(matches)) kept.insert(path);
+    }
+    return kept;
+  }
+
+  /** Every path, in the order in which Kubernetes lists them: the members of a level before what is below. */
+  *paths(): Generator<readonly string[]> {
+    yield* pathsOf(this.#root, []);
   }
 
   /** This very set when nothing has changed, which callers may rely on. */
@@ -75,8 +118,14 @@ export class FieldSet {
     return toJson(this.#root);
   }
 
+  /** Elements are taken as they are: for what `toJson` wrote. */
   static fromJson(json: FieldsV1): FieldSet {
-    return new FieldSet(fromJson(json, 'root'));
+    return new FieldSet(fromJson(json, 'root', (element) => element));
+  }
+
+  /** For what clients send. Throws SyntaxError or TypeError when it is no fieldsV1. */
+  static parse(json: unknown): FieldSet {
+    return new FieldSet(fromJson(json as FieldsV1, 'root', canonicalElement));
   }
 }
 
@@ -101,11 +150,20 @@ function unite(a: Node, b: Node): Node {
 }
 
 function subtract(a: Node, b: Node): Node {
+  return without(a, b, subtract);
+}
+
+function prune(a: Node, b: Node): Node {
+  return without(a, b, (own, other) => (other.member ? NOTHING : prune(own, other)));
+}
+
+/** Takes `b` out of `a`; `each` tells what is left of a child that both have. */
+function without(a: Node, b: Node, each: (own: Node, other: Node) => Node): Node {
   let children: Map<string, Node> | undefined;
   for (const [element, child] of b.children) {
     const own = a.children.get(element);
     if (own === undefined) continue;
-    const left = subtract(own, child);
+    const left = each(own, child);
     if (left === own) continue;
     children ??= new Map(a.children);
     if (!left.member && left.children.size === 0) children.delete(element);
@@ -125,32 +183,36 @@ function intersect(a: Node, b: Node): Node {
   return { member: a.member && b.member, children };
 }
 
-function prune(node: Node, [element, ...rest]: readonly string[]): Node {
-  const child = element === undefined ? undefined : node.children.get(element);
-  if (element === undefined || child === undefined) return node;
-  const children = new Map(node.children);
-  const pruned = rest.length === 0 ? NOTHING : prune(child, rest);
-  if (isEmpty(pruned)) children.delete(element);
-  else children.set(element, pruned);
-  return { member: node.member, children };
+function* pathsOf(node: Node, path: readonly string[]): Generator<readonly string[]> {
+  const sorted = sortedElements(node);
+  for (const element of sorted) if (node.children.get(element)?.member === true) yield [...path, element];
+  for (const element of sorted) {
+    const child = node.children.get(element);
+    if (child !== undefined && child.children.size > 0) yield* pathsOf(child, [...path, element]);
+  }
+}
+
+function sortedElements(node: Node): string[] {
+  const elements = [...node.children.keys()];
+  return elements.length < 2 ? elements : elements.sort(compareElements);
 }
 
 function toJson(node: Node): FieldsV1 {
   const out: Record<string, FieldsV1> = {};
-  const hasChildren = node.children.size > 0;
-  if (node.member && hasChildren) out['.'] = {};
-  for (const element of [...node.children.keys()].sort()) {
+  if (node.member && node.children.size > 0) out['.'] = {};
+  for (const element of sortedElements(node)) {
     const child = node.children.get(element);
     if (child !== undefined) out[element] = toJson(child);
   }
   return out;
 }
 
-function fromJson(json: FieldsV1, place: 'root' | 'inner'): Node {
+function fromJson(json: FieldsV1, place: 'root' | 'inner', elementOf: (text: string) => string): Node {
+  if (json === null || typeof json !== 'object' || Array.isArray(json)) throw new TypeError('fields are an object');
   const children = new Map<string, Node>();
   const elements = Object.entries(json);
   for (const [element, child] of elements) {
-    if (element !== '.') children.set(element, fromJson(child, 'inner'));
+    if (element !== '.') children.set(elementOf(element), fromJson(child, 'inner', elementOf));
   }
   return { member: '.' in json || (place === 'inner' && elements.length === 0), children };
 }

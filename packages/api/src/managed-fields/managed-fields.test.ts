@@ -4,7 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { settleShape } from '../decode/settle-shape.ts';
 import type { ManagedFieldsEntry } from '../generated/types.ts';
 import { cloneJson, type KubeObject } from '../object.ts';
+import { findResource } from '../kinds/index.ts';
 import { FieldSet, type FieldsV1 } from './field-set.ts';
+import { managedKindOf } from './managed-kind.ts';
 import { fieldManagerFrom, updateManagedFields } from './update-managed-fields.ts';
 
 const element = fc.constantFrom('f:a', 'f:b', 'k:{"name":"c"}', 'v:"x"');
@@ -43,6 +45,8 @@ interface Workload extends KubeObject {
   status?: object;
 }
 
+const DEPLOYMENTS = must(findResource({ group: 'apps', version: 'v1', resource: 'deployments' }), 'deployments');
+const SERVICE_ACCOUNTS = must(findResource({ group: '', version: 'v1', resource: 'serviceaccounts' }), 'accounts');
 const NOW = Date.parse('2026-01-01T00:00:00Z');
 
 function write(
@@ -53,13 +57,10 @@ function write(
   const { manager = 'a', at = 0, subresource = '' } = options;
   const newObject = settleShape(cloneJson(object), 'apps.v1.Deployment');
   const managedFields = updateManagedFields({
+    of: managedKindOf(DEPLOYMENTS, subresource),
     oldObject: old,
     newObject,
     manager,
-    operation: 'Update',
-    apiVersion: 'apps/v1',
-    subresource,
-    schema: 'apps.v1.Deployment',
     now: NOW + at * 1000,
   });
   return { ...newObject, metadata: { ...newObject.metadata, managedFields } };
@@ -166,13 +167,10 @@ describe('updateManagedFields', () => {
     const created = write(undefined, deployment(keyless));
     expect(entries(created)).not.toEqual([]);
     const accounts = updateManagedFields({
+      of: managedKindOf(SERVICE_ACCOUNTS, ''),
       oldObject: undefined,
       newObject: { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'x' }, secrets: [{}] } as KubeObject,
       manager: 'a',
-      operation: 'Update',
-      apiVersion: 'v1',
-      subresource: '',
-      schema: 'core.v1.ServiceAccount',
       now: NOW,
     });
     expect(accounts).toEqual([]);

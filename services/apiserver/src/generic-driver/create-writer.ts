@@ -57,13 +57,14 @@ export class CreateWriter {
     return this.createDecoded(context, target, object, options, fence);
   }
 
-  /** Creates an object that is decoded and allowed already: what a PUT of a missing object does too. */
+  /** Creates an object that is decoded and allowed already: what a PUT or an apply of a missing object does too. */
   async createDecoded(
     context: RequestContext,
     target: Target,
     object: KubeObject,
     options: WriteOptions,
     fence: Fence | undefined,
+    owners: 'recorded' | 'unrecorded' = 'unrecorded',
   ): Promise<Answer> {
     const { definition } = target;
     checkNamespace(target, object.metadata);
@@ -75,7 +76,7 @@ export class CreateWriter {
     for (let tries = 1; ; tries++) {
       const attempt = generated ? copyOf(object) : object;
       if (generated) this.#generateName(attempt, definition);
-      const answer = await this.#attempt(context, target, attempt, options, fence);
+      const answer = await this.#attempt(context, target, attempt, options, fence, owners);
       if (answer !== undefined) return answer;
       const name = attempt.metadata.name ?? '';
       if (!generated || tries === GENERATE_TRIES) throw StatusError.alreadyExists(groupResource(definition), name);
@@ -89,10 +90,11 @@ export class CreateWriter {
     object: KubeObject,
     options: WriteOptions,
     fence: Fence | undefined,
+    owners: 'recorded' | 'unrecorded',
   ): Promise<Answer | undefined> {
     const { definition, namespace } = target;
     const lookups = this.#admission.lookups(context.signal);
-    await this.#prepare(context, target, object, options, lookups);
+    await this.#prepare(context, target, object, { ...options, owners }, lookups);
     const { name = '' } = object.metadata;
     if (options.dryRun) {
       const taken = await this.#deps.store.get(objectKey(definition, namespace, name), context.signal);
@@ -138,14 +140,16 @@ export class CreateWriter {
     context: RequestContext,
     target: Target,
     object: KubeObject,
-    options: WriteOptions,
+    options: WriteOptions & { readonly owners: 'recorded' | 'unrecorded' },
     lookups: Lookups,
   ): Promise<void> {
     const { definition, namespace } = target;
     const now = this.#deps.clock.now();
     const { strategy } = definition;
     fillNew(object, definition, now, this.#deps.newUid());
-    recordManager(object, undefined, { definition, manager: options.fieldManager, subresource: '', now });
+    if (options.owners === 'unrecorded') {
+      recordManager(object, undefined, { definition, manager: options.fieldManager, subresource: '', now });
+    }
     const request = {
       operation: 'create',
       definition,

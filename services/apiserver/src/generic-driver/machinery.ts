@@ -1,5 +1,4 @@
 import {
-  apiVersionOf,
   applyPatch,
   decodeAs,
   decodeObject,
@@ -7,6 +6,8 @@ import {
   type FieldError,
   type KubeObject,
   type ResourceDefinition,
+  managedKindOf,
+  type ManagedKind,
   settleShape,
   StatusError,
   type SubresourceDefinition,
@@ -17,6 +18,7 @@ import {
 } from '@gantry/api';
 import type { Instant } from '@gantry/base';
 import type { Body, RequestContext, WriteOptions } from '../driver.ts';
+import { otherVersion } from './other-versions.ts';
 
 /** The bytes of an object, envelope included. */
 export function encodeProtobuf(object: KubeObject): Uint8Array {
@@ -118,16 +120,13 @@ export function recordManager(
   },
 ): void {
   const { definition, manager, subresource, now } = by;
-  const managedFields = updateManagedFields({
-    oldObject: old,
-    newObject: object,
-    manager,
-    operation: 'Update',
-    apiVersion: apiVersionOf(definition),
-    subresource,
-    schema: definition.schema,
-    now,
-  });
+  const of = managedIn(definition, subresource);
+  const managedFields = updateManagedFields({ of, oldObject: old, newObject: object, manager, now });
   if (managedFields.length === 0) delete object.metadata.managedFields;
   else object.metadata.managedFields = [...managedFields];
+}
+
+/** What writes of a resource, or through one of its subresources, are recorded by. */
+export function managedIn(definition: ResourceDefinition, subresource: string): ManagedKind {
+  return managedKindOf(definition, subresource, (apiVersion) => otherVersion(definition, apiVersion));
 }

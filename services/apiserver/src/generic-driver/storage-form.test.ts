@@ -74,7 +74,7 @@ describe('a version that is stored in another form', () => {
     const same = new TextEncoder().encode('{"data":{"shout":"THREE"}}');
     const before = await shown('a');
     const after = await h.settle(h.driver.patch(h.context(), target('a'), same, type, WRITE));
-    expect(after.object.metadata.resourceVersion).toBe(before.object.metadata.resourceVersion);
+    expect(after.answer.object.metadata.resourceVersion).toBe(before.object.metadata.resourceVersion);
     const options = {
       gracePeriodSeconds: undefined,
       preconditions: {},

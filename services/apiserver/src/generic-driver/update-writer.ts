@@ -1,6 +1,15 @@
-import { apiVersionOf, type KubeObject, type Scale, StatusError, type SubresourceDefinition } from '@gantry/api';
+import {
+  APPLY_PATCH_TYPE,
+  apiVersionOf,
+  isReason,
+  type JsonObject,
+  type KubeObject,
+  StatusError,
+  type SubresourceDefinition,
+} from '@gantry/api';
 import { SharedAnswer } from '../cache/index.ts';
 import type { Answer, Body, RequestContext, Target, WriteOptions } from '../driver.ts';
+import { Application, changeScale } from './apply.ts';
 import type { ChangeWriter } from './change-writer.ts';
 import type { CreateWriter } from './create-writer.ts';
 import type { DriverDependencies } from './dependencies.ts';
@@ -8,8 +17,11 @@ import { fenceOf } from './fences.ts';
 import { decodeBody, decodeOther, encodeProtobuf, patched, patchedOther } from './machinery.ts';
 import { checkName, checkNamespace, copyOf } from './metadata.ts';
 import { checkUpdatePreconditions } from './preconditions.ts';
-import { SCALE_SCHEMA, type ScalePaths, scaleOf, withScale } from './subresources/scale.ts';
+import { SCALE_SCHEMA, type ScalePaths, scaleOf } from './subresources/scale.ts';
 import { groupResource, requireSubresource } from './target.ts';
+
+/** How often an object may come and go under an apply before it gives up. */
+const APPLY_TRIES = 5;
 
 /** PUT and PATCH, of objects and of their subresources. */
 export class UpdateWriter {
@@ -36,7 +48,7 @@ export class UpdateWriter {
       checkName(target, sent.metadata);
       checkNamespace(target, sent.metadata);
       return {
-        answer: await this.#scale(context, target, options, through.scale, () => sent, 'update'),
+        answer: await this.#scale(context, target, options, through.scale, { change: () => sent, verb: 'update' }),
         created: false,
       };
     }
@@ -66,13 +78,26 @@ export class UpdateWriter {
     patch: Uint8Array,
     patchType: string,
     options: WriteOptions,
+  ): Promise<{ answer: Answer; created: boolean }> {
+    const through = requireSubresource(target, 'patch');
+    if (patchType === APPLY_PATCH_TYPE) return this.#apply(context, target, patch, options, through);
+    return {
+      answer: await this.#patch(context, target, { bytes: patch, type: patchType }, options, through),
+      created: false,
+    };
+  }
+
+  async #patch(
+    context: RequestContext,
+    target: Target,
+    sent: { readonly bytes: Uint8Array; readonly type: string },
+    options: WriteOptions,
+    through: SubresourceDefinition | undefined,
   ): Promise<Answer> {
     const { definition } = target;
-    const through = requireSubresource(target, 'patch');
-    const sent = { bytes: patch, type: patchType };
     if (through?.scale !== undefined) {
       const apply = (scale: KubeObject) => patchedOther(scale, sent, SCALE_SCHEMA, definition, options);
-      return this.#scale(context, target, options, through.scale, apply, 'patch');
+      return this.#scale(context, target, options, through.scale, { change: apply, verb: 'patch' });
     }
     const warned = new Set<string>();
     const answer = await this.#changes.change({
@@ -92,6 +117,55 @@ export class UpdateWriter {
     for (const warning of warned) context.warn(warning);
     if (answer === undefined) throw StatusError.notFound(groupResource(definition), target.name);
     return answer;
+  }
+
+  /** Server-side apply: like a patch, but it records owners itself, and makes what is not there. */
+  async #apply(
+    context: RequestContext,
+    target: Target,
+    bytes: Uint8Array,
+    options: WriteOptions,
+    through: SubresourceDefinition | undefined,
+  ): Promise<{ answer: Answer; created: boolean }> {
+    const { definition, name } = target;
+    const application = new Application(target, bytes, options);
+    const now = () => this.#deps.clock.now();
+    if (through?.scale !== undefined) {
+      const change = (scale: KubeObject) => application.toScale(scale, now());
+      const scaled = { change, verb: 'patch', recorded: true } as const;
+      const answer = await this.#scale(context, target, options, through.scale, scaled);
+      return { answer: warned(context, application, answer), created: false };
+    }
+    for (let tries = 1; ; tries++) {
+      const answer = await this.#changes.change({
+        context,
+        target,
+        verb: 'patch',
+        options,
+        through,
+        managedSubresource: undefined,
+        mutate: (current) => {
+          const object = application.to(current, now());
+          this.#checkPatched(target, object, current);
+          return object;
+        },
+      });
+      if (answer !== undefined) return { answer: warned(context, application, answer), created: false };
+      if (through !== undefined) throw StatusError.notFound(groupResource(definition), name);
+      const fence = fenceOf(context, definition, name, 'create');
+      const object = application.to(undefined, now());
+      checkNamespace(target, object.metadata);
+      checkName(target, object.metadata);
+      delete object.metadata.resourceVersion;
+      this.#deps.authorizer.authorize(context.user, 'create', target, object as unknown as JsonObject);
+      try {
+        const made = await this.#creates.createDecoded(context, target, object, options, fence, 'recorded');
+        return { answer: warned(context, application, made), created: true };
+      } catch (error) {
+        // Somebody else has made it meanwhile: then it is there to be applied to.
+        if (!isReason(error, 'AlreadyExists') || tries === APPLY_TRIES) throw error;
+      }
+    }
   }
 
   #checkPatched(target: Target, object: KubeObject, current: KubeObject): void {
@@ -144,24 +218,32 @@ export class UpdateWriter {
     target: Target,
     options: WriteOptions,
     paths: ScalePaths,
-    change: (scale: KubeObject) => KubeObject,
-    verb: 'update' | 'patch',
+    by: { change: (scale: KubeObject) => KubeObject; verb: 'update' | 'patch'; recorded?: boolean },
   ): Promise<Answer> {
     const { definition } = target;
+    const { change, verb, recorded = false } = by;
     const answer = await this.#changes.change({
       context,
       target,
       verb,
       options,
       through: { name: 'scale', verbs: ['get', 'patch', 'update'] },
-      managedSubresource: 'scale',
+      managedSubresource: undefined,
       mutate: (current) => {
-        const scale = change(scaleOf(current, paths)) as Scale & KubeObject;
+        const now = this.#deps.clock.now();
+        const scaled = { change, recorded, manager: options.fieldManager, now };
+        const { object, scale } = changeScale(current, definition, paths, scaled);
         checkUpdatePreconditions(current, definition, scale.metadata);
-        return withScale(current, scale, paths);
+        return object;
       },
     });
     if (answer === undefined) throw StatusError.notFound(groupResource(definition), target.name);
     return new SharedAnswer(scaleOf(answer.object, paths), encodeProtobuf);
   }
+}
+
+/** Warns of what an apply has to complain of. */
+function warned(context: RequestContext, application: Application, answer: Answer): Answer {
+  for (const warning of application.warnings) context.warn(warning);
+  return answer;
 }

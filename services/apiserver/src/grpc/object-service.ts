@@ -149,7 +149,7 @@ class ObjectDoor {
       case 'update':
         return (await this.#driver.update(context, target, body, options)).answer;
       case 'patch':
-        return this.#driver.patch(context, target, write.body, write.patchType, options);
+        return (await this.#driver.patch(context, target, write.body, write.patchType, options)).answer;
       case 'delete':
         return (await this.#driver.delete(context, target, decodeDeleteOptions(write.body), options)).answer;
       default:

@@ -42,8 +42,8 @@ describe('other negotiation', () => {
   });
 
   it('refuses patches of unknown or no type', () => {
-    expect(negotiatePatch('application/merge-patch+json')).toBe('application/merge-patch+json');
-    expect(() => negotiatePatch(undefined)).toThrow('415: Unsupported Media Type');
+    expect(negotiatePatch('application/merge-patch+json', { schema: 'core.v1.Pod' })).toBe('application/merge-patch+json');
+    expect(() => negotiatePatch(undefined, { schema: 'core.v1.Pod' })).toThrow('415: Unsupported Media Type');
   });
 
   it('gives the first aggregated discovery version that is served', () => {

@@ -1,4 +1,4 @@
-import { StatusError } from '@gantry/api';
+import { type ResourceDefinition, StatusError } from '@gantry/api';
 
 export type MediaType = 'application/json' | 'application/yaml' | 'application/vnd.kubernetes.protobuf';
 
@@ -109,9 +109,24 @@ const PATCH_TYPES: readonly string[] = [
   'application/apply-patch+yaml',
 ];
 
-/** The type of a patch; 415 when it is none that is read, in the words of the router rather than the decoder. */
-export function negotiatePatch(contentType: string | undefined): string {
+/** Custom resources have no Go types to merge strategically by. */
+const CUSTOM_PATCH_TYPES: readonly string[] = PATCH_TYPES.filter((type) => !type.includes('strategic'));
+
+/**
+ * The type of a patch; 415 when it is none that is read: in the words of the router for built-in kinds, of the decoder for
+ * custom resources.
+ */
+export function negotiatePatch(
+  contentType: string | undefined,
+  definition: Pick<ResourceDefinition, 'schema'>,
+): string {
   const type = contentType?.split(';')[0]?.trim().toLowerCase() ?? '';
+  if (typeof definition.schema !== 'string' && !CUSTOM_PATCH_TYPES.includes(type)) {
+    throw new StatusError(
+      'UnsupportedMediaType',
+      `the body of the request was in an unknown format - accepted media types include: ${CUSTOM_PATCH_TYPES.join(', ')}`,
+    );
+  }
   if (!PATCH_TYPES.includes(type)) {
     throw new StatusError('UnsupportedMediaType', '415: Unsupported Media Type', { details: {} });
   }

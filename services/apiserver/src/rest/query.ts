@@ -121,6 +121,7 @@ export function parseWriteOptions(
     dryRun: dryRun.length > 0,
     fieldManager: manager === '' ? managerOfUserAgent(userAgent) : manager,
     fieldValidation: validation === 'Strict' || validation === 'Ignore' ? validation : 'Warn',
+    ...(apply ? { force: parseBoolean(query, 'force') ?? false } : {}),
   };
 }
 

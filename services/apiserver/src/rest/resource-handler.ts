@@ -106,13 +106,14 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
       await sendObject(exchange, created ? 201 : 200, answer, form, route.definition, tables);
     },
     patch: async (exchange, route) => {
-      const patchType = negotiatePatch(header(exchange.req, 'content-type'));
+      const patchType = negotiatePatch(header(exchange.req, 'content-type'), route.definition);
       const form = negotiateOutput(header(exchange.req, 'accept'), 'single');
       const bytes = await readBody(exchange.req, exchange.signal);
       const userAgent = header(exchange.req, 'user-agent');
       const options = parseWriteOptions(exchange.query, 'PatchOptions', userAgent, patchType);
-      const answer = await driver.patch(contextOf(exchange), targetOf(route), bytes, patchType, options);
-      await sendObject(exchange, 200, answer, form, route.definition, tables);
+      const patched = await driver.patch(contextOf(exchange), targetOf(route), bytes, patchType, options);
+      const { answer, created } = patched;
+      await sendObject(exchange, created ? 201 : 200, answer, form, route.definition, tables);
     },
     delete: (exchange, route) => deleteOne(dependencies, exchange, route),
     deletecollection: (exchange, route) => deleteMany(dependencies, exchange, route),

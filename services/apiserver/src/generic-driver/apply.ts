@@ -1,0 +1,117 @@
+import {
+  type ApplyConfig,
+  applyConfiguration,
+  type KubeObject,
+  type ManagedFieldsEntry,
+  ownersFromScale,
+  ownersInScale,
+  readApplyConfig,
+  type ReplicasPath,
+  type ResourceDefinition,
+  SCALE_KIND,
+  type Scale,
+  settleShape,
+  StatusError,
+  type SubresourceDefinition,
+  updateManagedFields,
+} from '@gantry/api';
+import type { Instant } from '@gantry/base';
+import type { Target, WriteOptions } from '../driver.ts';
+import { managedIn, withDefaults } from './machinery.ts';
+import { findVersion } from './other-versions.ts';
+import { SCALE_SCHEMA, type ScalePaths, scaleOf, withScale } from './subresources/scale.ts';
+import { groupResource } from './target.ts';
+
+/** A server-side apply: what it makes of an object. Reads its body when first asked, and once. */
+export class Application {
+  readonly #target: Target;
+  readonly #bytes: Uint8Array;
+  readonly #options: WriteOptions;
+  #config: ApplyConfig | undefined;
+  #warnings: readonly string[] = [];
+
+  constructor(target: Target, bytes: Uint8Array, options: WriteOptions) {
+    this.#target = target;
+    this.#bytes = bytes;
+    this.#options = options;
+  }
+
+  /** Texts for `Warning: 299` headers, once it was applied. */
+  get warnings(): readonly string[] {
+    return this.#warnings;
+  }
+
+  /** The object with its defaults set; what is stored (undefined where nothing is) is left alone. */
+  to(live: KubeObject | undefined, now: Instant): KubeObject {
+    const { definition, subresource, name } = this.#target;
+    const applied = withDefaults(definition, this.#apply(managedIn(definition, subresource), live, now));
+    const { uid = '' } = applied.metadata;
+    if (live === undefined && uid !== '') {
+      const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
+      throw StatusError.conflict(groupResource(definition), name, why);
+    }
+    return applied;
+  }
+
+  /** The same for the Scale of an object. */
+  toScale(live: KubeObject, now: Instant): KubeObject {
+    return this.#apply(SCALE_KIND, live, now);
+  }
+
+  #apply(of: typeof SCALE_KIND, live: KubeObject | undefined, now: Instant): KubeObject {
+    this.#config ??= readApplyConfig(this.#bytes);
+    const { fieldManager, force = false, fieldValidation } = this.#options;
+    const config = this.#config;
+    const applied = applyConfiguration({ of, live, config: config.object, manager: fieldManager, force, now });
+    this.#warnings = config.complain(fieldValidation);
+    return applied;
+  }
+}
+
+/** A change through the scale subresource: given the Scale with its owners, the new one; `recorded` when its owners are told. */
+export interface ScaleChange {
+  readonly change: (scale: Scale & KubeObject) => KubeObject;
+  readonly recorded: boolean;
+  readonly manager: string;
+  readonly now: Instant;
+}
+
+/** The object after its Scale was changed: with the new replicas, and whose they are now. */
+export function changeScale(
+  object: KubeObject,
+  definition: ResourceDefinition,
+  paths: ScalePaths,
+  { change, recorded, manager, now }: ScaleChange,
+): { readonly object: KubeObject; readonly scale: Scale & KubeObject } {
+  const pathIn = replicasPathOf(definition);
+  const stored = object.metadata.managedFields ?? [];
+  const shown = settleShape(scaleOf(object, paths), SCALE_SCHEMA);
+  const live = withOwners(shown, ownersInScale(stored, pathIn));
+  const scale = change(live) as Scale & KubeObject;
+  const owners = recorded
+    ? (scale.metadata.managedFields ?? [])
+    : updateManagedFields({ of: SCALE_KIND, oldObject: live, newObject: scale, manager, now });
+  const { apiVersion } = object;
+  const scaled = withScale(object, scale, paths);
+  return { object: withOwners(scaled, ownersFromScale(stored, owners, pathIn, apiVersion)), scale };
+}
+
+function withOwners<T extends KubeObject>(object: T, managedFields: ManagedFieldsEntry[]): T {
+  const { managedFields: _managedFields, ...metadata } = object.metadata;
+  return { ...object, metadata: managedFields.length === 0 ? metadata : { ...metadata, managedFields } };
+}
+
+/** Where the versions of a kind keep their replicas. */
+function replicasPathOf(definition: ResourceDefinition): ReplicasPath {
+  return (apiVersion) => {
+    const path = findVersion(definition, apiVersion)?.subresources.find(hasScale)?.scale?.specReplicas;
+    return path
+      ?.split('.')
+      .filter((part) => part !== '')
+      .map((part) => `f:${part}`);
+  };
+}
+
+function hasScale({ scale }: SubresourceDefinition): boolean {
+  return scale !== undefined;
+}
