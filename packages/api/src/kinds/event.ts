@@ -1,21 +1,27 @@
 import type { Instant } from '@gantry/base';
 import { type FieldError, invalid, required } from '../field-error.ts';
 import type { Event } from '../generated/types.ts';
-import type { ResourceDefinition } from '../resource.ts';
+import type { Column, ResourceDefinition } from '../resource.ts';
 import { column, formatAge, nameColumn } from './columns.ts';
 import { invalidAll } from './rules/errors.ts';
 import { dns1123Subdomain, pathSegment, qualifiedName } from './rules/names.ts';
 import { STORED_VERBS } from './verbs.ts';
 
-/** Events of the old kind have no eventTime and are checked for little more than their namespace. */
-function validate(object: Event): FieldError[] {
+/**
+ * The rules on every event. Events of the old kind have no eventTime and are checked for little more than their namespace.
+ * `controllerField` is what the group calls the reporting controller.
+ */
+export function validateEvent(
+  object: Event,
+  controllerField: 'reportingComponent' | 'reportingController' = 'reportingComponent',
+): FieldError[] {
   const errors: FieldError[] = [];
   const namespace = object.metadata.namespace ?? '';
   const about = object.involvedObject?.namespace ?? '';
   const mismatch = invalid('involvedObject.namespace', about, 'does not match event.namespace');
   if (isSet(object.eventTime)) {
     if (about === '' && namespace !== 'default' && namespace !== 'kube-system') errors.push(mismatch);
-    errors.push(...validateReport(object));
+    errors.push(...validateReport(object, controllerField));
   } else if (about === '' ? namespace !== '' && namespace !== 'default' : about !== namespace) {
     errors.push(mismatch);
   }
@@ -23,11 +29,11 @@ function validate(object: Event): FieldError[] {
   return errors;
 }
 
-function validateReport(object: Event): FieldError[] {
+function validateReport(object: Event, controllerField: string): FieldError[] {
   const errors: FieldError[] = [];
   const controller = object.reportingComponent ?? '';
-  if (controller === '') errors.push(required('reportingComponent'));
-  errors.push(...invalidAll('reportingComponent', controller, qualifiedName(controller)));
+  if (controller === '') errors.push(required(controllerField));
+  errors.push(...invalidAll(controllerField, controller, qualifiedName(controller)));
   for (const field of ['reportingInstance', 'action', 'reason'] as const) {
     const text = object[field] ?? '';
     if (text === '') errors.push(required(field));
@@ -37,7 +43,7 @@ function validateReport(object: Event): FieldError[] {
   return errors;
 }
 
-function isSet(time: string | null | undefined): time is string {
+export function isSet(time: string | null | undefined): time is string {
   return time !== undefined && time !== null && time !== '';
 }
 
@@ -63,6 +69,25 @@ function target({ involvedObject }: Event): string {
   return (involvedObject?.name ?? '') === '' ? kind : `${kind}/${involvedObject.name}`;
 }
 
+/** The columns of both groups: events.k8s.io shows what is stored. */
+export const eventColumns: readonly Column<Event>[] = [
+  column('Last Seen', 'Time since the event was last seen.', lastSeen),
+  column('Type', 'Normal or Warning; others may come.', (object) => object.type ?? ''),
+  column('Reason', 'Why it happened, as one word.', (object) => object.reason ?? ''),
+  column('Object', 'What the event is about.', target),
+  column('Subobject', 'Which part of it.', (object) => object.involvedObject?.fieldPath ?? '', { wide: 'wide' }),
+  column('Source', 'Who reported it.', source, { wide: 'wide' }),
+  column('Message', 'What happened, for people.', (object) => (object.message ?? '').trim()),
+  column('First Seen', 'Time since the event was first seen.', firstSeen, { wide: 'wide' }),
+  column(
+    'Count',
+    'How often it was seen.',
+    ({ series, count = 0 }) => (series === undefined ? (count === 0 ? 1 : count) : (series.count ?? 0)),
+    { wide: 'wide' },
+  ),
+  { ...nameColumn, priority: 1 },
+];
+
 export const events: ResourceDefinition<Event> = {
   group: '',
   version: 'v1',
@@ -78,27 +103,11 @@ export const events: ResourceDefinition<Event> = {
     validateName: (name, isPrefix) => pathSegment(name, isPrefix),
     finalizers: 'qualified',
     metadataOnUpdate: 'driver',
-    validate,
+    validate: (object) => validateEvent(object),
     allowCreateOnUpdate: true,
   },
   subresources: [],
-  columns: [
-    column('Last Seen', 'Time since the event was last seen.', lastSeen),
-    column('Type', 'Normal or Warning; others may come.', (object) => object.type ?? ''),
-    column('Reason', 'Why it happened, as one word.', (object) => object.reason ?? ''),
-    column('Object', 'What the event is about.', target),
-    column('Subobject', 'Which part of it.', (object) => object.involvedObject?.fieldPath ?? '', { wide: 'wide' }),
-    column('Source', 'Who reported it.', source, { wide: 'wide' }),
-    column('Message', 'What happened, for people.', (object) => (object.message ?? '').trim()),
-    column('First Seen', 'Time since the event was first seen.', firstSeen, { wide: 'wide' }),
-    column(
-      'Count',
-      'How often it was seen.',
-      ({ series, count = 0 }) => (series === undefined ? (count === 0 ? 1 : count) : (series.count ?? 0)),
-      { wide: 'wide' },
-    ),
-    { ...nameColumn, priority: 1 },
-  ],
+  columns: eventColumns,
   selectableFields: {
     'involvedObject.kind': (object) => object.involvedObject?.kind ?? '',
     'involvedObject.namespace': (object) => object.involvedObject?.namespace ?? '',

@@ -39,7 +39,7 @@ interface Golden {
 
 const GOLDEN = new URL('../../../../integration-tests/golden/', import.meta.url);
 const KINDS =
-  /^create\/(ConfigMap|Secret|Pod|Deployment|ReplicaSet|DaemonSet|StatefulSet|ControllerRevision|ReplicationController|PodTemplate|Job|CronJob|HorizontalPodAutoscaler|PodDisruptionBudget|Namespace|Lease|ServiceAccount|Service|Event|Node|CertificateSigningRequest|Role|RoleBinding|ClusterRole|ClusterRoleBinding|PriorityClass|RuntimeClass|FlowSchema|PriorityLevelConfiguration|APIService|DeviceClass|ResourceClaim|ResourceClaimTemplate|ResourceSlice)(-[a-z]+)?([.](apps|batch|autoscalingv1|autoscalingv2|policy|coordination|certificates|rbac|scheduling|node|flowcontrol|apiregistration|resource))?\//;
+  /^create\/(ConfigMap|Secret|Pod|Deployment|ReplicaSet|DaemonSet|StatefulSet|ControllerRevision|ReplicationController|PodTemplate|Job|CronJob|HorizontalPodAutoscaler|PodDisruptionBudget|Namespace|Lease|ServiceAccount|Service|Event|Node|PersistentVolume|ResourceQuota|LimitRange|Endpoints|Ingress|IngressClass|NetworkPolicy|EndpointSlice|StorageClass|CSIDriver|CSINode|CertificateSigningRequest|Role|RoleBinding|ClusterRole|ClusterRoleBinding|PriorityClass|RuntimeClass|FlowSchema|PriorityLevelConfiguration|APIService|DeviceClass|ResourceClaim|ResourceClaimTemplate|ResourceSlice)(-[a-z]+)?([.](networking|discovery|storage|events|apps|batch|autoscalingv1|autoscalingv2|policy|coordination|certificates|rbac|scheduling|node|flowcontrol|apiregistration|resource))?\//;
 const NAMESPACE = 'gaaaaaaaaaa';
 const ADMIN = {
   name: 'admin',
@@ -102,10 +102,14 @@ function createDecoded(definition: ResourceDefinition, sent: KubeObject, namespa
   strategy.applyDefaults?.(object);
   admit(definition, object);
   meta.uid = '00000000-0000-0000-0000-000000000000';
-  strategy.prepareForCreate?.(object, { now: 0, user: ADMIN });
+  strategy.prepareForCreate?.(object, { now: Date.parse('2030-01-01T00:00:00Z'), user: ADMIN });
+  strategy.applyDefaults?.(object);
   if (definition.kind === 'Service') allocate(object);
   const errors = validateNew(definition, object);
-  if (errors.length > 0) throw StatusError.invalid(definition.group, definition.kind, meta.name ?? '', errors);
+  if (errors.length > 0) {
+    const { group } = definition.storage ?? definition;
+    throw StatusError.invalid(group, definition.kind, meta.name ?? '', errors);
+  }
   for (const field of ['managedFields', 'deletionTimestamp', 'deletionGracePeriodSeconds', 'selfLink'] as const) {
     delete meta[field];
   }
@@ -120,6 +124,10 @@ function admit(definition: ResourceDefinition, object: KubeObject): void {
     const node = object as KubeObject & { spec?: { taints?: object[] } };
     const spec = (node.spec ??= {});
     spec.taints = [...(spec.taints ?? []), { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }];
+  }
+  if (definition.kind === 'PersistentVolume') {
+    const { metadata } = object;
+    metadata.finalizers = [...(metadata.finalizers ?? []), 'kubernetes.io/pv-protection'];
   }
   if (definition.kind !== 'Pod') return;
   const spec = must((object as Pod).spec, 'pods are decoded with a spec');

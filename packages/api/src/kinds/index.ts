@@ -6,7 +6,26 @@ import { certificateSigningRequests } from './certificatesigningrequest.ts';
 import { configMaps } from './configmap.ts';
 import { controllerRevisions } from './controllerrevision.ts';
 import { cronJobs } from './cronjob.ts';
+import { customResourceDefinitions } from './customresourcedefinition.ts';
 import { daemonSets } from './daemonset.ts';
+import { csiDrivers } from './csidriver.ts';
+import { csiNodes } from './csinode.ts';
+import { csiStorageCapacities } from './csistoragecapacity.ts';
+import { endpoints } from './endpoints.ts';
+import { endpointSlices } from './endpointslice.ts';
+import { eventsEvents } from './events-event.ts';
+import { ingresses } from './ingress.ts';
+import { ingressClasses } from './ingressclass.ts';
+import { ipAddresses } from './ipaddress.ts';
+import { limitRanges } from './limitrange.ts';
+import { networkPolicies } from './networkpolicy.ts';
+import { persistentVolumes } from './persistentvolume.ts';
+import { persistentVolumeClaims } from './persistentvolumeclaim.ts';
+import { resourceQuotas } from './resourcequota.ts';
+import { serviceCidrs } from './servicecidr.ts';
+import { storageClasses } from './storageclass.ts';
+import { volumeAttachments } from './volumeattachment.ts';
+import { volumeAttributesClasses } from './volumeattributesclass.ts';
 import { deployments } from './deployment.ts';
 import { events } from './event.ts';
 import { horizontalPodAutoscalers } from './horizontalpodautoscaler.ts';
@@ -64,12 +83,17 @@ function anyKind<T extends KubeObject>(definition: ResourceDefinition<T>): Resou
 export const resources: readonly ResourceDefinition[] = [
   anyKind(bindings),
   anyKind(configMaps),
+  anyKind(endpoints),
   anyKind(events),
+  anyKind(limitRanges),
   anyKind(namespaces),
   anyKind(nodes),
+  anyKind(persistentVolumeClaims),
+  anyKind(persistentVolumes),
   anyKind(pods),
   anyKind(podTemplates),
   anyKind(replicationControllers),
+  anyKind(resourceQuotas),
   anyKind(secrets),
   anyKind(serviceAccounts),
   anyKind(services),
@@ -78,6 +102,7 @@ export const resources: readonly ResourceDefinition[] = [
   anyKind(deployments),
   anyKind(replicaSets),
   anyKind(statefulSets),
+  anyKind(eventsEvents),
   anyKind(selfSubjectReviews),
   anyKind(tokenReviews),
   anyKind(localSubjectAccessReviews),
@@ -89,6 +114,11 @@ export const resources: readonly ResourceDefinition[] = [
   anyKind(cronJobs),
   anyKind(jobs),
   anyKind(certificateSigningRequests),
+  anyKind(ingressClasses),
+  anyKind(ingresses),
+  anyKind(ipAddresses),
+  anyKind(networkPolicies),
+  anyKind(serviceCidrs),
   anyKind(mutatingAdmissionPolicies),
   anyKind(mutatingAdmissionPolicyBindings),
   anyKind(mutatingWebhookConfigurations),
@@ -96,6 +126,13 @@ export const resources: readonly ResourceDefinition[] = [
   anyKind(validatingAdmissionPolicyBindings),
   anyKind(validatingWebhookConfigurations),
   anyKind(leases),
+  anyKind(endpointSlices),
+  anyKind(csiDrivers),
+  anyKind(csiNodes),
+  anyKind(csiStorageCapacities),
+  anyKind(storageClasses),
+  anyKind(volumeAttachments),
+  anyKind(volumeAttributesClasses),
   anyKind(podDisruptionBudgets),
   anyKind(clusterRoleBindings),
   anyKind(clusterRoles),
@@ -110,6 +147,7 @@ export const resources: readonly ResourceDefinition[] = [
   anyKind(flowSchemas),
   anyKind(priorityLevelConfigurations),
   anyKind(apiServices),
+  anyKind(customResourceDefinitions),
 ];
 
 /** The definition of a resource by group, version and plural. */

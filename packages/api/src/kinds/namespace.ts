@@ -86,7 +86,6 @@ export const namespaces: ResourceDefinition<Namespace> = {
   ],
   selectableFields: {
     'status.phase': (object) => object.status?.phase ?? '',
-    name: (object) => object.metadata.name ?? '',
   },
   stored: true,
 };

@@ -75,6 +75,24 @@ export function dns1123Subdomain(value: string): string[] {
   return errors;
 }
 
+const WILDCARD_SUBDOMAIN = /^\*\.[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
+
+/** A subdomain whose first label is an asterisk. */
+export function wildcardSubdomain(value: string): string[] {
+  const errors: string[] = [];
+  if (value.length > 253) errors.push(maxLengthMessage(253));
+  if (!WILDCARD_SUBDOMAIN.test(value)) {
+    errors.push(
+      patternMessage(
+        "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character",
+        WILDCARD_SUBDOMAIN,
+        '*.example.com',
+      ),
+    );
+  }
+  return errors;
+}
+
 /** A subdomain whose labels may begin with and contain underscores: DNS search paths. */
 export function dns1123SubdomainWithUnderscore(value: string): string[] {
   const errors: string[] = [];

@@ -1,0 +1,135 @@
+import { type FieldError, invalid, required } from '../field-error.ts';
+import type { Event, EventsEvent, EventsEventSeries } from '../generated/types.ts';
+import { equalJson, type KubeObject } from '../object.ts';
+import type { Column, ResourceDefinition } from '../resource.ts';
+import { eventColumns, isSet, validateEvent } from './event.ts';
+import { immutable } from './rules/errors.ts';
+import { STORED_VERBS } from './verbs.ts';
+
+const RENAMED: readonly (readonly [keyof EventsEvent, keyof Event])[] = [
+  ['regarding', 'involvedObject'],
+  ['note', 'message'],
+  ['deprecatedSource', 'source'],
+  ['deprecatedFirstTimestamp', 'firstTimestamp'],
+  ['deprecatedLastTimestamp', 'lastTimestamp'],
+  ['deprecatedCount', 'count'],
+  ['reportingController', 'reportingComponent'],
+];
+
+function rename(object: object, from: 0 | 1, head: object): Record<string, unknown> {
+  const names = new Map<string, string>(RENAMED.map((pair) => [pair[from], pair[1 - from] ?? '']));
+  const entries = Object.entries(object).map(([key, value]) => [names.get(key) ?? key, value as unknown] as const);
+  return { ...Object.fromEntries(entries), ...head };
+}
+
+/** The event as core/v1 has it. */
+export function toCoreEvent(object: EventsEvent): Event {
+  const event = rename(object, 0, { apiVersion: 'v1', kind: 'Event' });
+  event['involvedObject'] ??= {};
+  return event as unknown as Event;
+}
+
+/** Inverse of `toCoreEvent`. */
+export function fromCoreEvent(stored: KubeObject): EventsEvent {
+  return rename(stored, 1, { apiVersion: 'events.k8s.io/v1', kind: 'Event' }) as unknown as EventsEvent;
+}
+
+function validateSeries(series: EventsEventSeries | undefined): FieldError[] {
+  if (series === undefined) return [];
+  const errors: FieldError[] = [];
+  if ((series.count ?? 0) < 2) errors.push(invalid('series.count', '', 'should be at least 2'));
+  if (!isSet(series.lastObservedTime)) errors.push(required('series.lastObservedTime'));
+  return errors;
+}
+
+/** New events here must be of the new kind. */
+function validateCreate(object: EventsEvent): FieldError[] {
+  const { type = '', deprecatedSource: { component = '', host = '' } = {} } = object;
+  const errors = validateSeries(object.series);
+  const unset = (field: string, isGiven: boolean) => {
+    if (isGiven) errors.push(invalid(field, '', 'needs to be unset'));
+  };
+  if (!isSet(object.eventTime)) errors.push(required('eventTime'));
+  if (type !== 'Normal' && type !== 'Warning') errors.push(invalid('type', '', `has invalid value: ${type}`));
+  unset('firstTimestamp', isSet(object.deprecatedFirstTimestamp));
+  unset('lastTimestamp', isSet(object.deprecatedLastTimestamp));
+  unset('count', (object.deprecatedCount ?? 0) !== 0);
+  unset('source', component !== '' || host !== '');
+  return errors;
+}
+
+/** Everything stays but the series. */
+function validateUpdate(object: EventsEvent, old: EventsEvent): FieldError[] {
+  const errors = equalJson(object.series, old.series) ? [] : validateSeries(object.series);
+  const fixed: readonly (readonly [string, keyof EventsEvent])[] = [
+    ['involvedObject', 'regarding'],
+    ['reason', 'reason'],
+    ['message', 'note'],
+    ['source', 'deprecatedSource'],
+    ['firstTimestamp', 'deprecatedFirstTimestamp'],
+    ['lastTimestamp', 'deprecatedLastTimestamp'],
+    ['count', 'deprecatedCount'],
+    ['reason', 'reason'],
+    ['type', 'type'],
+    ['eventTime', 'eventTime'],
+    ['action', 'action'],
+    ['related', 'related'],
+    ['reportingController', 'reportingController'],
+    ['reportingInstance', 'reportingInstance'],
+  ];
+  return [...errors, ...fixed.flatMap(([field, key]) => immutable(field, object[key] ?? EMPTY[key], old[key]))];
+}
+
+/** What is shown of a field that was taken away. */
+const EMPTY: Partial<Record<keyof EventsEvent, unknown>> = {
+  reason: '',
+  note: '',
+  type: '',
+  action: '',
+  reportingController: '',
+  reportingInstance: '',
+  deprecatedCount: 0,
+  eventTime: null,
+};
+
+const columns: readonly Column<EventsEvent>[] = eventColumns.map((column) => ({
+  ...column,
+  value: (object, now) => column.value(toCoreEvent(object), now),
+}));
+
+export const eventsEvents: ResourceDefinition<EventsEvent> = {
+  group: 'events.k8s.io',
+  version: 'v1',
+  kind: 'Event',
+  resource: 'events',
+  singular: 'event',
+  shortNames: ['ev'],
+  categories: [],
+  namespaced: true,
+  schema: 'events.v1.Event',
+  storage: { group: '', version: 'v1', resource: 'events', toStored: toCoreEvent, fromStored: fromCoreEvent },
+  verbs: STORED_VERBS,
+  strategy: {
+    finalizers: 'qualified',
+    metadataOnUpdate: 'change',
+    validate: (object) => validateEvent(toCoreEvent(object), 'reportingController'),
+    validateCreate,
+    validateUpdate,
+    allowCreateOnUpdate: true,
+  },
+  subresources: [],
+  columns,
+  selectableFields: {
+    reason: ({ reason }) => reason ?? '',
+    'regarding.kind': ({ regarding }) => regarding?.kind ?? '',
+    'regarding.namespace': ({ regarding }) => regarding?.namespace ?? '',
+    'regarding.name': ({ regarding }) => regarding?.name ?? '',
+    'regarding.uid': ({ regarding }) => regarding?.uid ?? '',
+    'regarding.apiVersion': ({ regarding }) => regarding?.apiVersion ?? '',
+    'regarding.resourceVersion': ({ regarding }) => regarding?.resourceVersion ?? '',
+    'regarding.fieldPath': ({ regarding }) => regarding?.fieldPath ?? '',
+    reportingController: ({ reportingController }) => reportingController ?? '',
+    type: ({ type }) => type ?? '',
+  },
+  stored: true,
+};

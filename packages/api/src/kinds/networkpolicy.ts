@@ -1,0 +1,157 @@
+import { type FieldError, forbidden, invalid, required } from '../field-error.ts';
+import type { IPBlock, NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from '../generated/types.ts';
+import type { ResourceDefinition } from '../resource.ts';
+import { ageColumn, column, nameColumn } from './columns.ts';
+import { invalidAll, unsupported } from './rules/errors.ts';
+import { cidrFamily, cidrWarnings, isStrictSubset, validateCidr } from './rules/ip.ts';
+import { formatLabelSelector, validateLabelSelector } from './rules/labels.ts';
+import { portName, portNumber } from './rules/names.ts';
+import { STORED_VERBS } from './verbs.ts';
+
+const TYPES = ['Ingress', 'Egress'];
+const PROTOCOLS = ['TCP', 'UDP', 'SCTP'];
+
+interface Rule {
+  readonly path: string;
+  readonly ports: readonly NetworkPolicyPort[];
+  readonly peers: readonly NetworkPolicyPeer[];
+  readonly peerField: 'from' | 'to';
+}
+
+function rulesOf({ spec = {} }: NetworkPolicy): Rule[] {
+  return [
+    ...(spec.ingress ?? []).map(
+      ({ ports = [], from = [] }, i): Rule => ({ path: `spec.ingress[${i}]`, ports, peers: from, peerField: 'from' }),
+    ),
+    ...(spec.egress ?? []).map(
+      ({ ports = [], to = [] }, i): Rule => ({ path: `spec.egress[${i}]`, ports, peers: to, peerField: 'to' }),
+    ),
+  ];
+}
+
+function blocksOf(object: NetworkPolicy): { readonly block: IPBlock; readonly path: string }[] {
+  return rulesOf(object).flatMap(({ path, peers, peerField }) =>
+    peers.flatMap(({ ipBlock }, i) =>
+      ipBlock === undefined ? [] : [{ block: ipBlock, path: `${path}.${peerField}[${i}].ipBlock` }],
+    ),
+  );
+}
+
+function applyDefaults(object: NetworkPolicy): void {
+  const spec = (object.spec ??= {});
+  spec.podSelector ??= {};
+  for (const port of [...(spec.ingress ?? []), ...(spec.egress ?? [])].flatMap(({ ports = [] }) => ports)) {
+    port.protocol ??= 'TCP';
+  }
+  if ((spec.policyTypes ?? []).length > 0) return;
+  spec.policyTypes = (spec.egress ?? []).length > 0 ? ['Ingress', 'Egress'] : ['Ingress'];
+}
+
+/** `kept` are ranges that the stored policy has and that may stay as they are. */
+function validateSpec(object: NetworkPolicy, kept: readonly string[]): FieldError[] {
+  const { podSelector, policyTypes = [] } = object.spec ?? {};
+  const errors = [
+    ...validateLabelSelector(podSelector, 'spec.podSelector'),
+    ...rulesOf(object).flatMap(({ path, ports, peers, peerField }) => [
+      ...ports.flatMap((port, i) => validatePort(port, `${path}.ports[${i}]`)),
+      ...peers.flatMap((peer, i) => validatePeer(peer, `${path}.${peerField}[${i}]`, kept)),
+    ]),
+  ];
+  const at = 'spec.policyTypes';
+  if (policyTypes.length > TYPES.length) {
+    return [...errors, invalid(at, policyTypes, 'may not specify more than two policyTypes')];
+  }
+  policyTypes.forEach((type, i) => {
+    if (!TYPES.includes(type)) errors.push(unsupported(`${at}[${i}]`, type, TYPES));
+  });
+  return errors;
+}
+
+function validatePort({ protocol, port, endPort }: NetworkPolicyPort, path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  if (protocol !== undefined && !PROTOCOLS.includes(protocol)) {
+    errors.push(unsupported(`${path}.protocol`, protocol, PROTOCOLS));
+  }
+  const at = `${path}.endPort`;
+  if (port === undefined) {
+    if (endPort !== undefined) errors.push(invalid(at, endPort, 'may not be specified when `port` is not specified'));
+  } else if (typeof port === 'string') {
+    if (endPort !== undefined) errors.push(invalid(at, endPort, 'may not be specified when `port` is non-numeric'));
+    errors.push(...invalidAll(`${path}.port`, port, portName(port)));
+  } else {
+    errors.push(...invalidAll(`${path}.port`, port, portNumber(port)));
+    if (endPort === undefined) return errors;
+    if (endPort < port) errors.push(invalid(at, port, 'must be greater than or equal to `port`'));
+    errors.push(...invalidAll(at, endPort, portNumber(endPort)));
+  }
+  return errors;
+}
+
+function validatePeer(peer: NetworkPolicyPeer, path: string, kept: readonly string[]): FieldError[] {
+  const { podSelector, namespaceSelector, ipBlock } = peer;
+  const errors = [
+    ...validateLabelSelector(podSelector, `${path}.podSelector`),
+    ...validateLabelSelector(namespaceSelector, `${path}.namespaceSelector`),
+    ...(ipBlock === undefined ? [] : validateBlock(ipBlock, `${path}.ipBlock`, kept)),
+  ];
+  if (podSelector === undefined && namespaceSelector === undefined && ipBlock === undefined) {
+    errors.push(required(path, 'must specify a peer'));
+  } else if (ipBlock !== undefined && (podSelector !== undefined || namespaceSelector !== undefined)) {
+    errors.push(forbidden(path, 'may not specify both ipBlock and another peer'));
+  }
+  return errors;
+}
+
+function validateBlock({ cidr = '', except = [] }: IPBlock, path: string, kept: readonly string[]): FieldError[] {
+  if (cidr === '') return [required(`${path}.cidr`)];
+  const errors = validateCidr(cidr, `${path}.cidr`, kept);
+  if (cidrFamily(cidr) === undefined) return errors;
+  except.forEach((text, i) => {
+    const at = `${path}.except[${i}]`;
+    errors.push(...validateCidr(text, at, kept));
+    if (cidrFamily(text) !== undefined && !isStrictSubset(text, cidr)) {
+      errors.push(invalid(at, text, 'must be a strict subset of `cidr`'));
+    }
+  });
+  return errors;
+}
+
+function warnings(object: NetworkPolicy): string[] {
+  return blocksOf(object).flatMap(({ block: { cidr, except = [] }, path }) => [
+    ...cidrWarnings(cidr, `${path}.cidr`),
+    ...except.flatMap((text, i) => cidrWarnings(text, `${path}.except[${i}]`)),
+  ]);
+}
+
+export const networkPolicies: ResourceDefinition<NetworkPolicy> = {
+  group: 'networking.k8s.io',
+  version: 'v1',
+  kind: 'NetworkPolicy',
+  resource: 'networkpolicies',
+  singular: 'networkpolicy',
+  shortNames: ['netpol'],
+  categories: [],
+  namespaced: true,
+  schema: 'networking.v1.NetworkPolicy',
+  verbs: STORED_VERBS,
+  strategy: {
+    applyDefaults,
+    validateCreate: (object) => validateSpec(object, []),
+    validateUpdate: (object, old) =>
+      validateSpec(
+        object,
+        blocksOf(old).flatMap(({ block }) => [block.cidr, ...(block.except ?? [])]),
+      ),
+    warnings,
+    metadataOnUpdate: 'change',
+    hasGeneration: true,
+  },
+  subresources: [],
+  columns: [
+    nameColumn,
+    column('Pod-Selector', 'The pods it is about.', ({ spec }) => formatLabelSelector(spec?.podSelector)),
+    ageColumn,
+  ],
+  selectableFields: {},
+  stored: true,
+};
