@@ -12,10 +12,15 @@ import {
   type Metrics,
   type TlsSource,
 } from '@gantry/service';
+import { createReviewer } from './auth/access-reviews.ts';
 import { createAuthorizer } from './auth/authorizer.ts';
+import { createBootstrapAuthenticator } from './auth/bootstrap-token.ts';
 import { createCacheLookup } from './auth/cache-lookup.ts';
+import { createRoleIndex, createRoleSource } from './auth/rbac/role-index.ts';
 import type { SigningKeys } from './auth/signing-keys.ts';
+import { createServiceAccountAuthenticator } from './auth/token-authenticator.ts';
 import { createTokenIssuer } from './auth/token-issuer.ts';
+import { createWriteGuard } from './auth/write-guard.ts';
 import { bootstrap } from './bootstrap/index.ts';
 import { WatchCache } from './cache/index.ts';
 import type { Driver } from './driver.ts';
@@ -73,14 +78,21 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     onError: (message) => logger.warn({ reason: message }, 'watch cache'),
   });
   const lookup = createCacheLookup(cache);
-  const authorizer = createAuthorizer(lookup);
+  const roles = createRoleIndex(createRoleSource(cache));
+  const authorizer = createAuthorizer(lookup, roles);
+  const tokens = [
+    createBootstrapAuthenticator(options.bootstrapDir, clock, logger),
+    createServiceAccountAuthenticator(options.signingKeys, lookup, clock),
+  ];
+  const guard = createWriteGuard(authorizer, roles);
+  const reviewer = createReviewer(authorizer, tokens);
   const tokenIssuer = createTokenIssuer(options.signingKeys, clock, newUid);
   const { settings } = options;
-  const dependencies = { store, cache, authorizer, clock, random, newUid, tokenIssuer, settings };
+  const dependencies = { store, cache, authorizer, guard, reviewer, clock, random, newUid, tokenIssuer, settings };
   const driver = createDriver(dependencies);
   const checks = healthChecks(state, cache, options.readyChecks ?? []);
   const health = createHealth({ live: checks.livez, ready: checks.readyz });
-  const router = createRouter({ ...options, driver, lookup, authorizer, checks, stopping: stopping.signal });
+  const router = createRouter({ ...options, driver, lookup, authorizer, tokens, checks, stopping: stopping.signal });
   const events = must(findResource({ group: '', version: 'v1', resource: 'events' }), 'events');
   const members: GroupMember[] = [
     { name: 'watch-cache', run: (signal) => cache.run(signal) },

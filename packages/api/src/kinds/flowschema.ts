@@ -76,9 +76,7 @@ function validateSubject(subject: FlowcontrolSubject, path: string): FieldError[
     errors.push(required(`${path}.${own}`, `${own} is required when subject kind is '${kind}'`));
   } else if (own === 'serviceAccount') errors.push(...validateAccount(subject, `${path}.${own}`));
   else if ((subject[own]?.name ?? '') === '') errors.push(required(`${path}.${own}.name`));
-  const others = (
-    kind === 'ServiceAccount' ? ['User', 'Group'] : ['ServiceAccount', 'User', 'Group']
-  ) as (keyof typeof SUBJECT_FIELDS)[];
+  const others = kind === 'ServiceAccount' ? ['User', 'Group'] : ['ServiceAccount', 'User', 'Group'];
   for (const other of others) {
     const field = SUBJECT_FIELDS[other];
     if (other === kind || subject[field] === undefined) continue;

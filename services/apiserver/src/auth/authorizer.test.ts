@@ -5,6 +5,7 @@ import type { Target, User } from '../driver.ts';
 import { createAuthorizer } from './authorizer.ts';
 import { ANONYMOUS, authenticated, userOfIdentity } from './identity.ts';
 import type { ObjectLookup } from './object-lookup.ts';
+import { bootstrapPolicy } from './rbac/testing.ts';
 
 const node = (name: string, engine: string): KubeObject => ({
   apiVersion: 'v1',
@@ -45,7 +46,7 @@ const lookup: ObjectLookup = {
   },
   podsOnNode: (name) => pods.filter((p) => (p as { spec?: { nodeName?: string } }).spec?.nodeName === name),
 };
-const authorizer = createAuthorizer(lookup);
+const authorizer = createAuthorizer(lookup, bootstrapPolicy());
 
 const admin = userOfIdentity('kubernetes-admin', ['system:masters']);
 const agent = userOfIdentity('system:node:a-1', ['system:nodes']);

@@ -1,6 +1,13 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { authenticated, userOfIdentity } from './identity.ts';
-import { impersonated } from './impersonation.ts';
+import type { User } from '../driver.ts';
+import { createAuthorizer } from './authorizer.ts';
+import { impersonated as impersonatedBy } from './impersonation.ts';
+import { bootstrapPolicy } from './rbac/testing.ts';
+
+const access = createAuthorizer({ get: () => undefined, podsOnNode: () => [] }, bootstrapPolicy());
+const impersonated = (user: User, headers: IncomingHttpHeaders) => impersonatedBy(user, headers, access);
 
 const admin = userOfIdentity('kubernetes-admin', ['system:masters']);
 const bob = authenticated('bob', []);

@@ -1,15 +1,18 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { StatusError } from '@gantry/api';
 import type { User } from '../driver.ts';
+import type { AccessDecider } from './authorizer.ts';
 
-const ADMINISTRATORS = 'system:masters';
+const AUTHENTICATION = 'authentication.k8s.io';
+const ACCOUNT = /^system:serviceaccount:([^:]+):([^:]+)$/;
 const EXTRA = 'impersonate-extra-';
 
 /**
- * The user that a request acts as: whom its `Impersonate-` headers name, where the one who asks may do that (administrators
- * alone until there is RBAC), otherwise who asks. Throws Forbidden for others, so that nobody acts as himself unawares.
+ * The user that a request acts as: whom its `Impersonate-` headers name, where the one who asks may impersonate that user and
+ * each group, uid and value of extra that is named; otherwise who asks. Throws Forbidden where he may not, so that nobody acts
+ * as himself unawares.
  */
-export function impersonated(user: User, headers: IncomingHttpHeaders): User {
+export function impersonated(user: User, headers: IncomingHttpHeaders, access: Pick<AccessDecider, 'decide'>): User {
   const name = first(headers['impersonate-user']);
   const groups = all(headers['impersonate-group']);
   const uid = first(headers['impersonate-uid']);
@@ -19,14 +22,55 @@ export function impersonated(user: User, headers: IncomingHttpHeaders): User {
     if (anything) throw StatusError.badRequest('impersonation of groups, uid or extra without impersonating a user');
     return user;
   }
-  if (!user.groups.includes(ADMINISTRATORS)) {
-    throw StatusError.forbidden(
-      { group: '', resource: 'users' },
-      name,
-      `User ${JSON.stringify(user.name)} cannot impersonate resource "users" in API group "" at the cluster scope`,
-    );
-  }
+  for (const wanted of wantedRights({ name, groups, uid, extra })) requireImpersonation(user, wanted, access);
   return { name, uid, groups: groupsOf(name, groups), extra };
+}
+
+/** One right to impersonate. */
+interface Wanted {
+  readonly group: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+function wantedRights({ name, groups, uid, extra }: User): readonly Wanted[] {
+  const [, namespace = '', account = ''] = ACCOUNT.exec(name) ?? [];
+  const plain = { group: '', subresource: '', namespace: '' };
+  return [
+    account === ''
+      ? { ...plain, resource: 'users', name }
+      : { ...plain, resource: 'serviceaccounts', namespace, name: account },
+    ...groups.map((group) => ({ ...plain, resource: 'groups', name: group })),
+    ...Object.entries(extra).flatMap(([key, values]) =>
+      values.map((value) => ({
+        ...plain,
+        group: AUTHENTICATION,
+        resource: 'userextras',
+        subresource: key,
+        name: value,
+      })),
+    ),
+    ...(uid === '' ? [] : [{ ...plain, group: AUTHENTICATION, resource: 'uids', name: uid }]),
+  ];
+}
+
+function requireImpersonation(user: User, wanted: Wanted, access: Pick<AccessDecider, 'decide'>): void {
+  const { group, resource, subresource, namespace, name } = wanted;
+  const target = { definition: { group, resource }, subresource, namespace, name };
+  const { allowed, reason } = access.decide(user, {
+    verb: 'impersonate',
+    target,
+    object: undefined,
+    fieldSelector: '',
+  });
+  if (allowed) return;
+  const full = subresource === '' ? resource : `${resource}/${subresource}`;
+  const where = namespace === '' ? 'at the cluster scope' : `in the namespace ${JSON.stringify(namespace)}`;
+  const who = `User ${JSON.stringify(user.name)} cannot impersonate resource ${JSON.stringify(full)}`;
+  const text = `${who} in API group ${JSON.stringify(group)} ${where}`;
+  throw StatusError.forbidden({ group, resource }, name, reason === '' ? text : `${text}: ${reason}`);
 }
 
 function groupsOf(name: string, named: readonly string[]): readonly string[] {

@@ -6,14 +6,19 @@ import type { ObjectLookup } from './object-lookup.ts';
 import { ISSUER, type KubernetesClaim, parseKubernetesClaim, serviceAccountUser } from './service-account-claims.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
+/** The user behind a token, and whom the token is meant for if it says so. */
+export type TokenUser = User & { readonly audiences?: readonly string[] };
+
 /** Finds the user behind a bearer token; undefined when it is not one of this authenticator's, or no longer good. */
 export interface TokenAuthenticator {
-  authenticate(token: string): Promise<User | undefined>;
+  /** `audiences` are those of whom the token must be meant for one: the API server's own when absent. */
+  authenticate(token: string, audiences?: readonly string[]): Promise<TokenUser | undefined>;
 }
 
 interface Verified {
   readonly claim: KubernetesClaim;
   readonly jti: string | undefined;
+  readonly audiences: readonly string[];
   readonly notBefore: Instant;
   readonly expires: Instant;
 }
@@ -42,12 +47,12 @@ export function createServiceAccountAuthenticator(
     return fresh;
   };
   return {
-    authenticate: async (token) => {
+    authenticate: async (token, audiences = [ISSUER]) => {
       const found = await verify(token);
-      if (found === undefined) return undefined;
+      if (found === undefined || !found.audiences.some((one) => audiences.includes(one))) return undefined;
       const now = clock.now();
       if (now >= found.expires || now < found.notBefore) return undefined;
-      return stillBound(found.claim, lookup) ? userOf(found) : undefined;
+      return stillBound(found.claim, lookup) ? { ...userOf(found), audiences: found.audiences } : undefined;
     },
   };
 }
@@ -57,7 +62,6 @@ async function verifyToken(token: string, keys: SigningKeys, clock: Clock): Prom
   try {
     ({ payload } = await jwtVerify(token, keys.publicKey, {
       issuer: ISSUER,
-      audience: ISSUER,
       algorithms: [keys.algorithm],
       requiredClaims: ['exp', 'sub'],
       currentDate: new Date(clock.now()),
@@ -69,7 +73,8 @@ async function verifyToken(token: string, keys: SigningKeys, clock: Clock): Prom
   const claim = parseKubernetesClaim(payload['kubernetes.io']);
   if (claim === undefined || payload.exp === undefined) return undefined;
   if (payload.sub !== serviceAccountUser(claim.namespace, claim.serviceaccount.name)) return undefined;
-  return { claim, jti: payload.jti, notBefore: (payload.nbf ?? 0) * 1000, expires: payload.exp * 1000 };
+  const audiences = [payload.aud ?? []].flat();
+  return { claim, jti: payload.jti, audiences, notBefore: (payload.nbf ?? 0) * 1000, expires: payload.exp * 1000 };
 }
 
 function stillBound(claim: KubernetesClaim, lookup: ObjectLookup): boolean {

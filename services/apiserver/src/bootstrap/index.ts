@@ -3,6 +3,7 @@ import { type Clock, must, sleep } from '@gantry/base';
 import { createAllocators, firstAddress, parseAddressRange } from '../allocators/index.ts';
 import type { Driver, RequestContext, Target, User } from '../driver.ts';
 import type { DriverDependencies } from '../generic-driver/index.ts';
+import { type StandingObject, standingObjects } from './standing-objects.ts';
 
 const NAMESPACES: ResourceRef = { group: '', version: 'v1', resource: 'namespaces' };
 const SERVICES: ResourceRef = { group: '', version: 'v1', resource: 'services' };
@@ -34,6 +35,7 @@ export async function bootstrap(
       await createAllocators({ ...deps, serviceCidr: deps.settings.serviceCidr }).repair(storedServices(deps), signal);
       for (const name of STANDING_NAMESPACES) await ensure(driver, NAMESPACES, '', namespace(name), signal);
       await ensure(driver, SERVICES, 'default', kubernetesService(deps.settings.serviceCidr), signal);
+      await ensureStandingObjects(driver, signal);
       return;
     } catch (error) {
       if (signal.aborted) throw error;
@@ -41,6 +43,30 @@ export async function bootstrap(
     }
     await pause(deps.clock, signal);
   }
+}
+
+/** Makes what is missing and puts right what differs; those of one resource at the same time. */
+async function ensureStandingObjects(driver: Driver, signal: AbortSignal): Promise<void> {
+  const byResource = Map.groupBy(standingObjects(), ({ group, resource }) => `${group}/${resource}`);
+  for (const objects of byResource.values()) {
+    await Promise.all(objects.map((standing) => ensureStanding(driver, standing, signal)));
+  }
+}
+
+async function ensureStanding(driver: Driver, standing: StandingObject, signal: AbortSignal): Promise<void> {
+  const { group, resource, object, corrected } = standing;
+  const ref = { group, version: 'v1', resource };
+  const namespace = object.metadata.namespace ?? '';
+  await ensure(driver, ref, namespace, object, signal);
+  if (corrected === undefined) return;
+  const definition = must(findResource(ref), resource);
+  const context: RequestContext = { user: SELF, signal, fence: undefined, warn: () => undefined };
+  const target = { definition, namespace, name: object.metadata.name ?? '', subresource: '' };
+  const { object: stored } = await driver.get(context, target, '0');
+  const wanted = corrected(stored);
+  if (wanted === undefined) return;
+  const bytes = new TextEncoder().encode(JSON.stringify(wanted));
+  await driver.update(context, target, { bytes, mediaType: 'application/json' }, OPTIONS);
 }
 
 function pause(clock: Clock, signal: AbortSignal): Promise<void> {

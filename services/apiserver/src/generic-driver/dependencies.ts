@@ -1,5 +1,7 @@
 import type { Clock, NewUid, Random } from '@gantry/base';
 import type { WatchCache } from '../cache/watch-cache.ts';
+import type { Reviewer } from '../auth/access-reviews.ts';
+import type { WriteGuard } from '../auth/write-guard.ts';
 import type { Authorizer } from '../driver.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import type { TokenIssuer } from './token-issuer.ts';
@@ -17,6 +19,10 @@ export interface DriverDependencies {
   readonly store: ObjectStore;
   readonly cache: WatchCache;
   readonly authorizer: Authorizer;
+  /** Refuses writes by what they would do; none are when absent. */
+  readonly guard?: WriteGuard;
+  /** Answers reviews; they come back unanswered when absent. */
+  readonly reviewer?: Reviewer;
   readonly clock: Clock;
   readonly random: Random;
   readonly newUid: NewUid;

@@ -3,11 +3,10 @@ import { decodeProtobuf, resources } from '@gantry/api';
 import type { Logger, Metrics, TlsSource } from '@gantry/service';
 import type { Router } from 'express';
 import { createAuthenticator } from '../auth/authenticator.ts';
-import type { PathAuthorizer } from '../auth/authorizer.ts';
-import { createBootstrapAuthenticator } from '../auth/bootstrap-token.ts';
+import type { AccessDecider, PathAuthorizer } from '../auth/authorizer.ts';
 import type { ObjectLookup } from '../auth/object-lookup.ts';
 import type { SigningKeys } from '../auth/signing-keys.ts';
-import { createServiceAccountAuthenticator } from '../auth/token-authenticator.ts';
+import type { TokenAuthenticator } from '../auth/token-authenticator.ts';
 import type { Authorizer, Driver } from '../driver.ts';
 import { createAgentLogs } from '../log-proxy/agent-logs.ts';
 import { createLogHandler } from '../log-proxy/log-handler.ts';
@@ -23,10 +22,10 @@ import { createTables } from './table.ts';
 export interface RouterOptions {
   readonly driver: Driver;
   readonly lookup: ObjectLookup;
-  readonly authorizer: Authorizer & PathAuthorizer;
+  readonly authorizer: Authorizer & PathAuthorizer & AccessDecider;
   readonly tls: TlsSource;
   readonly signingKeys: SigningKeys;
-  readonly bootstrapDir: string;
+  readonly tokens: readonly TokenAuthenticator[];
   readonly checks: HealthChecks;
   readonly clock: Clock;
   readonly random: Random;
@@ -44,10 +43,7 @@ export function createRouter(options: RouterOptions): Router {
   const describe = createDescribe(resources);
   const agents = createAgentLogs(options.tls, clock);
   return createRestDoor({
-    authenticate: createAuthenticator([
-      createBootstrapAuthenticator(options.bootstrapDir, clock, logger),
-      createServiceAccountAuthenticator(signingKeys, lookup, clock),
-    ]),
+    authenticate: createAuthenticator(options.tokens),
     authorizer,
     catalog: createCatalog(resources),
     resources: createResourceHandler({

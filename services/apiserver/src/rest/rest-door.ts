@@ -6,7 +6,7 @@ import { StatusError } from '@gantry/api';
 import type { Logger } from '@gantry/service';
 import { type Request, type Response, Router } from 'express';
 import type { Authenticate, Credentials } from '../auth/authenticator.ts';
-import type { PathAuthorizer } from '../auth/authorizer.ts';
+import type { AccessDecider, PathAuthorizer } from '../auth/authorizer.ts';
 import { impersonated } from '../auth/impersonation.ts';
 import { isKubernetesGroup } from '../discovery/documents.ts';
 import type { LogHandler } from '../log-proxy/log-handler.ts';
@@ -22,7 +22,7 @@ export type PathHandler = (exchange: Exchange) => Promise<boolean>;
 
 export interface RestDoorDependencies {
   readonly authenticate: Authenticate;
-  readonly authorizer: PathAuthorizer;
+  readonly authorizer: PathAuthorizer & AccessDecider;
   readonly catalog: ResourceCatalog;
   readonly resources: ResourceHandler;
   readonly logs: LogHandler;
@@ -102,7 +102,7 @@ async function route(
   let cancel = (): void => undefined;
   try {
     if (target === undefined) throw StatusError.badRequest('the path is not decodable');
-    const user = impersonated(await authenticate(credentialsOf(req)), req.headers);
+    const user = impersonated(await authenticate(credentialsOf(req)), req.headers, dependencies.authorizer);
     const found = parseRoute(path, catalog);
     const lasting = isLasting(found, query);
     if (!lasting) cancel = clock.setTimer(REQUEST_MS, () => gone.abort(OUT_OF_TIME));

@@ -1,0 +1,121 @@
+import type { PolicyRule } from '@gantry/api';
+
+/** What is asked for: something of a resource, or of a path. */
+export type Action =
+  | {
+      readonly kind: 'resource';
+      readonly verb: string;
+      readonly group: string;
+      readonly resource: string;
+      readonly subresource: string;
+      /** '' for the whole cluster. */
+      readonly namespace: string;
+      /** '' where the request names no object. */
+      readonly name: string;
+    }
+  | { readonly kind: 'path'; readonly verb: string; readonly path: string };
+
+/** Whether a rule allows an action. */
+export function allows(rule: PolicyRule, action: Action): boolean {
+  if (!includes(rule.verbs, action.verb)) return false;
+  if (action.kind === 'path') return (rule.nonResourceURLs ?? []).some((url) => matchesPath(url, action.path));
+  const names = rule.resourceNames ?? [];
+  return (
+    includes(rule.apiGroups, action.group) &&
+    (rule.resources ?? []).some((resource) => matchesResource(resource, action.resource, action.subresource)) &&
+    (names.length === 0 || names.includes(action.name))
+  );
+}
+
+function includes(list: readonly string[] | null | undefined, wanted: string): boolean {
+  return list !== undefined && list !== null && (list.includes('*') || list.includes(wanted));
+}
+
+function matchesResource(allowed: string, resource: string, subresource: string): boolean {
+  if (allowed === '*') return true;
+  if (subresource === '') return allowed === resource;
+  return allowed === `${resource}/${subresource}` || allowed === `*/${subresource}`;
+}
+
+function matchesPath(allowed: string, path: string): boolean {
+  if (allowed === '*' || allowed === path) return true;
+  return allowed.endsWith('*') && path.startsWith(allowed.replace(/\*+$/, ''));
+}
+
+/** The rights of `wanted` that `held` does not cover, each the smallest rule that says it. */
+export function missingRights(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): readonly PolicyRule[] {
+  return wanted.flatMap(smallestRules).filter((rule) => !held.some((one) => coversRule(one, rule)));
+}
+
+/** A rule taken apart: one verb, group, resource and name each, or one verb and path. */
+function smallestRules(rule: PolicyRule): PolicyRule[] {
+  const { apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
+  const verbs = (rule.verbs as string[] | null | undefined) ?? [];
+  const names = resourceNames.length === 0 ? [undefined] : resourceNames;
+  const out: PolicyRule[] = [];
+  for (const group of apiGroups) {
+    for (const resource of resources) {
+      for (const verb of verbs) {
+        const base = { apiGroups: [group], resources: [resource], verbs: [verb] };
+        for (const name of names) out.push(name === undefined ? base : { ...base, resourceNames: [name] });
+      }
+    }
+  }
+  for (const url of nonResourceURLs) for (const verb of verbs) out.push({ nonResourceURLs: [url], verbs: [verb] });
+  return out;
+}
+
+function coversRule(held: PolicyRule, wanted: PolicyRule): boolean {
+  if (!(wanted.verbs ?? []).every((verb) => includes(held.verbs, verb))) return false;
+  const urls = held.nonResourceURLs ?? [];
+  if (!(wanted.nonResourceURLs ?? []).every((url) => urls.some((one) => coversPath(one, url)))) return false;
+  if (!(wanted.apiGroups ?? []).every((group) => includes(held.apiGroups, group))) return false;
+  const resources = held.resources ?? [];
+  if (!(wanted.resources ?? []).every((resource) => coversResource(resources, resource))) return false;
+  const names = held.resourceNames ?? [];
+  const wantedNames = wanted.resourceNames ?? [];
+  return names.length === 0 || (wantedNames.length > 0 && wantedNames.every((name) => names.includes(name)));
+}
+
+function coversResource(held: readonly string[], wanted: string): boolean {
+  if (held.includes('*') || held.includes(wanted)) return true;
+  const slash = wanted.indexOf('/');
+  return slash > 0 && held.includes(`*${wanted.slice(slash)}`);
+}
+
+function coversPath(held: string, wanted: string): boolean {
+  if (held === '*' || held === wanted) return true;
+  return held.endsWith('*') && wanted.startsWith(held.replace(/\*+$/, ''));
+}
+
+/** Rules put together where only their verbs differ, as Kubernetes tells them. */
+export function describeRules(rules: readonly PolicyRule[]): string[] {
+  const byRest = new Map<string, PolicyRule>();
+  for (const rule of rules) {
+    const { verbs, ...rest } = rule;
+    const key = JSON.stringify(rest);
+    const known = byRest.get(key);
+    if (known === undefined) byRest.set(key, { ...rule, verbs: [...verbs] });
+    else known.verbs.push(...verbs.filter((verb) => !known.verbs.includes(verb)));
+  }
+  return [...new Set([...byRest.values()].map(describeRule))].sort();
+}
+
+function describeRule(rule: PolicyRule): string {
+  const parts = [
+    ['APIGroups', rule.apiGroups],
+    ['Resources', rule.resources],
+    ['NonResourceURLs', rule.nonResourceURLs],
+    ['ResourceNames', rule.resourceNames],
+    ['Verbs', rule.verbs],
+  ] as const;
+  const texts = parts.flatMap(([name, list]) =>
+    list === undefined || list.length === 0 ? [] : [`${name}:${quoteList(list)}`],
+  );
+  return `{${texts.join(', ')}}`;
+}
+
+/** As Go's %q prints a list. */
+export function quoteList(list: readonly string[]): string {
+  return `[${list.map((item) => JSON.stringify(item)).join(' ')}]`;
+}

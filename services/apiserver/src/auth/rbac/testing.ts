@@ -1,0 +1,34 @@
+import type { ClusterRole, ClusterRoleBinding, KubeObject, Role, RoleBinding } from '@gantry/api';
+import {
+  bootstrapClusterRoleBindings,
+  bootstrapClusterRoles,
+  bootstrapRoleBindings,
+  bootstrapRoles,
+} from './bootstrap-policy.ts';
+import { createRoleIndex, type RoleIndex } from './role-index.ts';
+
+/** The roles and bindings of every cluster, and further ones: no store, no cache. */
+export function bootstrapPolicy(
+  more: {
+    readonly roles?: readonly (ClusterRole | Role)[];
+    readonly bindings?: readonly (ClusterRoleBinding | RoleBinding)[];
+  } = {},
+): RoleIndex {
+  const roles = [...bootstrapClusterRoles(), ...bootstrapRoles(), ...(more.roles ?? [])];
+  const bindings = [...bootstrapClusterRoleBindings(), ...bootstrapRoleBindings(), ...(more.bindings ?? [])];
+  const listed = (kind: string) =>
+    bindings
+      .filter((binding) => binding.kind === kind)
+      .map((binding) => ({ answer: { object: binding } }));
+  const lists = { clusterrolebindings: listed('ClusterRoleBinding'), rolebindings: listed('RoleBinding') };
+  return createRoleIndex({
+    list: (resource) => lists[resource],
+    get: (resource, namespace, name) =>
+      roles.find(
+        ({ kind, metadata }) =>
+          kind === (resource === 'roles' ? 'Role' : 'ClusterRole') &&
+          metadata.name === name &&
+          (metadata.namespace ?? '') === namespace,
+      ),
+  });
+}
