@@ -4,7 +4,10 @@ import type { ResourceDefinition } from '../resource.ts';
 import { podColumns } from './pod-columns.ts';
 import { validateImageSpaces } from './rules/containers.ts';
 import { defaultPodOnly, defaultPodSpec } from './rules/pod-defaults.ts';
+import { validateEphemeralChange } from './rules/ephemeral-containers.ts';
+import { takeEphemeralContainers, takeResources } from './rules/pod-parts.ts';
 import { podQosClass } from './rules/pod-qos.ts';
+import { validateResize } from './rules/pod-resize.ts';
 import { validatePodSpec } from './rules/pod-spec.ts';
 import { validatePodStatusChange } from './rules/pod-status.ts';
 import { validatePodChange } from './rules/pod-update.ts';
@@ -132,7 +135,20 @@ export const pods: ResourceDefinition<Pod> = {
   },
   subresources: [
     { name: 'binding', kind: 'Binding', verbs: ['create'] },
+    {
+      name: 'ephemeralcontainers',
+      verbs: PART_VERBS,
+      prepareForUpdate: takeEphemeralContainers,
+      validateUpdate: (object, old) => [...validate(object), ...validateEphemeralChange(object, old)],
+    },
+    { name: 'eviction', group: 'policy', version: 'v1', kind: 'Eviction', verbs: ['create'] },
     { name: 'log', verbs: ['get'] },
+    {
+      name: 'resize',
+      verbs: PART_VERBS,
+      prepareForUpdate: takeResources,
+      validateUpdate: (object, old) => [...validate(object), ...validateResize(object, old)],
+    },
     { name: 'status', verbs: PART_VERBS, prepareForUpdate: prepareStatus, validateUpdate: validatePodStatusChange },
   ],
   columns: podColumns,

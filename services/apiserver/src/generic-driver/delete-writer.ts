@@ -22,6 +22,20 @@ export interface Deleted {
   readonly gone: boolean;
 }
 
+/** The options as webhooks and expressions see them. */
+function deleteOptions(options: DeleteOptions, write: WriteOptions): JsonObject {
+  const { gracePeriodSeconds, propagationPolicy, orphanDependents, preconditions } = options;
+  return {
+    kind: 'DeleteOptions',
+    apiVersion: 'meta.k8s.io/v1',
+    ...(gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds }),
+    ...(Object.keys(preconditions).length === 0 ? {} : { preconditions: { ...preconditions } }),
+    ...(orphanDependents === undefined ? {} : { orphanDependents }),
+    ...(propagationPolicy === undefined ? {} : { propagationPolicy }),
+    ...(write.dryRun ? { dryRun: ['All'] } : {}),
+  };
+}
+
 /** Refusals may come from an old state: they count only when the store's own state gives them again. */
 function keepUnlessDecided(error: unknown): undefined {
   if (error instanceof StatusError && error.code < 500) return undefined;
@@ -68,6 +82,18 @@ export class DeleteWriter {
   /** An entry as this version shows it. */
   async #shown(definition: ResourceDefinition, stored: Entry | undefined): Promise<Entry | undefined> {
     return stored === undefined ? undefined : this.#reader.shown(definition, stored);
+  }
+
+  /** The same for somebody whose right has been found out already: whoever may evict a pod need not be allowed to delete it. */
+  async deleteAllowed(
+    context: RequestContext,
+    target: Target,
+    options: DeleteOptions,
+    write: WriteOptions,
+  ): Promise<Deleted> {
+    const { definition, namespace, name } = target;
+    const stored = await this.#reader.fromStore(objectKey(definition, namespace, name), context.signal);
+    return this.#deleteFrom(context, target, stored, options, write);
   }
 
   async deleteCollection(
@@ -121,23 +147,22 @@ export class DeleteWriter {
     options: DeleteOptions,
     write: WriteOptions,
   ): Promise<Deleted> {
-    const { definition, namespace, name } = target;
+    const { definition, name } = target;
     const fence = fenceOf(context, definition, name, 'delete');
     let current = first;
     for (let tries = 1; ; tries++) {
       if (current === undefined) throw StatusError.notFound(groupResource(definition), name);
       const { object } = current.answer;
       checkDeletePreconditions(object, definition, options.preconditions);
-      const request = {
+      const request = this.#admission.request({
+        context,
+        target,
         operation: 'delete',
-        definition,
-        namespace,
-        name,
-        subresource: '',
         object,
         old: object,
-        user: context.user,
-      } as const;
+        write,
+        options: deleteOptions(options, write),
+      });
       const lookups = this.#admission.lookups(context.signal);
       await this.#admission.mutate(request, lookups);
       await this.#admission.validate(request, lookups);

@@ -9,7 +9,9 @@ import { Committer } from './committer.ts';
 import { CreateWriter } from './create-writer.ts';
 import { DeleteWriter } from './delete-writer.ts';
 import type { DriverDependencies } from './dependencies.ts';
+import { EvictionWriter } from './eviction-writer.ts';
 import { Reader } from './reader.ts';
+import { cachedServices, createWebhookCaller } from '../webhook-client/index.ts';
 import { toStatusError } from './store-errors.ts';
 import { SubresourceWriter } from './subresource-writer.ts';
 import { requireSubresource } from './target.ts';
@@ -17,17 +19,30 @@ import { UpdateWriter } from './update-writer.ts';
 
 /** The driver over a store and a watch cache that is running. */
 export function createDriver(deps: DriverDependencies): Driver {
-  const { random, settings } = deps;
-  const checks = createAdmissionChecks({ random, defaultTolerationSeconds: settings.defaultTolerationSeconds });
+  const { settings } = deps;
+  const checks = createAdmissionChecks({
+    ...deps,
+    caller: createWebhookCaller({ ...deps, objects: cachedServices(deps.cache) }),
+    defaultTolerationSeconds: settings.defaultTolerationSeconds,
+  });
   const admission = new AdmissionChain(checks, deps);
   const allocators = createAllocators({ ...deps, serviceCidr: settings.serviceCidr });
   const reader = new Reader(deps);
-  const parts = { admission, allocators, committer: new Committer(deps.store, reader), reader };
+  const parts = {
+    admission,
+    allocators,
+    committer: new Committer(deps.store, reader, (of, version) => admission.noteWrite(of, version)),
+    reader,
+  };
   const creates = new CreateWriter(deps, parts);
   const changes = new ChangeWriter(deps, parts);
   const updates = new UpdateWriter(deps, { changes, creates });
   const deletes = new DeleteWriter(deps, parts);
-  const subresources = new SubresourceWriter(deps, { admission, changes });
+  const subresources = new SubresourceWriter(deps, {
+    admission,
+    changes,
+    evictions: new EvictionWriter(deps, { ...parts, deletes }),
+  });
 
   const create: Driver['create'] = async (context, target, body, options): Promise<Answer> => {
     const { definition, subresource } = target;

@@ -1,5 +1,6 @@
 import {
   type Binding,
+  type Eviction,
   findResource,
   type JsonObject,
   type KubeObject,
@@ -13,23 +14,30 @@ import type { Answer, Body, RequestContext, Target, WriteOptions } from '../driv
 import type { AdmissionChain } from './admission-chain.ts';
 import type { ChangeWriter } from './change-writer.ts';
 import type { DriverDependencies } from './dependencies.ts';
+import type { EvictionWriter } from './eviction-writer.ts';
 import { decodeOther, encodeProtobuf } from './machinery.ts';
 import { bindPod } from './subresources/binding.ts';
+import { EVICTION_SCHEMA } from './subresources/eviction.ts';
 import { accountMissing, requestToken, TOKEN_REQUEST_SCHEMA } from './subresources/token-request.ts';
 import { groupResource } from './target.ts';
 
 const PODS = { group: '', version: 'v1', resource: 'pods' };
 
-/** What is posted to subresources: bindings and token requests. */
+/** What is posted to subresources: bindings, evictions and token requests. */
 export class SubresourceWriter {
   readonly #deps: DriverDependencies;
   readonly #admission: AdmissionChain;
   readonly #changes: ChangeWriter;
+  readonly #evictions: EvictionWriter;
 
-  constructor(deps: DriverDependencies, parts: { admission: AdmissionChain; changes: ChangeWriter }) {
+  constructor(
+    deps: DriverDependencies,
+    parts: { admission: AdmissionChain; changes: ChangeWriter; evictions: EvictionWriter },
+  ) {
     this.#deps = deps;
     this.#admission = parts.admission;
     this.#changes = parts.changes;
+    this.#evictions = parts.evictions;
   }
 
   /** POST to `<resource>/<name>/<subresource>`. */
@@ -37,6 +45,8 @@ export class SubresourceWriter {
     switch (`${target.definition.resource}/${target.subresource}`) {
       case 'pods/binding':
         return this.#bind(context, target, body, options);
+      case 'pods/eviction':
+        return this.#evict(context, target, body, options);
       case 'serviceaccounts/token':
         return this.#token(context, target, body, options);
       default:
@@ -44,6 +54,31 @@ export class SubresourceWriter {
           details: {},
         });
     }
+  }
+
+  async #evict(context: RequestContext, target: Target, body: Body, options: WriteOptions): Promise<Answer> {
+    const eviction = decodeOther(body, EVICTION_SCHEMA, options, context) as Eviction & KubeObject;
+    this.#deps.authorizer.authorize(context.user, 'create', target, undefined);
+    await this.#admission.admit({
+      context,
+      target,
+      operation: 'create',
+      kind: { group: 'policy', version: 'v1', kind: 'Eviction' },
+      object: eviction,
+      old: undefined,
+      write: options,
+    });
+    await this.#admission.admit({
+      context,
+      target,
+      operation: 'create',
+      kind: { group: 'policy', version: 'v1', kind: 'Eviction' },
+      object: eviction,
+      old: undefined,
+      write: options,
+    });
+    await this.#evictions.evict(context, target, eviction, options);
+    return new SharedAnswer(success(), encodeProtobuf);
   }
 
   /** POST to `bindings`: the pod is the one that the body names. */
@@ -83,10 +118,21 @@ export class SubresourceWriter {
     }
     const errors = findResource({ group: '', version: 'v1', resource: 'bindings' })?.strategy.validate?.(binding) ?? [];
     if (errors.length > 0) throw StatusError.invalid('', 'Binding', name, errors);
+    this.#deps.authorizer.authorize(context.user, 'create', target, undefined);
+    await this.#admission.admit({
+      context,
+      target,
+      operation: 'create',
+      kind: { group: '', version: 'v1', kind: 'Binding' },
+      object: binding,
+      old: undefined,
+      write: options,
+    });
     const now = this.#deps.clock.now();
     const answer = await this.#changes.change({
       context,
       target,
+      admission: 'done',
       verb: 'create',
       options,
       through: { name: 'binding', verbs: ['create'] },
@@ -104,6 +150,15 @@ export class SubresourceWriter {
     const request = decodeOther(body, TOKEN_REQUEST_SCHEMA, options, context) as TokenRequest & KubeObject;
     this.#deps.authorizer.authorize(context.user, 'create', target, request as unknown as JsonObject);
     if (account === undefined) throw accountMissing(name);
+    await this.#admission.admit({
+      context,
+      target,
+      operation: 'create',
+      kind: { group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest' },
+      object: request,
+      old: undefined,
+      write: options,
+    });
     const now = this.#deps.clock.now();
     const answer = await requestToken(account, request, { reader, issuer: this.#deps.tokenIssuer, now });
     return new SharedAnswer(answer, encodeProtobuf);

@@ -7,7 +7,7 @@ import type {
   MetricSpec,
   MetricStatus,
 } from '../../generated/types.ts';
-import { cloneJson, type JsonObject } from '../../object.ts';
+import { cloneJson } from '../../object.ts';
 import { type OldMetric, specFromOld, specToOld, statusFromOld, statusToOld } from './autoscaler-old-metrics.ts';
 
 /**

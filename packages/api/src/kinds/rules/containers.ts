@@ -29,7 +29,7 @@ export function validateContainers(scope: ContainerScope, path: string): FieldEr
     const at = `${path}[${i}]`;
     const twice = containers.findIndex((other) => (other.name ?? '') === (container.name ?? '')) < i;
     return [
-      ...validateCommon(container, scope, at),
+      ...validateContainerParts(container, scope, at),
       ...(twice ? [duplicate(`${at}.name`, container.name ?? '')] : []),
       ...validateHooks(container, scope, at),
       ...validateRestartPolicy(container, at),
@@ -43,7 +43,7 @@ export function validateInitContainers(scope: ContainerScope, path: string): Fie
   return (scope.spec.initContainers ?? []).flatMap((container, i) => {
     const at = `${path}[${i}]`;
     const { name = '', restartPolicy } = container;
-    const errors = [...validateCommon(container, scope, at), ...validateRestartPolicy(container, at)];
+    const errors = [...validateContainerParts(container, scope, at), ...validateRestartPolicy(container, at)];
     if (taken.has(name)) errors.push(duplicate(`${at}.name`, name));
     else if (name !== '') taken.add(name);
     errors.push(...validateHostPorts([container], path));
@@ -73,7 +73,12 @@ function validateRestartPolicy({ restartPolicy }: Container, path: string): Fiel
     : [notSupported(`${path}.restartPolicy`, restartPolicy, RESTART_POLICIES)];
 }
 
-function validateCommon(container: Container, { spec, volumes }: ContainerScope, path: string): FieldError[] {
+/** The rules on what all kinds of containers have. */
+export function validateContainerParts(
+  container: Container,
+  { spec, volumes }: ContainerScope,
+  path: string,
+): FieldError[] {
   const { name = '', image = '', terminationMessagePolicy = '', imagePullPolicy = '' } = container;
   const errors = name === '' ? [required(`${path}.name`)] : invalidAll(`${path}.name`, name, dns1123Label(name));
   if (image === '') errors.push(required(`${path}.image`));

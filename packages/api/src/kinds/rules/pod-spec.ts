@@ -4,6 +4,7 @@ import { validateAffinity } from './affinity.ts';
 import { validateAmount, validateResourceRequirements } from './compute-resources.ts';
 import { validateContainers, validateInitContainers } from './containers.ts';
 import { invalidAll, unsupported } from './errors.ts';
+import { validateEphemeralContainers } from './ephemeral-containers.ts';
 import { validateLabels } from './labels.ts';
 import { dns1123Label, dns1123Subdomain, qualifiedName } from './names.ts';
 import { validateHostAliases, validatePodDns } from './pod-dns.ts';
@@ -25,6 +26,7 @@ export function validatePodSpec(spec: PodSpec, path: string): FieldError[] {
     ...validateResourceClaims(spec, path),
     ...validateContainers(scope, `${path}.containers`),
     ...validateInitContainers(scope, `${path}.initContainers`),
+    ...validateEphemeralContainers(scope, `${path}.ephemeralContainers`),
     ...validateResourceRequirements(spec.resources, `${path}.resources`),
     ...validateHostPorts(spec, path),
     ...validateClosed(spec.restartPolicy, RESTART_POLICIES, `${path}.restartPolicy`),
