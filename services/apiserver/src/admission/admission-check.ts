@@ -1,19 +1,49 @@
-import type { KubeObject, ResourceDefinition, ResourceRef } from '@gantry/api';
+import type { JsonObject, KubeObject, ResourceDefinition, ResourceRef } from '@gantry/api';
 import type { User } from '../driver.ts';
+
+export interface GroupVersionKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
 
 /** What is about to happen to an object. `object` is the request's own copy: `mutate` may change it. */
 export interface AdmissionRequest {
-  readonly operation: 'create' | 'update' | 'delete';
+  readonly operation: 'create' | 'update' | 'delete' | 'connect';
   readonly definition: ResourceDefinition;
+  /** The kind of `object`: the definition's own, or that of a subresource (Scale, Binding, Eviction). */
+  readonly kind: GroupVersionKind;
   readonly namespace: string;
   /** '' for a create whose name is generated. */
   readonly name: string;
   readonly subresource: string;
   /** The new object; what is stored for a delete. */
   readonly object: KubeObject;
-  /** What is stored, for updates. */
+  /** What is stored, for updates and deletions. */
   readonly old: KubeObject | undefined;
   readonly user: User;
+  readonly dryRun: boolean;
+  /** CreateOptions, UpdateOptions, PatchOptions or DeleteOptions, as webhooks and expressions see them. */
+  readonly options: JsonObject;
+  readonly signal: AbortSignal;
+  /** Adds a text for a `Warning: 299` header. */
+  readonly warn: (text: string) => void;
+  readonly reinvocation: Reinvocation;
+}
+
+/** What the mutating checks of one request tell each other when they are asked a second time. */
+export class Reinvocation {
+  /** Whether this is the second time. */
+  again = false;
+  /** Whether a check has changed what others had seen before, so that all are asked again. */
+  needed = false;
+  readonly #notes = new Map<string, unknown>();
+
+  /** What a check noted of the first time. */
+  note<T>(check: string, initial: () => T): T {
+    if (!this.#notes.has(check)) this.#notes.set(check, initial());
+    return this.#notes.get(check) as T;
+  }
 }
 
 /** What checks may look up. */
@@ -24,6 +54,8 @@ export interface AdmissionReader {
     namespace: string,
     name: string,
   ): Promise<T | undefined>;
+  /** Objects of a resource in a namespace ('' for all), as far as this process knows them: its own writes at least. */
+  list<T extends KubeObject = KubeObject>(resource: ResourceRef, namespace: string): Promise<readonly T[]>;
 }
 
 /**
@@ -34,4 +66,16 @@ export interface AdmissionCheck {
   readonly name: string;
   readonly mutate?: (request: AdmissionRequest, reader: AdmissionReader) => Promise<void> | void;
   readonly validate?: (request: AdmissionRequest, reader: AdmissionReader) => Promise<void> | void;
+}
+
+/** Whether the request is about a resource of the core group itself, or the part of it that is named. */
+export function isCore(request: AdmissionRequest, resource: string, subresource = ''): boolean {
+  const { group, resource: found } = request.definition;
+  return group === '' && found === resource && request.subresource === subresource;
+}
+
+/** Puts what `content` says in the place of what `object` said. */
+export function replaceContent(object: KubeObject, content: KubeObject): void {
+  for (const key of Object.keys(object)) if (!Object.hasOwn(content, key)) Reflect.deleteProperty(object, key);
+  Object.assign(object, content);
 }

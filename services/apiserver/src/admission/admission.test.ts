@@ -2,17 +2,25 @@ import { type KubeObject, type Pod, type PodSpec, StatusError } from '@gantry/ap
 import { must, seededRandom } from '@gantry/base';
 import { describe, expect, it } from 'vitest';
 import { definitionOf } from '../generic-driver/testing.ts';
-import { type AdmissionReader, createAdmissionChecks } from './index.ts';
+import { type AdmissionReader, createAdmissionChecks, Reinvocation } from './index.ts';
 
 const pods = definitionOf('pods');
-const checks = createAdmissionChecks({ random: seededRandom(1), defaultTolerationSeconds: 5 });
+const checks = createAdmissionChecks({
+  random: seededRandom(1),
+  newUid: () => 'u',
+  caller: { post: () => Promise.reject(new Error('no webhooks')), close: () => undefined },
+  defaultTolerationSeconds: 5,
+});
 
 /** What the checks make of a new pod in namespace `n`, whose objects are these. */
 async function admit(spec: Partial<PodSpec>, stored: Record<string, object> = {}): Promise<PodSpec> {
   const objects: Record<string, object> = { namespaces: {}, serviceaccounts: {}, ...stored };
   const reader: AdmissionReader = {
     find: <T extends KubeObject>({ resource }: { resource: string }, _namespace: string, name: string) =>
-      Promise.resolve({ metadata: { name }, ...objects[resource] } as unknown as T),
+      Promise.resolve(
+        resource === 'priorityclasses' ? undefined : ({ metadata: { name }, ...objects[resource] } as unknown as T),
+      ),
+    list: () => Promise.resolve([]),
   };
   const pod: Pod & KubeObject = {
     apiVersion: 'v1',
@@ -23,12 +31,18 @@ async function admit(spec: Partial<PodSpec>, stored: Record<string, object> = {}
   const request = {
     operation: 'create',
     definition: pods,
+    kind: { group: '', version: 'v1', kind: 'Pod' },
     namespace: 'n',
     name: 'p',
     subresource: '',
     object: pod,
     old: undefined,
     user: { name: 'u', uid: '', groups: [], extra: {} },
+    dryRun: false,
+    options: {},
+    signal: new AbortController().signal,
+    warn: () => undefined,
+    reinvocation: new Reinvocation(),
   } as const;
   for (const check of checks) await check.mutate?.(request, reader);
   const once = structuredClone(pod);

@@ -1,22 +1,47 @@
-import type { Random } from '@gantry/base';
+import type { NewUid, Random } from '@gantry/base';
+import type { WebhookCaller } from '../webhook-client/index.ts';
 import type { AdmissionCheck } from './admission-check.ts';
+import { defaultIngressClass } from './default-ingress-class.ts';
+import { defaultStorageClass } from './default-storage-class.ts';
 import { defaultTolerationSeconds } from './default-toleration-seconds.ts';
+import { limitRanger } from './limit-ranger/limit-ranger.ts';
 import { namespaceLifecycle } from './namespace-lifecycle.ts';
 import { priority } from './priority.ts';
+import { runtimeClass } from './runtime-class.ts';
 import { serviceAccount } from './service-account.ts';
+import { storageObjectInUse } from './storage-object-in-use.ts';
+import { taintNodesByCondition } from './taint-nodes-by-condition.ts';
+import { mutatingWebhooks } from './webhooks/mutating-webhooks.ts';
+import { validatingWebhooks } from './webhooks/validating-webhooks.ts';
 
 export { requireActive } from './namespace-lifecycle.ts';
-export type { AdmissionCheck, AdmissionReader, AdmissionRequest } from './admission-check.ts';
+export {
+  type AdmissionCheck,
+  type AdmissionReader,
+  type AdmissionRequest,
+  Reinvocation,
+  replaceContent,
+} from './admission-check.ts';
 
-/** Every check, in the order in which they run. Adding one adds a file and a line here. */
+/** Every check, in the order in which Kubernetes runs them. Adding one adds a file and a line here. */
 export function createAdmissionChecks(options: {
   readonly random: Random;
+  readonly newUid: NewUid;
+  readonly caller: WebhookCaller;
   readonly defaultTolerationSeconds: number;
 }): readonly AdmissionCheck[] {
   return [
     namespaceLifecycle,
+    limitRanger,
     serviceAccount(options.random),
-    defaultTolerationSeconds(options.defaultTolerationSeconds),
+    taintNodesByCondition,
     priority,
+    defaultTolerationSeconds(options.defaultTolerationSeconds),
+    defaultStorageClass,
+    storageObjectInUse,
+    runtimeClass,
+    defaultIngressClass,
+    mutatingWebhooks(options),
+    validatingWebhooks(options),
   ];
 }

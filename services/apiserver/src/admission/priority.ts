@@ -1,36 +1,75 @@
-import { type Pod, StatusError } from '@gantry/api';
-import type { AdmissionCheck } from './admission-check.ts';
+import type { Pod, PriorityClass } from '@gantry/api';
+import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from './admission-check.ts';
+import { refuse } from './refuse.ts';
 
+const CLASSES = { group: 'scheduling.k8s.io', version: 'v1', resource: 'priorityclasses' };
+const PREEMPT = 'PreemptLowerPriority';
+/** The classes of the system are known even before their objects have been made. */
 const SYSTEM: Readonly<Record<string, number>> = {
   'system-cluster-critical': 2_000_000_000,
   'system-node-critical': 2_000_001_000,
 };
 
-/** Gives a new pod the number of its priority class; without a class it is 0. */
+interface Established {
+  readonly className: string;
+  readonly value: number;
+  readonly preemptionPolicy: string;
+}
+
+/** Gives a new pod the number of its priority class, or of the default one; there is at most one default. */
 export const priority: AdmissionCheck = {
   name: 'Priority',
-  mutate: ({ operation, definition, subresource, object, name }) => {
-    if (operation !== 'create' || definition.resource !== 'pods' || definition.group !== '' || subresource !== '')
+  mutate: async (request, reader) => {
+    if (!isCore(request, 'pods')) return;
+    const { spec } = request.object as Pod;
+    if (spec === undefined || spec === null) return;
+    if (request.operation === 'update') {
+      const { spec: old } = (request.old ?? {}) as Partial<Pod>;
+      if (spec.priority === undefined && old?.priority !== undefined) spec.priority = old.priority;
+      if (spec.preemptionPolicy === undefined && old?.preemptionPolicy !== undefined) {
+        spec.preemptionPolicy = old.preemptionPolicy;
+      }
       return;
-    const pod = object as Pod;
-    if (pod.spec === undefined || pod.spec === null) return;
-    const className = pod.spec.priorityClassName ?? '';
-    const value = className === '' ? 0 : SYSTEM[className];
-    if (value === undefined) {
-      throw StatusError.forbidden(
-        { group: '', resource: 'pods' },
-        name,
-        `no PriorityClass with name ${className} was found`,
-      );
     }
-    if (pod.spec.priority !== undefined && pod.spec.priority !== value) {
-      throw StatusError.forbidden(
-        { group: '', resource: 'pods' },
-        name,
-        `the integer value of priority (${pod.spec.priority}) must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`,
-      );
+    if (request.operation !== 'create') return;
+    const { className, value, preemptionPolicy } = await establish(spec.priorityClassName ?? '', request, reader);
+    if (className !== '') spec.priorityClassName = className;
+    if (spec.priority !== undefined && spec.priority !== value) {
+      const why = `the integer value of priority (${spec.priority}) must not be provided in pod spec; priority admission controller computed ${value} from the given PriorityClass name`;
+      throw refuse(request, why);
     }
-    pod.spec.priority = value;
-    pod.spec.preemptionPolicy ??= 'PreemptLowerPriority';
+    spec.priority = value;
+    if (spec.preemptionPolicy !== undefined && spec.preemptionPolicy !== preemptionPolicy) {
+      const why = `the string value of PreemptionPolicy (${spec.preemptionPolicy}) must not be provided in pod spec; priority admission controller computed ${preemptionPolicy} from the given PriorityClass name`;
+      throw refuse(request, why);
+    }
+    spec.preemptionPolicy = preemptionPolicy;
+  },
+  validate: async (request, reader) => {
+    const { definition, subresource, operation, object, name } = request;
+    const isClass = definition.group === CLASSES.group && definition.resource === CLASSES.resource;
+    if (!isClass || subresource !== '' || operation === 'delete') return;
+    if ((object as PriorityClass).globalDefault !== true) return;
+    const found = (await defaultClass(reader))?.metadata.name;
+    if (found === undefined || (operation === 'update' && found === name)) return;
+    throw refuse(request, `PriorityClass ${found} is already marked as default. Only one default can exist`);
   },
 };
+
+async function establish(name: string, request: AdmissionRequest, reader: AdmissionReader): Promise<Established> {
+  const found = name === '' ? await defaultClass(reader) : await reader.find<PriorityClass>(CLASSES, '', name);
+  if (found !== undefined) {
+    const { metadata, value = 0, preemptionPolicy = PREEMPT } = found;
+    return { className: metadata.name ?? '', value, preemptionPolicy };
+  }
+  if (name === '') return { className: '', value: 0, preemptionPolicy: PREEMPT };
+  const value = SYSTEM[name];
+  if (value === undefined) throw refuse(request, `no PriorityClass with name ${name} was found`);
+  return { className: name, value, preemptionPolicy: PREEMPT };
+}
+
+/** Of several defaults, which older versions allowed, the lowest counts. */
+async function defaultClass(reader: AdmissionReader): Promise<PriorityClass | undefined> {
+  const classes = (await reader.list<PriorityClass>(CLASSES, '')).filter(({ globalDefault }) => globalDefault === true);
+  return [...classes].sort((a, b) => (a.value ?? 0) - (b.value ?? 0))[0];
+}

@@ -1,9 +1,10 @@
 /** The watch cache: the apiserver's copy of the whole tree, from which reads and watches are served. */
 export { type EncodeProtobuf, SharedAnswer } from './answer.ts';
+export { reportCache } from './cache-metrics.ts';
 export { type ContinueToken, formatContinueToken, parseContinueToken } from './continue-token.ts';
 export { createEntry, type Entry, withVersion } from './entry.ts';
 export type { Filter } from './filter.ts';
-export { listVersion, namespacePrefix, objectKey, revisionOf } from './object-keys.ts';
+export { listVersion, namespacePrefix, objectKey, resourcePrefix, revisionOf } from './object-keys.ts';
 export type { ResourceCache, WatchStart } from './resource-cache.ts';
 export { STORED_VIEW, type View } from './view.ts';
 export { prefixBounds } from './sorted-entries.ts';

@@ -1,18 +1,38 @@
-import { findResource, type KubeObject, type ResourceRef } from '@gantry/api';
-import type { AdmissionCheck, AdmissionReader, AdmissionRequest } from '../admission/index.ts';
-import { createEntry, type Entry, objectKey } from '../cache/index.ts';
+import { findResource, type GroupResource, type JsonObject, type KubeObject, type ResourceRef } from '@gantry/api';
+import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, Reinvocation } from '../admission/index.ts';
+import type { RequestContext, Target, WriteOptions } from '../driver.ts';
+import { createEntry, type Entry, objectKey, revisionOf } from '../cache/index.ts';
 import type { DriverDependencies } from './dependencies.ts';
 import { encodeProtobuf } from './machinery.ts';
 import { fromStore } from './store-errors.ts';
+
+/** How long a request waits for this process's own writes to be seen. */
+const OWN_WRITES_MS = 1000;
+
+/** The newest revision in which this process wrote something that admission goes by. */
+interface WrittenRevision {
+  revision: number;
+}
+
+/** Groups and resources that admission goes by: what a client has just written of them counts for its next request. */
+const GOES_BY: ReadonlySet<string> = new Set(['/limitranges', '/resourcequotas', '/namespaces']);
+const GOES_BY_GROUPS: ReadonlySet<string> = new Set([
+  'admissionregistration.k8s.io',
+  'node.k8s.io',
+  'scheduling.k8s.io',
+  'storage.k8s.io',
+]);
 
 /** What the checks of one request have looked up: each object once, so that all of them judge the same. */
 export class Lookups implements AdmissionReader {
   readonly #deps: DriverDependencies;
   readonly #signal: AbortSignal;
+  readonly #written: WrittenRevision;
   readonly #seen = new Map<string, Entry | undefined>();
 
-  constructor(deps: DriverDependencies, signal: AbortSignal) {
+  constructor(deps: DriverDependencies, signal: AbortSignal, written: WrittenRevision) {
     this.#deps = deps;
+    this.#written = written;
     this.#signal = signal;
   }
 
@@ -33,6 +53,17 @@ export class Lookups implements AdmissionReader {
     return view.entry(entry).answer.object as T;
   }
 
+  async list<T extends KubeObject = KubeObject>(resource: ResourceRef, namespace: string): Promise<readonly T[]> {
+    const definition = findResource(resource);
+    if (definition === undefined) return [];
+    const { cache } = this.#deps;
+    await cache.reach(this.#written.revision, OWN_WRITES_MS, this.#signal);
+    const view = cache.view(definition);
+    const entries = cache.resource(definition).candidates({ namespace, matches: () => true, selectsAll: true });
+    if (view.remote) await view.prepare(entries);
+    return entries.map((entry) => view.entry(entry).answer.object as T);
+  }
+
   /** What was found at a key, as it was found. */
   seen(key: string): Entry | undefined {
     return this.#seen.get(key);
@@ -47,17 +78,57 @@ export class Lookups implements AdmissionReader {
   }
 }
 
+/** What is asked of admission; the rest of the request is the chain's to fill in. */
+export interface Asked {
+  readonly context: RequestContext;
+  readonly target: Target;
+  readonly operation: AdmissionRequest['operation'];
+  /** The kind of `object`, where that is not the target's. */
+  readonly kind?: AdmissionRequest['kind'];
+  readonly object: KubeObject;
+  readonly old: KubeObject | undefined;
+  readonly write: WriteOptions;
+  readonly options?: JsonObject;
+}
+
 /** Runs the admission checks in their order. */
 export class AdmissionChain {
   readonly #checks: readonly AdmissionCheck[];
   readonly #deps: DriverDependencies;
+  readonly #written: WrittenRevision = { revision: 0 };
 
   constructor(checks: readonly AdmissionCheck[], deps: DriverDependencies) {
     this.#checks = checks;
     this.#deps = deps;
   }
 
+  /** The request that the checks judge. */
+  request(asked: Asked): AdmissionRequest {
+    const { context, target, operation, object, old, write } = asked;
+    const { definition, namespace, subresource } = target;
+    return {
+      operation,
+      definition,
+      kind: asked.kind ?? { group: definition.group, version: definition.version, kind: definition.kind },
+      namespace,
+      name: target.name === '' ? (object.metadata.name ?? '') : target.name,
+      subresource,
+      object,
+      old,
+      user: context.user,
+      dryRun: write.dryRun,
+      options: asked.options ?? writeOptions(operation, write),
+      signal: context.signal,
+      warn: context.warn,
+      reinvocation: new Reinvocation(),
+    };
+  }
+
+  /** Once, and when a check asks for it because of what it changed, once more. */
   async mutate(request: AdmissionRequest, lookups: Lookups): Promise<void> {
+    for (const check of this.#checks) await check.mutate?.(request, lookups);
+    if (!request.reinvocation.needed) return;
+    request.reinvocation.again = true;
     for (const check of this.#checks) await check.mutate?.(request, lookups);
   }
 
@@ -65,8 +136,38 @@ export class AdmissionChain {
     for (const check of this.#checks) await check.validate?.(request, lookups);
   }
 
+  /** Both, for what is posted to a subresource and not stored as such. */
+  async admit(asked: Asked): Promise<void> {
+    const request = this.request(asked);
+    const lookups = this.lookups(asked.context.signal);
+    await this.mutate(request, lookups);
+    await this.validate(request, lookups);
+  }
+
   /** What one request may look up. */
   lookups(signal: AbortSignal): Lookups {
-    return new Lookups(this.#deps, signal);
+    return new Lookups(this.#deps, signal, this.#written);
   }
+
+  /** Notes a write of this process. */
+  noteWrite(of: GroupResource, resourceVersion: number): void {
+    if (!GOES_BY.has(`${of.group}/${of.resource}`) && !GOES_BY_GROUPS.has(of.group)) return;
+    this.#written.revision = Math.max(this.#written.revision, revisionOf(resourceVersion));
+  }
+}
+
+const KINDS = {
+  connect: 'PodExecOptions',
+  create: 'CreateOptions',
+  delete: 'DeleteOptions',
+  update: 'UpdateOptions',
+} as const;
+
+function writeOptions(operation: AdmissionRequest['operation'], write: WriteOptions): JsonObject {
+  return {
+    kind: KINDS[operation],
+    apiVersion: 'meta.k8s.io/v1',
+    ...(write.dryRun ? { dryRun: ['All'] } : {}),
+    ...(operation === 'delete' ? {} : { fieldManager: write.fieldManager, fieldValidation: write.fieldValidation }),
+  };
 }

@@ -8,6 +8,7 @@ import {
 import { type Allocators, noAllocation } from '../allocators/allocators.ts';
 import { type Entry, objectKey, SharedAnswer } from '../cache/index.ts';
 import type { Answer, RequestContext, Target, WriteOptions } from '../driver.ts';
+import type { AdmissionRequest } from '../admission/index.ts';
 import type { AdmissionChain } from './admission-chain.ts';
 import { type Committed, type Committer, storedForm } from './committer.ts';
 import { endsDeletion } from './deletion.ts';
@@ -31,6 +32,14 @@ export interface Change {
   readonly through: SubresourceDefinition | undefined;
   /** The part of the API through which fields are recorded to be managed; undefined when nothing is recorded. */
   readonly managedSubresource: string | undefined;
+  /** For a subresource with a kind of its own: what admission sees of the object, and how a change of that is put back. */
+  readonly seenAs?: {
+    readonly kind: AdmissionRequest['kind'];
+    readonly of: (object: KubeObject) => KubeObject;
+    readonly put: (object: KubeObject, view: KubeObject) => void;
+  };
+  /** 'done' when what was posted has been admitted as the object that it is (a Binding). */
+  readonly admission?: 'done';
   /** The new object made from the stored one, which it must not touch. Pure: called again on fresh state. */
   readonly mutate: (current: KubeObject) => KubeObject;
 }
@@ -152,7 +161,7 @@ export class ChangeWriter {
   /** Everything between decoding and storing, in the fixed order. */
   async #plan(change: Change, stored: KubeObject): Promise<KubeObject> {
     const { context, target, options, through } = change;
-    const { definition, namespace, name } = target;
+    const { definition } = target;
     const now = this.#deps.clock.now();
     const object = change.mutate(stored);
     carryMetadata(object, stored);
@@ -160,18 +169,13 @@ export class ChangeWriter {
       const by = { definition, manager: options.fieldManager, subresource: change.managedSubresource, now };
       recordManager(object, stored, by);
     }
-    const request = {
-      operation: 'update',
-      definition,
-      namespace,
-      name,
-      subresource: through?.name ?? '',
-      object,
-      old: stored,
-      user: context.user,
-    } as const;
     const lookups = this.#admission.lookups(context.signal);
-    await this.#admission.mutate(request, lookups);
+    const request = this.#admissionRequest(change, object, stored);
+    if (request !== undefined) await this.#admission.mutate(request, lookups);
+    if (request !== undefined) change.seenAs?.put(object, request.object);
+    const { namespace } = target;
+    const { user } = context;
+    this.#deps.guard?.check({ user, definition, namespace, subresource: through?.name ?? '', object, old: stored });
     const strategyContext = { now, user: context.user };
     if (through === undefined) {
       this.#allocators.carry(definition, object, stored);
@@ -183,7 +187,22 @@ export class ChangeWriter {
     }
     for (const warning of definition.strategy.warnings?.(object, stored) ?? []) context.warn(warning);
     requireValidChange(definition, through, object, stored);
-    await this.#admission.validate(request, lookups);
+    if (request !== undefined) await this.#admission.validate(request, lookups);
     return settled(definition, object);
+  }
+
+  /** What the checks judge: the object, or what a subresource shows of it. */
+  #admissionRequest(change: Change, object: KubeObject, stored: KubeObject): AdmissionRequest | undefined {
+    const { context, target, options, through, seenAs } = change;
+    if (change.admission === 'done') return undefined;
+    return this.#admission.request({
+      context,
+      target: { ...target, subresource: through?.name ?? '' },
+      operation: 'update',
+      ...(seenAs === undefined ? {} : { kind: seenAs.kind }),
+      object: seenAs === undefined ? object : seenAs.of(object),
+      old: seenAs === undefined ? stored : seenAs.of(stored),
+      write: options,
+    });
   }
 }

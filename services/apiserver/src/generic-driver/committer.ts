@@ -1,4 +1,4 @@
-import { type KubeObject, type ResourceDefinition, StatusError } from '@gantry/api';
+import { type GroupResource, type KubeObject, type ResourceDefinition, StatusError } from '@gantry/api';
 import { createEntry, type Entry, objectKey, SharedAnswer, withVersion } from '../cache/index.ts';
 import type { Answer, RequestContext } from '../driver.ts';
 import type { Fence, GuardedWrite, ObjectStore, WriteOutcome } from '../storage/object-store.ts';
@@ -48,10 +48,16 @@ export async function storedForm({ storage }: ResourceDefinition, object: KubeOb
 export class Committer {
   readonly #store: ObjectStore;
   readonly #reader: Reader;
+  readonly #onCommitted: (of: GroupResource, resourceVersion: number) => void;
 
-  constructor(store: ObjectStore, reader: Reader) {
+  constructor(
+    store: ObjectStore,
+    reader: Reader,
+    onCommitted: (of: GroupResource, resourceVersion: number) => void = () => undefined,
+  ) {
     this.#store = store;
     this.#reader = reader;
+    this.#onCommitted = onCommitted;
   }
 
   /** Stores or deletes. A deletion's answer is `last` at the version of the deletion. */
@@ -98,6 +104,7 @@ export class Committer {
     switch (outcome.kind) {
       case 'committed': {
         const { resourceVersion } = outcome;
+        this.#onCommitted(definition, resourceVersion);
         const answer = new SharedAnswer(withVersion(stored ?? last, resourceVersion), encodeProtobuf);
         if (stored === undefined || definition.storage === undefined) return { kind: 'committed', answer };
         // What is answered is what a read would give: the other form may not say all that was sent.

@@ -1,4 +1,11 @@
-import { apiVersionOf, type JsonObject, type KubeObject, type ResourceDefinition, StatusError } from '@gantry/api';
+import {
+  apiVersionOf,
+  type JsonObject,
+  type KubeObject,
+  type ResourceDefinition,
+  StatusError,
+  validateNew,
+} from '@gantry/api';
 import { randomSuffix } from '@gantry/base';
 import { requireActive } from '../admission/index.ts';
 import { type Allocation, type Allocators, noAllocation } from '../allocators/allocators.ts';
@@ -68,10 +75,11 @@ export class CreateWriter {
   ): Promise<Answer> {
     const { definition } = target;
     checkNamespace(target, object.metadata);
-    if ((object.metadata.resourceVersion ?? '') !== '' && !options.dryRun) {
+    const { stored } = definition;
+    if (stored && (object.metadata.resourceVersion ?? '') !== '' && !options.dryRun) {
       throw StatusError.badRequest('resourceVersion should not be set on objects to be created');
     }
-    if (!definition.stored) return this.#answerOnly(context, definition, object);
+    if (!stored) return this.#answerOnly(context, definition, object, options);
     const generated = (object.metadata.name ?? '') === '' && (object.metadata.generateName ?? '') !== '';
     for (let tries = 1; ; tries++) {
       const attempt = generated ? copyOf(object) : object;
@@ -150,17 +158,16 @@ export class CreateWriter {
     if (options.owners === 'unrecorded') {
       recordManager(object, undefined, { definition, manager: options.fieldManager, subresource: '', now });
     }
-    const request = {
+    const request = this.#admission.request({
+      context,
+      target: { definition, namespace, name: object.metadata.name ?? '', subresource: '' },
       operation: 'create',
-      definition,
-      namespace,
-      name: object.metadata.name ?? '',
-      subresource: '',
       object,
       old: undefined,
-      user: context.user,
-    } as const;
+      write: options,
+    });
     await this.#admission.mutate(request, lookups);
+    this.#deps.guard?.check(request);
     strategy.prepareForCreate?.(object, { now, user: context.user });
     withDefaults(definition, object);
     this.#allocators.carry(definition, object, undefined);
@@ -181,10 +188,19 @@ export class CreateWriter {
   }
 
   /** Kinds that are only posted and answered. */
-  #answerOnly(context: RequestContext, definition: ResourceDefinition, object: KubeObject): Answer {
+  async #answerOnly(
+    context: RequestContext,
+    definition: ResourceDefinition,
+    object: KubeObject,
+    options: WriteOptions,
+  ): Promise<Answer> {
     const now = this.#deps.clock.now();
+    recordManager(object, undefined, { definition, manager: options.fieldManager, subresource: '', now });
     definition.strategy.prepareForCreate?.(object, { now, user: context.user });
-    requireValidNew(definition, object);
+    const errors = validateNew(definition, object);
+    // Kubernetes names no kind here.
+    if (errors.length > 0) throw StatusError.invalid(definition.group, '', '', errors);
+    await this.#deps.reviewer?.answer(definition, object, context);
     object.apiVersion = apiVersionOf(definition);
     object.kind = definition.kind;
     return new SharedAnswer(object, encodeProtobuf);

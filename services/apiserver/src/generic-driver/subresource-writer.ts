@@ -68,15 +68,6 @@ export class SubresourceWriter {
       old: undefined,
       write: options,
     });
-    await this.#admission.admit({
-      context,
-      target,
-      operation: 'create',
-      kind: { group: 'policy', version: 'v1', kind: 'Eviction' },
-      object: eviction,
-      old: undefined,
-      write: options,
-    });
     await this.#evictions.evict(context, target, eviction, options);
     return new SharedAnswer(success(), encodeProtobuf);
   }

@@ -4,9 +4,11 @@ import {
   isReason,
   type JsonObject,
   type KubeObject,
+  type Scale,
   StatusError,
   type SubresourceDefinition,
 } from '@gantry/api';
+import { replaceContent } from '../admission/index.ts';
 import { SharedAnswer } from '../cache/index.ts';
 import type { Answer, Body, RequestContext, Target, WriteOptions } from '../driver.ts';
 import { Application, changeScale } from './apply.ts';
@@ -17,7 +19,7 @@ import { fenceOf } from './fences.ts';
 import { decodeBody, decodeOther, encodeProtobuf, patched, patchedOther } from './machinery.ts';
 import { checkName, checkNamespace, copyOf } from './metadata.ts';
 import { checkUpdatePreconditions } from './preconditions.ts';
-import { SCALE_SCHEMA, type ScalePaths, scaleOf } from './subresources/scale.ts';
+import { SCALE_SCHEMA, type ScalePaths, scaleOf, withScale } from './subresources/scale.ts';
 import { groupResource, requireSubresource } from './target.ts';
 
 /** How often an object may come and go under an apply before it gives up. */
@@ -179,8 +181,10 @@ export class UpdateWriter {
 
   #requireVersion(target: Target, sent: KubeObject, through: SubresourceDefinition | undefined): void {
     const { definition, name } = target;
-    if ((sent.metadata.resourceVersion ?? '') !== '' || through !== undefined) return;
-    if (definition.strategy.allowUnconditionalUpdate !== false) return;
+    if ((sent.metadata.resourceVersion ?? '') !== '') return;
+    const isRequired =
+      through === undefined ? definition.strategy.allowUnconditionalUpdate === false : through.requiresVersion === true;
+    if (!isRequired) return;
     throw StatusError.invalid(definition.group, definition.resource, name, [
       {
         type: 'FieldValueInvalid',
@@ -228,6 +232,11 @@ export class UpdateWriter {
       verb,
       options,
       through: { name: 'scale', verbs: ['get', 'patch', 'update'] },
+      seenAs: {
+        kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
+        of: (object) => scaleOf(object, paths),
+        put: (object, view) => replaceContent(object, withScale(object, view as Scale & KubeObject, paths)),
+      },
       managedSubresource: undefined,
       mutate: (current) => {
         const now = this.#deps.clock.now();

@@ -1,0 +1,21 @@
+import type { KubeObject } from '@gantry/api';
+import type { AdmissionCheck } from './admission-check.ts';
+import { newestDefault } from './default-class.ts';
+
+const CLASSES = { group: 'networking.k8s.io', version: 'v1', resource: 'ingressclasses' };
+const DEFAULT = ['ingressclass.kubernetes.io/is-default-class'];
+const OLD_CLASS = 'kubernetes.io/ingress.class';
+
+/** A new Ingress that says nothing about its class gets the default one, if there is one. */
+export const defaultIngressClass: AdmissionCheck = {
+  name: 'DefaultIngressClass',
+  mutate: async ({ operation, definition, subresource, object }, reader) => {
+    if (operation !== 'create' || subresource !== '') return;
+    if (definition.group !== 'networking.k8s.io' || definition.resource !== 'ingresses') return;
+    const ingress = object as KubeObject & { spec?: { ingressClassName?: string } };
+    if (ingress.spec === undefined || ingress.spec.ingressClassName !== undefined) return;
+    if (ingress.metadata.annotations?.[OLD_CLASS] !== undefined) return;
+    const found = newestDefault(await reader.list<KubeObject>(CLASSES, ''), DEFAULT);
+    if (found?.metadata.name !== undefined) ingress.spec.ingressClassName = found.metadata.name;
+  },
+};

@@ -1,0 +1,77 @@
+import { equalJson, type Pod, type RuntimeClass, type Toleration } from '@gantry/api';
+import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from './admission-check.ts';
+import { refuse } from './refuse.ts';
+
+const CLASSES = { group: 'node.k8s.io', version: 'v1', resource: 'runtimeclasses' };
+const MISMATCH = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";
+
+/** A pod of a runtime class carries what the class costs, and goes where the class is. */
+export const runtimeClass: AdmissionCheck = {
+  name: 'RuntimeClass',
+  mutate: async (request, reader) => {
+    if (request.operation !== 'create' || !isCore(request, 'pods')) return;
+    const { spec } = request.object as Pod;
+    const found = await classOf(request, reader);
+    if (spec === undefined || found === undefined) return;
+    const { podFixed } = found.overhead ?? {};
+    if (found.overhead !== undefined) {
+      const own = spec.overhead ?? {};
+      if (Object.keys(own).length > 0 && !equalJson(own, podFixed ?? {})) throw refuse(request, MISMATCH);
+      if (podFixed === undefined) delete spec.overhead;
+      else spec.overhead = { ...podFixed };
+    }
+    const { scheduling } = found;
+    if (scheduling === undefined) return;
+    for (const [key, value] of Object.entries(scheduling.nodeSelector ?? {})) {
+      const own = spec.nodeSelector?.[key];
+      if (own !== undefined && own !== value) {
+        const why = `conflict: runtimeClass.scheduling.nodeSelector[${key}] = ${value}; pod.spec.nodeSelector[${key}] = ${own}`;
+        throw refuse(request, why);
+      }
+      spec.nodeSelector = { ...spec.nodeSelector, [key]: value };
+    }
+    const tolerations = mergeTolerations(spec.tolerations ?? [], scheduling.tolerations ?? []);
+    if (tolerations.length > 0) spec.tolerations = tolerations;
+  },
+  validate: async (request, reader) => {
+    if (request.operation !== 'create' || !isCore(request, 'pods')) return;
+    const { spec } = request.object as Pod;
+    const overhead = (await classOf(request, reader))?.overhead;
+    if (overhead !== undefined && !equalJson(overhead.podFixed ?? {}, spec?.overhead ?? {})) {
+      throw refuse(request, MISMATCH);
+    }
+    if (overhead === undefined && spec?.overhead !== undefined) {
+      throw refuse(request, 'pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead');
+    }
+  },
+};
+
+async function classOf(request: AdmissionRequest, reader: AdmissionReader): Promise<RuntimeClass | undefined> {
+  const name = (request.object as Pod).spec?.runtimeClassName;
+  if (name === undefined) return undefined;
+  const found = await reader.find<RuntimeClass>(CLASSES, '', name);
+  if (found === undefined) throw refuse(request, `pod rejected: RuntimeClass "${name}" not found`);
+  return found;
+}
+
+/** Those of both that no other covers. */
+function mergeTolerations(own: readonly Toleration[], added: readonly Toleration[]): Toleration[] {
+  const all = [...own, ...added];
+  return all.filter((one, i) => {
+    const others = all.filter((_, at) => at !== i);
+    const same = all.findIndex((other) => equalJson(one, other)) < i;
+    return !same && !others.some((other) => !equalJson(one, other) && covers(other, one));
+  });
+}
+
+/** Whether whatever the second tolerates, the first tolerates too. */
+function covers(wide: Toleration, narrow: Toleration): boolean {
+  if (equalJson(wide, narrow)) return true;
+  if ((wide.key ?? '') !== '' && wide.key !== narrow.key) return false;
+  if ((wide.effect ?? '') !== '' && wide.effect !== narrow.effect) return false;
+  if ((wide.effect ?? '') === 'NoExecute' && wide.tolerationSeconds !== undefined) {
+    if (narrow.tolerationSeconds === undefined || wide.tolerationSeconds < narrow.tolerationSeconds) return false;
+  }
+  if (wide.operator === 'Exists') return true;
+  return narrow.operator !== 'Exists' && (wide.value ?? '') === (narrow.value ?? '') && wide.key === narrow.key;
+}

@@ -1,0 +1,16 @@
+import type { Node } from '@gantry/api';
+import { type AdmissionCheck, isCore } from './admission-check.ts';
+
+const NOT_READY = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
+
+/** A new node takes no pods until it has been found ready. */
+export const taintNodesByCondition: AdmissionCheck = {
+  name: 'TaintNodesByCondition',
+  mutate: (request) => {
+    if (request.operation !== 'create' || !isCore(request, 'nodes')) return;
+    const node = request.object as Node;
+    const spec = (node.spec ??= {});
+    const present = (spec.taints ?? []).some(({ key, effect }) => key === NOT_READY.key && effect === NOT_READY.effect);
+    if (!present) spec.taints = [...(spec.taints ?? []), { ...NOT_READY }];
+  },
+};

@@ -1,0 +1,95 @@
+import type { KubeObject, ResourceDefinition, Status } from '@gantry/api';
+import { WebhookCallError } from '../../webhook-client/index.ts';
+import type { AdmissionRequest } from '../admission-check.ts';
+import { namespaceOf } from '../request-matching.ts';
+
+/** What a webhook has decided. */
+export interface ReviewAnswer {
+  readonly allowed: boolean;
+  readonly status: Partial<Status> | undefined;
+  /** A JSON patch, decoded from base64; undefined when there is none. */
+  readonly patch: Buffer | undefined;
+  readonly patchType: string;
+  readonly warnings: readonly string[];
+}
+
+/** The question that a webhook is asked, in the version `as` that its rule names. */
+export function admissionReview(
+  uid: string,
+  request: AdmissionRequest,
+  as: ResourceDefinition,
+  objects: { readonly object: KubeObject | null; readonly oldObject: KubeObject | null },
+): object {
+  const { definition, kind, subresource, user } = request;
+  const resource = ({ group, version, resource: plural }: ResourceDefinition) => ({ group, version, resource: plural });
+  const ownKind = kind.kind === definition.kind && kind.group === definition.group;
+  const part = subresource === '' ? {} : { subResource: subresource, requestSubResource: subresource };
+  const namespace = namespaceOf(request);
+  return {
+    kind: 'AdmissionReview',
+    apiVersion: 'admission.k8s.io/v1',
+    request: {
+      uid,
+      kind: ownKind ? { group: as.group, version: as.version, kind: as.kind } : kind,
+      resource: resource(as),
+      requestKind: kind,
+      requestResource: resource(definition),
+      ...part,
+      ...(request.name === '' ? {} : { name: request.name }),
+      ...(namespace === '' ? {} : { namespace }),
+      operation: request.operation.toUpperCase(),
+      userInfo: {
+        username: user.name,
+        ...(user.uid === '' ? {} : { uid: user.uid }),
+        groups: user.groups,
+        ...(Object.keys(user.extra).length === 0 ? {} : { extra: user.extra }),
+      },
+      ...objects,
+      dryRun: request.dryRun,
+      options: request.options,
+    },
+  };
+}
+
+/** Reads an answer, or tells why it is none. Patches are for mutating webhooks alone. */
+export function readReview(answer: unknown, uid: string, type: 'mutating' | 'validating'): ReviewAnswer {
+  const { kind = '', apiVersion = '', response } = fields(answer);
+  if (response === undefined || response === null) throw invalid('webhook response was absent');
+  const { uid: answered = '', allowed, patch, patchType, status, warnings } = fields(response);
+  if (answered !== uid) {
+    throw invalid(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(answered)}`);
+  }
+  if (kind !== 'AdmissionReview' || apiVersion !== 'admission.k8s.io/v1') {
+    const got = `${String(apiVersion)}, Kind=${String(kind)}`;
+    throw invalid(`expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got ${got}`);
+  }
+  const bytes = typeof patch === 'string' && patch !== '' ? Buffer.from(patch, 'base64') : undefined;
+  checkPatch(bytes, patchType, type);
+  return {
+    allowed: allowed === true,
+    status: status === undefined || status === null ? undefined : (fields(status)),
+    patch: bytes,
+    patchType: typeof patchType === 'string' ? patchType : '',
+    warnings: Array.isArray(warnings) ? warnings.filter((one) => typeof one === 'string') : [],
+  };
+}
+
+function checkPatch(patch: Buffer | undefined, patchType: unknown, type: 'mutating' | 'validating'): void {
+  const typed = patchType !== undefined && patchType !== null;
+  if (type === 'validating') {
+    if (patch !== undefined) throw invalid('validating webhook may not return response.patch');
+    if (typed) throw invalid('validating webhook may not return response.patchType');
+    return;
+  }
+  if (patch !== undefined && !typed) throw invalid('webhook returned response.patch but not response.patchType');
+  if (patch === undefined && typed) throw invalid('webhook returned response.patchType but not response.patch');
+  if (patchType === '') throw invalid('webhook returned invalid response.patchType of ""');
+}
+
+function invalid(why: string): WebhookCallError {
+  return new WebhookCallError(`received invalid webhook response: ${why}`);
+}
+
+function fields(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+}

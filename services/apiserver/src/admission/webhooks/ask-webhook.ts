@@ -1,0 +1,82 @@
+import { type KubeObject, type ResourceDefinition, StatusError } from '@gantry/api';
+import type { NewUid } from '@gantry/base';
+import { WebhookCallError, type WebhookCaller } from '../../webhook-client/index.ts';
+import type { AdmissionRequest } from '../admission-check.ts';
+import { convertObject } from '../equivalents.ts';
+import { admissionReview, readReview, type ReviewAnswer } from './admission-review.ts';
+import { denial, dryRunUnsupported } from './denial.ts';
+import type { Webhook } from './webhook-list.ts';
+
+export interface WebhookDependencies {
+  readonly caller: WebhookCaller;
+  readonly newUid: NewUid;
+}
+
+const DEFAULT_TIMEOUT_SECONDS = 10;
+const HARMLESS = ['None', 'NoneOnDryRun'];
+
+/**
+ * Asks a webhook. Undefined when it could not be asked and does not matter; fails with StatusError when it refuses, or cannot
+ * be asked and matters.
+ */
+export async function askWebhook(
+  webhook: Webhook,
+  type: 'mutating' | 'validating',
+  request: AdmissionRequest,
+  as: ResourceDefinition,
+  { caller, newUid }: WebhookDependencies,
+): Promise<ReviewAnswer | undefined> {
+  if (request.dryRun && !HARMLESS.includes(webhook.sideEffects)) throw dryRunUnsupported(webhook.name);
+  try {
+    if (!webhook.admissionReviewVersions.includes('v1')) {
+      const why = 'webhook does not accept known AdmissionReview versions (v1, v1beta1)';
+      throw new WebhookCallError(`could not create admission objects: ${why}`);
+    }
+    const uid = newUid();
+    const body = admissionReview(uid, request, as, await shownObjects(request, as));
+    const answer = await called(() =>
+      caller.post({
+        config: webhook.clientConfig,
+        body,
+        timeoutMs: (webhook.timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS) * 1000,
+        signal: request.signal,
+      }),
+    );
+    const read = readReview(answer, uid, type);
+    for (const warning of read.warnings) request.warn(warning);
+    if (!read.allowed) throw denial(webhook.name, read.status);
+    return read;
+  } catch (error) {
+    if (!(error instanceof WebhookCallError)) throw error;
+    if (webhook.failurePolicy === 'Ignore') return undefined;
+    throw failure(webhook.name, error.message);
+  }
+}
+
+/** The answer to a request about which a webhook had to be asked and could not. */
+export function failure(webhook: string, why: string): StatusError {
+  return StatusError.internal(`failed calling webhook ${JSON.stringify(webhook)}: ${why}`);
+}
+
+async function called(post: () => Promise<unknown>): Promise<unknown> {
+  try {
+    return await post();
+  } catch (error) {
+    if (!(error instanceof WebhookCallError)) throw error;
+    throw new WebhookCallError(`failed to call webhook: ${error.message}`, { cause: error });
+  }
+}
+
+/** The objects in the version that the webhook wants: what is deleted is only an old one. */
+async function shownObjects(
+  request: AdmissionRequest,
+  as: ResourceDefinition,
+): Promise<{ object: KubeObject | null; oldObject: KubeObject | null }> {
+  const { definition, kind, operation, object, old } = request;
+  const own = kind.kind === definition.kind && kind.group === definition.group;
+  const show = (one: KubeObject | undefined): Promise<KubeObject | null> | null => {
+    if (one === undefined) return null;
+    return own ? convertObject(one, definition, as) : Promise.resolve(one);
+  };
+  return { object: operation === 'delete' ? null : await show(object), oldObject: await show(old) };
+}

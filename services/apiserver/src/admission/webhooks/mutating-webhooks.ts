@@ -1,0 +1,137 @@
+import {
+  applyPatch,
+  equalJson,
+  type KubeObject,
+  type MutatingWebhookConfiguration,
+  type ResourceDefinition,
+  schemaOfKind,
+  settleShape,
+  StatusError,
+} from '@gantry/api';
+import { errorMessage } from '@gantry/base';
+import { type AdmissionCheck, type AdmissionRequest, replaceContent } from '../admission-check.ts';
+import { convertObject } from '../equivalents.ts';
+import { isExempt } from '../request-matching.ts';
+import type { ReviewAnswer } from './admission-review.ts';
+import { askWebhook, failure, type WebhookDependencies } from './ask-webhook.ts';
+import { hooksOf, wanted } from './webhook-list.ts';
+
+const NAME = 'MutatingAdmissionWebhook';
+const CONFIGURATIONS = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  resource: 'mutatingwebhookconfigurations',
+};
+
+/** What the first time leaves for the second: which webhooks want to be asked again, and what they last saw. */
+interface Notes {
+  /** Asked already, and willing to be asked again when others change the object. */
+  readonly willing: Set<string>;
+  /** To be asked again, since the object has changed after they were asked. */
+  readonly due: Set<string>;
+  last: string | undefined;
+}
+
+/** Webhooks that may change what is admitted, one after the other. */
+export function mutatingWebhooks(dependencies: WebhookDependencies): AdmissionCheck {
+  return {
+    name: NAME,
+    mutate: async (request, reader) => {
+      if (isExempt(request)) return;
+      const hooks = hooksOf(await reader.list<MutatingWebhookConfiguration>(CONFIGURATIONS, ''));
+      const { reinvocation } = request;
+      const notes = reinvocation.note<Notes>(NAME, () => ({ willing: new Set(), due: new Set(), last: undefined }));
+      if (reinvocation.again && notes.last !== JSON.stringify(request.object)) makeDue(notes);
+      for (const hook of hooks) {
+        const as = await wanted(hook, request, reader);
+        if (as === undefined || (reinvocation.again && !notes.due.has(hook.id))) continue;
+        const { webhook, id } = hook;
+        const answer = await askWebhook(webhook, 'mutating', request, as, dependencies);
+        if (answer?.patch !== undefined && (await applyAnswer(answer, request, as, webhook))) {
+          makeDue(notes);
+          reinvocation.needed = true;
+        }
+        if (webhook.reinvocationPolicy === 'IfNeeded') notes.willing.add(id);
+      }
+      notes.last = JSON.stringify(request.object);
+    },
+  };
+}
+
+function makeDue({ willing, due }: Notes): void {
+  for (const id of willing) due.add(id);
+  willing.clear();
+}
+
+/** Applies a webhook's patch. Whether it has changed anything. */
+async function applyAnswer(
+  { patch, patchType }: ReviewAnswer,
+  request: AdmissionRequest,
+  as: ResourceDefinition,
+  webhook: { readonly name: string; readonly failurePolicy?: string },
+): Promise<boolean> {
+  if (patch === undefined) return false;
+  const operations = parsePatch(patch);
+  if (operations === undefined || patchType !== 'JSONPatch') {
+    if (webhook.failurePolicy === 'Ignore') return false;
+    const undecodable = 'received undecodable patch in webhook response: json: cannot unmarshal';
+    throw failure(webhook.name, operations === undefined ? undecodable : `unsupported patch type "${patchType}"`);
+  }
+  if (operations.length === 0) return false;
+  if (request.operation === 'delete') {
+    const why = `admission webhook "${webhook.name}" attempted to modify the object, which is not supported for this operation`;
+    throw StatusError.internal(why);
+  }
+  const { definition, object, kind } = request;
+  const own = kind.kind === definition.kind && kind.group === definition.group;
+  const shown = own ? await convertObject(object, definition, as) : object;
+  const changed = patchedObject(
+    shown,
+    patch,
+    as,
+    own ? undefined : schemaOfKind({ apiVersion: apiVersionOfKind(kind), kind: kind.kind }),
+  );
+  const result = own ? await convertObject(changed, as, definition) : changed;
+  if (equalJson(object, result)) return false;
+  replaceContent(object, result);
+  return true;
+}
+
+function apiVersionOfKind({ group, version }: AdmissionRequest['kind']): string {
+  return group === '' ? version : `${group}/${version}`;
+}
+
+function parsePatch(patch: Buffer): readonly unknown[] | undefined {
+  try {
+    const value: unknown = JSON.parse(patch.toString('utf8'));
+    return Array.isArray(value) ? value : undefined;
+  } catch {
+    // Told as a patch that cannot be read.
+    return undefined;
+  }
+}
+
+/** The patched object as a request body would be read: unknown fields dropped, defaults set. */
+function patchedObject(
+  object: KubeObject,
+  patch: Buffer,
+  as: ResourceDefinition,
+  schema: string | undefined,
+): KubeObject {
+  try {
+    const { object: changed } = applyPatch(
+      'application/json-patch+json',
+      object,
+      patch,
+      as,
+      'Ignore',
+      schema ?? as.schema,
+    );
+    const result = changed as unknown as KubeObject;
+    if (schema !== undefined) return result;
+    as.strategy.applyDefaults?.(result);
+    return settleShape(result, as.schema);
+  } catch (error) {
+    throw StatusError.internal(errorMessage(error));
+  }
+}

@@ -1,0 +1,39 @@
+import type { ResourceDefinition, ValidatingWebhookConfiguration } from '@gantry/api';
+import type { AdmissionCheck } from '../admission-check.ts';
+import { isExempt } from '../request-matching.ts';
+import { askWebhook, type WebhookDependencies } from './ask-webhook.ts';
+import { type Hook, hooksOf, wanted } from './webhook-list.ts';
+
+const CONFIGURATIONS = {
+  group: 'admissionregistration.k8s.io',
+  version: 'v1',
+  resource: 'validatingwebhookconfigurations',
+};
+
+/** Webhooks that may refuse what is admitted, all asked at once. The first refusal to come is the answer. */
+export function validatingWebhooks(dependencies: WebhookDependencies): AdmissionCheck {
+  return {
+    name: 'ValidatingAdmissionWebhook',
+    validate: async (request, reader) => {
+      if (isExempt(request)) return;
+      const hooks = hooksOf(await reader.list<ValidatingWebhookConfiguration>(CONFIGURATIONS, ''));
+      const relevant: { readonly hook: Hook; readonly as: ResourceDefinition }[] = [];
+      for (const hook of hooks) {
+        const as = await wanted(hook, request, reader);
+        if (as !== undefined) relevant.push({ hook, as });
+      }
+      // Every webhook is waited for: none is left talking about a request that is over.
+      let first: { readonly error: unknown } | undefined;
+      await Promise.all(
+        relevant.map(async ({ hook, as }) => {
+          try {
+            await askWebhook(hook.webhook, 'validating', request, as, dependencies);
+          } catch (error) {
+            first ??= { error };
+          }
+        }),
+      );
+      if (first !== undefined) throw first.error;
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import type { KubeObject, MutatingWebhook, ResourceDefinition, ValidatingWebhook } from '@gantry/api';
+import type { AdmissionReader, AdmissionRequest } from '../admission-check.ts';
+import { matchNamespace, matchObject, matchRules } from '../request-matching.ts';
+import { matchConditions } from '../match-conditions.ts';
+
+export type Webhook = ValidatingWebhook & Partial<Pick<MutatingWebhook, 'reinvocationPolicy'>>;
+
+/** A webhook with a name of its own among all. */
+export interface Hook {
+  readonly id: string;
+  readonly webhook: Webhook;
+}
+
+/** The webhooks of all configurations, by the configurations' names and then in their order. */
+export function hooksOf(configurations: readonly (KubeObject & { webhooks?: Webhook[] })[]): readonly Hook[] {
+  const byName = (a: KubeObject, b: KubeObject) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1);
+  return [...configurations].sort(byName).flatMap(({ metadata, webhooks = [] }) =>
+    webhooks.map((webhook, i) => {
+      const before = webhooks.slice(0, i).filter(({ name }) => name === webhook.name).length;
+      return { id: `${metadata.name ?? ''}/${webhook.name}/${before}`, webhook };
+    }),
+  );
+}
+
+/** The version in which a webhook wants to be asked about a request; undefined when it does not want to be asked. */
+export async function wanted(
+  { webhook }: Hook,
+  request: AdmissionRequest,
+  reader: AdmissionReader,
+): Promise<ResourceDefinition | undefined> {
+  const as = matchRules(request, webhook);
+  if (as === undefined) return undefined;
+  if (!(await matchNamespace(webhook.namespaceSelector, request, reader))) return undefined;
+  if (!matchObject(webhook.objectSelector, request)) return undefined;
+  const { matchConditions: conditions = [], failurePolicy } = webhook;
+  if (conditions.length === 0) return as;
+  return matchConditions(conditions, request, as, failurePolicy) ? as : undefined;
+}
