@@ -63,16 +63,22 @@ function prepareForUpdate(object: CertificateSigningRequest, old: CertificateSig
   object.status = old.status ?? {};
 }
 
-/** Signers set the certificate and may add Failed; approval and denial are another subresource's. */
+/** Signers set the certificate and may add Failed; what approval and denial say stays as it was. */
 function prepareStatus(
   object: CertificateSigningRequest,
   old: CertificateSigningRequest,
   { now }: StrategyContext,
 ): void {
-  const others = (object.status?.conditions ?? []).filter(({ type }) => type !== 'Approved' && type !== 'Denied');
-  const kept = (old.status?.conditions ?? []).filter(({ type }) => type === 'Approved' || type === 'Denied');
+  const conditions = [...(object.status?.conditions ?? [])];
+  for (const type of ['Approved', 'Denied']) {
+    const before = (old.status?.conditions ?? []).filter((one) => one.type === type);
+    const places = conditions.flatMap((one, i) => (one.type === type ? [i] : []));
+    // One that comes or goes is left for the rules to refuse.
+    if (places.length !== before.length) continue;
+    before.forEach((condition, i) => conditions.splice(places[i] ?? 0, 1, condition));
+  }
   object.spec = old.spec;
-  object.status = withConditions(object.status, [...kept, ...others], old, now);
+  object.status = withConditions(object.status, conditions, old, now);
 }
 
 function prepareApproval(
@@ -171,15 +177,14 @@ function validateConditions(conditions: readonly CertificateSigningRequestCondit
     const lasting = LASTING_CONDITIONS.includes(type);
     const allowed = lasting ? ['True'] : ['True', 'False', 'Unknown'];
     if (status === '') errors.push(required(`${at}.status`));
-    else if (lasting && status !== 'True')
-      errors.push(invalid(`${at}.status`, status, `${type} condition must be True`));
     else if (!allowed.includes(status)) errors.push(unsupported(`${at}.status`, status, allowed));
-    if (conditions.findIndex((other) => other.type === type) < i) errors.push(duplicate(`${at}.type`, type));
+    const before = conditions.slice(0, i).map((one) => one.type);
+    const opposite = { Approved: 'Denied', Denied: 'Approved' }[type];
+    if (opposite !== undefined && before.includes(opposite)) {
+      errors.push(invalid('status.conditions', type, 'Approved and Denied conditions are mutually exclusive'));
+    }
+    if (before.includes(type)) errors.push(duplicate(`${at}.type`, type));
   });
-  const has = (type: string) => conditions.some((condition) => condition.type === type);
-  if (has('Approved') && has('Denied')) {
-    errors.push(invalid('status.conditions', 'Denied', 'Approved and Denied conditions are mutually exclusive'));
-  }
   return errors;
 }
 
@@ -192,7 +197,14 @@ function validateLasting(object: CertificateSigningRequest, old: CertificateSign
 }
 
 function validateStatusUpdate(object: CertificateSigningRequest, old: CertificateSigningRequest): FieldError[] {
-  const errors = [...validateLasting(object, old), ...validateConditions(object.status?.conditions ?? [])];
+  const errors = [...validateConditions(object.status?.conditions ?? []), ...validateLasting(object, old)];
+  for (const type of ['Approved', 'Denied']) {
+    const count = (of: CertificateSigningRequest) =>
+      (of.status?.conditions ?? []).filter((one) => one.type === type).length;
+    if (count(object) > count(old)) {
+      errors.push(forbidden('status.conditions', `updates may not add a condition of type "${type}"`));
+    }
+  }
   const before = old.status?.certificate ?? '';
   if (before !== '' && !equalJson(before, object.status?.certificate ?? '')) {
     errors.push(forbidden('status.certificate', 'updates may not modify existing certificate content'));
@@ -229,8 +241,8 @@ export const certificateSigningRequests: ResourceDefinition<CertificateSigningRe
       verbs: PART_VERBS,
       prepareForUpdate: prepareApproval,
       validateUpdate: (object, old) => [
-        ...validateLasting(object, old),
         ...validateConditions(object.status?.conditions ?? []),
+        ...validateLasting(object, old),
       ],
     },
     { name: 'status', verbs: PART_VERBS, prepareForUpdate: prepareStatus, validateUpdate: validateStatusUpdate },

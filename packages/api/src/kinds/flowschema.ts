@@ -76,10 +76,11 @@ function validateSubject(subject: FlowcontrolSubject, path: string): FieldError[
     errors.push(required(`${path}.${own}`, `${own} is required when subject kind is '${kind}'`));
   } else if (own === 'serviceAccount') errors.push(...validateAccount(subject, `${path}.${own}`));
   else if ((subject[own]?.name ?? '') === '') errors.push(required(`${path}.${own}.name`));
-  const others = kind === 'ServiceAccount' ? ['User', 'Group'] : ['ServiceAccount', 'User', 'Group'];
+  const kinds: readonly (keyof typeof SUBJECT_FIELDS)[] = ['ServiceAccount', 'User', 'Group'];
+  const others = kinds.filter((other) => other !== kind);
   for (const other of others) {
     const field = SUBJECT_FIELDS[other];
-    if (other === kind || subject[field] === undefined) continue;
+    if (subject[field] === undefined) continue;
     errors.push(forbidden(`${path}.${field}`, `${field} is forbidden when subject kind is not '${other}'`));
   }
   return errors;

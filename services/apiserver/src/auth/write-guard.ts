@@ -68,12 +68,15 @@ function checkRole(access: AccessDecider, change: GuardedChange): void {
   const asked = { verb: 'escalate', target, object: undefined, fieldSelector: '' };
   if (access.decide(user, asked).allowed) return;
   requireHeld(access, change, (object as ClusterRole).rules ?? []);
-  const gathers = [object, old].some(
-    (role) => ((role)?.aggregationRule?.clusterRoleSelectors ?? []).length > 0,
-  );
+  const gathers = gathersRules(object) || (old !== undefined && gathersRules(old));
   if (!gathers || missingRights(access.rulesFor(user, '').rules, FULL).length === 0) return;
   const text = 'must have cluster-admin privileges to use the aggregationRule';
   throw StatusError.forbidden({ group: RBAC, resource: definition.resource }, name, text);
+}
+
+function gathersRules(role: KubeObject): boolean {
+  const { aggregationRule } = role as ClusterRole & KubeObject;
+  return (aggregationRule?.clusterRoleSelectors ?? []).length > 0;
 }
 
 function checkBinding(access: AccessDecider, roles: RoleIndex, change: GuardedChange): void {

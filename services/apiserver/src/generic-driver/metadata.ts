@@ -12,12 +12,12 @@ import type { Target } from '../driver.ts';
 /** Fields of the metadata that only the server sets. */
 const SERVER_FIELDS = ['selfLink', 'deletionTimestamp', 'deletionGracePeriodSeconds'] as const;
 
-/** Makes the namespace of a body and of the path agree, or refuses. */
+/** Makes the namespace of a body and of the path agree, or refuses. What is in no namespace loses the one that it was given. */
 export function checkNamespace(target: Target, metadata: ObjectMeta): void {
   const { definition, namespace } = target;
   if (!definition.namespaced) {
-    // What has no namespace loses one that it is sent with; reviews are told that they may not have one.
-    if (metadata.namespace === '' || definition.stored) delete metadata.namespace;
+    // What has no namespace loses one that it is sent with.
+    delete metadata.namespace;
     return;
   }
   if (metadata.namespace === undefined || metadata.namespace === '') metadata.namespace = namespace;
@@ -84,8 +84,13 @@ export function raiseGeneration(
   const noted = generationWith === 'annotations' && through === 'main';
   const changed =
     !equalJson(desired(object), desired(old)) ||
+    (generationWith === 'status' && through === 'main' && !equalJson(statusOf(object), statusOf(old))) ||
     (noted && !equalJson(object.metadata.annotations ?? {}, old.metadata.annotations ?? {}));
   if (changed) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+}
+
+function statusOf(object: KubeObject): unknown {
+  return (object as KubeObject & { status?: unknown }).status;
 }
 
 function desired(object: KubeObject): object {

@@ -1,4 +1,4 @@
-import { type ClusterRole, findResource, type KubeObject, type PolicyRule } from '@gantry/api';
+import { findResource, type KubeObject, type PolicyRule } from '@gantry/api';
 import { must } from '@gantry/base';
 import { describe, expect, it } from 'vitest';
 import { createAuthorizer } from '../authorizer.ts';
