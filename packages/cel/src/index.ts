@@ -23,6 +23,7 @@ export type {
   Program,
   StructTypes,
 } from './environment/environment.ts';
+export { createEnvironment } from './environment/create-environment.ts';
 export { type Call, declareFunction, type FunctionDeclaration, type Overload } from './check/function-declaration.ts';
 export {
   ESTIMATED_COST_LIMIT,
@@ -67,3 +68,5 @@ export {
   type CelValue,
   isError,
 } from './values/value.ts';
+export { valueOfJson } from './values/json-value.ts';
+export { ArrayList, EntryMap } from './values/collections.ts';

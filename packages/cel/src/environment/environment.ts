@@ -50,7 +50,12 @@ export interface Program {
 /** Either the program or why there is none, as cel-go prints it: `ERROR: <input>:1:1: undeclared reference to 'a' ...`. */
 export type Compilation =
   | { readonly ok: true; readonly program: Program }
-  | { readonly ok: false; readonly issues: string };
+  | {
+      readonly ok: false;
+      /** As messages name it: `compilation failed: ...`, `program instantiation failed: ...`. */
+      readonly stage: 'compilation' | 'program instantiation';
+      readonly issues: string;
+    };
 
 /** Compiles expressions over the same variables. */
 export interface Environment {

@@ -83,6 +83,19 @@ export abstract class CelList {
   /** The element; undefined when the index is out of bounds. */
   abstract at(index: number): CelValue | undefined;
 
+  /** What `+` yields where it is more than putting one behind the other. */
+  plus?(other: CelList): CelResult;
+
+  /** Whether the other list counts as equal: element by element, unless the list's own meaning says otherwise. */
+  equals(other: CelList, equal: (left: CelValue, right: CelValue) => boolean): boolean {
+    if (this.size !== other.size) return false;
+    for (let index = 0; index < this.size; index++) {
+      const [left, right] = [this.at(index), other.at(index)];
+      if (left === undefined || right === undefined || !equal(left, right)) return false;
+    }
+    return true;
+  }
+
   *[Symbol.iterator](): IterableIterator<CelValue> {
     for (let index = 0; index < this.size; index++) {
       const element = this.at(index);
@@ -105,8 +118,15 @@ export abstract class CelMap {
 export abstract class CelOpaque {
   abstract readonly type: CelType;
   abstract equals(other: CelOpaque): boolean;
+  /** What costs are counted by, where the value has a size. */
+  get size(): number | undefined {
+    return undefined;
+  }
+
+  /** Of a format: characters of the pattern that it stands for. */
+  readonly patternSize?: number;
 }
 
-export function isError(result: CelResult | undefined): result is CelError {
+export function isError(result: unknown): result is CelError {
   return result instanceof CelError;
 }

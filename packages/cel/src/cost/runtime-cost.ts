@@ -1,0 +1,133 @@
+import { CelList, CelMap, CelOpaque, CelOptional, type CelResult, type CelValue, isError } from '../values/value.ts';
+
+export const LIST_COST = 10;
+export const MAP_COST = 30;
+export const STRUCT_COST = 40;
+/** Of reading one character. */
+export const TRAVERSAL = 0.1;
+/** Of one character of a pattern, for each character that it is matched with. */
+export const PATTERN = 0.25;
+/** Of asking whether somebody is allowed something. */
+export const AUTHORIZATION_COST = 350_000;
+
+/** Elements, characters or bytes; 1 of what has no size. */
+export function sizeOf(value: CelResult): number {
+  if (typeof value === 'string') return codePoints(value);
+  if (value instanceof Uint8Array) return value.length;
+  if (value instanceof CelList || value instanceof CelMap) return value.size;
+  if (value instanceof CelOptional && value.value !== undefined) return sizeOf(value.value);
+  if (value instanceof CelOpaque && value.size !== undefined) return value.size;
+  return 1;
+}
+
+export function codePoints(text: string): number {
+  let size = text.length;
+  for (let index = 0; index < text.length; index++) {
+    if (text.charCodeAt(index) >> 10 === 0x36) size--;
+  }
+  return size;
+}
+
+const traversal = (size: number, times = 1) => Math.ceil(size * times * TRAVERSAL);
+
+/** Of reading everything that a value holds. */
+function deepTraversal(value: CelResult): number {
+  if (typeof value === 'string') return Math.floor(Buffer.byteLength(value) * TRAVERSAL);
+  if (value instanceof Uint8Array) return Math.floor(value.length * TRAVERSAL);
+  let cost = 0;
+  if (value instanceof CelList) {
+    for (const element of value) cost += deepTraversal(element);
+    return cost;
+  }
+  if (value instanceof CelMap) {
+    for (const key of value.keys()) cost += deepTraversal(key) + deepTraversal(value.get(key) ?? null);
+    return cost;
+  }
+  return 1;
+}
+
+const matching = (text: number, pattern: number) => Math.ceil((1 + text) * TRAVERSAL) * Math.ceil(pattern * PATTERN);
+
+type CallCost = (sizes: readonly number[], args: readonly CelValue[], result: CelResult, overload: string) => number;
+
+const first: CallCost = ([size = 1]) => traversal(size);
+const firstTwice: CallCost = ([size = 1]) => traversal(size, 2);
+const deep: CallCost = (_sizes, [list = null]) => deepTraversal(list);
+const smaller: CallCost = ([left = 1, right = 1]) => traversal(Math.min(left, right));
+
+/** Parsing a selector: reading it, and a list for every two characters. */
+function selectorCost(length: number): number {
+  return LIST_COST + traversal(length) + Math.ceil(Math.ceil(length * 0.5) * (LIST_COST + STRUCT_COST));
+}
+
+const contains = (base: number): CallCost => {
+  return ([network = 1, other = 1], _args, _result, overload) =>
+    traversal(network, 2) +
+    (base > 0 ? traversal(network) + base : 0) +
+    (overload.endsWith('_string') ? traversal(other) : 0);
+};
+
+const setOperation: CallCost = ([left = 1, right = 1]) => Math.max(1, left * right);
+
+/** Costs of calls by function. What is not here costs 1. */
+const BY_FUNCTION: Readonly<Record<string, CallCost>> = {
+  check: () => AUTHORIZATION_COST,
+  fieldSelector: ([, selector = 1]) => selectorCost(selector),
+  labelSelector: ([, selector = 1]) => selectorCost(selector),
+  isSorted: deep,
+  sum: deep,
+  max: deep,
+  min: deep,
+  indexOf: deep,
+  lastIndexOf: deep,
+  url: first,
+  lowerAscii: first,
+  upperAscii: first,
+  substring: first,
+  trim: first,
+  'jsonpatch.escapeKey': first,
+  replace: firstTwice,
+  split: firstTwice,
+  join: (_sizes, _args, result) => traversal(isError(result) ? 1 : sizeOf(result), 2),
+  find: ([text = 1, pattern = 1]) => matching(text, pattern),
+  findAll: ([text = 1, pattern = 1]) => matching(text, pattern),
+  matches: ([text = 1, pattern = 1]) => matching(text, pattern),
+  cidr: first,
+  isIP: first,
+  isCIDR: first,
+  ip: ([size = 1], _args, _result, overload) => (overload === 'cidr_ip' ? 1 : traversal(size)),
+  'ip.isCanonical': firstTwice,
+  containsIP: contains(0),
+  containsCIDR: contains(1),
+  quantity: first,
+  isQuantity: first,
+  semver: first,
+  isSemver: first,
+  validate: ([, text = 1], [format]) => matching(text, format instanceof CelOpaque ? (format.patternSize ?? 1) : 1),
+  startsWith: first,
+  endsWith: first,
+  contains: ([text = 1, part = 1]) => traversal(text) * traversal(part),
+  format: first,
+  'strings.quote': first,
+  '_==_': (sizes, args, result, overload) =>
+    args[0] instanceof CelOpaque ? 1 : smaller(sizes, args, result, overload),
+  '_!=_': smaller,
+  'sets.contains': setOperation,
+  'sets.intersects': setOperation,
+  'sets.equivalent': setOperation,
+};
+
+const CONCATENATIONS: ReadonlySet<string> = new Set(['add_string', 'add_bytes']);
+const ORDERINGS = /^(?:less|greater)(?:_equals)?_(?:string|bytes)$/;
+const CODINGS: ReadonlySet<string> = new Set(['string_to_bytes', 'bytes_to_string']);
+
+/** What a call has cost: by the sizes of what it read. */
+export function callCost(name: string, overload: string, args: readonly CelValue[], result: CelResult): number {
+  const rule = BY_FUNCTION[name];
+  if (rule !== undefined) return rule(args.map(sizeOf), args, result, overload);
+  const [left = null, right = null] = args;
+  if (overload === 'in_list') return sizeOf(right);
+  if (CONCATENATIONS.has(overload)) return traversal(sizeOf(left) + sizeOf(right));
+  if (ORDERINGS.test(overload)) return traversal(Math.min(sizeOf(left), sizeOf(right)));
+  return CODINGS.has(overload) ? traversal(sizeOf(left)) : 1;
+}

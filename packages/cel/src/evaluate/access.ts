@@ -1,0 +1,24 @@
+import { formatKey } from '../values/collections.ts';
+import { numeric } from '../values/compare.ts';
+import { typeNameOfValue } from '../values/type-name.ts';
+import { CelError, CelList, CelMap, type CelResult, type CelValue } from '../values/value.ts';
+
+const missing = (key: CelValue) => new CelError(`no such key: ${formatKey(key)}`);
+
+/** `container[key]` or `container.key`; undefined when the container has no such key or index. */
+export function lookUp(container: CelValue, key: CelValue): CelResult | undefined {
+  if (container instanceof CelMap) return container.get(key);
+  if (!(container instanceof CelList)) return undefined;
+  const index = numeric(key);
+  if (index === undefined) return new CelError(`unsupported index type '${typeNameOfValue(key)}' in list`);
+  const position = Number(index);
+  if (!Number.isInteger(position)) return new CelError(`unsupported index value ${position} in list`);
+  return position < 0 || position >= container.size ? undefined : container.at(position);
+}
+
+/** The same where absence is an error. */
+export function access(container: CelValue, key: CelValue): CelResult {
+  const found = lookUp(container, key);
+  if (found !== undefined) return found;
+  return container instanceof CelList ? new CelError(`index out of bounds: ${formatKey(key)}`) : missing(key);
+}

@@ -1,0 +1,412 @@
+import { type CheckedExpr } from '../check/checked.ts';
+import { type Overload } from '../check/function-declaration.ts';
+import { callCost, LIST_COST, MAP_COST, STRUCT_COST } from '../cost/runtime-cost.ts';
+import { type StructTypes } from '../environment/environment.ts';
+import {
+  type CallExpr,
+  type Comprehension,
+  type Expr,
+  type ListExpr,
+  type MapExpr,
+  type Select,
+  type StructExpr,
+} from '../syntax/ast.ts';
+import { ArrayList, EntryMap } from '../values/collections.ts';
+import { NO_SUCH_OVERLOAD } from '../values/compare.ts';
+import {
+  CelError,
+  CelMap,
+  CelOptional,
+  type CelResult,
+  CelTypeValue,
+  type CelValue,
+  isError,
+} from '../values/value.ts';
+import { access, lookUp } from './access.ts';
+import { noSuchOverload, selectOverload } from './dispatch.ts';
+import { fold, type FoldPlan } from './fold.ts';
+import { type Frame } from './frame.ts';
+
+/** One part of an expression, ready to be evaluated. */
+export type Step = (frame: Frame) => CelResult;
+
+/** Thrown when a part that never changes has no value. */
+export class ConstantFailure {
+  readonly error: CelError;
+
+  constructor(error: CelError) {
+    this.error = error;
+  }
+}
+
+/** Conversions of literals are done once, and must succeed. */
+const FOLDED: ReadonlySet<string> = new Set([
+  'bool',
+  'bytes',
+  'double',
+  'duration',
+  'int',
+  'string',
+  'timestamp',
+  'uint',
+]);
+
+/** Turns a checked expression into functions that evaluate it. Throws ConstantFailure. */
+export class Planner {
+  readonly #checked: CheckedExpr;
+  readonly #structs: StructTypes;
+  /** Slots of the variables of the folds around, innermost last. */
+  readonly #locals: (readonly [name: string, slot: number])[] = [];
+  #slots = 0;
+
+  constructor(checked: CheckedExpr, structs: StructTypes) {
+    this.#checked = checked;
+    this.#structs = structs;
+  }
+
+  plan(expr: Expr): Step {
+    switch (expr.kind) {
+      case 'literal': {
+        const { value } = expr;
+        return () => value;
+      }
+      case 'ident':
+        return this.#name(expr) ?? (() => new CelError(`no such attribute(s): ${expr.name}`));
+      case 'select':
+        return this.#name(expr) ?? this.#select(expr);
+      case 'call':
+        return this.#call(expr);
+      case 'list':
+        return this.#list(expr);
+      case 'map':
+        return this.#map(expr);
+      case 'struct':
+        return this.#struct(expr);
+      case 'comprehension':
+        return this.#comprehension(expr);
+      case 'unspecified':
+        return () => new CelError('unspecified expression');
+    }
+  }
+
+  #name(expr: Expr): Step | undefined {
+    const reference = this.#checked.references.get(expr);
+    if (reference?.kind !== 'ident') return undefined;
+    const { name, typeName } = reference;
+    const slot = this.#locals.findLast(([local]) => local === name)?.[1];
+    if (slot !== undefined) {
+      return (frame) => {
+        frame.charge(1);
+        return frame.locals[slot] ?? new CelError(`no such attribute(s): ${name}`);
+      };
+    }
+    if (typeName !== undefined) {
+      const type = new CelTypeValue(typeName);
+      return (frame) => {
+        frame.charge(1);
+        return type;
+      };
+    }
+    return (frame) => {
+      frame.charge(1);
+      return frame.variable(name);
+    };
+  }
+
+  /** An operand whose parts are asked for. Only names and what is asked of them are charged as they go. */
+  #operand(expr: Expr): Step {
+    const step = this.plan(expr);
+    if (isPath(expr)) return step;
+    return (frame) => {
+      const value = step(frame);
+      frame.charge(1);
+      return value;
+    };
+  }
+
+  #select(expr: Select): Step {
+    const operand = this.#operand(expr.operand);
+    const { field } = expr;
+    if (expr.test) {
+      return (frame) => {
+        const value = operand(frame);
+        return isError(value) ? value : hasField(value, field);
+      };
+    }
+    return (frame) => this.#ask(frame, operand(frame), field);
+  }
+
+  #ask(frame: Frame, container: CelResult, key: CelValue): CelResult {
+    if (isError(container)) return container;
+    if (!(container instanceof CelOptional)) {
+      frame.charge(1);
+      return access(container, key);
+    }
+    return this.#askOptional(frame, container, key);
+  }
+
+  /** What an optional holds is asked on; absence stays absence. */
+  #askOptional(frame: Frame, optional: CelOptional, key: CelValue): CelResult {
+    const found = optional.value === undefined ? undefined : lookUp(optional.value, key);
+    if (isError(found)) return found;
+    if (found === undefined) return new CelOptional(undefined);
+    frame.charge(1);
+    return new CelOptional(found);
+  }
+
+  #call(expr: CallExpr): Step {
+    const args = expr.args;
+    switch (expr.function) {
+      case '_&&_':
+        return this.#logic(expr, false);
+      case '_||_':
+        return this.#logic(expr, true);
+      case '_?_:_':
+        return this.#conditional(expr);
+      case '_[_]':
+        return this.#index(expr, false);
+      case '_[?_]':
+      case '_?._':
+        return this.#index(expr, true);
+      case '@not_strictly_false': {
+        const step = this.plan(args[0] as Expr);
+        return (frame) => {
+          const value = step(frame);
+          frame.charge(1);
+          return value !== false;
+        };
+      }
+      case '@in': {
+        const constant = constantElements(args[1]);
+        if (constant !== undefined) return this.#membership(args[0] as Expr, expr, constant);
+        break;
+      }
+      default:
+        break;
+    }
+    return this.#function(expr);
+  }
+
+  /** `in` over literals is looked up and costs nothing. */
+  #membership(element: Expr, expr: CallExpr, constants: readonly CelValue[]): Step {
+    const step = this.plan(element);
+    const list = new ArrayList(constants);
+    const [overload] = this.#overloadsOf(expr);
+    return (frame) => {
+      const value = step(frame);
+      return isError(value) || overload === undefined ? value : overload.call(value, list);
+    };
+  }
+
+  #overloadsOf(expr: CallExpr): readonly Overload[] {
+    const reference = this.#checked.references.get(expr);
+    return reference?.kind === 'call' ? reference.overloads : [];
+  }
+
+  #function(expr: CallExpr): Step {
+    const reference = this.#checked.references.get(expr);
+    if (reference?.kind !== 'call') return () => NO_SUCH_OVERLOAD;
+    const { name, overloads } = reference;
+    const target = reference.namespaced ? undefined : expr.target;
+    const all = target === undefined ? expr.args : [target, ...expr.args];
+    const steps = all.map((arg) => this.plan(arg));
+    const run = (frame: Frame): CelResult => {
+      const args: CelValue[] = [];
+      let failure: CelError | undefined;
+      for (const step of steps) {
+        const value = step(frame);
+        if (isError(value)) failure ??= value;
+        else args.push(value);
+        if (failure !== undefined) break;
+      }
+      if (failure !== undefined) {
+        frame.charge(1);
+        return failure;
+      }
+      const overload = selectOverload(overloads, args);
+      if (overload === undefined) {
+        frame.charge(1);
+        return noSuchOverload(name, args);
+      }
+      const result = overload.call(...args);
+      frame.charge(callCost(name, overload.id, args, result));
+      return result;
+    };
+    return FOLDED.has(name) && all.every((arg) => arg.kind === 'literal') ? foldConstant(run) : run;
+  }
+
+  /** The operand that decides is found on either side, so an error on the other side does not matter. */
+  #logic(expr: CallExpr, decisive: boolean): Step {
+    const [left, right] = expr.args.map((arg) => this.plan(arg)) as [Step, Step];
+    return (frame) => {
+      const first = left(frame);
+      if (first === decisive) return decisive;
+      const second = right(frame);
+      if (second === decisive) return decisive;
+      if (typeof first === 'boolean' && typeof second === 'boolean') return !decisive;
+      if (isError(first)) return first;
+      return isError(second) ? second : NO_SUCH_OVERLOAD;
+    };
+  }
+
+  #conditional(expr: CallExpr): Step {
+    const [condition, ifTrue, ifFalse] = expr.args.map((arg) => this.plan(arg)) as [Step, Step, Step];
+    return (frame) => {
+      const chosen = condition(frame);
+      if (isError(chosen)) return chosen;
+      if (typeof chosen !== 'boolean') return NO_SUCH_OVERLOAD;
+      return chosen ? ifTrue(frame) : ifFalse(frame);
+    };
+  }
+
+  #index(expr: CallExpr, optional: boolean): Step {
+    const container = this.#operand(expr.args[0] as Expr);
+    const key = this.plan(expr.args[1] as Expr);
+    return (frame) => {
+      const held = container(frame);
+      if (isError(held)) return held;
+      const wanted = key(frame);
+      if (isError(wanted)) return wanted;
+      if (!optional) return this.#ask(frame, held, wanted);
+      return this.#askOptional(frame, held instanceof CelOptional ? held : new CelOptional(held), wanted);
+    };
+  }
+
+  #list(expr: ListExpr): Step {
+    const constant = constantOf(expr);
+    if (constant !== undefined) return () => constant;
+    const elements = expr.elements.map((element) => this.plan(element));
+    const { optional } = expr;
+    return (frame) => {
+      const values: CelValue[] = [];
+      for (const [index, step] of elements.entries()) {
+        const value = step(frame);
+        if (isError(value)) return charged(frame, LIST_COST, value);
+        if (!optional.has(index)) values.push(value);
+        else if (!(value instanceof CelOptional)) {
+          return charged(
+            frame,
+            LIST_COST,
+            new CelError('cannot initialize optional list element from non-optional value'),
+          );
+        } else if (value.value !== undefined) values.push(value.value);
+      }
+      return charged(frame, LIST_COST, new ArrayList(values));
+    };
+  }
+
+  #map(expr: MapExpr): Step {
+    const constant = constantOf(expr);
+    if (constant !== undefined) return () => constant;
+    const entries = expr.entries.map((entry) => ({
+      key: this.plan(entry.key),
+      value: this.plan(entry.value),
+      optional: entry.optional,
+    }));
+    return (frame) => {
+      const held: [CelValue, CelValue][] = [];
+      for (const entry of entries) {
+        const key = entry.key(frame);
+        if (isError(key)) return charged(frame, MAP_COST, key);
+        const value = entry.value(frame);
+        if (isError(value)) return charged(frame, MAP_COST, value);
+        const present = entry.optional ? heldBy(value) : value;
+        if (present !== undefined) held.push([key, present]);
+      }
+      return charged(frame, MAP_COST, EntryMap.of(held));
+    };
+  }
+
+  #struct(expr: StructExpr): Step {
+    const reference = this.#checked.references.get(expr);
+    const name = reference?.name ?? expr.name;
+    const fields = expr.fields.map((field) => ({ ...field, step: this.plan(field.value) }));
+    return (frame) => {
+      const held = new Map<string, CelValue>();
+      for (const field of fields) {
+        const value = field.step(frame);
+        if (isError(value)) return charged(frame, STRUCT_COST, value);
+        const present = field.optional ? heldBy(value) : value;
+        if (present !== undefined) held.set(field.name, present);
+      }
+      const created = this.#structs.create?.(name, held) ?? new CelError(`unknown type: ${name}`);
+      return charged(frame, STRUCT_COST, created);
+    };
+  }
+
+  #comprehension(expr: Comprehension): Step {
+    const range = this.plan(expr.range);
+    const accuInit = this.plan(expr.accuInit);
+    const accu = this.#slots++;
+    this.#locals.push([expr.accuVar, accu]);
+    const first = this.#slots++;
+    const second = expr.iterVar2 === undefined ? undefined : this.#slots++;
+    this.#locals.push([expr.iterVar, first]);
+    if (second !== undefined && expr.iterVar2 !== undefined) this.#locals.push([expr.iterVar2, second]);
+    const condition = this.plan(expr.condition);
+    const step = this.plan(expr.step);
+    this.#locals.length -= second === undefined ? 1 : 2;
+    const result = this.plan(expr.result);
+    this.#locals.pop();
+    const plan: FoldPlan = { range, accuInit, condition, step, result, accu, first, second };
+    return (frame) => fold(plan, frame);
+  }
+}
+
+function charged(frame: Frame, cost: number, result: CelResult): CelResult {
+  frame.charge(cost);
+  return result;
+}
+
+function heldBy(value: CelValue): CelValue | undefined {
+  return value instanceof CelOptional ? value.value : value;
+}
+
+/** Names, and what is selected or indexed from them. */
+function isPath(expr: Expr): boolean {
+  if (expr.kind === 'ident') return true;
+  if (expr.kind === 'select') return true;
+  return expr.kind === 'call' && ['_[_]', '_[?_]', '_?._'].includes(expr.function);
+}
+
+function hasField(value: CelValue, field: string): CelResult {
+  const held = value instanceof CelOptional ? value.value : value;
+  if (held === undefined) return false;
+  const found = lookUp(held, field);
+  if (isError(found) && !(held instanceof CelMap)) return found;
+  return found !== undefined;
+}
+
+function foldConstant(run: Step): Step {
+  const value = run({ charge: () => undefined } as unknown as Frame);
+  if (isError(value)) throw new ConstantFailure(value);
+  return () => value;
+}
+
+/** The value of an expression of literals alone; undefined when anything else is in it. */
+function constantOf(expr: Expr): CelValue | undefined {
+  if (expr.kind === 'literal') return expr.value;
+  if (expr.kind === 'list' && expr.optional.size === 0) {
+    const elements = expr.elements.map(constantOf);
+    return elements.every((element) => element !== undefined) ? new ArrayList(elements) : undefined;
+  }
+  if (expr.kind !== 'map' || expr.entries.some((entry) => entry.optional)) return undefined;
+  const entries: [CelValue, CelValue][] = [];
+  for (const entry of expr.entries) {
+    const [key, value] = [constantOf(entry.key), constantOf(entry.value)];
+    if (key === undefined || value === undefined) return undefined;
+    entries.push([key, value]);
+  }
+  const map = EntryMap.of(entries);
+  return isError(map) ? undefined : map;
+}
+
+function constantElements(expr: Expr | undefined): readonly CelValue[] | undefined {
+  if (expr?.kind !== 'list' || expr.optional.size > 0) return undefined;
+  const values: CelValue[] = [];
+  for (const element of expr.elements) {
+    if (element.kind !== 'literal') return undefined;
+    values.push(element.value);
+  }
+  return values;
+}

@@ -1,0 +1,83 @@
+import { type CelValue } from '../values/value.ts';
+import { type CallExpr, type Comprehension, type Expr, type Ident, type ListExpr, type Literal } from './ast.ts';
+
+/** The variable that macros fold into; expressions cannot name it. */
+export const ACCUMULATOR = '@result';
+
+/** Makes expressions that all lie at one offset, as those do that macros add. */
+export function exprsAt(offset: number) {
+  return {
+    literal: (value: CelValue): Literal => ({ kind: 'literal', offset, value }),
+    ident: (name: string): Ident => ({ kind: 'ident', offset, name }),
+    call: (name: string, ...args: readonly Expr[]): CallExpr => ({
+      kind: 'call',
+      offset,
+      function: name,
+      target: undefined,
+      args,
+    }),
+    memberCall: (name: string, target: Expr, ...args: readonly Expr[]): CallExpr => ({
+      kind: 'call',
+      offset,
+      function: name,
+      target,
+      args,
+    }),
+    list: (...elements: readonly Expr[]): ListExpr => ({ kind: 'list', offset, elements, optional: new Set() }),
+    map: (): Expr => ({ kind: 'map', offset, entries: [] }),
+    fold: (
+      range: Expr,
+      variables: readonly [string, string?],
+      fold: Pick<Comprehension, 'accuInit' | 'condition' | 'step'> & { accuVar?: string; result?: Expr },
+    ): Comprehension => ({
+      kind: 'comprehension',
+      offset,
+      range,
+      iterVar: variables[0],
+      iterVar2: variables[1],
+      accuVar: fold.accuVar ?? ACCUMULATOR,
+      accuInit: fold.accuInit,
+      condition: fold.condition,
+      step: fold.step,
+      result: fold.result ?? { kind: 'ident', offset, name: ACCUMULATOR },
+    }),
+  };
+}
+
+export type ExprFactory = ReturnType<typeof exprsAt>;
+
+/** The expression once more, as nodes of its own: every node is checked once, in one place. */
+export function copyExpr(expr: Expr): Expr {
+  switch (expr.kind) {
+    case 'literal':
+    case 'ident':
+    case 'unspecified':
+      return { ...expr };
+    case 'select':
+      return { ...expr, operand: copyExpr(expr.operand) };
+    case 'call':
+      return {
+        ...expr,
+        target: expr.target === undefined ? undefined : copyExpr(expr.target),
+        args: expr.args.map(copyExpr),
+      };
+    case 'list':
+      return { ...expr, elements: expr.elements.map(copyExpr) };
+    case 'map':
+      return {
+        ...expr,
+        entries: expr.entries.map((entry) => ({ ...entry, key: copyExpr(entry.key), value: copyExpr(entry.value) })),
+      };
+    case 'struct':
+      return { ...expr, fields: expr.fields.map((field) => ({ ...field, value: copyExpr(field.value) })) };
+    case 'comprehension':
+      return {
+        ...expr,
+        range: copyExpr(expr.range),
+        accuInit: copyExpr(expr.accuInit),
+        condition: copyExpr(expr.condition),
+        step: copyExpr(expr.step),
+        result: copyExpr(expr.result),
+      };
+  }
+}

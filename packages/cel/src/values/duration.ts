@@ -1,0 +1,38 @@
+const UNITS: Readonly<Record<string, bigint>> = {
+  ns: 1n,
+  us: 1_000n,
+  µs: 1_000n,
+  μs: 1_000n,
+  ms: 1_000_000n,
+  s: 1_000_000_000n,
+  m: 60_000_000_000n,
+  h: 3_600_000_000_000n,
+};
+
+const MAX = (1n << 63n) - 1n;
+
+/** Nanoseconds of a length of time as Go writes it (`1h30m`, `-1.5s`); undefined when it is none or too long. */
+export function parseGoDuration(text: string): bigint | undefined {
+  const body = text.replace(/^[+-]/, '');
+  if (body === '0') return 0n;
+  if (!/^(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/.test(body)) return undefined;
+  let total = 0n;
+  for (const [, number = '', unit = ''] of body.matchAll(/([\d.]+)([a-zµμ]+)/g)) {
+    const [whole = '', fraction = ''] = number.split('.');
+    const scale = UNITS[unit] ?? 0n;
+    total += BigInt(whole === '' ? 0 : whole) * scale;
+    const digits = fraction.slice(0, 18);
+    if (digits !== '') total += (BigInt(digits) * scale) / 10n ** BigInt(digits.length);
+    if (total > MAX + 1n) return undefined;
+  }
+  if (text.startsWith('-')) return -total;
+  return total > MAX ? undefined : total;
+}
+
+/** Seconds with as many digits as they need: `1.5s`. */
+export function formatSeconds(nanoseconds: bigint): string {
+  const sign = nanoseconds < 0n ? '-' : '';
+  const absolute = nanoseconds < 0n ? -nanoseconds : nanoseconds;
+  const fraction = (absolute % 1_000_000_000n).toString().padStart(9, '0').replace(/0+$/, '');
+  return `${sign}${absolute / 1_000_000_000n}${fraction === '' ? '' : `.${fraction}`}s`;
+}
