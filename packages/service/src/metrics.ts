@@ -26,7 +26,8 @@ export interface Histogram {
 /** The metrics of a process. Asking for a name twice gives the same metric. */
 export interface Metrics {
   counter(name: string, help: string, labelNames?: readonly string[]): Counter;
-  gauge(name: string, help: string, labelNames?: readonly string[]): Gauge;
+  /** `collect` is called whenever the metrics are asked for: for values that are only worth counting then. */
+  gauge(name: string, help: string, labelNames?: readonly string[], collect?: (gauge: Gauge) => void): Gauge;
   histogram(name: string, help: string, labelNames?: readonly string[], buckets?: readonly number[]): Histogram;
   /** Prometheus' text form and its content type. */
   render(): Promise<{ readonly contentType: string; readonly text: string }>;
@@ -55,10 +56,20 @@ export function createMetrics(): Metrics {
         const counter = new PromCounter({ name, help, labelNames: [...labelNames], registers: [registry] });
         return { inc: (labels = {}, by = 1) => counter.inc(labels, by) };
       }),
-    gauge: (name, help, labelNames = []) =>
+    gauge: (name, help, labelNames = [], collect) =>
       once(name, (): Gauge => {
-        const gauge = new PromGauge({ name, help, labelNames: [...labelNames], registers: [registry] });
-        return { set: (value, labels = {}) => gauge.set(labels, value) };
+        const settings = { name, help, labelNames: [...labelNames], registers: [registry] };
+        const shown = (gauge: PromGauge): Gauge => ({ set: (value, labels = {}) => gauge.set(labels, value) });
+        if (collect === undefined) return shown(new PromGauge(settings));
+        return shown(
+          new PromGauge({
+            ...settings,
+            collect() {
+              this.reset();
+              collect(shown(this));
+            },
+          }),
+        );
       }),
     histogram: (name, help, labelNames = [], buckets = SECONDS) =>
       once(name, (): Histogram => {

@@ -42,6 +42,8 @@ export interface Answer {
   json(): Uint8Array;
   /** `application/vnd.kubernetes.protobuf` bytes, envelope included, made once per revision and shared. */
   protobuf(): Uint8Array;
+  /** Any other bytes that many may share, made once by `make` and known by their name. */
+  form(name: string, make: () => Uint8Array): Uint8Array;
 }
 
 export interface ListRequest {

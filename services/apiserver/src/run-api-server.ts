@@ -14,6 +14,7 @@ import {
   runGroup,
 } from '@gantry/service';
 import { readSigningKeys, type SigningKeys } from './auth/signing-keys.ts';
+import { reportCache } from './cache/index.ts';
 import { createCertificateRequester } from './certificate-requests.ts';
 import type { ApiServerConfig } from './config.ts';
 import { ensureIncarnation } from './incarnation.ts';
@@ -58,7 +59,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
       logger.warn({ reason: why }, 'sending a group of writes again');
     },
   });
-  const { members, health, driver } = createApiServer({
+  const { members, health, driver, cache } = createApiServer({
     store,
     tls,
     signingKeys,
@@ -71,6 +72,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
     logger,
     metrics,
   });
+  reportCache(cache, metrics);
   const storeMember: GroupMember = {
     name: 'store',
     run: untilAborted,

@@ -1,5 +1,6 @@
 import type { KubeObject } from '@gantry/api';
 import type { Answer } from '../driver.ts';
+import type { RetainedBytes, Retainer } from './retained-bytes.ts';
 
 const encoder = new TextEncoder();
 
@@ -7,28 +8,42 @@ const encoder = new TextEncoder();
 export type EncodeProtobuf = (object: KubeObject) => Uint8Array;
 
 /**
- * An object and the bytes made from it, each at most once. The JSON begins with `{"kind":…,"apiVersion":…,` in this order, so
- * that a list can cut both off its items without parsing.
+ * An object and the bytes made from it, each at most once as long as there is room for them. The JSON begins with
+ * `{"kind":…,"apiVersion":…,` in this order, so that a list can cut both off its items without parsing.
  */
-export class SharedAnswer implements Answer {
+export class SharedAnswer implements Answer, Retainer {
   readonly object: KubeObject;
   readonly #encode: EncodeProtobuf;
-  #json: Uint8Array | undefined;
-  #protobuf: Uint8Array | undefined;
+  readonly #retained: RetainedBytes | undefined;
+  #forms: Map<string, Uint8Array> | undefined;
 
-  constructor(object: KubeObject, encode: EncodeProtobuf) {
+  /** Without `retained`, what is made is kept as long as the answer: one that only a single request sees. */
+  constructor(object: KubeObject, encode: EncodeProtobuf, retained?: RetainedBytes) {
     this.object = object;
     this.#encode = encode;
+    this.#retained = retained;
   }
 
   json(): Uint8Array {
-    this.#json ??= encodeJson(this.object);
-    return this.#json;
+    return this.form('json', () => encodeJson(this.object));
   }
 
   protobuf(): Uint8Array {
-    this.#protobuf ??= this.#encode(this.object);
-    return this.#protobuf;
+    return this.form('protobuf', () => this.#encode(this.object));
+  }
+
+  form(name: string, make: () => Uint8Array): Uint8Array {
+    const known = this.#forms?.get(name);
+    if (known !== undefined) return known;
+    const bytes = make();
+    this.#forms ??= new Map();
+    this.#forms.set(name, bytes);
+    this.#retained?.add(this, name, bytes.length);
+    return bytes;
+  }
+
+  release(form: string): void {
+    this.#forms?.delete(form);
   }
 }
 

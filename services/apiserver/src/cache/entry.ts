@@ -1,7 +1,8 @@
-import type { JsonObject, KubeObject } from '@gantry/api';
+import type { KubeObject } from '@gantry/api';
 import type { Answer } from '../driver.ts';
-import type { ResourceVersion } from '../storage/object-store.ts';
+import type { ResourceVersion, StoredObject } from '../storage/object-store.ts';
 import { type EncodeProtobuf, SharedAnswer } from './answer.ts';
+import type { RetainedBytes } from './retained-bytes.ts';
 
 /** One revision of one object, as everybody shares it. */
 export interface Entry {
@@ -10,19 +11,27 @@ export interface Entry {
   readonly answer: Answer;
 }
 
+/** One that a cache holds, with the size of what is stored. */
+export interface CachedEntry extends Entry {
+  readonly bytes: number;
+}
+
 /** What was read from the store as an entry, with its resourceVersion in the object. */
-export function createEntry(
-  stored: { readonly key: string; readonly resourceVersion: ResourceVersion; readonly object: JsonObject },
-  encode: EncodeProtobuf,
-): Entry {
+export function createEntry(stored: StoredObject, encode: EncodeProtobuf, retained?: RetainedBytes): CachedEntry {
   const object = withVersion(stored.object as unknown as KubeObject, stored.resourceVersion);
-  return { key: stored.key, resourceVersion: stored.resourceVersion, answer: new SharedAnswer(object, encode) };
+  const { key, resourceVersion, bytes } = stored;
+  return { key, resourceVersion, bytes, answer: new SharedAnswer(object, encode, retained) };
 }
 
 /** The same object at another version: what a DELETED event shows. */
-export function entryAt(entry: Entry, resourceVersion: ResourceVersion, encode: EncodeProtobuf): Entry {
+export function entryAt(
+  entry: Entry,
+  resourceVersion: ResourceVersion,
+  encode: EncodeProtobuf,
+  retained?: RetainedBytes,
+): Entry {
   const object = withVersion(entry.answer.object, resourceVersion);
-  return { key: entry.key, resourceVersion, answer: new SharedAnswer(object, encode) };
+  return { key: entry.key, resourceVersion, answer: new SharedAnswer(object, encode, retained) };
 }
 
 /** `object` with this resourceVersion; itself when it has it already. */

@@ -14,6 +14,8 @@ export interface CacheEvent {
   readonly old: Entry | undefined;
   /** Undefined when it was deleted. */
   readonly current: Entry | undefined;
+  /** Size of what is stored of both: an event keeps them alive. */
+  readonly bytes: number;
   /** The old object at this event's version: shown to watches that lose sight of it. */
   readonly gone: () => Entry | undefined;
   /** Made once and shared by all watches. */
@@ -25,6 +27,8 @@ export interface RingLimits {
   readonly minEvents: number;
   /** Events kept at most. */
   readonly maxEvents: number;
+  /** Stored bytes of the objects in kept events at most; the newest revision is kept in any case. */
+  readonly maxBytes: number;
   /** How long events are kept while there is room. */
   readonly keepMs: number;
 }
@@ -34,6 +38,7 @@ export class EventRing {
   readonly #limits: RingLimits;
   #events: CacheEvent[] = [];
   #head = 0;
+  #bytes = 0;
   #floor: ResourceVersion;
 
   constructor(limits: RingLimits, floor: ResourceVersion) {
@@ -46,8 +51,19 @@ export class EventRing {
     return this.#floor;
   }
 
+  /** Events that are kept. */
+  get size(): number {
+    return this.#events.length - this.#head;
+  }
+
+  /** Stored bytes of the objects in them. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   push(event: CacheEvent): void {
     this.#events.push(event);
+    this.#bytes += event.bytes;
     this.#evict(event.at);
   }
 
@@ -64,16 +80,19 @@ export class EventRing {
   }
 
   #evict(now: Instant): void {
-    const { minEvents, maxEvents, keepMs } = this.#limits;
+    const { minEvents, maxEvents, maxBytes, keepMs } = this.#limits;
     for (;;) {
       const oldest = this.#events[this.#head];
-      const size = this.#events.length - this.#head;
-      if (oldest === undefined || size <= minEvents) break;
-      if (size <= maxEvents && now - oldest.at <= keepMs) break;
+      const { size } = this;
+      if (oldest === undefined) break;
+      if (this.#bytes <= maxBytes && (size <= minEvents || (size <= maxEvents && now - oldest.at <= keepMs))) break;
       const revision = revisionOf(oldest.resourceVersion);
       const newest = this.#events.at(-1);
       if (newest === undefined || revisionOf(newest.resourceVersion) === revision) break;
-      while (this.#head < this.#events.length && this.#revisionAt(this.#head) === revision) this.#head++;
+      while (this.#head < this.#events.length && this.#revisionAt(this.#head) === revision) {
+        const gone = this.#events[this.#head++];
+        if (gone !== undefined) this.#bytes -= gone.bytes;
+      }
       this.#floor = listVersion(revision);
     }
     if (this.#head > 1024 && this.#head * 2 > this.#events.length) {

@@ -3,9 +3,10 @@ import type { Instant } from '@gantry/base';
 import type { WatchItem } from '../driver.ts';
 import type { ResourceVersion, StoreEvent } from '../storage/object-store.ts';
 import type { EncodeProtobuf } from './answer.ts';
-import { createEntry, type Entry, entryAt } from './entry.ts';
+import { type CachedEntry, createEntry, type Entry, entryAt } from './entry.ts';
 import { type CacheEvent, EventRing, type RingLimits } from './event-ring.ts';
 import type { Filter } from './filter.ts';
+import type { RetainedBytes } from './retained-bytes.ts';
 import { listVersion } from './object-keys.ts';
 import { prefixBounds, SortedEntries } from './sorted-entries.ts';
 import { STORED_VIEW, type View } from './view.ts';
@@ -18,6 +19,17 @@ export interface ResourceCacheOptions {
   /** Items that a watch may have waiting before it is cut off. */
   readonly maxQueued: number;
   readonly encode: EncodeProtobuf;
+  readonly retained: RetainedBytes;
+}
+
+/** What the cache of a resource holds. Bytes are those of the stored form. */
+export interface CacheStatistics {
+  readonly objects: number;
+  readonly bytes: number;
+  /** Recent changes that watches can resume from, and the objects in them. */
+  readonly events: number;
+  readonly eventBytes: number;
+  readonly watches: number;
 }
 
 /** Snapshots kept for paged lists. */
@@ -34,13 +46,15 @@ export type WatchStart =
 export class ResourceCache {
   readonly prefix: string;
   readonly #options: ResourceCacheOptions;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new Map<string, CachedEntry>();
+  readonly #listeners = new Set<() => void>();
   readonly #sorted = new SortedEntries();
   readonly #byNode = new Map<string, Set<string>>();
   /** Open watches by what narrows them: '' for nothing, else a namespace or a node. */
   readonly #watchers = new Map<string, Set<Watcher>>();
   #ring: EventRing;
   #lastChange = 0;
+  #bytes = 0;
   /** Snapshots that paged lists go on with, oldest first. */
   readonly #remembered: { readonly revision: number; readonly entries: readonly Entry[] }[] = [];
 
@@ -57,6 +71,12 @@ export class ResourceCache {
 
   get(key: string): Entry | undefined {
     return this.#entries.get(key);
+  }
+
+  /** Calls `listener` after every change, before anybody else hears of it. The returned function ends that. */
+  observe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   /** All entries in key order as they are now; never changes afterwards. */
@@ -92,10 +112,12 @@ export class ResourceCache {
   }
 
   /** Replaces everything by what was listed at `revision`. Open watches end: their clients resume or list again. */
-  reset(entries: Entry[], revision: number): void {
+  reset(entries: CachedEntry[], revision: number): void {
     this.#entries.clear();
     this.#byNode.clear();
+    this.#bytes = 0;
     for (const entry of entries) {
+      this.#bytes += entry.bytes;
       this.#entries.set(entry.key, entry);
       this.#indexNode(undefined, entry);
     }
@@ -103,6 +125,7 @@ export class ResourceCache {
     this.#remembered.length = 0;
     this.#lastChange = listVersion(revision);
     this.#ring = new EventRing(this.#options.ring, this.#lastChange);
+    for (const listener of this.#listeners) listener();
     for (const watcher of [...this.#allWatchers()]) watcher.close('cache-reset');
   }
 
@@ -112,9 +135,9 @@ export class ResourceCache {
     if (event.resourceVersion <= this.#lastChange) return;
     this.#lastChange = event.resourceVersion;
     if (event.kind === 'delete' && old === undefined) return;
-    const { encode } = this.#options;
-    const current = event.kind === 'put' ? createEntry(event, encode) : undefined;
-    const gone = () => (old === undefined ? undefined : entryAt(old, event.resourceVersion, encode));
+    const { encode, retained } = this.#options;
+    const current = event.kind === 'put' ? createEntry(event, encode, retained) : undefined;
+    const gone = () => (old === undefined ? undefined : entryAt(old, event.resourceVersion, encode, retained));
     if (current === undefined) {
       this.#entries.delete(event.key);
       this.#sorted.delete(event.key);
@@ -122,9 +145,13 @@ export class ResourceCache {
       this.#entries.set(event.key, current);
       this.#sorted.set(current);
     }
+    this.#bytes += (current?.bytes ?? 0) - (old?.bytes ?? 0);
     this.#indexNode(old, current);
-    const change: CacheEvent = { resourceVersion: event.resourceVersion, at: now, old, current, gone, items: {} };
+    const { resourceVersion } = event;
+    const bytes = (current?.bytes ?? 0) + (old?.bytes ?? 0);
+    const change: CacheEvent = { resourceVersion, at: now, old, current, bytes, gone, items: {} };
     this.#ring.push(change);
+    for (const listener of this.#listeners) listener();
     this.#tell(change);
   }
 
@@ -161,6 +188,12 @@ export class ResourceCache {
   bookmark(revision: number): void {
     const item: WatchItem = { type: 'BOOKMARK', resourceVersion: listVersion(revision), initialEventsEnd: false };
     for (const watcher of this.#allWatchers()) if (watcher.bookmarks) watcher.push(item);
+  }
+
+  /** What it holds, in numbers. */
+  statistics(): CacheStatistics {
+    const { size: events, bytes: eventBytes } = this.#ring;
+    return { objects: this.#entries.size, bytes: this.#bytes, events, eventBytes, watches: this.watcherCount() };
   }
 
   watcherCount(): number {

@@ -1,6 +1,7 @@
 import type { KubeObject, ResourceDefinition, StorageForm } from '@gantry/api';
 import { type EncodeProtobuf, SharedAnswer } from './answer.ts';
 import { type Entry, entryAt, withVersion } from './entry.ts';
+import type { RetainedBytes } from './retained-bytes.ts';
 import type { CacheEvent } from './event-ring.ts';
 
 /**
@@ -25,19 +26,21 @@ export const STORED_VIEW: View = {
 };
 
 /** The view of a definition. */
-export function createView(definition: ResourceDefinition, encode: EncodeProtobuf): View {
-  return definition.storage === undefined ? STORED_VIEW : new ConvertingView(definition.storage, encode);
+export function createView(definition: ResourceDefinition, encode: EncodeProtobuf, retained: RetainedBytes): View {
+  return definition.storage === undefined ? STORED_VIEW : new ConvertingView(definition.storage, encode, retained);
 }
 
 class ConvertingView implements View {
   readonly #form: StorageForm;
   readonly #encode: EncodeProtobuf;
+  readonly #retained: RetainedBytes;
   readonly #entries = new WeakMap<Entry, Entry>();
   readonly #events = new WeakMap<CacheEvent, CacheEvent>();
 
-  constructor(form: StorageForm, encode: EncodeProtobuf) {
+  constructor(form: StorageForm, encode: EncodeProtobuf, retained: RetainedBytes) {
     this.#form = form;
     this.#encode = encode;
+    this.#retained = retained;
   }
 
   get remote(): boolean {
@@ -65,16 +68,17 @@ class ConvertingView implements View {
     if (known !== undefined) return known;
     const old = event.old === undefined ? undefined : this.entry(event.old);
     const current = event.current === undefined ? undefined : this.entry(event.current);
-    const gone = () => (old === undefined ? undefined : entryAt(old, event.resourceVersion, this.#encode));
-    const { resourceVersion, at } = event;
-    const shown: CacheEvent = { resourceVersion, at, old, current, gone, items: {} };
+    const gone = () =>
+      old === undefined ? undefined : entryAt(old, event.resourceVersion, this.#encode, this.#retained);
+    const { resourceVersion, at, bytes } = event;
+    const shown: CacheEvent = { resourceVersion, at, old, current, bytes, gone, items: {} };
     this.#events.set(event, shown);
     return shown;
   }
 
   #keep(stored: Entry, object: KubeObject): Entry {
     const { key, resourceVersion } = stored;
-    const answer = new SharedAnswer(withVersion(object, resourceVersion), this.#encode);
+    const answer = new SharedAnswer(withVersion(object, resourceVersion), this.#encode, this.#retained);
     const entry: Entry = { key, resourceVersion, answer };
     this.#entries.set(stored, entry);
     return entry;

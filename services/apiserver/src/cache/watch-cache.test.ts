@@ -109,7 +109,7 @@ describe('the watch cache', () => {
   });
 
   it('answers a version below its ring with 410 and evicts only whole revisions', async () => {
-    await start({ ring: { minEvents: 2, maxEvents: 3, keepMs: 60_000 } });
+    await start({ ring: { minEvents: 2, maxEvents: 3, maxBytes: 1e9, keepMs: 60_000 } });
     const versions: number[] = [];
     for (const name of ['a', 'b', 'c', 'd', 'e']) versions.push(await put(name));
     const [first = 0, second = 0] = versions;

@@ -2,11 +2,12 @@ import type { KubeObject, ResourceDefinition } from '@gantry/api';
 import { type Clock, errorMessage, pause, raceAbort } from '@gantry/base';
 import { type ObjectStore, StoreError, type StoreWatchItem } from '../storage/object-store.ts';
 import type { EncodeProtobuf } from './answer.ts';
-import { createEntry, type Entry } from './entry.ts';
+import { type CachedEntry, createEntry } from './entry.ts';
 import type { RingLimits } from './event-ring.ts';
 import { type Keyed, REGISTRY, resourcePrefix } from './object-keys.ts';
-import { ResourceCache } from './resource-cache.ts';
+import { type CacheStatistics, ResourceCache } from './resource-cache.ts';
 import { resourceRootOf } from '../storage/keys.ts';
+import { RetainedBytes } from './retained-bytes.ts';
 import { RevisionGate } from './revision-gate.ts';
 import { createView, type View } from './view.ts';
 
@@ -21,9 +22,12 @@ export interface WatchCacheOptions {
   readonly ring?: RingLimits;
   readonly maxQueuedPerWatch?: number;
   readonly bookmarkEveryMs?: number;
+  /** What the made representations of objects may take together. */
+  readonly retainedBytes?: number;
 }
 
-const RING: RingLimits = { minEvents: 128, maxEvents: 8192, keepMs: 75_000 };
+const RING: RingLimits = { minEvents: 128, maxEvents: 8192, maxBytes: 32 * 1024 * 1024, keepMs: 75_000 };
+const RETAINED_BYTES = 64 * 1024 * 1024;
 const MAX_QUEUED = 4096;
 const BOOKMARK_EVERY_MS = 30_000;
 const RETRY_MS = 250;
@@ -38,6 +42,7 @@ export class WatchCache {
   readonly #resources = new Map<string, ResourceCache>();
   readonly #views = new WeakMap<ResourceDefinition, View>();
   readonly #gate: RevisionGate;
+  readonly #retained: RetainedBytes;
   readonly #firstLoad = Promise.withResolvers<void>();
   #ready = false;
   /** Where the last list was read: what is not in it and has not been heard of since does not exist. */
@@ -45,6 +50,7 @@ export class WatchCache {
 
   constructor(options: WatchCacheOptions) {
     this.#options = options;
+    this.#retained = new RetainedBytes(options.retainedBytes ?? RETAINED_BYTES);
     this.#gate = new RevisionGate(options.clock, () => options.store.requestProgress());
     for (const definition of options.definitions) {
       const prefix = resourcePrefix(definition);
@@ -78,10 +84,23 @@ export class WatchCache {
   view(definition: ResourceDefinition): View {
     let view = this.#views.get(definition);
     if (view === undefined) {
-      view = createView(definition, this.#options.encodeProtobuf);
+      view = createView(definition, this.#options.encodeProtobuf, this.#retained);
       this.#views.set(definition, view);
     }
     return view;
+  }
+
+  /** What is held of each resource that has anything, by its prefix. */
+  statistics(): readonly (CacheStatistics & { readonly prefix: string })[] {
+    return [...this.#resources].flatMap(([prefix, resource]) => {
+      const held = resource.statistics();
+      return held.objects + held.events + held.watches === 0 ? [] : [{ prefix, ...held }];
+    });
+  }
+
+  /** What the made representations take, of what they may. */
+  get representations(): { readonly bytes: number; readonly limit: number } {
+    return { bytes: this.#retained.total, limit: this.#retained.limit };
   }
 
   /** Whether `revision` is reached within `timeoutMs`. Asks for progress while it waits. */
@@ -117,7 +136,7 @@ export class WatchCache {
 
   async #load(signal: AbortSignal): Promise<number> {
     const { store, encodeProtobuf } = this.#options;
-    const lists = new Map<ResourceCache, Entry[]>();
+    const lists = new Map<ResourceCache, CachedEntry[]>();
     let startKey: string | undefined;
     let revision: number | undefined;
     do {
@@ -134,7 +153,7 @@ export class WatchCache {
       for (const stored of page.objects) {
         const resource = this.#resourceOf(stored.key);
         const entries = lists.get(resource);
-        const entry = createEntry(stored, encodeProtobuf);
+        const entry = createEntry(stored, encodeProtobuf, this.#retained);
         if (entries === undefined) lists.set(resource, [entry]);
         else entries.push(entry);
       }
@@ -180,7 +199,7 @@ export class WatchCache {
 
   #add(prefix: string, nodeNameOf: ((object: KubeObject) => string) | undefined): ResourceCache {
     const { ring = RING, maxQueuedPerWatch: maxQueued = MAX_QUEUED, encodeProtobuf: encode } = this.#options;
-    const cache = new ResourceCache(prefix, { nodeNameOf, ring, maxQueued, encode });
+    const cache = new ResourceCache(prefix, { nodeNameOf, ring, maxQueued, encode, retained: this.#retained });
     if (this.#ready) cache.reset([], this.#loaded);
     this.#resources.set(prefix, cache);
     return cache;

@@ -82,29 +82,6 @@ function createEncoder(exchange: Exchange, options: StreamOptions): Encoder {
 
 const AFTER = Buffer.from('}\n');
 
-/**
- * Frames by the item that they show. An event's item is shared by all watches, so that it is framed once for all who read the same
- * form; what it costs each of them is a reference.
- */
-function sharedFrames(): (item: ObjectItem, make: () => Uint8Array) => Uint8Array {
-  const known = new WeakMap<ObjectItem, Uint8Array>();
-  return (item, make) => {
-    let frame = known.get(item);
-    if (frame === undefined) {
-      frame = make();
-      known.set(item, frame);
-    }
-    return frame;
-  };
-}
-
-const jsonFrames = sharedFrames();
-const protobufFrames = sharedFrames();
-const partialFrames = {
-  json: { v1: sharedFrames(), v1beta1: sharedFrames() },
-  protobuf: { v1: sharedFrames(), v1beta1: sharedFrames() },
-};
-
 function line(type: string, object: unknown): Buffer {
   return Buffer.from(`{"type":"${type}","object":${JSON.stringify(object)}}\n`);
 }
@@ -121,9 +98,10 @@ function jsonEncoder({ definition, form }: StreamOptions): Encoder {
       const { type, answer } = item;
       if (partial) {
         const make = () => line(type, partialMetadata(answer.object, form.metaVersion));
-        return partialFrames.json[form.metaVersion](item, make);
+        return answer.form(`json/${form.metaVersion}/${type}`, make);
       }
-      return jsonFrames(item, () => Buffer.concat([Buffer.from(`{"type":"${type}","object":`), answer.json(), AFTER]));
+      const make = () => Buffer.concat([Buffer.from(`{"type":"${type}","object":`), answer.json(), AFTER]);
+      return answer.form(`json/${type}`, make);
     },
   };
 }
@@ -158,9 +136,9 @@ function protobufEncoder({ definition, form }: StreamOptions): Encoder {
     item: (item) => {
       if (item.type !== 'BOOKMARK') {
         const { type, answer } = item;
-        if (!partial) return protobufFrames(item, () => encodeWatchFrame(type, answer.protobuf()));
+        if (!partial) return answer.form(`protobuf/${type}`, () => encodeWatchFrame(type, answer.protobuf()));
         const make = () => encodeWatchFrame(type, partialFrame(metaApi, answer.protobuf()));
-        return partialFrames.protobuf[form.metaVersion](item, make);
+        return answer.form(`protobuf/${form.metaVersion}/${type}`, make);
       }
       const bytes = encodeProtobuf(bookmarkOf(definition, item));
       return encodeWatchFrame('BOOKMARK', partial ? partialFrame(metaApi, bytes) : bytes);
@@ -169,7 +147,6 @@ function protobufEncoder({ definition, form }: StreamOptions): Encoder {
 }
 
 type Bookmark = Extract<WatchItem, { type: 'BOOKMARK' }>;
-type ObjectItem = Exclude<WatchItem, Bookmark>;
 
 const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
 

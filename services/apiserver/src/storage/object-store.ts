@@ -39,6 +39,8 @@ export interface StoredObject {
   readonly key: string;
   readonly resourceVersion: ResourceVersion;
   readonly object: JsonObject;
+  /** Size of what is stored, without its envelope. */
+  readonly bytes: number;
 }
 
 /** The result of a write whose outcome is known. */
@@ -53,13 +55,7 @@ export type WriteOutcome =
 
 /** One change of the tree. `previous` is not given: the watch cache holds it. */
 export type StoreEvent =
-  | {
-      readonly kind: 'put';
-      readonly key: string;
-      readonly resourceVersion: ResourceVersion;
-      readonly object: JsonObject;
-      readonly created: boolean;
-    }
+  | (StoredObject & { readonly kind: 'put'; readonly created: boolean })
   | { readonly kind: 'delete'; readonly key: string; readonly resourceVersion: ResourceVersion };
 
 /** Elements of a watch over the whole tree. Events of one revision are never split over two batches. */

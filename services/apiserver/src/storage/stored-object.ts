@@ -8,7 +8,8 @@ import { versionOf } from './resource-version.ts';
 export function readStored(kv: KeyValue): StoredObject {
   const envelope = decodeEnvelope(kv.key, kv.value);
   const resourceVersion = versionOf(kv.modRevision, envelope.index);
-  return { key: kv.key, resourceVersion, object: parseObject(kv.key, envelope.payload, resourceVersion) };
+  const object = parseObject(kv.key, envelope.payload, resourceVersion);
+  return { key: kv.key, resourceVersion, object, bytes: envelope.payload.length };
 }
 
 function parseObject(key: string, payload: Uint8Array, resourceVersion: ResourceVersion): JsonObject {
