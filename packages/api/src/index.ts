@@ -12,6 +12,7 @@ export {
   required,
   tooLong,
 } from './field-error.ts';
+export { selectorMatches } from './kinds/rules/labels.ts';
 export { SYSTEM_PRIORITIES } from './kinds/priorityclass.ts';
 export {
   FLOW_AUTO_UPDATE,
@@ -76,6 +77,7 @@ export type {
   ContainerUser,
   ControllerRevision,
   ControllerRevisionList,
+  CustomResourceDefinition,
   DaemonEndpoint,
   DaemonSet,
   DaemonSetCondition,

@@ -1,5 +1,6 @@
 import type { ControllerSpec } from '@gantry/controller-runtime';
 import type { CertificateAuthority } from './certificate-authority.ts';
+import { clusterRoleAggregationController } from './controllers/clusterrole-aggregation/controller.ts';
 import { createCsrSigningController } from './controllers/csr-signing/controller.ts';
 import { deploymentController } from './controllers/deployment/controller.ts';
 import { garbageCollectorController } from './controllers/garbage-collector/controller.ts';
@@ -29,6 +30,7 @@ export function createControllers(options: RegistryOptions): readonly Controller
     createNodeLifecycleController({ graceMs: options.nodeGraceMs }),
     createPodGcController(),
     createRootCaController(options.readCa),
+    clusterRoleAggregationController,
     deploymentController,
     garbageCollectorController,
     namespaceController,

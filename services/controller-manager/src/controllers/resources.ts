@@ -13,3 +13,4 @@ export const CERTIFICATE_REQUESTS = {
   version: 'v1',
   resource: 'certificatesigningrequests',
 } as const;
+export const CLUSTER_ROLES = { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'clusterroles' } as const;

@@ -1,0 +1,33 @@
+import type { ClusterRole, PolicyRule } from '@gantry/api';
+import { describe, expect, it } from 'vitest';
+import { planAggregation } from './plan.ts';
+
+const rule = (resource: string): PolicyRule => ({ apiGroups: [''], resources: [resource], verbs: ['get'] });
+const role = (name: string, label: string | undefined, ...rules: PolicyRule[]): ClusterRole => ({
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRole',
+  metadata: { name, ...(label === undefined ? {} : { labels: { to: label } }) },
+  rules,
+});
+const gathering: ClusterRole = {
+  ...role('all', 'x'),
+  aggregationRule: { clusterRoleSelectors: [{ matchLabels: { to: 'x' } }, { matchLabels: { to: 'y' } }] },
+};
+
+describe('gathering rules', () => {
+  it('takes those of the chosen roles by selector and name, each once and not its own', () => {
+    const all = [role('z', 'y', rule('a')), role('c', 'x', rule('b'), rule('a')), role('b', 'x', rule('c')), gathering];
+    expect(planAggregation(gathering, all)).toEqual([{ kind: 'setRules', rules: [rule('c'), rule('b'), rule('a')] }]);
+  });
+
+  it('has nothing to do once that is so, nor for other roles', () => {
+    const all = [role('b', 'x', rule('c'))];
+    expect(planAggregation({ ...gathering, rules: [rule('c')] }, all)).toEqual([]);
+    expect(planAggregation(role('b', 'x'), all)).toEqual([]);
+    expect(planAggregation(undefined, all)).toEqual([]);
+  });
+
+  it('forgets the rules of a role that is gone', () => {
+    expect(planAggregation({ ...gathering, rules: [rule('c')] }, [])).toEqual([{ kind: 'setRules', rules: [] }]);
+  });
+});
