@@ -30,6 +30,12 @@ function dropUnserved({ spec }: CSIDriver): void {
   if (spec !== undefined) delete spec.preventPodSchedulingIfMissing;
 }
 
+/** The generation is counted from the first change on. */
+function prepareForUpdate(object: CSIDriver, old: CSIDriver): void {
+  dropUnserved(object);
+  if (!equalJson(object.spec, old.spec)) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+}
+
 function validate({ spec = {} }: CSIDriver): FieldError[] {
   const { fsGroupPolicy, tokenRequests = [], volumeLifecycleModes = [] } = spec;
   const errors: FieldError[] = [];
@@ -100,7 +106,7 @@ export const csiDrivers: ResourceDefinition<CSIDriver> = {
   strategy: {
     applyDefaults,
     prepareForCreate: dropUnserved,
-    prepareForUpdate: dropUnserved,
+    prepareForUpdate,
     validate,
     validateUpdate,
     warnings,

@@ -3,7 +3,7 @@ import type { CSIStorageCapacity } from '../generated/types.ts';
 import { equalJson } from '../object.ts';
 import { parseQuantity } from '../quantity.ts';
 import type { ResourceDefinition } from '../resource.ts';
-import { column, nameColumn } from './columns.ts';
+import { createdAtColumn, nameColumn } from './columns.ts';
 import { IMMUTABLE, invalidAll, NON_NEGATIVE } from './rules/errors.ts';
 import { validateLabelSelector } from './rules/labels.ts';
 import { dns1123Subdomain } from './rules/names.ts';
@@ -56,11 +56,7 @@ export const csiStorageCapacities: ResourceDefinition<CSIStorageCapacity> = {
   verbs: STORED_VERBS,
   strategy: { validate, validateUpdate, warnings, allowUnconditionalUpdate: false },
   subresources: [],
-  columns: [
-    nameColumn,
-    column('StorageClassName', 'The class whose volumes the room is for.', (object) => object.storageClassName),
-    column('Capacity', 'How much room there is.', (object) => object.capacity ?? '<unset>'),
-  ],
+  columns: [nameColumn, createdAtColumn],
   selectableFields: {},
   stored: true,
 };

@@ -31,6 +31,20 @@ function dropTopology(object: EndpointSlice, old?: EndpointSlice): void {
   for (const endpoint of object.endpoints ?? []) delete endpoint.deprecatedTopology;
 }
 
+function prepareForCreate(object: EndpointSlice): void {
+  object.metadata.generation = 1;
+  dropTopology(object);
+}
+
+/** Labels say what a slice is for: they count as a change of it. */
+function prepareForUpdate(object: EndpointSlice, old: EndpointSlice): void {
+  const changes = { ...object, metadata: { labels: object.metadata.labels ?? {} } };
+  if (!equalJson(changes, { ...old, metadata: { labels: old.metadata.labels ?? {} } })) {
+    object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+  }
+  dropTopology(object, old);
+}
+
 function validate({ addressType = '', ...slice }: EndpointSlice): FieldError[] {
   const ports = slice.ports ?? [];
   const errors: FieldError[] = [];
@@ -146,8 +160,8 @@ export const endpointSlices: ResourceDefinition<EndpointSlice> = {
   verbs: STORED_VERBS,
   strategy: {
     applyDefaults,
-    prepareForCreate: (object) => dropTopology(object),
-    prepareForUpdate: dropTopology,
+    prepareForCreate,
+    prepareForUpdate,
     validate,
     validateCreate: validateEndpoints,
     // Endpoints that were stored under older rules may stay as they are.
@@ -157,7 +171,6 @@ export const endpointSlices: ResourceDefinition<EndpointSlice> = {
     ],
     warnings,
     metadataOnUpdate: 'object',
-    hasGeneration: true,
   },
   subresources: [],
   columns: [

@@ -77,7 +77,10 @@ function validateUpdate(object: EventsEvent, old: EventsEvent): FieldError[] {
     ['reportingController', 'reportingController'],
     ['reportingInstance', 'reportingInstance'],
   ];
-  return [...errors, ...fixed.flatMap(([field, key]) => immutable(field, object[key] ?? EMPTY[key], old[key]))];
+  return [
+    ...errors,
+    ...fixed.flatMap(([field, key]) => immutable(field, object[key] ?? EMPTY[key], old[key] ?? EMPTY[key])),
+  ];
 }
 
 /** What is shown of a field that was taken away. */

@@ -51,8 +51,8 @@ function settleSources(spec: PersistentVolumeClaimSpec, old: PersistentVolumeCla
 }
 
 function isOldSource(source: TypedObjectReference | undefined): boolean {
-  const { kind, apiGroup = '' } = source ?? {};
-  if (kind === 'PersistentVolumeClaim') return apiGroup === '';
+  const { kind, apiGroup } = source ?? {};
+  if (kind === 'PersistentVolumeClaim') return (apiGroup ?? '') === '';
   return kind === 'VolumeSnapshot' && apiGroup === 'snapshot.storage.k8s.io';
 }
 

@@ -57,7 +57,7 @@ function validateTopologies(terms: readonly TopologySelectorTerm[]): FieldError[
 
 function validateUpdate(object: StorageClass, old: StorageClass): FieldError[] {
   return [
-    ...immutable('parameters', object.parameters, old.parameters),
+    ...immutable('parameters', object.parameters ?? {}, old.parameters),
     ...immutable('provisioner', object.provisioner, old.provisioner),
     ...immutable('reclaimPolicy', object.reclaimPolicy, old.reclaimPolicy),
     ...immutable('volumeBindingMode', object.volumeBindingMode, old.volumeBindingMode),

@@ -4,6 +4,7 @@ import type { Column, Describe, ResourceDefinition } from '@gantry/api';
 const FIELDS: Readonly<Record<string, readonly [schema: string, field: string]>> = {
   Name: ['meta.v1.ObjectMeta', 'name'],
   Age: ['meta.v1.ObjectMeta', 'creationTimestamp'],
+  'Created At': ['meta.v1.ObjectMeta', 'creationTimestamp'],
   'ConfigMap Data': ['core.v1.ConfigMap', 'data'],
   'Secret Type': ['core.v1.Secret', 'type'],
   'Secret Data': ['core.v1.Secret', 'data'],
@@ -15,6 +16,27 @@ const FIELDS: Readonly<Record<string, readonly [schema: string, field: string]>>
   'Service Selector': ['core.v1.ServiceSpec', 'selector'],
   'Deployment Up-to-date': ['apps.v1.DeploymentStatus', 'updatedReplicas'],
   'Deployment Available': ['apps.v1.DeploymentStatus', 'availableReplicas'],
+  'DaemonSet Desired': ['apps.v1.DaemonSetStatus', 'desiredNumberScheduled'],
+  'DaemonSet Current': ['apps.v1.DaemonSetStatus', 'currentNumberScheduled'],
+  'DaemonSet Ready': ['apps.v1.DaemonSetStatus', 'numberReady'],
+  'DaemonSet Up-to-date': ['apps.v1.DaemonSetStatus', 'updatedNumberScheduled'],
+  'DaemonSet Available': ['apps.v1.DaemonSetStatus', 'numberAvailable'],
+  'DaemonSet Node Selector': ['core.v1.PodSpec', 'nodeSelector'],
+  'ControllerRevision Revision': ['apps.v1.ControllerRevision', 'revision'],
+  'Job Completions': ['batch.v1.JobStatus', 'succeeded'],
+  'CronJob Schedule': ['batch.v1.CronJobSpec', 'schedule'],
+  'CronJob Timezone': ['batch.v1.CronJobSpec', 'timeZone'],
+  'CronJob Suspend': ['batch.v1.CronJobSpec', 'suspend'],
+  'CronJob Active': ['batch.v1.CronJobStatus', 'active'],
+  'CronJob Last Schedule': ['batch.v1.CronJobStatus', 'lastScheduleTime'],
+  'HorizontalPodAutoscaler Targets': ['autoscaling.v2.HorizontalPodAutoscalerSpec', 'metrics'],
+  'HorizontalPodAutoscaler MinPods': ['autoscaling.v2.HorizontalPodAutoscalerSpec', 'minReplicas'],
+  'HorizontalPodAutoscaler MaxPods': ['autoscaling.v2.HorizontalPodAutoscalerSpec', 'maxReplicas'],
+  'HorizontalPodAutoscaler Replicas': ['autoscaling.v2.HorizontalPodAutoscalerStatus', 'currentReplicas'],
+  'ReplicationController Desired': ['core.v1.ReplicationControllerSpec', 'replicas'],
+  'ReplicationController Current': ['core.v1.ReplicationControllerStatus', 'replicas'],
+  'ReplicationController Ready': ['core.v1.ReplicationControllerStatus', 'readyReplicas'],
+  'ReplicationController Selector': ['core.v1.ReplicationControllerSpec', 'selector'],
   'ReplicaSet Desired': ['apps.v1.ReplicaSetSpec', 'replicas'],
   'ReplicaSet Current': ['apps.v1.ReplicaSetStatus', 'replicas'],
   'ReplicaSet Ready': ['apps.v1.ReplicaSetStatus', 'readyReplicas'],
@@ -29,12 +51,63 @@ const FIELDS: Readonly<Record<string, readonly [schema: string, field: string]>>
   'Pod Node': ['core.v1.PodSpec', 'nodeName'],
   'Pod Nominated Node': ['core.v1.PodStatus', 'nominatedNodeName'],
   'Pod Readiness Gates': ['core.v1.PodSpec', 'readinessGates'],
+  'Endpoints Endpoints': ['core.v1.Endpoints', 'subsets'],
+  'PersistentVolume Capacity': ['core.v1.PersistentVolumeSpec', 'capacity'],
+  'PersistentVolume Access Modes': ['core.v1.PersistentVolumeSpec', 'accessModes'],
+  'PersistentVolume Reclaim Policy': ['core.v1.PersistentVolumeSpec', 'persistentVolumeReclaimPolicy'],
+  'PersistentVolume Status': ['core.v1.PersistentVolumeStatus', 'phase'],
+  'PersistentVolume Claim': ['core.v1.PersistentVolumeSpec', 'claimRef'],
+  'PersistentVolume Reason': ['core.v1.PersistentVolumeStatus', 'reason'],
+  'PersistentVolume VolumeMode': ['core.v1.PersistentVolumeSpec', 'volumeMode'],
+  'PersistentVolumeClaim Status': ['core.v1.PersistentVolumeClaimStatus', 'phase'],
+  'PersistentVolumeClaim Volume': ['core.v1.PersistentVolumeClaimSpec', 'volumeName'],
+  'PersistentVolumeClaim Capacity': ['core.v1.PersistentVolumeClaimStatus', 'capacity'],
+  'PersistentVolumeClaim Access Modes': ['core.v1.PersistentVolumeClaimStatus', 'accessModes'],
+  'PersistentVolumeClaim VolumeMode': ['core.v1.PersistentVolumeClaimSpec', 'volumeMode'],
+  'StorageClass Provisioner': ['storage.v1.StorageClass', 'provisioner'],
+  'StorageClass ReclaimPolicy': ['storage.v1.StorageClass', 'reclaimPolicy'],
+  'StorageClass VolumeBindingMode': ['storage.v1.StorageClass', 'volumeBindingMode'],
+  'StorageClass AllowVolumeExpansion': ['storage.v1.StorageClass', 'allowVolumeExpansion'],
+  'VolumeAttributesClass DriverName': ['storage.v1.VolumeAttributesClass', 'driverName'],
+  'VolumeAttachment Attacher': ['storage.v1.VolumeAttachmentSpec', 'attacher'],
+  'VolumeAttachment PV': ['storage.v1.VolumeAttachmentSource', 'persistentVolumeName'],
+  'VolumeAttachment Node': ['storage.v1.VolumeAttachmentSpec', 'nodeName'],
+  'VolumeAttachment Attached': ['storage.v1.VolumeAttachmentStatus', 'attached'],
+  'EndpointSlice AddressType': ['discovery.v1.EndpointSlice', 'addressType'],
+  'EndpointSlice Ports': ['discovery.v1.EndpointSlice', 'ports'],
+  'EndpointSlice Endpoints': ['discovery.v1.EndpointSlice', 'endpoints'],
+  'CSIDriver AttachRequired': ['storage.v1.CSIDriverSpec', 'attachRequired'],
+  'CSIDriver PodInfoOnMount': ['storage.v1.CSIDriverSpec', 'podInfoOnMount'],
+  'CSIDriver StorageCapacity': ['storage.v1.CSIDriverSpec', 'storageCapacity'],
+  'CSIDriver TokenRequests': ['storage.v1.CSIDriverSpec', 'tokenRequests'],
+  'CSIDriver RequiresRepublish': ['storage.v1.CSIDriverSpec', 'requiresRepublish'],
+  'CSIDriver Modes': ['storage.v1.CSIDriverSpec', 'volumeLifecycleModes'],
+  'NetworkPolicy Pod-Selector': ['networking.v1.NetworkPolicySpec', 'podSelector'],
+  'ServiceCIDR CIDRs': ['networking.v1.ServiceCIDRSpec', 'cidrs'],
+  'IPAddress ParentRef': ['networking.v1.IPAddressSpec', 'parentRef'],
   'CertificateSigningRequest SignerName': ['certificates.v1.CertificateSigningRequestSpec', 'signerName'],
   'CertificateSigningRequest RequestedDuration': ['certificates.v1.CertificateSigningRequestSpec', 'expirationSeconds'],
 };
 
 /** Columns that Kubernetes describes by words of their own. */
 const TEXTS: Readonly<Record<string, string>> = {
+  'Ingress Class': 'The name of the IngressClass resource that should be used for additional configuration',
+  'Ingress Hosts': 'Hosts that incoming requests are matched against before the ingress rule',
+  'Ingress Address': 'Address is a list containing ingress points for the load-balancer',
+  'Ingress Ports': 'Ports of TLS configurations that open',
+  'IngressClass Controller': 'Controller that is responsible for handling this class',
+  'IngressClass Parameters': 'A reference to a resource with additional parameters',
+  'PersistentVolume StorageClass': 'StorageClass of the pv',
+  'PersistentVolume VolumeAttributesClass': 'VolumeAttributesClass of the pv',
+  'PersistentVolumeClaim StorageClass': 'StorageClass of the pvc',
+  'PersistentVolumeClaim VolumeAttributesClass': 'VolumeAttributesClass of the pvc',
+  'ResourceQuota Request': 'Request represents a minimum amount of cpu/memory that a container may consume.',
+  'ResourceQuota Limit':
+    'Limits control the maximum amount of cpu/memory that a container may use independent of contention on the node.',
+  'CSINode Drivers': 'Drivers indicates the number of CSI drivers registered on the node',
+  'ComponentStatus Status': 'Status of the component conditions',
+  'ComponentStatus Message': 'Message of the component conditions',
+  'ComponentStatus Error': 'Error of the component conditions',
   'Namespace Status': 'The status of the namespace',
   'Node Status': 'The status of the node',
   'Node Roles': 'The roles of the node',
@@ -43,22 +116,37 @@ const TEXTS: Readonly<Record<string, string>> = {
   'Pod Restarts':
     'The number of times the containers in this pod have been restarted and when the last container in this pod has restarted.',
   'Deployment Ready': 'Number of the pod with ready state',
-  'Deployment Containers': 'Names of each container in the template.',
-  'Deployment Images': 'Images referenced by each container in the template.',
+  Containers: 'Names of each container in the template.',
+  Images: 'Images referenced by each container in the template.',
   'Deployment Selector':
     "Label selector for pods. Existing ReplicaSets whose pods are selected by this will be the ones affected by this deployment. It must match the pod template's labels.",
-  'ReplicaSet Containers': 'Names of each container in the template.',
-  'ReplicaSet Images': 'Images referenced by each container in the template.',
   'ReplicaSet Selector':
     "Selector is a label query over pods that should match the replica count. Label keys and values that must match in order to be controlled by this replica set. It must match the pod template's labels. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",
+  'StatefulSet Ready': 'Number of the pod with ready state',
+  'ControllerRevision Controller': 'Controller of the object',
+  'PodTemplate Pod Labels': 'The labels for the pod template.',
+  'PodDisruptionBudget Min Available': 'The minimum number of pods that must be available.',
+  'PodDisruptionBudget Max Unavailable': 'The maximum number of pods that may be unavailable.',
+  'PodDisruptionBudget Allowed Disruptions': 'Calculated number of pods that may be disrupted at this time.',
+  'Job Status': 'Status of the job.',
+  'Job Duration': 'Time required to complete the job.',
+  'Job Selector':
+    'A label query over pods that should match the pod count. Normally, the system sets this field for you. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors',
+  'CronJob Selector':
+    'A label query over pods that should match the pod count. Normally, the system sets this field for you. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors',
+  'DaemonSet Selector':
+    "A label query over pods that are managed by the daemon set. Must match in order to be controlled. It must match the pod template's labels. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",
+  'HorizontalPodAutoscaler Reference':
+    'scaleTargetRef points to the target resource to scale, and is used to the pods for which metrics should be collected, as well as to actually change the replica count.',
   'Event Object': 'The object that this event is about.',
   'Event Source': 'The component reporting this event. Should be a short machine understandable string.',
 };
 
 /** What a Table says of a column: the sentence of the field that it shows, or the column's own. */
 export function describeColumn(definition: ResourceDefinition, column: Column, describe: Describe): string {
+  if (definition.publishedSchema !== undefined && column.format !== 'name') return column.description;
   const own = `${definition.kind} ${column.name}`;
   const field = FIELDS[own] ?? (TEXTS[own] === undefined ? FIELDS[column.name] : undefined);
-  const sentence = field === undefined ? TEXTS[own] : describe(field[0], field[1]);
+  const sentence = field === undefined ? (TEXTS[own] ?? TEXTS[column.name]) : describe(field[0], field[1]);
   return sentence ?? column.description;
 }

@@ -85,7 +85,8 @@ function validateSources({ dataSource, dataSourceRef }: PersistentVolumeClaimSpe
   return errors;
 }
 
-function validateSource({ name = '', kind = '', apiGroup = '', namespace = '' }: Source, path: string): FieldError[] {
+function validateSource({ name = '', kind = '', namespace = '', ...rest }: Source, path: string): FieldError[] {
+  const apiGroup = rest.apiGroup ?? '';
   const errors: FieldError[] = [];
   if (name === '') errors.push(required(`${path}.name`));
   if (kind === '') errors.push(required(`${path}.kind`));

@@ -34,6 +34,7 @@ export function immutable(field: string, value: unknown, old: unknown): FieldErr
 }
 
 function orEmpty(value: unknown): unknown {
-  const isEmpty = value === '' || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
+  const isEmpty =
+    value === '' || value === null || (typeof value === 'object' && value !== null && Object.keys(value).length === 0);
   return isEmpty ? undefined : value;
 }
