@@ -451,3 +451,11 @@ export { openApiDocument, openApiPaths } from './openapi/openapi-document.ts';
 export { encodeOpenApiV2 } from './openapi/openapi-v2.ts';
 export { fullSchemaName } from './openapi/schema-names.ts';
 export { type Describe, reachableSchemas } from './openapi/schema-objects.ts';
+export { AdmissionExpressions, type Compiled, type ExpressionScope } from './admission/admission-environment.ts';
+export {
+  type AskedRight,
+  authorizerValue,
+  type Decide,
+  type Decision,
+  requestResourceValue,
+} from './admission/authorizer-library.ts';

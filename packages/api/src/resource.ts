@@ -1,6 +1,7 @@
 import type { Instant } from '@gantry/base';
 import type { FieldError } from './field-error.ts';
 import type { KubeObject } from './object.ts';
+import type { JsonSchema } from './custom/json-schema.ts';
 import type { SchemaRef } from './schema/type-schema.ts';
 
 export type Verb = 'create' | 'delete' | 'deletecollection' | 'get' | 'list' | 'patch' | 'update' | 'watch';
@@ -53,10 +54,12 @@ export interface Strategy<T extends KubeObject = KubeObject> {
   readonly allowCreateOnUpdate?: boolean;
   /** Whether `metadata.generation` is kept: 1 at creation, raised when anything but metadata and status changes. */
   readonly hasGeneration?: boolean;
-  /** What raises the generation besides the desired state, in changes of the main resource: annotations, for a Deployment. */
-  readonly generationWith?: 'annotations';
+  /** What raises the generation besides the desired state, in changes of the main resource: annotations, for a Deployment, and the status of custom resources without that subresource. */
+  readonly generationWith?: 'annotations' | 'status';
   /** Grace period of a graceful deletion in seconds, or undefined when objects of this kind go at once. Given the requested one, if any. */
   readonly gracePeriodSeconds?: (object: T, requested: number | undefined) => number | undefined;
+  /** For kinds that are marked first and end when somebody takes their finalizers away: what the mark adds. */
+  readonly markForDeletion?: (object: T, now: Instant) => void;
   /** The propagation policy when the request names none: 'background' when absent. */
   readonly defaultPropagation?: 'background' | 'orphan' | 'foreground';
 }
@@ -72,8 +75,16 @@ export interface SubresourceDefinition<T extends KubeObject = KubeObject> {
   /** For those that update a part of the parent (status, approval, finalize, resize): what an update through it keeps and clears. */
   readonly prepareForUpdate?: (object: T, old: T, context: StrategyContext) => void;
   readonly validateUpdate?: (object: T, old: T) => readonly FieldError[];
+  /** Whether an update must name a resourceVersion. */
+  readonly requiresVersion?: boolean;
   /** Where the scale subresource reads and writes (JSON paths with dots). */
-  readonly scale?: { readonly specReplicas: string; readonly statusReplicas: string; readonly selector: string };
+  readonly scale?: {
+    readonly specReplicas: string;
+    readonly statusReplicas: string;
+    readonly selector: string;
+    /** Who says that there are too few replicas: the kind's own rules, or those on every Scale when absent. */
+    readonly checks?: 'own';
+  };
 }
 
 /** A printed column of `kubectl get`; priority 0 is always shown, 1 with `-o wide`. */
@@ -83,7 +94,7 @@ export interface Column<T extends KubeObject = KubeObject> {
   readonly format?: string;
   readonly description: string;
   readonly priority: number;
-  readonly value: (object: T, now: Instant) => string | number | boolean;
+  readonly value: (object: T, now: Instant) => string | number | boolean | null;
 }
 
 /**
@@ -110,6 +121,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly group: string;
   readonly version: string;
   readonly kind: string;
+  /** Kind of a list where that is not the kind and `List`. */
+  readonly listKind?: string;
   /** Plural, as in the path. */
   readonly resource: string;
   readonly singular: string;
@@ -118,6 +131,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly namespaced: boolean;
   /** Short name of its schema in schemas/kubernetes.json (`apps.v1.Deployment`), or the type itself for a custom resource. */
   readonly schema: SchemaRef;
+  /** Of a custom resource: the schema as its definition has it, for OpenAPI. */
+  readonly publishedSchema?: JsonSchema;
   /** Absent for the version that is stored. */
   readonly storage?: StorageForm<T>;
   /** Another served version of the same kind, where the registry of built-in kinds does not know it (custom resources). */

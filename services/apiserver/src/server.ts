@@ -23,6 +23,10 @@ import { createTokenIssuer } from './auth/token-issuer.ts';
 import { createWriteGuard } from './auth/write-guard.ts';
 import { bootstrap } from './bootstrap/index.ts';
 import { WatchCache } from './cache/index.ts';
+import { Catalogue } from './catalogue/catalogue.ts';
+import { convertByWebhook } from './custom-resources/convert-by-webhook.ts';
+import { definitionController } from './custom-resources/definition-controller.ts';
+import { serveDefinitions, type ServingHooks } from './custom-resources/serve-definitions.ts';
 import type { Driver } from './driver.ts';
 import { eventSweeper } from './event-sweeper.ts';
 import { createDriver, type DriverDependencies, type DriverSettings } from './generic-driver/index.ts';
@@ -31,6 +35,7 @@ import { createRouter } from './rest/create-router.ts';
 import type { HealthChecks } from './rest/health-routes.ts';
 import { httpsServer } from './rest/https-server.ts';
 import type { ObjectStore } from './storage/index.ts';
+import { cachedServices, createWebhookCaller } from './webhook-client/index.ts';
 
 export interface ApiServerOptions {
   readonly store: ObjectStore;
@@ -77,6 +82,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     encodeProtobuf: (object: KubeObject) => encodeProtobuf(object),
     onError: (message) => logger.warn({ reason: message }, 'watch cache'),
   });
+  const catalogue = new Catalogue(resources);
   const lookup = createCacheLookup(cache);
   const roles = createRoleIndex(createRoleSource(cache));
   const authorizer = createAuthorizer(lookup, roles);
@@ -88,20 +94,46 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const reviewer = createReviewer(authorizer, tokens);
   const tokenIssuer = createTokenIssuer(options.signingKeys, clock, newUid);
   const { settings } = options;
-  const dependencies = { store, cache, authorizer, guard, reviewer, clock, random, newUid, tokenIssuer, settings };
+  const dependencies = {
+    store,
+    cache,
+    catalogue,
+    authorizer,
+    guard,
+    reviewer,
+    clock,
+    random,
+    newUid,
+    tokenIssuer,
+    settings,
+  };
   const driver = createDriver(dependencies);
   const checks = healthChecks(state, cache, options.readyChecks ?? []);
   const health = createHealth({ live: checks.livez, ready: checks.readyz });
-  const router = createRouter({ ...options, driver, lookup, authorizer, tokens, checks, stopping: stopping.signal });
+  const router = createRouter({
+    ...options,
+    catalogue,
+    cache,
+    driver,
+    lookup,
+    authorizer,
+    tokens,
+    checks,
+    stopping: stopping.signal,
+  });
+  const caller = createWebhookCaller({ objects: cachedServices(cache), clock, random });
+  const hooks: ServingHooks = { convert: (crd) => convertByWebhook(crd, { caller, newUid }) };
+  serveDefinitions(cache, catalogue, hooks);
   const events = must(findResource({ group: '', version: 'v1', resource: 'events' }), 'events');
   const members: GroupMember[] = [
     { name: 'watch-cache', run: (signal) => cache.run(signal) },
+    definitionController({ cache, driver, hooks, clock, logger }),
     bootstrapMember(driver, dependencies, state, logger),
     eventSweeper({ store, cache, definition: events, clock, logger }),
     grpcServer({
       tls: options.tls,
       address: `${listen.host}:${listen.grpcPort}`,
-      services: [objectService({ driver, logger }), healthService(health, clock)],
+      services: [objectService({ driver, catalogue, logger }), healthService(health, clock)],
       logger,
       toGrpcError: toGrpcFailure,
       ...(listen.onGrpc === undefined ? {} : { onListening: listen.onGrpc }),

@@ -116,7 +116,7 @@ function parseBody(bytes: Uint8Array, syntax: 'json' | 'yaml', kind: string): Pa
     duplicates =
       syntax === 'json'
         ? result.duplicates.map((path) => `duplicate field ${JSON.stringify(path)}`)
-        : result.duplicates.map((complaint) => `yaml: unmarshal errors:\n  ${complaint}`);
+        : yamlComplaint(result.duplicates);
   } catch (error) {
     if (error instanceof JsonSyntaxError)
       throw unrecognized(kind, `couldn't get version/kind; json parse error: ${error.message}`, bytes);
@@ -140,6 +140,11 @@ function parseBody(bytes: Uint8Array, syntax: 'json' | 'yaml', kind: string): Pa
   return { parsed: value, duplicates };
 }
 
+/** What Go's decoder says of all keys that come twice in YAML: one complaint. */
+function yamlComplaint(duplicates: readonly string[]): readonly string[] {
+  return duplicates.length === 0 ? [] : [['yaml: unmarshal errors:', ...duplicates].join('\n  ')];
+}
+
 function versionKindError(found: string): string {
   return `couldn't get version/kind; json parse error: json: cannot unmarshal ${found} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`;
 }
@@ -158,6 +163,10 @@ function summarize(bytes: Uint8Array): string {
 }
 
 function checkKind(parsed: ParsedObject, expected: ExpectedKind): void {
+  if (schemaOf(expected.schema).custom !== undefined) {
+    checkCustomKind(parsed, expected);
+    return;
+  }
   const kind = typeof parsed.kind === 'string' && parsed.kind !== '' ? parsed.kind : expected.kind;
   const apiVersion =
     typeof parsed.apiVersion === 'string' && parsed.apiVersion !== '' ? parsed.apiVersion : expected.apiVersion;
@@ -167,6 +176,22 @@ function checkKind(parsed: ParsedObject, expected: ExpectedKind): void {
     { ...expected, apiVersion },
     kind,
     `no kind "${kind}" is registered for version "${apiVersion}" in scheme "pkg/api/legacyscheme/scheme.go:30"`,
+  );
+}
+
+/** A custom resource says what it is; that its kind is the right one, its rules say. */
+function checkCustomKind(parsed: ParsedObject, expected: ExpectedKind): void {
+  const { kind, apiVersion } = parsed;
+  if (typeof kind !== 'string' || kind === '') {
+    const text = JSON.stringify(parsed, (_key, value: unknown) =>
+      value instanceof NumberLiteral ? Number(value.text) : value,
+    );
+    throw unrecognized(expected.kind, `Object 'Kind' is missing in '${text}'`, Buffer.from(text));
+  }
+  const version = typeof apiVersion === 'string' ? apiVersion : '';
+  if (version === expected.apiVersion) return;
+  throw StatusError.badRequest(
+    `the API version in the data (${version}) does not match the expected API version (${expected.apiVersion})`,
   );
 }
 
@@ -193,11 +218,27 @@ function decodeParsed(
     if (error instanceof DecodeError) throw cannotBeHandled(expected, expected.kind, error.message);
     throw error;
   }
-  const complaints = [...decoded.unknown.map((path) => `unknown field ${JSON.stringify(path)}`), ...duplicates];
+  const unknown = decoded.unknown.map((path) => `unknown field ${JSON.stringify(path)}`);
+  // YAML is looked through for keys that come twice before anything is decoded.
+  const complaints = duplicates[0]?.startsWith('yaml') ? [...duplicates, ...unknown] : [...unknown, ...duplicates];
   if (mode === 'Strict' && complaints.length > 0)
     throw cannotBeHandled(expected, expected.kind, `strict decoding error: ${complaints.join(', ')}`);
   const object = settleShape(named(decoded.value as unknown as KubeObject, expected), expected.schema);
-  return { object, warnings: mode === 'Warn' ? complaints : [] };
+  return { object: keepReset(object, parsed), warnings: mode === 'Warn' ? complaints.flatMap(linesOf) : [] };
+}
+
+/** An error of Go's YAML decoder is warned of line by line. */
+export function linesOf(complaint: string): readonly string[] {
+  const lines = complaint.replace(/^error converting YAML to JSON: /, '').split('\n');
+  return lines.length > 1 ? lines.slice(1).map((line) => line.trim()) : [complaint];
+}
+
+/** A list of no managedFields resets them, unlike none at all, but is lost on the way to the settled shape. */
+export function keepReset<T extends object>(object: T, document: Readonly<Record<string, unknown>>): T {
+  const sent = (document['metadata'] as { readonly managedFields?: unknown } | null | undefined)?.managedFields;
+  const { metadata } = object as { metadata?: Record<string, unknown> };
+  if (Array.isArray(sent) && sent.length === 0 && metadata !== undefined) metadata['managedFields'] = [{}];
+  return object;
 }
 
 function named(object: KubeObject, { apiVersion, kind }: ExpectedKind): KubeObject {

@@ -25,6 +25,7 @@ export interface Decoded {
  * Throws DecodeError.
  */
 export function decodeStruct(type: StructType, parsed: ParsedObject, dialect: ErrorDialect = 'json'): Decoded {
+  if (type.custom !== undefined) return type.custom.read(plainJson(parsed) as Record<string, unknown>);
   const decoder = new Decoder(dialect);
   return { value: decoder.struct(type, parsed), unknown: decoder.unknown };
 }
@@ -111,8 +112,9 @@ class Decoder {
   }
 
   #scalar(type: Type & { kind: 'scalar' }, parsed: Parsed): unknown {
+    const given = this.#dialect === 'unstructured' ? convertNumber(type.scalar, parsed) : parsed;
     try {
-      return decodeScalar(type.scalar, parsed) ?? undefined;
+      return decodeScalar(type.scalar, given) ?? undefined;
     } catch (error) {
       if (error instanceof TypeMismatch) throw this.#mismatch(type, parsed, error.found);
       if (error instanceof ContentError) {
@@ -146,11 +148,25 @@ function describeConversion(type: Type, parsed: Parsed, found: string): string {
     case 'any':
       return `cannot restore from ${source}`;
     case 'scalar':
-      return describeScalarConversion(type.scalar, source, found);
+      return describeScalarConversion(type.scalar, source, found, type.goType);
   }
 }
 
-function describeScalarConversion(scalar: ScalarKind, source: string, found: string): string {
+/**
+ * A number as Kubernetes' converter takes it: whole ones are folded into 32 bits where the field has no more, those written as
+ * fractions are whole when nothing is behind the point.
+ */
+function convertNumber(scalar: ScalarKind, parsed: Parsed): Parsed {
+  if (scalar !== 'int32' && scalar !== 'int64') return parsed;
+  if (!(parsed instanceof NumberLiteral) && typeof parsed !== 'number') return parsed;
+  const text = parsed instanceof NumberLiteral ? parsed.text : String(parsed);
+  const value = Number(text);
+  if (!Number.isInteger(value) || Math.abs(value) >= 2 ** 63) return parsed;
+  const whole = /^-?\d+$/.test(text) ? BigInt(text) : BigInt(value);
+  return scalar === 'int32' ? Number(BigInt.asIntN(32, whole)) : new NumberLiteral(String(whole));
+}
+
+function describeScalarConversion(scalar: ScalarKind, source: string, found: string, goType: string): string {
   switch (scalar) {
     case 'bytes':
       return `cannot restore slice from ${source}`;
@@ -161,7 +177,7 @@ function describeScalarConversion(scalar: ScalarKind, source: string, found: str
     case 'quantity':
       return `json: cannot unmarshal ${found} into Go value of type string`;
     case 'string':
-      return source === 'int64' ? 'cannot convert int64 to string' : 'unrecognized type: string';
+      return source === 'int64' ? `cannot convert int64 to ${goType.replace(/^\*/, '')}` : 'unrecognized type: string';
     case 'boolean':
       return 'unrecognized type: bool';
     case 'int32':

@@ -7,7 +7,10 @@ import { type Field, schemaOf, type SchemaRef, type StructType, type Type } from
  * (strategies, patches), before it is stored or answered. Idempotent.
  */
 export function settleShape<T extends object>(object: T, schema: SchemaRef): T {
-  settleStruct(object as Record<string, unknown>, schemaOf(schema));
+  const type = schemaOf(schema);
+  if (type.custom === undefined) settleStruct(object as Record<string, unknown>, type);
+  else if ('metadata' in object)
+    settleStruct(object.metadata as Record<string, unknown>, schemaOf('meta.v1.ObjectMeta'));
   return object;
 }
 

@@ -1,4 +1,4 @@
-import type { FieldValidation } from '../decode/decode-object.ts';
+import { type FieldValidation, keepReset } from '../decode/decode-object.ts';
 import { DecodeError, decodeStruct, type ErrorDialect } from '../decode/decode-value.ts';
 import {
   JsonSyntaxError,
@@ -71,7 +71,7 @@ export function applyPatch(
   const complaints = [...merged.complaints, ...decoded.unknown.map((path) => `unknown field ${JSON.stringify(path)}`)];
   if (mode === 'Strict' && complaints.length > 0)
     throw invalidPatch(shown, `strict decoding error: ${complaints.join(', ')}`);
-  const object = settleShape(decoded.value, schema) as JsonObject;
+  const object = keepReset(settleShape(decoded.value, schema) as JsonObject, document);
   return { object, warnings: mode === 'Warn' ? complaints : [] };
 }
 
@@ -82,10 +82,20 @@ function merge(patchType: string, original: KubeObject, patch: Uint8Array, schem
     case 'application/merge-patch+json':
       return mergePatched(original, patch);
     case 'application/strategic-merge-patch+json':
+      if (schemaOf(schema).custom !== undefined) throw notForCustomResources();
       return strategicallyMerged(original, patch, schema);
     default:
       throw new StatusError('UnsupportedMediaType', '415: Unsupported Media Type', { details: {} });
   }
+}
+
+/** Custom resources have no strategies. */
+function notForCustomResources(): StatusError {
+  const accepted = ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml'];
+  return new StatusError(
+    'UnsupportedMediaType',
+    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
+  );
 }
 
 /** The kind of an object does not change, whatever a patch says. */

@@ -46,6 +46,21 @@ export interface StructType {
   readonly atomic: boolean;
   /** Whether fields that the schema does not name are kept: their values are deduced `any`. */
   readonly preserveUnknownFields?: boolean;
+  /** Of a whole custom resource: how it is read, in place of the rules for published schemas. */
+  readonly custom?: CustomCodec;
+}
+
+/** Reads custom resources of one version. */
+export interface CustomCodec {
+  /** What is kept of a request's object, and the paths of what is not. May change `object`. Throws DecodeError. */
+  readonly read: (object: Record<string, unknown>) => {
+    readonly value: Record<string, unknown>;
+    readonly unknown: readonly string[];
+  };
+  /** What is kept of a stored object, whatever is wrong with it. May change `object`. */
+  readonly readStored: (object: Record<string, unknown>) => Record<string, unknown>;
+  /** What is kept of an object that comes from another version. May change `object`. */
+  readonly convert: (object: Record<string, unknown>) => Record<string, unknown>;
 }
 
 /** A type by the short name of its published schema, or itself: custom resources have schemas without a name. */
@@ -142,11 +157,11 @@ class LazyStruct implements StructType {
 
 function fieldOf(schema: string, name: string, published: PublishedSchema, required: readonly string[]): Field {
   const [goType = '', ...options] = goFieldOf(schema, name).split(',');
-  const type = typeOf(published, goType);
+  const type = typeOf(published, goType, schema.split('.').at(-2));
   const isDefault =
     published.default !== undefined && published.default !== null && typeof published.default !== 'object';
   const real = isDefault && published.default !== 0 && published.default !== '' && published.default !== false;
-  const typeMeta = name === 'apiVersion' || name === 'kind';
+  const typeMeta = goType === '' && (name === 'apiVersion' || name === 'kind');
   return {
     name,
     type,
@@ -163,14 +178,14 @@ function isBytes(type: Type): boolean {
   return type.kind === 'scalar' && type.scalar === 'bytes';
 }
 
-function typeOf(published: PublishedSchema, goType: string): Type {
+function typeOf(published: PublishedSchema, goType: string, goPackage = ''): Type {
   if (published.ref !== undefined) return referenced(published.ref, published, goType);
   switch (published.type) {
     case 'array':
       return {
         kind: 'list',
         goType,
-        items: typeOf(published.items ?? {}, goType.replace(/^\*?\[\]/, '')),
+        items: typeOf(published.items ?? {}, goType.replace(/^\*?\[\]/, ''), goPackage),
         listType: published['x-list-type'] ?? 'atomic',
         keys: published['x-list-map-keys'] ?? [],
       };
@@ -179,7 +194,7 @@ function typeOf(published: PublishedSchema, goType: string): Type {
       return {
         kind: 'map',
         goType,
-        values: typeOf(published.additionalProperties, goType.replace(/^map\[\w+\]/, '')),
+        values: typeOf(published.additionalProperties, goType.replace(/^map\[\w+\]/, ''), goPackage),
         atomic: published['x-map-type'] === 'atomic',
       };
     case 'boolean':
@@ -194,10 +209,18 @@ function typeOf(published: PublishedSchema, goType: string): Type {
       return { kind: 'scalar', scalar: 'double', goType: 'float64' };
     case 'string':
       if (published.format === 'byte') return { kind: 'scalar', scalar: 'bytes', goType: '[]uint8' };
-      return { kind: 'scalar', scalar: 'string', goType: 'string' };
+      return { kind: 'scalar', scalar: 'string', goType: stringType(goType, goPackage) };
     default:
       return { kind: 'any', goType };
   }
+}
+
+/** Go's name of a type of texts: `v1.Protocol`, or plainly `string`. */
+function stringType(goType: string, goPackage: string): string {
+  const bare = goType.replace(/^\*/, '');
+  if (bare === '' || bare === 'string') return 'string';
+  if (!bare.includes('.')) return `${goPackage}.${bare}`;
+  return bare.replace(/^metav1[.]/, 'v1.');
 }
 
 function referenced(name: string, site: PublishedSchema, goType: string): Type {

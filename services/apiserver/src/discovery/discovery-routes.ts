@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ResourceDefinition } from '@gantry/api';
+import type { Catalogue } from '../catalogue/catalogue.ts';
 import { type Exchange, header } from '../rest/exchange.ts';
 import { acceptedDiscovery, negotiateOutput } from '../rest/negotiate.ts';
 import { sendBytes } from '../rest/respond.ts';
@@ -13,8 +13,9 @@ interface Document {
   readonly etag: string;
 }
 
-export function createDiscoveryHandler(definitions: readonly ResourceDefinition[]): DiscoveryHandler {
+export function createDiscoveryHandler(catalogue: Catalogue): DiscoveryHandler {
   const documents = new Map<string, Document>();
+  let generation = catalogue.generation;
   const send = async (exchange: Exchange, key: string, contentType: string, build: () => object | undefined) => {
     let document = documents.get(key);
     if (document === undefined) {
@@ -28,6 +29,11 @@ export function createDiscoveryHandler(definitions: readonly ResourceDefinition[
     return true;
   };
   return (exchange) => {
+    const { definitions } = catalogue;
+    if (generation !== catalogue.generation) {
+      generation = catalogue.generation;
+      documents.clear();
+    }
     const path = exchange.path.length > 1 ? exchange.path.replace(/\/$/, '') : exchange.path;
     const [, root, first, second, ...more] = path.split('/');
     if ((root !== 'api' && root !== 'apis') || more.length > 0) return Promise.resolve(false);

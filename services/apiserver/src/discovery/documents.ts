@@ -79,7 +79,7 @@ function legacyResources(definition: ResourceDefinition): readonly object[] {
     singularName: definition.singular,
     namespaced: definition.namespaced,
     kind: definition.kind,
-    verbs: sorted(definition.verbs),
+    verbs: verbsOf(definition),
     ...(definition.shortNames.length === 0 ? {} : { shortNames: definition.shortNames }),
     ...(definition.categories.length === 0 ? {} : { categories: definition.categories }),
   };
@@ -132,14 +132,20 @@ function aggregatedResource(definition: ResourceDefinition): object {
     responseKind: { group: '', version: '', kind: definition.kind },
     scope: definition.namespaced ? 'Namespaced' : 'Cluster',
     singularResource: definition.singular,
-    verbs: sorted(definition.verbs),
+    verbs: verbsOf(definition),
     ...(definition.shortNames.length === 0 ? {} : { shortNames: definition.shortNames }),
     ...(definition.categories.length === 0 ? {} : { categories: definition.categories }),
     ...(subresources.length === 0 ? {} : { subresources }),
   };
 }
 
+/** Custom resources come in an order of their own. */
+function verbsOf({ verbs, publishedSchema }: ResourceDefinition): readonly Verb[] {
+  return publishedSchema === undefined ? sorted(verbs) : verbs;
+}
+
 function sortedSubresources(definition: ResourceDefinition): ResourceDefinition['subresources'] {
+  if (definition.publishedSchema !== undefined) return definition.subresources;
   return [...definition.subresources].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 

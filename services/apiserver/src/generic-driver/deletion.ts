@@ -23,6 +23,13 @@ export function planDeletion(
   now: Instant,
 ): DeletionPlan {
   if (isNamespace(definition)) return planNamespaceDeletion(stored, definition, options, now);
+  const { markForDeletion } = definition.strategy;
+  if (markForDeletion !== undefined && stored.metadata.deletionTimestamp === undefined) {
+    const object = copyOf(stored);
+    object.metadata.deletionTimestamp = formatTime(now);
+    markForDeletion(object, now);
+    return { kind: 'mark', object, then: 'keep' };
+  }
   return planObjectDeletion(stored, definition, options, now);
 }
 

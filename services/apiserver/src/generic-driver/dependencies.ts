@@ -2,6 +2,7 @@ import type { Clock, NewUid, Random } from '@gantry/base';
 import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Reviewer } from '../auth/access-reviews.ts';
 import type { WriteGuard } from '../auth/write-guard.ts';
+import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { Authorizer } from '../driver.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import type { TokenIssuer } from './token-issuer.ts';
@@ -23,6 +24,8 @@ export interface DriverDependencies {
   readonly guard?: WriteGuard;
   /** Answers reviews; they come back unanswered when absent. */
   readonly reviewer?: Reviewer;
+  /** What is served now; watches end with what they watch. All of it lasts when absent. */
+  readonly catalogue?: Catalogue;
   readonly clock: Clock;
   readonly random: Random;
   readonly newUid: NewUid;

@@ -34,7 +34,7 @@ export function checkDeletePreconditions(
   }
 }
 
-/** Namespaces are deleted by rules of their own, and say it in words of their own. */
+/** Namespaces and definitions of resources are deleted by rules of their own, and say it in words of their own. */
 function conflict(
   definition: ResourceDefinition,
   name: string,
@@ -43,7 +43,8 @@ function conflict(
   found: string,
   hint: string,
 ): StatusError {
-  if (definition.group === '' && definition.resource === 'namespaces') {
+  const isNamespace = definition.group === '' && definition.resource === 'namespaces';
+  if (isNamespace || definition.strategy.markForDeletion !== undefined) {
     const why = `Precondition failed: ${what} in precondition: ${asked}, ${what} in object meta: ${found}`;
     return StatusError.conflict(groupResource(definition), name, why);
   }

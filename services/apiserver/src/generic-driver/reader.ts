@@ -126,6 +126,9 @@ export class Reader {
       revision: cache.revision,
       view: cache.view(definition),
     });
+    const lifetime = this.#deps.catalogue?.lifetime(definition);
+    if (lifetime?.aborted === true) watcher.close('stopped');
+    else lifetime?.addEventListener('abort', () => watcher.close('stopped'), { once: true });
     if (context.signal.aborted) watcher.close('stopped');
     else context.signal.addEventListener('abort', () => watcher.close('stopped'), { once: true });
     return watcher;
@@ -184,6 +187,10 @@ export class Reader {
     await this.#mustReach(resourceVersion, context.signal);
     const entries = this.#entriesAt(this.#deps.cache.resource(definition), revision);
     if (entries !== undefined) {
+      // A token expires with the history of its version, even while the cache could still answer.
+      await this.#deps.store
+        .list(prefix, { limit: 1, startKey, revision }, context.signal)
+        .catch((error: unknown) => this.#pageFailed(error, startKey, prefix, context.signal));
       const shown = await this.#allShown(definition, entries);
       return listAnswer(pageOf(shown, prefix, startKey, filter, request.limit), resourceVersion, prefix, filter);
     }

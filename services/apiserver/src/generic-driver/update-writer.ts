@@ -231,7 +231,7 @@ export class UpdateWriter {
       target,
       verb,
       options,
-      through: { name: 'scale', verbs: ['get', 'patch', 'update'] },
+      through: requireSubresource(target, verb),
       seenAs: {
         kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
         of: (object) => scaleOf(object, paths),

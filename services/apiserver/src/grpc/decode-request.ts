@@ -1,14 +1,15 @@
-import { findResource, type ResourceDefinition, StatusError } from '@gantry/api';
+import { type ResourceDefinition, StatusError } from '@gantry/api';
 import type { Fence as FenceMessage, ResourceRef, Write } from '@gantry/proto';
+import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { DeleteOptions, RequestContext, Target, WriteOptions } from '../driver.ts';
 
 const MAX_MANAGER_LENGTH = 128;
 const POLICIES = ['Orphan', 'Background', 'Foreground'] as const;
 
 /** The resource that a request names. Throws NotFound for one that is not served. */
-export function decodeResource(ref: ResourceRef | undefined): ResourceDefinition {
+export function decodeResource(ref: ResourceRef | undefined, catalogue: Catalogue): ResourceDefinition {
   const definition =
-    ref === undefined ? undefined : findResource({ group: ref.group, version: ref.version, resource: ref.resource });
+    ref === undefined ? undefined : catalogue.find({ group: ref.group, version: ref.version, resource: ref.resource });
   if (definition === undefined) {
     throw new StatusError('NotFound', 'the server could not find the requested resource', { details: {} });
   }
@@ -16,8 +17,8 @@ export function decodeResource(ref: ResourceRef | undefined): ResourceDefinition
 }
 
 /** The object, or the subresource of one, that a write is about. */
-export function decodeTarget(write: Write): Target {
-  const definition = decodeResource(write.resource);
+export function decodeTarget(write: Write, catalogue: Catalogue): Target {
+  const definition = decodeResource(write.resource, catalogue);
   const target = { definition, namespace: write.namespace, name: write.name, subresource: write.subresource };
   checkScope(definition, write.namespace);
   const isCollection = write.verb === 'create' && write.subresource === '';

@@ -21,6 +21,7 @@ import {
 } from '@gantry/proto';
 import type { GrpcCall, GrpcService, Logger } from '@gantry/service';
 import { userOfIdentity } from '../auth/identity.ts';
+import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { Answer, Body, Driver, RequestContext } from '../driver.ts';
 import {
   checkScope,
@@ -33,6 +34,7 @@ import {
 import { packWatch } from './watch-batches.ts';
 
 export interface ObjectServiceOptions {
+  readonly catalogue: Catalogue;
   readonly driver: Driver;
   readonly logger: Logger;
 }
@@ -64,15 +66,17 @@ export function objectService(options: ObjectServiceOptions): GrpcService {
 
 class ObjectDoor {
   readonly #driver: Driver;
+  readonly #catalogue: Catalogue;
   readonly #logger: Logger;
 
-  constructor({ driver, logger }: ObjectServiceOptions) {
+  constructor({ driver, catalogue, logger }: ObjectServiceOptions) {
+    this.#catalogue = catalogue;
     this.#driver = driver;
     this.#logger = logger;
   }
 
   async get(request: GetRequest, call: GrpcCall): Promise<ObjectReply> {
-    const definition = decodeResource(request.resource);
+    const definition = decodeResource(request.resource, this.#catalogue);
     checkScope(definition, request.namespace);
     const { namespace, name, subresource, resourceVersion } = request;
     const target = { definition, namespace, name, subresource };
@@ -80,7 +84,7 @@ class ObjectDoor {
   }
 
   async list(request: ListRequest, call: GrpcCall): Promise<ListReply> {
-    const definition = decodeResource(request.resource);
+    const definition = decodeResource(request.resource, this.#catalogue);
     const { namespace, labelSelector, fieldSelector, resourceVersion, continueToken } = request;
     const answer = await this.#driver.list(this.#context(call, undefined), definition, {
       namespace,
@@ -99,7 +103,7 @@ class ObjectDoor {
   }
 
   async *watch(request: WatchRequest, call: GrpcCall): AsyncIterable<WatchBatch> {
-    const definition = decodeResource(request.resource);
+    const definition = decodeResource(request.resource, this.#catalogue);
     const { namespace, labelSelector, fieldSelector, resourceVersion, sendInitialEvents } = request;
     const items = await this.#driver.watch(this.#context(call, undefined), definition, {
       namespace,
@@ -140,7 +144,7 @@ class ObjectDoor {
   }
 
   async #one(write: Write, context: RequestContext): Promise<Answer> {
-    const target = decodeTarget(write);
+    const target = decodeTarget(write, this.#catalogue);
     const options = decodeWriteOptions(write);
     const body: Body = { bytes: write.body, mediaType: 'application/json' };
     switch (write.verb) {

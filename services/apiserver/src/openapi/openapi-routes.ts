@@ -1,3 +1,5 @@
+import type { ResourceDefinition } from '@gantry/api';
+import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { Exchange } from '../rest/exchange.ts';
 import { header } from '../rest/exchange.ts';
 import { sendBytes, sendJson } from '../rest/respond.ts';
@@ -9,8 +11,16 @@ const ROOT = '/openapi/v3';
 const V2_TYPES = /application\/com\.github\.proto-openapi\.spec\.v2@v1\.0\+protobuf/;
 
 /** Serves the OpenAPI v3 index and its documents. Of v2 there is the protobuf form alone. */
-export function createOpenApiHandler(documents: OpenApiDocuments): (exchange: Exchange) => Promise<boolean> {
+export function createOpenApiHandler(
+  catalogue: Catalogue,
+  create: (definitions: readonly ResourceDefinition[]) => OpenApiDocuments,
+): (exchange: Exchange) => Promise<boolean> {
+  let made = { generation: catalogue.generation, documents: create(catalogue.definitions) };
   return async (exchange) => {
+    if (made.generation !== catalogue.generation) {
+      made = { generation: catalogue.generation, documents: create(catalogue.definitions) };
+    }
+    const { documents } = made;
     const { path, query, req, res } = exchange;
     if (path === ROOT || path === `${ROOT}/`) {
       await sendJson(exchange, 200, documents.index());

@@ -7,19 +7,25 @@ import type { AccessDecider, PathAuthorizer } from '../auth/authorizer.ts';
 import type { ObjectLookup } from '../auth/object-lookup.ts';
 import type { SigningKeys } from '../auth/signing-keys.ts';
 import type { TokenAuthenticator } from '../auth/token-authenticator.ts';
+import type { WatchCache } from '../cache/index.ts';
+import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { Authorizer, Driver } from '../driver.ts';
 import { createAgentLogs } from '../log-proxy/agent-logs.ts';
 import { createLogHandler } from '../log-proxy/log-handler.ts';
 import { createDescribe } from '../openapi/descriptions.ts';
 import type { HealthChecks } from './health-routes.ts';
 import { createPathHandlers } from './path-handlers.ts';
-import { createCatalog } from './request-info.ts';
 import { createRequestMetrics } from './request-metrics.ts';
 import { createResourceHandler } from './resource-handler.ts';
 import { createRestDoor } from './rest-door.ts';
 import { createTables } from './table.ts';
 
+/** How long a request for what is not served yet waits to hear of it. */
+const CATCH_UP_MS = 1000;
+
 export interface RouterOptions {
+  readonly catalogue: Catalogue;
+  readonly cache: WatchCache;
   readonly driver: Driver;
   readonly lookup: ObjectLookup;
   readonly authorizer: Authorizer & PathAuthorizer & AccessDecider;
@@ -38,14 +44,18 @@ export interface RouterOptions {
 
 /** Everything behind the REST port. */
 export function createRouter(options: RouterOptions): Router {
-  const { driver, lookup, authorizer, clock, random, newUid, logger, signingKeys } = options;
+  const { driver, catalogue, lookup, authorizer, clock, random, newUid, logger, signingKeys } = options;
   const metrics = createRequestMetrics(options.metrics);
   const describe = createDescribe(resources);
   const agents = createAgentLogs(options.tls, clock);
   return createRestDoor({
     authenticate: createAuthenticator(options.tokens),
     authorizer,
-    catalog: createCatalog(resources),
+    catalog: {
+      find: (group, version, resource) => catalogue.find({ group, version, resource }),
+      hasGroup: (group) => catalogue.hasGroup(group),
+    },
+    catchUp: (signal) => options.cache.catchUp(CATCH_UP_MS, signal),
     resources: createResourceHandler({
       driver,
       clock,
@@ -58,7 +68,7 @@ export function createRouter(options: RouterOptions): Router {
     logs: createLogHandler({ driver, authorizer, lookup, agents, clock }),
     paths: createPathHandlers({
       describe,
-      definitions: resources,
+      catalogue,
       checks: options.checks,
       metrics: options.metrics,
       signingKeys,

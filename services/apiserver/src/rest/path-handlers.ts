@@ -2,6 +2,7 @@ import type { Describe, ResourceDefinition } from '@gantry/api';
 import type { Metrics } from '@gantry/service';
 import { ISSUER } from '../auth/service-account-claims.ts';
 import { jsonWebKeySet, openIdConfiguration, type SigningKeys } from '../auth/signing-keys.ts';
+import type { Catalogue } from '../catalogue/catalogue.ts';
 import { createDiscoveryHandler } from '../discovery/discovery-routes.ts';
 import { createOpenApiDocuments } from '../openapi/openapi-documents.ts';
 import { createOpenApiHandler } from '../openapi/openapi-routes.ts';
@@ -12,7 +13,7 @@ import { sendBytes, sendJson } from './respond.ts';
 import type { PathHandler } from './rest-door.ts';
 
 interface PathHandlerOptions {
-  readonly definitions: readonly ResourceDefinition[];
+  readonly catalogue: Catalogue;
   readonly checks: HealthChecks;
   readonly metrics: Metrics;
   readonly signingKeys: SigningKeys;
@@ -21,10 +22,10 @@ interface PathHandlerOptions {
 
 /** Everything that is served and is no resource. */
 export function createPathHandlers(options: PathHandlerOptions): readonly PathHandler[] {
-  const { definitions, checks, metrics, signingKeys } = options;
+  const { catalogue, checks, metrics, signingKeys } = options;
   const fixed: Readonly<Record<string, PathHandler>> = {
     '/': async (exchange) => {
-      await sendJson(exchange, 200, { paths: rootPaths(definitions) });
+      await sendJson(exchange, 200, { paths: rootPaths(catalogue.definitions) });
       return true;
     },
     '/version': async (exchange) => {
@@ -52,8 +53,10 @@ export function createPathHandlers(options: PathHandlerOptions): readonly PathHa
       return handler === undefined ? false : handler(exchange);
     },
     (exchange) => handleHealth(exchange, checks),
-    createDiscoveryHandler(definitions),
-    createOpenApiHandler(createOpenApiDocuments(createOpenApiSource(definitions, options.describe))),
+    createDiscoveryHandler(catalogue),
+    createOpenApiHandler(catalogue, (definitions) =>
+      createOpenApiDocuments(createOpenApiSource(definitions, options.describe)),
+    ),
   ];
 }
 

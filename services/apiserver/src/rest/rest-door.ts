@@ -24,6 +24,8 @@ export interface RestDoorDependencies {
   readonly authenticate: Authenticate;
   readonly authorizer: PathAuthorizer & AccessDecider;
   readonly catalog: ResourceCatalog;
+  /** Waits until the catalogue has heard of everything that was done before now. */
+  readonly catchUp: (signal: AbortSignal) => Promise<unknown>;
   readonly resources: ResourceHandler;
   readonly logs: LogHandler;
   readonly paths: readonly PathHandler[];
@@ -103,7 +105,12 @@ async function route(
   try {
     if (target === undefined) throw StatusError.badRequest('the path is not decodable');
     const user = impersonated(await authenticate(credentialsOf(req)), req.headers, dependencies.authorizer);
-    const found = parseRoute(path, catalog);
+    let found = parseRoute(path, catalog);
+    if (found.kind !== 'resource' && /^\/apis\/[^/]+\.[^/]+\//.test(path)) {
+      // Another apiserver may have told the client of it already.
+      await dependencies.catchUp(gone.signal);
+      found = parseRoute(path, catalog);
+    }
     const lasting = isLasting(found, query);
     if (!lasting) cancel = clock.setTimer(REQUEST_MS, () => gone.abort(OUT_OF_TIME));
     const signal = lasting ? AbortSignal.any([gone.signal, stopping]) : gone.signal;

@@ -18,7 +18,7 @@ export const SCALE_SCHEMA = 'autoscaling.v1.Scale';
 export function scaleOf(object: KubeObject, paths: ScalePaths): Scale & KubeObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
   const replicas = numberAt(object, paths.specReplicas);
-  const selector = labelSelectorFrom(valueAt(object, paths.selector) as LabelSelector | undefined).toString();
+  const selector = selectorOf(object, paths);
   const metadata = Object.fromEntries(
     Object.entries({ name, namespace, uid, resourceVersion, creationTimestamp }).filter(
       ([, value]) => value !== undefined,
@@ -33,10 +33,18 @@ export function scaleOf(object: KubeObject, paths: ScalePaths): Scale & KubeObje
   };
 }
 
+/** Custom resources keep a selector as its text. */
+function selectorOf(object: KubeObject, paths: ScalePaths): string {
+  if (paths.selector === '') return '';
+  const value = valueAt(object, paths.selector);
+  return typeof value === 'string' ? value : labelSelectorFrom(value as LabelSelector | undefined).toString();
+}
+
 /** A copy of the object with the replicas of a Scale. */
 export function withScale(object: KubeObject, scale: Scale, paths: ScalePaths): KubeObject {
   const replicas = scale.spec?.replicas ?? 0;
-  if (replicas < 0) {
+  // Of custom resources, their own rules say it.
+  if (replicas < 0 && paths.checks !== 'own') {
     const { name = '' } = object.metadata;
     throw StatusError.invalid('autoscaling', 'Scale', name, [
       {

@@ -1,0 +1,43 @@
+import { formatAge } from '../kinds/columns.ts';
+import { nameColumn } from '../kinds/columns.ts';
+import type { CustomResourceColumnDefinition } from '../generated/types.ts';
+import type { Column } from '../resource.ts';
+import { parseJsonPath } from './json-path.ts';
+
+/** The columns that a definition asks for, after the name; none when it asks for none. */
+export function customColumns(definitions: readonly CustomResourceColumnDefinition[]): readonly Column[] {
+  if (definitions.length === 0) return [];
+  return [nameColumn, ...definitions.map(customColumn)];
+}
+
+function customColumn(definition: CustomResourceColumnDefinition): Column {
+  const { name, jsonPath, format, priority = 0 } = definition;
+  const read = parseJsonPath(jsonPath);
+  const type = definition.type as Column['type'];
+  return {
+    name,
+    type,
+    ...(format === undefined ? {} : { format }),
+    description: definition.description ?? `Custom resource definition column (in JSONPath format): ${jsonPath}`,
+    priority,
+    value: (object, now) => cell(read(object), type, now),
+  };
+}
+
+function cell(value: unknown, type: Column['type'], now: number): string | number | boolean | null {
+  if (value === undefined) return null;
+  switch (type) {
+    case 'string':
+      if (value === null) return '<nil>';
+      return typeof value === 'object' ? JSON.stringify(value) : String(value as string | number | boolean);
+    case 'integer':
+      return typeof value === 'number' ? Math.trunc(value) : null;
+    case 'number':
+      return typeof value === 'number' ? value : null;
+    case 'boolean':
+      return typeof value === 'boolean' ? value : null;
+    case 'date':
+      if (typeof value !== 'string') return null;
+      return Number.isNaN(Date.parse(value)) ? '<invalid>' : formatAge(value, now);
+  }
+}

@@ -1,0 +1,277 @@
+import { formatTime } from '@gantry/base';
+import { isJsonObject, itemsOf, type JsonSchema, valuesOf } from '../custom/json-schema.ts';
+import { isKnownFormat } from '../custom/formats.ts';
+import { DecodeError, decodeStruct } from '../decode/decode-value.ts';
+import type { ParsedObject } from '../decode/json-parser.ts';
+import { type FieldError, invalid, required } from '../field-error.ts';
+import type { CustomResourceDefinition, CustomResourceDefinitionCondition } from '../generated/types.ts';
+import { equalJson } from '../object.ts';
+import type { ResourceDefinition } from '../resource.ts';
+import { schemaOf } from '../schema/type-schema.ts';
+import { StatusError } from '../status-error.ts';
+import { createdAtColumn, nameColumn } from './columns.ts';
+import { type CheckExpressions, validateDefinitionSpec, validateNames } from './rules/crd-spec.ts';
+import { subdomainName } from './rules/names.ts';
+import { STORED_VERBS } from './verbs.ts';
+
+/** Keeps a definition until its objects are gone. */
+export const CUSTOM_RESOURCE_CLEANUP = 'customresourcecleanup.apiextensions.k8s.io';
+
+/** By which a definition in a group of Kubernetes' own says that this was agreed upon. */
+export const APPROVAL_ANNOTATION = 'api-approved.kubernetes.io';
+
+const APPROVAL_LINK = 'see https://github.com/kubernetes/enhancements/pull/1111';
+
+const SCHEMA = 'apiextensions.v1.JSONSchemaProps';
+
+/** The condition of a type, if the definition has it. */
+export function definitionCondition(
+  { status }: CustomResourceDefinition,
+  type: string,
+): CustomResourceDefinitionCondition | undefined {
+  return (status?.conditions ?? []).find((condition) => condition.type === type);
+}
+
+/** A definition with a condition set; the time of its last change stays when only its words change. */
+export function setDefinitionCondition(
+  conditions: readonly CustomResourceDefinitionCondition[],
+  condition: CustomResourceDefinitionCondition,
+  now: number,
+): CustomResourceDefinitionCondition[] {
+  const at = conditions.findIndex(({ type }) => type === condition.type);
+  const before = conditions[at];
+  const lastTransitionTime = before?.status === condition.status ? before.lastTransitionTime : formatTime(now);
+  const next = { ...condition, ...(lastTransitionTime === undefined ? {} : { lastTransitionTime }) };
+  return at < 0 ? [...conditions, next] : conditions.map((one, i) => (i === at ? next : one));
+}
+
+function applyDefaults(crd: CustomResourceDefinition): void {
+  const spec = (crd.spec ??= {} as CustomResourceDefinition['spec']);
+  spec.conversion ??= { strategy: 'None' };
+  if ((spec.conversion.strategy ?? '') === '') spec.conversion.strategy = 'None';
+  const service = spec.conversion.webhook?.clientConfig?.service;
+  if (service !== undefined) service.port ??= 443;
+  const names = spec.names;
+  if (names !== undefined) {
+    const { kind = '' } = names;
+    if ((names.singular ?? '') === '') names.singular = kind.toLowerCase();
+    if ((names.listKind ?? '') === '' && kind !== '') names.listKind = `${kind}List`;
+  }
+  for (const { schema } of spec.versions ?? []) {
+    if (schema?.openAPIV3Schema !== undefined) settleSchema(schema.openAPIV3Schema as Record<string, unknown>);
+  }
+}
+
+/** Settles what published schemas say nothing about: schemas that stand where something else may stand too. */
+function settleSchema(schema: Record<string, unknown>): void {
+  for (const word of ['items', 'additionalProperties', 'additionalItems']) {
+    const inner = schema[word];
+    if (isJsonObject(inner)) schema[word] = readSchema(inner);
+    else if (Array.isArray(inner) && word === 'items') schema[word] = inner.map(readSchema);
+    else if (inner === null) delete schema[word];
+    else if (inner !== undefined && typeof inner !== 'boolean') throw unreadable(word);
+    else if (typeof inner === 'boolean' && word === 'items') throw unreadable(word);
+  }
+  const single = schema.not;
+  const lists = ['allOf', 'anyOf', 'oneOf'].flatMap((word) => (schema[word] ?? []) as unknown[]);
+  const maps = ['properties', 'patternProperties', 'definitions'].flatMap((word) => Object.values(schema[word] ?? {}));
+  for (const inner of [single, ...lists, ...maps]) if (isJsonObject(inner)) settleSchema(inner);
+}
+
+function readSchema(value: unknown): Record<string, unknown> {
+  if (!isJsonObject(value)) throw unreadable('items');
+  try {
+    const { value: schema } = decodeStruct(schemaOf(SCHEMA), value as ParsedObject);
+    settleSchema(schema);
+    return schema;
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw cannotBeHandled(error.message);
+  }
+}
+
+function unreadable(word: string): StatusError {
+  return cannotBeHandled(
+    `json: cannot unmarshal into Go struct field JSONSchemaProps.${word} of type v1.JSONSchemaProps`,
+  );
+}
+
+function cannotBeHandled(why: string): StatusError {
+  const kind = 'CustomResourceDefinition';
+  return StatusError.badRequest(`${kind} in version "v1" cannot be handled as a ${kind}: ${why}`);
+}
+
+/** A version that is stored now is one that was stored from here on. */
+function noteStoredVersion(crd: CustomResourceDefinition): void {
+  const stored = (crd.spec.versions ?? []).find(({ storage }) => storage)?.name;
+  const status = crd.status;
+  if (stored === undefined || status === undefined) return;
+  const known = status.storedVersions ?? [];
+  if (!known.includes(stored)) status.storedVersions = [...known, stored];
+}
+
+function resetStatus(crd: CustomResourceDefinition): void {
+  crd.status = { conditions: [], acceptedNames: { kind: '', plural: '' }, storedVersions: [] } as never;
+  noteStoredVersion(crd);
+}
+
+function validateStoredVersions({ spec, status }: CustomResourceDefinition): FieldError[] {
+  const path = 'status.storedVersions';
+  const stored = status?.storedVersions ?? [];
+  if (stored.length === 0) return [invalid(path, null, 'must have at least one stored version')];
+  const versions = spec.versions ?? [];
+  const missing = versions.filter(({ name, storage }) => storage && !stored.includes(name));
+  const errors = missing.map(({ name }) => invalid(path, stored, `must have the storage version ${name}`));
+  for (const [i, name] of stored.entries()) {
+    if (versions.some((version) => version.name === name)) continue;
+    const detail = `missing from spec.versions; ${name} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${name} and removes ${name} from status.storedVersions`;
+    errors.push(invalid(`${path}[${i}]`, name, detail));
+  }
+  return errors;
+}
+
+/** How far a definition is approved where its group asks for that; undefined where it does not. */
+export function approvalOf(crd: CustomResourceDefinition): 'missing' | 'invalid' | 'bypassed' | 'approved' | undefined {
+  const { group = '' } = crd.spec;
+  if (!/(^|\.)(k8s|kubernetes)\.io$/.test(group)) return undefined;
+  const value = crd.metadata.annotations?.[APPROVAL_ANNOTATION] ?? '';
+  if (value === '') return 'missing';
+  if (value.startsWith('unapproved')) return 'bypassed';
+  return URL.canParse(value) && new URL(value).host !== '' ? 'approved' : 'invalid';
+}
+
+function validateApproval(crd: CustomResourceDefinition, old: CustomResourceDefinition | undefined): FieldError[] {
+  const approval = approvalOf(crd);
+  if (approval !== 'missing' && approval !== 'invalid') return [];
+  const value = crd.metadata.annotations?.[APPROVAL_ANNOTATION];
+  const same =
+    old !== undefined && approvalOf(old) === approval && old.metadata.annotations?.[APPROVAL_ANNOTATION] === value;
+  if (same) return [];
+  const path = `metadata.annotations[${APPROVAL_ANNOTATION}]`;
+  const must = `protected groups must have approval annotation "${APPROVAL_ANNOTATION}"`;
+  if (approval === 'missing') return [required(path, `${must}, ${APPROVAL_LINK}`)];
+  return [invalid(path, value, `${must} with either a URL or a reason starting with "unapproved", ${APPROVAL_LINK}`)];
+}
+
+function validatePreserving(
+  { spec }: CustomResourceDefinition,
+  old: CustomResourceDefinition | undefined,
+): FieldError[] {
+  if (spec.preserveUnknownFields !== true || old?.spec.preserveUnknownFields === true) return [];
+  const detail =
+    'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead';
+  return [invalid('spec.preserveUnknownFields', true, detail)];
+}
+
+function immutable(path: string, value: unknown, old: unknown): FieldError[] {
+  return equalJson(value, old) ? [] : [invalid(path, value, 'field is immutable')];
+}
+
+/** What Kubernetes does not know a format by, it warns of. */
+function warnings(crd: CustomResourceDefinition): readonly string[] {
+  const unknown = new Set<string>();
+  const visit = (schema: JsonSchema | undefined): void => {
+    if (schema === undefined) return;
+    const { format = '' } = schema;
+    if (format !== '' && !isKnownFormat(format)) unknown.add(format);
+    const { not, properties = {}, allOf = [], anyOf = [], oneOf = [] } = schema;
+    for (const inner of [itemsOf(schema), valuesOf(schema), not]) visit(inner);
+    for (const inner of [...Object.values(properties), ...allOf, ...anyOf, ...oneOf]) visit(inner);
+  };
+  for (const { schema } of crd.spec.versions ?? []) visit(schema?.openAPIV3Schema as JsonSchema | undefined);
+  return [...unknown].sort().map((format) => `unrecognized format ${JSON.stringify(format)}`);
+}
+
+/** The kind by which clients add kinds. `checkExpressions` looks at the rules in valid schemas. */
+export function createCustomResourceDefinitions(
+  checkExpressions: CheckExpressions | undefined,
+): ResourceDefinition<CustomResourceDefinition> {
+  const common = (crd: CustomResourceDefinition, old: CustomResourceDefinition | undefined): FieldError[] => [
+    ...validateNames(crd.status?.acceptedNames, 'status.acceptedNames'),
+    ...validateStoredVersions(crd),
+    ...validateApproval(crd, old),
+    ...validatePreserving(crd, old),
+  ];
+  return {
+    group: 'apiextensions.k8s.io',
+    version: 'v1',
+    kind: 'CustomResourceDefinition',
+    resource: 'customresourcedefinitions',
+    singular: 'customresourcedefinition',
+    shortNames: ['crd', 'crds'],
+    categories: ['api-extensions'],
+    namespaced: false,
+    schema: 'apiextensions.v1.CustomResourceDefinition',
+    verbs: STORED_VERBS,
+    strategy: {
+      validateName: subdomainName,
+      hasGeneration: true,
+      applyDefaults,
+      allowUnconditionalUpdate: false,
+      metadataOnUpdate: 'change',
+      prepareForCreate: resetStatus,
+      prepareForUpdate: (crd, old) => {
+        if (old.status === undefined) delete crd.status;
+        else crd.status = { ...old.status };
+        noteStoredVersion(crd);
+      },
+      markForDeletion: (crd, now) => {
+        const finalizers = crd.metadata.finalizers ?? [];
+        if (!finalizers.includes(CUSTOM_RESOURCE_CLEANUP)) {
+          crd.metadata.finalizers = [...finalizers, CUSTOM_RESOURCE_CLEANUP];
+        }
+        const condition: CustomResourceDefinitionCondition = {
+          type: 'Terminating',
+          status: 'True',
+          reason: 'InstanceDeletionPending',
+          message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
+        };
+        const conditions = setDefinitionCondition(crd.status?.conditions ?? [], condition, now);
+        crd.status = { ...crd.status, conditions } as NonNullable<CustomResourceDefinition['status']>;
+      },
+      validateCreate: (crd) => {
+        const { name = '' } = crd.metadata;
+        const wanted = `${crd.spec.names?.plural ?? ''}.${crd.spec.group ?? ''}`;
+        const mismatch =
+          name === '' || name === wanted
+            ? []
+            : [invalid('metadata.name', name, 'must be spec.names.plural+"."+spec.group')];
+        return [
+          ...mismatch,
+          ...validateDefinitionSpec(crd.spec, undefined, checkExpressions),
+          ...common(crd, undefined),
+        ];
+      },
+      validateUpdate: (crd, old) => {
+        const established = definitionCondition(old, 'Established')?.status === 'True';
+        return [
+          ...validateDefinitionSpec(crd.spec, old.spec, checkExpressions),
+          ...(established ? immutable('spec.scope', crd.spec.scope, old.spec.scope) : []),
+          ...(established ? immutable('spec.names.kind', crd.spec.names?.kind, old.spec.names.kind) : []),
+          ...immutable('spec.group', crd.spec.group, old.spec.group),
+          ...immutable('spec.names.plural', crd.spec.names?.plural, old.spec.names.plural),
+          ...common(crd, old),
+        ];
+      },
+      warnings,
+    },
+    subresources: [
+      {
+        name: 'status',
+        verbs: ['get', 'patch', 'update'],
+        requiresVersion: true,
+        prepareForUpdate: (crd, old) => {
+          crd.spec = old.spec;
+          const { labels, annotations, ownerReferences } = old.metadata;
+          Object.assign(crd.metadata, { labels, annotations, ownerReferences });
+        },
+        validateUpdate: (crd) => validateNames(crd.status?.acceptedNames, 'status.acceptedNames'),
+      },
+    ],
+    columns: [nameColumn, createdAtColumn],
+    selectableFields: {},
+    stored: true,
+  };
+}
+
+export const customResourceDefinitions = createCustomResourceDefinitions(undefined);

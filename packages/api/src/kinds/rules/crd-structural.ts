@@ -1,0 +1,194 @@
+import { validateEmbedded } from '../../custom/embedded.ts';
+import { itemsOf, type JsonSchema, valuesOf } from '../../custom/json-schema.ts';
+import { compilePattern } from '../../custom/pattern.ts';
+import { pruneValue } from '../../custom/prune.ts';
+import { validateValue } from '../../custom/validate-value.ts';
+import { type FieldError, forbidden, formatFieldError, invalid, required } from '../../field-error.ts';
+import { cloneJson, equalJson } from '../../object.ts';
+
+type Level = 'root' | 'item' | 'field';
+
+const INT_OR_STRING: readonly JsonSchema[] = [{ type: 'integer' }, { type: 'string' }];
+
+const EMPTY_TYPE: Readonly<Record<Level, string>> = {
+  root: 'must not be empty at the root',
+  item: 'must not be empty for specified array items',
+  field: 'must not be empty for specified object fields',
+};
+
+/** Why a schema is not structural, in the order in which Kubernetes sorts it. */
+export function validateStructural(schema: JsonSchema, path: string): FieldError[] {
+  const text = (error: FieldError) => `${error.field}: ${formatFieldError(error)}`;
+  const errors = [...validateStructure(schema, 'root', path), ...validateCompleteness(schema, path)];
+  return errors.sort((a, b) => (text(a) < text(b) ? -1 : 1));
+}
+
+function validateStructure(schema: JsonSchema | undefined, level: Level, path: string): FieldError[] {
+  if (schema === undefined) return [];
+  const errors: FieldError[] = [];
+  const { type = '', properties = {}, additionalProperties } = schema;
+  const isEmbedded = schema['x-kubernetes-embedded-resource'] === true;
+  const isIntOrString = schema['x-kubernetes-int-or-string'] === true;
+  const preserves = schema['x-kubernetes-preserve-unknown-fields'] === true;
+  if (type === 'array' && itemsOf(schema) === undefined) errors.push(required(`${path}.items`, 'must be specified'));
+  errors.push(...validateStructure(itemsOf(schema), 'item', `${path}.items`));
+  for (const [name, property] of Object.entries(properties)) {
+    errors.push(...validateStructure(property, 'field', `${path}.properties[${name}]`));
+  }
+  const at = `${path}.additionalProperties`;
+  if (additionalProperties !== undefined) {
+    if (level === 'root') errors.push(forbidden(at, 'must not be used at the root'));
+    errors.push(...validateStructure(valuesOf(schema), 'field', at));
+    if (isEmbedded) errors.push(forbidden(at, 'must not be used if x-kubernetes-embedded-resource is set'));
+  }
+  if (isIntOrString && preserves) {
+    const detail = 'must be false if x-kubernetes-int-or-string is true';
+    errors.push(invalid(`${path}.x-kubernetes-preserve-unknown-fields`, true, detail));
+  }
+  if (isIntOrString && isEmbedded) {
+    const detail = 'must be false if x-kubernetes-int-or-string is true';
+    errors.push(invalid(`${path}.x-kubernetes-embedded-resource`, true, detail));
+  }
+  const skipAnyOf = equalJson(schema.anyOf, INT_OR_STRING);
+  const skipFirst = equalJson(schema.allOf?.[0]?.anyOf, INT_OR_STRING);
+  errors.push(...validateConstraints(schema, path, { skipAnyOf, skipFirst }));
+  if (isEmbedded && type !== 'object') {
+    const detail = 'must be object if x-kubernetes-embedded-resource is true';
+    errors.push(type === '' ? required(`${path}.type`, detail) : invalid(`${path}.type`, type, detail));
+  } else if (type === '' && !isIntOrString && !preserves) errors.push(required(`${path}.type`, EMPTY_TYPE[level]));
+  if (level === 'root' && type !== '' && type !== 'object') {
+    errors.push(invalid(`${path}.type`, type, 'must be object at the root'));
+  }
+  errors.push(...validateMeta(schema, level, path));
+  if (isEmbedded && !preserves && Object.keys(properties).length === 0) {
+    const detail =
+      'must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields';
+    errors.push(required(`${path}.properties`, detail));
+  }
+  return errors;
+}
+
+/** Of the metadata of a resource only the name may be constrained; its kind and version are strings. */
+function validateMeta(schema: JsonSchema, level: Level, path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  const { kind, apiVersion, metadata } = schema.properties ?? {};
+  const isResource = level === 'root' || schema['x-kubernetes-embedded-resource'] === true;
+  for (const [name, property] of Object.entries({ kind, apiVersion })) {
+    if (!isResource || property === undefined || property.type === 'string') continue;
+    errors.push(invalid(`${path}.properties[${name}].type`, property.type ?? '', 'must be string'));
+  }
+  if (metadata === undefined) return errors;
+  const at = `${path}.properties[metadata]`;
+  if (isResource && metadata.type !== 'object')
+    errors.push(invalid(`${at}.type`, metadata.type ?? '', 'must be object'));
+  if (level !== 'root') return errors;
+  const { type: _type, default: _default, properties = {}, ...rest } = metadata;
+  const onlyNames = Object.keys(properties).every((name) => name === 'name' || name === 'generateName');
+  if (!onlyNames || Object.keys(rest).length > 0) {
+    const detail = 'must not specify anything other than name and generateName, but metadata is implicitly specified';
+    errors.push(forbidden(at, detail));
+  }
+  return errors;
+}
+
+interface Exceptions {
+  readonly skipAnyOf?: boolean;
+  readonly skipFirst?: boolean;
+}
+
+function validateConstraints(schema: JsonSchema, path: string, { skipAnyOf, skipFirst }: Exceptions): FieldError[] {
+  const errors: FieldError[] = [];
+  if (skipAnyOf !== true) {
+    for (const [i, one] of (schema.anyOf ?? []).entries()) errors.push(...validateNested(one, `${path}.anyOf[${i}]`));
+  }
+  for (const [i, one] of (schema.allOf ?? []).entries()) {
+    errors.push(...validateNested(one, `${path}.allOf[${i}]`, { skipAnyOf: skipFirst === true && i === 0 }));
+  }
+  for (const [i, one] of (schema.oneOf ?? []).entries()) errors.push(...validateNested(one, `${path}.oneOf[${i}]`));
+  errors.push(...validateNested(schema.not, `${path}.not`));
+  const { pattern = '' } = schema;
+  if (pattern !== '' && compilePattern(pattern) === undefined) {
+    const detail = `must be a valid regular expression, but isn't: error parsing regexp: ${pattern}`;
+    errors.push(invalid(`${path}.pattern`, pattern, detail));
+  }
+  return errors;
+}
+
+function validateNested(schema: JsonSchema | undefined, path: string, exceptions: Exceptions = {}): FieldError[] {
+  if (schema === undefined) return [];
+  const errors = validateConstraints(schema, path, exceptions);
+  errors.push(...validateNested(itemsOf(schema), `${path}.items`));
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    errors.push(...validateNested(property, `${path}.properties[${name}]`));
+  }
+  const forbid = (isSet: boolean, field: string, must: string) => {
+    if (isSet) errors.push(forbidden(`${path}.${field}`, `must be ${must} to be structural`));
+  };
+  forbid((schema.type ?? '') !== '', 'type', 'empty');
+  forbid(schema.additionalProperties !== undefined, 'additionalProperties', 'undefined');
+  forbid((schema.default ?? null) !== null, 'default', 'undefined');
+  forbid((schema.title ?? '') !== '', 'title', 'empty');
+  forbid((schema.description ?? '') !== '', 'description', 'empty');
+  forbid(schema.nullable === true, 'nullable', 'false');
+  for (const name of ['preserve-unknown-fields', 'embedded-resource', 'int-or-string'] as const) {
+    forbid(schema[`x-kubernetes-${name}`] === true, `x-kubernetes-${name}`, 'false');
+  }
+  forbid((schema['x-kubernetes-list-map-keys'] ?? []).length > 0, 'x-kubernetes-list-map-keys', 'empty');
+  forbid(schema['x-kubernetes-list-type'] !== undefined, 'x-kubernetes-list-type', 'undefined');
+  forbid(schema['x-kubernetes-map-type'] !== undefined, 'x-kubernetes-map-type', 'undefined');
+  forbid((schema['x-kubernetes-validations'] ?? []).length > 0, 'x-kubernetes-validations', 'empty');
+  if (schema.properties?.metadata !== undefined) {
+    errors.push(forbidden(`${path}.properties[metadata]`, 'must not be specified in a nested context'));
+  }
+  return errors;
+}
+
+/** What alternatives speak of must be described outside of them too. */
+function validateCompleteness(schema: JsonSchema | undefined, path: string): FieldError[] {
+  if (schema === undefined) return [];
+  const errors = alternativesOf(schema, path).flatMap(([one, at]) => validateDescribed(one, schema, path, at));
+  errors.push(...validateCompleteness(itemsOf(schema), `${path}.items`));
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    errors.push(...validateCompleteness(property, `${path}.properties[${name}]`));
+  }
+  errors.push(...validateCompleteness(valuesOf(schema), `${path}.additionalProperties`));
+  return errors;
+}
+
+function alternativesOf(schema: JsonSchema, path: string): (readonly [JsonSchema, string])[] {
+  const lists = (['anyOf', 'allOf', 'oneOf'] as const).flatMap((word) =>
+    (schema[word] ?? []).map((one, i) => [one, `${path}.${word}[${i}]`] as const),
+  );
+  return schema.not === undefined ? lists : [...lists, [schema.not, `${path}.not`]];
+}
+
+function validateDescribed(nested: JsonSchema, schema: JsonSchema | undefined, path: string, at: string): FieldError[] {
+  if (schema === undefined) return [required(path, `because it is defined in ${at}`)];
+  const errors = alternativesOf(nested, at).flatMap(([one, inner]) => validateDescribed(one, schema, path, inner));
+  const items = itemsOf(nested);
+  if (items !== undefined) errors.push(...validateDescribed(items, itemsOf(schema), `${path}.items`, `${at}.items`));
+  for (const [name, property] of Object.entries(nested.properties ?? {})) {
+    const inner = `.properties[${name}]`;
+    errors.push(...validateDescribed(property, schema.properties?.[name], `${path}${inner}`, `${at}${inner}`));
+  }
+  return errors;
+}
+
+/** Defaults that are not what their schema asks for. */
+export function validateDefaults(schema: JsonSchema | undefined, path: string): FieldError[] {
+  if (schema === undefined) return [];
+  const errors: FieldError[] = [];
+  if (schema.default !== undefined && schema.default !== null) {
+    const at = `${path}.default`;
+    const pruned = cloneJson(schema.default);
+    pruneValue(pruned, schema);
+    if (!equalJson(pruned, schema.default)) errors.push(invalid(at, schema.default, 'must not have unknown fields'));
+    const embedded = validateEmbedded(schema.default, schema, at);
+    errors.push(...(embedded.length > 0 ? embedded : validateValue(schema.default, schema, at)));
+  }
+  errors.push(...validateDefaults(itemsOf(schema), `${path}.items`));
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    errors.push(...validateDefaults(property, `${path}.properties[${name}]`));
+  }
+  return errors;
+}

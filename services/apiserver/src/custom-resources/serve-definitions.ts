@@ -1,0 +1,84 @@
+import {
+  type ConvertRemotely,
+  customDefinitions,
+  type CustomHooks,
+  type CustomResourceDefinition,
+  definitionCondition,
+  equalJson,
+  type KubeObject,
+  type ResourceDefinition,
+  type Verb,
+} from '@gantry/api';
+import type { WatchCache } from '../cache/index.ts';
+import type { Catalogue } from '../catalogue/catalogue.ts';
+
+export const DEFINITIONS = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' } as const;
+
+/** While its objects are being deleted, a resource takes no new ones. */
+const TERMINATING_VERBS: readonly Verb[] = ['delete', 'deletecollection', 'get', 'list', 'watch'];
+
+export interface ServingHooks {
+  readonly compileRules?: CustomHooks['compileRules'];
+  readonly convert?: (crd: CustomResourceDefinition) => ConvertRemotely;
+}
+
+interface Served {
+  readonly uid: string | undefined;
+  readonly spec: unknown;
+  readonly names: unknown;
+  readonly isTerminating: boolean;
+}
+
+/** All definitions in the cache. */
+export function cachedDefinitions(cache: WatchCache): readonly CustomResourceDefinition[] {
+  return cache
+    .resource(DEFINITIONS)
+    .snapshot()
+    .map(({ answer }) => answer.object as KubeObject & CustomResourceDefinition);
+}
+
+/**
+ * Keeps the catalogue in step with the definitions in the cache: at the moment when the cache has taken a change, the
+ * catalogue has it too. The returned function ends it.
+ */
+export function serveDefinitions(cache: WatchCache, catalogue: Catalogue, hooks: ServingHooks): () => void {
+  const served = new Map<string, Served>();
+  const update = (): void => {
+    const present = new Set<string>();
+    for (const crd of cachedDefinitions(cache)) {
+      const { name = '' } = crd.metadata;
+      if (definitionCondition(crd, 'Established')?.status !== 'True') continue;
+      present.add(name);
+      const state: Served = {
+        uid: crd.metadata.uid,
+        spec: crd.spec,
+        names: crd.status?.acceptedNames,
+        isTerminating: crd.metadata.deletionTimestamp !== undefined,
+      };
+      if (equalJson(served.get(name), state)) continue;
+      served.set(name, state);
+      catalogue.set(name, definitionsOf(crd, hooks, state.isTerminating));
+    }
+    for (const name of [...served.keys()]) {
+      if (present.has(name)) continue;
+      served.delete(name);
+      catalogue.set(name, []);
+    }
+  };
+  const stop = cache.resource(DEFINITIONS).observe(update);
+  update();
+  return stop;
+}
+
+/** The resources of a definition. */
+export function definitionsOf(
+  crd: CustomResourceDefinition,
+  { compileRules, convert }: ServingHooks,
+  isTerminating: boolean,
+): readonly ResourceDefinition[] {
+  const definitions = customDefinitions(crd, {
+    ...(compileRules === undefined ? {} : { compileRules }),
+    ...(convert === undefined ? {} : { convert: convert(crd) }),
+  });
+  return isTerminating ? definitions.map((one) => ({ ...one, verbs: TERMINATING_VERBS })) : definitions;
+}
