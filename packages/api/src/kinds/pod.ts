@@ -14,6 +14,9 @@ import { validatePodChange } from './rules/pod-update.ts';
 import { podWarnings } from './rules/pod-warnings.ts';
 import { PART_VERBS, STORED_VERBS } from './verbs.ts';
 
+/** Streams to containers are opened by either. */
+const CONNECT_VERBS = ['create', 'get'] as const;
+
 function applyDefaults(object: Pod): void {
   const spec = (object.spec ??= { containers: [] });
   defaultPodOnly(spec);
@@ -134,6 +137,7 @@ export const pods: ResourceDefinition<Pod> = {
     gracePeriodSeconds,
   },
   subresources: [
+    { name: 'attach', kind: 'PodAttachOptions', verbs: CONNECT_VERBS },
     { name: 'binding', kind: 'Binding', verbs: ['create'] },
     {
       name: 'ephemeralcontainers',
@@ -142,7 +146,10 @@ export const pods: ResourceDefinition<Pod> = {
       validateUpdate: (object, old) => [...validate(object), ...validateEphemeralChange(object, old)],
     },
     { name: 'eviction', group: 'policy', version: 'v1', kind: 'Eviction', verbs: ['create'] },
+    { name: 'exec', kind: 'PodExecOptions', verbs: CONNECT_VERBS },
     { name: 'log', verbs: ['get'] },
+    { name: 'portforward', kind: 'PodPortForwardOptions', verbs: CONNECT_VERBS },
+    { name: 'proxy', kind: 'PodProxyOptions', verbs: ['create', 'delete', 'get', 'patch', 'update'] },
     {
       name: 'resize',
       verbs: PART_VERBS,

@@ -1,8 +1,9 @@
-import { StatusError } from '@gantry/api';
+import { type JsonObject, StatusError } from '@gantry/api';
 import { errorMessage } from '@gantry/base';
 import { createAdmissionChecks } from '../admission/index.ts';
 import { createAllocators } from '../allocators/index.ts';
-import type { Answer, Driver } from '../driver.ts';
+import { objectKey } from '../cache/index.ts';
+import type { Answer, Driver, RequestContext, Target } from '../driver.ts';
 import { AdmissionChain } from './admission-chain.ts';
 import { ChangeWriter } from './change-writer.ts';
 import { Committer } from './committer.ts';
@@ -14,6 +15,7 @@ import { Reader } from './reader.ts';
 import { cachedServices, createWebhookCaller } from '../webhook-client/index.ts';
 import { toStatusError } from './store-errors.ts';
 import { SubresourceWriter } from './subresource-writer.ts';
+import { isStream, streamRefusal } from './subresources/streams.ts';
 import { requireSubresource } from './target.ts';
 import { UpdateWriter } from './update-writer.ts';
 
@@ -56,7 +58,7 @@ export function createDriver(deps: DriverDependencies): Driver {
     return creates.create(context, target, body, options);
   };
 
-  return {
+  const driver: Driver = {
     get: (context, target, resourceVersion) =>
       settle(context.signal, () => reader.get(context, target, resourceVersion)),
     list: (context, definition, request) => settle(context.signal, () => reader.list(context, definition, request)),
@@ -70,6 +72,33 @@ export function createDriver(deps: DriverDependencies): Driver {
       settle(context.signal, () => deletes.delete(context, target, options, write)),
     deleteCollection: (context, definition, list, options, write) =>
       settle(context.signal, () => deletes.deleteCollection(context, definition, list, options, write)),
+  };
+  return withoutStreams(driver, deps, reader);
+}
+
+/** The driver for all but streams to containers, which it authorises and refuses. */
+function withoutStreams(driver: Driver, deps: DriverDependencies, reader: Reader): Driver {
+  const guarded =
+    <Args extends unknown[], T>(
+      verb: string,
+      work: (context: RequestContext, target: Target, ...args: Args) => Promise<T>,
+    ) =>
+    (context: RequestContext, target: Target, ...args: Args): Promise<T> =>
+      isStream(target) ? settle(context.signal, () => refuse(context, target, verb)) : work(context, target, ...args);
+  const refuse = async (context: RequestContext, target: Target, verb: string): Promise<never> => {
+    const { definition, namespace, name } = target;
+    const entry = await reader.fromStore(objectKey(definition, namespace, name), context.signal);
+    const pod = entry?.answer.object;
+    deps.authorizer.authorize(context.user, verb, target, pod as unknown as JsonObject | undefined);
+    throw streamRefusal(target, pod);
+  };
+  return {
+    ...driver,
+    get: guarded('get', driver.get),
+    create: guarded('create', driver.create),
+    update: guarded('update', driver.update),
+    patch: guarded('patch', driver.patch),
+    delete: guarded('delete', driver.delete),
   };
 }
 

@@ -1,0 +1,40 @@
+import { isReason } from '@gantry/api';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createHarness, type Harness, WRITE } from './testing.ts';
+
+let harness: Harness;
+
+beforeEach(async () => {
+  harness = await createHarness();
+  await harness.create('serviceaccounts', { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } });
+});
+
+afterEach(() => harness.stop());
+
+describe.each(['attach', 'exec', 'portforward', 'proxy'])('pods/%s', (subresource) => {
+  const target = () => harness.target('pods', 'one', { subresource });
+  const refusal = (work: Promise<unknown>) => harness.settle(work.catch((error: unknown) => error));
+
+  it('is not found without the pod, and told to be missing with it', async () => {
+    const get = () => refusal(harness.driver.get(harness.context(), target(), ''));
+    expect(isReason(await get(), 'NotFound')).toBe(true);
+    const spec = { containers: [{ name: 'c', image: 'i' }] };
+    await harness.create('pods', { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'one' }, spec });
+    expect(isReason(await get(), 'MethodNotAllowed')).toBe(true);
+  });
+
+  it('deletes no pod', async () => {
+    const spec = { containers: [{ name: 'c', image: 'i' }] };
+    await harness.create('pods', { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'one' }, spec });
+    const options = {
+      gracePeriodSeconds: 0,
+      preconditions: {},
+      propagationPolicy: undefined,
+      orphanDependents: undefined,
+    };
+    const told = await refusal(harness.driver.delete(harness.context(), target(), options, WRITE));
+    expect(isReason(told, 'MethodNotAllowed')).toBe(true);
+    const pod = harness.driver.get(harness.context(), harness.target('pods', 'one'), '');
+    expect((await harness.settle(pod)).object.metadata.deletionTimestamp).toBeUndefined();
+  });
+});
