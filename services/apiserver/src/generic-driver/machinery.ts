@@ -102,7 +102,9 @@ export function requireValidChange(
 
 function requireNone(definition: ResourceDefinition, object: KubeObject, errors: readonly FieldError[]): void {
   if (errors.length === 0) return;
-  throw StatusError.invalid(definition.group, definition.kind, object.metadata.name ?? '', errors);
+  // Kubernetes names the kind that it stores.
+  const { group } = definition.storage ?? definition;
+  throw StatusError.invalid(group, definition.kind, object.metadata.name ?? '', errors);
 }
 
 /**
