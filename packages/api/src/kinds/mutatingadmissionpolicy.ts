@@ -24,6 +24,7 @@ export const mutatingAdmissionPolicies: ResourceDefinition<MutatingAdmissionPoli
     },
     validateCreate: ({ spec }) => validateMutatingPolicy(spec ?? {}, undefined),
     validateUpdate: ({ spec }, old) => validateMutatingPolicy(spec ?? {}, old.spec ?? {}),
+    finalizers: 'qualified',
     metadataOnUpdate: 'object',
     warnings: ({ metadata }) => staticSuffixWarnings(metadata.name),
     allowUnconditionalUpdate: false,

@@ -41,6 +41,7 @@ export const mutatingAdmissionPolicyBindings: ResourceDefinition<MutatingAdmissi
       defaultMatchResources(object.spec.matchResources);
     },
     validate,
+    finalizers: 'qualified',
     metadataOnUpdate: 'object',
     warnings: ({ metadata }) => staticSuffixWarnings(metadata.name),
     allowUnconditionalUpdate: false,

@@ -25,6 +25,7 @@ export const mutatingWebhookConfigurations: ResourceDefinition<MutatingWebhookCo
     },
     validateCreate: ({ webhooks }) => validateNewWebhooks(webhooks),
     validateUpdate: ({ webhooks }, old) => validateChangedWebhooks(webhooks, old.webhooks),
+    finalizers: 'qualified',
     metadataOnUpdate: 'object',
     warnings: ({ metadata }) => staticSuffixWarnings(metadata.name),
     allowUnconditionalUpdate: false,

@@ -48,6 +48,7 @@ export const validatingAdmissionPolicies: ResourceDefinition<ValidatingAdmission
     },
     validateCreate: ({ metadata, spec }) => validateValidatingPolicy(metadata.name, spec ?? {}, undefined),
     validateUpdate: ({ metadata, spec }, old) => validateValidatingPolicy(metadata.name, spec ?? {}, old.spec ?? {}),
+    finalizers: 'qualified',
     metadataOnUpdate: 'object',
     warnings: ({ metadata }) => staticSuffixWarnings(metadata.name),
     allowUnconditionalUpdate: false,

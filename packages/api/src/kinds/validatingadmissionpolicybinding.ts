@@ -56,6 +56,7 @@ export const validatingAdmissionPolicyBindings: ResourceDefinition<ValidatingAdm
       defaultMatchResources(object.spec.matchResources);
     },
     validate,
+    finalizers: 'qualified',
     metadataOnUpdate: 'object',
     warnings: ({ metadata }) => staticSuffixWarnings(metadata.name),
     allowUnconditionalUpdate: false,

@@ -22,6 +22,7 @@ export const validatingWebhookConfigurations: ResourceDefinition<ValidatingWebho
     },
     validateCreate: ({ webhooks }) => validateNewWebhooks(webhooks),
     validateUpdate: ({ webhooks }, old) => validateChangedWebhooks(webhooks, old.webhooks),
+    finalizers: 'qualified',
     metadataOnUpdate: 'object',
     warnings: ({ metadata }) => staticSuffixWarnings(metadata.name),
     allowUnconditionalUpdate: false,

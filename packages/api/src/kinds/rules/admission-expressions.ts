@@ -1,3 +1,5 @@
+import { BOOL, type CelType, listOf, NULL, STRING } from '@gantry/cel';
+import { AdmissionExpressions, JSON_PATCH, OBJECT } from '../../admission/admission-environment.ts';
 import { duplicate, type FieldError, invalid, required } from '../../field-error.ts';
 import type { MatchCondition, Variable } from '../../generated/types.ts';
 import { invalidAll } from './errors.ts';
@@ -24,6 +26,8 @@ export function validateMatchConditions(
 ): FieldError[] {
   const list = conditions ?? [];
   const errors: FieldError[] = [];
+  const scope = { params: params === 'with params', authorizer: true, patches: false };
+  const expressions = new AdmissionExpressions(scope, false);
   if (list.length > MAX_CONDITIONS) {
     errors.push(tooMany(path, list.length, MAX_CONDITIONS));
   }
@@ -31,13 +35,16 @@ export function validateMatchConditions(
     const at = `${path}[${i}]`;
     const trimmed = expression.trim();
     if (trimmed === '') errors.push(required(`${at}.expression`));
+    else {
+      const compiled = expressions.compile(trimmed, [BOOL]);
+      if (!compiled.ok) errors.push(invalid(`${at}.expression`, trimmed, compiled.detail));
+    }
     if (name === '') errors.push(required(`${at}.name`));
     else errors.push(...invalidAll(`${at}.name`, name, qualifiedName(name)));
     if (name !== '' && list.findIndex((other) => other.name === name) < i) {
       errors.push(duplicate(`${at}.name`, name));
     }
   });
-  void params;
   return errors;
 }
 
@@ -52,12 +59,38 @@ export interface ExpressionCheck {
   compile(expression: string, use: ExpressionUse, path: string, shown?: string): FieldError[];
 }
 
+const RESULTS: Readonly<Record<ExpressionUse, readonly CelType[]>> = {
+  condition: [BOOL],
+  message: [STRING],
+  annotation: [STRING, NULL],
+  applyConfiguration: [OBJECT],
+  jsonPatch: [listOf(JSON_PATCH)],
+};
+
 /** A check over what admission knows; with 'patches' expressions may make objects and patches. */
-export function createExpressionCheck(params: Params, _results: 'values' | 'patches'): ExpressionCheck {
-  void params;
+export function createExpressionCheck(
+  params: Params,
+  results: 'values' | 'patches',
+  variables: 'variables' | 'no variables',
+): ExpressionCheck {
+  const scope = { params: params === 'with params', authorizer: true, patches: results === 'patches' };
+  const plain = { ...scope, patches: false };
+  const silent = { ...scope, authorizer: false };
+  const expressions = new AdmissionExpressions(scope, variables === 'variables' || results === 'patches');
   return {
-    declare: (variable, path) => validateVariable(variable, path),
-    compile: () => [],
+    declare: (variable, path) => {
+      const errors = validateVariable(variable, path);
+      const { name = '', expression = '' } = variable;
+      if (expression.trim() === '') return errors;
+      const compiled = expressions.compile(expression, [], plain);
+      if (!compiled.ok) return [...errors, invalid(`${path}.expression`, expression, compiled.detail)];
+      expressions.declare(name, compiled.program.resultType);
+      return errors;
+    },
+    compile: (expression, use, path, shown = expression) => {
+      const compiled = expressions.compile(expression, RESULTS[use], use === 'message' ? silent : scope);
+      return compiled.ok ? [] : [invalid(path, shown, compiled.detail)];
+    },
   };
 }
 

@@ -75,7 +75,11 @@ export function validateValidatingPolicy(
   spec: ValidatingAdmissionPolicySpec,
   old: ValidatingAdmissionPolicySpec | undefined,
 ): FieldError[] {
-  const check = createExpressionCheck(paramsOf(spec), 'values');
+  const check = createExpressionCheck(
+    paramsOf(spec),
+    'values',
+    (spec.variables ?? []).length > 0 ? 'variables' : 'no variables',
+  );
   const errors = [
     ...validateFailurePolicy(spec.failurePolicy, 'spec.failurePolicy'),
     ...validateParamKind(spec.paramKind, 'spec.paramKind'),
@@ -151,7 +155,7 @@ export function validateMutatingPolicy(
   spec: MutatingAdmissionPolicySpec,
   old: MutatingAdmissionPolicySpec | undefined,
 ): FieldError[] {
-  const check = createExpressionCheck(paramsOf(spec), 'patches');
+  const check = createExpressionCheck(paramsOf(spec), 'patches', 'variables');
   const { mutations = [], reinvocationPolicy = '' } = spec;
   const errors = [
     ...validateFailurePolicy(spec.failurePolicy, 'spec.failurePolicy'),

@@ -120,7 +120,8 @@ function validateWebhookName(name: string, path: string): FieldError[] {
     : [];
 }
 
-function validateSideEffects(value: string | undefined, allowed: readonly string[], path: string): FieldError[] {
-  if (value === undefined) return [required(path, `must specify one of ${[...allowed].sort().join(', ')}`)];
+function validateSideEffects(value: string | null | undefined, allowed: readonly string[], path: string): FieldError[] {
+  if (value === undefined || value === null)
+    return [required(path, `must specify one of ${[...allowed].sort().join(', ')}`)];
   return allowed.includes(value) ? [] : [notSupported(path, value, allowed)];
 }

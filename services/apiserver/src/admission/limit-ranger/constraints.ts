@@ -38,8 +38,7 @@ export const maximumRequest: Constraint = (type, name, enforced, { requests }) =
 
 export const maximumRatio: Constraint = (type, name, enforced, { requests, limits }) => {
   const head = `${name} max limit to request ratio per ${type} is ${enforced}`;
-  const milli = (amount: string | undefined) =>
-    amount === undefined ? 0 : Number(quantityMilli(amount));
+  const milli = (amount: string | undefined) => (amount === undefined ? 0 : Number(quantityMilli(amount)));
   const [request, limit] = [milli(requests[name]), milli(limits[name])];
   if (request === 0) return `${head}, but no request is specified or request is 0`;
   if (limit === 0) return `${head}, but no limit is specified or limit is 0`;

@@ -67,7 +67,7 @@ export function readReview(answer: unknown, uid: string, type: 'mutating' | 'val
   checkPatch(bytes, patchType, type);
   return {
     allowed: allowed === true,
-    status: status === undefined || status === null ? undefined : (fields(status)),
+    status: status === undefined || status === null ? undefined : fields(status),
     patch: bytes,
     patchType: typeof patchType === 'string' ? patchType : '',
     warnings: Array.isArray(warnings) ? warnings.filter((one) => typeof one === 'string') : [],

@@ -1,0 +1,218 @@
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { must } from '@gantry/base';
+import { callServer } from '../../testing/call-server.ts';
+import { startApiServer, type TestApiServer } from '../../testing/start-api-server.ts';
+import { createTestPki, type TestPki } from '../../testing/test-pki.ts';
+
+/** What a webhook of ours answers: parts of an AdmissionResponse, or a whole body with a code. */
+type Answer = { readonly allowed?: boolean; readonly raw?: string; readonly code?: number } & Record<string, unknown>;
+
+interface Review {
+  readonly request: Record<string, unknown> & { readonly uid: string; readonly operation: string };
+}
+
+/** A webhook server outside of the apiserver: answers by path, and keeps what it was asked. */
+async function startWebhooks(pki: TestPki, answers: Record<string, (review: Review) => Answer | Promise<Answer>>) {
+  const { cert, key } = await pki.issue('webhook', [], ['hook.n.svc']);
+  const asked: { path: string; query: string; review: Review }[] = [];
+  const server = createServer({ cert, key }, (request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const [path = '', query = ''] = (request.url ?? '').split('?');
+      const review = JSON.parse(Buffer.concat(chunks).toString()) as Review;
+      asked.push({ path, query, review });
+      void Promise.resolve(must(answers[path], path)(review)).then(({ raw, code = 200, ...rest }) => {
+        const answer = { uid: review.request.uid, allowed: true, ...rest };
+        response.writeHead(code, { 'content-type': raw === undefined ? 'application/json' : 'text/plain' });
+        const body = { kind: 'AdmissionReview', apiVersion: 'admission.k8s.io/v1', response: answer };
+        response.end(raw ?? JSON.stringify(body));
+      });
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return { asked, port, caBundle: Buffer.from(pki.ca).toString('base64'), close: () => server.close() };
+}
+
+const patch = (...operations: object[]) => ({
+  patchType: 'JSONPatch',
+  patch: Buffer.from(JSON.stringify(operations)).toString('base64'),
+});
+
+const JSON_BODY = { 'content-type': 'application/json' };
+
+describe('webhooks', () => {
+  let server: TestApiServer;
+  let hooks: Awaited<ReturnType<typeof startWebhooks>>;
+  const late = Promise.withResolvers<Answer>();
+
+  beforeAll(async () => {
+    server = await startApiServer();
+    hooks = await startWebhooks(await createTestPki(Date.now()), {
+      '/allow': () => ({ warnings: ['mind this'] }),
+      '/deny': () => ({ allowed: false, status: { message: 'not today', code: 418, reason: 'Teapot' } }),
+      '/silent': () => ({ allowed: false }),
+      '/first': () => patch({ op: 'add', path: '/data/first', value: 'yes' }),
+      '/second': () =>
+        patch({ op: 'add', path: '/data/second', value: 'yes' }, { op: 'add', path: '/bogus', value: 1 }),
+      '/broken': () => ({ code: 500, raw: 'oh no' }),
+      '/other': () => ({ uid: 'x' }),
+      '/slow': () => late.promise,
+    });
+  });
+  afterAll(async () => {
+    late.resolve({});
+    hooks.close();
+    await server.stop();
+  });
+
+  const call = async (method: string, path: string, body?: object) => {
+    const options = body === undefined ? {} : { body: JSON.stringify(body), headers: JSON_BODY };
+    const { code, headers, json } = await callServer(server, method, path, options);
+    return { code, warnings: [headers['warning'] ?? ''].flat(), body: json as Record<string, unknown> };
+  };
+  /** With these webhooks in place. */
+  async function withHooks<T>(type: 'validating' | 'mutating', list: object[], work: () => Promise<T>): Promise<T> {
+    const base = `/apis/admissionregistration.k8s.io/v1/${type}webhookconfigurations`;
+    const kind = `${type === 'validating' ? 'Validating' : 'Mutating'}WebhookConfiguration`;
+    const made = await call('POST', base, {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind,
+      metadata: { name: 'w' },
+      webhooks: list,
+    });
+    expect(made.code).toBe(201);
+    try {
+      return await work();
+    } finally {
+      expect((await call('DELETE', `${base}/w`)).code).toBe(200);
+    }
+  }
+  const hook = (path: string, extra: object = {}) => ({
+    name: `${path.slice(1)}.example.org`,
+    clientConfig: { url: `https://127.0.0.1:${hooks.port}${path}`, caBundle: hooks.caBundle },
+    rules: [{ operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] }],
+    admissionReviewVersions: ['v1'],
+    sideEffects: 'None',
+    ...extra,
+  });
+  const path = '/api/v1/namespaces/default/configmaps';
+  let names = 0;
+  const configMap = () => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: `c${++names}` }, data: { own: 'x' } });
+  const create = (query = '') => call('POST', `${path}${query}`, configMap());
+
+  it('ask what is admitted, and pass on warnings', async () => {
+    hooks.asked.length = 0;
+    const { code, warnings } = await withHooks('validating', [hook('/allow')], () => create());
+    expect(code).toBe(201);
+    expect(warnings.join()).toContain('mind this');
+    const [{ query, review } = { query: '', review: undefined }] = hooks.asked;
+    expect(query).toBe('timeout=10s');
+    expect(review?.request).toMatchObject({
+      operation: 'CREATE',
+      namespace: 'default',
+      kind: { group: '', version: 'v1', kind: 'ConfigMap' },
+      resource: { group: '', version: 'v1', resource: 'configmaps' },
+      userInfo: { username: 'kubernetes-admin' },
+      dryRun: false,
+      oldObject: null,
+      options: { kind: 'CreateOptions', apiVersion: 'meta.k8s.io/v1' },
+    });
+  });
+
+  it('refuse in their own words', async () => {
+    const denied = await withHooks('validating', [hook('/deny')], () => create());
+    expect(denied).toMatchObject({
+      code: 418,
+      body: { reason: 'Teapot', message: 'admission webhook "deny.example.org" denied the request: not today' },
+    });
+    const silent = await withHooks('validating', [hook('/silent')], () => create());
+    expect(silent).toMatchObject({
+      code: 400,
+      body: { message: 'admission webhook "silent.example.org" denied the request without explanation' },
+    });
+  });
+
+  it('change what is admitted, each seeing what the ones before did; unknown fields are dropped', async () => {
+    hooks.asked.length = 0;
+    const list = [hook('/first', { reinvocationPolicy: 'IfNeeded' }), hook('/second')];
+    const { code, body } = await withHooks('mutating', list, () => create());
+    expect(code).toBe(201);
+    expect(body).toMatchObject({ data: { own: 'x', first: 'yes', second: 'yes' } });
+    expect(body).not.toHaveProperty('bogus');
+    expect(hooks.asked.map((one) => one.path)).toEqual(['/first', '/second', '/first']);
+    expect(hooks.asked[1]?.review.request['object']).toMatchObject({ data: { first: 'yes' } });
+  });
+
+  it('are told of deletions with the old object alone', async () => {
+    const name = `c${names + 1}`;
+    await create();
+    hooks.asked.length = 0;
+    await withHooks('validating', [hook('/allow')], () => call('DELETE', `${path}/${name}`));
+    expect(hooks.asked[0]?.review.request).toMatchObject({
+      operation: 'DELETE',
+      object: null,
+      oldObject: { metadata: { name } },
+    });
+  });
+
+  it('stop what they cannot be asked about, unless they may be ignored', async () => {
+    const failing: readonly [string, object, RegExp][] = [
+      ['/broken', {}, /failed to call webhook: an error on the server \("oh no"\) has prevented the request/],
+      ['/other', {}, /received invalid webhook response: expected response\.uid="[^"]+", got "x"/],
+      ['/slow', { timeoutSeconds: 1 }, /Post "https:[^"]+\/slow\?timeout=1s": context deadline exceeded/],
+      [
+        '/allow',
+        { clientConfig: { url: 'https://127.0.0.1:1/' } },
+        /dial tcp 127\.0\.0\.1:1: connect: connection refused/,
+      ],
+      [
+        '/allow',
+        { clientConfig: { url: `https://127.0.0.1:${hooks.port}/allow` } },
+        /x509: certificate signed by unknown authority/,
+      ],
+      [
+        '/allow',
+        { clientConfig: { service: { namespace: 'n', name: 'none' } } },
+        /Post "https:\/\/none\.n\.svc:443\?timeout=10s": service "none" not found/,
+      ],
+    ];
+    for (const [at, extra, message] of failing) {
+      const failed = await withHooks('validating', [hook(at, extra)], () => create());
+      expect(failed.code).toBe(500);
+      expect(String(failed.body['message'])).toMatch(/^Internal error occurred: failed calling webhook "/);
+      expect(String(failed.body['message'])).toMatch(message);
+      const ignored = await withHooks('validating', [hook(at, { ...extra, failurePolicy: 'Ignore' })], () => create());
+      expect(ignored.code).toBe(201);
+    }
+  });
+
+  it('are found by the name that a service stands for, and must prove to be that service', async () => {
+    await call('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'n' } });
+    const made = await call('POST', '/api/v1/namespaces/n/services', {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'hook' },
+      spec: { type: 'ExternalName', externalName: 'localhost' },
+    });
+    expect(made.code).toBe(201);
+    const service = { namespace: 'n', name: 'hook', path: '/deny', port: hooks.port };
+    const byService = hook('/deny', { clientConfig: { service, caBundle: hooks.caBundle } });
+    const { body } = await withHooks('validating', [byService], () => create());
+    expect(String(body['message'])).toContain('denied the request: not today');
+  });
+
+  it('are asked only about what they name', async () => {
+    const deny = (extra: object) => withHooks('validating', [hook('/deny', extra)], () => create());
+    const rule = { operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] };
+    expect((await deny({ rules: [{ ...rule, operations: ['DELETE'] }] })).code).toBe(201);
+    expect((await deny({ rules: [{ ...rule, scope: 'Cluster' }] })).code).toBe(201);
+    expect((await deny({ objectSelector: { matchLabels: { a: 'b' } } })).code).toBe(201);
+    expect((await deny({ namespaceSelector: { matchLabels: { a: 'b' } } })).code).toBe(201);
+    const name = { 'kubernetes.io/metadata.name': 'default' };
+    expect((await deny({ namespaceSelector: { matchLabels: name } })).code).toBe(418);
+  });
+});
