@@ -151,7 +151,7 @@ export function mergeInto(target: Record<string, unknown>, change: Fields): void
   for (const [key, value] of Object.entries(change)) {
     const inner = target[key];
     const deeper = isFields(value) && isFields(inner);
-    if (deeper) mergeInto(inner as Record<string, unknown>, value);
+    if (deeper) mergeInto(inner, value);
     else target[key] = value;
   }
 }

@@ -1,6 +1,8 @@
 import { ACCOUNT_PROOFS } from './accounts.ts';
 import { ADMISSION_POLICIES } from './admission-policies.ts';
 import { CHUNKING_PROOFS } from './chunking.ts';
+import { CONTROLLER_PROOFS } from './controllers.ts';
+import { CONVERSION_PROOFS } from './conversion.ts';
 import { CUSTOM_RESOURCES } from './custom-resources.ts';
 import { DEVICE_PROOFS } from './devices.ts';
 import { DISCOVERY } from './discovery.ts';
@@ -14,7 +16,10 @@ import { NODE_OBJECT_PROOFS } from './node-objects.ts';
 import { OPENAPI } from './openapi.ts';
 import { OPENAPI_KUBECTL } from './openapi-kubectl.ts';
 import { OPERATIONS } from './operations-table.ts';
+import { QUOTA_PROOFS } from './quotas.ts';
 import { WATCH_PROOFS } from './watches.ts';
+import { WEBHOOK_CONFIGURATION_PROOFS } from './webhook-configurations.ts';
+import { WEBHOOK_PROOFS } from './webhooks.ts';
 import type { Proof } from './world.ts';
 
 /** All that our suite asks. */
@@ -36,4 +41,9 @@ export const PROOFS: readonly Proof[] = [
   ...NETWORK_PROOFS,
   ...NODE_OBJECT_PROOFS,
   ...DEVICE_PROOFS,
+  ...QUOTA_PROOFS,
+  ...CONTROLLER_PROOFS,
+  ...WEBHOOK_PROOFS,
+  ...WEBHOOK_CONFIGURATION_PROOFS,
+  ...CONVERSION_PROOFS,
 ];
