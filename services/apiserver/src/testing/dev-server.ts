@@ -1,17 +1,24 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { systemClock, systemRandom, systemUid } from '@gantry/base';
 import { createLogger } from '@gantry/service';
+import { ensureIncarnation } from '../incarnation.ts';
+import { createMemoryObjectStore } from '../storage/index.ts';
 import { runStandInControllers } from './stand-in-controllers.ts';
 import { startApiServer } from './start-api-server.ts';
 
 /**
  * An API server over the memory store, to try kubectl and the golden answers with:
- * `node --conditions=gantry-source services/apiserver/src/testing/dev-server.ts [port [kubeconfig file]]`.
+ * `node --conditions=gantry-source services/apiserver/src/testing/dev-server.ts [port [kubeconfig file]]`. At SIGUSR2 the
+ * store forgets its history.
  */
 const [port, file] = process.argv.slice(2);
 const logger = createLogger({ service: 'apiserver', level: 'info' });
-const server = await startApiServer({ restPort: Number(port ?? 0), logger });
+const store = createMemoryObjectStore({ clock: systemClock, random: systemRandom, newUid: systemUid });
+await ensureIncarnation(store.etcd, systemUid, new AbortController().signal);
+const server = await startApiServer({ restPort: Number(port ?? 0), logger, store });
+process.on('SIGUSR2', () => store.etcd.compactHistory(store.etcd.revision));
 const kubeconfig = file ?? join(await mkdtemp(join(tmpdir(), 'gantry-dev-')), 'kubeconfig');
 await writeFile(kubeconfig, server.kubeconfig, { mode: 0o600 });
 logger.info({ url: server.url, grpcPort: server.grpcPort, kubeconfig }, `export KUBECONFIG=${kubeconfig}`);
