@@ -34,8 +34,9 @@ export async function requestToken(
   deps: { readonly reader: AdmissionReader; readonly issuer: TokenIssuer; readonly now: Instant },
 ): Promise<TokenRequest & KubeObject> {
   const { name = '', namespace = '', uid = '' } = account.metadata;
+  checkMetadata(account, request);
   const seconds = request.spec?.expirationSeconds ?? DEFAULT_SECONDS;
-  checkSeconds(seconds, name);
+  checkSeconds(seconds);
   const boundObject = await findBound(account, request, deps.reader);
   const audiences = request.spec?.audiences ?? [];
   const { token, expirationTimestamp } = await deps.issuer.issue({
@@ -47,18 +48,33 @@ export async function requestToken(
   return {
     apiVersion: 'authentication.k8s.io/v1',
     kind: 'TokenRequest',
-    metadata: { name, namespace, creationTimestamp: formatTime(deps.now) },
+    metadata: { name, namespace, uid, creationTimestamp: formatTime(deps.now) },
     spec: { ...request.spec, audiences, expirationSeconds: seconds },
     status: { token, expirationTimestamp },
   };
 }
 
-function checkSeconds(seconds: number, name: string): void {
+/** Where a request names an account, it is that of the path. */
+function checkMetadata(account: ServiceAccount, { metadata }: TokenRequest & KubeObject): void {
+  const { name = '', namespace = '', uid = '' } = account.metadata;
+  for (const [field, value] of Object.entries({ name, namespace })) {
+    const sent = metadata?.[field as 'name' | 'namespace'] ?? '';
+    if (sent === '' || sent === value) continue;
+    const error = invalid(`metadata.${field}`, sent, `must match the service account ${field} if specified`);
+    throw StatusError.invalid('authentication.k8s.io', 'TokenRequest', name, [error]);
+  }
+  const sent = metadata?.uid ?? '';
+  if (sent === '' || sent === uid) return;
+  const why = `the UID in the token request (${sent}) does not match the UID of the service account (${uid})`;
+  throw StatusError.conflict({ group: 'authentication.k8s.io', resource: 'TokenRequest' }, name, why);
+}
+
+function checkSeconds(seconds: number): void {
   const errors: FieldError[] = [];
   const refuse = (detail: string) => errors.push(invalid('spec.expirationSeconds', seconds, detail));
   if (seconds < MIN_SECONDS) refuse('may not specify a duration less than 10 minutes');
   if (seconds > MAX_SECONDS) refuse('may not specify a duration larger than 2^32 seconds');
-  if (errors.length > 0) throw StatusError.invalid('authentication.k8s.io', 'TokenRequest', name, errors);
+  if (errors.length > 0) throw StatusError.invalid('authentication.k8s.io', 'TokenRequest', '', errors);
 }
 
 async function findBound(
@@ -73,7 +89,10 @@ async function findBound(
   const resource = BINDABLE[kind];
   const definition = resource === undefined ? undefined : findResource(resource);
   if (resource === undefined || definition === undefined || (bound.apiVersion ?? 'v1') !== 'v1') {
-    throw StatusError.badRequest(`cannot bind token for serviceaccount ${JSON.stringify(name)} to object type ${kind}`);
+    const [group, version] = (bound.apiVersion ?? '').includes('/')
+      ? (bound.apiVersion ?? '').split('/')
+      : ['', bound.apiVersion ?? ''];
+    throw StatusError.badRequest(`cannot bind token to object of type ${group}/${version}, Kind=${kind}`);
   }
   const boundName = bound.name ?? '';
   const object = await reader.find(resource, definition.namespaced ? namespace : '', boundName);
