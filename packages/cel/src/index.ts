@@ -70,3 +70,4 @@ export {
 } from './values/value.ts';
 export { valueOfJson } from './values/json-value.ts';
 export { ArrayList, EntryMap } from './values/collections.ts';
+export { parseDurationText, parseTimestampText } from './values/api-formats.ts';

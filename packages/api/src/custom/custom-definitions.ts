@@ -1,3 +1,4 @@
+import { compileSchemaRules } from './rules/schema-rules.ts';
 import type { CustomResourceDefinition, CustomResourceDefinitionVersion } from '../generated/types.ts';
 import { cloneJson, type KubeObject } from '../object.ts';
 import {
@@ -59,7 +60,7 @@ function definitionOf(
     apiVersion,
     kind,
     scale: spec.subresources?.scale,
-    rules: hooks.compileRules?.(schema),
+    rules: (hooks.compileRules ?? compileSchemaRules)(schema),
   });
   const hasStatus = spec.subresources?.status !== undefined;
   return {
@@ -106,9 +107,7 @@ function definitionOf(
 }
 
 function selectable(value: unknown): string {
-  return value === undefined || value === null || typeof value === 'object'
-    ? ''
-    : String(value as string | number | boolean);
+  return value === undefined || value === null || typeof value === 'object' ? '' : String(value);
 }
 
 function keepField(object: KubeObject, old: KubeObject, name: string): void {
@@ -218,5 +217,5 @@ function readStored(object: KubeObject, all: readonly Version[], fallback: Versi
 function renamed(object: KubeObject, from: Version, to: Version): KubeObject {
   if (from === to && object.apiVersion === to.apiVersion) return object;
   const copy = { ...cloneJson(object), apiVersion: to.apiVersion };
-  return to.codec.convert(copy as unknown as Record<string, unknown>) as unknown as KubeObject;
+  return to.codec.convert(copy) as unknown as KubeObject;
 }

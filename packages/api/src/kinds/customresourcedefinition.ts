@@ -1,3 +1,4 @@
+import { checkExpressions } from '../custom/rules/check-expressions.ts';
 import { formatTime } from '@gantry/base';
 import { isJsonObject, itemsOf, type JsonSchema, valuesOf } from '../custom/json-schema.ts';
 import { isKnownFormat } from '../custom/formats.ts';
@@ -111,7 +112,7 @@ function noteStoredVersion(crd: CustomResourceDefinition): void {
 }
 
 function resetStatus(crd: CustomResourceDefinition): void {
-  crd.status = { conditions: [], acceptedNames: { kind: '', plural: '' }, storedVersions: [] } as never;
+  crd.status = { conditions: [], acceptedNames: { kind: '', plural: '' }, storedVersions: [] };
   noteStoredVersion(crd);
 }
 
@@ -182,9 +183,9 @@ function warnings(crd: CustomResourceDefinition): readonly string[] {
   return [...unknown].sort().map((format) => `unrecognized format ${JSON.stringify(format)}`);
 }
 
-/** The kind by which clients add kinds. `checkExpressions` looks at the rules in valid schemas. */
+/** The kind by which clients add kinds. `checkRules` looks at the rules in valid schemas. */
 export function createCustomResourceDefinitions(
-  checkExpressions: CheckExpressions | undefined,
+  checkRules: CheckExpressions | undefined,
 ): ResourceDefinition<CustomResourceDefinition> {
   const common = (crd: CustomResourceDefinition, old: CustomResourceDefinition | undefined): FieldError[] => [
     ...validateNames(crd.status?.acceptedNames, 'status.acceptedNames'),
@@ -205,6 +206,7 @@ export function createCustomResourceDefinitions(
     verbs: STORED_VERBS,
     strategy: {
       validateName: subdomainName,
+      finalizers: 'qualified',
       hasGeneration: true,
       applyDefaults,
       allowUnconditionalUpdate: false,
@@ -227,25 +229,21 @@ export function createCustomResourceDefinitions(
           message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
         };
         const conditions = setDefinitionCondition(crd.status?.conditions ?? [], condition, now);
-        crd.status = { ...crd.status, conditions } as NonNullable<CustomResourceDefinition['status']>;
+        crd.status = { ...crd.status, conditions };
       },
       validateCreate: (crd) => {
-        const { name = '' } = crd.metadata;
+        const { name = '', generateName = '' } = crd.metadata;
         const wanted = `${crd.spec.names?.plural ?? ''}.${crd.spec.group ?? ''}`;
-        const mismatch =
-          name === '' || name === wanted
-            ? []
-            : [invalid('metadata.name', name, 'must be spec.names.plural+"."+spec.group')];
-        return [
-          ...mismatch,
-          ...validateDefinitionSpec(crd.spec, undefined, checkExpressions),
-          ...common(crd, undefined),
-        ];
+        const must = 'must be spec.names.plural+"."+spec.group';
+        const mismatch = Object.entries({ generateName, name })
+          .filter(([, value]) => value !== '' && value !== wanted)
+          .map(([field, value]) => invalid(`metadata.${field}`, value, must));
+        return [...mismatch, ...validateDefinitionSpec(crd.spec, undefined, checkRules), ...common(crd, undefined)];
       },
       validateUpdate: (crd, old) => {
         const established = definitionCondition(old, 'Established')?.status === 'True';
         return [
-          ...validateDefinitionSpec(crd.spec, old.spec, checkExpressions),
+          ...validateDefinitionSpec(crd.spec, old.spec, checkRules),
           ...(established ? immutable('spec.scope', crd.spec.scope, old.spec.scope) : []),
           ...(established ? immutable('spec.names.kind', crd.spec.names?.kind, old.spec.names.kind) : []),
           ...immutable('spec.group', crd.spec.group, old.spec.group),
@@ -274,4 +272,4 @@ export function createCustomResourceDefinitions(
   };
 }
 
-export const customResourceDefinitions = createCustomResourceDefinitions(undefined);
+export const customResourceDefinitions = createCustomResourceDefinitions(checkExpressions);

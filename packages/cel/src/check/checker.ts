@@ -241,7 +241,7 @@ class Checker {
     let element: CelType | undefined;
     for (const [index, part] of expr.elements.entries()) {
       const type = this.#unwrapElement(part, this.#check(part), expr.optional.has(index));
-      element = this.#join(part, element, type);
+      element = this.#join(element, type);
     }
     return listOf(element ?? this.#substitution.freshParameter());
   }
@@ -250,21 +250,16 @@ class Checker {
     let key: CelType | undefined;
     let value: CelType | undefined;
     for (const entry of expr.entries) {
-      key = this.#join(entry.key, key, this.#check(entry.key));
-      value = this.#join(
-        entry.value,
-        value,
-        this.#unwrapElement(entry.value, this.#check(entry.value), entry.optional),
-      );
+      key = this.#join(key, this.#check(entry.key));
+      value = this.#join(value, this.#unwrapElement(entry.value, this.#check(entry.value), entry.optional));
     }
     return mapOf(key ?? this.#substitution.freshParameter(), value ?? this.#substitution.freshParameter());
   }
 
-  #join(expr: Expr, previous: CelType | undefined, current: CelType): CelType {
+  /** Types that do not agree make a dynamic whole here; that literals are of one type is looked at afterwards. */
+  #join(previous: CelType | undefined, current: CelType): CelType {
     if (previous === undefined) return current;
-    if (this.#substitution.isAssignable(previous, current)) return mostGeneral(previous, current);
-    this.#report(expr.offset, typeMismatch(previous, current));
-    return ERROR;
+    return this.#substitution.isAssignable(previous, current) ? mostGeneral(previous, current) : DYN;
   }
 
   #struct(expr: StructExpr): CelType {

@@ -32,6 +32,7 @@ const LIMITLESS: Estimate = { min: UNBOUNDED, max: 0 };
 class Estimator {
   readonly #checked: CheckedExpr;
   readonly #declared: ReadonlyMap<string, DeclaredType>;
+  readonly #root: DeclaredType | undefined;
   readonly #paths = new Map<Expr, readonly string[]>();
   readonly #sizes = new Map<Expr, Estimate>();
   readonly #entries = new Map<Expr, EntrySize>();
@@ -40,6 +41,7 @@ class Estimator {
   constructor(checked: CheckedExpr, declared: ReadonlyMap<string, DeclaredType>) {
     this.#checked = checked;
     this.#declared = declared;
+    [this.#root] = declared.values();
   }
 
   cost(expr: Expr): Estimate {
@@ -263,7 +265,8 @@ class Estimator {
   /** What the schema says about the value at the end of a path from a variable. */
   #declaredSize(path: readonly string[]): Estimate | undefined {
     const [variable, ...rest] = path;
-    let type = variable === undefined ? undefined : this.#declared.get(variable);
+    // Kubernetes takes the first part of any path for its one declared variable, whatever it is.
+    let type = variable === undefined ? undefined : (this.#declared.get(variable) ?? this.#root);
     for (const part of rest) {
       if (part === '@keys') return { min: 0, max: 0 };
       type = part === '@items' || part === '@values' ? type?.element : type?.fields?.get(part);

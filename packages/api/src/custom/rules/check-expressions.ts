@@ -1,0 +1,136 @@
+import { type DeclaredType, ESTIMATED_COST_LIMIT, ESTIMATED_TOTAL_COST_LIMIT } from '@gantry/cel';
+import { type FieldError, forbidden, invalid } from '../../field-error.ts';
+import { itemsOf, type JsonSchema, type ValidationRule, valuesOf } from '../json-schema.ts';
+import { type CompiledRule, compileRules, maxCardinality } from './compile-rule.ts';
+import { declaredTypeOf } from './declared-schema.ts';
+
+const UNBOUNDED = 2 ** 64;
+const multiply = (left: number, right: number) => (left === 0 || right === 0 ? 0 : Math.min(left * right, UNBOUNDED));
+
+/**
+ * What is wrong with the expressions of all rules in a schema: texts that do not compile, `oldSelf` where no old value can be told,
+ * and costs that no request could pay.
+ */
+export function checkExpressions(schema: JsonSchema, path: string): FieldError[] {
+  const checker = new ExpressionChecker();
+  checker.check(schema, path, { cardinality: 1, uncorrelatable: undefined, isResource: true, root: true });
+  return [...checker.errors, ...checker.totalErrors(path)];
+}
+
+interface Place {
+  /** How often the value can stand in one object; undefined where only the request's size bounds it. */
+  readonly cardinality: number | undefined;
+  /** The list that tells its items' old values from nothing, when the place is in one. */
+  readonly uncorrelatable: string | undefined;
+  readonly isResource: boolean;
+  readonly root: boolean;
+}
+
+class ExpressionChecker {
+  readonly errors: FieldError[] = [];
+  #total = 0;
+  #expensive: { readonly path: string; readonly cost: number }[] = [];
+
+  check(schema: JsonSchema, path: string, place: Place): void {
+    const isEmbedded = schema['x-kubernetes-embedded-resource'] === true;
+    const inner = (child: JsonSchema, at: string, uncorrelatable = place.uncorrelatable) =>
+      this.check(child, `${path}.${at}`, {
+        cardinality: childCardinality(schema, place.cardinality),
+        uncorrelatable,
+        isResource: child['x-kubernetes-embedded-resource'] === true,
+        root: false,
+      });
+    const values = valuesOf(schema);
+    if (values !== undefined) inner(values, 'additionalProperties');
+    for (const [name, property] of Object.entries(schema.properties ?? {})) inner(property, `properties[${name}]`);
+    const items = itemsOf(schema);
+    if (items !== undefined) {
+      const keyed = schema['x-kubernetes-list-type'] === 'map';
+      inner(items, 'items', place.uncorrelatable ?? (keyed ? undefined : path));
+    }
+    const rules = schema['x-kubernetes-validations'] ?? [];
+    if (rules.length === 0) return;
+    const type = declaredTypeOf(schema, place.root || isEmbedded, 'selfType');
+    if (type !== undefined) this.#checkRules(rules, type, `${path}.x-kubernetes-validations`, place);
+  }
+
+  #checkRules(rules: readonly ValidationRule[], type: DeclaredType, path: string, place: Place): void {
+    const cardinality = place.cardinality ?? maxCardinality(type);
+    for (const [index, compiled] of compileRules(rules, type).entries()) {
+      const at = `${path}[${index}]`;
+      const cost = multiply(compiled.program?.estimatedCost.max ?? 0, cardinality);
+      this.#observe(`${at}.rule`, 'estimated rule cost', cost);
+      if (compiled.error !== undefined) this.errors.push(invalid(`${at}.rule`, shown(compiled.rule), compiled.error));
+      if (compiled.messageError !== undefined) {
+        this.errors.push(invalid(`${at}.messageExpression`, shown(compiled.rule), compiled.messageError));
+      } else if (compiled.message !== undefined) {
+        const { max } = compiled.message.estimatedCost;
+        this.#observe(`${at}.messageExpression`, 'estimated messageExpression cost', max);
+      }
+      this.#checkOldSelf(compiled, at, place);
+    }
+  }
+
+  #checkOldSelf({ rule, usesOldSelf }: CompiledRule, at: string, { uncorrelatable }: Place): void {
+    if (usesOldSelf && uncorrelatable !== undefined) {
+      const detail = `oldSelf cannot be used on the uncorrelatable portion of the schema within ${uncorrelatable}`;
+      this.errors.push(invalid(`${at}.rule`, rule.rule, detail));
+    } else if (!usesOldSelf && rule.optionalOldSelf !== undefined) {
+      const detail = 'may not be set if oldSelf is not used in rule';
+      this.errors.push(invalid(`${at}.optionalOldSelf`, rule.optionalOldSelf, detail));
+    }
+  }
+
+  #observe(path: string, name: string, cost: number): void {
+    if (cost > ESTIMATED_COST_LIMIT) this.errors.push(forbidden(path, tooExpensive(name, cost, ESTIMATED_COST_LIMIT)));
+    this.#total = Math.min(this.#total + cost, UNBOUNDED);
+    if (cost < ESTIMATED_TOTAL_COST_LIMIT / 100) return;
+    this.#expensive = [...this.#expensive, { path, cost }].sort((a, b) => b.cost - a.cost).slice(0, 4);
+  }
+
+  /** The rules that cost most, and their sum, when all of them together cost too much. */
+  totalErrors(path: string): FieldError[] {
+    if (this.#total <= ESTIMATED_TOTAL_COST_LIMIT) return [];
+    const total = 'x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema';
+    return [
+      ...this.#expensive.map((rule) =>
+        forbidden(
+          rule.path,
+          'contributed to estimated rule & messageExpression cost total exceeding cost limit for entire OpenAPIv3 schema',
+        ),
+      ),
+      forbidden(path, tooExpensive(total, this.#total, ESTIMATED_TOTAL_COST_LIMIT)),
+    ];
+  }
+}
+
+function childCardinality(schema: JsonSchema, cardinality: number | undefined): number | undefined {
+  const bound = (limit: number | undefined) =>
+    cardinality === undefined || limit === undefined ? undefined : multiply(cardinality, Math.max(0, limit));
+  if (schema.type === 'array') return bound(schema.maxItems);
+  return schema.type === 'object' && schema.additionalProperties !== undefined
+    ? bound(schema.maxProperties)
+    : cardinality;
+}
+
+function tooExpensive(name: string, cost: number, limit: number): string {
+  const factor = cost / limit;
+  let shown = `${factor.toFixed(1)}x`;
+  if (factor > 100) shown = 'more than 100x';
+  else if (factor < 1.5) shown = `${factor.toFixed(6)}x`;
+  const hint =
+    '(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)';
+  return `${name} exceeds budget by factor of ${shown} ${hint}`;
+}
+
+/** A rule as messages print it. */
+function shown(rule: ValidationRule): unknown {
+  return {
+    Rule: rule.rule ?? '',
+    Message: rule.message ?? '',
+    MessageExpression: rule.messageExpression ?? '',
+    Reason: rule.reason ?? null,
+    FieldPath: rule.fieldPath ?? '',
+    OptionalOldSelf: rule.optionalOldSelf ?? null,
+  };
+}
