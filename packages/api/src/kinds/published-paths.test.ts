@@ -1,0 +1,48 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { apiVersionOf } from '../resource.ts';
+import { resources } from './index.ts';
+
+const published = JSON.parse(readFileSync(new URL('../../schemas/paths.json', import.meta.url), 'utf8')) as Readonly<
+  Record<string, readonly string[]>
+>;
+
+/** What is published and not in the registry, with the reason. Whoever serves one takes it out of here. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  'v1 componentstatuses': 'not kept in the store: read from the components themselves, which nothing does yet',
+  'v1 nodes/proxy': 'a proxy, waits for connections to nodes',
+  'v1 services/proxy': 'a proxy, waits for connections to pods',
+};
+
+/** `v1 pods` and `v1 pods/status` to verbs. */
+const served = new Map(
+  resources.flatMap((definition) => {
+    const name = `${apiVersionOf(definition)} ${definition.resource}`;
+    const parts = definition.subresources.map((part) => [`${name}/${part.name}`, part.verbs] as const);
+    return [[name, definition.verbs] as const, ...parts];
+  }),
+);
+
+describe('what Kubernetes publishes', () => {
+  it('is served, but for what is listed', () => {
+    const missing = Object.keys(published).filter((name) => !served.has(name));
+    expect(missing.sort()).toEqual(Object.keys(ELSEWHERE).sort());
+  });
+
+  it('is served with the same verbs', () => {
+    const different = [...served]
+      .filter(([name]) => name in published)
+      // The published form says neither that lists can be watched nor with which methods one connects.
+      .filter(([name]) => published[name]?.includes('connect') !== true)
+      .filter(([name, verbs]) => {
+        const told = verbs.filter((verb) => verb !== 'watch');
+        return [...told].sort().join() !== (published[name] ?? []).join();
+      })
+      .map(([name, verbs]) => `${name}: ${[...verbs].sort().join()} is published as ${(published[name] ?? []).join()}`);
+    expect(different).toEqual([]);
+  });
+
+  it('is all that is served', () => {
+    expect([...served.keys()].filter((name) => !(name in published))).toEqual([]);
+  });
+});
