@@ -228,7 +228,7 @@ function decodeParsed(
 }
 
 /** An error of Go's YAML decoder is warned of line by line. */
-export function linesOf(complaint: string): readonly string[] {
+function linesOf(complaint: string): readonly string[] {
   const lines = complaint.replace(/^error converting YAML to JSON: /, '').split('\n');
   return lines.length > 1 ? lines.slice(1).map((line) => line.trim()) : [complaint];
 }

@@ -31,7 +31,7 @@ export function readApplyConfig(bytes: Uint8Array): ApplyConfig {
       if (mode === 'Ignore' || duplicates.length === 0) return [];
       const complaint = ['error converting YAML to JSON: yaml: unmarshal errors:', ...duplicates].join('\n  ');
       if (mode === 'Strict') throw StatusError.badRequest(`error strict decoding YAML: ${complaint}`);
-      return [complaint];
+      return duplicates;
     },
   };
 }

@@ -43,13 +43,36 @@ export function acceptsGzip({ req }: Exchange): boolean {
 /** Headers of every answer: no caching, and the warnings so far. */
 export function setCommonHeaders(exchange: Exchange): void {
   if (!exchange.res.hasHeader('cache-control')) exchange.res.setHeader('cache-control', 'no-cache, private');
-  if (exchange.warnings.size > 0) exchange.res.setHeader('warning', [...exchange.warnings].map(formatWarning));
+  if (exchange.warnings.size > 0) exchange.res.setHeader('warning', formatWarnings(exchange.warnings));
 }
 
-/** `299 - "text"`: quotes and backslashes escaped, control characters dropped. */
+/** All texts together may be this long, before each is cut to the length of an item. */
+const MAX_WARNINGS = 4096;
+const MAX_WARNING = 256;
+
+/** `299 - "text"` for each text that can stand in a header: cut when there is too much of them, the last ones dropped. */
+export function formatWarnings(texts: Iterable<string>): string[] {
+  const fit = [...texts].filter((text) => text !== '' && !/\p{Cc}/u.test(text) && text.isWellFormed());
+  const total = fit.reduce((sum, text) => sum + lengthOf(text), 0);
+  if (total <= MAX_WARNINGS) return fit.map(formatWarning);
+  const out: string[] = [];
+  let written = 0;
+  for (const text of fit) {
+    if (written >= MAX_WARNINGS) break;
+    const cut = [...text].slice(0, MAX_WARNING).join('');
+    out.push(formatWarning(cut));
+    written += lengthOf(cut);
+  }
+  return out;
+}
+
+function lengthOf(text: string): number {
+  return [...text].length;
+}
+
+/** Quotes and backslashes escaped. The header's bytes are UTF-8, which Node.js is given byte by byte. */
 function formatWarning(text: string): string {
-  const clean = text.replace(/[^\t\x20-\x7e\u00a0-\uffff]/g, '').replace(/[\\"]/g, (c) => `\\${c}`);
-  return Buffer.from(`299 - "${clean}"`).toString('latin1');
+  return Buffer.from(`299 - "${text.replace(/[\\"]/g, (c) => `\\${c}`)}"`).toString('latin1');
 }
 
 /** Plain text, as health checks and unknown paths answer. */
