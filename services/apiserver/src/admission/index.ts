@@ -1,11 +1,13 @@
 import type { NewUid, Random } from '@gantry/base';
 import type { WebhookCaller } from '../webhook-client/index.ts';
+import type { Authorizer } from '../driver.ts';
 import type { AdmissionCheck } from './admission-check.ts';
 import { defaultIngressClass } from './default-ingress-class.ts';
 import { defaultStorageClass } from './default-storage-class.ts';
 import { defaultTolerationSeconds } from './default-toleration-seconds.ts';
 import { limitRanger } from './limit-ranger/limit-ranger.ts';
 import { namespaceLifecycle } from './namespace-lifecycle.ts';
+import { validatingPolicies } from './policies/validating-policies.ts';
 import { priority } from './priority.ts';
 import { runtimeClass } from './runtime-class.ts';
 import { serviceAccount } from './service-account.ts';
@@ -28,6 +30,7 @@ export function createAdmissionChecks(options: {
   readonly random: Random;
   readonly newUid: NewUid;
   readonly caller: WebhookCaller;
+  readonly authorizer: Authorizer;
   readonly defaultTolerationSeconds: number;
 }): readonly AdmissionCheck[] {
   return [
@@ -42,6 +45,7 @@ export function createAdmissionChecks(options: {
     runtimeClass,
     defaultIngressClass,
     mutatingWebhooks(options),
+    validatingPolicies(options.authorizer),
     validatingWebhooks(options),
   ];
 }

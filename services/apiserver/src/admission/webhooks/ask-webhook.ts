@@ -1,5 +1,6 @@
 import { type KubeObject, type ResourceDefinition, StatusError } from '@gantry/api';
 import type { NewUid } from '@gantry/base';
+import type { Authorizer } from '../../driver.ts';
 import { WebhookCallError, type WebhookCaller } from '../../webhook-client/index.ts';
 import type { AdmissionRequest } from '../admission-check.ts';
 import { convertObject } from '../equivalents.ts';
@@ -10,6 +11,7 @@ import type { Webhook } from './webhook-list.ts';
 export interface WebhookDependencies {
   readonly caller: WebhookCaller;
   readonly newUid: NewUid;
+  readonly authorizer: Authorizer;
 }
 
 const DEFAULT_TIMEOUT_SECONDS = 10;
@@ -24,7 +26,7 @@ export async function askWebhook(
   type: 'mutating' | 'validating',
   request: AdmissionRequest,
   as: ResourceDefinition,
-  { caller, newUid }: WebhookDependencies,
+  { caller, newUid }: Pick<WebhookDependencies, 'caller' | 'newUid'>,
 ): Promise<ReviewAnswer | undefined> {
   if (request.dryRun && !HARMLESS.includes(webhook.sideEffects)) throw dryRunUnsupported(webhook.name);
   try {

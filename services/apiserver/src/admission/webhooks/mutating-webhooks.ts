@@ -43,7 +43,7 @@ export function mutatingWebhooks(dependencies: WebhookDependencies): AdmissionCh
       const notes = reinvocation.note<Notes>(NAME, () => ({ willing: new Set(), due: new Set(), last: undefined }));
       if (reinvocation.again && notes.last !== JSON.stringify(request.object)) makeDue(notes);
       for (const hook of hooks) {
-        const as = await wanted(hook, request, reader);
+        const as = await wanted(hook, request, reader, dependencies.authorizer);
         if (as === undefined || (reinvocation.again && !notes.due.has(hook.id))) continue;
         const { webhook, id } = hook;
         const answer = await askWebhook(webhook, 'mutating', request, as, dependencies);

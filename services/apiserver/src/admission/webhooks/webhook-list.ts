@@ -1,5 +1,8 @@
 import type { KubeObject, MutatingWebhook, ResourceDefinition, ValidatingWebhook } from '@gantry/api';
+import type { Authorizer } from '../../driver.ts';
 import type { AdmissionReader, AdmissionRequest } from '../admission-check.ts';
+import { expressionValues } from '../expression-values.ts';
+import { refuse } from '../refuse.ts';
 import { matchNamespace, matchObject, matchRules } from '../request-matching.ts';
 import { matchConditions } from '../match-conditions.ts';
 
@@ -27,6 +30,7 @@ export async function wanted(
   { webhook }: Hook,
   request: AdmissionRequest,
   reader: AdmissionReader,
+  authorizer: Authorizer,
 ): Promise<ResourceDefinition | undefined> {
   const as = matchRules(request, webhook);
   if (as === undefined) return undefined;
@@ -34,5 +38,7 @@ export async function wanted(
   if (!matchObject(webhook.objectSelector, request)) return undefined;
   const { matchConditions: conditions = [], failurePolicy } = webhook;
   if (conditions.length === 0) return as;
-  return matchConditions(conditions, request, as, failurePolicy) ? as : undefined;
+  const matched = matchConditions(conditions, await expressionValues(request, as, reader, authorizer), failurePolicy);
+  if ('error' in matched) throw refuse(request, matched.error);
+  return matched.matches ? as : undefined;
 }

@@ -101,7 +101,12 @@ describe('webhooks', () => {
   });
   const path = '/api/v1/namespaces/default/configmaps';
   let names = 0;
-  const configMap = () => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: `c${++names}` }, data: { own: 'x' } });
+  const configMap = () => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: `c${++names}` },
+    data: { own: 'x' },
+  });
   const create = (query = '') => call('POST', `${path}${query}`, configMap());
 
   it('ask what is admitted, and pass on warnings', async () => {

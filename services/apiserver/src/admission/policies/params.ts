@@ -1,0 +1,58 @@
+import {
+  findKind,
+  type KubeObject,
+  labelSelectorFrom,
+  type ParamKind,
+  type ParamRef,
+  parseApiVersion,
+} from '@gantry/api';
+import type { AdmissionReader } from '../admission-check.ts';
+
+/** Parameters that a binding refers to, one evaluation each; or why they cannot be had. */
+export type Params = { readonly params: readonly (KubeObject | null)[] } | { readonly error: string };
+
+/** Looks up the parameters of a binding for a request in `namespace`. */
+export async function collectParams(
+  kind: ParamKind | undefined,
+  ref: ParamRef | undefined,
+  namespace: string,
+  reader: AdmissionReader,
+): Promise<Params> {
+  if (kind === undefined || ref === undefined) return { params: [null] };
+  const { apiVersion = '', kind: name = '' } = kind;
+  const { group, version } = parseApiVersion(apiVersion);
+  const definition = findKind(group, version, name);
+  if (definition === undefined) return { error: `paramKind kind \`${apiVersion}, Kind=${name}\` not known` };
+  const { namespace: own = '' } = ref;
+  if (!definition.namespaced && own !== '') {
+    return { error: 'paramRef.namespace must not be provided for a cluster-scoped `paramKind`' };
+  }
+  const where = definition.namespaced ? (own === '' ? namespace : own) : '';
+  if (definition.namespaced && where === '') {
+    return { error: 'cannot use namespaced paramRef in policy binding that matches cluster-scoped resources' };
+  }
+  const params = await find(
+    ref,
+    where,
+    (by) => reader.find(definition, where, by),
+    () => reader.list(definition, where),
+  );
+  if (params.length === 0 && ref.parameterNotFoundAction === 'Deny') {
+    return { error: 'no params found for policy binding with `Deny` parameterNotFoundAction' };
+  }
+  return { params };
+}
+
+async function find(
+  { name = '', selector }: ParamRef,
+  _namespace: string,
+  get: (name: string) => Promise<KubeObject | undefined>,
+  list: () => Promise<readonly KubeObject[]>,
+): Promise<readonly KubeObject[]> {
+  if (name !== '') {
+    const found = await get(name);
+    return found === undefined ? [] : [found];
+  }
+  const parsed = labelSelectorFrom(selector ?? {});
+  return (await list()).filter(({ metadata }) => parsed.matches(metadata.labels));
+}

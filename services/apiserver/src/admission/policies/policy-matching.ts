@@ -1,0 +1,26 @@
+import type { MatchResources, ResourceDefinition } from '@gantry/api';
+import type { AdmissionReader, AdmissionRequest } from '../admission-check.ts';
+import { matchNamespace, matchObject, matchRules } from '../request-matching.ts';
+
+/** The version in which a policy is about a request; undefined when it is not. */
+export async function policyMatches(
+  match: MatchResources | undefined,
+  request: AdmissionRequest,
+  reader: AdmissionReader,
+): Promise<ResourceDefinition | undefined> {
+  const { matchPolicy, resourceRules = [], excludeResourceRules = [], namespaceSelector, objectSelector } = match ?? {};
+  if (!(await matchNamespace(namespaceSelector, request, reader))) return undefined;
+  if (!matchObject(objectSelector, request)) return undefined;
+  if (matchRules(request, { rules: excludeResourceRules, matchPolicy }) !== undefined) return undefined;
+  // Without rules everything that the selectors leave is meant.
+  return resourceRules.length === 0 ? request.definition : matchRules(request, { rules: resourceRules, matchPolicy });
+}
+
+/** Whether a binding holds for a request: everywhere when it does not say where. */
+export async function bindingMatches(
+  match: MatchResources | undefined,
+  request: AdmissionRequest,
+  reader: AdmissionReader,
+): Promise<boolean> {
+  return match === undefined || (await policyMatches(match, request, reader)) !== undefined;
+}
