@@ -18,7 +18,7 @@ const floors = JSON.parse(readFileSync(join(cluster.root, 'integration-tests/gol
 };
 
 const REQUESTS =
-  '^(create|update|object|patch)/(ConfigMap|Secret|Pod|Deployment|ReplicaSet|Namespace|Lease|ServiceAccount|Service|Event)(-[a-z]+)?([.](apps|coordination))?/|^(request|watch)/';
+  '^(create|update|object|patch)/(ConfigMap|Secret|Pod|Deployment|ReplicaSet|Namespace|Lease|ServiceAccount|Service|Event)(-[a-z]+)?([.](apps|coordination))?/|^(apply|request|watch)/';
 const FLOWS = '^flow/(deployment|replicaset|garbage|namespace|serviceaccount|node)/';
 
 async function replay(only: string, name: string): Promise<Share> {
