@@ -1,5 +1,6 @@
 import type { ControllerSpec } from '@gantry/controller-runtime';
 import type { CertificateAuthority } from './certificate-authority.ts';
+import { createApiEndpointsController, type ResolveApiServers } from './controllers/api-endpoints/controller.ts';
 import { clusterRoleAggregationController } from './controllers/clusterrole-aggregation/controller.ts';
 import { createCsrSigningController } from './controllers/csr-signing/controller.ts';
 import { deploymentController } from './controllers/deployment/controller.ts';
@@ -12,6 +13,11 @@ import { createRootCaController } from './controllers/root-ca/controller.ts';
 import { serviceAccountController } from './controllers/service-account/controller.ts';
 import { taintEvictionController } from './controllers/taint-eviction/controller.ts';
 import { createTokenSecretController } from './controllers/token-secret/controller.ts';
+import {
+  attributesProtectionController,
+  claimProtectionController,
+  volumeProtectionController,
+} from './controllers/volume-protection/controller.ts';
 
 /** What controllers are built from. */
 export interface RegistryOptions {
@@ -21,6 +27,7 @@ export interface RegistryOptions {
   /** The address of `default/kubernetes`. */
   readonly firstServiceAddress: string;
   readonly nodeGraceMs: number;
+  readonly resolveApiServers: ResolveApiServers;
 }
 
 /** Every control loop of the controller-manager. Adding one adds a folder and a line here. */
@@ -30,6 +37,10 @@ export function createControllers(options: RegistryOptions): readonly Controller
     createNodeLifecycleController({ graceMs: options.nodeGraceMs }),
     createPodGcController(),
     createRootCaController(options.readCa),
+    createApiEndpointsController(options.resolveApiServers),
+    attributesProtectionController,
+    claimProtectionController,
+    volumeProtectionController,
     clusterRoleAggregationController,
     deploymentController,
     garbageCollectorController,

@@ -1,5 +1,5 @@
-import { findResource, type KubeObject, type ResourceRef, type Service, isReason } from '@gantry/api';
-import { type Clock, must, sleep } from '@gantry/base';
+import { findResource, type KubeObject, type ResourceRef, type Service, type ServiceCIDR, isReason } from '@gantry/api';
+import { type Clock, formatTime, must, sleep } from '@gantry/base';
 import { createAllocators, firstAddress, parseAddressRange } from '../allocators/index.ts';
 import type { Driver, RequestContext, Target, User } from '../driver.ts';
 import type { DriverDependencies } from '../generic-driver/index.ts';
@@ -7,6 +7,7 @@ import { type StandingObject, standingObjects } from './standing-objects.ts';
 
 const NAMESPACES: ResourceRef = { group: '', version: 'v1', resource: 'namespaces' };
 const SERVICES: ResourceRef = { group: '', version: 'v1', resource: 'services' };
+const SERVICE_RANGES: ResourceRef = { group: 'networking.k8s.io', version: 'v1', resource: 'servicecidrs' };
 const STANDING_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 const OPTIONS = { dryRun: false, fieldManager: 'kube-apiserver', fieldValidation: 'Strict' } as const;
 const RETRY_MS = 500;
@@ -35,6 +36,7 @@ export async function bootstrap(
       await createAllocators({ ...deps, serviceCidr: deps.settings.serviceCidr }).repair(storedServices(deps), signal);
       for (const name of STANDING_NAMESPACES) await ensure(driver, NAMESPACES, '', namespace(name), signal);
       await ensure(driver, SERVICES, 'default', kubernetesService(deps.settings.serviceCidr), signal);
+      await ensureServiceRange(driver, deps, signal);
       await ensureStandingObjects(driver, signal);
       return;
     } catch (error) {
@@ -66,6 +68,31 @@ async function ensureStanding(driver: Driver, standing: StandingObject, signal: 
   const wanted = corrected(stored);
   if (wanted === undefined) return;
   const bytes = new TextEncoder().encode(JSON.stringify(wanted));
+  await driver.update(context, target, { bytes, mediaType: 'application/json' }, OPTIONS);
+}
+
+/** The range of Services' addresses that every cluster has, and that it is ready. */
+async function ensureServiceRange(driver: Driver, deps: DriverDependencies, signal: AbortSignal): Promise<void> {
+  const range: ServiceCIDR & KubeObject = {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'ServiceCIDR',
+    metadata: { name: 'kubernetes' },
+    spec: { cidrs: [deps.settings.serviceCidr] },
+  };
+  await ensure(driver, SERVICE_RANGES, '', range, signal);
+  const definition = must(findResource(SERVICE_RANGES), SERVICE_RANGES.resource);
+  const context: RequestContext = { user: SELF, signal, fence: undefined, warn: () => undefined };
+  const target = { definition, namespace: '', name: 'kubernetes', subresource: 'status' };
+  const stored = (await driver.get(context, { ...target, subresource: '' }, '')).object as ServiceCIDR & KubeObject;
+  if ((stored.status?.conditions ?? []).some(({ type }) => type === 'Ready')) return;
+  const ready = {
+    type: 'Ready',
+    status: 'True',
+    reason: '',
+    message: 'Kubernetes default Service CIDR is ready',
+    lastTransitionTime: formatTime(deps.clock.now()),
+  };
+  const bytes = new TextEncoder().encode(JSON.stringify({ ...stored, status: { conditions: [ready] } }));
   await driver.update(context, target, { bytes, mediaType: 'application/json' }, OPTIONS);
 }
 

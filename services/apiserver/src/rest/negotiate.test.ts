@@ -14,6 +14,11 @@ function form(accept: string | undefined): string {
 }
 
 describe('negotiateOutput', () => {
+  it('makes no table of what is not stored', () => {
+    expect(() => negotiateOutput(TABLE, 'single', 'no-tables')).toThrow(StatusError);
+    expect(negotiateOutput(`${TABLE},application/json`, 'single', 'no-tables').shape).toBe('object');
+  });
+
   it.each([
     [undefined, 'application/json object v1'],
     ['*/*', 'application/json object v1'],
@@ -42,7 +47,9 @@ describe('other negotiation', () => {
   });
 
   it('refuses patches of unknown or no type', () => {
-    expect(negotiatePatch('application/merge-patch+json', { schema: 'core.v1.Pod' })).toBe('application/merge-patch+json');
+    expect(negotiatePatch('application/merge-patch+json', { schema: 'core.v1.Pod' })).toBe(
+      'application/merge-patch+json',
+    );
     expect(() => negotiatePatch(undefined, { schema: 'core.v1.Pod' })).toThrow('415: Unsupported Media Type');
   });
 

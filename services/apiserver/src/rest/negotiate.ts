@@ -24,8 +24,12 @@ const SHAPES: ReadonlyMap<string, OutputForm['shape']> = new Map([
 ]);
 const JSON_OBJECT: OutputForm = { mediaType: 'application/json', shape: 'object', metaVersion: 'v1' };
 
-/** The form that the Accept header asks for; 406 when nothing of it is served. */
-export function negotiateOutput(accept: string | undefined, streams: 'streams' | 'single'): OutputForm {
+/** The form that the Accept header asks for; 406 when nothing of it is served. What is not stored is no table's row. */
+export function negotiateOutput(
+  accept: string | undefined,
+  streams: 'streams' | 'single',
+  tables: 'tables' | 'no-tables' = 'tables',
+): OutputForm {
   if (accept === undefined || accept.trim() === '') return JSON_OBJECT;
   const clauses = parseAccept(accept);
   if (!clauses.some((clause) => matchType(clause.type) !== undefined)) {
@@ -39,7 +43,7 @@ export function negotiateOutput(accept: string | undefined, streams: 'streams' |
   }
   for (const clause of clauses) {
     const form = formOf(clause);
-    if (form !== undefined) return form;
+    if (form !== undefined && (form.shape !== 'table' || tables === 'tables')) return form;
   }
   throw new StatusError('NotAcceptable', `only the following media types are accepted: ${SERVED.join(', ')}`);
 }

@@ -85,7 +85,8 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
     },
     watch: (exchange, route) => watch(dependencies, exchange, route),
     create: async (exchange, route) => {
-      const form = negotiateOutput(header(exchange.req, 'accept'), 'single');
+      const rows = route.definition.stored === false ? 'no-tables' : 'tables';
+      const form = negotiateOutput(header(exchange.req, 'accept'), 'single', rows);
       const mediaType = negotiateInput(header(exchange.req, 'content-type'));
       const bytes = await readBody(exchange.req, exchange.signal);
       const options = parseWriteOptions(exchange.query, 'CreateOptions', header(exchange.req, 'user-agent'));
