@@ -71,3 +71,4 @@ export {
 export { valueOfJson } from './values/json-value.ts';
 export { ArrayList, EntryMap } from './values/collections.ts';
 export { parseDurationText, parseTimestampText } from './values/api-formats.ts';
+export { equalValues } from './values/equal.ts';

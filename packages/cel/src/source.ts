@@ -30,6 +30,8 @@ export class Source {
 
   #locate(offset: number): { readonly line: number; readonly column: number } {
     if (offset < 0) return { line: -1, column: -1 };
+    // Of an empty text cel-go counts the column from before it, and shows no line.
+    if (this.text === '') return { line: 1, column: -1 };
     let start = 0;
     for (const [index, line] of this.#lines.entries()) {
       if (offset <= start + line.length) return { line: index + 1, column: [...line.slice(0, offset - start)].length };
@@ -40,7 +42,7 @@ export class Source {
 
   #formatOne(line: number, column: number, message: string): string {
     const head = `ERROR: <input>:${line}:${column + 1}: ${message}`;
-    const snippet = line < 1 ? undefined : this.#lines[line - 1];
+    const snippet = line < 1 || this.text === '' ? undefined : this.#lines[line - 1];
     if (snippet === undefined || Buffer.byteLength(snippet) > MAX_SNIPPET_BYTES) return head;
     const shown = snippet.replaceAll('\t', ' ');
     const chars = [...shown];

@@ -1,7 +1,7 @@
 import { type CelResult } from '../values/value.ts';
 
 /** Thrown when an evaluation has cost more than it may. */
-export class CostExceeded {}
+export class CostExceeded extends Error {}
 
 /** One evaluation: values of names, and what it has cost so far. */
 export class Frame {

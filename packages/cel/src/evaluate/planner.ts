@@ -31,10 +31,11 @@ import { type Frame } from './frame.ts';
 export type Step = (frame: Frame) => CelResult;
 
 /** Thrown when a part that never changes has no value. */
-export class ConstantFailure {
+export class ConstantFailure extends Error {
   readonly error: CelError;
 
   constructor(error: CelError) {
+    super(error.message);
     this.error = error;
   }
 }

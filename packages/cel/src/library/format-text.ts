@@ -63,7 +63,7 @@ function only(arg: CelValue, clause: string, kinds: string): CelError {
 
 function formatAny(arg: CelValue): CelResult {
   if (arg === null) return 'null';
-  if (typeof arg === 'number') return formatDouble(arg);
+  if (typeof arg === 'number') return Number.isFinite(arg) ? formatDouble(arg) : formatInfinite(arg);
   if (arg instanceof CelList) {
     const parts = [...arg].map(formatAny);
     return parts.find(isError) ?? `[${parts.join(', ')}]`;

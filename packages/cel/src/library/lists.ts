@@ -32,7 +32,7 @@ function isSorted(elements: readonly CelValue[]): CelResult {
   for (let index = 1; index < elements.length; index++) {
     const order = compareValues(elements[index - 1] ?? null, elements[index] ?? null);
     if (isError(order)) return order;
-    if ((order as number) > 0) return false;
+    if (order > 0) return false;
   }
   return true;
 }
@@ -55,7 +55,7 @@ function extreme(name: string, sign: number): (elements: readonly CelValue[]) =>
     for (const element of elements.slice(1)) {
       const order = compareValues(element, best);
       if (isError(order)) return order;
-      if ((order as number) * sign > 0) best = element;
+      if (order * sign > 0) best = element;
     }
     return best;
   };

@@ -37,7 +37,7 @@ function ordering(name: string, verb: string, holds: (order: number) => boolean)
     name,
     (left = null, right = null) => {
       const order = compareValues(left, right);
-      return isError(order) ? order : holds(order as number);
+      return isError(order) ? order : holds(order);
     },
     rows,
   );

@@ -1,6 +1,6 @@
 import { declareFunction as declare, type FunctionDeclaration } from '../check/function-declaration.ts';
 import { ArrayList } from '../values/collections.ts';
-import { CelError, CelList, type CelResult, type CelValue } from '../values/value.ts';
+import { CelError, type CelList, type CelResult, type CelValue } from '../values/value.ts';
 import { formatText } from './format-text.ts';
 import { patternOf } from './patterns.ts';
 

@@ -30,7 +30,7 @@ class UrlValue extends CelOpaque {
 export function parseRequestUri(text: string): { readonly parts: UrlParts } | { readonly message: string } {
   const bad = (why: string) => ({ message: `parse ${JSON.stringify(text)}: ${why}` });
   if (text === '') return bad('empty url');
-  // eslint-disable-next-line no-control-regex -- control characters are what is looked for
+
   if (/[\x00-\x1f\x7f]/.test(text)) return bad('net/url: invalid control character in URL');
   if (text.startsWith(':')) return bad('missing protocol scheme');
   const scheme = /^([A-Za-z][A-Za-z0-9+.-]*):/.exec(text)?.[1] ?? '';

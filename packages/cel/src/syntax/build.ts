@@ -81,3 +81,29 @@ export function copyExpr(expr: Expr): Expr {
       };
   }
 }
+
+/** How many nodes the expression has. */
+export function sizeOfExpr(expr: Expr): number {
+  return partsOf(expr).reduce((size, part) => size + sizeOfExpr(part), 1);
+}
+
+function partsOf(expr: Expr): readonly Expr[] {
+  switch (expr.kind) {
+    case 'literal':
+    case 'ident':
+    case 'unspecified':
+      return [];
+    case 'select':
+      return [expr.operand];
+    case 'call':
+      return expr.target === undefined ? expr.args : [expr.target, ...expr.args];
+    case 'list':
+      return expr.elements;
+    case 'map':
+      return expr.entries.flatMap((entry) => [entry.key, entry.value]);
+    case 'struct':
+      return expr.fields.map((field) => field.value);
+    case 'comprehension':
+      return [expr.range, expr.accuInit, expr.condition, expr.step, expr.result];
+  }
+}

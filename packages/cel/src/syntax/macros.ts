@@ -1,6 +1,6 @@
 import { type Issue } from '../source.ts';
 import { type Expr } from './ast.ts';
-import { ACCUMULATOR, copyExpr, type ExprFactory, exprsAt } from './build.ts';
+import { ACCUMULATOR, copyExpr, type ExprFactory, exprsAt, sizeOfExpr } from './build.ts';
 
 /** What a call stands for; an issue when its arguments do not fit; undefined when the call is none of the macro's. */
 export type Expansion = { readonly expr: Expr } | { readonly issue: Issue } | undefined;
@@ -143,6 +143,7 @@ function optionalMap(name: string, wrap: (make: ExprFactory, mapped: Expr) => Ex
     if (parameter?.kind !== 'ident') {
       return { offset: parameter?.offset ?? -1, message: `${name}() variable name must be a simple identifier` };
     }
+    if (sizeOfExpr(target) > MAX_COPIED) return { offset: target.offset, message: `${name}() target is too large` };
     const value = make.memberCall('value', copyExpr(target));
     return make.call(
       '_?_:_',
@@ -152,6 +153,9 @@ function optionalMap(name: string, wrap: (make: ExprFactory, mapped: Expr) => Ex
     );
   };
 }
+
+/** The target stands in the expansion twice; chains of such calls would double it each time. */
+const MAX_COPIED = 10_000;
 
 const SORTED = '@__sortBy_input__';
 const SORTABLE: ReadonlySet<string> = new Set(['list', 'select', 'ident', 'comprehension', 'call']);

@@ -34,13 +34,7 @@ function countCodePoints(text: string): number {
   return size;
 }
 
-class TooDeep {
-  readonly message: string;
-
-  constructor(message: string) {
-    this.message = message;
-  }
-}
+class TooDeep extends Error {}
 
 const RELATIONS: ReadonlySet<TokenKind> = new Set<TokenKind>(['<', '<=', '>=', '>', '==', '!=', 'in']);
 const SUMS: ReadonlySet<TokenKind> = new Set<TokenKind>(['+', '-']);

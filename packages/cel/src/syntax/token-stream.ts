@@ -2,7 +2,7 @@ import { type Issue } from '../source.ts';
 import { type Token, type TokenKind } from './lexer.ts';
 
 /** Thrown where reading on makes no sense; the issue has been reported. */
-export class SyntaxFailure {}
+export class SyntaxFailure extends Error {}
 
 /** In the order in which messages list what was expected. */
 const ORDER: readonly TokenKind[] = [

@@ -8,7 +8,8 @@ export function compareValues(left: CelValue, right: CelValue): number | CelErro
   const [a, b] = [numeric(left), numeric(right)];
   if (a !== undefined && b !== undefined) {
     if (Number.isNaN(a) || Number.isNaN(b)) return UNORDERED;
-    return order(a, b);
+    // As cel-go does: beside a double, an integer counts as the double nearest to it.
+    return typeof a === typeof b ? order(a, b) : order(Number(a), Number(b));
   }
   if (typeof left === 'string' && typeof right === 'string') return compareStrings(left, right);
   if (typeof left === 'boolean' && typeof right === 'boolean') return order(Number(left), Number(right));

@@ -1,0 +1,81 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { createEnvironment } from './environment/create-environment.ts';
+import { DYN } from './types.ts';
+import { valueOfJson } from './values/json-value.ts';
+
+const environment = createEnvironment({ variables: { a: DYN } });
+const pieces = [
+  'a',
+  '.',
+  '(',
+  ')',
+  '[',
+  ']',
+  '{',
+  '}',
+  '?',
+  ':',
+  '+',
+  '-',
+  '!',
+  '&&',
+  '||',
+  '==',
+  'in',
+  '1',
+  "'x'",
+  ',',
+  'b',
+  '.all(x, ',
+  'x',
+  '.map(y, ',
+  'size',
+  'has(',
+  '.?',
+  '0x',
+  '"',
+  '#',
+  'null',
+  ' ',
+];
+
+function evaluate(expression: string): string {
+  const compiled = environment.compile(expression);
+  if (!compiled.ok) return compiled.issues;
+  const result = compiled.program.evaluate({ a: valueOfJson({ b: [1, { c: 'd' }], x: null }) });
+  return result.ok ? 'ok' : result.error;
+}
+
+describe('hostile expressions', () => {
+  it('never throw, whatever they are made of', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 30 }), (parts) => {
+        expect(typeof evaluate(parts.join(''))).toBe('string');
+      }),
+      { numRuns: 2_000 },
+    );
+    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (text) => typeof evaluate(text) === 'string'));
+  });
+
+  it.each([
+    ['parentheses', '('.repeat(5_000), /recursion|Syntax/],
+    ['lists', `${'['.repeat(3_000)}1${']'.repeat(3_000)}`, /recursion/],
+    ['negations', `${'!'.repeat(20_000)}true`, /^ok$/],
+    ['sums', `1${'+1'.repeat(5_000)}`, /recursion/],
+    ['selections', `a${'.b'.repeat(5_000)}`, /recursion/],
+    ['terms', `true${' && true'.repeat(5_000)}`, /^ok$/],
+    ['text', `'${'x'.repeat(200_000)}'`, /expression code point size exceeds limit: size: 200002, limit 100000/],
+    ['number', '9'.repeat(50_000), /invalid int literal/],
+    ['pattern', `'${'a'.repeat(30_000)}b'.matches('(a+)+$')`, /^ok$|cost limit/],
+    ['optionals', `optional.of(1)${'.optMap(x, x)'.repeat(60)}`, /too large/],
+    [
+      'loops',
+      `lists.range(1000).all(x, lists.range(1000).all(y, lists.range(1000).all(z, x + y + z >= 0)))`,
+      /cost limit exceeded/,
+    ],
+    ['growth', `lists.range(1000000000).size() > 0`, /exceeds/],
+  ])('are bounded in time and memory: %s', (_name, expression, outcome) => {
+    expect(evaluate(expression)).toMatch(outcome);
+  });
+});
