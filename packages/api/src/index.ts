@@ -451,6 +451,7 @@ export {
 export { findKind, findResource, resources, validateChange, validateNew, validatePartChange } from './kinds/index.ts';
 export { openApiDocument, openApiPaths } from './openapi/openapi-document.ts';
 export { encodeOpenApiV2 } from './openapi/openapi-v2.ts';
+export { openApiV2Json } from './openapi/openapi-v2-json.ts';
 export { fullSchemaName } from './openapi/schema-names.ts';
 export { type Describe, reachableSchemas } from './openapi/schema-objects.ts';
 export { AdmissionExpressions, type Compiled, type ExpressionScope } from './admission/admission-environment.ts';
@@ -461,3 +462,5 @@ export {
   type Decision,
   requestResourceValue,
 } from './admission/authorizer-library.ts';
+export { addAmounts, type Amounts, compareAmounts, podAmounts } from './quota/pod-amounts.ts';
+export { growthOf, maskAmounts, quotaMatches, quotaUsage, totalUsage } from './quota/quota-usage.ts';

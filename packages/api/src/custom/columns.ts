@@ -1,12 +1,20 @@
-import { formatAge } from '../kinds/columns.ts';
-import { nameColumn } from '../kinds/columns.ts';
+import { formatAge, nameColumn } from '../kinds/columns.ts';
 import type { CustomResourceColumnDefinition } from '../generated/types.ts';
 import type { Column } from '../resource.ts';
 import { parseJsonPath } from './json-path.ts';
 
-/** The columns that a definition asks for, after the name; none when it asks for none. */
+/** What is shown where a definition asks for nothing; described as the field is. */
+const AGE: Column = {
+  name: 'Age',
+  type: 'date',
+  description: '',
+  priority: 0,
+  value: (object, now) => formatAge(object.metadata.creationTimestamp, now),
+};
+
+/** The columns that a definition asks for, after the name. */
 export function customColumns(definitions: readonly CustomResourceColumnDefinition[]): readonly Column[] {
-  if (definitions.length === 0) return [];
+  if (definitions.length === 0) return [nameColumn, AGE];
   return [nameColumn, ...definitions.map(customColumn)];
 }
 
@@ -29,7 +37,7 @@ function cell(value: unknown, type: Column['type'], now: number): string | numbe
   switch (type) {
     case 'string':
       if (value === null) return '<nil>';
-      return typeof value === 'object' ? JSON.stringify(value) : String(value as string | number | boolean);
+      return typeof value === 'object' ? JSON.stringify(value) : String(value);
     case 'integer':
       return typeof value === 'number' ? Math.trunc(value) : null;
     case 'number':

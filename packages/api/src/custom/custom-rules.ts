@@ -170,7 +170,7 @@ function goType(value: unknown): string {
 function goValue(value: unknown): string {
   if (value === null) return '<nil>';
   if (Array.isArray(value)) return `[${value.map(goValue).join(' ')}]`;
-  if (typeof value !== 'object') return String(value as string | number | boolean);
+  if (typeof value !== 'object') return String(value);
   const keys = Object.keys(value).sort();
   return `map[${keys.map((key) => `${key}:${goValue((value as Record<string, unknown>)[key])}`).join(' ')}]`;
 }

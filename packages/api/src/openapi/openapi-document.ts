@@ -3,7 +3,8 @@ import type { ResourceDefinition, SubresourceDefinition } from '../resource.ts';
 import { publishedSchemas } from '../schema/published-schema.ts';
 import { schemaNameOf } from '../schema/type-schema.ts';
 import { type Endpoint, pathItem } from './operations.ts';
-import { fullSchemaName } from './schema-names.ts';
+import { customSchemas } from './custom-schemas.ts';
+import { customSchemaName, fullSchemaName } from './schema-names.ts';
 import { type Describe, reachableSchemas, schemaObject } from './schema-objects.ts';
 
 /** What every document holds besides its own kinds. */
@@ -29,15 +30,18 @@ export function openApiDocument(
   const own = definitions.filter((definition) => rootOf(definition) === path);
   const endpoints = own.flatMap(endpointsOf);
   const roots = endpoints.flatMap(({ schema }) => [schema, `${schema}List`]);
-  const schemas = reachableSchemas([...roots, ...COMMON]);
+  const custom = own.flatMap((definition) => customSchemas(definition, options.describe));
+  const meta = custom.length === 0 ? [] : ['meta.v1.ObjectMeta', 'meta.v1.ListMeta'];
+  const schemas = reachableSchemas([...roots, ...COMMON, ...meta]);
   return {
     openapi: '3.0.0',
     info: { title: 'Kubernetes', version: options.version },
     paths: Object.fromEntries(endpoints.map((endpoint) => [endpoint.path, pathItem(endpoint)])),
     components: {
-      schemas: Object.fromEntries(
-        schemas.map((name): [string, Json] => [fullSchemaName(name), schemaObject(name, options.describe)]),
-      ),
+      schemas: Object.fromEntries([
+        ...schemas.map((name): [string, Json] => [fullSchemaName(name), schemaObject(name, options.describe)]),
+        ...custom,
+      ]),
       securitySchemes: {
         BearerToken: {
           type: 'apiKey',
@@ -59,7 +63,7 @@ function endpointsOf(definition: ResourceDefinition): readonly Endpoint[] {
   const scope = definition.namespaced ? '/namespaces/{namespace}' : '';
   const collection = `${root}${scope}/${definition.resource}`;
   const { verbs } = definition;
-  const schema = schemaNameOf(definition.schema);
+  const schema = schemaOfResource(definition);
   const of = (path: string, allowed: readonly string[]): Endpoint => ({
     definition,
     subresource: undefined,
@@ -93,7 +97,11 @@ function subresourceEndpoint(
 
 function schemaOfSubresource(definition: ResourceDefinition, subresource: SubresourceDefinition): string {
   const { group = definition.group, version = definition.version, kind } = subresource;
-  if (kind === undefined) return schemaNameOf(definition.schema);
+  if (kind === undefined) return schemaOfResource(definition);
   const short = `${group === '' ? 'core' : (group.split('.')[0] ?? group)}.${version}.${kind}`;
-  return short in publishedSchemas ? short : schemaNameOf(definition.schema);
+  return short in publishedSchemas ? short : schemaOfResource(definition);
+}
+
+function schemaOfResource(definition: ResourceDefinition): string {
+  return definition.publishedSchema === undefined ? schemaNameOf(definition.schema) : customSchemaName(definition);
 }

@@ -141,7 +141,7 @@ class DefinitionController {
     if (present === undefined) return;
     const condition = { type: 'Terminating', status, reason, message };
     const conditions = setDefinitionCondition(present.status?.conditions ?? [], condition, this.#options.clock.now());
-    await this.#write({ ...present, status: { ...present.status, conditions } as never }, 'status', signal);
+    await this.#write({ ...present, status: { ...present.status, conditions } }, 'status', signal);
   }
 
   /** The definition as it is now; undefined when it is gone, or another of its name has come. */

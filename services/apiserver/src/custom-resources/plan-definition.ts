@@ -42,7 +42,7 @@ function planStatus(crd: CustomResourceDefinition, others: readonly CustomResour
   }
   const approval = approvalCondition(crd);
   if (approval !== undefined) conditions = setDefinitionCondition(conditions, approval, now);
-  return { ...crd.status, conditions, acceptedNames } as Status;
+  return { ...crd.status, conditions, acceptedNames };
 }
 
 function establishedCondition(isAccepted: boolean): Condition {

@@ -2,6 +2,7 @@ import { findResource, type KubeObject, type ResourceDefinition, resources } fro
 import { must, seededRandom } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { WatchCache } from '../cache/index.ts';
+import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { Body, Driver, RequestContext, Target, User, WriteOptions } from '../driver.ts';
 import { createMemoryObjectStore, type MemoryObjectStore } from '../storage/index.ts';
 import { createDriver } from './driver.ts';
@@ -42,7 +43,7 @@ export function definitionOf(resource: string): ResourceDefinition {
 
 /** A harness with the namespaces `default` and `n`; several may share one etcd. */
 export async function createHarness(
-  options: { etcd?: MemoryObjectStore['etcd']; seed?: number } = {},
+  options: { etcd?: MemoryObjectStore['etcd']; seed?: number; catalogue?: Catalogue } = {},
 ): Promise<Harness> {
   const clock = new ManualClock();
   const random = seededRandom(options.seed ?? 7);
@@ -56,6 +57,7 @@ export async function createHarness(
   const running = cache.run(stopping.signal);
   let uids = 0;
   const deps: DriverDependencies = {
+    ...(options.catalogue === undefined ? {} : { catalogue: options.catalogue }),
     store,
     cache,
     clock,

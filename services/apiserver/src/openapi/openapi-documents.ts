@@ -7,6 +7,8 @@ export interface OpenApiSource {
   document(path: string): object | undefined;
   /** Everything in one OpenAPI v2 document, as protobuf. */
   v2(): Uint8Array;
+  /** The same as JSON. */
+  v2Json(): object;
 }
 
 interface Built {
@@ -19,10 +21,12 @@ export interface OpenApiDocuments {
   index(): object;
   get(path: string): Built | undefined;
   v2(): Built;
+  v2Json(): Built;
 }
 
 /** No group version has this path. */
 const V2 = 'v2';
+const V2_JSON = 'v2 json';
 
 export function createOpenApiDocuments(source: OpenApiSource): OpenApiDocuments {
   const built = new Map<string, Built>();
@@ -40,6 +44,7 @@ export function createOpenApiDocuments(source: OpenApiSource): OpenApiDocuments 
   };
   return {
     get,
+    v2Json: () => built.get(V2_JSON) ?? keep(V2_JSON, Buffer.from(JSON.stringify(source.v2Json()))),
     v2: () => built.get(V2) ?? keep(V2, Buffer.from(source.v2())),
     index: () => ({
       paths: Object.fromEntries(

@@ -7,10 +7,10 @@ import type { OpenApiDocuments } from './openapi-documents.ts';
 
 const ROOT = '/openapi/v3';
 
-/** The only form of v2 that is served: what kubectl before 1.28 asks for. */
+/** The protobuf form of v2: what kubectl before 1.28 asks for. */
 const V2_TYPES = /application\/com\.github\.proto-openapi\.spec\.v2@v1\.0\+protobuf/;
 
-/** Serves the OpenAPI v3 index and its documents. Of v2 there is the protobuf form alone. */
+/** Serves the OpenAPI v3 index and its documents, and v2. They follow what is served. */
 export function createOpenApiHandler(
   catalogue: Catalogue,
   create: (definitions: readonly ResourceDefinition[]) => OpenApiDocuments,
@@ -26,8 +26,8 @@ export function createOpenApiHandler(
       await sendJson(exchange, 200, documents.index());
       return true;
     }
-    if (path === '/openapi/v2' && V2_TYPES.test(header(req, 'accept') ?? '')) {
-      await sendBytes(exchange, 200, 'application/octet-stream', documents.v2().bytes);
+    if (path === '/openapi/v2') {
+      await sendV2(exchange, documents);
       return true;
     }
     const document = path.startsWith(`${ROOT}/`) ? documents.get(path.slice(ROOT.length + 1)) : undefined;
@@ -45,4 +45,20 @@ export function createOpenApiHandler(
     await sendBytes(exchange, 200, 'application/json', document.bytes);
     return true;
   };
+}
+
+/** Version 2, whole: as protobuf for clients that ask for it, as JSON for all others. */
+async function sendV2(exchange: Exchange, documents: OpenApiDocuments): Promise<void> {
+  const { req, res } = exchange;
+  const isProtobuf = V2_TYPES.test(header(req, 'accept') ?? '');
+  const { bytes, hash } = isProtobuf ? documents.v2() : documents.v2Json();
+  const etag = `"${hash}"`;
+  res.setHeader('etag', etag);
+  res.setHeader('vary', 'Accept');
+  if (header(req, 'if-none-match') === etag) {
+    res.statusCode = 304;
+    res.end();
+    return;
+  }
+  await sendBytes(exchange, 200, isProtobuf ? 'application/octet-stream' : 'application/json', bytes);
 }

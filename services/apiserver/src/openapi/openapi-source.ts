@@ -1,4 +1,11 @@
-import { type Describe, encodeOpenApiV2, openApiDocument, openApiPaths, type ResourceDefinition } from '@gantry/api';
+import {
+  type Describe,
+  encodeOpenApiV2,
+  openApiDocument,
+  openApiPaths,
+  openApiV2Json,
+  type ResourceDefinition,
+} from '@gantry/api';
 import { versionInfo } from '../version.ts';
 import type { OpenApiSource } from './openapi-documents.ts';
 
@@ -9,6 +16,11 @@ export function createOpenApiSource(definitions: readonly ResourceDefinition[], 
   return {
     paths,
     document: (path) => openApiDocument(definitions, path, { version, describe }),
+    v2Json: () =>
+      openApiV2Json(
+        paths.map((path) => openApiDocument(definitions, path, { version, describe })),
+        version,
+      ),
     v2: () =>
       encodeOpenApiV2(
         paths.map((path) => openApiDocument(definitions, path, { version, describe })),

@@ -144,7 +144,8 @@ const TEXTS: Readonly<Record<string, string>> = {
 
 /** What a Table says of a column: the sentence of the field that it shows, or the column's own. */
 export function describeColumn(definition: ResourceDefinition, column: Column, describe: Describe): string {
-  if (definition.publishedSchema !== undefined && column.format !== 'name') return column.description;
+  if (definition.publishedSchema !== undefined && column.format !== 'name' && column.description !== '')
+    return column.description;
   const own = `${definition.kind} ${column.name}`;
   const field = FIELDS[own] ?? (TEXTS[own] === undefined ? FIELDS[column.name] : undefined);
   const sentence = field === undefined ? (TEXTS[own] ?? TEXTS[column.name]) : describe(field[0], field[1]);

@@ -4,7 +4,8 @@ import { stringify } from 'yaml';
 import type { Answer, ListAnswer } from '../driver.ts';
 import type { Exchange } from './exchange.ts';
 import type { OutputForm } from './negotiate.ts';
-import { listPieces, partialFrame } from './protobuf-frame.ts';
+import { listPieces } from './protobuf-frame.ts';
+import { noProtobuf, partialFrameOf } from './custom-protobuf.ts';
 import { wantsPretty } from './respond.ts';
 import { sendPieces } from './send-pieces.ts';
 import { parseIncludeObject, partialMetadata, table, type Tables } from './table.ts';
@@ -49,22 +50,30 @@ function piecesOf(
     case 'partial-list': {
       const kind = 'PartialObjectMetadataList';
       if (protobuf) {
-        const items = list.items.map((item) => partialFrame(metaApi, item.protobuf()));
+        const items = list.items.map((item) => partialFrameOf(definition, metaApi, item));
         return listPieces(metaApi, kind, protobufMeta(list), items);
       }
       const head = { kind, apiVersion: metaApi, metadata: listMeta(list) };
       return write(head, 'items', list.items, ({ object }) => partialMetadata(object, form.metaVersion));
     }
     case 'object': {
-      const kind = `${definition.kind}List`;
+      const kind = definition.listKind ?? `${definition.kind}List`;
       const apiVersion = apiVersionOf(definition);
+      const isCustom = definition.publishedSchema !== undefined;
+      if (protobuf && isCustom) throw noProtobuf();
       if (protobuf) {
         const items = list.items.map((item) => item.protobuf());
         return listPieces(apiVersion, kind, protobufMeta(list), items);
       }
-      const head = { kind, apiVersion, metadata: listMeta(list) };
-      if (form.mediaType === 'application/json' && !wantsPretty(exchange)) return sharedItems(head, list.items);
-      return write(head, 'items', list.items, ({ object }) => withoutType(object));
+      const metadata = listMeta(list);
+      // Lists of custom resources say that there is no more.
+      const head = { kind, apiVersion, metadata: isCustom ? { continue: '', ...metadata } : metadata };
+      if (form.mediaType === 'application/json' && !wantsPretty(exchange)) {
+        return sharedItems(head, list.items, isCustom ? 'typed' : 'bare');
+      }
+      return write(head, 'items', list.items, ({ object }) =>
+        isCustom ? (object as unknown as JsonObject) : withoutType(object),
+      );
     }
   }
 }
@@ -136,12 +145,16 @@ function* yamlPieces(...[head, member, items, valueOf]: Parameters<ListWriter>):
 const COMMA = Buffer.from(',');
 const OPEN = Buffer.from('{');
 
-/** A list's JSON from its items' shared bytes: kind and apiVersion, with which they begin, are cut off unread. */
-function* sharedItems(head: JsonObject, items: readonly Answer[]): Generator<Uint8Array> {
+/**
+ * A list's JSON from its items' shared bytes: kind and apiVersion, with which they begin, are cut off unread. Custom resources
+ * keep them.
+ */
+function* sharedItems(head: JsonObject, items: readonly Answer[], form: 'typed' | 'bare'): Generator<Uint8Array> {
   yield Buffer.from(`${JSON.stringify(head).slice(0, -1)},"items":[`);
   for (const [index, item] of items.entries()) {
     if (index > 0) yield COMMA;
-    yield* cutType(item);
+    if (form === 'typed') yield item.json();
+    else yield* cutType(item);
   }
   yield Buffer.from(']}\n');
 }

@@ -2,7 +2,7 @@ import { type JsonObject, type ResourceDefinition, StatusError } from '@gantry/a
 import type { Answer } from '../driver.ts';
 import type { Exchange } from './exchange.ts';
 import type { OutputForm } from './negotiate.ts';
-import { partialFrame } from './protobuf-frame.ts';
+import { isJsonOnly, noProtobuf, partialFrameOf } from './custom-protobuf.ts';
 import { encodeJson, sendBytes, wantsPretty } from './respond.ts';
 import { parseIncludeObject, partialMetadata, table, type Tables } from './table.ts';
 
@@ -26,7 +26,7 @@ export async function sendObject(
     }
     case 'partial':
       if (form.mediaType === 'application/vnd.kubernetes.protobuf') {
-        const bytes = partialFrame(`meta.k8s.io/${form.metaVersion}`, answer.protobuf());
+        const bytes = partialFrameOf(definition, `meta.k8s.io/${form.metaVersion}`, answer);
         await sendBytes(exchange, code, form.mediaType, bytes);
       } else await sendValue(exchange, code, partialMetadata(answer.object, form.metaVersion), form);
       return;
@@ -37,6 +37,7 @@ export async function sendObject(
       );
     case 'object':
       if (form.mediaType === 'application/vnd.kubernetes.protobuf') {
+        if (isJsonOnly(definition, answer)) throw noProtobuf();
         await sendBytes(exchange, code, form.mediaType, answer.protobuf());
       } else if (form.mediaType === 'application/json' && !wantsPretty(exchange)) {
         await sendBytes(exchange, code, form.mediaType, answer.json());

@@ -15,6 +15,7 @@ import { drained } from './drained.ts';
 import type { Exchange } from './exchange.ts';
 import { gather } from './gather.ts';
 import type { OutputForm } from './negotiate.ts';
+import { partialFrameOf } from './custom-protobuf.ts';
 import { partialFrame } from './protobuf-frame.ts';
 import { setCommonHeaders } from './respond.ts';
 import { type IncludeObject, parseIncludeObject, partialMetadata, table, type Tables } from './table.ts';
@@ -137,7 +138,7 @@ function protobufEncoder({ definition, form }: StreamOptions): Encoder {
       if (item.type !== 'BOOKMARK') {
         const { type, answer } = item;
         if (!partial) return answer.form(`protobuf/${type}`, () => encodeWatchFrame(type, answer.protobuf()));
-        const make = () => encodeWatchFrame(type, partialFrame(metaApi, answer.protobuf()));
+        const make = () => encodeWatchFrame(type, partialFrameOf(definition, metaApi, answer));
         return answer.form(`protobuf/${form.metaVersion}/${type}`, make);
       }
       const bytes = encodeProtobuf(bookmarkOf(definition, item));

@@ -102,8 +102,7 @@ function validateAdditional(schema: JsonSchema, path: string, around: Surroundin
   const noDefaults = around.insideMetadata
     ? 'inside additionalProperties applying to object metadata'
     : around.noDefaults;
-  if (isJsonObject(values))
-    errors.push(...validateSchema(values as JsonSchema, at, { ...around, noDefaults }, 'inner'));
+  if (isJsonObject(values)) errors.push(...validateSchema(values, at, { ...around, noDefaults }, 'inner'));
   return errors;
 }
 

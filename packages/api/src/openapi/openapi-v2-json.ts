@@ -1,0 +1,94 @@
+import type { Json, JsonObject } from '../object.ts';
+
+const METHODS = ['get', 'put', 'post', 'delete', 'patch'];
+
+/** What version 2 cannot say of a value. */
+const UNSPOKEN: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'not', 'nullable', 'x-kubernetes-validations']);
+
+/** OpenAPI v2 as JSON, made from the v3 documents. */
+export function openApiV2Json(documents: readonly JsonObject[], version: string): JsonObject {
+  const definitions: JsonObject = {};
+  const paths: JsonObject = {};
+  for (const document of documents) {
+    const components = document.components as JsonObject;
+    for (const [name, schema] of Object.entries(components.schemas as JsonObject))
+      definitions[name] ??= schemaV2(schema);
+    for (const [path, item] of Object.entries(document.paths as JsonObject)) paths[path] = pathItem(item as JsonObject);
+  }
+  return { swagger: '2.0', info: { title: 'Kubernetes', version }, paths, definitions };
+}
+
+function schemaV2(schema: Json | undefined): Json {
+  if (schema === null || schema === undefined || typeof schema !== 'object' || Array.isArray(schema))
+    return schema ?? {};
+  const out: JsonObject = {};
+  const { allOf, ...rest } = schema;
+  const [only, ...more] = (allOf ?? []) as JsonObject[];
+  if (only?.$ref !== undefined && more.length === 0) out.$ref = reference(only.$ref);
+  const isFree =
+    schema['x-kubernetes-preserve-unknown-fields'] === true || schema['x-kubernetes-int-or-string'] === true;
+  for (const [word, value] of Object.entries(rest)) {
+    if (UNSPOKEN.has(word)) continue;
+    // Older clients take these for all that may be there.
+    if (isFree && (word === 'items' || word === 'properties' || word === 'type')) continue;
+    if (word === '$ref') out.$ref = reference(value);
+    else if (word === 'properties') {
+      const fields = Object.entries(value as JsonObject).map(([name, inner]): [string, Json] => [
+        name,
+        schemaV2(inner),
+      ]);
+      out.properties = Object.fromEntries(fields);
+    } else if (word === 'items' || word === 'additionalProperties') out[word] = schemaV2(value);
+    else out[word] = value;
+  }
+  return out;
+}
+
+function reference(value: Json): string {
+  return String(value).replace('#/components/schemas/', '#/definitions/');
+}
+
+function pathItem(item: JsonObject): JsonObject {
+  const out: JsonObject = { parameters: ((item.parameters ?? []) as JsonObject[]).map(parameter) };
+  for (const method of METHODS) {
+    const operation = item[method];
+    if (operation !== undefined) out[method] = operationV2(operation as JsonObject);
+  }
+  return out;
+}
+
+function parameter({ schema, ...rest }: JsonObject): JsonObject {
+  return { ...rest, ...(schema as JsonObject) };
+}
+
+function operationV2({ requestBody, responses, parameters, ...rest }: JsonObject): JsonObject {
+  const body = requestBody as JsonObject | undefined;
+  const content = (body?.content ?? {}) as JsonObject;
+  const consumes = body === undefined ? ['*/*'] : Object.keys(content);
+  const first = Object.values(content)[0] as JsonObject | undefined;
+  const sent =
+    body === undefined
+      ? []
+      : [
+          {
+            name: 'body',
+            in: 'body',
+            ...(body.required === true ? { required: true } : {}),
+            schema: schemaV2(first?.schema),
+          },
+        ];
+  const answers = Object.entries(responses as JsonObject).map(([code, response]): [string, Json] => {
+    const { description = '', content: forms } = response as JsonObject;
+    const form = Object.values((forms ?? {}) as JsonObject)[0] as JsonObject | undefined;
+    return [code, { description, ...(form === undefined ? {} : { schema: schemaV2(form.schema) }) }];
+  });
+  const ok = (responses as JsonObject)['200'] as JsonObject | undefined;
+  return {
+    ...rest,
+    consumes,
+    produces: Object.keys((ok?.content ?? {}) as JsonObject),
+    schemes: ['https'],
+    parameters: [...sent, ...((parameters ?? []) as JsonObject[]).map(parameter)],
+    responses: Object.fromEntries(answers),
+  };
+}

@@ -1,0 +1,182 @@
+import { type CustomResourceDefinition, customDefinitions, type KubeObject, StatusError } from '@gantry/api';
+import { must } from '@gantry/base';
+import { createLogger } from '@gantry/service';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Catalogue } from '../catalogue/catalogue.ts';
+import type { WatchItem } from '../driver.ts';
+import { bodyOf, createHarness, type Harness, WRITE } from '../generic-driver/testing.ts';
+import { definitionController } from './definition-controller.ts';
+import { planDefinition } from './plan-definition.ts';
+import { serveDefinitions } from './serve-definitions.ts';
+
+const DEFINITIONS = 'customresourcedefinitions';
+const REF = { group: 'example.org', version: 'v1', resource: 'things' };
+
+function definition(overrides: { plural?: string; versions?: object[] } = {}): CustomResourceDefinition & KubeObject {
+  const { plural = 'things' } = overrides;
+  const schema = {
+    type: 'object',
+    properties: { spec: { type: 'object', properties: { n: { type: 'integer', default: 3 }, s: { type: 'string' } } } },
+  };
+  const version = { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema } };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.example.org` },
+    spec: {
+      group: 'example.org',
+      scope: 'Namespaced',
+      names: { plural, singular: 'thing', kind: 'Thing', listKind: 'ThingList', shortNames: ['th'] },
+      versions: overrides.versions ?? [version],
+    },
+  } as never;
+}
+
+const LIST = {
+  namespace: '',
+  labelSelector: '',
+  fieldSelector: '',
+  resourceVersion: '',
+  resourceVersionMatch: '',
+  limit: 0,
+  continueToken: '',
+} as const;
+
+const DELETE = {
+  gracePeriodSeconds: undefined,
+  preconditions: {},
+  propagationPolicy: undefined,
+  orphanDependents: undefined,
+};
+
+describe('custom resources', () => {
+  let h: Harness;
+  let catalogue: Catalogue;
+  let stopping: AbortController;
+  let running: Promise<void>;
+
+  beforeEach(async () => {
+    catalogue = new Catalogue([]);
+    h = await createHarness({ catalogue });
+    stopping = new AbortController();
+    serveDefinitions(h.deps.cache, catalogue, {});
+    const logger = createLogger({ service: 'test', level: 'silent' as never });
+    const member = definitionController({ cache: h.deps.cache, driver: h.driver, hooks: {}, clock: h.clock, logger });
+    running = Promise.resolve(member.run(stopping.signal)).then(() => undefined);
+  });
+  afterEach(async () => {
+    stopping.abort();
+    await h.settle(running);
+    await h.stop();
+  });
+
+  const until = async (holds: () => boolean): Promise<void> => {
+    for (let i = 0; i < 200 && !holds(); i++) await h.clock.advance(10);
+    expect(holds()).toBe(true);
+  };
+  const establish = async (crd = definition()) => {
+    await h.create(DEFINITIONS, crd);
+    await until(() => catalogue.find(REF) !== undefined);
+    return must(catalogue.find(REF), 'things');
+  };
+  const things = () => must(catalogue.find(REF), 'things');
+  const create = (name: string, spec: object, options = WRITE) => {
+    const body = bodyOf({ apiVersion: 'example.org/v1', kind: 'Thing', metadata: { name }, spec });
+    const target = { definition: things(), namespace: 'n', name: '', subresource: '' };
+    return h.settle(h.driver.create(h.context(), target, body, options));
+  };
+
+  it('are served when their definition is established, pruned and with defaults', async () => {
+    await establish();
+    const made = await create('a', { s: 'x', bogus: 1 }, { ...WRITE, fieldValidation: 'Ignore' });
+    expect(made.object).toMatchObject({ spec: { n: 3, s: 'x' }, metadata: { generation: 1 } });
+    expect((made.object as KubeObject & { spec: object }).spec).not.toHaveProperty('bogus');
+    await expect(create('b', { bogus: 1 })).rejects.toMatchObject({
+      message: expect.stringContaining('strict decoding error: unknown field "spec.bogus"') as string,
+    });
+    await expect(create('b', { s: 1 })).rejects.toMatchObject({
+      message:
+        'Thing.example.org "b" is invalid: spec.s: Invalid value: "integer": spec.s in body must be of type string: "integer"',
+    });
+  });
+
+  it('go with their definition, and watches on them end', async () => {
+    const old = await establish();
+    await create('a', {});
+    const request = { ...LIST, sendInitialEvents: undefined, allowBookmarks: false } as const;
+    const items = await h.settle(h.driver.watch(h.context(), old, request));
+    const seen: string[] = [];
+    const watching = (async () => {
+      for await (const batch of items) seen.push(...batch.map((item: WatchItem) => item.type));
+    })();
+    const target = h.target(DEFINITIONS, 'things.example.org');
+    const marked = await h.settle(h.driver.delete(h.context(), target, DELETE, WRITE));
+    expect(marked.gone).toBe(false);
+    expect(marked.answer.object.metadata.finalizers).toEqual(['customresourcecleanup.apiextensions.k8s.io']);
+    await until(() => catalogue.find(REF) === undefined);
+    await h.settle(watching);
+    expect(seen[0]).toBe('ADDED');
+    await expect(h.settle(h.driver.get(h.context(), target, ''))).rejects.toBeInstanceOf(StatusError);
+    expect(h.deps.cache.resource(old).snapshot()).toEqual([]);
+    await establish();
+    expect((await h.settle(h.driver.list(h.context(), things(), LIST))).items).toEqual([]);
+  });
+
+  it('may share no names with others of their group', () => {
+    const other = { ...definition({ plural: 'others' }), status: { acceptedNames: definition().spec.names } };
+    const action = planDefinition(definition(), [other], 0);
+    expect(action).toMatchObject({
+      kind: 'write-status',
+      status: {
+        conditions: [
+          { type: 'NamesAccepted', status: 'False', message: '"ThingList" is already in use' },
+          { type: 'Established', status: 'False', reason: 'NotAccepted' },
+        ],
+      },
+    });
+  });
+
+  it('are planned once: what was decided is not decided again', () => {
+    const crd = definition();
+    const action = planDefinition(crd, [], 0);
+    const status = action?.kind === 'write-status' ? action.status : undefined;
+    expect(planDefinition({ ...crd, status }, [], 5)).toBeUndefined();
+  });
+});
+
+describe('versions of a custom resource', () => {
+  const version = (name: string, more: object) => ({
+    name,
+    served: true,
+    storage: name === 'v1',
+    schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+    ...more,
+  });
+  const crd = definition({ versions: [version('v1', {}), version('v2', {})] });
+  const object = { apiVersion: 'example.org/v1', kind: 'Thing', metadata: { name: 'a' }, spec: { n: 1 } } as KubeObject;
+
+  it('show what is stored under another name', () => {
+    const [, v2] = customDefinitions(crd, {});
+    const shown = v2?.storage?.fromStored(object);
+    expect(shown).toMatchObject({ apiVersion: 'example.org/v2', spec: { n: 1 } });
+    expect(v2?.storage?.toStored(must(shown, 'shown'))).toMatchObject({ apiVersion: 'example.org/v1' });
+  });
+
+  it('ask their webhook, for what is of another version alone', async () => {
+    const asked: string[] = [];
+    const conversion = { strategy: 'Webhook' } as never;
+    const converting = { ...crd, spec: { ...crd.spec, conversion } };
+    const [v1, v2] = customDefinitions(converting, {
+      convert: (objects, apiVersion) => {
+        asked.push(apiVersion);
+        return Promise.resolve(objects.map((one) => ({ ...one, apiVersion, spec: { m: 1 } }) as KubeObject));
+      },
+    });
+    expect(await v1?.storage?.remote?.fromStored([object])).toMatchObject([{ spec: { n: 1 } }]);
+    expect(asked).toEqual([]);
+    expect(await v2?.storage?.remote?.fromStored([object])).toMatchObject([
+      { apiVersion: 'example.org/v2', spec: { m: 1 } },
+    ]);
+    expect(asked).toEqual(['example.org/v2']);
+  });
+});
