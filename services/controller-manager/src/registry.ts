@@ -9,6 +9,7 @@ import { namespaceController } from './controllers/namespace/controller.ts';
 import { createNodeLifecycleController } from './controllers/node-lifecycle/controller.ts';
 import { createPodGcController } from './controllers/pod-gc/controller.ts';
 import { replicaSetController } from './controllers/replica-set/controller.ts';
+import { resourceQuotaController } from './controllers/resource-quota/controller.ts';
 import { createRootCaController } from './controllers/root-ca/controller.ts';
 import { serviceAccountController } from './controllers/service-account/controller.ts';
 import { taintEvictionController } from './controllers/taint-eviction/controller.ts';
@@ -46,6 +47,7 @@ export function createControllers(options: RegistryOptions): readonly Controller
     garbageCollectorController,
     namespaceController,
     replicaSetController,
+    resourceQuotaController,
     serviceAccountController,
     taintEvictionController,
     createTokenSecretController(options.readCa),

@@ -9,6 +9,7 @@ const checks = createAdmissionChecks({
   random: seededRandom(1),
   newUid: () => 'u',
   caller: { post: () => Promise.reject(new Error('no webhooks')), close: () => undefined },
+  charge: () => Promise.resolve({ kind: 'charged' }),
   authorizer: { authorize: () => undefined },
   defaultTolerationSeconds: 5,
 });

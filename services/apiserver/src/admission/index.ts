@@ -9,6 +9,7 @@ import { limitRanger } from './limit-ranger/limit-ranger.ts';
 import { namespaceLifecycle } from './namespace-lifecycle.ts';
 import { validatingPolicies } from './policies/validating-policies.ts';
 import { priority } from './priority.ts';
+import { type Charge, resourceQuota } from './resource-quota/resource-quota.ts';
 import { runtimeClass } from './runtime-class.ts';
 import { serviceAccount } from './service-account.ts';
 import { storageObjectInUse } from './storage-object-in-use.ts';
@@ -16,6 +17,7 @@ import { taintNodesByCondition } from './taint-nodes-by-condition.ts';
 import { mutatingWebhooks } from './webhooks/mutating-webhooks.ts';
 import { validatingWebhooks } from './webhooks/validating-webhooks.ts';
 
+export type { Charge } from './resource-quota/resource-quota.ts';
 export { requireActive } from './namespace-lifecycle.ts';
 export {
   type AdmissionCheck,
@@ -30,6 +32,7 @@ export function createAdmissionChecks(options: {
   readonly random: Random;
   readonly newUid: NewUid;
   readonly caller: WebhookCaller;
+  readonly charge: Charge;
   readonly authorizer: Authorizer;
   readonly defaultTolerationSeconds: number;
 }): readonly AdmissionCheck[] {
@@ -47,5 +50,6 @@ export function createAdmissionChecks(options: {
     mutatingWebhooks(options),
     validatingPolicies(options.authorizer),
     validatingWebhooks(options),
+    resourceQuota(options.charge),
   ];
 }

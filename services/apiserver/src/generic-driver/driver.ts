@@ -11,6 +11,7 @@ import { CreateWriter } from './create-writer.ts';
 import { DeleteWriter } from './delete-writer.ts';
 import type { DriverDependencies } from './dependencies.ts';
 import { EvictionWriter } from './eviction-writer.ts';
+import { chargeWith } from './quota-charges.ts';
 import { Reader } from './reader.ts';
 import { cachedServices, createWebhookCaller } from '../webhook-client/index.ts';
 import { toStatusError } from './store-errors.ts';
@@ -24,18 +25,15 @@ export function createDriver(deps: DriverDependencies): Driver {
   const { settings } = deps;
   const checks = createAdmissionChecks({
     ...deps,
+    charge: chargeWith(() => committer),
     caller: createWebhookCaller({ ...deps, objects: cachedServices(deps.cache) }),
     defaultTolerationSeconds: settings.defaultTolerationSeconds,
   });
   const admission = new AdmissionChain(checks, deps);
   const allocators = createAllocators({ ...deps, serviceCidr: settings.serviceCidr });
   const reader = new Reader(deps);
-  const parts = {
-    admission,
-    allocators,
-    committer: new Committer(deps.store, reader, (of, version) => admission.noteWrite(of, version)),
-    reader,
-  };
+  const committer = new Committer(deps.store, reader, (of, version) => admission.noteWrite(of, version));
+  const parts = { admission, allocators, committer, reader };
   const creates = new CreateWriter(deps, parts);
   const changes = new ChangeWriter(deps, parts);
   const updates = new UpdateWriter(deps, { changes, creates });

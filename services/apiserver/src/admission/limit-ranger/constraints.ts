@@ -1,5 +1,4 @@
-import { quantityMilli } from '@gantry/api';
-import { type Amounts, compareAmounts } from '../pod-resources.ts';
+import { type Amounts, compareAmounts, quantityMilli } from '@gantry/api';
 
 /** What something uses. */
 export interface Usage {

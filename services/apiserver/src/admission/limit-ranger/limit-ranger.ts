@@ -1,6 +1,13 @@
-import type { Container, KubeObject, LimitRange, LimitRangeItem, PersistentVolumeClaim, Pod } from '@gantry/api';
+import {
+  type Container,
+  type KubeObject,
+  type LimitRange,
+  type LimitRangeItem,
+  type PersistentVolumeClaim,
+  type Pod,
+  podAmounts,
+} from '@gantry/api';
 import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from '../admission-check.ts';
-import { podAmounts } from '../pod-resources.ts';
 import { aggregate, refuse } from '../refuse.ts';
 import { enforce, maximum, maximumRatio, maximumRequest, minimum, type Usage } from './constraints.ts';
 

@@ -1,12 +1,5 @@
-import {
-  addQuantity,
-  canonicalQuantity,
-  type Container,
-  compareQuantity,
-  formatQuantity,
-  parseQuantity,
-  type PodSpec,
-} from '@gantry/api';
+import type { Container, PodSpec } from '../generated/types.ts';
+import { addQuantity, canonicalQuantity, compareQuantity, formatQuantity, parseQuantity } from '../quantity.ts';
 
 /** Amounts by the name of what they are amounts of, as the API writes them. */
 export type Amounts = Readonly<Record<string, string>>;

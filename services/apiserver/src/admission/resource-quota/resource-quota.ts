@@ -1,0 +1,111 @@
+import {
+  type Amounts,
+  addAmounts,
+  compareAmounts,
+  growthOf,
+  type KubeObject,
+  maskAmounts,
+  type Pod,
+  quotaMatches,
+  quotaUsage,
+  type ResourceQuota,
+  StatusError,
+} from '@gantry/api';
+import { type AdmissionCheck, type AdmissionRequest, isCore } from '../admission-check.ts';
+import { refuse } from '../refuse.ts';
+
+const QUOTAS = { group: '', version: 'v1', resource: 'resourcequotas' };
+const MAX_TRIES = 100;
+const COMPUTE = ['cpu', 'memory', 'requests.cpu', 'requests.memory', 'limits.cpu', 'limits.memory'];
+
+/** Stores what is used of a quota, unless it has changed since it was read: then what it is now; undefined when it is gone. */
+export type Charge = (
+  quota: ResourceQuota,
+  request: AdmissionRequest,
+) => Promise<{ readonly kind: 'charged' } | { readonly kind: 'changed'; readonly quota: ResourceQuota | undefined }>;
+
+/**
+ * Nothing is made beyond what its namespace's quotas allow. Use is counted up in the store before the object is, each quota
+ * guarded by its version, so that several apiservers never allow more together; what is counted and not made in the end is
+ * counted down again by the controller.
+ */
+export function resourceQuota(charge: Charge): AdmissionCheck {
+  return {
+    name: 'ResourceQuota',
+    validate: async (request, reader) => {
+      const { operation, definition, namespace, subresource } = request;
+      if ((operation !== 'create' && operation !== 'update') || !definition.namespaced || !definition.stored) return;
+      if (subresource !== '' && !isCore(request, 'pods', 'resize')) return;
+      const quotas = await reader.list<ResourceQuota>(QUOTAS, namespace);
+      const wanted = quotas.flatMap((quota) => {
+        const growth = growthFor(quota, request);
+        return growth === undefined ? [] : [{ quota, growth }];
+      });
+      const charged = wanted.map(({ quota, growth }) => ({ quota: withUse(quota, growth, request), growth }));
+      if (request.dryRun) return;
+      for (const { quota, growth } of charged) await settle(quota, growth, request, charge);
+    },
+  };
+}
+
+async function settle(first: ResourceQuota, growth: Amounts, request: AdmissionRequest, charge: Charge): Promise<void> {
+  let quota = first;
+  for (let tries = 1; ; tries++) {
+    const outcome = await charge(quota, request);
+    if (outcome.kind === 'charged' || outcome.quota === undefined) return;
+    if (tries === MAX_TRIES) throw StatusError.conflict(QUOTAS, quota.metadata.name ?? '');
+    quota = withUse(outcome.quota, growth, request);
+  }
+}
+
+/** What the request adds to the use of a quota; undefined when that is nothing. */
+function growthFor(quota: ResourceQuota, request: AdmissionRequest): Amounts | undefined {
+  const { definition, object, old } = request;
+  if (!quotaMatches(quota, definition, object)) return undefined;
+  const names = Object.keys(quota.status?.hard ?? {});
+  const usage = maskAmounts(quotaUsage(definition, object), names);
+  if (isCore(request, 'pods')) requireSaid(quota, names, object, request);
+  const before = old !== undefined && quotaMatches(quota, definition, old) ? quotaUsage(definition, old) : {};
+  const growth = growthOf(usage, before);
+  if (Object.keys(growth).length === 0) return undefined;
+  const unknown = Object.keys(growth).filter((name) => quota.status?.used?.[name] === undefined);
+  if (unknown.length > 0) {
+    const what = unknown.sort().join(',');
+    throw refuse(request, `status unknown for quota: ${quota.metadata.name ?? ''}, resources: ${what}`);
+  }
+  return growth;
+}
+
+/** Where cpu or memory is limited, every container must say how much of it it wants. */
+function requireSaid(quota: ResourceQuota, names: readonly string[], { spec }: Pod, request: AdmissionRequest): void {
+  if (request.operation !== 'create' || spec === undefined) return;
+  const containers = [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
+  const missing = COMPUTE.filter((name) => names.includes(name)).flatMap((name) => {
+    const of = name.startsWith('limits.') ? 'limits' : 'requests';
+    const plain = name.replace(/^(limits|requests)\./, '');
+    if (spec.resources?.[of]?.[plain] !== undefined) return [];
+    const silent = containers.filter(({ resources }) => resources?.[of]?.[plain] === undefined);
+    return silent.length === 0 ? [] : [{ name, containers: silent.map((one) => one.name).sort() }];
+  });
+  if (missing.length === 0) return;
+  const told = missing.sort((a, b) => (a.name < b.name ? -1 : 1));
+  const list = told.map(({ name, containers: of }) => `${name} for: ${of.join(',')}`).join('; ');
+  throw refuse(request, `failed quota: ${quota.metadata.name ?? ''}: must specify ${list}`);
+}
+
+/** The quota with more used of it, or a refusal when that is too much. */
+function withUse(quota: ResourceQuota, growth: Amounts, request: AdmissionRequest): ResourceQuota & KubeObject {
+  const { hard = {}, used = {} } = quota.status ?? {};
+  const sum = Object.fromEntries(
+    Object.entries(growth).map(([name, amount]) => [name, addAmounts(used[name] ?? '0', amount)]),
+  );
+  const exceeded = Object.keys(sum).filter((name) => compareAmounts(sum[name] ?? '0', hard[name] ?? '0') > 0);
+  if (exceeded.length === 0) return { ...quota, status: { ...quota.status, used: { ...used, ...sum } } };
+  const print = (amounts: Amounts) =>
+    exceeded
+      .sort()
+      .map((name) => `${name}=${amounts[name] ?? '0'}`)
+      .join(',');
+  const numbers = `requested: ${print(growth)}, used: ${print(used)}, limited: ${print(hard)}`;
+  throw refuse(request, `exceeded quota: ${quota.metadata.name ?? ''}, ${numbers}`);
+}
