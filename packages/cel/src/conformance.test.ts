@@ -69,7 +69,7 @@ function run(test: SimpleTest): string | undefined {
   if (!compiled.ok && /expected type '|found no matching overload|undeclared reference/.test(compiled.issues))
     return undefined;
   if (matcher.case === 'typedResult') return result.ok ? 'pass' : `${test.expr}: ${result.error}`;
-  const expected = matcher.case === 'value' ? fromWire(matcher.value as Wire) : true;
+  const expected = matcher.case === 'value' ? fromWire(matcher.value) : true;
   if (expected === undefined) return undefined;
   if (!result.ok) return `${test.expr}: ${result.error}`;
   const isNaN = Number.isNaN(expected) && Number.isNaN(result.value);
