@@ -1,4 +1,4 @@
-import { findResource, type KubeObject, type ResourceQuota } from '@gantry/api';
+import { findResource, type KubeObject } from '@gantry/api';
 import { must } from '@gantry/base';
 import type { Charge } from '../admission/index.ts';
 import type { RequestContext, User } from '../driver.ts';

@@ -36,7 +36,7 @@ export const resourceQuotaController: ControllerSpec = {
       resource: QUOTAS,
       // What admission counts up is not counted again at once: what it is for may not have been made yet.
       keys: (object, old) => {
-        const [now, before] = [object, old];
+        const [now, before] = [object as ResourceQuota | undefined, old as ResourceQuota | undefined];
         const settled = before !== undefined && now !== undefined && equalJson(now.spec ?? {}, before.spec ?? {});
         return now === undefined || settled ? [] : namespaceOf(now);
       },
@@ -58,7 +58,8 @@ function namespaceOf(object: KubeObject | undefined): readonly ObjectKey[] {
 /** Whether something has gone, or a pod has ended. */
 function makesRoom(object: KubeObject | undefined, old: KubeObject | undefined): boolean {
   if (object === undefined) return true;
-  const ended = (one: KubeObject | undefined) => ['Succeeded', 'Failed'].includes(one?.status?.phase ?? '');
+  const ended = (one: KubeObject | undefined) =>
+    ['Succeeded', 'Failed'].includes((one as Pod | undefined)?.status?.phase ?? '');
   return object.kind === 'Pod' && ended(object) && !ended(old);
 }
 
