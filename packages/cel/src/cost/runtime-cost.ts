@@ -67,7 +67,14 @@ const contains = (base: number): CallCost => {
     (overload.endsWith('_string') ? traversal(other) : 0);
 };
 
-const setOperation: CallCost = ([left = 1, right = 1]) => Math.max(1, left * right);
+/** Of making a list of the result's size. */
+const filling =
+  (factor: number): CallCost =>
+  (_sizes, _args, result) =>
+    (isError(result) ? 1 : sizeOf(result)) * factor + LIST_COST + 1;
+
+/** Of comparing every element with every other. */
+const squared: CallCost = ([size = 1]) => 2 * size * size + LIST_COST + 1;
 
 /** Costs of calls by function. What is not here costs 1. */
 const BY_FUNCTION: Readonly<Record<string, CallCost>> = {
@@ -112,9 +119,16 @@ const BY_FUNCTION: Readonly<Record<string, CallCost>> = {
   '_==_': (sizes, args, result, overload) =>
     args[0] instanceof CelOpaque ? 1 : smaller(sizes, args, result, overload),
   '_!=_': smaller,
-  'sets.contains': setOperation,
-  'sets.intersects': setOperation,
-  'sets.equivalent': setOperation,
+  'sets.contains': ([left = 1, right = 1]) => left * right + 1,
+  'sets.intersects': ([left = 1, right = 1]) => left * right + 1,
+  'sets.equivalent': ([left = 1, right = 1]) => 2 * left * right + 1,
+  slice: filling(1),
+  reverse: filling(1),
+  flatten: filling(1),
+  'lists.range': filling(1),
+  distinct: squared,
+  sort: squared,
+  '@sortByAssociatedKeys': squared,
 };
 
 const CONCATENATIONS: ReadonlySet<string> = new Set(['add_string', 'add_bytes']);
