@@ -175,5 +175,8 @@ export function schemaOfKind({ apiVersion, kind }: KindName): string | undefined
     for (const kind of ['PartialObjectMetadata', 'PartialObjectMetadataList'])
       schemasByKind.set(`meta.k8s.io/v1 ${kind}`, `meta.v1.${kind}`);
   }
-  return schemasByKind.get(`${apiVersion} ${kind}`);
+  return schemasByKind.get(`${apiVersion} ${kind}`) ?? (OPTIONS.has(kind) ? `meta.v1.${kind}` : undefined);
 }
+
+/** Kinds that every group version has: clients name that of the resource which they ask of. */
+const OPTIONS: ReadonlySet<string> = new Set(['CreateOptions', 'DeleteOptions', 'PatchOptions', 'UpdateOptions']);

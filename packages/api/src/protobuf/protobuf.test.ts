@@ -56,6 +56,7 @@ describe('decodeProtobuf', () => {
       },
       { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', metadata: { name: 'a', generation: 1 } },
       { apiVersion: 'v1', kind: 'DeleteOptions', gracePeriodSeconds: 0, preconditions: { uid: 'u' } },
+      { apiVersion: 'a.custom.group/v7', kind: 'DeleteOptions', propagationPolicy: 'Orphan' },
     ];
     for (const object of objects) expect(decodeProtobuf(encodeProtobuf(object))).toMatchObject(object);
     const revision = {
