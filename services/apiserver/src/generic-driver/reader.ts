@@ -14,6 +14,7 @@ import {
 import type { Answer, ListAnswer, ListRequest, RequestContext, Target, WatchItem, WatchRequest } from '../driver.ts';
 import { StoreError } from '../storage/object-store.ts';
 import type { DriverDependencies } from './dependencies.ts';
+import { convertedWatch, storedFilter } from './converted-watch.ts';
 import { filterOf } from './filter.ts';
 import { encodeProtobuf } from './machinery.ts';
 import { continueExpired, type Page, pageOf, startOf, tokenAfter } from './paging.ts';
@@ -121,17 +122,20 @@ export class Reader {
     const start = fromState
       ? ({ kind: 'state', endBookmark: request.sendInitialEvents === true && request.allowBookmarks } as const)
       : ({ kind: 'after', resourceVersion: version ?? listVersion(cache.revision) } as const);
-    const watcher = resource.watch(start, filter, {
+    const view = cache.view(definition);
+    const watcher = resource.watch(start, view.remote ? storedFilter(filter) : filter, {
       bookmarks: request.allowBookmarks,
       revision: cache.revision,
-      view: cache.view(definition),
+      view: view.remote ? STORED_VIEW : view,
     });
     const lifetime = this.#deps.catalogue?.lifetime(definition);
     if (lifetime?.aborted === true) watcher.close('stopped');
     else lifetime?.addEventListener('abort', () => watcher.close('stopped'), { once: true });
     if (context.signal.aborted) watcher.close('stopped');
     else context.signal.addEventListener('abort', () => watcher.close('stopped'), { once: true });
-    return watcher;
+    if (!view.remote) return watcher;
+    const show = (stored: Entry) => this.shown(definition, stored);
+    return convertedWatch(watcher, { definition, resource, filter, fromState, show });
   }
 
   /** Whether the cache may answer a read of this version. False: ask the store. */

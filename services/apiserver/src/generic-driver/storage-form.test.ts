@@ -123,6 +123,42 @@ describe('a version that is stored in another form', () => {
   });
 });
 
+describe('a version that a server elsewhere converts', () => {
+  const remote: ResourceDefinition = {
+    ...loud,
+    storage: {
+      ...must(loud.storage, 'storage'),
+      remote: {
+        toStored: (object) => Promise.resolve(must(loud.storage, 'storage').toStored(object)),
+        fromStored: (objects) => Promise.resolve(objects.map((one) => must(loud.storage, 'storage').fromStored(one))),
+      },
+    },
+  };
+
+  it('is written, listed and watched through it', async () => {
+    const h = await createHarness();
+    const create = (name: string, shout: string) => {
+      const body = bodyOf({ apiVersion: 'loud.example/v2', kind: 'ConfigMap', metadata: { name }, data: { shout } });
+      const target = { definition: remote, namespace: 'n', name: '', subresource: '' };
+      return h.settle(h.driver.create(h.context(), target, body, WRITE));
+    };
+    expect((await create('a', 'ONE')).object).toMatchObject({ data: { shout: 'ONE' } });
+    const list = { ...LIST, fieldSelector: 'data.shout=ONE' };
+    expect((await h.settle(h.driver.list(h.context(), remote, list))).items).toHaveLength(1);
+    const stopping = new AbortController();
+    const request = { ...list, sendInitialEvents: undefined, allowBookmarks: false } as const;
+    const items = await h.settle(h.driver.watch(h.context({ signal: stopping.signal }), remote, request));
+    await create('b', 'TWO');
+    await create('c', 'ONE');
+    await h.settle(h.deps.cache.catchUp(1000, stopping.signal));
+    stopping.abort();
+    const seen: string[] = [];
+    for await (const batch of items) seen.push(...batch.map(describeItem));
+    expect(seen).toEqual(['ADDED loud.example/v2 ONE', 'ADDED loud.example/v2 ONE']);
+    await h.stop();
+  });
+});
+
 function describeItem(item: WatchItem): string {
   if (item.type === 'BOOKMARK') return item.type;
   const object = item.answer.object as ConfigMap & KubeObject;
