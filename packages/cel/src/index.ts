@@ -72,3 +72,4 @@ export { valueOfJson } from './values/json-value.ts';
 export { ArrayList, EntryMap } from './values/collections.ts';
 export { parseDurationText, parseTimestampText } from './values/api-formats.ts';
 export { equalValues } from './values/equal.ts';
+export { type Pattern, patternOf } from './library/patterns.ts';

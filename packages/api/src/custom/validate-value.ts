@@ -2,7 +2,7 @@ import { equalJson } from '../object.ts';
 import type { FieldError } from '../field-error.ts';
 import { hasFormat, isStringFormat } from './formats.ts';
 import { isJsonObject, itemsOf, type JsonSchema } from './json-schema.ts';
-import { compilePattern } from './pattern.ts';
+import { matchesPattern } from './pattern.ts';
 
 /** What a check found: the errors, and how much was right, by which the nearest of several alternatives is told. */
 class Result {
@@ -166,11 +166,8 @@ function checkString(value: string, schema: JsonSchema, path: string): Result {
   if (minLength !== undefined && length < minLength) {
     return failure(invalidFinding(path, value, `${path} in body should be at least ${minLength} chars long`));
   }
-  if (pattern !== '') {
-    const expression = compilePattern(pattern);
-    if (expression?.test(value) !== true) {
-      return failure(invalidFinding(path, value, `${path} in body should match '${pattern}'`));
-    }
+  if (pattern !== '' && !matchesPattern(value, pattern)) {
+    return failure(invalidFinding(path, value, `${path} in body should match '${pattern}'`));
   }
   return new Result();
 }

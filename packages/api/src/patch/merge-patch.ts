@@ -7,8 +7,10 @@ export function isPlainObject(value: unknown): value is Json {
   return prototype === Object.prototype || prototype === null;
 }
 
-/** RFC 7386: `target` with `patch` merged into it. Neither is changed. */
+/** RFC 7386: `target` with `patch` merged into it; what is null inside of new lists goes too. Neither is changed. */
 export function applyMergePatch(target: unknown, patch: unknown): unknown {
+  if (Array.isArray(patch))
+    return patch.map((item: unknown) => (item === null ? null : applyMergePatch(undefined, item)));
   if (!isPlainObject(patch)) return patch;
   const out: Json = isPlainObject(target) ? { ...target } : {};
   for (const [key, value] of Object.entries(patch)) {

@@ -37,7 +37,7 @@ export class Lookups implements AdmissionReader {
   }
 
   async find<T extends KubeObject>(resource: ResourceRef, namespace: string, name: string): Promise<T | undefined> {
-    const definition = findResource(resource);
+    const definition = this.#deps.catalogue?.find(resource) ?? findResource(resource);
     if (definition === undefined) return undefined;
     const key = objectKey(definition, namespace, name);
     if (!this.#seen.has(key)) {
@@ -54,7 +54,7 @@ export class Lookups implements AdmissionReader {
   }
 
   async list<T extends KubeObject = KubeObject>(resource: ResourceRef, namespace: string): Promise<readonly T[]> {
-    const definition = findResource(resource);
+    const definition = this.#deps.catalogue?.find(resource) ?? findResource(resource);
     if (definition === undefined) return [];
     const { cache } = this.#deps;
     await cache.reach(this.#written.revision, OWN_WRITES_MS, this.#signal);

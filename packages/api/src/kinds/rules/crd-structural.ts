@@ -1,6 +1,6 @@
 import { validateEmbedded } from '../../custom/embedded.ts';
 import { itemsOf, type JsonSchema, valuesOf } from '../../custom/json-schema.ts';
-import { compilePattern } from '../../custom/pattern.ts';
+import { patternError } from '../../custom/pattern.ts';
 import { pruneValue } from '../../custom/prune.ts';
 import { validateValue } from '../../custom/validate-value.ts';
 import { type FieldError, forbidden, formatFieldError, invalid, required } from '../../field-error.ts';
@@ -107,9 +107,9 @@ function validateConstraints(schema: JsonSchema, path: string, { skipAnyOf, skip
   for (const [i, one] of (schema.oneOf ?? []).entries()) errors.push(...validateNested(one, `${path}.oneOf[${i}]`));
   errors.push(...validateNested(schema.not, `${path}.not`));
   const { pattern = '' } = schema;
-  if (pattern !== '' && compilePattern(pattern) === undefined) {
-    const detail = `must be a valid regular expression, but isn't: error parsing regexp: ${pattern}`;
-    errors.push(invalid(`${path}.pattern`, pattern, detail));
+  const wrong = pattern === '' ? undefined : patternError(pattern);
+  if (wrong !== undefined) {
+    errors.push(invalid(`${path}.pattern`, pattern, `must be a valid regular expression, but isn't: ${wrong}`));
   }
   return errors;
 }
