@@ -9,6 +9,7 @@ export interface ApiServerConfig {
   readonly serviceAccountDir: string;
   readonly bootstrapDir: string;
   readonly serviceCidr: string;
+  readonly podCidr: string;
   readonly defaultTolerationSeconds: number;
   readonly logLevel: LogLevel;
 }
@@ -23,6 +24,7 @@ export function readApiServerConfig(environment: NodeJS.ProcessEnv = process.env
     serviceAccountDir: reader.text('GANTRY_SA_DIR', '/etc/gantry/sa'),
     bootstrapDir: reader.text('GANTRY_BOOTSTRAP_DIR', '/etc/gantry/bootstrap'),
     serviceCidr: reader.text('GANTRY_SERVICE_CIDR', '10.96.0.0/16'),
+    podCidr: reader.text('GANTRY_POD_CIDR', '10.128.0.0/20'),
     defaultTolerationSeconds: reader.integer('GANTRY_DEFAULT_TOLERATION_SECONDS', { min: 0, max: 86_400 }, 5),
     logLevel: reader.oneOf('GANTRY_LOG_LEVEL', LOG_LEVELS, 'info'),
   }));

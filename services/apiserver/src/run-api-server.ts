@@ -17,6 +17,7 @@ import { readSigningKeys, type SigningKeys } from './auth/signing-keys.ts';
 import { reportCache } from './cache/index.ts';
 import { createCertificateRequester } from './certificate-requests.ts';
 import type { ApiServerConfig } from './config.ts';
+import { createPeerRegistry, ownAddress, type PeerRegistry } from './endpoints/index.ts';
 import { ensureIncarnation } from './incarnation.ts';
 import { createApiServer } from './server.ts';
 import { createEtcdObjectStore, INCARNATION_KEY, runMaintenance } from './storage/index.ts';
@@ -66,6 +67,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
     bootstrapDir: config.bootstrapDir,
     settings: { serviceCidr: config.serviceCidr, defaultTolerationSeconds: config.defaultTolerationSeconds },
     listen: { host: '0.0.0.0', restPort: REST_PORT, grpcPort: GRPC_PORT },
+    ...peersOf(etcd, processId, config, logger),
     clock,
     random: systemRandom,
     newUid: systemUid,
@@ -103,6 +105,20 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
   });
   const all = [storeMember, maintenance, ...members, renewal, httpEndpoint({ health, metrics })];
   return await runGroup(all, { clock, logger });
+}
+
+/** The list of apiservers, with this one in it; none for one that nobody can reach. */
+function peersOf(
+  etcd: Etcd,
+  process: string,
+  { podCidr }: ApiServerConfig,
+  logger: Logger,
+): { readonly peers?: PeerRegistry } {
+  const ip = ownAddress(podCidr);
+  if (ip === undefined) return {};
+  const onError = (error: unknown): void => logger.warn({ reason: errorMessage(error) }, 'the list of apiservers');
+  const address = { ip, port: REST_PORT };
+  return { peers: createPeerRegistry({ etcd, clock: systemClock, process, address, onError }) };
 }
 
 async function waitForKeys(folder: string, logger: Logger, signal: AbortSignal): Promise<SigningKeys> {

@@ -21,13 +21,14 @@ import type { SigningKeys } from './auth/signing-keys.ts';
 import { createServiceAccountAuthenticator } from './auth/token-authenticator.ts';
 import { createTokenIssuer } from './auth/token-issuer.ts';
 import { createWriteGuard } from './auth/write-guard.ts';
-import { bootstrap } from './bootstrap/index.ts';
+import { bootstrap, SELF } from './bootstrap/index.ts';
 import { WatchCache } from './cache/index.ts';
 import { Catalogue } from './catalogue/catalogue.ts';
 import { convertByWebhook } from './custom-resources/convert-by-webhook.ts';
 import { definitionController } from './custom-resources/definition-controller.ts';
 import { serveDefinitions, type ServingHooks } from './custom-resources/serve-definitions.ts';
 import type { Driver } from './driver.ts';
+import { kubernetesEndpoints, type PeerRegistry } from './endpoints/index.ts';
 import { eventSweeper } from './event-sweeper.ts';
 import { createDriver, type DriverDependencies, type DriverSettings } from './generic-driver/index.ts';
 import { objectService } from './grpc/index.ts';
@@ -53,6 +54,8 @@ export interface ApiServerOptions {
   };
   /** How long `/readyz` fails before the listeners stop: the load balancer's time to notice, and for new connections to go elsewhere. 1500 ms when absent. */
   readonly unreadyMs?: number;
+  /** Who the apiservers are, for the endpoints of `default/kubernetes`; nobody keeps these when absent. */
+  readonly peers?: PeerRegistry;
   /** Further conditions of readiness. */
   readonly readyChecks?: readonly HealthCheck[];
   readonly clock: Clock;
@@ -129,6 +132,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     { name: 'watch-cache', run: (signal) => cache.run(signal) },
     definitionController({ cache, driver, hooks, clock, logger }),
     bootstrapMember(driver, dependencies, state, logger),
+    ...(options.peers === undefined ? [] : [endpointsMember(options.peers, { driver, cache, clock, logger })]),
     eventSweeper({ store, cache, definition: events, clock, logger }),
     grpcServer({
       tls: options.tls,
@@ -179,6 +183,14 @@ function healthChecks(state: State, cache: WatchCache, further: readonly HealthC
       ...further,
     ],
   };
+}
+
+function endpointsMember(
+  registry: PeerRegistry,
+  { driver, cache, clock, logger }: { driver: Driver; cache: WatchCache; clock: Clock; logger: Logger },
+): GroupMember {
+  const whenReady = (signal: AbortSignal): Promise<void> => cache.whenReady(signal);
+  return kubernetesEndpoints({ driver, registry, user: SELF, whenReady, clock, logger });
 }
 
 /** Makes what every cluster has, once the cache can tell what is missing. */

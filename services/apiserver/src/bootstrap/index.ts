@@ -13,7 +13,7 @@ const OPTIONS = { dryRun: false, fieldManager: 'kube-apiserver', fieldValidation
 const RETRY_MS = 500;
 
 /** The apiserver itself. */
-const SELF: User = {
+export const SELF: User = {
   name: 'system:apiserver',
   uid: '',
   groups: ['system:masters', 'gantry:apiservers', 'system:authenticated'],

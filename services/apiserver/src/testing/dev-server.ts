@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock, systemRandom, systemUid } from '@gantry/base';
 import { createLogger } from '@gantry/service';
+import { createPeerRegistry, ownAddress } from '../endpoints/index.ts';
 import { ensureIncarnation } from '../incarnation.ts';
 import { createMemoryObjectStore } from '../storage/index.ts';
 import { runStandInControllers } from './stand-in-controllers.ts';
@@ -17,7 +18,14 @@ const [port, file] = process.argv.slice(2);
 const logger = createLogger({ service: 'apiserver', level: 'info' });
 const store = createMemoryObjectStore({ clock: systemClock, random: systemRandom, newUid: systemUid });
 await ensureIncarnation(store.etcd, systemUid, new AbortController().signal);
-const server = await startApiServer({ restPort: Number(port ?? 0), logger, store });
+const peers = createPeerRegistry({
+  etcd: store.etcd,
+  clock: systemClock,
+  process: systemUid(),
+  address: { ip: ownAddress('0.0.0.0/0') ?? '192.0.2.1', port: Number(port ?? 0) || 6443 },
+  onError: (error) => logger.warn({ err: error }, 'the list of apiservers'),
+});
+const server = await startApiServer({ restPort: Number(port ?? 0), logger, store, peers });
 process.on('SIGUSR2', () => store.etcd.compactHistory(store.etcd.revision));
 const kubeconfig = file ?? join(await mkdtemp(join(tmpdir(), 'gantry-dev-')), 'kubeconfig');
 await writeFile(kubeconfig, server.kubeconfig, { mode: 0o600 });

@@ -44,6 +44,7 @@ export interface TestApiServerOptions {
   readonly grpcPort?: number;
   readonly unreadyMs?: number;
   readonly pki?: TestPki;
+  readonly peers?: ApiServerOptions['peers'];
 }
 
 /** Starts one and waits until it is ready. */
@@ -72,6 +73,7 @@ export async function startApiServer(options: TestApiServerOptions = {}): Promis
       onGrpc: grpc.resolve,
     },
     unreadyMs: options.unreadyMs ?? 0,
+    ...(options.peers === undefined ? {} : { peers: options.peers }),
     clock,
     random: systemRandom,
     newUid: systemUid,
