@@ -392,6 +392,7 @@ export {
   type FieldValidation,
 } from './decode/decode-object.ts';
 export { parseJson } from './decode/exact-number.ts';
+export { cloneWithEmpty } from './decode/given-empty.ts';
 export { settleShape } from './decode/settle-shape.ts';
 export { type ApplyInput, applyConfiguration } from './managed-fields/apply-configuration.ts';
 export { compareFields, type Comparison } from './managed-fields/compare.ts';

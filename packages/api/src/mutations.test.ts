@@ -73,7 +73,10 @@ function create(definition: ResourceDefinition, bytes: Uint8Array): KubeObject {
   const { object } = decodeObject({ bytes, mediaType: 'application/json', definition, mode: 'Ignore' });
   const { strategy } = definition;
   // What the driver and admission do before the rules are asked.
-  if (definition.namespaced) object.metadata.namespace = 'n';
+  const meta = object.metadata;
+  if (definition.namespaced) meta.namespace = 'n';
+  if ((meta.name ?? '') === '' && (meta.generateName ?? '') !== '') meta.name = `${meta.generateName ?? ''}abcde`;
+  meta.uid = '00000000-0000-0000-0000-000000000000';
   if (definition.kind === 'Pod')
     (object as Pod).spec = { ...(object as Required<Pod>).spec, serviceAccountName: 'default' };
   strategy.applyDefaults?.(object);

@@ -1,9 +1,10 @@
 import { type Field, schemaOf, type SchemaRef, type StructType, type Type } from '../schema/type-schema.ts';
+import { markGivenEmpty } from './given-empty.ts';
 
 /**
  * Gives an object the shape in which a Kubernetes API server would answer it: empty lists, maps and scalars that Go's
  * encoding omits are taken out, structs that it always writes are put in (`status: {}`), and so are zero values and nulls of
- * fields that it never omits. Changes `object` itself and returns it. To be called after everything that changes an object
+ * fields that it never omits. That a list or map was empty is remembered (see `givenEmpty`). Changes `object` itself and returns it. To be called after everything that changes an object
  * (strategies, patches), before it is stored or answered. Idempotent.
  */
 export function settleShape<T extends object>(object: T, schema: SchemaRef): T {
@@ -16,7 +17,11 @@ export function settleShape<T extends object>(object: T, schema: SchemaRef): T {
 
 function settleStruct(object: Record<string, unknown>, type: StructType): void {
   for (const field of type.fields.values()) {
-    const value = settleField(object[field.name], field);
+    const found = object[field.name];
+    const { kind } = field.type;
+    if ((kind === 'list' || kind === 'map') && found !== undefined && found !== null && isEmpty(found))
+      markGivenEmpty(object, field.name, kind);
+    const value = settleField(found, field);
     if (value !== undefined) object[field.name] = value;
     else if (field.name in object) delete object[field.name];
   }

@@ -1,3 +1,4 @@
+import { givenEmpty } from '../decode/given-empty.ts';
 import type { HorizontalPodAutoscaler, HPAScalingRules } from '../generated/types.ts';
 import type { ResourceDefinition } from '../resource.ts';
 import { autoscalerColumns } from './rules/autoscaler-columns.ts';
@@ -31,6 +32,8 @@ export function applyAutoscalerDefaults(object: HorizontalPodAutoscaler): void {
 
 function withDefaults(rules: HPAScalingRules | undefined, defaults: HPAScalingRules): HPAScalingRules {
   const copied = { ...defaults, policies: (defaults.policies ?? []).map((policy) => ({ ...policy })) };
+  // An empty list is what was asked for, and refused.
+  if (rules !== undefined && givenEmpty(rules, 'policies') !== undefined) return { ...copied, ...rules, policies: [] };
   return { ...copied, ...rules };
 }
 

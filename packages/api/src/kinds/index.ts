@@ -1,3 +1,4 @@
+import { givenEmptyAt } from '../decode/given-empty.ts';
 import type { FieldError } from '../field-error.ts';
 import type { KubeObject } from '../object.ts';
 import type { ResourceDefinition, ResourceRef, SubresourceDefinition } from '../resource.ts';
@@ -172,7 +173,8 @@ function metaRules({ namespaced, strategy }: ResourceDefinition) {
 export function validateNew(definition: ResourceDefinition, object: KubeObject): readonly FieldError[] {
   const { validate, validateCreate } = definition.strategy;
   const rules = [...(validate?.(object) ?? []), ...(validateCreate?.(object) ?? [])];
-  return definition.stored ? [...validateObjectMeta(object.metadata, metaRules(definition)), ...rules] : rules;
+  const errors = definition.stored ? [...validateObjectMeta(object.metadata, metaRules(definition)), ...rules] : rules;
+  return errors.map((error) => showingGiven(error, object));
 }
 
 /**
@@ -193,7 +195,8 @@ export function validateChange(
     ...(validate?.(object) ?? []),
   ];
   const change = validateUpdate?.(object, old) ?? [];
-  return [...metadata, ...again, ...(updateRules === 'before' ? [...change, ...whole] : [...whole, ...change])];
+  const errors = [...metadata, ...again, ...(updateRules === 'before' ? [...change, ...whole] : [...whole, ...change])];
+  return errors.map((error) => showingGiven(error, object));
 }
 
 /** Everything wrong with an update through a subresource, after its own `prepareForUpdate`. */
@@ -203,5 +206,13 @@ export function validatePartChange(
   old: KubeObject,
 ): readonly FieldError[] {
   const metadata = validateObjectMetaUpdate(object.metadata, old.metadata);
-  return [...metadata, ...metadata, ...(subresource.validateUpdate?.(object, old) ?? [])];
+  const errors = [...metadata, ...metadata, ...(subresource.validateUpdate?.(object, old) ?? [])];
+  return errors.map((error) => showingGiven(error, object));
+}
+
+/** What a message shows of an empty list or map is what was written. */
+function showingGiven(error: FieldError, object: KubeObject): FieldError {
+  if (!('value' in error) || (error.value ?? null) !== null) return error;
+  const given = givenEmptyAt(object, error.field);
+  return given === undefined ? error : { ...error, value: given };
 }

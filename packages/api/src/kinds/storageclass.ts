@@ -40,7 +40,8 @@ function validateTopologies(terms: readonly TopologySelectorTerm[]): FieldError[
   terms.forEach((term, i) => {
     const at = `allowedTopologies[${i}].matchLabelExpressions`;
     const byKey: Record<string, string[]> = {};
-    (term.matchLabelExpressions ?? []).forEach(({ key = '', values = [] }, j) => {
+    (term.matchLabelExpressions ?? []).forEach(({ key = '', values: given }, j) => {
+      const values = given ?? [];
       if (values.length === 0) errors.push(required(`${at}[${j}].values`));
       values.forEach((value, k) => {
         if (values.indexOf(value) < k) errors.push(duplicate(`${at}[${j}].values[${k}]`, value));
@@ -57,7 +58,7 @@ function validateTopologies(terms: readonly TopologySelectorTerm[]): FieldError[
 
 function validateUpdate(object: StorageClass, old: StorageClass): FieldError[] {
   return [
-    ...immutable('parameters', object.parameters ?? {}, old.parameters),
+    ...immutable('parameters', object.parameters, old.parameters),
     ...immutable('provisioner', object.provisioner, old.provisioner),
     ...immutable('reclaimPolicy', object.reclaimPolicy, old.reclaimPolicy),
     ...immutable('volumeBindingMode', object.volumeBindingMode, old.volumeBindingMode),

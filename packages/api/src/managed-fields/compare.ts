@@ -1,3 +1,4 @@
+import { givenEmpty } from '../decode/given-empty.ts';
 import { equalJson } from '../object.ts';
 import type { ListType, MapType, StructType, Type } from '../schema/type-schema.ts';
 import { FieldSet } from './field-set.ts';
@@ -78,7 +79,7 @@ class Comparer {
 
   #member(type: StructType | MapType, key: string, before: JsonMap | undefined, after: JsonMap | undefined): void {
     const was = own(before, key);
-    const is = own(after, key);
+    const is = own(after, key) ?? nullOrEmpty(after, key);
     // The same object on both sides: nothing below can differ.
     if (was === is) return;
     const inner = memberType(type, key);
@@ -113,6 +114,12 @@ class Comparer {
     this.value(type, before, after);
     this.#path.pop();
   }
+}
+
+/** Of a field that is always written: null, or the empty list or map that it was written as. */
+function nullOrEmpty(parent: JsonMap | undefined, key: string): unknown {
+  if (parent === undefined || own(parent, key) === undefined) return undefined;
+  return givenEmpty(parent, key) ?? null;
 }
 
 function isLeaf(type: Type, before: unknown, after: unknown): boolean {

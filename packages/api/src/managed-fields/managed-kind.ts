@@ -1,3 +1,4 @@
+import { carryGivenEmpty } from '../decode/given-empty.ts';
 import { settleShape } from '../decode/settle-shape.ts';
 import type { KubeObject } from '../object.ts';
 import { apiVersionOf, type ResourceDefinition } from '../resource.ts';
@@ -64,5 +65,7 @@ export function emptyObject(schema: SchemaRef): KubeObject {
 export function withoutManagedFields(object: KubeObject): KubeObject {
   if (object.metadata?.managedFields === undefined) return object;
   const { managedFields: _managedFields, ...metadata } = object.metadata;
-  return { ...object, metadata };
+  const without = { ...object, metadata };
+  carryGivenEmpty(object, without);
+  return without;
 }

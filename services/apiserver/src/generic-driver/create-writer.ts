@@ -1,5 +1,6 @@
 import {
   apiVersionOf,
+  cloneWithEmpty,
   type JsonObject,
   type KubeObject,
   type ResourceDefinition,
@@ -17,7 +18,7 @@ import type { Committed, Committer } from './committer.ts';
 import type { DriverDependencies } from './dependencies.ts';
 import { fenceOf } from './fences.ts';
 import { decodeBody, encodeProtobuf, recordManager, requireValidNew, withDefaults } from './machinery.ts';
-import { checkNamespace, copyOf, fillNew } from './metadata.ts';
+import { checkNamespace, fillNew } from './metadata.ts';
 import { groupResource } from './target.ts';
 
 /** Longest generated name without its suffix. */
@@ -82,7 +83,7 @@ export class CreateWriter {
     if (!stored) return this.#answerOnly(context, definition, object, options);
     const generated = (object.metadata.name ?? '') === '' && (object.metadata.generateName ?? '') !== '';
     for (let tries = 1; ; tries++) {
-      const attempt = generated ? copyOf(object) : object;
+      const attempt = generated ? cloneWithEmpty(object) : object;
       if (generated) this.#generateName(attempt, definition);
       const answer = await this.#attempt(context, target, attempt, options, fence, owners);
       if (answer !== undefined) return answer;

@@ -1,15 +1,15 @@
 import {
+  BOOL,
   createEnvironment,
   declaredBool,
-  type DeclaredType,
   declaredDyn,
   declaredMap,
   declaredObject,
   declaredString,
-  declareFunction,
-  equalValues,
+  type DeclaredType,
+  DYN,
   formatType,
-  CelList,
+  sameType,
   structOf,
 } from '@gantry/cel';
 import { type FieldError, forbidden, invalid, required, tooLong } from '../../field-error.ts';
@@ -18,6 +18,30 @@ import { validateEach } from './sized.ts';
 
 const MAX_SELECTORS = 32;
 const MAX_EXPRESSION_BYTES = 10 * 1024;
+const MAX_COST = 1_000_000;
+
+/** Attributes and capacities that a device may have, by domain and name. */
+const MAX_NAMED = 32;
+const MAX_DRIVER_LENGTH = 63;
+const MAX_VALUE_LENGTH = 64;
+
+const sized = (type: DeclaredType, maxElements: number): DeclaredType => ({ ...type, maxElements });
+const quantity: DeclaredType = { type: structOf('kubernetes.Quantity'), maxElements: 0, minSerializedSize: 3 };
+const byDomain = (value: DeclaredType) => declaredMap(declaredMap(value, MAX_NAMED), MAX_NAMED);
+
+const DEVICES = createEnvironment({
+  variables: {
+    device: declaredObject(
+      'kubernetes.DRADevice',
+      new Map([
+        ['driver', sized(declaredString, MAX_DRIVER_LENGTH)],
+        ['allowMultipleAllocations', sized(declaredBool, 1)],
+        ['attributes', byDomain(sized(declaredDyn, MAX_VALUE_LENGTH))],
+        ['capacity', byDomain(quantity)],
+      ]),
+    ),
+  },
+});
 
 /** Rules on the expressions that choose devices. */
 export function validateSelectors(selectors: readonly DeviceSelector[] | undefined, path: string): FieldError[] {
@@ -26,43 +50,14 @@ export function validateSelectors(selectors: readonly DeviceSelector[] | undefin
   );
 }
 
-const MAX_COST = 1_000_000;
-const MAX_ATTRIBUTES = 32;
-
-const text = (maxElements: number): DeclaredType => ({ ...declaredString, maxElements });
-const attribute: DeclaredType = { ...declaredDyn, maxElements: 64 };
-const amount: DeclaredType = { type: structOf('kubernetes.Quantity'), maxElements: 0, minSerializedSize: 8 };
-const byDomain = (value: DeclaredType) => declaredMap(declaredMap(value, MAX_ATTRIBUTES), MAX_ATTRIBUTES);
-
-/** What expressions may ask of a device. */
-const DEVICES = createEnvironment({
-  variables: {
-    device: declaredObject(
-      'kubernetes.DRADevice',
-      new Map([
-        ['driver', text(63)],
-        ['attributes', byDomain(attribute)],
-        ['capacity', byDomain(amount)],
-        ['allowMultipleAllocations', declaredBool],
-      ]),
-    ),
-  },
-  functions: [
-    declareFunction('includes', [
-      'dra_includes_dyn_dyn',
-      'dyn.(dyn) -> bool',
-      (held, wanted) =>
-        held instanceof CelList ? [...held].some((one) => equalValues(one, wanted)) : equalValues(held, wanted),
-    ]),
-  ],
-});
-
 function validateExpression(expression: string, path: string): FieldError[] {
+  // One that is too long is not looked into.
   if (Buffer.byteLength(expression) > MAX_EXPRESSION_BYTES) return [tooLong(path, MAX_EXPRESSION_BYTES)];
   const compiled = DEVICES.compile(expression);
   if (!compiled.ok) return [invalid(path, expression, `${compiled.stage} failed: ${compiled.issues}`)];
   const { resultType, estimatedCost } = compiled.program;
-  if (resultType.kind !== 'bool' && resultType.kind !== 'dyn') {
+  // An attribute's type is known only when there is a device.
+  if (!sameType(resultType, BOOL) && !sameType(resultType, DYN)) {
     return [invalid(path, expression, `must evaluate to bool or the unknown type, not ${formatType(resultType)}`)];
   }
   return estimatedCost.max > MAX_COST ? [forbidden(path, 'too complex, exceeds cost limit')] : [];
