@@ -25,6 +25,7 @@ export type {
   APIResource,
   APIResourceList,
   APIService,
+  APIServiceCondition,
   AWSElasticBlockStoreVolumeSource,
   Affinity,
   AppArmorProfile,

@@ -94,6 +94,14 @@ export interface Target {
   readonly subresource: string;
 }
 
+/** What rights are asked for. Its resource need not be one that is served: reviews ask about any. */
+export interface AskedTarget {
+  readonly definition: Pick<ResourceDefinition, 'group' | 'resource'>;
+  readonly namespace: string;
+  readonly name: string;
+  readonly subresource: string;
+}
+
 /**
  * The generic driver: the one way to objects for both doors. Its order is fixed: (authenticated by the door) authorise, decode,
  * default, admit (mutate), prepare, validate, admit (validate), store, answer. Fails with StatusError only.
@@ -146,7 +154,7 @@ export interface Authorizer {
   authorize(
     user: User,
     verb: Verb | string,
-    target: Target,
+    target: AskedTarget,
     object: JsonObject | undefined,
     fieldSelector?: string,
   ): void;

@@ -1,11 +1,11 @@
 import { type PolicyRule, StatusError } from '@gantry/api';
-import type { Authorizer, User } from '../driver.ts';
+import type { AskedTarget, Authorizer, User } from '../driver.ts';
 import { selectedName } from './field-selection.ts';
 import { fixedPathRight, fixedRight, isFixedIdentity } from './fixed-rights.ts';
 import type { ObjectLookup } from './object-lookup.ts';
 import { type Action, allows } from './rbac/rules.ts';
 import type { RoleIndex } from './rbac/role-index.ts';
-import type { AskedTarget, Request } from './request.ts';
+import type { Request } from './request.ts';
 
 /** Rights on paths that are no resources. */
 export interface PathAuthorizer {

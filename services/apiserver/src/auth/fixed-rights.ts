@@ -1,9 +1,9 @@
 import type { JsonObject } from '@gantry/api';
-import type { User } from '../driver.ts';
+import type { AskedTarget, User } from '../driver.ts';
 import { selectedName } from './field-selection.ts';
 import { mayNode, NODE_USER_PREFIX } from './node-rules.ts';
 import type { ObjectLookup } from './object-lookup.ts';
-import type { AskedTarget, Request } from './request.ts';
+import type { Request } from './request.ts';
 
 /** The rights of the cluster's own parts: what services, agents and holders of the bootstrap token need, whatever roles say. */
 const PUBLIC_PATHS = /^\/(livez|readyz|healthz|version)(\/|$)/;

@@ -1,13 +1,5 @@
-import type { JsonObject, ResourceDefinition } from '@gantry/api';
-import type { User } from '../driver.ts';
-
-/** What is asked for. Its resource need not be one that is served: reviews ask about any. */
-export interface AskedTarget {
-  readonly definition: Pick<ResourceDefinition, 'group' | 'resource'>;
-  readonly namespace: string;
-  readonly name: string;
-  readonly subresource: string;
-}
+import type { JsonObject } from '@gantry/api';
+import type { AskedTarget, User } from '../driver.ts';
 
 /** What a rule decides by. */
 export interface Request {

@@ -25,6 +25,11 @@ const PRIORITIES: Readonly<Record<string, readonly [number, number]>> = {
   'flowcontrol.apiserver.k8s.io/v1': [16100, 21],
 };
 
+/** How a built-in group version is preferred: its group, and its version among the group's. */
+export function builtInPriority(group: string, version: string): readonly [number, number] | undefined {
+  return PRIORITIES[`${group}/${version}`];
+}
+
 /** One APIService for each group version that this server serves itself, but for the group of APIServices. */
 export function localApiServices(): readonly APIService[] {
   const served = new Set(resources.map(({ group, version }) => `${group}/${version}`));

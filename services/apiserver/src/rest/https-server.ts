@@ -1,8 +1,9 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, ServerResponse } from 'node:http';
 import http2, { type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { GroupMember, Logger, TlsMaterial, TlsSource } from '@gantry/service';
+import { offerUpgrade } from '../proxy/upgrades.ts';
 import express, { type Express, type Router } from 'express';
 
 export interface HttpsServerOptions {
@@ -26,6 +27,7 @@ const HEADER_BYTES = 64 * 1024;
  * good is the authenticator's business. New TLS material takes effect for new connections.
  */
 export function httpsServer(options: HttpsServerOptions): GroupMember {
+  const handle = dispatch(options.router);
   const server = http2.createSecureServer(
     {
       ...secureContext(options.tls.current()),
@@ -36,7 +38,7 @@ export function httpsServer(options: HttpsServerOptions): GroupMember {
       maxHeaderListPairs: 2000,
       settings: { maxConcurrentStreams: MAX_STREAMS, initialWindowSize: 1024 * 1024, maxHeaderListSize: HEADER_BYTES },
     },
-    dispatch(options.router) as never,
+    handle as never,
   );
   // A connection of HTTP/1.1 that is idle can be closed when the server drains; HTTP/2 closes its sessions itself.
   const sockets = new Map<Duplex, 'idle' | 'busy' | 'http2'>();
@@ -63,6 +65,10 @@ export function httpsServer(options: HttpsServerOptions): GroupMember {
       if (state.listening === 'no') socket.destroy();
     });
   });
+  server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    sockets.set(socket, 'busy');
+    handle(request, responseOn(request, socket, head));
+  });
   server.setTimeout(0);
   const unsubscribe = options.tls.subscribe((material) => server.setSecureContext(secureContext(material)));
   return {
@@ -84,6 +90,16 @@ export function httpsServer(options: HttpsServerOptions): GroupMember {
       for (const socket of sockets.keys()) socket.destroy();
     },
   };
+}
+
+/** The answer to a request for another protocol: an ordinary one that ends the connection, unless somebody takes that over. */
+function responseOn(request: IncomingMessage, socket: Socket, head: Buffer): ServerResponse {
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket);
+  response.once('finish', () => socket.end());
+  offerUpgrade(request, { socket, head });
+  return response;
 }
 
 function secureContext({ ca, cert, key }: TlsMaterial): TlsMaterial & { minVersion: 'TLSv1.2' } {

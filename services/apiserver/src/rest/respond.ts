@@ -109,7 +109,8 @@ export function wantsPretty(exchange: Exchange): boolean {
 export async function sendStatus(exchange: Exchange, status: Status, code: number): Promise<void> {
   if (exchange.res.headersSent) return;
   if (code === 401) exchange.res.setHeader('www-authenticate', 'Bearer realm="kubernetes"');
-  if (code === 429 || code === 503) exchange.res.setHeader('retry-after', '1');
+  const retryAfter = status.details?.retryAfterSeconds ?? (code === 429 || code === 503 ? 1 : 0);
+  if (retryAfter > 0) exchange.res.setHeader('retry-after', String(retryAfter));
   await sendJson(exchange, code, status);
 }
 

@@ -1,0 +1,101 @@
+import type { APIService, KubeObject } from '@gantry/api';
+import { builtInPriority } from '../bootstrap/api-services.ts';
+import type { WatchCache } from '../cache/index.ts';
+
+export const API_SERVICES = { group: 'apiregistration.k8s.io', resource: 'apiservices' } as const;
+
+export type StoredApiService = APIService & KubeObject;
+
+/** A group version that a server behind a Service serves. */
+export interface RemoteApi {
+  /** Of the APIService: `v1.wardle.example.com`. */
+  readonly name: string;
+  readonly group: string;
+  readonly version: string;
+  readonly service: { readonly namespace: string; readonly name: string; readonly port: number };
+  /** PEM in base64. */
+  readonly caBundle: string;
+  readonly insecureSkipTLSVerify: boolean;
+  readonly isAvailable: boolean;
+}
+
+/** How clients prefer a group, and a version in it: higher first. */
+export type Priority = readonly [group: number, version: number];
+
+/** Custom resources, and whatever has no APIService yet. */
+const LOW: Priority = [1000, 100];
+const HTTPS_PORT = 443;
+
+/** What the APIServices in the cache say: who serves which group version, and what is preferred. */
+export class ApiServiceIndex {
+  readonly #cache: WatchCache;
+  #remotes = new Map<string, RemoteApi>();
+  #priorities = new Map<string, Priority>();
+  #order = '';
+  #generation = 0;
+
+  constructor(cache: WatchCache) {
+    this.#cache = cache;
+    cache.resource(API_SERVICES).observe(() => this.#read());
+    this.#read();
+  }
+
+  /** Rises when the order of group versions changes, or which of them are served elsewhere. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  get remotes(): readonly RemoteApi[] {
+    return [...this.#remotes.values()];
+  }
+
+  remote(group: string, version: string): RemoteApi | undefined {
+    return this.#remotes.get(`${version}.${group}`);
+  }
+
+  /** Every APIService. */
+  all(): readonly StoredApiService[] {
+    return this.#cache
+      .resource(API_SERVICES)
+      .snapshot()
+      .map(({ answer }) => answer.object as StoredApiService);
+  }
+
+  readonly priority = (group: string, version: string): Priority =>
+    this.#priorities.get(`${version}.${group}`) ?? builtInPriority(group, version) ?? LOW;
+
+  #read(): void {
+    const remotes = new Map<string, RemoteApi>();
+    const priorities = new Map<string, Priority>();
+    for (const apiService of this.all()) {
+      const { name = '' } = apiService.metadata;
+      const { groupPriorityMinimum = 0, versionPriority = 0 } = apiService.spec ?? {};
+      priorities.set(name, [groupPriorityMinimum, versionPriority]);
+      const remote = remoteOf(apiService);
+      if (remote !== undefined) remotes.set(name, remote);
+    }
+    this.#remotes = remotes;
+    this.#priorities = priorities;
+    const order = JSON.stringify([[...priorities], [...remotes.keys()]]);
+    if (order === this.#order) return;
+    this.#order = order;
+    this.#generation++;
+  }
+}
+
+/** Undefined for what this server serves itself. */
+export function remoteOf({ metadata, spec, status }: StoredApiService): RemoteApi | undefined {
+  const { service, group = '', version = '', caBundle = '', insecureSkipTLSVerify = false } = spec ?? {};
+  if (service === undefined) return undefined;
+  const { namespace = '', name = '', port = HTTPS_PORT } = service;
+  const available = (status?.conditions ?? []).find(({ type }) => type === 'Available');
+  return {
+    name: metadata.name ?? '',
+    group,
+    version,
+    service: { namespace, name, port },
+    caBundle,
+    insecureSkipTLSVerify,
+    isAvailable: available?.status === 'True',
+  };
+}

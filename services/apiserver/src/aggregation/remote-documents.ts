@@ -1,0 +1,102 @@
+import type { Clock } from '@gantry/base';
+import type { RemoteApi } from './api-service-index.ts';
+import { fetchRemote, RemoteError } from './fetch-remote.ts';
+import type { RemoteServers } from './remote-servers.ts';
+import { aggregatedResources } from './legacy-discovery.ts';
+
+const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+const BETA = 'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList';
+
+/** What an extension server says of a group version that it serves. */
+export interface RemoteDocuments {
+  /** As in aggregated discovery; absent while the server cannot be asked. */
+  readonly resources?: readonly object[];
+  /** OpenAPI v3; absent when it has none. */
+  readonly openApi?: object;
+  readonly freshness: 'Current' | 'Stale';
+}
+
+/** What is told of a server that does not answer. */
+export const STALE: RemoteDocuments = { freshness: 'Stale' };
+
+/** Asks an extension server for what it serves. */
+export async function fetchDocuments(
+  options: { readonly servers: RemoteServers; readonly clock: Clock },
+  remote: RemoteApi,
+  signal: AbortSignal,
+): Promise<RemoteDocuments> {
+  const resources = await fetchResources(options, remote, signal);
+  const openApi = await fetchOpenApi(options, remote, signal);
+  return {
+    ...(resources === undefined ? {} : { resources }),
+    ...(openApi === undefined ? {} : { openApi }),
+    freshness: 'Current',
+  };
+}
+
+async function fetchResources(
+  options: { readonly servers: RemoteServers; readonly clock: Clock },
+  remote: RemoteApi,
+  signal: AbortSignal,
+): Promise<readonly object[] | undefined> {
+  const { group, version } = remote;
+  const accept = `${AGGREGATED},${BETA}`;
+  const answer = await fetchRemote(options, remote, '/apis', { accept }, signal);
+  if (answer.code === 503) throw new RemoteError('the service is unavailable');
+  if (answer.code === 200 && /g=apidiscovery\.k8s\.io/.test(answer.contentType)) {
+    return aggregatedVersion(parse(answer.body), group, version);
+  }
+  const path = `/apis/${group}/${version}`;
+  const legacy = await fetchRemote(options, remote, path, { accept: 'application/json' }, signal);
+  if (legacy.code !== 200) throw new RemoteError(`no discovery at ${path}: ${legacy.code}`);
+  const { resources } = parse(legacy.body) as { resources?: unknown };
+  return aggregatedResources(Array.isArray(resources) ? resources : []);
+}
+
+const NO_KIND = { group: '', version: '', kind: '' };
+
+interface Discovered {
+  readonly items?: readonly {
+    readonly metadata?: { readonly name?: string };
+    readonly versions?: readonly { readonly version?: string; readonly resources?: readonly DiscoveredResource[] }[];
+  }[];
+}
+
+interface DiscoveredResource {
+  readonly responseKind?: object | null;
+  readonly subresources?: readonly { readonly responseKind?: object | null }[];
+}
+
+function aggregatedVersion(document: object, group: string, version: string): readonly object[] | undefined {
+  const { items = [] } = document as Discovered;
+  const found = items
+    .find(({ metadata }) => (metadata?.name ?? '') === group)
+    ?.versions?.find((one) => one.version === version);
+  return found?.resources?.map((resource) => ({
+    ...resource,
+    responseKind: resource.responseKind ?? NO_KIND,
+    ...(resource.subresources === undefined
+      ? {}
+      : { subresources: resource.subresources.map((sub) => ({ ...sub, responseKind: sub.responseKind ?? NO_KIND })) }),
+  }));
+}
+
+async function fetchOpenApi(
+  options: { readonly servers: RemoteServers; readonly clock: Clock },
+  remote: RemoteApi,
+  signal: AbortSignal,
+): Promise<object | undefined> {
+  const path = `/openapi/v3/apis/${remote.group}/${remote.version}`;
+  const answer = await fetchRemote(options, remote, path, { accept: 'application/json' }, signal);
+  return answer.code === 200 ? parse(answer.body) : undefined;
+}
+
+function parse(body: Buffer): object {
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    if (typeof value === 'object' && value !== null) return value;
+  } catch (error) {
+    throw new RemoteError('the document is no JSON', { cause: error });
+  }
+  throw new RemoteError('the document is no object');
+}

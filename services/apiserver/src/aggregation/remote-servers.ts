@@ -1,0 +1,69 @@
+import { Agent } from 'node:https';
+import type { ConnectionOptions } from 'node:tls';
+import { rootCertificates } from 'node:tls';
+import type { Random } from '@gantry/base';
+import type { TlsSource } from '@gantry/service';
+import { resolveService, type ServiceObjects } from '../webhook-client/index.ts';
+import type { Backend } from '../proxy/forward.ts';
+import type { RemoteApi } from './api-service-index.ts';
+
+/** Connections to extension servers: where they are now, and how each proves itself. */
+export interface RemoteServers {
+  /** Fails with WebhookCallError when nothing stands behind the service. */
+  backend(remote: RemoteApi): Backend;
+  /** Closes the connections that are kept, those to servers that are no longer named for good. */
+  forget(remote: RemoteApi): void;
+  close(): void;
+}
+
+export function createRemoteServers(options: {
+  readonly objects: ServiceObjects;
+  readonly tls: TlsSource;
+  readonly random: Random;
+}): RemoteServers {
+  const { objects, tls, random } = options;
+  const agents = new Map<string, { readonly key: string; readonly agent: Agent }>();
+  const drop = (name: string): void => {
+    agents.get(name)?.agent.destroy();
+    agents.delete(name);
+  };
+  const close = (): void => {
+    for (const name of [...agents.keys()]) drop(name);
+  };
+  // Connections that were opened under the old certificate are not used again.
+  const unsubscribe = tls.subscribe(close);
+  const agentOf = (remote: RemoteApi): Agent => {
+    const { service, caBundle, insecureSkipTLSVerify } = remote;
+    const key = JSON.stringify([service, caBundle, insecureSkipTLSVerify]);
+    const known = agents.get(remote.name);
+    if (known?.key === key) return known.agent;
+    drop(remote.name);
+    const agent = new Agent({ keepAlive: true, minVersion: 'TLSv1.2' });
+    agents.set(remote.name, { key, agent });
+    return agent;
+  };
+  return {
+    backend: (remote) => ({
+      scheme: 'https',
+      ...resolveService(objects, remote.service, random),
+      tls: tlsOf(remote, tls),
+      agent: agentOf(remote),
+    }),
+    forget: ({ name }) => drop(name),
+    close: () => {
+      unsubscribe();
+      close();
+    },
+  };
+}
+
+function tlsOf({ service, caBundle, insecureSkipTLSVerify }: RemoteApi, tls: TlsSource): ConnectionOptions {
+  const { cert, key } = tls.current();
+  return {
+    cert,
+    key,
+    servername: `${service.name}.${service.namespace}.svc`,
+    rejectUnauthorized: !insecureSkipTLSVerify,
+    ca: caBundle === '' ? [...rootCertificates] : Buffer.from(caBundle, 'base64').toString('utf8'),
+  };
+}

@@ -1,0 +1,189 @@
+import {
+  type Agent,
+  type ClientRequest,
+  type IncomingMessage,
+  type OutgoingHttpHeaders,
+  request as plain,
+} from 'node:http';
+import { request as secure } from 'node:https';
+import type { Duplex } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ConnectionOptions } from 'node:tls';
+import { brotliDecompressSync, gunzipSync, inflateRawSync } from 'node:zlib';
+import { transportError } from '../webhook-client/index.ts';
+import type { Exchange } from '../rest/exchange.ts';
+import { requestHeaders, responseHeaders } from './proxy-headers.ts';
+import { rewriteHtml } from './rewrite-html.ts';
+import { type Place, rewriteLink } from './rewrite-links.ts';
+import { type Upgrade, upgradeOf } from './upgrades.ts';
+
+/** Where a backend listens. */
+export interface Backend {
+  readonly scheme: 'http' | 'https';
+  readonly host: string;
+  readonly port: number;
+  /** Of https. */
+  readonly tls?: Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'>;
+  /** Keeps connections; each request has its own when absent. */
+  readonly agent?: Agent;
+}
+
+export interface Forwarding {
+  readonly backend: Backend;
+  /** What the backend is asked, escaped, with the query. */
+  readonly target: string;
+  /** What stands before the backend's paths for the client; '' when they are the same. */
+  readonly prefix: string;
+  /** Set in place of the client's; undefined takes one away. */
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+}
+
+/** The backend could not be asked. The message is what Kubernetes says of it. */
+export class UnreachableError extends Error {
+  override readonly name = 'UnreachableError';
+}
+
+/** Pages above this size pass with the links that they have. */
+const MAX_PAGE_BYTES = 8 * 1024 * 1024;
+
+/**
+ * Sends the request on to a backend and its answer back, both as they come, no faster than the receiver reads. A change of
+ * protocol joins the two connections. Fails with UnreachableError while nothing has been answered; what fails later ends the
+ * client's connection.
+ */
+export async function forward(exchange: Exchange, forwarding: Forwarding): Promise<void> {
+  const upgrade = upgradeOf(exchange.req);
+  const reply = await ask(exchange, forwarding, upgrade);
+  if (reply.kind === 'switched' && upgrade !== undefined) await join(exchange, upgrade, reply);
+  else await answer(exchange, forwarding, reply.response);
+}
+
+type Reply =
+  | { readonly kind: 'answered'; readonly response: IncomingMessage }
+  | { readonly kind: 'switched'; readonly response: IncomingMessage; readonly socket: Duplex; readonly head: Buffer };
+
+function ask(exchange: Exchange, forwarding: Forwarding, upgrade: Upgrade | undefined): Promise<Reply> {
+  const { req, method, signal } = exchange;
+  const { backend, target } = forwarding;
+  const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+  const send = backend.scheme === 'https' ? secure : plain;
+  const outgoing: ClientRequest = send({
+    method,
+    host: backend.host,
+    port: backend.port,
+    path: target,
+    headers: headersOf(exchange, forwarding, upgrade),
+    agent: upgrade === undefined ? (backend.agent ?? false) : false,
+    ...backend.tls,
+  });
+  const stop = (): void => void outgoing.destroy();
+  signal.addEventListener('abort', stop, { once: true });
+  outgoing.once('close', () => signal.removeEventListener('abort', stop));
+  outgoing.on('error', (error) => {
+    const where = `${backend.host.includes(':') ? `[${backend.host}]` : backend.host}:${backend.port}`;
+    const { message } = transportError(error, where, backend.tls?.servername ?? backend.host);
+    reject(new UnreachableError(`error trying to reach service: ${message}`, { cause: error }));
+  });
+  outgoing.on('response', (response) => resolve({ kind: 'answered', response }));
+  outgoing.on('upgrade', (response, socket, head) => resolve({ kind: 'switched', response, socket, head }));
+  if (upgrade !== undefined || !hasBody(req)) outgoing.end();
+  // What goes wrong here shows at one of the two ends, where it is told.
+  else pipeline(req, outgoing).catch(() => undefined);
+  if (signal.aborted) stop();
+  return promise;
+}
+
+function hasBody({ headers, method = '' }: IncomingMessage): boolean {
+  const length = headers['content-length'];
+  if (length !== undefined) return length !== '0';
+  return headers['transfer-encoding'] !== undefined || ['POST', 'PUT', 'PATCH'].includes(method);
+}
+
+function headersOf(exchange: Exchange, forwarding: Forwarding, upgrade: Upgrade | undefined): OutgoingHttpHeaders {
+  const { req } = exchange;
+  const { prefix, target, headers } = forwarding;
+  const own = requestHeaders(exchange, `${prefix}${target.replace(/\?.*$/s, '')}`);
+  const merged: Record<string, OutgoingHttpHeaders[string]> = { ...own };
+  for (const name of Object.keys(headers)) {
+    const value = headers[name];
+    if (value === undefined) delete merged[name];
+    else merged[name] = typeof value === 'string' ? value : [...value];
+  }
+  if (upgrade === undefined) return merged;
+  return { ...merged, connection: 'Upgrade', upgrade: req.headers.upgrade };
+}
+
+async function answer(exchange: Exchange, { backend, prefix }: Forwarding, response: IncomingMessage): Promise<void> {
+  const { req, res, method } = exchange;
+  const place: Place = { prefix, backend: `${backend.host}:${backend.port}`, asked: req.headers.host ?? '' };
+  const headers = responseHeaders(response.headers);
+  if (typeof headers['location'] === 'string') headers['location'] = rewriteLink(headers['location'], place);
+  const isPage =
+    headers['location'] === undefined && /^text\/html\s*(;|$)/.test(response.headers['content-type'] ?? '');
+  const page = isPage && prefix !== '' && method !== 'HEAD' ? await readPage(response) : undefined;
+  res.statusCode = response.statusCode ?? 502;
+  if (page?.text !== undefined) {
+    delete headers['content-encoding'];
+    delete headers['content-length'];
+  }
+  for (const [name, value] of Object.entries(headers)) if (value !== undefined) res.setHeader(name, value);
+  if (page?.text !== undefined) {
+    res.end(rewriteHtml(page.text, place));
+    return;
+  }
+  try {
+    res.flushHeaders();
+    for (const part of page?.parts ?? []) res.write(part);
+    await pipeline(response, res);
+  } catch {
+    // Half an answer has gone out: that its connection ends is all that can be told.
+    res.destroy();
+  }
+}
+
+interface Page {
+  /** What has been read of it. */
+  readonly parts: readonly Buffer[];
+  /** The whole page; absent when it is too large, or in an encoding that is not known. */
+  readonly text?: string;
+}
+
+async function readPage(response: IncomingMessage): Promise<Page> {
+  const encoding = response.headers['content-encoding'] ?? '';
+  if (!['', 'gzip', 'deflate', 'br'].includes(encoding)) return { parts: [] };
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of response.iterator({ destroyOnReturn: false })) {
+    parts.push(part as Buffer);
+    size += (part as Buffer).length;
+    if (size > MAX_PAGE_BYTES) return { parts };
+  }
+  return { parts, text: decoded(Buffer.concat(parts), encoding).toString('utf8') };
+}
+
+function decoded(bytes: Buffer, encoding: string): Buffer {
+  const options = { maxOutputLength: 4 * MAX_PAGE_BYTES };
+  if (bytes.length === 0 || encoding === '') return bytes;
+  if (encoding === 'gzip') return gunzipSync(bytes, options);
+  return encoding === 'br' ? brotliDecompressSync(bytes, options) : inflateRawSync(bytes, options);
+}
+
+/** Lets both sides talk in the protocol that they have agreed on, until one of them ends. */
+async function join(
+  { res, signal }: Exchange,
+  { socket: client, head }: Upgrade,
+  { response, socket: server, head: first }: Extract<Reply, { kind: 'switched' }>,
+): Promise<void> {
+  const lines = [`HTTP/1.1 101 ${response.statusMessage ?? 'Switching Protocols'}`];
+  for (let i = 0; i + 1 < response.rawHeaders.length; i += 2) {
+    lines.push(`${response.rawHeaders[i] ?? ''}: ${response.rawHeaders[i + 1] ?? ''}`);
+  }
+  res.statusCode = 101;
+  res.detachSocket(client as Parameters<typeof res.detachSocket>[0]);
+  client.write(`${lines.join('\r\n')}\r\n\r\n`);
+  if (first.length > 0) client.write(first);
+  if (head.length > 0) server.write(head);
+  await Promise.allSettled([pipeline(client, server, { signal }), pipeline(server, client, { signal })]);
+  client.destroy();
+  server.destroy();
+}
