@@ -31,7 +31,7 @@ export const FOO: V1JSONSchemaProps = {
             properties: {
               name: text('Name of Bar.'),
               age: text('Age of Bar.'),
-              feeling: { ...text('Whether Bar is feeling great.'), _enum: ['Great', 'Down'] },
+              feeling: { ...text('Whether Bar is feeling great.'), enum: ['Great', 'Down'] },
               bazs: { type: 'array', description: 'List of Bazs.', items: { type: 'string' } },
             },
           },

@@ -3,7 +3,7 @@ import type { ResourceDefinition, SubresourceDefinition } from '../resource.ts';
 import { publishedSchemas } from '../schema/published-schema.ts';
 import { schemaNameOf } from '../schema/type-schema.ts';
 import { type Endpoint, pathItem } from './operations.ts';
-import { customSchemas } from './custom-schemas.ts';
+import { customSchemas, type OpenApiForm } from './custom-schemas.ts';
 import { customSchemaName, fullSchemaName } from './schema-names.ts';
 import { type Describe, reachableSchemas, schemaObject } from './schema-objects.ts';
 
@@ -21,16 +21,19 @@ export function openApiPaths(definitions: readonly ResourceDefinition[]): readon
   return [...new Set(definitions.map(rootOf))].sort();
 }
 
-/** The OpenAPI v3 document of one group version, with everything that its schemas refer to. */
+/**
+ * The OpenAPI v3 document of one group version, with everything that its schemas refer to. With the form 'v2', custom resources
+ * are described in the words that version 2 has.
+ */
 export function openApiDocument(
   definitions: readonly ResourceDefinition[],
   path: string,
-  options: { readonly version: string; readonly describe: Describe },
+  options: { readonly version: string; readonly describe: Describe; readonly form?: OpenApiForm },
 ): JsonObject {
   const own = definitions.filter((definition) => rootOf(definition) === path);
   const endpoints = own.flatMap(endpointsOf);
   const roots = endpoints.flatMap(({ schema }) => [schema, `${schema}List`]);
-  const custom = own.flatMap((definition) => customSchemas(definition, options.describe));
+  const custom = own.flatMap((definition) => customSchemas(definition, options.describe, options.form ?? 'v3'));
   const meta = custom.length === 0 ? [] : ['meta.v1.ObjectMeta', 'meta.v1.ListMeta'];
   const schemas = reachableSchemas([...roots, ...COMMON, ...meta]);
   return {

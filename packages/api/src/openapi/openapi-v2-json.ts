@@ -2,10 +2,10 @@ import type { Json, JsonObject } from '../object.ts';
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch'];
 
-/** What version 2 cannot say of a value. */
-const UNSPOKEN: ReadonlySet<string> = new Set(['anyOf', 'oneOf', 'not', 'nullable', 'x-kubernetes-validations']);
+/** What version 2 has no word for. */
+const UNSPOKEN: ReadonlySet<string> = new Set(['allOf', 'oneOf', 'default']);
 
-/** OpenAPI v2 as JSON, made from the v3 documents. */
+/** OpenAPI v2 as JSON, made from the documents of the form 'v2'. */
 export function openApiV2Json(documents: readonly JsonObject[], version: string): JsonObject {
   const definitions: JsonObject = {};
   const paths: JsonObject = {};
@@ -22,15 +22,12 @@ function schemaV2(schema: Json | undefined): Json {
   if (schema === null || schema === undefined || typeof schema !== 'object' || Array.isArray(schema))
     return schema ?? {};
   const out: JsonObject = {};
-  const { allOf, ...rest } = schema;
-  const [only, ...more] = (allOf ?? []) as JsonObject[];
-  if (only?.$ref !== undefined && more.length === 0) out.$ref = reference(only.$ref);
-  const isFree =
-    schema['x-kubernetes-preserve-unknown-fields'] === true || schema['x-kubernetes-int-or-string'] === true;
-  for (const [word, value] of Object.entries(rest)) {
+  const [only] = (schema.allOf ?? []) as JsonObject[];
+  if (only?.$ref !== undefined) out.$ref = reference(only.$ref);
+  // What is a string or a number, version 2 calls a string.
+  if (schema.oneOf !== undefined && schema.type === undefined) out.type = 'string';
+  for (const [word, value] of Object.entries(schema)) {
     if (UNSPOKEN.has(word)) continue;
-    // Older clients take these for all that may be there.
-    if (isFree && (word === 'items' || word === 'properties' || word === 'type')) continue;
     if (word === '$ref') out.$ref = reference(value);
     else if (word === 'properties') {
       const fields = Object.entries(value as JsonObject).map(([name, inner]): [string, Json] => [

@@ -13,18 +13,11 @@ import type { OpenApiSource } from './openapi-documents.ts';
 export function createOpenApiSource(definitions: readonly ResourceDefinition[], describe: Describe): OpenApiSource {
   const version = versionInfo().gitVersion ?? '';
   const paths = openApiPaths(definitions);
+  const simple = () => paths.map((path) => openApiDocument(definitions, path, { version, describe, form: 'v2' }));
   return {
     paths,
     document: (path) => openApiDocument(definitions, path, { version, describe }),
-    v2Json: () =>
-      openApiV2Json(
-        paths.map((path) => openApiDocument(definitions, path, { version, describe })),
-        version,
-      ),
-    v2: () =>
-      encodeOpenApiV2(
-        paths.map((path) => openApiDocument(definitions, path, { version, describe })),
-        version,
-      ),
+    v2Json: () => openApiV2Json(simple(), version),
+    v2: () => encodeOpenApiV2(simple(), version),
   };
 }
