@@ -437,6 +437,7 @@ export {
   type StructType,
   type Type,
 } from './schema/type-schema.ts';
+export { type FieldLabels, fieldLabelsOf } from './selectors/field-labels.ts';
 export { type FieldRequirement, FieldSelector, parseFieldSelector } from './selectors/field-selector.ts';
 export { parseLabelSelector } from './selectors/parse-label-selector.ts';
 export { type LabelOperator, type LabelRequirement, labelSelectorFrom, Selector } from './selectors/selector.ts';
@@ -456,7 +457,15 @@ export { encodeOpenApiV2 } from './openapi/openapi-v2.ts';
 export { openApiV2Json } from './openapi/openapi-v2-json.ts';
 export { fullSchemaName } from './openapi/schema-names.ts';
 export { type Describe, reachableSchemas } from './openapi/schema-objects.ts';
-export { AdmissionExpressions, type Compiled, type ExpressionScope } from './admission/admission-environment.ts';
+export {
+  AdmissionExpressions,
+  type Compiled,
+  type ExpressionScope,
+  JSON_PATCH,
+  OBJECT,
+} from './admission/admission-environment.ts';
+export { mergeMutation, MutationRefused, patchMutation } from './admission/apply-mutation.ts';
+export { type JsonPatchOperation } from './patch/json-patch.ts';
 export {
   type AskedRight,
   authorizerValue,

@@ -160,6 +160,7 @@ export const pods: ResourceDefinition<Pod> = {
   ],
   columns: podColumns,
   selectableFields: {
+    'spec.host': ({ spec }) => spec?.nodeName ?? '',
     'spec.nodeName': ({ spec }) => spec?.nodeName ?? '',
     'spec.restartPolicy': ({ spec }) => spec?.restartPolicy ?? '',
     'spec.schedulerName': ({ spec }) => spec?.schedulerName ?? '',

@@ -1,4 +1,5 @@
 import { StatusError } from '../status-error.ts';
+import type { FieldLabels } from './field-labels.ts';
 
 export interface FieldRequirement {
   readonly field: string;
@@ -31,10 +32,10 @@ export class FieldSelector {
 }
 
 /**
- * Reads the `fieldSelector` parameter. `supported` are the fields that the kind knows besides metadata.name and (for kinds
- * in namespaces) metadata.namespace, which every kind has. Throws StatusError BadRequest with Kubernetes' words.
+ * Reads the `fieldSelector` parameter; every field must be one that the kind knows. Throws StatusError BadRequest with
+ * Kubernetes' words.
  */
-export function parseFieldSelector(text: string, supported: ReadonlySet<string>): FieldSelector {
+export function parseFieldSelector(text: string, labels: FieldLabels): FieldSelector {
   const requirements: FieldRequirement[] = [];
   for (const term of splitTerms(text)) {
     if (term === '') continue;
@@ -42,20 +43,8 @@ export function parseFieldSelector(text: string, supported: ReadonlySet<string>)
     if (parsed === undefined) throw StatusError.badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
     requirements.push({ ...parsed, value: unescape(parsed.value) });
   }
-  for (const { field } of requirements) {
-    if (field !== 'metadata.name' && field !== 'metadata.namespace' && !supported.has(field))
-      throw unknownField(field, supported);
-  }
+  for (const { field } of requirements) if (!labels.supports(field)) throw labels.refusal(field);
   return new FieldSelector(requirements);
-}
-
-function unknownField(field: string, supported: ReadonlySet<string>): StatusError {
-  const known = supported.size === 0;
-  return StatusError.badRequest(
-    known
-      ? `${JSON.stringify(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`
-      : `field label not supported: ${field}`,
-  );
 }
 
 /** Splits at commas that no backslash escapes. */
@@ -88,12 +77,13 @@ function unescape(value: string): string {
   for (let at = 0; at < value.length; at++) {
     const character = value.charAt(at);
     if (character === '\\') {
-      const next = value.charAt(++at);
+      const next = String.fromCodePoint(...[value.codePointAt(++at)].filter((code) => code !== undefined));
       if (next !== '\\' && next !== ',' && next !== '=')
         throw StatusError.badRequest(`invalid field selector: invalid escape sequence: \\${next}`);
       out += next;
     } else if (character === ',' || character === '=') {
-      throw StatusError.badRequest(`invalid field selector: unescaped character in value: ${character}`);
+      // Kubernetes says which one by its number.
+      throw StatusError.badRequest(`invalid field selector: unescaped character in value: ${character.charCodeAt(0)}`);
     } else out += character;
   }
   return out;

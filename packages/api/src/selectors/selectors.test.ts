@@ -2,7 +2,9 @@ import { readFileSync } from 'node:fs';
 import { must } from '@gantry/base';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { StructType } from '../schema/type-schema.ts';
 import { StatusError } from '../status-error.ts';
+import { fieldLabelsOf } from './field-labels.ts';
 import { parseFieldSelector } from './field-selector.ts';
 import { parseLabelSelector } from './parse-label-selector.ts';
 import { labelSelectorFrom } from './selector.ts';
@@ -26,6 +28,14 @@ const recordings = readFileSync(new URL('../../../../integration-tests/golden/re
   .trim()
   .split('\n')
   .map((line) => JSON.parse(line) as { id: string; steps: Step[] });
+
+const CUSTOM = { kind: 'struct', goType: 'Custom', name: 'Custom', fields: {} } as unknown as StructType;
+
+const TYPE: Readonly<Record<string, () => string>> = { type: () => '' };
+
+function labelled(kind: Partial<Parameters<typeof fieldLabelsOf>[0]> = {}): Parameters<typeof fieldLabelsOf>[0] {
+  return { group: '', version: 'v1', kind: 'Thing', namespaced: true, schema: 'Thing', selectableFields: {}, ...kind };
+}
 
 function recorded(id: string) {
   const { steps } = must(
@@ -71,7 +81,7 @@ describe('the recorded field selectors', () => {
   const { objects, asked } = recorded('request/fieldSelector/00');
   it.each(asked.map((step) => [step.about, step] as const))('%s', (_about, step) => {
     const select = () => {
-      const selector = parseFieldSelector(parameter(step, 'fieldSelector'), new Set());
+      const selector = parseFieldSelector(parameter(step, 'fieldSelector'), fieldLabelsOf(labelled()));
       return (item: Item) => selector.matches((field) => (field === 'metadata.name' ? item.metadata.name : '{ns}'));
     };
     expect(answer(select, objects)).toEqual(expected(step));
@@ -117,10 +127,38 @@ describe('selectors', () => {
     expect(selector.matches({ tier: 'web' })).toBe(false);
   });
 
-  it('refuse fields that a kind with fields of its own does not know', () => {
-    expect(() => parseFieldSelector('spec.bogus=x', new Set(['spec.nodeName']))).toThrow(
-      'field label not supported: spec.bogus',
+  it.each([
+    [{}, 'spec.bogus', '"spec.bogus" is not a known field selector: only "metadata.name", "metadata.namespace"'],
+    [{ selectableFields: TYPE }, 'spec.bogus', 'field label not supported: spec.bogus'],
+    [
+      { selectableFields: TYPE, namespaced: false },
+      'metadata.namespace',
+      'field label not supported: metadata.namespace',
+    ],
+    [{ schema: CUSTOM }, 'spec.bogus', 'field label not supported: spec.bogus'],
+    [{ schema: CUSTOM, namespaced: false }, 'metadata.namespace', 'field label not supported: metadata.namespace'],
+    [
+      { group: 'batch', kind: 'Job', selectableFields: TYPE },
+      'spec.bogus',
+      'field label "spec.bogus" not supported for Job',
+    ],
+    [
+      { group: 'resource.k8s.io', kind: 'ResourceSlice', selectableFields: TYPE },
+      'spec.bogus',
+      'field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: spec.bogus',
+    ],
+  ])('of %j refuse the field %s', (kind, field, message) => {
+    expect(() => parseFieldSelector(`${field}=x`, fieldLabelsOf(labelled(kind)))).toThrow(message);
+  });
+
+  it('of fields take what the kind knows, and escaped values', () => {
+    const labels = fieldLabelsOf(labelled({ selectableFields: { 'spec.nodeName': () => '' } }));
+    expect(parseFieldSelector('spec.nodeName=n,metadata.namespace!=x', labels).requiresExact('spec.nodeName')).toBe(
+      'n',
     );
-    expect(parseFieldSelector('spec.nodeName=n', new Set(['spec.nodeName'])).requiresExact('spec.nodeName')).toBe('n');
+    expect(parseFieldSelector('metadata.name==a\\,b\\=c\\\\', labels).requiresExact('metadata.name')).toBe('a,b=c\\');
+    expect(() => parseFieldSelector('metadata.name=a=b', labels)).toThrow('unescaped character in value: 61');
+    expect(() => parseFieldSelector('metadata.name=a\\x', labels)).toThrow('invalid escape sequence: \\x');
+    expect(() => parseFieldSelector('bare', labels)).toThrow("invalid selector: 'bare'; can't understand 'bare'");
   });
 });

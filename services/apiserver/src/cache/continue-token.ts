@@ -1,3 +1,4 @@
+import { posix } from 'node:path';
 import { StatusError } from '@gantry/api';
 import type { ResourceVersion } from '../storage/object-store.ts';
 
@@ -17,27 +18,41 @@ export function formatContinueToken(token: ContinueToken): string {
   return Buffer.from(JSON.stringify(json)).toString('base64url');
 }
 
-/** Inverse of `formatContinueToken`; throws BadRequest for anything else. */
+/** Inverse of `formatContinueToken`; throws BadRequest in Kubernetes' words for anything else. */
 export function parseContinueToken(text: string): ContinueToken {
-  const value = parseJson(text);
-  if (typeof value !== 'object' || value === null) throw invalid('not an object');
-  const { v, rv, start } = value as { v?: unknown; rv?: unknown; start?: unknown };
-  if (v !== FORMAT) throw invalid('server version not recognized');
-  if (typeof start !== 'string' || start === '') throw invalid('encoded continue token has no start key');
-  if (start.startsWith('/') || start.split('/').includes('..')) throw invalid('start key is not valid');
-  if (typeof rv !== 'number' || !Number.isSafeInteger(rv)) throw invalid('resource version is not valid');
-  return { resourceVersion: rv > 0 ? rv : undefined, start };
+  const value = parseJson(decode(text));
+  if (typeof value !== 'object' || value === null) throw invalid(': json: cannot unmarshal into a continue token');
+  const { v = '', rv = 0, start = '' } = value as { v?: unknown; rv?: unknown; start?: unknown };
+  if (typeof v !== 'string' || typeof start !== 'string' || typeof rv !== 'number' || !Number.isSafeInteger(rv)) {
+    throw invalid(': json: cannot unmarshal into a continue token');
+  }
+  if (v !== FORMAT) throw invalid(`: server does not recognize this encoded version ${v}`);
+  if (rv === 0) throw invalid(`: incorrect encoded start resourceVersion (version ${FORMAT})`);
+  if (start === '') throw invalid(`: encoded start key empty (version ${FORMAT})`);
+  const path = start.startsWith('/') ? start : `/${start}`;
+  // The key must stay below the prefix of the list: nothing in it may lead out.
+  if (posix.normalize(path) !== path || (path !== '/' && path.endsWith('/'))) throw invalid(`: ${start}`);
+  return { resourceVersion: rv > 0 ? rv : undefined, start: path.slice(1) };
+}
+
+/** The bytes of unpadded base64url; line breaks in it do not count. */
+function decode(text: string): string {
+  const stray = /[^\w\-\r\n]/.exec(text);
+  const length = text.replace(/[\r\n]/g, '').length;
+  const at = stray?.index ?? (length % 4 === 1 ? text.length - 1 : -1);
+  if (at >= 0) throw invalid(`: illegal base64 data at input byte ${at}`);
+  return Buffer.from(text, 'base64url').toString();
 }
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(Buffer.from(text, 'base64url').toString());
+    return JSON.parse(text);
   } catch (error) {
-    if (error instanceof SyntaxError) throw invalid('not a token of this server');
+    if (error instanceof SyntaxError) throw invalid(`: ${error.message}`);
     throw error;
   }
 }
 
 function invalid(why: string): StatusError {
-  return StatusError.badRequest(`continue key is not valid: ${why}`);
+  return StatusError.badRequest(`invalid continue token: continue key is not valid${why}`);
 }

@@ -1,4 +1,10 @@
-import { type KubeObject, parseFieldSelector, parseLabelSelector, type ResourceDefinition } from '@gantry/api';
+import {
+  fieldLabelsOf,
+  type KubeObject,
+  parseFieldSelector,
+  parseLabelSelector,
+  type ResourceDefinition,
+} from '@gantry/api';
 import { type Filter, objectKey } from '../cache/index.ts';
 
 const FIXED_FIELDS: Readonly<Record<string, (object: KubeObject) => string>> = {
@@ -13,8 +19,7 @@ export function filterOf(
 ): Filter {
   const { namespace } = request;
   const labels = parseLabelSelector(request.labelSelector);
-  const supported = new Set(Object.keys(definition.selectableFields));
-  const fields = parseFieldSelector(request.fieldSelector, supported);
+  const fields = parseFieldSelector(request.fieldSelector, fieldLabelsOf(definition));
   const nodeName = fields.requiresExact('spec.nodeName');
   const name = fields.requiresExact('metadata.name');
   const read = (object: KubeObject) => (field: string) =>

@@ -80,7 +80,7 @@ export class Reader {
     const filter = filterOf(definition, request);
     const prefix = namespacePrefix(definition, request.namespace);
     if (request.continueToken !== '') return this.#continue(context, definition, request, prefix, filter);
-    const version = parseResourceVersion(request.resourceVersion);
+    const version = parseResourceVersion(request.resourceVersion, 'invalid resource version: ');
     // A limited list that names a version means exactly that one where it does not say otherwise.
     const exact =
       request.resourceVersionMatch === 'Exact' || (request.resourceVersionMatch === '' && request.limit > 0);
@@ -145,14 +145,14 @@ export class Reader {
     await cache.whenReady(signal);
     const version = parseResourceVersion(resourceVersion);
     if (version === undefined) return true;
-    await this.#mustReach(version, signal);
+    await this.#mustReach(version, signal, resourceVersion);
     return true;
   }
 
-  async #mustReach(version: number, signal: AbortSignal): Promise<void> {
+  async #mustReach(version: number, signal: AbortSignal, text = String(version)): Promise<void> {
     const { cache } = this.#deps;
     if (await cache.reach(revisionOf(version), NOT_OLDER_MS, signal)) return;
-    throw tooLargeVersion(version, listVersion(cache.revision));
+    throw tooLargeVersion(text, listVersion(cache.revision));
   }
 
   async #exact(
@@ -165,7 +165,7 @@ export class Reader {
   ): Promise<ListAnswer> {
     const old = tooOld(version);
     if (old !== undefined) throw old;
-    await this.#mustReach(version, context.signal);
+    await this.#mustReach(version, context.signal, request.resourceVersion);
     const revision = revisionOf(version);
     const entries = this.#entriesAt(this.#deps.cache.resource(definition), revision);
     if (entries === undefined) return this.#pageFromStore(context, definition, request, prefix, filter, { revision });

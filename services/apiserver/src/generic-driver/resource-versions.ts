@@ -3,15 +3,21 @@ import type { ResourceVersion } from '../storage/object-store.ts';
 
 /** The smallest version that an object can have. */
 const MIN_VERSION = 256;
+const MAX_UINT64 = 2n ** 64n - 1n;
 
-/** A version as clients name it: '' and '0' mean what Kubernetes says they mean. */
-export function parseResourceVersion(text: string): ResourceVersion | undefined {
-  if (text === '' || text === '0') return undefined;
-  const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(value)) {
-    throw StatusError.badRequest(`resourceVersion: Invalid value: ${JSON.stringify(text)}: invalid syntax`);
+/** A version as clients name it: '' and '0' mean what Kubernetes says they mean. BadRequest in Go's words for what is none. */
+export function parseResourceVersion(text: string, prefix = ''): ResourceVersion | undefined {
+  if (text === '') return undefined;
+  const why = /^[0-9]+$/.test(text) ? (BigInt(text) > MAX_UINT64 ? 'value out of range' : '') : 'invalid syntax';
+  if (why !== '') {
+    const quoted = JSON.stringify(text);
+    throw StatusError.badRequest(
+      `${prefix}resourceVersion: Invalid value: ${quoted}: strconv.ParseUint: parsing ${quoted}: ${why}`,
+    );
   }
-  return value;
+  // A number that is too big to be exact is no version that was ever given: only its text is shown.
+  const value = Number(text);
+  return value === 0 ? undefined : value;
 }
 
 /** The answer to a version below every version that was ever given. */
@@ -22,7 +28,7 @@ export function tooOld(version: ResourceVersion): StatusError | undefined {
 }
 
 /** The answer to a version that this apiserver has not seen in time. */
-export function tooLargeVersion(asked: ResourceVersion, current: ResourceVersion): StatusError {
+export function tooLargeVersion(asked: string, current: ResourceVersion): StatusError {
   return new StatusError('Timeout', `Timeout: Too large resource version: ${asked}, current: ${current}`, {
     details: {
       causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],

@@ -1,3 +1,4 @@
+import { StatusError } from '@gantry/api';
 import { describe, expect, it } from 'vitest';
 import {
   checkDeleteOptions,
@@ -11,24 +12,63 @@ import {
 const query = (text: string): URLSearchParams => new URLSearchParams(text);
 
 describe('list options', () => {
-  it.each([
-    ['sendInitialEvents=true', 'list', 'sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list'],
-    ['sendInitialEvents=true', 'watch', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'],
-    ['resourceVersionMatch=Exact', 'list', 'resourceVersionMatch is forbidden unless resourceVersion is provided'],
-    [
-      'resourceVersionMatch=x&resourceVersion=1',
-      'list',
-      'Unsupported value: "x": supported values: "", "Exact", "NotOlderThan"',
-    ],
-    ['resourceVersionMatch=Exact&resourceVersion=0', 'list', '"exact" is forbidden for resourceVersion "0"'],
-    [
-      'resourceVersionMatch=Exact&resourceVersion=5',
-      'watch',
-      'is forbidden for watch unless sendInitialEvents is provided',
-    ],
-    ['continue=x', 'watch', 'resourceVersionMatch is forbidden when continue is provided'],
-  ] as const)('%s on a %s is Invalid', (text, verb, message) => {
-    expect(() => checkListOptions(parseListOptions(query(text)), verb)).toThrow(message);
+  const FORBIDDEN = {
+    unlessVersion: 'resourceVersionMatch is forbidden unless resourceVersion is provided',
+    withContinue: 'resourceVersionMatch is forbidden when continue is provided',
+    exactZero: 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"',
+    initialOfList: 'sendInitialEvents is forbidden for list',
+    initialMatch: 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
+    unlessInitial: 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
+  } as const;
+  type Rule = keyof typeof FORBIDDEN | 'unsupported';
+
+  it.each<[string, readonly Rule[]]>([
+    ['', []],
+    ['limit=5&continue=x&resourceVersion=7', []],
+    ['resourceVersionMatch=Exact&resourceVersion=5', []],
+    ['resourceVersionMatch=NotOlderThan&resourceVersion=0', []],
+    ['resourceVersionMatch=Exact', ['unlessVersion']],
+    ['resourceVersionMatch=NotOlderThan', ['unlessVersion']],
+    ['resourceVersionMatch=x&continue=y', ['unlessVersion', 'withContinue', 'unsupported']],
+    ['resourceVersionMatch=Exact&resourceVersion=0', ['exactZero']],
+    ['resourceVersionMatch=Exact&resourceVersion=0&continue=x', ['withContinue', 'exactZero']],
+    ['sendInitialEvents=false', ['initialOfList']],
+    ['sendInitialEvents=true&resourceVersionMatch=NotOlderThan', ['unlessVersion', 'initialOfList']],
+    ['watch=1', []],
+    ['watch=1&resourceVersion=5', []],
+    ['watch=1&resourceVersion=5&continue=x', []],
+    ['watch=1&continue=x', ['withContinue']],
+    ['watch=1&resourceVersion=0&continue=x', ['withContinue']],
+    ['watch=1&sendInitialEvents=true', ['initialMatch']],
+    ['watch=1&sendInitialEvents=false&resourceVersion=5', ['initialMatch']],
+    ['watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan', []],
+    ['watch=1&sendInitialEvents=true&resourceVersionMatch=Exact', ['initialMatch', 'unsupported']],
+    ['watch=1&resourceVersionMatch=NotOlderThan&resourceVersion=5', ['unlessInitial']],
+    ['watch=1&resourceVersionMatch=Exact&continue=x', ['unlessInitial', 'unsupported', 'withContinue']],
+  ])('%j breaks the rules %j', (text, rules) => {
+    let causes: readonly string[] = [];
+    try {
+      checkListOptions(parseListOptions(query(text)));
+    } catch (error) {
+      if (!(error instanceof StatusError)) throw error;
+      expect(error.code).toBe(422);
+      causes = error.toStatus().details?.causes?.map((cause) => cause.message ?? '') ?? [];
+    }
+    const wanted = rules.map((rule) =>
+      rule === 'unsupported'
+        ? expect.stringMatching(/^Unsupported value: "(x|Exact)"/)
+        : `Forbidden: ${FORBIDDEN[rule]}`,
+    );
+    expect(causes).toEqual(wanted);
+  });
+
+  it('let a watch that names no version begin with what exists', () => {
+    const begins = (text: string) => parseListOptions(query(text)).sendInitialEvents;
+    expect(begins('watch=1')).toBe(true);
+    expect(begins('watch=1&resourceVersion=0')).toBe(true);
+    expect(begins('watch=1&resourceVersion=9')).toBeUndefined();
+    expect(begins('watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan')).toBe(false);
+    expect(begins('')).toBeUndefined();
   });
 
   it('refuses numbers that are none, in Go words, and takes any word for true', () => {

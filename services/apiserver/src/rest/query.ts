@@ -12,11 +12,11 @@ export interface ListOptions extends ListRequest {
   readonly timeoutSeconds: number | undefined;
 }
 
-/** Reads and checks metav1.ListOptions. */
+/** Reads metav1.ListOptions, with Kubernetes' defaults. */
 export function parseListOptions(query: URLSearchParams): ListOptions {
   const match = query.get('resourceVersionMatch') ?? '';
   const limit = parseInt64(query, 'limit') ?? 0;
-  const options = {
+  return withDefaults({
     namespace: '',
     labelSelector: query.get('labelSelector') ?? '',
     fieldSelector: query.get('fieldSelector') ?? '',
@@ -28,56 +28,64 @@ export function parseListOptions(query: URLSearchParams): ListOptions {
     allowBookmarks: parseBoolean(query, 'allowWatchBookmarks') ?? false,
     sendInitialEvents: parseBoolean(query, 'sendInitialEvents'),
     timeoutSeconds: parseInt64(query, 'timeoutSeconds'),
-  };
-  return options;
+  });
 }
 
-/** Throws Invalid where list options contradict each other, in Kubernetes' words. */
-export function checkListOptions(options: ListOptions, verb: 'list' | 'watch'): void {
-  const errors = verb === 'watch' ? watchErrors(options) : listErrors(options);
+/** A watch that names no version begins with everything that exists, as if it had asked for that. */
+function withDefaults(options: ListOptions): ListOptions {
+  const { watch, sendInitialEvents, resourceVersion, resourceVersionMatch } = options;
+  const unsaid = sendInitialEvents === undefined && resourceVersionMatch === '';
+  if (!watch || !unsaid || (resourceVersion !== '' && resourceVersion !== '0')) return options;
+  return { ...options, sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' };
+}
+
+/**
+ * Throws Invalid where list options contradict each other, in Kubernetes' words. A watch by a path of its own (`/watch/`) whose
+ * query does not say so is held to the rules of lists.
+ */
+export function checkListOptions(options: ListOptions): void {
+  const errors = options.watch ? watchErrors(options) : listErrors(options);
   if (errors.length > 0) throw StatusError.invalid('meta.k8s.io', 'ListOptions', '', errors);
 }
+
+const MATCH = 'resourceVersionMatch';
 
 function listErrors(options: ListOptions): readonly FieldError[] {
   const match: string = options.resourceVersionMatch;
   const errors: FieldError[] = [];
+  if (match !== '') {
+    if (options.resourceVersion === '') {
+      errors.push(forbidden(MATCH, 'resourceVersionMatch is forbidden unless resourceVersion is provided'));
+    }
+    if (options.continueToken !== '') {
+      errors.push(forbidden(MATCH, 'resourceVersionMatch is forbidden when continue is provided'));
+    }
+    if (match !== 'Exact' && match !== 'NotOlderThan') {
+      errors.push(notSupported(MATCH, match, ['Exact', 'NotOlderThan', '']));
+    }
+    if (match === 'Exact' && options.resourceVersion === '0') {
+      errors.push(forbidden(MATCH, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
+    }
+  }
   if (options.sendInitialEvents !== undefined) {
     errors.push(forbidden('sendInitialEvents', 'sendInitialEvents is forbidden for list'));
-  }
-  if (match === '') return errors;
-  const field = 'resourceVersionMatch';
-  if (options.resourceVersion === '') {
-    errors.push(forbidden(field, 'resourceVersionMatch is forbidden unless resourceVersion is provided'));
-  }
-  if (options.continueToken !== '') {
-    errors.push(forbidden(field, 'resourceVersionMatch is forbidden when continue is provided'));
-  }
-  if (match !== 'Exact' && match !== 'NotOlderThan') {
-    errors.push(notSupported(field, match, ['Exact', 'NotOlderThan', '']));
-  }
-  if (match === 'Exact' && options.resourceVersion === '0') {
-    errors.push(forbidden(field, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
   }
   return errors;
 }
 
 function watchErrors(options: ListOptions): readonly FieldError[] {
   const match: string = options.resourceVersionMatch;
-  const field = 'resourceVersionMatch';
   const errors: FieldError[] = [];
   if (options.sendInitialEvents !== undefined && match !== 'NotOlderThan') {
-    errors.push(forbidden(field, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'));
+    errors.push(forbidden(MATCH, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'));
   }
-  if (match !== '') {
-    if (options.sendInitialEvents === undefined) {
-      errors.push(forbidden(field, 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'));
-    }
-    if (match !== 'NotOlderThan') errors.push(notSupported(field, match, ['NotOlderThan']));
-    if (options.continueToken !== '') {
-      errors.push(forbidden(field, 'resourceVersionMatch is forbidden when continue is provided'));
-    }
-  } else if (options.continueToken !== '') {
-    errors.push(forbidden(field, 'resourceVersionMatch is forbidden when continue is provided'));
+  if (match === '') return errors;
+  if (options.sendInitialEvents === undefined) {
+    errors.push(forbidden(MATCH, 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'));
+  }
+  if (match !== 'NotOlderThan') errors.push(notSupported(MATCH, match, ['NotOlderThan']));
+  if (options.continueToken !== '') {
+    errors.push(forbidden(MATCH, 'resourceVersionMatch is forbidden when continue is provided'));
   }
   return errors;
 }

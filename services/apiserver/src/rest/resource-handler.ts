@@ -1,5 +1,13 @@
 import type { Clock, Random } from '@gantry/base';
-import { isReason, type KubeObject, type ResourceDefinition, type StatusError, type Verb } from '@gantry/api';
+import {
+  fieldLabelsOf,
+  isReason,
+  type KubeObject,
+  parseFieldSelector,
+  type ResourceDefinition,
+  StatusError,
+  type Verb,
+} from '@gantry/api';
 import type { Logger } from '@gantry/service';
 import type { Driver, RequestContext, Target, WatchItem, WatchRequest, WriteOptions } from '../driver.ts';
 import { type DecodeProtobuf, decodeDeleteOptions } from './delete-options-body.ts';
@@ -73,7 +81,7 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
     list: async (exchange, route) => {
       const form = negotiateOutput(header(exchange.req, 'accept'), 'streams');
       const options = parseListOptions(exchange.query);
-      checkListOptions(options, 'list');
+      checkListOptions(options);
       const request = { ...options, namespace: route.namespace };
       await sendList(
         exchange,
@@ -139,7 +147,7 @@ async function watch(
   const { driver, clock, random, logger, tables, onWatch } = dependencies;
   const form = negotiateOutput(header(exchange.req, 'accept'), 'streams');
   const options = parseListOptions(exchange.query);
-  checkListOptions(options, 'watch');
+  checkListOptions(options);
   const timeoutMs =
     (options.timeoutSeconds ?? 0) > 0 ? (options.timeoutSeconds ?? 0) * 1000 : WATCH_MIN_MS * (1 + random());
   const ended = new AbortController();
@@ -157,8 +165,8 @@ async function watch(
 }
 
 /**
- * Opens a watch. That its version is too old is an ERROR event of a watch that has begun, as with Kubernetes' own cache; all else
- * that is wrong is an answer of its own.
+ * Opens a watch. That its version is too old, or not reached in time, is an ERROR event of a watch that has begun, as with
+ * Kubernetes' own cache; all else that is wrong is an answer of its own.
  */
 async function openWatch(
   driver: Driver,
@@ -169,9 +177,14 @@ async function openWatch(
   try {
     return await driver.watch(context, definition, request);
   } catch (error) {
-    if (isReason(error, 'Expired') || isReason(error, 'Gone')) return failing(error);
+    if (isReason(error, 'Expired') || isReason(error, 'Gone') || isTooLargeVersion(error)) return failing(error);
     throw error;
   }
+}
+
+function isTooLargeVersion(error: unknown): error is StatusError {
+  if (!isReason(error, 'Timeout')) return false;
+  return error.toStatus().details?.causes?.some((cause) => cause.reason === 'ResourceVersionTooLarge') === true;
 }
 
 async function* failing(error: StatusError): AsyncIterable<readonly WatchItem[]> {
@@ -179,11 +192,14 @@ async function* failing(error: StatusError): AsyncIterable<readonly WatchItem[]>
   throw error;
 }
 
-/** A watch on one object's path is a watch with a field selector for its name. */
-function namedOnly(options: ListOptions, route: ResourceRoute): ListOptions {
-  if (route.name === '') return options;
-  const named = `metadata.name=${route.name}`;
-  return { ...options, fieldSelector: options.fieldSelector === '' ? named : `${options.fieldSelector},${named}` };
+/** A watch on one object's path is a watch with a field selector for its name; another selector beside it must say the same. */
+function namedOnly(options: ListOptions, { name, definition }: ResourceRoute): ListOptions {
+  if (name === '') return options;
+  const { fieldSelector } = options;
+  if (fieldSelector === '') return { ...options, fieldSelector: `metadata.name=${name}` };
+  const selected = parseFieldSelector(fieldSelector, fieldLabelsOf(definition));
+  if (selected.requiresExact('metadata.name') === name) return options;
+  throw StatusError.badRequest("fieldSelector metadata.name doesn't match requested name");
 }
 
 async function readDeleteOptions(
@@ -239,7 +255,7 @@ async function deleteMany(
   const { driver } = dependencies;
   const form = negotiateOutput(header(exchange.req, 'accept'), 'single');
   const list = parseListOptions(exchange.query);
-  checkListOptions(list, 'list');
+  checkListOptions(list);
   const { options, write } = await readDeleteOptions(dependencies, exchange);
   const request = { ...list, namespace: route.namespace };
   const items = await driver.deleteCollection(contextOf(exchange), route.definition, request, options, write);

@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { gunzipSync } from 'node:zlib';
 import type { TestApiServer } from './start-api-server.ts';
@@ -8,6 +8,7 @@ export interface Reply {
   readonly headers: IncomingHttpHeaders;
   /** As they came: compressed when the answer was. */
   readonly bytes: Buffer;
+  /** Read when first asked for; of a watch it cannot be. */
   readonly json: Record<string, never> & { [key: string]: unknown };
 }
 
@@ -47,14 +48,26 @@ export function callServer(
         response.on('error', reject);
         response.on('end', () => {
           const bytes = Buffer.concat(parts);
-          const isJson = response.headers['content-type']?.startsWith('application/json') ?? false;
-          const plain = response.headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes;
-          const json = (isJson ? JSON.parse(plain.toString()) : {}) as Reply['json'];
-          resolve({ code: response.statusCode ?? 0, headers: response.headers, bytes, json });
+          resolve(replyOf(response, bytes));
         });
       },
     );
     request.on('error', reject);
     request.end(body);
   });
+}
+
+function replyOf({ statusCode, headers }: IncomingMessage, bytes: Buffer): Reply {
+  let json: Reply['json'] | undefined;
+  return {
+    code: statusCode ?? 0,
+    headers,
+    bytes,
+    get json() {
+      const isJson = headers['content-type']?.startsWith('application/json') ?? false;
+      const plain = headers['content-encoding'] === 'gzip' ? gunzipSync(bytes) : bytes;
+      json ??= (isJson ? JSON.parse(plain.toString()) : {}) as Reply['json'];
+      return json;
+    },
+  };
 }
