@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { CommandConfig } from '../config.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
+import { hasMiscountedNetwork } from './miscounted-network.ts';
 
 /** A container of the cluster's own services. */
 export interface ServiceContainer {
@@ -53,7 +54,15 @@ export function openProject(config: CommandConfig, clusterId: string, shell: She
     },
     down: async (volumes, onLine) => {
       const remove = volumes === 'remove' ? ['--volumes'] : [];
-      await mustRun(shell, 'docker', [...base, 'down', '--remove-orphans', '-t', '5', ...remove], options(onLine));
+      const command = [...base, 'down', '--remove-orphans', '-t', '5', ...remove];
+      try {
+        await mustRun(shell, 'docker', command, options(onLine));
+      } catch (error) {
+        if (!(await hasMiscountedNetwork(shell, clusterId, error))) throw error;
+        onLine('the engine counts endpoints that are gone: restarting it');
+        await mustRun(shell, join(config.root, 'deploy/bin/ensure-engine'), ['--restart-idle']);
+        await mustRun(shell, 'docker', command, options(onLine));
+      }
     },
     removeService: async (service) => {
       await mustRun(shell, 'docker', [...base, 'rm', '-s', '-f', service], options());
