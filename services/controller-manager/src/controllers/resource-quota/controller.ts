@@ -11,6 +11,9 @@ import type { ControllerContext, ControllerSpec, Result, WatchSpec } from '@gant
 import { CONFIG_MAPS, DEPLOYMENTS, LEASES, PODS, REPLICA_SETS, SECRETS, SERVICE_ACCOUNTS } from '../resources.ts';
 import { planQuota } from './plan.ts';
 
+/** What admission counted for writes that failed later is given back by counting again this often. */
+const RECOUNT_MS = 300_000;
+
 const core = (resource: string): ResourceRef => ({ group: '', version: 'v1', resource });
 const QUOTAS = core('resourcequotas');
 /** What is counted. */
@@ -34,12 +37,8 @@ export const resourceQuotaController: ControllerSpec = {
   watches: [
     {
       resource: QUOTAS,
-      // What admission counts up is not counted again at once: what it is for may not have been made yet.
-      keys: (object, old) => {
-        const [now, before] = [object as ResourceQuota | undefined, old as ResourceQuota | undefined];
-        const settled = before !== undefined && now !== undefined && equalJson(now.spec ?? {}, before.spec ?? {});
-        return now === undefined || settled ? [] : namespaceOf(now);
-      },
+      keys: (object, old) =>
+        isOpen(object as ResourceQuota | undefined, old as ResourceQuota | undefined) ? namespaceOf(object) : [],
     },
     ...COUNTED.map(
       (resource): WatchSpec => ({
@@ -53,6 +52,16 @@ export const resourceQuotaController: ControllerSpec = {
 
 function namespaceOf(object: KubeObject | undefined): readonly ObjectKey[] {
   return object === undefined ? [] : [{ namespace: '', name: object.metadata.namespace ?? '' }];
+}
+
+/**
+ * Whether a quota is new, says something new, or its status allows something else than it. What admission counts up is not
+ * counted again at once: what it is for may not have been made yet.
+ */
+function isOpen(object: ResourceQuota | undefined, old: ResourceQuota | undefined): boolean {
+  if (object === undefined) return false;
+  if (old === undefined || !equalJson(object.spec ?? {}, old.spec ?? {})) return true;
+  return !equalJson(object.status?.hard ?? {}, object.spec?.hard ?? {});
 }
 
 /** Whether something has gone, or a pod has ended. */
@@ -82,5 +91,5 @@ async function reconcile({ name }: ObjectKey, context: ControllerContext, signal
       }
     }
   }
-  return {};
+  return { requeueAfterMs: RECOUNT_MS };
 }
