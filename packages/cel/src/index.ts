@@ -69,6 +69,7 @@ export {
   isError,
 } from './values/value.ts';
 export { valueOfJson } from './values/json-value.ts';
+export { jsonOfValue } from './values/to-json.ts';
 export { ArrayList, EntryMap } from './values/collections.ts';
 export { parseDurationText, parseTimestampText } from './values/api-formats.ts';
 export { equalValues } from './values/equal.ts';

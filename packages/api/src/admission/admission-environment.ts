@@ -1,4 +1,5 @@
 import {
+  CelError,
   type CelType,
   createEnvironment,
   type DeclaredType,
@@ -11,8 +12,10 @@ import {
   declaredString,
   declaredTimestamp,
   DYN,
+  EntryMap,
   type Environment,
   formatType,
+  type FunctionDeclaration,
   NULL,
   type Program,
   sameType,
@@ -109,7 +112,25 @@ const PATCH_STRUCTS: StructTypes = {
     if (struct === 'JSONPatch') return PATCH_FIELDS[field];
     return struct === 'Object' || struct.startsWith('Object.') ? DYN : null;
   },
+  create: (struct, fields) => EntryMap.object(struct, fields),
 };
+
+/** What helps to write patches. */
+const PATCH_FUNCTIONS: readonly FunctionDeclaration[] = [
+  {
+    name: 'jsonpatch.escapeKey',
+    overloads: [
+      {
+        id: 'string_jsonpatch_escapeKey_string',
+        member: false,
+        args: [STRING],
+        result: STRING,
+        call: (key) =>
+          typeof key === 'string' ? key.replaceAll('~', '~0').replaceAll('/', '~1') : new CelError('no such overload'),
+      },
+    ],
+  },
+];
 
 /** Compiles the expressions of one webhook or policy: what is declared is known to what follows as `variables.<name>`. */
 export class AdmissionExpressions {
@@ -161,7 +182,7 @@ export class AdmissionExpressions {
         ...(authorizer ? { authorizer: AUTHORIZER, 'authorizer.requestResource': RESOURCE_CHECK } : {}),
         ...(this.#composed ? { variables } : {}),
       },
-      functions: AUTHORIZER_FUNCTIONS,
+      functions: patches ? [...AUTHORIZER_FUNCTIONS, ...PATCH_FUNCTIONS] : AUTHORIZER_FUNCTIONS,
       ...(patches ? { structs: PATCH_STRUCTS } : {}),
     });
   }

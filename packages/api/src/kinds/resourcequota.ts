@@ -139,7 +139,9 @@ function validateRequirement(requirement: ScopedResourceSelectorRequirement, pat
 
 function validateUpdate({ spec = {} }: ResourceQuota, old: ResourceQuota): FieldError[] {
   const sorted = (scopes: readonly string[] | undefined) => [...new Set(scopes ?? [])].sort().join();
-  return sorted(spec.scopes) === sorted(old.spec?.scopes) ? [] : [invalid('spec.scopes', spec.scopes ?? null, IMMUTABLE)];
+  return sorted(spec.scopes) === sorted(old.spec?.scopes)
+    ? []
+    : [invalid('spec.scopes', spec.scopes ?? null, IMMUTABLE)];
 }
 
 function warnings({ spec }: ResourceQuota, old?: ResourceQuota): string[] {

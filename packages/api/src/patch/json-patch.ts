@@ -3,7 +3,12 @@ import { isPlainObject } from './merge-patch.ts';
 
 /** A patch that cannot be applied to this object. */
 export class PatchConflict extends Error {
-  override readonly name = 'PatchConflict';
+  override readonly name: string = 'PatchConflict';
+}
+
+/** A patch whose own test says that it is not for this object. */
+export class PatchTestFailed extends PatchConflict {
+  override readonly name = 'PatchTestFailed';
 }
 
 export interface JsonPatchOperation {
@@ -59,7 +64,7 @@ function applyOperation(holder: Record<string, unknown>, { op, path, from = '', 
       return;
     case 'test':
       if (!equalJson(tryRead(holder, path) ?? null, value ?? null))
-        throw new PatchConflict(`testing value ${path} failed: test failed`);
+        throw new PatchTestFailed(`testing value ${path} failed: test failed`);
       return;
     default:
       throw new PatchConflict(`Unexpected kind: ${op}`);

@@ -7,6 +7,7 @@ import { defaultStorageClass } from './default-storage-class.ts';
 import { defaultTolerationSeconds } from './default-toleration-seconds.ts';
 import { limitRanger } from './limit-ranger/limit-ranger.ts';
 import { namespaceLifecycle } from './namespace-lifecycle.ts';
+import { mutatingPolicies } from './policies/mutating-policies.ts';
 import { validatingPolicies } from './policies/validating-policies.ts';
 import { priority } from './priority.ts';
 import { type Charge, resourceQuota } from './resource-quota/resource-quota.ts';
@@ -47,6 +48,7 @@ export function createAdmissionChecks(options: {
     storageObjectInUse,
     runtimeClass,
     defaultIngressClass,
+    mutatingPolicies(options.authorizer),
     mutatingWebhooks(options),
     validatingPolicies(options.authorizer),
     validatingWebhooks(options),

@@ -33,7 +33,7 @@ export function matchConditions(
 
 /** Why an expression has no value, as Kubernetes tells it. */
 export function evaluationError(expression: string, why: string): string {
-  return `expression '${expression.trim()}' resulted in error: ${why}`;
+  return `expression '${expression}' resulted in error: ${why}`;
 }
 
 function programOf(condition: MatchCondition): Compiled {

@@ -9,7 +9,7 @@ import {
 import type { AdmissionReader } from '../admission-check.ts';
 
 /** Parameters that a binding refers to, one evaluation each; or why they cannot be had. */
-export type Params = { readonly params: readonly (KubeObject | null)[] } | { readonly error: string };
+export type Params = readonly (KubeObject | null)[] | { readonly error: string };
 
 /** Looks up the parameters of a binding for a request in `namespace`. */
 export async function collectParams(
@@ -18,7 +18,7 @@ export async function collectParams(
   namespace: string,
   reader: AdmissionReader,
 ): Promise<Params> {
-  if (kind === undefined || ref === undefined) return { params: [null] };
+  if (kind === undefined || ref === undefined) return [null];
   const { apiVersion = '', kind: name = '' } = kind;
   const { group, version } = parseApiVersion(apiVersion);
   const definition = findKind(group, version, name);
@@ -33,19 +33,17 @@ export async function collectParams(
   }
   const params = await find(
     ref,
-    where,
     (by) => reader.find(definition, where, by),
     () => reader.list(definition, where),
   );
   if (params.length === 0 && ref.parameterNotFoundAction === 'Deny') {
     return { error: 'no params found for policy binding with `Deny` parameterNotFoundAction' };
   }
-  return { params };
+  return params;
 }
 
 async function find(
   { name = '', selector }: ParamRef,
-  _namespace: string,
   get: (name: string) => Promise<KubeObject | undefined>,
   list: () => Promise<readonly KubeObject[]>,
 ): Promise<readonly KubeObject[]> {

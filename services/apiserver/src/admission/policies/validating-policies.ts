@@ -1,26 +1,26 @@
 import {
-  type KubeObject,
+  type Compiled,
   StatusError,
   type StatusReason,
   type ValidatingAdmissionPolicy,
   type ValidatingAdmissionPolicyBinding,
 } from '@gantry/api';
-import { type Bindings, MAX_MESSAGE_BYTES, PER_CALL_LIMIT, RUNTIME_COST_BUDGET, valueOfJson } from '@gantry/cel';
+import { type Bindings, type CelValue, MAX_MESSAGE_BYTES, RUNTIME_COST_BUDGET, valueOfJson } from '@gantry/cel';
 import type { Authorizer } from '../../driver.ts';
 import type { AdmissionCheck, AdmissionReader, AdmissionRequest } from '../admission-check.ts';
 import { expressionValues } from '../expression-values.ts';
 import { evaluationError, matchConditions } from '../match-conditions.ts';
-import { isExempt } from '../request-matching.ts';
 import { refuse } from '../refuse.ts';
-import { type CompiledValidation, compilePolicy, withVariables } from './compiled-policy.ts';
-import { collectParams } from './params.ts';
-import { bindingMatches, policyMatches } from './policy-matching.ts';
+import { type BoundPolicy, boundPolicies } from './bound-policies.ts';
+import { type CompiledValidation, compilePolicy } from './compiled-policy.ts';
+import { OUT_OF_BUDGET, PolicyEvaluation } from './policy-variables.ts';
 
 const GROUP = { group: 'admissionregistration.k8s.io', version: 'v1' };
-const POLICIES = { ...GROUP, resource: 'validatingadmissionpolicies' };
-const BINDINGS = { ...GROUP, resource: 'validatingadmissionpolicybindings' };
+const RESOURCES = {
+  policies: { ...GROUP, resource: 'validatingadmissionpolicies' },
+  bindings: { ...GROUP, resource: 'validatingadmissionpolicybindings' },
+};
 const CODES: Readonly<Record<string, number>> = { Forbidden: 403, RequestEntityTooLarge: 413, Unauthorized: 401 };
-const OUT_OF_BUDGET = 'validation failed due to running out of cost budget, no further validation rules will be run';
 
 /** Why a request does not please a policy. */
 interface Decision {
@@ -39,14 +39,13 @@ export function validatingPolicies(authorizer: Authorizer): AdmissionCheck {
   return {
     name: 'ValidatingAdmissionPolicy',
     validate: async (request, reader) => {
-      if (isExempt(request)) return;
-      const policies = byName(await reader.list<ValidatingAdmissionPolicy>(POLICIES, ''));
-      if (policies.length === 0) return;
-      const bindings = byName(await reader.list<ValidatingAdmissionPolicyBinding>(BINDINGS, ''));
       const denials: Denial[] = [];
-      for (const policy of policies) {
-        const own = bindings.filter(({ spec }) => spec.policyName === policy.metadata.name);
-        if (own.length > 0) denials.push(...(await judge(policy, own, request, reader, authorizer)));
+      for (const bound of await boundPolicies<ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding>(
+        RESOURCES,
+        request,
+        reader,
+      )) {
+        denials.push(...(await judge(bound, request, reader, authorizer)));
       }
       const [first] = denials;
       if (first !== undefined) throw denied(request, first);
@@ -54,39 +53,26 @@ export function validatingPolicies(authorizer: Authorizer): AdmissionCheck {
   };
 }
 
-function byName<T extends KubeObject>(objects: readonly T[]): readonly T[] {
-  return [...objects].sort((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1));
-}
-
 async function judge(
-  policy: ValidatingAdmissionPolicy,
-  bindings: readonly ValidatingAdmissionPolicyBinding[],
+  { policy, binding, as, params }: BoundPolicy<ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding>,
   request: AdmissionRequest,
   reader: AdmissionReader,
   authorizer: Authorizer,
 ): Promise<readonly Denial[]> {
-  const { spec = {}, metadata } = policy;
-  const as = await policyMatches(spec.matchConstraints, request, reader);
-  if (as === undefined) return [];
-  const denials: Denial[] = [];
-  let values: Bindings | undefined;
-  for (const binding of bindings) {
-    if (!(await bindingMatches(binding.spec.matchResources, request, reader))) continue;
-    const names = { policy: metadata.name ?? '', binding: binding.metadata.name ?? '' };
-    const found = await collectParams(spec.paramKind, binding.spec.paramRef, request.namespace, reader);
-    if ('error' in found) {
-      const message = `failed to configure binding: ${found.error}`;
-      if (spec.failurePolicy !== 'Ignore') denials.push({ ...names, message, reason: '' });
-      continue;
-    }
-    values ??= await expressionValues(request, as, reader, authorizer);
-    for (const param of found.params) {
-      for (const decision of evaluate(policy, { ...values, params: param === null ? null : valueOfJson(param) })) {
-        denials.push(...act(decision, binding, names, request));
-      }
-    }
+  const names = { policy: policy.metadata.name ?? '', binding: binding.metadata.name ?? '' };
+  if ('error' in params) {
+    const message = `failed to configure binding: ${params.error}`;
+    return policy.spec?.failurePolicy === 'Ignore' ? [] : [{ ...names, message, reason: '' }];
   }
-  return denials;
+  const values = await expressionValues(request, as, reader, authorizer);
+  return params.flatMap((param) => {
+    const seen = { ...values, params: param === null ? null : valueOfJson(param) };
+    const { decisions, annotationErrors } = evaluate(policy, seen);
+    return [
+      ...decisions.flatMap((decision) => act(decision, binding, names, request)),
+      ...annotationErrors.map((message) => ({ ...names, message, reason: '' })),
+    ];
+  });
 }
 
 /** What a binding makes of a broken policy: a denial, a warning, or a note for the audit, which nobody keeps yet. */
@@ -105,38 +91,61 @@ function act(
   return spec.validationActions.includes('Deny') ? [{ ...decision, ...names }] : [];
 }
 
-/** Everything that a policy has to say against a request. */
-function evaluate(policy: ValidatingAdmissionPolicy, known: Bindings): readonly Decision[] {
+/** What a policy has to say against a request, and which notes for the audit could not be made. */
+interface Verdict {
+  readonly decisions: readonly Decision[];
+  readonly annotationErrors: readonly string[];
+}
+
+function evaluate(policy: ValidatingAdmissionPolicy, known: Bindings): Verdict {
   const { matchConditions: conditions = [], failurePolicy } = policy.spec ?? {};
   const failed = (message: string): Decision[] => (failurePolicy === 'Ignore' ? [] : [{ message, reason: '' }]);
+  const only = (decisions: readonly Decision[]): Verdict => ({ decisions, annotationErrors: [] });
   const matched = matchConditions(conditions, known, failurePolicy);
-  if ('error' in matched) return failed(matched.error);
-  if (!matched.matches) return [];
-  const compiled = compilePolicy(policy);
-  const values = withVariables(compiled, known);
-  const decisions: Decision[] = [];
-  let budget = RUNTIME_COST_BUDGET;
-  for (const one of compiled.validations) {
-    const { validation, condition } = one;
-    if (!condition.ok) {
-      decisions.push(...failed(condition.detail));
-      continue;
-    }
-    const result = condition.program.evaluate(values, Math.min(PER_CALL_LIMIT, budget));
-    budget -= result.cost;
-    if (budget <= 0) return [...decisions, ...failed(OUT_OF_BUDGET)];
-    if (!result.ok) decisions.push(...failed(evaluationError(validation.expression, result.error)));
-    else if (result.value !== true) {
-      decisions.push({ message: messageOf(one, values, budget), reason: validation.reason ?? 'Invalid' });
-    }
+  if ('error' in matched) return only(failed(matched.error));
+  if (!matched.matches) return only([]);
+  const { variables, validations, annotations } = compilePolicy(policy);
+  const evaluation = new PolicyEvaluation(variables, known, RUNTIME_COST_BUDGET);
+  const broken: CompiledValidation[] = [];
+  const decisions = new Map<CompiledValidation, Decision>();
+  for (const one of validations) {
+    const outcome = resultOf(evaluation, one.condition, one.validation.expression);
+    if (outcome === undefined) return only(failed(OUT_OF_BUDGET));
+    if ('error' in outcome) for (const decision of failed(outcome.error)) decisions.set(one, decision);
+    else if (outcome.value !== true) broken.push(one);
   }
-  return decisions;
+  for (const one of broken) {
+    const message = messageOf(one, evaluation);
+    if (message !== undefined) decisions.set(one, { message, reason: one.validation.reason ?? 'Invalid' });
+    else for (const decision of failed(`failed messageExpression: ${OUT_OF_BUDGET}`)) decisions.set(one, decision);
+  }
+  const noted = new PolicyEvaluation(variables, known, RUNTIME_COST_BUDGET);
+  const annotationErrors: string[] = [];
+  for (const { annotation, value } of annotations) {
+    const outcome = resultOf(noted, value, annotation.valueExpression);
+    if (outcome === undefined) return only(failed(OUT_OF_BUDGET));
+    if ('error' in outcome && failurePolicy !== 'Ignore') annotationErrors.push(outcome.error);
+  }
+  return { decisions: validations.flatMap((one) => decisions.get(one) ?? []), annotationErrors };
+}
+
+/** What an expression yields, or why it yields nothing; undefined when there is no budget left for it. */
+function resultOf(
+  evaluation: PolicyEvaluation,
+  compiled: Compiled,
+  expression: string,
+): { readonly value: CelValue } | { readonly error: string } | undefined {
+  if (!compiled.ok) return { error: `compilation error: ${compiled.detail}` };
+  const result = evaluation.evaluate(compiled.program);
+  if (result === undefined) return undefined;
+  return result.ok ? { value: result.value } : { error: evaluationError(expression, result.error) };
 }
 
 /** The message that an expression makes, else the one that is written down, else the expression itself. */
-function messageOf({ validation, message }: CompiledValidation, values: Bindings, budget: number): string {
+function messageOf({ validation, message }: CompiledValidation, evaluation: PolicyEvaluation): string | undefined {
   if (message?.ok === true) {
-    const made = message.program.evaluate(values, Math.min(PER_CALL_LIMIT, budget));
+    const made = evaluation.evaluate(message.program);
+    if (made === undefined) return undefined;
     const text = made.ok && typeof made.value === 'string' ? made.value.trim() : '';
     if (text !== '' && Buffer.byteLength(text) <= MAX_MESSAGE_BYTES && !text.includes('\n')) return text;
   }

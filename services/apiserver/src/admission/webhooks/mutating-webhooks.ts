@@ -11,6 +11,7 @@ import {
 import { errorMessage } from '@gantry/base';
 import { type AdmissionCheck, type AdmissionRequest, replaceContent } from '../admission-check.ts';
 import { convertObject } from '../equivalents.ts';
+import { ReinvocationNotes } from '../reinvocation-notes.ts';
 import { isExempt } from '../request-matching.ts';
 import type { ReviewAnswer } from './admission-review.ts';
 import { askWebhook, failure, type WebhookDependencies } from './ask-webhook.ts';
@@ -23,15 +24,6 @@ const CONFIGURATIONS = {
   resource: 'mutatingwebhookconfigurations',
 };
 
-/** What the first time leaves for the second: which webhooks want to be asked again, and what they last saw. */
-interface Notes {
-  /** Asked already, and willing to be asked again when others change the object. */
-  readonly willing: Set<string>;
-  /** To be asked again, since the object has changed after they were asked. */
-  readonly due: Set<string>;
-  last: string | undefined;
-}
-
 /** Webhooks that may change what is admitted, one after the other. */
 export function mutatingWebhooks(dependencies: WebhookDependencies): AdmissionCheck {
   return {
@@ -39,28 +31,18 @@ export function mutatingWebhooks(dependencies: WebhookDependencies): AdmissionCh
     mutate: async (request, reader) => {
       if (isExempt(request)) return;
       const hooks = hooksOf(await reader.list<MutatingWebhookConfiguration>(CONFIGURATIONS, ''));
-      const { reinvocation } = request;
-      const notes = reinvocation.note<Notes>(NAME, () => ({ willing: new Set(), due: new Set(), last: undefined }));
-      if (reinvocation.again && notes.last !== JSON.stringify(request.object)) makeDue(notes);
+      const notes = ReinvocationNotes.of(request, NAME);
       for (const hook of hooks) {
         const as = await wanted(hook, request, reader, dependencies.authorizer);
-        if (as === undefined || (reinvocation.again && !notes.due.has(hook.id))) continue;
         const { webhook, id } = hook;
+        if (as === undefined || notes.passes(request, id)) continue;
         const answer = await askWebhook(webhook, 'mutating', request, as, dependencies);
-        if (answer?.patch !== undefined && (await applyAnswer(answer, request, as, webhook))) {
-          makeDue(notes);
-          reinvocation.needed = true;
-        }
-        if (webhook.reinvocationPolicy === 'IfNeeded') notes.willing.add(id);
+        if (answer?.patch !== undefined && (await applyAnswer(answer, request, as, webhook))) notes.changed(request);
+        notes.asked(id, webhook.reinvocationPolicy);
       }
-      notes.last = JSON.stringify(request.object);
+      notes.done(request.object);
     },
   };
-}
-
-function makeDue({ willing, due }: Notes): void {
-  for (const id of willing) due.add(id);
-  willing.clear();
 }
 
 /** Applies a webhook's patch. Whether it has changed anything. */

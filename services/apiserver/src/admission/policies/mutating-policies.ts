@@ -1,0 +1,183 @@
+import {
+  apiVersionOf,
+  equalJson,
+  type KubeObject,
+  type MutatingAdmissionPolicy,
+  type MutatingAdmissionPolicyBinding,
+  MutationRefused,
+  schemaOfKind,
+  type SchemaRef,
+  settleShape,
+  StatusError,
+} from '@gantry/api';
+import { RUNTIME_COST_BUDGET, valueOfJson } from '@gantry/cel';
+import type { Authorizer } from '../../driver.ts';
+import {
+  type AdmissionCheck,
+  type AdmissionReader,
+  type AdmissionRequest,
+  replaceContent,
+} from '../admission-check.ts';
+import { convertObject } from '../equivalents.ts';
+import { expressionValues } from '../expression-values.ts';
+import { evaluationError, matchConditions } from '../match-conditions.ts';
+import { refuse } from '../refuse.ts';
+import { ReinvocationNotes } from '../reinvocation-notes.ts';
+import { type BoundPolicy, boundPolicies } from './bound-policies.ts';
+import { type CompiledMutation, compileMutations } from './compiled-mutations.ts';
+import { OUT_OF_BUDGET, PolicyEvaluation } from './policy-variables.ts';
+
+const NAME = 'MutatingAdmissionPolicy';
+const GROUP = { group: 'admissionregistration.k8s.io', version: 'v1' };
+const RESOURCES = {
+  policies: { ...GROUP, resource: 'mutatingadmissionpolicies' },
+  bindings: { ...GROUP, resource: 'mutatingadmissionpolicybindings' },
+};
+
+type Bound = BoundPolicy<MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding>;
+
+/** What a policy could not do; `reason` is empty where it could not even be asked. */
+interface Failure {
+  readonly bound: Bound;
+  readonly message: string;
+  readonly reason: '' | 'Invalid';
+}
+
+/** Policies whose expressions change what is admitted, one after the other, before webhooks may. */
+export function mutatingPolicies(authorizer: Authorizer): AdmissionCheck {
+  return {
+    name: NAME,
+    mutate: async (request, reader) => {
+      const bound = await boundPolicies<MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding>(
+        RESOURCES,
+        request,
+        reader,
+      );
+      if (bound.length === 0) return;
+      const turn = new Turn(request, reader, authorizer);
+      for (const one of bound) await turn.invoke(one);
+      turn.end();
+    },
+  };
+}
+
+/** The turn of all policies on one request. */
+class Turn {
+  readonly #request: AdmissionRequest;
+  readonly #reader: AdmissionReader;
+  readonly #authorizer: Authorizer;
+  readonly #notes: ReinvocationNotes;
+  /** Those that could not be asked come first. */
+  readonly #unasked: Failure[] = [];
+  readonly #failures: Failure[] = [];
+  #applied = false;
+
+  constructor(request: AdmissionRequest, reader: AdmissionReader, authorizer: Authorizer) {
+    this.#request = request;
+    this.#reader = reader;
+    this.#authorizer = authorizer;
+    this.#notes = ReinvocationNotes.of(request, NAME);
+  }
+
+  /** Lets a policy change the object, once for each of its parameters. */
+  async invoke(bound: Bound): Promise<void> {
+    const { policy, binding, params } = bound;
+    if ('error' in params) {
+      this.#unasked.push({ bound, message: `failed to configure binding: ${params.error}`, reason: '' });
+      return;
+    }
+    for (const param of params) {
+      const { name = '', namespace = '' } = param?.metadata ?? {};
+      const id = [policy.metadata.name, binding.metadata.name, namespace, name].join('/');
+      await this.#invokeWith(bound, param, id);
+    }
+  }
+
+  async #invokeWith(bound: Bound, param: KubeObject | null, id: string): Promise<void> {
+    const { policy, as } = bound;
+    const { matchConditions: conditions = [], failurePolicy, reinvocationPolicy } = policy.spec ?? {};
+    const matched = matchConditions(conditions, await this.#values(bound, param), failurePolicy);
+    if ('error' in matched) this.#fail(bound, matched.error);
+    if ('error' in matched || !matched.matches || this.#notes.passes(this.#request, id)) return;
+    const before = structuredClone(this.#request.object);
+    const { variables, mutations } = compileMutations(policy);
+    for (const mutation of mutations) {
+      const evaluation = new PolicyEvaluation(variables, await this.#values(bound, param), RUNTIME_COST_BUDGET);
+      try {
+        await mutate(this.#request, as, mutation, evaluation);
+        this.#applied = true;
+      } catch (error) {
+        if (!(error instanceof MutationRefused)) throw error;
+        this.#fail(bound, error.message);
+      }
+    }
+    if (!equalJson(before, this.#request.object)) this.#notes.changed(this.#request);
+    this.#notes.asked(id, reinvocationPolicy);
+  }
+
+  async #values({ as }: Bound, param: KubeObject | null) {
+    const known = await expressionValues(this.#request, as, this.#reader, this.#authorizer);
+    return { ...known, params: param === null ? null : valueOfJson(param) };
+  }
+
+  #fail(bound: Bound, message: string): void {
+    this.#failures.push({ bound, message, reason: 'Invalid' });
+  }
+
+  /** Refuses the request when a policy that must not fail has failed. */
+  end(): void {
+    if (this.#applied) this.#notes.changed(this.#request);
+    this.#notes.done(this.#request.object);
+    const failures = [...this.#unasked, ...this.#failures].filter(
+      ({ bound }) => bound.policy.spec?.failurePolicy !== 'Ignore',
+    );
+    if (failures.length > 0) throw denied(this.#request, failures);
+  }
+}
+
+/** Makes one change. Throws MutationRefused where it cannot be made. */
+async function mutate(
+  request: AdmissionRequest,
+  as: Bound['as'],
+  { program, expression, apply }: CompiledMutation,
+  evaluation: PolicyEvaluation,
+): Promise<void> {
+  if (!program.ok) throw new MutationRefused(program.detail);
+  const result = evaluation.evaluate(program.program);
+  if (result === undefined) throw new MutationRefused(OUT_OF_BUDGET);
+  if (!result.ok) throw new MutationRefused(evaluationError(expression, result.error));
+  const { definition, object, kind } = request;
+  if (kind.kind !== definition.kind || kind.group !== definition.group) {
+    replaceContent(object, apply(result.value, object, schemaOfPart(kind)));
+    return;
+  }
+  const shown = await convertObject(object, definition, as);
+  const changed = apply(result.value, shown, as.schema);
+  as.strategy.applyDefaults?.(changed);
+  replaceContent(object, await convertObject(settleShape(changed, as.schema), as, definition));
+}
+
+/** The schema of what is posted to a subresource. */
+function schemaOfPart(kind: AdmissionRequest['kind']): SchemaRef {
+  const apiVersion = apiVersionOf(kind);
+  const schema = schemaOfKind({ apiVersion, kind: kind.kind });
+  if (schema !== undefined) return schema;
+  const text = `${kind.group}/${kind.version}, Kind=${kind.kind}`;
+  throw new StatusError(
+    'ServiceUnavailable',
+    `Resource kind ${text} not found. There can be a delay between when CustomResourceDefinitions are created and when they are available.`,
+  );
+}
+
+/** The first failure is the answer's, and all of them are its causes. */
+function denied(request: AdmissionRequest, failures: readonly Failure[]): StatusError {
+  const messages = failures.map(({ bound: { policy, binding }, message }) => {
+    const names = `policy '${policy.metadata.name ?? ''}' with binding '${binding.metadata.name ?? ''}'`;
+    return `${names} denied request: ${message}`;
+  });
+  const plain = refuse(request, 'admission request denied by policy');
+  return new StatusError(failures[0]?.reason || 'Forbidden', messages[0] ?? '', {
+    code: 403,
+    details: { ...plain.details, causes: messages.map((message) => ({ message })) },
+  });
+}

@@ -1,0 +1,95 @@
+import { type AdmissionExpressions, type Compiled, type Variable } from '@gantry/api';
+import {
+  type Bindings,
+  CelError,
+  CelMap,
+  type CelResult,
+  type CelValue,
+  type Evaluation,
+  PER_CALL_LIMIT,
+} from '@gantry/cel';
+
+/** A variable of a policy. */
+export interface CompiledVariable {
+  readonly name: string;
+  readonly program: Compiled;
+}
+
+/** Why a policy is not asked any further. */
+export const OUT_OF_BUDGET =
+  'validation failed due to running out of cost budget, no further validation rules will be run';
+
+/** Compiles the variables, each known to those after it and to whatever is compiled next. */
+export function compileVariables(
+  variables: readonly Variable[],
+  expressions: AdmissionExpressions,
+): readonly CompiledVariable[] {
+  return variables.map(({ name, expression }) => {
+    const program = expressions.compile(expression, []);
+    if (program.ok) expressions.declare(name, program.program.resultType);
+    return { name, program };
+  });
+}
+
+/** Variables by name, each made when it is asked for. */
+class LazyVariables extends CelMap {
+  readonly typeName = 'kubernetes.variables';
+  readonly #make: (name: string) => CelResult | undefined;
+  readonly #names: readonly string[];
+
+  constructor(make: (name: string) => CelResult | undefined, names: readonly string[]) {
+    super();
+    this.#make = make;
+    this.#names = names;
+  }
+
+  get size(): number {
+    return this.#names.length;
+  }
+
+  get(key: CelValue): CelResult | undefined {
+    return typeof key === 'string' ? this.#make(key) : undefined;
+  }
+
+  keys(): Iterable<CelValue> {
+    return this.#names;
+  }
+}
+
+/** What the expressions of a policy see of one request, and what they may still cost. */
+export class PolicyEvaluation {
+  readonly #values: Bindings;
+  #budget: number;
+
+  /** Variables are evaluated when they are first asked for, and count to the cost of who asks. */
+  constructor(variables: readonly CompiledVariable[], known: Bindings, budget: number) {
+    this.#budget = budget;
+    const made = new Map<string, CelResult>();
+    const lazy = new LazyVariables(
+      (name) => {
+        const variable = variables.find((one) => one.name === name);
+        if (variable === undefined) return undefined;
+        const result = made.get(name) ?? this.#variable(variable);
+        made.set(name, result);
+        return result;
+      },
+      variables.map(({ name }) => name),
+    );
+    this.#values = { ...known, variables: lazy };
+  }
+
+  /** The result of an expression; undefined when it, or what it asked for, costs more than is left. */
+  evaluate(program: Extract<Compiled, { ok: true }>['program']): Evaluation | undefined {
+    const result = program.evaluate(this.#values, PER_CALL_LIMIT);
+    this.#budget -= result.cost;
+    return this.#budget < 0 ? undefined : result;
+  }
+
+  #variable({ name, program }: CompiledVariable): CelResult {
+    const quoted = JSON.stringify(name);
+    if (!program.ok) return new CelError(`composited variable ${quoted} fails to compile: ${program.detail}`);
+    const result = program.program.evaluate(this.#values, PER_CALL_LIMIT);
+    this.#budget -= result.cost;
+    return result.ok ? result.value : new CelError(`composited variable ${quoted} fails to evaluate: ${result.error}`);
+  }
+}
