@@ -112,7 +112,7 @@ function noteStoredVersion(crd: CustomResourceDefinition): void {
 }
 
 function resetStatus(crd: CustomResourceDefinition): void {
-  crd.status = { conditions: [], acceptedNames: { kind: '', plural: '' }, storedVersions: [] };
+  crd.status = { acceptedNames: { kind: '', plural: '' } };
   noteStoredVersion(crd);
 }
 

@@ -146,8 +146,14 @@ export class ServiceAllocators implements Allocators {
     }
     if (errors.length > 0) throw invalidService(service, ...errors);
     const allocates = spec.type !== 'LoadBalancer' || spec.allocateLoadBalancerNodePorts !== false;
+    // One number under two protocols has one node port.
+    const byNumber = new Map<number, number>();
+    for (const { port, nodePort = 0 } of spec.ports ?? []) if (nodePort !== 0) byNumber.set(port, nodePort);
     for (const port of allocates ? (spec.ports ?? []) : []) {
-      if ((port.nodePort ?? 0) === 0) port.nodePort = await this.#freePort(work);
+      if ((port.nodePort ?? 0) !== 0) continue;
+      const nodePort = byNumber.get(port.port) ?? (await this.#freePort(work));
+      byNumber.set(port.port, nodePort);
+      port.nodePort = nodePort;
     }
     if (needsHealthPort(spec) && health === 0) spec.healthCheckNodePort = await this.#freePort(work);
   }

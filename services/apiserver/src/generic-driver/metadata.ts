@@ -1,5 +1,5 @@
 import {
-  cloneJson,
+  cloneWithEmpty,
   equalJson,
   type KubeObject,
   type ObjectMeta,
@@ -111,7 +111,7 @@ function withoutTimes(object: KubeObject): KubeObject {
 
 /** A copy that may be changed. */
 export function copyOf(object: KubeObject): KubeObject {
-  return cloneJson(object);
+  return cloneWithEmpty(object);
 }
 
 /** The object as it is stored: without resourceVersion, what names it first. */

@@ -85,9 +85,39 @@ const FIELDS: Readonly<Record<string, readonly [schema: string, field: string]>>
   'NetworkPolicy Pod-Selector': ['networking.v1.NetworkPolicySpec', 'podSelector'],
   'ServiceCIDR CIDRs': ['networking.v1.ServiceCIDRSpec', 'cidrs'],
   'IPAddress ParentRef': ['networking.v1.IPAddressSpec', 'parentRef'],
-  'CertificateSigningRequest SignerName': ['certificates.v1.CertificateSigningRequestSpec', 'signerName'],
   'CertificateSigningRequest RequestedDuration': ['certificates.v1.CertificateSigningRequestSpec', 'expirationSeconds'],
+  'Node Version': ['core.v1.NodeSystemInfo', 'kubeletVersion'],
+  'Node Internal-IP': ['core.v1.NodeStatus', 'addresses'],
+  'Node External-IP': ['core.v1.NodeStatus', 'addresses'],
+  'Node OS-Image': ['core.v1.NodeSystemInfo', 'osImage'],
+  'Node Kernel-Version': ['core.v1.NodeSystemInfo', 'kernelVersion'],
+  'Node Container-Runtime': ['core.v1.NodeSystemInfo', 'containerRuntimeVersion'],
+  'PriorityClass Value': ['scheduling.v1.PriorityClass', 'value'],
+  'PriorityClass Global-Default': ['scheduling.v1.PriorityClass', 'globalDefault'],
+  'PriorityClass PreemptionPolicy': ['scheduling.v1.PriorityClass', 'preemptionPolicy'],
+  'ResourceSlice Node': ['resource.v1.ResourceSliceSpec', 'nodeName'],
+  'ResourceSlice Driver': ['resource.v1.ResourceSliceSpec', 'driver'],
+  'ResourceSlice Pool': ['resource.v1.ResourcePool', 'name'],
+  'FlowSchema PriorityLevel': ['flowcontrol.v1.PriorityLevelConfigurationReference', 'name'],
+  'FlowSchema MatchingPrecedence': ['flowcontrol.v1.FlowSchemaSpec', 'matchingPrecedence'],
+  'PriorityLevelConfiguration Type': ['flowcontrol.v1.PriorityLevelConfigurationSpec', 'type'],
+  'PriorityLevelConfiguration NominalConcurrencyShares': [
+    'flowcontrol.v1.LimitedPriorityLevelConfiguration',
+    'nominalConcurrencyShares',
+  ],
+  'PriorityLevelConfiguration Queues': ['flowcontrol.v1.QueuingConfiguration', 'queues'],
+  'PriorityLevelConfiguration HandSize': ['flowcontrol.v1.QueuingConfiguration', 'handSize'],
+  'PriorityLevelConfiguration QueueLengthLimit': ['flowcontrol.v1.QueuingConfiguration', 'queueLengthLimit'],
 };
+
+/** Fields whose sentences have paragraphs and indented lines, and no double space of the author's. */
+const PARAGRAPHED: ReadonlySet<string> = new Set([
+  'storage.v1.CSIDriverSpec',
+  'resource.v1.ResourceSliceSpec',
+  'resource.v1.ResourcePool',
+  'certificates.v1.CertificateSigningRequestSpec',
+  'flowcontrol.v1.LimitedPriorityLevelConfiguration',
+]);
 
 /** Columns that Kubernetes describes by words of their own. */
 const TEXTS: Readonly<Record<string, string>> = {
@@ -139,6 +169,38 @@ const TEXTS: Readonly<Record<string, string>> = {
   'HorizontalPodAutoscaler Reference':
     'scaleTargetRef points to the target resource to scale, and is used to the pods for which metrics should be collected, as well as to actually change the replica count.',
   'Event Object': 'The object that this event is about.',
+  'PersistentVolume Claim':
+    'claimRef is part of a bi-directional binding between PersistentVolume and PersistentVolumeClaim. Expected to be non-nil when bound. claim.VolumeName is the authoritative bind between PV and PVC. More info: https://kubernetes.io/docs/concepts/storage/persistent-volumes#binding',
+  'NetworkPolicy Pod-Selector':
+    "podSelector selects the pods to which this NetworkPolicy object applies. The array of rules is applied to any pods selected by this field. An empty selector matches all pods in the policy's namespace. Multiple network policies can select the same set of pods. In this case, the ingress rules for each are combined additively. This field is optional. If it is not specified, it defaults to an empty selector.",
+  'CertificateSigningRequest SignerName':
+    'Requested signer for the request. It is a qualified name in the form: `scope-hostname.io/name`. If empty, it will be defaulted:\n 1. If it\'s a kubelet client certificate, it is assigned\n    "kubernetes.io/kube-apiserver-client-kubelet".\n 2. If it\'s a kubelet serving certificate, it is assigned\n    "kubernetes.io/kubelet-serving".\n 3. Otherwise, it is assigned "kubernetes.io/legacy-unknown".\nDistribution of trust for signers happens out of band. You can select on this field using `spec.signerName`.',
+  'CertificateSigningRequest Requestor': 'Base64-encoded PKCS#10 CSR data',
+  'CertificateSigningRequest Condition': 'Conditions applied to the request, such as approval or denial.',
+  'ClusterRoleBinding Role':
+    'RoleRef can only reference a ClusterRole in the global namespace. If the RoleRef cannot be resolved, the Authorizer must return an error.',
+  'ClusterRoleBinding Users': 'Users in the clusterRoleBinding',
+  'ClusterRoleBinding Groups': 'Groups in the clusterRoleBinding',
+  'ClusterRoleBinding ServiceAccounts': 'ServiceAccounts in the clusterRoleBinding',
+  'RoleBinding Role':
+    'RoleRef can reference a Role in the current namespace or a ClusterRole in the global namespace. If the RoleRef cannot be resolved, the Authorizer must return an error.',
+  'RoleBinding Users': 'Users in the roleBinding',
+  'RoleBinding Groups': 'Groups in the roleBinding',
+  'RoleBinding ServiceAccounts': 'ServiceAccounts in the roleBinding',
+  'APIService Service': 'The reference to the service that hosts this API endpoint.',
+  'APIService Available': 'Whether this service is available.',
+  'MutatingAdmissionPolicy Mutations': 'Mutation indicates the number of mutations rules defined in this configuration',
+  'ValidatingAdmissionPolicy Validations':
+    'Validations indicates the number of validation rules defined in this configuration',
+  ParamKind: 'ParamKind specifies the kind of resources used to parameterize this policy',
+  PolicyName: 'PolicyName indicates the policy definition which the policy binding binded to',
+  ParamRef: 'ParamRef indicates the param resource which sets the configuration param',
+  Webhooks: 'Webhooks indicates the number of webhooks registered in this configuration',
+  'RuntimeClass Handler': '',
+  'ResourceClaim State': 'A summary of the current state (allocated, pending, reserved, etc.).',
+  'FlowSchema DistinguisherMethod':
+    '`distinguisherMethod` defines how to compute the flow distinguisher for requests that match this schema. `nil` specifies that the distinguisher is disabled and thus will always be the empty string.',
+  'FlowSchema MissingPL': 'references a broken or non-existent PriorityLevelConfiguration',
   'Event Source': 'The component reporting this event. Should be a short machine understandable string.',
 };
 
@@ -148,6 +210,17 @@ export function describeColumn(definition: ResourceDefinition, column: Column, d
     return column.description;
   const own = `${definition.kind} ${column.name}`;
   const field = FIELDS[own] ?? (TEXTS[own] === undefined ? FIELDS[column.name] : undefined);
-  const sentence = field === undefined ? (TEXTS[own] ?? TEXTS[column.name]) : describe(field[0], field[1]);
-  return sentence ?? column.description;
+  const sentence =
+    field === undefined ? (TEXTS[own] ?? TEXTS[column.name]) : withLines(field[0], describe(field[0], field[1]));
+  return sentence ?? TEXTS[own] ?? column.description;
+}
+
+/** Puts line ends back where they became spaces: two for a paragraph's end, more before a line that is indented. */
+function withLines(schema: string, sentence: string | undefined): string | undefined {
+  if (sentence === undefined || !PARAGRAPHED.has(schema)) return sentence;
+  return sentence
+    .replace(/ {4}(?=1\. )/, '\n\n  ')
+    .replaceAll(/ ( {2,})/g, '\n$1')
+    .replaceAll(' }  ', '\n}  ')
+    .replaceAll(/(?<![\n )]) {2}(?! )/g, '\n\n');
 }

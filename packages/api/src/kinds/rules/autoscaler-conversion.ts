@@ -72,8 +72,10 @@ export function toV2(object: AutoscalerV1): AutoscalerV2 {
 
 export function toV1(object: AutoscalerV2): AutoscalerV1 {
   const { spec, status } = cloneJson(object);
-  const { metrics = [], behavior, ...rest } = spec ?? {};
-  const { currentMetrics = [], conditions = [], ...counts } = status ?? {};
+  const { metrics: given, behavior, ...rest } = spec ?? {};
+  const { currentMetrics: currently, conditions: noted, ...counts } = status ?? {};
+  // Lists that Go always writes are null where there are none.
+  const [metrics, currentMetrics, conditions] = [given ?? [], currently ?? [], noted ?? []];
   const share = metrics.map(cpuTarget).find((value) => value !== undefined);
   const others = metrics.filter((metric) => cpuTarget(metric) === undefined);
   const current = currentMetrics

@@ -137,7 +137,27 @@ function validateType({ type = '', ports }: ServiceSpec): FieldError[] {
   );
 }
 
-function validateDistinctPorts({ ports = [] }: ServiceSpec): FieldError[] {
+/** The first port that Kubernetes would allot in a dry run. */
+const FIRST_ALLOTTED = 32769;
+
+/** Node ports as they are once allotted, which Kubernetes does before it checks: ports of one number get the same one. */
+function allottedPorts({ ports = [], ...spec }: ServiceSpec): readonly ServicePort[] {
+  const allots =
+    spec.type === 'NodePort' || (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false);
+  if (!allots) return ports;
+  const byNumber = new Map<number, number>();
+  let next = Math.max(FIRST_ALLOTTED, ...ports.map(({ nodePort = 0 }) => nodePort + 1));
+  for (const { port, nodePort = 0 } of ports) if (nodePort !== 0 && !byNumber.has(port)) byNumber.set(port, nodePort);
+  return ports.map((one) => {
+    if ((one.nodePort ?? 0) !== 0) return one;
+    const nodePort = byNumber.get(one.port) ?? next++;
+    byNumber.set(one.port, nodePort);
+    return { ...one, nodePort };
+  });
+}
+
+function validateDistinctPorts(spec: ServiceSpec): FieldError[] {
+  const ports = allottedPorts(spec);
   const errors: FieldError[] = [];
   const firstWith = (same: (other: ServicePort) => boolean) => ports.findIndex(same);
   ports.forEach(({ nodePort = 0, protocol }, i) => {
