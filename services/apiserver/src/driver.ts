@@ -136,6 +136,11 @@ export interface Driver {
     options: DeleteOptions,
     write: WriteOptions,
   ): Promise<{ answer: Answer; gone: boolean }>;
+  /**
+   * Opens a stream to a pod's container, which `options` (PodAttachOptions and the like) says more of. There are none yet: it
+   * authorises, admits and refuses.
+   */
+  connect(context: RequestContext, target: Target, verb: Verb, options: KubeObject): Promise<never>;
   deleteCollection(
     context: RequestContext,
     definition: ResourceDefinition,

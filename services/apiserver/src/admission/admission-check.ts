@@ -23,8 +23,8 @@ export interface AdmissionRequest {
   readonly old: KubeObject | undefined;
   readonly user: User;
   readonly dryRun: boolean;
-  /** CreateOptions, UpdateOptions, PatchOptions or DeleteOptions, as webhooks and expressions see them. */
-  readonly options: JsonObject;
+  /** CreateOptions, UpdateOptions, PatchOptions or DeleteOptions, as webhooks and expressions see them; null for a stream. */
+  readonly options: JsonObject | null;
   readonly signal: AbortSignal;
   /** Adds a text for a `Warning: 299` header. */
   readonly warn: (text: string) => void;

@@ -1,4 +1,11 @@
-import { findResource, type GroupResource, type JsonObject, type KubeObject, type ResourceRef } from '@gantry/api';
+import {
+  findResource,
+  type GroupResource,
+  type JsonObject,
+  type KubeObject,
+  parseApiVersion,
+  type ResourceRef,
+} from '@gantry/api';
 import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, Reinvocation } from '../admission/index.ts';
 import type { RequestContext, Target, WriteOptions } from '../driver.ts';
 import { createEntry, type Entry, objectKey, revisionOf } from '../cache/index.ts';
@@ -88,7 +95,7 @@ export interface Asked {
   readonly object: KubeObject;
   readonly old: KubeObject | undefined;
   readonly write: WriteOptions;
-  readonly options?: JsonObject;
+  readonly options?: JsonObject | null;
 }
 
 /** Runs the admission checks in their order. */
@@ -117,7 +124,7 @@ export class AdmissionChain {
       old,
       user: context.user,
       dryRun: write.dryRun,
-      options: asked.options ?? writeOptions(operation, write),
+      options: asked.options === undefined ? writeOptions(operation, write) : asked.options,
       signal: context.signal,
       warn: context.warn,
       reinvocation: new Reinvocation(),
@@ -144,6 +151,22 @@ export class AdmissionChain {
     await this.validate(request, lookups);
   }
 
+  /** Both, for a stream that `options` asks for. */
+  async connect(context: RequestContext, target: Target, options: KubeObject): Promise<void> {
+    const { kind, apiVersion } = options;
+    const write: WriteOptions = { dryRun: false, fieldManager: '', fieldValidation: 'Ignore' };
+    await this.admit({
+      context,
+      target,
+      operation: 'connect',
+      kind: { ...parseApiVersion(apiVersion ?? ''), kind: kind ?? '' },
+      object: options,
+      old: undefined,
+      write,
+      options: null,
+    });
+  }
+
   /** What one request may look up. */
   lookups(signal: AbortSignal): Lookups {
     return new Lookups(this.#deps, signal, this.#written);
@@ -157,7 +180,7 @@ export class AdmissionChain {
 }
 
 const KINDS = {
-  connect: 'PodExecOptions',
+  connect: '',
   create: 'CreateOptions',
   delete: 'DeleteOptions',
   update: 'UpdateOptions',

@@ -1,4 +1,4 @@
-import { type JsonObject, StatusError } from '@gantry/api';
+import { type JsonObject, StatusError, type Verb } from '@gantry/api';
 import { errorMessage } from '@gantry/base';
 import { createAdmissionChecks } from '../admission/index.ts';
 import { createAllocators } from '../allocators/index.ts';
@@ -16,7 +16,7 @@ import { Reader } from './reader.ts';
 import { cachedServices, createWebhookCaller } from '../webhook-client/index.ts';
 import { toStatusError } from './store-errors.ts';
 import { SubresourceWriter } from './subresource-writer.ts';
-import { isStream, streamRefusal } from './subresources/streams.ts';
+import { isStream, streamOptions, streamRefusal } from './subresources/streams.ts';
 import { requireSubresource } from './target.ts';
 import { UpdateWriter } from './update-writer.ts';
 
@@ -56,7 +56,17 @@ export function createDriver(deps: DriverDependencies): Driver {
     return creates.create(context, target, body, options);
   };
 
+  const connect: Driver['connect'] = async (context, target, verb, options) => {
+    const { definition, namespace, name } = target;
+    const entry = await reader.fromStore(objectKey(definition, namespace, name), context.signal);
+    const pod = entry?.answer.object;
+    deps.authorizer.authorize(context.user, verb, target, pod as unknown as JsonObject | undefined);
+    await admission.connect(context, target, options);
+    throw streamRefusal(target, pod);
+  };
+
   const driver: Driver = {
+    connect: (context, target, verb, options) => settle(context.signal, () => connect(context, target, verb, options)),
     get: (context, target, resourceVersion) =>
       settle(context.signal, () => reader.get(context, target, resourceVersion)),
     list: (context, definition, request) => settle(context.signal, () => reader.list(context, definition, request)),
@@ -71,27 +81,21 @@ export function createDriver(deps: DriverDependencies): Driver {
     deleteCollection: (context, definition, list, options, write) =>
       settle(context.signal, () => deletes.deleteCollection(context, definition, list, options, write)),
   };
-  return withoutStreams(driver, deps, reader);
+  return { ...driver, ...withoutStreams(driver) };
 }
 
-/** The driver for all but streams to containers, which it authorises and refuses. */
-function withoutStreams(driver: Driver, deps: DriverDependencies, reader: Reader): Driver {
+/** What asks for objects, for all but streams to containers. */
+function withoutStreams(driver: Driver): Pick<Driver, 'get' | 'create' | 'update' | 'patch' | 'delete'> {
   const guarded =
     <Args extends unknown[], T>(
-      verb: string,
+      verb: Verb,
       work: (context: RequestContext, target: Target, ...args: Args) => Promise<T>,
     ) =>
     (context: RequestContext, target: Target, ...args: Args): Promise<T> =>
-      isStream(target) ? settle(context.signal, () => refuse(context, target, verb)) : work(context, target, ...args);
-  const refuse = async (context: RequestContext, target: Target, verb: string): Promise<never> => {
-    const { definition, namespace, name } = target;
-    const entry = await reader.fromStore(objectKey(definition, namespace, name), context.signal);
-    const pod = entry?.answer.object;
-    deps.authorizer.authorize(context.user, verb, target, pod as unknown as JsonObject | undefined);
-    throw streamRefusal(target, pod);
-  };
+      isStream(target)
+        ? driver.connect(context, target, verb, streamOptions(target, new URLSearchParams()))
+        : work(context, target, ...args);
   return {
-    ...driver,
     get: guarded('get', driver.get),
     create: guarded('create', driver.create),
     update: guarded('update', driver.update),

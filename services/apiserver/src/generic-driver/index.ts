@@ -5,3 +5,4 @@
 export type { DriverDependencies, DriverSettings } from './dependencies.ts';
 export { createDriver } from './driver.ts';
 export type { BoundObject, TokenIssuer } from './token-issuer.ts';
+export { isStream, streamOptions } from './subresources/streams.ts';

@@ -10,6 +10,7 @@ import {
 } from '@gantry/api';
 import type { Logger } from '@gantry/service';
 import type { Driver, RequestContext, Target, WatchItem, WatchRequest, WriteOptions } from '../driver.ts';
+import { isStream, streamOptions } from '../generic-driver/index.ts';
 import { type DecodeProtobuf, decodeDeleteOptions } from './delete-options-body.ts';
 import { type Exchange, header } from './exchange.ts';
 import { negotiateInput, negotiateOutput, negotiatePatch } from './negotiate.ts';
@@ -127,7 +128,13 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
     delete: (exchange, route) => deleteOne(dependencies, exchange, route),
     deletecollection: (exchange, route) => deleteMany(dependencies, exchange, route),
   };
-  return { handle: (exchange, route, verb) => handlers[verb](exchange, route) };
+  return {
+    handle: (exchange, route, verb) => {
+      const target = targetOf(route);
+      if (!isStream(target)) return handlers[verb](exchange, route);
+      return driver.connect(contextOf(exchange), target, verb, streamOptions(target, exchange.query));
+    },
+  };
 }
 
 function contextOf(exchange: Exchange, signal: AbortSignal = exchange.signal): RequestContext {

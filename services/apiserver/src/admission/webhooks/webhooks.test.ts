@@ -109,6 +109,36 @@ describe('webhooks', () => {
   });
   const create = (query = '') => call('POST', `${path}${query}`, configMap());
 
+  it('ask about streams to containers before anything else is told of them', async () => {
+    const pods = '/api/v1/namespaces/default/pods';
+    const container = { name: 'c', image: 'i', stdin: true };
+    const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } };
+    await call('POST', '/api/v1/namespaces/default/serviceaccounts', account);
+    await call('POST', pods, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'p' },
+      spec: { containers: [container] },
+    });
+    const rules = [{ operations: ['CONNECT'], apiGroups: [''], apiVersions: ['v1'], resources: ['pods/attach'] }];
+    hooks.asked.length = 0;
+    const denied = await withHooks('validating', [hook('/deny', { rules })], () =>
+      call('POST', `${pods}/p/attach?stdin=true&container=c`),
+    );
+    expect(denied).toMatchObject({ code: 418, body: { message: expect.stringContaining('deny.example.org') } });
+    expect(hooks.asked[0]?.review.request).toMatchObject({
+      operation: 'CONNECT',
+      name: 'p',
+      subResource: 'attach',
+      kind: { group: '', version: 'v1', kind: 'PodAttachOptions' },
+      object: { kind: 'PodAttachOptions', apiVersion: 'v1', stdin: true, container: 'c' },
+      oldObject: null,
+      options: null,
+    });
+    const allowed = await withHooks('validating', [hook('/allow', { rules })], () => call('GET', `${pods}/p/attach`));
+    expect(allowed.code).toBe(405);
+  });
+
   it('ask what is admitted, and pass on warnings', async () => {
     hooks.asked.length = 0;
     const { code, warnings } = await withHooks('validating', [hook('/allow')], () => create());

@@ -2,11 +2,56 @@ import { type KubeObject, StatusError } from '@gantry/api';
 import type { Target } from '../../driver.ts';
 import { groupResource } from '../target.ts';
 
-const STREAMS: ReadonlySet<string> = new Set(['attach', 'exec', 'portforward', 'proxy']);
+/** Subresources that are streams, with the kind of their options and which of those are read how. */
+const STREAMS: Readonly<
+  Record<
+    string,
+    { readonly kind: string; readonly fields: Readonly<Record<string, 'flag' | 'text' | 'texts' | 'ports'>> }
+  >
+> = {
+  attach: {
+    kind: 'PodAttachOptions',
+    fields: { stdin: 'flag', stdout: 'flag', stderr: 'flag', tty: 'flag', container: 'text' },
+  },
+  exec: {
+    kind: 'PodExecOptions',
+    fields: { stdin: 'flag', stdout: 'flag', stderr: 'flag', tty: 'flag', container: 'text', command: 'texts' },
+  },
+  portforward: { kind: 'PodPortForwardOptions', fields: { ports: 'ports' } },
+  proxy: { kind: 'PodProxyOptions', fields: { path: 'text' } },
+};
 
 /** Whether a request is for a stream to a container, which is no part of the object. */
 export function isStream({ definition, subresource }: Target): boolean {
-  return definition.group === '' && definition.resource === 'pods' && STREAMS.has(subresource);
+  return definition.group === '' && definition.resource === 'pods' && Object.hasOwn(STREAMS, subresource);
+}
+
+/** What a query says of a stream, as the object that admission judges. */
+export function streamOptions({ subresource }: Target, query: URLSearchParams): KubeObject {
+  const stream = STREAMS[subresource];
+  const entries = Object.entries(stream?.fields ?? {}).flatMap(([name, form]) => {
+    const value = readOption(query.getAll(name), form);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const options = { kind: stream?.kind ?? '', apiVersion: 'v1', ...Object.fromEntries(entries) };
+  // Options are objects without metadata.
+  return options as unknown as KubeObject;
+}
+
+function readOption(values: readonly string[], form: 'flag' | 'text' | 'texts' | 'ports'): unknown {
+  const [first] = values;
+  if (first === undefined) return undefined;
+  switch (form) {
+    case 'flag':
+      // As Kubernetes reads them: anything but these is yes.
+      return first === '0' || first.toLowerCase() === 'false' ? undefined : true;
+    case 'text':
+      return first === '' ? undefined : first;
+    case 'texts':
+      return values;
+    case 'ports':
+      return values.flatMap((value) => value.split(',')).map(Number);
+  }
 }
 
 /** What a request for a stream is told while there are none: 404 without the pod, else that the method is not there. */
