@@ -9,6 +9,7 @@ export interface Result {
 export interface RunOptions {
   readonly input?: string;
   readonly env?: Readonly<Record<string, string>>;
+  readonly cwd?: string;
   readonly timeoutMs?: number;
 }
 
@@ -17,7 +18,7 @@ const TIMEOUT_MS = 60_000;
 /** Runs a program to its end; killed, with code 124, when it takes longer than its time. */
 export function runProgram(program: string, args: readonly string[], options: RunOptions = {}): Promise<Result> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, [...args], { env: { ...process.env, ...options.env } });
+    const child = spawn(program, [...args], { cwd: options.cwd, env: { ...process.env, ...options.env } });
     let [stdout, stderr] = ['', ''];
     let timedOut = false;
     const timer = setTimeout(() => {

@@ -56,7 +56,7 @@ export function applyPatch(
   mode: FieldValidation,
   schema: SchemaRef = definition.schema,
 ): PatchedObject {
-  const merged = merge(patchType.split(';')[0]?.trim() ?? '', original, patch, schema);
+  const merged = merge(patchType.split(';')[0]?.trim() ?? '', original, patch, schema, mode);
   const { document, shown, dialect } = merged;
   if (!isPlainObject(document)) throw invalidPatch(shown, 'json: cannot unmarshal into Go value');
   checkKind(document, original, definition, shown);
@@ -75,10 +75,16 @@ export function applyPatch(
   return { object, warnings: mode === 'Warn' ? complaints : [] };
 }
 
-function merge(patchType: string, original: KubeObject, patch: Uint8Array, schema: SchemaRef): Merged {
+function merge(
+  patchType: string,
+  original: KubeObject,
+  patch: Uint8Array,
+  schema: SchemaRef,
+  mode: FieldValidation,
+): Merged {
   switch (patchType) {
     case 'application/json-patch+json':
-      return jsonPatched(original, patch);
+      return jsonPatched(original, patch, mode);
     case 'application/merge-patch+json':
       return mergePatched(original, patch);
     case 'application/strategic-merge-patch+json':
@@ -173,11 +179,11 @@ function strategicallyMerged(original: KubeObject, patch: Uint8Array, schema: Sc
   }
 }
 
-function jsonPatched(original: KubeObject, patch: Uint8Array): Merged {
-  const operations = parseOperations(patch);
+function jsonPatched(original: KubeObject, patch: Uint8Array, mode: FieldValidation): Merged {
+  const { operations, complaints } = parseOperations(patch, mode);
   try {
     const document = applyJsonPatch(cloneJson(original), operations);
-    return { document, shown: showDocument(document), dialect: 'json', complaints: [] };
+    return { document, shown: showDocument(document), dialect: 'json', complaints };
   } catch (error) {
     if (error instanceof PatchConflict) throw rejected();
     throw error;
@@ -189,30 +195,60 @@ function rejected(): StatusError {
   return new StatusError('Invalid', 'the server rejected our request due to an error in our request', { details: {} });
 }
 
-function parseOperations(patch: Uint8Array): readonly JsonPatchOperation[] {
-  let value: Parsed;
+interface ParsedOperations {
+  readonly operations: readonly JsonPatchOperation[];
+  readonly complaints: readonly string[];
+}
+
+/** Unless fields are ignored, a JSON patch is decoded twice: strictly at first, whose errors are told in other words. */
+function parseOperations(patch: Uint8Array, mode: FieldValidation): ParsedOperations {
+  const strict = mode !== 'Ignore';
+  const refused = (value: Parsed, into: string) =>
+    StatusError.badRequest(
+      `${strict ? 'error decoding patch: ' : ''}json: cannot unmarshal ${jsonTypeOf(value)} into Go ${into}`,
+    );
+  let parsed: ParsedPatch;
   try {
-    value = parsePatch(patch).value;
+    parsed = parsePatch(patch);
   } catch (error) {
-    if (error instanceof JsonSyntaxError) throw StatusError.badRequest(error.message);
-    throw error;
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    throw StatusError.badRequest(`${strict ? 'error decoding patch: ' : ''}${error.message}`);
   }
-  if (value === null) return [];
+  const { value } = parsed;
+  if (value === null) return { operations: [], complaints: [] };
   if (!Array.isArray(value))
-    throw StatusError.badRequest(`json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type jsonpatch.Patch`);
+    throw refused(value, strict ? 'value of type []handlers.jsonPatchOp' : 'value of type jsonpatch.Patch');
+  const complaints = parsed.duplicates.map((duplicate) => `json patch ${duplicate}`);
+  for (const [index, item] of value.entries()) {
+    if (item === null) continue;
+    if (!isPlainObject(item))
+      throw refused(item, strict ? 'value of type handlers.jsonPatchOp' : 'value of type jsonpatch.Operation');
+    if (strict) complaints.push(...strictComplaints(item as ParsedObject, index, refused));
+  }
   if (value.length > MAX_OPERATIONS)
     throw new StatusError(
       'RequestEntityTooLarge',
       `The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${value.length}`,
     );
-  return value.map(readOperation);
+  return { operations: value.map(readOperation), complaints };
+}
+
+function strictComplaints(
+  item: ParsedObject,
+  index: number,
+  refused: (value: Parsed, into: string) => StatusError,
+): readonly string[] {
+  for (const name of ['op', 'path', 'from']) {
+    const value = item[name];
+    if (value !== undefined && value !== null && typeof value !== 'string')
+      throw refused(value, `struct field jsonPatchOp.${name} of type string`);
+  }
+  const unknown = Object.keys(item).filter((name) => !['op', 'path', 'from', 'value'].includes(name));
+  return unknown.map((name) => `json patch unknown field ${JSON.stringify(`[${index}].${name}`)}`);
 }
 
 function readOperation(item: Parsed): JsonPatchOperation {
-  if (!isPlainObject(item))
-    throw StatusError.badRequest(
-      `json: cannot unmarshal ${jsonTypeOf(item)} into Go value of type jsonpatch.Operation`,
-    );
+  if (!isPlainObject(item)) throw rejected();
   const { op, path, from, value } = item;
   if (typeof op !== 'string' || typeof path !== 'string' || (from !== undefined && typeof from !== 'string'))
     throw rejected();

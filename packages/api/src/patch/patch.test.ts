@@ -164,7 +164,7 @@ describe('applyPatch', () => {
   const definition = must(findResource({ group: 'apps', version: 'v1', resource: 'deployments' }), 'deployments');
   const original: KubeObject = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'x' } };
 
-  function apply(type: string, patch: unknown, mode: 'Strict' | 'Warn' = 'Warn'): string {
+  function apply(type: string, patch: unknown, mode: 'Strict' | 'Warn' | 'Ignore' = 'Warn'): string {
     const text = typeof patch === 'string' ? patch : JSON.stringify(patch);
     try {
       const { object, warnings } = applyPatch(
@@ -190,7 +190,27 @@ describe('applyPatch', () => {
       '400 error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}',
     ],
     ['merge-patch+json', '{"a"', '400 error decoding patch: unexpected end of JSON input'],
-    ['json-patch+json', {}, '400 json: cannot unmarshal object into Go value of type jsonpatch.Patch'],
+    [
+      'json-patch+json',
+      {},
+      '400 error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp',
+    ],
+    [
+      'json-patch+json',
+      ['add'],
+      '400 error decoding patch: json: cannot unmarshal string into Go value of type handlers.jsonPatchOp',
+    ],
+    [
+      'json-patch+json',
+      [{ op: 1, path: '/a' }],
+      '400 error decoding patch: json: cannot unmarshal number into Go struct field jsonPatchOp.op of type string',
+    ],
+    ['json-patch+json', [null], '422 the server rejected our request due to an error in our request'],
+    [
+      'json-patch+json',
+      [{ op: 'add', path: '/spec', value: { replicas: 2 }, by: 'me' }],
+      '[2,["json patch unknown field \\"[0].by\\""]]',
+    ],
     [
       'json-patch+json',
       [{ op: 'test', path: '/kind', value: 'Nope' }],
@@ -219,6 +239,15 @@ describe('applyPatch', () => {
     ['bogus', {}, '415 415: Unsupported Media Type'],
   ])('%s %j: %s', (type, patch, expected) => {
     expect(apply(type, patch)).toBe(expected);
+  });
+
+  it('decodes a JSON patch only once where unknown fields are ignored', () => {
+    expect(apply('json-patch+json', {}, 'Ignore')).toBe(
+      '400 json: cannot unmarshal object into Go value of type jsonpatch.Patch',
+    );
+    const operation = { op: 'add', path: '/spec', value: { replicas: 2 }, by: 'me' };
+    expect(apply('json-patch+json', [operation], 'Ignore')).toBe('[2,[]]');
+    expect(apply('json-patch+json', [operation], 'Strict')).toContain('json patch unknown field "[0].by"');
   });
 
   it('refuses unknown and repeated fields in strict mode and another kind in any', () => {

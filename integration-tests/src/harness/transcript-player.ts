@@ -1,0 +1,79 @@
+import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { parse, stringify } from 'yaml';
+import { runProgram } from './process.ts';
+import { type Answer, parseTranscript, type Step } from './transcript.ts';
+
+/** Who plays a transcript: one kubectl, towards one cluster, in one namespace. */
+export interface Player {
+  readonly kubectl: string;
+  readonly minor: number;
+  readonly kubeconfig: string;
+  readonly namespace: string;
+}
+
+export interface Played {
+  readonly step: Step;
+  readonly answer: Answer;
+}
+
+/** A step that takes longer than this hangs. */
+const STEP_MS = 45_000;
+
+/**
+ * Plays a whole transcript in a fresh folder with a home of its own, and tells what each step answered. A step that answers
+ * something else does not end the play, so that what the transcript removes is removed.
+ */
+export async function playTranscript(text: string, player: Player): Promise<readonly Played[]> {
+  const variables = variablesOf(player);
+  const { files, steps } = parseTranscript(text, player.minor, variables);
+  const folder = mkdtempSync(join(tmpdir(), 'gantry-kubectl-'));
+  const [bin, work] = [join(folder, 'bin'), join(folder, 'work')];
+  mkdirSync(bin);
+  mkdirSync(work);
+  symlinkSync(player.kubectl, join(bin, 'kubectl'));
+  const kubeconfig = join(folder, 'kubeconfig');
+  writeFileSync(kubeconfig, inNamespace(readFileSync(player.kubeconfig, 'utf8'), player.namespace), { mode: 0o600 });
+  for (const [name, content] of files) {
+    const file = join(work, name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, content, { mode: content.startsWith('#!') ? 0o755 : 0o644 });
+  }
+  const env = {
+    ...variables,
+    HOME: folder,
+    KUBECONFIG: kubeconfig,
+    PATH: `${bin}:${process.env['PATH'] ?? ''}`,
+    TZ: 'UTC',
+    LC_ALL: 'C',
+  };
+  const played: Played[] = [];
+  for (const step of steps) {
+    const answer = await runProgram('sh', ['-c', step.command], { env, cwd: work, timeoutMs: STEP_MS });
+    played.push({ step, answer });
+  }
+  return played;
+}
+
+/** What stands in a transcript as `$NAME`, and in its commands' environment. */
+function variablesOf({ namespace, minor }: Player): Readonly<Record<string, string>> {
+  return {
+    NS: namespace,
+    V: `v${minor}`,
+    MINOR: String(minor),
+    // What `kubectl delete` says behind "deleted", from 1.34 on.
+    FROM: minor >= 34 ? ` from ${namespace} namespace` : '',
+  };
+}
+
+interface Kubeconfig {
+  readonly contexts: readonly { readonly name: string; readonly context: Readonly<Record<string, unknown>> }[];
+}
+
+/** The kubeconfig with every context in a namespace. */
+function inNamespace(text: string, namespace: string): string {
+  const config = parse(text) as Kubeconfig;
+  const contexts = config.contexts.map(({ name, context }) => ({ name, context: { ...context, namespace } }));
+  return stringify({ ...config, contexts });
+}
