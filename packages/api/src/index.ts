@@ -464,6 +464,16 @@ export {
   JSON_PATCH,
   OBJECT,
 } from './admission/admission-environment.ts';
+export {
+  formatLevel,
+  formatViolations,
+  isPrivileged,
+  type LevelVersion,
+  podSecurityOf,
+  type PodSecurityPolicy,
+  podSecurityViolations,
+  strictness,
+} from './pod-security/pod-security-policy.ts';
 export { mergeMutation, MutationRefused, patchMutation } from './admission/apply-mutation.ts';
 export { type JsonPatchOperation } from './patch/json-patch.ts';
 export {

@@ -7,6 +7,7 @@ import { defaultStorageClass } from './default-storage-class.ts';
 import { defaultTolerationSeconds } from './default-toleration-seconds.ts';
 import { limitRanger } from './limit-ranger/limit-ranger.ts';
 import { namespaceLifecycle } from './namespace-lifecycle.ts';
+import { podSecurity } from './pod-security.ts';
 import { mutatingPolicies } from './policies/mutating-policies.ts';
 import { validatingPolicies } from './policies/validating-policies.ts';
 import { priority } from './priority.ts';
@@ -42,6 +43,7 @@ export function createAdmissionChecks(options: {
     limitRanger,
     serviceAccount(options.random),
     taintNodesByCondition,
+    podSecurity,
     priority,
     defaultTolerationSeconds(options.defaultTolerationSeconds),
     defaultStorageClass,

@@ -49,6 +49,7 @@ export class Lookups implements AdmissionReader {
     const key = objectKey(definition, namespace, name);
     if (!this.#seen.has(key)) {
       const { cache } = this.#deps;
+      if (cache.ready) await cache.reach(this.#written.revision, OWN_WRITES_MS, this.#signal);
       const cached = cache.ready ? cache.resource(definition).get(key) : undefined;
       if (cached === undefined) await this.readAgain(key);
       else this.#seen.set(key, cached);

@@ -1,0 +1,167 @@
+import {
+  equalJson,
+  formatLevel,
+  formatViolations,
+  isPrivileged,
+  type KubeObject,
+  type LevelVersion,
+  type Namespace,
+  type Pod,
+  podSecurityOf,
+  type PodSecurityPolicy,
+  podSecurityViolations,
+  type PodSpec,
+  type PodTemplateSpec,
+  StatusError,
+  strictness,
+} from '@gantry/api';
+import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from './admission-check.ts';
+import { refuse } from './refuse.ts';
+
+const NAMESPACES = { group: '', version: 'v1', resource: 'namespaces' };
+const PODS = { group: '', version: 'v1', resource: 'pods' };
+/** Subresources of pods that do not change what a pod is. */
+const HARMLESS = ['exec', 'attach', 'binding', 'eviction', 'log', 'portforward', 'proxy', 'status'];
+/** More pods are not looked at when a namespace changes what it demands. */
+const MAX_PODS = 3000;
+
+type Templated = KubeObject & {
+  template?: PodTemplateSpec;
+  spec?: { template?: PodTemplateSpec; jobTemplate?: { spec?: { template?: PodTemplateSpec } } };
+};
+
+/** Where the kinds that make pods hold the template of them. */
+const TEMPLATES: Readonly<Record<string, (object: Templated) => PodTemplateSpec | undefined>> = {
+  '/podtemplates': ({ template }) => template,
+  '/replicationcontrollers': ({ spec }) => spec?.template,
+  'apps/daemonsets': ({ spec }) => spec?.template,
+  'apps/deployments': ({ spec }) => spec?.template,
+  'apps/replicasets': ({ spec }) => spec?.template,
+  'apps/statefulsets': ({ spec }) => spec?.template,
+  'batch/cronjobs': ({ spec }) => spec?.jobTemplate?.spec?.template,
+  'batch/jobs': ({ spec }) => spec?.template,
+};
+
+/**
+ * Pods meet the Pod Security Standard that their namespace's labels demand, or are warned of; templates of pods are warned of
+ * alone. Notes for the audit are kept by nobody.
+ */
+export const podSecurity: AdmissionCheck = {
+  name: 'PodSecurity',
+  validate: async (request, reader) => {
+    const { operation, definition, subresource } = request;
+    if (operation !== 'create' && operation !== 'update') return;
+    if (isCore(request, 'namespaces')) await judgeNamespace(request, reader);
+    else if (definition.group === '' && definition.resource === 'pods') {
+      if (!HARMLESS.includes(subresource)) await judgePod(request, reader);
+    } else if (subresource === '') await judgeTemplate(request, reader);
+  },
+};
+
+async function judgePod(request: AdmissionRequest, reader: AdmissionReader): Promise<void> {
+  const policy = await policyFor(request, reader);
+  if (isPrivileged(policy)) return;
+  const { metadata, spec } = request.object as Pod;
+  if (spec === undefined) return;
+  if (request.operation === 'update' && !isSignificant(spec, (request.old)?.spec)) return;
+  const violations = podSecurityViolations(policy.enforce, { metadata, spec });
+  if (violations.length > 0) {
+    throw refuse(request, `violates PodSecurity "${formatLevel(policy.enforce)}": ${formatViolations(violations)}`);
+  }
+  warnOf({ metadata, spec }, policy.warn, request);
+}
+
+async function judgeTemplate(request: AdmissionRequest, reader: AdmissionReader): Promise<void> {
+  const { group, resource } = request.definition;
+  const template = TEMPLATES[`${group}/${resource}`]?.(request.object);
+  if (template?.spec === undefined) return;
+  const { warn } = await policyFor(request, reader);
+  warnOf({ metadata: template.metadata ?? {}, spec: template.spec }, warn, request);
+}
+
+function warnOf(
+  pod: Parameters<typeof podSecurityViolations>[1],
+  level: LevelVersion,
+  { warn }: AdmissionRequest,
+): void {
+  const violations = podSecurityViolations(level, pod);
+  if (violations.length > 0) {
+    warn(`would violate PodSecurity "${formatLevel(level)}": ${formatViolations(violations)}`);
+  }
+}
+
+async function policyFor({ namespace }: AdmissionRequest, reader: AdmissionReader): Promise<PodSecurityPolicy> {
+  const found = await reader.find<Namespace>(NAMESPACES, '', namespace);
+  if (found === undefined) throw StatusError.internal(`failed to lookup namespace ${JSON.stringify(namespace)}`);
+  return podSecurityOf(found.metadata.labels ?? {}).policy;
+}
+
+/** Whether a change of a pod adds a container or changes an image: all else that matters cannot be changed. */
+function isSignificant(spec: NonNullable<Pod['spec']>, old: Partial<PodSpec> = {}): boolean {
+  const { containers = [], initContainers = [], ephemeralContainers = [] } = spec;
+  if (containers.length !== (old.containers ?? []).length) return true;
+  if (initContainers.length !== (old.initContainers ?? []).length) return true;
+  return (
+    containers.some(({ image }, i) => image !== old.containers?.[i]?.image) ||
+    initContainers.some(({ image }, i) => image !== old.initContainers?.[i]?.image) ||
+    ephemeralContainers.some(({ name, image }) => {
+      const before = (old.ephemeralContainers ?? []).find((other) => other.name === name);
+      return before === undefined || before.image !== image;
+    })
+  );
+}
+
+/** The labels must be good; pods that are there already and do not meet a new demand are warned of. */
+async function judgeNamespace(request: AdmissionRequest, reader: AdmissionReader): Promise<void> {
+  const { object, old, name } = request;
+  const { policy, errors } = podSecurityOf(object.metadata.labels ?? {});
+  const before = old === undefined ? undefined : podSecurityOf(old.metadata.labels ?? {});
+  if (errors.length > 0 && !equalJson(errors, before?.errors ?? [])) {
+    throw StatusError.invalid('', 'Namespace', name, errors);
+  }
+  if (before === undefined) return;
+  const { enforce } = policy;
+  const was = before.policy.enforce;
+  const stricter = strictness(enforce.level) > strictness(was.level);
+  if (enforce.level === 'privileged' || (enforce.version === was.version && !stricter)) return;
+  for (const text of warningsOf(await reader.list<Pod>(PODS, name), name, enforce)) request.warn(text);
+}
+
+function warningsOf(pods: readonly Pod[], namespace: string, level: LevelVersion): readonly string[] {
+  const chosen = onePerController(pods).slice(0, MAX_PODS);
+  const names = new Map<string, string[]>();
+  for (const { metadata, spec } of chosen) {
+    const violations = spec === undefined ? [] : podSecurityViolations(level, { metadata, spec });
+    if (violations.length === 0) continue;
+    const text = violations.map(({ reason }) => reason).join(', ');
+    names.set(text, [...(names.get(text) ?? []), metadata.name ?? '']);
+  }
+  const told = [...names].map(([text, found]) => {
+    const [first = ''] = found.sort();
+    const more = found.length - 1;
+    return more === 0 ? `${first}: ${text}` : `${first} (and ${more} other ${more === 1 ? 'pod' : 'pods'}): ${text}`;
+  });
+  return [
+    ...(chosen.length < pods.length
+      ? [
+          `new PodSecurity enforce level only checked against the first ${chosen.length} of ${pods.length} existing pods`,
+        ]
+      : []),
+    ...(told.length > 0
+      ? [`existing pods in namespace "${namespace}" violate the new PodSecurity enforce level "${formatLevel(level)}"`]
+      : []),
+    ...told.sort(),
+  ];
+}
+
+/** One pod of each controller before the others, which are like it. */
+function onePerController(pods: readonly Pod[]): readonly Pod[] {
+  const seen = new Set<string>();
+  const [first, rest]: [Pod[], Pod[]] = [[], []];
+  for (const pod of pods) {
+    const uid = pod.metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid;
+    (uid !== undefined && seen.has(uid) ? rest : first).push(pod);
+    if (uid !== undefined) seen.add(uid);
+  }
+  return [...first, ...rest];
+}
