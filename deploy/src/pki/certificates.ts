@@ -20,12 +20,12 @@ const BACKDATE_MS = 60_000;
 
 x509.cryptoProvider.set(webcrypto);
 
-/** A new certificate authority. */
-export async function createAuthority(now: Instant): Promise<KeyPair> {
+/** A new certificate authority of this name. */
+export async function createAuthority(commonName: string, now: Instant): Promise<KeyPair> {
   const keys = await generateKeys();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: newSerial(),
-    name: 'CN=gantry-ca',
+    name: `CN=${commonName}`,
     notBefore: new Date(now - BACKDATE_MS),
     notAfter: new Date(now + CA_DAYS * DAY_MS),
     signingAlgorithm: ALGORITHM,

@@ -9,7 +9,7 @@ import {
 } from './certificates.ts';
 import { type Folder, openFolder } from './folder.ts';
 import { planCertificates } from './plan.ts';
-import { fixedRoles, type Role, SERVICE_UID } from './roles.ts';
+import { fixedRoles, type Role, ROOT_UID, SERVICE_UID } from './roles.ts';
 
 export interface OneShotOptions {
   /** Below it, one folder per role. */
@@ -25,12 +25,15 @@ const TOKEN_LIFE_MS = 24 * 3_600_000;
 const TOKEN_ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
 /**
- * Makes what is missing and renews what runs out: the authority, the fixed services' certificates, the key of service
+ * Makes what is missing and renews what runs out: the authorities, the fixed services' certificates, the key of service
  * account tokens, the bootstrap token. Idempotent; an interrupted run is completed by the next.
  */
 export async function runOneShot(options: OneShotOptions): Promise<void> {
   const folder = (name: string, uid: number) => openFolder(join(options.root, name), { uid, gid: uid });
-  const authority = await ensureAuthority(await folder('ca', SERVICE_UID), options);
+  const authority = await ensureAuthority(await folder('ca', SERVICE_UID), 'gantry-ca', options);
+  // One of its own: whoever has a certificate of the cluster's must not be able to speak for others to extension servers.
+  const frontProxy = await ensureAuthority(await folder('front-proxy-ca', ROOT_UID), 'gantry-front-proxy-ca', options);
+  const authorityOf = (role: Role): KeyPair => (role.authority === 'front-proxy' ? frontProxy : authority);
   await ensureTokenKeys(await folder('sa', SERVICE_UID), options);
   await ensureBootstrapToken(await folder('bootstrap', SERVICE_UID), authority, options);
   await (await folder('load-balancer', 0)).write('ca.crt', authority.certificate, 'public');
@@ -45,7 +48,7 @@ export async function runOneShot(options: OneShotOptions): Promise<void> {
         const missing = certificate === undefined || key === undefined;
         const state = missing
           ? { state: 'missing' as const }
-          : inspectCertificate(authority.certificate, certificate, key);
+          : inspectCertificate(authorityOf(role).certificate, certificate, key);
         return [role.folder, state] as const;
       }),
     ),
@@ -53,21 +56,21 @@ export async function runOneShot(options: OneShotOptions): Promise<void> {
   for (const { role, why } of planCertificates(roles, found, options.clock.now())) {
     const at = folders.get(role);
     if (at === undefined) continue;
-    const pair = await issueCertificate(authority, role.certificate, options.clock.now());
-    await at.write('ca.crt', authority.certificate, 'public');
+    const pair = await issueCertificate(authorityOf(role), role.certificate, options.clock.now());
+    await at.write('ca.crt', authorityOf(role).certificate, 'public');
     await at.write('tls.key', pair.key, 'secret');
     await at.write('tls.crt', pair.certificate, 'public');
     options.report(`certificate for ${role.folder} (${role.certificate.commonName}): ${why}`);
   }
 }
 
-async function ensureAuthority(folder: Folder, { clock, report }: OneShotOptions): Promise<KeyPair> {
+async function ensureAuthority(folder: Folder, name: string, { clock, report }: OneShotOptions): Promise<KeyPair> {
   const [certificate, key] = [await folder.read('ca.crt'), await folder.read('ca.key')];
   if (certificate !== undefined && key !== undefined) return { certificate, key };
-  const made = await createAuthority(clock.now());
+  const made = await createAuthority(name, clock.now());
   await folder.write('ca.key', made.key, 'secret');
   await folder.write('ca.crt', made.certificate, 'public');
-  report('certificate authority made');
+  report(`certificate authority ${name} made`);
   return made;
 }
 

@@ -12,13 +12,15 @@ export interface Role {
   /** Name of the folder below the one-shot's root; one volume each. */
   readonly folder: string;
   readonly certificate: CertificateSpec;
+  /** Whose certificate it is; the cluster's authority when absent. */
+  readonly authority?: 'front-proxy';
   /** User id that the service runs as: it renews what is in the folder. */
   readonly owner: number;
 }
 
 /** The user that services without need for root run as. */
 export const SERVICE_UID = 65_532;
-const ROOT_UID = 0;
+export const ROOT_UID = 0;
 
 /** Names under which clients reach the apiservers; never a container's address. */
 const APISERVER_DNS_NAMES = [
@@ -68,6 +70,12 @@ export function fixedRoles(options: { readonly etcdMembers: readonly string[]; r
       },
     },
     { folder: 'apiserver-etcd', owner: SERVICE_UID, certificate: clientOnly('root', []) },
+    {
+      folder: 'front-proxy',
+      owner: SERVICE_UID,
+      authority: 'front-proxy',
+      certificate: clientOnly('front-proxy-client', []),
+    },
     service('scheduler', 'system:kube-scheduler'),
     service('controller-manager', 'system:kube-controller-manager'),
     { folder: 'admin', owner: ROOT_UID, certificate: clientOnly('kubernetes-admin', ['system:masters']) },

@@ -6,6 +6,7 @@ export interface ApiServerConfig {
   readonly etcd: readonly string[];
   readonly tlsDir: string;
   readonly etcdTlsDir: string;
+  readonly frontProxyDir: string;
   readonly serviceAccountDir: string;
   readonly bootstrapDir: string;
   readonly serviceCidr: string;
@@ -21,6 +22,7 @@ export function readApiServerConfig(environment: NodeJS.ProcessEnv = process.env
     etcd: reader.list('GANTRY_ETCD'),
     tlsDir: reader.text('GANTRY_TLS_DIR', '/etc/gantry/tls'),
     etcdTlsDir: reader.text('GANTRY_ETCD_TLS_DIR', '/etc/gantry/etcd'),
+    frontProxyDir: reader.text('GANTRY_FRONT_PROXY_DIR', '/etc/gantry/front-proxy'),
     serviceAccountDir: reader.text('GANTRY_SA_DIR', '/etc/gantry/sa'),
     bootstrapDir: reader.text('GANTRY_BOOTSTRAP_DIR', '/etc/gantry/bootstrap'),
     serviceCidr: reader.text('GANTRY_SERVICE_CIDR', '10.96.0.0/16'),

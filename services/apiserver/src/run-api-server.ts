@@ -43,6 +43,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
   const starting = new AbortController();
   const startUpIsOver = exitOnStopSignals();
   using tls = await openTlsFolder(config.tlsDir, { clock, logger }, starting.signal);
+  using frontProxy = await openTlsFolder(config.frontProxyDir, { clock, logger }, starting.signal);
   using etcdTls = await openTlsFolder(config.etcdTlsDir, { clock, logger }, starting.signal);
   const signingKeys = await waitForKeys(config.serviceAccountDir, logger, starting.signal);
   await using etcd = connectEtcd({ endpoints: config.etcd, tls: etcdTls, clock, random: systemRandom });
@@ -63,6 +64,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
   const { members, health, driver, cache } = createApiServer({
     store,
     tls,
+    frontProxy,
     signingKeys,
     bootstrapDir: config.bootstrapDir,
     settings: { serviceCidr: config.serviceCidr, defaultTolerationSeconds: config.defaultTolerationSeconds },

@@ -12,6 +12,7 @@ import {
   type Metrics,
   type TlsSource,
 } from '@gantry/service';
+import { createAggregation } from './aggregation/index.ts';
 import { createReviewer } from './auth/access-reviews.ts';
 import { createAuthorizer } from './auth/authorizer.ts';
 import { createBootstrapAuthenticator } from './auth/bootstrap-token.ts';
@@ -41,6 +42,8 @@ import { cachedServices, createWebhookCaller } from './webhook-client/index.ts';
 export interface ApiServerOptions {
   readonly store: ObjectStore;
   readonly tls: TlsSource;
+  /** What extension servers know apiservers by: its authority, and a certificate for `front-proxy-client`. */
+  readonly frontProxy: TlsSource;
   readonly signingKeys: SigningKeys;
   /** The folder of the bootstrap token's file. */
   readonly bootstrapDir: string;
@@ -113,8 +116,11 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const driver = createDriver(dependencies);
   const checks = healthChecks(state, cache, options.readyChecks ?? []);
   const health = createHealth({ live: checks.livez, ready: checks.readyz });
+  const aggregation = createAggregation({ ...options, cache, catalogue, driver, authorizer });
   const router = createRouter({
     ...options,
+    aggregated: aggregation.apis,
+    published: aggregation.published,
     catalogue,
     cache,
     driver,
@@ -131,6 +137,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const members: GroupMember[] = [
     { name: 'watch-cache', run: (signal) => cache.run(signal) },
     definitionController({ cache, driver, hooks, clock, logger }),
+    ...aggregation.members,
     bootstrapMember(driver, dependencies, state, logger),
     ...(options.peers === undefined ? [] : [endpointsMember(options.peers, { driver, cache, clock, logger })]),
     eventSweeper({ store, cache, definition: events, clock, logger }),

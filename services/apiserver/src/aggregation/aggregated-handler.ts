@@ -1,6 +1,8 @@
+import { type Clock, withDeadline } from '@gantry/base';
 import type { Authorizer } from '../driver.ts';
 import type { PathAuthorizer } from '../auth/authorizer.ts';
 import { forward, UnreachableError } from '../proxy/forward.ts';
+import { upgradeOf } from '../proxy/upgrades.ts';
 import type { Exchange } from '../rest/exchange.ts';
 import { sendText } from '../rest/respond.ts';
 import { WebhookCallError } from '../webhook-client/index.ts';
@@ -13,45 +15,70 @@ import { requestAttributes } from './request-attributes.ts';
 export interface AggregatedApis {
   /** Who serves the path, when it is not this server. */
   find(path: string): RemoteApi | undefined;
+  /** Whether the request is one that may go on for long: a watch, or one for another protocol. */
+  isLasting(request: Pick<Exchange, 'req' | 'method' | 'path' | 'query'>): boolean;
   /** Authorises the request and passes it on. */
   serve(exchange: Exchange, remote: RemoteApi): Promise<void>;
 }
+
+/** Clients ask each server what it has before they do anything: one that hangs must not stop them. */
+const DISCOVERY_MS = 5000;
 
 export function createAggregatedApis(dependencies: {
   readonly index: ApiServiceIndex;
   readonly servers: RemoteServers;
   readonly authorizer: Authorizer & PathAuthorizer;
+  readonly clock: Clock;
 }): AggregatedApis {
-  const { index, servers, authorizer } = dependencies;
+  const { index, servers, authorizer, clock } = dependencies;
   return {
     find: (path) => {
       const [, root, group = '', version = ''] = path.split('/');
       return root === 'apis' ? index.remote(group, version) : undefined;
     },
+    isLasting: ({ req, method, path, query }) => {
+      if (upgradeOf(req) !== undefined) return true;
+      const asked = requestAttributes(method, path, query);
+      return asked.kind === 'resource' && (asked.verb === 'watch' || LASTING_PARTS.has(asked.subresource));
+    },
     serve: async (exchange, remote) => {
       authorize(exchange, authorizer);
-      await passOn(exchange, remote, servers, exchange.req.url ?? '/');
+      const asksWhatIsServed = exchange.path.split('/').filter((part) => part !== '').length === 3;
+      if (!asksWhatIsServed) {
+        await passOn(exchange, remote, servers);
+        return;
+      }
+      using deadline = withDeadline(clock, exchange.signal, DISCOVERY_MS);
+      await passOn({ ...exchange, signal: deadline }, remote, servers, exchange.signal);
     },
   };
 }
 
+/** Subresources that are streams by nature. */
+const LASTING_PARTS: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
+
 /** Sends the request on to the extension server, with the word of who asks. */
-export async function passOn(
+async function passOn(
   exchange: Exchange,
   remote: RemoteApi,
   servers: RemoteServers,
-  target: string,
+  whole: AbortSignal = exchange.signal,
 ): Promise<void> {
   if (!remote.isAvailable) {
     await unavailable(exchange, 'service unavailable');
     return;
   }
-  const headers = userHeaders(exchange.user, exchange.req.headers);
+  // Escaped anew from what was authorised: the server cannot read another path out of it.
+  const path = encodeURI(exchange.path).replace(/[?#]/g, encodeURIComponent);
+  const target = `${path}${/\?.*$/s.exec(exchange.req.url ?? '')?.[0] ?? ''}`;
+  const headers = { ...userHeaders(exchange.user, exchange.req.headers), host: undefined };
   try {
     await forward(exchange, { backend: servers.backend(remote), target, prefix: '', headers });
   } catch (error) {
-    if (exchange.signal.aborted) throw error;
-    if (error instanceof WebhookCallError) await unavailable(exchange, 'service unavailable');
+    if (whole.aborted) throw error;
+    if (exchange.signal.aborted)
+      await unavailable(exchange, 'error trying to reach service: context deadline exceeded');
+    else if (error instanceof WebhookCallError) await unavailable(exchange, 'service unavailable');
     else if (error instanceof UnreachableError) await unavailable(exchange, error.message);
     else throw error;
   }

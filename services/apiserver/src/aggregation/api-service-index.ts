@@ -40,6 +40,11 @@ export class ApiServiceIndex {
     this.#read();
   }
 
+  /** Calls `listener` after every change of an APIService. The returned function ends that. */
+  observe(listener: () => void): () => void {
+    return this.#cache.resource(API_SERVICES).observe(listener);
+  }
+
   /** Rises when the order of group versions changes, or which of them are served elsewhere. */
   get generation(): number {
     return this.#generation;

@@ -15,6 +15,7 @@ const TIMEOUT_MS = 5000;
 const AGGREGATOR: User = { name: 'system:kube-aggregator', uid: '', groups: ['system:masters'], extra: {} };
 
 export interface RemoteAnswer {
+  readonly url: string;
   readonly code: number;
   readonly contentType: string;
   readonly etag: string;
@@ -53,7 +54,7 @@ export async function fetchRemote(
       incoming.on('error', reject);
       incoming.on('end', () => {
         const { 'content-type': contentType = '', etag = '' } = incoming.headers;
-        resolve({ code: incoming.statusCode ?? 0, contentType, etag, body: Buffer.concat(parts) });
+        resolve({ url, code: incoming.statusCode ?? 0, contentType, etag, body: Buffer.concat(parts) });
       });
     },
   );
@@ -74,6 +75,9 @@ function defined(headers: OutgoingHttpHeaders): OutgoingHttpHeaders {
   return Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined));
 }
 
+/** Tries at the same time: the server may have several addresses, and one that answers is enough. */
+const ATTEMPTS = 5;
+
 /** Fails when the server's discovery of the group version does not answer with success. */
 export async function checkDiscovery(
   options: { readonly servers: RemoteServers; readonly clock: Clock },
@@ -81,9 +85,14 @@ export async function checkDiscovery(
   signal: AbortSignal,
 ): Promise<void> {
   const path = `/apis/${remote.group}/${remote.version}`;
-  const { code } = await fetchRemote(options, remote, path, {}, signal);
-  if (code >= 200 && code < 300) return;
-  const { host, port } = options.servers.backend(remote);
-  const url = `https://${host.includes(':') ? `[${host}]` : host}:${port}${path}`;
-  throw new RemoteError(`failing or missing response from ${url}: bad status from ${url}: ${code}`);
+  const attempt = async (): Promise<void> => {
+    const { code, url } = await fetchRemote(options, remote, path, {}, signal);
+    if (code >= 200 && code < 300) return;
+    throw new RemoteError(`failing or missing response from ${url}: bad status from ${url}: ${code}`);
+  };
+  try {
+    await Promise.any(Array.from({ length: ATTEMPTS }, attempt));
+  } catch (error) {
+    throw error instanceof AggregateError ? error.errors.at(-1) : error;
+  }
 }

@@ -1,7 +1,7 @@
 import type { User } from '../driver.ts';
 
-/** The common name in our certificate: the only one whose word on users extension servers may take. */
-export const FRONT_PROXY = 'system:apiserver';
+/** The common name in the certificate that we show extension servers: the only one whose word on users they may take. */
+export const FRONT_PROXY = 'front-proxy-client';
 
 export const USER_HEADERS = {
   username: 'X-Remote-User',

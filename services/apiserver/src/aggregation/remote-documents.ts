@@ -1,8 +1,10 @@
+import type { JsonObject } from '@gantry/api';
 import type { Clock } from '@gantry/base';
 import type { RemoteApi } from './api-service-index.ts';
 import { fetchRemote, RemoteError } from './fetch-remote.ts';
 import type { RemoteServers } from './remote-servers.ts';
 import { aggregatedResources } from './legacy-discovery.ts';
+import { remoteOpenApi } from './remote-openapi.ts';
 
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
 const BETA = 'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList';
@@ -12,7 +14,7 @@ export interface RemoteDocuments {
   /** As in aggregated discovery; absent while the server cannot be asked. */
   readonly resources?: readonly object[];
   /** OpenAPI v3; absent when it has none. */
-  readonly openApi?: object;
+  readonly openApi?: JsonObject;
   readonly freshness: 'Current' | 'Stale';
 }
 
@@ -81,14 +83,18 @@ function aggregatedVersion(document: object, group: string, version: string): re
   }));
 }
 
+/** Version 3 where the server has it, else what version 2 says. */
 async function fetchOpenApi(
   options: { readonly servers: RemoteServers; readonly clock: Clock },
   remote: RemoteApi,
   signal: AbortSignal,
-): Promise<object | undefined> {
-  const path = `/openapi/v3/apis/${remote.group}/${remote.version}`;
-  const answer = await fetchRemote(options, remote, path, { accept: 'application/json' }, signal);
-  return answer.code === 200 ? parse(answer.body) : undefined;
+): Promise<JsonObject | undefined> {
+  const { group, version } = remote;
+  for (const path of [`/openapi/v3/apis/${group}/${version}`, '/openapi/v2']) {
+    const answer = await fetchRemote(options, remote, path, { accept: 'application/json' }, signal);
+    if (answer.code === 200) return remoteOpenApi(parse(answer.body), group, version);
+  }
+  return undefined;
 }
 
 function parse(body: Buffer): object {

@@ -11,13 +11,14 @@ import type { RemoteApi } from './api-service-index.ts';
 export interface RemoteServers {
   /** Fails with WebhookCallError when nothing stands behind the service. */
   backend(remote: RemoteApi): Backend;
-  /** Closes the connections that are kept, those to servers that are no longer named for good. */
-  forget(remote: RemoteApi): void;
+  /** Closes the connections of an APIService that has gone. */
+  forget(name: string): void;
   close(): void;
 }
 
 export function createRemoteServers(options: {
   readonly objects: ServiceObjects;
+  /** By which they know that it is an apiserver who speaks for a user. */
   readonly tls: TlsSource;
   readonly random: Random;
 }): RemoteServers {
@@ -49,7 +50,7 @@ export function createRemoteServers(options: {
       tls: tlsOf(remote, tls),
       agent: agentOf(remote),
     }),
-    forget: ({ name }) => drop(name),
+    forget: drop,
     close: () => {
       unsubscribe();
       close();

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { Catalogue } from '../catalogue/catalogue.ts';
 import { type Exchange, header } from '../rest/exchange.ts';
 import { acceptedDiscovery, negotiateOutput } from '../rest/negotiate.ts';
 import { sendBytes } from '../rest/respond.ts';
 import { aggregatedDiscovery, apiGroup, apiGroupList, apiResourceList, apiVersions } from './documents.ts';
+import { type Served, servedGroups } from './served-groups.ts';
 
 /** Answers a discovery path; false when it is none. */
 export type DiscoveryHandler = (exchange: Exchange) => Promise<boolean>;
@@ -13,9 +13,16 @@ interface Document {
   readonly etag: string;
 }
 
-export function createDiscoveryHandler(catalogue: Catalogue): DiscoveryHandler {
+/** What is served now. */
+export interface ServedNow {
+  /** Rises with every change. */
+  readonly generation: number;
+  served(): Served;
+}
+
+export function createDiscoveryHandler(now: ServedNow): DiscoveryHandler {
   const documents = new Map<string, Document>();
-  let generation = catalogue.generation;
+  let state = { generation: now.generation, groups: servedGroups(now.served()) };
   const send = async (exchange: Exchange, key: string, contentType: string, build: () => object | undefined) => {
     let document = documents.get(key);
     if (document === undefined) {
@@ -29,32 +36,32 @@ export function createDiscoveryHandler(catalogue: Catalogue): DiscoveryHandler {
     return true;
   };
   return (exchange) => {
-    const { definitions } = catalogue;
-    if (generation !== catalogue.generation) {
-      generation = catalogue.generation;
+    if (state.generation !== now.generation) {
+      state = { generation: now.generation, groups: servedGroups(now.served()) };
       documents.clear();
     }
+    const { groups } = state;
     const path = exchange.path.length > 1 ? exchange.path.replace(/\/$/, '') : exchange.path;
     const [, root, first, second, ...more] = path.split('/');
-    if ((root !== 'api' && root !== 'apis') || more.length > 0) return Promise.resolve(false);
+    if ((root !== 'api' && root !== 'apis') || first === '' || more.length > 0) return Promise.resolve(false);
     const accept = header(exchange.req, 'accept');
     if (first === undefined) {
       const version = acceptedDiscovery(accept);
       if (version !== undefined) {
         const type = `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
-        return send(exchange, `${root} ${version}`, type, () => aggregatedDiscovery(definitions, root, version));
+        return send(exchange, `${root} ${version}`, type, () => aggregatedDiscovery(groups, root, version));
       }
       negotiateOutput(plainAccept(accept), 'single');
       return send(exchange, root, 'application/json', () =>
-        root === 'api' ? apiVersions(definitions) : apiGroupList(definitions),
+        root === 'api' ? apiVersions(groups) : apiGroupList(groups),
       );
     }
     if (root === 'api' && second === undefined) {
-      return send(exchange, path, 'application/json', () => apiResourceList(definitions, '', first));
+      return send(exchange, path, 'application/json', () => apiResourceList(groups, '', first));
     }
     if (root === 'api') return Promise.resolve(false);
-    if (second === undefined) return send(exchange, path, 'application/json', () => apiGroup(definitions, first));
-    return send(exchange, path, 'application/json', () => apiResourceList(definitions, first, second));
+    if (second === undefined) return send(exchange, path, 'application/json', () => apiGroup(groups, first));
+    return send(exchange, path, 'application/json', () => apiResourceList(groups, first, second));
   };
 }
 

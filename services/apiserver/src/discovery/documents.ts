@@ -1,7 +1,8 @@
-import { apiVersionOf, type ResourceDefinition, type Verb } from '@gantry/api';
+import type { ResourceDefinition, Verb } from '@gantry/api';
+import type { ServedGroup } from './served-groups.ts';
 
-/** Groups in the order in which Kubernetes lists them; others follow by name. */
-const GROUP_ORDER: readonly string[] = [
+/** The groups of Kubernetes itself. */
+const KUBERNETES_GROUPS: ReadonlySet<string> = new Set([
   'apiregistration.k8s.io',
   'apps',
   'events.k8s.io',
@@ -22,54 +23,45 @@ const GROUP_ORDER: readonly string[] = [
   'discovery.k8s.io',
   'resource.k8s.io',
   'flowcontrol.apiserver.k8s.io',
-];
+]);
 
 /** Whether Kubernetes 1.36 itself serves this group. */
 export function isKubernetesGroup(name: string): boolean {
-  return GROUP_ORDER.includes(name);
-}
-
-interface GroupVersion {
-  readonly groupVersion: string;
-  readonly version: string;
+  return KUBERNETES_GROUPS.has(name);
 }
 
 /** `/api`: the versions of the core group. */
-export function apiVersions(definitions: readonly ResourceDefinition[]): object {
-  const versions = versionsOf(definitions, '').map(({ version }) => version);
+export function apiVersions(groups: readonly ServedGroup[]): object {
+  const versions = groups.find(({ name }) => name === '')?.versions.map(({ version }) => version) ?? [];
   return { kind: 'APIVersions', versions, serverAddressByClientCIDRs: [] };
 }
 
 /** `/apis`: every named group. */
-export function apiGroupList(definitions: readonly ResourceDefinition[]): object {
-  const groups = groupNames(definitions).map((name) => groupEntry(definitions, name));
-  return { kind: 'APIGroupList', apiVersion: 'v1', groups };
+export function apiGroupList(groups: readonly ServedGroup[]): object {
+  const named = groups.filter(({ name }) => name !== '').map(groupEntry);
+  return { kind: 'APIGroupList', apiVersion: 'v1', groups: named };
 }
 
 /** `/apis/<group>`, or undefined when it is not served. */
-export function apiGroup(definitions: readonly ResourceDefinition[], name: string): object | undefined {
-  if (!groupNames(definitions).includes(name)) return undefined;
-  return { kind: 'APIGroup', apiVersion: 'v1', ...groupEntry(definitions, name) };
+export function apiGroup(groups: readonly ServedGroup[], name: string): object | undefined {
+  const group = groups.find((one) => one.name === name);
+  return group === undefined ? undefined : { kind: 'APIGroup', apiVersion: 'v1', ...groupEntry(group) };
 }
 
-function groupEntry(definitions: readonly ResourceDefinition[], name: string): object {
-  const versions = versionsOf(definitions, name);
-  return { name, versions, preferredVersion: versions[0] };
+function groupEntry({ name, versions }: ServedGroup): object {
+  const entries = versions.map(({ groupVersion, version }) => ({ groupVersion, version }));
+  return { name, versions: entries, preferredVersion: entries[0] };
 }
 
-/** `/api/v1` and `/apis/<group>/<version>`, or undefined when it is not served. */
-export function apiResourceList(
-  definitions: readonly ResourceDefinition[],
-  group: string,
-  version: string,
-): object | undefined {
-  const served = resourcesOf(definitions, group, version);
-  if (served.length === 0) return undefined;
+/** `/api/v1` and `/apis/<group>/<version>`, or undefined when this server does not serve it. */
+export function apiResourceList(groups: readonly ServedGroup[], group: string, version: string): object | undefined {
+  const found = groups.find(({ name }) => name === group)?.versions.find((one) => one.version === version);
+  if (found === undefined || found.remote !== undefined) return undefined;
   return {
     kind: 'APIResourceList',
     ...(group === '' ? {} : { apiVersion: 'v1' }),
-    groupVersion: apiVersionOf({ group, version }),
-    resources: served.flatMap(legacyResources),
+    groupVersion: found.groupVersion,
+    resources: found.definitions.flatMap(legacyResources),
   };
 }
 
@@ -98,23 +90,26 @@ function legacyResources(definition: ResourceDefinition): readonly object[] {
 
 /** The aggregated form of `/api` (core) or `/apis` (all others). */
 export function aggregatedDiscovery(
-  definitions: readonly ResourceDefinition[],
+  groups: readonly ServedGroup[],
   root: 'api' | 'apis',
   version: 'v2' | 'v2beta1',
 ): object {
-  const groups = root === 'api' ? [''] : groupNames(definitions);
   return {
     kind: 'APIGroupDiscoveryList',
     apiVersion: `apidiscovery.k8s.io/${version}`,
     metadata: {},
-    items: groups.map((group) => ({
-      metadata: group === '' ? {} : { name: group },
-      versions: versionsOf(definitions, group).map((v) => ({
-        version: v.version,
-        resources: resourcesOf(definitions, group, v.version).map(aggregatedResource),
-        freshness: 'Current',
+    items: groups
+      .filter(({ name }) => (name === '') === (root === 'api'))
+      .map(({ name, versions }) => ({
+        metadata: name === '' ? {} : { name },
+        versions: versions.map((one) => {
+          const { resources, freshness } = one.remote ?? {
+            resources: one.definitions.map(aggregatedResource),
+            freshness: 'Current',
+          };
+          return { version: one.version, ...(resources === undefined ? {} : { resources }), freshness };
+        }),
       })),
-    })),
   };
 }
 
@@ -151,44 +146,4 @@ function sortedSubresources(definition: ResourceDefinition): ResourceDefinition[
 
 function sorted(verbs: readonly Verb[]): readonly Verb[] {
   return [...verbs].sort();
-}
-
-/** Named groups in discovery order. */
-export function groupNames(definitions: readonly ResourceDefinition[]): readonly string[] {
-  const rank = (name: string): number => {
-    const at = GROUP_ORDER.indexOf(name);
-    return at < 0 ? GROUP_ORDER.length : at;
-  };
-  const names = [...new Set(definitions.map((d) => d.group))].filter((name) => name !== '');
-  return names.sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
-}
-
-/** Versions of a group, the preferred one first. */
-function versionsOf(definitions: readonly ResourceDefinition[], group: string): readonly GroupVersion[] {
-  const versions = [...new Set(definitions.filter((d) => d.group === group).map((d) => d.version))];
-  return versions.sort(compareVersions).map((version) => ({ groupVersion: apiVersionOf({ group, version }), version }));
-}
-
-/** Kubernetes' order of version names: v2 before v1 before v1beta1 before v1alpha1. */
-function compareVersions(a: string, b: string): number {
-  const parse = (version: string): readonly number[] => {
-    const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version);
-    if (match === null) return [-1, 0, 0];
-    const stage = match[2] === undefined ? 2 : match[2] === 'beta' ? 1 : 0;
-    return [stage, Number(match[1]), Number(match[3] ?? 0)];
-  };
-  const left = parse(a);
-  const right = parse(b);
-  for (const [i, value] of left.entries()) if (value !== right[i]) return (right[i] ?? 0) - value;
-  return 0;
-}
-
-function resourcesOf(
-  definitions: readonly ResourceDefinition[],
-  group: string,
-  version: string,
-): readonly ResourceDefinition[] {
-  return definitions
-    .filter((d) => d.group === group && d.version === version)
-    .sort((a, b) => (a.resource < b.resource ? -1 : 1));
 }

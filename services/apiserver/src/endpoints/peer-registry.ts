@@ -13,6 +13,8 @@ export interface PeerRegistry {
   run(signal: AbortSignal): Promise<void>;
   /** Everyone who is in the list, in the order of their addresses. */
   list(signal: AbortSignal): Promise<readonly PeerAddress[]>;
+  /** Whether this process is the first of the list: for work that one of the apiservers does, and two may do. */
+  isFirst(signal: AbortSignal): Promise<boolean>;
 }
 
 const ROOT = '/gantry/apiservers/';
@@ -44,6 +46,11 @@ export function createPeerRegistry(options: PeerRegistryOptions): PeerRegistry {
     await etcd.kv.transact({ compare: [], success: [put], failure: [] }, call);
     lease = granted.id;
   };
+  const list = async (signal: AbortSignal): Promise<readonly PeerAddress[]> => {
+    const range = { key: ROOT, rangeEnd: prefixEnd(ROOT) };
+    const { kvs } = await etcd.kv.range(range, { signal, timeoutMs: CALL_TIMEOUT_MS });
+    return kvs.map((kv) => parseAddress(kv.key, kv.value)).toSorted(byAddress);
+  };
   return {
     run: async (signal) => {
       while (!signal.aborted) {
@@ -63,10 +70,10 @@ export function createPeerRegistry(options: PeerRegistryOptions): PeerRegistry {
         onError(error);
       }
     },
-    list: async (signal) => {
-      const range = { key: ROOT, rangeEnd: prefixEnd(ROOT) };
-      const { kvs } = await etcd.kv.range(range, { signal, timeoutMs: CALL_TIMEOUT_MS });
-      return kvs.map((kv) => parseAddress(kv.key, kv.value)).toSorted(byAddress);
+    list,
+    isFirst: async (signal) => {
+      const [first] = await list(signal);
+      return first !== undefined && byAddress(first, options.address) === 0;
     },
   };
 }

@@ -1,5 +1,5 @@
-import type { ResourceDefinition } from '@gantry/api';
-import type { Catalogue } from '../catalogue/catalogue.ts';
+import type { Served } from '../discovery/served-groups.ts';
+import type { ServedNow } from '../discovery/discovery-routes.ts';
 import type { Exchange } from '../rest/exchange.ts';
 import { header } from '../rest/exchange.ts';
 import { sendBytes, sendJson } from '../rest/respond.ts';
@@ -12,13 +12,13 @@ const V2_TYPES = /application\/com\.github\.proto-openapi\.spec\.v2@v1\.0\+proto
 
 /** Serves the OpenAPI v3 index and its documents, and v2. They follow what is served. */
 export function createOpenApiHandler(
-  catalogue: Catalogue,
-  create: (definitions: readonly ResourceDefinition[]) => OpenApiDocuments,
+  now: ServedNow,
+  create: (served: Served) => OpenApiDocuments,
 ): (exchange: Exchange) => Promise<boolean> {
-  let made = { generation: catalogue.generation, documents: create(catalogue.definitions) };
+  let made = { generation: now.generation, documents: create(now.served()) };
   return async (exchange) => {
-    if (made.generation !== catalogue.generation) {
-      made = { generation: catalogue.generation, documents: create(catalogue.definitions) };
+    if (made.generation !== now.generation) {
+      made = { generation: now.generation, documents: create(now.served()) };
     }
     const { documents } = made;
     const { path, query, req, res } = exchange;

@@ -183,7 +183,13 @@ async function join(
   client.write(`${lines.join('\r\n')}\r\n\r\n`);
   if (first.length > 0) client.write(first);
   if (head.length > 0) server.write(head);
-  await Promise.allSettled([pipeline(client, server, { signal }), pipeline(server, client, { signal })]);
-  client.destroy();
-  server.destroy();
+  client.pipe(server);
+  server.pipe(client);
+  await new Promise<void>((resolve) => {
+    const ended = (): void => resolve();
+    for (const socket of [client, server]) socket.once('finish', ended).once('close', ended).once('error', ended);
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', ended, { once: true });
+  });
+  for (const socket of [client, server]) socket.on('error', () => undefined).destroy();
 }

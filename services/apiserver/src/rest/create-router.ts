@@ -2,6 +2,8 @@ import type { Clock, NewUid, Random } from '@gantry/base';
 import { decodeProtobuf, resources } from '@gantry/api';
 import type { Logger, Metrics, TlsSource } from '@gantry/service';
 import type { Router } from 'express';
+import type { AggregatedApis } from '../aggregation/aggregated-handler.ts';
+import type { PublishedApis } from '../aggregation/published-apis.ts';
 import { createAuthenticator } from '../auth/authenticator.ts';
 import type { AccessDecider, PathAuthorizer } from '../auth/authorizer.ts';
 import type { ObjectLookup } from '../auth/object-lookup.ts';
@@ -25,6 +27,8 @@ const CATCH_UP_MS = 1000;
 
 export interface RouterOptions {
   readonly catalogue: Catalogue;
+  readonly aggregated: AggregatedApis;
+  readonly published: PublishedApis;
   readonly cache: WatchCache;
   readonly driver: Driver;
   readonly lookup: ObjectLookup;
@@ -65,10 +69,11 @@ export function createRouter(options: RouterOptions): Router {
       decodeProtobuf: (bytes) => decodeProtobuf(bytes, { apiVersion: 'meta.k8s.io/v1', kind: 'DeleteOptions' }),
       onWatch: (resource) => metrics.watching(resource),
     }),
+    aggregated: options.aggregated,
     logs: createLogHandler({ driver, authorizer, lookup, agents, clock }),
     paths: createPathHandlers({
       describe,
-      catalogue,
+      published: options.published,
       checks: options.checks,
       metrics: options.metrics,
       signingKeys,

@@ -1,9 +1,10 @@
-import type { Describe, ResourceDefinition } from '@gantry/api';
+import type { Describe } from '@gantry/api';
 import type { Metrics } from '@gantry/service';
 import { ISSUER } from '../auth/service-account-claims.ts';
 import { jsonWebKeySet, openIdConfiguration, type SigningKeys } from '../auth/signing-keys.ts';
-import type { Catalogue } from '../catalogue/catalogue.ts';
 import { createDiscoveryHandler } from '../discovery/discovery-routes.ts';
+import type { PublishedApis } from '../aggregation/published-apis.ts';
+import { type Served, servedGroups } from '../discovery/served-groups.ts';
 import { createOpenApiDocuments } from '../openapi/openapi-documents.ts';
 import { createOpenApiHandler } from '../openapi/openapi-routes.ts';
 import { createOpenApiSource } from '../openapi/openapi-source.ts';
@@ -13,7 +14,7 @@ import { sendBytes, sendJson } from './respond.ts';
 import type { PathHandler } from './rest-door.ts';
 
 interface PathHandlerOptions {
-  readonly catalogue: Catalogue;
+  readonly published: PublishedApis;
   readonly checks: HealthChecks;
   readonly metrics: Metrics;
   readonly signingKeys: SigningKeys;
@@ -22,10 +23,10 @@ interface PathHandlerOptions {
 
 /** Everything that is served and is no resource. */
 export function createPathHandlers(options: PathHandlerOptions): readonly PathHandler[] {
-  const { catalogue, checks, metrics, signingKeys } = options;
+  const { published, checks, metrics, signingKeys } = options;
   const fixed: Readonly<Record<string, PathHandler>> = {
     '/': async (exchange) => {
-      await sendJson(exchange, 200, { paths: rootPaths(catalogue.definitions) });
+      await sendJson(exchange, 200, { paths: rootPaths(published.served()) });
       return true;
     },
     '/version': async (exchange) => {
@@ -53,23 +54,17 @@ export function createPathHandlers(options: PathHandlerOptions): readonly PathHa
       return handler === undefined ? false : handler(exchange);
     },
     (exchange) => handleHealth(exchange, checks),
-    createDiscoveryHandler(catalogue),
-    createOpenApiHandler(catalogue, (definitions) =>
-      createOpenApiDocuments(createOpenApiSource(definitions, options.describe)),
+    createDiscoveryHandler(published),
+    createOpenApiHandler(published, ({ definitions }) =>
+      createOpenApiDocuments(createOpenApiSource(definitions, published.openApis(), options.describe)),
     ),
   ];
 }
 
-function rootPaths(definitions: readonly ResourceDefinition[]): readonly string[] {
-  const groups = [...new Set(definitions.filter((d) => d.group !== '').map((d) => `/apis/${d.group}`))];
-  const versions = [...new Set(definitions.filter((d) => d.group !== '').map((d) => `/apis/${d.group}/${d.version}`))];
+function rootPaths(served: Served): readonly string[] {
+  const paths = servedGroups(served)
+    .filter(({ name }) => name !== '')
+    .flatMap(({ name, versions }) => [`/apis/${name}`, ...versions.map(({ version }) => `/apis/${name}/${version}`)]);
   const others = ['/healthz', '/livez', '/metrics', '/openapi/v3', '/openid/v1/jwks', '/readyz', '/version'];
-  return [
-    '/.well-known/openid-configuration',
-    '/api',
-    '/api/v1',
-    '/apis',
-    ...[...groups, ...versions].sort(),
-    ...others,
-  ];
+  return ['/.well-known/openid-configuration', '/api', '/api/v1', '/apis', ...paths.sort(), ...others];
 }

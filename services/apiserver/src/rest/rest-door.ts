@@ -6,6 +6,7 @@ import { StatusError } from '@gantry/api';
 import type { Logger } from '@gantry/service';
 import { type Request, type Response, Router } from 'express';
 import type { Authenticate, Credentials } from '../auth/authenticator.ts';
+import type { AggregatedApis } from '../aggregation/aggregated-handler.ts';
 import type { AccessDecider, PathAuthorizer } from '../auth/authorizer.ts';
 import { impersonated } from '../auth/impersonation.ts';
 import { isKubernetesGroup } from '../discovery/documents.ts';
@@ -27,6 +28,7 @@ export interface RestDoorDependencies {
   /** Waits until the catalogue has heard of everything that was done before now. */
   readonly catchUp: (signal: AbortSignal) => Promise<unknown>;
   readonly resources: ResourceHandler;
+  readonly aggregated: AggregatedApis;
   readonly logs: LogHandler;
   readonly paths: readonly PathHandler[];
   readonly metrics: RequestMetrics;
@@ -95,7 +97,7 @@ async function route(
   gone: AbortController,
   labels: Labels,
 ): Promise<void> {
-  const { authenticate, catalog, clock, logger, stopping } = dependencies;
+  const { aggregated, authenticate, catalog, clock, logger, stopping } = dependencies;
   const target = parseTarget(req.url ?? '/');
   const unknown = { name: '', uid: '', groups: [], extra: {} };
   const method = req.method ?? 'GET';
@@ -105,17 +107,20 @@ async function route(
   try {
     if (target === undefined) throw StatusError.badRequest('the path is not decodable');
     const user = impersonated(await authenticate(credentialsOf(req)), req.headers, dependencies.authorizer);
+    let remote = aggregated.find(path);
     let found = parseRoute(path, catalog);
-    if (found.kind !== 'resource' && /^\/apis\/[^/]+\.[^/]+\//.test(path)) {
+    if (remote === undefined && found.kind !== 'resource' && /^\/apis\/[^/]+\.[^/]+\//.test(path)) {
       // Another apiserver may have told the client of it already.
       await dependencies.catchUp(gone.signal);
+      remote = aggregated.find(path);
       found = parseRoute(path, catalog);
     }
-    const lasting = isLasting(found, query);
+    const lasting = remote === undefined ? isLasting(found, query) : aggregated.isLasting(exchange);
     if (!lasting) cancel = clock.setTimer(REQUEST_MS, () => gone.abort(OUT_OF_TIME));
     const signal = lasting ? AbortSignal.any([gone.signal, stopping]) : gone.signal;
     exchange = { ...exchange, user, signal };
-    await answer(dependencies, exchange, found, labels);
+    if (remote === undefined) await answer(dependencies, exchange, found, labels);
+    else await aggregated.serve(exchange, remote);
   } catch (error) {
     await fail(exchange, error, logger);
   } finally {

@@ -62,6 +62,7 @@ export async function startApiServer(options: TestApiServerOptions = {}): Promis
   const { members, health, driver } = createApiServer({
     store: options.store ?? (await createStore(clock)),
     tls: fixedTls(serving),
+    frontProxy: fixedTls(await pki.issueFrontProxy()),
     signingKeys: createSigningKeys(pki.serviceAccountKey),
     bootstrapDir,
     settings: { serviceCidr: '10.96.0.0/16', defaultTolerationSeconds: 5 },

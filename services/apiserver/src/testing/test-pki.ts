@@ -14,16 +14,30 @@ export interface TestPki {
   readonly ca: string;
   /** A certificate that serves and asks, good for loopback names and `names`. */
   issue(commonName: string, organizations: readonly string[], names?: readonly string[]): Promise<TlsMaterial>;
+  /** The certificate by which extension servers know apiservers, of an authority of its own. */
+  issueFrontProxy(): Promise<TlsMaterial>;
   /** A private key (PEM) that signs service account tokens. */
   readonly serviceAccountKey: string;
 }
 
 export async function createTestPki(now: Instant): Promise<TestPki> {
+  const main = await createAuthority('gantry-test-ca', now);
+  const frontProxy = await createAuthority('gantry-test-front-proxy-ca', now);
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+  return {
+    ca: main.ca,
+    serviceAccountKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+    issue: main.issue,
+    issueFrontProxy: () => frontProxy.issue('front-proxy-client', []),
+  };
+}
+
+async function createAuthority(name: string, now: Instant): Promise<Pick<TestPki, 'ca' | 'issue'>> {
   const keys = await generate();
   const validity = { notBefore: new Date(now - 60_000), notAfter: new Date(now + 7 * DAY_MS) };
   const authority = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: randomBytes(8).toString('hex'),
-    name: 'CN=gantry-test-ca',
+    name: `CN=${name}`,
     ...validity,
     signingAlgorithm: ALGORITHM,
     keys,
@@ -33,10 +47,8 @@ export async function createTestPki(now: Instant): Promise<TestPki> {
     ],
   });
   const ca = authority.toString('pem');
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   return {
     ca,
-    serviceAccountKey: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     issue: async (commonName, organizations, names = []) => {
       const own = await generate();
       const subject = new x509.Name([...organizations.map((o) => ({ O: [o] })), { CN: [commonName] }]);

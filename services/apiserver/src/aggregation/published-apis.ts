@@ -1,0 +1,42 @@
+import type { JsonObject } from '@gantry/api';
+import type { Catalogue } from '../catalogue/catalogue.ts';
+import type { Served } from '../discovery/served-groups.ts';
+import type { ApiServiceIndex } from './api-service-index.ts';
+import type { RemoteDirectory } from './remote-directory.ts';
+
+/** Everything that clients are told is served, here and by extension servers. */
+export interface PublishedApis {
+  /** Rises with every change. */
+  readonly generation: number;
+  served(): Served;
+  /** The OpenAPI documents of extension servers, by path below `/openapi/v3/`. */
+  openApis(): ReadonlyMap<string, JsonObject>;
+}
+
+export function createPublishedApis(
+  catalogue: Catalogue,
+  index: ApiServiceIndex,
+  directory: RemoteDirectory,
+): PublishedApis {
+  return {
+    get generation() {
+      return catalogue.generation + index.generation + directory.generation;
+    },
+    served: () => ({
+      definitions: catalogue.definitions.filter(({ group, version }) => index.remote(group, version) === undefined),
+      remotes: index.remotes.map((remote) => {
+        const { resources, freshness } = directory.documents(remote);
+        const { group, version } = remote;
+        return { group, version, freshness, ...(resources === undefined ? {} : { resources }) };
+      }),
+      priority: index.priority,
+    }),
+    openApis: () =>
+      new Map(
+        index.remotes.flatMap((remote) => {
+          const { openApi } = directory.documents(remote);
+          return openApi === undefined ? [] : [[`apis/${remote.group}/${remote.version}`, openApi] as const];
+        }),
+      ),
+  };
+}
