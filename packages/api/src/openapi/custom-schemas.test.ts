@@ -5,7 +5,10 @@ import type { JsonSchema } from '../custom/json-schema.ts';
 import { customSchemas, type OpenApiForm } from './custom-schemas.ts';
 
 const META = { apiVersion: { type: 'string' }, kind: { type: 'string' } };
-const OBJECT_META = { allOf: [{ $ref: '#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta' }] };
+const OBJECT_META = {
+  allOf: [{ $ref: '#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta' }],
+  description: expect.stringMatching(/^Standard object's metadata\./) as string,
+};
 const NAMED = { 'x-kubernetes-group-version-kind': [{ group: 'example.org', version: 'v1', kind: 'Thing' }] };
 
 function published(schema: JsonSchema, form: OpenApiForm, selectable?: readonly string[]): unknown {

@@ -2,7 +2,7 @@ import { isJsonObject, itemsOf, type JsonSchema, META_FIELDS, valuesOf } from '.
 import { cloneJson, type Json, type JsonObject } from '../object.ts';
 import type { ResourceDefinition } from '../resource.ts';
 import { customSchemaName, fullSchemaName } from './schema-names.ts';
-import { type Describe, schemaReference } from './schema-objects.ts';
+import { type Describe, describeHeld, schemaReference } from './schema-objects.ts';
 
 /** Version 2 says less of a value than version 3, and its readers take what is said for all that may be there. */
 export type OpenApiForm = 'v2' | 'v3';
@@ -54,14 +54,17 @@ interface MetaSchemas {
 }
 
 function describeMeta(describe: Describe): MetaSchemas {
-  const said = (field: string, schema = 'core.v1.ConfigMap'): JsonObject => {
-    const sentence = describe(schema, field);
-    return sentence === undefined ? {} : { description: sentence };
-  };
+  const sentenceOf = (sentence: string | undefined): JsonObject =>
+    sentence === undefined ? {} : { description: sentence };
+  const said = (field: string) => sentenceOf(describe('core.v1.ConfigMap', field));
+  const held = (schema: string): JsonObject => ({
+    allOf: [schemaReference(schema)],
+    ...sentenceOf(describeHeld(describe, schema)),
+  });
   return {
     type: { apiVersion: { type: 'string', ...said('apiVersion') }, kind: { type: 'string', ...said('kind') } },
-    object: { allOf: [schemaReference('meta.v1.ObjectMeta')], ...said('metadata') },
-    list: { allOf: [schemaReference('meta.v1.ListMeta')], ...said('metadata', 'core.v1.ConfigMapList') },
+    object: held('meta.v1.ObjectMeta'),
+    list: held('meta.v1.ListMeta'),
   };
 }
 

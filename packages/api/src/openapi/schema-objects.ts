@@ -7,6 +7,17 @@ export type Describe = (schema: string, field?: string) => string | undefined;
 
 const REF = '#/components/schemas/';
 
+const CONVENTIONS = 'https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md';
+const METADATA: Readonly<Record<string, string>> = {
+  'meta.v1.ObjectMeta': `Standard object's metadata. More info: ${CONVENTIONS}#metadata`,
+  'meta.v1.ListMeta': `Standard list metadata. More info: ${CONVENTIONS}#types-kinds`,
+};
+
+/** What is said of a field that holds a schema, when nothing is said of the field itself. */
+export function describeHeld(describe: Describe, held: string): string | undefined {
+  return METADATA[held] ?? describe(held);
+}
+
 /** Names of `roots` and of every schema that they refer to, in order. */
 export function reachableSchemas(roots: Iterable<string>): readonly string[] {
   const found = new Set<string>();
@@ -36,7 +47,7 @@ export function schemaObject(name: string, describe: Describe): JsonObject {
   const properties = out.properties as JsonObject | undefined;
   for (const [field, value] of Object.entries(properties ?? {})) {
     const held = published.properties?.[field]?.ref;
-    const sentence = describe(name, field) ?? (held === undefined ? undefined : describe(held));
+    const sentence = describe(name, field) ?? (held === undefined ? undefined : describeHeld(describe, held));
     if (sentence !== undefined) (value as JsonObject).description = sentence;
   }
   return out;
