@@ -2,18 +2,21 @@ import type { NewUid, Random } from '@gantry/base';
 import type { WebhookCaller } from '../webhook-client/index.ts';
 import type { Authorizer } from '../driver.ts';
 import type { AdmissionCheck } from './admission-check.ts';
+import { claimResize } from './claim-resize.ts';
 import { defaultIngressClass } from './default-ingress-class.ts';
 import { defaultStorageClass } from './default-storage-class.ts';
 import { defaultTolerationSeconds } from './default-toleration-seconds.ts';
 import { limitRanger } from './limit-ranger/limit-ranger.ts';
 import { namespaceLifecycle } from './namespace-lifecycle.ts';
+import { podResize } from './pod-resize.ts';
 import { podSecurity } from './pod-security.ts';
+import { podTopologyLabels } from './pod-topology-labels.ts';
 import { mutatingPolicies } from './policies/mutating-policies.ts';
 import { validatingPolicies } from './policies/validating-policies.ts';
 import { priority } from './priority.ts';
 import { type Charge, resourceQuota } from './resource-quota/resource-quota.ts';
 import { runtimeClass } from './runtime-class.ts';
-import { serviceAccount } from './service-account.ts';
+import { serviceAccount } from './service-account/service-account.ts';
 import { storageObjectInUse } from './storage-object-in-use.ts';
 import { taintNodesByCondition } from './taint-nodes-by-condition.ts';
 import { mutatingWebhooks } from './webhooks/mutating-webhooks.ts';
@@ -29,7 +32,10 @@ export {
   replaceContent,
 } from './admission-check.ts';
 
-/** Every check, in the order in which Kubernetes runs them. Adding one adds a file and a line here. */
+/**
+ * Every check that Kubernetes has on by default, in its order; those on certificates are the write guard's, and of what nodes
+ * declare of themselves nothing is asked. Adding one adds a file and a line here.
+ */
 export function createAdmissionChecks(options: {
   readonly random: Random;
   readonly newUid: NewUid;
@@ -48,8 +54,11 @@ export function createAdmissionChecks(options: {
     defaultTolerationSeconds(options.defaultTolerationSeconds),
     defaultStorageClass,
     storageObjectInUse,
+    claimResize,
     runtimeClass,
     defaultIngressClass,
+    podTopologyLabels,
+    podResize,
     mutatingPolicies(options.authorizer),
     mutatingWebhooks(options),
     validatingPolicies(options.authorizer),

@@ -61,9 +61,10 @@ export const podSecurity: AdmissionCheck = {
 async function judgePod(request: AdmissionRequest, reader: AdmissionReader): Promise<void> {
   const policy = await policyFor(request, reader);
   if (isPrivileged(policy)) return;
-  const { metadata, spec } = request.object as Pod;
+  const { metadata, spec }: Pod = request.object;
   if (spec === undefined) return;
-  if (request.operation === 'update' && !isSignificant(spec, (request.old)?.spec)) return;
+  const old: Pod | undefined = request.old;
+  if (request.operation === 'update' && !isSignificant(spec, old?.spec)) return;
   const violations = podSecurityViolations(policy.enforce, { metadata, spec });
   if (violations.length > 0) {
     throw refuse(request, `violates PodSecurity "${formatLevel(policy.enforce)}": ${formatViolations(violations)}`);

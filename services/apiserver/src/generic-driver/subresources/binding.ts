@@ -18,6 +18,10 @@ export function bindPod(pod: Pod, binding: Binding, pods: ResourceDefinition, no
   bound.spec = { ...bound.spec, containers: bound.spec?.containers ?? [], nodeName: binding.target.name ?? '' };
   const annotations = { ...bound.metadata.annotations, ...binding.metadata.annotations };
   if (Object.keys(annotations).length > 0) bound.metadata.annotations = annotations;
+  // Labels come from admission: those of the node that say where it is.
+  if (Object.keys(binding.metadata.labels ?? {}).length > 0) {
+    bound.metadata.labels = { ...bound.metadata.labels, ...binding.metadata.labels };
+  }
   const others = (bound.status?.conditions ?? []).filter((condition) => condition.type !== 'PodScheduled');
   const scheduled = {
     type: 'PodScheduled',
@@ -25,6 +29,7 @@ export function bindPod(pod: Pod, binding: Binding, pods: ResourceDefinition, no
     lastProbeTime: null,
     lastTransitionTime: formatTime(now),
   } as unknown as (typeof others)[number];
-  bound.status = { ...bound.status, conditions: [...others, scheduled] };
+  const { nominatedNodeName: _, ...status } = bound.status ?? {};
+  bound.status = { ...status, conditions: [...others, scheduled] };
   return bound;
 }

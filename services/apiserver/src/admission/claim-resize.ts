@@ -1,0 +1,35 @@
+import { compareAmounts, type KubeObject, type PersistentVolumeClaim } from '@gantry/api';
+import { type AdmissionCheck, isCore } from './admission-check.ts';
+import { refuse } from './refuse.ts';
+
+const CLASSES = { group: 'storage.k8s.io', version: 'v1', resource: 'storageclasses' };
+const OLD_CLASS = 'volume.beta.kubernetes.io/storage-class';
+const UNBOUND = 'Only bound persistent volume claims can be expanded';
+const UNSUPPORTED =
+  'only dynamically provisioned pvc can be resized and the storageclass that provisions the pvc must support resize';
+
+/** Claims grow only where their storage class says that volumes can. */
+export const claimResize: AdmissionCheck = {
+  name: 'PersistentVolumeClaimResize',
+  validate: async (request, reader) => {
+    if (request.operation !== 'update' || !isCore(request, 'persistentvolumeclaims')) return;
+    const claim: PersistentVolumeClaim = request.object;
+    const old: PersistentVolumeClaim | undefined = request.old;
+    if (old === undefined || compareAmounts(sizeOf(claim), sizeOf(old)) <= 0) return;
+    if (old.status?.phase !== 'Bound') throw refuse(request, UNBOUND);
+    const name = classOf(claim);
+    const found =
+      name === '' || name !== classOf(old)
+        ? undefined
+        : await reader.find<KubeObject & { allowVolumeExpansion?: boolean }>(CLASSES, '', name);
+    if (found?.allowVolumeExpansion !== true) throw refuse(request, UNSUPPORTED);
+  },
+};
+
+function sizeOf({ spec }: PersistentVolumeClaim): string {
+  return spec?.resources?.requests?.['storage'] ?? '0';
+}
+
+function classOf({ metadata, spec }: PersistentVolumeClaim): string {
+  return metadata.annotations?.[OLD_CLASS] ?? spec?.storageClassName ?? '';
+}

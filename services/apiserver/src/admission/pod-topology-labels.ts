@@ -1,0 +1,27 @@
+import type { Binding, KubeObject, Node, Pod } from '@gantry/api';
+import { type AdmissionCheck, isCore } from './admission-check.ts';
+
+const NODES = { group: '', version: 'v1', resource: 'nodes' };
+const LABELS = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region'];
+
+/** Pods that are on a node have its labels of zone and region, whatever theirs say; binding carries them over. */
+export const podTopologyLabels: AdmissionCheck = {
+  name: 'PodTopologyLabels',
+  mutate: async (request, reader) => {
+    const { operation } = request;
+    if (operation !== 'create' && operation !== 'update') return;
+    const object: KubeObject = request.object;
+    const name = isCore(request, 'pods', 'binding')
+      ? boundNode(object as Binding)
+      : isCore(request, 'pods')
+        ? (object as Pod).spec?.nodeName
+        : undefined;
+    const node = (name ?? '') === '' ? undefined : await reader.find<Node>(NODES, '', name ?? '');
+    const own = Object.entries(node?.metadata.labels ?? {}).filter(([label]) => LABELS.includes(label));
+    if (own.length > 0) object.metadata.labels = { ...object.metadata.labels, ...Object.fromEntries(own) };
+  },
+};
+
+function boundNode({ target }: Binding): string | undefined {
+  return target.kind === 'Node' ? target.name : undefined;
+}

@@ -1,0 +1,117 @@
+import type { Container, Pod, ResourceRef, ServiceAccount, Volume } from '@gantry/api';
+import { type Random, randomSuffix } from '@gantry/base';
+import { secretsOf } from '../../auth/pod-references.ts';
+import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from '../admission-check.ts';
+import { refuse } from '../refuse.ts';
+import { foreignSecret, foreignSecretOfEphemeral, isLimited } from './secret-limits.ts';
+
+const SERVICE_ACCOUNTS: ResourceRef = { group: '', version: 'v1', resource: 'serviceaccounts' };
+const MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
+/** Kubernetes' way to tell its own tokens from those that users ask for: an hour and seven seconds. */
+const TOKEN_SECONDS = 3607;
+const MIRROR = 'kubernetes.io/config.mirror';
+
+/** Every pod runs as a service account that exists, with its token mounted unless somebody declined. */
+export function serviceAccount(random: Random): AdmissionCheck {
+  return {
+    name: 'ServiceAccount',
+    mutate: async (request, reader) => {
+      if (request.operation !== 'create' || !isCore(request, 'pods')) return;
+      const pod: Pod = request.object;
+      const { spec } = pod;
+      if (spec === undefined || spec === null || isMirror(pod)) return;
+      if ((spec.serviceAccountName ?? '') === '') spec.serviceAccountName = 'default';
+      const account = await accountOf(pod, request, reader);
+      spec.serviceAccount = spec.serviceAccountName ?? '';
+      if (spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true) mountToken(pod, random);
+      if ((spec.imagePullSecrets ?? []).length === 0 && (account.imagePullSecrets ?? []).length > 0) {
+        spec.imagePullSecrets = (account.imagePullSecrets ?? []).map((secret) => ({ ...secret }));
+      }
+    },
+    validate: async (request, reader) => {
+      const { operation } = request;
+      const pod: Pod = request.object;
+      if (operation === 'update' && isCore(request, 'pods', 'ephemeralcontainers')) {
+        const account = await accountOf(pod, request, reader);
+        const foreign = isLimited(account) ? foreignSecretOfEphemeral(pod, account) : undefined;
+        if (foreign !== undefined) throw refuse(request, foreign);
+      }
+      if (operation !== 'create' || !isCore(request, 'pods')) return;
+      if (isMirror(pod)) requireNoReferences(pod, request);
+      else {
+        const account = await accountOf(pod, request, reader);
+        const foreign = isLimited(account) ? foreignSecret(pod, account) : undefined;
+        if (foreign !== undefined) throw refuse(request, foreign);
+      }
+    },
+  };
+}
+
+function isMirror({ metadata }: Pod): boolean {
+  return metadata.annotations?.[MIRROR] !== undefined;
+}
+
+/** A mirror of a pod that a node runs by itself has nothing of the cluster. */
+function requireNoReferences(pod: Pod, request: AdmissionRequest): void {
+  if ((pod.spec?.serviceAccountName ?? '') !== '') {
+    throw refuse(request, 'a mirror pod may not reference service accounts');
+  }
+  if (secretsOf(pod).size > 0) throw refuse(request, 'a mirror pod may not reference secrets');
+  const tokens = (pod.spec?.volumes ?? []).flatMap(({ projected }) => projected?.sources ?? []);
+  if (tokens.some(({ serviceAccountToken }) => serviceAccountToken !== undefined)) {
+    throw refuse(request, 'a mirror pod may not use ServiceAccountToken volume projections');
+  }
+}
+
+async function accountOf(
+  { metadata, spec }: Pod,
+  request: AdmissionRequest,
+  reader: AdmissionReader,
+): Promise<ServiceAccount> {
+  const { namespace } = request;
+  const name = spec?.serviceAccountName ?? '';
+  if (name === '') {
+    throw refuse(request, `no service account specified for pod ${namespace}/${metadata.name ?? ''}`);
+  }
+  const found = await reader.find<ServiceAccount>(SERVICE_ACCOUNTS, namespace, name);
+  if (found !== undefined) return found;
+  throw refuse(request, `error looking up service account ${namespace}/${name}: serviceaccount "${name}" not found`);
+}
+
+function mountToken(pod: Pod, random: Random): void {
+  const { spec } = pod;
+  if (spec === undefined) return;
+  const containers: Container[] = [...(spec.initContainers ?? []), ...(spec.containers ?? [])];
+  const lacking = containers.filter(
+    (container) => !(container.volumeMounts ?? []).some((mount) => mount.mountPath === MOUNT_PATH),
+  );
+  if (lacking.length === 0) return;
+  const volume = (spec.volumes ?? []).find(isTokenVolume) ?? tokenVolume(random);
+  for (const container of lacking) {
+    const mount = { name: volume.name, readOnly: true, mountPath: MOUNT_PATH };
+    container.volumeMounts = [...(container.volumeMounts ?? []), mount];
+  }
+  if (!(spec.volumes ?? []).includes(volume)) spec.volumes = [...(spec.volumes ?? []), volume];
+}
+
+function isTokenVolume(volume: Volume): boolean {
+  return volume.name.startsWith('kube-api-access-') && volume.projected !== undefined;
+}
+
+function tokenVolume(random: Random): Volume {
+  return {
+    name: `kube-api-access-${randomSuffix(random)}`,
+    projected: {
+      sources: [
+        { serviceAccountToken: { expirationSeconds: TOKEN_SECONDS, path: 'token' } },
+        { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+        {
+          downwardAPI: {
+            items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }],
+          },
+        },
+      ],
+      defaultMode: 420,
+    },
+  };
+}
