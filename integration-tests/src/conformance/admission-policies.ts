@@ -71,8 +71,7 @@ async function createAndDelete(world: World, namespace: string, body: V1Deployme
 async function expectJudged(world: World, namespace: string, denied: number, allowed: number): Promise<string> {
   const apps = world.api(AppsV1Api);
   const message = await eventually('the policy is in force', EFFECTIVE_MS, async () => {
-    const body = { ...deployment('marker', denied), metadata: { generateName: 'marker-' } };
-    const status = await refusal(createAndDelete(world, namespace, body));
+    const status = await refusal(createAndDelete(world, namespace, deployment('marker', denied)));
     expect(status).toMatchObject({ code: 422, reason: 'Invalid' });
     return status.message;
   });
@@ -88,8 +87,7 @@ async function expectMutated(
   isMutated: (made: V1Deployment) => boolean,
 ): Promise<void> {
   await eventually('the policy is in force', EFFECTIVE_MS, async () => {
-    const body = { ...deployment('marker', 1), metadata: { generateName: 'marker-' } };
-    return isMutated(await createAndDelete(world, namespace, body));
+    return isMutated(await createAndDelete(world, namespace, deployment('marker', 1)));
   });
 }
 

@@ -1,17 +1,15 @@
 import {
   AppsV1Api,
-  SchedulingV1Api,
   type V1OwnerReference,
   type V1PersistentVolume,
   type V1PersistentVolumeClaim,
   type V1Pod,
-  type V1PriorityClass,
 } from '@kubernetes/client-node';
 import { expect } from 'vitest';
 import { eventually } from '../harness/eventually.ts';
 import { expectGone } from './api-operations.ts';
 import { KINDS } from './kinds.ts';
-import { expectAlreadyExists, expectInvalid, expectNewer, expectNotFound, retryOnConflict } from './outcome.ts';
+import { expectAlreadyExists, expectNewer, expectNotFound, retryOnConflict } from './outcome.ts';
 import { Resource } from './resource.ts';
 import { container, deployment, pod } from './workloads.ts';
 import { type Proof, proof, type World } from './world.ts';
@@ -112,64 +110,6 @@ export const CONTROLLER_PROOFS: readonly Proof[] = [
     await pods.delete('pod1', { propagationPolicy: 'Foreground', gracePeriodSeconds: 0 });
     await eventually('all are gone', DONE_MS, async () => (await pods.list()).items.length === 0);
   }),
-
-  proof(
-    '[sig-architecture] Conformance Tests should have at least two untainted nodes [Conformance]',
-    async (world) => {
-      const { items } = await world.core.listNode();
-      const untainted = items.filter(
-        ({ spec, status }) =>
-          spec?.unschedulable !== true &&
-          !(spec?.taints ?? []).some(({ effect }) => effect === 'NoSchedule' || effect === 'NoExecute') &&
-          (status?.conditions ?? []).some((one) => one.type === 'Ready' && one.status === 'True'),
-      );
-      expect(untainted.length).toBeGreaterThanOrEqual(2);
-    },
-  ),
-
-  proof(
-    '[sig-scheduling] SchedulerPredicates [Serial] validates that NodeSelector is respected if not matching [Conformance]',
-    async (world) => {
-      const namespace = await world.namespace();
-      const nodeSelector = { label: 'nonempty' };
-      await world.core.createNamespacedPod({ namespace, body: pod('restricted', { nodeSelector }) });
-      await eventually('the scheduler finds no node', DONE_MS, async () => {
-        const found = await world.core.readNamespacedPod({ namespace, name: 'restricted' });
-        expect(found.spec?.nodeName).toBeUndefined();
-        return (found.status?.conditions ?? []).some(
-          ({ type, status, reason }) => type === 'PodScheduled' && status === 'False' && reason === 'Unschedulable',
-        );
-      });
-    },
-  ),
-
-  proof(
-    '[sig-scheduling] SchedulerPreemption [Serial] PriorityClass endpoints verify PriorityClass endpoints can be operated with different HTTP methods [Conformance]',
-    async (world) => {
-      const classes = new Resource<V1PriorityClass>(world.cluster, KINDS.PriorityClass);
-      const names = [world.unique('p1'), world.unique('p2')];
-      for (const name of names) world.atEnd(() => classes.delete(name));
-      const made = await Promise.all(
-        names.map((name, index) => classes.create({ metadata: { name }, value: index + 1, preemptionPolicy: 'Never' })),
-      );
-      const description = 'updated description';
-      for (const one of made) {
-        await expectInvalid(classes.patch(nameOf(one), 'strategic', { value: 1000 }));
-        await expectInvalid(classes.replace({ ...one, value: 1000 }));
-      }
-      const [first, second] = made;
-      if (first === undefined || second === undefined) throw new Error('two classes');
-      await classes.patch(nameOf(first), 'strategic', { description });
-      await classes.replace({ ...second, description });
-      const { items } = await world.api(SchedulingV1Api).listPriorityClass();
-      expect(items.map(nameOf)).toEqual(expect.arrayContaining(names));
-      for (const one of made) {
-        const live = await classes.get(nameOf(one));
-        expect(live).toMatchObject({ value: one.value, description });
-        expectNewer(live, one);
-      }
-    },
-  ),
 
   proof('[sig-storage] CSIInlineVolumes should support CSIVolumeSource in Pod API [Conformance]', async (world) => {
     const pods = new Resource<V1Pod>(world.cluster, KINDS.Pod, await world.namespace());

@@ -17,6 +17,7 @@ import { OPENAPI } from './openapi.ts';
 import { OPENAPI_KUBECTL } from './openapi-kubectl.ts';
 import { OPERATIONS } from './operations-table.ts';
 import { QUOTA_PROOFS } from './quotas.ts';
+import { SCHEDULING_PROOFS } from './scheduling.ts';
 import { WATCH_PROOFS } from './watches.ts';
 import { WEBHOOK_CONFIGURATION_PROOFS } from './webhook-configurations.ts';
 import { WEBHOOK_PROOFS } from './webhooks.ts';
@@ -43,6 +44,7 @@ export const PROOFS: readonly Proof[] = [
   ...DEVICE_PROOFS,
   ...QUOTA_PROOFS,
   ...CONTROLLER_PROOFS,
+  ...SCHEDULING_PROOFS,
   ...WEBHOOK_PROOFS,
   ...WEBHOOK_CONFIGURATION_PROOFS,
   ...CONVERSION_PROOFS,

@@ -8,9 +8,11 @@ export type Outcomes = ReadonlyMap<string, Outcome>;
 
 const INTRODUCTION = `
 The tests of the official conformance suite of Kubernetes 1.36 by class (A: the API server alone; B: with controllers or
-the scheduler; F: pods must become Running in status; R: real containers), and how many of them tests of our own
-prove that ask the same through a real client library. The run writes this file and fails when it says something else:
-\`npm run conformance\`. What no test of ours asks yet is listed with what it waits for.
+the scheduler; F: pods must become Running in status; R: real containers), and for each whether a test of ours passes that
+asks the same of a running cluster through a real client library, and kubectl where the official test does. A test that has
+none of ours yet says what it waits for. \`npm run conformance\` writes this file from its run, and every other run of the
+suite fails when it would write anything else. What the official program itself says is in
+[conformance-official.md](conformance-official.md).
 `;
 
 const OUTSIDE = 'proved with a server outside the cluster';
@@ -60,4 +62,19 @@ function resultOf(test: ConformanceTest, outcomes: Outcomes): string {
 
 function cell(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
+}
+
+const SHOWN = 20;
+
+/** Lines that only one of two texts has, as a diff shows them; of many, the first. */
+export function differences(before: string, after: string): readonly string[] {
+  const [old, now] = [before.split('\n'), after.split('\n')];
+  const [had, has] = [new Set(old), new Set(now)];
+  const changes = [
+    ...old.filter((line) => !has.has(line)).map((line) => `- ${line}`),
+    ...now.filter((line) => !had.has(line)).map((line) => `+ ${line}`),
+  ];
+  if (changes.length === 0 && before !== after) return ['the same lines in another order'];
+  const more = changes.length - SHOWN;
+  return more > 0 ? [...changes.slice(0, SHOWN), `and ${more} more`] : changes;
 }

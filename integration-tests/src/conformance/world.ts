@@ -125,14 +125,18 @@ export class World implements AsyncDisposable {
     return startProgram(version.program, args, { KUBECONFIG: this.cluster.kubeconfig });
   }
 
+  /** All is removed that can be, even when something cannot. */
   async [Symbol.asyncDispose](): Promise<void> {
-    for (const cleanup of this.#cleanups.reverse()) {
+    const failures: unknown[] = [];
+    for (const cleanup of this.#cleanups.splice(0).reverse()) {
       try {
         await cleanup();
       } catch (error) {
-        if ((error as { code?: unknown }).code !== 404) throw error;
+        if ((error as { code?: unknown }).code !== 404) failures.push(error);
       }
     }
+    if (failures.length > 0)
+      throw new AggregateError(failures, `not all was removed: ${failures.map(String).join('; ')}`);
   }
 }
 
