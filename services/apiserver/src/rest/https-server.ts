@@ -20,6 +20,8 @@ export interface HttpsServerOptions {
 /** Streams of one HTTP/2 connection: a client library holds all its watches on one. */
 const MAX_STREAMS = 1000;
 const SESSION_MEMORY_MB = 256;
+/** How long a connection of HTTP/1.1 may idle, as with Kubernetes: a client that writes just when it is closed cannot tell what happened. */
+const IDLE_MS = 90_000;
 const HEADER_BYTES = 64 * 1024;
 
 /**
@@ -70,6 +72,7 @@ export function httpsServer(options: HttpsServerOptions): GroupMember {
     handle(request, responseOn(request, socket, head));
   });
   server.setTimeout(0);
+  Object.assign(server, { keepAliveTimeout: IDLE_MS });
   const unsubscribe = options.tls.subscribe((material) => server.setSecureContext(secureContext(material)));
   return {
     name: 'https-server',

@@ -224,6 +224,12 @@ describe('watches', () => {
     session.destroy();
   });
 
+  it('may idle for longer than clients usually pause', async () => {
+    using agent = Object.assign(new https.Agent({ keepAlive: true }), { [Symbol.dispose]: () => agent.destroy() });
+    const reply = await call('GET', '/version', { agent });
+    expect(reply.headers['keep-alive']).toBe('timeout=90');
+  });
+
   it('does not wait for clients that merely keep their connection when it stops', async () => {
     const own = await startApiServer();
     const { cert, key } = own.admin;

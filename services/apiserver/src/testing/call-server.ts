@@ -17,9 +17,11 @@ export interface CallOptions {
   readonly body?: string | Uint8Array;
   /** The administrator when absent. */
   readonly as?: 'nobody' | { readonly cert: Buffer; readonly key: Buffer };
+  /** Whose connections are used; a connection of its own when absent. */
+  readonly agent?: https.Agent;
 }
 
-/** One request on a connection of its own, and the whole answer. */
+/** One request, and the whole answer. */
 export function callServer(
   server: TestApiServer,
   method: string,
@@ -38,7 +40,7 @@ export function callServer(
         path,
         method,
         ca: server.pki.ca,
-        agent: false,
+        agent: options.agent ?? false,
         ...identity,
         headers,
       },
