@@ -53,7 +53,13 @@ export function formatFieldError(error: FieldError): string {
 
 function formatValue(value: unknown): string {
   if (value === undefined || value === null) return 'null';
-  return typeof value === 'string' ? goQuote(value) : JSON.stringify(value);
+  return typeof value === 'string' ? goQuote(value) : goJson(value);
+}
+
+/** JSON as Go writes it: safe to stand in HTML. */
+function goJson(value: unknown): string {
+  const escape = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+  return JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, escape);
 }
 
 /** Go's %q: JSON's quoting but for control characters, which read `\x01`. */

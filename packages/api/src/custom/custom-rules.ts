@@ -3,6 +3,7 @@ import type { KubeObject } from '../object.ts';
 import { validateEmbedded } from './embedded.ts';
 import type { JsonSchema } from './json-schema.ts';
 import { validateUniqueItems } from './list-uniqueness.ts';
+import { schemaForObjects } from './validated-schema.ts';
 import { validateValue } from './validate-value.ts';
 
 /** The `x-kubernetes-validations` of a schema, compiled. */
@@ -34,6 +35,8 @@ const BLOCKING: ReadonlySet<string> = new Set([
 /** The rules on custom resources of one version. */
 export class CustomRules {
   readonly #schema: JsonSchema;
+  /** The schema of everything but metadata. */
+  readonly #valueSchema: JsonSchema;
   readonly #apiVersion: string;
   readonly #kind: string;
   readonly #scale: ScaleRule | undefined;
@@ -47,6 +50,8 @@ export class CustomRules {
     readonly rules: CompiledRules | undefined;
   }) {
     this.#schema = of.schema;
+    const { metadata: _metadata, ...properties } = of.schema.properties ?? {};
+    this.#valueSchema = schemaForObjects({ ...of.schema, properties });
     this.#apiVersion = of.apiVersion;
     this.#kind = of.kind;
     this.#scale = of.scale;
@@ -58,7 +63,7 @@ export class CustomRules {
     if (kind.length > 0) return kind;
     const value = withoutMetadata(object);
     const errors = [
-      ...validateValue(value, this.#valueSchema()),
+      ...validateValue(value, this.#valueSchema),
       ...this.#validateScale(object, 'whole'),
       ...validateEmbedded(value, this.#schema),
       ...validateUniqueItems(value, this.#schema),
@@ -76,7 +81,7 @@ export class CustomRules {
     const errors = [
       ...(part === 'status'
         ? this.#validateStatus(value, before)
-        : validateValue(value, this.#valueSchema(), '', { value: before })),
+        : validateValue(value, this.#valueSchema, '', { value: before })),
       ...this.#validateScale(object, part),
       ...validateEmbedded(value, this.#schema),
       ...(alike ? validateUniqueItems(value, this.#schema) : []),
@@ -84,13 +89,8 @@ export class CustomRules {
     return [...errors, ...this.#applyRules(object, old, errors)];
   }
 
-  #valueSchema(): JsonSchema {
-    const { metadata: _metadata, ...properties } = this.#schema.properties ?? {};
-    return { ...this.#schema, properties };
-  }
-
   #validateStatus(value: Record<string, unknown>, before: Record<string, unknown>): FieldError[] {
-    const schema = this.#schema.properties?.status;
+    const schema = this.#valueSchema.properties?.status;
     if (schema === undefined || !Object.hasOwn(value, 'status')) return [];
     return validateValue(value.status, schema, 'status', { value: before.status });
   }

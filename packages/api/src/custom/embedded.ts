@@ -70,13 +70,13 @@ function coerceResource(value: Record<string, unknown>, malformed: MalformedMeta
   for (const name of ['apiVersion', 'kind']) {
     if (!Object.hasOwn(value, name) || typeof value[name] === 'string') continue;
     if (malformed === 'refuse')
-      throw new DecodeError(`${path}.${name}: Invalid value: ${JSON.stringify(value[name])}: must be a string`);
+      throw new DecodeError(`${child(path, name)}: Invalid value: ${JSON.stringify(value[name])}: must be a string`);
     delete value[name];
   }
   if (!Object.hasOwn(value, 'metadata')) return [];
   const { metadata, unknown } = readMetadata(value.metadata, malformed);
   value.metadata = metadata;
-  return unknown.map((inner) => `${path}.${inner}`);
+  return unknown.map((inner) => child(path, inner));
 }
 
 /** What is wrong with the kind, version and metadata of embedded resources. */

@@ -54,12 +54,22 @@ const FORMATS: Readonly<Record<string, (text: string) => boolean>> = {
   'k8s-long-name': (text) => text.length <= 253 && text.split('.').every((part) => LABEL.test(part)),
 };
 
-/** Formats that are no string's: numbers have them, and nobody is warned of them. */
-const NUMBER_FORMATS: ReadonlySet<string> = new Set(['int32', 'int64', 'float', 'double']);
+const INTEGER_FORMATS: readonly string[] = ['int32', 'int64'];
+const NUMBER_FORMATS: readonly string[] = ['float', 'double'];
 
-/** Whether a schema's format means something to Kubernetes. */
-export function isKnownFormat(format: string): boolean {
-  return isStringFormat(format) || NUMBER_FORMATS.has(format);
+/** Whether a format means something to Kubernetes where a schema asks for that type. */
+export function isSupportedFormat(format: string, type = ''): boolean {
+  switch (type) {
+    case '':
+    case 'string':
+      return isStringFormat(format);
+    case 'integer':
+      return INTEGER_FORMATS.includes(format);
+    case 'number':
+      return NUMBER_FORMATS.includes(format);
+    default:
+      return false;
+  }
 }
 
 /** Whether a format is one of strings. */

@@ -23,7 +23,7 @@ export interface JsonSchema {
   readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly additionalProperties?: JsonSchema | boolean;
-  readonly items?: JsonSchema | readonly JsonSchema[];
+  readonly items?: JsonSchema | readonly JsonSchema[] | null;
   readonly allOf?: readonly JsonSchema[];
   readonly anyOf?: readonly JsonSchema[];
   readonly oneOf?: readonly JsonSchema[];
@@ -61,7 +61,7 @@ export const META_FIELDS: ReadonlySet<string> = new Set(['apiVersion', 'kind', '
 /** The schema of all items of a list; undefined where there is none. */
 export function itemsOf(schema: JsonSchema | undefined): JsonSchema | undefined {
   const items = schema?.items;
-  return items === undefined || isList(items) ? undefined : items;
+  return items === undefined || items === null || isList(items) ? undefined : items;
 }
 
 function isList(items: JsonSchema | readonly JsonSchema[]): items is readonly JsonSchema[] {

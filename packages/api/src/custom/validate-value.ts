@@ -71,7 +71,9 @@ function check(value: unknown, schema: JsonSchema, path: string, old: Old): Resu
     const { format = '' } = schema;
     if (isStringFormat(format)) mergeCounted(result, checkFormat(value, format, path));
   }
-  if (typeof value === 'number') mergeCounted(result, checkNumber(value, schema, path));
+  if (typeof value === 'number' || typeof value === 'bigint') {
+    mergeCounted(result, checkNumber(Number(value), schema, path));
+  }
   if (Array.isArray(value)) mergeCounted(result, checkList(value, schema, path, old));
   mergeCounted(result, checkEnum(value, schema, path));
   if (isJsonObject(value)) mergeCounted(result, checkObject(value, schema, path, old));
@@ -128,15 +130,18 @@ function checkType(value: unknown, schema: JsonSchema, path: string): Result {
     (found === 'number' && isWhole(value, types));
   const { format = '' } = schema;
   const isText = found === 'string' || found === 'array';
-  if (!isText && format !== '' && isSupported(format) && !fits) return mismatch(format);
+  const ownFormat = found === 'integer' ? 'int64' : found === 'number' ? 'float64' : '';
+  if (!isText && format !== '' && format !== ownFormat && !fits) {
+    return failure({
+      type: 'FieldValueTypeInvalid',
+      path,
+      value: ownFormat,
+      detail: `${path} in body must be of type ${format}: ${JSON.stringify(ownFormat)}`,
+    });
+  }
   const isNumeric = types.includes('number') || types.includes('integer');
-  if (!isNumeric && format !== '' && isSupported(format) && isText) return result;
-  if (types.length === 0) return result;
+  if (!isNumeric && format !== '' && isText) return result;
   return fits ? result : mismatch(types.join(','));
-}
-
-function isSupported(format: string): boolean {
-  return isStringFormat(format) || ['int32', 'int64', 'float', 'double'].includes(format);
 }
 
 function isWhole(value: unknown, types: readonly string[]): boolean {
@@ -208,27 +213,36 @@ function checkNumber(value: number, schema: JsonSchema, path: string): Result {
     return false;
   };
   range(value, 'Checked');
+  // What a whole number is held against is made whole too, where that can be.
+  const boundary = (limit: number, what: string) =>
+    range(limit, what) && Number.isInteger(value) ? Math.trunc(limit) : limit;
+  const refuse = (detail: string) => result.add(invalidFinding(path, value, `${path} in body should be ${detail}`));
   if (multipleOf !== undefined) {
-    range(multipleOf, 'MultipleOf');
-    const quotient = multipleOf < 1 ? (1 / multipleOf) * value : value / multipleOf;
-    if (Math.abs(quotient - Math.round(quotient)) > 1e-9 * Math.max(1, Math.abs(quotient))) {
-      result.add(invalidFinding(path, value, `${path} in body should be a multiple of ${goNumber(multipleOf)}`));
-    }
-  }
-  if (maximum !== undefined) {
-    range(maximum, 'Maximum boundary');
-    const beyond = schema.exclusiveMaximum === true ? value >= maximum : value > maximum;
-    const words = schema.exclusiveMaximum === true ? 'less than' : 'less than or equal to';
-    if (beyond) result.add(invalidFinding(path, value, `${path} in body should be ${words} ${goNumber(maximum)}`));
+    const factor = boundary(multipleOf, 'MultipleOf');
+    if (factor <= 0) {
+      const detail = `factor MultipleOf declared for ${path} must be positive: ${goNumber(factor)}`;
+      result.add(invalidFinding(path, factor, detail));
+    } else if (!isMultiple(value, factor)) refuse(`a multiple of ${goNumber(factor)}`);
   }
   if (minimum !== undefined) {
-    range(minimum, 'Minimum boundary');
-    const below = schema.exclusiveMinimum === true ? value <= minimum : value < minimum;
-    const words = schema.exclusiveMinimum === true ? 'greater than' : 'greater than or equal to';
-    if (below) result.add(invalidFinding(path, value, `${path} in body should be ${words} ${goNumber(minimum)}`));
+    const least = boundary(minimum, 'Minimum boundary');
+    const isExclusive = schema.exclusiveMinimum === true;
+    const words = isExclusive ? 'greater than' : 'greater than or equal to';
+    if (isExclusive ? value <= least : value < least) refuse(`${words} ${goNumber(least)}`);
+  }
+  if (maximum !== undefined) {
+    const most = boundary(maximum, 'Maximum boundary');
+    const isExclusive = schema.exclusiveMaximum === true;
+    const words = isExclusive ? 'less than' : 'less than or equal to';
+    if (isExclusive ? value >= most : value > most) refuse(`${words} ${goNumber(most)}`);
   }
   result.matches++;
   return result;
+}
+
+function isMultiple(value: number, factor: number): boolean {
+  const quotient = factor < 1 ? (1 / factor) * value : value / factor;
+  return Math.abs(quotient - Math.round(quotient)) <= 1e-9 * Math.max(1, Math.abs(quotient));
 }
 
 const MAX_INT32 = 2 ** 31 - 1;
@@ -263,7 +277,8 @@ function checkList(value: readonly unknown[], schema: JsonSchema, path: string, 
 
 function tooMany(path: string, actual: number, most: number): Finding {
   const noun = most === 1 ? 'item' : 'items';
-  return { type: 'FieldValueTooMany', path, value: actual, detail: `must have at most ${most} ${noun}` };
+  const detail = most < 0 ? 'has too many items' : `must have at most ${most} ${noun}`;
+  return { type: 'FieldValueTooMany', path, value: actual, detail };
 }
 
 /** Finds what an item was before: only lists with keys tell. */

@@ -1,4 +1,11 @@
-import type { Field, ScalarKind, StructType, Type } from '../schema/type-schema.ts';
+import {
+  type Field,
+  type ScalarKind,
+  type SchemaAlternative,
+  schemaOf,
+  type StructType,
+  type Type,
+} from '../schema/type-schema.ts';
 import { exactInteger } from './exact-number.ts';
 import { formatPath, NumberLiteral, type Parsed, type ParsedObject } from './json-parser.ts';
 import { ContentError, decodeScalar, jsonTypeOf, TypeMismatch } from './scalars.ts';
@@ -80,7 +87,7 @@ class Decoder {
       case 'map':
         return this.#map(type, parsed);
       case 'any':
-        return plainJson(parsed);
+        return type.schemaOr === undefined ? plainJson(parsed) : schemaOr(type.schemaOr, parsed);
     }
   }
 
@@ -133,6 +140,29 @@ class Decoder {
       `json: cannot unmarshal ${found} into Go struct field ${this.#owner}.${path} of type ${goType}`,
     );
   }
+}
+
+const SCHEMA = 'apiextensions.v1.JSONSchemaProps';
+
+/** Reads a schema, or what may stand in its place. Kubernetes reads these by themselves: it finds no unknown fields in them. */
+function schemaOr(alternative: SchemaAlternative, parsed: Parsed): unknown {
+  const read = (one: Parsed): unknown => {
+    if (one === null) return {};
+    if (isObject(one)) return new Decoder('json').struct(schemaOf(SCHEMA), one);
+    throw new DecodeError(`json: cannot unmarshal ${jsonTypeOf(one)} into Go value of type v1.JSONSchemaProps`);
+  };
+  if (isObject(parsed)) return read(parsed);
+  if (alternative === 'boolean') {
+    if (typeof parsed === 'boolean') return parsed;
+    throw new DecodeError('boolean or JSON schema expected');
+  }
+  // Kubernetes takes anything else for nothing, which is not the same as no answer.
+  if (!Array.isArray(parsed)) return [];
+  if (alternative === 'schemas') return parsed.map(read);
+  return parsed.map((name) => {
+    if (typeof name === 'string') return name;
+    throw new DecodeError(`json: cannot unmarshal ${jsonTypeOf(name)} into Go value of type string`);
+  });
 }
 
 /** A mismatch in the words of Kubernetes' converter. */

@@ -37,12 +37,21 @@ function settleField(value: unknown, field: Field): unknown {
       settleItems(value, type);
       return value;
     case 'any':
+      if (type.schemaOr !== undefined) settleSchemas(value);
       if (value !== undefined && value !== null) return value;
       return held === 'value' && omit !== 'zero' ? null : undefined;
     case 'struct':
       return settleNested(value, type, field);
     case 'scalar':
       return settleScalar(value, type.scalar, field);
+  }
+}
+
+/** Schemas where something else might stand, too. */
+function settleSchemas(value: unknown): void {
+  for (const schema of Array.isArray(value) ? (value as unknown[]) : [value]) {
+    if (schema === null || typeof schema !== 'object') continue;
+    settleStruct(schema as Record<string, unknown>, schemaOf('apiextensions.v1.JSONSchemaProps'));
   }
 }
 

@@ -1,15 +1,11 @@
 import { checkExpressions } from '../custom/rules/check-expressions.ts';
 import { formatTime } from '@gantry/base';
-import { isJsonObject, itemsOf, type JsonSchema, valuesOf } from '../custom/json-schema.ts';
-import { isKnownFormat } from '../custom/formats.ts';
-import { DecodeError, decodeStruct } from '../decode/decode-value.ts';
-import type { ParsedObject } from '../decode/json-parser.ts';
+import { itemsOf, type JsonSchema, valuesOf } from '../custom/json-schema.ts';
+import { isSupportedFormat } from '../custom/formats.ts';
 import { type FieldError, invalid, required } from '../field-error.ts';
 import type { CustomResourceDefinition, CustomResourceDefinitionCondition } from '../generated/types.ts';
 import { equalJson } from '../object.ts';
 import type { ResourceDefinition } from '../resource.ts';
-import { schemaOf } from '../schema/type-schema.ts';
-import { StatusError } from '../status-error.ts';
 import { createdAtColumn, nameColumn } from './columns.ts';
 import { type CheckExpressions, validateDefinitionSpec, validateNames } from './rules/crd-spec.ts';
 import { subdomainName } from './rules/names.ts';
@@ -22,8 +18,6 @@ export const CUSTOM_RESOURCE_CLEANUP = 'customresourcecleanup.apiextensions.k8s.
 export const APPROVAL_ANNOTATION = 'api-approved.kubernetes.io';
 
 const APPROVAL_LINK = 'see https://github.com/kubernetes/enhancements/pull/1111';
-
-const SCHEMA = 'apiextensions.v1.JSONSchemaProps';
 
 /** The condition of a type, if the definition has it. */
 export function definitionCondition(
@@ -49,7 +43,6 @@ export function setDefinitionCondition(
 function applyDefaults(crd: CustomResourceDefinition): void {
   const spec = (crd.spec ??= {} as CustomResourceDefinition['spec']);
   spec.conversion ??= { strategy: 'None' };
-  if ((spec.conversion.strategy ?? '') === '') spec.conversion.strategy = 'None';
   const service = spec.conversion.webhook?.clientConfig?.service;
   if (service !== undefined) service.port ??= 443;
   const names = spec.names;
@@ -58,48 +51,6 @@ function applyDefaults(crd: CustomResourceDefinition): void {
     if ((names.singular ?? '') === '') names.singular = kind.toLowerCase();
     if ((names.listKind ?? '') === '' && kind !== '') names.listKind = `${kind}List`;
   }
-  for (const { schema } of spec.versions ?? []) {
-    if (schema?.openAPIV3Schema !== undefined) settleSchema(schema.openAPIV3Schema as Record<string, unknown>);
-  }
-}
-
-/** Settles what published schemas say nothing about: schemas that stand where something else may stand too. */
-function settleSchema(schema: Record<string, unknown>): void {
-  for (const word of ['items', 'additionalProperties', 'additionalItems']) {
-    const inner = schema[word];
-    if (isJsonObject(inner)) schema[word] = readSchema(inner);
-    else if (Array.isArray(inner) && word === 'items') schema[word] = inner.map(readSchema);
-    else if (inner === null) delete schema[word];
-    else if (inner !== undefined && typeof inner !== 'boolean') throw unreadable(word);
-    else if (typeof inner === 'boolean' && word === 'items') throw unreadable(word);
-  }
-  const single = schema.not;
-  const lists = ['allOf', 'anyOf', 'oneOf'].flatMap((word) => (schema[word] ?? []) as unknown[]);
-  const maps = ['properties', 'patternProperties', 'definitions'].flatMap((word) => Object.values(schema[word] ?? {}));
-  for (const inner of [single, ...lists, ...maps]) if (isJsonObject(inner)) settleSchema(inner);
-}
-
-function readSchema(value: unknown): Record<string, unknown> {
-  if (!isJsonObject(value)) throw unreadable('items');
-  try {
-    const { value: schema } = decodeStruct(schemaOf(SCHEMA), value as ParsedObject);
-    settleSchema(schema);
-    return schema;
-  } catch (error) {
-    if (!(error instanceof DecodeError)) throw error;
-    throw cannotBeHandled(error.message);
-  }
-}
-
-function unreadable(word: string): StatusError {
-  return cannotBeHandled(
-    `json: cannot unmarshal into Go struct field JSONSchemaProps.${word} of type v1.JSONSchemaProps`,
-  );
-}
-
-function cannotBeHandled(why: string): StatusError {
-  const kind = 'CustomResourceDefinition';
-  return StatusError.badRequest(`${kind} in version "v1" cannot be handled as a ${kind}: ${why}`);
 }
 
 /** A version that is stored now is one that was stored from here on. */
@@ -121,10 +72,13 @@ function validateStoredVersions({ spec, status }: CustomResourceDefinition): Fie
   const stored = status?.storedVersions ?? [];
   if (stored.length === 0) return [invalid(path, null, 'must have at least one stored version')];
   const versions = spec.versions ?? [];
-  const missing = versions.filter(({ name, storage }) => storage && !stored.includes(name));
-  const errors = missing.map(({ name }) => invalid(path, stored, `must have the storage version ${name}`));
-  for (const [i, name] of stored.entries()) {
-    if (versions.some((version) => version.name === name)) continue;
+  const left = new Map(stored.map((name, i) => [name, i]));
+  const errors: FieldError[] = [];
+  for (const { name, storage } of versions) {
+    // A version that stands twice finds its stored name once.
+    if (!left.delete(name) && storage) errors.push(invalid(path, stored, `must have the storage version ${name}`));
+  }
+  for (const [name, i] of left) {
     const detail = `missing from spec.versions; ${name} was previously a storage version, and must remain in spec.versions until a storage migration ensures no data remains persisted in ${name} and removes ${name} from status.storedVersions`;
     errors.push(invalid(`${path}[${i}]`, name, detail));
   }
@@ -144,10 +98,9 @@ export function approvalOf(crd: CustomResourceDefinition): 'missing' | 'invalid'
 function validateApproval(crd: CustomResourceDefinition, old: CustomResourceDefinition | undefined): FieldError[] {
   const approval = approvalOf(crd);
   if (approval !== 'missing' && approval !== 'invalid') return [];
+  // Whoever changes something else is not to answer for how the definition was approved.
+  if (old !== undefined && approvalOf(old) === approval) return [];
   const value = crd.metadata.annotations?.[APPROVAL_ANNOTATION];
-  const same =
-    old !== undefined && approvalOf(old) === approval && old.metadata.annotations?.[APPROVAL_ANNOTATION] === value;
-  if (same) return [];
   const path = `metadata.annotations[${APPROVAL_ANNOTATION}]`;
   const must = `protected groups must have approval annotation "${APPROVAL_ANNOTATION}"`;
   if (approval === 'missing') return [required(path, `${must}, ${APPROVAL_LINK}`)];
@@ -174,7 +127,7 @@ function warnings(crd: CustomResourceDefinition): readonly string[] {
   const visit = (schema: JsonSchema | undefined): void => {
     if (schema === undefined) return;
     const { format = '' } = schema;
-    if (format !== '' && !isKnownFormat(format)) unknown.add(format);
+    if (format !== '' && !isSupportedFormat(format, schema.type)) unknown.add(format);
     const { not, properties = {}, allOf = [], anyOf = [], oneOf = [] } = schema;
     for (const inner of [itemsOf(schema), valuesOf(schema), not]) visit(inner);
     for (const inner of [...Object.values(properties), ...allOf, ...anyOf, ...oneOf]) visit(inner);

@@ -31,7 +31,12 @@ export interface AnyType {
    * leaves as a whole. Otherwise the value is one leaf.
    */
   readonly deduced?: boolean;
+  /** The value may be a JSON schema, which is read as one; otherwise it is what this names. */
+  readonly schemaOr?: SchemaAlternative;
 }
+
+/** What may stand in the place of a schema: `true` or `false`, a list of schemas, a list of names. */
+export type SchemaAlternative = 'boolean' | 'schemas' | 'names';
 
 export interface StructType {
   readonly kind: 'struct';
@@ -103,6 +108,12 @@ const NAMED: Readonly<Record<string, ScalarKind>> = {
   'meta.v1.MicroTime': 'microTime',
   'resource.Quantity': 'quantity',
   'intstr.IntOrString': 'intOrString',
+};
+
+const SCHEMA_OR: Readonly<Record<string, SchemaAlternative>> = {
+  'apiextensions.v1.JSONSchemaPropsOrBool': 'boolean',
+  'apiextensions.v1.JSONSchemaPropsOrArray': 'schemas',
+  'apiextensions.v1.JSONSchemaPropsOrStringArray': 'names',
 };
 
 const structs = new Map<string, StructType>();
@@ -226,6 +237,8 @@ function stringType(goType: string, goPackage: string): string {
 function referenced(name: string, site: PublishedSchema, goType: string): Type {
   const scalar = NAMED[name];
   if (scalar !== undefined) return { kind: 'scalar', scalar, goType };
+  const schemaOr = SCHEMA_OR[name];
+  if (schemaOr !== undefined) return { kind: 'any', goType, schemaOr };
   const target = publishedSchemas[name];
   if (
     target === undefined ||

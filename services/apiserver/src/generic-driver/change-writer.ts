@@ -185,8 +185,8 @@ export class ChangeWriter {
     if (through?.name !== 'binding') {
       raiseGeneration(object, stored, definition, through === undefined ? 'main' : 'subresource');
     }
-    for (const warning of definition.strategy.warnings?.(object, stored) ?? []) context.warn(warning);
     requireValidChange(definition, through, object, stored);
+    for (const warning of definition.strategy.warnings?.(object, stored) ?? []) context.warn(warning);
     if (request !== undefined) await this.#admission.validate(request, lookups);
     return settled(definition, object);
   }

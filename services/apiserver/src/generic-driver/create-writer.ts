@@ -172,8 +172,8 @@ export class CreateWriter {
     strategy.prepareForCreate?.(object, { now, user: context.user });
     withDefaults(definition, object);
     this.#allocators.carry(definition, object, undefined);
-    for (const warning of strategy.warnings?.(object) ?? []) context.warn(warning);
     requireValidNew(definition, object);
+    for (const warning of strategy.warnings?.(object) ?? []) context.warn(warning);
     await this.#admission.validate(request, lookups);
   }
 

@@ -31,7 +31,9 @@ export function checkNamespace(target: Target, metadata: ObjectMeta): void {
 /** Makes the name of a body and of the path agree, or refuses. */
 export function checkName(target: Target, metadata: ObjectMeta): void {
   if (metadata.name === undefined || metadata.name === '') {
-    throw StatusError.badRequest('the name of the object (based on its metadata) must be set for an update');
+    throw StatusError.badRequest(
+      `the name of the object (${target.name} based on URL) was undeterminable: name must be provided`,
+    );
   }
   if (metadata.name !== target.name) {
     throw StatusError.badRequest(

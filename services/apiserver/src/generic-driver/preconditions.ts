@@ -49,7 +49,7 @@ function conflict(
     return StatusError.conflict(groupResource(definition), name, why);
   }
   return StatusError.conflict(
-    { group: definition.group, resource: definition.kind },
+    { group: (definition.storage ?? definition).group, resource: definition.kind },
     name,
     `the ${what} in the precondition (${asked}) does not match the ${what} in record (${found}). ${hint}`,
   );
@@ -63,7 +63,9 @@ export function checkUpdatePreconditions(
 ): void {
   const { namespace = '', name = '', uid = '', resourceVersion } = current.metadata;
   if (sent.uid !== undefined && sent.uid !== '' && sent.uid !== uid) {
-    const key = objectKey(definition, namespace, name);
+    const stored = objectKey(definition, namespace, name);
+    // The keys of what definitions define are told without their prefix.
+    const key = definition.publishedSchema !== undefined ? stored.replace(/^\/registry/, '') : stored;
     const why = `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${sent.uid}, UID in object meta: ${uid}`;
     throw StatusError.conflict(groupResource(definition), name, why);
   }

@@ -1,5 +1,7 @@
 import { type DeclaredType, ESTIMATED_COST_LIMIT, ESTIMATED_TOTAL_COST_LIMIT } from '@gantry/cel';
 import { type FieldError, forbidden, invalid } from '../../field-error.ts';
+import { printedRule } from '../../kinds/rules/crd-printed.ts';
+import type { CheckExpressions } from '../../kinds/rules/crd-spec.ts';
 import { itemsOf, type JsonSchema, type ValidationRule, valuesOf } from '../json-schema.ts';
 import { type CompiledRule, compileRules, maxCardinality } from './compile-rule.ts';
 import { declaredTypeOf } from './declared-schema.ts';
@@ -11,47 +13,59 @@ const multiply = (left: number, right: number) => (left === 0 || right === 0 ? 0
  * What is wrong with the expressions of all rules in a schema: texts that do not compile, `oldSelf` where no old value can be told,
  * and costs that no request could pay.
  */
-export function checkExpressions(schema: JsonSchema, path: string): FieldError[] {
-  const checker = new ExpressionChecker();
-  checker.check(schema, path, { cardinality: 1, uncorrelatable: undefined, isResource: true, root: true });
+export const checkExpressions: CheckExpressions = (schema, path, options) => {
+  const checker = new ExpressionChecker(options);
+  const place: Place = { cardinality: 1, uncorrelatable: undefined, isResource: true, parentType: undefined };
+  checker.check(schema, path, place);
   return [...checker.errors, ...checker.totalErrors(path)];
-}
+};
 
 interface Place {
   /** How often the value can stand in one object; undefined where only the request's size bounds it. */
   readonly cardinality: number | undefined;
-  /** The list that tells its items' old values from nothing, when the place is in one. */
+  /** What stands around the place and tells its parts' old values from nothing: a list, or a map that is replaced as a whole. */
   readonly uncorrelatable: string | undefined;
   readonly isResource: boolean;
-  readonly root: boolean;
+  /** What rules know of the value around, where there are rules on that or around it. */
+  readonly parentType: (() => DeclaredType | 'unknown') | undefined;
 }
 
 class ExpressionChecker {
   readonly errors: FieldError[] = [];
+  readonly #options: Parameters<CheckExpressions>[2];
   #total = 0;
   #expensive: { readonly path: string; readonly cost: number }[] = [];
 
+  constructor(options: Parameters<CheckExpressions>[2]) {
+    this.#options = options;
+  }
+
   check(schema: JsonSchema, path: string, place: Place): void {
-    const isEmbedded = schema['x-kubernetes-embedded-resource'] === true;
+    const rules = schema['x-kubernetes-validations'] ?? [];
+    const type = typeAt(schema, place, rules.length > 0);
     const inner = (child: JsonSchema, at: string, uncorrelatable = place.uncorrelatable) =>
       this.check(child, `${path}.${at}`, {
         cardinality: childCardinality(schema, place.cardinality),
         uncorrelatable,
         isResource: child['x-kubernetes-embedded-resource'] === true,
-        root: false,
+        parentType: type,
       });
     const values = valuesOf(schema);
     if (values !== undefined) inner(values, 'additionalProperties');
-    for (const [name, property] of Object.entries(schema.properties ?? {})) inner(property, `properties[${name}]`);
+    const isWhole = schema['x-kubernetes-map-type'] === 'atomic';
+    for (const [name, property] of Object.entries(schema.properties ?? {})) {
+      inner(property, `properties[${name}]`, place.uncorrelatable ?? (isWhole ? path : undefined));
+    }
     const items = itemsOf(schema);
     if (items !== undefined) {
       const keyed = schema['x-kubernetes-list-type'] === 'map';
       inner(items, 'items', place.uncorrelatable ?? (keyed ? undefined : path));
     }
-    const rules = schema['x-kubernetes-validations'] ?? [];
-    if (rules.length === 0) return;
-    const type = declaredTypeOf(schema, place.root || isEmbedded, 'selfType');
-    if (type !== undefined) this.#checkRules(rules, type, `${path}.x-kubernetes-validations`, place);
+    if (type === undefined || rules.length === 0 || this.#options.isBroken(path)) return;
+    const known = type();
+    const at = `${path}.x-kubernetes-validations`;
+    if (known !== 'unknown') this.#checkRules(rules, known, at, place);
+    else this.errors.push({ type: 'InternalError', field: at, detail: NO_TYPE });
   }
 
   #checkRules(rules: readonly ValidationRule[], type: DeclaredType, path: string, place: Place): void {
@@ -60,9 +74,10 @@ class ExpressionChecker {
       const at = `${path}[${index}]`;
       const cost = multiply(compiled.program?.estimatedCost.max ?? 0, cardinality);
       this.#observe(`${at}.rule`, 'estimated rule cost', cost);
-      if (compiled.error !== undefined) this.errors.push(invalid(`${at}.rule`, shown(compiled.rule), compiled.error));
+      if (compiled.error !== undefined)
+        this.errors.push(invalid(`${at}.rule`, printedRule(compiled.rule), compiled.error));
       if (compiled.messageError !== undefined) {
-        this.errors.push(invalid(`${at}.messageExpression`, shown(compiled.rule), compiled.messageError));
+        this.errors.push(invalid(`${at}.messageExpression`, printedRule(compiled.rule), compiled.messageError));
       } else if (compiled.message !== undefined) {
         const { max } = compiled.message.estimatedCost;
         this.#observe(`${at}.messageExpression`, 'estimated messageExpression cost', max);
@@ -82,7 +97,9 @@ class ExpressionChecker {
   }
 
   #observe(path: string, name: string, cost: number): void {
-    if (cost > ESTIMATED_COST_LIMIT) this.errors.push(forbidden(path, tooExpensive(name, cost, ESTIMATED_COST_LIMIT)));
+    const isHeld = this.#options.costs === 'each';
+    if (isHeld && cost > ESTIMATED_COST_LIMIT)
+      this.errors.push(forbidden(path, tooExpensive(name, cost, ESTIMATED_COST_LIMIT)));
     this.#total = Math.min(this.#total + cost, UNBOUNDED);
     if (cost < ESTIMATED_TOTAL_COST_LIMIT / 100) return;
     this.#expensive = [...this.#expensive, { path, cost }].sort((a, b) => b.cost - a.cost).slice(0, 4);
@@ -96,12 +113,26 @@ class ExpressionChecker {
       ...this.#expensive.map((rule) =>
         forbidden(
           rule.path,
-          'contributed to estimated rule & messageExpression cost total exceeding cost limit for entire OpenAPIv3 schema',
+          'contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema',
         ),
       ),
       forbidden(path, tooExpensive(total, this.#total, ESTIMATED_TOTAL_COST_LIMIT)),
     ];
   }
+}
+
+const NO_TYPE =
+  'internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations';
+
+/** What rules know of the value, once it is asked for: nothing where they know nothing of what is around it. */
+function typeAt(schema: JsonSchema, place: Place, hasRules: boolean): (() => DeclaredType | 'unknown') | undefined {
+  const { parentType, isResource } = place;
+  if (parentType === undefined && !hasRules) return undefined;
+  let type: DeclaredType | 'unknown' | undefined;
+  return () => {
+    type ??= parentType?.() === 'unknown' ? 'unknown' : (declaredTypeOf(schema, isResource, 'selfType') ?? 'unknown');
+    return type;
+  };
 }
 
 function childCardinality(schema: JsonSchema, cardinality: number | undefined): number | undefined {
@@ -121,16 +152,4 @@ function tooExpensive(name: string, cost: number, limit: number): string {
   const hint =
     '(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)';
   return `${name} exceeds budget by factor of ${shown} ${hint}`;
-}
-
-/** A rule as messages print it. */
-function shown(rule: ValidationRule): unknown {
-  return {
-    Rule: rule.rule ?? '',
-    Message: rule.message ?? '',
-    MessageExpression: rule.messageExpression ?? '',
-    Reason: rule.reason ?? null,
-    FieldPath: rule.fieldPath ?? '',
-    OptionalOldSelf: rule.optionalOldSelf ?? null,
-  };
 }

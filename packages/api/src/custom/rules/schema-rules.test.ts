@@ -95,6 +95,10 @@ describe('rules of custom resources', () => {
     ],
     ['an option without use', { rule: 'true', optionalOldSelf: true }, /may not be set if oldSelf is not used in rule/],
   ])('are refused for %s', (_name, rule, text) => {
-    expect(checkExpressions(schemaWith(rule), 'schema').map(formatFieldError).join('\n')).toMatch(text);
+    expect(
+      checkExpressions(schemaWith(rule), 'schema', { isBroken: () => false, costs: 'each' })
+        .map(formatFieldError)
+        .join('\n'),
+    ).toMatch(text);
   });
 });

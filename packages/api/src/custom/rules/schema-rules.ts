@@ -34,11 +34,26 @@ export function compileSchemaRules(schema: JsonSchema): CompiledRules | undefine
   };
 }
 
+/** What the rules in a schema say against one value; `path` is where it stands. */
+export function validateRulesOf(
+  schema: JsonSchema,
+  of: { readonly value: unknown; readonly old: unknown; readonly isResource: boolean; readonly path: string },
+): readonly FieldError[] {
+  const { value, old, isResource, path } = of;
+  const node = compileNode(schema, schema, isResource);
+  if (node === undefined) return [];
+  const run = new RulesRun();
+  const correlation = old === undefined ? UNCORRELATED : { known: { value, old, schema }, parent: undefined };
+  run.visit(node, path, value, old, correlation);
+  return run.errors;
+}
+
 /** The rules at one place of a schema, and those below it. */
 interface RuleNode {
   readonly schema: JsonSchema;
   readonly isResource: boolean;
-  readonly rules: readonly CompiledRule[];
+  /** Undefined where there are rules, and nothing is known of the values that they are about. */
+  readonly rules: readonly CompiledRule[] | undefined;
   readonly items: RuleNode | undefined;
   readonly values: RuleNode | undefined;
   readonly properties: ReadonlyMap<string, RuleNode>;
@@ -64,7 +79,7 @@ function compileNode(rules: JsonSchema, schema: JsonSchema, isResource: boolean)
   const own = rules['x-kubernetes-validations'] ?? [];
   if (own.length === 0 && !items && !values && properties.size === 0 && allOf.length === 0) return undefined;
   const type: DeclaredType | undefined = own.length === 0 ? undefined : declaredTypeOf(schema, isResource, 'selfType');
-  const compiled = type === undefined ? [] : compileRules(own, type);
+  const compiled = own.length === 0 ? [] : type && compileRules(own, type);
   return { schema, isResource, rules: compiled, items, values, properties, allOf };
 }
 
@@ -110,9 +125,14 @@ class RulesRun {
   }
 
   #evaluateAll(node: RuleNode, path: string, value: unknown, old: unknown, correlation: Correlation): void {
-    if (node.rules.length === 0) return;
+    if (node.rules?.length === 0) return;
     const shownPath = path === '' ? '<nil>' : path;
     const type = node.schema.type ?? '';
+    if (node.rules === undefined) {
+      const why = 'failed to convert to declType for CEL validation rules';
+      this.errors.push(invalid(shownPath, type, `rule compiler initialization error: ${why}`));
+      return;
+    }
     if (this.#budget <= 0) {
       this.#exhausted(
         invalid(

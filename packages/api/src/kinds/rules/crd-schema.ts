@@ -1,5 +1,8 @@
+import { followFieldPath } from '../../custom/field-path.ts';
 import { isJsonObject, itemsOf, type JsonSchema, type ValidationRule } from '../../custom/json-schema.ts';
+import { givenEmpty } from '../../decode/given-empty.ts';
 import { type FieldError, forbidden, invalid, notSupported, required } from '../../field-error.ts';
+import { findUnsupported } from './crd-structural.ts';
 
 /** Kubernetes prints a struct of its own here. */
 const PRINTED_STRUCT = {};
@@ -42,10 +45,19 @@ function validateSchema(
   for (const word of ['allOf', 'oneOf', 'anyOf'] as const) {
     for (const [i, one] of (schema[word] ?? []).entries()) errors.push(...inner(one, `${word}[${i}]`));
   }
+  for (const [name, one] of Object.entries(schema.definitions ?? {})) {
+    errors.push(...inner(one, `definitions[${name}]`));
+  }
   errors.push(...inner(itemsOf(schema), 'items'));
+  if (Array.isArray(schema.items)) {
+    for (const [i, one] of (schema.items as readonly JsonSchema[]).entries()) errors.push(...inner(one, `items[${i}]`));
+  }
+  for (const [name, one] of Object.entries(schema.dependencies ?? {})) {
+    if (isJsonObject(one)) errors.push(...inner(one, `dependencies[${name}]`));
+  }
   errors.push(...validateExtensions(schema, path), ...validateListType(schema, path), ...validateKeys(schema, path));
   for (const [i, rule] of (schema['x-kubernetes-validations'] ?? []).entries()) {
-    errors.push(...validateRuleTexts(rule, `${path}.x-kubernetes-validations[${i}]`));
+    errors.push(...validateRuleTexts(rule, schema, `${path}.x-kubernetes-validations[${i}]`));
   }
   return errors;
 }
@@ -74,7 +86,7 @@ function validateKeywords(schema: JsonSchema, path: string, around: Surroundings
     ['additionalItems', schema.additionalItems !== undefined],
     ['patternProperties', Object.keys(schema.patternProperties ?? {}).length > 0],
     ['definitions', Object.keys(schema.definitions ?? {}).length > 0],
-    ['dependencies', schema.dependencies !== undefined],
+    ['dependencies', schema.dependencies !== undefined || givenEmpty(schema, 'dependencies') !== undefined],
     ['$ref', schema.$ref !== undefined],
   ];
   for (const [word, isSet] of unsupported)
@@ -145,7 +157,8 @@ function validateListType(schema: JsonSchema, path: string): FieldError[] {
     }
   }
   if (!['atomic', 'set', 'map'].includes(listType)) {
-    errors.push(notSupported(`${path}.x-kubernetes-list-type`, listType, ['atomic', 'set', 'map']));
+    const detail = 'supported values: "atomic", "set", "map"';
+    errors.push({ type: 'FieldValueNotSupported', field: `${path}.x-kubernetes-list-type`, value: listType, detail });
   }
   return errors;
 }
@@ -221,7 +234,7 @@ function validateNullability(schema: JsonSchema, items: JsonSchema, listType: st
   return errors;
 }
 
-function validateRuleTexts(rule: ValidationRule, path: string): FieldError[] {
+function validateRuleTexts(rule: ValidationRule, schema: JsonSchema, path: string): FieldError[] {
   const errors: FieldError[] = [];
   const { rule: expression = '', message = '', messageExpression = '', reason, fieldPath = '' } = rule;
   const hasBreak = (text: string) => /[\n\r]/.test(text.trim());
@@ -240,5 +253,12 @@ function validateRuleTexts(rule: ValidationRule, path: string): FieldError[] {
     errors.push(invalid(`${path}.fieldPath`, fieldPath, 'must be non-empty if specified'));
   }
   if (/[\n\r]/.test(fieldPath)) errors.push(invalid(`${path}.fieldPath`, fieldPath, 'must not contain line breaks'));
+  if (
+    fieldPath !== '' &&
+    findUnsupported(schema) === undefined &&
+    typeof followFieldPath(schema, fieldPath) === 'string'
+  ) {
+    errors.push(invalid(`${path}.fieldPath`, fieldPath, 'must be a valid path'));
+  }
   return errors;
 }

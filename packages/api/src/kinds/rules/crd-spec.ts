@@ -1,3 +1,4 @@
+import { followFieldPath } from '../../custom/field-path.ts';
 import { itemsOf, type JsonSchema, valuesOf } from '../../custom/json-schema.ts';
 import { duplicate, type FieldError, forbidden, invalid, notSupported, required } from '../../field-error.ts';
 import type {
@@ -10,8 +11,10 @@ import type {
   SelectableField,
 } from '../../generated/types.ts';
 import { equalJson } from '../../object.ts';
+import { validateDefaults } from './crd-defaults.ts';
+import { printedVersion, wordsOf } from './crd-printed.ts';
 import { validateOpenApiSchema } from './crd-schema.ts';
-import { validateDefaults, validateStructural } from './crd-structural.ts';
+import { findUnsupported, validateStructural } from './crd-structural.ts';
 import { dns1035Label, dns1123Subdomain } from './names.ts';
 import { validateWebhookService, validateWebhookUrl } from './webhook-client.ts';
 
@@ -20,36 +23,41 @@ const COLUMN_FORMATS = ['byte', 'date', 'date-time', 'double', 'float', 'int32',
 const MAX_SELECTABLE = 8;
 
 /** At the root of a schema with a status of its own only these may stand: the status is checked by itself. */
-const ROOT_WORDS: Readonly<Record<string, string>> = {
-  description: 'Description',
-  type: 'Type',
-  format: 'Format',
-  title: 'Title',
-  maximum: 'Maximum',
-  exclusiveMaximum: 'ExclusiveMaximum',
-  minimum: 'Minimum',
-  exclusiveMinimum: 'ExclusiveMinimum',
-  maxLength: 'MaxLength',
-  minLength: 'MinLength',
-  pattern: 'Pattern',
-  maxItems: 'MaxItems',
-  minItems: 'MinItems',
-  uniqueItems: 'UniqueItems',
-  multipleOf: 'MultipleOf',
-  required: 'Required',
-  items: 'Items',
-  properties: 'Properties',
-  externalDocs: 'ExternalDocs',
-  example: 'Example',
-  'x-kubernetes-preserve-unknown-fields': 'XPreserveUnknownFields',
-  'x-kubernetes-validations': 'XValidations',
-};
+const ROOT_WORDS: readonly string[] = [
+  'Description',
+  'Type',
+  'Format',
+  'Title',
+  'Maximum',
+  'ExclusiveMaximum',
+  'Minimum',
+  'ExclusiveMinimum',
+  'MaxLength',
+  'MinLength',
+  'Pattern',
+  'MaxItems',
+  'MinItems',
+  'UniqueItems',
+  'MultipleOf',
+  'Required',
+  'Items',
+  'Properties',
+  'ExternalDocs',
+  'Example',
+  'XPreserveUnknownFields',
+  'XValidations',
+];
 
-/** Checks the expressions of a valid schema's rules, with what they may cost. `path` is that of the schema. */
+/** Checks the expressions of a structural schema's rules, with what they may cost. `path` is that of the schema. */
 export type CheckExpressions = (
   schema: JsonSchema,
   path: string,
-  old: CustomResourceDefinitionSpec | undefined,
+  options: {
+    /** Whether something else is wrong at a path or below it: rules there are not looked at. */
+    readonly isBroken: (path: string) => boolean;
+    /** What was there before is not held against single rules, whatever they cost. */
+    readonly costs: 'each' | 'total';
+  },
 ) => readonly FieldError[];
 
 /** Everything wrong with the spec, as Kubernetes looks at it: what all versions share stands above them. */
@@ -89,19 +97,32 @@ export function validateDefinitionSpec(
     const detail = 'must be false in order to use defaults in the schema';
     errors.push(invalid('spec.preserveUnknownFields', true, detail));
   }
-  const context: SchemaContext = { old, checkExpressions };
+  const before = new Map((old?.versions ?? []).map((version) => [version.name, version.schema]));
+  const context: SchemaContext = {
+    isUnchanged: (name) => {
+      const version = versions.find((one) => one.name === name);
+      return version !== undefined && before.has(name) && equalJson(version.schema, before.get(name));
+    },
+    checkExpressions,
+  };
   for (const [i, version] of own.entries()) {
     const path = `spec.versions[${i}]`;
     const label = dns1035Label(version.name ?? '');
     if (label.length > 0) errors.push(invalid(`${path}.name`, version.name ?? '', label.join(',')));
-    const hasStatus = (version.subresources ?? subresources)?.status !== undefined;
+    // By the name, as Kubernetes looks it up: of two versions of one name the first counts for both.
+    const named = own.find(({ name }) => name === version.name) ?? version;
+    const hasStatus = (named.subresources ?? subresources)?.status !== undefined;
     errors.push(...validateVersion(version, path, hasStatus, context));
   }
   errors.push(...validateVersionSet(own));
   errors.push(...validateNamesRequired(spec.names), ...validateNames(spec.names, 'spec.names'));
   const anyStatus = versions.some((version) => version.subresources?.status !== undefined);
   errors.push(
-    ...validateSchema(schema?.openAPIV3Schema as JsonSchema | undefined, 'spec.validation', anyStatus, context),
+    ...validateSchema(schema?.openAPIV3Schema as JsonSchema | undefined, 'spec.validation', {
+      hasStatus: anyStatus,
+      version: versions[0]?.name ?? '',
+      context,
+    }),
   );
   errors.push(...validateSubresources(subresources, 'spec.subresources'));
   errors.push(...validateColumns(columns ?? [], 'spec.additionalPrinterColumns'));
@@ -109,7 +130,7 @@ export function validateDefinitionSpec(
     const root = schema?.openAPIV3Schema as JsonSchema | undefined;
     if (root === undefined)
       errors.push(invalid('spec.selectableFields', '', 'may only be set when validations.schema is included'));
-    else errors.push(...validateSelectable(fields, root, 'spec.selectableFields'));
+    else errors.push(...validateSelectable(fields, root, 'spec'));
   }
   const { conversion } = spec;
   if (conversion !== undefined && conversion.strategy !== 'None' && spec.preserveUnknownFields === true) {
@@ -120,7 +141,8 @@ export function validateDefinitionSpec(
 }
 
 interface SchemaContext {
-  readonly old: CustomResourceDefinitionSpec | undefined;
+  /** Whether a version's schema is what it was. */
+  readonly isUnchanged: (version: string) => boolean;
   readonly checkExpressions: CheckExpressions | undefined;
 }
 
@@ -158,7 +180,7 @@ function validateVersion(
 ): FieldError[] {
   const errors = validateDeprecation(version, path);
   const schema = schemaIn(version);
-  errors.push(...validateSchema(schema, `${path}.schema`, hasStatus, context));
+  errors.push(...validateSchema(schema, `${path}.schema`, { hasStatus, version: version.name ?? '', context }));
   errors.push(...validateSubresources(version.subresources, `${path}.subresources`));
   errors.push(...validateColumns(version.additionalPrinterColumns ?? [], `${path}.additionalPrinterColumns`));
   const fields = version.selectableFields ?? [];
@@ -167,7 +189,7 @@ function validateVersion(
     const detail = 'may only be set when `version.schema.openAPIV3Schema` is not included';
     return [...errors, invalid(`${path}.selectableFields`, '', detail)];
   }
-  return [...errors, ...validateSelectable(fields, schema, `${path}.selectableFields`)];
+  return [...errors, ...validateSelectable(fields, schema, path)];
 }
 
 function validateDeprecation(
@@ -188,21 +210,6 @@ function validateDeprecation(
     );
   }
   return errors;
-}
-
-/** As Kubernetes prints a version where what all share stands above them. */
-function printedVersion(version: CustomResourceDefinitionVersion): object {
-  return {
-    Name: version.name ?? '',
-    Served: version.served ?? false,
-    Storage: version.storage ?? false,
-    Deprecated: version.deprecated ?? false,
-    DeprecationWarning: version.deprecationWarning ?? null,
-    Schema: version.schema ?? null,
-    Subresources: version.subresources ?? null,
-    AdditionalPrinterColumns: version.additionalPrinterColumns ?? null,
-    SelectableFields: version.selectableFields ?? null,
-  };
 }
 
 function validateVersionSet(versions: readonly CustomResourceDefinitionVersion[]): FieldError[] {
@@ -259,34 +266,35 @@ export function validateNames(names: CustomResourceDefinitionNames | undefined, 
 function validateSchema(
   schema: JsonSchema | undefined,
   path: string,
-  hasStatus: boolean,
-  context: SchemaContext,
+  of: { readonly hasStatus: boolean; readonly version: string; readonly context: SchemaContext },
 ): FieldError[] {
   if (schema === undefined) return [];
   const at = `${path}.openAPIV3Schema`;
-  const errors = hasStatus ? validateRoot(schema, at) : [];
+  const errors = of.hasStatus ? validateRoot(schema, at) : [];
   if (schema.nullable === true) errors.push(forbidden(`${at}.nullable`, 'nullable cannot be true at the root'));
-  const structural = validateStructural(schema, at);
-  const shape = structural.length > 0 ? structural : validateDefaults(schema, at);
+  const unsupported = findUnsupported(schema);
+  const structural = unsupported === undefined ? validateStructural(schema, at) : [];
+  const shape = unsupported !== undefined || structural.length > 0 ? structural : validateDefaults(schema, at);
   const words = validateOpenApiSchema(schema, at);
   errors.push(...shape, ...words);
-  if (shape.length === 0 && words.length === 0 && context.checkExpressions !== undefined) {
-    errors.push(...context.checkExpressions(schema, at, context.old));
-  }
-  return errors;
+  if (errors.length === 0 && unsupported !== undefined) return [invalid(at, '', unsupported)];
+  const { checkExpressions, isUnchanged } = of.context;
+  if (unsupported !== undefined || shape.length > 0 || checkExpressions === undefined) return errors;
+  const isBroken = (inner: string) => words.some(({ field }) => field.startsWith(`${inner}.`));
+  const costs = isUnchanged(of.version) ? 'total' : 'each';
+  return [...errors, ...checkExpressions(schema, at, { isBroken, costs })];
 }
 
 function validateRoot(schema: JsonSchema, path: string): FieldError[] {
-  for (const [word, value] of Object.entries(schema)) {
-    if (value === undefined || value === false || value === '' || value === 0) continue;
-    if (word === 'type') {
+  for (const { name, value } of wordsOf(schema)) {
+    if (name === 'Type') {
       if (value === 'object') continue;
       const detail =
         'only "object" is allowed as the type at the root of the schema if the status subresource is enabled';
       return [invalid(`${path}.type`, value, detail)];
     }
-    if (Object.hasOwn(ROOT_WORDS, word)) continue;
-    const words = Object.values(ROOT_WORDS).join(' ');
+    if (ROOT_WORDS.includes(name)) continue;
+    const words = ROOT_WORDS.join(' ');
     const detail = `only [${words}] fields are allowed at the root of the schema if the status subresource is enabled`;
     return [invalid(path, schema, detail)];
   }
@@ -335,8 +343,11 @@ function validateColumns(columns: readonly CustomResourceColumnDefinition[], pat
   });
 }
 
-function validateSelectable(fields: readonly SelectableField[], schema: JsonSchema, path: string): FieldError[] {
+function validateSelectable(fields: readonly SelectableField[], schema: JsonSchema, parent: string): FieldError[] {
+  const unsupported = findUnsupported(schema);
+  const path = `${parent}.selectableFields`;
   const errors: FieldError[] = [];
+  if (unsupported !== undefined) errors.push(invalid(`${parent}.schema.openAPIV3Schema`, '', unsupported));
   const seen = new Set<string>();
   for (const [i, { jsonPath = '' }] of fields.entries()) {
     const at = `${path}[${i}].jsonPath`;
@@ -344,13 +355,13 @@ function validateSelectable(fields: readonly SelectableField[], schema: JsonSche
       errors.push(required(at));
       continue;
     }
-    const found = schemaAt(schema, jsonPath);
+    const found = followFieldPath(schema, jsonPath, { brackets: false });
     if (typeof found === 'string') {
       errors.push(invalid(at, jsonPath, `is an invalid path: ${found}`));
       continue;
     }
-    if (/^\.metadata(\.|$)/.test(jsonPath)) errors.push(invalid(at, jsonPath, 'must not point to fields in metadata'));
-    if (!['string', 'boolean', 'integer'].includes(found.type ?? '')) {
+    if (found.names[0] === 'metadata') errors.push(invalid(at, jsonPath, 'must not point to fields in metadata'));
+    if (!['string', 'boolean', 'integer'].includes(found.schema?.type ?? '')) {
       const detail =
         'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.';
       errors.push(invalid(at, jsonPath, detail));
@@ -363,20 +374,6 @@ function validateSelectable(fields: readonly SelectableField[], schema: JsonSche
     errors.push({ type: 'FieldValueTooMany', field: path, value: seen.size, detail });
   }
   return errors;
-}
-
-/** The schema to which a path of fields leads, or why it leads nowhere. */
-function schemaAt(schema: JsonSchema, path: string): JsonSchema | string {
-  if (!path.startsWith('.')) return `expected [ or . but got: ${path}`;
-  let at: JsonSchema = schema;
-  for (const name of path.slice(1).split('.')) {
-    if (name.includes('[')) return `array notation is not allowed`;
-    const next: JsonSchema | undefined =
-      at.properties?.[name] ?? (name === 'metadata' ? { type: 'object' } : valuesOf(at));
-    if (next === undefined) return `does not refer to a valid field`;
-    at = next;
-  }
-  return at;
 }
 
 function validateConversion(conversion: CustomResourceConversion | undefined): FieldError[] {

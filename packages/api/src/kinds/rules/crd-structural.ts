@@ -1,10 +1,7 @@
-import { validateEmbedded } from '../../custom/embedded.ts';
 import { itemsOf, type JsonSchema, valuesOf } from '../../custom/json-schema.ts';
 import { patternError } from '../../custom/pattern.ts';
-import { pruneValue } from '../../custom/prune.ts';
-import { validateValue } from '../../custom/validate-value.ts';
 import { type FieldError, forbidden, formatFieldError, invalid, required } from '../../field-error.ts';
-import { cloneJson, equalJson } from '../../object.ts';
+import { equalJson } from '../../object.ts';
 
 type Level = 'root' | 'item' | 'field';
 
@@ -15,6 +12,44 @@ const EMPTY_TYPE: Readonly<Record<Level, string>> = {
   item: 'must not be empty for specified array items',
   field: 'must not be empty for specified object fields',
 };
+
+const UNSUPPORTED: readonly (readonly [keyof JsonSchema, string])[] = [
+  ['id', 'id'],
+  ['$schema', 'schema'],
+  ['$ref', '$ref'],
+  ['patternProperties', 'patternProperties'],
+  ['dependencies', 'dependencies'],
+  ['additionalItems', 'additionalItems'],
+  ['definitions', 'definitions'],
+];
+
+/** What no structural schema could say; undefined when there is nothing of that kind. */
+export function findUnsupported(schema: JsonSchema | undefined): string | undefined {
+  if (schema === undefined) return undefined;
+  const word = UNSUPPORTED.find(([name]) =>
+    name === 'additionalItems' ? schema[name] !== undefined : isSet(schema[name]),
+  );
+  if (word !== undefined) return `OpenAPIV3Schema '${word[1]}' is not supported`;
+  const { not, allOf = [], anyOf = [], oneOf = [], items, properties = {} } = schema;
+  for (const one of [not, ...allOf, ...anyOf, ...oneOf]) {
+    const found = findUnsupported(one);
+    if (found !== undefined) return found;
+  }
+  if (schema['x-kubernetes-preserve-unknown-fields'] === false) {
+    return "internal error: 'x-kubernetes-preserve-unknown-fields' must be true or undefined";
+  }
+  if (Array.isArray(items) && items.length > 0) return "OpenAPIV3Schema 'items' must be a schema, but is an array";
+  for (const one of [itemsOf(schema), ...Object.values(properties), valuesOf(schema)]) {
+    const found = findUnsupported(one);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function isSet(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return false;
+  return typeof value !== 'object' || Object.keys(value).length > 0;
+}
 
 /** Why a schema is not structural, in the order in which Kubernetes sorts it. */
 export function validateStructural(schema: JsonSchema, path: string): FieldError[] {
@@ -125,7 +160,11 @@ function validateNested(schema: JsonSchema | undefined, path: string, exceptions
     if (isSet) errors.push(forbidden(`${path}.${field}`, `must be ${must} to be structural`));
   };
   forbid((schema.type ?? '') !== '', 'type', 'empty');
-  forbid(schema.additionalProperties !== undefined, 'additionalProperties', 'undefined');
+  forbid(
+    schema.additionalProperties !== undefined && schema.additionalProperties !== false,
+    'additionalProperties',
+    'undefined',
+  );
   forbid((schema.default ?? null) !== null, 'default', 'undefined');
   forbid((schema.title ?? '') !== '', 'title', 'empty');
   forbid((schema.description ?? '') !== '', 'description', 'empty');
@@ -143,23 +182,16 @@ function validateNested(schema: JsonSchema | undefined, path: string, exceptions
   return errors;
 }
 
-/** What alternatives speak of must be described outside of them too. */
-function validateCompleteness(schema: JsonSchema | undefined, path: string): FieldError[] {
-  if (schema === undefined) return [];
-  const errors = alternativesOf(schema, path).flatMap(([one, at]) => validateDescribed(one, schema, path, at));
-  errors.push(...validateCompleteness(itemsOf(schema), `${path}.items`));
-  for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    errors.push(...validateCompleteness(property, `${path}.properties[${name}]`));
-  }
-  errors.push(...validateCompleteness(valuesOf(schema), `${path}.additionalProperties`));
-  return errors;
+/** What the root's alternatives speak of must be described outside of them too. Kubernetes does not ask that further down. */
+function validateCompleteness(schema: JsonSchema, path: string): FieldError[] {
+  return alternativesOf(schema, path).flatMap(([one, at]) => validateDescribed(one, schema, path, at));
 }
 
 function alternativesOf(schema: JsonSchema, path: string): (readonly [JsonSchema, string])[] {
-  const lists = (['anyOf', 'allOf', 'oneOf'] as const).flatMap((word) =>
+  const lists = (['allOf', 'anyOf', 'oneOf'] as const).flatMap((word) =>
     (schema[word] ?? []).map((one, i) => [one, `${path}.${word}[${i}]`] as const),
   );
-  return schema.not === undefined ? lists : [...lists, [schema.not, `${path}.not`]];
+  return schema.not === undefined ? lists : [[schema.not, `${path}.not`], ...lists];
 }
 
 function validateDescribed(nested: JsonSchema, schema: JsonSchema | undefined, path: string, at: string): FieldError[] {
@@ -170,25 +202,6 @@ function validateDescribed(nested: JsonSchema, schema: JsonSchema | undefined, p
   for (const [name, property] of Object.entries(nested.properties ?? {})) {
     const inner = `.properties[${name}]`;
     errors.push(...validateDescribed(property, schema.properties?.[name], `${path}${inner}`, `${at}${inner}`));
-  }
-  return errors;
-}
-
-/** Defaults that are not what their schema asks for. */
-export function validateDefaults(schema: JsonSchema | undefined, path: string): FieldError[] {
-  if (schema === undefined) return [];
-  const errors: FieldError[] = [];
-  if (schema.default !== undefined && schema.default !== null) {
-    const at = `${path}.default`;
-    const pruned = cloneJson(schema.default);
-    pruneValue(pruned, schema);
-    if (!equalJson(pruned, schema.default)) errors.push(invalid(at, schema.default, 'must not have unknown fields'));
-    const embedded = validateEmbedded(schema.default, schema, at);
-    errors.push(...(embedded.length > 0 ? embedded : validateValue(schema.default, schema, at)));
-  }
-  errors.push(...validateDefaults(itemsOf(schema), `${path}.items`));
-  for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    errors.push(...validateDefaults(property, `${path}.properties[${name}]`));
   }
   return errors;
 }

@@ -52,7 +52,7 @@ export function validateFinalizerName(text: string, path: string): FieldError[] 
 }
 
 function validateFinalizers(finalizers: readonly string[], path: string): FieldError[] {
-  const errors = finalizers.flatMap((text, i) => invalidAll(`${path}[${i}]`, text, qualifiedName(text)));
+  const errors = finalizers.flatMap((text) => invalidAll(path, text, qualifiedName(text)));
   if (finalizers.includes('orphan') && finalizers.includes('foregroundDeletion')) {
     errors.push(invalid(path, finalizers, 'finalizer orphan and foregroundDeletion cannot be both set'));
   }
