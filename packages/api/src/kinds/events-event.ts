@@ -31,7 +31,11 @@ export function toCoreEvent(object: EventsEvent): Event {
 
 /** Inverse of `toCoreEvent`. */
 export function fromCoreEvent(stored: KubeObject): EventsEvent {
-  return rename(stored, 1, { apiVersion: 'events.k8s.io/v1', kind: 'Event' }) as unknown as EventsEvent;
+  const event = rename(stored, 1, { apiVersion: 'events.k8s.io/v1', kind: 'Event' }) as unknown as EventsEvent;
+  // Written always in core/v1, and here only where they say something.
+  if (event.reportingController === '') delete event.reportingController;
+  if (event.reportingInstance === '') delete event.reportingInstance;
+  return event;
 }
 
 function validateSeries(series: EventsEventSeries | undefined): FieldError[] {

@@ -1,4 +1,4 @@
-import { type FieldError, forbidden, invalid } from '../field-error.ts';
+import { type FieldError, forbidden, invalid, notSupported, required } from '../field-error.ts';
 import type { Service, ServicePort, ServiceSpec } from '../generated/types.ts';
 import type { ResourceDefinition } from '../resource.ts';
 import { ageColumn, column, nameColumn } from './columns.ts';
@@ -8,10 +8,17 @@ import { formatLabelSelector } from './rules/labels.ts';
 import { dns1123Subdomain, labelName } from './rules/names.ts';
 import { carryServiceAllocations, dropUnusedAllocations, needsClusterIp } from './rules/service-allocations.ts';
 import { isHeadless, validateClusterFamilies, validateClusterIps } from './rules/service-ips.ts';
-import { isExternallyAccessible, validateServiceSpec } from './rules/service-spec.ts';
+import {
+  isExternallyAccessible,
+  needsHealthCheckPort,
+  validateLoadBalancerClass,
+  validateServiceSpec,
+} from './rules/service-spec.ts';
 import { PART_VERBS, STORED_VERBS } from './verbs.ts';
 
 const CLIENT_IP_SECONDS = 10800;
+const IP_MODES = ['Proxy', 'VIP'];
+const ONCE = 'may not change once set';
 
 function applyDefaults(object: Service): void {
   const spec = (object.spec ??= {});
@@ -79,26 +86,80 @@ function validate(object: Service): readonly FieldError[] {
 function validateUpdate(object: Service, old: Service): FieldError[] {
   const spec = object.spec ?? {};
   const before = old.spec ?? {};
-  if (!needsClusterIp(spec) || !needsClusterIp(before)) return [];
-  const errors: FieldError[] = [];
-  for (const field of ['clusterIPs', 'ipFamilies'] as const) {
-    const values = spec[field] ?? [];
-    const first = before[field]?.[0];
-    if (first !== undefined && first !== values[0]) {
-      errors.push(invalid(`spec.${field}[0]`, values, 'may not change once set'));
-    }
+  // What is wrong with the addresses themselves is told alone.
+  if (validateClusterIps(spec).length > 0 || validateClusterFamilies(spec).length > 0) return [];
+  const keeps = needsClusterIp(spec) && needsClusterIp(before);
+  const errors = keeps ? [...validateAddressChange(spec, before), ...validateFamilyChange(spec, before)] : [];
+  if (spec.type === 'LoadBalancer' && before.type === 'LoadBalancer') {
+    const { loadBalancerClass: className } = spec;
+    if (className !== before.loadBalancerClass) errors.push(invalid('spec.loadBalancerClass', className, ONCE));
+  }
+  errors.push(...validateLoadBalancerClass(spec));
+  const needsPort = needsHealthCheckPort(spec) && needsHealthCheckPort(before);
+  if (needsPort && (spec.healthCheckNodePort ?? 0) !== (before.healthCheckNodePort ?? 0)) {
+    errors.push(forbidden('spec.healthCheckNodePort', 'field is immutable'));
   }
   return errors;
+}
+
+function validateAddressChange(spec: ServiceSpec, old: ServiceSpec): FieldError[] {
+  if (isHeadless(spec) && isHeadless(old)) return [];
+  const path = 'spec.clusterIPs';
+  const after = spec.clusterIPs ?? [];
+  const before = old.clusterIPs ?? [];
+  if (before.length === after.length) {
+    return before.flatMap((address, i) => (address === after[i] ? [] : [invalid(`${path}[${i}]`, after, ONCE)]));
+  }
+  if (after.length === 0) return [invalid(`${path}[0]`, after, 'primary clusterIP can not be unset')];
+  const errors = before.length > 0 && after[0] !== before[0] ? [invalid(`${path}[0]`, after, ONCE)] : [];
+  if (before.length > after.length && after.length === 1 && spec.ipFamilyPolicy !== 'SingleStack') {
+    errors.push(mustBeSingle(spec, 'clusterIP'));
+  }
+  return errors;
+}
+
+function validateFamilyChange(spec: ServiceSpec, old: ServiceSpec): FieldError[] {
+  if (isHeadless(spec) || isHeadless(old)) return [];
+  const path = 'spec.ipFamilies[0]';
+  const after = spec.ipFamilies ?? [];
+  const before = old.ipFamilies ?? [];
+  if (before.length === after.length) {
+    return before.flatMap((family, i) => (family === after[i] ? [] : [invalid(path, after, ONCE)]));
+  }
+  const errors: FieldError[] = [];
+  const releases = before.length > after.length;
+  if (releases && (spec.clusterIPs ?? []).length === 0) {
+    errors.push(invalid(path, after, 'primary ipFamily can not be unset'));
+  }
+  if (before.length > 0 && after.length > 0 && after[0] !== before[0]) {
+    errors.push(invalid(path, spec.clusterIPs, ONCE));
+  }
+  if (releases && after.length === 1 && spec.ipFamilyPolicy !== 'SingleStack')
+    errors.push(mustBeSingle(spec, 'ipFamily'));
+  return errors;
+}
+
+function mustBeSingle({ ipFamilyPolicy }: ServiceSpec, what: 'clusterIP' | 'ipFamily'): FieldError {
+  const detail = `must be set to 'SingleStack' when releasing the secondary ${what}`;
+  return invalid('spec.ipFamilyPolicy', ipFamilyPolicy, detail);
 }
 
 function validateStatus({ spec, status }: Service): FieldError[] {
   const ingress = status?.loadBalancer?.ingress ?? [];
   const path = 'status.loadBalancer.ingress';
   if (ingress.length > 0 && spec?.type !== 'LoadBalancer') {
-    return [forbidden(path, 'may only be used when `spec.type` is "LoadBalancer"')];
+    return [forbidden(path, "may only be used when `spec.type` is 'LoadBalancer'")];
   }
-  return ingress.flatMap(({ ip = '', hostname = '' }, i) => {
+  return ingress.flatMap(({ ip = '', hostname = '', ipMode }, i) => {
     const errors = ip === '' ? [] : validateIp(ip, `${path}[${i}].ip`);
+    const modePath = `${path}[${i}].ipMode`;
+    if (ip === '' && ipMode !== undefined) {
+      errors.push(forbidden(modePath, 'may not be specified when `ip` is not set'));
+    } else if (ip !== '' && ipMode === undefined) {
+      errors.push(required(modePath, 'must be specified when `ip` is set'));
+    } else if (ipMode !== undefined && !IP_MODES.includes(ipMode)) {
+      errors.push(notSupported(modePath, ipMode, IP_MODES));
+    }
     if (hostname === '') return errors;
     errors.push(...invalidAll(`${path}[${i}].hostname`, hostname, dns1123Subdomain(hostname)));
     if (ipFamily(hostname) !== undefined) {

@@ -222,5 +222,5 @@ function withLines(schema: string, sentence: string | undefined): string | undef
     .replace(/ {4}(?=1\. )/, '\n\n  ')
     .replaceAll(/ ( {2,})/g, '\n$1')
     .replaceAll(' }  ', '\n}  ')
-    .replaceAll(/(?<![\n )]) {2}(?! )/g, '\n\n');
+    .replaceAll(/(?<![\n )]) {2}(?! )|(?<=[^(]\)) {2}(?=[A-Z])/g, '\n\n');
 }

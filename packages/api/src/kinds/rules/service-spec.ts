@@ -176,7 +176,7 @@ function validateDistinctPorts(spec: ServiceSpec): FieldError[] {
 
 function validateLoadBalancer(spec: ServiceSpec): FieldError[] {
   const errors: FieldError[] = [];
-  const { loadBalancerSourceRanges: ranges = [], loadBalancerClass: className } = spec;
+  const { loadBalancerSourceRanges: ranges = [] } = spec;
   const isLoadBalancer = spec.type === 'LoadBalancer';
   // The path's capital is Kubernetes' own.
   const path = 'spec.LoadBalancerSourceRanges';
@@ -190,9 +190,16 @@ function validateLoadBalancer(spec: ServiceSpec): FieldError[] {
   if (spec.allocateLoadBalancerNodePorts === undefined && isLoadBalancer) {
     errors.push(required('spec.allocateLoadBalancerNodePorts'));
   }
-  if (className === undefined) return errors;
-  if (!isLoadBalancer) errors.push(forbidden('spec.loadBalancerClass', ONLY_LOAD_BALANCER));
-  return [...errors, ...invalidAll('spec.loadBalancerClass', className, qualifiedName(className))];
+  return [...errors, ...validateLoadBalancerClass(spec)];
+}
+
+/** The class of a load balancer. Kubernetes checks it on updates once more. */
+export function validateLoadBalancerClass({ type, loadBalancerClass: className }: ServiceSpec): FieldError[] {
+  if (className === undefined) return [];
+  const path = 'spec.loadBalancerClass';
+  return type === 'LoadBalancer'
+    ? invalidAll(path, className, qualifiedName(className))
+    : [forbidden(path, ONLY_LOAD_BALANCER)];
 }
 
 function validateTrafficPolicies(spec: ServiceSpec): FieldError[] {
