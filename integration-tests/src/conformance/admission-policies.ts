@@ -11,7 +11,7 @@ import { refusal } from './outcome.ts';
 import { deployment, replicaSet } from './workloads.ts';
 import { type Proof, proof, type World } from './world.ts';
 
-const EFFECTIVE_MS = 15_000;
+const EFFECTIVE_MS = 30_000;
 const VALIDATING = '[sig-api-machinery] ValidatingAdmissionPolicy [Privileged:ClusterAdmin] should';
 const MUTATING = '[sig-api-machinery] MutatingAdmissionPolicy [Privileged:ClusterAdmin] should';
 

@@ -14,7 +14,7 @@ import { Watching } from './watching.ts';
 import { type Handler, startWebhookServer } from './webhook-server.ts';
 import { type Proof, proof, type World } from './world.ts';
 
-const EFFECTIVE_MS = 15_000;
+const EFFECTIVE_MS = 30_000;
 const CONVERSION = '[sig-api-machinery] CustomResourceConversionWebhook [Privileged:ClusterAdmin]';
 
 type Fields = Readonly<Record<string, unknown>>;

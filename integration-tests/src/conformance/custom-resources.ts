@@ -14,7 +14,7 @@ import { Resource } from './resource.ts';
 import { Watching } from './watching.ts';
 import { type Proof, proof } from './world.ts';
 
-const PROMPT_MS = 10_000;
+const PROMPT_MS = 30_000;
 const SIMPLE =
   '[sig-api-machinery] CustomResourceDefinition resources [Privileged:ClusterAdmin] Simple CustomResourceDefinition';
 const MERGE = setHeaderOptions('Content-Type', PatchStrategy.MergePatch);

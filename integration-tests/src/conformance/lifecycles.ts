@@ -19,7 +19,7 @@ import { Resource, type ResourceKind } from './resource.ts';
 import { container, pod } from './workloads.ts';
 import { type Proof, proof, type World } from './world.ts';
 
-const GONE_MS = 20_000;
+const GONE_MS = 30_000;
 
 /** Create, get, patch, list, delete; then another one: update, list, delete as a collection. Of cluster scope. */
 function lifecycle<T extends KubernetesObject>(

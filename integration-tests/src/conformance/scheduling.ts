@@ -7,7 +7,7 @@ import { Resource } from './resource.ts';
 import { container, pod } from './workloads.ts';
 import { type Proof, proof, type World } from './world.ts';
 
-const SCHEDULED_MS = 30_000;
+const SCHEDULED_MS = 60_000;
 const RUNTIME_CLASS = '[sig-node] RuntimeClass should schedule a Pod requesting a RuntimeClass';
 
 const nameOf = (object: { metadata?: { name?: string } }) => object.metadata?.name ?? '';

@@ -8,7 +8,7 @@ import { type KubectlVersion, kubectlVersions } from '../harness/kubectl-version
 import { type Result, type Running, runProgram, startProgram } from '../harness/process.ts';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
-const READY_MS = 20_000;
+const READY_MS = 30_000;
 
 /** An answer as it came, for what no typed method asks. */
 export interface RawAnswer {
