@@ -484,4 +484,5 @@ export {
   requestResourceValue,
 } from './admission/authorizer-library.ts';
 export { addAmounts, type Amounts, compareAmounts, podAmounts } from './quota/pod-amounts.ts';
-export { growthOf, maskAmounts, quotaMatches, quotaUsage, totalUsage } from './quota/quota-usage.ts';
+export { attributesClassesOf, isTerminating } from './quota/quota-scopes.ts';
+export { growthOf, limitedNames, maskAmounts, quotaMatches, quotaUsage, totalUsage } from './quota/quota-usage.ts';

@@ -1,8 +1,9 @@
-import type { PersistentVolumeClaim, Pod, ResourceQuota, Service } from '../generated/types.ts';
+import type { PersistentVolumeClaim, Pod, ResourceQuota, ResourceResourceClaim, Service } from '../generated/types.ts';
 import type { KubeObject } from '../object.ts';
-import { subtractQuantity, canonicalQuantity, formatQuantity, parseQuantity } from '../quantity.ts';
+import { canonicalQuantity, formatQuantity, parseQuantity, quantityMilli, subtractQuantity } from '../quantity.ts';
 import type { GroupResource } from '../status-error.ts';
 import { addAmounts, type Amounts, compareAmounts, podAmounts } from './pod-amounts.ts';
+import { inQuotaScopes } from './quota-scopes.ts';
 
 /** Resources of the core group that quotas count by their plain names too. */
 const PLAIN: ReadonlySet<string> = new Set([
@@ -16,26 +17,54 @@ const PLAIN: ReadonlySet<string> = new Set([
 ]);
 const COMPUTE: ReadonlySet<string> = new Set(['cpu', 'memory', 'ephemeral-storage']);
 const CLASS_SUFFIX = '.storageclass.storage.k8s.io/';
+const DEVICES_SUFFIX = '.deviceclass.resource.k8s.io/devices';
+const CLAIM_NAMES = ['persistentvolumeclaims', 'requests.storage'];
+const OLD_CLASS = 'volume.beta.kubernetes.io/storage-class';
+/** What a request for all devices may come to. */
+const ALL_DEVICES = 32;
 
-/** What an object takes of quotas. */
-export function quotaUsage(of: GroupResource, object: KubeObject): Amounts {
-  const usage: Record<string, string> = { [`count/${of.resource}${of.group === '' ? '' : `.${of.group}`}`]: '1' };
-  if (of.group !== '' || !PLAIN.has(of.resource)) return usage;
-  switch (of.resource) {
-    case 'pods':
-      return { ...usage, ...podUsage(object) };
-    case 'persistentvolumeclaims':
+/** What quotas can limit of the resources that take more than their count. */
+const OWN_NAMES: Readonly<Record<string, (name: string) => boolean>> = {
+  '/pods': (name) =>
+    name === 'pods' ||
+    COMPUTE.has(name.replace(/^(requests|limits)\./, '')) ||
+    /^(requests\.)?hugepages-/.test(name) ||
+    (name.startsWith('requests.') && name.includes('/') && !name.includes('kubernetes.io/')),
+  '/persistentvolumeclaims': (name) =>
+    CLAIM_NAMES.some((own) => name === own || name.endsWith(`${CLASS_SUFFIX}${own}`)),
+  '/services': (name) => name === 'services' || name === 'services.nodeports' || name === 'services.loadbalancers',
+  'resource.k8s.io/resourceclaims': (name) => name.endsWith(DEVICES_SUFFIX),
+};
+
+/** The name by which quotas count the objects of a resource. */
+function countName({ group, resource }: GroupResource): string {
+  return `count/${resource}${group === '' ? '' : `.${group}`}`;
+}
+
+/** What an object takes of quotas; `now` tells which pods should be gone by now, and none are when it is absent. */
+export function quotaUsage(of: GroupResource, object: KubeObject, now = Number.NEGATIVE_INFINITY): Amounts {
+  const usage: Record<string, string> = { [countName(of)]: '1' };
+  switch (`${of.group}/${of.resource}`) {
+    case '/pods':
+      return { ...usage, ...podUsage(object, now) };
+    case '/persistentvolumeclaims':
       return { ...usage, ...claimUsage(object) };
-    case 'services':
+    case '/services':
       return { ...usage, ...serviceUsage(object) };
+    case 'resource.k8s.io/resourceclaims':
+      return { ...usage, ...deviceUsage(object as ResourceResourceClaim) };
     default:
-      return { ...usage, [of.resource]: '1' };
+      return of.group === '' && PLAIN.has(of.resource) ? { ...usage, [of.resource]: '1' } : usage;
   }
 }
 
-/** Pods that have ended take nothing but their place among the objects. */
-function podUsage({ spec, status }: Pod): Amounts {
+/** Pods that have ended, or should have by now, take nothing but their place among the objects. */
+function podUsage({ metadata, spec, status }: Pod, now: number): Amounts {
   if (spec === undefined || status?.phase === 'Succeeded' || status?.phase === 'Failed') return {};
+  const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
+  if (deletionTimestamp !== undefined && deletionGracePeriodSeconds !== undefined) {
+    if (now > Date.parse(deletionTimestamp) + deletionGracePeriodSeconds * 1000) return {};
+  }
   const usage: Record<string, string> = { pods: '1' };
   for (const [name, amount] of Object.entries(podAmounts(spec, 'requests'))) {
     if (COMPUTE.has(name) || name.startsWith('hugepages-')) usage[name] = amount;
@@ -47,14 +76,39 @@ function podUsage({ spec, status }: Pod): Amounts {
   return usage;
 }
 
-function claimUsage({ spec }: PersistentVolumeClaim): Amounts {
+/** A claim takes what it asks for, or what is set aside for it while it grows, in whole bytes. */
+function claimUsage({ metadata, spec, status }: PersistentVolumeClaim): Amounts {
   const usage: Record<string, string> = { persistentvolumeclaims: '1' };
-  const className = spec?.storageClassName ?? '';
+  const className = metadata.annotations?.[OLD_CLASS] ?? spec?.storageClassName ?? '';
   if (className !== '') usage[`${className}${CLASS_SUFFIX}persistentvolumeclaims`] = '1';
-  const storage = spec?.resources?.requests?.['storage'];
-  if (storage === undefined) return usage;
+  const asked = spec?.resources?.requests?.['storage'];
+  if (asked === undefined) return usage;
+  const aside = status?.allocatedResources?.['storage'];
+  const storage = wholeUnits(aside !== undefined && compareAmounts(aside, asked) > 0 ? aside : asked);
   usage['requests.storage'] = storage;
   if (className !== '') usage[`${className}${CLASS_SUFFIX}requests.storage`] = storage;
+  return usage;
+}
+
+function wholeUnits(amount: string): string {
+  const milli = quantityMilli(amount);
+  return milli % 1000 === 0 ? amount : String(Math.ceil(milli / 1000));
+}
+
+/** Devices by class; of alternatives the worst for each class. */
+function deviceUsage({ spec }: ResourceResourceClaim): Amounts {
+  const usage: Record<string, string> = {};
+  const countOf = ({ allocationMode, count = 0 }: { allocationMode?: string; count?: number }) =>
+    allocationMode === 'All' ? ALL_DEVICES : allocationMode === 'ExactCount' ? count : 0;
+  for (const { exactly, firstAvailable = [] } of spec?.devices?.requests ?? []) {
+    const most = new Map<string, number>();
+    const wanted = firstAvailable.length > 0 ? firstAvailable : exactly === undefined ? [] : [exactly];
+    for (const one of wanted) {
+      const name = `${one.deviceClassName ?? ''}${DEVICES_SUFFIX}`;
+      most.set(name, Math.max(most.get(name) ?? 0, countOf(one)));
+    }
+    for (const [name, count] of most) usage[name] = addAmounts(usage[name] ?? '0', String(count));
+  }
   return usage;
 }
 
@@ -69,56 +123,17 @@ function serviceUsage({ spec }: Service): Amounts {
   return usage;
 }
 
-/** Whether a quota is about an object: it counts something of its kind, and the object is in all of its scopes. */
+/** Whether a quota is about an object: it limits something of its kind, and the object is in all of its scopes. */
 export function quotaMatches(quota: ResourceQuota, of: GroupResource, object: KubeObject): boolean {
-  const scopes = [
-    ...(quota.spec?.scopes ?? []).map((scopeName) => ({ scopeName, operator: 'Exists', values: [] as string[] })),
-    ...(quota.spec?.scopeSelector?.matchExpressions ?? []),
-  ];
-  if (scopes.length === 0) return true;
-  if (of.group !== '' || of.resource !== 'pods') return false;
-  return scopes.every(({ scopeName, operator, values = [] }) => inScope(object as Pod, scopeName, operator, values));
+  return limitedNames(Object.keys(quota.status?.hard ?? {}), of).length > 0 && inQuotaScopes(quota, of, object);
 }
 
-function inScope({ spec }: Pod, scope: string, operator: string, values: readonly string[]): boolean {
-  const ends = (spec?.activeDeadlineSeconds ?? -1) >= 0;
-  const className = spec?.priorityClassName ?? '';
-  switch (scope) {
-    case 'Terminating':
-      return ends;
-    case 'NotTerminating':
-      return !ends;
-    case 'BestEffort':
-      return spec !== undefined && isBestEffort({ spec });
-    case 'NotBestEffort':
-      return spec !== undefined && !isBestEffort({ spec });
-    case 'PriorityClass':
-      if (operator === 'Exists') return className !== '';
-      if (operator === 'DoesNotExist') return className === '';
-      return operator === 'In' ? values.includes(className) : !values.includes(className);
-    case 'CrossNamespacePodAffinity':
-      return crossesNamespaces(spec);
-    default:
-      return false;
-  }
-}
-
-function isBestEffort({ spec }: Pick<Pod, 'spec'>): boolean {
-  const containers = [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])];
-  return [...containers, { resources: spec?.resources }].every(({ resources }) =>
-    [resources?.requests, resources?.limits].every(
-      (amounts) => (amounts?.['cpu'] ?? '0') === '0' && (amounts?.['memory'] ?? '0') === '0',
-    ),
-  );
-}
-
-function crossesNamespaces(spec: Pod['spec']): boolean {
-  const { podAffinity, podAntiAffinity } = spec?.affinity ?? {};
-  const terms = [podAffinity, podAntiAffinity].flatMap((affinity) => [
-    ...(affinity?.requiredDuringSchedulingIgnoredDuringExecution ?? []),
-    ...(affinity?.preferredDuringSchedulingIgnoredDuringExecution ?? []).map((one) => one.podAffinityTerm),
-  ]);
-  return terms.some((term) => (term.namespaces ?? []).length > 0 || term.namespaceSelector !== undefined);
+/** Those names of what quotas limit that objects of a resource take of. */
+export function limitedNames(names: readonly string[], of: GroupResource): readonly string[] {
+  const count = countName(of);
+  const isOwn =
+    OWN_NAMES[`${of.group}/${of.resource}`] ?? ((name) => of.group === '' && PLAIN.has(name) && name === of.resource);
+  return names.filter((name) => name === count || isOwn(name));
 }
 
 /** The parts of `amounts` that have these names. */
@@ -141,12 +156,13 @@ export function growthOf(now: Amounts, before: Amounts): Amounts {
 export function totalUsage(
   quota: ResourceQuota,
   objects: readonly { readonly of: GroupResource; readonly object: KubeObject }[],
+  now?: number,
 ): Amounts {
   const names = Object.keys(quota.spec?.hard ?? {});
   const total: Record<string, string> = Object.fromEntries(names.map((name) => [name, '0']));
   for (const { of, object } of objects) {
-    if (!quotaMatches(quota, of, object)) continue;
-    for (const [name, amount] of Object.entries(maskAmounts(quotaUsage(of, object), names))) {
+    if (!inQuotaScopes(quota, of, object)) continue;
+    for (const [name, amount] of Object.entries(maskAmounts(quotaUsage(of, object, now), names))) {
       total[name] = addAmounts(total[name] ?? '0', amount);
     }
   }

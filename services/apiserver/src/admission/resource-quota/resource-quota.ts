@@ -1,17 +1,22 @@
 import {
   type Amounts,
   addAmounts,
+  attributesClassesOf,
   compareAmounts,
+  equalJson,
   growthOf,
+  isTerminating,
   type KubeObject,
+  limitedNames,
   maskAmounts,
+  type PersistentVolumeClaim,
   type Pod,
   quotaMatches,
   quotaUsage,
   type ResourceQuota,
   StatusError,
 } from '@gantry/api';
-import { type AdmissionCheck, type AdmissionRequest, isCore } from '../admission-check.ts';
+import type { AdmissionCheck, AdmissionRequest } from '../admission-check.ts';
 import { refuse } from '../refuse.ts';
 
 const QUOTAS = { group: '', version: 'v1', resource: 'resourcequotas' };
@@ -33,10 +38,8 @@ export function resourceQuota(charge: Charge): AdmissionCheck {
   return {
     name: 'ResourceQuota',
     validate: async (request, reader) => {
-      const { operation, definition, namespace, subresource } = request;
-      if ((operation !== 'create' && operation !== 'update') || !definition.namespaced || !definition.stored) return;
-      if (subresource !== '' && !isCore(request, 'pods', 'resize')) return;
-      const quotas = await reader.list<ResourceQuota>(QUOTAS, namespace);
+      if (!takes(request)) return;
+      const quotas = await reader.list<ResourceQuota>(QUOTAS, request.namespace);
       const wanted = quotas.flatMap((quota) => {
         const growth = growthFor(quota, request);
         return growth === undefined ? [] : [{ quota, growth }];
@@ -46,6 +49,34 @@ export function resourceQuota(charge: Charge): AdmissionCheck {
       for (const { quota, growth } of charged) await settle(quota, growth, request, charge);
     },
   };
+}
+
+/** Whether the request can take more of a quota. */
+function takes(request: AdmissionRequest): boolean {
+  const { operation, definition, subresource, object, old } = request;
+  const { group, resource } = definition;
+  if (!definition.namespaced || !definition.stored || resource === 'events') return false;
+  if (subresource === '' && operation === 'create') return true;
+  if (operation !== 'update') return false;
+  switch (`${group}/${resource}/${subresource}`) {
+    case '/pods/':
+      return isTerminating(object) !== isTerminating(old ?? object);
+    case '/pods/resize':
+    case '/services/':
+    case '/persistentvolumeclaims/':
+    case 'resource.k8s.io/resourceclaims/':
+      return true;
+    case '/persistentvolumeclaims/status':
+      return claimTakes(object, old ?? object);
+    default:
+      return false;
+  }
+}
+
+/** Whether what is set aside for a claim, or its class of attributes, changes. */
+function claimTakes(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): boolean {
+  const aside = ({ status }: PersistentVolumeClaim) => status?.allocatedResources?.['storage'];
+  return aside(claim) !== aside(old) || !equalJson(attributesClassesOf(claim), attributesClassesOf(old));
 }
 
 async function settle(first: ResourceQuota, growth: Amounts, request: AdmissionRequest, charge: Charge): Promise<void> {
@@ -62,30 +93,29 @@ async function settle(first: ResourceQuota, growth: Amounts, request: AdmissionR
 function growthFor(quota: ResourceQuota, request: AdmissionRequest): Amounts | undefined {
   const { definition, object, old } = request;
   if (!quotaMatches(quota, definition, object)) return undefined;
-  const names = Object.keys(quota.status?.hard ?? {});
-  const usage = maskAmounts(quotaUsage(definition, object), names);
-  if (isCore(request, 'pods')) requireSaid(quota, names, object, request);
-  const before = old !== undefined && quotaMatches(quota, definition, old) ? quotaUsage(definition, old) : {};
-  const growth = growthOf(usage, before);
-  if (Object.keys(growth).length === 0) return undefined;
-  const unknown = Object.keys(growth).filter((name) => quota.status?.used?.[name] === undefined);
-  if (unknown.length > 0) {
-    const what = unknown.sort().join(',');
+  const names = limitedNames(Object.keys(quota.status?.hard ?? {}), definition);
+  if (definition.group === '' && definition.resource === 'pods') requireSaid(quota, names, object, request);
+  if (names.some((name) => quota.status?.used?.[name] === undefined)) {
+    const what = [...names].sort().join(',');
     throw refuse(request, `status unknown for quota: ${quota.metadata.name ?? ''}, resources: ${what}`);
   }
-  return growth;
+  const usage = maskAmounts(quotaUsage(definition, object), names);
+  const before = old !== undefined && quotaMatches(quota, definition, old) ? quotaUsage(definition, old) : {};
+  const growth = growthOf(usage, before);
+  return Object.keys(growth).length === 0 ? undefined : growth;
 }
 
-/** Where cpu or memory is limited, every container must say how much of it it wants. */
+/** Where cpu or memory is limited, every container must say how much of it it wants, unless the pod says so itself. */
 function requireSaid(quota: ResourceQuota, names: readonly string[], { spec }: Pod, request: AdmissionRequest): void {
-  if (request.operation !== 'create' || spec === undefined) return;
+  if (spec === undefined) return;
+  const own = [...Object.keys(spec.resources?.requests ?? {}), ...Object.keys(spec.resources?.limits ?? {})];
+  if (own.some((name) => name === 'cpu' || name === 'memory' || name.startsWith('hugepages-'))) return;
   const containers = [...(spec.containers ?? []), ...(spec.initContainers ?? [])];
   const missing = COMPUTE.filter((name) => names.includes(name)).flatMap((name) => {
     const of = name.startsWith('limits.') ? 'limits' : 'requests';
     const plain = name.replace(/^(limits|requests)\./, '');
-    if (spec.resources?.[of]?.[plain] !== undefined) return [];
     const silent = containers.filter(({ resources }) => resources?.[of]?.[plain] === undefined);
-    return silent.length === 0 ? [] : [{ name, containers: silent.map((one) => one.name).sort() }];
+    return silent.length === 0 ? [] : [{ name, containers: [...new Set(silent.map((one) => one.name))].sort() }];
   });
   if (missing.length === 0) return;
   const told = missing.sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -100,7 +130,9 @@ function withUse(quota: ResourceQuota, growth: Amounts, request: AdmissionReques
     Object.entries(growth).map(([name, amount]) => [name, addAmounts(used[name] ?? '0', amount)]),
   );
   const exceeded = Object.keys(sum).filter((name) => compareAmounts(sum[name] ?? '0', hard[name] ?? '0') > 0);
-  if (exceeded.length === 0) return { ...quota, status: { ...quota.status, used: { ...used, ...sum } } };
+  // What a status says has happened already: it is counted, and not refused.
+  if (exceeded.length === 0 || request.subresource === 'status')
+    return { ...quota, status: { ...quota.status, used: { ...used, ...sum } } };
   const print = (amounts: Amounts) =>
     exceeded
       .sort()

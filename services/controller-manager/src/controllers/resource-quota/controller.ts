@@ -1,34 +1,32 @@
 import {
+  attributesClassesOf,
   equalJson,
+  growthOf,
   isReason,
+  isTerminating,
   type KubeObject,
   type ObjectKey,
-  type Pod,
+  type PersistentVolumeClaim,
+  quotaUsage,
+  type ResourceDefinition,
   type ResourceQuota,
-  type ResourceRef,
+  resources,
 } from '@gantry/api';
 import type { ControllerContext, ControllerSpec, Result, WatchSpec } from '@gantry/controller-runtime';
-import { CONFIG_MAPS, DEPLOYMENTS, LEASES, PODS, REPLICA_SETS, SECRETS, SERVICE_ACCOUNTS } from '../resources.ts';
+import { countCustom, DEFINITIONS } from './custom-counts.ts';
 import { planQuota } from './plan.ts';
 
 /** What admission counted for writes that failed later is given back by counting again this often. */
 const RECOUNT_MS = 300_000;
+/** Nobody tells of custom resources that go away. */
+const RECOUNT_CUSTOM_MS = 5000;
 
-const core = (resource: string): ResourceRef => ({ group: '', version: 'v1', resource });
-const QUOTAS = core('resourcequotas');
-/** What is counted. */
-const COUNTED: readonly ResourceRef[] = [
-  PODS,
-  CONFIG_MAPS,
-  SECRETS,
-  SERVICE_ACCOUNTS,
-  core('services'),
-  core('persistentvolumeclaims'),
-  core('replicationcontrollers'),
-  DEPLOYMENTS,
-  REPLICA_SETS,
-  LEASES,
-];
+const QUOTAS = { group: '', version: 'v1', resource: 'resourcequotas' };
+/** What is counted: all that is stored in namespaces but Events. */
+const COUNTED: readonly ResourceDefinition[] = resources.filter(
+  ({ stored, storage, namespaced, verbs, resource }) =>
+    stored && storage === undefined && namespaced && resource !== 'events' && verbs.includes('watch'),
+);
 
 /** Keys are namespaces: whatever goes away there makes room in its quotas. */
 export const resourceQuotaController: ControllerSpec = {
@@ -37,13 +35,14 @@ export const resourceQuotaController: ControllerSpec = {
   watches: [
     {
       resource: QUOTAS,
-      keys: (object, old) =>
-        isOpen(object as ResourceQuota | undefined, old as ResourceQuota | undefined) ? namespaceOf(object) : [],
+      keys: (object, old) => (isOpen(object, old) ? namespaceOf(object) : []),
     },
+    // Only to be looked up.
+    { resource: DEFINITIONS, keys: () => [] },
     ...COUNTED.map(
-      (resource): WatchSpec => ({
-        resource,
-        keys: (object, old) => (makesRoom(object, old) ? namespaceOf(object ?? old) : []),
+      (definition): WatchSpec => ({
+        resource: definition,
+        keys: (object, old) => (makesRoom(definition, object, old) ? namespaceOf(object ?? old) : []),
       }),
     ),
   ],
@@ -64,23 +63,27 @@ function isOpen(object: ResourceQuota | undefined, old: ResourceQuota | undefine
   return !equalJson(object.status?.hard ?? {}, object.spec?.hard ?? {});
 }
 
-/** Whether something has gone, or a pod has ended. */
-function makesRoom(object: KubeObject | undefined, old: KubeObject | undefined): boolean {
+/** Whether something has gone, or takes less of quotas than before, or of others. */
+function makesRoom(of: ResourceDefinition, object: KubeObject | undefined, old: KubeObject | undefined): boolean {
   if (object === undefined) return true;
-  const ended = (one: KubeObject | undefined) =>
-    ['Succeeded', 'Failed'].includes((one as Pod | undefined)?.status?.phase ?? '');
-  return object.kind === 'Pod' && ended(object) && !ended(old);
+  if (old === undefined) return false;
+  if (of.group === '' && of.resource === 'pods' && isTerminating(object) !== isTerminating(old)) return true;
+  if (of.group === '' && of.resource === 'persistentvolumeclaims') {
+    const [now, before] = [object as PersistentVolumeClaim, old as PersistentVolumeClaim];
+    if (!equalJson(attributesClassesOf(now), attributesClassesOf(before))) return true;
+  }
+  return Object.keys(growthOf(quotaUsage(of, old), quotaUsage(of, object))).length > 0;
 }
 
 async function reconcile({ name }: ObjectKey, context: ControllerContext, signal: AbortSignal): Promise<Result> {
-  const { cache, client } = context;
+  const { cache, client, clock } = context;
   const quotas = cache.list<ResourceQuota>(QUOTAS, name);
   if (quotas.length === 0) return {};
-  const objects = [...COUNTED, QUOTAS].flatMap((of) =>
-    cache.list<KubeObject>(of, name).map((object) => ({ of, object })),
-  );
+  const objects = COUNTED.flatMap((of) => cache.list<KubeObject>(of, name).map((object) => ({ of, object })));
+  const limited = new Set(quotas.flatMap(({ spec }) => Object.keys(spec?.hard ?? {})));
+  const custom = await countCustom(limited, name, context, signal);
   for (const quota of quotas) {
-    for (const { status } of planQuota(quota, objects)) {
+    for (const { status } of planQuota(quota, [...objects, ...custom.objects], clock.now())) {
       const key = { namespace: name, name: quota.metadata.name ?? '' };
       try {
         const object = { ...quota, status };
@@ -91,5 +94,5 @@ async function reconcile({ name }: ObjectKey, context: ControllerContext, signal
       }
     }
   }
-  return { requeueAfterMs: RECOUNT_MS };
+  return { requeueAfterMs: custom.counts ? RECOUNT_CUSTOM_MS : RECOUNT_MS };
 }

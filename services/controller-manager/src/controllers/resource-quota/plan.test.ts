@@ -2,6 +2,7 @@ import type { Pod, ResourceQuota } from '@gantry/api';
 import { describe, expect, it } from 'vitest';
 import { planQuota } from './plan.ts';
 
+const NOW = Date.parse('2030-01-01T00:01:00Z');
 const of = { group: '', resource: 'pods' };
 const pod = (cpu: string, phase = 'Running', spec: object = {}): Pod => ({
   apiVersion: 'v1',
@@ -23,19 +24,91 @@ const objects = [pod('300m'), pod('200m'), pod('900m', 'Succeeded')].map((object
 describe('the status of a quota', () => {
   it('counts what exists and has not ended', () => {
     const status = { hard, used: { pods: '2', 'requests.cpu': '500m', secrets: '0' } };
-    expect(planQuota(quota({ hard }), objects)).toEqual([{ kind: 'updateStatus', status }]);
-    expect(planQuota(quota({ hard }, status), objects)).toEqual([]);
+    expect(planQuota(quota({ hard }), objects, NOW)).toEqual([{ kind: 'updateStatus', status }]);
+    expect(planQuota(quota({ hard }, status), objects, NOW)).toEqual([]);
   });
 
   it('counts only what is in its scopes', () => {
     const ending = { of, object: pod('100m', 'Running', { activeDeadlineSeconds: 5 }) };
-    const [action] = planQuota(quota({ hard, scopes: ['Terminating'] }), [...objects, ending]);
+    const [action] = planQuota(quota({ hard, scopes: ['Terminating'] }), [...objects, ending], NOW);
     expect(action?.status.used).toEqual({ pods: '1', 'requests.cpu': '100m', secrets: '0' });
+  });
+
+  it('counts no pod that should be gone by now', () => {
+    const stuck = pod('100m');
+    stuck.metadata.deletionTimestamp = '2030-01-01T00:00:00Z';
+    stuck.metadata.deletionGracePeriodSeconds = 30;
+    const late = { ...stuck, metadata: { ...stuck.metadata, deletionGracePeriodSeconds: 90 } };
+    const [action] = planQuota(
+      quota({ hard: { pods: '5', 'count/pods': '5' } }),
+      [stuck, late].map((object) => ({ of, object })),
+      NOW,
+    );
+    expect(action?.status.used).toEqual({ pods: '1', 'count/pods': '2' });
+  });
+
+  it('counts storage by class and classes of attributes, devices by class, and any objects', () => {
+    const claim = (storage: string, spec: object, status: object = {}) => ({
+      of: { group: '', resource: 'persistentvolumeclaims' },
+      object: {
+        apiVersion: 'v1',
+        kind: 'PersistentVolumeClaim',
+        metadata: { name: 'c', namespace: 'n' },
+        spec: { resources: { requests: { storage } }, ...spec },
+        status,
+      },
+    });
+    const claims = [
+      claim('1Gi', { storageClassName: 'gold', volumeAttributesClassName: 'fast' }),
+      claim('500m', {}, { allocatedResources: { storage: '2Gi' } }),
+      claim('500m', {}),
+    ];
+    const devices = {
+      of: { group: 'resource.k8s.io', resource: 'resourceclaims' },
+      object: {
+        apiVersion: 'resource.k8s.io/v1',
+        kind: 'ResourceClaim',
+        metadata: { name: 'r', namespace: 'n' },
+        spec: {
+          devices: {
+            requests: [
+              { name: 'a', exactly: { deviceClassName: 'gpu', allocationMode: 'ExactCount', count: 2 } },
+              { name: 'b', exactly: { deviceClassName: 'gpu', allocationMode: 'All' } },
+              {
+                name: 'c',
+                firstAvailable: [
+                  { name: 'x', deviceClassName: 'nic', allocationMode: 'ExactCount', count: 1 },
+                  { name: 'y', deviceClassName: 'nic', allocationMode: 'ExactCount', count: 3 },
+                ],
+              },
+            ],
+          },
+        },
+      },
+    };
+    const gold = 'gold.storageclass.storage.k8s.io/';
+    const counted = {
+      'requests.storage': '3221225473',
+      persistentvolumeclaims: '3',
+      [`${gold}requests.storage`]: '1Gi',
+      [`${gold}persistentvolumeclaims`]: '1',
+      'gpu.deviceclass.resource.k8s.io/devices': '34',
+      'nic.deviceclass.resource.k8s.io/devices': '3',
+      'count/resourceclaims.resource.k8s.io': '1',
+    };
+    const all = [...claims, devices];
+    const hardOf = (names: object) => Object.fromEntries(Object.keys(names).map((name) => [name, '9']));
+    expect(planQuota(quota({ hard: hardOf(counted) }), all, NOW)[0]?.status.used).toEqual(counted);
+    const scopeSelector = {
+      matchExpressions: [{ scopeName: 'VolumeAttributesClass', operator: 'In', values: ['fast'] }],
+    };
+    const scoped = quota({ hard: { persistentvolumeclaims: '1' }, scopeSelector });
+    expect(planQuota(scoped, all, NOW)[0]?.status.used).toEqual({ persistentvolumeclaims: '1' });
   });
 
   it('is left alone while the quota goes away', () => {
     const going = quota({ hard });
     going.metadata.deletionTimestamp = '2030-01-01T00:00:00Z';
-    expect(planQuota(going, objects)).toEqual([]);
+    expect(planQuota(going, objects, NOW)).toEqual([]);
   });
 });

@@ -1,15 +1,23 @@
+import type { Instant } from '@gantry/base';
 import { compareAmounts, type GroupResource, type KubeObject, type ResourceQuota, totalUsage } from '@gantry/api';
 
 export type Action = { readonly kind: 'updateStatus'; readonly status: NonNullable<ResourceQuota['status']> };
 
+/** An object with the resource that it is of. */
+export interface CountedObject {
+  readonly of: GroupResource;
+  readonly object: KubeObject;
+}
+
 /** A quota's status repeats what is allowed and says how much of it is used by what exists. */
 export function planQuota(
   quota: ResourceQuota | undefined,
-  objects: readonly { readonly of: GroupResource; readonly object: KubeObject }[],
+  objects: readonly CountedObject[],
+  now: Instant,
 ): readonly Action[] {
   if (quota === undefined || quota.metadata.deletionTimestamp !== undefined) return [];
   const hard = quota.spec?.hard ?? {};
-  const used = totalUsage(quota, objects);
+  const used = totalUsage(quota, objects, now);
   if (same(hard, quota.status?.hard ?? {}) && same(used, quota.status?.used ?? {})) return [];
   return [{ kind: 'updateStatus', status: { hard: { ...hard }, used: { ...used } } }];
 }
