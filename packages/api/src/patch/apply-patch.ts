@@ -223,7 +223,7 @@ function parseOperations(patch: Uint8Array, mode: FieldValidation): ParsedOperat
     if (item === null) continue;
     if (!isPlainObject(item))
       throw refused(item, strict ? 'value of type handlers.jsonPatchOp' : 'value of type jsonpatch.Operation');
-    if (strict) complaints.push(...strictComplaints(item as ParsedObject, index, refused));
+    if (strict) complaints.push(...strictComplaints(item, index, refused));
   }
   if (value.length > MAX_OPERATIONS)
     throw new StatusError(

@@ -9,6 +9,7 @@ import { createOpenApiDocuments } from '../openapi/openapi-documents.ts';
 import { createOpenApiHandler } from '../openapi/openapi-routes.ts';
 import { createOpenApiSource } from '../openapi/openapi-source.ts';
 import { versionInfo } from '../version.ts';
+import type { Exchange } from './exchange.ts';
 import { type HealthChecks, handleHealth } from './health-routes.ts';
 import { sendBytes, sendJson } from './respond.ts';
 import type { PathHandler } from './rest-door.ts';
@@ -21,16 +22,21 @@ interface PathHandlerOptions {
   readonly describe: Describe;
 }
 
+/** The index and the version are written for people, whoever asks. */
+function sendIndented(exchange: Exchange, value: unknown): Promise<void> {
+  return sendBytes(exchange, 200, 'application/json', Buffer.from(JSON.stringify(value, undefined, 2)));
+}
+
 /** Everything that is served and is no resource. */
 export function createPathHandlers(options: PathHandlerOptions): readonly PathHandler[] {
   const { published, checks, metrics, signingKeys } = options;
   const fixed: Readonly<Record<string, PathHandler>> = {
     '/': async (exchange) => {
-      await sendJson(exchange, 200, { paths: rootPaths(published.served()) });
+      await sendIndented(exchange, { paths: rootPaths(published.served()) });
       return true;
     },
     '/version': async (exchange) => {
-      await sendJson(exchange, 200, versionInfo());
+      await sendIndented(exchange, versionInfo());
       return true;
     },
     '/metrics': async (exchange) => {
