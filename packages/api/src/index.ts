@@ -474,6 +474,7 @@ export {
   podSecurityViolations,
   strictness,
 } from './pod-security/pod-security-policy.ts';
+export { checkPolicyTypes } from './admission/type-check.ts';
 export { mergeMutation, MutationRefused, patchMutation } from './admission/apply-mutation.ts';
 export { type JsonPatchOperation } from './patch/json-patch.ts';
 export {

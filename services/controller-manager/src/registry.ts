@@ -1,5 +1,6 @@
 import type { ControllerSpec } from '@gantry/controller-runtime';
 import type { CertificateAuthority } from './certificate-authority.ts';
+import { admissionPolicyStatusController } from './controllers/admission-policy-status/controller.ts';
 import { createApiEndpointsController, type ResolveApiServers } from './controllers/api-endpoints/controller.ts';
 import { clusterRoleAggregationController } from './controllers/clusterrole-aggregation/controller.ts';
 import { createCsrSigningController } from './controllers/csr-signing/controller.ts';
@@ -39,6 +40,7 @@ export function createControllers(options: RegistryOptions): readonly Controller
     createPodGcController(),
     createRootCaController(options.readCa),
     createApiEndpointsController(options.resolveApiServers),
+    admissionPolicyStatusController,
     attributesProtectionController,
     claimProtectionController,
     volumeProtectionController,

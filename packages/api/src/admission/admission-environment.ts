@@ -137,11 +137,20 @@ export class AdmissionExpressions {
   readonly #scope: ExpressionScope;
   readonly #declared = new Map<string, DeclaredType>();
   readonly #composed: boolean;
+  readonly #types: { readonly object?: DeclaredType; readonly params?: DeclaredType };
   #environment: Environment | undefined;
 
-  /** With `composed`, `variables` is known even before any has been declared. */
-  constructor(scope: ExpressionScope, composed: boolean) {
+  /**
+   * With `composed`, `variables` is known even before any has been declared. Objects and parameters are anything but where
+   * `types` declares what they are.
+   */
+  constructor(
+    scope: ExpressionScope,
+    composed: boolean,
+    types: { readonly object?: DeclaredType; readonly params?: DeclaredType } = {},
+  ) {
     this.#scope = scope;
+    this.#types = types;
     this.#composed = composed;
   }
 
@@ -174,11 +183,11 @@ export class AdmissionExpressions {
     const variables = declaredObject('kubernetes.variables', new Map(this.#declared));
     return createEnvironment({
       variables: {
-        object: DYN,
-        oldObject: DYN,
+        object: this.#types.object ?? DYN,
+        oldObject: this.#types.object ?? DYN,
         namespaceObject: NAMESPACE,
         request: REQUEST,
-        ...(params ? { params: DYN } : {}),
+        ...(params ? { params: this.#types.params ?? DYN } : {}),
         ...(authorizer ? { authorizer: AUTHORIZER, 'authorizer.requestResource': RESOURCE_CHECK } : {}),
         ...(this.#composed ? { variables } : {}),
       },

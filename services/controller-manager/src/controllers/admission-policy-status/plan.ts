@@ -1,0 +1,18 @@
+import { checkPolicyTypes, type CustomResourceDefinition, type ValidatingAdmissionPolicy } from '@gantry/api';
+
+export type Action = {
+  readonly kind: 'updateStatus';
+  readonly status: NonNullable<ValidatingAdmissionPolicy['status']>;
+};
+
+/** Each generation of a policy is checked once against the kinds that it names, and its status says what was found. */
+export function planPolicyStatus(
+  policy: ValidatingAdmissionPolicy | undefined,
+  crds: readonly CustomResourceDefinition[],
+): readonly Action[] {
+  const generation = policy?.metadata.generation ?? 0;
+  if (policy === undefined || generation <= (policy.status?.observedGeneration ?? 0)) return [];
+  const warnings = checkPolicyTypes(policy, crds);
+  const typeChecking = warnings.length === 0 ? {} : { expressionWarnings: [...warnings] };
+  return [{ kind: 'updateStatus', status: { ...policy.status, observedGeneration: generation, typeChecking } }];
+}
