@@ -1,21 +1,61 @@
-// Measures the running cluster and prints a report in Markdown.
-//   npm run bench -- [--kubeconfig FILE] [footprint|objects|pods|failover ...]
+// Measures and prints a report in Markdown; with --json also into a file.
+//   npm run bench -- [--kubeconfig FILE] [--json FILE] [--doors json,protobuf,grpc] [create get update list watch]
+//     the API server of a running cluster (`npm run up`): all of these, through all doors, when none is named
+//   npm run bench -- --dev [--profile DIR] [...]
+//     the same of an API server alone in a process of its own, over the memory store; a CPU profile of it into DIR
+//   npm run bench -- footprint pods failover
+//     other measures of a running cluster
+import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { openCluster } from './cluster.ts';
 import { measureFailover } from './failover.ts';
 import { measureFootprint } from './footprint.ts';
-import { measureObjects } from './objects.ts';
 import { measurePods } from './pods.ts';
+import { startDevServer } from './speed/dev-server.ts';
+import { DOORS, measureSpeed, STEPS } from './speed/measure-speed.ts';
+import { HEADING, lineOf, type Result } from './speed/report.ts';
+import { clusterServer, type MeasuredServer } from './speed/server.ts';
 
-const MEASURES = { footprint: measureFootprint, objects: measureObjects, pods: measurePods, failover: measureFailover };
+const OTHERS = { footprint: measureFootprint, pods: measurePods, failover: measureFailover };
 
 const { values, positionals } = parseArgs({
-  options: { kubeconfig: { type: 'string', default: '.gantry/kubeconfig' } },
+  options: {
+    kubeconfig: { type: 'string', default: '.gantry/kubeconfig' },
+    dev: { type: 'boolean', default: false },
+    profile: { type: 'string' },
+    json: { type: 'string' },
+    doors: { type: 'string', default: DOORS.join(',') },
+  },
   allowPositionals: true,
 });
-const cluster = openCluster(values.kubeconfig);
-for (const [name, measure] of Object.entries(MEASURES)) {
-  if (positionals.length > 0 && !positionals.includes(name)) continue;
-  process.stdout.write(`\n## ${name}\n\n${(await measure(cluster)).join('\n')}\n`);
+const known: readonly string[] = [...STEPS, ...Object.keys(OTHERS)];
+const unknown = positionals.filter((name) => !known.includes(name));
+if (unknown.length > 0) throw new Error(`no such measure: ${unknown.join(', ')}; there are ${known.join(', ')}`);
+
+const steps = new Set(positionals.length === 0 ? STEPS : positionals.filter((name) => !(name in OTHERS)));
+if (steps.size > 0) {
+  const results = await speed();
+  if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(results, undefined, 2)}\n`);
 }
-cluster.api[Symbol.dispose]();
+for (const [name, measure] of Object.entries(OTHERS)) {
+  if (!positionals.includes(name)) continue;
+  const cluster = openCluster(values.kubeconfig);
+  print(`\n## ${name}\n\n${(await measure(cluster)).join('\n')}`);
+  cluster.api[Symbol.dispose]();
+}
+
+async function speed(): Promise<readonly Result[]> {
+  if (!values.dev) return await speedOf(clusterServer(values.kubeconfig));
+  await using dev = await startDevServer(values.profile);
+  return await speedOf(dev.server);
+}
+
+function speedOf(server: MeasuredServer): Promise<readonly Result[]> {
+  print(`\n## speed of ${server.what}\n\n${HEADING}`);
+  const onResult = (result: Result) => print(lineOf(result));
+  return measureSpeed(server, { doors: new Set(values.doors.split(',')), steps, onResult });
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

@@ -49,6 +49,11 @@ export function pssKib(pid: number): number {
   return Number(/^Pss:\s+(\d+)/m.exec(readProc(`/proc/${pid}/smaps_rollup`) ?? '')?.[1] ?? 0);
 }
 
+/** Resident memory in MiB; 0 when the process has gone. */
+export function rssMib(pid: number): number {
+  return Number(/^VmRSS:\s+(\d+)/m.exec(readProc(`/proc/${pid}/status`) ?? '')?.[1] ?? 0) / 1024;
+}
+
 function readProc(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8');

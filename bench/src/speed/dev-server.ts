@@ -1,0 +1,56 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { readKubeconfig } from '@gantry/client';
+import type { MeasuredServer } from './server.ts';
+
+const MAIN = 'services/apiserver/src/testing/dev-server.ts';
+
+export interface DevServer extends AsyncDisposable {
+  readonly server: MeasuredServer;
+}
+
+/**
+ * Starts the API server alone, over the memory store, in one process. With `profileDir` it leaves a CPU profile there when it
+ * stops.
+ */
+export async function startDevServer(profileDir: string | undefined): Promise<DevServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'gantry-bench-'));
+  const kubeconfig = join(folder, 'kubeconfig');
+  const profile = profileDir === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', profileDir];
+  const limits = ['--max-semi-space-size=8', '--max-old-space-size=1536', '--v8-pool-size=2'];
+  const args = [...limits, ...profile, '--conditions=gantry-source', MAIN, '0', kubeconfig];
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const grpcPort = await readyWith(child);
+  return {
+    server: {
+      what: 'one apiserver over the memory store, in one process',
+      target: readKubeconfig(kubeconfig),
+      grpcPort,
+      grpcAddresses: ['127.0.0.1'],
+      pids: { apiserver: [child.pid ?? 0], etcd: [] },
+    },
+    [Symbol.asyncDispose]: async () => {
+      if (child.exitCode === null) {
+        child.kill('SIGTERM');
+        await once(child, 'exit');
+      }
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The port of gRPC, when the server says that it is ready. */
+async function readyWith(child: ChildProcess): Promise<number> {
+  if (child.stdout === null) throw new Error('the server has no output');
+  for await (const line of createInterface(child.stdout)) {
+    const found = /"grpcPort":(\d+)/.exec(line)?.[1];
+    if (found === undefined) continue;
+    child.stdout.resume();
+    return Number(found);
+  }
+  throw new Error('the server ended before it was ready');
+}

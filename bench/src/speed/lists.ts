@@ -1,0 +1,50 @@
+import type { Pod } from '@gantry/api';
+import { PODS } from '../cluster.ts';
+import type { Collection, Door } from './door.ts';
+import type { Row } from './report.ts';
+import { spread } from './requests.ts';
+import { costOf, type MeasuredServer } from './server.ts';
+
+const PODS_LISTED = 10_000;
+const CLIENTS = 64;
+
+/** Makes the pods that are listed: no scheduler knows them, so that they stay as they are. */
+export async function makePods(door: Door, namespace: string): Promise<void> {
+  const names = Array.from({ length: PODS_LISTED }, (_, index) => `pod-${index}`);
+  await spread(names, CLIENTS, (name) => door.create({ resource: PODS, namespace }, pod(name)));
+}
+
+/** 10,000 pods of 3.5 KB listed whole: one at a time, then 8 at once. */
+export async function* measureLists(server: MeasuredServer, door: Door, namespace: string): AsyncGenerator<Row> {
+  const collection: Collection = { resource: PODS, namespace };
+  await door.list(collection);
+  for (const [clients, count] of [
+    [1, 10],
+    [8, 24],
+  ] as const) {
+    const lagsMs: number[] = [];
+    let bytes = Number.NaN;
+    const names = Array.from({ length: count }, String);
+    const step = async () => void (bytes = await door.list(collection));
+    const cost = await costOf(server, () => spread(names, clients, step, lagsMs));
+    const size = Number.isNaN(bytes) ? '' : ` (${(bytes / 1e6).toFixed(0)} MB)`;
+    yield { what: `list 10k pods, ${clients} at once${size}`, door: door.name, count, lagsMs, cost };
+  }
+}
+
+function pod(name: string): Pod {
+  const container = (index: number) => ({
+    name: `container-${index}`,
+    image: 'registry.example/team/service-with-a-name:v1.2.3',
+    command: ['/bin/service', '--listen=:8080', '--log-level=info'],
+    env: Array.from({ length: 6 }, (_, at) => ({ name: `SETTING_${at}`, value: `value-${at}-of-some-length` })),
+    ports: [{ containerPort: 8080 + index, protocol: 'TCP' }],
+    resources: { requests: { cpu: '100m', memory: '128Mi' }, limits: { cpu: '500m', memory: '256Mi' } },
+  });
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, labels: { app: 'bench', tier: 'backend', release: 'stable' } },
+    spec: { schedulerName: 'bench-none', containers: [container(0), container(1)] },
+  };
+}

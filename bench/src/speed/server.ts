@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type HttpTarget, readKubeconfig } from '@gantry/client';
+import { cpuMs, docker, rssMib, serviceContainers, sumOf } from '../processes.ts';
+
+/** What is measured: where its doors are, and which processes do the work. */
+export interface MeasuredServer {
+  readonly what: string;
+  readonly target: HttpTarget;
+  readonly grpcPort: number;
+  readonly grpcAddresses: readonly string[];
+  readonly pids: { readonly apiserver: readonly number[]; readonly etcd: readonly number[] };
+}
+
+/** The cluster that a kubeconfig's folder belongs to, as `npm run up` left it. */
+export function clusterServer(kubeconfig: string): MeasuredServer {
+  const settings = readFileSync(join(dirname(kubeconfig), 'env'), 'utf8');
+  const project = /^GANTRY_CLUSTER_ID=(.*)$/m.exec(settings)?.[1] ?? '';
+  const containers = serviceContainers(project);
+  const pidsOf = (service: string) => containers.filter((c) => c.service.startsWith(service)).flatMap((c) => c.pids);
+  const addressOf = (id: string) => {
+    const format = '{{range $name, $net := .NetworkSettings.Networks}}{{$name}}={{$net.IPAddress}} {{end}}';
+    return docker('inspect', '-f', format, id)
+      .split(' ')
+      .find((one) => one.includes('control'))
+      ?.split('=')[1];
+  };
+  const apiservers = containers.filter((c) => c.service === 'apiserver');
+  return {
+    what: `the cluster ${project}: ${apiservers.length} apiservers, etcd of ${pidsOf('etcd').length} members`,
+    target: readKubeconfig(kubeconfig),
+    grpcPort: 6444,
+    grpcAddresses: apiservers.flatMap(({ id }) => addressOf(id) ?? []),
+    pids: { apiserver: pidsOf('apiserver'), etcd: pidsOf('etcd') },
+  };
+}
+
+/** What a step cost the servers. */
+export interface Cost {
+  readonly seconds: number;
+  readonly apiserverMs: number;
+  readonly etcdMs: number;
+  /** Resident memory of the largest apiserver at its highest, while the step ran. */
+  readonly peakMib: number;
+}
+
+const SAMPLE_MS = 50;
+
+/** Runs a step and tells what it cost. */
+export async function costOf(server: MeasuredServer, step: () => Promise<void>): Promise<Cost> {
+  const { apiserver, etcd } = server.pids;
+  let peakMib = 0;
+  const sample = () => (peakMib = Math.max(peakMib, ...apiserver.map(rssMib)));
+  const timer = setInterval(sample, SAMPLE_MS);
+  const before = { apiserver: sumOf(apiserver.map(cpuMs)), etcd: sumOf(etcd.map(cpuMs)) };
+  const startedAt = performance.now();
+  try {
+    await step();
+  } finally {
+    clearInterval(timer);
+  }
+  sample();
+  return {
+    seconds: (performance.now() - startedAt) / 1000,
+    apiserverMs: sumOf(apiserver.map(cpuMs)) - before.apiserver,
+    etcdMs: sumOf(etcd.map(cpuMs)) - before.etcd,
+    peakMib,
+  };
+}
