@@ -1,5 +1,5 @@
 import { create } from '@bufbuild/protobuf';
-import type { KubeObject } from '@gantry/api';
+import { type KubeObject, parseJson } from '@gantry/api';
 import { type Fence as FenceMessage, FenceSchema, type Write, WriteSchema } from '@gantry/proto';
 import type { Fence, ObjectWrite } from '../object-client.ts';
 
@@ -59,9 +59,9 @@ export function encodeJson(value: unknown): Uint8Array {
 }
 
 export function decodeObject<T extends KubeObject>(bytes: Uint8Array): T {
-  return JSON.parse(decoder.decode(bytes)) as T;
+  return parseJson(decoder.decode(bytes)) as T;
 }
 
 export function decodeJson<T>(bytes: Uint8Array): T {
-  return JSON.parse(decoder.decode(bytes)) as T;
+  return parseJson(decoder.decode(bytes)) as T;
 }

@@ -1,5 +1,13 @@
 import { createInterface } from 'node:readline';
-import { apiVersionOf, type KubeObject, type ObjectKey, type ResourceRef, type Status, StatusError } from '@gantry/api';
+import {
+  apiVersionOf,
+  type KubeObject,
+  type ObjectKey,
+  parseJson,
+  type ResourceRef,
+  type Status,
+  StatusError,
+} from '@gantry/api';
 import { type Clock, errorMessage, sleep, systemClock, withDeadline } from '@gantry/base';
 import type {
   ListOptions,
@@ -59,7 +67,7 @@ class HttpObjectClient implements HttpClient {
   }
 
   async get<T extends KubeObject>(resource: ResourceRef, key: ObjectKey, signal: AbortSignal): Promise<T> {
-    return JSON.parse(await this.#read(pathOf(resource, key.namespace, key.name), signal)) as T;
+    return parseJson(await this.#read(pathOf(resource, key.namespace, key.name), signal)) as T;
   }
 
   async list<T extends KubeObject>(
@@ -75,7 +83,7 @@ class HttpObjectClient implements HttpClient {
       continue: options.continueToken,
     });
     const text = await this.#read(`${pathOf(resource, options.namespace ?? '')}${query}`, signal);
-    const list = JSON.parse(text) as RawList;
+    const list = parseJson(text) as RawList;
     const kind = (list.kind ?? '').replace(/List$/, '');
     return {
       // Elements of a list carry neither apiVersion nor kind on the wire.
@@ -128,7 +136,7 @@ class HttpObjectClient implements HttpClient {
     using deadline = withDeadline(this.#clock, signal, this.#options.deadlineMs ?? 30_000);
     try {
       const text = await this.#transport.text(requestOf(write, this.#options.fieldManager), deadline);
-      return JSON.parse(text) as T;
+      return parseJson(text) as T;
     } catch (error) {
       signal.throwIfAborted();
       throw asStatusError(error, 'write');
@@ -230,7 +238,7 @@ function requestOf(write: ObjectWrite, fieldManager: string | undefined): HttpRe
 }
 
 function parseEvent<T extends KubeObject>(line: string): WatchEvent<T> {
-  const { type, object } = JSON.parse(line) as RawEvent;
+  const { type, object } = parseJson(line) as RawEvent;
   switch (type) {
     case 'ADDED':
     case 'MODIFIED':

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@gantry/api';
+import { type JsonObject, parseJson } from '@gantry/api';
 import type { KeyValue } from '@gantry/etcd';
 import { decodeEnvelope } from './envelope.ts';
 import { type ResourceVersion, StoreError, type StoredObject } from './object-store.ts';
@@ -13,7 +13,7 @@ export function readStored(kv: KeyValue): StoredObject {
 }
 
 function parseObject(key: string, payload: Uint8Array, resourceVersion: ResourceVersion): JsonObject {
-  const object = parseJson(key, payload);
+  const object = parsePayload(key, payload);
   const metadata = object['metadata'];
   if (metadata === null || typeof metadata !== 'object' || Array.isArray(metadata)) {
     object['metadata'] = { resourceVersion: String(resourceVersion) };
@@ -21,10 +21,10 @@ function parseObject(key: string, payload: Uint8Array, resourceVersion: Resource
   return object;
 }
 
-function parseJson(key: string, payload: Uint8Array): JsonObject {
+function parsePayload(key: string, payload: Uint8Array): JsonObject {
   const text = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength).toString('utf8');
   try {
-    return JSON.parse(text) as JsonObject;
+    return parseJson(text) as JsonObject;
   } catch (error) {
     throw new StoreError('unavailable', `${key} does not hold a JSON object`, { cause: error });
   }

@@ -1,5 +1,6 @@
 import { Agent, request as httpsRequest } from 'node:https';
 import { rootCertificates } from 'node:tls';
+import { parseJson } from '@gantry/api';
 import { type Clock, type Random, withDeadline } from '@gantry/base';
 import { resolveService, type ServiceObjects } from './resolve-service.ts';
 import { responseError, transportError, WebhookCallError } from './webhook-call-error.ts';
@@ -199,7 +200,7 @@ function exchange(to: Destination, agent: Agent, body: string, signal: AbortSign
 
 function parseAnswer(body: Buffer): unknown {
   try {
-    return JSON.parse(body.toString('utf8')) as unknown;
+    return parseJson(body.toString('utf8'));
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     throw new WebhookCallError(`couldn't get version/kind; json parse error: json: cannot unmarshal: ${why}`, {

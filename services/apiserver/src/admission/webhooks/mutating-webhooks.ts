@@ -3,6 +3,7 @@ import {
   equalJson,
   type KubeObject,
   type MutatingWebhookConfiguration,
+  parseJson,
   type ResourceDefinition,
   schemaOfKind,
   settleShape,
@@ -85,7 +86,7 @@ function apiVersionOfKind({ group, version }: AdmissionRequest['kind']): string 
 
 function parsePatch(patch: Buffer): readonly unknown[] | undefined {
   try {
-    const value: unknown = JSON.parse(patch.toString('utf8'));
+    const value: unknown = parseJson(patch.toString('utf8'));
     return Array.isArray(value) ? value : undefined;
   } catch {
     // Told as a patch that cannot be read.

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@gantry/api';
+import { type JsonObject, parseJson } from '@gantry/api';
 import type { KeyValueStore } from '@gantry/etcd';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ClosableObjectStore, EtcdObjectStoreOptions } from '../etcd-object-store.ts';
@@ -51,6 +51,13 @@ function describeWrites(context: Context): void {
     const stored = await store.get(pod('a'), signal());
     expect(stored?.resourceVersion).toBe(version);
     expect(stored?.object).toEqual({ spec: 1, metadata: { name: 'a', resourceVersion: String(version) } });
+  });
+
+  it('keeps every digit of whole numbers that a double cannot hold', async () => {
+    const { store } = context();
+    const num = parseJson('{"least":-9223372036854775808,"most":9223372036854775807,"small":1}') as JsonObject;
+    await committed(store.write(create(pod('a'), { num }), signal()));
+    expect((await store.get(pod('a'), signal()))?.object['num']).toEqual(num);
   });
 
   it('answers a conflict with what is stored now', async () => {
