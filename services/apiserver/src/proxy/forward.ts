@@ -5,6 +5,7 @@ import {
   type OutgoingHttpHeaders,
   request as plain,
 } from 'node:http';
+import type { Http2ServerRequest } from 'node:http2';
 import { request as secure } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -93,10 +94,20 @@ function ask(exchange: Exchange, forwarding: Forwarding, upgrade: Upgrade | unde
   return promise;
 }
 
-function hasBody({ headers, method = '' }: IncomingMessage): boolean {
-  const length = headers['content-length'];
-  if (length !== undefined) return length !== '0';
-  return headers['transfer-encoding'] !== undefined || ['POST', 'PUT', 'PATCH'].includes(method);
+function hasBody(req: IncomingMessage): boolean {
+  if (req.httpVersionMajor >= 2) return (req as unknown as Http2ServerRequest).stream.endAfterHeaders !== true;
+  const { 'content-length': length, 'transfer-encoding': coding } = req.headers;
+  return coding !== undefined || (length !== undefined && length !== '0');
+}
+
+/**
+ * Says where the body ends. For methods that rarely have one Node.js says nothing by itself: the backend would take the body
+ * for a request of its own, and believe what it says of its user.
+ */
+function framed(headers: OutgoingHttpHeaders, req: IncomingMessage): OutgoingHttpHeaders {
+  if (hasBody(req))
+    return headers['content-length'] === undefined ? { ...headers, 'transfer-encoding': 'chunked' } : headers;
+  return ['POST', 'PUT', 'PATCH'].includes(req.method ?? '') ? { ...headers, 'content-length': '0' } : headers;
 }
 
 function headersOf(exchange: Exchange, forwarding: Forwarding, upgrade: Upgrade | undefined): OutgoingHttpHeaders {
@@ -109,7 +120,7 @@ function headersOf(exchange: Exchange, forwarding: Forwarding, upgrade: Upgrade 
     if (value === undefined) delete merged[name];
     else merged[name] = typeof value === 'string' ? value : [...value];
   }
-  if (upgrade === undefined) return merged;
+  if (upgrade === undefined) return framed(merged, req);
   return { ...merged, connection: 'Upgrade', upgrade: req.headers.upgrade };
 }
 
