@@ -67,6 +67,11 @@ const SCHEMA_OR: Readonly<Record<string, 'schemas' | 'bool' | 'strings'>> = {
   JSONSchemaPropsOrBool: 'bool',
   JSONSchemaPropsOrStringArray: 'strings',
 };
+/** Fields of messages without a published schema that Go holds by pointer. */
+const POINTERS: ReadonlySet<string> = new Set([
+  'k8s.io.api.apidiscovery.v2.APIResourceDiscovery.responseKind',
+  'k8s.io.api.apidiscovery.v2.APISubresourceDiscovery.responseKind',
+]);
 const SCALARS: ReadonlySet<string> = new Set(['string', 'bytes', 'bool', 'int32', 'int64', 'double']);
 
 const plans = new Map<string, MessagePlan>();
@@ -101,7 +106,15 @@ function planFields(message: string, struct: StructType | undefined): readonly F
   if (table === undefined) throw new AssertionError(`no protobuf message ${message}`);
   const home = message.slice(0, message.lastIndexOf('.') + 1);
   const plans = Object.entries(table).map(([name, [number, type, repeated]]) =>
-    planField({ home, struct, name, number: Number(number), type: String(type), repeated: repeated === 'repeated' }),
+    planField({
+      home,
+      struct,
+      name,
+      number: Number(number),
+      type: String(type),
+      repeated: repeated === 'repeated',
+      isPointer: POINTERS.has(`${message}.${name}`),
+    }),
   );
   return plans.sort((a, b) => a.number - b.number);
 }
@@ -113,9 +126,10 @@ interface RawField {
   readonly number: number;
   readonly type: string;
   readonly repeated: boolean;
+  readonly isPointer: boolean;
 }
 
-function planField({ home, struct, name, number, type, repeated }: RawField): FieldPlan {
+function planField({ home, struct, name, number, type, repeated, isPointer }: RawField): FieldPlan {
   const field = struct === undefined ? undefined : jsonField(struct, name);
   if (struct !== undefined && field === undefined && !SCALARS.has(type) && !repeated) {
     const inner = new MessagePlan(fullName(type, home), struct);
@@ -126,7 +140,10 @@ function planField({ home, struct, name, number, type, repeated }: RawField): Fi
     json: field?.name ?? name,
     codec: codecOf(type, home),
     repeated,
-    always: !repeated && !type.startsWith('map<') && (field === undefined ? type !== 'bytes' : field.held === 'value'),
+    always:
+      !repeated &&
+      !type.startsWith('map<') &&
+      (field === undefined ? type !== 'bytes' && !isPointer : field.held === 'value'),
   };
 }
 
@@ -174,6 +191,9 @@ export function schemaOfKind({ apiVersion, kind }: KindName): string | undefined
     }
     for (const kind of ['PartialObjectMetadata', 'PartialObjectMetadataList'])
       schemasByKind.set(`meta.k8s.io/v1 ${kind}`, `meta.v1.${kind}`);
+    for (const kind of ['APIVersions', 'APIGroupList', 'APIGroup', 'APIResourceList'])
+      schemasByKind.set(`v1 ${kind}`, `meta.v1.${kind}`);
+    schemasByKind.set('apidiscovery.k8s.io/v2 APIGroupDiscoveryList', 'apidiscovery.v2.APIGroupDiscoveryList');
   }
   return schemasByKind.get(`${apiVersion} ${kind}`) ?? (OPTIONS.has(kind) ? `meta.v1.${kind}` : undefined);
 }

@@ -21,6 +21,33 @@ describe('the recorded objects', () => {
   });
 });
 
+describe('discovery documents', () => {
+  const content = (object: KubeObject | object) => {
+    const bytes = Buffer.from(encodeProtobuf(object as KubeObject));
+    const type = bytes.readUInt8(5);
+    return bytes.subarray(6 + type + 2, -4).toString('latin1');
+  };
+
+  it('hold what Go holds by value even when it is empty', () => {
+    expect(content({ apiVersion: 'v1', kind: 'APIVersions', versions: ['v1'] })).toBe('\n\x02v1');
+    const resources = [{ name: 'a', singularName: '', namespaced: false, kind: 'A', verbs: ['get'] }];
+    expect(content({ apiVersion: 'v1', kind: 'APIResourceList', groupVersion: 'v1', resources })).toBe(
+      '\n\x02v1\x12\x17\n\x01a\x10\x00\x1a\x01A"\x05\n\x03get2\x00B\x00J\x00R\x00',
+    );
+  });
+
+  it('leave out what Go holds by pointer', () => {
+    const subresources = [{ subresource: 's', verbs: ['get'] }];
+    const versions = [{ version: 'v1', resources: [{ resource: 'a', scope: 'Cluster', verbs: [], subresources }] }];
+    const list = {
+      apiVersion: 'apidiscovery.k8s.io/v2',
+      kind: 'APIGroupDiscoveryList',
+      items: [{ metadata: {}, versions }],
+    };
+    expect(content(list)).toContain('B\x08\n\x01s"\x03get');
+  });
+});
+
 describe('decodeProtobuf', () => {
   const whole = Buffer.from(samples.find(({ kind }) => kind === 'Pod')?.protobuf ?? '', 'base64');
 

@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
+import { encodeProtobuf, type KindName } from '@gantry/api';
+import { stringify } from 'yaml';
 import { type Exchange, header } from '../rest/exchange.ts';
-import { acceptedDiscovery, negotiateOutput } from '../rest/negotiate.ts';
+import { acceptedDiscovery, type MediaType, negotiateOutput } from '../rest/negotiate.ts';
 import { sendBytes } from '../rest/respond.ts';
 import { aggregatedDiscovery, apiGroup, apiGroupList, apiResourceList, apiVersions } from './documents.ts';
 import { type Served, servedGroups } from './served-groups.ts';
@@ -23,12 +25,14 @@ export interface ServedNow {
 export function createDiscoveryHandler(now: ServedNow): DiscoveryHandler {
   const documents = new Map<string, Document>();
   let state = { generation: now.generation, groups: servedGroups(now.served()) };
-  const send = async (exchange: Exchange, key: string, contentType: string, build: () => object | undefined) => {
+  const send = async (exchange: Exchange, what: DocumentName, build: () => object | undefined) => {
+    const contentType = `${what.mediaType}${what.parameters ?? ''}`;
+    const key = `${what.path} ${contentType}`;
     let document = documents.get(key);
     if (document === undefined) {
       const value = build();
       if (value === undefined) return false;
-      const bytes = Buffer.from(`${JSON.stringify(value)}\n`);
+      const bytes = encode(value, what.mediaType);
       document = { bytes, etag: `"${createHash('sha512').update(bytes).digest('hex').toUpperCase()}"` };
       documents.set(key, document);
     }
@@ -46,23 +50,35 @@ export function createDiscoveryHandler(now: ServedNow): DiscoveryHandler {
     if ((root !== 'api' && root !== 'apis') || first === '' || more.length > 0) return Promise.resolve(false);
     const accept = header(exchange.req, 'accept');
     if (first === undefined) {
-      const version = acceptedDiscovery(accept);
-      if (version !== undefined) {
-        const type = `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
-        return send(exchange, `${root} ${version}`, type, () => aggregatedDiscovery(groups, root, version));
+      const form = acceptedDiscovery(accept);
+      if (form !== undefined) {
+        const { mediaType, version } = form;
+        const parameters = `;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
+        return send(exchange, { path: root, mediaType, parameters }, () => aggregatedDiscovery(groups, root, version));
       }
-      negotiateOutput(plainAccept(accept), 'single');
-      return send(exchange, root, 'application/json', () =>
-        root === 'api' ? apiVersions(groups) : apiGroupList(groups),
-      );
-    }
-    if (root === 'api' && second === undefined) {
-      return send(exchange, path, 'application/json', () => apiResourceList(groups, '', first));
-    }
-    if (root === 'api') return Promise.resolve(false);
-    if (second === undefined) return send(exchange, path, 'application/json', () => apiGroup(groups, first));
-    return send(exchange, path, 'application/json', () => apiResourceList(groups, first, second));
+    } else if (root === 'api' && second !== undefined) return Promise.resolve(false);
+    const { mediaType } = negotiateOutput(plainAccept(accept), 'single', 'no-tables');
+    return send(exchange, { path, mediaType }, () => {
+      if (first === undefined) return root === 'api' ? apiVersions(groups) : apiGroupList(groups);
+      if (root === 'api') return apiResourceList(groups, '', first);
+      return second === undefined ? apiGroup(groups, first) : apiResourceList(groups, first, second);
+    });
   };
+}
+
+/** One form of the document at a path. */
+interface DocumentName {
+  readonly path: string;
+  readonly mediaType: MediaType;
+  /** Of the media type, with their semicolons. */
+  readonly parameters?: string;
+}
+
+function encode(value: object, mediaType: MediaType): Buffer {
+  if (mediaType === 'application/yaml') return Buffer.from(stringify(value));
+  if (mediaType === 'application/json') return Buffer.from(`${JSON.stringify(value)}\n`);
+  const { kind, apiVersion = 'v1' } = value as { kind: string; apiVersion?: string };
+  return Buffer.from(encodeProtobuf({ ...value, kind, apiVersion } satisfies KindName));
 }
 
 /** Clauses for aggregated forms that are not served do not make a request unacceptable. */

@@ -56,8 +56,8 @@ describe('other negotiation', () => {
   it('gives the first aggregated discovery version that is served', () => {
     const v2 = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
     const v2beta1 = 'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList';
-    expect(acceptedDiscovery(`${v2},${v2beta1},application/json`)).toBe('v2');
-    expect(acceptedDiscovery(`${v2beta1},application/json`)).toBe('v2beta1');
+    expect(acceptedDiscovery(`${v2},${v2beta1},application/json`)).toMatchObject({ version: 'v2' });
+    expect(acceptedDiscovery(`${v2beta1},application/json`)).toMatchObject({ version: 'v2beta1' });
     expect(acceptedDiscovery('application/json')).toBeUndefined();
   });
 });

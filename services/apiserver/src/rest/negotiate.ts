@@ -16,7 +16,8 @@ interface AcceptClause {
   readonly q: number;
 }
 
-const SERVED: readonly MediaType[] = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
+const PROTOBUF = 'application/vnd.kubernetes.protobuf';
+const SERVED: readonly MediaType[] = ['application/json', 'application/yaml', PROTOBUF];
 const SHAPES: ReadonlyMap<string, OutputForm['shape']> = new Map([
   ['Table', 'table'],
   ['PartialObjectMetadata', 'partial'],
@@ -24,11 +25,15 @@ const SHAPES: ReadonlyMap<string, OutputForm['shape']> = new Map([
 ]);
 const JSON_OBJECT: OutputForm = { mediaType: 'application/json', shape: 'object', metaVersion: 'v1' };
 
-/** The form that the Accept header asks for; 406 when nothing of it is served. What is not stored is no table's row. */
+/**
+ * The form that the Accept header asks for; 406 when nothing of it is served. What is not stored is no table's row, and custom
+ * resources have no protobuf form but for their metadata.
+ */
 export function negotiateOutput(
   accept: string | undefined,
   streams: 'streams' | 'single',
   tables: 'tables' | 'no-tables' = 'tables',
+  objects: 'any-form' | 'no-protobuf' = 'any-form',
 ): OutputForm {
   if (accept === undefined || accept.trim() === '') return JSON_OBJECT;
   const clauses = parseAccept(accept);
@@ -43,19 +48,29 @@ export function negotiateOutput(
   }
   for (const clause of clauses) {
     const form = formOf(clause);
-    if (form !== undefined && (form.shape !== 'table' || tables === 'tables')) return form;
+    if (form === undefined || (form.shape === 'table' && tables === 'no-tables')) continue;
+    const isUnserved = form.shape === 'object' && form.mediaType === 'application/vnd.kubernetes.protobuf';
+    if (!isUnserved || objects === 'any-form') return form;
   }
   throw new StatusError('NotAcceptable', `only the following media types are accepted: ${SERVED.join(', ')}`);
 }
 
-/** Whether a header names this aggregated form: `application/json;g=…;v=…;as=…`; the first version that fits. */
-export function acceptedDiscovery(accept: string | undefined): 'v2' | 'v2beta1' | undefined {
-  for (const clause of parseAccept(accept ?? '')) {
-    const { params } = clause;
+export interface DiscoveryForm {
+  readonly mediaType: MediaType;
+  /** Of apidiscovery.k8s.io. */
+  readonly version: 'v2' | 'v2beta1';
+}
+
+/** The aggregated form that a header names first, as in `application/json;g=…;v=…;as=…`, unless a plain one comes before it. */
+export function acceptedDiscovery(accept: string | undefined): DiscoveryForm | undefined {
+  for (const { type, params } of parseAccept(accept ?? '')) {
+    const mediaType = matchType(type);
+    if (mediaType === undefined) continue;
     if (params.get('g') === 'apidiscovery.k8s.io' && params.get('as') === 'APIGroupDiscoveryList') {
       const version = params.get('v');
-      if (version === 'v2' || version === 'v2beta1') return version;
-    } else if (matchType(clause.type) !== undefined && !params.has('as')) return undefined;
+      // The beta version has no protobuf form here: whoever names it names JSON too.
+      if (version === 'v2' || (version === 'v2beta1' && mediaType !== PROTOBUF)) return { mediaType, version };
+    } else if (!params.has('as')) return undefined;
   }
   return undefined;
 }
@@ -69,7 +84,7 @@ function formOf(clause: AcceptClause): OutputForm | undefined {
   const version = clause.params.get('v');
   if (shape === undefined || clause.params.get('g') !== 'meta.k8s.io') return undefined;
   if (version !== 'v1' && version !== 'v1beta1') return undefined;
-  if (shape === 'table' && mediaType === 'application/vnd.kubernetes.protobuf') return undefined;
+  if (shape === 'table' && mediaType === PROTOBUF) return undefined;
   return { mediaType, shape, metaVersion: version };
 }
 

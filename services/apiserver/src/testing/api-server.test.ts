@@ -92,6 +92,22 @@ describe('the REST door', () => {
     expect(await codes('GET', `${CONFIG_MAPS}?watch=1&labelSelector=%3D`)).toEqual([400, 'BadRequest']);
   });
 
+  it('serves discovery in every content type', async () => {
+    const types = ['application/json', 'application/yaml', PROTOBUF];
+    const aggregated = (type: string) => `${type};g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList`;
+    for (const path of ['/api', '/apis', '/apis/apps', '/apis/apps/v1']) {
+      for (const accept of types) {
+        const { code, headers } = await call('GET', path, { headers: { accept } });
+        expect([path, code, headers['content-type']]).toEqual([path, 200, accept]);
+      }
+    }
+    for (const accept of types.map(aggregated)) {
+      const { headers } = await call('GET', '/apis', { headers: { accept } });
+      expect(headers['content-type']).toBe(accept);
+    }
+    expect(await call('GET', '/apis/apps/v1', { headers: { accept: 'text/html' } })).toMatchObject({ code: 406 });
+  });
+
   it('serves discovery with entity tags', async () => {
     const accept = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json';
     const first = await call('GET', '/apis', { headers: { accept } });
@@ -140,6 +156,19 @@ describe('authentication', () => {
     expect((await call('GET', '/readyz', { as: 'nobody', headers: wrong })).code).toBe(401);
     expect((await call('GET', '/readyz', { as: 'nobody' })).code).toBe(200);
     expect((await call('GET', '/api', { as: 'nobody' })).code).toBe(403);
+  });
+
+  it('tells who has no right so, whatever he sends', async () => {
+    const body = '{"kind":';
+    const headers = { 'content-type': 'application/json' };
+    const path = '/api/v1/namespaces/default/configmaps';
+    for (const [method, at] of [
+      ['POST', path],
+      ['PUT', `${path}/a`],
+    ] as const) {
+      expect((await call(method, at, { as: 'nobody', headers, body })).code).toBe(403);
+      expect((await call(method, at, { headers, body })).code).toBe(400);
+    }
   });
 
   it('refuses certificates of another authority', async () => {
