@@ -105,6 +105,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     cache,
     catalogue,
     authorizer,
+    access: authorizer,
     guard,
     reviewer,
     clock,

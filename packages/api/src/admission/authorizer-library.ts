@@ -28,6 +28,9 @@ export interface AskedRight {
   readonly subresource?: string;
   readonly namespace?: string;
   readonly name?: string;
+  /** What the objects of a list are narrowed down to. */
+  readonly fieldSelector?: string;
+  readonly labelSelector?: string;
 }
 
 export interface Decision {
@@ -150,6 +153,18 @@ export const AUTHORIZER_FUNCTIONS: readonly FunctionDeclaration[] = [
   {
     name: 'name',
     overloads: [narrow('resourcecheck_name', RESOURCE_CHECK, RESOURCE_CHECK, (of = '') => ({ name: of }))],
+  },
+  {
+    name: 'fieldSelector',
+    overloads: [
+      narrow('authorizer_fieldselector', RESOURCE_CHECK, RESOURCE_CHECK, (fieldSelector = '') => ({ fieldSelector })),
+    ],
+  },
+  {
+    name: 'labelSelector',
+    overloads: [
+      narrow('authorizer_labelselector', RESOURCE_CHECK, RESOURCE_CHECK, (labelSelector = '') => ({ labelSelector })),
+    ],
   },
   { name: 'check', overloads: [check('pathcheck_check', PATH_CHECK), check('resourcecheck_check', RESOURCE_CHECK)] },
   { name: 'allowed', overloads: [tell('decision_allowed', BOOL, ({ allowed }) => allowed)] },

@@ -1,4 +1,5 @@
 import type { JsonObject, KubeObject, ResourceDefinition, ResourceRef } from '@gantry/api';
+import type { AccessDecider } from '../auth/authorizer.ts';
 import type { User } from '../driver.ts';
 
 export interface GroupVersionKind {
@@ -46,8 +47,18 @@ export class Reinvocation {
   }
 }
 
+/** Tells who may do what. */
+export type Access = Pick<AccessDecider, 'decide' | 'decidePath'>;
+
+/** The resources that are served now. */
+export interface ServedResources {
+  readonly definitions: readonly ResourceDefinition[];
+  findKind(group: string, version: string, kind: string): ResourceDefinition | undefined;
+}
+
 /** What checks may look up. */
 export interface AdmissionReader {
+  readonly served: ServedResources;
   /** The object as it is known: from the cache, and when it is not there from the store itself. */
   find<T extends KubeObject = KubeObject>(
     resource: ResourceRef,

@@ -10,7 +10,10 @@ const checks = createAdmissionChecks({
   newUid: () => 'u',
   caller: { post: () => Promise.reject(new Error('no webhooks')), close: () => undefined },
   charge: () => Promise.resolve({ kind: 'charged' }),
-  authorizer: { authorize: () => undefined },
+  access: {
+    decide: () => ({ allowed: true, reason: '' }),
+    decidePath: () => ({ allowed: true, reason: '' }),
+  },
   defaultTolerationSeconds: 5,
 });
 
@@ -18,6 +21,7 @@ const checks = createAdmissionChecks({
 async function admit(spec: Partial<PodSpec>, stored: Record<string, object> = {}): Promise<PodSpec> {
   const objects: Record<string, object> = { namespaces: {}, serviceaccounts: {}, ...stored };
   const reader: AdmissionReader = {
+    served: { definitions: [], findKind: () => undefined },
     find: <T extends KubeObject>({ resource }: { resource: string }, _namespace: string, name: string) =>
       Promise.resolve(
         resource === 'priorityclasses' ? undefined : ({ metadata: { name }, ...objects[resource] } as unknown as T),

@@ -1,10 +1,14 @@
-import { type KubeObject, type ResourceDefinition, resources } from '@gantry/api';
+import type { KubeObject, ResourceDefinition } from '@gantry/api';
 import { resourcePrefix } from '../cache/index.ts';
+import type { ServedResources } from './admission-check.ts';
 
 /** Other versions (and groups) in which the objects of a resource are served too. */
-export function equivalentsOf(definition: ResourceDefinition): readonly ResourceDefinition[] {
+export function equivalentsOf(
+  definition: ResourceDefinition,
+  { definitions }: ServedResources,
+): readonly ResourceDefinition[] {
   const prefix = resourcePrefix(definition);
-  return resources.filter((other) => other !== definition && other.stored && resourcePrefix(other) === prefix);
+  return definitions.filter((other) => other !== definition && other.stored && resourcePrefix(other) === prefix);
 }
 
 /** An object of one version as another version shows it; itself when both are the same. */

@@ -7,12 +7,10 @@ import {
   type Namespace,
   requestResourceValue,
   type ResourceDefinition,
-  resources,
-  StatusError,
 } from '@gantry/api';
 import { type Bindings, type CelValue, valueOfJson } from '@gantry/cel';
-import type { Authorizer, User } from '../driver.ts';
-import type { AdmissionReader, AdmissionRequest } from './admission-check.ts';
+import type { User } from '../driver.ts';
+import type { Access, AdmissionReader, AdmissionRequest } from './admission-check.ts';
 import { convertObject } from './equivalents.ts';
 import { namespaceOf } from './request-matching.ts';
 
@@ -23,14 +21,14 @@ export async function expressionValues(
   request: AdmissionRequest,
   as: ResourceDefinition,
   reader: AdmissionReader,
-  authorizer: Authorizer,
+  access: Access,
 ): Promise<Bindings> {
   const { definition, kind, operation, object, old, namespace } = request;
   const own = kind.kind === definition.kind && kind.group === definition.group;
   const show = async (one: KubeObject | undefined): Promise<CelValue> =>
     one === undefined ? null : valueOfJson(own ? await convertObject(one, definition, as) : one);
   const found = definition.namespaced ? await reader.find<Namespace>(NAMESPACES, '', namespace) : undefined;
-  const decide = (right: AskedRight, verb: string): Decision => decideOn(authorizer, request.user, right, verb);
+  const decide = (right: AskedRight, verb: string): Decision => decideOn(access, request.user, right, verb);
   const { group, resource } = definition;
   return {
     object: operation === 'delete' ? null : await show(object),
@@ -70,20 +68,12 @@ function requestFields(request: AdmissionRequest, as: ResourceDefinition, own: b
 }
 
 /** Whether the user, or the service account that is asked about, has a right. */
-function decideOn(authorizer: Authorizer, user: User, right: AskedRight, verb: string): Decision {
+function decideOn(access: Access, user: User, right: AskedRight, verb: string): Decision {
   const { serviceAccount, path, group = '', resource = '', subresource = '', namespace = '', name = '' } = right;
   const who = serviceAccount === undefined ? user : accountUser(serviceAccount);
-  const definition = resources.find((one) => one.group === group && one.resource === resource);
-  if (path !== undefined || definition === undefined) {
-    return { allowed: who.groups.includes('system:masters'), reason: '' };
-  }
-  try {
-    authorizer.authorize(who, verb, { definition, namespace, name, subresource }, undefined);
-    return { allowed: true, reason: '' };
-  } catch (error) {
-    if (!(error instanceof StatusError)) throw error;
-    return { allowed: false, reason: error.message };
-  }
+  if (path !== undefined) return access.decidePath(who, verb, path);
+  const target = { definition: { group, resource }, namespace, name, subresource };
+  return access.decide(who, { verb, target, object: undefined, fieldSelector: right.fieldSelector ?? '' });
 }
 
 function accountUser({ namespace, name }: { namespace: string; name: string }): User {

@@ -1,7 +1,6 @@
 import type { NewUid, Random } from '@gantry/base';
 import type { WebhookCaller } from '../webhook-client/index.ts';
-import type { Authorizer } from '../driver.ts';
-import type { AdmissionCheck } from './admission-check.ts';
+import type { Access, AdmissionCheck } from './admission-check.ts';
 import { claimResize } from './claim-resize.ts';
 import { defaultIngressClass } from './default-ingress-class.ts';
 import { defaultStorageClass } from './default-storage-class.ts';
@@ -11,6 +10,7 @@ import { namespaceLifecycle } from './namespace-lifecycle.ts';
 import { podResize } from './pod-resize.ts';
 import { podSecurity } from './pod-security.ts';
 import { podTopologyLabels } from './pod-topology-labels.ts';
+import { paramAccess } from './policies/param-access.ts';
 import { mutatingPolicies } from './policies/mutating-policies.ts';
 import { validatingPolicies } from './policies/validating-policies.ts';
 import { priority } from './priority.ts';
@@ -25,9 +25,11 @@ import { validatingWebhooks } from './webhooks/validating-webhooks.ts';
 export type { Charge } from './resource-quota/resource-quota.ts';
 export { requireActive } from './namespace-lifecycle.ts';
 export {
+  type Access,
   type AdmissionCheck,
   type AdmissionReader,
   type AdmissionRequest,
+  type ServedResources,
   Reinvocation,
   replaceContent,
 } from './admission-check.ts';
@@ -41,10 +43,11 @@ export function createAdmissionChecks(options: {
   readonly newUid: NewUid;
   readonly caller: WebhookCaller;
   readonly charge: Charge;
-  readonly authorizer: Authorizer;
+  readonly access: Access;
   readonly defaultTolerationSeconds: number;
 }): readonly AdmissionCheck[] {
   return [
+    paramAccess(options.access),
     namespaceLifecycle,
     limitRanger,
     serviceAccount(options.random),
@@ -59,9 +62,9 @@ export function createAdmissionChecks(options: {
     defaultIngressClass,
     podTopologyLabels,
     podResize,
-    mutatingPolicies(options.authorizer),
+    mutatingPolicies(options.access),
     mutatingWebhooks(options),
-    validatingPolicies(options.authorizer),
+    validatingPolicies(options.access),
     validatingWebhooks(options),
     resourceQuota(options.charge),
   ];

@@ -15,7 +15,7 @@ export class ReinvocationNotes {
   /** The notes of a check on a request, at the beginning of its turn. */
   static of({ reinvocation, object }: AdmissionRequest, check: string): ReinvocationNotes {
     const notes = reinvocation.note(check, () => new ReinvocationNotes());
-    if (reinvocation.again && notes.#last !== JSON.stringify(object)) notes.#makeDue();
+    if (reinvocation.again && notes.#willing.size > 0 && notes.#last !== JSON.stringify(object)) notes.#makeDue();
     return notes;
   }
 
@@ -37,7 +37,8 @@ export class ReinvocationNotes {
 
   /** Notes what the turn of the check has left. */
   done(object: KubeObject): void {
-    this.#last = JSON.stringify(object);
+    // Where nobody wants to be asked again, nobody asks what has changed since.
+    this.#last = this.#willing.size === 0 ? undefined : JSON.stringify(object);
   }
 
   #makeDue(): void {

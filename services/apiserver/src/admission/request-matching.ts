@@ -5,7 +5,7 @@ import {
   type NamedRuleWithOperations,
   type ResourceDefinition,
 } from '@gantry/api';
-import type { AdmissionReader, AdmissionRequest } from './admission-check.ts';
+import type { AdmissionReader, AdmissionRequest, ServedResources } from './admission-check.ts';
 import { equivalentsOf } from './equivalents.ts';
 
 const NAMESPACES = { group: '', version: 'v1', resource: 'namespaces' };
@@ -31,12 +31,16 @@ export function namespaceOf(request: AdmissionRequest): string {
 }
 
 /** The version of the resource that a rule names, when one of them means this request. */
-export function matchRules(request: AdmissionRequest, matching: Matching): ResourceDefinition | undefined {
+export function matchRules(
+  request: AdmissionRequest,
+  matching: Matching,
+  served: ServedResources,
+): ResourceDefinition | undefined {
   const { definition } = request;
   const rules = matching.rules ?? [];
   if (rules.some((rule) => meets(rule, request, definition))) return definition;
   if (matching.matchPolicy === 'Exact') return undefined;
-  const others = equivalentsOf(definition);
+  const others = equivalentsOf(definition, served);
   for (const rule of rules) {
     const found = others.find((other) => meets(rule, request, other));
     if (found !== undefined) return found;

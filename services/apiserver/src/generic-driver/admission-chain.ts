@@ -1,12 +1,20 @@
 import {
+  findKind,
   findResource,
   type GroupResource,
   type JsonObject,
   type KubeObject,
   parseApiVersion,
   type ResourceRef,
+  resources,
 } from '@gantry/api';
-import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, Reinvocation } from '../admission/index.ts';
+import {
+  type AdmissionCheck,
+  type AdmissionReader,
+  type AdmissionRequest,
+  Reinvocation,
+  type ServedResources,
+} from '../admission/index.ts';
 import type { RequestContext, Target, WriteOptions } from '../driver.ts';
 import { createEntry, type Entry, objectKey, revisionOf } from '../cache/index.ts';
 import type { DriverDependencies } from './dependencies.ts';
@@ -30,8 +38,12 @@ const GOES_BY_GROUPS: ReadonlySet<string> = new Set([
   'storage.k8s.io',
 ]);
 
+/** What is served where nothing is added to it. */
+const BUILT_IN: ServedResources = { definitions: resources, findKind };
+
 /** What the checks of one request have looked up: each object once, so that all of them judge the same. */
 export class Lookups implements AdmissionReader {
+  readonly served: ServedResources;
   readonly #deps: DriverDependencies;
   readonly #signal: AbortSignal;
   readonly #written: WrittenRevision;
@@ -39,6 +51,7 @@ export class Lookups implements AdmissionReader {
 
   constructor(deps: DriverDependencies, signal: AbortSignal, written: WrittenRevision) {
     this.#deps = deps;
+    this.served = deps.catalogue ?? BUILT_IN;
     this.#written = written;
     this.#signal = signal;
   }
@@ -49,7 +62,8 @@ export class Lookups implements AdmissionReader {
     const key = objectKey(definition, namespace, name);
     if (!this.#seen.has(key)) {
       const { cache } = this.#deps;
-      if (cache.ready) await cache.reach(this.#written.revision, OWN_WRITES_MS, this.#signal);
+      const { revision } = this.#written;
+      if (cache.ready && revision > cache.revision) await cache.reach(revision, OWN_WRITES_MS, this.#signal);
       const cached = cache.ready ? cache.resource(definition).get(key) : undefined;
       if (cached === undefined) await this.readAgain(key);
       else this.#seen.set(key, cached);
@@ -65,9 +79,11 @@ export class Lookups implements AdmissionReader {
     const definition = this.#deps.catalogue?.find(resource) ?? findResource(resource);
     if (definition === undefined) return [];
     const { cache } = this.#deps;
-    await cache.reach(this.#written.revision, OWN_WRITES_MS, this.#signal);
+    const { revision } = this.#written;
+    if (revision > cache.revision) await cache.reach(revision, OWN_WRITES_MS, this.#signal);
     const view = cache.view(definition);
     const entries = cache.resource(definition).candidates({ namespace, matches: () => true, selectsAll: true });
+    if (entries.length === 0) return [];
     if (view.remote) await view.prepare(entries);
     return entries.map((entry) => view.entry(entry).answer.object as T);
   }
@@ -134,14 +150,25 @@ export class AdmissionChain {
 
   /** Once, and when a check asks for it because of what it changed, once more. */
   async mutate(request: AdmissionRequest, lookups: Lookups): Promise<void> {
-    for (const check of this.#checks) await check.mutate?.(request, lookups);
+    await this.#mutateOnce(request, lookups);
     if (!request.reinvocation.needed) return;
     request.reinvocation.again = true;
-    for (const check of this.#checks) await check.mutate?.(request, lookups);
+    await this.#mutateOnce(request, lookups);
   }
 
   async validate(request: AdmissionRequest, lookups: Lookups): Promise<void> {
-    for (const check of this.#checks) await check.validate?.(request, lookups);
+    for (const check of this.#checks) {
+      const judged = check.validate?.(request, lookups);
+      if (judged !== undefined) await judged;
+    }
+  }
+
+  async #mutateOnce(request: AdmissionRequest, lookups: Lookups): Promise<void> {
+    for (const check of this.#checks) {
+      // Most checks have nothing to say about most kinds: only those that look something up are waited for.
+      const done = check.mutate?.(request, lookups);
+      if (done !== undefined) await done;
+    }
   }
 
   /** Both, for what is posted to a subresource and not stored as such. */

@@ -3,6 +3,7 @@ import type { WatchCache } from '../cache/watch-cache.ts';
 import type { Reviewer } from '../auth/access-reviews.ts';
 import type { WriteGuard } from '../auth/write-guard.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
+import type { Access } from '../admission/index.ts';
 import type { Authorizer } from '../driver.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import type { TokenIssuer } from './token-issuer.ts';
@@ -20,6 +21,8 @@ export interface DriverDependencies {
   readonly store: ObjectStore;
   readonly cache: WatchCache;
   readonly authorizer: Authorizer;
+  /** Tells expressions who may do what; everybody may all when absent. */
+  readonly access?: Access;
   /** Refuses writes by what they would do; none are when absent. */
   readonly guard?: WriteGuard;
   /** Answers reviews; they come back unanswered when absent. */

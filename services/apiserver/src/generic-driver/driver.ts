@@ -1,6 +1,6 @@
 import { type JsonObject, StatusError, type Verb } from '@gantry/api';
 import { errorMessage } from '@gantry/base';
-import { createAdmissionChecks } from '../admission/index.ts';
+import { type Access, createAdmissionChecks } from '../admission/index.ts';
 import { createAllocators } from '../allocators/index.ts';
 import { objectKey } from '../cache/index.ts';
 import type { Answer, Driver, RequestContext, Target } from '../driver.ts';
@@ -20,11 +20,17 @@ import { isStream, streamOptions, streamRefusal } from './subresources/streams.t
 import { requireSubresource } from './target.ts';
 import { UpdateWriter } from './update-writer.ts';
 
+const UNLIMITED: Access = {
+  decide: () => ({ allowed: true, reason: '' }),
+  decidePath: () => ({ allowed: true, reason: '' }),
+};
+
 /** The driver over a store and a watch cache that is running. */
 export function createDriver(deps: DriverDependencies): Driver {
   const { settings } = deps;
   const checks = createAdmissionChecks({
     ...deps,
+    access: deps.access ?? UNLIMITED,
     charge: chargeWith(() => committer),
     caller: createWebhookCaller({ ...deps, objects: cachedServices(deps.cache) }),
     defaultTolerationSeconds: settings.defaultTolerationSeconds,

@@ -11,8 +11,8 @@ import {
   StatusError,
 } from '@gantry/api';
 import { RUNTIME_COST_BUDGET, valueOfJson } from '@gantry/cel';
-import type { Authorizer } from '../../driver.ts';
 import {
+  type Access,
   type AdmissionCheck,
   type AdmissionReader,
   type AdmissionRequest,
@@ -44,7 +44,7 @@ interface Failure {
 }
 
 /** Policies whose expressions change what is admitted, one after the other, before webhooks may. */
-export function mutatingPolicies(authorizer: Authorizer): AdmissionCheck {
+export function mutatingPolicies(access: Access): AdmissionCheck {
   return {
     name: NAME,
     mutate: async (request, reader) => {
@@ -54,7 +54,7 @@ export function mutatingPolicies(authorizer: Authorizer): AdmissionCheck {
         reader,
       );
       if (bound.length === 0) return;
-      const turn = new Turn(request, reader, authorizer);
+      const turn = new Turn(request, reader, access);
       for (const one of bound) await turn.invoke(one);
       turn.end();
     },
@@ -65,17 +65,17 @@ export function mutatingPolicies(authorizer: Authorizer): AdmissionCheck {
 class Turn {
   readonly #request: AdmissionRequest;
   readonly #reader: AdmissionReader;
-  readonly #authorizer: Authorizer;
+  readonly #access: Access;
   readonly #notes: ReinvocationNotes;
   /** Those that could not be asked come first. */
   readonly #unasked: Failure[] = [];
   readonly #failures: Failure[] = [];
   #applied = false;
 
-  constructor(request: AdmissionRequest, reader: AdmissionReader, authorizer: Authorizer) {
+  constructor(request: AdmissionRequest, reader: AdmissionReader, access: Access) {
     this.#request = request;
     this.#reader = reader;
-    this.#authorizer = authorizer;
+    this.#access = access;
     this.#notes = ReinvocationNotes.of(request, NAME);
   }
 
@@ -116,7 +116,7 @@ class Turn {
   }
 
   async #values({ as }: Bound, param: KubeObject | null) {
-    const known = await expressionValues(this.#request, as, this.#reader, this.#authorizer);
+    const known = await expressionValues(this.#request, as, this.#reader, this.#access);
     return { ...known, params: param === null ? null : valueOfJson(param) };
   }
 

@@ -1,11 +1,4 @@
-import {
-  findKind,
-  type KubeObject,
-  labelSelectorFrom,
-  type ParamKind,
-  type ParamRef,
-  parseApiVersion,
-} from '@gantry/api';
+import { type KubeObject, labelSelectorFrom, type ParamKind, type ParamRef, parseApiVersion } from '@gantry/api';
 import type { AdmissionReader } from '../admission-check.ts';
 
 /** Parameters that a binding refers to, one evaluation each; or why they cannot be had. */
@@ -21,7 +14,7 @@ export async function collectParams(
   if (kind === undefined || ref === undefined) return [null];
   const { apiVersion = '', kind: name = '' } = kind;
   const { group, version } = parseApiVersion(apiVersion);
-  const definition = findKind(group, version, name);
+  const definition = reader.served.findKind(group, version, name);
   if (definition === undefined) return { error: `paramKind kind \`${apiVersion}, Kind=${name}\` not known` };
   const { namespace: own = '' } = ref;
   if (!definition.namespaced && own !== '') {

@@ -11,9 +11,11 @@ export async function policyMatches(
   const { matchPolicy, resourceRules = [], excludeResourceRules = [], namespaceSelector, objectSelector } = match ?? {};
   if (!(await matchNamespace(namespaceSelector, request, reader))) return undefined;
   if (!matchObject(objectSelector, request)) return undefined;
-  if (matchRules(request, { rules: excludeResourceRules, matchPolicy }) !== undefined) return undefined;
+  if (matchRules(request, { rules: excludeResourceRules, matchPolicy }, reader.served) !== undefined) return undefined;
   // Without rules everything that the selectors leave is meant.
-  return resourceRules.length === 0 ? request.definition : matchRules(request, { rules: resourceRules, matchPolicy });
+  return resourceRules.length === 0
+    ? request.definition
+    : matchRules(request, { rules: resourceRules, matchPolicy }, reader.served);
 }
 
 /** Whether a binding holds for a request: everywhere when it does not say where. */

@@ -6,8 +6,7 @@ import {
   type ValidatingAdmissionPolicyBinding,
 } from '@gantry/api';
 import { type Bindings, type CelValue, MAX_MESSAGE_BYTES, RUNTIME_COST_BUDGET, valueOfJson } from '@gantry/cel';
-import type { Authorizer } from '../../driver.ts';
-import type { AdmissionCheck, AdmissionReader, AdmissionRequest } from '../admission-check.ts';
+import type { Access, AdmissionCheck, AdmissionReader, AdmissionRequest } from '../admission-check.ts';
 import { expressionValues } from '../expression-values.ts';
 import { evaluationError, matchConditions } from '../match-conditions.ts';
 import { refuse } from '../refuse.ts';
@@ -35,7 +34,7 @@ interface Denial extends Decision {
 }
 
 /** Policies that are expressions: each binding of a policy says where it holds and what follows when it is broken. */
-export function validatingPolicies(authorizer: Authorizer): AdmissionCheck {
+export function validatingPolicies(access: Access): AdmissionCheck {
   return {
     name: 'ValidatingAdmissionPolicy',
     validate: async (request, reader) => {
@@ -45,7 +44,7 @@ export function validatingPolicies(authorizer: Authorizer): AdmissionCheck {
         request,
         reader,
       )) {
-        denials.push(...(await judge(bound, request, reader, authorizer)));
+        denials.push(...(await judge(bound, request, reader, access)));
       }
       const [first] = denials;
       if (first !== undefined) throw denied(request, first);
@@ -57,14 +56,14 @@ async function judge(
   { policy, binding, as, params }: BoundPolicy<ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding>,
   request: AdmissionRequest,
   reader: AdmissionReader,
-  authorizer: Authorizer,
+  access: Access,
 ): Promise<readonly Denial[]> {
   const names = { policy: policy.metadata.name ?? '', binding: binding.metadata.name ?? '' };
   if ('error' in params) {
     const message = `failed to configure binding: ${params.error}`;
     return policy.spec?.failurePolicy === 'Ignore' ? [] : [{ ...names, message, reason: '' }];
   }
-  const values = await expressionValues(request, as, reader, authorizer);
+  const values = await expressionValues(request, as, reader, access);
   return params.flatMap((param) => {
     const seen = { ...values, params: param === null ? null : valueOfJson(param) };
     const { decisions, annotationErrors } = evaluate(policy, seen);

@@ -1,8 +1,7 @@
 import { type KubeObject, type ResourceDefinition, StatusError } from '@gantry/api';
 import type { NewUid } from '@gantry/base';
-import type { Authorizer } from '../../driver.ts';
 import { WebhookCallError, type WebhookCaller } from '../../webhook-client/index.ts';
-import type { AdmissionRequest } from '../admission-check.ts';
+import type { Access, AdmissionRequest } from '../admission-check.ts';
 import { convertObject } from '../equivalents.ts';
 import { admissionReview, readReview, type ReviewAnswer } from './admission-review.ts';
 import { denial, dryRunUnsupported } from './denial.ts';
@@ -11,7 +10,7 @@ import type { Webhook } from './webhook-list.ts';
 export interface WebhookDependencies {
   readonly caller: WebhookCaller;
   readonly newUid: NewUid;
-  readonly authorizer: Authorizer;
+  readonly access: Access;
 }
 
 const DEFAULT_TIMEOUT_SECONDS = 10;

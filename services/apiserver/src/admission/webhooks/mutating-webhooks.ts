@@ -34,7 +34,7 @@ export function mutatingWebhooks(dependencies: WebhookDependencies): AdmissionCh
       const hooks = hooksOf(await reader.list<MutatingWebhookConfiguration>(CONFIGURATIONS, ''));
       const notes = ReinvocationNotes.of(request, NAME);
       for (const hook of hooks) {
-        const as = await wanted(hook, request, reader, dependencies.authorizer);
+        const as = await wanted(hook, request, reader, dependencies.access);
         const { webhook, id } = hook;
         if (as === undefined || notes.passes(request, id)) continue;
         const answer = await askWebhook(webhook, 'mutating', request, as, dependencies);

@@ -19,7 +19,7 @@ export function validatingWebhooks(dependencies: WebhookDependencies): Admission
       const hooks = hooksOf(await reader.list<ValidatingWebhookConfiguration>(CONFIGURATIONS, ''));
       const relevant: { readonly hook: Hook; readonly as: ResourceDefinition }[] = [];
       for (const hook of hooks) {
-        const as = await wanted(hook, request, reader, dependencies.authorizer);
+        const as = await wanted(hook, request, reader, dependencies.access);
         if (as !== undefined) relevant.push({ hook, as });
       }
       // Every webhook is waited for: none is left talking about a request that is over.

@@ -1,6 +1,5 @@
 import type { KubeObject, MutatingWebhook, ResourceDefinition, ValidatingWebhook } from '@gantry/api';
-import type { Authorizer } from '../../driver.ts';
-import type { AdmissionReader, AdmissionRequest } from '../admission-check.ts';
+import type { Access, AdmissionReader, AdmissionRequest } from '../admission-check.ts';
 import { expressionValues } from '../expression-values.ts';
 import { refuse } from '../refuse.ts';
 import { matchNamespace, matchObject, matchRules } from '../request-matching.ts';
@@ -30,15 +29,15 @@ export async function wanted(
   { webhook }: Hook,
   request: AdmissionRequest,
   reader: AdmissionReader,
-  authorizer: Authorizer,
+  access: Access,
 ): Promise<ResourceDefinition | undefined> {
-  const as = matchRules(request, webhook);
+  const as = matchRules(request, webhook, reader.served);
   if (as === undefined) return undefined;
   if (!(await matchNamespace(webhook.namespaceSelector, request, reader))) return undefined;
   if (!matchObject(webhook.objectSelector, request)) return undefined;
   const { matchConditions: conditions = [], failurePolicy } = webhook;
   if (conditions.length === 0) return as;
-  const matched = matchConditions(conditions, await expressionValues(request, as, reader, authorizer), failurePolicy);
+  const matched = matchConditions(conditions, await expressionValues(request, as, reader, access), failurePolicy);
   if ('error' in matched) throw refuse(request, matched.error);
   return matched.matches ? as : undefined;
 }
