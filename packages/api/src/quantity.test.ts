@@ -23,6 +23,10 @@ const anyQuantity = fc
   .map((parts) => parts.join(''));
 
 describe('quantities', () => {
+  it('are refused in linear time', () => {
+    expect(() => parseQuantity(`${'1'.repeat(1_000_000)}!`)).toThrow(QuantityError);
+  });
+
   it.each([
     ['0', '0'],
     ['1', '1'],

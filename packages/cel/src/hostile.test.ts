@@ -78,4 +78,16 @@ describe('hostile expressions', () => {
   ])('are bounded in time and memory: %s', (_name, expression, outcome) => {
     expect(evaluate(expression)).toMatch(outcome);
   });
+
+  it.each([
+    ['duration', '11s'.repeat(30_000)],
+    ['double', '1'.repeat(90_000)],
+    ['quantity', '1'.repeat(90_000)],
+  ])('read texts that are no %s in linear time', (type, text) => {
+    expect(evaluate(`${type}('${text}!')`)).toMatch(/invalid duration|conver|parse|match/);
+  });
+
+  it('trim texts with long runs of white space in linear time', () => {
+    expect(evaluate(`'a${' '.repeat(90_000)}a'.trim()`)).toBe('ok');
+  });
 });

@@ -20,7 +20,7 @@ function parseSteps(text: string): readonly Step[] | undefined {
   const steps: Step[] = [];
   let rest = text.replace(/^\$/, '');
   while (rest !== '' && rest !== '.') {
-    const bracket = /^\.?\[((?:"[^"]*"|'[^']*'|[^\]])*)\]/.exec(rest);
+    const bracket = /^\.?\[((?:"[^"]*"|'[^']*'|[^\]"'])*)\]/.exec(rest);
     const match = bracket ?? FIELD.exec(rest);
     if (match === null) return undefined;
     const step = bracket === null ? fieldStep(match[1] ?? '') : bracketStep((match[1] ?? '').trim());
@@ -70,7 +70,10 @@ function follow(values: readonly unknown[], step: Step): readonly unknown[] {
 
 function passes(item: unknown, { path, operator, value }: Step & { kind: 'filter' }): boolean {
   const found = path.reduce<unknown>(
-    (at, name) => (at !== null && typeof at === 'object' ? (at as Record<string, unknown>)[name] : undefined),
+    (at, name) =>
+      at !== null && typeof at === 'object' && Object.hasOwn(at, name)
+        ? (at as Record<string, unknown>)[name]
+        : undefined,
     item,
   );
   if (operator === '') return found !== undefined;

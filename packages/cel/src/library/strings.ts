@@ -91,8 +91,16 @@ function join(list: Arg, separator: Arg = ''): CelResult {
   return parts.join(separator as string);
 }
 
-const SPACE =
-  /^[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+|[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+$/g;
+const SPACE = /^[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]$/;
+
+/** Without white space at both ends: looked at from the ends, since a pattern would try every run of it in between. */
+function trim(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && SPACE.test(text.charAt(start))) start++;
+  while (end > start && SPACE.test(text.charAt(end - 1))) end--;
+  return text.slice(start, end);
+}
 
 const QUOTED: Readonly<Record<string, string>> = {
   '\u0007': '\\a',
@@ -166,7 +174,7 @@ export const STRINGS: readonly FunctionDeclaration[] = [
     ['string_substring_int', 'string.(int) -> string', substring],
     ['string_substring_int_int', 'string.(int, int) -> string', substring],
   ),
-  declare('trim', ['string_trim', 'string.() -> string', (text) => (text as string).replace(SPACE, '')]),
+  declare('trim', ['string_trim', 'string.() -> string', (text) => trim(text as string)]),
   declare('format', [
     'string_format',
     'string.(list(dyn)) -> string',

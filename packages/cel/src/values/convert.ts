@@ -21,7 +21,7 @@ export function toBytes(value: CelValue): CelResult {
   return typeof value === 'string' ? Buffer.from(value) : conversionError(value, 'bytes');
 }
 
-const FLOAT = /^[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?|nan)$/i;
+const FLOAT = /^[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?|nan)$/i;
 
 export function toDouble(value: CelValue): CelResult {
   if (typeof value === 'number') return value;

@@ -15,7 +15,7 @@ const MAX = (1n << 63n) - 1n;
 export function parseGoDuration(text: string): bigint | undefined {
   const body = text.replace(/^[+-]/, '');
   if (body === '0') return 0n;
-  if (!/^(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/.test(body)) return undefined;
+  if (!/^(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/.test(body)) return undefined;
   let total = 0n;
   for (const [, number = '', unit = ''] of body.matchAll(/([\d.]+)([a-zµμ]+)/g)) {
     const [whole = '', fraction = ''] = number.split('.');

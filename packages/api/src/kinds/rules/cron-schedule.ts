@@ -19,7 +19,7 @@ const FIELDS: readonly Bounds[] = [
 ];
 const DESCRIPTORS = ['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly'];
 const EVERY = '@every ';
-const DURATION = /^[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
+const DURATION = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
 const ZONE_PREFIX = /^(?:TZ|CRON_TZ)=/;
 
 /** What is wrong with a schedule, in the words of the parser that Kubernetes uses; undefined when nothing is. */

@@ -63,7 +63,8 @@ function splitUrl(url: string): SplitUrl | string {
   const authority = main.startsWith('//') ? (main.slice(2).split('/')[0] ?? '') : '';
   const at = authority.lastIndexOf('@');
   const host = authority.slice(at + 1);
-  const port = /:([^\]]*)$/.exec(host)?.[1];
+  const colon = host.indexOf(':', host.lastIndexOf(']') + 1);
+  const port = colon < 0 ? undefined : host.slice(colon + 1);
   if (port !== undefined && !/^\d*$/.test(port)) {
     return `parse ${JSON.stringify(beforeFragment)}: invalid port ${JSON.stringify(`:${port}`)} after host`;
   }

@@ -39,7 +39,14 @@ function matchesResource(allowed: string, resource: string, subresource: string)
 
 function matchesPath(allowed: string, path: string): boolean {
   if (allowed === '*' || allowed === path) return true;
-  return allowed.endsWith('*') && path.startsWith(allowed.replace(/\*+$/, ''));
+  return allowed.endsWith('*') && path.startsWith(withoutStars(allowed));
+}
+
+/** What stands before the stars at the end. */
+function withoutStars(url: string): string {
+  let end = url.length;
+  while (url[end - 1] === '*') end--;
+  return url.slice(0, end);
 }
 
 /** The rights of `wanted` that `held` does not cover, each the smallest rule that says it. */
@@ -85,7 +92,7 @@ function coversResource(held: readonly string[], wanted: string): boolean {
 
 function coversPath(held: string, wanted: string): boolean {
   if (held === '*' || held === wanted) return true;
-  return held.endsWith('*') && wanted.startsWith(held.replace(/\*+$/, ''));
+  return held.endsWith('*') && wanted.startsWith(withoutStars(held));
 }
 
 /** Rules put together where only their verbs differ, as Kubernetes tells them. */
