@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../object.ts';
 import type { ResourceDefinition, SubresourceDefinition, Verb } from '../resource.ts';
+import { schemaOf } from '../schema/type-schema.ts';
 import { schemaReference } from './schema-objects.ts';
 
 const ANSWERS = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
@@ -10,6 +11,9 @@ const PATCHES = [
   'application/strategic-merge-patch+json',
   'application/apply-patch+yaml',
 ];
+/** Custom resources have no protobuf and no strategies of merging: clients read here which patch they may send. */
+const CUSTOM_TYPES = ['application/json', 'application/yaml'];
+const CUSTOM_PATCHES = PATCHES.filter((type) => !type.includes('strategic'));
 
 interface Parameter {
   readonly name: string;
@@ -99,16 +103,18 @@ function operation(endpoint: Endpoint, verb: Verb): JsonObject {
   const collection = verb === 'list' || verb === 'deletecollection';
   const answer =
     verb === 'delete' || verb === 'deletecollection' ? 'meta.v1.Status' : collection ? `${schema}List` : schema;
-  const types = verb === 'list' ? [...ANSWERS, ...STREAMS] : ANSWERS;
+  const custom = schemaOf(definition.schema).custom !== undefined;
+  const types = custom ? CUSTOM_TYPES : verb === 'list' ? [...ANSWERS, ...STREAMS] : ANSWERS;
   const ok = { description: 'OK', content: content(types, schemaReference(answer)) };
   const responses: JsonObject = { '200': ok, '401': { description: 'Unauthorized' } };
   if (verb === 'create' || verb === 'update' || verb === 'patch') responses['201'] = { ...ok, description: 'Created' };
   if (verb === 'create' || verb === 'delete') responses['202'] = { ...ok, description: 'Accepted' };
-  const body = bodyOf(verb, schema);
+  const body = bodyOf(verb, schema, custom);
   return {
     tags: [tagOf(definition)],
     operationId: operationId(endpoint, verb),
-    parameters: QUERY[verb].map(query),
+    // An empty list would not come back from clients as it was.
+    ...(QUERY[verb].length === 0 ? {} : { parameters: QUERY[verb].map(query) }),
     ...(body === undefined ? {} : { requestBody: body }),
     responses,
     'x-kubernetes-action': ACTIONS[verb],
@@ -120,16 +126,17 @@ function operation(endpoint: Endpoint, verb: Verb): JsonObject {
   };
 }
 
-function bodyOf(verb: Verb, schema: string): JsonObject | undefined {
+function bodyOf(verb: Verb, schema: string, custom: boolean): JsonObject | undefined {
+  const types = custom ? CUSTOM_TYPES : ['*/*'];
   switch (verb) {
     case 'create':
     case 'update':
-      return { content: content(['*/*'], schemaReference(schema)), required: true };
+      return { content: content(types, schemaReference(schema)), required: true };
     case 'patch':
-      return { content: content(PATCHES, schemaReference('meta.v1.Patch')), required: true };
+      return { content: content(custom ? CUSTOM_PATCHES : PATCHES, schemaReference('meta.v1.Patch')), required: true };
     case 'delete':
     case 'deletecollection':
-      return { content: content(['*/*'], schemaReference('meta.v1.DeleteOptions')) };
+      return { content: content(types, schemaReference('meta.v1.DeleteOptions')) };
     default:
       return undefined;
   }
