@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { customDefinitions } from '../custom/custom-definitions.ts';
-import { findResource, type ResourceDefinition } from '../resource.ts';
+import { findResource } from '../kinds/index.ts';
+import type { ResourceDefinition } from '../resource.ts';
 import { pathItem } from './operations.ts';
 
 const [custom] = customDefinitions(
