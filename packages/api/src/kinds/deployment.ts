@@ -7,7 +7,8 @@ import { IMMUTABLE, nonNegative, unsupported } from './rules/errors.ts';
 import { amountOf, validateAtMostAll, validateIntOrPercent } from './rules/int-or-percent.ts';
 import { defaultPodTemplate } from './rules/pod-defaults.ts';
 import { validateReplicatedTemplate } from './rules/pod-template.ts';
-import { podWarnings } from './rules/pod-warnings.ts';
+import { templateWarnings } from './rules/pod-warnings.ts';
+import { surprisingName } from './replicationcontroller.ts';
 import { validateReplicaCounts } from './rules/replica-counts.ts';
 import { PART_VERBS, STORED_VERBS } from './verbs.ts';
 import { workloadColumns } from './workload-columns.ts';
@@ -125,7 +126,10 @@ export const deployments: ResourceDefinition<Deployment> = {
     validate,
     validateUpdate,
     metadataOnUpdate: 'change',
-    warnings: ({ spec }) => podWarnings(spec?.template?.spec, 'spec.template.spec'),
+    warnings: ({ metadata, spec }, old) => [
+      ...(old === undefined ? surprisingName(metadata.name ?? '') : []),
+      ...templateWarnings(spec?.template, old?.spec?.template, 'spec.template'),
+    ],
     hasGeneration: true,
     generationWith: 'annotations',
   },

@@ -3,7 +3,7 @@ import type { Node } from '../generated/types.ts';
 import { equalJson } from '../object.ts';
 import type { ResourceDefinition } from '../resource.ts';
 import { ageColumn, column, nameColumn } from './columns.ts';
-import { cidrFamily, validateCidr } from './rules/ip.ts';
+import { cidrFamily, cidrWarnings, validateCidr } from './rules/ip.ts';
 import { validateTaints } from './rules/taints.ts';
 import { PART_VERBS, STORED_VERBS } from './verbs.ts';
 
@@ -85,6 +85,15 @@ function orUnknown(text: string | undefined): string {
   return text === undefined || text === '' ? '<unknown>' : text;
 }
 
+function warnings({ spec = {} }: Node): string[] {
+  const texts: string[] = [];
+  if (spec.configSource !== undefined) texts.push('spec.configSource: the feature is removed');
+  if ((spec.externalID ?? '') !== '') {
+    texts.push('spec.externalID: this field is deprecated, and is unused by Kubernetes');
+  }
+  return [...texts, ...(spec.podCIDRs ?? []).flatMap((cidr, i) => cidrWarnings(cidr, `spec.podCIDRs[${i}]`))];
+}
+
 export const nodes: ResourceDefinition<Node> = {
   group: '',
   version: 'v1',
@@ -96,7 +105,7 @@ export const nodes: ResourceDefinition<Node> = {
   namespaced: false,
   schema: 'core.v1.Node',
   verbs: STORED_VERBS,
-  strategy: { applyDefaults, prepareForUpdate: keepStatus, validate, validateUpdate },
+  strategy: { applyDefaults, prepareForUpdate: keepStatus, validate, validateUpdate, warnings },
   subresources: [{ name: 'status', verbs: PART_VERBS, prepareForUpdate: keepSpec }],
   columns: [
     nameColumn,

@@ -132,7 +132,7 @@ export const pods: ResourceDefinition<Pod> = {
     validate,
     validateCreate,
     validateUpdate: validatePodChange,
-    warnings: ({ spec }) => podWarnings(spec, 'spec'),
+    warnings: (pod, old) => (old === undefined ? podWarnings(pod, '') : []),
     hasGeneration: true,
     gracePeriodSeconds,
   },

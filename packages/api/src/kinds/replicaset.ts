@@ -6,7 +6,8 @@ import { ageColumn, column, nameColumn } from './columns.ts';
 import { IMMUTABLE, nonNegative } from './rules/errors.ts';
 import { defaultPodTemplate } from './rules/pod-defaults.ts';
 import { validateReplicatedTemplate } from './rules/pod-template.ts';
-import { podWarnings } from './rules/pod-warnings.ts';
+import { templateWarnings } from './rules/pod-warnings.ts';
+import { surprisingName } from './replicationcontroller.ts';
 import { validateReplicaCounts } from './rules/replica-counts.ts';
 import { PART_VERBS, STORED_VERBS } from './verbs.ts';
 import { workloadColumns } from './workload-columns.ts';
@@ -57,7 +58,10 @@ export const replicaSets: ResourceDefinition<ReplicaSet> = {
     validate,
     validateUpdate,
     metadataOnUpdate: 'change',
-    warnings: ({ spec }) => podWarnings(spec?.template?.spec, 'spec.template.spec'),
+    warnings: ({ metadata, spec }, old) => [
+      ...(old === undefined ? surprisingName(metadata.name ?? '') : []),
+      ...templateWarnings(spec?.template, old?.spec?.template, 'spec.template'),
+    ],
     hasGeneration: true,
   },
   subresources: [
@@ -86,6 +90,6 @@ export const replicaSets: ResourceDefinition<ReplicaSet> = {
     ageColumn,
     ...workloadColumns,
   ],
-  selectableFields: { 'status.replicas': (object) => String(object.status?.replicas ?? 0) },
+  selectableFields: {},
   stored: true,
 };

@@ -14,6 +14,7 @@ import {
   validateLoadBalancerClass,
   validateServiceSpec,
 } from './rules/service-spec.ts';
+import { serviceWarnings } from './rules/service-warnings.ts';
 import { PART_VERBS, STORED_VERBS } from './verbs.ts';
 
 const CLIENT_IP_SECONDS = 10800;
@@ -214,6 +215,7 @@ export const services: ResourceDefinition<Service> = {
     prepareForUpdate,
     validate,
     validateUpdate,
+    warnings: serviceWarnings,
     updateRules: 'before',
     allowCreateOnUpdate: true,
   },

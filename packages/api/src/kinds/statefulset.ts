@@ -18,6 +18,7 @@ import { dns1123Label, labelName } from './rules/names.ts';
 import { defaultPodTemplate } from './rules/pod-defaults.ts';
 import { validatePodTemplate } from './rules/pod-template.ts';
 import { templateWarnings } from './rules/pod-warnings.ts';
+import { claimSpecWarnings } from './rules/volume-warnings.ts';
 import { scaleOfSelector } from './rules/scale-paths.ts';
 import { PART_VERBS, STORED_VERBS } from './verbs.ts';
 import { workloadColumns } from './workload-columns.ts';
@@ -221,6 +222,9 @@ function validateStatus({ status }: StatefulSet, old: StatefulSet): FieldError[]
 
 function warnings({ spec }: StatefulSet, old?: StatefulSet): string[] {
   const texts = templateWarnings(spec?.template, old?.spec?.template, 'spec.template');
+  (spec?.volumeClaimTemplates ?? []).forEach((claim, i) => {
+    texts.push(...claimSpecWarnings(claim.spec, `spec.volumeClaimTemplates[${i}]`));
+  });
   if ((spec?.revisionHistoryLimit ?? 0) < 0) {
     texts.push(
       'spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended',

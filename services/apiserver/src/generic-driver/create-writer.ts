@@ -10,6 +10,7 @@ import {
 import { randomSuffix } from '@gantry/base';
 import { requireActive } from '../admission/index.ts';
 import { type Allocation, type Allocators, noAllocation } from '../allocators/allocators.ts';
+import { isFixedIdentity } from '../auth/fixed-rights.ts';
 import { objectKey, SharedAnswer } from '../cache/index.ts';
 import type { Answer, Body, RequestContext, Target, WriteOptions } from '../driver.ts';
 import type { Fence } from '../storage/object-store.ts';
@@ -59,9 +60,11 @@ export class CreateWriter {
   async create(context: RequestContext, target: Target, body: Body, options: WriteOptions): Promise<Answer> {
     const { definition } = target;
     const fence = fenceOf(context, definition, target.name, 'create');
-    // Decoded first: whether an object may be made can depend on its name (an agent's own Node).
+    const { authorizer } = this.#deps;
+    if (!isFixedIdentity(context.user)) authorizer.authorize(context.user, 'create', target, undefined);
     const object = decodeBody(body, definition, options, context);
-    this.#deps.authorizer.authorize(context.user, 'create', target, object as unknown as JsonObject);
+    // Whether an agent may make an object can depend on its name (its own Node).
+    authorizer.authorize(context.user, 'create', target, object as unknown as JsonObject);
     return this.createDecoded(context, target, object, options, fence);
   }
 

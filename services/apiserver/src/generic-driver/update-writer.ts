@@ -9,6 +9,7 @@ import {
   type SubresourceDefinition,
 } from '@gantry/api';
 import { replaceContent } from '../admission/index.ts';
+import { isFixedIdentity } from '../auth/fixed-rights.ts';
 import { SharedAnswer } from '../cache/index.ts';
 import type { Answer, Body, RequestContext, Target, WriteOptions } from '../driver.ts';
 import { Application, changeScale } from './apply.ts';
@@ -45,6 +46,8 @@ export class UpdateWriter {
   ): Promise<{ answer: Answer; created: boolean }> {
     const { definition } = target;
     const through = requireSubresource(target, 'update');
+    // Who has no right is told so whatever he sent. What agents may do depends on the object.
+    if (!isFixedIdentity(context.user)) this.#deps.authorizer.authorize(context.user, 'update', target, undefined);
     if (through?.scale !== undefined) {
       const sent = decodeOther(body, SCALE_SCHEMA, options, context);
       checkName(target, sent.metadata);

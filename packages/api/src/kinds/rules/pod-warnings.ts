@@ -1,35 +1,87 @@
-import type { Container, PodSpec, PodTemplateSpec } from '../../generated/types.ts';
+import type {
+  NodeSelectorTerm,
+  ObjectMeta,
+  PodAffinityTerm,
+  PodSpec,
+  PodTemplateSpec,
+  WeightedPodAffinityTerm,
+} from '../../generated/types.ts';
 import { equalJson } from '../../object.ts';
-import { parseQuantity } from '../../quantity.ts';
+import {
+  containerWarnings,
+  eachContainer,
+  fractionalBytes,
+  portNameWarnings,
+  portWarnings,
+} from './container-warnings.ts';
+import { ipWarnings } from './ip.ts';
+import { labelValue } from './names.ts';
+import { oldLabelAdvice } from './old-labels.ts';
+import { claimSpecWarnings, overlapWarnings, volumeWarnings } from './volume-warnings.ts';
 
-const NANO_PER_BYTE = 1_000_000_000n;
-const BYTES: ReadonlySet<string> = new Set(['memory', 'ephemeral-storage']);
-const OLD_LABELS: Readonly<Record<string, string>> = {
-  'beta.kubernetes.io/arch': 'deprecated since v1.14; use "kubernetes.io/arch" instead',
-  'beta.kubernetes.io/os': 'deprecated since v1.14; use "kubernetes.io/os" instead',
-  'beta.kubernetes.io/instance-type': 'deprecated since v1.17; use "node.kubernetes.io/instance-type" instead',
+interface PodLike {
+  readonly metadata?: ObjectMeta;
+  readonly spec?: PodSpec;
+}
+
+const SYSCTLS_ADVICE = 'non-functional in v1.11+; use the "sysctls" field instead';
+const OLD_ANNOTATIONS: Readonly<Record<string, string>> = {
+  'scheduler.alpha.kubernetes.io/critical-pod': 'non-functional in v1.16+; use the "priorityClassName" field instead',
+  'security.alpha.kubernetes.io/sysctls': SYSCTLS_ADVICE,
+  'security.alpha.kubernetes.io/unsafe-sysctls': SYSCTLS_ADVICE,
 };
+const POD_SECCOMP = 'seccomp.security.alpha.kubernetes.io/pod';
+const SECCOMP_ADVICE = 'non-functional in v1.27+; use the "seccompProfile" field instead';
 
-/** What a pod or template says that is allowed and most likely not meant. */
-export function podWarnings(spec: PodSpec | undefined, path: string): string[] {
+/**
+ * What a pod, or a template at `path`, says that is allowed and most likely not meant. The path of a pod is empty.
+ */
+export function podWarnings({ metadata, spec }: PodLike, path: string): string[] {
   if (spec === undefined) return [];
-  const warnings: string[] = [];
-  for (const label of Object.keys(spec.nodeSelector ?? {})) {
-    const advice = OLD_LABELS[label];
-    if (advice !== undefined) warnings.push(`${path}.nodeSelector[${label}]: ${advice}`);
-  }
-  warnings.push(...pullSecretWarnings(spec, `${path}.imagePullSecrets`));
-  if ((spec.terminationGracePeriodSeconds ?? 0) < 0) {
-    warnings.push(
-      `${path}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`,
-    );
-  }
-  for (const field of ['initContainers', 'containers'] as const) {
-    (spec[field] ?? []).forEach((container, i) => {
-      warnings.push(...containerWarnings(container, `${path}.${field}[${i}]`));
-    });
-  }
-  return warnings;
+  const at = (name: string) => (path === '' ? name : `${path}.${name}`);
+  const annotations = metadata?.annotations ?? {};
+  const specPath = at('spec');
+  return [
+    ...labelWarnings(spec, specPath),
+    ...Object.entries(OLD_ANNOTATIONS)
+      .filter(([key]) => key in annotations)
+      .map(([key, advice]) => `${at('metadata.annotations')}[${key}]: ${advice}`),
+    ...volumeWarnings(spec.volumes ?? [], `${specPath}.volumes`),
+    ...(spec.volumes ?? []).flatMap(({ ephemeral }, i) => {
+      const template = ephemeral?.volumeClaimTemplate;
+      const claimPath = `${specPath}.volumes[${i}].ephemeral.volumeClaimTemplate.spec`;
+      return template === undefined ? [] : claimSpecWarnings(template.spec, claimPath);
+    }),
+    ...overlapWarnings(spec.volumes ?? []),
+    ...repeated(spec.hostAliases ?? [], 'ip', `${specPath}.hostAliases`),
+    ...repeated(spec.imagePullSecrets ?? [], 'name', `${specPath}.imagePullSecrets`),
+    ...(spec.imagePullSecrets ?? []).flatMap(({ name = '' }, i) =>
+      name === '' ? [`${specPath}.imagePullSecrets[${i}].name: invalid empty name ""`] : [],
+    ),
+    ...fractionalBytes(spec.overhead, `${specPath}.overhead`),
+    ...(POD_SECCOMP in annotations && spec.securityContext?.seccompProfile === undefined
+      ? [`${at('metadata.annotations')}[${POD_SECCOMP}]: ${SECCOMP_ADVICE}`]
+      : []),
+    ...eachContainer(spec, specPath).flatMap(([container, containerPath]) =>
+      containerWarnings(container, containerPath, {
+        annotations,
+        annotationsPath: at('metadata.annotations'),
+        ...(path === '' ? {} : { template: spec }),
+      }),
+    ),
+    ...portWarnings(eachContainer(spec, specPath)),
+    ...portNameWarnings(eachContainer(spec, specPath)),
+    ...((spec.terminationGracePeriodSeconds ?? 0) < 0
+      ? [
+          `${specPath}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`,
+        ]
+      : []),
+    ...affinityWarnings(spec, specPath),
+    ...(spec.dnsConfig?.nameservers ?? []).flatMap((ip, i) =>
+      ipWarnings(ip, `${specPath}.dnsConfig.nameservers[${i}]`),
+    ),
+    ...(spec.hostAliases ?? []).flatMap(({ ip = '' }, i) => ipWarnings(ip, `${specPath}.hostAliases[${i}].ip`)),
+  ];
 }
 
 /** The same for a template, when it is new or changed: Kubernetes does not repeat itself. */
@@ -38,45 +90,78 @@ export function templateWarnings(
   old: PodTemplateSpec | undefined,
   path: string,
 ): string[] {
-  return old !== undefined && equalJson(template, old) ? [] : podWarnings(template?.spec, `${path}.spec`);
+  if (template === undefined || (old !== undefined && equalJson(template, old))) return [];
+  return podWarnings(template, path);
 }
 
-function pullSecretWarnings({ imagePullSecrets = [] }: PodSpec, path: string): string[] {
-  return imagePullSecrets.flatMap(({ name = '' }, i) => {
-    if (name === '') return [`${path}[${i}].name: invalid empty name ""`];
-    const again = imagePullSecrets.findIndex((other) => other.name === name) < i;
-    return again ? [`${path}[${i}].name: duplicate name ${JSON.stringify(name)}`] : [];
+/** Labels of nodes that have gone out of use, and spreading that counts no pod. */
+function labelWarnings({ nodeSelector = {}, affinity, topologySpreadConstraints = [] }: PodSpec, path: string) {
+  const warnings = Object.keys(nodeSelector).flatMap((label) => {
+    const advice = oldLabelAdvice(label);
+    return advice === undefined ? [] : [`${path}.nodeSelector[${label}]: ${advice}`];
   });
-}
-
-function containerWarnings({ env = [], ports = [], resources }: Container, path: string): string[] {
-  const warnings: string[] = [];
-  env.forEach(({ name }, i) => {
-    if (env.findIndex((other) => other.name === name) < i) {
-      warnings.push(
-        `${path}.env[${i}]: hides previous definition of ${JSON.stringify(name)}, which may be dropped when using apply`,
-      );
-    }
+  const nodes = affinity?.nodeAffinity;
+  const required = 'requiredDuringSchedulingIgnoredDuringExecution';
+  const preferred = 'preferredDuringSchedulingIgnoredDuringExecution';
+  (nodes?.[required]?.nodeSelectorTerms ?? []).forEach((term, i) => {
+    const at = `${path}.affinity.nodeAffinity.${required}.nodeSelectorTerms[${i}]`;
+    warnings.push(...termWarnings(term, at, 'checked'));
   });
-  ports.forEach(({ containerPort, protocol, hostPort = 0, hostIP = '' }, i) => {
-    const first = ports.findIndex(
-      (other) =>
-        other.containerPort === containerPort &&
-        other.protocol === protocol &&
-        (other.hostPort ?? 0) === hostPort &&
-        (other.hostIP ?? '') === hostIP,
-    );
-    if (first < i) warnings.push(`${path}.ports[${i}]: duplicate port definition with ${path}.ports[${first}]`);
+  (nodes?.[preferred] ?? []).forEach(({ preference }, i) => {
+    warnings.push(...termWarnings(preference, `${path}.affinity.nodeAffinity.${preferred}[${i}].preference`, 'free'));
   });
-  for (const list of ['limits', 'requests'] as const) {
-    for (const [name, amount] of Object.entries(resources?.[list] ?? {})) {
-      if (BYTES.has(name) && parseQuantity(amount).nano % NANO_PER_BYTE !== 0n) {
-        const value = JSON.stringify(amount);
-        warnings.push(
-          `${path}.resources.${list}[${name}]: fractional byte value ${value} is invalid, must be an integer`,
-        );
-      }
-    }
-  }
+  topologySpreadConstraints.forEach(({ topologyKey = '', labelSelector }, i) => {
+    const at = `${path}.topologySpreadConstraints[${i}]`;
+    const advice = oldLabelAdvice(topologyKey);
+    if (advice !== undefined) warnings.push(`${at}.topologyKey: ${topologyKey} is ${advice}`);
+    if (labelSelector === undefined) warnings.push(noPod(at));
+  });
   return warnings;
+}
+
+/** Values of preferences are free: what is wrong with them is only told. */
+function termWarnings({ matchExpressions = [] }: NodeSelectorTerm, path: string, values: 'checked' | 'free'): string[] {
+  return matchExpressions.flatMap(({ key = '', values: given }, i) => {
+    const at = `${path}.matchExpressions[${i}]`;
+    const advice = oldLabelAdvice(key);
+    const faults = (values === 'free' ? (given ?? []) : []).flatMap((value, k) =>
+      labelValue(value).map((fault) => `${at}.values[${k}]: ${value} is invalid, ${fault}`),
+    );
+    return advice === undefined ? faults : [`${at}.key: ${key} is ${advice}`, ...faults];
+  });
+}
+
+function noPod(path: string): string {
+  return `${path}.labelSelector: a null labelSelector results in matching no pod`;
+}
+
+function affinityWarnings({ affinity }: PodSpec, path: string): string[] {
+  const required = (terms: readonly PodAffinityTerm[] | undefined, at: string) =>
+    (terms ?? []).flatMap(({ labelSelector }, i) => (labelSelector === undefined ? [noPod(`${at}[${i}]`)] : []));
+  const preferred = (terms: readonly WeightedPodAffinityTerm[] | undefined, at: string) =>
+    (terms ?? []).flatMap(({ podAffinityTerm }, i) =>
+      podAffinityTerm.labelSelector === undefined ? [noPod(`${at}[${i}].podAffinityTerm`)] : [],
+    );
+  return (['podAffinity', 'podAntiAffinity'] as const).flatMap((kind) => {
+    const at = `${path}.affinity.${kind}`;
+    return [
+      ...required(
+        affinity?.[kind]?.requiredDuringSchedulingIgnoredDuringExecution,
+        `${at}.requiredDuringSchedulingIgnoredDuringExecution`,
+      ),
+      ...preferred(
+        affinity?.[kind]?.preferredDuringSchedulingIgnoredDuringExecution,
+        `${at}.preferredDuringSchedulingIgnoredDuringExecution`,
+      ),
+    ];
+  });
+}
+
+function repeated<K extends string>(items: readonly { readonly [P in K]?: string }[], key: K, path: string): string[] {
+  const value = (item: { readonly [P in K]?: string }) => item[key] ?? '';
+  return items.flatMap((item, i) =>
+    items.findIndex((other) => value(other) === value(item)) < i
+      ? [`${path}[${i}].${key}: duplicate ${key} ${JSON.stringify(value(item))}`]
+      : [],
+  );
 }
