@@ -18,8 +18,8 @@ export interface JsonPatchOperation {
   readonly value?: unknown;
 }
 
-/** A patch may not copy more values than this: a few operations must not make a huge document. */
-const MAX_COPIED = 500_000;
+/** All that a patch copies may be about this large as JSON, which is Kubernetes' bound: a few operations must not make a huge document. */
+const MAX_COPIED_BYTES = 3 * 1024 * 1024;
 
 type Container = unknown[] | Record<string, unknown>;
 
@@ -33,7 +33,8 @@ export function applyJsonPatch(document: unknown, operations: readonly JsonPatch
   for (const operation of operations) {
     if (operation.op === 'copy') {
       copied += sizeOf(tryRead(holder, operation.from ?? ''));
-      if (copied > MAX_COPIED) throw new PatchConflict('unable to copy: the accumulated size of copies is too large');
+      if (copied > MAX_COPIED_BYTES)
+        throw new PatchConflict('unable to copy: the accumulated size of copies is too large');
     }
     applyOperation(holder, operation);
   }
@@ -71,10 +72,13 @@ function applyOperation(holder: Record<string, unknown>, { op, path, from = '', 
   }
 }
 
-/** How many values there are in a value, itself included. */
+/** About how long a value is as JSON. */
 function sizeOf(value: unknown): number {
-  if (value === null || typeof value !== 'object') return 1;
-  return Object.values(value).reduce((sum: number, item) => sum + sizeOf(item), 1);
+  if (typeof value === 'string') return value.length + 2;
+  if (value === null || typeof value !== 'object') return 4;
+  const names = Array.isArray(value) ? [] : Object.keys(value);
+  const own = names.reduce((sum, name) => sum + name.length + 4, 2);
+  return Object.values(value).reduce((sum: number, item) => sum + sizeOf(item) + 1, own);
 }
 
 /** A deep copy; what is neither object nor array (literals of numbers among it) is shared. */

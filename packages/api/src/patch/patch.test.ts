@@ -65,6 +65,11 @@ describe('JSON patches', () => {
     expect(() => applyJsonPatch({ a: { b: 1 } }, copies)).toThrow(PatchConflict);
   });
 
+  it('refuses copies of long texts', () => {
+    const copies = Array.from({ length: 4 }, (_, index) => ({ op: 'copy', from: '/a', path: `/${index}` }));
+    expect(() => applyJsonPatch({ a: 'x'.repeat(1024 * 1024) }, copies)).toThrow(PatchConflict);
+  });
+
   it.each([
     [{ op: 'remove', path: '/nope/nope' }],
     [{ op: 'remove', path: '/nope' }],
@@ -91,6 +96,13 @@ describe('strategic merge patches', () => {
     expect(merge(original, withContainers({ name: 'c' }, { name: 'a', image: 'y' }))).toEqual(
       withContainers({ name: 'c' }, { name: 'a', image: 'y', env: [{ name: 'E', value: '1' }] }, { name: 'b' }),
     );
+  });
+
+  it('take time in proportion to their items', () => {
+    const names = Array.from({ length: 100_000 }, (_, index) => ({ name: `c${index}` }));
+    const merged = merge(withContainers({ name: 'a' }), withContainers(...names));
+    const back = merge(merged, withContainers(...names.map((item) => ({ ...item, $patch: 'delete' }))));
+    expect(back).toEqual(withContainers({ name: 'a' }));
   });
 
   it('obey $setElementOrder', () => {

@@ -177,7 +177,7 @@ function checkItemTypes(original: readonly Item[], patch: readonly Item[]): bool
 }
 
 function directedItems(original: readonly Json[], patch: readonly Json[], mergeKey: string) {
-  let left = [...original];
+  const deleted = new Set<unknown>();
   let replaces = false;
   const plain: Json[] = [];
   for (const item of patch) {
@@ -185,12 +185,13 @@ function directedItems(original: readonly Json[], patch: readonly Json[], mergeK
     if (directive === undefined) plain.push(item);
     else if (directive === 'delete') {
       if (!(mergeKey in item)) throw noMergeKey(item, mergeKey);
-      left = left.filter((candidate) => candidate[mergeKey] !== item[mergeKey]);
+      deleted.add(item[mergeKey]);
     } else if (directive === 'replace') replaces = true;
     else if (directive === 'merge') throw new StrategicPatchError('merging lists cannot yet be specified in the patch');
     else throw new StrategicPatchError(`unknown patch type: ${goFormat(directive)} in map: ${goFormat(item)}`);
   }
-  return replaces ? { original: plain, patch: [] } : { original: left, patch: plain };
+  if (replaces) return { original: plain, patch: [] };
+  return { original: original.filter((item) => !deleted.has(item[mergeKey])), patch: plain };
 }
 
 function noMergeKey(item: Json, mergeKey: string): StrategicPatchError {
@@ -199,19 +200,22 @@ function noMergeKey(item: Json, mergeKey: string): StrategicPatchError {
 
 function mergeItems(original: readonly Json[], patch: readonly Json[], mergeKey: string, type: Type): Json[] {
   const out = [...original];
+  const places = new Map<unknown, number>();
+  for (const [at, item] of out.entries()) if (!places.has(item[mergeKey])) places.set(item[mergeKey], at);
   for (const item of patch) {
     if (!(mergeKey in item)) throw noMergeKey(item, mergeKey);
-    const at = out.findIndex((candidate) => candidate[mergeKey] === item[mergeKey]);
+    const at = places.get(item[mergeKey]) ?? out.length;
     const found = out[at];
-    if (found === undefined) out.push(item);
-    else out[at] = mergeMap(found, item, type);
+    out[at] = found === undefined ? item : mergeMap(found, item, type);
+    places.set(item[mergeKey], at);
   }
   return out;
 }
 
 function deleteScalars(current: readonly Item[], toDelete: unknown): Item[] {
   if (!Array.isArray(toDelete)) throw new StrategicPatchError('invalid patch format of primitive list');
-  return current.filter((item) => !toDelete.includes(item));
+  const deleted = new Set<unknown>(toDelete);
+  return current.filter((item) => !deleted.has(item));
 }
 
 /** A value without the keys that are null, at any depth. */
