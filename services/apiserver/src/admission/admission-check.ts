@@ -65,6 +65,12 @@ export interface AdmissionReader {
     namespace: string,
     name: string,
   ): Promise<T | undefined>;
+  /** The object as the store has it now, whatever was found before. */
+  findFresh<T extends KubeObject = KubeObject>(
+    resource: ResourceRef,
+    namespace: string,
+    name: string,
+  ): Promise<T | undefined>;
   /** Objects of a resource in a namespace ('' for all), as far as this process knows them: its own writes at least. */
   list<T extends KubeObject = KubeObject>(resource: ResourceRef, namespace: string): Promise<readonly T[]>;
 }

@@ -1,5 +1,5 @@
 import { type KubeObject, type Pod, type PodSpec, StatusError } from '@gantry/api';
-import { must, seededRandom } from '@gantry/base';
+import { must, seededRandom, systemClock } from '@gantry/base';
 import { describe, expect, it } from 'vitest';
 import { definitionOf } from '../generic-driver/testing.ts';
 import { type AdmissionReader, createAdmissionChecks, Reinvocation } from './index.ts';
@@ -7,6 +7,7 @@ import { type AdmissionReader, createAdmissionChecks, Reinvocation } from './ind
 const pods = definitionOf('pods');
 const checks = createAdmissionChecks({
   random: seededRandom(1),
+  clock: systemClock,
   newUid: () => 'u',
   caller: { post: () => Promise.reject(new Error('no webhooks')), close: () => undefined },
   charge: () => Promise.resolve({ kind: 'charged' }),
@@ -26,6 +27,7 @@ async function admit(spec: Partial<PodSpec>, stored: Record<string, object> = {}
       Promise.resolve(
         resource === 'priorityclasses' ? undefined : ({ metadata: { name }, ...objects[resource] } as unknown as T),
       ),
+    findFresh: () => Promise.resolve(undefined),
     list: () => Promise.resolve([]),
   };
   const pod: Pod & KubeObject = {

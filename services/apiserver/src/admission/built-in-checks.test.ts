@@ -1,6 +1,6 @@
 import type { KubeObject } from '@gantry/api';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createHarness, type Harness, WRITE } from '../generic-driver/testing.ts';
+import { bodyOf, createHarness, type Harness, WRITE } from '../generic-driver/testing.ts';
 
 describe('the checks that are always on', () => {
   let h: Harness;
@@ -65,6 +65,19 @@ describe('the checks that are always on', () => {
       'container c with envVar E referencing secret.secretName="other" is not allowed',
     );
     await pod(volumes('own'));
+  });
+
+  it('wait for the account that every namespace has', async () => {
+    const metadata = { name: 'p', namespace: 'default' };
+    const target = h.target('pods', '', { namespace: 'default' });
+    const spec = { containers: [{ name: 'c', image: 'i' }] };
+    const body = bodyOf({ apiVersion: 'v1', kind: 'Pod', metadata, spec });
+    const early = h.driver.create(h.context(), target, body, WRITE);
+    const account = bodyOf({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } });
+    await h.driver.create(h.context(), h.target('serviceaccounts', '', { namespace: 'default' }), account, WRITE);
+    expect((await h.settle(early)).object.metadata.name).toBe('p');
+    const missing = pod({ serviceAccountName: 'none' });
+    await expect(missing).rejects.toThrow('error looking up service account n/none: serviceaccount "none" not found');
   });
 
   it('let pods that mirror a file of a node have nothing of the cluster', async () => {

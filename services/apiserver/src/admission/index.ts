@@ -1,4 +1,4 @@
-import type { NewUid, Random } from '@gantry/base';
+import type { Clock, NewUid, Random } from '@gantry/base';
 import type { WebhookCaller } from '../webhook-client/index.ts';
 import type { Access, AdmissionCheck } from './admission-check.ts';
 import { claimResize } from './claim-resize.ts';
@@ -40,6 +40,7 @@ export {
  */
 export function createAdmissionChecks(options: {
   readonly random: Random;
+  readonly clock: Clock;
   readonly newUid: NewUid;
   readonly caller: WebhookCaller;
   readonly charge: Charge;
@@ -50,7 +51,7 @@ export function createAdmissionChecks(options: {
     paramAccess(options.access),
     namespaceLifecycle,
     limitRanger,
-    serviceAccount(options.random),
+    serviceAccount(options.random, options.clock),
     taintNodesByCondition,
     podSecurity,
     priority,

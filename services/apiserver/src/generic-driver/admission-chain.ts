@@ -5,6 +5,7 @@ import {
   type JsonObject,
   type KubeObject,
   parseApiVersion,
+  type ResourceDefinition,
   type ResourceRef,
   resources,
 } from '@gantry/api';
@@ -68,7 +69,20 @@ export class Lookups implements AdmissionReader {
       if (cached === undefined) await this.readAgain(key);
       else this.#seen.set(key, cached);
     }
-    const entry = this.#seen.get(key);
+    return this.#shown(definition, this.#seen.get(key));
+  }
+
+  async findFresh<T extends KubeObject>(
+    resource: ResourceRef,
+    namespace: string,
+    name: string,
+  ): Promise<T | undefined> {
+    const definition = this.#deps.catalogue?.find(resource) ?? findResource(resource);
+    if (definition === undefined) return undefined;
+    return this.#shown(definition, await this.readAgain(objectKey(definition, namespace, name)));
+  }
+
+  async #shown<T extends KubeObject>(definition: ResourceDefinition, entry: Entry | undefined): Promise<T | undefined> {
     if (entry === undefined) return undefined;
     const view = this.#deps.cache.view(definition);
     if (view.remote) await view.prepare([entry]);

@@ -1,5 +1,5 @@
 import type { Container, Pod, ResourceRef, ServiceAccount, Volume } from '@gantry/api';
-import { type Random, randomSuffix } from '@gantry/base';
+import { type Clock, type Random, randomSuffix, sleep } from '@gantry/base';
 import { secretsOf } from '../../auth/pod-references.ts';
 import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from '../admission-check.ts';
 import { refuse } from '../refuse.ts';
@@ -9,10 +9,13 @@ const SERVICE_ACCOUNTS: ResourceRef = { group: '', version: 'v1', resource: 'ser
 const MOUNT_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
 /** Kubernetes' way to tell its own tokens from those that users ask for: an hour and seven seconds. */
 const TOKEN_SECONDS = 3607;
+const DEFAULT = 'default';
+const TRIES = 10;
+const RETRY_MS = 100;
 const MIRROR = 'kubernetes.io/config.mirror';
 
 /** Every pod runs as a service account that exists, with its token mounted unless somebody declined. */
-export function serviceAccount(random: Random): AdmissionCheck {
+export function serviceAccount(random: Random, clock: Clock): AdmissionCheck {
   return {
     name: 'ServiceAccount',
     mutate: async (request, reader) => {
@@ -20,7 +23,8 @@ export function serviceAccount(random: Random): AdmissionCheck {
       const pod: Pod = request.object;
       const { spec } = pod;
       if (spec === undefined || spec === null || isMirror(pod)) return;
-      if ((spec.serviceAccountName ?? '') === '') spec.serviceAccountName = 'default';
+      if ((spec.serviceAccountName ?? '') === '') spec.serviceAccountName = DEFAULT;
+      await untilMade(spec.serviceAccountName ?? '', request, reader, { random, clock });
       const account = await accountOf(pod, request, reader);
       spec.serviceAccount = spec.serviceAccountName ?? '';
       if (spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true) mountToken(pod, random);
@@ -45,6 +49,21 @@ export function serviceAccount(random: Random): AdmissionCheck {
       }
     },
   };
+}
+
+/** The account that every namespace has is made soon after the namespace: whoever is that fast waits for it. */
+async function untilMade(
+  name: string,
+  { namespace, signal }: AdmissionRequest,
+  reader: AdmissionReader,
+  { random, clock }: { readonly random: Random; readonly clock: Clock },
+): Promise<void> {
+  if (name !== DEFAULT || (await reader.find(SERVICE_ACCOUNTS, namespace, name)) !== undefined) return;
+  const pauseMs = RETRY_MS * (1 + random());
+  for (let tries = 1; tries < TRIES; tries++) {
+    await sleep(clock, pauseMs, signal);
+    if ((await reader.findFresh(SERVICE_ACCOUNTS, namespace, name)) !== undefined) return;
+  }
 }
 
 function isMirror({ metadata }: Pod): boolean {
