@@ -137,10 +137,10 @@ export interface Driver {
     write: WriteOptions,
   ): Promise<{ answer: Answer; gone: boolean }>;
   /**
-   * Opens a stream to a pod's container, which `options` (PodAttachOptions and the like) says more of. There are none yet: it
-   * authorises, admits and refuses.
+   * Authorises and admits a stream to what an object stands for, which `options` (PodAttachOptions and the like) says more of.
+   * Streams to containers do not exist yet: all but proxies are refused. `target.name` may name a port as well.
    */
-  connect(context: RequestContext, target: Target, verb: Verb, options: KubeObject): Promise<never>;
+  connect(context: RequestContext, target: Target, verb: Verb | '', options: KubeObject): Promise<void>;
   deleteCollection(
     context: RequestContext,
     definition: ResourceDefinition,

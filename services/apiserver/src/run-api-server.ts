@@ -18,6 +18,7 @@ import { reportCache } from './cache/index.ts';
 import { createCertificateRequester } from './certificate-requests.ts';
 import type { ApiServerConfig } from './config.ts';
 import { createPeerRegistry, ownAddress, type PeerRegistry } from './endpoints/index.ts';
+import type { ComponentHealth } from './generic-driver/index.ts';
 import { ensureIncarnation } from './incarnation.ts';
 import { createApiServer } from './server.ts';
 import { createEtcdObjectStore, INCARNATION_KEY, runMaintenance } from './storage/index.ts';
@@ -25,6 +26,8 @@ import { createEtcdObjectStore, INCARNATION_KEY, runMaintenance } from './storag
 const REST_PORT = 6443;
 const GRPC_PORT = 6444;
 const RETRY_MS = 500;
+/** How long a member of etcd may take to say how it is. */
+const HEALTH_MS = 2000;
 
 /** What the elected services may do in etcd: hold their own election, and know the incarnation. */
 const ACCESS: readonly AccessRule[] = ['kube-scheduler', 'kube-controller-manager'].map((component) => ({
@@ -69,6 +72,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
     bootstrapDir: config.bootstrapDir,
     settings: { serviceCidr: config.serviceCidr, defaultTolerationSeconds: config.defaultTolerationSeconds },
     listen: { host: '0.0.0.0', restPort: REST_PORT, grpcPort: GRPC_PORT },
+    storeHealth: (signal) => etcdHealth(etcd, signal),
     ...peersOf(etcd, processId, config, logger),
     clock,
     random: systemRandom,
@@ -107,6 +111,21 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
   });
   const all = [storeMember, maintenance, ...members, renewal, httpEndpoint({ health, metrics })];
   return await runGroup(all, { clock, logger });
+}
+
+/** Each member in turn, as it says of itself. */
+function etcdHealth(etcd: Etcd, signal: AbortSignal): Promise<readonly ComponentHealth[]> {
+  const ask = async (member: number): Promise<ComponentHealth> => {
+    const name = `etcd-${member}`;
+    try {
+      const { alarms } = await etcd.maintenance.status({ signal, timeoutMs: HEALTH_MS, member });
+      if (alarms.length === 0) return { name, state: 'healthy', message: 'ok' };
+      return { name, state: 'unhealthy', message: `alarms: ${alarms.join(', ')}` };
+    } catch (error) {
+      return { name, state: 'unhealthy', message: errorMessage(error) };
+    }
+  };
+  return Promise.all(Array.from({ length: etcd.memberCount }, (_, member) => ask(member)));
 }
 
 /** The list of apiservers, with this one in it; none for one that nobody can reach. */

@@ -31,7 +31,12 @@ import { serveDefinitions, type ServingHooks } from './custom-resources/serve-de
 import type { Driver } from './driver.ts';
 import { kubernetesEndpoints, type PeerRegistry } from './endpoints/index.ts';
 import { eventSweeper } from './event-sweeper.ts';
-import { createDriver, type DriverDependencies, type DriverSettings } from './generic-driver/index.ts';
+import {
+  createDriver,
+  type DriverDependencies,
+  type DriverSettings,
+  type StoreHealth,
+} from './generic-driver/index.ts';
 import { objectService } from './grpc/index.ts';
 import { createRouter } from './rest/create-router.ts';
 import type { HealthChecks } from './rest/health-routes.ts';
@@ -59,6 +64,8 @@ export interface ApiServerOptions {
   readonly unreadyMs?: number;
   /** Who the apiservers are, for the endpoints of `default/kubernetes`; nobody keeps these when absent. */
   readonly peers?: PeerRegistry;
+  /** How the members of the store are, for ComponentStatuses. */
+  readonly storeHealth?: StoreHealth;
   /** Further conditions of readiness. */
   readonly readyChecks?: readonly HealthCheck[];
   readonly clock: Clock;
@@ -113,6 +120,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     newUid,
     tokenIssuer,
     settings,
+    ...(options.storeHealth === undefined ? {} : { storeHealth: options.storeHealth }),
   };
   const driver = createDriver(dependencies);
   const checks = healthChecks(state, cache, options.readyChecks ?? []);

@@ -87,6 +87,7 @@ export const endpoints: ResourceDefinition<Endpoints> = {
   categories: [],
   namespaced: true,
   schema: 'core.v1.Endpoints',
+  requestWarnings: ['v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice'],
   verbs: STORED_VERBS,
   strategy: {
     applyDefaults,

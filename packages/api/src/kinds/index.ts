@@ -3,6 +3,7 @@ import type { FieldError } from '../field-error.ts';
 import type { KubeObject } from '../object.ts';
 import type { ResourceDefinition, ResourceRef, SubresourceDefinition } from '../resource.ts';
 import { bindings } from './binding.ts';
+import { componentStatuses } from './componentstatus.ts';
 import { certificateSigningRequests } from './certificatesigningrequest.ts';
 import { configMaps } from './configmap.ts';
 import { controllerRevisions } from './controllerrevision.ts';
@@ -83,6 +84,7 @@ function anyKind<T extends KubeObject>(definition: ResourceDefinition<T>): Resou
 /** Every resource that the API serves, in discovery order. Adding a kind adds a file and a line here. */
 export const resources: readonly ResourceDefinition[] = [
   anyKind(bindings),
+  anyKind(componentStatuses),
   anyKind(configMaps),
   anyKind(endpoints),
   anyKind(events),

@@ -5,7 +5,7 @@ import type { ResourceDefinition } from '../resource.ts';
 import { ageColumn, column, nameColumn } from './columns.ts';
 import { cidrFamily, cidrWarnings, validateCidr } from './rules/ip.ts';
 import { validateTaints } from './rules/taints.ts';
-import { PART_VERBS, STORED_VERBS } from './verbs.ts';
+import { PART_VERBS, PROXY_VERBS, STORED_VERBS } from './verbs.ts';
 
 const ROLE_PREFIX = 'node-role.kubernetes.io/';
 const ROLE_LABEL = 'kubernetes.io/role';
@@ -106,7 +106,10 @@ export const nodes: ResourceDefinition<Node> = {
   schema: 'core.v1.Node',
   verbs: STORED_VERBS,
   strategy: { applyDefaults, prepareForUpdate: keepStatus, validate, validateUpdate, warnings },
-  subresources: [{ name: 'status', verbs: PART_VERBS, prepareForUpdate: keepSpec }],
+  subresources: [
+    { name: 'proxy', kind: 'NodeProxyOptions', verbs: PROXY_VERBS },
+    { name: 'status', verbs: PART_VERBS, prepareForUpdate: keepSpec },
+  ],
   columns: [
     nameColumn,
     column('Status', 'Whether the node is ready for pods.', statusText),

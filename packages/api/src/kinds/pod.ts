@@ -12,7 +12,7 @@ import { validatePodSpec } from './rules/pod-spec.ts';
 import { validatePodStatusChange } from './rules/pod-status.ts';
 import { validatePodChange } from './rules/pod-update.ts';
 import { podWarnings } from './rules/pod-warnings.ts';
-import { PART_VERBS, STORED_VERBS } from './verbs.ts';
+import { PART_VERBS, PROXY_VERBS, STORED_VERBS } from './verbs.ts';
 
 /** Streams to containers are opened by either. */
 const CONNECT_VERBS = ['create', 'get'] as const;
@@ -149,7 +149,7 @@ export const pods: ResourceDefinition<Pod> = {
     { name: 'exec', kind: 'PodExecOptions', verbs: CONNECT_VERBS },
     { name: 'log', verbs: ['get'] },
     { name: 'portforward', kind: 'PodPortForwardOptions', verbs: CONNECT_VERBS },
-    { name: 'proxy', kind: 'PodProxyOptions', verbs: ['create', 'delete', 'get', 'patch', 'update'] },
+    { name: 'proxy', kind: 'PodProxyOptions', verbs: PROXY_VERBS },
     {
       name: 'resize',
       verbs: PART_VERBS,

@@ -15,7 +15,7 @@ import {
   validateServiceSpec,
 } from './rules/service-spec.ts';
 import { serviceWarnings } from './rules/service-warnings.ts';
-import { PART_VERBS, STORED_VERBS } from './verbs.ts';
+import { PART_VERBS, PROXY_VERBS, STORED_VERBS } from './verbs.ts';
 
 const CLIENT_IP_SECONDS = 10800;
 const IP_MODES = ['Proxy', 'VIP'];
@@ -220,6 +220,7 @@ export const services: ResourceDefinition<Service> = {
     allowCreateOnUpdate: true,
   },
   subresources: [
+    { name: 'proxy', kind: 'ServiceProxyOptions', verbs: PROXY_VERBS },
     {
       name: 'status',
       verbs: PART_VERBS,

@@ -14,3 +14,6 @@ export const STORED_VERBS: readonly Verb[] = [
 
 /** The verbs of a subresource that updates a part of its parent. */
 export const PART_VERBS: readonly Verb[] = ['get', 'patch', 'update'];
+
+/** The verbs of a subresource that passes requests on, whatever their method. */
+export const PROXY_VERBS: readonly Verb[] = ['create', 'delete', 'get', 'patch', 'update'];

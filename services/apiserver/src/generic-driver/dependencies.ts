@@ -6,6 +6,7 @@ import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { Access } from '../admission/index.ts';
 import type { Authorizer } from '../driver.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
+import type { StoreHealth } from './component-statuses.ts';
 import type { TokenIssuer } from './token-issuer.ts';
 
 /** What the driver decides by, fixed at start. */
@@ -27,6 +28,8 @@ export interface DriverDependencies {
   readonly guard?: WriteGuard;
   /** Answers reviews; they come back unanswered when absent. */
   readonly reviewer?: Reviewer;
+  /** How the members of the store are; nothing is told of them when absent. */
+  readonly storeHealth?: StoreHealth;
   /** What is served now; watches end with what they watch. All of it lasts when absent. */
   readonly catalogue?: Catalogue;
   readonly clock: Clock;

@@ -1,4 +1,4 @@
-import { type JsonObject, StatusError, type Verb } from '@gantry/api';
+import { type JsonObject, type KubeObject, StatusError, type Verb } from '@gantry/api';
 import { errorMessage } from '@gantry/base';
 import { type Access, createAdmissionChecks } from '../admission/index.ts';
 import { createAllocators } from '../allocators/index.ts';
@@ -7,6 +7,7 @@ import type { Answer, Driver, RequestContext, Target } from '../driver.ts';
 import { AdmissionChain } from './admission-chain.ts';
 import { ChangeWriter } from './change-writer.ts';
 import { Committer } from './committer.ts';
+import { ComponentStatuses, isComponentStatus } from './component-statuses.ts';
 import { CreateWriter } from './create-writer.ts';
 import { DeleteWriter } from './delete-writer.ts';
 import type { DriverDependencies } from './dependencies.ts';
@@ -16,7 +17,7 @@ import { Reader } from './reader.ts';
 import { cachedServices, createWebhookCaller } from '../webhook-client/index.ts';
 import { toStatusError } from './store-errors.ts';
 import { SubresourceWriter } from './subresource-writer.ts';
-import { isStream, streamOptions, streamRefusal } from './subresources/streams.ts';
+import { isProxy, isStream, streamOptions, streamRefusal } from './subresources/streams.ts';
 import { requireSubresource } from './target.ts';
 import { UpdateWriter } from './update-writer.ts';
 
@@ -38,6 +39,7 @@ export function createDriver(deps: DriverDependencies): Driver {
   const admission = new AdmissionChain(checks, deps);
   const allocators = createAllocators({ ...deps, serviceCidr: settings.serviceCidr });
   const reader = new Reader(deps);
+  const components = new ComponentStatuses(deps);
   const committer = new Committer(deps.store, reader, (of, version) => admission.noteWrite(of, version));
   const parts = { admission, allocators, committer, reader };
   const creates = new CreateWriter(deps, parts);
@@ -62,20 +64,34 @@ export function createDriver(deps: DriverDependencies): Driver {
     return creates.create(context, target, body, options);
   };
 
-  const connect: Driver['connect'] = async (context, target, verb, options) => {
+  const connect = async (
+    ...[context, target, verb, options]: Parameters<Driver['connect']>
+  ): Promise<KubeObject | undefined> => {
     const { definition, namespace, name } = target;
     const entry = await reader.fromStore(objectKey(definition, namespace, name), context.signal);
-    const pod = entry?.answer.object;
-    deps.authorizer.authorize(context.user, verb, target, pod as unknown as JsonObject | undefined);
+    const object = entry?.answer.object;
+    deps.authorizer.authorize(context.user, verb, target, object as unknown as JsonObject | undefined);
     await admission.connect(context, target, options);
-    throw streamRefusal(target, pod);
+    return object;
+  };
+  const refuse = async (context: RequestContext, target: Target, verb: Verb): Promise<never> => {
+    throw streamRefusal(target, await connect(context, target, verb, streamOptions(target, new URLSearchParams())));
   };
 
   const driver: Driver = {
-    connect: (context, target, verb, options) => settle(context.signal, () => connect(context, target, verb, options)),
+    connect: (context, target, verb, options) =>
+      settle(context.signal, async () => {
+        const object = await connect(context, target, verb, options);
+        if (!isProxy(target)) throw streamRefusal(target, object);
+      }),
     get: (context, target, resourceVersion) =>
-      settle(context.signal, () => reader.get(context, target, resourceVersion)),
-    list: (context, definition, request) => settle(context.signal, () => reader.list(context, definition, request)),
+      settle(context.signal, () =>
+        (isComponentStatus(target.definition) ? components : reader).get(context, target, resourceVersion),
+      ),
+    list: (context, definition, request) =>
+      settle(context.signal, () =>
+        (isComponentStatus(definition) ? components : reader).list(context, definition, request),
+      ),
     watch: (context, definition, request) => settle(context.signal, () => reader.watch(context, definition, request)),
     create: (context, target, body, options) => settle(context.signal, () => create(context, target, body, options)),
     update: (context, target, body, options) =>
@@ -87,20 +103,21 @@ export function createDriver(deps: DriverDependencies): Driver {
     deleteCollection: (context, definition, list, options, write) =>
       settle(context.signal, () => deletes.deleteCollection(context, definition, list, options, write)),
   };
-  return { ...driver, ...withoutStreams(driver) };
+  return { ...driver, ...withoutStreams(driver, refuse) };
 }
 
-/** What asks for objects, for all but streams to containers. */
-function withoutStreams(driver: Driver): Pick<Driver, 'get' | 'create' | 'update' | 'patch' | 'delete'> {
+/** What asks for objects, for all but streams. */
+function withoutStreams(
+  driver: Driver,
+  refuse: (context: RequestContext, target: Target, verb: Verb) => Promise<never>,
+): Pick<Driver, 'get' | 'create' | 'update' | 'patch' | 'delete'> {
   const guarded =
     <Args extends unknown[], T>(
       verb: Verb,
       work: (context: RequestContext, target: Target, ...args: Args) => Promise<T>,
     ) =>
     (context: RequestContext, target: Target, ...args: Args): Promise<T> =>
-      isStream(target)
-        ? driver.connect(context, target, verb, streamOptions(target, new URLSearchParams()))
-        : work(context, target, ...args);
+      isStream(target) ? settle(context.signal, () => refuse(context, target, verb)) : work(context, target, ...args);
   return {
     get: guarded('get', driver.get),
     create: guarded('create', driver.create),

@@ -5,4 +5,5 @@
 export type { DriverDependencies, DriverSettings } from './dependencies.ts';
 export { createDriver } from './driver.ts';
 export type { BoundObject, TokenIssuer } from './token-issuer.ts';
-export { isStream, streamOptions } from './subresources/streams.ts';
+export type { ComponentHealth, StoreHealth } from './component-statuses.ts';
+export { isProxy, isStream, streamOptions } from './subresources/streams.ts';

@@ -15,6 +15,7 @@ import type { Authorizer, Driver } from '../driver.ts';
 import { createAgentLogs } from '../log-proxy/agent-logs.ts';
 import { createLogHandler } from '../log-proxy/log-handler.ts';
 import { createDescribe } from '../openapi/descriptions.ts';
+import { createProxyHandler } from '../proxy/proxy-handler.ts';
 import type { HealthChecks } from './health-routes.ts';
 import { createPathHandlers } from './path-handlers.ts';
 import { createRequestMetrics } from './request-metrics.ts';
@@ -71,6 +72,7 @@ export function createRouter(options: RouterOptions): Router {
     }),
     aggregated: options.aggregated,
     logs: createLogHandler({ driver, authorizer, lookup, agents, clock }),
+    proxies: createProxyHandler({ driver, tls: options.tls, random }),
     paths: createPathHandlers({
       describe,
       published: options.published,

@@ -60,7 +60,8 @@ function parseResource(group: string, version: string, tail: readonly string[], 
   const namespace = inNamespace ? (parts[1] ?? '') : '';
   const [resource = '', name = '', subresource = '', ...more] = inNamespace ? parts.slice(2) : parts;
   const definition = catalog.find(group, version, resource);
-  if (definition === undefined || more.length > 0 || (inNamespace && namespace === '')) return MISSING;
+  const isProxy = group === '' && subresource === 'proxy';
+  if (definition === undefined || (more.length > 0 && !isProxy) || (inNamespace && namespace === '')) return MISSING;
   if (inNamespace !== definition.namespaced && (inNamespace || name !== '')) return MISSING;
   const found = definition.subresources.find((s) => s.name === subresource);
   if (subresource !== '' && (found === undefined || form === 'legacy-watch')) return MISSING;

@@ -131,6 +131,7 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
   return {
     handle: (exchange, route, verb) => {
       const target = targetOf(route);
+      for (const warning of route.definition.requestWarnings ?? []) exchange.warnings.add(warning);
       if (!isStream(target)) return handlers[verb](exchange, route);
       return driver.connect(contextOf(exchange), target, verb, streamOptions(target, exchange.query));
     },

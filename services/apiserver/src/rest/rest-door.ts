@@ -11,6 +11,7 @@ import type { AccessDecider, PathAuthorizer } from '../auth/authorizer.ts';
 import { impersonated } from '../auth/impersonation.ts';
 import { isKubernetesGroup } from '../discovery/documents.ts';
 import type { LogHandler } from '../log-proxy/log-handler.ts';
+import type { ProxyHandler } from '../proxy/proxy-handler.ts';
 import { type Exchange, header, parseTarget } from './exchange.ts';
 import { parseBoolean } from './query.ts';
 import { parseRoute, type ResourceCatalog, type ResourceRoute, type Route, verbOf } from './request-info.ts';
@@ -30,6 +31,7 @@ export interface RestDoorDependencies {
   readonly resources: ResourceHandler;
   readonly aggregated: AggregatedApis;
   readonly logs: LogHandler;
+  readonly proxies: ProxyHandler;
   readonly paths: readonly PathHandler[];
   readonly metrics: RequestMetrics;
   readonly clock: Clock;
@@ -131,6 +133,7 @@ async function route(
 function isLasting(found: Route, query: URLSearchParams): boolean {
   if (found.kind !== 'resource') return false;
   if (found.subresource?.name === 'log') return parseBoolean(query, 'follow') === true;
+  if (found.subresource?.name === 'proxy') return true;
   return found.form === 'legacy-watch' || parseBoolean(query, 'watch') === true;
 }
 
@@ -176,6 +179,11 @@ async function answerResource(
 ): Promise<void> {
   const { resource } = found.definition;
   labels.resource = found.subresource === undefined ? resource : `${resource}/${found.subresource.name}`;
+  if (found.subresource?.name === 'proxy') {
+    labels.verb = 'connect';
+    await dependencies.proxies(exchange, found);
+    return;
+  }
   const verb = verbOf(found, exchange.method, parseBoolean(exchange.query, 'watch') ?? false);
   if (verb === undefined) throw methodNotAllowed();
   labels.verb = verb;

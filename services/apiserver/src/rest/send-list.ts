@@ -80,7 +80,7 @@ function piecesOf(
 
 function listMeta(list: ListAnswer): JsonObject {
   return {
-    resourceVersion: String(list.resourceVersion),
+    ...(list.resourceVersion === 0 ? {} : { resourceVersion: String(list.resourceVersion) }),
     ...(list.continueToken === '' ? {} : { continue: list.continueToken }),
     ...(list.remainingItemCount === undefined ? {} : { remainingItemCount: list.remainingItemCount }),
   };
@@ -92,7 +92,7 @@ function protobufMeta(list: ListAnswer): {
   remaining: number | undefined;
 } {
   return {
-    resourceVersion: String(list.resourceVersion),
+    resourceVersion: list.resourceVersion === 0 ? '' : String(list.resourceVersion),
     continueToken: list.continueToken,
     remaining: list.remainingItemCount,
   };

@@ -74,6 +74,7 @@ export async function startApiServer(options: TestApiServerOptions = {}): Promis
       onGrpc: grpc.resolve,
     },
     unreadyMs: options.unreadyMs ?? 0,
+    storeHealth: () => Promise.resolve([{ name: 'etcd-0', state: 'healthy', message: 'ok' }]),
     ...(options.peers === undefined ? {} : { peers: options.peers }),
     clock,
     random: systemRandom,

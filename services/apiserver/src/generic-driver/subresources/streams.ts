@@ -2,7 +2,7 @@ import { type KubeObject, StatusError } from '@gantry/api';
 import type { Target } from '../../driver.ts';
 import { groupResource } from '../target.ts';
 
-/** Subresources that are streams, with the kind of their options and which of those are read how. */
+/** Subresources that are streams, with the kind of their options (of proxies below) and which of those are read how. */
 const STREAMS: Readonly<
   Record<
     string,
@@ -18,22 +18,40 @@ const STREAMS: Readonly<
     fields: { stdin: 'flag', stdout: 'flag', stderr: 'flag', tty: 'flag', container: 'text', command: 'texts' },
   },
   portforward: { kind: 'PodPortForwardOptions', fields: { ports: 'ports' } },
-  proxy: { kind: 'PodProxyOptions', fields: { path: 'text' } },
+  proxy: { kind: '', fields: { path: 'text' } },
 };
 
-/** Whether a request is for a stream to a container, which is no part of the object. */
-export function isStream({ definition, subresource }: Target): boolean {
-  return definition.group === '' && definition.resource === 'pods' && Object.hasOwn(STREAMS, subresource);
+/** What passes any request on, by resource, with the kind of its options. */
+const PROXIES: Readonly<Record<string, string>> = {
+  nodes: 'NodeProxyOptions',
+  pods: 'PodProxyOptions',
+  services: 'ServiceProxyOptions',
+};
+
+/** Whether a request is for a stream to what the object stands for, which is no part of the object. */
+export function isStream(target: Target): boolean {
+  const { definition, subresource } = target;
+  return (
+    (definition.group === '' && definition.resource === 'pods' && Object.hasOwn(STREAMS, subresource)) ||
+    isProxy(target)
+  );
+}
+
+/** Whether a request is to be passed on, to a pod, to what is behind a service, or to a node's agent. */
+export function isProxy({ definition, subresource }: Target): boolean {
+  return definition.group === '' && subresource === 'proxy' && Object.hasOwn(PROXIES, definition.resource);
 }
 
 /** What a query says of a stream, as the object that admission judges. */
-export function streamOptions({ subresource }: Target, query: URLSearchParams): KubeObject {
+export function streamOptions(target: Target, query: URLSearchParams): KubeObject {
+  const { definition, subresource } = target;
   const stream = STREAMS[subresource];
+  const kind = (isProxy(target) ? PROXIES[definition.resource] : stream?.kind) ?? '';
   const entries = Object.entries(stream?.fields ?? {}).flatMap(([name, form]) => {
     const value = readOption(query.getAll(name), form);
     return value === undefined ? [] : [[name, value] as const];
   });
-  const options = { kind: stream?.kind ?? '', apiVersion: 'v1', ...Object.fromEntries(entries) };
+  const options = { kind, apiVersion: 'v1', ...Object.fromEntries(entries) };
   // Options are objects without metadata.
   return options as unknown as KubeObject;
 }
@@ -54,11 +72,10 @@ function readOption(values: readonly string[], form: 'flag' | 'text' | 'texts' |
   }
 }
 
-/** What a request for a stream is told while there are none: 404 without the pod, else that the method is not there. */
-export function streamRefusal(target: Target, pod: KubeObject | undefined): StatusError {
+/** What a request for a stream is told where there are none: 404 without the object, else that the method is not there. */
+export function streamRefusal(target: Target, object: KubeObject | undefined): StatusError {
   const { definition, name, subresource } = target;
-  if (pod === undefined) return StatusError.notFound(groupResource(definition), name);
-  return new StatusError('MethodNotAllowed', `pods/${subresource} is not served yet: no stream to containers exists`, {
-    details: {},
-  });
+  if (object === undefined) return StatusError.notFound(groupResource(definition), name);
+  const what = `${definition.resource}/${subresource}`;
+  return new StatusError('MethodNotAllowed', `${what} is not served here: no stream exists`, { details: {} });
 }
