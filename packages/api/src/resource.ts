@@ -131,6 +131,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly namespaced: boolean;
   /** Short name of its schema in schemas/kubernetes.json (`apps.v1.Deployment`), or the type itself for a custom resource. */
   readonly schema: SchemaRef;
+  /** What discovery tells of the verbs, where that is less than `verbs`. */
+  readonly publishedVerbs?: readonly Verb[];
   /** What every request for the resource is warned of: that its version is going. */
   readonly requestWarnings?: readonly string[];
   /** Of a custom resource: the schema as its definition has it, for OpenAPI. */

@@ -7,8 +7,9 @@ import { pruneResource } from './prune.ts';
 /** Reads custom resources of one version: defaults set, what the schema does not name taken out, metadata settled. */
 export function createCodec(schema: JsonSchema, preservesAll: boolean): CustomCodec {
   return {
-    read: (object) => readResource(object, schema, preservesAll, 'refuse'),
-    readStored: (object) => readResource(object, schema, preservesAll, 'drop').value,
+    read: (object) => readResource(object, schema, { preservesAll, malformed: 'refuse', nulls: 'drop' }),
+    readApplied: (object) => readResource(object, schema, { preservesAll, malformed: 'refuse', nulls: 'keep' }).value,
+    readStored: (object) => readResource(object, schema, { preservesAll, malformed: 'drop', nulls: 'drop' }).value,
     convert: (object) => {
       const { metadata, ...rest } = object;
       if (!preservesAll) pruneResource(rest, schema);
@@ -20,14 +21,14 @@ export function createCodec(schema: JsonSchema, preservesAll: boolean): CustomCo
 function readResource(
   object: Record<string, unknown>,
   schema: JsonSchema,
-  preservesAll: boolean,
-  malformed: MalformedMetadata,
+  how: { readonly preservesAll: boolean; readonly malformed: MalformedMetadata; readonly nulls: 'drop' | 'keep' },
 ): { value: Record<string, unknown>; unknown: readonly string[] } {
   const { apiVersion, kind, metadata: sent, ...rest } = object;
+  const { preservesAll, malformed } = how;
   fillDefaults(rest, schema);
   const { metadata, unknown } = readMetadata(sent, malformed);
   const pruned = preservesAll ? [] : pruneResource(rest, schema);
-  if (!preservesAll) dropNulls(rest, schema);
+  if (!preservesAll && how.nulls === 'drop') dropNulls(rest, schema);
   const { metadata: _metadata, ...properties } = schema.properties ?? {};
   const embedded = coerceEmbedded(rest, { ...schema, properties }, malformed);
   return { value: { apiVersion, kind, metadata, ...rest }, unknown: [...unknown, ...pruned, ...embedded] };

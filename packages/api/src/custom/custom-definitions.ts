@@ -75,6 +75,7 @@ function definitionOf(
     namespaced: scope === 'Namespaced',
     schema: resourceType(schema, version.codec),
     publishedSchema: schema,
+    requestWarnings: deprecationWarnings(version, crd),
     storage: storageForm(crd, version, all, hooks),
     // The order in which Kubernetes lists them.
     verbs: ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'],
@@ -92,7 +93,6 @@ function definitionOf(
       },
       validateCreate: (object) => rules.validateNew(object),
       validateUpdate: (object, old) => rules.validateChange(object, old),
-      warnings: () => deprecationWarnings(version, crd),
     },
     subresources: subresourcesOf(version, rules),
     columns: customColumns(spec.additionalPrinterColumns ?? []),

@@ -26,6 +26,7 @@ const MAX_REPLICAS = 2 ** 31 - 1;
 
 /** After these errors rules are not asked: what they would look at may not be what they expect. */
 const BLOCKING: ReadonlySet<string> = new Set([
+  'FieldValueNotSupported',
   'FieldValueRequired',
   'FieldValueTooLong',
   'FieldValueTooMany',
@@ -35,7 +36,7 @@ const BLOCKING: ReadonlySet<string> = new Set([
 /** The rules on custom resources of one version. */
 export class CustomRules {
   readonly #schema: JsonSchema;
-  /** The schema of everything but metadata. */
+  /** The schema as objects are held against it. */
   readonly #valueSchema: JsonSchema;
   readonly #apiVersion: string;
   readonly #kind: string;
@@ -50,8 +51,7 @@ export class CustomRules {
     readonly rules: CompiledRules | undefined;
   }) {
     this.#schema = of.schema;
-    const { metadata: _metadata, ...properties } = of.schema.properties ?? {};
-    this.#valueSchema = schemaForObjects({ ...of.schema, properties });
+    this.#valueSchema = schemaForObjects(of.schema);
     this.#apiVersion = of.apiVersion;
     this.#kind = of.kind;
     this.#scale = of.scale;
@@ -63,7 +63,7 @@ export class CustomRules {
     if (kind.length > 0) return kind;
     const value = withoutMetadata(object);
     const errors = [
-      ...validateValue(value, this.#valueSchema),
+      ...validateValue(object, this.#valueSchema),
       ...this.#validateScale(object, 'whole'),
       ...validateEmbedded(value, this.#schema),
       ...validateUniqueItems(value, this.#schema),
@@ -81,7 +81,7 @@ export class CustomRules {
     const errors = [
       ...(part === 'status'
         ? this.#validateStatus(value, before)
-        : validateValue(value, this.#valueSchema, '', { value: before })),
+        : validateValue(object, this.#valueSchema, '', { value: old })),
       ...this.#validateScale(object, part),
       ...validateEmbedded(value, this.#schema),
       ...(alike ? validateUniqueItems(value, this.#schema) : []),
@@ -135,8 +135,8 @@ function validateReplicas(object: KubeObject, path: string): FieldError[] {
   const { value, error } = at(object, path);
   if (error !== undefined) return [invalid(path, 0, error)];
   if (value === undefined) return [];
-  if (typeof value !== 'number' || !Number.isInteger(value))
-    return [invalid(path, 0, accessorError(path, value, 'int64'))];
+  const isWhole = typeof value === 'bigint' || (typeof value === 'number' && Number.isSafeInteger(value));
+  if (!isWhole) return [invalid(path, 0, accessorError(path, value, 'int64'))];
   if (value < 0) return [invalid(path, value, 'should be a non-negative integer')];
   return value > MAX_REPLICAS ? [invalid(path, value, `should be less than or equal to ${MAX_REPLICAS}`)] : [];
 }
@@ -162,7 +162,7 @@ function accessorError(path: string, value: unknown, expected: string): string {
 function goType(value: unknown): string {
   if (value === null) return '<nil>';
   if (Array.isArray(value)) return '[]interface {}';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64';
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? 'int64' : 'float64';
   if (typeof value === 'boolean') return 'bool';
   return typeof value === 'string' ? 'string' : 'map[string]interface {}';
 }
@@ -170,6 +170,8 @@ function goType(value: unknown): string {
 function goValue(value: unknown): string {
   if (value === null) return '<nil>';
   if (Array.isArray(value)) return `[${value.map(goValue).join(' ')}]`;
+  if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value))
+    return value.toExponential();
   if (typeof value !== 'object') return String(value);
   const keys = Object.keys(value).sort();
   return `map[${keys.map((key) => `${key}:${goValue((value as Record<string, unknown>)[key])}`).join(' ')}]`;

@@ -9,6 +9,7 @@ import {
 import { itemsOf, type JsonSchema, valuesOf } from './json-schema.ts';
 
 const STRING: Type = { kind: 'scalar', scalar: 'string', goType: 'string' };
+const ANY_SCALAR: Type = { kind: 'scalar', scalar: 'intOrString', goType: '' };
 const DEDUCED: Type = { kind: 'any', goType: '', deduced: true };
 
 /** The type of a custom resource, as field ownership sees it. What is read and kept, `codec` decides. */
@@ -57,14 +58,14 @@ function field(name: string, type: Type, required: boolean, value?: unknown): Fi
 }
 
 function typeOf(schema: JsonSchema): Type {
-  if (schema['x-kubernetes-int-or-string'] === true) return { kind: 'scalar', scalar: 'intOrString', goType: '' };
+  if (schema['x-kubernetes-int-or-string'] === true) return ANY_SCALAR;
   switch (schema.type) {
     case 'object':
       return objectType(schema);
     case 'array':
       return listType(schema);
     case 'string':
-      return STRING;
+      return isPlainText(schema.format) ? STRING : ANY_SCALAR;
     case 'boolean':
       return { kind: 'scalar', scalar: 'boolean', goType: 'bool' };
     case 'integer':
@@ -74,6 +75,11 @@ function typeOf(schema: JsonSchema): Type {
     default:
       return DEDUCED;
   }
+}
+
+/** Of a text with another format server-side apply takes any scalar; that it is a text is left to the schema. */
+function isPlainText(format: string | undefined): boolean {
+  return format === undefined || format === '' || format === 'byte';
 }
 
 function objectType(schema: JsonSchema): Type {

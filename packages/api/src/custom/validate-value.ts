@@ -99,7 +99,8 @@ function invalidFinding(path: string, value: unknown, detail: string): Finding {
 function jsonType(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
-  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
+  // Whole numbers beyond what a double holds exactly were written as fractions, or are beyond 64 bits.
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? 'integer' : 'number';
   return typeof value === 'bigint' ? 'integer' : typeof value;
 }
 
@@ -145,7 +146,7 @@ function checkType(value: unknown, schema: JsonSchema, path: string): Result {
 }
 
 function isWhole(value: unknown, types: readonly string[]): boolean {
-  return types.includes('integer') && Number.isInteger(value);
+  return types.includes('integer') && Number.isSafeInteger(value);
 }
 
 function checkEnum(value: unknown, schema: JsonSchema, path: string): Result {

@@ -128,7 +128,9 @@ function withManagers({ manager, config }: ApplyInput, { object, managers }: Out
 function decodeMerged(input: ApplyInput, merged: KubeObject): KubeObject {
   const { of } = input;
   try {
-    const { value } = decodeStruct(typeOf(of), merged as unknown as ParsedObject, 'unstructured');
+    const type = typeOf(of);
+    const sent = merged as unknown as ParsedObject;
+    const value = type.custom?.readApplied(sent) ?? decodeStruct(type, sent, 'unstructured').value;
     return settleShape(value, of.schema) as unknown as KubeObject;
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;

@@ -79,13 +79,14 @@ function operationV2({ requestBody, responses, parameters, ...rest }: JsonObject
     const form = Object.values((forms ?? {}) as JsonObject)[0] as JsonObject | undefined;
     return [code, { description, ...(form === undefined ? {} : { schema: schemaV2(form.schema) }) }];
   });
+  const asked = [...sent, ...((parameters ?? []) as JsonObject[]).map(parameter)];
   const ok = (responses as JsonObject)['200'] as JsonObject | undefined;
   return {
     ...rest,
     consumes,
     produces: Object.keys((ok?.content ?? {}) as JsonObject),
     schemes: ['https'],
-    parameters: [...sent, ...((parameters ?? []) as JsonObject[]).map(parameter)],
+    ...(asked.length === 0 ? {} : { parameters: asked }),
     responses: Object.fromEntries(answers),
   };
 }

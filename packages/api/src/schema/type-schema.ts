@@ -62,6 +62,8 @@ export interface CustomCodec {
     readonly value: Record<string, unknown>;
     readonly unknown: readonly string[];
   };
+  /** The same of what server-side apply has made: nulls that may not be stay there, to be refused. */
+  readonly readApplied: (object: Record<string, unknown>) => Record<string, unknown>;
   /** What is kept of a stored object, whatever is wrong with it. May change `object`. */
   readonly readStored: (object: Record<string, unknown>) => Record<string, unknown>;
   /** What is kept of an object that comes from another version. May change `object`. */

@@ -122,6 +122,40 @@ describe('custom resources', () => {
     expect((await h.settle(h.driver.list(h.context(), things(), LIST))).items).toEqual([]);
   });
 
+  it('may be changed while their definition goes, and made no more', async () => {
+    const definition = await establish();
+    const finalizers = ['example.org/keep'];
+    const body = bodyOf({ apiVersion: 'example.org/v1', kind: 'Thing', metadata: { name: 'a', finalizers }, spec: {} });
+    const collection = { definition, namespace: 'n', name: '', subresource: '' };
+    await h.settle(h.driver.create(h.context(), collection, body, WRITE));
+    await h.settle(h.driver.delete(h.context(), h.target(DEFINITIONS, 'things.example.org'), DELETE, WRITE));
+    await until(() => things().publishedVerbs !== undefined);
+    await expect(create('b', {})).rejects.toMatchObject({
+      message:
+        'things.example.org "b" is forbidden: create not allowed while custom resource definition is terminating',
+    });
+    const patch = new TextEncoder().encode('{"metadata":{"finalizers":null}}');
+    const one = { ...collection, definition: things(), name: 'a' };
+    await h.settle(h.driver.patch(h.context(), one, patch, 'application/merge-patch+json', WRITE));
+    await until(() => catalogue.find(REF) === undefined);
+  });
+
+  it('warn whoever asks for a version that is going', () => {
+    const [, old] = customDefinitions(
+      definition({
+        versions: ['v2', 'v1'].map((name) => ({
+          name,
+          served: true,
+          storage: name === 'v2',
+          deprecated: name === 'v1',
+          schema: { openAPIV3Schema: { type: 'object' } },
+        })),
+      }),
+      {},
+    );
+    expect(old?.requestWarnings).toEqual(['example.org/v1 Thing is deprecated']);
+  });
+
   it('may share no names with others of their group', () => {
     const other = { ...definition({ plural: 'others' }), status: { acceptedNames: definition().spec.names } };
     const action = planDefinition(definition(), [other], 0);

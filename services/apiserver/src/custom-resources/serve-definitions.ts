@@ -7,6 +7,7 @@ import {
   equalJson,
   type KubeObject,
   type ResourceDefinition,
+  StatusError,
   type Verb,
 } from '@gantry/api';
 import type { WatchCache } from '../cache/index.ts';
@@ -14,7 +15,7 @@ import type { Catalogue } from '../catalogue/catalogue.ts';
 
 export const DEFINITIONS = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' } as const;
 
-/** While its objects are being deleted, a resource takes no new ones. */
+/** What discovery tells of a resource whose objects are being deleted: it takes no new ones. */
 const TERMINATING_VERBS: readonly Verb[] = ['delete', 'deletecollection', 'get', 'list', 'watch'];
 
 export interface ServingHooks {
@@ -80,5 +81,20 @@ export function definitionsOf(
     ...(compileRules === undefined ? {} : { compileRules }),
     ...(convert === undefined ? {} : { convert: convert(crd) }),
   });
-  return isTerminating ? definitions.map((one) => ({ ...one, verbs: TERMINATING_VERBS })) : definitions;
+  return isTerminating ? definitions.map(terminating) : definitions;
+}
+
+/** What is there may still be changed: else nobody could take a finalizer away. */
+function terminating(definition: ResourceDefinition): ResourceDefinition {
+  return {
+    ...definition,
+    publishedVerbs: TERMINATING_VERBS,
+    strategy: {
+      ...definition.strategy,
+      prepareForCreate: ({ metadata }) => {
+        const why = 'create not allowed while custom resource definition is terminating';
+        throw StatusError.forbidden(definition, metadata.name ?? '', why);
+      },
+    },
+  };
 }

@@ -135,8 +135,8 @@ function aggregatedResource(definition: ResourceDefinition): object {
 }
 
 /** Custom resources come in an order of their own. */
-function verbsOf({ verbs, publishedSchema }: ResourceDefinition): readonly Verb[] {
-  return publishedSchema === undefined ? sorted(verbs) : verbs;
+function verbsOf({ verbs, publishedSchema, publishedVerbs = verbs }: ResourceDefinition): readonly Verb[] {
+  return publishedSchema === undefined ? sorted(verbs) : publishedVerbs;
 }
 
 function sortedSubresources(definition: ResourceDefinition): ResourceDefinition['subresources'] {

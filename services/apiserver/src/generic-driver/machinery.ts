@@ -102,9 +102,10 @@ export function requireValidChange(
 
 function requireNone(definition: ResourceDefinition, object: KubeObject, errors: readonly FieldError[]): void {
   if (errors.length === 0) return;
-  // Kubernetes names the kind that it stores.
+  // Kubernetes names the kind that it stores, and of custom resources the one that was sent.
   const { group } = definition.storage ?? definition;
-  throw StatusError.invalid(group, definition.kind, object.metadata.name ?? '', errors);
+  const kind = definition.publishedSchema === undefined ? definition.kind : object.kind;
+  throw StatusError.invalid(group, kind, object.metadata.name ?? '', errors);
 }
 
 /**

@@ -4,7 +4,6 @@ import {
   isReason,
   type JsonObject,
   type KubeObject,
-  type Scale,
   StatusError,
   type SubresourceDefinition,
 } from '@gantry/api';
@@ -114,12 +113,15 @@ export class UpdateWriter {
       managedSubresource: target.subresource,
       mutate: (current) => {
         const { object, warnings } = patched(current, sent, definition, options);
-        for (const warning of warnings) warned.add(warning);
+        for (const warning of warnings) {
+          // A patch that is tried again warns once, and one that is refused in the end has warned all the same.
+          if (!warned.has(warning)) context.warn(warning);
+          warned.add(warning);
+        }
         this.#checkPatched(target, object, current);
         return object;
       },
     });
-    for (const warning of warned) context.warn(warning);
     if (answer === undefined) throw StatusError.notFound(groupResource(definition), target.name);
     return answer;
   }
@@ -238,7 +240,7 @@ export class UpdateWriter {
       seenAs: {
         kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },
         of: (object) => scaleOf(object, paths),
-        put: (object, view) => replaceContent(object, withScale(object, view as Scale & KubeObject, paths)),
+        put: (object, view) => replaceContent(object, withScale(object, view, paths)),
       },
       managedSubresource: undefined,
       mutate: (current) => {

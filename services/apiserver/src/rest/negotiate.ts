@@ -37,7 +37,8 @@ export function negotiateOutput(
 ): OutputForm {
   if (accept === undefined || accept.trim() === '') return JSON_OBJECT;
   const clauses = parseAccept(accept);
-  if (!clauses.some((clause) => matchType(clause.type) !== undefined)) {
+  // Custom resources have no router that looks at the types first.
+  if (objects === 'any-form' && !clauses.some((clause) => matchType(clause.type) !== undefined)) {
     const also =
       streams === 'streams' ? SERVED.filter((m) => m !== 'application/yaml').map((m) => `${m};stream=watch`) : [];
     throw new StatusError(

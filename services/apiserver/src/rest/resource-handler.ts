@@ -13,7 +13,7 @@ import type { Driver, RequestContext, Target, WatchItem, WatchRequest, WriteOpti
 import { isStream, streamOptions } from '../generic-driver/index.ts';
 import { type DecodeProtobuf, decodeDeleteOptions } from './delete-options-body.ts';
 import { type Exchange, header } from './exchange.ts';
-import { negotiateInput, negotiateOutput, negotiatePatch } from './negotiate.ts';
+import { negotiateInput, negotiateOutput, negotiatePatch, type OutputForm } from './negotiate.ts';
 import {
   checkDeleteOptions,
   checkListOptions,
@@ -74,13 +74,13 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
   const { driver, tables } = dependencies;
   const handlers: Record<Verb, (exchange: Exchange, route: ResourceRoute) => Promise<void>> = {
     get: async (exchange, route) => {
-      const form = negotiateOutput(header(exchange.req, 'accept'), 'single');
+      const form = formOf(exchange, route, 'single');
       const resourceVersion = exchange.query.get('resourceVersion') ?? '';
       const answer = await driver.get(contextOf(exchange), targetOf(route), resourceVersion);
       await sendObject(exchange, 200, answer, form, route.definition, tables);
     },
     list: async (exchange, route) => {
-      const form = negotiateOutput(header(exchange.req, 'accept'), 'streams');
+      const form = formOf(exchange, route, 'streams');
       const options = parseListOptions(exchange.query);
       checkListOptions(options);
       const request = { ...options, namespace: route.namespace };
@@ -95,7 +95,7 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
     watch: (exchange, route) => watch(dependencies, exchange, route),
     create: async (exchange, route) => {
       const rows = route.definition.stored === false ? 'no-tables' : 'tables';
-      const form = negotiateOutput(header(exchange.req, 'accept'), 'single', rows);
+      const form = formOf(exchange, route, 'single', rows);
       const mediaType = negotiateInput(header(exchange.req, 'content-type'));
       const bytes = await readBody(exchange.req, exchange.signal);
       const options = parseWriteOptions(exchange.query, 'CreateOptions', header(exchange.req, 'user-agent'));
@@ -103,7 +103,7 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
       await sendObject(exchange, 201, answer, form, route.definition, tables);
     },
     update: async (exchange, route) => {
-      const form = negotiateOutput(header(exchange.req, 'accept'), 'single');
+      const form = formOf(exchange, route, 'single');
       const mediaType = negotiateInput(header(exchange.req, 'content-type'));
       const bytes = await readBody(exchange.req, exchange.signal);
       const options = parseWriteOptions(exchange.query, 'UpdateOptions', header(exchange.req, 'user-agent'));
@@ -117,7 +117,7 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
     },
     patch: async (exchange, route) => {
       const patchType = negotiatePatch(header(exchange.req, 'content-type'), route.definition);
-      const form = negotiateOutput(header(exchange.req, 'accept'), 'single');
+      const form = formOf(exchange, route, 'single');
       const bytes = await readBody(exchange.req, exchange.signal);
       const userAgent = header(exchange.req, 'user-agent');
       const options = parseWriteOptions(exchange.query, 'PatchOptions', userAgent, patchType);
@@ -138,6 +138,18 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
   };
 }
 
+/** The form of an answer. */
+function formOf(
+  exchange: Exchange,
+  { definition }: ResourceRoute,
+  streams: 'streams' | 'single',
+  tables?: 'tables' | 'no-tables',
+): OutputForm {
+  const isCustom = definition.publishedSchema !== undefined;
+  const accept = header(exchange.req, 'accept');
+  return negotiateOutput(accept, streams, tables, isCustom ? 'no-protobuf' : 'any-form');
+}
+
 function contextOf(exchange: Exchange, signal: AbortSignal = exchange.signal): RequestContext {
   return { user: exchange.user, signal, fence: undefined, warn: (text) => exchange.warnings.add(text) };
 }
@@ -153,7 +165,7 @@ async function watch(
   route: ResourceRoute,
 ): Promise<void> {
   const { driver, clock, random, logger, tables, onWatch } = dependencies;
-  const form = negotiateOutput(header(exchange.req, 'accept'), 'streams');
+  const form = formOf(exchange, route, 'streams');
   const options = parseListOptions(exchange.query);
   checkListOptions(options);
   const timeoutMs =
@@ -233,7 +245,7 @@ async function deleteOne(
 ): Promise<void> {
   const { driver, tables } = dependencies;
   const { definition } = route;
-  const form = negotiateOutput(header(exchange.req, 'accept'), 'single');
+  const form = formOf(exchange, route, 'single');
   const { options, write } = await readDeleteOptions(dependencies, exchange);
   const { answer, gone } = await driver.delete(contextOf(exchange), targetOf(route), options, write);
   if (!gone || ANSWERS_DELETED.has(`${definition.group}/${definition.resource}`)) {
@@ -261,7 +273,7 @@ async function deleteMany(
   route: ResourceRoute,
 ): Promise<void> {
   const { driver } = dependencies;
-  const form = negotiateOutput(header(exchange.req, 'accept'), 'single');
+  const form = formOf(exchange, route, 'single');
   const list = parseListOptions(exchange.query);
   checkListOptions(list);
   const { options, write } = await readDeleteOptions(dependencies, exchange);

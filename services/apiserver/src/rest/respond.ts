@@ -1,11 +1,13 @@
 import { promisify } from 'node:util';
 import { gzip as gzipCallback } from 'node:zlib';
-import { type Status, StatusError } from '@gantry/api';
+import { encodeProtobuf, type Status, StatusError } from '@gantry/api';
 import { stringify } from 'yaml';
 import { type Exchange, header } from './exchange.ts';
 import type { MediaType } from './negotiate.ts';
 
 const gzip = promisify(gzipCallback);
+
+const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 
 /** Smaller answers are not worth the CPU: Kubernetes' threshold. */
 const GZIP_FROM = 128 * 1024;
@@ -105,13 +107,16 @@ export function wantsPretty(exchange: Exchange): boolean {
   return /^(curl|Wget|Mozilla\/5\.0)/.test(header(exchange.req, 'user-agent') ?? '');
 }
 
-/** A Status as the whole answer, in JSON whatever was asked (every client reads that). */
+/** A Status as the whole answer: in protobuf for who asks for that first, in JSON for all others. */
 export async function sendStatus(exchange: Exchange, status: Status, code: number): Promise<void> {
   if (exchange.res.headersSent) return;
   if (code === 401) exchange.res.setHeader('www-authenticate', 'Bearer realm="kubernetes"');
   const retryAfter = status.details?.retryAfterSeconds ?? (code === 429 || code === 503 ? 1 : 0);
   if (retryAfter > 0) exchange.res.setHeader('retry-after', String(retryAfter));
-  await sendJson(exchange, code, status);
+  const [wanted = ''] = (header(exchange.req, 'accept') ?? '').split(',');
+  const isProtobuf = wanted.trim().startsWith(PROTOBUF) && !wanted.includes('as=');
+  if (isProtobuf) await sendBytes(exchange, code, PROTOBUF, encodeProtobuf(status));
+  else await sendJson(exchange, code, status);
 }
 
 /** The answer to a known group's path where nothing is. */

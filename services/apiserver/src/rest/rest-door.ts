@@ -12,6 +12,7 @@ import { impersonated } from '../auth/impersonation.ts';
 import { isKubernetesGroup } from '../discovery/documents.ts';
 import type { LogHandler } from '../log-proxy/log-handler.ts';
 import type { ProxyHandler } from '../proxy/proxy-handler.ts';
+import { missingCustom, refuseCustom } from './custom-refusals.ts';
 import { type Exchange, header, parseTarget } from './exchange.ts';
 import { parseBoolean } from './query.ts';
 import { parseRoute, type ResourceCatalog, type ResourceRoute, type Route, verbOf } from './request-info.ts';
@@ -149,7 +150,8 @@ async function answer(
       return;
     case 'missing':
       dependencies.authorizer.authorizePath(exchange.user, verbOfMethod(exchange.method), exchange.path);
-      throw notFoundResource();
+      await answerMissing(dependencies, exchange);
+      return;
     case 'other':
       dependencies.authorizer.authorizePath(exchange.user, verbOfMethod(exchange.method), exchange.path);
       for (const handler of dependencies.paths) if (await handler(exchange)) return;
@@ -158,6 +160,13 @@ async function answer(
       }
       await sendText(exchange, 404, PAGE_NOT_FOUND);
   }
+}
+
+async function answerMissing({ catalog }: RestDoorDependencies, exchange: Exchange): Promise<void> {
+  const missing = missingCustom(exchange.path, catalog);
+  if (missing === undefined) throw notFoundResource();
+  if (missing !== 'nothing') throw missing;
+  await sendText(exchange, 404, PAGE_NOT_FOUND);
 }
 
 /** Groups of Kubernetes itself answer as its API does, whether we serve them or not. */
@@ -185,7 +194,13 @@ async function answerResource(
     return;
   }
   const verb = verbOf(found, exchange.method, parseBoolean(exchange.query, 'watch') ?? false);
-  if (verb === undefined) throw methodNotAllowed();
+  if (verb === undefined) {
+    if (found.definition.publishedSchema === undefined) throw methodNotAllowed();
+    const refusal = refuseCustom(found, exchange.method);
+    if (refusal !== undefined) throw refusal;
+    await sendText(exchange, 404, PAGE_NOT_FOUND);
+    return;
+  }
   labels.verb = verb;
   if (found.subresource?.name === 'log') {
     labels.verb = 'log';
