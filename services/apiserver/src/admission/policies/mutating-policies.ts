@@ -20,12 +20,12 @@ import {
 } from '../admission-check.ts';
 import { convertObject } from '../equivalents.ts';
 import { expressionValues } from '../expression-values.ts';
-import { evaluationError, matchConditions } from '../match-conditions.ts';
+import { evaluationError, matchConditions, OUT_OF_BUDGET } from '../match-conditions.ts';
 import { refuse } from '../refuse.ts';
 import { ReinvocationNotes } from '../reinvocation-notes.ts';
 import { type BoundPolicy, boundPolicies } from './bound-policies.ts';
 import { type CompiledMutation, compileMutations } from './compiled-mutations.ts';
-import { OUT_OF_BUDGET, PolicyEvaluation } from './policy-variables.ts';
+import { PolicyEvaluation } from './policy-variables.ts';
 
 const NAME = 'MutatingAdmissionPolicy';
 const GROUP = { group: 'admissionregistration.k8s.io', version: 'v1' };

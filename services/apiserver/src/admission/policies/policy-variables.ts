@@ -15,10 +15,6 @@ export interface CompiledVariable {
   readonly program: Compiled;
 }
 
-/** Why a policy is not asked any further. */
-export const OUT_OF_BUDGET =
-  'validation failed due to running out of cost budget, no further validation rules will be run';
-
 /** Compiles the variables, each known to those after it and to whatever is compiled next. */
 export function compileVariables(
   variables: readonly Variable[],

@@ -8,11 +8,11 @@ import {
 import { type Bindings, type CelValue, MAX_MESSAGE_BYTES, RUNTIME_COST_BUDGET, valueOfJson } from '@gantry/cel';
 import type { Access, AdmissionCheck, AdmissionReader, AdmissionRequest } from '../admission-check.ts';
 import { expressionValues } from '../expression-values.ts';
-import { evaluationError, matchConditions } from '../match-conditions.ts';
+import { evaluationError, matchConditions, OUT_OF_BUDGET } from '../match-conditions.ts';
 import { refuse } from '../refuse.ts';
 import { type BoundPolicy, boundPolicies } from './bound-policies.ts';
 import { type CompiledValidation, compilePolicy } from './compiled-policy.ts';
-import { OUT_OF_BUDGET, PolicyEvaluation } from './policy-variables.ts';
+import { PolicyEvaluation } from './policy-variables.ts';
 
 const GROUP = { group: 'admissionregistration.k8s.io', version: 'v1' };
 const RESOURCES = {
