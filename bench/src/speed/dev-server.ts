@@ -21,7 +21,7 @@ export async function startDevServer(profileDir: string | undefined): Promise<De
   const folder = await mkdtemp(join(tmpdir(), 'gantry-bench-'));
   const kubeconfig = join(folder, 'kubeconfig');
   const profile = profileDir === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', profileDir];
-  const limits = ['--max-semi-space-size=8', '--max-old-space-size=1536', '--v8-pool-size=2'];
+  const limits = ['--max-semi-space-size=16', '--max-old-space-size=1536', '--v8-pool-size=2'];
   const args = [...limits, ...profile, '--conditions=gantry-source', MAIN, '0', kubeconfig];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const grpcPort = await readyWith(child);

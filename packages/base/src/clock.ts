@@ -60,9 +60,17 @@ export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promi
   });
 }
 
+/** The second that was written last, and its text: most are written many times. */
+const written = { second: Number.NaN, text: '' };
+
 /** RFC 3339 with seconds, as Kubernetes' `metav1.Time` is written. */
 export function formatTime(at: Instant): string {
-  return new Date(Math.floor(at / 1000) * 1000).toISOString().replace('.000Z', 'Z');
+  const second = Math.floor(at / 1000);
+  if (second !== written.second) {
+    written.text = new Date(second * 1000).toISOString().replace('.000Z', 'Z');
+    written.second = second;
+  }
+  return written.text;
 }
 
 /** RFC 3339 with microseconds, as Kubernetes' `metav1.MicroTime` is written. */

@@ -83,10 +83,8 @@ function groupsOf(name: string, named: readonly string[]): readonly string[] {
 
 function extraOf(headers: IncomingHttpHeaders): Record<string, readonly string[]> {
   const extra: Record<string, readonly string[]> = {};
-  for (const [header, value] of Object.entries(headers)) {
-    if (!header.startsWith(EXTRA)) continue;
-    const key = decodeKey(header.slice(EXTRA.length));
-    extra[key] = all(value);
+  for (const header in headers) {
+    if (header.startsWith(EXTRA)) extra[decodeKey(header.slice(EXTRA.length))] = all(headers[header]);
   }
   return extra;
 }

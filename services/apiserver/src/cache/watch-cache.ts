@@ -40,6 +40,8 @@ const PAGE = 5000;
 export class WatchCache {
   readonly #options: WatchCacheOptions;
   readonly #resources = new Map<string, ResourceCache>();
+  /** Which was found for whom: there is one for each prefix for good, and putting that together costs more than looking here. */
+  readonly #found = new WeakMap<Keyed, ResourceCache>();
   readonly #views = new WeakMap<ResourceDefinition, View>();
   readonly #gate: RevisionGate;
   readonly #retained: RetainedBytes;
@@ -76,8 +78,13 @@ export class WatchCache {
 
   /** The cache of a resource: what is stored, in the form in which it is stored. */
   resource(of: Keyed): ResourceCache {
-    const prefix = resourcePrefix(of);
-    return this.#resources.get(prefix) ?? this.#add(prefix, undefined);
+    let found = this.#found.get(of);
+    if (found === undefined) {
+      const prefix = resourcePrefix(of);
+      found = this.#resources.get(prefix) ?? this.#add(prefix, undefined);
+      this.#found.set(of, found);
+    }
+    return found;
   }
 
   /** How a version shows what is stored. */

@@ -11,7 +11,9 @@ export class Catalogue {
   readonly #builtIn: readonly ResourceDefinition[];
   readonly #added = new Map<string, Addition>();
   readonly #lifetimes = new WeakMap<ResourceDefinition, AbortSignal>();
-  #byRef = new Map<string, ResourceDefinition>();
+  /** By group, version and resource, one in the other: asked many times for each request. */
+  #byRef = new Map<string, Map<string, Map<string, ResourceDefinition>>>();
+  #byKind = new Map<string, ResourceDefinition>();
   #groups = new Set<string>();
   #definitions: readonly ResourceDefinition[] = [];
   #generation = 0;
@@ -32,11 +34,11 @@ export class Catalogue {
   }
 
   find({ group, version, resource }: ResourceRef): ResourceDefinition | undefined {
-    return this.#byRef.get(`${group}/${version}/${resource}`);
+    return this.#byRef.get(group)?.get(version)?.get(resource);
   }
 
   findKind(group: string, version: string, kind: string): ResourceDefinition | undefined {
-    return this.#definitions.find((one) => one.group === group && one.version === version && one.kind === kind);
+    return this.#byKind.get(`${group}/${version}/${kind}`);
   }
 
   /** Whether anything of this group is served. */
@@ -67,9 +69,15 @@ export class Catalogue {
     const added = [...this.#added.keys()].sort().flatMap((name) => this.#added.get(name)?.definitions ?? []);
     this.#definitions = [...this.#builtIn, ...added];
     this.#byRef = new Map();
+    this.#byKind = new Map();
     for (const definition of this.#definitions) {
-      const key = `${definition.group}/${definition.version}/${definition.resource}`;
-      if (!this.#byRef.has(key)) this.#byRef.set(key, definition);
+      const { group, version, resource, kind } = definition;
+      const versions = this.#byRef.get(group) ?? new Map<string, Map<string, ResourceDefinition>>();
+      const found = versions.get(version) ?? new Map<string, ResourceDefinition>();
+      if (!found.has(resource)) found.set(resource, definition);
+      this.#byRef.set(group, versions.set(version, found));
+      const named = `${group}/${version}/${kind}`;
+      if (!this.#byKind.has(named)) this.#byKind.set(named, definition);
     }
     this.#groups = new Set(this.#definitions.map(({ group }) => group));
     this.#generation++;

@@ -133,10 +133,25 @@ export function parseWriteOptions(
   };
 }
 
+/** What was made of a User-Agent: clients send the same with each request. */
+const managers = new Map<string, string>();
+const MAX_MANAGERS = 1000;
+const MAX_KNOWN_AGENT = 256;
+
 /** Printable characters before the first '/' of the User-Agent, at most 128 bytes; "unknown" when there are none. */
-export function managerOfUserAgent(userAgent: string | undefined): string {
+export function managerOfUserAgent(userAgent = ''): string {
+  const known = managers.get(userAgent);
+  if (known !== undefined) return known;
+  const manager = readManager(userAgent);
+  if (userAgent.length > MAX_KNOWN_AGENT) return manager;
+  if (managers.size >= MAX_MANAGERS) managers.clear();
+  managers.set(userAgent, manager);
+  return manager;
+}
+
+function readManager(userAgent: string): string {
   let manager = '';
-  for (const character of userAgent?.split('/')[0] ?? '') {
+  for (const character of userAgent.split('/')[0] ?? '') {
     if (!isPrintable(character)) continue;
     if (Buffer.byteLength(manager + character) > MANAGER_MAX) break;
     manager += character;
