@@ -1,3 +1,4 @@
+import { cloneWithEmpty } from '../decode/given-empty.ts';
 import { type FieldError, forbidden, invalid, notSupported, required } from '../field-error.ts';
 import type { PersistentVolumeClaim, PersistentVolumeClaimSpec, TypedObjectReference } from '../generated/types.ts';
 import { cloneJson, equalJson } from '../object.ts';
@@ -102,7 +103,7 @@ function withChangeable(
   object: PersistentVolumeClaim,
   old: PersistentVolumeClaim,
 ): { munged: PersistentVolumeClaimSpec; from: PersistentVolumeClaimSpec } {
-  const munged = cloneJson(object.spec ?? {});
+  const munged = cloneWithEmpty(object.spec ?? {});
   const from = cloneJson(old.spec ?? {});
   settleSources(from, old.spec);
   if ((from.volumeName ?? '') === '' && munged.volumeName !== undefined) from.volumeName = munged.volumeName;

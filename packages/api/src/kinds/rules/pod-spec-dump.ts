@@ -1,3 +1,4 @@
+import { carryGivenEmpty, givenEmpty } from '../../decode/given-empty.ts';
 import type { PodSpec } from '../../generated/types.ts';
 
 /**
@@ -124,8 +125,13 @@ function printJson(value: object): string {
 export function printedPodSpec(spec: PodSpec): object {
   const { hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers } = spec;
   const own = { hostNetwork, hostPID, hostIPC, shareProcessNamespace, hostUsers };
-  const securityContext = spec.securityContext === undefined ? undefined : { ...spec.securityContext, ...own };
-  return layOut({ ...spec, securityContext }, 'PodSpec', LAYOUT);
+  const whole = { ...spec };
+  carryGivenEmpty(spec, whole);
+  if (spec.securityContext !== undefined) {
+    whole.securityContext = { ...spec.securityContext, ...own };
+    carryGivenEmpty(spec.securityContext, whole.securityContext);
+  }
+  return layOut(whole, 'PodSpec', LAYOUT);
 }
 
 function layOut(value: object, part: string, layout: Readonly<Record<string, string>>): Record<string, unknown> {
@@ -133,7 +139,8 @@ function layOut(value: object, part: string, layout: Readonly<Record<string, str
   const out: Record<string, unknown> = {};
   for (const item of (layout[part] ?? '').split(' ')) {
     const [name = '', form = 'n'] = item.split(':');
-    out[name] = layOutField(from[fieldName(name)] ?? undefined, form, layout);
+    const field = fieldName(name);
+    out[name] = layOutField(from[field] ?? givenEmpty(from, field), form, layout);
   }
   return out;
 }

@@ -1,6 +1,7 @@
 import { type FieldError, forbidden, invalid, required } from '../../field-error.ts';
 import type { Container, Pod, PodSpec, Toleration } from '../../generated/types.ts';
-import { cloneJson, equalJson } from '../../object.ts';
+import { cloneWithEmpty } from '../../decode/given-empty.ts';
+import { equalJson } from '../../object.ts';
 import { diffLines } from './line-diff.ts';
 import { podQosClass } from './pod-qos.ts';
 import { dumpPodSpec } from './pod-spec-dump.ts';
@@ -88,7 +89,7 @@ function validateGates(spec: PodSpec, before: PodSpec): FieldError[] {
 
 /** `spec` with all that may change put back to what it was. */
 function withChangeableFrom(spec: PodSpec, before: PodSpec): PodSpec {
-  const munged = cloneJson(spec);
+  const munged = cloneWithEmpty(spec);
   for (const field of ['containers', 'initContainers'] as const) {
     (munged[field] ?? []).forEach((container, i) => {
       const image = before[field]?.[i]?.image;
