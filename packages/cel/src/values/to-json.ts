@@ -29,10 +29,10 @@ export function jsonOfValue(value: CelValue): unknown {
   return new CelError('unsupported type conversion to JSON');
 }
 
-/** Whole numbers that JSON cannot hold exactly are text. */
-function numberOf(value: bigint): number | string {
+/** Whole numbers that a double does not hold exactly stay what they are. */
+function numberOf(value: bigint): number | bigint {
   const number = Number(value);
-  return Number.isSafeInteger(number) ? number : value.toString();
+  return Number.isSafeInteger(number) ? number : value;
 }
 
 function listOf(list: CelList): unknown {

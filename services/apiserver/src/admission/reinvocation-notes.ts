@@ -1,4 +1,4 @@
-import type { KubeObject } from '@gantry/api';
+import { equalJson, type KubeObject } from '@gantry/api';
 import type { AdmissionRequest } from './admission-check.ts';
 
 /**
@@ -10,12 +10,12 @@ export class ReinvocationNotes {
   readonly #willing = new Set<string>();
   /** To be asked again, since the object has changed after they were asked. */
   readonly #due = new Set<string>();
-  #last: string | undefined;
+  #last: KubeObject | undefined;
 
   /** The notes of a check on a request, at the beginning of its turn. */
   static of({ reinvocation, object }: AdmissionRequest, check: string): ReinvocationNotes {
     const notes = reinvocation.note(check, () => new ReinvocationNotes());
-    if (reinvocation.again && notes.#willing.size > 0 && notes.#last !== JSON.stringify(object)) notes.#makeDue();
+    if (reinvocation.again && notes.#willing.size > 0 && !equalJson(notes.#last ?? null, object)) notes.#makeDue();
     return notes;
   }
 
@@ -38,7 +38,7 @@ export class ReinvocationNotes {
   /** Notes what the turn of the check has left. */
   done(object: KubeObject): void {
     // Where nobody wants to be asked again, nobody asks what has changed since.
-    this.#last = this.#willing.size === 0 ? undefined : JSON.stringify(object);
+    this.#last = this.#willing.size === 0 ? undefined : structuredClone(object);
   }
 
   #makeDue(): void {

@@ -1,6 +1,6 @@
 import type { KubeObject } from '@gantry/api';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createHarness, type Harness } from '../../generic-driver/testing.ts';
+import { createHarness, type Harness, WRITE } from '../../generic-driver/testing.ts';
 
 const API = 'admissionregistration.k8s.io/v1';
 const rule = (apiGroups: string[], resources: string[]) => ({
@@ -141,6 +141,33 @@ describe('mutating admission policies', () => {
       message,
       details: { causes: [{ message }] },
     });
+  });
+
+  it('keep every digit of whole numbers', async () => {
+    const most = 9223372036854775807n;
+    await policy('p', {
+      reinvocationPolicy: 'IfNeeded',
+      matchConstraints: { resourceRules: [rule(['apps'], ['replicasets'])] },
+      mutations: [
+        apply("Object{metadata: Object.metadata{labels: {'a': 'b'}}}"),
+        patch(
+          "[JSONPatch{op: 'replace', path: '/spec/template/spec/activeDeadlineSeconds', value: object.spec.template.spec.activeDeadlineSeconds}]",
+        ),
+      ],
+    });
+    const template = {
+      metadata: { labels: { x: 'y' } },
+      spec: { containers: [{ name: 'c', image: 'i' }], terminationGracePeriodSeconds: 0 },
+    };
+    const body = JSON.stringify({
+      apiVersion: 'apps/v1',
+      kind: 'ReplicaSet',
+      metadata: { name: 'r' },
+      spec: { selector: { matchLabels: { x: 'y' } }, template },
+    }).replace('"terminationGracePeriodSeconds":0', `"activeDeadlineSeconds":${most}`);
+    const sent = { bytes: new TextEncoder().encode(body), mediaType: 'application/json' } as const;
+    const work = h.driver.create(h.context(), h.target('replicasets', ''), sent, WRITE);
+    await expect(h.settle(work)).rejects.toThrow(`${most}`);
   });
 
   it('leave alone what they cannot change where failures are ignored', async () => {
