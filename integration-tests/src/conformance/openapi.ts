@@ -99,9 +99,7 @@ export function definitionName({ spec }: V1CustomResourceDefinition, inVersion: 
 
 /** The definition in /openapi/v2 without what the server adds to that of a custom resource. */
 async function published(cluster: ClusterUnderTest, name: string): Promise<Schema | undefined> {
-  const answer = await cluster.raw('/openapi/v2', { headers: { accept: 'application/json' } });
-  expect(answer.status).toBe(200);
-  const found = (JSON.parse(answer.text) as { definitions: Record<string, Schema> }).definitions[name];
+  const found = (await cluster.openApi.read()).definitions[name];
   if (found === undefined) return undefined;
   const { 'x-kubernetes-group-version-kind': _gvk, 'x-kubernetes-selectable-fields': _fields, ...rest } = found;
   const { properties, ...schema } = rest;

@@ -6,6 +6,7 @@ import { type ApiConstructor, type ApiType, CoreV1Api, KubeConfig } from '@kuber
 import { eventually } from '../harness/eventually.ts';
 import { type KubectlVersion, kubectlVersions } from '../harness/kubectl-versions.ts';
 import { type Result, type Running, runProgram, startProgram } from '../harness/process.ts';
+import { FreshDocument } from './fresh-document.ts';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
 const READY_MS = 30_000;
@@ -23,6 +24,10 @@ export interface RawRequest {
   readonly body?: string;
 }
 
+interface OpenApi {
+  readonly definitions: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
 /** The cluster under test: what all tests of a run share. */
 export class ClusterUnderTest {
   readonly kubeconfig: string;
@@ -30,6 +35,8 @@ export class ClusterUnderTest {
   readonly kubectls: readonly KubectlVersion[];
   /** Makes the store forget its history up to now. */
   readonly compact: () => Promise<void>;
+  /** /openapi/v2, which is large, and which many tests look into again and again. */
+  readonly openApi: FreshDocument<OpenApi>;
   readonly #apis = new Map<unknown, ApiType>();
   readonly #run = `${process.pid.toString(36)}${Math.floor(performance.timeOrigin).toString(36).slice(-5)}`;
   #names = 0;
@@ -39,6 +46,16 @@ export class ClusterUnderTest {
     this.compact = compact;
     this.config.loadFromFile(kubeconfig);
     this.kubectls = kubectlVersions(ROOT);
+    const known: { etag: string; document: OpenApi } = { etag: '', document: { definitions: {} } };
+    this.openApi = new FreshDocument(async () => {
+      const headers = { accept: 'application/json', 'if-none-match': known.etag };
+      const answer = await this.raw('/openapi/v2', { headers });
+      if (answer.status === 304) return known.document;
+      if (answer.status !== 200) throw new Error(`/openapi/v2 answered ${answer.status}`);
+      known.etag = String(answer.headers['etag'] ?? '');
+      known.document = JSON.parse(answer.text) as OpenApi;
+      return known.document;
+    });
   }
 
   /** The typed client of one API group's version. */

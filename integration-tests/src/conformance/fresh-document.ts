@@ -1,0 +1,33 @@
+/** What a server publishes, read anew for whoever asks; those who ask while a reading is under way share the one after it. */
+export class FreshDocument<T> {
+  readonly #fetch: () => Promise<T>;
+  #running: Promise<unknown> | undefined;
+  #next: Promise<T> | undefined;
+
+  constructor(fetch: () => Promise<T>) {
+    this.#fetch = fetch;
+  }
+
+  /** As it is now or later, never as it was before. */
+  read(): Promise<T> {
+    if (this.#running === undefined) return this.#start();
+    this.#next ??= this.#running.then(() => {
+      this.#next = undefined;
+      return this.#start();
+    });
+    return this.#next;
+  }
+
+  #start(): Promise<T> {
+    const reading = this.#fetch();
+    const running = reading.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#running = running;
+    void running.then(() => {
+      if (this.#running === running) this.#running = undefined;
+    });
+    return reading;
+  }
+}
