@@ -112,7 +112,7 @@ async function route(
     const user = impersonated(await authenticate(credentialsOf(req)), req.headers, dependencies.authorizer);
     let remote = aggregated.find(path);
     let found = parseRoute(path, catalog);
-    if (remote === undefined && found.kind !== 'resource' && /^\/apis\/[^/]+\.[^/]+\//.test(path)) {
+    if (remote === undefined && found.kind !== 'resource' && /^\/apis\/[^/.]+\.[^/]+\//.test(path)) {
       // Another apiserver may have told the client of it already.
       await dependencies.catchUp(gone.signal);
       remote = aggregated.find(path);

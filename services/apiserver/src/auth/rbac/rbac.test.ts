@@ -106,6 +106,19 @@ describe('giving rights', () => {
     expect(cover(['* core *'], ['get core pods/log x'])).toEqual([]);
     expect(cover(['get core pods a'], ['get core pods'])).toHaveLength(1);
     expect(cover(['get paths:/api/*'], ['get paths:/api/v1'])).toEqual([]);
+    expect(cover(['get core pods', 'list core pods'], ['get,list,watch core pods,nodes'])).toEqual([
+      { apiGroups: [''], resources: ['pods'], verbs: ['watch'] },
+      ...['get', 'list', 'watch'].map((verb) => ({ apiGroups: [''], resources: ['nodes'], verbs: [verb] })),
+    ]);
+  });
+
+  it('is bounded, however many rights the lists of a rule make', () => {
+    const [a, b, c] = ['a', 'b', 'c'].map((text) => Array.from({ length: 1000 }, (_, index) => `${text}${index}`));
+    const wanted = [{ apiGroups: a ?? [], resources: b ?? [], verbs: c ?? [] }];
+    const held = (c ?? []).map((verb) => ({ apiGroups: ['*'], resources: ['*'], verbs: [verb] }));
+    expect(missingRights([], wanted).length).toBeLessThan(1000);
+    expect(missingRights(held, wanted)).not.toEqual([]);
+    expect(missingRights([{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }], wanted)).toEqual([]);
   });
 
   it('is refused for what the giver has not, in Kubernetes words', () => {

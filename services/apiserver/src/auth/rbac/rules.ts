@@ -49,27 +49,49 @@ function withoutStars(url: string): string {
   return url.slice(0, end);
 }
 
-/** The rights of `wanted` that `held` does not cover, each the smallest rule that says it. */
-export function missingRights(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): readonly PolicyRule[] {
-  return wanted.flatMap(smallestRules).filter((rule) => !held.some((one) => coversRule(one, rule)));
-}
+/** As many missing rights are told at most, and so often is looked for one: the lists of a rule multiply. */
+const MAX_MISSING = 500;
+const MAX_LOOKS = 20_000;
 
-/** A rule taken apart: one verb, group, resource and name each, or one verb and path. */
-function smallestRules(rule: PolicyRule): PolicyRule[] {
-  const { apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule;
-  const verbs = (rule.verbs as string[] | null | undefined) ?? [];
-  const names = resourceNames.length === 0 ? [undefined] : resourceNames;
-  const out: PolicyRule[] = [];
-  for (const group of apiGroups) {
-    for (const resource of resources) {
-      for (const verb of verbs) {
-        const base = { apiGroups: [group], resources: [resource], verbs: [verb] };
-        for (const name of names) out.push(name === undefined ? base : { ...base, resourceNames: [name] });
-      }
+/**
+ * The rights of `wanted` that `held` does not cover, each the smallest rule that says it; not all of them when there are very
+ * many. What is too much to look at counts as missing.
+ */
+export function missingRights(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): readonly PolicyRule[] {
+  const missing: PolicyRule[] = [];
+  let looks = 0;
+  const isHeld = (rule: PolicyRule): boolean => ++looks <= MAX_LOOKS && held.some((one) => coversRule(one, rule));
+  for (const part of wanted.flatMap(partsOf)) {
+    for (const right of uncovered(part, isHeld)) {
+      missing.push(right);
+      if (missing.length === MAX_MISSING || looks > MAX_LOOKS) return missing;
     }
   }
-  for (const url of nonResourceURLs) for (const verb of verbs) out.push({ nonResourceURLs: [url], verbs: [verb] });
-  return out;
+  return missing;
+}
+
+/** What a rule says of resources, and what it says of paths, where it says something. */
+function partsOf({ verbs, apiGroups, resources, resourceNames, nonResourceURLs }: PolicyRule): readonly PolicyRule[] {
+  if (!isFilled(verbs)) return [];
+  const names = isFilled(resourceNames) ? { resourceNames } : {};
+  return [
+    ...(isFilled(apiGroups) && isFilled(resources) ? [{ apiGroups, resources, verbs, ...names }] : []),
+    ...(isFilled(nonResourceURLs) ? [{ nonResourceURLs, verbs }] : []),
+  ];
+}
+
+function isFilled(list: readonly string[] | null | undefined): list is string[] {
+  return list !== undefined && list !== null && list.length > 0;
+}
+
+const LISTS = ['apiGroups', 'resources', 'nonResourceURLs', 'verbs', 'resourceNames'] as const;
+
+/** What is not held of a rule, taken apart list by list as far as it must be. */
+function* uncovered(rule: PolicyRule, isHeld: (rule: PolicyRule) => boolean): Generator<PolicyRule> {
+  if (isHeld(rule)) return;
+  const several = LISTS.find((list) => (rule[list] ?? []).length > 1);
+  if (several === undefined) yield rule;
+  else for (const item of rule[several] ?? []) yield* uncovered({ ...rule, [several]: [item] }, isHeld);
 }
 
 function coversRule(held: PolicyRule, wanted: PolicyRule): boolean {
