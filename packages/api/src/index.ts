@@ -132,6 +132,7 @@ export type {
   HTTPHeader,
   HostAlias,
   HostIP,
+  IPAddress,
   HostPathVolumeSource,
   ISCSIPersistentVolumeSource,
   ISCSIVolumeSource,

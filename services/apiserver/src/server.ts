@@ -41,7 +41,9 @@ import { objectService } from './grpc/index.ts';
 import { createRouter } from './rest/create-router.ts';
 import type { HealthChecks } from './rest/health-routes.ts';
 import { httpsServer } from './rest/https-server.ts';
+import { serviceAddresses } from './service-addresses/service-addresses.ts';
 import type { ObjectStore } from './storage/index.ts';
+import { createOwnWrites } from './upkeep/own-writes.ts';
 import { cachedServices, createWebhookCaller } from './webhook-client/index.ts';
 
 export interface ApiServerOptions {
@@ -125,7 +127,9 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const driver = createDriver(dependencies);
   const checks = healthChecks(state, cache, options.readyChecks ?? []);
   const health = createHealth({ live: checks.livez, ready: checks.readyz });
-  const aggregation = createAggregation({ ...options, cache, catalogue, driver, authorizer });
+  const writes = createOwnWrites(driver);
+  const leads = (signal: AbortSignal): Promise<boolean> => options.peers?.isFirst(signal) ?? Promise.resolve(true);
+  const aggregation = createAggregation({ ...options, cache, catalogue, authorizer, writes, leads });
   const router = createRouter({
     ...options,
     aggregated: aggregation.apis,
@@ -147,6 +151,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     { name: 'watch-cache', run: (signal) => cache.run(signal) },
     definitionController({ cache, driver, hooks, clock, logger }),
     ...aggregation.members,
+    serviceAddresses({ cache, writes, leads, clock, logger }),
     bootstrapMember(driver, dependencies, state, logger),
     ...(options.peers === undefined ? [] : [endpointsMember(options.peers, { driver, cache, clock, logger })]),
     eventSweeper({ store, cache, definition: events, clock, logger }),

@@ -3,8 +3,8 @@ import { type Clock, errorMessage, must } from '@gantry/base';
 import type { GroupMember, Logger, TlsSource } from '@gantry/service';
 import { objectKey, type WatchCache } from '../cache/index.ts';
 import { FRONT_PROXY, USER_HEADERS } from './front-proxy.ts';
-import type { OwnWrites } from './own-writes.ts';
-import { Wake } from './wake.ts';
+import type { OwnWrites } from '../upkeep/own-writes.ts';
+import { Wake } from '../upkeep/wake.ts';
 
 export interface AuthenticationConfigOptions {
   readonly cache: WatchCache;

@@ -10,10 +10,10 @@ import {
   type StoredApiService,
 } from './api-service-index.ts';
 import { checkDiscovery } from './fetch-remote.ts';
-import type { OwnWrites } from './own-writes.ts';
+import type { OwnWrites } from '../upkeep/own-writes.ts';
 import { failedDiscovery, type Finding, judgeBacking, LOCAL, PASSED, withAvailability } from './plan-availability.ts';
 import type { RemoteServers } from './remote-servers.ts';
-import { Wake } from './wake.ts';
+import { Wake } from '../upkeep/wake.ts';
 
 export interface AvailabilityOptions {
   readonly cache: WatchCache;

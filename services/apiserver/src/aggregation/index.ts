@@ -4,14 +4,13 @@ import type { GroupMember, Logger, TlsSource } from '@gantry/service';
 import type { PathAuthorizer } from '../auth/authorizer.ts';
 import type { WatchCache } from '../cache/index.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
-import type { Authorizer, Driver } from '../driver.ts';
-import type { PeerRegistry } from '../endpoints/index.ts';
+import type { Authorizer } from '../driver.ts';
 import { cachedServices } from '../webhook-client/index.ts';
 import { type AggregatedApis, createAggregatedApis } from './aggregated-handler.ts';
 import { ApiServiceIndex } from './api-service-index.ts';
 import { authenticationConfig } from './authentication-config.ts';
 import { availabilityController } from './availability-controller.ts';
-import { createOwnWrites } from './own-writes.ts';
+import type { OwnWrites } from '../upkeep/own-writes.ts';
 import { createPublishedApis, type PublishedApis } from './published-apis.ts';
 import { registrationController } from './registration-controller.ts';
 import { RemoteDirectory } from './remote-directory.ts';
@@ -20,12 +19,12 @@ import { createRemoteServers } from './remote-servers.ts';
 export interface AggregationOptions {
   readonly cache: WatchCache;
   readonly catalogue: Catalogue;
-  readonly driver: Driver;
   readonly authorizer: Authorizer & PathAuthorizer;
   readonly tls: TlsSource;
   readonly frontProxy: TlsSource;
-  /** The first of the apiservers tells what is available; each does when there is no list of them. */
-  readonly peers?: Pick<PeerRegistry, 'isFirst'>;
+  readonly writes: OwnWrites;
+  /** Whether it is this apiserver that tells what is available: of several, one. */
+  readonly leads: (signal: AbortSignal) => Promise<boolean>;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -38,20 +37,18 @@ export interface Aggregation {
 }
 
 export function createAggregation(options: AggregationOptions): Aggregation {
-  const { cache, catalogue, driver, peers } = options;
+  const { cache, catalogue } = options;
   const objects = cachedServices(cache);
   const index = new ApiServiceIndex(cache);
   const servers = createRemoteServers({ objects, tls: options.frontProxy, random: options.random });
-  const writes = createOwnWrites(driver);
   const directory = new RemoteDirectory({ ...options, index, servers });
-  const leads = (signal: AbortSignal): Promise<boolean> => peers?.isFirst(signal) ?? Promise.resolve(true);
   return {
     apis: createAggregatedApis({ ...options, index, servers }),
     published: createPublishedApis(catalogue, index, directory),
     members: [
-      registrationController({ ...options, index, writes }),
-      availabilityController({ ...options, index, objects, servers, writes, leads }),
-      authenticationConfig({ ...options, writes }),
+      registrationController({ ...options, index }),
+      availabilityController({ ...options, index, objects, servers }),
+      authenticationConfig(options),
       directory.member(),
     ],
   };

@@ -3,9 +3,9 @@ import type { GroupMember, Logger } from '@gantry/service';
 import type { WatchCache } from '../cache/index.ts';
 import { cachedDefinitions, DEFINITIONS } from '../custom-resources/serve-definitions.ts';
 import { API_SERVICES, type ApiServiceIndex } from './api-service-index.ts';
-import type { OwnWrites } from './own-writes.ts';
+import type { OwnWrites } from '../upkeep/own-writes.ts';
 import { planRegistrations, type Registration } from './plan-registrations.ts';
-import { Wake } from './wake.ts';
+import { Wake } from '../upkeep/wake.ts';
 
 export interface RegistrationOptions {
   readonly cache: WatchCache;

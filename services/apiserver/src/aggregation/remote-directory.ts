@@ -3,7 +3,7 @@ import type { GroupMember, Logger } from '@gantry/service';
 import type { ApiServiceIndex, RemoteApi } from './api-service-index.ts';
 import { fetchDocuments, type RemoteDocuments, STALE } from './remote-documents.ts';
 import type { RemoteServers } from './remote-servers.ts';
-import { Wake } from './wake.ts';
+import { Wake } from '../upkeep/wake.ts';
 
 export interface RemoteDirectoryOptions {
   readonly index: ApiServiceIndex;

@@ -8,14 +8,21 @@ export interface AddressRange {
   readonly size: number;
 }
 
-/** Reads `10.96.0.0/16`. */
+/** Reads the cluster's own range, `10.96.0.0/16`. */
 export function parseAddressRange(text: string): AddressRange {
-  const [address = '', bits = ''] = text.split('/');
-  const base = parseAddress(address);
-  const prefix = /^\d+$/.test(bits) ? Number(bits) : Number.NaN;
-  if (base === undefined || !(prefix >= 8 && prefix <= 28)) {
+  const range = readAddressRange(text);
+  if (range === undefined || range.size > 2 ** 24 || range.size < 2 ** 4) {
     throw StatusError.internal(`the range of Service addresses is not valid: ${text}`);
   }
+  return range;
+}
+
+/** A range of IPv4 addresses of any size; undefined when the text is none. */
+export function readAddressRange(text: string): AddressRange | undefined {
+  const [address = '', bits = ''] = text.split('/');
+  const base = parseAddress(address);
+  const prefix = /^\d{1,2}$/.test(bits) ? Number(bits) : Number.NaN;
+  if (base === undefined || !(prefix <= 32)) return undefined;
   const size = 2 ** (32 - prefix);
   return { text, base: base - (base % size), size };
 }
@@ -43,7 +50,21 @@ export function firstAddress(range: AddressRange): string {
   return formatAddress(range.base + 1);
 }
 
-/** An address at random, never the first. */
-export function randomAddress(range: AddressRange, random: Random): string {
-  return formatAddress(range.base + 2 + Math.floor(random() * (range.size - 3)));
+/** Below this offset only those are who ask for their address: what is given at random stays clear of them while it can. */
+function staticBand({ size }: AddressRange): number {
+  return size <= 16 ? 0 : Math.min(256, Math.max(16, Math.floor(size / 16)));
+}
+
+/** An address at random of the upper band, never the first; undefined when there is none. */
+export function randomAddress(range: AddressRange, random: Random): string | undefined {
+  const start = Math.max(2, staticBand(range));
+  const count = range.size - 1 - start;
+  return count <= 0 ? undefined : formatAddress(range.base + start + Math.floor(random() * count));
+}
+
+/** Every address that may be given without being asked for: those of the upper band first. */
+export function* givenAddresses(range: AddressRange): Generator<string> {
+  const band = Math.max(2, staticBand(range));
+  for (let offset = band; offset < range.size - 1; offset++) yield formatAddress(range.base + offset);
+  for (let offset = 2; offset < Math.min(band, range.size - 1); offset++) yield formatAddress(range.base + offset);
 }

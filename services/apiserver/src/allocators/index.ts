@@ -1,18 +1,23 @@
 import type { Clock, Random } from '@gantry/base';
 import type { ObjectStore } from '../storage/object-store.ts';
+import type { WatchCache } from '../cache/index.ts';
 import { parseAddressRange } from './address-range.ts';
+import { cachedAddressSpace } from './address-space.ts';
 import { ServiceAllocators } from './service-allocators.ts';
 
-export { firstAddress, parseAddressRange } from './address-range.ts';
+export { containsAddress, firstAddress, parseAddressRange, readAddressRange } from './address-range.ts';
+export { IP_ADDRESSES, SERVICE_CIDRS } from './address-space.ts';
 export type { Allocation, Allocators } from './allocators.ts';
 export type { ServiceAllocators } from './service-allocators.ts';
 
 /** The allocators over the store that holds the claims. */
 export function createAllocators(options: {
   readonly store: ObjectStore;
+  readonly cache: WatchCache;
   readonly clock: Clock;
   readonly random: Random;
   readonly serviceCidr: string;
 }): ServiceAllocators {
-  return new ServiceAllocators({ ...options, range: parseAddressRange(options.serviceCidr) });
+  const space = cachedAddressSpace(options.cache, parseAddressRange(options.serviceCidr));
+  return new ServiceAllocators({ ...options, space });
 }

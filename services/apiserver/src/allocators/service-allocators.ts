@@ -10,12 +10,15 @@ import {
 import { type Clock, type Random, withDeadline } from '@gantry/base';
 import { fromStore } from '../generic-driver/store-errors.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
-import { type AddressRange, containsAddress, formatAddress, randomAddress } from './address-range.ts';
+import { containsAddress, givenAddresses, randomAddress } from './address-range.ts';
+import type { AddressSpace } from './address-space.ts';
 import { type Allocation, type Allocators, noAllocation } from './allocators.ts';
 import { ADDRESSES, ALLOCATIONS, Claims, NODE_PORTS, type Owner } from './claims.ts';
 
 const FIRST_PORT = 30_000;
 const LAST_PORT = 32_767;
+/** Ports below are for those who ask for theirs: what is given at random stays clear of them while it can. */
+const FIRST_GIVEN_PORT = 30_086;
 const GIVE_BACK_MS = 5000;
 /** Random tries before the free ones are counted. */
 const RANDOM_TRIES = 16;
@@ -32,14 +35,14 @@ interface Work {
 export class ServiceAllocators implements Allocators {
   readonly #claims: Claims;
   readonly #clock: Clock;
-  readonly #range: AddressRange;
+  readonly #space: AddressSpace;
   readonly #random: Random;
 
-  constructor(deps: { store: ObjectStore; clock: Clock; random: Random; range: AddressRange }) {
+  constructor(deps: { store: ObjectStore; clock: Clock; random: Random; space: AddressSpace }) {
     this.#claims = new Claims(deps.store, deps.clock);
     this.#clock = deps.clock;
     this.#random = deps.random;
-    this.#range = deps.range;
+    this.#space = deps.space;
   }
 
   carry(definition: ResourceDefinition, object: KubeObject, old: KubeObject | undefined): void {
@@ -97,7 +100,7 @@ export class ServiceAllocators implements Allocators {
     if (spec === undefined || !needsAddress(spec)) return;
     const asked = spec.clusterIP ?? '';
     if (asked === '') {
-      const address = await this.#freeAddress(work);
+      const address = await this.#freeAddress(service, work);
       spec.clusterIP = address;
       spec.clusterIPs = [address];
       return;
@@ -106,24 +109,29 @@ export class ServiceAllocators implements Allocators {
     if (held.has(`${ADDRESSES}${asked}`)) return;
     const refuse = (why: string) =>
       invalidService(service, invalid('spec.clusterIPs', [asked], `failed to allocate IP ${asked}: ${why}`));
-    if (!containsAddress(this.#range, asked)) {
-      throw refuse(
-        `the provided IP (${asked}) is not in the valid range. The range of valid IPs is ${this.#range.text}`,
-      );
+    if (!this.#space.ranges().some((range) => containsAddress(range, asked))) {
+      throw refuse('the provided network does not match the current range');
     }
-    if (!(await this.#take(`${ADDRESSES}${asked}`, work))) throw refuse('provided IP is already allocated');
+    const isReserved = this.#space.isReserved(asked, service);
+    if (isReserved || !(await this.#take(`${ADDRESSES}${asked}`, work)))
+      throw refuse('provided IP is already allocated');
   }
 
-  async #freeAddress(work: Work): Promise<string> {
-    for (let tries = 0; tries < RANDOM_TRIES; tries++) {
-      const address = randomAddress(this.#range, this.#random);
-      if (await this.#take(`${ADDRESSES}${address}`, work)) return address;
-    }
-    const taken = new Set((await fromStore(this.#claims.all(ADDRESSES, work.signal))).map((one) => one.key));
-    for (let offset = 2; offset < this.#range.size - 1; offset++) {
-      const address = formatAddress(this.#range.base + offset);
-      const key = `${ADDRESSES}${address}`;
-      if (!taken.has(key) && (await this.#take(key, work))) return address;
+  async #freeAddress(service: Service, work: Work): Promise<string> {
+    const take = async (address: string | undefined): Promise<string | undefined> => {
+      if (address === undefined || this.#space.isReserved(address, service)) return undefined;
+      return (await this.#take(`${ADDRESSES}${address}`, work)) ? address : undefined;
+    };
+    for (const range of this.#space.ranges()) {
+      for (let tries = 0; tries < RANDOM_TRIES; tries++) {
+        const address = await take(randomAddress(range, this.#random));
+        if (address !== undefined) return address;
+      }
+      const taken = new Set((await fromStore(this.#claims.all(ADDRESSES, work.signal))).map((one) => one.key));
+      for (const free of givenAddresses(range)) {
+        const address = taken.has(`${ADDRESSES}${free}`) ? undefined : await take(free);
+        if (address !== undefined) return address;
+      }
     }
     throw StatusError.internal('failed to allocate a serviceIP: range is full');
   }
@@ -169,13 +177,14 @@ export class ServiceAllocators implements Allocators {
   }
 
   async #freePort(work: Work): Promise<number> {
-    const count = LAST_PORT - FIRST_PORT + 1;
+    const count = LAST_PORT - FIRST_GIVEN_PORT + 1;
     for (let tries = 0; tries < RANDOM_TRIES; tries++) {
-      const port = FIRST_PORT + Math.floor(this.#random() * count);
+      const port = FIRST_GIVEN_PORT + Math.floor(this.#random() * count);
       if (await this.#takeNew(`${NODE_PORTS}${port}`, work)) return port;
     }
     const taken = new Set((await fromStore(this.#claims.all(NODE_PORTS, work.signal))).map((one) => one.key));
-    for (let port = FIRST_PORT; port <= LAST_PORT; port++) {
+    for (let offset = 0; offset < LAST_PORT - FIRST_PORT + 1; offset++) {
+      const port = FIRST_PORT + ((FIRST_GIVEN_PORT - FIRST_PORT + offset) % (LAST_PORT - FIRST_PORT + 1));
       const key = `${NODE_PORTS}${port}`;
       if (!taken.has(key) && (await this.#takeNew(key, work))) return port;
     }

@@ -1,0 +1,39 @@
+import type { IPAddress, KubeObject, Service, ServiceCIDR } from '@gantry/api';
+import { objectKey, type WatchCache } from '../cache/index.ts';
+import { type AddressRange, readAddressRange } from './address-range.ts';
+
+export const SERVICE_CIDRS = { group: 'networking.k8s.io', resource: 'servicecidrs' } as const;
+export const IP_ADDRESSES = { group: 'networking.k8s.io', resource: 'ipaddresses', namespaced: false } as const;
+
+/** Which addresses Services may have. */
+export interface AddressSpace {
+  /** The cluster's own range first. */
+  ranges(): readonly AddressRange[];
+  /** Whether somebody other than the Service has the address written down as his. */
+  isReserved(address: string, service: Service): boolean;
+}
+
+/** The cluster's own range, those of ServiceCIDRs that are ready, and what IPAddresses say. */
+export function cachedAddressSpace(cache: WatchCache, own: AddressRange): AddressSpace {
+  return {
+    ranges: () => {
+      const stored = cache.resource(SERVICE_CIDRS).snapshot();
+      const ready = stored.map(({ answer }) => answer.object as ServiceCIDR & KubeObject).filter(isReady);
+      const further = ready.flatMap(({ spec }) => (spec?.cidrs ?? []).flatMap((cidr) => readAddressRange(cidr) ?? []));
+      return [own, ...further.filter(({ base, size }) => base !== own.base || size !== own.size)];
+    },
+    isReserved: (address, { metadata }) => {
+      const entry = cache.resource(IP_ADDRESSES).get(objectKey(IP_ADDRESSES, '', address));
+      const parent = (entry?.answer.object as IPAddress | undefined)?.spec?.parentRef;
+      if (parent === undefined) return false;
+      const { group = '', resource, namespace = '', name } = parent;
+      const isOwn = namespace === (metadata.namespace ?? '') && name === (metadata.name ?? '');
+      return group !== '' || resource !== 'services' || !isOwn;
+    },
+  };
+}
+
+function isReady({ metadata, status }: ServiceCIDR & KubeObject): boolean {
+  if (metadata.deletionTimestamp !== undefined) return false;
+  return (status?.conditions ?? []).some((one) => one.type === 'Ready' && one.status === 'True');
+}
