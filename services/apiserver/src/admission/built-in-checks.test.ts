@@ -133,4 +133,18 @@ describe('the checks that are always on', () => {
     });
     await patch('pods', 'p', { spec: requests('800m') }, 'resize');
   });
+
+  it('let a pod change only as its node says that it can', async () => {
+    await node();
+    const resources = (cpu: string) => ({ resources: { requests: { cpu }, limits: { cpu } } });
+    await pod({ nodeName: 'node', ...resources('500m') });
+    const feature = 'InPlacePodLevelResourcesVerticalScaling';
+    const status = (declaredFeatures: string[]) => ({ status: { allocatable: { cpu: '2' }, declaredFeatures } });
+    await patch('nodes', 'node', status([]), 'status');
+    await expect(patch('pods', 'p', { spec: resources('1') }, 'resize')).rejects.toThrow(
+      `pods "p" is forbidden: pod update requires features ${feature} which are not available on node "node"`,
+    );
+    await patch('nodes', 'node', status([feature]), 'status');
+    expect((await patch('pods', 'p', { spec: resources('1') }, 'resize')).metadata.generation).toBe(2);
+  });
 });

@@ -7,6 +7,7 @@ import { defaultStorageClass } from './default-storage-class.ts';
 import { defaultTolerationSeconds } from './default-toleration-seconds.ts';
 import { limitRanger } from './limit-ranger/limit-ranger.ts';
 import { namespaceLifecycle } from './namespace-lifecycle.ts';
+import { nodeDeclaredFeatures } from './node-declared-features.ts';
 import { podResize } from './pod-resize.ts';
 import { podSecurity } from './pod-security.ts';
 import { podTopologyLabels } from './pod-topology-labels.ts';
@@ -35,8 +36,8 @@ export {
 } from './admission-check.ts';
 
 /**
- * Every check that Kubernetes has on by default, in its order; those on certificates are the write guard's, and of what nodes
- * declare of themselves nothing is asked. Adding one adds a file and a line here.
+ * Every check that Kubernetes has on by default, in its order, but those on certificates, which are the write guard's.
+ * Adding one adds a file and a line here.
  */
 export function createAdmissionChecks(options: {
   readonly random: Random;
@@ -62,6 +63,7 @@ export function createAdmissionChecks(options: {
     runtimeClass,
     defaultIngressClass,
     podTopologyLabels,
+    nodeDeclaredFeatures,
     podResize,
     mutatingPolicies(options.access),
     mutatingWebhooks(options),

@@ -1,0 +1,40 @@
+import { equalJson, type Node, type Pod, type PodSpec } from '@gantry/api';
+import { type AdmissionCheck, isCore } from './admission-check.ts';
+import { refuse } from './refuse.ts';
+
+const NODES = { group: '', version: 'v1', resource: 'nodes' };
+
+/** Changes of pods that only some nodes can follow, by the names under which those say so. */
+const NEEDS: Readonly<Record<string, (spec: PodSpec, old: PodSpec) => boolean>> = {
+  InPlacePodLevelResourcesVerticalScaling: (spec, old) => !equalJson(spec.resources ?? {}, old.resources ?? {}),
+  InPlacePodVerticalScalingInitContainers: (spec, old) =>
+    (old.initContainers ?? []).some(
+      ({ restartPolicy, resources }, i) =>
+        restartPolicy !== 'Always' && !equalJson(resources ?? {}, spec.initContainers?.[i]?.resources ?? {}),
+    ),
+};
+
+/** A pod on a node changes only as that node has declared that it can. */
+export const nodeDeclaredFeatures: AdmissionCheck = {
+  name: 'NodeDeclaredFeatureValidator',
+  validate: async (request, reader) => {
+    if (request.operation !== 'update' || (!isCore(request, 'pods') && !isCore(request, 'pods', 'resize'))) return;
+    const { metadata, spec }: Pod = request.object;
+    const old: Pod | undefined = request.old;
+    const nodeName = spec?.nodeName ?? '';
+    if (spec === undefined || old?.spec === undefined || nodeName === '') return;
+    if (metadata.generation === old.metadata.generation) return;
+    const { spec: before } = old;
+    const needed = Object.keys(NEEDS).filter((feature) => NEEDS[feature]?.(spec, before) === true);
+    if (needed.length === 0) return;
+    const node = await reader.find<Node>(NODES, '', nodeName);
+    if (node === undefined) throw refuse(request, `node ${JSON.stringify(nodeName)} not found`);
+    const missing = needed.filter((feature) => node.status?.declaredFeatures?.includes(feature) !== true);
+    if (missing.length === 0) return;
+    const features = missing.join(', ');
+    throw refuse(
+      request,
+      `pod update requires features ${features} which are not available on node ${JSON.stringify(nodeName)}`,
+    );
+  },
+};
