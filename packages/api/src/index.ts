@@ -444,6 +444,7 @@ export { parseLabelSelector } from './selectors/parse-label-selector.ts';
 export { type LabelOperator, type LabelRequirement, labelSelectorFrom, Selector } from './selectors/selector.ts';
 export { type GroupResource, isReason, STATUS_CODES, StatusError, type StatusReason } from './status-error.ts';
 export { type ConvertRemotely, customDefinitions, type CustomHooks } from './custom/custom-definitions.ts';
+export { type Converted, readConverted } from './custom/converted-object.ts';
 export { type CompiledRules, type CompileRules } from './custom/custom-rules.ts';
 export type { JsonSchema, ValidationRule } from './custom/json-schema.ts';
 export {

@@ -83,7 +83,7 @@ function definitionOf(
       finalizers: 'qualified',
       hasGeneration: true,
       ...(hasStatus ? {} : { generationWith: 'status' as const }),
-      metadataOnUpdate: 'driver',
+      metadataOnUpdate: 'change',
       allowUnconditionalUpdate: false,
       prepareForCreate: (object) => {
         if (hasStatus) delete (object as { status?: unknown }).status;

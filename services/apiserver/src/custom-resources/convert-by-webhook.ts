@@ -1,16 +1,26 @@
-import { type ConvertRemotely, type CustomResourceDefinition, type KubeObject, StatusError } from '@gantry/api';
+import {
+  type ConvertRemotely,
+  type CustomResourceDefinition,
+  type KubeObject,
+  readConverted,
+  StatusError,
+} from '@gantry/api';
 import { errorMessage, type NewUid } from '@gantry/base';
 import type { WebhookCaller, WebhookConfig } from '../webhook-client/index.ts';
 
 const TIMEOUT_MS = 30_000;
-const KNOWN_VERSIONS: readonly string[] = ['v1', 'v1beta1'];
+const GROUP = 'apiextensions.k8s.io';
+const KIND = 'ConversionReview';
+type ReviewVersion = 'v1' | 'v1beta1';
 
 interface Review {
+  readonly apiVersion?: string;
+  readonly kind?: string;
   readonly response?: {
     readonly uid?: string;
-    readonly convertedObjects?: readonly KubeObject[];
+    readonly convertedObjects?: readonly unknown[];
     readonly result?: { readonly status?: string; readonly message?: string };
-  };
+  } | null;
 }
 
 /** Conversion by the webhook that a definition names. */
@@ -19,85 +29,67 @@ export function convertByWebhook(
   deps: { readonly caller: WebhookCaller; readonly newUid: NewUid },
 ): ConvertRemotely {
   const webhook = crd.spec.conversion?.webhook;
-  const reviewVersion = (webhook?.conversionReviewVersions ?? []).find((one) => KNOWN_VERSIONS.includes(one)) ?? 'v1';
+  const version = (webhook?.conversionReviewVersions ?? []).find((one) => one === 'v1' || one === 'v1beta1') ?? 'v1';
   return async (objects, apiVersion) => {
     const uid = deps.newUid();
     const from = objects[0]?.apiVersion ?? '';
-    const { kind } = crd.spec.names;
-    const failed = (why: string): StatusError =>
-      new StatusError('InternalError', `conversion webhook for ${from}, Kind=${kind} failed: ${why}`, { details: {} });
+    const blame = (why: string): StatusError =>
+      new StatusError('', `conversion webhook for ${from}, Kind=${crd.spec.names.kind} ${why}`);
     const body = {
-      kind: 'ConversionReview',
-      apiVersion: `apiextensions.k8s.io/${reviewVersion}`,
+      kind: KIND,
+      apiVersion: `${GROUP}/${version}`,
       request: { uid, desiredAPIVersion: apiVersion, objects },
       response: { uid: '', convertedObjects: null, result: { metadata: {} } },
     };
     let review: Review;
     try {
       const config = (webhook?.clientConfig ?? {}) as WebhookConfig;
-      review = (await deps.caller.post({
-        config,
-        body,
-        timeoutMs: TIMEOUT_MS,
-        signal: AbortSignal.timeout(TIMEOUT_MS),
-      })) as Review;
+      const signal = AbortSignal.timeout(TIMEOUT_MS);
+      review = (await deps.caller.post({ config, body, timeoutMs: TIMEOUT_MS, signal })) as Review;
     } catch (error) {
-      throw failed(errorMessage(error));
+      throw blame(`failed: ${errorMessage(error)}`);
     }
-    return readReview(review, { uid, apiVersion, objects, failed, reviewVersion });
+    const why = whyNotAnswered(review, { uid, version });
+    if (why !== undefined) throw blame(`failed: ${why}`);
+    const converted = review.response?.convertedObjects ?? [];
+    if (converted.length !== objects.length) {
+      throw blame(`returned ${converted.length} objects, expected ${objects.length}`);
+    }
+    return objects.map((original, i): KubeObject => {
+      const read = readConverted(original, converted[i], apiVersion);
+      if (read.ok) return read.object;
+      throw read.bare === true ? new StatusError('', read.why) : blame(read.why);
+    });
   };
 }
 
-function readReview(
-  { response }: Review,
-  asked: {
-    readonly uid: string;
-    readonly apiVersion: string;
-    readonly objects: readonly KubeObject[];
-    readonly failed: (why: string) => StatusError;
-    readonly reviewVersion: string;
-  },
-): readonly KubeObject[] {
-  const { uid, apiVersion, objects, failed } = asked;
-  if (response === undefined) throw failed('response.uid="" does not match request.uid');
-  if (response.uid !== uid) throw failed(`expected response.uid="${uid}", got "${response.uid ?? ''}"`);
-  const { status = '', message = '' } = response.result ?? {};
-  if (status !== 'Success')
-    throw failed(message === '' ? `response.result.status was '${status}', not 'Success'` : message);
-  const converted = response.convertedObjects ?? [];
-  if (converted.length !== objects.length) {
-    throw failed(`returned ${converted.length} objects, expected ${objects.length}`);
+/** Why a review is no answer to what was asked; undefined when it is one. */
+function whyNotAnswered(
+  review: Review,
+  asked: { readonly uid: string; readonly version: ReviewVersion },
+): string | undefined {
+  return whyNoReview(review, asked.version) ?? whyNoResponse(review, asked);
+}
+
+/** Reviews of the older version are taken as they come. */
+function whyNoReview({ apiVersion = '', kind = '' }: Review, version: ReviewVersion): string | undefined {
+  const wanted = `${GROUP}/${version}`;
+  if ((apiVersion === wanted && kind === KIND) || version === 'v1beta1') return undefined;
+  if (apiVersion === '' && kind === '') return `expected webhook response of ${wanted}, Kind=${KIND}, got /, Kind=`;
+  if (apiVersion === `${GROUP}/v1beta1` && kind === KIND) {
+    return 'converting (v1beta1.ConversionReview) to (v1.ConversionReview): unknown conversion';
   }
-  return converted.map((object, i) => {
-    const original = objects[i];
-    const at = objects.length === 1 ? '' : ` at index ${i}`;
-    if (object.apiVersion !== apiVersion) {
-      throw failed(
-        `returned invalid converted object${at}: invalid groupVersion (expected ${apiVersion}, received ${object.apiVersion})`,
-      );
-    }
-    if (original === undefined || object.kind !== original.kind) {
-      throw failed(
-        `returned invalid converted object${at}: invalid kind (expected ${original?.kind ?? ''}, received ${object.kind})`,
-      );
-    }
-    const { name, namespace, uid: objectUid } = original.metadata;
-    const { metadata } = object;
-    if (metadata?.name !== name || metadata?.namespace !== namespace || metadata?.uid !== objectUid) {
-      throw failed(`returned invalid metadata in object${at}: must not change name, namespace or UID`);
-    }
-    // Only labels and annotations are the webhook's to change.
-    const { labels, annotations } = metadata;
-    const kept = { ...original.metadata };
-    delete kept.labels;
-    delete kept.annotations;
-    return {
-      ...object,
-      metadata: {
-        ...kept,
-        ...(labels === undefined ? {} : { labels }),
-        ...(annotations === undefined ? {} : { annotations }),
-      },
-    };
-  });
+  const where = 'in scheme "k8s.io/apiserver/pkg/util/webhook/client.go:71"';
+  return `no kind "${kind}" is registered for version "${apiVersion}" ${where}`;
+}
+
+function whyNoResponse(
+  { response }: Review,
+  { uid, version }: { readonly uid: string; readonly version: ReviewVersion },
+): string | undefined {
+  if (response === undefined || response === null) return 'no response provided';
+  if (version === 'v1' && response.uid !== uid) return `expected response.uid="${uid}", got "${response.uid ?? ''}"`;
+  const { status = '', message = '' } = response.result ?? {};
+  if (status === 'Success') return undefined;
+  return message === '' ? `response.result.status was '${status}', not 'Success'` : message;
 }

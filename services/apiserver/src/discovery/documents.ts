@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { ResourceDefinition, Verb } from '@gantry/api';
 import type { ServedGroup } from './served-groups.ts';
 
@@ -74,6 +75,7 @@ function legacyResources(definition: ResourceDefinition): readonly object[] {
     verbs: verbsOf(definition),
     ...(definition.shortNames.length === 0 ? {} : { shortNames: definition.shortNames }),
     ...(definition.categories.length === 0 ? {} : { categories: definition.categories }),
+    ...(definition.stored ? { storageVersionHash: storageVersionHash(definition) } : {}),
   };
   const subresources = sortedSubresources(definition).map((sub) => ({
     name: `${definition.resource}/${sub.name}`,
@@ -86,6 +88,13 @@ function legacyResources(definition: ResourceDefinition): readonly object[] {
     verbs: sorted(sub.verbs),
   }));
   return [main, ...subresources];
+}
+
+/** Tells clients that migrate what is stored whether it is stored in another form now. */
+function storageVersionHash(definition: ResourceDefinition): string {
+  const { group, version } = definition.storage ?? definition;
+  const stored = `${group}/${version}/${definition.kind}`;
+  return createHash('sha256').update(stored).digest().subarray(0, 8).toString('base64');
 }
 
 /** The aggregated form of `/api` (core) or `/apis` (all others). */
