@@ -19,6 +19,7 @@ const batch = of(k8s.BatchV1Api, 'batch', 'Namespaced');
 
 /** The resources that the suite goes through, by the names of their kinds. */
 export const KINDS = {
+  APIService: of(k8s.ApiregistrationV1Api, 'apiregistration.k8s.io', 'Cluster')('apiservices', 'APIService'),
   ConfigMap: core('configmaps', 'ConfigMap'),
   CronJob: batch('cronjobs', 'CronJob'),
   CSIDriver: storageCluster('csidrivers', 'CSIDriver'),

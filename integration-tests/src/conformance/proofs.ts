@@ -1,5 +1,6 @@
 import { ACCOUNT_PROOFS } from './accounts.ts';
 import { ADMISSION_POLICIES } from './admission-policies.ts';
+import { AGGREGATION_PROOFS } from './aggregation.ts';
 import { CHUNKING_PROOFS } from './chunking.ts';
 import { CONTROLLER_PROOFS } from './controllers.ts';
 import { CONVERSION_PROOFS } from './conversion.ts';
@@ -48,4 +49,5 @@ export const PROOFS: readonly Proof[] = [
   ...WEBHOOK_PROOFS,
   ...WEBHOOK_CONFIGURATION_PROOFS,
   ...CONVERSION_PROOFS,
+  ...AGGREGATION_PROOFS,
 ];

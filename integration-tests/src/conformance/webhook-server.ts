@@ -24,8 +24,8 @@ export async function startWebhookServer(handlers: Readonly<Record<string, Handl
       response.writeHead(404).end();
       return;
     }
-    void bodyOf(request)
-      .then((document) => handler(document))
+    void requestBody(request)
+      .then((text) => handler(JSON.parse(text) as Json))
       .then((answer) => {
         if (answer === undefined) return;
         response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
@@ -45,10 +45,10 @@ export async function startWebhookServer(handlers: Readonly<Record<string, Handl
   };
 }
 
-async function bodyOf(request: IncomingMessage): Promise<Json> {
+export async function requestBody(request: IncomingMessage): Promise<string> {
   let text = '';
   for await (const chunk of request.setEncoding('utf8')) text += chunk as string;
-  return JSON.parse(text) as Json;
+  return text;
 }
 
 /** The request inside an AdmissionReview. */
