@@ -24,8 +24,8 @@ export interface DefinitionControllerOptions {
 }
 
 const RETRY_MS = 500;
-/** How often it is looked whether the last object of a definition has gone. */
-const CLEANUP_EVERY_MS = 100;
+/** How long nothing need happen to a definition's objects before they are looked at again all the same. */
+const CLEANUP_EVERY_MS = 5000;
 
 const SELF: User = {
   name: 'system:apiserver',
@@ -114,26 +114,48 @@ class DefinitionController {
 
   /** Deletes all objects, waits until they are gone, and lets the definition go. */
   async #cleanUp(crd: Definition, signal: AbortSignal): Promise<void> {
-    const { cache, clock, driver, hooks } = this.#options;
+    const { hooks } = this.#options;
     if (definitionCondition(crd, 'Established')?.status === 'True') {
       const versions = crd.spec.versions.map((version) => ({ ...version, served: version.storage }));
       const [definition] = definitionsOf({ ...crd, spec: { ...crd.spec, versions } }, hooks, false);
       if (definition !== undefined) {
         await this.#note(crd, 'True', 'InstanceDeletionInProgress', 'CustomResource deletion is in progress', signal);
-        const stored = cache.resource(definition);
-        while (!signal.aborted) {
-          await cache.catchUp(RETRY_MS, signal);
-          if (stored.snapshot().length === 0) break;
-          await driver.deleteCollection(this.#context(signal), definition, EVERYTHING, DELETE, WRITE);
-          await pause(clock, CLEANUP_EVERY_MS, signal);
-        }
+        await this.#empty(definition, signal);
+        if (signal.aborted) return;
+        await this.#note(crd, 'False', 'InstanceDeletionCompleted', 'removed all instances', signal);
       }
     }
-    if (signal.aborted) return;
     const present = await this.#read(crd, signal);
     if (present === undefined) return;
     const finalizers = (present.metadata.finalizers ?? []).filter((one) => one !== CUSTOM_RESOURCE_CLEANUP);
     await this.#write({ ...present, metadata: { ...present.metadata, finalizers } }, '', signal);
+  }
+
+  /** Deletes all objects of a resource, and returns when the last has gone: some wait for others to let them go. */
+  async #empty(definition: ResourceDefinition, signal: AbortSignal): Promise<void> {
+    const { cache, clock, driver } = this.#options;
+    const stored = cache.resource(definition);
+    let changed = Promise.withResolvers<void>();
+    const stop = stored.observe(() => changed.resolve());
+    try {
+      while (!signal.aborted) {
+        changed = Promise.withResolvers();
+        await cache.catchUp(RETRY_MS, signal);
+        const left = stored.snapshot();
+        if (left.length === 0) return;
+        if (left.some(({ answer }) => answer.object.metadata.deletionTimestamp === undefined)) {
+          await driver.deleteCollection(this.#context(signal), definition, EVERYTHING, DELETE, WRITE);
+        }
+        const waiting = new AbortController();
+        await Promise.race([
+          changed.promise,
+          pause(clock, CLEANUP_EVERY_MS, AbortSignal.any([signal, waiting.signal])),
+        ]);
+        waiting.abort();
+      }
+    } finally {
+      stop();
+    }
   }
 
   async #note(crd: Definition, status: string, reason: string, message: string, signal: AbortSignal): Promise<void> {

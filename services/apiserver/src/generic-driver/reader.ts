@@ -19,7 +19,7 @@ import { filterOf } from './filter.ts';
 import { encodeProtobuf } from './machinery.ts';
 import { continueExpired, type Page, pageOf, startOf, tokenAfter } from './paging.ts';
 import { parseResourceVersion, tooLargeVersion, tooOld } from './resource-versions.ts';
-import { scaleOf } from './subresources/scale.ts';
+import { requireReplicas, scaleOf } from './subresources/scale.ts';
 import { fromStore } from './store-errors.ts';
 import { groupResource, requireSubresource } from './target.ts';
 
@@ -46,6 +46,7 @@ export class Reader {
     this.#deps.authorizer.authorize(context.user, 'get', target, json(entry));
     if (entry === undefined) throw StatusError.notFound(groupResource(definition), name);
     if (subresource?.scale === undefined) return entry.answer;
+    requireReplicas(entry.answer.object, subresource.scale);
     return new SharedAnswer(scaleOf(entry.answer.object, subresource.scale), encodeProtobuf);
   }
 

@@ -33,6 +33,12 @@ export function scaleOf(object: KubeObject, paths: ScalePaths): Scale & KubeObje
   };
 }
 
+/** Refuses to show how many there should be of a custom resource that does not say it. Built-in kinds always do. */
+export function requireReplicas(object: KubeObject, { specReplicas, checks }: ScalePaths): void {
+  if (checks !== 'own' || valueAt(object, specReplicas) !== undefined) return;
+  throw StatusError.internal(`the spec replicas field ${JSON.stringify(specReplicas)} does not exist`);
+}
+
 /** Custom resources keep a selector as its text. */
 function selectorOf(object: KubeObject, paths: ScalePaths): string {
   if (paths.selector === '') return '';
