@@ -52,8 +52,10 @@ export function patchMutation(
 
 function decoded(schema: SchemaRef, document: unknown, mode: 'strict' | 'lenient'): KubeObject {
   const dialect = mode === 'strict' ? 'json' : 'unstructured';
-  const { value, unknown } = decodeStruct(schemaOf(schema), document as ParsedObject, dialect);
-  if (mode === 'strict' && unknown.length > 0) {
+  const type = schemaOf(schema);
+  const { value, unknown } = decodeStruct(type, document as ParsedObject, dialect);
+  // Custom resources are pruned of what they do not know.
+  if (mode === 'strict' && unknown.length > 0 && type.custom === undefined) {
     const fields = unknown.map((path) => `unknown field ${JSON.stringify(path)}`).join(', ');
     throw StatusError.internal(`strict decoding error: ${fields}`);
   }

@@ -72,6 +72,38 @@ describe('policies on a server with custom resources and roles', () => {
     });
   });
 
+  it('change custom objects, which keep nothing that they do not know', async () => {
+    const mutation =
+      "[JSONPatch{op: 'add', path: '/most', value: 7}, JSONPatch{op: 'add', path: '/unknown', value: 1}]";
+    const resourceRules = [{ ...RULES, apiGroups: ['limits.example.com'], resources: ['caps'] }];
+    const made = {
+      apiVersion: 'admissionregistration.k8s.io/v1',
+      kind: 'MutatingAdmissionPolicy',
+      metadata: { name: 'more' },
+      spec: {
+        reinvocationPolicy: 'Never',
+        matchConstraints: { resourceRules },
+        mutations: [
+          { patchType: 'JSONPatch', jsonPatch: { expression: mutation } },
+          {
+            patchType: 'ApplyConfiguration',
+            applyConfiguration: {
+              expression: "Object{metadata: Object.metadata{labels: {'most': string(object.most)}}}",
+            },
+          },
+        ],
+      },
+    };
+    expect((await call('POST', `${ADMISSION}/mutatingadmissionpolicies`, made)).code).toBe(201);
+    const bound = { ...binding('more', {}), kind: 'MutatingAdmissionPolicyBinding', spec: { policyName: 'more' } };
+    expect((await call('POST', `${ADMISSION}/mutatingadmissionpolicybindings`, bound)).code).toBe(201);
+    const cap = { apiVersion: 'limits.example.com/v1', kind: 'Cap', metadata: { name: 'more' }, most: 1 };
+    const { code, body } = await call('POST', '/apis/limits.example.com/v1/namespaces/default/caps', cap);
+    expect(code).toBe(201);
+    expect(body).toMatchObject({ most: 7, metadata: { labels: { most: '7' } } });
+    expect(body).not.toHaveProperty('unknown');
+  });
+
   it('ask for rights on whatever there is, with the reason', async () => {
     const alice = { 'impersonate-user': 'alice' };
     const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['create'] }];
