@@ -1,3 +1,5 @@
+import { encodeListReply } from './encode-list-reply.ts';
+import { type ListReply, ListReplySchema } from './gen/gantry/v1/object_pb.ts';
 import { type DescMessage, type DescService, fromBinary, type Message, toBinary } from '@bufbuild/protobuf';
 
 /** One method of a service in the form that grpc-js takes, without naming grpc-js. */
@@ -31,6 +33,7 @@ export function serviceDefinition(service: DescService): Record<string, MethodDe
 }
 
 function serializer(message: DescMessage): (value: Message) => Buffer {
+  if (message.typeName === ListReplySchema.typeName) return (value) => encodeListReply(value as ListReply);
   return (value) => {
     const bytes = toBinary(message, value);
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);

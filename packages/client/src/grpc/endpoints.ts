@@ -31,6 +31,8 @@ const CHANNEL_OPTIONS = {
   'grpc.initial_reconnect_backoff_ms': 100,
   'grpc.min_reconnect_backoff_ms': 100,
   'grpc.max_reconnect_backoff_ms': 400,
+  // A list of thousands of objects would otherwise stop every 64 KiB until the client has said that it may go on.
+  'grpc-node.flow_control_window': 4 * 1024 * 1024,
   'grpc.max_receive_message_length': -1,
   'grpc.max_send_message_length': -1,
   'grpc.enable_retries': 0,

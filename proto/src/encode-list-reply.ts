@@ -1,0 +1,43 @@
+import type { ListReply } from './gen/gantry/v1/object_pb.ts';
+
+const OBJECTS = (1 << 3) | 2;
+const RESOURCE_VERSION = (2 << 3) | 2;
+const CONTINUE_TOKEN = (3 << 3) | 2;
+
+/**
+ * The bytes of a ListReply, its objects copied once into a buffer of the right size: the general writer grows its buffer by
+ * doubling it, which for a list of 50 MB is several times the work and the memory.
+ */
+export function encodeListReply(reply: ListReply): Buffer {
+  const texts = [
+    [RESOURCE_VERSION, Buffer.from(reply.resourceVersion)],
+    [CONTINUE_TOKEN, Buffer.from(reply.continueToken)],
+  ] as const;
+  // Texts that are empty are not written; objects that are would be.
+  const fields: [number, Uint8Array][] = reply.objects.map((object) => [OBJECTS, object]);
+  for (const [tag, text] of texts) if (text.length > 0) fields.push([tag, text]);
+  const size = fields.reduce((sum, [, value]) => sum + 1 + varintBytes(value.length) + value.length, 0);
+  const out = Buffer.allocUnsafeSlow(size);
+  let at = 0;
+  for (const [tag, value] of fields) {
+    out[at++] = tag;
+    at = writeVarint(out, value.length, at);
+    out.set(value, at);
+    at += value.length;
+  }
+  return out;
+}
+
+function varintBytes(value: number): number {
+  let bytes = 1;
+  for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes++;
+  return bytes;
+}
+
+function writeVarint(out: Buffer, value: number, from: number): number {
+  let at = from;
+  let rest = value;
+  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) out[at++] = (rest % 0x80) | 0x80;
+  out[at++] = rest;
+  return at;
+}
