@@ -8,7 +8,7 @@ import type { Pod } from './generated/types.ts';
 import { resources, validateChange, validateNew } from './kinds/index.ts';
 import { managedKindOf } from './managed-fields/managed-kind.ts';
 import { updateManagedFields } from './managed-fields/update-managed-fields.ts';
-import { cloneJson, type KubeObject } from './object.ts';
+import { cloneJson, type KubeObject, setMember } from './object.ts';
 import { applyPatch } from './patch/apply-patch.ts';
 import { decodeProtobuf, encodeProtobuf } from './protobuf/envelope.ts';
 import { apiVersionOf, type ResourceDefinition } from './resource.ts';
@@ -50,7 +50,13 @@ const STRANGE: readonly unknown[] = [
   { a: null },
   '10%',
   '1Gi',
+  'constructor',
+  '__proto__',
+  ['constructor'],
+  JSON.parse('{"__proto__":{"a":"b"},"constructor":"c"}'),
 ];
+
+const KEYS = ['bogus', 'constructor', '__proto__', 'toString'];
 
 /** Changes one random place of `value` in place: replaced, removed, doubled or grown. */
 function mutate(value: unknown, random: Random): unknown {
@@ -63,7 +69,7 @@ function mutate(value: unknown, random: Random): unknown {
   const action = random();
   if (action < 0.1 && !Array.isArray(value)) delete container[key];
   else if (action < 0.15 && Array.isArray(value)) value.push(cloneJson(container[key]));
-  else if (action < 0.2 && !Array.isArray(value)) container[`bogus${keys.length}`] = pick(STRANGE);
+  else if (action < 0.2 && !Array.isArray(value)) setMember(container, pick(KEYS), cloneJson(pick(STRANGE)));
   else container[key] = mutate(container[key], random);
   return value;
 }

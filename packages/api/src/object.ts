@@ -38,8 +38,20 @@ export function cloneJson<T>(value: T): T {
   if (Array.isArray(value)) return value.map((item) => cloneJson(item)) as T;
   if (value === null || typeof value !== 'object') return value;
   const out: Record<string, unknown> = {};
-  for (const key in value) out[key] = cloneJson((value as Record<string, unknown>)[key]);
+  for (const key in value) setMember(out, key, cloneJson((value as Record<string, unknown>)[key]));
   return out as T;
+}
+
+/** What a map holds under a key that a client chose: nothing that all objects of the language have. */
+export function memberOf<T>(map: Readonly<Record<string, T>> | undefined, key: string): T | undefined {
+  return map !== undefined && Object.hasOwn(map, key) ? map[key] : undefined;
+}
+
+/** Sets a key that a client chose: `__proto__` is a key like any other. */
+export function setMember(out: object, key: string, value: unknown): void {
+  if (key === '__proto__')
+    Object.defineProperty(out, key, { value, enumerable: true, writable: true, configurable: true });
+  else (out as Record<string, unknown>)[key] = value;
 }
 
 /** Deep equality of JSON; the order of an object's keys does not matter, an absent key differs from null. */

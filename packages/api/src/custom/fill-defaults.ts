@@ -1,4 +1,4 @@
-import { cloneJson } from '../object.ts';
+import { cloneJson, setMember } from '../object.ts';
 import { isJsonObject, itemsOf, type JsonSchema, propertyOf, valuesOf } from './json-schema.ts';
 
 /** Puts the defaults of the schema where nothing is, or a null that may not be. Changes `value`. */
@@ -16,14 +16,14 @@ export function fillDefaults(value: unknown, schema: JsonSchema | undefined): vo
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     if (property.default === undefined || property.default === null) continue;
     const missing = !Object.hasOwn(value, name) || isForbiddenNull(value[name], property);
-    if (missing) value[name] = cloneJson(property.default);
+    if (missing) setMember(value, name, cloneJson(property.default));
   }
   for (const name of Object.keys(value)) {
     const property = propertyOf(schema, name);
     if (property !== undefined) fillDefaults(value[name], property);
     else {
       const values = valuesOf(schema);
-      if (isForbiddenNull(value[name], values)) value[name] = cloneJson(values?.default ?? null);
+      if (isForbiddenNull(value[name], values)) setMember(value, name, cloneJson(values?.default ?? null));
       fillDefaults(value[name], values);
     }
   }

@@ -1,3 +1,4 @@
+import { setMember } from '../object.ts';
 import {
   type Field,
   type ScalarKind,
@@ -113,7 +114,7 @@ class Decoder {
       this.#path.push(key);
       const value = item === null ? zeroOf(type.values) : this.#value(type.values, item);
       this.#path.pop();
-      setKey(out, key, value);
+      setMember(out, key, value);
     }
     return out;
   }
@@ -230,13 +231,6 @@ function isObject(parsed: Parsed): parsed is ParsedObject {
   return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) && !(parsed instanceof NumberLiteral);
 }
 
-/** Sets a key that a client chose: `__proto__` is a key like any other. */
-function setKey(out: Record<string, unknown>, key: string, value: unknown): void {
-  if (key === '__proto__')
-    Object.defineProperty(out, key, { value, enumerable: true, writable: true, configurable: true });
-  else out[key] = value;
-}
-
 function fillDefaults(fields: ReadonlyMap<string, Field>, out: Record<string, unknown>): void {
   for (const field of defaultedFields(fields)) {
     const value = out[field.name];
@@ -298,6 +292,6 @@ export function plainJson(parsed: Parsed): unknown {
   if (Array.isArray(parsed)) return parsed.map(plainJson);
   if (parsed === null || typeof parsed !== 'object') return parsed;
   const out: Record<string, unknown> = {};
-  for (const key in parsed) setKey(out, key, plainJson(parsed[key] ?? null));
+  for (const key in parsed) setMember(out, key, plainJson(parsed[key] ?? null));
   return out;
 }

@@ -1,3 +1,5 @@
+import { setMember } from '../object.ts';
+
 /**
  * Empty lists and maps that a client wrote. Go tells an empty one from none at all until an object is stored, and Kubernetes
  * lets it show in a few places: what messages print, defaults that only fill what is absent, and fields that are always written,
@@ -33,7 +35,7 @@ export function cloneWithEmpty<T>(value: T): T {
   if (Array.isArray(value)) return value.map((item) => cloneWithEmpty(item)) as T;
   if (value === null || typeof value !== 'object') return value;
   const out: Record<string, unknown> = {};
-  for (const key in value) out[key] = cloneWithEmpty((value as Record<string, unknown>)[key]);
+  for (const key in value) setMember(out, key, cloneWithEmpty((value as Record<string, unknown>)[key]));
   carryGivenEmpty(value, out);
   return out as T;
 }

@@ -1,3 +1,5 @@
+import { setMember } from '../object.ts';
+
 /** A text that is not JSON, in the words of Go's decoder. */
 export class JsonSyntaxError extends Error {
   override readonly name = 'JsonSyntaxError';
@@ -102,9 +104,7 @@ class JsonParser {
       this.#path[this.#path.length - 1] = key;
       if (Object.hasOwn(out, key)) this.#duplicates.push(formatPath(this.#path));
       const value = this.#value();
-      if (key === '__proto__')
-        Object.defineProperty(out, key, { value, enumerable: true, writable: true, configurable: true });
-      else out[key] = value;
+      setMember(out, key, value);
       this.#space();
       const next = this.#text[this.#at];
       if (next === '}') break;

@@ -16,7 +16,7 @@ function validate(object: ConfigMap): FieldError[] {
   let size = 0;
   for (const [key, value] of Object.entries(data)) {
     errors.push(...invalidAll(`data[${key}]`, key, configKey(key)));
-    if (key in binaryData) {
+    if (Object.hasOwn(binaryData, key)) {
       errors.push(invalid(`data[${key}]`, key, `duplicate of key present in binaryData`));
     }
     size += Buffer.byteLength(value);

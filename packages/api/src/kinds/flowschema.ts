@@ -69,7 +69,7 @@ const SUBJECT_FIELDS = { ServiceAccount: 'serviceAccount', User: 'user', Group: 
 
 function validateSubject(subject: FlowcontrolSubject, path: string): FieldError[] {
   const kind = subject.kind ?? '';
-  const own = kind in SUBJECT_FIELDS ? SUBJECT_FIELDS[kind as keyof typeof SUBJECT_FIELDS] : undefined;
+  const own = Object.hasOwn(SUBJECT_FIELDS, kind) ? SUBJECT_FIELDS[kind as keyof typeof SUBJECT_FIELDS] : undefined;
   if (own === undefined) return [unsupported(`${path}.kind`, kind, ['Group', 'ServiceAccount', 'User'])];
   const errors: FieldError[] = [];
   if (subject[own] === undefined) {

@@ -1,5 +1,6 @@
 import { duplicate, type FieldError, forbidden, invalid, required } from '../field-error.ts';
 import type { LimitRange, LimitRangeItem } from '../generated/types.ts';
+import { memberOf } from '../object.ts';
 import { compareQuantity, parseQuantity } from '../quantity.ts';
 import type { ResourceDefinition } from '../resource.ts';
 import { createdAtColumn, nameColumn } from './columns.ts';
@@ -78,10 +79,10 @@ function resourcesOf(item: LimitRangeItem): string[] {
 function validateAmounts(item: LimitRangeItem, name: string, path: string): FieldError[] {
   const pod = item.type === 'Pod';
   const amounts = {
-    min: item.min?.[name],
-    max: item.max?.[name],
-    default: pod ? undefined : item.default?.[name],
-    defaultRequest: pod ? undefined : item.defaultRequest?.[name],
+    min: memberOf(item.min, name),
+    max: memberOf(item.max, name),
+    default: pod ? undefined : memberOf(item.default, name),
+    defaultRequest: pod ? undefined : memberOf(item.defaultRequest, name),
   };
   type Field = keyof typeof amounts;
   const orders: readonly (readonly [less: Field, more: Field, blamed: Field, shown: Field, words: string])[] = [
@@ -115,7 +116,9 @@ function validateAmounts(item: LimitRangeItem, name: string, path: string): Fiel
     if (a === undefined || b === undefined || compareQuantity(parseQuantity(a), parseQuantity(b)) <= 0) return [];
     return [invalid(`${path}.${blamed}[${name}]`, amounts[shown], words.replace('%s', a).replace('%s', b))];
   });
-  errors.push(...validateRatio(item.maxLimitRequestRatio?.[name], amounts, `${path}.maxLimitRequestRatio[${name}]`));
+  errors.push(
+    ...validateRatio(memberOf(item.maxLimitRequestRatio, name), amounts, `${path}.maxLimitRequestRatio[${name}]`),
+  );
   const { default: limit, defaultRequest: request } = amounts;
   if (!isOvercommitAllowed(name) && limit !== undefined && request !== undefined) {
     if (compareQuantity(parseQuantity(limit), parseQuantity(request)) !== 0) {

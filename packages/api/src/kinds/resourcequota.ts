@@ -1,5 +1,6 @@
 import { type FieldError, invalid, required } from '../field-error.ts';
 import type { ResourceQuota, ResourceQuotaSpec, ScopedResourceSelectorRequirement } from '../generated/types.ts';
+import { memberOf } from '../object.ts';
 import { compareQuantity, parseQuantity } from '../quantity.ts';
 import type { ResourceDefinition } from '../resource.ts';
 import { ageColumn, column, nameColumn } from './columns.ts';
@@ -79,7 +80,7 @@ function validateStatus({ status }: Pick<ResourceQuota, 'status'>): FieldError[]
 
 /** How many of the resources cannot be counted in the scope. */
 function uncounted({ hard = {} }: ResourceQuotaSpec, scope: string): readonly string[] {
-  const countable = SCOPES[scope];
+  const countable = memberOf(SCOPES, scope);
   if (countable === undefined) return [];
   return Object.keys(hard).filter((name) => isQuotaResource(name) && !countable.includes(name));
 }
@@ -94,7 +95,7 @@ function validateScopes(spec: ResourceQuotaSpec): FieldError[] {
   const { scopes = [] } = spec;
   const path = 'spec.scopes';
   const errors = scopes.flatMap((scope) => [
-    ...(scope in SCOPES ? [] : [invalid(path, scopes, 'unsupported scope')]),
+    ...(Object.hasOwn(SCOPES, scope) ? [] : [invalid(path, scopes, 'unsupported scope')]),
     ...uncounted(spec, scope).map(() => invalid(path, scopes, 'unsupported scope applied to resource')),
   ]);
   return [...errors, ...conflicts(scopes, scopes, path)];
@@ -107,7 +108,7 @@ function validateSelector(spec: ResourceQuotaSpec): FieldError[] {
   const errors = requirements.flatMap((requirement) => {
     const { scopeName = '' } = requirement;
     return [
-      ...(scopeName in SCOPES ? [] : [invalid(`${path}.scopeName`, scopeName, 'unsupported scope')]),
+      ...(Object.hasOwn(SCOPES, scopeName) ? [] : [invalid(`${path}.scopeName`, scopeName, 'unsupported scope')]),
       ...uncounted(spec, scopeName).map(() =>
         invalid(path, spec.scopeSelector, 'unsupported scope applied to resource'),
       ),

@@ -1,6 +1,6 @@
 import { type FieldError, forbidden, invalid, required, tooLong } from '../field-error.ts';
 import type { Secret } from '../generated/types.ts';
-import { equalJson } from '../object.ts';
+import { equalJson, setMember } from '../object.ts';
 import type { ResourceDefinition } from '../resource.ts';
 import { ageColumn, column, nameColumn } from './columns.ts';
 import { MAX_DATA_BYTES } from './configmap.ts';
@@ -16,7 +16,8 @@ function applyDefaults(object: Secret): void {
   if (object.type === '') object.type = 'Opaque';
   if (object.stringData === undefined) return;
   const data = { ...object.data };
-  for (const [key, value] of Object.entries(object.stringData)) data[key] = Buffer.from(value).toString('base64');
+  for (const [key, value] of Object.entries(object.stringData))
+    setMember(data, key, Buffer.from(value).toString('base64'));
   delete object.stringData;
   if (Object.keys(data).length > 0) object.data = data;
 }

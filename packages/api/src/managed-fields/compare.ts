@@ -1,8 +1,8 @@
 import { givenEmpty } from '../decode/given-empty.ts';
-import { equalJson } from '../object.ts';
+import { equalJson, memberOf } from '../object.ts';
 import type { ListType, MapType, StructType, Type } from '../schema/type-schema.ts';
 import { FieldSet } from './field-set.ts';
-import { itemElement, type JsonMap, listOf, mapOf, memberType, own, shapeOf } from './shape.ts';
+import { itemElement, type JsonMap, listOf, mapOf, memberType, shapeOf } from './shape.ts';
 
 /** What a write changes: paths that are new, that hold another value, and that are gone. */
 export interface Comparison {
@@ -78,8 +78,8 @@ class Comparer {
   }
 
   #member(type: StructType | MapType, key: string, before: JsonMap | undefined, after: JsonMap | undefined): void {
-    const was = own(before, key);
-    const is = own(after, key) ?? nullOrEmpty(after, key);
+    const was = memberOf(before, key);
+    const is = memberOf(after, key) ?? nullOrEmpty(after, key);
     // The same object on both sides: nothing below can differ.
     if (was === is) return;
     const inner = memberType(type, key);
@@ -118,7 +118,7 @@ class Comparer {
 
 /** Of a field that is always written: null, or the empty list or map that it was written as. */
 function nullOrEmpty(parent: JsonMap | undefined, key: string): unknown {
-  if (parent === undefined || own(parent, key) === undefined) return undefined;
+  if (parent === undefined || memberOf(parent, key) === undefined) return undefined;
   return givenEmpty(parent, key) ?? null;
 }
 

@@ -1,5 +1,6 @@
+import { memberOf, setMember } from '../object.ts';
 import type { ListType, MapType, StructType, Type } from '../schema/type-schema.ts';
-import { itemElement, type JsonMap, listOf, mapOf, memberType, own, setMember, shapeOf } from './shape.ts';
+import { itemElement, type JsonMap, listOf, mapOf, memberType, shapeOf } from './shape.ts';
 
 /**
  * `applied` merged into `live` by their type: maps member by member, associative lists item by item, everything else as applied.
@@ -38,7 +39,7 @@ function mergeMaps(type: StructType | MapType, live: JsonMap, applied: JsonMap):
   for (const key of new Set([...Object.keys(live), ...Object.keys(applied)])) {
     const inner = memberType(type, key);
     if (inner === undefined) continue;
-    const merged = mergeValues(inner, own(live, key), own(applied, key));
+    const merged = mergeValues(inner, memberOf(live, key), memberOf(applied, key));
     if (merged !== undefined) setMember(out, key, merged);
   }
   return Object.keys(out).length === 0 ? undefined : out;

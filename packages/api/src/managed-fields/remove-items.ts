@@ -1,6 +1,7 @@
+import { setMember } from '../object.ts';
 import type { ListType, MapType, StructType, Type } from '../schema/type-schema.ts';
 import { FieldSet } from './field-set.ts';
-import { isJsonMap, itemElement, type JsonMap, listOf, mapOf, memberType, setMember, shapeOf } from './shape.ts';
+import { isJsonMap, itemElement, type JsonMap, listOf, mapOf, memberType, shapeOf } from './shape.ts';
 
 const NOTHING = new FieldSet();
 

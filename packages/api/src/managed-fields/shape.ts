@@ -43,18 +43,6 @@ export function listOf(value: unknown): readonly unknown[] | undefined {
   return Array.isArray(value) ? (value as readonly unknown[]) : undefined;
 }
 
-/** A member of a map's own; undefined when it has none. */
-export function own(map: JsonMap | undefined, key: string): unknown {
-  return map !== undefined && Object.hasOwn(map, key) ? map[key] : undefined;
-}
-
-/** Sets a key that a client chose: `__proto__` is a key like any other. */
-export function setMember(out: Record<string, unknown>, key: string, value: unknown): void {
-  if (key === '__proto__')
-    Object.defineProperty(out, key, { value, enumerable: true, writable: true, configurable: true });
-  else out[key] = value;
-}
-
 /** The path element of an item of an associative list. Throws KeylessItem, in Kubernetes' words. */
 export function itemElement(type: ListType, item: unknown): string {
   return type.listType === 'set' ? setElement(item) : keyElement(type, item);

@@ -118,7 +118,7 @@ function checkKind(
     document.kind = kind;
     return;
   }
-  throw invalidPatch(shown, `no kind "${String(kind)}" is registered for version "${String(apiVersion)}"`);
+  throw invalidPatch(shown, `no kind "${goFormat(kind)}" is registered for version "${goFormat(apiVersion)}"`);
 }
 
 function invalidPatch(shown: string, why: string): StatusError {

@@ -1,4 +1,4 @@
-import { equalJson } from '../object.ts';
+import { equalJson, setMember } from '../object.ts';
 import { isPlainObject } from './merge-patch.ts';
 
 /** A patch that cannot be applied to this object. */
@@ -86,13 +86,7 @@ function copyOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copyOf);
   if (!isPlainObject(value)) return value;
   const out: Record<string, unknown> = {};
-  for (const key of Object.keys(value))
-    Object.defineProperty(out, key, {
-      value: copyOf(value[key]),
-      enumerable: true,
-      writable: true,
-      configurable: true,
-    });
+  for (const key of Object.keys(value)) setMember(out, key, copyOf(value[key]));
   return out;
 }
 
@@ -146,7 +140,7 @@ function isArrayItem(holder: Record<string, unknown>, path: string): boolean {
 function add(holder: Record<string, unknown>, path: string, value: unknown): void {
   const { container, key } = locate(holder, path);
   if (!Array.isArray(container)) {
-    Object.defineProperty(container, key, { value, enumerable: true, writable: true, configurable: true });
+    setMember(container, key, value);
     return;
   }
   const index = key === '-' ? container.length : indexOf(key, container.length + 1);

@@ -1,3 +1,5 @@
+import { setMember } from '../object.ts';
+
 type Json = Record<string, unknown>;
 
 /** Whether a value is a JSON object. Literals of numbers that keep their text are instances of a class and are not. */
@@ -17,7 +19,7 @@ export function applyMergePatch(target: unknown, patch: unknown): unknown {
     if (value === null) delete out[key];
     else {
       const merged = applyMergePatch(Object.hasOwn(out, key) ? out[key] : undefined, value);
-      Object.defineProperty(out, key, { value: merged, enumerable: true, writable: true, configurable: true });
+      setMember(out, key, merged);
     }
   }
   return out;

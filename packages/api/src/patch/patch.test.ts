@@ -2,7 +2,7 @@ import { must } from '@gantry/base';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { findResource } from '../kinds/index.ts';
-import type { KubeObject } from '../object.ts';
+import { cloneJson, type KubeObject } from '../object.ts';
 import { schemaOf } from '../schema/type-schema.ts';
 import { StatusError } from '../status-error.ts';
 import { applyPatch } from './apply-patch.ts';
@@ -27,6 +27,33 @@ describe('merge patches', () => {
     const target = { a: { b: 1, c: 2 }, l: [1, 2] };
     expect(applyMergePatch(target, { a: { b: null, d: 3 }, l: [3] })).toEqual({ a: { c: 2, d: 3 }, l: [3] });
     expect(target).toEqual({ a: { b: 1, c: 2 }, l: [1, 2] });
+  });
+});
+
+describe('keys that objects of the language have', () => {
+  const text = (value: unknown) => JSON.stringify(value);
+  const parse = (value: string) => JSON.parse(value) as Record<string, unknown>;
+  const target = '{"labels":{"__proto__":{"a":1},"constructor":2}}';
+
+  it.each(['{"labels":{"__proto__":{"b":2},"x":"y"}}', '{"labels":{"constructor":{"prototype":{"c":3}}}}'])(
+    'are keys like any other: %s',
+    (patch) => {
+      const merged = applyMergePatch(cloneJson(parse(target)), parse(patch));
+      const wanted = patch.includes('x')
+        ? '{"labels":{"__proto__":{"a":1,"b":2},"constructor":2,"x":"y"}}'
+        : '{"labels":{"__proto__":{"a":1},"constructor":{"prototype":{"c":3}}}}';
+      expect(text(merged)).toBe(wanted);
+      expect(text(applyStrategicMergePatch(cloneJson(parse(target)), parse(patch), schemaOf('core.v1.Pod')))).toBe(
+        wanted,
+      );
+      expect(({} as Record<string, unknown>)['b']).toBeUndefined();
+    },
+  );
+
+  it('stay what they are through a copy and a JSON patch', () => {
+    const path = '/labels/__proto__/b';
+    const patched = applyJsonPatch(cloneJson(parse(target)), [{ op: 'add', path, value: 3 }]);
+    expect(text(patched)).toBe('{"labels":{"__proto__":{"a":1,"b":3},"constructor":2}}');
   });
 });
 

@@ -1,3 +1,4 @@
+import { setMember } from '../object.ts';
 import type { StructType, Type } from '../schema/type-schema.ts';
 import { goFormat } from './go-format.ts';
 import { isPlainObject } from './merge-patch.ts';
@@ -46,18 +47,14 @@ function mergeKey(out: Json, key: string, value: unknown, type: Type): void {
   const current = Object.hasOwn(out, key) ? out[key] : undefined;
   const field = fieldOf(type, key);
   if (isPlainObject(current) && isPlainObject(value)) {
-    setKey(out, key, field.strategies.includes('replace') ? value : mergeMap(current, value, field.type));
+    setMember(out, key, field.strategies.includes('replace') ? value : mergeMap(current, value, field.type));
   } else if (Array.isArray(current) && Array.isArray(value)) {
-    setKey(out, key, field.strategies.includes('merge') ? mergeList(current, value, field) : value);
+    setMember(out, key, field.strategies.includes('merge') ? mergeList(current, value, field) : value);
   } else {
     const kept = withoutDirectives(withoutNulls(value));
     if (kept === undefined) delete out[key];
-    else setKey(out, key, kept);
+    else setMember(out, key, kept);
   }
-}
-
-function setKey(out: Json, key: string, value: unknown): void {
-  Object.defineProperty(out, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
 interface PatchField {

@@ -1,5 +1,6 @@
 import { parseJson } from '../decode/exact-number.ts';
 import { settleShape } from '../decode/settle-shape.ts';
+import { setMember } from '../object.ts';
 import type { Codec, FieldPlan, MessagePlan } from './message-plan.ts';
 import { FIXED64, LENGTH, VARINT, WireError, WireReader } from './wire.ts';
 
@@ -36,7 +37,7 @@ function decodeField(reader: WireReader, { field, wireType, depth }: At, into: J
   } else if (codec.kind === 'map') {
     const map = (into[json] ??= {}) as Json;
     const { key, value } = decodeEntry(codec.values, reader.bytes(), depth + 1);
-    Object.defineProperty(map, key, { value, enumerable: true, writable: true, configurable: true });
+    setMember(map, key, value);
   } else if (field.repeated) {
     const list = (into[json] ??= []) as unknown[];
     list.push(decodeValue(reader, codec, depth));

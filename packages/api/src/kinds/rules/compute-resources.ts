@@ -1,5 +1,6 @@
 import { type FieldError, forbidden, invalid, required } from '../../field-error.ts';
 import type { ResourceRequirements } from '../../generated/types.ts';
+import { memberOf } from '../../object.ts';
 import { compareQuantity, parseQuantity } from '../../quantity.ts';
 import { invalidAll, NON_NEGATIVE } from './errors.ts';
 import { qualifiedName } from './names.ts';
@@ -91,7 +92,7 @@ export function validateResourceRequirements(resources: ResourceRequirements | u
   for (const [name, amount] of Object.entries(requests)) {
     errors.push(...validateResourceName(name, `${path}.requests[${name}]`));
     errors.push(...validateAmount(name, amount, `${path}.requests[${name}]`));
-    errors.push(...validateAgainstLimit(name, amount, limits[name], path));
+    errors.push(...validateAgainstLimit(name, amount, memberOf(limits, name), path));
   }
   const names = [...Object.keys(limits), ...Object.keys(requests)];
   if (names.some(isHugePages) && !names.includes('cpu') && !names.includes('memory')) {

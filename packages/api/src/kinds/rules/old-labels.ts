@@ -1,3 +1,5 @@
+import { memberOf } from '../../object.ts';
+
 const ADVICE: Readonly<Record<string, string>> = {
   'beta.kubernetes.io/arch': 'deprecated since v1.14; use "kubernetes.io/arch" instead',
   'beta.kubernetes.io/os': 'deprecated since v1.14; use "kubernetes.io/os" instead',
@@ -11,5 +13,5 @@ const ADVICE: Readonly<Record<string, string>> = {
 
 /** What to use in place of a label of nodes that has gone out of use; undefined for those that have not. */
 export function oldLabelAdvice(label: string): string | undefined {
-  return ADVICE[label];
+  return memberOf(ADVICE, label);
 }
