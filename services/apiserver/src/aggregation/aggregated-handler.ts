@@ -73,7 +73,7 @@ async function passOn(
   const target = `${path}${/\?.*$/s.exec(exchange.req.url ?? '')?.[0] ?? ''}`;
   const headers = { ...userHeaders(exchange.user, exchange.req.headers), host: undefined };
   try {
-    await forward(exchange, { backend: servers.backend(remote), target, prefix: '', headers });
+    await forward(exchange, { backend: servers.backend(remote), target, prefix: '', headers, redirects: 'refused' });
   } catch (error) {
     if (whole.aborted) throw error;
     if (exchange.signal.aborted)

@@ -1,4 +1,5 @@
 import { type ClientRequest, STATUS_CODES } from 'node:http';
+import http2 from 'node:http2';
 import https from 'node:https';
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -12,7 +13,7 @@ const FLUNDERS = `${ROOT}/namespaces/default/flunders`;
 const APISERVICES = '/apis/apiregistration.k8s.io/v1/apiservices';
 const SERVICES = '/api/v1/namespaces/default/services';
 const SLICES = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices';
-const WAIT = { timeout: 10_000, interval: 20 };
+const WAIT = { timeout: 20_000, interval: 20 };
 
 type Items = { readonly metadata: { readonly name: string }; readonly versions: readonly unknown[] }[];
 
@@ -84,7 +85,7 @@ async function condition(group: string): Promise<{ status: string; reason: strin
 const becomes = (group: string, wanted: object): Promise<void> =>
   vi.waitFor(async () => expect(await condition(group)).toMatchObject(wanted), WAIT);
 
-vi.setConfig({ testTimeout: 20_000, hookTimeout: 20_000 });
+vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 beforeAll(async () => {
   server = await startApiServer();
@@ -250,7 +251,33 @@ describe('an aggregated API', () => {
     expect(part<object>(two, 'paths')).not.toHaveProperty(['/healthz']);
   });
 
-  it('is text when it fails, and bounded when it hangs', async () => {
+  it('is asked for clients of HTTP/2, too', async () => {
+    const { cert, key } = server.admin;
+    const session = http2.connect(server.url, { ca: server.pki.ca, cert, key });
+    const stream = session.request({ ':path': `${FLUNDERS}/a`, ':method': 'POST' });
+    stream.end('{"of":2}');
+    let text = '';
+    for await (const part of stream.setEncoding('utf8')) text += part as string;
+    session.close();
+    expect(text).toBe('{"kind":"Flunder"}');
+    expect(extension.asked.at(-1)).toMatchObject({ method: 'POST', body: '{"of":2}' });
+  });
+
+  it('may not lead clients elsewhere', async () => {
+    extension.routes.set(`${FLUNDERS}/b`, (_, response) => response.writeHead(302, { location: '/api' }).end());
+    const reply = await call('GET', `${FLUNDERS}/b`);
+    const text = 'the backend attempted to redirect this request, which is not permitted';
+    expect([reply.code, reply.bytes.toString()]).toEqual([502, text]);
+  });
+
+  it('does not fail because the server has closed a connection that was kept', async () => {
+    for (let i = 0; i < 3; i++) {
+      expect((await call('GET', `${FLUNDERS}/a`)).code).toBe(200);
+      extension.closeConnections();
+    }
+  });
+
+  it('is text when it fails', async () => {
     await extension[Symbol.asyncDispose]();
     const reply = await call('GET', `${FLUNDERS}/a`);
     expect(reply.code).toBe(503);
@@ -314,6 +341,14 @@ describe('the availability of an API', () => {
     const headers = { 'content-type': 'application/merge-patch+json' };
     await call('PATCH', `${APISERVICES}/v1.s6.example.com`, insecure, { headers });
     await becomes('s6.example.com', { status: 'True', reason: 'Passed' });
+  });
+
+  it('takes Endpoints for slices while there are none', async () => {
+    await made(SERVICES, service('s7'));
+    const subsets = [{ addresses: [{ ip: '192.0.2.1' }], ports: [{ name: 'other', port: 1 }] }];
+    await made('/api/v1/namespaces/default/endpoints', { metadata: { name: 's7' }, subsets });
+    await made(APISERVICES, apiService('s7.example.com', 's7'));
+    await becomes('s7.example.com', { reason: 'MissingEndpoints' });
   });
 
   it('follows the service, and ends with the APIService', async () => {

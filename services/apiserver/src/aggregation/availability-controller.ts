@@ -1,3 +1,4 @@
+import type { EndpointSlice } from '@gantry/api';
 import { type Clock, errorMessage } from '@gantry/base';
 import type { GroupMember, Logger } from '@gantry/service';
 import type { WatchCache } from '../cache/index.ts';
@@ -115,7 +116,11 @@ class AvailabilityController {
     if (service === undefined) return JSON.stringify([metadata.uid, told]);
     const { namespace = '', name = '' } = service;
     const { objects } = this.#options;
-    const behind = [objects.service(namespace, name), ...objects.slices(namespace, name)];
+    const behind = [
+      objects.service(namespace, name),
+      objects.endpoints(namespace, name),
+      ...objects.slices(namespace, name),
+    ];
     return JSON.stringify([metadata.uid, spec, told, behind.map((one) => one?.metadata?.resourceVersion)]);
   }
 
@@ -145,7 +150,8 @@ class AvailabilityController {
     const remote = remoteOf(apiService);
     if (remote === undefined) return LOCAL;
     const { namespace, name } = remote.service;
-    const backing = judgeBacking(remote, objects.service(namespace, name), objects.slices(namespace, name));
+    const slices = slicesOf(objects, namespace, name);
+    const backing = judgeBacking(remote, objects.service(namespace, name), slices);
     return backing ?? (await this.#ask(remote, signal));
   }
 
@@ -166,4 +172,18 @@ class AvailabilityController {
     const told: StoredApiService = { ...apiService, status };
     await writes.update(APISERVICE, told, 'status', signal);
   }
+}
+
+/** The slices of a service; from its Endpoints while nobody has mirrored these. */
+function slicesOf(objects: ServiceObjects, namespace: string, name: string): readonly EndpointSlice[] {
+  const slices = objects.slices(namespace, name);
+  if (slices.length > 0) return slices;
+  return (objects.endpoints(namespace, name)?.subsets ?? []).map(({ addresses = [], ports = [] }) => ({
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: {},
+    addressType: 'IPv4',
+    endpoints: addresses.map(({ ip }) => ({ addresses: [ip] })),
+    ports,
+  }));
 }

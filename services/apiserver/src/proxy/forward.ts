@@ -11,6 +11,7 @@ import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ConnectionOptions } from 'node:tls';
 import { brotliDecompressSync, gunzipSync, inflateRawSync } from 'node:zlib';
+import { errorMessage } from '@gantry/base';
 import { transportError } from '../webhook-client/index.ts';
 import type { Exchange } from '../rest/exchange.ts';
 import { requestHeaders, responseHeaders } from './proxy-headers.ts';
@@ -37,6 +38,8 @@ export interface Forwarding {
   readonly prefix: string;
   /** Set in place of the client's; undefined takes one away. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** Whether the backend may lead clients elsewhere; it may when absent. */
+  readonly redirects?: 'refused';
 }
 
 /** The backend could not be asked. The message is what Kubernetes says of it. */
@@ -44,6 +47,11 @@ export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
 }
 
+/** It had closed the connection that was kept from an earlier request. */
+class StaleConnectionError extends UnreachableError {}
+
+/** How long it may take to open a connection, as with Kubernetes' dialer. */
+const CONNECT_MS = 30_000;
 /** Pages above this size pass with the links that they have. */
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 
@@ -54,9 +62,30 @@ const MAX_PAGE_BYTES = 8 * 1024 * 1024;
  */
 export async function forward(exchange: Exchange, forwarding: Forwarding): Promise<void> {
   const upgrade = upgradeOf(exchange.req);
-  const reply = await ask(exchange, forwarding, upgrade);
-  if (reply.kind === 'switched' && upgrade !== undefined) await join(exchange, upgrade, reply);
-  else await answer(exchange, forwarding, reply.response);
+  const reply = await askAgain(exchange, forwarding, upgrade);
+  if (reply.kind === 'switched' && upgrade !== undefined) {
+    await join(exchange, upgrade, reply);
+    return;
+  }
+  const { response } = reply;
+  const { statusCode = 0 } = response;
+  if (upgrade !== undefined && statusCode < 400) {
+    response.destroy();
+    throw new UnreachableError(`invalid upgrade response: status code ${statusCode}`);
+  }
+  await answer(exchange, forwarding, response);
+}
+
+/** Asks once more on a new connection when the backend had closed the one that was kept before it read anything. */
+async function askAgain(exchange: Exchange, forwarding: Forwarding, upgrade: Upgrade | undefined): Promise<Reply> {
+  try {
+    return await ask(exchange, forwarding, upgrade);
+  } catch (error) {
+    const isSafe = ['GET', 'HEAD', 'OPTIONS'].includes(exchange.method) && !hasBody(exchange.req);
+    if (!(error instanceof StaleConnectionError) || !isSafe || exchange.signal.aborted) throw error;
+    const { agent: _, ...backend } = forwarding.backend;
+    return ask(exchange, { ...forwarding, backend }, upgrade);
+  }
 }
 
 type Reply =
@@ -80,10 +109,16 @@ function ask(exchange: Exchange, forwarding: Forwarding, upgrade: Upgrade | unde
   const stop = (): void => void outgoing.destroy();
   signal.addEventListener('abort', stop, { once: true });
   outgoing.once('close', () => signal.removeEventListener('abort', stop));
+  outgoing.on('socket', (socket) => {
+    if (!socket.connecting) return;
+    socket.setTimeout(CONNECT_MS, () => outgoing.destroy(new Error(`dial tcp ${whereOf(backend)}: i/o timeout`)));
+    socket.once(backend.scheme === 'https' ? 'secureConnect' : 'connect', () => socket.setTimeout(0));
+  });
   outgoing.on('error', (error) => {
-    const where = `${backend.host.includes(':') ? `[${backend.host}]` : backend.host}:${backend.port}`;
-    const { message } = transportError(error, where, backend.tls?.servername ?? backend.host);
-    reject(new UnreachableError(`error trying to reach service: ${message}`, { cause: error }));
+    const { message } = transportError(error, whereOf(backend), backend.tls?.servername ?? backend.host);
+    const isStale = outgoing.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
+    const Kind = isStale ? StaleConnectionError : UnreachableError;
+    reject(new Kind(`error trying to reach service: ${message}`, { cause: error }));
   });
   outgoing.on('response', (response) => resolve({ kind: 'answered', response }));
   outgoing.on('upgrade', (response, socket, head) => resolve({ kind: 'switched', response, socket, head }));
@@ -92,6 +127,10 @@ function ask(exchange: Exchange, forwarding: Forwarding, upgrade: Upgrade | unde
   else pipeline(req, outgoing).catch(() => undefined);
   if (signal.aborted) stop();
   return promise;
+}
+
+function whereOf({ host, port }: Backend): string {
+  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 function hasBody(req: IncomingMessage): boolean {
@@ -124,15 +163,23 @@ function headersOf(exchange: Exchange, forwarding: Forwarding, upgrade: Upgrade 
   return { ...merged, connection: 'Upgrade', upgrade: req.headers.upgrade };
 }
 
-async function answer(exchange: Exchange, { backend, prefix }: Forwarding, response: IncomingMessage): Promise<void> {
+async function answer(exchange: Exchange, forwarding: Forwarding, response: IncomingMessage): Promise<void> {
   const { req, res, method } = exchange;
+  const { backend, prefix, redirects } = forwarding;
+  const { statusCode = 0 } = response;
+  if (redirects === 'refused' && statusCode >= 300 && statusCode < 400 && response.headers.location !== undefined) {
+    response.destroy();
+    res.statusCode = 502;
+    res.end('the backend attempted to redirect this request, which is not permitted');
+    return;
+  }
   const place: Place = { prefix, backend: `${backend.host}:${backend.port}`, asked: req.headers.host ?? '' };
   const headers = responseHeaders(response.headers);
   if (typeof headers['location'] === 'string') headers['location'] = rewriteLink(headers['location'], place);
   const isPage =
     headers['location'] === undefined && /^text\/html\s*(;|$)/.test(response.headers['content-type'] ?? '');
   const page = isPage && prefix !== '' && method !== 'HEAD' ? await readPage(response) : undefined;
-  res.statusCode = response.statusCode ?? 502;
+  res.statusCode = statusCode >= 100 && statusCode < 1000 ? statusCode : 502;
   if (page?.text !== undefined) {
     delete headers['content-encoding'];
     delete headers['content-length'];
@@ -160,6 +207,14 @@ interface Page {
 }
 
 async function readPage(response: IncomingMessage): Promise<Page> {
+  try {
+    return await readWholePage(response);
+  } catch (error) {
+    throw new UnreachableError(`error trying to reach service: ${errorMessage(error)}`, { cause: error });
+  }
+}
+
+async function readWholePage(response: IncomingMessage): Promise<Page> {
   const encoding = response.headers['content-encoding'] ?? '';
   if (!['', 'gzip', 'deflate', 'br'].includes(encoding)) return { parts: [] };
   const parts: Buffer[] = [];

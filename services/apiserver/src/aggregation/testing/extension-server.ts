@@ -18,6 +18,8 @@ export interface Asked {
 export interface ExtensionServer extends AsyncDisposable {
   readonly port: number;
   readonly asked: Asked[];
+  /** Closes the connections that idle. */
+  closeConnections(): void;
   /** Serves a path; what is not served is 404. */
   readonly routes: Map<string, (request: IncomingMessage, response: ServerResponse, body: string) => void>;
 }
@@ -65,6 +67,7 @@ export async function startExtensionServer(tls: TlsMaterial, clientCa: Buffer | 
     port: (server.address() as AddressInfo).port,
     asked,
     routes,
+    closeConnections: () => server.closeIdleConnections(),
     [Symbol.asyncDispose]: async () => {
       const closed = new Promise<void>((done) => server.close(() => done()));
       server.closeAllConnections();
