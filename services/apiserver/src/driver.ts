@@ -25,6 +25,8 @@ export interface WriteOptions {
   /** `fieldManager`, or what stands before the first '/' of the User-Agent; at most 128 characters. */
   readonly fieldManager: string;
   readonly fieldValidation: 'Strict' | 'Warn' | 'Ignore';
+  /** Of the last two, what the client said itself, which is what admission is told; both when absent. */
+  readonly sent?: { readonly fieldManager?: string; readonly fieldValidation?: string };
   /** Whether an apply takes fields of others. */
   readonly force?: boolean;
 }

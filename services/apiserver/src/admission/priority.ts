@@ -63,7 +63,7 @@ async function establish(name: string, request: AdmissionRequest, reader: Admiss
     return { className: metadata.name ?? '', value, preemptionPolicy };
   }
   if (name === '') return { className: '', value: 0, preemptionPolicy: PREEMPT };
-  const value = SYSTEM[name];
+  const value = Object.hasOwn(SYSTEM, name) ? SYSTEM[name] : undefined;
   if (value === undefined) throw refuse(request, `no PriorityClass with name ${name} was found`);
   return { className: name, value, preemptionPolicy: PREEMPT };
 }

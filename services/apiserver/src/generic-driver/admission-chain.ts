@@ -229,10 +229,11 @@ const KINDS = {
 } as const;
 
 function writeOptions(operation: AdmissionRequest['operation'], write: WriteOptions): JsonObject {
+  const { dryRun, fieldManager, fieldValidation, sent = { fieldManager, fieldValidation } } = write;
   return {
     kind: KINDS[operation],
     apiVersion: 'meta.k8s.io/v1',
-    ...(write.dryRun ? { dryRun: ['All'] } : {}),
-    ...(operation === 'delete' ? {} : { fieldManager: write.fieldManager, fieldValidation: write.fieldValidation }),
+    ...(dryRun ? { dryRun: ['All'] } : {}),
+    ...(operation === 'delete' ? {} : sent),
   };
 }

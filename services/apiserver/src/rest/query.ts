@@ -129,6 +129,10 @@ export function parseWriteOptions(
     dryRun: dryRun.length > 0,
     fieldManager: manager === '' ? managerOfUserAgent(userAgent) : manager,
     fieldValidation: validation === 'Strict' || validation === 'Ignore' ? validation : 'Warn',
+    sent: {
+      ...(manager === '' ? {} : { fieldManager: manager }),
+      ...(validation === '' ? {} : { fieldValidation: validation }),
+    },
     ...(apply ? { force: parseBoolean(query, 'force') ?? false } : {}),
   };
 }

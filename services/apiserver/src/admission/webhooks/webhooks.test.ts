@@ -154,7 +154,16 @@ describe('webhooks', () => {
       userInfo: { username: 'kubernetes-admin' },
       dryRun: false,
       oldObject: null,
-      options: { kind: 'CreateOptions', apiVersion: 'meta.k8s.io/v1' },
+    });
+    expect(review?.request['options']).toEqual({ kind: 'CreateOptions', apiVersion: 'meta.k8s.io/v1' });
+    hooks.asked.length = 0;
+    await withHooks('validating', [hook('/allow')], () => create('?fieldManager=me&fieldValidation=Strict&dryRun=All'));
+    expect(hooks.asked[0]?.review.request['options']).toEqual({
+      kind: 'CreateOptions',
+      apiVersion: 'meta.k8s.io/v1',
+      dryRun: ['All'],
+      fieldManager: 'me',
+      fieldValidation: 'Strict',
     });
   });
 
