@@ -170,9 +170,13 @@ async function watch(
   checkListOptions(options);
   const timeoutMs =
     (options.timeoutSeconds ?? 0) > 0 ? (options.timeoutSeconds ?? 0) * 1000 : WATCH_MIN_MS * (1 + random());
+  // No AbortSignal.any: that looks at all its sources each time it is asked, and a watch asks at every event.
   const ended = new AbortController();
-  const cancel = clock.setTimer(Math.min(timeoutMs, 2 ** 31 - 1), () => ended.abort());
-  const signal = AbortSignal.any([exchange.signal, ended.signal]);
+  const { signal } = ended;
+  const end = () => ended.abort(exchange.signal.reason);
+  const cancel = clock.setTimer(Math.min(timeoutMs, 2 ** 31 - 1), end);
+  if (exchange.signal.aborted) end();
+  else exchange.signal.addEventListener('abort', end, { once: true });
   const closed = onWatch(route.definition.resource);
   try {
     const request = { ...watchRequestOf(namedOnly(options, route)), namespace: route.namespace };
@@ -181,6 +185,7 @@ async function watch(
   } finally {
     closed();
     cancel();
+    exchange.signal.removeEventListener('abort', end);
   }
 }
 
