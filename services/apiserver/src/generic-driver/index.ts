@@ -6,4 +6,4 @@ export type { DriverDependencies, DriverSettings } from './dependencies.ts';
 export { createDriver } from './driver.ts';
 export type { BoundObject, TokenIssuer } from './token-issuer.ts';
 export type { ComponentHealth, StoreHealth } from './component-statuses.ts';
-export { isProxy, isStream, streamOptions } from './subresources/streams.ts';
+export { isStream, streamOptions } from './subresources/streams.ts';

@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
 import {
   type EndpointAddress,
@@ -8,7 +9,7 @@ import {
   type Service,
   StatusError,
 } from '@gantry/api';
-import { must, type Random } from '@gantry/base';
+import { errorMessage, must, type Random } from '@gantry/base';
 import type { TlsSource } from '@gantry/service';
 import type { Driver, RequestContext } from '../driver.ts';
 import { isReason } from '@gantry/api';
@@ -21,6 +22,8 @@ export interface BackendOptions {
   readonly random: Random;
   /** Whether what is asked for may be at this address; all but this machine and its own network when absent. */
   readonly mayReach?: (address: string) => boolean;
+  /** The addresses of a name; those that this machine knows when absent. */
+  readonly resolve?: (host: string) => Promise<readonly string[]>;
 }
 
 /** What a name in the path of a proxy says: `name`, `name:port` or `scheme:name:port`. */
@@ -33,7 +36,7 @@ interface Wanted {
 const AGENT_PORT = 10250;
 /** Certificates of pods are their own affair, as with Kubernetes. */
 const ANY_CERTIFICATE = { rejectUnauthorized: false } as const;
-const PREFERRED = ['Hostname', 'InternalDNS', 'InternalIP', 'ExternalDNS', 'ExternalIP'];
+const PREFERRED = ['InternalIP', 'ExternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS'];
 
 /** Where a request to the proxy of a pod, service or node goes. Fails with StatusError when nothing is there. */
 export async function findBackend(
@@ -44,14 +47,14 @@ export async function findBackend(
   const kind = resource.replace(/s$/, '');
   const wanted = parseId(id);
   if (wanted === undefined) throw StatusError.badRequest(`invalid ${kind} request ${JSON.stringify(id)}`);
-  const lookup: Lookup = (of, name) => read(options.driver, context, of, of === 'nodes' ? '' : namespace, name);
+  const find: Lookup = (of, name) => read(options.driver, context, of, of === 'nodes' ? '' : namespace, name);
   switch (resource) {
     case 'pods':
-      return ofPod(options, wanted, lookup);
+      return ofPod(options, wanted, find);
     case 'services':
-      return ofService(options, wanted, namespace, lookup);
+      return ofService(options, wanted, namespace, find);
     default:
-      return ofNode(options, wanted, lookup);
+      return ofNode(options, wanted, find);
   }
 }
 
@@ -77,8 +80,8 @@ async function read(
   return object;
 }
 
-async function ofPod(options: BackendOptions, { scheme, name, port }: Wanted, lookup: Lookup): Promise<Backend> {
-  const { spec, status } = (await lookup('pods', name)) as Pod;
+async function ofPod(options: BackendOptions, { scheme, name, port }: Wanted, find: Lookup): Promise<Backend> {
+  const { spec, status } = (await find('pods', name)) as Pod;
   const [first] = (spec?.containers ?? []).flatMap(({ ports }) => ports ?? []);
   const number = Number(port === '' ? (first?.containerPort ?? (scheme === 'https' ? 443 : 80)) : port);
   const host = status?.podIPs?.[0]?.ip ?? '';
@@ -100,25 +103,25 @@ async function ofService(
   options: BackendOptions,
   { scheme, name, port }: Wanted,
   namespace: string,
-  lookup: Lookup,
+  find: Lookup,
 ): Promise<Backend> {
   let portName = port;
   if (/^[+-]?\d+$/.test(port)) {
-    const { spec } = (await lookup('services', name)) as Service;
+    const { spec } = (await find('services', name)) as Service;
     const declared = (spec?.ports ?? []).find((one) => one.port === Number(port));
     if (declared === undefined) {
       throw StatusError.unavailable(`no service port ${Number(port)} found for service ${JSON.stringify(name)}`);
     }
     portName = declared.name ?? '';
   }
-  const { subsets = [] } = (await lookup('endpoints', name)) as Endpoints;
+  const { subsets = [] } = (await find('endpoints', name)) as Endpoints;
   const candidates = shuffled(subsets, options.random).flatMap(({ addresses = [], ports = [] }) =>
     ports
       .filter((one) => (one.name ?? '') === portName)
       .flatMap((one) => shuffled(addresses, options.random).map((address) => ({ address, port: one.port }))),
   );
   for (const one of candidates) {
-    if (!(await isOfPod(one.address, namespace, lookup))) continue;
+    if (!(await isOfPod(one.address, namespace, find))) continue;
     return { scheme, host: one.address.ip, port: one.port, tls: ANY_CERTIFICATE };
   }
   const id =
@@ -127,10 +130,10 @@ async function ofService(
 }
 
 /** Only addresses of pods are reached through a service: whoever writes endpoints must not reach what he likes. */
-async function isOfPod({ ip, targetRef }: EndpointAddress, namespace: string, lookup: Lookup): Promise<boolean> {
+async function isOfPod({ ip, targetRef }: EndpointAddress, namespace: string, find: Lookup): Promise<boolean> {
   if (targetRef === undefined || targetRef.namespace !== namespace) return false;
   try {
-    const { status } = (await lookup('pods', targetRef.name ?? '')) as Pod;
+    const { status } = (await find('pods', targetRef.name ?? '')) as Pod;
     return (status?.podIPs ?? []).some((one) => one.ip === ip);
   } catch (error) {
     if (isReason(error, 'NotFound')) return false;
@@ -138,21 +141,37 @@ async function isOfPod({ ip, targetRef }: EndpointAddress, namespace: string, lo
   }
 }
 
-async function ofNode(options: BackendOptions, { scheme, name, port }: Wanted, lookup: Lookup): Promise<Backend> {
-  const { status } = (await lookup('nodes', name)) as Node;
+async function ofNode(options: BackendOptions, { scheme, name, port }: Wanted, find: Lookup): Promise<Backend> {
+  const { status } = (await find('nodes', name)) as Node;
   const addresses = status?.addresses ?? [];
   const found = PREFERRED.map((type) => addresses.find((one) => one.type === type)).find((one) => one !== undefined);
   if (found === undefined) {
     throw StatusError.unavailable('no preferred addresses found; known addresses: []');
   }
   const host = found.address;
-  if (isIP(host) !== 0 && !mayReach(options, host)) throw StatusError.badRequest('address not allowed');
+  for (const address of await addressesOf(options, host)) {
+    if (!mayReach(options, address)) throw StatusError.badRequest('address not allowed');
+  }
   const own = status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
   const agent = own > 0 ? own : AGENT_PORT;
   if (port !== '' && port !== String(agent)) {
     return { scheme, host, port: checkedPort(host, Number(port), port), tls: ANY_CERTIFICATE };
   }
   return { scheme: 'https', host, port: agent, tls: { ...options.tls.current(), servername: name } };
+}
+
+/** Every address that a name stands for: that one of them may be reached does not say which will be. */
+async function addressesOf({ resolve = resolveHere }: BackendOptions, host: string): Promise<readonly string[]> {
+  if (isIP(host) !== 0) return [host];
+  try {
+    return await resolve(host);
+  } catch (error) {
+    throw StatusError.badRequest(`lookup ${host}: ${errorMessage(error)}`);
+  }
+}
+
+async function resolveHere(host: string): Promise<readonly string[]> {
+  return (await lookup(host, { all: true })).map(({ address }) => address);
 }
 
 const UNREACHABLE = new BlockList();

@@ -55,7 +55,10 @@ let answer: Handle;
 beforeAll(async () => {
   const random = () => 0;
   const tls = fixedTls({ ca: Buffer.from(''), cert: Buffer.from(''), key: Buffer.from('') });
-  const handler = createProxyHandler({ driver, tls, random, mayReach: (address) => !address.startsWith('127.9.') });
+  const mayReach = (address: string): boolean => !address.startsWith('127.9.');
+  const resolve = (host: string) =>
+    host === 'near' ? Promise.resolve(['127.0.0.1', '127.9.0.1']) : Promise.reject(new Error('no such host'));
+  const handler = createProxyHandler({ driver, tls, random, mayReach, resolve });
   const catalog = createCatalog(DEFINITIONS);
   const serve: Handle = (req, res) => {
     const url = new URL(req.url ?? '/', 'http://front');
@@ -235,11 +238,15 @@ describe('a proxy to nothing', () => {
   it('says why of nodes', async () => {
     objects.set('nodes/m', { status: {} });
     objects.set('nodes/l', { status: { addresses: [{ type: 'InternalIP', address: '127.9.0.1' }] } });
+    objects.set('nodes/j', { status: { addresses: [{ type: 'Hostname', address: 'far' }] } });
+    objects.set('nodes/i', { status: { addresses: [{ type: 'Hostname', address: 'near' }] } });
     objects.set('nodes/k', { status: { addresses: [{ type: 'InternalIP', address: '127.0.0.1' }] } });
     const told = async (path: string) => messageOf(await ask('GET', `/api/v1/nodes/${path}`));
     expect(await told('q/proxy/')).toBe('404 nodes "q" not found');
     expect(await told('m/proxy/')).toBe('503 no preferred addresses found; known addresses: []');
     expect(await told('l/proxy/')).toBe('400 address not allowed');
+    expect(await told('j/proxy/')).toBe('400 lookup far: no such host');
+    expect(await told('i/proxy/')).toBe('400 address not allowed');
     const reply = await ask('GET', `/api/v1/nodes/k:${portOf(backend)}/proxy/stats`);
     expect(reply).toMatchObject({ code: 200, text: 'GET /stats' });
   });

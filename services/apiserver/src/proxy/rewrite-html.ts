@@ -1,33 +1,35 @@
 import { type Place, rewriteLink } from './rewrite-links.ts';
 
 /** Attributes that hold links, by element. */
-const LINKS: Readonly<Record<string, readonly string[]>> = {
-  a: ['href'],
-  applet: ['codebase'],
-  area: ['href'],
-  audio: ['src'],
-  base: ['href'],
-  blockquote: ['cite'],
-  body: ['background'],
-  button: ['formaction'],
-  command: ['icon'],
-  del: ['cite'],
-  embed: ['src'],
-  form: ['action'],
-  frame: ['longdesc', 'src'],
-  head: ['profile'],
-  html: ['manifest'],
-  iframe: ['longdesc', 'src'],
-  img: ['longdesc', 'src', 'usemap'],
-  input: ['src', 'usemap', 'formaction'],
-  ins: ['cite'],
-  link: ['href'],
-  object: ['classid', 'codebase', 'data', 'usemap'],
-  q: ['cite'],
-  script: ['src'],
-  source: ['src'],
-  video: ['poster', 'src'],
-};
+const LINKS: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    a: ['href'],
+    applet: ['codebase'],
+    area: ['href'],
+    audio: ['src'],
+    base: ['href'],
+    blockquote: ['cite'],
+    body: ['background'],
+    button: ['formaction'],
+    command: ['icon'],
+    del: ['cite'],
+    embed: ['src'],
+    form: ['action'],
+    frame: ['longdesc', 'src'],
+    head: ['profile'],
+    html: ['manifest'],
+    iframe: ['longdesc', 'src'],
+    img: ['longdesc', 'src', 'usemap'],
+    input: ['src', 'usemap', 'formaction'],
+    ins: ['cite'],
+    link: ['href'],
+    object: ['classid', 'codebase', 'data', 'usemap'],
+    q: ['cite'],
+    script: ['src'],
+    source: ['src'],
+    video: ['poster', 'src'],
+  }),
+);
 
 const NAME = /[A-Za-z][A-Za-z0-9]*/y;
 const SPACE = /\s*/y;
@@ -52,7 +54,7 @@ export function rewriteHtml(page: string, place: Place): string {
     }
     const tag = readTag(page, at + 1 + name.length);
     if (tag === undefined) break;
-    const names = LINKS[name.toLowerCase()] ?? [];
+    const names = LINKS.get(name.toLowerCase()) ?? [];
     for (const { key, start, end, value } of tag.attributes) {
       if (!names.includes(key.toLowerCase())) continue;
       const link = rewriteLink(value.replaceAll('&amp;', '&'), place);

@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import { requestAttributes } from './request-attributes.ts';
+
+const G = '/apis/g.example.com/v1';
+const resource = (verb: string, part: object) => ({
+  kind: 'resource',
+  group: 'g.example.com',
+  verb,
+  resource: 'things',
+  subresource: '',
+  namespace: '',
+  name: '',
+  ...part,
+});
+
+it.each([
+  ['GET', G, { kind: 'path', verb: 'get' }],
+  ['POST', `${G}/`, { kind: 'path', verb: 'post' }],
+  ['GET', `${G}/things`, resource('list', {})],
+  ['GET', `${G}/things?watch=true`, resource('watch', {})],
+  ['GET', `${G}/watch/things`, resource('watch', {})],
+  ['HEAD', `${G}/things/a`, resource('get', { name: 'a' })],
+  ['DELETE', `${G}/things`, resource('deletecollection', {})],
+  ['DELETE', `${G}/namespaces/n/things/a`, resource('delete', { namespace: 'n', name: 'a' })],
+  [
+    'PUT',
+    `${G}/namespaces/n/things/a/status`,
+    resource('update', { namespace: 'n', name: 'a', subresource: 'status' }),
+  ],
+  ['PATCH', `${G}/things/a/log/more`, resource('patch', { name: 'a', subresource: 'log' })],
+  ['POST', `${G}/namespaces/n/things`, resource('create', { namespace: 'n' })],
+  ['GET', `${G}/namespaces/n`, resource('get', { resource: 'namespaces', namespace: 'n', name: 'n' })],
+])('%s %s is a request for that', (method, url, wanted) => {
+  const { pathname, searchParams } = new URL(url, 'https://a');
+  expect(requestAttributes(method, pathname, searchParams)).toEqual(wanted);
+});
