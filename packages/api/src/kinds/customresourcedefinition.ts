@@ -51,6 +51,7 @@ function applyDefaults(crd: CustomResourceDefinition): void {
     if ((names.singular ?? '') === '') names.singular = kind.toLowerCase();
     if ((names.listKind ?? '') === '' && kind !== '') names.listKind = `${kind}List`;
   }
+  if (crd.status !== undefined && (crd.status.storedVersions ?? []).length === 0) noteStoredVersion(crd);
 }
 
 /** A version that is stored now is one that was stored from here on. */

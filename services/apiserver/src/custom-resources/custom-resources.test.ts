@@ -123,13 +123,16 @@ describe('custom resources', () => {
   });
 
   it('may be changed while their definition goes, and made no more', async () => {
-    const definition = await establish();
+    const served = await establish();
     const finalizers = ['example.org/keep'];
     const body = bodyOf({ apiVersion: 'example.org/v1', kind: 'Thing', metadata: { name: 'a', finalizers }, spec: {} });
-    const collection = { definition, namespace: 'n', name: '', subresource: '' };
+    const collection = { definition: served, namespace: 'n', name: '', subresource: '' };
     await h.settle(h.driver.create(h.context(), collection, body, WRITE));
     await h.settle(h.driver.delete(h.context(), h.target(DEFINITIONS, 'things.example.org'), DELETE, WRITE));
     await until(() => things().publishedVerbs !== undefined);
+    await expect(h.create(DEFINITIONS, definition())).rejects.toMatchObject({
+      message: `object is being deleted: ${DEFINITIONS}.apiextensions.k8s.io "things.example.org" already exists`,
+    });
     await expect(create('b', {})).rejects.toMatchObject({
       message:
         'things.example.org "b" is forbidden: create not allowed while custom resource definition is terminating',

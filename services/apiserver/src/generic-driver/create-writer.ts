@@ -83,7 +83,7 @@ export class CreateWriter {
     if (stored && (object.metadata.resourceVersion ?? '') !== '' && !options.dryRun) {
       throw StatusError.badRequest('resourceVersion should not be set on objects to be created');
     }
-    if (!stored) return this.#answerOnly(context, definition, object, options);
+    if (!stored) return this.#answerOnly(context, target, object, options);
     const generated = (object.metadata.name ?? '') === '' && (object.metadata.generateName ?? '') !== '';
     for (let tries = 1; ; tries++) {
       const attempt = generated ? cloneWithEmpty(object) : object;
@@ -91,8 +91,18 @@ export class CreateWriter {
       const answer = await this.#attempt(context, target, attempt, options, fence, owners);
       if (answer !== undefined) return answer;
       const name = attempt.metadata.name ?? '';
-      if (!generated || tries === GENERATE_TRIES) throw StatusError.alreadyExists(groupResource(definition), name);
+      if (!generated || tries === GENERATE_TRIES) throw this.#taken(target, name);
     }
+  }
+
+  /** What has the name may be on its way out. */
+  #taken({ definition, namespace }: Target, name: string): StatusError {
+    const error = StatusError.alreadyExists(groupResource(definition), name);
+    const present = this.#deps.cache.resource(definition).get(objectKey(definition, namespace, name));
+    if (present?.answer.object.metadata.deletionTimestamp === undefined) return error;
+    return new StatusError('AlreadyExists', `object is being deleted: ${error.message}`, {
+      ...(error.details === undefined ? {} : { details: error.details }),
+    });
   }
 
   /** Undefined when the name is taken. */
@@ -194,16 +204,28 @@ export class CreateWriter {
   /** Kinds that are only posted and answered. */
   async #answerOnly(
     context: RequestContext,
-    definition: ResourceDefinition,
+    target: Target,
     object: KubeObject,
     options: WriteOptions,
   ): Promise<Answer> {
+    const { definition } = target;
     const now = this.#deps.clock.now();
     recordManager(object, undefined, { definition, manager: options.fieldManager, subresource: '', now });
+    const lookups = this.#admission.lookups(context.signal);
+    const request = this.#admission.request({
+      context,
+      target,
+      operation: 'create',
+      object,
+      old: undefined,
+      write: options,
+    });
+    await this.#admission.mutate(request, lookups);
     definition.strategy.prepareForCreate?.(object, { now, user: context.user });
     const errors = validateNew(definition, object);
     // Kubernetes names no kind here.
     if (errors.length > 0) throw StatusError.invalid(definition.group, '', '', errors);
+    await this.#admission.validate(request, lookups);
     await this.#deps.reviewer?.answer(definition, object, context);
     object.apiVersion = apiVersionOf(definition);
     object.kind = definition.kind;
