@@ -139,6 +139,16 @@ describe('webhooks', () => {
     expect(allowed.code).toBe(405);
   });
 
+  it('ask about questions too', async () => {
+    const rules = [{ operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*/*'] }];
+    const reviews = '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews';
+    const review = { spec: { resourceAttributes: { verb: 'get', resource: 'pods' } } };
+    hooks.asked.length = 0;
+    const denied = await withHooks('validating', [hook('/deny', { rules })], () => call('POST', reviews, review));
+    expect(denied.code).toBe(418);
+    expect(hooks.asked[0]?.review.request['kind']).toMatchObject({ kind: 'SelfSubjectAccessReview' });
+  });
+
   it('ask what is admitted, and pass on warnings', async () => {
     hooks.asked.length = 0;
     const { code, warnings } = await withHooks('validating', [hook('/allow')], () => create());
