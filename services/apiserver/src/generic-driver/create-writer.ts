@@ -226,7 +226,6 @@ export class CreateWriter {
     // Kubernetes names no kind here.
     if (errors.length > 0) throw StatusError.invalid(definition.group, '', '', errors);
     await this.#admission.validate(request, lookups);
-    await this.#admission.validate(request, lookups);
     await this.#deps.reviewer?.answer(definition, object, context);
     object.apiVersion = apiVersionOf(definition);
     object.kind = definition.kind;
