@@ -110,6 +110,8 @@ describe('an agent', () => {
 
   it.each([
     ['patch', { path: 'nodes - b-1 status' }],
+    ['get', { path: 'nodes - b-1 proxy' }],
+    ['create', { path: 'nodes - a-1 proxy' }],
     ['create', { path: 'nodes - -', object: { metadata: { name: 'b-2' } } }],
     ['list', { path: 'pods - -' }],
     ['list', { path: 'pods - -', fieldSelector: 'spec.nodeName=b-1' }],
@@ -143,6 +145,8 @@ describe('others', () => {
     expect(allows(scheduler, 'create', { path: 'pods default mine binding' })).toBe(true);
     expect(allows(scheduler, 'watch', { path: 'nodes - -' })).toBe(true);
     expect(allows(scheduler, 'list', { path: 'secrets - -' })).toBe(false);
+    expect(allows(scheduler, 'get', { path: 'pods default mine exec' })).toBe(false);
+    expect(allows(scheduler, 'get', { path: 'nodes - a-1 proxy' })).toBe(false);
     expect(allows(scheduler, 'create', { path: 'pods default -' })).toBe(false);
   });
 

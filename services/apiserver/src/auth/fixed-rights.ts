@@ -35,7 +35,9 @@ export function fixedRight(request: Request, lookup: ObjectLookup): boolean {
 
 function mayScheduler({ verb, target }: Request): boolean {
   const { group, resource } = target.definition;
-  if (READ_VERBS.has(verb)) return !(group === '' && resource === 'secrets');
+  // Other parts of objects are ways to what runs: proxies, logs, commands.
+  if (READ_VERBS.has(verb))
+    return ['', 'status'].includes(target.subresource) && !(group === '' && resource === 'secrets');
   if (group === 'coordination.k8s.io') return isOwnLease(target, 'kube-scheduler');
   if (resource === 'events') return verb === 'create' || verb === 'patch' || verb === 'update';
   if (group !== '' || resource !== 'pods') return false;

@@ -82,11 +82,8 @@ function groupsOf(name: string, named: readonly string[]): readonly string[] {
 }
 
 function extraOf(headers: IncomingHttpHeaders): Record<string, readonly string[]> {
-  const extra: Record<string, readonly string[]> = {};
-  for (const header in headers) {
-    if (header.startsWith(EXTRA)) extra[decodeKey(header.slice(EXTRA.length))] = all(headers[header]);
-  }
-  return extra;
+  const named = Object.keys(headers).filter((header) => header.startsWith(EXTRA));
+  return Object.fromEntries(named.map((header) => [decodeKey(header.slice(EXTRA.length)), all(headers[header])]));
 }
 
 function decodeKey(text: string): string {

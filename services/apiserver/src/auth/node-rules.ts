@@ -21,7 +21,7 @@ export function mayNode(request: Request, lookup: ObjectLookup): boolean {
   const node = request.user.name.slice(NODE_USER_PREFIX.length);
   switch (`${group}/${resource}`) {
     case '/nodes':
-      return READ_VERBS.has(verb) || actsFor(node, nameOf(request), lookup, request.object);
+      return mayOnNode(request, node, lookup);
     case '/pods':
       return mayPod(request, node, lookup);
     case '/events':
@@ -40,6 +40,13 @@ export function mayNode(request: Request, lookup: ObjectLookup): boolean {
     default:
       return false;
   }
+}
+
+/** Every Node is read, and its own written; what else there is of Nodes leads through the apiserver to other agents. */
+function mayOnNode(request: Request, node: string, lookup: ObjectLookup): boolean {
+  const { verb, target, object } = request;
+  if (target.subresource !== '' && target.subresource !== 'status') return false;
+  return READ_VERBS.has(verb) || actsFor(node, nameOf(request), lookup, object);
 }
 
 function mayPod(request: Request, node: string, lookup: ObjectLookup): boolean {

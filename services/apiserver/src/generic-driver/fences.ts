@@ -23,7 +23,7 @@ export function fenceOf(
   verb: 'create' | 'update' | 'delete',
 ): Fence | undefined {
   const { fence, user } = context;
-  const ownKey = ELECTION_KEYS[user.name];
+  const ownKey = Object.hasOwn(ELECTION_KEYS, user.name) ? ELECTION_KEYS[user.name] : undefined;
   const refuse = (why: string) => StatusError.forbidden(groupResource(definition), name, why);
   if (fence === undefined) {
     if (ownKey === undefined || !definition.stored) return undefined;
