@@ -143,13 +143,14 @@ export interface Driver {
    * Streams to containers do not exist yet: all but proxies are refused. `target.name` may name a port as well.
    */
   connect(context: RequestContext, target: Target, verb: Verb | '', options: KubeObject): Promise<void>;
+  /** The list as it was before; with a limit only what is on that page is deleted. */
   deleteCollection(
     context: RequestContext,
     definition: ResourceDefinition,
     list: ListRequest,
     options: DeleteOptions,
     write: WriteOptions,
-  ): Promise<readonly Answer[]>;
+  ): Promise<ListAnswer>;
 }
 
 /** Decides who may do what. */

@@ -1,7 +1,7 @@
 import { type JsonObject, type KubeObject, type ResourceDefinition, StatusError } from '@gantry/api';
 import type { Allocators } from '../allocators/allocators.ts';
 import { type Entry, objectKey, SharedAnswer } from '../cache/index.ts';
-import type { Answer, DeleteOptions, ListRequest, RequestContext, Target, WriteOptions } from '../driver.ts';
+import type { Answer, DeleteOptions, ListAnswer, ListRequest, RequestContext, Target, WriteOptions } from '../driver.ts';
 import type { Fence } from '../storage/object-store.ts';
 import type { AdmissionChain } from './admission-chain.ts';
 import type { Committer } from './committer.ts';
@@ -102,18 +102,16 @@ export class DeleteWriter {
     list: ListRequest,
     options: DeleteOptions,
     write: WriteOptions,
-  ): Promise<readonly Answer[]> {
+  ): Promise<ListAnswer> {
     const collection: Target = { definition, namespace: list.namespace, name: '', subresource: '' };
     this.#deps.authorizer.authorize(context.user, 'deletecollection', collection, undefined, list.fieldSelector);
-    const { items } = await this.#reader.select(context, definition, list);
-    const answers: Answer[] = [];
+    const listed = await this.#reader.select(context, definition, list);
+    const { items } = listed;
     for (let at = 0; at < items.length; at += PARALLEL) {
-      const group = items
-        .slice(at, at + PARALLEL)
-        .map((item) => this.#deleteListed(context, definition, item, options, write));
-      for (const answer of await Promise.all(group)) if (answer !== undefined) answers.push(answer);
+      const group = items.slice(at, at + PARALLEL);
+      await Promise.all(group.map((item) => this.#deleteListed(context, definition, item, options, write)));
     }
-    return answers;
+    return listed;
   }
 
   /** One object of a collection; it may have gone meanwhile. */
@@ -123,7 +121,7 @@ export class DeleteWriter {
     item: Answer,
     options: DeleteOptions,
     write: WriteOptions,
-  ): Promise<Answer | undefined> {
+  ): Promise<void> {
     const { namespace = '', name = '', uid = '', resourceVersion = '' } = item.object.metadata;
     const target: Target = { definition, namespace, name, subresource: '' };
     const entry: Entry = {
@@ -133,10 +131,9 @@ export class DeleteWriter {
     };
     const own: DeleteOptions = { ...options, preconditions: { uid, ...options.preconditions } };
     try {
-      return (await this.#deleteFrom(context, target, entry, own, write)).answer;
+      await this.#deleteFrom(context, target, entry, own, write);
     } catch (error) {
-      if (error instanceof StatusError && error.reason === 'NotFound') return undefined;
-      throw error;
+      if (!(error instanceof StatusError && error.reason === 'NotFound')) throw error;
     }
   }
 

@@ -231,12 +231,12 @@ async function readDeleteOptions(
   dependencies: ResourceHandlerDependencies,
   exchange: Exchange,
 ): Promise<ReturnType<typeof checkDeleteOptions> & { write: WriteOptions }> {
-  const mediaType = negotiateInput(header(exchange.req, 'content-type'));
   const bytes = await readBody(exchange.req, exchange.signal);
+  // What type nothing is of does not matter.
   const raw =
     bytes.length === 0
       ? deleteOptionsOfQuery(exchange.query)
-      : decodeDeleteOptions(bytes, mediaType, dependencies.decodeProtobuf);
+      : decodeDeleteOptions(bytes, negotiateInput(header(exchange.req, 'content-type')), dependencies.decodeProtobuf);
   const checked = checkDeleteOptions(raw);
   const userAgent = header(exchange.req, 'user-agent');
   const write = { ...parseWriteOptions(new URLSearchParams(), 'UpdateOptions', userAgent), dryRun: checked.dryRun };
@@ -283,8 +283,6 @@ async function deleteMany(
   checkListOptions(list);
   const { options, write } = await readDeleteOptions(dependencies, exchange);
   const request = { ...list, namespace: route.namespace };
-  const items = await driver.deleteCollection(contextOf(exchange), route.definition, request, options, write);
-  const resourceVersion = Math.max(0, ...items.map((item) => Number(item.object.metadata.resourceVersion ?? 0)));
-  const answer = { items, resourceVersion, continueToken: '', remainingItemCount: undefined };
+  const answer = await driver.deleteCollection(contextOf(exchange), route.definition, request, options, write);
   await sendList(exchange, answer, form, route.definition, dependencies);
 }

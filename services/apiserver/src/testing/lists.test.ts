@@ -1,6 +1,6 @@
 import { systemClock, systemRandom, systemUid } from '@gantry/base';
 import type { KubeObject } from '@gantry/api';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ensureIncarnation } from '../incarnation.ts';
 import { createMemoryObjectStore } from '../storage/index.ts';
 import { callServer, type Reply } from './call-server.ts';
@@ -193,6 +193,64 @@ describe('a list', () => {
       reason: 'Expired',
       message: 'The resourceVersion for the provided list is too old.',
     });
+  });
+});
+
+describe('a deletion of many', () => {
+  const COLLECTION = '/api/v1/namespaces/kube-public/configmaps';
+  const del = (query: string, body = '', type = 'application/json') =>
+    callServer(server, 'DELETE', `${COLLECTION}${query}`, { body, headers: { 'content-type': type } });
+  const left = async () => {
+    const { json } = await callServer(server, 'GET', COLLECTION);
+    return namesOf(json as unknown as List).join('');
+  };
+
+  beforeEach(async () => {
+    for (const name of NAMES) {
+      const labels = { odd: String(NAMES.indexOf(name) % 2) };
+      const body = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, labels } });
+      await callServer(server, 'POST', COLLECTION, { body });
+    }
+  });
+
+  it.each([
+    ['?labelSelector=odd%3D1', '', 'bd', 'ace'],
+    ['?fieldSelector=metadata.name%3Dc', '', 'c', 'abde'],
+    ['?limit=2', '', 'ab', 'cde'],
+    ['?labelSelector=odd%3D1&dryRun=All', '', 'bd', 'abcde'],
+    ['?labelSelector=none', '', '', 'abcde'],
+    ['?resourceVersion=0&labelSelector=odd%3D0', '{"gracePeriodSeconds":0}', 'ace', 'bd'],
+    // What the body says counts alone.
+    ['?dryRun=All&labelSelector=odd%3D1', '{"propagationPolicy":"Background"}', 'bd', 'ace'],
+  ])('with %s and the body %j answers with %s, and leaves %s', async (query, body, gone, rest) => {
+    const reply = await del(query, body);
+    expect(reply.json).toMatchObject({ kind: 'ConfigMapList' });
+    const { metadata } = reply.json as unknown as List;
+    expect(Number(metadata.resourceVersion)).toBeGreaterThan(0);
+    expect(metadata.continue === undefined).toBe(!query.includes('limit'));
+    expect(namesOf(reply.json as unknown as List).join('')).toBe(gone);
+    expect(await left()).toBe(rest);
+  });
+
+  it.each([
+    ['?limit=x', '', 400, 'invalid syntax'],
+    ['?resourceVersionMatch=Exact', '', 422, 'resourceVersionMatch is forbidden unless resourceVersion is provided'],
+    ['?sendInitialEvents=true', '', 422, 'sendInitialEvents is forbidden for list'],
+    ['?fieldSelector=data%3Dx', '', 400, 'is not a known field selector'],
+    ['?propagationPolicy=x', '', 422, 'propagationPolicy: Unsupported value: "x"'],
+    ['?dryRun=x', '', 422, 'dryRun: Unsupported value'],
+    ['', '{"orphanDependents":true,"propagationPolicy":"Orphan"}', 422, 'cannot be both set'],
+    ['', '[]', 400, ''],
+  ])('with %s and the body %j is refused', async (query, body, code, message) => {
+    const reply = await del(query, body);
+    expect(reply.json).toMatchObject({ code });
+    expect(reply.json['message']).toContain(message);
+    expect(await left()).toBe('abcde');
+  });
+
+  it('minds the type of a body only where there is one', async () => {
+    expect((await del('?labelSelector=none', '', 'text/plain')).code).toBe(200);
+    expect((await del('?labelSelector=none', '{}', 'text/plain')).code).toBe(415);
   });
 });
 
