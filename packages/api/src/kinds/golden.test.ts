@@ -75,7 +75,12 @@ function resourceAt(path: string): { definition: ResourceDefinition; namespace: 
   return { definition: must(findResource({ group, version, resource }), path), namespace, query };
 }
 
-function create(step: Step): { code: number; body: object } {
+interface Created {
+  readonly code: number;
+  readonly body: object;
+}
+
+function create(step: Step): Created {
   const { definition, namespace, query } = resourceAt(fill(step.path));
   try {
     const bytes = Buffer.from(fill(step.raw ?? JSON.stringify(step.body)));
@@ -172,7 +177,7 @@ function allocate({ spec = {} }: Service): void {
   if (spec.externalTrafficPolicy === 'Local') spec.healthCheckNodePort ??= next;
 }
 
-function compare(scenario: Scenario, step: Step): { code: 'same' | 'other'; found: string[] } {
+function compare(scenario: Scenario, step: Step): { code: 'same' | 'other'; found: string[]; got: Created } {
   const want = cloneJson(step.want);
   const meta = want.body?.['metadata'];
   if (meta !== undefined && meta !== null && typeof meta === 'object' && !Array.isArray(meta))
@@ -180,13 +185,14 @@ function compare(scenario: Scenario, step: Step): { code: 'same' | 'other'; foun
   const got = create(step);
   const normal = answer(got.code, JSON.stringify(got.body), { ns: NAMESPACE, ignore: scenario.ignore });
   const code = normal.code === want.code || (want.code >= 500 && normal.code >= 400) ? 'same' : 'other';
-  return { code, found: differences(want, normal) };
+  return { code, found: differences(want, normal), got };
 }
 
 describe('creations recorded from Kubernetes', () => {
   const asked = scenarios.flatMap((scenario) => scenario.steps.map((step) => ({ scenario, step })));
   const results = asked.map(({ scenario, step }) => ({
     at: `${scenario.id} ${step.about}`,
+    step,
     ...compare(scenario, step),
   }));
 
@@ -209,9 +215,9 @@ describe('creations recorded from Kubernetes', () => {
   });
 
   it('give objects that defaults leave as they are', () => {
-    for (const { step } of asked) {
+    for (const { step, got } of results) {
       const { definition } = resourceAt(fill(step.path));
-      const { code, body } = create(step);
+      const { code, body } = got;
       if (code !== 201) continue;
       const again = cloneJson(body as KubeObject);
       definition.strategy.applyDefaults?.(again);
