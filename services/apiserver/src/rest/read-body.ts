@@ -4,20 +4,33 @@ import { StatusError } from '@gantry/api';
 const MAX_BODY = 3 * 1024 * 1024;
 const EMPTY = new Uint8Array(0);
 
-/** The whole request body; RequestEntityTooLarge above 3 MB (what follows is read and dropped, so that the client hears it). */
+/** What the bodies that are still coming may take together, of all requests of the process. */
+const MAX_ARRIVING = 256 * 1024 * 1024;
+const arriving = { bytes: 0 };
+
+/**
+ * The whole request body; RequestEntityTooLarge above 3 MB (what follows is read and dropped, so that the client hears it), and
+ * TooManyRequests while others that have not ended yet take all the room there is.
+ */
 export function readBody(req: IncomingMessage, signal: AbortSignal): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     let size = 0;
     const onData = (part: Buffer) => {
       size += part.length;
-      if (size > MAX_BODY) {
-        settle();
-        req.resume();
-        reject(new StatusError('RequestEntityTooLarge', `Request entity too large: limit is ${MAX_BODY}`));
-        return;
-      }
+      arriving.bytes += part.length;
       parts.push(part);
+      if (size > MAX_BODY) {
+        refuse(new StatusError('RequestEntityTooLarge', `Request entity too large: limit is ${MAX_BODY}`));
+      } else if (arriving.bytes > MAX_ARRIVING) {
+        refuse(new StatusError('TooManyRequests', 'Too many requests, please try again later.'));
+      }
+    };
+    const refuse = (error: StatusError) => {
+      settle();
+      parts.length = 0;
+      req.resume();
+      reject(error);
     };
     const onEnd = () => {
       settle();
@@ -32,6 +45,9 @@ export function readBody(req: IncomingMessage, signal: AbortSignal): Promise<Uin
       reject(StatusError.timeout('Timeout: the request body did not arrive in time'));
     };
     const settle = () => {
+      // Once: an error may still follow.
+      arriving.bytes -= size;
+      size = 0;
       req.off('data', onData);
       req.off('end', onEnd);
       req.off('aborted', onError);
