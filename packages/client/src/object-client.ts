@@ -43,7 +43,9 @@ export interface WatchOptions {
 export type PatchType =
   | 'application/json-patch+json'
   | 'application/merge-patch+json'
-  | 'application/strategic-merge-patch+json';
+  | 'application/strategic-merge-patch+json'
+  /** Server-side apply; what others own is taken from them. */
+  | 'application/apply-patch+yaml';
 
 /** One write of a batch, and what the single calls are made of. */
 export type ObjectWrite =
@@ -68,6 +70,8 @@ export type ObjectWrite =
       readonly key: ObjectKey;
       readonly patch: unknown;
       readonly patchType: PatchType;
+      /** Who is recorded to own what this write sets; the client's own field manager when absent. */
+      readonly fieldManager?: string;
       readonly subresource?: string;
     }
   | {

@@ -32,6 +32,7 @@ export function encodeWrite(write: ObjectWrite, fieldManager: string): Write {
         ...write.key,
         subresource: write.subresource ?? '',
         patchType: write.patchType,
+        fieldManager: write.fieldManager ?? fieldManager,
         body: encodeJson(write.patch),
       });
     case 'delete':

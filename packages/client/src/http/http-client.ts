@@ -228,7 +228,9 @@ function requestOf(write: ObjectWrite, fieldManager: string | undefined): HttpRe
     }
     case 'patch': {
       const path = pathOf(resource, write.key.namespace, write.key.name, write.subresource);
-      return { method: 'PATCH', path: path + query, body: JSON.stringify(write.patch), contentType: write.patchType };
+      const force = write.patchType === 'application/apply-patch+yaml' ? 'true' : undefined;
+      const own = queryOf({ fieldManager: write.fieldManager ?? fieldManager, force });
+      return { method: 'PATCH', path: path + own, body: JSON.stringify(write.patch), contentType: write.patchType };
     }
     case 'delete': {
       const body = JSON.stringify({ apiVersion: 'v1', kind: 'DeleteOptions', ...write.options });

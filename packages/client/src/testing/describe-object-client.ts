@@ -86,6 +86,20 @@ export function describeObjectClient(name: string, open: () => Promise<ClientUnd
       expect(patched.data).toEqual({ other: 'x' });
     });
 
+    it('applies a configuration to what is there, under a field manager of its own', async () => {
+      const created = await create(configMap());
+      const { name } = created.metadata;
+      const patch = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { other: 'x' } };
+      const how = { patch, patchType: 'application/apply-patch+yaml', fieldManager: 'applier' } as const;
+      const key = keyFor(created);
+      const write = { verb: 'patch', resource: CONFIG_MAPS, key, ...how } as const;
+      const applied = await under.client.write<ConfigMap>(write, signal);
+      expect(applied.data).toEqual({ ...created.data, other: 'x' });
+      expect(applied.metadata.managedFields?.find(({ operation }) => operation === 'Apply')?.manager).toBe('applier');
+      const taken = { ...write, patch: { ...patch, data: { key: 'mine' } } };
+      expect((await under.client.write<ConfigMap>(taken, signal)).data).toEqual({ key: 'mine' });
+    });
+
     it('deletes the object that was meant, and no namesake', async () => {
       const created = await create(configMap());
       const wrong = remove(created, '11111111-2222-3333-4444-555555555555');

@@ -1,13 +1,17 @@
 import {
   type ObjectKey,
+  APPLY_PATCH_TYPE,
   apiVersionOf,
+  applyConfiguration,
   applyPatch,
   cloneJson,
   equalJson,
   findResource,
   formatKey,
+  type JsonObject,
   keyOf,
   type KubeObject,
+  managedKindOf,
   parseLabelSelector,
   type ResourceRef,
   StatusError,
@@ -199,6 +203,17 @@ export class FakeObjectClient implements ObjectClient {
       case 'patch': {
         const old = this.#mustFind(write.resource, write.key);
         const definition = must(findResource(write.resource), write.resource.resource);
+        if (write.patchType === APPLY_PATCH_TYPE) {
+          const applied = applyConfiguration({
+            of: managedKindOf(definition, write.subresource ?? ''),
+            live: old,
+            config: write.patch as JsonObject,
+            manager: write.fieldManager ?? 'fake',
+            force: true,
+            now: this.#clock.now(),
+          });
+          return this.#update(write.resource, write.key, applied, write.subresource);
+        }
         const bytes = new TextEncoder().encode(JSON.stringify(write.patch));
         const patched = applyPatch(write.patchType, old, bytes, definition, 'Ignore');
         return this.#update(write.resource, write.key, patched.object as unknown as KubeObject, write.subresource);

@@ -1,4 +1,4 @@
-import { type ResourceDefinition, StatusError } from '@gantry/api';
+import { APPLY_PATCH_TYPE, type ResourceDefinition, StatusError } from '@gantry/api';
 import type { Fence as FenceMessage, ResourceRef, Write } from '@gantry/proto';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import type { DeleteOptions, RequestContext, Target, WriteOptions } from '../driver.ts';
@@ -41,7 +41,9 @@ export function decodeWriteOptions(write: Write): WriteOptions {
     throw StatusError.badRequest(`fieldManager: may not be more than ${MAX_MANAGER_LENGTH} characters`);
   }
   const fieldManager = write.fieldManager === '' ? 'unknown' : write.fieldManager;
-  return { dryRun: write.dryRun, fieldManager, fieldValidation: 'Strict' };
+  // A service that applies means it.
+  const force = write.patchType === APPLY_PATCH_TYPE ? { force: true } : {};
+  return { dryRun: write.dryRun, fieldManager, fieldValidation: 'Strict', ...force };
 }
 
 /** The fence of a write; numbers beyond what can be a revision are refused. */

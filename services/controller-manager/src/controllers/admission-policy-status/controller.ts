@@ -8,6 +8,8 @@ const POLICIES = {
   version: 'v1',
   resource: 'validatingadmissionpolicies',
 };
+/** Applied under a name of its own, as Kubernetes does: what others write of the status stays theirs. */
+const FIELD_MANAGER = 'validatingadmissionpolicy-status';
 const DEFINITIONS = { group: 'apiextensions.k8s.io', version: 'v1', resource: 'customresourcedefinitions' };
 
 /** Tells the authors of validating policies which of their expressions do not fit the kinds that they are about. */
@@ -25,9 +27,15 @@ export const admissionPolicyStatusController: ControllerSpec = {
 async function reconcile(key: ObjectKey, { cache, client }: ControllerContext, signal: AbortSignal): Promise<Result> {
   const policy = cache.get<ValidatingAdmissionPolicy>(POLICIES, key);
   for (const { status } of planPolicyStatus(policy, cache.list<CustomResourceDefinition>(DEFINITIONS))) {
-    const object = { ...policy, status } as ValidatingAdmissionPolicy;
-    const write = { verb: 'update', resource: POLICIES, key, object, subresource: 'status' } as const;
-    await ignoreNotFound(client.write(write, signal));
+    const patch = {
+      apiVersion: `${POLICIES.group}/${POLICIES.version}`,
+      kind: 'ValidatingAdmissionPolicy',
+      metadata: { name: key.name },
+      status,
+    };
+    const patchType = 'application/apply-patch+yaml';
+    const how = { patch, patchType, fieldManager: FIELD_MANAGER, subresource: 'status' } as const;
+    await ignoreNotFound(client.write({ verb: 'patch', resource: POLICIES, key, ...how }, signal));
   }
   return {};
 }

@@ -1,7 +1,7 @@
 import { checkPolicyTypes, type CustomResourceDefinition, type ValidatingAdmissionPolicy } from '@gantry/api';
 
 export type Action = {
-  readonly kind: 'updateStatus';
+  readonly kind: 'applyStatus';
   readonly status: NonNullable<ValidatingAdmissionPolicy['status']>;
 };
 
@@ -14,5 +14,5 @@ export function planPolicyStatus(
   if (policy === undefined || generation <= (policy.status?.observedGeneration ?? 0)) return [];
   const warnings = checkPolicyTypes(policy, crds);
   const typeChecking = warnings.length === 0 ? {} : { expressionWarnings: [...warnings] };
-  return [{ kind: 'updateStatus', status: { ...policy.status, observedGeneration: generation, typeChecking } }];
+  return [{ kind: 'applyStatus', status: { observedGeneration: generation, typeChecking } }];
 }
