@@ -69,7 +69,15 @@ export function createRoleIndex(source: RoleSource): RoleIndex {
   const grant = ({ binding, subject }: Bound, namespace: string): Grant => {
     const { kind, name } = binding.roleRef;
     const rules = rulesOf(binding.roleRef, namespace);
-    if (rules !== undefined) return { rules, through: describe(binding, subject) };
+    if (rules !== undefined) {
+      return {
+        rules,
+        // Only a reason shows it, and only of the binding that gave the right: every request has several that did not.
+        get through() {
+          return describe(binding, subject);
+        },
+      };
+    }
     return { missing: `${kind.toLowerCase()}.${GROUP} ${JSON.stringify(name)} not found` };
   };
   return {
