@@ -2,6 +2,7 @@ import http2, { type ClientHttp2Session, type ClientHttp2Stream } from 'node:htt
 import { encodeProtobuf, type KubeObject } from '@gantry/api';
 import { type HttpTarget, pathOf } from '@gantry/client';
 import type { Collection, Door } from './door.ts';
+import { countFrames, countLines } from './event-counters.ts';
 
 /** As Go's client has them: a list must not wait for the window. */
 const WINDOW_BYTES = 16 * 1024 * 1024;
@@ -72,7 +73,7 @@ class HttpDoor implements Door {
   ): Promise<void> {
     const path = `${pathOf(resource, namespace)}?watch=true&resourceVersion=${resourceVersion}`;
     const stream = this.#send('GET', path);
-    const count = this.#form === 'JSON' ? lines() : frames();
+    const count = this.#form === 'JSON' ? countLines() : countFrames();
     signal.addEventListener('abort', () => stream.close(http2.constants.NGHTTP2_CANCEL), { once: true });
     return new Promise((resolve, reject) => {
       stream.on('data', (part: Buffer) => onEvents(count(part)));
@@ -111,39 +112,4 @@ class HttpDoor implements Door {
       stream.on('end', () => (status < 300 ? resolve(bytes) : reject(new Error(`${status} ${text}`))));
     });
   }
-}
-
-/** Counts the lines that end in the parts of a stream. */
-function lines(): (part: Buffer) => number {
-  return (part) => {
-    let count = 0;
-    for (let at = part.indexOf(10); at >= 0; at = part.indexOf(10, at + 1)) count++;
-    return count;
-  };
-}
-
-/** Counts the frames (four bytes of length before each) that end in the parts of a stream. */
-function frames(): (part: Buffer) => number {
-  let head = Buffer.alloc(0);
-  let missing = 0;
-  return (part) => {
-    let count = 0;
-    let rest = part;
-    while (rest.length > 0) {
-      if (missing === 0) {
-        const wanted = 4 - head.length;
-        head = Buffer.concat([head, rest.subarray(0, wanted)]);
-        rest = rest.subarray(wanted);
-        if (head.length < 4) return count;
-        missing = head.readUInt32BE(0);
-        head = Buffer.alloc(0);
-        continue;
-      }
-      const taken = Math.min(missing, rest.length);
-      missing -= taken;
-      rest = rest.subarray(taken);
-      if (missing === 0) count++;
-    }
-    return count;
-  };
 }
