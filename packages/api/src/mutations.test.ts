@@ -16,19 +16,29 @@ import { StatusError } from './status-error.ts';
 
 const context = { now: 0, user: { name: 'u', uid: '', groups: [], extra: {} } };
 
-/** A body that a real server took, for every kind that the recordings know. */
+const CORPORA = new URL('../../../integration-tests/golden/', import.meta.url);
+
+function linesOf(corpus: string): readonly string[] {
+  return readFileSync(new URL(corpus, CORPORA), 'utf8').trim().replaceAll('{ns}', 'n').split('\n');
+}
+
+/** A body that a real server took, or what it made of one, for every kind that the recordings know. */
 function validBodies(): readonly { definition: ResourceDefinition; body: object }[] {
   const out = new Map<ResourceDefinition, object>();
-  const lines = readFileSync(new URL('../../../integration-tests/golden/create.jsonl', import.meta.url), 'utf8')
-    .trim()
-    .replaceAll('{ns}', 'n');
-  for (const line of lines.split('\n')) {
+  const definitionOf = ({ kind, apiVersion }: KubeObject) =>
+    resources.find((r) => r.kind === kind && apiVersionOf(r) === apiVersion && r.stored);
+  for (const line of linesOf('create.jsonl')) {
     const { steps } = JSON.parse(line) as { steps: { body?: KubeObject; want: { code: number } }[] };
     for (const { body, want } of steps) {
-      if (body === undefined || want.code !== 201) continue;
-      const definition = resources.find((r) => r.kind === body.kind && apiVersionOf(r) === body.apiVersion && r.stored);
-      if (definition !== undefined && !out.has(definition)) out.set(definition, body);
+      const definition = body === undefined || want.code !== 201 ? undefined : definitionOf(body);
+      if (definition !== undefined && body !== undefined && !out.has(definition)) out.set(definition, body);
     }
+  }
+  for (const line of linesOf('codec.jsonl')) {
+    const stored = JSON.parse((JSON.parse(line) as { json: string }).json) as KubeObject;
+    const definition = definitionOf(stored);
+    const { name = '' } = stored.metadata;
+    if (definition !== undefined && !out.has(definition)) out.set(definition, { ...stored, metadata: { name } });
   }
   return [...out].map(([definition, body]) => ({ definition, body }));
 }
