@@ -25,13 +25,24 @@ const waiting = [
 const REQUESTS = '^(?!flow/)';
 const FLOWS = `^(?!(${waiting.join('|')})/)flow/`;
 
-async function replay(only: string, name: string): Promise<Share> {
+async function replay(only: string, name: string, jobs: number): Promise<Share> {
   const folder = join(cluster.root, 'integration-tests/golden');
   const files = globSync('*.jsonl', { cwd: folder })
     .toSorted()
     .map((file) => join(folder, file));
   const json = join(cluster.home, `golden-${name}.json`);
-  const options = ['--kubeconfig', cluster.kubeconfig, '--only', only, '--show', '0', '--jobs', '8', '--json', json];
+  const options = [
+    '--kubeconfig',
+    cluster.kubeconfig,
+    '--only',
+    only,
+    '--show',
+    '0',
+    '--jobs',
+    `${jobs}`,
+    '--json',
+    json,
+  ];
   await runProgram(process.execPath, [join(folder, 'replay.mjs'), ...options, ...files], {
     timeoutMs: 600_000,
     env: { PATH: `${join(cluster.root, '.gantry/tools')}:${process.env['PATH'] ?? ''}` },
@@ -44,13 +55,13 @@ async function replay(only: string, name: string): Promise<Share> {
 }
 
 test('recorded requests are answered as Kubernetes answered them', { timeout: 600_000 }, async () => {
-  const share = await replay(REQUESTS, 'requests');
+  const share = await replay(REQUESTS, 'requests', 8);
   expect(share.code).toBeGreaterThanOrEqual(floors.requests.code);
   expect(share.answer).toBeGreaterThanOrEqual(floors.requests.answer);
 });
 
 test('controllers do what those of Kubernetes did', { timeout: 900_000 }, async () => {
-  const share = await replay(FLOWS, 'flows');
+  const share = await replay(FLOWS, 'flows', 4);
   expect(share.code).toBeGreaterThanOrEqual(floors.flows.code);
   expect(share.answer).toBeGreaterThanOrEqual(floors.flows.answer);
 });
