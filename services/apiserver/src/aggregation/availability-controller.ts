@@ -29,6 +29,8 @@ export interface AvailabilityOptions {
 }
 
 const EVERY_MS = 30_000;
+/** How soon one that does not lead notices that it does. */
+const LEADS_AGAIN_MS = 5000;
 const RETRY_FIRST_MS = 250;
 /** One server is not asked more often, whatever changes. */
 const NOT_SOONER_MS = 250;
@@ -69,10 +71,10 @@ class AvailabilityController {
     const { cache, clock, leads, logger } = this.#options;
     const stops = OBSERVED.map((resource) => cache.resource(resource).observe(this.#wake.ring));
     while (!signal.aborted) {
-      let dueAt = clock.monotonicMs() + EVERY_MS;
+      let dueAt: number;
       try {
         await cache.whenReady(signal);
-        if (await leads(signal)) dueAt = this.#start(signal);
+        dueAt = (await leads(signal)) ? this.#start(signal) : clock.monotonicMs() + LEADS_AGAIN_MS;
       } catch (error) {
         if (!signal.aborted) logger.warn({ reason: errorMessage(error) }, 'the availability of APIs is not known');
         dueAt = clock.monotonicMs() + RETRY_FIRST_MS * 4;

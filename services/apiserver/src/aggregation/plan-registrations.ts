@@ -44,8 +44,7 @@ function isKept({ metadata }: StoredApiService): boolean {
 /** One for each version of a definition that is served, by name. */
 function customApiServices(definitions: readonly CustomResourceDefinition[]): ReadonlyMap<string, APIService> {
   const wanted = new Map<string, APIService>();
-  for (const { metadata, spec } of definitions) {
-    if (metadata.deletionTimestamp !== undefined) continue;
+  for (const { spec } of definitions) {
     for (const { name: version, served } of spec.versions) {
       const name = `${version}.${spec.group}`;
       if (!served || wanted.has(name)) continue;

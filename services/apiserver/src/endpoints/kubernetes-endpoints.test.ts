@@ -3,7 +3,7 @@ import { silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createHarness, type Harness } from '../generic-driver/testing.ts';
 import { kubernetesEndpoints } from './kubernetes-endpoints.ts';
-import { createPeerRegistry } from './peer-registry.ts';
+import { createPeerRegistry, type PeerRegistry } from './peer-registry.ts';
 
 describe('the endpoints of default/kubernetes', () => {
   let harness: Harness;
@@ -21,12 +21,17 @@ describe('the endpoints of default/kubernetes', () => {
   });
 
   /** An apiserver of the same etcd. */
-  const start = (ip: string): AbortController => {
-    const { driver, clock, store, deps } = harness;
+  const registryOf = (ip: string): PeerRegistry => {
+    const { clock, store } = harness;
     const onError = (error: unknown) => {
       throw error;
     };
-    const registry = createPeerRegistry({ etcd: store.etcd, clock, process: ip, address: { ip, port: 6443 }, onError });
+    return createPeerRegistry({ etcd: store.etcd, clock, process: ip, address: { ip, port: 6443 }, onError });
+  };
+
+  const start = (ip: string): AbortController => {
+    const { driver, clock, deps } = harness;
+    const registry = registryOf(ip);
     const { user } = harness.context();
     const whenReady = (signal: AbortSignal) => deps.cache.whenReady(signal);
     const member = kubernetesEndpoints({ driver, registry, user, whenReady, clock, logger: silentLogger });
@@ -53,6 +58,17 @@ describe('the endpoints of default/kubernetes', () => {
     other.abort();
     await harness.clock.advance(12_000);
     expect((await read<Endpoints>('endpoints')).subsets?.[0]?.addresses).toEqual([{ ip: '10.0.0.2' }]);
+  });
+
+  it('have a first, who does what one of the apiservers does', async () => {
+    const first = start('10.0.0.2');
+    start('10.0.0.3');
+    await harness.clock.advance(1000);
+    const leads = (ip: string) => harness.settle(registryOf(ip).isFirst(new AbortController().signal));
+    expect([await leads('10.0.0.2'), await leads('10.0.0.3'), await leads('10.0.0.4')]).toEqual([true, false, false]);
+    first.abort();
+    await harness.clock.advance(1000);
+    expect(await leads('10.0.0.3')).toBe(true);
   });
 
   it('are written once and left alone while nothing changes', async () => {

@@ -20,6 +20,8 @@ export interface ServiceAddressesOptions {
 const SERVICES = { group: '', resource: 'services' } as const;
 const OBSERVED = [SERVICES, IP_ADDRESSES, SERVICE_CIDRS] as const;
 const EVERY_MS = 30_000;
+/** How soon one that does not lead notices that it does. */
+const LEADS_AGAIN_MS = 5000;
 const RETRY_MS = 500;
 /** Written at the same time. */
 const AT_ONCE = 16;
@@ -33,10 +35,10 @@ export function serviceAddresses(options: ServiceAddressesOptions): GroupMember 
       const wake = new Wake();
       const stops = OBSERVED.map((resource) => cache.resource(resource).observe(wake.ring));
       while (!signal.aborted) {
-        let delayMs = EVERY_MS;
+        let delayMs: number;
         try {
           await cache.whenReady(signal);
-          if (await leads(signal)) delayMs = await reconcile(options, signal);
+          delayMs = (await leads(signal)) ? await reconcile(options, signal) : LEADS_AGAIN_MS;
         } catch (error) {
           if (!signal.aborted) logger.warn({ reason: errorMessage(error) }, "Services' addresses are tried again");
           delayMs = RETRY_MS;
