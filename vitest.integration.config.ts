@@ -39,7 +39,7 @@ export default defineConfig({
           hookTimeout: 180_000,
           fileParallelism: false,
           // Of tests that say that they may run together: the conformance suite's.
-          maxConcurrency: 12,
+          maxConcurrency: 8,
         },
       },
     ],

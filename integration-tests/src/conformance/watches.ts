@@ -4,7 +4,7 @@ import { KINDS } from './kinds.ts';
 import { retryOnConflict, versionOf } from './outcome.ts';
 import { Resource } from './resource.ts';
 import type { EventType, Watching } from './watching.ts';
-import { type Proof, proof, type World } from './world.ts';
+import { type Proof, proof, proofAlone, type World } from './world.ts';
 
 const LABEL = 'watch-this-configmap';
 const WATCHERS = '[sig-api-machinery] Watchers should';
@@ -129,7 +129,7 @@ export const WATCH_PROOFS: readonly Proof[] = [
     },
   ),
 
-  proof(`${WATCHERS} receive events on concurrent watches in same order [Conformance]`, async (world) => {
+  proofAlone(`${WATCHERS} receive events on concurrent watches in same order [Conformance]`, async (world) => {
     const maps = new Resource<V1ConfigMap>(world.cluster, KINDS.ConfigMap, await world.namespace());
     let resourceVersion = (await maps.list()).metadata?.resourceVersion ?? '';
     const watches: Watching<V1ConfigMap>[] = [];

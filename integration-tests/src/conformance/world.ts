@@ -160,7 +160,7 @@ export class World implements AsyncDisposable {
 /** One behaviour that the official suite asks, proved by us. */
 export interface Proof {
   readonly codename: string;
-  /** `alone`: it disturbs others or counts what is everybody's. */
+  /** `alone`: it disturbs others, asks so much that they would wait, or counts what is everybody's. */
   readonly when: 'together' | 'alone';
   readonly prove: (world: World) => Promise<void>;
 }
