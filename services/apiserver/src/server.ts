@@ -77,6 +77,9 @@ export interface ApiServerOptions {
   readonly metrics: Metrics;
 }
 
+/** Paths of subresources that lead to what an object stands for. */
+const STREAMS = /^\/api\/v1\/.*\/(attach|exec|portforward|proxy)(\/|$)/;
+
 /** An API server as members of a run group, in the order in which they depend on each other. */
 export interface ApiServer {
   readonly members: readonly GroupMember[];
@@ -87,7 +90,7 @@ export interface ApiServer {
 
 /** Wires store, cache, driver and doors. Nothing runs before the members do. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
-  const { store, clock, random, newUid, logger, listen } = options;
+  const { store, clock, random, newUid, logger, listen, settings } = options;
   const state = { bootstrap: 'pending', process: 'serving' } as State;
   const stopping = new AbortController();
   const cache = new WatchCache({
@@ -108,7 +111,6 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const guard = createWriteGuard(authorizer, roles);
   const reviewer = createReviewer(authorizer, tokens);
   const tokenIssuer = createTokenIssuer(options.signingKeys, clock, newUid);
-  const { settings } = options;
   const dependencies = {
     store,
     cache,
@@ -170,6 +172,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       port: listen.restPort,
       logger,
       onDrain: () => stopping.abort(),
+      mayUpgrade: (path) => STREAMS.test(path) || aggregation.apis.find(path) !== undefined,
       ...(listen.onRest === undefined ? {} : { onListening: listen.onRest }),
     }),
     readinessMember(state, clock, options.unreadyMs ?? 1500),

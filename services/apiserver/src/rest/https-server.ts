@@ -15,6 +15,8 @@ export interface HttpsServerOptions {
   /** Told before the listeners stop: ends the streams that would last. */
   readonly onDrain: () => void;
   readonly onListening?: (port: number) => void;
+  /** Whether a request to the path may change the protocol; others are served as if they had not asked to. */
+  readonly mayUpgrade: (path: string) => boolean;
 }
 
 /** Streams of one HTTP/2 connection: a client library holds all its watches on one. */
@@ -72,7 +74,9 @@ export function httpsServer(options: HttpsServerOptions): GroupMember {
     handle(request, responseOn(request, socket, head));
   });
   server.setTimeout(0);
-  Object.assign(server, { keepAliveTimeout: IDLE_MS });
+  const shouldUpgradeCallback = ({ url = '' }: IncomingMessage): boolean =>
+    options.mayUpgrade(url.replace(/[?#].*$/s, ''));
+  Object.assign(server, { keepAliveTimeout: IDLE_MS, shouldUpgradeCallback });
   const unsubscribe = options.tls.subscribe((material) => server.setSecureContext(secureContext(material)));
   return {
     name: 'https-server',

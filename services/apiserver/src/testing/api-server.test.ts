@@ -253,6 +253,12 @@ describe('watches', () => {
     session.destroy();
   });
 
+  it('serves a request that asks for a protocol in vain as any other', async () => {
+    const headers = { connection: 'Upgrade', upgrade: 'h2c', 'content-type': 'application/json' };
+    const body = JSON.stringify({ metadata: { name: 'upgrading' } });
+    expect((await call('POST', '/api/v1/namespaces/default/configmaps', { headers, body })).code).toBe(201);
+  });
+
   it('may idle for longer than clients usually pause', async () => {
     using agent = Object.assign(new https.Agent({ keepAlive: true }), { [Symbol.dispose]: () => agent.destroy() });
     const reply = await call('GET', '/version', { agent });
