@@ -4,7 +4,7 @@ import type { ResourceDefinition } from '../resource.ts';
 import { ageColumn, nameColumn } from './columns.ts';
 import { MAX_CONFIGS, validateDeviceConfiguration } from './rules/device-config.ts';
 import { validateSelectors } from './rules/device-selector.ts';
-import { qualifiedName } from './rules/names.ts';
+import { longName, qualifiedName } from './rules/names.ts';
 import { validateEach } from './rules/sized.ts';
 import { STORED_VERBS } from './verbs.ts';
 
@@ -38,7 +38,7 @@ export const deviceClasses: ResourceDefinition<DeviceClass> = {
   namespaced: false,
   schema: 'resource.v1.DeviceClass',
   verbs: STORED_VERBS,
-  strategy: { validate, hasGeneration: true },
+  strategy: { validateName: longName, validate, hasGeneration: true },
   subresources: [],
   columns: [nameColumn, ageColumn],
   selectableFields: {},

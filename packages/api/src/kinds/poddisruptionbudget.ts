@@ -7,6 +7,7 @@ import { nonNegative } from './rules/errors.ts';
 import { validateAtMostAll, validateIntOrPercent } from './rules/int-or-percent.ts';
 import { keep } from './rules/keep.ts';
 import { validateLabelSelector } from './rules/labels.ts';
+import { pathSegment } from './rules/names.ts';
 import { PART_VERBS, STORED_VERBS } from './verbs.ts';
 
 const EVICTION_POLICIES = ['AlwaysAllow', 'IfHealthyBudget'];
@@ -70,6 +71,9 @@ export const podDisruptionBudgets: ResourceDefinition<PodDisruptionBudget> = {
       keep(object, old, 'status');
     },
     validate,
+    // Kubernetes' rules for budgets do not look at the metadata: only those that hold for every object do.
+    validateName: pathSegment,
+    finalizers: 'qualified',
     metadataOnUpdate: 'driver',
     allowUnconditionalUpdate: false,
     hasGeneration: true,

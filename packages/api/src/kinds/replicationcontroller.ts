@@ -4,7 +4,7 @@ import type { ResourceDefinition } from '../resource.ts';
 import { ageColumn, column, nameColumn } from './columns.ts';
 import { nonNegative, unsupported } from './rules/errors.ts';
 import { keep } from './rules/keep.ts';
-import { dns1123Label } from './rules/names.ts';
+import { dns1123Label, longName } from './rules/names.ts';
 import { defaultPodTemplate } from './rules/pod-defaults.ts';
 import { validatePodTemplate } from './rules/pod-template.ts';
 import { templateWarnings } from './rules/pod-warnings.ts';
@@ -83,6 +83,7 @@ export const replicationControllers: ResourceDefinition<ReplicationController> =
   schema: 'core.v1.ReplicationController',
   verbs: STORED_VERBS,
   strategy: {
+    validateName: longName,
     applyDefaults,
     prepareForCreate: (object) => {
       object.status = { replicas: 0 };

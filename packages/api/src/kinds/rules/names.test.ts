@@ -5,6 +5,7 @@ import {
   dns1123Subdomain,
   envVarName,
   labelValue,
+  longName,
   percent,
   portName,
   qualifiedName,
@@ -50,4 +51,11 @@ describe('names', () => {
     expect(subdomainName('web-', true)).toEqual([]);
     expect(subdomainName('web-', false)).not.toEqual([]);
   });
+});
+
+it('a length is told in the unit of the rule that Kubernetes uses', () => {
+  const long = 'x'.repeat(254);
+  expect(subdomainName(long, false)).toEqual(['must be no more than 253 characters']);
+  expect(longName(long, false)).toEqual(['must be no more than 253 bytes']);
+  expect(qualifiedName(`${long}/a`)).toEqual(['prefix part must be no more than 253 bytes']);
 });

@@ -68,9 +68,9 @@ export function dns1035Label(value: string): string[] {
 }
 
 /** A DNS subdomain (RFC 1123): what most objects are called. */
-export function dns1123Subdomain(value: string): string[] {
+export function dns1123Subdomain(value: string, unit: 'characters' | 'bytes' = 'characters'): string[] {
   const errors: string[] = [];
-  if (value.length > 253) errors.push(maxLengthMessage(253));
+  if (value.length > 253) errors.push(maxLengthMessage(253, unit));
   if (!DNS1123_SUBDOMAIN.test(value)) errors.push(SUBDOMAIN_MESSAGE);
   return errors;
 }
@@ -131,7 +131,7 @@ export function qualifiedName(value: string): string[] {
   if (second !== undefined) {
     name = second;
     if (first === '') errors.push('prefix part must be non-empty');
-    else errors.push(...dns1123Subdomain(first).map((message) => `prefix part ${message}`));
+    else errors.push(...dns1123Subdomain(first, 'bytes').map((message) => `prefix part ${message}`));
   }
   if (name === '') errors.push('name part must be non-empty');
   else if (name.length > 63) errors.push(`name part ${maxLengthMessage(63, 'bytes')}`);
@@ -260,6 +260,11 @@ export function maskTrailingDash(value: string): string {
 /** `validateName` hooks for the common kinds of names. */
 export function subdomainName(name: string, isPrefix: boolean): readonly string[] {
   return dns1123Subdomain(isPrefix ? maskTrailingDash(name) : name);
+}
+
+/** The same for kinds whose names Kubernetes checks by its newer rules, which count bytes. */
+export function longName(name: string, isPrefix: boolean): readonly string[] {
+  return dns1123Subdomain(isPrefix ? maskTrailingDash(name) : name, 'bytes');
 }
 
 export function labelName(name: string, isPrefix: boolean): readonly string[] {
