@@ -93,7 +93,12 @@ async function ensureServiceRange(driver: Driver, deps: DriverDependencies, sign
     lastTransitionTime: formatTime(deps.clock.now()),
   };
   const bytes = new TextEncoder().encode(JSON.stringify({ ...stored, status: { conditions: [ready] } }));
-  await driver.update(context, target, { bytes, mediaType: 'application/json' }, OPTIONS);
+  try {
+    await driver.update(context, target, { bytes, mediaType: 'application/json' }, OPTIONS);
+  } catch (error) {
+    // Whoever keeps the ranges was faster, and says so as well.
+    if (!isReason(error, 'Conflict')) throw error;
+  }
 }
 
 function pause(clock: Clock, signal: AbortSignal): Promise<void> {
