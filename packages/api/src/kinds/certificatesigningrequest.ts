@@ -11,6 +11,7 @@ import { ageColumn, column, formatDuration, nameColumn } from './columns.ts';
 import { invalidAll, unsupported } from './rules/errors.ts';
 import { dns1123Label, dns1123Subdomain, pathSegment } from './rules/names.ts';
 import { PART_VERBS, STORED_VERBS } from './verbs.ts';
+import { repeatedAt } from './rules/repeated.ts';
 
 const USAGES = [
   'any',
@@ -121,8 +122,9 @@ function validate(object: CertificateSigningRequest): FieldError[] {
   usages.forEach((usage, i) => {
     if (!USAGES.includes(usage)) errors.push(unsupported(`spec.usages[${i}]`, usage, USAGES));
   });
+  const isRepeated = repeatedAt(usages);
   usages.forEach((usage, i) => {
-    if (usages.indexOf(usage) < i) errors.push(duplicate(`spec.usages[${i}]`, usage));
+    if (isRepeated(i)) errors.push(duplicate(`spec.usages[${i}]`, usage));
   });
   errors.push(
     ...(signerName === 'kubernetes.io/legacy-unknown'

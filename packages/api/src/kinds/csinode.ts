@@ -6,15 +6,16 @@ import { immutable, invalidAll, nonNegative } from './rules/errors.ts';
 import { qualifiedName } from './rules/names.ts';
 import { validateDriverName } from './rules/volume-sources.ts';
 import { STORED_VERBS } from './verbs.ts';
+import { repeatedAt } from './rules/repeated.ts';
 
 const MAX_NODE_ID = 256;
 
 function validate({ spec }: CSINode): FieldError[] {
   const drivers = spec?.drivers ?? [];
-  return drivers.flatMap((driver, i) => {
-    const first = drivers.findIndex(({ name }) => name === driver.name);
-    return validateDriver(driver, `spec.drivers[${i}]`, first < i ? 'doubled' : 'first');
-  });
+  const isRepeated = repeatedAt(drivers.map(({ name }) => name));
+  return drivers.flatMap((driver, i) =>
+    validateDriver(driver, `spec.drivers[${i}]`, isRepeated(i) ? 'doubled' : 'first'),
+  );
 }
 
 function validateDriver(driver: CSINodeDriver, path: string, place: 'first' | 'doubled'): FieldError[] {
@@ -27,9 +28,10 @@ function validateDriver(driver: CSINodeDriver, path: string, place: 'first' | 'd
   }
   errors.push(...nonNegative(`${path}.allocatable.count`, allocatable?.count));
   if (place === 'doubled') errors.push(duplicate(`${path}.name`, name));
+  const isRepeated = repeatedAt(topologyKeys);
   topologyKeys.forEach((key, i) => {
     if (key === '') errors.push(required(path));
-    if (topologyKeys.indexOf(key) < i) errors.push(duplicate(path, key));
+    if (isRepeated(i)) errors.push(duplicate(path, key));
     errors.push(...invalidAll(path, key, qualifiedName(key)));
   });
   return errors;
@@ -37,12 +39,11 @@ function validateDriver(driver: CSINodeDriver, path: string, place: 'first' | 'd
 
 /** A driver may only change how many volumes it can take. */
 function validateUpdate(object: CSINode, old: CSINode): FieldError[] {
+  const named = Map.groupBy(object.spec?.drivers ?? [], ({ name }) => name);
   return (old.spec?.drivers ?? []).flatMap((before) =>
-    (object.spec?.drivers ?? [])
-      .filter(({ name }) => name === before.name)
-      .flatMap((driver) =>
-        immutable('spec.drivers', { ...driver, allocatable: undefined }, { ...before, allocatable: undefined }),
-      ),
+    (named.get(before.name) ?? []).flatMap((driver) =>
+      immutable('spec.drivers', { ...driver, allocatable: undefined }, { ...before, allocatable: undefined }),
+    ),
   );
 }
 

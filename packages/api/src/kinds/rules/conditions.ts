@@ -2,6 +2,7 @@ import { duplicate, type FieldError, invalid, required, tooLong } from '../../fi
 import type { Condition } from '../../generated/types.ts';
 import { invalidAll, unsupported } from './errors.ts';
 import { patternMessage, qualifiedName } from './names.ts';
+import { repeatedAt } from './repeated.ts';
 
 const STATUSES = ['False', 'True', 'Unknown'];
 const MAX_REASON_BYTES = 1024;
@@ -11,11 +12,11 @@ const REASON = /^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$/;
 /** Rules on metav1's conditions: one of each type, each complete. */
 export function validateConditions(conditions: readonly Condition[] | undefined, path: string): FieldError[] {
   const list = conditions ?? [];
+  const isTaken = repeatedAt(list.map(({ type = '' }) => type));
   return list.flatMap((condition, i) => {
     const { type = '' } = condition;
-    const taken = list.findIndex((other) => (other.type ?? '') === type) < i;
     const errors = validateCondition(condition, `${path}[${i}]`);
-    return taken ? [duplicate(`${path}[${i}].type`, type), ...errors] : errors;
+    return isTaken(i) ? [duplicate(`${path}[${i}].type`, type), ...errors] : errors;
   });
 }
 

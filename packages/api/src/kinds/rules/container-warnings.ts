@@ -1,6 +1,7 @@
 import type { AppArmorProfile, Container, ContainerPort, EnvVar, PodSpec } from '../../generated/types.ts';
 import { equalJson } from '../../object.ts';
 import { parseQuantity } from '../../quantity.ts';
+import { repeatedAt } from './repeated.ts';
 
 const NANO_PER_BYTE = 1_000_000_000n;
 const BYTES = ['memory', 'ephemeral-storage'] as const;
@@ -77,8 +78,9 @@ function appArmorProfile(annotation: string): AppArmorProfile | undefined {
 
 /** A second value hides the first, unless it is built on it. */
 function envWarnings(env: readonly EnvVar[], path: string): string[] {
+  const isRepeated = repeatedAt(env.map(({ name = '' }) => name));
   return env.flatMap(({ name = '', value = '', valueFrom }, i) => {
-    if (env.findIndex((other) => (other.name ?? '') === name) === i) return [];
+    if (!isRepeated(i)) return [];
     const before = `$(${name})`;
     if (valueFrom === undefined && value !== before && value.includes(before)) return [];
     return [
@@ -86,6 +88,11 @@ function envWarnings(env: readonly EnvVar[], path: string): string[] {
     ];
   });
 }
+
+/** Headers hold far fewer warnings than this; so many are looked for. */
+const MAX_TOLD = 1000;
+/** As many ports of one number are compared with those that follow: each pair may be a warning. */
+const MAX_COMPARED = 100;
 
 /** Ports of all containers that are, or may be, the same. */
 export function portWarnings(containers: Placed): string[] {
@@ -98,11 +105,12 @@ export function portWarnings(containers: Placed): string[] {
       if (hostIP !== '' && hostPort === 0) warnings.push(`${at}: hostIP set without hostPort: ${goPort(port)}`);
       const key = `${port.containerPort}/${port.protocol ?? ''}`;
       const others = seen.get(key) ?? [];
-      for (const other of others) {
+      seen.set(key, others);
+      for (const other of warnings.length < MAX_TOLD ? others : []) {
         const how = clash(port, other.port);
         if (how !== undefined) warnings.push(`${at}: ${how} port definition with ${other.at}`);
       }
-      seen.set(key, [...others, { at, port }]);
+      if (others.length < MAX_COMPARED) others.push({ at, port });
     });
   }
   return warnings;

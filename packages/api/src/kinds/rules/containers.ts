@@ -7,6 +7,7 @@ import { validateVolumeDevices, validateVolumeMounts } from './mounts.ts';
 import { dns1123Label, portName, portNumber } from './names.ts';
 import { validateLifecycle, validateProbe } from './probes.ts';
 import { validateSecurityContext } from './security-context.ts';
+import { repeatedAt } from './repeated.ts';
 
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
 const PULL_POLICIES = ['Always', 'IfNotPresent', 'Never'];
@@ -25,12 +26,12 @@ export interface ContainerScope {
 export function validateContainers(scope: ContainerScope, path: string): FieldError[] {
   const containers = scope.spec.containers ?? [];
   if (containers.length === 0) return [required(path)];
+  const isRepeated = repeatedAt(containers.map(({ name }) => name ?? ''));
   const errors = containers.flatMap((container, i) => {
     const at = `${path}[${i}]`;
-    const twice = containers.findIndex((other) => (other.name ?? '') === (container.name ?? '')) < i;
     return [
       ...validateContainerParts(container, scope, at),
-      ...(twice ? [duplicate(`${at}.name`, container.name ?? '')] : []),
+      ...(isRepeated(i) ? [duplicate(`${at}.name`, container.name ?? '')] : []),
       ...validateHooks(container, scope, at),
       ...validateRestartPolicy(container, at),
     ];
@@ -141,9 +142,10 @@ function validateHostPorts(containers: readonly Container[], path: string): Fiel
 
 function validateResizePolicy(container: Container, podRestartPolicy: string | undefined, path: string): FieldError[] {
   const policies = container.resizePolicy ?? [];
+  const isRepeated = repeatedAt(policies.map(({ resourceName = '' }) => resourceName));
   return policies.flatMap(({ resourceName = '', restartPolicy = '' }, i) => {
     const errors: FieldError[] = [];
-    if (policies.findIndex((other) => other.resourceName === resourceName) < i) {
+    if (isRepeated(i)) {
       errors.push(duplicate(`${path}[${i}]`, resourceName));
     }
     if (resourceName === '') errors.push(required(path));

@@ -2,6 +2,7 @@ import { type FieldError, forbidden, invalid, notSupported, required } from '../
 import type { Container, Volume, VolumeDevice, VolumeMount } from '../../generated/types.ts';
 import { notFound } from './errors.ts';
 import { validateDescendingPath } from './file-paths.ts';
+import { repeatedAt } from './repeated.ts';
 
 const PROPAGATIONS = ['Bidirectional', 'HostToContainer', 'None'];
 const READ_ONLY_MODES = ['Disabled', 'Enabled', 'IfPossible'];
@@ -69,12 +70,15 @@ export function validateVolumeDevices(
 ): FieldError[] {
   const mounts = container.volumeMounts ?? [];
   const devices = container.volumeDevices ?? [];
+  const mounted = new Set(mounts.map(({ name }) => name));
+  const isNameRepeated = repeatedAt(devices.map(({ name = '' }) => name));
+  const isPathRepeated = repeatedAt(devices.map(({ devicePath = '' }) => devicePath));
   return devices.flatMap((device: VolumeDevice, i) => {
     const at = `${path}[${i}]`;
     const { name = '', devicePath = '' } = device;
     const errors: FieldError[] = [];
     if (name === '') errors.push(required(`${at}.name`));
-    if (devices.findIndex((other) => other.name === name) < i) {
+    if (isNameRepeated(i)) {
       errors.push(invalid(`${at}.name`, name, 'must be unique'));
     }
     const volume = volumes.get(name);
@@ -84,13 +88,13 @@ export function validateVolumeDevices(
       errors.push(invalid(`${at}.name`, name, detail));
     }
     if (devicePath === '') errors.push(required(`${at}.devicePath`));
-    if (devicePath !== '' && devices.findIndex((other) => other.devicePath === devicePath) < i) {
+    if (devicePath !== '' && isPathRepeated(i)) {
       errors.push(invalid(`${at}.devicePath`, devicePath, 'must be unique'));
     }
     if (devicePath.split('/').includes('..')) {
       errors.push(invalid(`${at}.devicePath`, devicePath, "can not contain backsteps ('..')"));
     }
-    if (mounts.some((mount) => mount.name === name)) {
+    if (mounted.has(name)) {
       errors.push(invalid(`${at}.name`, name, 'must not already exist in volumeMounts'));
     }
     if (mounts.some((mount) => mount.mountPath === devicePath)) {

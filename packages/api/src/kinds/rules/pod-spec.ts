@@ -12,6 +12,7 @@ import { validatePodSecurityContext } from './security-context.ts';
 import { validateTolerations } from './tolerations.ts';
 import { validateTopologySpread } from './topology-spread.ts';
 import { validateVolumes } from './volumes.ts';
+import { repeatedAt } from './repeated.ts';
 
 const RESTART_POLICIES = ['Always', 'OnFailure', 'Never'];
 const DNS_POLICIES = ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'];
@@ -82,6 +83,7 @@ function validateHostUsers(spec: PodSpec, path: string): FieldError[] {
 }
 
 function validateResourceClaims({ resourceClaims = [] }: PodSpec, path: string): FieldError[] {
+  const isRepeated = repeatedAt(resourceClaims.map(({ name = '' }) => name));
   return resourceClaims.flatMap((claim, i) => {
     const at = `${path}.resourceClaims[${i}]`;
     const { name = '', resourceClaimName, resourceClaimTemplateName } = claim;
@@ -92,7 +94,7 @@ function validateResourceClaims({ resourceClaims = [] }: PodSpec, path: string):
     };
     const errors: FieldError[] = [];
     if (name === '') errors.push(required(`${at}.name`));
-    else if (resourceClaims.findIndex((other) => other.name === name) < i) errors.push(duplicate(`${at}.name`, name));
+    else if (isRepeated(i)) errors.push(duplicate(`${at}.name`, name));
     else errors.push(...invalidAll(`${at}.name`, name, dns1123Label(name)));
     if (resourceClaimName !== undefined && resourceClaimTemplateName !== undefined) {
       const detail = 'at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified';
@@ -108,14 +110,14 @@ function validateResourceClaims({ resourceClaims = [] }: PodSpec, path: string):
 
 function validateGates(spec: PodSpec, path: string): FieldError[] {
   const gates = spec.schedulingGates ?? [];
+  const isRepeated = repeatedAt(gates.map(({ name = '' }) => name));
   return [
     ...(spec.readinessGates ?? []).flatMap(({ conditionType = '' }, i) =>
       invalidAll(`${path}.readinessGates[${i}].conditionType`, conditionType, qualifiedName(conditionType)),
     ),
     ...gates.flatMap(({ name = '' }, i) => {
       const at = `${path}.schedulingGates[${i}]`;
-      const again = gates.findIndex((other) => (other.name ?? '') === name) < i;
-      return [...invalidAll(at, name, qualifiedName(name)), ...(again ? [duplicate(at, name)] : [])];
+      return [...invalidAll(at, name, qualifiedName(name)), ...(isRepeated(i) ? [duplicate(at, name)] : [])];
     }),
   ];
 }

@@ -18,6 +18,7 @@ import { ipWarnings } from './ip.ts';
 import { labelValue } from './names.ts';
 import { oldLabelAdvice } from './old-labels.ts';
 import { claimSpecWarnings, overlapWarnings, volumeWarnings } from './volume-warnings.ts';
+import { repeatedAt } from './repeated.ts';
 
 interface PodLike {
   readonly metadata?: ObjectMeta;
@@ -159,9 +160,8 @@ function affinityWarnings({ affinity }: PodSpec, path: string): string[] {
 
 function repeated<K extends string>(items: readonly { readonly [P in K]?: string }[], key: K, path: string): string[] {
   const value = (item: { readonly [P in K]?: string }) => item[key] ?? '';
+  const isRepeated = repeatedAt(items.map(value));
   return items.flatMap((item, i) =>
-    items.findIndex((other) => value(other) === value(item)) < i
-      ? [`${path}[${i}].${key}: duplicate ${key} ${JSON.stringify(value(item))}`]
-      : [],
+    isRepeated(i) ? [`${path}[${i}].${key}: duplicate ${key} ${JSON.stringify(value(item))}`] : [],
   );
 }

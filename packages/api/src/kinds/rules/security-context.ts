@@ -11,6 +11,7 @@ import { duplicate } from '../../field-error.ts';
 import { invalidAll } from './errors.ts';
 import { validateDescendingPath } from './file-paths.ts';
 import { userId } from './names.ts';
+import { repeatedAt } from './repeated.ts';
 
 const PROFILE_TYPES = ['Localhost', 'RuntimeDefault', 'Unconfined'];
 const SYSCTL_NAME = /^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$/;
@@ -121,10 +122,11 @@ function validatePolicies(context: PodSecurityContext, path: string): FieldError
 }
 
 function validateSysctls(sysctls: readonly Sysctl[], path: string): FieldError[] {
+  const isRepeated = repeatedAt(sysctls.map(({ name = '' }) => name));
   return sysctls.flatMap(({ name = '' }, i) => {
     const at = `${path}[${i}].name`;
     if (name === '') return [required(at)];
     if (name.length > 253 || !SYSCTL_NAME.test(name)) return [invalid(at, name, SYSCTL_MESSAGE)];
-    return sysctls.findIndex((other) => other.name === name) < i ? [duplicate(at, name)] : [];
+    return isRepeated(i) ? [duplicate(at, name)] : [];
   });
 }

@@ -6,6 +6,7 @@ import { validateLabels } from './labels.ts';
 import { dns1123Label, dns1123Subdomain, portNumber, qualifiedName } from './names.ts';
 import { validatePortReference } from './probes.ts';
 import { isHeadless, validateClusterIps } from './service-ips.ts';
+import { repeatedAt } from './repeated.ts';
 
 const TYPES = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
 const AFFINITIES = ['ClientIP', 'None'];
@@ -146,7 +147,7 @@ function allottedPorts({ ports = [], ...spec }: ServiceSpec): readonly ServicePo
     spec.type === 'NodePort' || (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false);
   if (!allots) return ports;
   const byNumber = new Map<number, number>();
-  let next = Math.max(FIRST_ALLOTTED, ...ports.map(({ nodePort = 0 }) => nodePort + 1));
+  let next = ports.reduce((highest, { nodePort = 0 }) => Math.max(highest, nodePort + 1), FIRST_ALLOTTED);
   for (const { port, nodePort = 0 } of ports) if (nodePort !== 0 && !byNumber.has(port)) byNumber.set(port, nodePort);
   return ports.map((one) => {
     if ((one.nodePort ?? 0) !== 0) return one;
@@ -159,15 +160,13 @@ function allottedPorts({ ports = [], ...spec }: ServiceSpec): readonly ServicePo
 function validateDistinctPorts(spec: ServiceSpec): FieldError[] {
   const ports = allottedPorts(spec);
   const errors: FieldError[] = [];
-  const firstWith = (same: (other: ServicePort) => boolean) => ports.findIndex(same);
-  ports.forEach(({ nodePort = 0, protocol }, i) => {
-    if (nodePort === 0) return;
-    if (firstWith((other) => other.nodePort === nodePort && other.protocol === protocol) < i) {
-      errors.push(duplicate(`spec.ports[${i}].nodePort`, nodePort));
-    }
+  const isNodePortRepeated = repeatedAt(ports.map(({ nodePort, protocol }) => `${nodePort ?? 0}/${protocol ?? ''}`));
+  const isPortRepeated = repeatedAt(ports.map(({ port, protocol }) => `${port}/${protocol ?? ''}`));
+  ports.forEach(({ nodePort = 0 }, i) => {
+    if (nodePort !== 0 && isNodePortRepeated(i)) errors.push(duplicate(`spec.ports[${i}].nodePort`, nodePort));
   });
   ports.forEach(({ port, protocol = '' }, i) => {
-    if (firstWith((other) => other.port === port && (other.protocol ?? '') === protocol) === i) return;
+    if (!isPortRepeated(i)) return;
     const key = { Name: '', Protocol: protocol, AppProtocol: null, Port: port ?? 0, TargetPort: 0, NodePort: 0 };
     errors.push(duplicate(`spec.ports[${i}]`, key));
   });

@@ -83,8 +83,17 @@ function projectedPaths(source: VolumeProjection): Placed[] {
   ].filter(({ path }) => path !== '');
 }
 
+/** As many files of a volume are compared with each other. */
+const MAX_COMPARED = 500;
+
+function trimmed(path: string): string {
+  let end = path.length;
+  while (path[end - 1] === '/') end--;
+  return path.slice(0, end);
+}
+
 function overlaps(placed: readonly Placed[]): string[] {
-  const all = placed.map(({ path = '', source }) => ({ path: path.replace(/\/+$/, ''), source }));
+  const all = placed.slice(0, MAX_COMPARED).map(({ path = '', source }) => ({ path: trimmed(path), source }));
   return all.flatMap((one, i) => {
     if (one.path === '') return [];
     const over = (other: Placed) =>
