@@ -41,7 +41,11 @@ export function patchMutation(
   try {
     const document = applyJsonPatch(cloneJson(object), operations);
     if (!isPlainObject(document)) throw StatusError.internal('json: cannot unmarshal into Go value');
-    return decoded(schema, document, 'strict');
+    const { apiVersion = object.apiVersion, kind = object.kind } = document;
+    if (apiVersion !== object.apiVersion || kind !== object.kind) {
+      throw StatusError.internal(`failed to convert object: ${String(apiVersion)}, Kind=${String(kind)}`);
+    }
+    return decoded(schema, { ...document, apiVersion, kind }, 'strict');
   } catch (error) {
     if (error instanceof PatchTestFailed) return object;
     if (error instanceof PatchConflict) throw new MutationRefused(`JSON Patch: ${error.message}`, { cause: error });

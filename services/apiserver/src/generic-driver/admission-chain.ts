@@ -1,9 +1,11 @@
 import {
   findKind,
+  findManagedFieldsProblem,
   findResource,
   type GroupResource,
   type JsonObject,
   type KubeObject,
+  type ObjectMeta,
   parseApiVersion,
   type ResourceDefinition,
   type ResourceRef,
@@ -164,10 +166,13 @@ export class AdmissionChain {
 
   /** Once, and when a check asks for it because of what it changed, once more. */
   async mutate(request: AdmissionRequest, lookups: Lookups): Promise<void> {
+    const owners = (request.object.metadata as ObjectMeta | undefined)?.managedFields;
     await this.#mutateOnce(request, lookups);
-    if (!request.reinvocation.needed) return;
-    request.reinvocation.again = true;
-    await this.#mutateOnce(request, lookups);
+    if (request.reinvocation.needed) {
+      request.reinvocation.again = true;
+      await this.#mutateOnce(request, lookups);
+    }
+    keepOwners(request, owners);
   }
 
   async validate(request: AdmissionRequest, lookups: Lookups): Promise<void> {
@@ -219,6 +224,19 @@ export class AdmissionChain {
     if (!GOES_BY.has(`${of.group}/${of.resource}`) && !GOES_BY_GROUPS.has(of.group)) return;
     this.#written.revision = Math.max(this.#written.revision, revisionOf(resourceVersion));
   }
+}
+
+/** Puts back who owns which fields where that makes no sense any more. */
+function keepOwners({ object, warn }: AdmissionRequest, owners: ObjectMeta['managedFields']): void {
+  const metadata = object.metadata as ObjectMeta | undefined;
+  if (metadata === undefined || metadata.managedFields === owners) return;
+  const problem = findManagedFieldsProblem(metadata.managedFields ?? []);
+  if (problem === undefined) return;
+  if (owners === undefined) delete metadata.managedFields;
+  else metadata.managedFields = owners;
+  warn(
+    `.metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests: ${problem}`,
+  );
 }
 
 const KINDS = {

@@ -15,7 +15,7 @@ import { endsDeletion } from './deletion.ts';
 import type { DriverDependencies } from './dependencies.ts';
 import { fenceOf } from './fences.ts';
 import { encodeProtobuf, recordManager, requireValidChange, settled } from './machinery.ts';
-import { carryMetadata, copyOf, isUnchanged, raiseGeneration } from './metadata.ts';
+import { carryMetadata, checkNamespace, copyOf, isUnchanged, raiseGeneration } from './metadata.ts';
 import type { Reader } from './reader.ts';
 import { groupResource } from './target.ts';
 
@@ -173,6 +173,9 @@ export class ChangeWriter {
     const request = this.#admissionRequest(change, object, stored);
     if (request !== undefined) await this.#admission.mutate(request, lookups);
     if (request !== undefined) change.seenAs?.put(object, request.object);
+    // What is the server's stays the server's, whatever was made of it.
+    checkNamespace(target, object.metadata);
+    carryMetadata(object, stored);
     const { namespace } = target;
     const { user } = context;
     this.#deps.guard?.check({ user, definition, namespace, subresource: through?.name ?? '', object, old: stored });

@@ -168,7 +168,8 @@ export class CreateWriter {
     const { definition, namespace } = target;
     const now = this.#deps.clock.now();
     const { strategy } = definition;
-    fillNew(object, definition, now, this.#deps.newUid());
+    const uid = this.#deps.newUid();
+    fillNew(object, definition, now, uid);
     if (options.owners === 'unrecorded') {
       recordManager(object, undefined, { definition, manager: options.fieldManager, subresource: '', now });
     }
@@ -181,6 +182,9 @@ export class CreateWriter {
       write: options,
     });
     await this.#admission.mutate(request, lookups);
+    // What is the server's stays the server's, whatever was made of it.
+    checkNamespace(target, object.metadata);
+    fillNew(object, definition, now, uid);
     this.#deps.guard?.check(request);
     strategy.prepareForCreate?.(object, { now, user: context.user });
     withDefaults(definition, object);

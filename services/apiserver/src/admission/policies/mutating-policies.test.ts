@@ -170,6 +170,54 @@ describe('mutating admission policies', () => {
     await expect(h.settle(work)).rejects.toThrow(`${most}`);
   });
 
+  it.each([
+    ["[JSONPatch{op: 'add', path: '/metadata/uid', value: 'x'}]", undefined],
+    ["[JSONPatch{op: 'add', path: '/metadata/creationTimestamp', value: '2001-01-01T00:00:00Z'}]", undefined],
+    ["[JSONPatch{op: 'add', path: '/metadata/deletionTimestamp', value: '2001-01-01T00:00:00Z'}]", undefined],
+    [
+      "[JSONPatch{op: 'replace', path: '/metadata/namespace', value: 'default'}]",
+      'the namespace of the provided object does not match the namespace sent on the request',
+    ],
+    ["[JSONPatch{op: 'remove', path: '/metadata'}]", 'metadata.name: Required value: name or generateName is required'],
+    ["[JSONPatch{op: 'add', path: '/metadata/managedFields', value: [{'manager': 'x'}]}]", undefined],
+    ["[JSONPatch{op: 'remove', path: '/kind'}]", undefined],
+    ["[JSONPatch{op: 'replace', path: '/kind', value: 'Pod'}]", 'failed to convert object: v1, Kind=Pod'],
+  ])('leave the server what is its own: %s', async (expression, refused) => {
+    await policy('p', { mutations: [patch(expression)] });
+    const created = configMap('c', { a: '1' });
+    if (refused !== undefined) {
+      await expect(created).rejects.toThrow(refused);
+      return;
+    }
+    const { kind, metadata } = await created;
+    expect(kind).toBe('ConfigMap');
+    expect(metadata).toMatchObject({ name: 'c', namespace: 'n', creationTimestamp: '2026-01-01T00:00:00Z' });
+    expect(metadata.uid).toMatch(/^0000/);
+    expect(metadata.deletionTimestamp).toBeUndefined();
+    expect(metadata.managedFields?.map(({ manager }) => manager)).toEqual(['test']);
+  });
+
+  it.each([
+    [
+      "[JSONPatch{op: 'replace', path: '/metadata/uid', value: 'x'}]",
+      'metadata.uid: Invalid value: "x": field is immutable',
+    ],
+    [
+      "[JSONPatch{op: 'replace', path: '/metadata/name', value: 'x'}]",
+      'metadata.name: Invalid value: "x": field is immutable',
+    ],
+    [
+      "[JSONPatch{op: 'replace', path: '/metadata/namespace', value: 'default'}]",
+      'the namespace of the provided object does not match the namespace sent on the request',
+    ],
+  ])('leave an object the one that it is: %s', async (expression, refused) => {
+    await configMap('c', { a: '1' });
+    await policy('p', { mutations: [patch(expression)] });
+    const bytes = new TextEncoder().encode(JSON.stringify({ data: { b: '2' } }));
+    const work = h.driver.patch(h.context(), h.target('configmaps', 'c'), bytes, 'application/merge-patch+json', WRITE);
+    await expect(h.settle(work)).rejects.toThrow(refused);
+  });
+
   it('leave alone what they cannot change where failures are ignored', async () => {
     await policy('p', { failurePolicy: 'Ignore', mutations: [patch("[JSONPatch{op: 'remove', path: '/data/none'}]")] });
     expect(dataOf(await configMap('c', { a: '' }))).toEqual({ a: '' });
