@@ -1,7 +1,6 @@
 import type { ControllerSpec } from '@gantry/controller-runtime';
 import type { CertificateAuthority } from './certificate-authority.ts';
 import { admissionPolicyStatusController } from './controllers/admission-policy-status/controller.ts';
-import { createApiEndpointsController, type ResolveApiServers } from './controllers/api-endpoints/controller.ts';
 import { clusterRoleAggregationController } from './controllers/clusterrole-aggregation/controller.ts';
 import { createCsrSigningController } from './controllers/csr-signing/controller.ts';
 import { deploymentController } from './controllers/deployment/controller.ts';
@@ -29,7 +28,6 @@ export interface RegistryOptions {
   /** The address of `default/kubernetes`. */
   readonly firstServiceAddress: string;
   readonly nodeGraceMs: number;
-  readonly resolveApiServers: ResolveApiServers;
 }
 
 /** Every control loop of the controller-manager. Adding one adds a folder and a line here. */
@@ -39,7 +37,6 @@ export function createControllers(options: RegistryOptions): readonly Controller
     createNodeLifecycleController({ graceMs: options.nodeGraceMs }),
     createPodGcController(),
     createRootCaController(options.readCa),
-    createApiEndpointsController(options.resolveApiServers),
     admissionPolicyStatusController,
     attributesProtectionController,
     claimProtectionController,

@@ -1,5 +1,3 @@
-import { resolve4 } from 'node:dns/promises';
-import { isIPv4 } from 'node:net';
 import { systemClock, systemRandom, systemUid } from '@gantry/base';
 import { createGrpcClient, toGrpcFailure } from '@gantry/client';
 import {
@@ -56,7 +54,6 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
     readCa: () => tls.current().ca.toString(),
     firstServiceAddress: firstAddress(config.serviceCidr),
     nodeGraceMs: config.nodeGraceMs,
-    resolveApiServers: () => resolveAll(config.apiservers),
   });
   const onReconcile = reportTo(metrics);
   const manager = createManager({
@@ -109,11 +106,4 @@ function reportTo(metrics: Metrics): (report: ReconcileReport) => void {
     'result',
   ]);
   return (report) => seconds.observe(report.seconds, { controller: report.controller, result: report.result });
-}
-
-/** All addresses behind `host:port` texts. */
-async function resolveAll(servers: readonly string[]): Promise<readonly string[]> {
-  const hosts = servers.map((server) => server.slice(0, server.lastIndexOf(':')));
-  const found = await Promise.all(hosts.map(async (host) => (isIPv4(host) ? [host] : await resolve4(host))));
-  return found.flat();
 }

@@ -14,9 +14,6 @@ export const CERTIFICATE_REQUESTS = {
   resource: 'certificatesigningrequests',
 } as const;
 export const CLUSTER_ROLES = { group: 'rbac.authorization.k8s.io', version: 'v1', resource: 'clusterroles' } as const;
-export const SERVICES = { group: '', version: 'v1', resource: 'services' } as const;
-export const ENDPOINTS = { group: '', version: 'v1', resource: 'endpoints' } as const;
-export const ENDPOINT_SLICES = { group: 'discovery.k8s.io', version: 'v1', resource: 'endpointslices' } as const;
 export const CLAIMS = { group: '', version: 'v1', resource: 'persistentvolumeclaims' } as const;
 export const VOLUMES = { group: '', version: 'v1', resource: 'persistentvolumes' } as const;
 export const VOLUME_ATTRIBUTES = {

@@ -18,8 +18,6 @@ const controllers = createControllers({
   readCa: () => target.ca?.toString() ?? '',
   firstServiceAddress: '10.96.0.1',
   nodeGraceMs: 4000,
-  // A development server listens on the loopback alone, which no Endpoints may name: an address for documentation.
-  resolveApiServers: async () => ['192.0.2.1'],
 });
 const manager = createManager({
   ...base,
