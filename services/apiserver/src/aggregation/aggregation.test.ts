@@ -343,6 +343,13 @@ describe('the availability of an API', () => {
     await becomes('s6.example.com', { status: 'True', reason: 'Passed' });
   });
 
+  it('is told of certificates that are none', async () => {
+    await made(SERVICES, loopback('s8'));
+    await made(APISERVICES, apiService('s8.example.com', 's8', { caBundle: Buffer.from('none').toString('base64') }));
+    await becomes('s8.example.com', { status: 'False', reason: 'FailedDiscoveryCheck' });
+    expect((await call('GET', '/apis/s8.example.com/v1/things')).code).toBe(503);
+  });
+
   it('takes Endpoints for slices while there are none', async () => {
     await made(SERVICES, service('s7'));
     const subsets = [{ addresses: [{ ip: '192.0.2.1' }], ports: [{ name: 'other', port: 1 }] }];

@@ -92,20 +92,11 @@ type Reply =
   | { readonly kind: 'answered'; readonly response: IncomingMessage }
   | { readonly kind: 'switched'; readonly response: IncomingMessage; readonly socket: Duplex; readonly head: Buffer };
 
-function ask(exchange: Exchange, forwarding: Forwarding, upgrade: Upgrade | undefined): Promise<Reply> {
-  const { req, method, signal } = exchange;
-  const { backend, target } = forwarding;
+async function ask(exchange: Exchange, forwarding: Forwarding, upgrade: Upgrade | undefined): Promise<Reply> {
+  const { req, signal } = exchange;
+  const { backend } = forwarding;
   const { promise, resolve, reject } = Promise.withResolvers<Reply>();
-  const send = backend.scheme === 'https' ? secure : plain;
-  const outgoing: ClientRequest = send({
-    method,
-    host: backend.host,
-    port: backend.port,
-    path: target,
-    headers: headersOf(exchange, forwarding, upgrade),
-    agent: upgrade === undefined ? (backend.agent ?? false) : false,
-    ...backend.tls,
-  });
+  const outgoing = open(exchange, forwarding, upgrade);
   const stop = (): void => void outgoing.destroy();
   signal.addEventListener('abort', stop, { once: true });
   outgoing.once('close', () => signal.removeEventListener('abort', stop));
@@ -127,6 +118,26 @@ function ask(exchange: Exchange, forwarding: Forwarding, upgrade: Upgrade | unde
   else pipeline(req, outgoing).catch(() => undefined);
   if (signal.aborted) stop();
   return promise;
+}
+
+/** A request to the backend, not yet ended. */
+function open(exchange: Exchange, forwarding: Forwarding, upgrade: Upgrade | undefined): ClientRequest {
+  const { backend, target } = forwarding;
+  const send = backend.scheme === 'https' ? secure : plain;
+  try {
+    return send({
+      method: exchange.method,
+      host: backend.host,
+      port: backend.port,
+      path: target,
+      headers: headersOf(exchange, forwarding, upgrade),
+      agent: upgrade === undefined ? (backend.agent ?? false) : false,
+      ...backend.tls,
+    });
+  } catch (error) {
+    // Certificates that are none, or a name of a user that no header can hold.
+    throw new UnreachableError(`error trying to reach service: ${errorMessage(error)}`, { cause: error });
+  }
 }
 
 function whereOf({ host, port }: Backend): string {
