@@ -1,6 +1,6 @@
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { requestBody } from './webhook-server.ts';
+import { KEEP_ALIVE_MS, requestBody } from './webhook-server.ts';
 import { issueServerIdentity } from './test-pki.ts';
 
 interface Flunder {
@@ -25,7 +25,7 @@ export async function startAggregatedServer(groupVersion: string, hostName: stri
   const { ca, cert, key } = await issueServerIdentity([hostName]);
   const store = new FlunderStore(groupVersion);
   const users = new Set<string>();
-  const server = createServer({ cert, key }, (request, response) => {
+  const server = createServer({ cert, key, keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'https://server');
     void requestBody(request)
       .then((body) => {

@@ -5,6 +5,9 @@ import { issueServerIdentity, reachableAddress } from './test-pki.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
+/** Idle connections stay: whoever calls at the moment when one is closed would be told of its end. */
+export const KEEP_ALIVE_MS = 600_000;
+
 /** What a path answers a posted document with; `undefined` leaves the caller waiting. */
 export type Handler = (document: Json) => Json | undefined | Promise<Json | undefined>;
 
@@ -17,7 +20,7 @@ export interface WebhookServer extends AsyncDisposable {
 
 export async function startWebhookServer(handlers: Readonly<Record<string, Handler>>): Promise<WebhookServer> {
   const { ca, cert, key } = await issueServerIdentity();
-  const server = createServer({ cert, key }, (request, response) => {
+  const server = createServer({ cert, key, keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
     const path = new URL(request.url ?? '/', 'https://server').pathname;
     const handler = handlers[path];
     if (handler === undefined) {
