@@ -35,6 +35,9 @@ function qualified(group: string, name: string): string {
   return group === '' ? name : `${name}.${group}`;
 }
 
+/** What an Invalid tells of errors at most, in characters. */
+const MAX_INVALID_LENGTH = 1024 * 1024;
+
 /** A failed API request: a Kubernetes `Status` that can be thrown. The only error that crosses the API's boundary. */
 export class StatusError extends Error {
   override readonly name = 'StatusError';
@@ -114,13 +117,19 @@ export class StatusError extends Error {
     );
   }
 
+  /** Says of each error what is wrong, as long as it is not too much: every error may repeat a large part of the object. */
   static invalid(group: string, kind: string, name: string, errors: readonly FieldError[]): StatusError {
-    const causes: StatusCause[] = errors.map((error) => ({
-      reason: error.type,
-      message: formatFieldError(error),
-      field: error.field,
-    }));
-    const texts = [...new Set(errors.map((error) => `${error.field}: ${formatFieldError(error)}`))];
+    const causes: StatusCause[] = [];
+    const told = new Set<string>();
+    let size = 0;
+    for (const error of errors) {
+      const message = formatFieldError(error);
+      size += message.length + error.field.length;
+      if (size > MAX_INVALID_LENGTH && causes.length > 0) break;
+      causes.push({ reason: error.type, message, field: error.field });
+      told.add(`${error.field}: ${message}`);
+    }
+    const texts = [...told];
     const list = texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(', ')}]`;
     return new StatusError('Invalid', `${qualified(group, kind)} "${name}" is invalid: ${list}`, {
       details: {

@@ -27,6 +27,13 @@ describe('the difference of two texts', () => {
     expect(diffLines('a\nb', 'a\nb')).toBe('');
   });
 
+  it.each([4_000, 40_000])('can be told of %d lines in reverse order', (count) => {
+    const lines = Array.from({ length: count }, (_, i) => `line ${i}`);
+    const [before, after] = [lines.join('\n'), lines.toReversed().join('\n')];
+    const difference = diffLines(before, after);
+    expect(difference.match(/^[+-]/gm)).toHaveLength(count < 5_000 ? 2 * (count - 1) : 2 * count);
+  });
+
   it('shows three lines around a change and where it stands', () => {
     const before = ['1', '2', '3', '4', '5', '6', '7', '8', '9'].join('\n');
     expect(diffLines(before, before.replace('5', 'five'))).toBe('@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n');

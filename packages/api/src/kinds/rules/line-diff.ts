@@ -16,6 +16,8 @@ interface Match {
   readonly size: number;
 }
 
+type Range = readonly [aFrom: number, aTo: number, bFrom: number, bTo: number];
+
 interface Operation {
   readonly kind: 'equal' | 'change';
   readonly a: readonly [number, number];
@@ -24,6 +26,8 @@ interface Operation {
 
 const CONTEXT = 3;
 const POPULAR_FROM_LINES = 200;
+/** Texts with more lines together count as different from their first line to their last. */
+const MAX_LINES = 10_000;
 
 /** Where each line of `b` stands, but for lines that are too common to say anything. */
 function indexLines(b: readonly string[]): Map<string, number[]> {
@@ -40,24 +44,28 @@ function indexLines(b: readonly string[]): Map<string, number[]> {
 }
 
 function matches(a: readonly string[], b: readonly string[]): Match[] {
+  if (a.length + b.length > MAX_LINES) return [];
   const places = indexLines(b);
   const out: Match[] = [];
-  const walk = (aFrom: number, aTo: number, bFrom: number, bTo: number): void => {
-    const best = longestMatch(a, b, places, [aFrom, aTo, bFrom, bTo]);
-    if (best.size === 0) return;
-    if (aFrom < best.a && bFrom < best.b) walk(aFrom, best.a, bFrom, best.b);
+  // Not by recursion, which lists in reverse order would make as deep as they are long.
+  const open: Range[] = [[0, a.length, 0, b.length]];
+  for (let range = open.pop(); range !== undefined; range = open.pop()) {
+    const [aFrom, aTo, bFrom, bTo] = range;
+    const best = longestMatch(a, b, places, range);
+    if (best.size === 0) continue;
     out.push(best);
-    if (best.a + best.size < aTo && best.b + best.size < bTo) walk(best.a + best.size, aTo, best.b + best.size, bTo);
-  };
-  walk(0, a.length, 0, b.length);
-  return out;
+    if (aFrom < best.a && bFrom < best.b) open.push([aFrom, best.a, bFrom, best.b]);
+    const [aNext, bNext] = [best.a + best.size, best.b + best.size];
+    if (aNext < aTo && bNext < bTo) open.push([aNext, aTo, bNext, bTo]);
+  }
+  return out.sort((one, other) => one.a - other.a);
 }
 
 function longestMatch(
   a: readonly string[],
   b: readonly string[],
   places: ReadonlyMap<string, readonly number[]>,
-  [aFrom, aTo, bFrom, bTo]: readonly [number, number, number, number],
+  [aFrom, aTo, bFrom, bTo]: Range,
 ): Match {
   let best: Match = { a: aFrom, b: bFrom, size: 0 };
   let lengths = new Map<number, number>();
