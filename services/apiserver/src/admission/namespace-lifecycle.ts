@@ -1,5 +1,6 @@
 import { type GroupResource, type Namespace, type ResourceRef, StatusError } from '@gantry/api';
 import type { AdmissionCheck } from './admission-check.ts';
+import { shownName } from './refuse.ts';
 
 const NAMESPACES: ResourceRef = { group: '', version: 'v1', resource: 'namespaces' };
 const IMMORTAL: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);
@@ -7,14 +8,15 @@ const IMMORTAL: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-p
 /** Nothing is made in a namespace that is missing or going away, and three namespaces never go away. */
 export const namespaceLifecycle: AdmissionCheck = {
   name: 'NamespaceLifecycle',
-  mutate: async ({ operation, definition, namespace, name, subresource }, reader) => {
+  mutate: async (request, reader) => {
+    const { operation, definition, namespace, name, subresource } = request;
     const isNamespace = definition.group === '' && definition.resource === 'namespaces';
     if (isNamespace && operation === 'delete' && IMMORTAL.has(name)) {
       throw StatusError.forbidden(NAMESPACES, name, 'this namespace may not be deleted');
     }
     if (!definition.namespaced || operation !== 'create' || subresource !== '' || !definition.stored) return;
     const found = await reader.find<Namespace>(NAMESPACES, '', namespace);
-    requireActive(found, namespace, definition, name);
+    requireActive(found, namespace, definition, shownName(request));
   },
 };
 

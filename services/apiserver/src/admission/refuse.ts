@@ -1,9 +1,16 @@
-import { StatusError } from '@gantry/api';
+import { type ObjectMeta, StatusError } from '@gantry/api';
 import type { AdmissionRequest } from './admission-check.ts';
 
-/** The answer of a check that says no: `pods "p" is forbidden: <why>`. */
-export function refuse({ definition, name }: AdmissionRequest, why: string): StatusError {
-  return StatusError.forbidden({ group: definition.group, resource: definition.resource }, name, why);
+/** The answer of a check that says no: `pods "p" is forbidden: <why>`. What has no name yet is told by what that begins with. */
+export function refuse(request: AdmissionRequest, why: string): StatusError {
+  const { group, resource } = request.definition;
+  return StatusError.forbidden({ group, resource }, shownName(request), why);
+}
+
+/** What answers call the object. */
+export function shownName({ name, object }: Pick<AdmissionRequest, 'name' | 'object'>): string {
+  const metadata = object.metadata as ObjectMeta | undefined;
+  return [name, metadata?.name ?? '', metadata?.generateName ?? ''].find((text) => text !== '') ?? 'Unknown';
 }
 
 /** Several complaints as one text: alone as it is, else each once in brackets. */

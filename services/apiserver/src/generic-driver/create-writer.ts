@@ -87,7 +87,6 @@ export class CreateWriter {
     const generated = (object.metadata.name ?? '') === '' && (object.metadata.generateName ?? '') !== '';
     for (let tries = 1; ; tries++) {
       const attempt = generated ? cloneWithEmpty(object) : object;
-      if (generated) this.#generateName(attempt, definition);
       const answer = await this.#attempt(context, target, attempt, options, fence, owners);
       if (answer !== undefined) return answer;
       const name = attempt.metadata.name ?? '';
@@ -185,13 +184,15 @@ export class CreateWriter {
     // What is the server's stays the server's, whatever was made of it.
     checkNamespace(target, object.metadata);
     fillNew(object, definition, now, uid);
+    const { name = '', generateName = '' } = object.metadata;
+    if (name === '' && generateName !== '') this.#generateName(object, definition);
     this.#deps.guard?.check(request);
     strategy.prepareForCreate?.(object, { now, user: context.user });
     withDefaults(definition, object);
     this.#allocators.carry(definition, object, undefined);
     requireValidNew(definition, object);
     for (const warning of strategy.warnings?.(object) ?? []) context.warn(warning);
-    await this.#admission.validate(request, lookups);
+    await this.#admission.validate({ ...request, name: object.metadata.name ?? '' }, lookups);
   }
 
   #allocate(

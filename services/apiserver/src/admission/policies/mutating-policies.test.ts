@@ -170,6 +170,40 @@ describe('mutating admission policies', () => {
     await expect(h.settle(work)).rejects.toThrow(`${most}`);
   });
 
+  it('see no name that is still to be generated, which what judges later does', async () => {
+    await policy('p', {
+      mutations: [patch("[JSONPatch{op: 'add', path: '/data', value: {'named': string(has(object.metadata.name))}}]")],
+    });
+    await h.create('validatingadmissionpolicies', {
+      apiVersion: API,
+      kind: 'ValidatingAdmissionPolicy',
+      metadata: { name: 'v' },
+      spec: {
+        matchConstraints: { resourceRules: [rule([''], ['configmaps'])] },
+        validations: [{ expression: "request.name != '' && request.name == object.metadata.name" }],
+      },
+    });
+    const spec = { policyName: 'v', validationActions: ['Deny'] };
+    const binding = { apiVersion: API, kind: 'ValidatingAdmissionPolicyBinding', metadata: { name: 'v' }, spec };
+    await h.create('validatingadmissionpolicybindings', binding);
+    const made = await h.create('configmaps', {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { generateName: 'g-' },
+    });
+    expect(made.metadata.name).toMatch(/^g-.{5}$/);
+    expect(dataOf(made)).toEqual({ named: 'false' });
+    const pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { generateName: 'web-' },
+      spec: { containers: [{ name: 'c', image: 'i' }], serviceAccountName: 'x' },
+    };
+    await expect(h.create('pods', pod)).rejects.toThrow(
+      'pods "web-" is forbidden: error looking up service account n/x',
+    );
+  });
+
   it.each([
     ["[JSONPatch{op: 'add', path: '/metadata/uid', value: 'x'}]", undefined],
     ["[JSONPatch{op: 'add', path: '/metadata/creationTimestamp', value: '2001-01-01T00:00:00Z'}]", undefined],
