@@ -38,16 +38,19 @@ export async function* measureRequests(
   }
 }
 
-/** Calls `step` for every name, with so many at once, and notes how long each took. */
+/** Calls `step` for every name, with so many at once, and notes how long each took. After `enoughMs` it begins no more of them. */
 export async function spread(
   names: readonly string[],
   clients: number,
   step: (name: string) => Promise<void>,
   lagsMs: number[] = [],
+  enoughMs = Number.POSITIVE_INFINITY,
 ): Promise<void> {
   let next = 0;
+  const beganAt = performance.now();
   const client = async () => {
     for (let name = names[next++]; name !== undefined; name = names[next++]) {
+      if (performance.now() - beganAt > enoughMs) return;
       const startedAt = performance.now();
       await step(name);
       lagsMs.push(performance.now() - startedAt);
