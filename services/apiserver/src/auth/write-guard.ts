@@ -135,19 +135,36 @@ function checkCertificate(access: AccessDecider, { user, object, old, subresourc
   }
 }
 
-/** Whether the organisation that all administrators share stands in the request: as a text of DER. */
-function asksForAdministrators(request: string): boolean {
+/** Whether the organisation that all administrators share stands in the request: as a text of DER, whatever its alphabet. */
+export function asksForAdministrators(request: string): boolean {
   const pem = Buffer.from(request, 'base64').toString('latin1');
-  const body = /-----BEGIN CERTIFICATE REQUEST-----([A-Za-z0-9+/=\s]+)-----END/.exec(pem)?.[1] ?? '';
-  const der = Buffer.from(body, 'base64');
-  // id-at-organizationName, then a string of any kind with this text.
-  const organization = Buffer.from([0x06, 0x03, 0x55, 0x04, 0x0a]);
-  for (let at = der.indexOf(organization); at >= 0; at = der.indexOf(organization, at + 1)) {
-    const value = at + organization.length;
-    const length = der[value + 1] ?? 0;
-    if (der.toString('utf8', value + 2, value + 2 + length) === ADMINISTRATORS) return true;
+  const blocks = [...pem.matchAll(/-----BEGIN CERTIFICATE REQUEST-----([A-Za-z0-9+/=\s]+)-----END/g)];
+  return blocks.some(([, body = '']) => namesAdministrators(Buffer.from(body, 'base64')));
+}
+
+/** id-at-organizationName, which a string of any kind follows. */
+const ORGANIZATION = Buffer.from([0x06, 0x03, 0x55, 0x04, 0x0a]);
+
+function namesAdministrators(der: Buffer): boolean {
+  for (let at = der.indexOf(ORGANIZATION); at >= 0; at = der.indexOf(ORGANIZATION, at + 1)) {
+    const value = at + ORGANIZATION.length;
+    const isLong = der[value + 1] === 0x81;
+    const start = value + (isLong ? 3 : 2);
+    const bytes = der.subarray(start, start + (der[start - 1] ?? 0));
+    if (stringOf(der[value] ?? 0, bytes) === ADMINISTRATORS) return true;
   }
   return false;
+}
+
+const UNIVERSAL_STRING = 0x1c;
+const BMP_STRING = 0x1e;
+
+/** Two kinds of strings have wide characters, big end first; in all others this name is one byte a character. */
+function stringOf(tag: number, bytes: Buffer): string {
+  const width = tag === UNIVERSAL_STRING ? 4 : tag === BMP_STRING ? 2 : 1;
+  if (width === 1) return bytes.toString('utf8');
+  const codes = Array.from({ length: Math.floor(bytes.length / width) }, (_, i) => bytes.readUIntBE(i * width, width));
+  return codes.map((code) => (code < 0x110000 ? String.fromCodePoint(code) : '')).join('');
 }
 
 /** A right on one signer, or on all of a domain (`example.com/*`). */
