@@ -1,5 +1,5 @@
 import { numeric } from './compare.ts';
-import { CelError, CelList, CelMap, type CelResult, type CelValue, isError } from './value.ts';
+import { CelError, CelList, CelMap, type CelValue, isError } from './value.ts';
 
 /** A list that an expression made. */
 export class ArrayList extends CelList {
@@ -130,9 +130,4 @@ export function entriesOf(map: CelMap): readonly (readonly [CelValue, CelValue])
 /** A key as messages print it. */
 export function formatKey(key: CelValue): string {
   return String(numeric(key) ?? key);
-}
-
-/** The value of a key, or the error that tells of its absence. */
-export function getKey(map: CelMap, key: CelValue): CelResult {
-  return map.get(key) ?? new CelError(`no such key: ${formatKey(key)}`);
 }
