@@ -60,5 +60,6 @@ export function readBody(req: IncomingMessage, signal: AbortSignal): Promise<Uin
     req.on('aborted', onError);
     req.on('close', onError);
     signal.addEventListener('abort', onAbort, { once: true });
+    if (signal.aborted) onAbort();
   });
 }
