@@ -109,9 +109,10 @@ async function published(cluster: ClusterUnderTest, name: string): Promise<Schem
 
 /** As OpenAPI v2 has it: with the names of the wire. */
 function wire(schema: V1JSONSchemaProps): Schema {
-  const renamed = JSON.stringify(schema)
-    .replaceAll('"_enum"', '"enum"')
-    .replaceAll('"x_kubernetes_preserve_unknown_fields"', '"x-kubernetes-preserve-unknown-fields"');
+  const renamed = JSON.stringify(schema).replaceAll(
+    '"x_kubernetes_preserve_unknown_fields"',
+    '"x-kubernetes-preserve-unknown-fields"',
+  );
   return JSON.parse(renamed) as Schema;
 }
 
