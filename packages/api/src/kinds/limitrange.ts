@@ -7,6 +7,7 @@ import { createdAtColumn, nameColumn } from './columns.ts';
 import { isOvercommitAllowed, validateAnyResourceName, validateResourceName } from './rules/compute-resources.ts';
 import { invalidAll } from './rules/errors.ts';
 import { qualifiedName } from './rules/names.ts';
+import { repeatedAt } from './rules/repeated.ts';
 import { STORED_VERBS } from './verbs.ts';
 
 const TYPES = ['Container', 'PersistentVolumeClaim', 'Pod'];
@@ -32,12 +33,12 @@ function prepareForCreate({ metadata }: LimitRange): void {
 
 function validate({ spec }: LimitRange): FieldError[] {
   const limits = spec?.limits ?? [];
+  const isRepeated = repeatedAt(limits.map(({ type }) => type));
   return limits.flatMap((item, i) => {
     const path = `spec.limits[${i}]`;
-    const doubled = limits.findIndex(({ type }) => type === item.type) < i;
     return [
       ...validateType(item.type ?? '', `${path}.type`),
-      ...(doubled ? [duplicate(`${path}.type`, item.type)] : []),
+      ...(isRepeated(i) ? [duplicate(`${path}.type`, item.type)] : []),
       ...validateNames(item, path),
       ...resourcesOf(item).flatMap((name) => validateAmounts(item, name, path)),
     ];
