@@ -6,6 +6,7 @@ import { schemaNameOf, schemaOf, type SchemaRef } from '../schema/type-schema.ts
 import { StatusError } from '../status-error.ts';
 import { DecodeError, decodeStruct } from './decode-value.ts';
 import { JsonSyntaxError, NumberLiteral, type Parsed, type ParsedObject, parseJsonText } from './json-parser.ts';
+import { notRegistered } from './not-registered.ts';
 import { jsonTypeOf } from './scalars.ts';
 import { settleShape } from './settle-shape.ts';
 import { parseYamlText, YamlSyntaxError } from './yaml-parser.ts';
@@ -172,11 +173,7 @@ function checkKind(parsed: ParsedObject, expected: ExpectedKind): void {
     typeof parsed.apiVersion === 'string' && parsed.apiVersion !== '' ? parsed.apiVersion : expected.apiVersion;
   if (kind === expected.kind && apiVersion === expected.apiVersion) return;
   if (servesAnyGroup(expected) && kind === expected.kind) return;
-  throw cannotBeHandled(
-    { ...expected, apiVersion },
-    kind,
-    `no kind "${kind}" is registered for version "${apiVersion}" in scheme "pkg/api/legacyscheme/scheme.go:30"`,
-  );
+  throw cannotBeHandled({ ...expected, apiVersion }, kind, notRegistered(kind, apiVersion, expected.apiVersion));
 }
 
 /** A custom resource says what it is; that its kind is the right one, its rules say. */

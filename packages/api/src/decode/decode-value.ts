@@ -111,9 +111,10 @@ class Decoder {
     for (const key in parsed) {
       const item = parsed[key] ?? null;
       this.#owner = owner;
-      this.#path.push(key);
+      // Kubernetes' converter leaves keys of maps out of paths.
+      if (this.#dialect === 'json') this.#path.push(key);
       const value = item === null ? zeroOf(type.values) : this.#value(type.values, item);
-      this.#path.pop();
+      if (this.#dialect === 'json') this.#path.pop();
       setMember(out, key, value);
     }
     return out;

@@ -117,7 +117,6 @@ export const eventsEvents: ResourceDefinition<EventsEvent> = {
   storage: { group: '', version: 'v1', resource: 'events', toStored: toCoreEvent, fromStored: fromCoreEvent },
   verbs: STORED_VERBS,
   strategy: {
-    finalizers: 'qualified',
     metadataOnUpdate: 'change',
     validate: (object) => validateEvent(toCoreEvent(object), 'reportingController'),
     validateCreate,

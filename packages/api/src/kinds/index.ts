@@ -44,8 +44,8 @@ import { podDisruptionBudgets } from './poddisruptionbudget.ts';
 import { podTemplates } from './podtemplate.ts';
 import { replicaSets } from './replicaset.ts';
 import { replicationControllers } from './replicationcontroller.ts';
-import { subdomainName } from './rules/names.ts';
-import { validateObjectMeta, validateObjectMetaUpdate } from './rules/object-meta.ts';
+import { pathSegment, subdomainName } from './rules/names.ts';
+import { kubernetesFinalizers, validateObjectMeta, validateObjectMetaUpdate } from './rules/object-meta.ts';
 import { secrets } from './secret.ts';
 import { selfSubjectReviews } from './selfsubjectreview.ts';
 import { services } from './service.ts';
@@ -189,26 +189,40 @@ export function validateChange(
   old: KubeObject,
 ): readonly FieldError[] {
   const { validate, validateUpdate, updateRules, metadataOnUpdate = 'whole' } = definition.strategy;
-  const metadata = validateObjectMetaUpdate(object.metadata, old.metadata);
-  const again = metadataOnUpdate === 'driver' || metadataOnUpdate === 'object' ? [] : metadata;
+  const again =
+    metadataOnUpdate === 'driver' || metadataOnUpdate === 'object' ? [] : ownMetadataRules(definition, object, old);
   const looksWhole = metadataOnUpdate === 'whole' || metadataOnUpdate === 'object';
   const whole = [
     ...(looksWhole ? validateObjectMeta(object.metadata, metaRules(definition)) : []),
     ...(validate?.(object) ?? []),
   ];
   const change = validateUpdate?.(object, old) ?? [];
+  const metadata = commonMetadataRules(definition, object, old);
   const errors = [...metadata, ...again, ...(updateRules === 'before' ? [...change, ...whole] : [...whole, ...change])];
   return errors.map((error) => showingGiven(error, object));
 }
 
+/** What Kubernetes checks of every update, before the rules of the kind. */
+function commonMetadataRules({ namespaced }: ResourceDefinition, object: KubeObject, old: KubeObject): FieldError[] {
+  const whole = { namespaced, validateName: pathSegment, finalizers: 'qualified' } as const;
+  return [...validateObjectMeta(object.metadata, whole), ...validateObjectMetaUpdate(object.metadata, old.metadata)];
+}
+
+/** What the rules of a kind on changes begin with. */
+function ownMetadataRules(definition: ResourceDefinition, object: KubeObject, old: KubeObject): FieldError[] {
+  const finalizers = definition.strategy.finalizers === 'qualified' ? [] : kubernetesFinalizers(object.metadata);
+  return [...validateObjectMetaUpdate(object.metadata, old.metadata), ...finalizers];
+}
+
 /** Everything wrong with an update through a subresource, after its own `prepareForUpdate`. */
 export function validatePartChange(
+  definition: ResourceDefinition,
   subresource: SubresourceDefinition,
   object: KubeObject,
   old: KubeObject,
 ): readonly FieldError[] {
-  const metadata = validateObjectMetaUpdate(object.metadata, old.metadata);
-  const errors = [...metadata, ...metadata, ...(subresource.validateUpdate?.(object, old) ?? [])];
+  const metadata = [...commonMetadataRules(definition, object, old), ...ownMetadataRules(definition, object, old)];
+  const errors = [...metadata, ...(subresource.validateUpdate?.(object, old) ?? [])];
   return errors.map((error) => showingGiven(error, object));
 }
 

@@ -7,6 +7,7 @@ import {
   type ParsedObject,
   parseJsonText,
 } from '../decode/json-parser.ts';
+import { notRegistered } from '../decode/not-registered.ts';
 import { jsonTypeOf } from '../decode/scalars.ts';
 import { settleShape } from '../decode/settle-shape.ts';
 import { invalid } from '../field-error.ts';
@@ -59,7 +60,7 @@ export function applyPatch(
   const merged = merge(patchType.split(';')[0]?.trim() ?? '', original, patch, schema, mode);
   const { document, shown, dialect } = merged;
   if (!isPlainObject(document)) throw invalidPatch(shown, 'json: cannot unmarshal into Go value');
-  checkKind(document, original, definition, shown);
+  checkKind(document, original, definition, shown, dialect);
   const type = schemaOf(schema);
   let decoded: ReturnType<typeof decodeStruct>;
   try {
@@ -104,21 +105,59 @@ function notForCustomResources(): StatusError {
   );
 }
 
-/** The kind of an object does not change, whatever a patch says. */
+/**
+ * The kind of an object does not change, whatever a patch says. Strategic merges are into a value that has its kind: what they
+ * say of it is only read.
+ */
 function checkKind(
   document: JsonObject | Record<string, unknown>,
   original: KubeObject,
   definition: ResourceDefinition,
   shown: string,
+  dialect: ErrorDialect,
 ): void {
-  const apiVersion = document.apiVersion ?? original.apiVersion ?? apiVersionOf(definition);
-  const kind = document.kind ?? original.kind;
-  if (kind === original.kind && apiVersion === original.apiVersion) {
-    document.apiVersion = apiVersion;
-    document.kind = kind;
+  const served = original.apiVersion ?? apiVersionOf(definition);
+  const { apiVersion = null, kind = null } = document;
+  if (definition.publishedSchema !== undefined && served === apiVersionOf(definition)) {
+    checkCustomKind(document, original, shown);
     return;
   }
-  throw invalidPatch(shown, `no kind "${goFormat(kind)}" is registered for version "${goFormat(apiVersion)}"`);
+  if (dialect === 'unstructured') {
+    if (apiVersion === null || typeof apiVersion === 'string') document.apiVersion = served;
+    if (kind === null || typeof kind === 'string') document.kind = original.kind;
+    return;
+  }
+  const given = { apiVersion: apiVersion ?? served, kind: kind === '' ? original.kind : (kind ?? original.kind) };
+  Object.assign(document, given);
+  if (given.kind === original.kind && given.apiVersion === served) return;
+  throw invalidPatch(shown, notRegistered(goFormat(given.kind), goFormat(given.apiVersion), served));
+}
+
+/** What a custom resource says it is stands in it, so that it has to be there. */
+function checkCustomKind(
+  { apiVersion = null, kind = null }: JsonObject | Record<string, unknown>,
+  original: KubeObject,
+  shown: string,
+): void {
+  for (const [name, value] of Object.entries({ apiVersion, kind })) {
+    if (value === null || typeof value === 'string') continue;
+    const found = jsonTypeOf(value as Parsed);
+    const why = `json: cannot unmarshal ${found} into Go struct field .${name} of type string`;
+    throw invalidPatch(shown, `couldn't get version/kind; json parse error: ${why}`);
+  }
+  if (kind === null || kind === '') throw invalidPatch(shown, `Object 'Kind' is missing in '${shown}'`);
+  if (apiVersion === null || apiVersion === '') {
+    throw StatusError.internal("Object 'apiVersion' is missing in 'object has no apiVersion field'");
+  }
+  const errors = [
+    ...(kind === original.kind ? [] : [invalid('kind', kind, `must be ${original.kind}`)]),
+    ...(apiVersion === original.apiVersion
+      ? []
+      : [invalid('apiVersion', apiVersion, `must be ${original.apiVersion}`)]),
+  ];
+  if (errors.length === 0) return;
+  const group = String(apiVersion).split('/').slice(0, -1).join('/');
+  throw StatusError.invalid(group, String(kind), original.metadata.name ?? '', errors);
 }
 
 function invalidPatch(shown: string, why: string): StatusError {

@@ -293,7 +293,61 @@ describe('applyPatch', () => {
     expect(apply('merge-patch+json', '{"spec":{"bogus":1},"spec":{"bogus":1}}', 'Strict')).toContain(
       'strict decoding error: duplicate field \\"spec\\", unknown field \\"spec.bogus\\"'.replaceAll('\\', ''),
     );
-    expect(apply('merge-patch+json', { kind: 'Pod' })).toMatch(/^422 .*no kind "Pod" is registered/);
+    expect(apply('merge-patch+json', { kind: 'Nonsense' })).toMatch(
+      /^422 .*no kind "Nonsense" is registered for version "apps\/v1" in scheme "pkg\/api\/legacyscheme\/scheme.go:30"$/,
+    );
+  });
+
+  it('takes no kind from a strategic merge, but reads it', () => {
+    expect(apply('strategic-merge-patch+json', { kind: 'Nonsense', apiVersion: 'v9', spec: { replicas: 2 } })).toBe(
+      '[2,[]]',
+    );
+    expect(apply('strategic-merge-patch+json', { kind: 7 })).toContain('cannot convert int64 to string');
+    expect(apply('merge-patch+json', { kind: '', spec: { replicas: 2 } })).toBe('[2,[]]');
+  });
+
+  it.each([
+    [{ kind: 'Other' }, '422 Other.g.org "x" is invalid: kind: Invalid value: "Other": must be Thing'],
+    [{ apiVersion: 'v9' }, '422 Thing "x" is invalid: apiVersion: Invalid value: "v9": must be g.org/v1'],
+    [
+      { apiVersion: '' },
+      "500 Internal error occurred: Object 'apiVersion' is missing in 'object has no apiVersion field'",
+    ],
+    [{ kind: '' }, /^422 .*: Object 'Kind' is missing in '{.*}'$/],
+    [{ kind: 7 }, /^422 .*json: cannot unmarshal number into Go struct field .kind of type string$/],
+    [{ metadata: { labels: { a: 'b' } } }, '200'],
+  ])('has a custom resource say what it is: %j', (patch, expected) => {
+    const custom = { ...definition, group: 'g.org', kind: 'Thing', publishedSchema: { type: 'object' } } as const;
+    const original = { apiVersion: 'g.org/v1', kind: 'Thing', metadata: { name: 'x' } };
+    let answer = '200';
+    try {
+      const bytes = new TextEncoder().encode(JSON.stringify(patch));
+      applyPatch('application/merge-patch+json', original, bytes, custom, 'Warn');
+    } catch (error) {
+      if (!(error instanceof StatusError)) throw error;
+      answer = `${error.code} ${error.message}`;
+    }
+    expect(answer).toMatch(expected);
+  });
+
+  it('leaves the keys of maps out of the paths of a strategic merge, as Kubernetes does', () => {
+    const definition = must(
+      findResource({ group: 'apiextensions.k8s.io', version: 'v1', resource: 'customresourcedefinitions' }),
+      'customresourcedefinitions',
+    );
+    const original = {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: 'x' },
+    };
+    const schema = { properties: { spec: { bogus: 1 } } };
+    const patch = { spec: { versions: [{ name: 'v1', schema: { openAPIV3Schema: schema } }] } };
+    const warnings = (type: string) =>
+      applyPatch(`application/${type}`, original, new TextEncoder().encode(JSON.stringify(patch)), definition, 'Warn')
+        .warnings;
+    const path = 'spec.versions[0].schema.openAPIV3Schema.properties';
+    expect(warnings('strategic-merge-patch+json')).toEqual([`unknown field "${path}.bogus"`]);
+    expect(warnings('merge-patch+json')).toEqual([`unknown field "${path}.spec.bogus"`]);
   });
 
   it('answers any patch with an object or a StatusError', () => {

@@ -96,7 +96,9 @@ export function requireValidChange(
   old: KubeObject,
 ): void {
   const errors =
-    subresource === undefined ? validateChange(definition, object, old) : validatePartChange(subresource, object, old);
+    subresource === undefined
+      ? validateChange(definition, object, old)
+      : validatePartChange(definition, subresource, object, old);
   requireNone(definition, object, errors);
 }
 

@@ -34,10 +34,13 @@ export function validateObjectMeta(meta: ObjectMeta, rules: ObjectMetaRules, pat
   errors.push(...validateAnnotations(meta.annotations, `${path}.annotations`));
   errors.push(...validateOwnerReferences(meta.ownerReferences, `${path}.ownerReferences`));
   errors.push(...validateFinalizers(meta.finalizers ?? [], `${path}.finalizers`));
-  if (rules.finalizers !== 'qualified') {
-    errors.push(...(meta.finalizers ?? []).flatMap((text, i) => kubernetesFinalizer(text, `${path}.finalizers[${i}]`)));
-  }
+  if (rules.finalizers !== 'qualified') errors.push(...kubernetesFinalizers(meta, path));
   return errors;
+}
+
+/** Finalizers without a slash that are not Kubernetes' own. */
+export function kubernetesFinalizers({ finalizers = [] }: ObjectMeta, path = 'metadata'): FieldError[] {
+  return finalizers.flatMap((text, i) => kubernetesFinalizer(text, `${path}.finalizers[${i}]`));
 }
 
 function kubernetesFinalizer(text: string, path: string): FieldError[] {

@@ -11,6 +11,7 @@ describe('the pull policy of an image', () => {
     ['nginx:1.27', 'IfNotPresent'],
     ['registry:5000/nginx:1.27', 'IfNotPresent'],
     [`nginx@sha256:${'a'.repeat(64)}`, 'IfNotPresent'],
+    ['a'.repeat(64), 'IfNotPresent'],
     ['NotAnImage', 'IfNotPresent'],
     ['', 'IfNotPresent'],
   ])('%s is pulled %s', (image, policy) => {

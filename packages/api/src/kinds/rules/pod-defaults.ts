@@ -87,12 +87,13 @@ const IMAGE_COMPONENT = '[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*';
 const IMAGE_REFERENCE = new RegExp(
   `^(?:[a-zA-Z0-9](?:[a-zA-Z0-9.-]*[a-zA-Z0-9])?(?::[0-9]+)?/)?(${IMAGE_COMPONENT}(?:/${IMAGE_COMPONENT})*)(?::([A-Za-z0-9_][A-Za-z0-9_.-]{0,127}))?(@[A-Za-z][A-Za-z0-9+._-]*:[0-9a-fA-F]{32,})?$`,
 );
+const IMAGE_ID = /^[a-f0-9]{64}$/;
 const MAX_IMAGE_NAME = 237;
 
 /** Images without a tag or with the tag `latest` are pulled every time. A text that is no image's name counts as tagged. */
 export function defaultPullPolicy(image: string): string {
   const parts = IMAGE_REFERENCE.exec(image);
-  if (parts === null) return 'IfNotPresent';
+  if (parts === null || IMAGE_ID.test(image)) return 'IfNotPresent';
   const [, path = '', tag, digest] = parts;
   if (path.length > MAX_IMAGE_NAME) return 'IfNotPresent';
   return (tag ?? (digest === undefined ? 'latest' : '')) === 'latest' ? 'Always' : 'IfNotPresent';

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import type { KubeObject } from '../object.ts';
+import { findKind, validateChange } from './index.ts';
+
+const stored = {
+  uid: 'u',
+  resourceVersion: '1',
+  creationTimestamp: '2030-01-01T00:00:00Z',
+  name: 'a',
+  namespace: 'b',
+};
+
+function complaints(group: string, kind: string, metadata: object): readonly string[] {
+  const definition = findKind(group, 'v1', kind);
+  if (definition === undefined) throw new Error(`no kind ${kind}`);
+  const { strategy, ...rest } = definition;
+  const { validate: _, validateUpdate: __, ...kept } = strategy;
+  const object = (more: object) => ({ apiVersion: 'v1', kind, metadata: { ...stored, ...more } }) as KubeObject;
+  const onlyMetadata = { ...rest, strategy: kept };
+  return validateChange(onlyMetadata, object(metadata), object({})).map(({ field }) => field);
+}
+
+describe('wrong metadata of an update', () => {
+  // As kube-apiserver 1.36 counts them: twice for every kind, and by the kind's own rules.
+  it.each([
+    ['', 'ConfigMap', 4],
+    ['apps', 'Deployment', 3],
+    ['policy', 'PodDisruptionBudget', 2],
+    ['', 'LimitRange', 3],
+  ])('is reported as often as Kubernetes looks at it (%s %s)', (group, kind, times) => {
+    expect(complaints(group, kind, { labels: { a: 'not valid!' } })).toEqual(
+      Array.from({ length: times }, () => 'metadata.labels'),
+    );
+  });
+
+  it.each([
+    ['', 'ConfigMap', 2],
+    ['apps', 'Deployment', 1],
+    ['events.k8s.io', 'Event', 1],
+    ['coordination.k8s.io', 'Lease', 0],
+  ])('has finalizers that are not Kubernetes own (%s %s)', (group, kind, times) => {
+    expect(complaints(group, kind, { finalizers: ['nope'] })).toEqual(
+      Array.from({ length: times }, () => 'metadata.finalizers[0]'),
+    );
+  });
+});
