@@ -57,15 +57,15 @@ export function createWebhookCaller(options: {
 
   const agentFor = (config: WebhookConfig): Agent => {
     const key = JSON.stringify(config);
-    const known = agents.get(key);
-    if (known !== undefined) return known;
+    const agent = agents.get(key) ?? new Agent({ keepAlive: true, ca: authorities(config), minVersion: 'TLSv1.2' });
+    // In the order of their last use.
+    agents.delete(key);
+    agents.set(key, agent);
     const [oldest] = agents;
-    if (agents.size >= MAX_AGENTS && oldest !== undefined) {
-      oldest[1].destroy();
+    if (agents.size > MAX_AGENTS && oldest !== undefined) {
+      retire(oldest[1]);
       agents.delete(oldest[0]);
     }
-    const agent = new Agent({ keepAlive: true, ca: authorities(config), minVersion: 'TLSv1.2' });
-    agents.set(key, agent);
     return agent;
   };
 
@@ -91,6 +91,12 @@ export function createWebhookCaller(options: {
       agents.clear();
     },
   };
+}
+
+/** Closes an agent's idle connections now, and each of the others when its call has ended. */
+function retire(agent: Agent): void {
+  agent.maxFreeSockets = 0;
+  for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
 }
 
 /** No answer came. */

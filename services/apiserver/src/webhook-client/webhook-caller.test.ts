@@ -1,0 +1,51 @@
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { systemClock, systemRandom } from '@gantry/base';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createTestPki } from '../testing/test-pki.ts';
+import type { ServiceObjects } from './resolve-service.ts';
+import { createWebhookCaller } from './webhook-caller.ts';
+
+const NO_SERVICES: ServiceObjects = { service: () => undefined, slices: () => [], endpoints: () => undefined };
+
+let server: Server;
+let caBundle: string;
+const asked = Promise.withResolvers<void>();
+const late = Promise.withResolvers<void>();
+
+beforeAll(async () => {
+  const pki = await createTestPki(Date.now());
+  caBundle = Buffer.from(pki.ca).toString('base64');
+  server = createServer(await pki.issue('webhook', []), (request, response) => {
+    if (request.url?.startsWith('/slow') !== true) {
+      response.end('{"at":"once"}');
+      return;
+    }
+    asked.resolve();
+    void late.promise.then(() => response.end('{"at":"last"}'));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+});
+
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+it('ends a call whose configuration has meanwhile made room for others', async () => {
+  const caller = createWebhookCaller({ objects: NO_SERVICES, clock: systemClock, random: systemRandom });
+  const { port } = server.address() as AddressInfo;
+  const post = (path: string) =>
+    caller.post({
+      config: { url: `https://127.0.0.1:${port}/${path}`, caBundle },
+      body: {},
+      timeoutMs: 30_000,
+      signal: new AbortController().signal,
+    });
+  const slow = post('slow');
+  await asked.promise;
+  for (let index = 0; index < 70; index++) expect(await post(`quick-${index}`)).toEqual({ at: 'once' });
+  late.resolve();
+  expect(await slow).toEqual({ at: 'last' });
+  caller.close();
+});
