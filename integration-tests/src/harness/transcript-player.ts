@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parse, stringify } from 'yaml';
@@ -49,9 +49,13 @@ export async function playTranscript(text: string, player: Player): Promise<read
     LC_ALL: 'C',
   };
   const played: Played[] = [];
-  for (const step of steps) {
-    const answer = await runProgram('sh', ['-c', step.command], { env, cwd: work, timeoutMs: STEP_MS });
-    played.push({ step, answer });
+  try {
+    for (const step of steps) {
+      const answer = await runProgram('sh', ['-c', step.command], { env, cwd: work, timeoutMs: STEP_MS });
+      played.push({ step, answer });
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
   }
   return played;
 }
