@@ -53,7 +53,11 @@ async function speed(): Promise<readonly Result[]> {
 function speedOf(server: MeasuredServer): Promise<readonly Result[]> {
   print(`\n## speed of ${server.what}\n\n${HEADING}`);
   const onResult = (result: Result) => print(lineOf(result));
-  return measureSpeed(server, { doors: new Set(values.doors.split(',')), steps, onResult });
+  const onFailure = (door: string, error: unknown) => {
+    print(`| not finished: ${String(error)} | ${door} |`);
+    process.exitCode = 1;
+  };
+  return measureSpeed(server, { doors: new Set(values.doors.split(',')), steps, onResult, onFailure });
 }
 
 function print(text: string): void {

@@ -16,17 +16,23 @@ export interface SpeedOptions {
   readonly doors: ReadonlySet<string>;
   readonly steps: ReadonlySet<string>;
   readonly onResult: (result: Result) => void;
+  /** Told of a door through which a measure could not be finished; the others go on. */
+  readonly onFailure: (door: string, error: unknown) => void;
 }
 
 /** Measures every step through every door, in a namespace of its own that is removed again. */
 export async function measureSpeed(server: MeasuredServer, options: SpeedOptions): Promise<readonly Result[]> {
-  const { steps, onResult } = options;
+  const { steps, onResult, onFailure } = options;
   const results: Result[] = [];
-  const take = async (rows: AsyncGenerator<Row>) => {
-    for await (const row of rows) {
-      const result = resultOf(row);
-      results.push(result);
-      onResult(result);
+  const take = async (door: Door, rows: AsyncGenerator<Row>) => {
+    try {
+      for await (const row of rows) {
+        const result = resultOf(row);
+        results.push(result);
+        onResult(result);
+      }
+    } catch (error) {
+      onFailure(door.name, error);
     }
   };
   using api = createHttpClient({ ...server.target, fieldManager: 'bench' });
@@ -35,13 +41,17 @@ export async function measureSpeed(server: MeasuredServer, options: SpeedOptions
     await inNamespace(api, `bench-speed-${process.pid}`, async (namespace) => {
       const verbs = [...steps].filter(isRequestVerb);
       for (const door of verbs.length === 0 ? [] : doors) {
-        await take(measureRequests(server, door, namespace, (verb) => steps.has(verb)));
+        await take(
+          door,
+          measureRequests(server, door, namespace, (verb) => steps.has(verb)),
+        );
       }
-      for (const door of steps.has('watch') ? doors : []) await take(measureWatches(server, door, api, namespace));
+      for (const door of steps.has('watch') ? doors : [])
+        await take(door, measureWatches(server, door, api, namespace));
       const [first] = doors;
       if (!steps.has('list') || first === undefined) return;
       await makePods(first, namespace);
-      for (const door of doors) await take(measureLists(server, door, namespace));
+      for (const door of doors) await take(door, measureLists(server, door, namespace));
     });
   } finally {
     for (const door of doors) door[Symbol.dispose]();
