@@ -29,7 +29,11 @@ const NO_ENV = {
   selector: "MemberExpression[object.name='process'][property.name='env']",
   message: 'The environment is read once, in config.ts.',
 };
-const SHAPE = [NO_DEFAULT_EXPORT, NO_EXPORT_ALL, NO_TOP_LEVEL_LET];
+const NO_SPREAD_PUSH = {
+  selector: "CallExpression[callee.property.name='push'] > SpreadElement",
+  message: 'Each element goes on the stack: use append of @gantry/base.',
+};
+const SHAPE = [NO_DEFAULT_EXPORT, NO_EXPORT_ALL, NO_TOP_LEVEL_LET, NO_SPREAD_PUSH];
 
 const AMBIENT = [
   { object: 'Date', property: 'now', message: 'Take a Clock as an argument.' },

@@ -1,4 +1,5 @@
 /** What Kubernetes' JavaScript library is proved to do against a cluster, each under a name. */
+import { append } from '@gantry/base';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   ApiException,
@@ -85,7 +86,10 @@ export const JAVASCRIPT_PROOFS: Readonly<Record<string, (cluster: JavascriptClus
         limit: 10,
         ...(more === undefined ? {} : { _continue: more }),
       });
-      names.push(...page.items.map(({ metadata }) => metadata?.name ?? ''));
+      append(
+        names,
+        page.items.map(({ metadata }) => metadata?.name ?? ''),
+      );
       more = page.metadata?._continue;
       rest.push(page.items.length);
     } while (more !== undefined && more !== '');

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 /**
  * Transcripts: what a person types and what is answered, as text.
  *
@@ -169,7 +170,13 @@ function streamDifferences(stream: Stream, step: Step, answer: Answer): string[]
     endExpected--;
     endActual--;
   }
-  found.push(...expected.slice(begin, endExpected).map((line) => `- ${mark}${line}`));
-  found.push(...actual.slice(begin, endActual).map((line) => `+ ${mark}${line}`));
+  append(
+    found,
+    expected.slice(begin, endExpected).map((line) => `- ${mark}${line}`),
+  );
+  append(
+    found,
+    actual.slice(begin, endActual).map((line) => `+ ${mark}${line}`),
+  );
   return found;
 }

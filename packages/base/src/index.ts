@@ -3,6 +3,7 @@
  * Depends on nothing of ours.
  */
 export { DeadlineError, errorMessage, raceAbort, withDeadline } from './abort.ts';
+export { append } from './append.ts';
 export { assert, AssertionError, must, unreachable } from './assert.ts';
 export { backoffMs, type BackoffOptions } from './backoff.ts';
 export {

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, invalid } from '../field-error.ts';
 import type { KubeObject } from '../object.ts';
 import { validateEmbedded } from './embedded.ts';
@@ -108,7 +109,7 @@ export class CustomRules {
     if (this.#scale === undefined) return [];
     const { specReplicasPath, statusReplicasPath, labelSelectorPath = '' } = this.#scale;
     const errors = part === 'status' ? [] : validateReplicas(object, specReplicasPath);
-    errors.push(...validateReplicas(object, statusReplicasPath));
+    append(errors, validateReplicas(object, statusReplicasPath));
     if (labelSelectorPath === '') return errors;
     const selector = at(object, labelSelectorPath);
     if (selector.error === undefined && selector.value !== undefined && typeof selector.value !== 'string') {

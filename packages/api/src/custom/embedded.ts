@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { DecodeError, decodeStruct } from '../decode/decode-value.ts';
 import type { ParsedObject } from '../decode/json-parser.ts';
 import { settleShape } from '../decode/settle-shape.ts';
@@ -56,12 +57,12 @@ export function coerceEmbedded(
   }
   if (!isJsonObject(value)) return [];
   const unknown: string[] = [];
-  if (schema['x-kubernetes-embedded-resource'] === true) unknown.push(...coerceResource(value, malformed, path));
+  if (schema['x-kubernetes-embedded-resource'] === true) append(unknown, coerceResource(value, malformed, path));
   for (const key of Object.keys(value)) {
     const inner = path === '' ? key : `${path}.${key}`;
     const property = propertyOf(schema, key);
-    if (property !== undefined) unknown.push(...coerceEmbedded(value[key], property, malformed, inner));
-    else unknown.push(...coerceEmbedded(value[key], valuesOf(schema), malformed, `${path}[${key}]`));
+    if (property !== undefined) append(unknown, coerceEmbedded(value[key], property, malformed, inner));
+    else append(unknown, coerceEmbedded(value[key], valuesOf(schema), malformed, `${path}[${key}]`));
   }
   return unknown;
 }
@@ -102,8 +103,8 @@ function validateResource(value: Record<string, unknown>, path: string): FieldEr
   const { apiVersion, kind } = value;
   if (apiVersion === undefined) errors.push(required(child(path, 'apiVersion')));
   if (kind === undefined) errors.push(required(child(path, 'kind')));
-  if (apiVersion !== undefined) errors.push(...validateApiVersion(apiVersion, child(path, 'apiVersion')));
-  if (kind !== undefined) errors.push(...validateKind(kind, child(path, 'kind')));
+  if (apiVersion !== undefined) append(errors, validateApiVersion(apiVersion, child(path, 'apiVersion')));
+  if (kind !== undefined) append(errors, validateKind(kind, child(path, 'kind')));
   if (Object.hasOwn(value, 'metadata') && isJsonObject(value.metadata)) {
     const metadata = { name: 'fakename', ...value.metadata } as ObjectMeta;
     const rules = {
@@ -111,7 +112,7 @@ function validateResource(value: Record<string, unknown>, path: string): FieldEr
       validateName: pathSegment,
       finalizers: 'qualified',
     } as const;
-    errors.push(...validateObjectMeta(metadata, rules, child(path, 'metadata')));
+    append(errors, validateObjectMeta(metadata, rules, child(path, 'metadata')));
   }
   return errors;
 }

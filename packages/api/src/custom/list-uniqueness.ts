@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { duplicate, type FieldError, invalid } from '../field-error.ts';
 import { isJsonObject, itemsOf, type JsonSchema, propertyOf, valuesOf } from './json-schema.ts';
 
@@ -16,8 +17,12 @@ export function validateUniqueItems(value: unknown, schema: JsonSchema | undefin
 function validateList(value: readonly unknown[], schema: JsonSchema, path: string): FieldError[] {
   const errors: FieldError[] = [];
   const type = schema['x-kubernetes-list-type'];
-  if (type === 'set') errors.push(...repeated(value).map((i) => duplicate(`${path}[${i}]`, value[i])));
-  if (type === 'map') errors.push(...validateMap(value, schema, path));
+  if (type === 'set')
+    append(
+      errors,
+      repeated(value).map((i) => duplicate(`${path}[${i}]`, value[i])),
+    );
+  if (type === 'map') append(errors, validateMap(value, schema, path));
   const items = itemsOf(schema);
   return [...errors, ...value.flatMap((item, i) => validateUniqueItems(item, items, `${path}[${i}]`))];
 }

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { equalJson } from '../object.ts';
 import type { FieldError } from '../field-error.ts';
 import { hasFormat, isStringFormat } from './formats.ts';
@@ -14,7 +15,7 @@ class Result {
   }
 
   merge(other: Result): void {
-    this.errors.push(...other.errors);
+    append(this.errors, other.errors);
     this.matches += other.matches;
   }
 }

@@ -1,4 +1,4 @@
-import { formatTime } from '@gantry/base';
+import { append, formatTime } from '@gantry/base';
 import { type FieldError, invalid, required } from '../field-error.ts';
 import type { APIService, APIServiceSpec } from '../generated/types.ts';
 import type { ResourceDefinition, StrategyContext } from '../resource.ts';
@@ -31,8 +31,8 @@ function validate(object: APIService): FieldError[] {
   if (group === '' && version !== 'v1') {
     errors.push(required('spec.group', 'only v1 may have an empty group and it better be legacy kube'));
   }
-  if (group !== '') errors.push(...invalidAll('spec.group', group, dns1123Subdomain(group)));
-  errors.push(...invalidAll('spec.version', version, dns1035Label(version)));
+  if (group !== '') append(errors, invalidAll('spec.group', group, dns1123Subdomain(group)));
+  append(errors, invalidAll('spec.version', version, dns1035Label(version)));
   if (groupPriorityMinimum <= 0 || groupPriorityMinimum > MAX_GROUP_PRIORITY) {
     const detail = `must be positive and less than ${MAX_GROUP_PRIORITY}`;
     errors.push(invalid('spec.groupPriorityMinimum', groupPriorityMinimum, detail));

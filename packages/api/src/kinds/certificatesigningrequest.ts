@@ -1,4 +1,4 @@
-import { formatTime, type Instant } from '@gantry/base';
+import { append, formatTime, type Instant } from '@gantry/base';
 import { duplicate, type FieldError, forbidden, invalid, required, tooLong } from '../field-error.ts';
 import type {
   CertificateSigningRequest,
@@ -126,10 +126,11 @@ function validate(object: CertificateSigningRequest): FieldError[] {
   usages.forEach((usage, i) => {
     if (isRepeated(i)) errors.push(duplicate(`spec.usages[${i}]`, usage));
   });
-  errors.push(
-    ...(signerName === 'kubernetes.io/legacy-unknown'
+  append(
+    errors,
+    signerName === 'kubernetes.io/legacy-unknown'
       ? [invalid('spec.signerName', signerName, 'the legacy signerName is not allowed via this API version')]
-      : validateSignerName(signerName, 'spec.signerName')),
+      : validateSignerName(signerName, 'spec.signerName'),
   );
   if (expirationSeconds !== undefined && expirationSeconds < MIN_EXPIRATION_SECONDS) {
     const detail = 'may not specify a duration less than 600 seconds (10 minutes)';
@@ -156,7 +157,7 @@ function validateSignerName(name: string, path: string): FieldError[] {
   const labels = domain.split('.');
   for (const label of labels) {
     const complaints = dns1123Label(label).map((message) => `validating label ${JSON.stringify(label)}: ${message}`);
-    errors.push(...invalidAll(path, domain, complaints));
+    append(errors, invalidAll(path, domain, complaints));
   }
   if (labels.length < 2) {
     errors.push(invalid(path, domain, 'should be a domain with at least two segments separated by dots'));
@@ -165,7 +166,7 @@ function validateSignerName(name: string, path: string): FieldError[] {
     const complaints = dns1123Subdomain(label).map(
       (message) => `validating label ${JSON.stringify(label)}: ${message}`,
     );
-    errors.push(...invalidAll(path, rest, complaints));
+    append(errors, invalidAll(path, rest, complaints));
   }
   return errors;
 }

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, forbidden, invalid, tooLong } from '../field-error.ts';
 import type { ConfigMap } from '../generated/types.ts';
 import { equalJson } from '../object.ts';
@@ -15,14 +16,14 @@ function validate(object: ConfigMap): FieldError[] {
   const { data = {}, binaryData = {} } = object;
   let size = 0;
   for (const [key, value] of Object.entries(data)) {
-    errors.push(...invalidAll(`data[${key}]`, key, configKey(key)));
+    append(errors, invalidAll(`data[${key}]`, key, configKey(key)));
     if (Object.hasOwn(binaryData, key)) {
       errors.push(invalid(`data[${key}]`, key, `duplicate of key present in binaryData`));
     }
     size += Buffer.byteLength(value);
   }
   for (const [key, value] of Object.entries(binaryData)) {
-    errors.push(...invalidAll(`binaryData[${key}]`, key, configKey(key)));
+    append(errors, invalidAll(`binaryData[${key}]`, key, configKey(key)));
     size += Buffer.byteLength(value, 'base64');
   }
   if (size > MAX_DATA_BYTES) errors.push(tooLong('[]', MAX_DATA_BYTES));

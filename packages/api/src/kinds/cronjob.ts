@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, invalid, notSupported, required } from '../field-error.ts';
 import type { CronJob, CronJobSpec, JobTemplateSpec } from '../generated/types.ts';
 import type { ResourceDefinition } from '../resource.ts';
@@ -35,7 +36,7 @@ function validateSpec(spec: Partial<CronJobSpec>, old: Partial<CronJobSpec> | un
     ...validateSchedule(spec, old?.schedule ?? ''),
     ...nonNegative('spec.startingDeadlineSeconds', spec.startingDeadlineSeconds),
   ];
-  if (old === undefined || old.timeZone !== spec.timeZone) errors.push(...validateTimeZone(spec.timeZone));
+  if (old === undefined || old.timeZone !== spec.timeZone) append(errors, validateTimeZone(spec.timeZone));
   const policy = spec.concurrencyPolicy ?? '';
   if (policy === '') errors.push(required('spec.concurrencyPolicy'));
   else if (!POLICIES.includes(policy)) errors.push(notSupported('spec.concurrencyPolicy', policy, POLICIES));

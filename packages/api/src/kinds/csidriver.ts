@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { duplicate, type FieldError, invalid, notSupported } from '../field-error.ts';
 import type { CSIDriver, CSIDriverSpec, StorageTokenRequest } from '../generated/types.ts';
 import { equalJson } from '../object.ts';
@@ -42,7 +43,7 @@ function validate({ spec = {} }: CSIDriver): FieldError[] {
   if (fsGroupPolicy !== undefined && !GROUP_POLICIES.includes(fsGroupPolicy)) {
     errors.push(notSupported('spec.fsGroupPolicy', fsGroupPolicy, GROUP_POLICIES));
   }
-  errors.push(...validateTokenRequests(tokenRequests));
+  append(errors, validateTokenRequests(tokenRequests));
   for (const mode of volumeLifecycleModes) {
     if (!LIFECYCLE_MODES.includes(mode)) errors.push(unsupported('spec.volumeLifecycleModes', mode, LIFECYCLE_MODES));
   }

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { duplicate, type FieldError, invalid, required } from '../field-error.ts';
 import type { CSINode, CSINodeDriver } from '../generated/types.ts';
 import type { ResourceDefinition } from '../resource.ts';
@@ -26,13 +27,13 @@ function validateDriver(driver: CSINodeDriver, path: string, place: 'first' | 'd
   if (nodeID.length > MAX_NODE_ID) {
     errors.push(invalid(`${path}.nodeID`, nodeID, `must be ${MAX_NODE_ID} characters or less`));
   }
-  errors.push(...nonNegative(`${path}.allocatable.count`, allocatable?.count));
+  append(errors, nonNegative(`${path}.allocatable.count`, allocatable?.count));
   if (place === 'doubled') errors.push(duplicate(`${path}.name`, name));
   const isRepeated = repeatedAt(topologyKeys);
   topologyKeys.forEach((key, i) => {
     if (key === '') errors.push(required(path));
     if (isRepeated(i)) errors.push(duplicate(path, key));
-    errors.push(...invalidAll(path, key, qualifiedName(key)));
+    append(errors, invalidAll(path, key, qualifiedName(key)));
   });
   return errors;
 }

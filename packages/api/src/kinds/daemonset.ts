@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, forbidden, invalid, required } from '../field-error.ts';
 import type { DaemonSet, DaemonSetUpdateStrategy, RollingUpdateDaemonSet } from '../generated/types.ts';
 import { equalJson } from '../object.ts';
@@ -82,7 +83,7 @@ function validate({ spec }: DaemonSet): FieldError[] {
   if (given !== undefined && isEmptySelector(given)) {
     errors.push(invalid('spec.selector', given, 'empty selector is invalid for daemonset'));
   }
-  errors.push(...validatePodTemplate(template, 'spec.template'));
+  append(errors, validatePodTemplate(template, 'spec.template'));
   const { restartPolicy = '', activeDeadlineSeconds } = template?.spec ?? {};
   if (restartPolicy !== 'Always') {
     errors.push(unsupported('spec.template.spec.restartPolicy', restartPolicy, ['Always']));

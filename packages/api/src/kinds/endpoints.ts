@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, notSupported, required } from '../field-error.ts';
 import type { EndpointAddress, EndpointPort, Endpoints, EndpointSubset } from '../generated/types.ts';
 import { equalJson } from '../object.ts';
@@ -45,11 +46,11 @@ function validatePort(port: EndpointPort, needsName: boolean, path: string): Fie
   const { name = '', port: number = 0, protocol = '', appProtocol } = port;
   const errors = name === '' ? [] : invalidAll(`${path}.name`, name, dns1123Label(name));
   if (needsName && name === '') errors.push(required(`${path}.name`));
-  errors.push(...invalidAll(`${path}.port`, number, portNumber(number)));
+  append(errors, invalidAll(`${path}.port`, number, portNumber(number)));
   if (protocol === '') errors.push(required(`${path}.protocol`));
   else if (!PROTOCOLS.includes(protocol)) errors.push(notSupported(`${path}.protocol`, protocol, PROTOCOLS));
   if (appProtocol !== undefined) {
-    errors.push(...invalidAll(`${path}.appProtocol`, appProtocol, qualifiedName(appProtocol)));
+    append(errors, invalidAll(`${path}.appProtocol`, appProtocol, qualifiedName(appProtocol)));
   }
   return errors;
 }

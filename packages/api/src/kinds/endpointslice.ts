@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { duplicate, type FieldError, invalid, notSupported, required } from '../field-error.ts';
 import type { DiscoveryEndpointPort, Endpoint, EndpointHints, EndpointSlice } from '../generated/types.ts';
 import { equalJson } from '../object.ts';
@@ -64,7 +65,7 @@ function validatePort(port: DiscoveryEndpointPort, all: readonly DiscoveryEndpoi
   if (protocol === undefined) errors.push(required(`${path}.protocol`));
   else if (!PROTOCOLS.includes(protocol)) errors.push(notSupported(`${path}.protocol`, protocol, PROTOCOLS));
   if (appProtocol !== undefined) {
-    errors.push(...invalidAll(`${path}.appProtocol`, appProtocol, qualifiedName(appProtocol)));
+    append(errors, invalidAll(`${path}.appProtocol`, appProtocol, qualifiedName(appProtocol)));
   }
   return errors;
 }
@@ -83,10 +84,10 @@ function validateEndpoint(endpoint: Endpoint, addressType: string, path: string)
   if (addresses.length === 0) errors.push(required(at, 'must contain at least 1 address'));
   else if (addresses.length > MAX_ADDRESSES) errors.push(tooMany(at, addresses.length, MAX_ADDRESSES));
   addresses.forEach((address, i) => {
-    errors.push(...validateAddress(address, addressType, at, `${at}[${i}]`));
+    append(errors, validateAddress(address, addressType, at, `${at}[${i}]`));
   });
-  if (nodeName !== undefined) errors.push(...invalidAll(`${path}.nodeName`, nodeName, dns1123Subdomain(nodeName)));
-  if (hostname !== undefined) errors.push(...invalidAll(`${path}.hostname`, hostname, dns1123Label(hostname)));
+  if (nodeName !== undefined) append(errors, invalidAll(`${path}.nodeName`, nodeName, dns1123Subdomain(nodeName)));
+  if (hostname !== undefined) append(errors, invalidAll(`${path}.hostname`, hostname, dns1123Label(hostname)));
   return hints === undefined ? errors : [...errors, ...validateHints(hints, `${path}.hints`)];
 }
 
@@ -124,7 +125,7 @@ function validateHints({ forZones = [], forNodes = [] }: EndpointHints, path: st
     all.forEach(({ name = '' }, i) => {
       const at = `${path}.${field}[${i}].name`;
       if (all.findIndex((other) => (other.name ?? '') === name) < i) errors.push(duplicate(at, name));
-      errors.push(...invalidAll(at, name, check(name)));
+      append(errors, invalidAll(at, name, check(name)));
     });
   }
   return errors;

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import type { Instant } from '@gantry/base';
 import { type FieldError, invalid, required } from '../field-error.ts';
 import type { Event } from '../generated/types.ts';
@@ -21,11 +22,11 @@ export function validateEvent(
   const mismatch = invalid('involvedObject.namespace', about, 'does not match event.namespace');
   if (isSet(object.eventTime)) {
     if (about === '' && namespace !== 'default' && namespace !== 'kube-system') errors.push(mismatch);
-    errors.push(...validateReport(object, controllerField));
+    append(errors, validateReport(object, controllerField));
   } else if (about === '' ? namespace !== '' && namespace !== 'default' : about !== namespace) {
     errors.push(mismatch);
   }
-  errors.push(...invalidAll('namespace', namespace, dns1123Subdomain(namespace)));
+  append(errors, invalidAll('namespace', namespace, dns1123Subdomain(namespace)));
   return errors;
 }
 
@@ -33,7 +34,7 @@ function validateReport(object: Event, controllerField: string): FieldError[] {
   const errors: FieldError[] = [];
   const controller = object.reportingComponent ?? '';
   if (controller === '') errors.push(required(controllerField));
-  errors.push(...invalidAll(controllerField, controller, qualifiedName(controller)));
+  append(errors, invalidAll(controllerField, controller, qualifiedName(controller)));
   for (const field of ['reportingInstance', 'action', 'reason'] as const) {
     const text = object[field] ?? '';
     if (text === '') errors.push(required(field));

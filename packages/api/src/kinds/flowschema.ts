@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, forbidden, invalid, required } from '../field-error.ts';
 import type { FlowSchema, FlowSchemaSpec, FlowcontrolSubject, PolicyRulesWithSubjects } from '../generated/types.ts';
 import { equalJson } from '../object.ts';
@@ -46,7 +47,7 @@ function validateSpec(spec: FlowSchemaSpec, name: string): FieldError[] {
   const level = priorityLevelConfiguration?.name ?? '';
   const path = 'spec.priorityLevelConfiguration.name';
   if (level === '') errors.push(required(path, 'must reference a priority level'));
-  else errors.push(...invalidAll(path, level, dns1123Subdomain(level)));
+  else append(errors, invalidAll(path, level, dns1123Subdomain(level)));
   return [...errors, ...rules.flatMap((rule, i) => validateRule(rule, `spec.rules[${i}]`))];
 }
 
@@ -74,7 +75,7 @@ function validateSubject(subject: FlowcontrolSubject, path: string): FieldError[
   const errors: FieldError[] = [];
   if (subject[own] === undefined) {
     errors.push(required(`${path}.${own}`, `${own} is required when subject kind is '${kind}'`));
-  } else if (own === 'serviceAccount') errors.push(...validateAccount(subject, `${path}.${own}`));
+  } else if (own === 'serviceAccount') append(errors, validateAccount(subject, `${path}.${own}`));
   else if ((subject[own]?.name ?? '') === '') errors.push(required(`${path}.${own}.name`));
   const kinds: readonly (keyof typeof SUBJECT_FIELDS)[] = ['ServiceAccount', 'User', 'Group'];
   const others = kinds.filter((other) => other !== kind);
@@ -90,9 +91,9 @@ function validateAccount({ serviceAccount }: FlowcontrolSubject, path: string): 
   const { name = '', namespace = '' } = serviceAccount ?? {};
   const errors: FieldError[] = [];
   if (name === '') errors.push(required(`${path}.name`));
-  else if (name !== '*') errors.push(...invalidAll(`${path}.name`, name, dns1123Subdomain(name)));
+  else if (name !== '*') append(errors, invalidAll(`${path}.name`, name, dns1123Subdomain(name)));
   if (namespace === '') errors.push(required(`${path}.namespace`, 'must specify namespace for service account'));
-  else errors.push(...invalidAll(`${path}.namespace`, namespace, dns1123Label(namespace)));
+  else append(errors, invalidAll(`${path}.namespace`, namespace, dns1123Label(namespace)));
   return errors;
 }
 

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, invalid, notSupported, required } from '../field-error.ts';
 import type { HTTPIngressPath, Ingress, IngressBackend, IngressRule, IngressTLS } from '../generated/types.ts';
 import type { ResourceDefinition } from '../resource.ts';
@@ -45,7 +46,7 @@ function validateRule({ host = '', http }: IngressRule, path: string): FieldErro
   const at = `${path}.host`;
   if (host !== '') {
     if (ipFamily(host) !== undefined) errors.push(invalid(at, host, 'must be a DNS name, not an IP address'));
-    errors.push(...validateHost(host, at));
+    append(errors, validateHost(host, at));
   }
   if (http === undefined) return errors;
   const paths = http.paths ?? [];
@@ -80,8 +81,8 @@ function validateBackend({ resource, service }: IngressBackend, path: string): F
   const at = `${path}.service`;
   const errors = name === '' ? [required(`${at}.name`)] : invalidAll(`${at}.name`, name, dns1123Label(name));
   if (byName !== '' && number !== 0) errors.push(invalid(path, '', 'cannot set both port name & port number'));
-  else if (byName !== '') errors.push(...invalidAll(`${at}.port.name`, byName, portName(byName)));
-  else if (number !== 0) errors.push(...invalidAll(`${at}.port.number`, number, portNumber(number)));
+  else if (byName !== '') append(errors, invalidAll(`${at}.port.name`, byName, portName(byName)));
+  else if (number !== 0) append(errors, invalidAll(`${at}.port.number`, number, portNumber(number)));
   else errors.push(required(path, 'port name or number is required'));
   return errors;
 }
@@ -100,7 +101,7 @@ function validateStatus({ status }: Ingress, old: Ingress): FieldError[] {
     const path = `status.loadBalancer.ingress[${i}]`;
     const errors = ip === '' ? [] : validateIp(ip, `${path}.ip`, kept);
     if (hostname === '') return errors;
-    errors.push(...invalidAll(`${path}.hostname`, hostname, dns1123Subdomain(hostname)));
+    append(errors, invalidAll(`${path}.hostname`, hostname, dns1123Subdomain(hostname)));
     if (ipFamily(hostname) !== undefined) {
       errors.push(invalid(`${path}.hostname`, hostname, 'must be a DNS name, not an IP address'));
     }

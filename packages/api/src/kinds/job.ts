@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import type { Instant } from '@gantry/base';
 import { type FieldError, invalid, required } from '../field-error.ts';
 import type { Job, JobSpec } from '../generated/types.ts';
@@ -72,7 +73,7 @@ function validateWhole(spec: JobSpec): FieldError[] {
   const errors = validateJobSpec(spec, 'spec');
   const faults = validateLabelSelector(selector, 'spec.selector');
   if (selector === undefined) errors.push(required('spec.selector'));
-  errors.push(...faults);
+  append(errors, faults);
   const labels = spec.template?.metadata?.labels;
   const isMatch = selector !== undefined && (isEmptySelector(selector) || selectorMatches(selector, labels ?? {}));
   if (faults.length === 0 && !isMatch) {

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, invalid } from '../field-error.ts';
 import type { Lease } from '../generated/types.ts';
 import type { ResourceDefinition } from '../resource.ts';
@@ -11,7 +12,7 @@ function validate(object: Lease): FieldError[] {
   if (leaseDurationSeconds !== undefined && leaseDurationSeconds <= 0) {
     errors.push(invalid('spec.leaseDurationSeconds', leaseDurationSeconds, 'must be greater than 0'));
   }
-  errors.push(...nonNegative('spec.leaseTransitions', leaseTransitions));
+  append(errors, nonNegative('spec.leaseTransitions', leaseTransitions));
   if (preferredHolder !== undefined && preferredHolder !== '' && (strategy ?? '') === '') {
     errors.push({
       type: 'FieldValueForbidden',

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { duplicate, type FieldError, forbidden, invalid, required } from '../field-error.ts';
 import type { LimitRange, LimitRangeItem } from '../generated/types.ts';
 import { memberOf } from '../object.ts';
@@ -57,7 +58,7 @@ function validateNames(item: LimitRangeItem, path: string): FieldError[] {
     Object.keys(item[field] ?? {}).flatMap((name) => check(name, `${path}.${field}[${name}]`));
   const errors = [...names('max'), ...names('min')];
   for (const field of ['default', 'defaultRequest'] as const) {
-    if (item.type !== 'Pod') errors.push(...names(field));
+    if (item.type !== 'Pod') append(errors, names(field));
     else if (Object.keys(item[field] ?? {}).length > 0) {
       errors.push(forbidden(`${path}.${field}`, "may not be specified when `type` is 'Pod'"));
     }
@@ -117,8 +118,9 @@ function validateAmounts(item: LimitRangeItem, name: string, path: string): Fiel
     if (a === undefined || b === undefined || compareQuantity(parseQuantity(a), parseQuantity(b)) <= 0) return [];
     return [invalid(`${path}.${blamed}[${name}]`, amounts[shown], words.replace('%s', a).replace('%s', b))];
   });
-  errors.push(
-    ...validateRatio(memberOf(item.maxLimitRequestRatio, name), amounts, `${path}.maxLimitRequestRatio[${name}]`),
+  append(
+    errors,
+    validateRatio(memberOf(item.maxLimitRequestRatio, name), amounts, `${path}.maxLimitRequestRatio[${name}]`),
   );
   const { default: limit, defaultRequest: request } = amounts;
   if (!isOvercommitAllowed(name) && limit !== undefined && request !== undefined) {

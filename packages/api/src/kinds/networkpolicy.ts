@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, forbidden, invalid, required } from '../field-error.ts';
 import type { IPBlock, NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from '../generated/types.ts';
 import type { ResourceDefinition } from '../resource.ts';
@@ -77,12 +78,12 @@ function validatePort({ protocol, port, endPort }: NetworkPolicyPort, path: stri
     if (endPort !== undefined) errors.push(invalid(at, endPort, 'may not be specified when `port` is not specified'));
   } else if (typeof port === 'string') {
     if (endPort !== undefined) errors.push(invalid(at, endPort, 'may not be specified when `port` is non-numeric'));
-    errors.push(...invalidAll(`${path}.port`, port, portName(port)));
+    append(errors, invalidAll(`${path}.port`, port, portName(port)));
   } else {
-    errors.push(...invalidAll(`${path}.port`, port, portNumber(port)));
+    append(errors, invalidAll(`${path}.port`, port, portNumber(port)));
     if (endPort === undefined) return errors;
     if (endPort < port) errors.push(invalid(at, port, 'must be greater than or equal to `port`'));
-    errors.push(...invalidAll(at, endPort, portNumber(endPort)));
+    append(errors, invalidAll(at, endPort, portNumber(endPort)));
   }
   return errors;
 }
@@ -108,7 +109,7 @@ function validateBlock({ cidr = '', except = [] }: IPBlock, path: string, kept: 
   if (cidrFamily(cidr) === undefined) return errors;
   except.forEach((text, i) => {
     const at = `${path}.except[${i}]`;
-    errors.push(...validateCidr(text, at, kept));
+    append(errors, validateCidr(text, at, kept));
     if (cidrFamily(text) !== undefined && !isStrictSubset(text, cidr)) {
       errors.push(invalid(at, text, 'must be a strict subset of `cidr`'));
     }

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, forbidden, invalid } from '../field-error.ts';
 import type { Node } from '../generated/types.ts';
 import { equalJson } from '../object.ts';
@@ -24,7 +25,7 @@ function validate(object: Node): FieldError[] {
   const cidrs = object.spec?.podCIDRs ?? [];
   const errors = validateTaints(object.spec?.taints ?? [], 'metadata.taints');
   cidrs.forEach((cidr, i) => {
-    errors.push(...validateCidr(cidr, `spec.podCIDRs[${i}]`));
+    append(errors, validateCidr(cidr, `spec.podCIDRs[${i}]`));
   });
   if (cidrs.length < 2) return errors;
   const families = cidrs.map((cidr) => cidrFamily(cidr));

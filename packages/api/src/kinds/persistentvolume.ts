@@ -1,4 +1,4 @@
-import { formatTime } from '@gantry/base';
+import { append, formatTime } from '@gantry/base';
 import { type FieldError, forbidden, invalid } from '../field-error.ts';
 import type { PersistentVolume, PersistentVolumeSpec } from '../generated/types.ts';
 import { equalJson } from '../object.ts';
@@ -94,7 +94,7 @@ function validateUpdate(object: PersistentVolume, old: PersistentVolume): FieldE
     const detail = `spec.persistentvolumesource is immutable after creation\n${difference}`;
     errors.push(forbidden('spec.persistentvolumesource', detail));
   }
-  errors.push(...immutable('volumeMode', spec.volumeMode, before.volumeMode));
+  append(errors, immutable('volumeMode', spec.volumeMode, before.volumeMode));
   if (before.nodeAffinity !== undefined && !sameNodes(spec, before)) {
     const detail = 'field is immutable, except for updating from beta label to GA';
     errors.push(invalid('nodeAffinity', spec.nodeAffinity, detail));

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { cloneWithEmpty } from '../decode/given-empty.ts';
 import { type FieldError, forbidden, invalid, notSupported, required } from '../field-error.ts';
 import type { PersistentVolumeClaim, PersistentVolumeClaimSpec, TypedObjectReference } from '../generated/types.ts';
@@ -71,7 +72,7 @@ function validateUpdate(object: PersistentVolumeClaim, old: PersistentVolumeClai
       'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims';
     errors.push(forbidden('spec', `${what}\n${diffClaimSpecs(from, munged)}`));
   }
-  errors.push(...validateSize(object, old), ...immutable('volumeMode', spec.volumeMode, before.volumeMode));
+  append(errors, [...validateSize(object, old), ...immutable('volumeMode', spec.volumeMode, before.volumeMode)]);
   const attributes = spec.volumeAttributesClassName;
   if (attributes !== before.volumeAttributesClassName && (attributes ?? '') === '') {
     const to = attributes === undefined ? 'nil' : 'empty string';
@@ -131,16 +132,16 @@ function validateSize(object: PersistentVolumeClaim, old: PersistentVolumeClaim)
 function validateStatus({ spec, status = {} }: PersistentVolumeClaim): FieldError[] {
   const errors: FieldError[] = (spec?.accessModes ?? []).length === 0 ? [required('Spec.accessModes')] : [];
   for (const [name, amount] of Object.entries(status.capacity ?? {})) {
-    errors.push(...validateAmount(amount, `status.capacity[${name}]`));
+    append(errors, validateAmount(amount, `status.capacity[${name}]`));
   }
   for (const [name, state] of Object.entries(status.allocatedResourceStatuses ?? {})) {
     const at = 'status.allocatedResourceStatuses';
-    errors.push(...validateKey(name, at));
+    append(errors, validateKey(name, at));
     if (!RESIZE_STATES.includes(state)) errors.push(notSupported(at, name, RESIZE_STATES));
   }
   for (const [name, amount] of Object.entries(status.allocatedResources ?? {})) {
     const wrong = validateKey(name, 'status.allocatedResources');
-    errors.push(...(wrong.length > 0 ? wrong : validateAmount(amount, `status.allocatedResources[${name}]`)));
+    append(errors, wrong.length > 0 ? wrong : validateAmount(amount, `status.allocatedResources[${name}]`));
   }
   return errors;
 }

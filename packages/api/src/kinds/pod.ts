@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, forbidden } from '../field-error.ts';
 import type { Pod, PodStatus, Volume } from '../generated/types.ts';
 import type { ResourceDefinition } from '../resource.ts';
@@ -70,7 +71,7 @@ function prepareStatus(object: Pod, old: Pod): void {
 function validate(object: Pod): FieldError[] {
   const spec = object.spec ?? { containers: [] };
   const errors = validatePodSpec(spec, 'spec');
-  if ((spec.serviceAccountName ?? '') === '') errors.push(...validateTokensNeedAccount(spec.volumes ?? []));
+  if ((spec.serviceAccountName ?? '') === '') append(errors, validateTokensNeedAccount(spec.volumes ?? []));
   return [
     ...errors,
     ...validateImageSpaces(spec.containers, 'spec.containers'),

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, invalid, notSupported } from '../field-error.ts';
 import type { PodDisruptionBudget, PodDisruptionBudgetSpec } from '../generated/types.ts';
 import type { ResourceDefinition } from '../resource.ts';
@@ -23,9 +24,9 @@ function validate({ spec = {} }: PodDisruptionBudget): FieldError[] {
   for (const field of ['minAvailable', 'maxUnavailable'] as const) {
     const value = spec[field];
     if (value === undefined) continue;
-    errors.push(...validateIntOrPercent(value, `spec.${field}`), ...validateAtMostAll(value, `spec.${field}`));
+    append(errors, [...validateIntOrPercent(value, `spec.${field}`), ...validateAtMostAll(value, `spec.${field}`)]);
   }
-  errors.push(...validateLabelSelector(spec.selector, 'spec.selector'));
+  append(errors, validateLabelSelector(spec.selector, 'spec.selector'));
   if (policy !== undefined && !EVICTION_POLICIES.includes(policy)) {
     errors.push(notSupported('spec.unhealthyPodEvictionPolicy', policy, EVICTION_POLICIES));
   }

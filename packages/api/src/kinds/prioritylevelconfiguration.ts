@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, forbidden, invalid, required } from '../field-error.ts';
 import type {
   ExemptPriorityLevelConfiguration,
@@ -44,7 +45,7 @@ function validate(object: PriorityLevelConfiguration): FieldError[] {
   if (object.metadata.annotations?.[ROUND_TRIP] !== undefined) {
     errors.push(forbidden('metadata.annotations', `annotation '${ROUND_TRIP}' is forbidden`));
   }
-  errors.push(...validateSpec(spec, name), ...validateMandatory(spec, name));
+  append(errors, [...validateSpec(spec, name), ...validateMandatory(spec, name)]);
   return [...errors, ...validateFlowConditions(object.status?.conditions)];
 }
 

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, forbidden, invalid, required } from '../field-error.ts';
 import type { PodTemplateSpec, ReplicationController } from '../generated/types.ts';
 import type { ResourceDefinition } from '../resource.ts';
@@ -42,7 +43,7 @@ function validateTemplate(template: PodTemplateSpec, selector: Readonly<Record<s
     const detail = '`selector` does not match template `labels`';
     errors.push(invalid('spec.template.metadata.labels', labels ?? null, detail));
   }
-  errors.push(...validatePodTemplate(template, 'spec.template'));
+  append(errors, validatePodTemplate(template, 'spec.template'));
   const { restartPolicy = '', activeDeadlineSeconds } = template.spec ?? {};
   if (restartPolicy !== 'Always') {
     errors.push(unsupported('spec.template.spec.restartPolicy', restartPolicy, ['Always']));

@@ -1,4 +1,4 @@
-import { formatTime, type Instant } from '@gantry/base';
+import { append, formatTime, type Instant } from '@gantry/base';
 import { type FieldError, invalid, required } from '../field-error.ts';
 import type { CounterSet, Device, ResourceSlice, ResourceSliceSpec } from '../generated/types.ts';
 import type { ResourceDefinition } from '../resource.ts';
@@ -33,8 +33,8 @@ function validateCreate(object: ResourceSlice): FieldError[] {
 function validateSpec(spec: Partial<ResourceSliceSpec> = {}, old: ResourceSliceSpec | undefined): FieldError[] {
   const { driver = '', pool, devices, sharedCounters, perDeviceNodeSelection } = spec;
   const errors = [...validateDriverName(driver, 'spec.driver'), ...validatePool(pool)];
-  if (old !== undefined) errors.push(...validateSame(spec, old));
-  errors.push(...validateNodes(spec));
+  if (old !== undefined) append(errors, validateSame(spec, old));
+  append(errors, validateNodes(spec));
   if (sharedCounters !== undefined && devices !== undefined) {
     errors.push(invalid('spec', '', 'only one of `sharedCounters` or `devices` is allowed'));
   }
@@ -89,11 +89,11 @@ function validateNodes(spec: Partial<ResourceSliceSpec>): FieldError[] {
     errors.push(invalid('spec.nodeName', nodeName, 'must be either unset or set to a non-empty string'));
   } else if (nodeName !== undefined) {
     given.push('`nodeName`');
-    errors.push(...invalidAll('spec.nodeName', nodeName, dns1123Subdomain(nodeName)));
+    append(errors, invalidAll('spec.nodeName', nodeName, dns1123Subdomain(nodeName)));
   }
   if (nodeSelector !== undefined) {
     given.push('`nodeSelector`');
-    errors.push(...validateNodeSelector(nodeSelector, 'spec.nodeSelector'));
+    append(errors, validateNodeSelector(nodeSelector, 'spec.nodeSelector'));
     const terms = nodeSelector.nodeSelectorTerms ?? [];
     if (terms.length !== 1) {
       const detail = 'must have exactly one node selector term';

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { duplicate, type FieldError, invalid, required } from '../field-error.ts';
 import type { RuntimeClass, Toleration } from '../generated/types.ts';
 import type { ResourceDefinition } from '../resource.ts';
@@ -13,12 +14,12 @@ import { STORED_VERBS } from './verbs.ts';
 function validate({ handler = '', overhead, scheduling }: RuntimeClass): FieldError[] {
   const errors = handler === '' ? [required('handler')] : invalidAll('handler', handler, dns1123Label(handler));
   if (overhead !== undefined) {
-    errors.push(...validateResourceRequirements({ limits: overhead.podFixed ?? {} }, 'overhead'));
+    append(errors, validateResourceRequirements({ limits: overhead.podFixed ?? {} }, 'overhead'));
   }
   if (scheduling === undefined) return errors;
   const { nodeSelector, tolerations = [] } = scheduling;
-  errors.push(...validateLabels(nodeSelector, 'scheduling.nodeSelector'));
-  errors.push(...validateTolerations(tolerations, 'scheduling.tolerations'));
+  append(errors, validateLabels(nodeSelector, 'scheduling.nodeSelector'));
+  append(errors, validateTolerations(tolerations, 'scheduling.tolerations'));
   return [...errors, ...validateDistinct(tolerations)];
 }
 

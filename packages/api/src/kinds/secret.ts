@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, forbidden, invalid, required, tooLong } from '../field-error.ts';
 import type { Secret } from '../generated/types.ts';
 import { equalJson, setMember } from '../object.ts';
@@ -27,7 +28,7 @@ function validate(object: Secret): FieldError[] {
   const { data = {} } = object;
   let size = 0;
   for (const [key, value] of Object.entries(data)) {
-    errors.push(...invalidAll(`data[${key}]`, key, configKey(key)));
+    append(errors, invalidAll(`data[${key}]`, key, configKey(key)));
     size += Buffer.byteLength(value, 'base64');
   }
   if (size > MAX_DATA_BYTES) errors.push(tooLong('data', MAX_DATA_BYTES));

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, forbidden, invalid, notSupported, required } from '../field-error.ts';
 import type { Service, ServicePort, ServiceSpec } from '../generated/types.ts';
 import type { ResourceDefinition } from '../resource.ts';
@@ -95,7 +96,7 @@ function validateUpdate(object: Service, old: Service): FieldError[] {
     const { loadBalancerClass: className } = spec;
     if (className !== before.loadBalancerClass) errors.push(invalid('spec.loadBalancerClass', className, ONCE));
   }
-  errors.push(...validateLoadBalancerClass(spec));
+  append(errors, validateLoadBalancerClass(spec));
   const needsPort = needsHealthCheckPort(spec) && needsHealthCheckPort(before);
   if (needsPort && (spec.healthCheckNodePort ?? 0) !== (before.healthCheckNodePort ?? 0)) {
     errors.push(forbidden('spec.healthCheckNodePort', 'field is immutable'));
@@ -162,7 +163,7 @@ function validateStatus({ spec, status }: Service): FieldError[] {
       errors.push(notSupported(modePath, ipMode, IP_MODES));
     }
     if (hostname === '') return errors;
-    errors.push(...invalidAll(`${path}[${i}].hostname`, hostname, dns1123Subdomain(hostname)));
+    append(errors, invalidAll(`${path}[${i}].hostname`, hostname, dns1123Subdomain(hostname)));
     if (ipFamily(hostname) !== undefined) {
       errors.push(invalid(`${path}[${i}].hostname`, hostname, 'must be a DNS name, not an IP address'));
     }

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, forbidden, invalid, required } from '../field-error.ts';
 import type { PersistentVolumeClaim, PodSpec, StatefulSet, StatefulSetSpec } from '../generated/types.ts';
 import { cloneJson, equalJson } from '../object.ts';
@@ -93,7 +94,7 @@ function validateSpec(spec: Partial<StatefulSetSpec>, rules: SpecRules): FieldEr
   else if (management !== 'OrderedReady' && management !== 'Parallel') {
     errors.push(invalid('spec.podManagementPolicy', management, "must be 'OrderedReady' or 'Parallel'"));
   }
-  errors.push(...validateUpdateStrategy(spec));
+  append(errors, validateUpdateStrategy(spec));
   for (const field of retention === undefined ? [] : (['whenDeleted', 'whenScaled'] as const)) {
     const policy = retention?.[field] ?? '';
     if (CLAIM_POLICIES.includes(policy)) continue;
@@ -102,15 +103,15 @@ function validateSpec(spec: Partial<StatefulSetSpec>, rules: SpecRules): FieldEr
   }
   if (!rules.stored) {
     (spec.volumeClaimTemplates ?? []).forEach((claim, i) => {
-      errors.push(...validateClaimSpec(claim.spec ?? {}, `spec.volumeClaimTemplates[${i}].spec`));
+      append(errors, validateClaimSpec(claim.spec ?? {}, `spec.volumeClaimTemplates[${i}].spec`));
     });
   }
-  errors.push(...nonNegative('spec.replicas', spec.replicas));
-  errors.push(...nonNegative('spec.minReadySeconds', spec.minReadySeconds));
-  errors.push(...nonNegative('spec.ordinals.start', spec.ordinals?.start));
+  append(errors, nonNegative('spec.replicas', spec.replicas));
+  append(errors, nonNegative('spec.minReadySeconds', spec.minReadySeconds));
+  append(errors, nonNegative('spec.ordinals.start', spec.ordinals?.start));
   const service = spec.serviceName ?? '';
-  if (!rules.stored && service !== '') errors.push(...invalidAll('spec.serviceName', service, dns1123Label(service)));
-  errors.push(...validateSelectorAndTemplate(spec, rules));
+  if (!rules.stored && service !== '') append(errors, invalidAll('spec.serviceName', service, dns1123Label(service)));
+  append(errors, validateSelectorAndTemplate(spec, rules));
   const { restartPolicy = '', activeDeadlineSeconds } = spec.template?.spec ?? {};
   if (restartPolicy !== 'Always') {
     errors.push(unsupported('spec.template.spec.restartPolicy', restartPolicy, ['Always']));
@@ -169,11 +170,11 @@ function validateSelectorAndTemplate(spec: Partial<StatefulSetSpec>, rules: Spec
   }
   if (rules.template === 'checked') {
     const podSpec = asMade(template?.spec ?? { containers: [] }, spec.volumeClaimTemplates ?? []);
-    errors.push(...validatePodTemplate({ ...template, spec: podSpec }, 'spec.template'));
+    append(errors, validatePodTemplate({ ...template, spec: podSpec }, 'spec.template'));
   }
   // Kubernetes looks at them once more.
-  errors.push(...validateLabels(labels, 'spec.template.labels'));
-  errors.push(...validateAnnotations(annotations, 'spec.template.annotations'));
+  append(errors, validateLabels(labels, 'spec.template.labels'));
+  append(errors, validateAnnotations(annotations, 'spec.template.annotations'));
   return errors;
 }
 
@@ -223,7 +224,7 @@ function validateStatus({ status }: StatefulSet, old: StatefulSet): FieldError[]
 function warnings({ spec }: StatefulSet, old?: StatefulSet): string[] {
   const texts = templateWarnings(spec?.template, old?.spec?.template, 'spec.template');
   (spec?.volumeClaimTemplates ?? []).forEach((claim, i) => {
-    texts.push(...claimSpecWarnings(claim.spec, `spec.volumeClaimTemplates[${i}]`));
+    append(texts, claimSpecWarnings(claim.spec, `spec.volumeClaimTemplates[${i}]`));
   });
   if ((spec?.revisionHistoryLimit ?? 0) < 0) {
     texts.push(

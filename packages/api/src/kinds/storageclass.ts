@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { duplicate, type FieldError, notSupported, required } from '../field-error.ts';
 import type { StorageClass, TopologySelectorTerm } from '../generated/types.ts';
 import { equalJson } from '../object.ts';
@@ -46,7 +47,7 @@ function validateTopologies(terms: readonly TopologySelectorTerm[]): FieldError[
       values.forEach((value, k) => {
         if (values.indexOf(value) < k) errors.push(duplicate(`${at}[${j}].values[${k}]`, value));
       });
-      errors.push(...invalidAll(`${at}[${j}].key`, key, qualifiedName(key)));
+      append(errors, invalidAll(`${at}[${j}].key`, key, qualifiedName(key)));
       if (key in byKey) errors.push(duplicate(`${at}[${j}].key`, key));
       byKey[key] = [...new Set(values)].sort();
     });

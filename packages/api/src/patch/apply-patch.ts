@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldValidation, keepReset } from '../decode/decode-object.ts';
 import { DecodeError, decodeStruct, type ErrorDialect } from '../decode/decode-value.ts';
 import {
@@ -262,7 +263,7 @@ function parseOperations(patch: Uint8Array, mode: FieldValidation): ParsedOperat
     if (item === null) continue;
     if (!isPlainObject(item))
       throw refused(item, strict ? 'value of type handlers.jsonPatchOp' : 'value of type jsonpatch.Operation');
-    if (strict) complaints.push(...strictComplaints(item, index, refused));
+    if (strict) append(complaints, strictComplaints(item, index, refused));
   }
   if (value.length > MAX_OPERATIONS)
     throw new StatusError(

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { declareFunction as declare, type FunctionDeclaration } from '../check/function-declaration.ts';
 import { type CelType, structOf } from '../types.ts';
 import { ArrayList } from '../values/collections.ts';
@@ -97,7 +98,11 @@ function qualifiedName(text: string): readonly string[] {
   const [first = '', second] = parts;
   if (second !== undefined) {
     if (first === '') problems.push('prefix part must be non-empty');
-    else problems.push(...check(first, SUBDOMAIN).map((problem) => `prefix part ${problem}`));
+    else
+      append(
+        problems,
+        check(first, SUBDOMAIN).map((problem) => `prefix part ${problem}`),
+      );
   }
   const name = second ?? first;
   if (name === '') problems.push('name part must be non-empty');

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FunctionDeclaration, type Overload } from '../check/function-declaration.ts';
 import { ADDRESSES } from './addresses.ts';
 import { FORMAT_FUNCTIONS } from './formats.ts';
@@ -29,7 +30,7 @@ function merge(declarations: readonly FunctionDeclaration[]): ReadonlyMap<string
   const overloads = new Map<string, Overload[]>();
   for (const declaration of declarations) {
     const known = overloads.get(declaration.name) ?? [];
-    known.push(...declaration.overloads);
+    append(known, declaration.overloads);
     overloads.set(declaration.name, known);
   }
   return new Map([...overloads].map(([name, held]) => [name, { name, overloads: held }]));

@@ -8,7 +8,7 @@ import {
   type Status,
   StatusError,
 } from '@gantry/api';
-import { type Clock, errorMessage, sleep, systemClock, withDeadline } from '@gantry/base';
+import { append, type Clock, errorMessage, sleep, systemClock, withDeadline } from '@gantry/base';
 import type {
   ListOptions,
   ObjectClient,
@@ -147,7 +147,7 @@ class HttpObjectClient implements HttpClient {
     const results: WriteResult[] = [];
     for (let start = 0; start < writes.length; start += BATCH_PARALLEL) {
       const part = writes.slice(start, start + BATCH_PARALLEL).map((write) => this.#result(write, signal));
-      results.push(...(await Promise.all(part)));
+      append(results, await Promise.all(part));
     }
     return results;
   }

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import type {
   ConfigMap,
   DownwardAPIVolumeFile,
@@ -45,7 +46,7 @@ export async function volumeFiles(
   }
   const files: VolumeFile[] = [];
   for (const source of projected?.sources ?? []) {
-    files.push(...(await projectedFiles(source, projected?.defaultMode ?? DEFAULT_MODE, context, signal)));
+    append(files, await projectedFiles(source, projected?.defaultMode ?? DEFAULT_MODE, context, signal));
   }
   // A later source wins where two write the same path.
   return [...new Map(files.map((file) => [file.path, file])).values()];

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import type { JsonObject, Service } from '@gantry/api';
 import type { Clock } from '@gantry/base';
 import { objectKey } from '../cache/index.ts';
@@ -84,7 +85,7 @@ export class Claims {
         { limit: 1000, ...(startKey === undefined ? {} : { startKey }) },
         signal,
       );
-      found.push(...page.objects);
+      append(found, page.objects);
       startKey = page.next;
     } while (startKey !== undefined);
     return found;

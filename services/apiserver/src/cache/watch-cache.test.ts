@@ -1,5 +1,5 @@
 import { type KubeObject, resources, StatusError } from '@gantry/api';
-import { must } from '@gantry/base';
+import { append, must } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { WatchItem } from '../driver.ts';
@@ -77,7 +77,7 @@ describe('the watch cache', () => {
   const drain = async (watcher: Watcher) => {
     watcher.close('stopped');
     const seen: string[] = [];
-    for await (const items of watcher) seen.push(...items.map(show));
+    for await (const items of watcher) append(seen, items.map(show));
     return seen;
   };
 

@@ -1,5 +1,5 @@
 import { type CustomResourceDefinition, customDefinitions, type KubeObject, StatusError } from '@gantry/api';
-import { must } from '@gantry/base';
+import { append, must } from '@gantry/base';
 import { createLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Catalogue } from '../catalogue/catalogue.ts';
@@ -107,7 +107,11 @@ describe('custom resources', () => {
     const items = await h.settle(h.driver.watch(h.context(), old, request));
     const seen: string[] = [];
     const watching = (async () => {
-      for await (const batch of items) seen.push(...batch.map((item: WatchItem) => item.type));
+      for await (const batch of items)
+        append(
+          seen,
+          batch.map((item: WatchItem) => item.type),
+        );
     })();
     const target = h.target(DEFINITIONS, 'things.example.org');
     const marked = await h.settle(h.driver.delete(h.context(), target, DELETE, WRITE));

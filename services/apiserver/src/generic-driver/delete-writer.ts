@@ -1,7 +1,15 @@
 import { type JsonObject, type KubeObject, type ResourceDefinition, StatusError } from '@gantry/api';
 import type { Allocators } from '../allocators/allocators.ts';
 import { type Entry, objectKey, SharedAnswer } from '../cache/index.ts';
-import type { Answer, DeleteOptions, ListAnswer, ListRequest, RequestContext, Target, WriteOptions } from '../driver.ts';
+import type {
+  Answer,
+  DeleteOptions,
+  ListAnswer,
+  ListRequest,
+  RequestContext,
+  Target,
+  WriteOptions,
+} from '../driver.ts';
 import type { Fence } from '../storage/object-store.ts';
 import type { AdmissionChain } from './admission-chain.ts';
 import type { Committer } from './committer.ts';

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type JsonObject, type ResourceDefinition, StatusError } from '@gantry/api';
 import {
   createEntry,
@@ -240,7 +241,7 @@ export class Reader {
       const stored = page.objects.map((one) => createEntry(one, encodeProtobuf));
       const entries = await this.#allShown(definition, stored);
       const part = pageOf(entries, prefix, undefined, filter, limit ?? 0);
-      items.push(...part.items);
+      append(items, part.items);
       const next = part.next ?? page.next;
       const full = request.limit > 0 && items.length >= request.limit;
       if (full || next === undefined) {

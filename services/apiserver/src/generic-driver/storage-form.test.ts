@@ -1,5 +1,5 @@
 import { type ConfigMap, findResource, type KubeObject, type ResourceDefinition } from '@gantry/api';
-import { must } from '@gantry/base';
+import { append, must } from '@gantry/base';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { WatchItem } from '../driver.ts';
 import { bodyOf, createHarness, type Harness, WRITE } from './testing.ts';
@@ -118,7 +118,7 @@ describe('a version that is stored in another form', () => {
     const seen: string[] = [];
     await h.settle(h.deps.cache.catchUp(1000, stopping.signal));
     stopping.abort();
-    for await (const batch of items) seen.push(...batch.map(describeItem));
+    for await (const batch of items) append(seen, batch.map(describeItem));
     expect(seen).toEqual(['ADDED loud.example/v2 ONE', 'DELETED loud.example/v2 ONE', 'ADDED loud.example/v2 ONE']);
   });
 });
@@ -153,7 +153,7 @@ describe('a version that a server elsewhere converts', () => {
     await h.settle(h.deps.cache.catchUp(1000, stopping.signal));
     stopping.abort();
     const seen: string[] = [];
-    for await (const batch of items) seen.push(...batch.map(describeItem));
+    for await (const batch of items) append(seen, batch.map(describeItem));
     expect(seen).toEqual(['ADDED loud.example/v2 ONE', 'ADDED loud.example/v2 ONE']);
     await h.stop();
   });

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, forbidden, invalid, notSupported, StatusError, tooLong } from '@gantry/api';
 import type { DeleteOptions, ListRequest, WatchRequest, WriteOptions } from '../driver.ts';
 
@@ -123,7 +124,7 @@ export function parseWriteOptions(
     }
     if (!apply && query.has('force')) errors.push(forbidden('force', 'may not be specified for non-apply patch'));
   }
-  errors.push(...managerErrors(manager), ...dryRunErrors(dryRun), ...validationErrors(validation));
+  append(errors, [...managerErrors(manager), ...dryRunErrors(dryRun), ...validationErrors(validation)]);
   if (errors.length > 0) throw StatusError.invalid('meta.k8s.io', kind, '', errors);
   return {
     dryRun: dryRun.length > 0,
@@ -233,7 +234,7 @@ export function checkDeleteOptions(raw: RawDeleteOptions): { options: DeleteOpti
     });
   }
   const dryRun = raw.dryRun ?? [];
-  errors.push(...dryRunErrors(dryRun));
+  append(errors, dryRunErrors(dryRun));
   if (errors.length > 0) throw StatusError.invalid('meta.k8s.io', 'DeleteOptions', '', errors);
   return {
     options: {

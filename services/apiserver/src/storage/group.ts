@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import type { Compare, KeyValue, Operation, OperationResult, Transaction } from '@gantry/etcd';
 import { encodeEnvelope } from './envelope.ts';
 import { deletedKeyOf, INCARNATION_KEY, resourceRootOf } from './keys.ts';
@@ -39,7 +40,7 @@ export function takeGroup<T extends IdentifiedWrite>(
   let bytes = 0;
   for (const [position, item] of waiting.entries()) {
     if (group.length === limits.maxWrites) {
-      rest.push(...waiting.slice(position));
+      append(rest, waiting.slice(position));
       break;
     }
     const size = item.write.value?.length ?? 0;

@@ -1,4 +1,4 @@
-import { systemClock, systemRandom, systemUid } from '@gantry/base';
+import { append, systemClock, systemRandom, systemUid } from '@gantry/base';
 import type { KubeObject } from '@gantry/api';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ensureIncarnation } from '../incarnation.ts';
@@ -93,7 +93,7 @@ describe('a list', () => {
       const selectors = query.replace(/&?resourceVersion(Match)?=\w+/g, '');
       const page = await list(versions(token === undefined ? `?${query}` : `?${selectors}&continue=${token}`));
       expect(page.items.length).toBeLessThanOrEqual(2);
-      seen.push(...namesOf(page));
+      append(seen, namesOf(page));
       token = page.metadata.continue;
       version ??= page.metadata.resourceVersion;
       expect(page.metadata.resourceVersion).toBe(version);

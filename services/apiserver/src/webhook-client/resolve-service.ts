@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import type { EndpointSlice, Endpoints, KubeObject, Service } from '@gantry/api';
 import type { Random } from '@gantry/base';
 import { WebhookCallError } from './webhook-call-error.ts';
@@ -32,7 +33,7 @@ export function resolveService(
   }
   const portName = wanted.name ?? '';
   const addresses = [...sliceAddresses(objects.slices(namespace, name), portName)];
-  if (addresses.length === 0) addresses.push(...endpointAddresses(objects.endpoints(namespace, name), portName));
+  if (addresses.length === 0) append(addresses, endpointAddresses(objects.endpoints(namespace, name), portName));
   const chosen = addresses[Math.floor(random() * addresses.length)];
   if (chosen === undefined) {
     throw new WebhookCallError(`no endpoints available for service ${JSON.stringify(name)}`);

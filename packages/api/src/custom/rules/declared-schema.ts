@@ -106,7 +106,7 @@ function textOf(schema: JsonSchema): DeclaredType {
       return { type: TIMESTAMP, maxElements: 32, minSerializedSize: 21 };
     default: {
       const choices = (schema.enum ?? []).map((value) => (typeof value === 'string' ? Buffer.byteLength(value) : 0));
-      const longest = choices.length > 0 ? Math.max(...choices) : MAX_REQUEST_BYTES - 2;
+      const longest = choices.length > 0 ? choices.reduce((a, b) => Math.max(a, b)) : MAX_REQUEST_BYTES - 2;
       return { type: STRING, maxElements: textLength(schema, longest), minSerializedSize: 2 };
     }
   }

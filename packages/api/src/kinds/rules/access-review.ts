@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, forbidden, invalid, required } from '../../field-error.ts';
 import type {
   FieldSelectorAttributes,
@@ -26,12 +27,12 @@ export function validateAttributes(spec: Attributes, askedFor: readonly FieldErr
     const detail = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
     errors.push(invalid('spec.resourceAttributes', null, detail));
   }
-  errors.push(...askedFor);
+  append(errors, askedFor);
   if (resourceAttributes === undefined) return errors;
   const path = 'spec.resourceAttributes';
   const { fieldSelector, labelSelector } = resourceAttributes;
-  if (fieldSelector !== undefined) errors.push(...validateFields(fieldSelector, `${path}.fieldSelector`));
-  if (labelSelector !== undefined) errors.push(...validateLabelAttributes(labelSelector, `${path}.labelSelector`));
+  if (fieldSelector !== undefined) append(errors, validateFields(fieldSelector, `${path}.fieldSelector`));
+  if (labelSelector !== undefined) append(errors, validateLabelAttributes(labelSelector, `${path}.labelSelector`));
   return errors;
 }
 

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { BOOL, type CelType, listOf, NULL, STRING } from '@gantry/cel';
 import { AdmissionExpressions, JSON_PATCH, OBJECT } from '../../admission/admission-environment.ts';
 import { duplicate, type FieldError, invalid, required } from '../../field-error.ts';
@@ -40,7 +41,7 @@ export function validateMatchConditions(
       if (!compiled.ok) errors.push(invalid(`${at}.expression`, trimmed, compiled.detail));
     }
     if (name === '') errors.push(required(`${at}.name`));
-    else errors.push(...invalidAll(`${at}.name`, name, qualifiedName(name)));
+    else append(errors, invalidAll(`${at}.name`, name, qualifiedName(name)));
     if (name !== '' && list.findIndex((other) => other.name === name) < i) {
       errors.push(duplicate(`${at}.name`, name));
     }

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { duplicate, type FieldError, forbidden, invalid, notSupported, required } from '../../field-error.ts';
 import type {
   LabelSelector,
@@ -195,11 +196,11 @@ export function validateParamRef(ref: ParamRef | undefined, path: string): Field
   const { name = '', selector, parameterNotFoundAction = '' } = ref;
   const errors: FieldError[] = [];
   if (name !== '') {
-    errors.push(...invalidAll(`${path}.name`, name, pathSegment(name, false)));
+    append(errors, invalidAll(`${path}.name`, name, pathSegment(name, false)));
     if (selector !== undefined) errors.push(forbidden(`${path}.name`, 'name and selector are mutually exclusive'));
   }
   if (selector !== undefined) {
-    errors.push(...validateLabelSelector(selector, `${path}.selector`));
+    append(errors, validateLabelSelector(selector, `${path}.selector`));
     if (name !== '') errors.push(forbidden(`${path}.selector`, 'name and selector are mutually exclusive'));
   }
   if (name === '' && selector === undefined) {

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { duplicate, type FieldError, invalid, notSupported, required } from '../../field-error.ts';
 import type {
   AuditAnnotation,
@@ -92,7 +93,10 @@ export function validateValidatingPolicy(
     errors.push(required('spec.validations', NOTHING_TO_DO), required('spec.auditAnnotations', NOTHING_TO_DO));
     return errors;
   }
-  errors.push(...validations.flatMap((one, i) => validateValidation(one, check, `spec.validations[${i}]`)));
+  append(
+    errors,
+    validations.flatMap((one, i) => validateValidation(one, check, `spec.validations[${i}]`)),
+  );
   if (auditAnnotations.length > MAX_AUDIT_ANNOTATIONS) {
     const printed = auditAnnotations.map(({ key, valueExpression }) => ({
       Key: key,
@@ -103,7 +107,7 @@ export function validateValidatingPolicy(
   }
   auditAnnotations.forEach((annotation, i) => {
     const path = `spec.auditAnnotations[${i}]`;
-    errors.push(...validateAuditAnnotation(name, annotation, check, path));
+    append(errors, validateAuditAnnotation(name, annotation, check, path));
     const { key = '' } = annotation;
     if (auditAnnotations.findIndex((other) => (other.key ?? '') === key) < i) {
       errors.push(duplicate(`${path}.key`, key));
@@ -122,7 +126,7 @@ function validateValidation(validation: Validation, check: ExpressionCheck, path
   if (messageExpression !== '' && messageExpression.trim() === '') {
     errors.push(invalid(`${path}.messageExpression`, messageExpression, empty));
   } else if (messageExpression !== '') {
-    errors.push(...check.compile(messageExpression, 'message', `${path}.messageExpression`));
+    append(errors, check.compile(messageExpression, 'message', `${path}.messageExpression`));
   }
   if (message !== '' && message.trim() === '') errors.push(invalid(`${path}.message`, message, empty));
   else if (/[\n\r]/.test(message.trim())) {
@@ -166,9 +170,12 @@ export function validateMutatingPolicy(
     ...validateVariables(spec, check),
   ];
   if (mutations.length === 0) errors.push(required('spec.mutations', 'mutations must contain at least one item'));
-  errors.push(...mutations.flatMap((mutation, i) => validateMutation(mutation, check, `spec.mutations[${i}]`)));
+  append(
+    errors,
+    mutations.flatMap((mutation, i) => validateMutation(mutation, check, `spec.mutations[${i}]`)),
+  );
   if (reinvocationPolicy === '') errors.push(required('spec.reinvocationPolicy'));
-  else errors.push(...oneOf('spec.reinvocationPolicy', reinvocationPolicy, REINVOCATION_POLICIES));
+  else append(errors, oneOf('spec.reinvocationPolicy', reinvocationPolicy, REINVOCATION_POLICIES));
   return errors;
 }
 
@@ -183,7 +190,7 @@ function validateMutation(mutation: Mutation, check: ExpressionCheck, path: stri
     } else {
       const at = `${path}.${wanted}.expression`;
       const trimmed = (found.expression ?? '').trim();
-      errors.push(...(trimmed === '' ? [required(at)] : check.compile(trimmed, wanted, at)));
+      append(errors, trimmed === '' ? [required(at)] : check.compile(trimmed, wanted, at));
     }
     if (expressions[other] !== undefined) {
       const detail = `must not be specified when patchType is ${patchType}`;

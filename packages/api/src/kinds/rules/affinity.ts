@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, forbidden, invalid, required } from '../../field-error.ts';
 import type {
   Affinity,
@@ -74,7 +75,7 @@ function validateRequirement(requirement: NodeSelectorRequirement, path: string)
       errors.push(invalid(`${path}.operator`, operator, OPERATOR));
   }
   values.forEach((value, i) => {
-    errors.push(...invalidAll(`${path}.values[${i}]`, value, labelValue(value)));
+    append(errors, invalidAll(`${path}.values[${i}]`, value, labelValue(value)));
   });
   return [...errors, ...invalidAll(`${path}.key`, key, qualifiedName(key))];
 }
@@ -112,7 +113,7 @@ function validatePodTerm(term: PodAffinityTerm, path: string): FieldError[] {
     ...namespaces.flatMap((name) => invalidAll(`${path}.namespace`, name, dns1123Label(name))),
   ];
   for (const field of ['matchLabelKeys', 'mismatchLabelKeys'] as const) {
-    errors.push(...validateLabelKeys(term[field] ?? [], term.labelSelector !== undefined, `${path}.${field}`));
+    append(errors, validateLabelKeys(term[field] ?? [], term.labelSelector !== undefined, `${path}.${field}`));
   }
   if (topologyKey === '') errors.push(required(`${path}.topologyKey`, 'can not be empty'));
   return [...errors, ...invalidAll(`${path}.topologyKey`, topologyKey, qualifiedName(topologyKey))];

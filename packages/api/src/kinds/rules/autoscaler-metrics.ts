@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, forbidden, invalid, notSupported, required } from '../../field-error.ts';
 import type {
   HorizontalPodAutoscalerSpec as Spec,
@@ -38,7 +39,7 @@ function validateMetric(metric: MetricSpec, rule: ApiVersionRule, path: string):
   if (!isKnown) errors.push(notSupported(`${path}.type`, type, TYPES));
   const present = SOURCES.filter((source) => metric[source] !== undefined);
   const [first] = present;
-  if (first !== undefined) errors.push(...validateSource(metric, first, rule, `${path}.${first}`));
+  if (first !== undefined) append(errors, validateSource(metric, first, rule, `${path}.${first}`));
   if (!isKnown) errors.push(notSupported(`${path}.type`, type, TYPES));
   const expected = `${type.charAt(0).toLowerCase()}${type.slice(1)}`;
   if (isKnown && !present.some((source) => source === expected)) {

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, forbidden, invalid, required } from '../../field-error.ts';
 import type { CapacityRequestPolicy, CapacityRequestPolicyRange } from '../../generated/types.ts';
 import { addQuantity, canonicalQuantity, compareQuantity, formatQuantity, parseQuantity } from '../../quantity.ts';
@@ -40,7 +41,7 @@ function validateValues(chosen: string, capacity: string, values: readonly strin
   const each = (value: string, at: string) =>
     isMore(value, capacity) ? [larger(at, value, 'option', capacity)] : ([] as FieldError[]);
   const keyOf = (value: string) => String(ceiling(value));
-  errors.push(...validateDistinct(values, MAX_OPTIONS, path, each, keyOf));
+  append(errors, validateDistinct(values, MAX_OPTIONS, path, each, keyOf));
   const known = values.some((value) => compareQuantity(parseQuantity(value), parseQuantity(chosen)) === 0);
   if (known && values.length <= MAX_OPTIONS) return errors;
   const detail = 'default value is not valid according to the requestPolicy';

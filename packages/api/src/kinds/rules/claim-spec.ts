@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, forbidden, invalid, notSupported, required } from '../../field-error.ts';
 import type { PersistentVolumeClaimSpec } from '../../generated/types.ts';
 import { equalJson } from '../../object.ts';
@@ -29,10 +30,10 @@ export function validateClaimSpec(spec: PersistentVolumeClaimSpec, path: string)
   if (volumeMode !== undefined && !VOLUME_MODES.includes(volumeMode)) {
     errors.push(notSupported(`${path}.volumeMode`, volumeMode, VOLUME_MODES));
   }
-  errors.push(...validateSources(spec, path));
+  append(errors, validateSources(spec, path));
   if (volumeAttributesClassName !== '') {
     const at = `${path}.volumeAttributesClassName`;
-    errors.push(...invalidAll(at, volumeAttributesClassName, dns1123Subdomain(volumeAttributesClassName)));
+    append(errors, invalidAll(at, volumeAttributesClassName, dns1123Subdomain(volumeAttributesClassName)));
   }
   return spec.selector === undefined
     ? errors
@@ -74,8 +75,8 @@ function validateStorage({ resources }: PersistentVolumeClaimSpec, path: string)
 
 function validateSources({ dataSource, dataSourceRef }: PersistentVolumeClaimSpec, path: string): FieldError[] {
   const errors: FieldError[] = [];
-  if (dataSource !== undefined) errors.push(...validateSource(dataSource, `${path}.dataSource`));
-  if (dataSourceRef !== undefined) errors.push(...validateSource(dataSourceRef, `${path}.dataSourceRef`));
+  if (dataSource !== undefined) append(errors, validateSource(dataSource, `${path}.dataSource`));
+  if (dataSourceRef !== undefined) append(errors, validateSource(dataSourceRef, `${path}.dataSourceRef`));
   if (dataSource === undefined || dataSourceRef === undefined) return errors;
   if ((dataSourceRef.namespace ?? '') !== '') {
     errors.push(invalid(path, {}, 'may not be specified when dataSourceRef.namespace is specified'));
@@ -92,7 +93,7 @@ function validateSource({ name = '', kind = '', namespace = '', ...rest }: Sourc
   if (kind === '') errors.push(required(`${path}.kind`));
   if (apiGroup === '' && kind !== 'PersistentVolumeClaim') {
     errors.push(invalid(path, kind, "must be 'PersistentVolumeClaim' when referencing the default apiGroup"));
-  } else if (apiGroup !== '') errors.push(...invalidAll(`${path}.apiGroup`, apiGroup, dns1123Subdomain(apiGroup)));
-  if (namespace !== '') errors.push(...invalidAll(`${path}.namespace`, namespace, dns1123Label(namespace)));
+  } else if (apiGroup !== '') append(errors, invalidAll(`${path}.apiGroup`, apiGroup, dns1123Subdomain(apiGroup)));
+  if (namespace !== '') append(errors, invalidAll(`${path}.namespace`, namespace, dns1123Label(namespace)));
   return errors;
 }

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, forbidden, invalid, required } from '../../field-error.ts';
 import type { ResourceRequirements } from '../../generated/types.ts';
 import { memberOf } from '../../object.ts';
@@ -86,13 +87,13 @@ export function validateResourceRequirements(resources: ResourceRequirements | u
   const errors: FieldError[] = [];
   const { limits = {}, requests = {} } = resources ?? {};
   for (const [name, amount] of Object.entries(limits)) {
-    errors.push(...validateResourceName(name, `${path}.limits[${name}]`));
-    errors.push(...validateAmount(name, amount, `${path}.limits[${name}]`));
+    append(errors, validateResourceName(name, `${path}.limits[${name}]`));
+    append(errors, validateAmount(name, amount, `${path}.limits[${name}]`));
   }
   for (const [name, amount] of Object.entries(requests)) {
-    errors.push(...validateResourceName(name, `${path}.requests[${name}]`));
-    errors.push(...validateAmount(name, amount, `${path}.requests[${name}]`));
-    errors.push(...validateAgainstLimit(name, amount, memberOf(limits, name), path));
+    append(errors, validateResourceName(name, `${path}.requests[${name}]`));
+    append(errors, validateAmount(name, amount, `${path}.requests[${name}]`));
+    append(errors, validateAgainstLimit(name, amount, memberOf(limits, name), path));
   }
   const names = [...Object.keys(limits), ...Object.keys(requests)];
   if (names.some(isHugePages) && !names.includes('cpu') && !names.includes('memory')) {

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { duplicate, type FieldError, forbidden, invalid, notSupported, required } from '../../field-error.ts';
 import type { Container, ContainerPort, PodSpec, Volume } from '../../generated/types.ts';
 import { validateResourceRequirements } from './compute-resources.ts';
@@ -47,7 +48,7 @@ export function validateInitContainers(scope: ContainerScope, path: string): Fie
     const errors = [...validateContainerParts(container, scope, at), ...validateRestartPolicy(container, at)];
     if (taken.has(name)) errors.push(duplicate(`${at}.name`, name));
     else if (name !== '') taken.add(name);
-    errors.push(...validateHostPorts([container], path));
+    append(errors, validateHostPorts([container], path));
     if (restartPolicy === 'Always') return [...errors, ...validateHooks(container, scope, at)];
     for (const field of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const) {
       if (container[field] !== undefined) errors.push(forbidden(`${at}.${field}`, NOT_FOR_INIT));
@@ -87,13 +88,13 @@ export function validateContainerParts(
   else if (!MESSAGE_POLICIES.includes(terminationMessagePolicy)) {
     errors.push(unsupported(`${path}.terminationMessagePolicy`, terminationMessagePolicy, MESSAGE_POLICIES));
   }
-  errors.push(
+  append(errors, [
     ...validatePorts(container.ports, `${path}.ports`),
     ...validateEnv(container.env, `${path}.env`),
     ...validateEnvFrom(container.envFrom, `${path}.envFrom`),
     ...validateVolumeMounts(container, volumes, `${path}.volumeMounts`),
     ...validateVolumeDevices(container, volumes, `${path}.volumeDevices`),
-  );
+  ]);
   if (imagePullPolicy === '') errors.push(required(`${path}.imagePullPolicy`));
   else if (!PULL_POLICIES.includes(imagePullPolicy)) {
     errors.push(notSupported(`${path}.imagePullPolicy`, imagePullPolicy, PULL_POLICIES));
@@ -114,13 +115,13 @@ function validatePorts(ports: readonly ContainerPort[] | undefined, path: string
     const errors: FieldError[] = [];
     if (name !== '') {
       const complaints = portName(name);
-      if (complaints.length > 0) errors.push(...invalidAll(`${at}.name`, name, complaints));
+      if (complaints.length > 0) append(errors, invalidAll(`${at}.name`, name, complaints));
       else if (names.has(name)) errors.push(duplicate(`${at}.name`, name));
       else names.add(name);
     }
     if (containerPort === 0) errors.push(required(`${at}.containerPort`));
-    else errors.push(...invalidAll(`${at}.containerPort`, containerPort, portNumber(containerPort)));
-    if (hostPort !== 0) errors.push(...invalidAll(`${at}.hostPort`, hostPort, portNumber(hostPort)));
+    else append(errors, invalidAll(`${at}.containerPort`, containerPort, portNumber(containerPort)));
+    if (hostPort !== 0) append(errors, invalidAll(`${at}.hostPort`, hostPort, portNumber(hostPort)));
     if (protocol === '') errors.push(required(`${at}.protocol`));
     else if (!PROTOCOLS.includes(protocol)) errors.push(notSupported(`${at}.protocol`, protocol, PROTOCOLS));
     return errors;

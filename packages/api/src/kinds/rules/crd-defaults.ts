@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { coerceEmbedded, validateEmbedded } from '../../custom/embedded.ts';
 import { asResourceRoot, itemsOf, type JsonSchema, META_FIELDS } from '../../custom/json-schema.ts';
 import { pruneValue } from '../../custom/prune.ts';
@@ -30,18 +31,18 @@ function validateWithin(schema: JsonSchema, path: string, around: Place): FieldE
     : around;
   const errors: FieldError[] = [];
   if (schema.default !== undefined && schema.default !== null) {
-    errors.push(...validateDefault(schema, schema.default, `${path}.default`, place));
+    append(errors, validateDefault(schema, schema.default, `${path}.default`, place));
   }
   // Behind additionalProperties no default may stand.
   const items = itemsOf(schema);
   if (items !== undefined) {
     const surround = (value: unknown) => place.surround([value]);
-    errors.push(...validateWithin(items, `${path}.items`, { ...place, surround }));
+    append(errors, validateWithin(items, `${path}.items`, { ...place, surround }));
   }
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const surround = (value: unknown) => place.surround({ [name]: value });
     const insideMetadata = place.insideMetadata || (isResource && META_FIELDS.has(name));
-    errors.push(...validateWithin(property, `${path}.properties[${name}]`, { ...place, insideMetadata, surround }));
+    append(errors, validateWithin(property, `${path}.properties[${name}]`, { ...place, insideMetadata, surround }));
   }
   return errors;
 }

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { followFieldPath } from '../../custom/field-path.ts';
 import { isJsonObject, itemsOf, type JsonSchema, type ValidationRule } from '../../custom/json-schema.ts';
 import { givenEmpty } from '../../decode/given-empty.ts';
@@ -37,27 +38,31 @@ function validateSchema(
     const detail = 'uniqueItems cannot be set to true since the runtime complexity becomes quadratic';
     errors.push(forbidden(`${path}.uniqueItems`, detail));
   }
-  errors.push(...validateAdditional(schema, path, around));
+  append(errors, validateAdditional(schema, path, around));
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    errors.push(...inner(property, `properties[${name}]`, propertySurroundings(schema, name, around, level)));
+    append(errors, inner(property, `properties[${name}]`, propertySurroundings(schema, name, around, level)));
   }
-  errors.push(...inner(schema.not, 'not'));
+  append(errors, inner(schema.not, 'not'));
   for (const word of ['allOf', 'oneOf', 'anyOf'] as const) {
-    for (const [i, one] of (schema[word] ?? []).entries()) errors.push(...inner(one, `${word}[${i}]`));
+    for (const [i, one] of (schema[word] ?? []).entries()) append(errors, inner(one, `${word}[${i}]`));
   }
   for (const [name, one] of Object.entries(schema.definitions ?? {})) {
-    errors.push(...inner(one, `definitions[${name}]`));
+    append(errors, inner(one, `definitions[${name}]`));
   }
-  errors.push(...inner(itemsOf(schema), 'items'));
+  append(errors, inner(itemsOf(schema), 'items'));
   if (Array.isArray(schema.items)) {
-    for (const [i, one] of (schema.items as readonly JsonSchema[]).entries()) errors.push(...inner(one, `items[${i}]`));
+    for (const [i, one] of (schema.items as readonly JsonSchema[]).entries()) append(errors, inner(one, `items[${i}]`));
   }
   for (const [name, one] of Object.entries(schema.dependencies ?? {})) {
-    if (isJsonObject(one)) errors.push(...inner(one, `dependencies[${name}]`));
+    if (isJsonObject(one)) append(errors, inner(one, `dependencies[${name}]`));
   }
-  errors.push(...validateExtensions(schema, path), ...validateListType(schema, path), ...validateKeys(schema, path));
+  append(errors, [
+    ...validateExtensions(schema, path),
+    ...validateListType(schema, path),
+    ...validateKeys(schema, path),
+  ]);
   for (const [i, rule] of (schema['x-kubernetes-validations'] ?? []).entries()) {
-    errors.push(...validateRuleTexts(rule, schema, `${path}.x-kubernetes-validations[${i}]`));
+    append(errors, validateRuleTexts(rule, schema, `${path}.x-kubernetes-validations[${i}]`));
   }
   return errors;
 }
@@ -114,7 +119,7 @@ function validateAdditional(schema: JsonSchema, path: string, around: Surroundin
   const noDefaults = around.insideMetadata
     ? 'inside additionalProperties applying to object metadata'
     : around.noDefaults;
-  if (isJsonObject(values)) errors.push(...validateSchema(values, at, { ...around, noDefaults }, 'inner'));
+  if (isJsonObject(values)) append(errors, validateSchema(values, at, { ...around, noDefaults }, 'inner'));
   return errors;
 }
 
@@ -189,10 +194,10 @@ function validateKeys(schema: JsonSchema, path: string): FieldError[] {
       const why = "must be object if parent array's x-kubernetes-list-type is map";
       errors.push(invalid(`${path}.items.type`, items.type ?? '', why));
     }
-    if (items?.type === 'object') errors.push(...validateKeyNames(keys, items, path));
+    if (items?.type === 'object') append(errors, validateKeyNames(keys, items, path));
   }
   if ((listType === 'map' || listType === 'set') && items !== undefined) {
-    errors.push(...validateNullability(schema, items, listType, path));
+    append(errors, validateNullability(schema, items, listType, path));
   }
   return errors;
 }

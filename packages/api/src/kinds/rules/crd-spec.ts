@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { followFieldPath } from '../../custom/field-path.ts';
 import { itemsOf, type JsonSchema, valuesOf } from '../../custom/json-schema.ts';
 import { duplicate, type FieldError, forbidden, invalid, notSupported, required } from '../../field-error.ts';
@@ -112,25 +113,26 @@ export function validateDefinitionSpec(
     // By the name, as Kubernetes looks it up: of two versions of one name the first counts for both.
     const named = own.find(({ name }) => name === version.name) ?? version;
     const hasStatus = (named.subresources ?? subresources)?.status !== undefined;
-    errors.push(...validateVersion(version, path, hasStatus, context));
+    append(errors, validateVersion(version, path, hasStatus, context));
   }
-  errors.push(...validateVersionSet(own));
-  errors.push(...validateNamesRequired(spec.names), ...validateNames(spec.names, 'spec.names'));
+  append(errors, validateVersionSet(own));
+  append(errors, [...validateNamesRequired(spec.names), ...validateNames(spec.names, 'spec.names')]);
   const anyStatus = versions.some((version) => version.subresources?.status !== undefined);
-  errors.push(
-    ...validateSchema(schema?.openAPIV3Schema as JsonSchema | undefined, 'spec.validation', {
+  append(
+    errors,
+    validateSchema(schema?.openAPIV3Schema as JsonSchema | undefined, 'spec.validation', {
       hasStatus: anyStatus,
       version: versions[0]?.name ?? '',
       context,
     }),
   );
-  errors.push(...validateSubresources(subresources, 'spec.subresources'));
-  errors.push(...validateColumns(columns ?? [], 'spec.additionalPrinterColumns'));
+  append(errors, validateSubresources(subresources, 'spec.subresources'));
+  append(errors, validateColumns(columns ?? [], 'spec.additionalPrinterColumns'));
   if (fields !== undefined) {
     const root = schema?.openAPIV3Schema as JsonSchema | undefined;
     if (root === undefined)
       errors.push(invalid('spec.selectableFields', '', 'may only be set when validations.schema is included'));
-    else errors.push(...validateSelectable(fields, root, 'spec'));
+    else append(errors, validateSelectable(fields, root, 'spec'));
   }
   const { conversion } = spec;
   if (conversion !== undefined && conversion.strategy !== 'None' && spec.preserveUnknownFields === true) {
@@ -180,9 +182,9 @@ function validateVersion(
 ): FieldError[] {
   const errors = validateDeprecation(version, path);
   const schema = schemaIn(version);
-  errors.push(...validateSchema(schema, `${path}.schema`, { hasStatus, version: version.name ?? '', context }));
-  errors.push(...validateSubresources(version.subresources, `${path}.subresources`));
-  errors.push(...validateColumns(version.additionalPrinterColumns ?? [], `${path}.additionalPrinterColumns`));
+  append(errors, validateSchema(schema, `${path}.schema`, { hasStatus, version: version.name ?? '', context }));
+  append(errors, validateSubresources(version.subresources, `${path}.subresources`));
+  append(errors, validateColumns(version.additionalPrinterColumns ?? [], `${path}.additionalPrinterColumns`));
   const fields = version.selectableFields ?? [];
   if (fields.length === 0) return errors;
   if (schema === undefined) {
@@ -276,7 +278,7 @@ function validateSchema(
   const structural = unsupported === undefined ? validateStructural(schema, at) : [];
   const shape = unsupported !== undefined || structural.length > 0 ? structural : validateDefaults(schema, at);
   const words = validateOpenApiSchema(schema, at);
-  errors.push(...shape, ...words);
+  append(errors, [...shape, ...words]);
   if (errors.length === 0 && unsupported !== undefined) return [invalid(at, '', unsupported)];
   const { checkExpressions, isUnchanged } = of.context;
   if (unsupported !== undefined || shape.length > 0 || checkExpressions === undefined) return errors;
@@ -338,7 +340,7 @@ function validateColumns(columns: readonly CustomResourceColumnDefinition[], pat
     if (format !== '' && !COLUMN_FORMATS.includes(format)) {
       errors.push(invalid(`${at}.format`, format, `must be one of ${COLUMN_FORMATS.join(',')}`));
     }
-    errors.push(...(jsonPath === '' ? [required(`${at}.JSONPath`)] : validatePath(jsonPath, `${at}.JSONPath`)));
+    append(errors, jsonPath === '' ? [required(`${at}.JSONPath`)] : validatePath(jsonPath, `${at}.JSONPath`));
     return errors;
   });
 }
@@ -397,8 +399,8 @@ function validateConversion(conversion: CustomResourceConversion | undefined): F
   if (config === undefined) errors.push(required(at, 'required when strategy is set to Webhook'));
   else if ((config.url === undefined) === (config.service === undefined)) {
     errors.push(required(at, 'exactly one of url or service is required'));
-  } else if (config.url !== undefined) errors.push(...validateWebhookUrl(config.url, `${at}.url`));
-  else if (config.service !== undefined) errors.push(...validateWebhookService(config.service, `${at}.service`));
+  } else if (config.url !== undefined) append(errors, validateWebhookUrl(config.url, `${at}.url`));
+  else if (config.service !== undefined) append(errors, validateWebhookService(config.service, `${at}.service`));
   return [...errors, ...validateReviewVersions(reviewVersions, `${path}.conversionReviewVersions`)];
 }
 

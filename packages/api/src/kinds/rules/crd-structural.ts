@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { itemsOf, type JsonSchema, valuesOf } from '../../custom/json-schema.ts';
 import { patternError } from '../../custom/pattern.ts';
 import { type FieldError, forbidden, formatFieldError, invalid, required } from '../../field-error.ts';
@@ -66,14 +67,14 @@ function validateStructure(schema: JsonSchema | undefined, level: Level, path: s
   const isIntOrString = schema['x-kubernetes-int-or-string'] === true;
   const preserves = schema['x-kubernetes-preserve-unknown-fields'] === true;
   if (type === 'array' && itemsOf(schema) === undefined) errors.push(required(`${path}.items`, 'must be specified'));
-  errors.push(...validateStructure(itemsOf(schema), 'item', `${path}.items`));
+  append(errors, validateStructure(itemsOf(schema), 'item', `${path}.items`));
   for (const [name, property] of Object.entries(properties)) {
-    errors.push(...validateStructure(property, 'field', `${path}.properties[${name}]`));
+    append(errors, validateStructure(property, 'field', `${path}.properties[${name}]`));
   }
   const at = `${path}.additionalProperties`;
   if (additionalProperties !== undefined) {
     if (level === 'root') errors.push(forbidden(at, 'must not be used at the root'));
-    errors.push(...validateStructure(valuesOf(schema), 'field', at));
+    append(errors, validateStructure(valuesOf(schema), 'field', at));
     if (isEmbedded) errors.push(forbidden(at, 'must not be used if x-kubernetes-embedded-resource is set'));
   }
   if (isIntOrString && preserves) {
@@ -86,7 +87,7 @@ function validateStructure(schema: JsonSchema | undefined, level: Level, path: s
   }
   const skipAnyOf = equalJson(schema.anyOf, INT_OR_STRING);
   const skipFirst = equalJson(schema.allOf?.[0]?.anyOf, INT_OR_STRING);
-  errors.push(...validateConstraints(schema, path, { skipAnyOf, skipFirst }));
+  append(errors, validateConstraints(schema, path, { skipAnyOf, skipFirst }));
   if (isEmbedded && type !== 'object') {
     const detail = 'must be object if x-kubernetes-embedded-resource is true';
     errors.push(type === '' ? required(`${path}.type`, detail) : invalid(`${path}.type`, type, detail));
@@ -94,7 +95,7 @@ function validateStructure(schema: JsonSchema | undefined, level: Level, path: s
   if (level === 'root' && type !== '' && type !== 'object') {
     errors.push(invalid(`${path}.type`, type, 'must be object at the root'));
   }
-  errors.push(...validateMeta(schema, level, path));
+  append(errors, validateMeta(schema, level, path));
   if (isEmbedded && !preserves && Object.keys(properties).length === 0) {
     const detail =
       'must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields';
@@ -134,13 +135,13 @@ interface Exceptions {
 function validateConstraints(schema: JsonSchema, path: string, { skipAnyOf, skipFirst }: Exceptions): FieldError[] {
   const errors: FieldError[] = [];
   if (skipAnyOf !== true) {
-    for (const [i, one] of (schema.anyOf ?? []).entries()) errors.push(...validateNested(one, `${path}.anyOf[${i}]`));
+    for (const [i, one] of (schema.anyOf ?? []).entries()) append(errors, validateNested(one, `${path}.anyOf[${i}]`));
   }
   for (const [i, one] of (schema.allOf ?? []).entries()) {
-    errors.push(...validateNested(one, `${path}.allOf[${i}]`, { skipAnyOf: skipFirst === true && i === 0 }));
+    append(errors, validateNested(one, `${path}.allOf[${i}]`, { skipAnyOf: skipFirst === true && i === 0 }));
   }
-  for (const [i, one] of (schema.oneOf ?? []).entries()) errors.push(...validateNested(one, `${path}.oneOf[${i}]`));
-  errors.push(...validateNested(schema.not, `${path}.not`));
+  for (const [i, one] of (schema.oneOf ?? []).entries()) append(errors, validateNested(one, `${path}.oneOf[${i}]`));
+  append(errors, validateNested(schema.not, `${path}.not`));
   const { pattern = '' } = schema;
   const wrong = pattern === '' ? undefined : patternError(pattern);
   if (wrong !== undefined) {
@@ -152,9 +153,9 @@ function validateConstraints(schema: JsonSchema, path: string, { skipAnyOf, skip
 function validateNested(schema: JsonSchema | undefined, path: string, exceptions: Exceptions = {}): FieldError[] {
   if (schema === undefined) return [];
   const errors = validateConstraints(schema, path, exceptions);
-  errors.push(...validateNested(itemsOf(schema), `${path}.items`));
+  append(errors, validateNested(itemsOf(schema), `${path}.items`));
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    errors.push(...validateNested(property, `${path}.properties[${name}]`));
+    append(errors, validateNested(property, `${path}.properties[${name}]`));
   }
   const forbid = (isSet: boolean, field: string, must: string) => {
     if (isSet) errors.push(forbidden(`${path}.${field}`, `must be ${must} to be structural`));
@@ -198,10 +199,10 @@ function validateDescribed(nested: JsonSchema, schema: JsonSchema | undefined, p
   if (schema === undefined) return [required(path, `because it is defined in ${at}`)];
   const errors = alternativesOf(nested, at).flatMap(([one, inner]) => validateDescribed(one, schema, path, inner));
   const items = itemsOf(nested);
-  if (items !== undefined) errors.push(...validateDescribed(items, itemsOf(schema), `${path}.items`, `${at}.items`));
+  if (items !== undefined) append(errors, validateDescribed(items, itemsOf(schema), `${path}.items`, `${at}.items`));
   for (const [name, property] of Object.entries(nested.properties ?? {})) {
     const inner = `.properties[${name}]`;
-    errors.push(...validateDescribed(property, schema.properties?.[name], `${path}${inner}`, `${at}${inner}`));
+    append(errors, validateDescribed(property, schema.properties?.[name], `${path}${inner}`, `${at}${inner}`));
   }
   return errors;
 }

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, invalid, required, tooLong } from '../../field-error.ts';
 import type { DeviceToleration, OpaqueDeviceConfiguration } from '../../generated/types.ts';
 import { unsupported } from './errors.ts';
@@ -37,7 +38,7 @@ export function validateDeviceToleration(toleration: DeviceToleration, path: str
       if (value !== '') errors.push(invalid(`${path}.value`, value, 'must be empty for operator `Exists`'));
       break;
     case 'Equal':
-      errors.push(...validateLabelText(value, `${path}.value`));
+      append(errors, validateLabelText(value, `${path}.value`));
       break;
     case '':
       errors.push(required(`${path}.operator`));
@@ -55,7 +56,7 @@ export function validateDeviceTaint(
   path: string,
 ): FieldError[] {
   const errors = validateLabelKey(key, `${path}.key`);
-  if (value !== '') errors.push(...validateLabelText(value, `${path}.value`));
+  if (value !== '') append(errors, validateLabelText(value, `${path}.value`));
   if (effect === '') errors.push(required(`${path}.effect`));
   else if (!EFFECTS.includes(effect)) errors.push(unsupported(`${path}.effect`, effect, EFFECTS));
   return errors;

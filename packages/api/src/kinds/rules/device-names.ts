@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, invalid, required, tooLong } from '../../field-error.ts';
 import { invalidAll } from './errors.ts';
 import { cIdentifier, dns1123Label, dns1123Subdomain, labelValue, qualifiedName } from './names.ts';
@@ -82,7 +83,11 @@ export function validateBindingConditions(
     if (list.length > MAX_CONDITIONS) {
       const detail = `must have at most ${MAX_CONDITIONS} items`;
       errors.push({ type: 'FieldValueTooMany', field: `${path}.${field}`, value: list.length, detail });
-    } else errors.push(...list.flatMap((name, i) => validateLabelKey(name, `${path}.${field}[${i}]`)));
+    } else
+      append(
+        errors,
+        list.flatMap((name, i) => validateLabelKey(name, `${path}.${field}[${i}]`)),
+      );
   }
   for (const [field, list] of Object.entries(lists)) {
     list.forEach((name, i) => {

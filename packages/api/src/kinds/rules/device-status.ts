@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { isIP } from 'node:net';
 import { type FieldError, forbidden, invalid, required, tooLong } from '../../field-error.ts';
 import type {
@@ -133,8 +134,8 @@ function validateDevice(device: AllocatedDeviceStatus, path: string, allocated: 
   if (conditions.length > MAX_DEVICE_CONDITIONS) {
     errors.push(tooMany(`${path}.conditions`, conditions.length, MAX_DEVICE_CONDITIONS));
   }
-  errors.push(...validateConditions(conditions, `${path}.conditions`));
-  if (data !== undefined) errors.push(...validateRaw(data, `${path}.data`));
+  append(errors, validateConditions(conditions, `${path}.conditions`));
+  if (data !== undefined) append(errors, validateRaw(data, `${path}.data`));
   return networkData === undefined ? errors : [...errors, ...validateNetwork(networkData, `${path}.networkData`)];
 }
 

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, forbidden, invalid, required, tooLong } from '../../field-error.ts';
 import type {
   Counter,
@@ -45,18 +46,18 @@ export function validateDevice(
   }
   const limits = { max: Number.POSITIVE_INFINITY, keyLength: NAME_LENGTH };
   const each = device.allowMultipleAllocations === true ? validateShared : validateWhole;
-  errors.push(
+  append(errors, [
     ...validateEntries(attributes, limits, `${path}.attributes`, validateAttributeName, validateAttribute),
     ...validateEntries(capacity, limits, `${path}.capacity`, validateAttributeName, each),
-  );
+  ]);
   if (old === undefined || !equalJson(old.taints ?? [], taints ?? [])) {
-    errors.push(...validateEach(taints, MAX_TAINTS, `${path}.taints`, validateDeviceTaint));
+    append(errors, validateEach(taints, MAX_TAINTS, `${path}.taints`, validateDeviceTaint));
   }
   const setOf = ({ counterSet }: DeviceCounterConsumption) => counterSet ?? '';
-  errors.push(
+  append(errors, [
     ...validateDistinct(device.consumesCounters, MAX_CONSUMPTIONS, `${path}.consumesCounters`, validateUse, setOf),
     ...(selection === 'device' ? validateOwnNodes(device, path) : validateNoNodes(device, path)),
-  );
+  ]);
   return [...errors, ...validateBindingConditions(device, path)];
 }
 
@@ -113,11 +114,11 @@ function validateOwnNodes({ nodeName, nodeSelector, allNodes }: Device, path: st
   if (nodeName === '') errors.push(invalid(`${path}.nodeName`, nodeName, 'must not be empty'));
   else if (nodeName !== undefined) {
     given.push('`nodeName`');
-    errors.push(...invalidAll(`${path}.nodeName`, nodeName, dns1123Subdomain(nodeName)));
+    append(errors, invalidAll(`${path}.nodeName`, nodeName, dns1123Subdomain(nodeName)));
   }
   if (nodeSelector !== undefined) {
     given.push('`nodeSelector`');
-    errors.push(...validateNodeSelector(nodeSelector, `${path}.nodeSelector`));
+    append(errors, validateNodeSelector(nodeSelector, `${path}.nodeSelector`));
   }
   if (allNodes === true) given.push('`allNodes`');
   else if (allNodes === false) errors.push(invalid(`${path}.allNodes`, false, 'must be either unset or set to true'));

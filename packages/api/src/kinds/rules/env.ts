@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, invalid, required } from '../../field-error.ts';
 import type { ConfigMapKeySelector, EnvFromSource, EnvVar, EnvVarSource } from '../../generated/types.ts';
 import { ENV_FIELDS, validateFieldRef, validateResourceFieldRef } from './downward-api.ts';
@@ -22,17 +23,17 @@ export function validateEnv(variables: readonly EnvVar[] | undefined, path: stri
 function validateValueFrom(source: EnvVarSource, value: string, path: string): FieldError[] {
   const { fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef } = source;
   const errors: FieldError[] = [];
-  if (fieldRef !== undefined) errors.push(...validateFieldRef(fieldRef, ENV_FIELDS, `${path}.fieldRef`));
+  if (fieldRef !== undefined) append(errors, validateFieldRef(fieldRef, ENV_FIELDS, `${path}.fieldRef`));
   if (resourceFieldRef !== undefined) {
-    errors.push(...validateResourceFieldRef(resourceFieldRef, 'container', `${path}.resourceFieldRef`));
+    append(errors, validateResourceFieldRef(resourceFieldRef, 'container', `${path}.resourceFieldRef`));
   }
-  if (configMapKeyRef !== undefined) errors.push(...validateKeyRef(configMapKeyRef, `${path}.configMapKeyRef`));
-  if (secretKeyRef !== undefined) errors.push(...validateKeyRef(secretKeyRef, `${path}.secretKeyRef`));
+  if (configMapKeyRef !== undefined) append(errors, validateKeyRef(configMapKeyRef, `${path}.configMapKeyRef`));
+  if (secretKeyRef !== undefined) append(errors, validateKeyRef(secretKeyRef, `${path}.secretKeyRef`));
   if (fileKeyRef !== undefined) {
     const { volumeName = '', path: file = '', key = '' } = fileKeyRef;
     if (volumeName === '') errors.push(required(`${path}.fileKeyRef.volumeName`));
     if (file === '') errors.push(required(`${path}.fileKeyRef.path`));
-    else errors.push(...validateUnreservedPath(file, `${path}.fileKeyRef.path`));
+    else append(errors, validateUnreservedPath(file, `${path}.fileKeyRef.path`));
     if (key === '') errors.push(required(`${path}.fileKeyRef.key`));
   }
   const given = [fieldRef, resourceFieldRef, configMapKeyRef, secretKeyRef, fileKeyRef].filter(
@@ -57,8 +58,8 @@ export function validateEnvFrom(sources: readonly EnvFromSource[] | undefined, p
     const at = `${path}[${i}]`;
     const { prefix = '', configMapRef, secretRef } = source;
     const errors = prefix === '' ? [] : invalidAll(`${at}.prefix`, prefix, envVarName(prefix));
-    if (configMapRef !== undefined) errors.push(...validateRef(configMapRef.name, `${at}.configMapRef.name`));
-    if (secretRef !== undefined) errors.push(...validateRef(secretRef.name, `${at}.secretRef.name`));
+    if (configMapRef !== undefined) append(errors, validateRef(configMapRef.name, `${at}.configMapRef.name`));
+    if (secretRef !== undefined) append(errors, validateRef(secretRef.name, `${at}.secretRef.name`));
     if (configMapRef === undefined && secretRef === undefined) {
       errors.push(invalid(path, '', 'must specify one of: `configMapRef` or `secretRef`'));
     } else if (configMapRef !== undefined && secretRef !== undefined) {

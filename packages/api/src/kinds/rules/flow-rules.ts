@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, invalid, required } from '../../field-error.ts';
 import type { NonResourcePolicyRule, ResourcePolicyRule } from '../../generated/types.ts';
 import { invalidAll, unsupported } from './errors.ts';
@@ -28,7 +29,7 @@ export function validateFlowResources(rule: ResourcePolicyRule, path: string): F
   } else {
     namespaces.forEach((name, i) => {
       const complaints = dns1123Label(name).map((text) => NAMESPACE_INTRO + text);
-      errors.push(...invalidAll(`${path}.namespaces[${i}]`, name, complaints));
+      append(errors, invalidAll(`${path}.namespaces[${i}]`, name, complaints));
     });
   }
   return errors;

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { duplicate, type FieldError, invalid, notSupported, required, tooLong } from '../../field-error.ts';
 import type {
   JobSpec,
@@ -48,8 +49,8 @@ function validateFailureRule(
   else if (action === 'FailIndex' && spec.backoffLimitPerIndex === undefined) {
     errors.push(invalid(`${path}.action`, action, 'requires the backoffLimitPerIndex to be set'));
   } else if (!ACTIONS.includes(action)) errors.push(notSupported(`${path}.action`, action, ACTIONS));
-  if (onExitCodes !== undefined) errors.push(...validateExitCodes(onExitCodes, names, `${path}.onExitCodes`));
-  errors.push(...validatePatterns(patterns, `${path}.onPodConditions`));
+  if (onExitCodes !== undefined) append(errors, validateExitCodes(onExitCodes, names, `${path}.onExitCodes`));
+  append(errors, validatePatterns(patterns, `${path}.onPodConditions`));
   if (onExitCodes !== undefined && patterns.length > 0) {
     errors.push(invalidOmitted(path, 'specifying both OnExitCodes and OnPodConditions is not supported'));
   }
@@ -129,7 +130,7 @@ function validateSuccessRule(rule: SuccessPolicyRule, completions: number, path:
   }
   if (count === undefined) return errors;
   const at = `${path}.succeededCount`;
-  errors.push(...nonNegative(at, count));
+  append(errors, nonNegative(at, count));
   const atMost = (limit: number, what: string) => {
     if (count > limit)
       errors.push(invalid(at, count, `must be less than or equal to ${limit} (the number of ${what})`));

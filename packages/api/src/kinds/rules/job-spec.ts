@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, invalid, required, tooLong } from '../../field-error.ts';
 import type { JobSpec } from '../../generated/types.ts';
 import { invalidAll, nonNegative, unsupported } from './errors.ts';
@@ -50,19 +51,19 @@ export function defaultJobTemplate(spec: JobSpec): void {
 /** The rules on the spec of a Job or of a template for Jobs, without those on its selector. */
 export function validateJobSpec(spec: JobSpec, path: string): FieldError[] {
   const errors: FieldError[] = [];
-  for (const field of COUNTS) errors.push(...nonNegative(`${path}.${field}`, spec[field]));
+  for (const field of COUNTS) append(errors, nonNegative(`${path}.${field}`, spec[field]));
   if (spec.maxFailedIndexes !== undefined && spec.backoffLimitPerIndex === undefined) {
     errors.push(required(`${path}.backoffLimitPerIndex`, 'when maxFailedIndexes is specified'));
   }
-  if (spec.managedBy !== undefined) errors.push(...validateManager(spec.managedBy, `${path}.managedBy`));
-  errors.push(...validateMode(spec, path));
-  if (spec.podFailurePolicy !== undefined) errors.push(...validatePodFailurePolicy(spec, `${path}.podFailurePolicy`));
+  if (spec.managedBy !== undefined) append(errors, validateManager(spec.managedBy, `${path}.managedBy`));
+  append(errors, validateMode(spec, path));
+  if (spec.podFailurePolicy !== undefined) append(errors, validatePodFailurePolicy(spec, `${path}.podFailurePolicy`));
   if (spec.successPolicy !== undefined) {
-    if (spec.completionMode === 'Indexed') errors.push(...validateSuccessPolicy(spec, `${path}.successPolicy`));
+    if (spec.completionMode === 'Indexed') append(errors, validateSuccessPolicy(spec, `${path}.successPolicy`));
     else errors.push(invalid(`${path}.successPolicy`, printedPolicy(spec), 'requires indexed completion mode'));
   }
-  errors.push(...validateReplacementPolicy(spec, `${path}.podReplacementPolicy`));
-  errors.push(...validatePodTemplate(spec.template, `${path}.template`));
+  append(errors, validateReplacementPolicy(spec, `${path}.podReplacementPolicy`));
+  append(errors, validatePodTemplate(spec.template, `${path}.template`));
   return [...errors, ...validateRestartPolicy(spec, `${path}.template.spec.restartPolicy`)];
 }
 
@@ -100,7 +101,7 @@ function validateMode(spec: JobSpec, path: string): FieldError[] {
   if (mode !== undefined && mode !== 'Indexed' && mode !== 'NonIndexed') {
     errors.push(unsupported(`${path}.completionMode`, mode, ['NonIndexed', 'Indexed']));
   }
-  if (mode === 'Indexed') errors.push(...validateIndexed(spec, path));
+  if (mode === 'Indexed') append(errors, validateIndexed(spec, path));
   if (mode !== undefined && mode !== 'NonIndexed') return errors;
   const detail = 'requires indexed completion mode';
   if (backoffLimitPerIndex !== undefined) {

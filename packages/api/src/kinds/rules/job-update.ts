@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, invalid } from '../../field-error.ts';
 import type { Affinity, Job, JobSpec, PodSpec, PodTemplateSpec } from '../../generated/types.ts';
 import { cloneJson, equalJson } from '../../object.ts';
@@ -13,7 +14,7 @@ export function validateJobChange(job: Job, old: Job): FieldError[] {
   const before: Partial<JobSpec> = old.spec ?? {};
   const errors = validateCompletions(spec, before);
   if (!equalJson(spec.selector, before.selector)) errors.push(invalid('spec.selector', spec.selector, IMMUTABLE));
-  errors.push(...validateTemplateChange(job, old));
+  append(errors, validateTemplateChange(job, old));
   for (const field of FIXED) {
     if (!equalJson(spec[field], before[field])) {
       errors.push(invalid(`spec.${field}`, printed(spec[field]), IMMUTABLE));

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import type { LabelSelector, LabelSelectorRequirement } from '../../generated/types.ts';
 import { type FieldError, forbidden, invalid, required, tooLong } from '../../field-error.ts';
 import { invalidAll } from './errors.ts';
@@ -17,7 +18,7 @@ export function validateAnnotations(annotations: Record<string, string> | undefi
   const errors: FieldError[] = [];
   let size = 0;
   for (const [key, value] of Object.entries(annotations ?? {})) {
-    errors.push(...invalidAll(path, key, qualifiedName(key.toLowerCase())));
+    append(errors, invalidAll(path, key, qualifiedName(key.toLowerCase())));
     size += Buffer.byteLength(key) + Buffer.byteLength(value);
   }
   if (size > MAX_ANNOTATIONS_BYTES) errors.push(tooLong(path, MAX_ANNOTATIONS_BYTES));
@@ -60,9 +61,9 @@ export function validateLabelRequirement(
       errors.push(invalid(`${path}.operator`, requirement.operator ?? '', 'not a valid selector operator'));
   }
   const key = requirement.key ?? '';
-  errors.push(...invalidAll(`${path}.key`, key, qualifiedName(key)));
+  append(errors, invalidAll(`${path}.key`, key, qualifiedName(key)));
   values.forEach((value, i) => {
-    errors.push(...invalidAll(`${path}.values[${i}]`, value, labelValue(value)));
+    append(errors, invalidAll(`${path}.values[${i}]`, value, labelValue(value)));
   });
   return errors;
 }

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 /**
  * The unified diff of two texts by the matching that Kubernetes' messages show: longest common blocks first, lines that are
  * everywhere not counted (Ratcliff and Obershelp, as difflib does it).
@@ -141,11 +142,20 @@ function formatGroup(group: readonly Operation[], a: readonly string[], b: reado
   const lines = [`@@ -${formatRange(first.a[0], last.a[1])} +${formatRange(first.b[0], last.b[1])} @@`];
   for (const operation of group) {
     if (operation.kind === 'equal') {
-      lines.push(...a.slice(...operation.a).map((line) => ` ${line}`));
+      append(
+        lines,
+        a.slice(...operation.a).map((line) => ` ${line}`),
+      );
       continue;
     }
-    lines.push(...a.slice(...operation.a).map((line) => `-${line}`));
-    lines.push(...b.slice(...operation.b).map((line) => `+${line}`));
+    append(
+      lines,
+      a.slice(...operation.a).map((line) => `-${line}`),
+    );
+    append(
+      lines,
+      b.slice(...operation.b).map((line) => `+${line}`),
+    );
   }
   return `${lines.join('\n')}\n`;
 }

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 /**
  * Syntax of names, keys and numbers. Every check gives its complaints as texts, [] when the value is fine, so that callers
  * can put them under the field that holds the value.
@@ -131,7 +132,11 @@ export function qualifiedName(value: string): string[] {
   if (second !== undefined) {
     name = second;
     if (first === '') errors.push('prefix part must be non-empty');
-    else errors.push(...dns1123Subdomain(first, 'bytes').map((message) => `prefix part ${message}`));
+    else
+      append(
+        errors,
+        dns1123Subdomain(first, 'bytes').map((message) => `prefix part ${message}`),
+      );
   }
   if (name === '') errors.push('name part must be non-empty');
   else if (name.length > 63) errors.push(`name part ${maxLengthMessage(63, 'bytes')}`);

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, forbidden, invalid, required } from '../../field-error.ts';
 import type { ObjectMeta, OwnerReference } from '../../generated/types.ts';
 import { equalJson } from '../../object.ts';
@@ -19,22 +20,22 @@ export function validateObjectMeta(meta: ObjectMeta, rules: ObjectMetaRules, pat
   const errors: FieldError[] = [];
   const { name = '', generateName = '', namespace = '' } = meta;
   if (generateName !== '') {
-    errors.push(...invalidAll(`${path}.generateName`, generateName, rules.validateName(generateName, true)));
+    append(errors, invalidAll(`${path}.generateName`, generateName, rules.validateName(generateName, true)));
   }
   if (name === '') errors.push(required(`${path}.name`, 'name or generateName is required'));
-  else errors.push(...invalidAll(`${path}.name`, name, rules.validateName(name, false)));
+  else append(errors, invalidAll(`${path}.name`, name, rules.validateName(name, false)));
   if (rules.namespaced) {
     if (namespace === '') errors.push(required(`${path}.namespace`));
-    else errors.push(...invalidAll(`${path}.namespace`, namespace, labelName(namespace, false)));
+    else append(errors, invalidAll(`${path}.namespace`, namespace, labelName(namespace, false)));
   } else if (namespace !== '') {
     errors.push(forbidden(`${path}.namespace`, 'not allowed on this type'));
   }
-  errors.push(...nonNegative(`${path}.generation`, meta.generation));
-  errors.push(...validateLabels(meta.labels, `${path}.labels`));
-  errors.push(...validateAnnotations(meta.annotations, `${path}.annotations`));
-  errors.push(...validateOwnerReferences(meta.ownerReferences, `${path}.ownerReferences`));
-  errors.push(...validateFinalizers(meta.finalizers ?? [], `${path}.finalizers`));
-  if (rules.finalizers !== 'qualified') errors.push(...kubernetesFinalizers(meta, path));
+  append(errors, nonNegative(`${path}.generation`, meta.generation));
+  append(errors, validateLabels(meta.labels, `${path}.labels`));
+  append(errors, validateAnnotations(meta.annotations, `${path}.annotations`));
+  append(errors, validateOwnerReferences(meta.ownerReferences, `${path}.ownerReferences`));
+  append(errors, validateFinalizers(meta.finalizers ?? [], `${path}.finalizers`));
+  if (rules.finalizers !== 'qualified') append(errors, kubernetesFinalizers(meta, path));
   return errors;
 }
 
@@ -66,7 +67,7 @@ function validateOwnerReferences(references: readonly OwnerReference[] | undefin
   const errors: FieldError[] = [];
   let controller = '';
   for (const reference of references ?? []) {
-    errors.push(...validateOwnerReference(reference, path));
+    append(errors, validateOwnerReference(reference, path));
     if (reference.controller !== true) continue;
     const name = `${reference.kind}/${reference.name}`;
     if (controller === '') {
@@ -141,8 +142,8 @@ export function validateObjectMetaUpdate(meta: ObjectMeta, old: ObjectMeta, path
       errors.push(invalid(`${path}.${field}`, meta[field] ?? null, IMMUTABLE));
     }
   }
-  errors.push(...validateLabels(meta.labels, `${path}.labels`));
-  errors.push(...validateAnnotations(meta.annotations, `${path}.annotations`));
-  errors.push(...validateOwnerReferences(meta.ownerReferences, `${path}.ownerReferences`));
+  append(errors, validateLabels(meta.labels, `${path}.labels`));
+  append(errors, validateAnnotations(meta.annotations, `${path}.annotations`));
+  append(errors, validateOwnerReferences(meta.ownerReferences, `${path}.ownerReferences`));
   return errors;
 }

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, forbidden, invalid, notSupported, required } from '../../field-error.ts';
 import type { ObjectReference, PersistentVolumeSpec, SecretReference } from '../../generated/types.ts';
 import { parseQuantity, quantityValue } from '../../quantity.ts';
@@ -172,7 +173,7 @@ function validateUse(spec: Spec, path: string, place: 'object' | 'inline'): Fiel
   const { accessModes = [], persistentVolumeReclaimPolicy: policy = '', nodeAffinity } = spec;
   const at = `${path}.persistentVolumeReclaimPolicy`;
   const errors = accessModes.length === 0 ? [required(`${path}.accessModes`)] : [];
-  errors.push(...validateModes(accessModes, `${path}.accessModes`));
+  append(errors, validateModes(accessModes, `${path}.accessModes`));
   if (place === 'inline') {
     if (policy !== '' && policy !== 'Retain') {
       errors.push(forbidden(at, 'may only be Retain in the context of inline volumes'));
@@ -180,7 +181,7 @@ function validateUse(spec: Spec, path: string, place: 'object' | 'inline'): Fiel
     if (nodeAffinity !== undefined) errors.push(forbidden(`${path}.nodeAffinity`, INLINE));
     return errors;
   }
-  errors.push(...validateCapacity(spec.capacity, `${path}.capacity`));
+  append(errors, validateCapacity(spec.capacity, `${path}.capacity`));
   if (policy !== '' && !RECLAIM_POLICIES.includes(policy)) errors.push(notSupported(at, policy, RECLAIM_POLICIES));
   if (nodeAffinity === undefined) return errors;
   const where = `${path}.nodeAffinity.required`;
@@ -211,7 +212,7 @@ function validateSources(spec: Spec, volumeName: string, path: string): FieldErr
       continue;
     }
     count++;
-    errors.push(...check(spec, `${path}.${at}`, volumeName));
+    append(errors, check(spec, `${path}.${at}`, volumeName));
     if (name === 'local' && spec.nodeAffinity === undefined) {
       errors.push(required(`${path}.nodeAffinity`, 'Local volume requires node affinity'));
     }
@@ -235,14 +236,14 @@ function validateClasses(spec: Spec, path: string, place: 'object' | 'inline'): 
     }
     return errors;
   }
-  if (className !== '') errors.push(...invalidAll(`${path}.storageClassName`, className, dns1123Subdomain(className)));
+  if (className !== '') append(errors, invalidAll(`${path}.storageClassName`, className, dns1123Subdomain(className)));
   if (volumeMode !== undefined && !VOLUME_MODES.includes(volumeMode)) {
     errors.push(notSupported(`${path}.volumeMode`, volumeMode, VOLUME_MODES));
   }
   if (attributes === undefined) return errors;
   const at = `${path}.volumeAttributesClassName`;
   if (attributes === '') errors.push(required(at, 'an empty string is disallowed'));
-  else errors.push(...invalidAll(at, attributes, dns1123Subdomain(attributes)));
+  else append(errors, invalidAll(at, attributes, dns1123Subdomain(attributes)));
   if (spec.csi === undefined) {
     errors.push(required(`${path}.csi`, 'has to be specified when using volumeAttributesClassName'));
   }

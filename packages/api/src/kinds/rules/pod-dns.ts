@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, invalid, required } from '../../field-error.ts';
 import type { HostAlias, PodSpec } from '../../generated/types.ts';
 import { invalidAll } from './errors.ts';
@@ -21,7 +22,7 @@ export function validatePodDns({ dnsConfig, dnsPolicy }: PodSpec, path: string):
     errors.push(invalid(`${path}.nameservers`, nameservers, `must not have more than ${MAX_NAMESERVERS} nameservers`));
   }
   nameservers.forEach((address, i) => {
-    errors.push(...validateIp(address, `${path}.nameservers[${i}]`));
+    append(errors, validateIp(address, `${path}.nameservers[${i}]`));
   });
   if (searches.length > MAX_SEARCHES) {
     errors.push(invalid(`${path}.searches`, searches, `must not have more than ${MAX_SEARCHES} search paths`));
@@ -33,7 +34,7 @@ export function validatePodDns({ dnsConfig, dnsPolicy }: PodSpec, path: string):
   searches.forEach((search, i) => {
     if (search === '.') return;
     const name = search.endsWith('.') ? search.slice(0, -1) : search;
-    errors.push(...invalidAll(`${path}.searches[${i}]`, name, dns1123SubdomainWithUnderscore(name)));
+    append(errors, invalidAll(`${path}.searches[${i}]`, name, dns1123SubdomainWithUnderscore(name)));
   });
   options.forEach(({ name = '' }, i) => {
     if (name === '') errors.push(required(`${path}.options[${i}]`, 'must not be empty'));

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, forbidden, invalid } from '../../field-error.ts';
 import type { Container, Pod, PodSpec, ResourceRequirements } from '../../generated/types.ts';
 import { cloneJson, equalJson } from '../../object.ts';
@@ -21,15 +22,15 @@ export function validateResize(object: Pod, old: Pod): FieldError[] {
   }
   if (!isSupported(old)) errors.push(forbidden('spec', 'Pod running on node without support for resize'));
   if (spec.resources !== undefined || before.resources !== undefined) {
-    errors.push(...validateRemoved(spec.resources, before.resources, 'spec.resources'));
+    append(errors, validateRemoved(spec.resources, before.resources, 'spec.resources'));
   }
   const order = validateOrder(spec, before);
-  errors.push(...order);
+  append(errors, order);
   if (order.length > 0) return errors;
   for (const field of ['initContainers', 'containers'] as const) {
     (before[field] ?? []).forEach((container, i) => {
       const path = `spec.${field}[${i}].resources`;
-      errors.push(...validateRemoved(spec[field]?.[i]?.resources, container.resources, path));
+      append(errors, validateRemoved(spec[field]?.[i]?.resources, container.resources, path));
     });
   }
   const munged = cloneJson(spec);
@@ -39,7 +40,7 @@ export function validateResize(object: Pod, old: Pod): FieldError[] {
   });
   if (munged.initContainers !== undefined) {
     munged.initContainers = unsized(munged.initContainers, before.initContainers);
-    errors.push(...validateInit(munged.initContainers, spec, before));
+    append(errors, validateInit(munged.initContainers, spec, before));
   }
   const whole = withoutSizes(munged.resources, before.resources);
   if (whole === undefined) delete munged.resources;

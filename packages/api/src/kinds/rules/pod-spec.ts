@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { duplicate, type FieldError, forbidden, invalid, notSupported, required } from '../../field-error.ts';
 import type { PodSpec } from '../../generated/types.ts';
 import { validateAffinity } from './affinity.ts';
@@ -95,7 +96,7 @@ function validateResourceClaims({ resourceClaims = [] }: PodSpec, path: string):
     const errors: FieldError[] = [];
     if (name === '') errors.push(required(`${at}.name`));
     else if (isRepeated(i)) errors.push(duplicate(`${at}.name`, name));
-    else errors.push(...invalidAll(`${at}.name`, name, dns1123Label(name)));
+    else append(errors, invalidAll(`${at}.name`, name, dns1123Label(name)));
     if (resourceClaimName !== undefined && resourceClaimTemplateName !== undefined) {
       const detail = 'at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified';
       errors.push(invalid(at, printed, detail));
@@ -126,7 +127,7 @@ function validateNames(spec: PodSpec, path: string): FieldError[] {
   const errors: FieldError[] = [];
   const check = (field: keyof PodSpec, rule: (value: string) => string[]) => {
     const value = spec[field];
-    if (typeof value === 'string' && value !== '') errors.push(...invalidAll(`${path}.${field}`, value, rule(value)));
+    if (typeof value === 'string' && value !== '') append(errors, invalidAll(`${path}.${field}`, value, rule(value)));
   };
   check('serviceAccountName', dns1123Subdomain);
   check('nodeName', dns1123Subdomain);
@@ -144,16 +145,16 @@ function validateClasses(spec: PodSpec, path: string): FieldError[] {
   const errors: FieldError[] = [];
   const { priorityClassName = '', runtimeClassName, preemptionPolicy, overhead = {}, os } = spec;
   if (priorityClassName !== '') {
-    errors.push(...invalidAll(`${path}.priorityClassName`, priorityClassName, dns1123Subdomain(priorityClassName)));
+    append(errors, invalidAll(`${path}.priorityClassName`, priorityClassName, dns1123Subdomain(priorityClassName)));
   }
   if (runtimeClassName !== undefined) {
-    errors.push(...invalidAll(`${path}.runtimeClassName`, runtimeClassName, dns1123Subdomain(runtimeClassName)));
+    append(errors, invalidAll(`${path}.runtimeClassName`, runtimeClassName, dns1123Subdomain(runtimeClassName)));
   }
   if (preemptionPolicy !== undefined) {
-    errors.push(...validateClosed(preemptionPolicy, ['PreemptLowerPriority', 'Never'], `${path}.preemptionPolicy`));
+    append(errors, validateClosed(preemptionPolicy, ['PreemptLowerPriority', 'Never'], `${path}.preemptionPolicy`));
   }
   for (const [name, amount] of Object.entries(overhead)) {
-    errors.push(...validateAmount(name, amount, `${path}.overhead[${name}]`));
+    append(errors, validateAmount(name, amount, `${path}.overhead[${name}]`));
   }
   const system = os?.name ?? '';
   if (os !== undefined && system === '') errors.push(required(`${path}.os.name`, 'cannot be empty'));

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, forbidden, invalid, required } from '../../field-error.ts';
 import type { LabelSelector, PodTemplateSpec } from '../../generated/types.ts';
 import { unsupported } from './errors.ts';
@@ -34,7 +35,7 @@ export function validateReplicatedTemplate(
   const faults = validateLabelSelector(selector, `${path}.selector`);
   if (selector === undefined) errors.push(required(`${path}.selector`));
   else {
-    errors.push(...faults);
+    append(errors, faults);
     // The message names deployments for every kind, as in Kubernetes.
     if (isEmptySelector(selector))
       errors.push(invalid(`${path}.selector`, selector, 'empty selector is invalid for deployment'));
@@ -46,7 +47,7 @@ export function validateReplicatedTemplate(
     const detail = '`selector` does not match template `labels`';
     errors.push(invalid(`${path}.template.metadata.labels`, labels ?? null, detail));
   }
-  errors.push(...validatePodTemplate(template, `${path}.template`));
+  append(errors, validatePodTemplate(template, `${path}.template`));
   const { restartPolicy = 'Always', activeDeadlineSeconds } = template?.spec ?? {};
   if (restartPolicy !== 'Always') {
     errors.push(unsupported(`${path}.template.spec.restartPolicy`, restartPolicy, ['Always']));

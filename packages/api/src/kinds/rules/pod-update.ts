@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, forbidden, invalid, required } from '../../field-error.ts';
 import type { Container, Pod, PodSpec, Toleration } from '../../generated/types.ts';
 import { cloneWithEmpty } from '../../decode/given-empty.ts';
@@ -27,13 +28,13 @@ export function validatePodChange(object: Pod, old: Pod): FieldError[] {
     if (containers.length !== (before[field] ?? []).length) {
       return [...errors, forbidden(path, 'pod updates may not add or remove containers')];
     }
-    errors.push(...validateImages(containers, path));
+    append(errors, validateImages(containers, path));
   }
   const deadline = validateDeadline(spec.activeDeadlineSeconds, before.activeDeadlineSeconds);
-  errors.push(...deadline.errors);
+  append(errors, deadline.errors);
   if (deadline.verdict === 'stop') return errors;
-  errors.push(...validateAddedTolerations(spec.tolerations ?? [], before.tolerations ?? []));
-  errors.push(...validateGates(spec, before));
+  append(errors, validateAddedTolerations(spec.tolerations ?? [], before.tolerations ?? []));
+  append(errors, validateGates(spec, before));
   if (equalJson(spec, before)) return errors;
   if (podQosClass(spec) !== podQosClass(before)) {
     errors.push(invalid('metadata', object.status?.qosClass ?? '', 'Pod QoS is immutable'));

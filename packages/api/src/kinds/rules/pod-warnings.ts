@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import type {
   NodeSelectorTerm,
   ObjectMeta,
@@ -106,10 +107,10 @@ function labelWarnings({ nodeSelector = {}, affinity, topologySpreadConstraints 
   const preferred = 'preferredDuringSchedulingIgnoredDuringExecution';
   (nodes?.[required]?.nodeSelectorTerms ?? []).forEach((term, i) => {
     const at = `${path}.affinity.nodeAffinity.${required}.nodeSelectorTerms[${i}]`;
-    warnings.push(...termWarnings(term, at, 'checked'));
+    append(warnings, termWarnings(term, at, 'checked'));
   });
   (nodes?.[preferred] ?? []).forEach(({ preference }, i) => {
-    warnings.push(...termWarnings(preference, `${path}.affinity.nodeAffinity.${preferred}[${i}].preference`, 'free'));
+    append(warnings, termWarnings(preference, `${path}.affinity.nodeAffinity.${preferred}[${i}].preference`, 'free'));
   });
   topologySpreadConstraints.forEach(({ topologyKey = '', labelSelector }, i) => {
     const at = `${path}.topologySpreadConstraints[${i}]`;

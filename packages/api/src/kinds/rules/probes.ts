@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, forbidden, invalid, notSupported, required } from '../../field-error.ts';
 import type { HTTPGetAction, Lifecycle, LifecycleHandler, Probe } from '../../generated/types.ts';
 import { invalidAll, nonNegative } from './errors.ts';
@@ -43,10 +44,10 @@ function validateHttpGet(action: HTTPGetAction, path: string): FieldError[] {
   const errors: FieldError[] = [];
   const { path: url = '', scheme = '' } = action;
   if (url === '') errors.push(required(`${path}.path`));
-  errors.push(...validatePortReference(action.port, `${path}.port`));
+  append(errors, validatePortReference(action.port, `${path}.port`));
   if (scheme !== 'HTTP' && scheme !== 'HTTPS') errors.push(notSupported(`${path}.scheme`, scheme, ['HTTP', 'HTTPS']));
   for (const { name = '' } of action.httpHeaders ?? []) {
-    errors.push(...invalidAll(`${path}.httpHeaders`, name, httpHeaderName(name)));
+    append(errors, invalidAll(`${path}.httpHeaders`, name, httpHeaderName(name)));
   }
   return errors;
 }
@@ -77,7 +78,7 @@ export type ProbeRole = 'liveness' | 'readiness' | 'startup';
 export function validateProbe(probe: Probe | undefined, role: ProbeRole, path: string): FieldError[] {
   if (probe === undefined) return [];
   const errors = validateHandler(probe, undefined, path);
-  for (const field of TIMES) errors.push(...nonNegative(`${path}.${field}`, probe[field]));
+  for (const field of TIMES) append(errors, nonNegative(`${path}.${field}`, probe[field]));
   const grace = probe.terminationGracePeriodSeconds;
   if (grace !== undefined && grace <= 0) {
     errors.push(invalid(`${path}.terminationGracePeriodSeconds`, grace, 'must be greater than 0'));

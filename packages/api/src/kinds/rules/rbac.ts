@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, invalid, required } from '../../field-error.ts';
 import type { PolicyRule, RoleRef, Subject } from '../../generated/types.ts';
 import { equalJson } from '../../object.ts';
@@ -61,7 +62,7 @@ export function validateBindingTo(binding: BindingLike, scope: 'namespace' | 'cl
   if (apiGroup !== RBAC_GROUP) errors.push(unsupported('roleRef.apiGroup', apiGroup, [RBAC_GROUP]));
   if (!kinds.includes(kind)) errors.push(unsupported('roleRef.kind', kind, kinds));
   if (name === '') errors.push(required('roleRef.name'));
-  else errors.push(...invalidAll('roleRef.name', name, pathSegment(name, false)));
+  else append(errors, invalidAll('roleRef.name', name, pathSegment(name, false)));
   const subjects = (binding.subjects ?? []).flatMap((subject, i) => validateSubject(subject, scope, `subjects[${i}]`));
   return [...errors, ...subjects];
 }
@@ -71,7 +72,7 @@ function validateSubject(subject: Subject, scope: 'namespace' | 'cluster', path:
   const errors: FieldError[] = name === '' ? [required(`${path}.name`)] : [];
   switch (kind) {
     case 'ServiceAccount':
-      if (name !== '') errors.push(...invalidAll(`${path}.name`, name, dns1123Subdomain(name)));
+      if (name !== '') append(errors, invalidAll(`${path}.name`, name, dns1123Subdomain(name)));
       if (apiGroup !== '') errors.push(unsupported(`${path}.apiGroup`, apiGroup, ['']));
       if (scope === 'cluster' && namespace === '') errors.push(required(`${path}.namespace`));
       break;

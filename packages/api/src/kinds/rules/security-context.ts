@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, invalid, notSupported, required } from '../../field-error.ts';
 import type {
   AppArmorProfile,
@@ -30,7 +31,7 @@ function validateSeccompProfile(profile: SeccompProfile | undefined, path: strin
     if (localhostProfile === undefined) {
       errors.push(required(`${path}.localhostProfile`, 'must be set when seccomp type is Localhost '));
     } else {
-      errors.push(...validateDescendingPath(localhostProfile, `${path}.localhostProfile`));
+      append(errors, validateDescendingPath(localhostProfile, `${path}.localhostProfile`));
     }
   } else if (localhostProfile !== undefined) {
     const value = { Type: type, LocalhostProfile: localhostProfile };
@@ -58,7 +59,7 @@ function validateAppArmorProfile(profile: AppArmorProfile | undefined, path: str
       errors.push(invalid(`${path}.localhostProfile`, localhostProfile, detail));
     }
   } else {
-    errors.push(...validateProfileType(type, 'type is required when appArmorProfile is set', `${path}.type`));
+    append(errors, validateProfileType(type, 'type is required when appArmorProfile is set', `${path}.type`));
   }
   return errors;
 }
@@ -73,7 +74,7 @@ export function validateSecurityContext(context: SecurityContext | undefined, pa
   if (context.procMount !== undefined && context.procMount !== 'Default' && context.procMount !== 'Unmasked') {
     errors.push(notSupported(`${path}.procMount`, context.procMount, ['Default', 'Unmasked']));
   }
-  errors.push(...validateSeccompProfile(context.seccompProfile, `${path}.seccompProfile`));
+  append(errors, validateSeccompProfile(context.seccompProfile, `${path}.seccompProfile`));
   if (context.allowPrivilegeEscalation === false) {
     const refuse = (what: string) =>
       invalid(path, context, `cannot set \`allowPrivilegeEscalation\` to false and ${what}`);
@@ -95,15 +96,15 @@ export function validatePodSecurityContext(spec: PodSpec, path: string): FieldEr
     ...validateId(context.runAsGroup, `${path}.runAsGroup`),
   ];
   (context.supplementalGroups ?? []).forEach((id, i) => {
-    errors.push(...validateId(id, `${path}.supplementalGroups[${i}]`));
+    append(errors, validateId(id, `${path}.supplementalGroups[${i}]`));
   });
   if (spec.shareProcessNamespace === true && spec.hostPID === true) {
     const detail = 'ShareProcessNamespace and HostPID cannot both be enabled';
     errors.push(invalid(`${path}.shareProcessNamespace`, true, detail));
   }
-  errors.push(...validateSysctls(context.sysctls ?? [], `${path}.sysctls`));
-  errors.push(...validatePolicies(context, path));
-  errors.push(...validateSeccompProfile(context.seccompProfile, `${path}.seccompProfile`));
+  append(errors, validateSysctls(context.sysctls ?? [], `${path}.sysctls`));
+  append(errors, validatePolicies(context, path));
+  append(errors, validateSeccompProfile(context.seccompProfile, `${path}.seccompProfile`));
   return [...errors, ...validateAppArmorProfile(context.appArmorProfile, `${path}.appArmorProfile`)];
 }
 

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { duplicate, type FieldError, invalid, notSupported } from '../../field-error.ts';
 import type { ServiceSpec } from '../../generated/types.ts';
 import { type IpFamily, ipFamily, validateIp } from './ip.ts';
@@ -34,7 +35,7 @@ export function validateClusterIps(spec: ServiceSpec): FieldError[] {
     errors.push(notSupported('spec.ipFamilyPolicy', ipFamilyPolicy, FAMILY_POLICIES));
   }
   const { errors: faults, usable } = validateAddresses(clusterIPs, path);
-  errors.push(...faults);
+  append(errors, faults);
   return usable === 'no' ? errors : [...errors, ...validateFamilies(spec, path)];
 }
 
@@ -44,7 +45,7 @@ function validateAddresses(
 ): { errors: FieldError[]; usable: 'yes' | 'no' } {
   const errors: FieldError[] = [];
   clusterIPs.forEach((address, i) => {
-    if (i > 0 || address !== 'None') errors.push(...validateIp(address, `${path}[${i}]`));
+    if (i > 0 || address !== 'None') append(errors, validateIp(address, `${path}[${i}]`));
     else if (clusterIPs.length > 1) errors.push(invalid(path, clusterIPs, "'None' must be the first and only value"));
   });
   const usable = errors.length === 0 ? 'yes' : 'no';

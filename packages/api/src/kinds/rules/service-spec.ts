@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { duplicate, type FieldError, forbidden, invalid, notSupported, required } from '../../field-error.ts';
 import type { ServicePort, ServiceSpec } from '../../generated/types.ts';
 import { invalidAll, unsupported } from './errors.ts';
@@ -72,7 +73,7 @@ function validateExternalName(spec: ServiceSpec): FieldError[] {
   if (spec.ipFamilyPolicy !== undefined) errors.push(forbidden('spec.ipFamilyPolicy', unused));
   const name = (spec.externalName ?? '').replace(/\.$/, '');
   if (name === '') errors.push(required('spec.externalName'));
-  else errors.push(...invalidAll('spec.externalName', name, dns1123Subdomain(name)));
+  else append(errors, invalidAll('spec.externalName', name, dns1123Subdomain(name)));
   return errors;
 }
 
@@ -85,16 +86,16 @@ function validatePorts(spec: ServiceSpec): FieldError[] {
     const errors: FieldError[] = [];
     if (name === '' && ports.length > 1) errors.push(required(`${at}.name`));
     if (name !== '') {
-      errors.push(...invalidAll(`${at}.name`, name, dns1123Label(name)));
+      append(errors, invalidAll(`${at}.name`, name, dns1123Label(name)));
       if (names.has(name)) errors.push(duplicate(`${at}.name`, name));
       names.add(name);
     }
-    errors.push(...invalidAll(`${at}.port`, port.port ?? 0, portNumber(port.port ?? 0)));
+    append(errors, invalidAll(`${at}.port`, port.port ?? 0, portNumber(port.port ?? 0)));
     if (protocol === '') errors.push(required(`${at}.protocol`));
     else if (!PROTOCOLS.includes(protocol)) errors.push(notSupported(`${at}.protocol`, protocol, PROTOCOLS));
-    errors.push(...validatePortReference(port.targetPort, `${at}.targetPort`));
+    append(errors, validatePortReference(port.targetPort, `${at}.targetPort`));
     if (appProtocol !== undefined) {
-      errors.push(...invalidAll(`${at}.appProtocol`, appProtocol, qualifiedName(appProtocol)));
+      append(errors, invalidAll(`${at}.appProtocol`, appProtocol, qualifiedName(appProtocol)));
     }
     return errors;
   });
@@ -181,7 +182,7 @@ function validateLoadBalancer(spec: ServiceSpec): FieldError[] {
   const path = 'spec.LoadBalancerSourceRanges';
   if (ranges.length > 0 && !isLoadBalancer) errors.push(forbidden(path, ONLY_LOAD_BALANCER));
   ranges.forEach((range, i) => {
-    errors.push(...validateCidr(range.trim(), `${path}[${i}]`));
+    append(errors, validateCidr(range.trim(), `${path}[${i}]`));
   });
   if (spec.allocateLoadBalancerNodePorts !== undefined && !isLoadBalancer) {
     errors.push(forbidden('spec.allocateLoadBalancerNodePorts', ONLY_LOAD_BALANCER));
@@ -209,7 +210,7 @@ function validateTrafficPolicies(spec: ServiceSpec): FieldError[] {
     if (external !== '') errors.push(invalid(path, external, 'may only be set for externally-accessible services'));
   } else if (external === '') errors.push(required(path));
   else if (!POLICIES.includes(external)) errors.push(notSupported(path, external, POLICIES));
-  errors.push(...validateHealthCheckPort(spec));
+  append(errors, validateHealthCheckPort(spec));
   if (internal === undefined) {
     if (['NodePort', 'LoadBalancer', 'ClusterIP'].includes(spec.type ?? '')) {
       errors.push(required('spec.internalTrafficPolicy'));

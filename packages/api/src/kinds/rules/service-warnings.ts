@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import type { Service } from '../../generated/types.ts';
 import { cidrWarnings, ipWarnings } from './ip.ts';
 
@@ -13,20 +14,29 @@ export function serviceWarnings({ metadata, spec = {} }: Service): string[] {
     warnings.push(`annotation ${OLD_HINTS} is deprecated, please use ${TOPOLOGY_MODE} instead`);
   }
   if (clusterIP !== '' && clusterIP !== 'None' && type !== 'ExternalName') {
-    warnings.push(...clusterIPs.flatMap((ip, i) => ipWarnings(ip, `spec.clusterIPs[${i}]`)));
+    append(
+      warnings,
+      clusterIPs.flatMap((ip, i) => ipWarnings(ip, `spec.clusterIPs[${i}]`)),
+    );
   }
   if (isHeadless) {
     if (loadBalancerIP !== '') warnings.push('spec.loadBalancerIP is ignored for headless services');
     if (externalIPs.length > 0) warnings.push('spec.externalIPs is ignored for headless services');
     if (spec.sessionAffinity !== 'None') warnings.push('spec.SessionAffinity is ignored for headless services');
   }
-  warnings.push(...externalIPs.flatMap((ip, i) => ipWarnings(ip, `spec.externalIPs[${i}]`)));
+  append(
+    warnings,
+    externalIPs.flatMap((ip, i) => ipWarnings(ip, `spec.externalIPs[${i}]`)),
+  );
   if (externalIPs.length > 0 && !isHeadless && type !== 'ExternalName') {
     warnings.push('spec.externalIPs is deprecated and may no longer be implemented in some clusters');
   }
-  if (loadBalancerIP !== '') warnings.push(...ipWarnings(loadBalancerIP, 'spec.loadBalancerIP'));
+  if (loadBalancerIP !== '') append(warnings, ipWarnings(loadBalancerIP, 'spec.loadBalancerIP'));
   const ranges = spec.loadBalancerSourceRanges ?? [];
-  warnings.push(...ranges.flatMap((range, i) => cidrWarnings(range, `spec.loadBalancerSourceRanges[${i}]`)));
+  append(
+    warnings,
+    ranges.flatMap((range, i) => cidrWarnings(range, `spec.loadBalancerSourceRanges[${i}]`)),
+  );
   if (type === 'ExternalName' && externalIPs.length > 0) {
     warnings.push('spec.externalIPs is ignored when spec.type is "ExternalName"');
   }

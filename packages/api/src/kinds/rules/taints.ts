@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, required } from '../../field-error.ts';
 import type { Taint } from '../../generated/types.ts';
 import { invalidAll, unsupported } from './errors.ts';
@@ -17,10 +18,10 @@ export function validateTaints(taints: readonly Taint[], path: string): FieldErr
   taints.forEach((taint, i) => {
     const { key = '', value = '', effect = '' } = taint;
     const at = `${path}[${i}]`;
-    errors.push(...invalidAll(`${at}.key`, key, qualifiedName(key)));
+    append(errors, invalidAll(`${at}.key`, key, qualifiedName(key)));
     const complaints = labelValue(value);
-    if (complaints.length > 0) errors.push(...invalidAll(`${at}.value`, value, [complaints.join(';')]));
-    errors.push(...validateTaintEffect(effect, `${at}.effect`, 'required'));
+    if (complaints.length > 0) append(errors, invalidAll(`${at}.value`, value, [complaints.join(';')]));
+    append(errors, validateTaintEffect(effect, `${at}.effect`, 'required'));
     const identity = `${effect}:${key}`;
     if (seen.has(identity)) {
       errors.push({

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, invalid } from '../../field-error.ts';
 import type { Toleration } from '../../generated/types.ts';
 import { invalidAll, unsupported } from './errors.ts';
@@ -18,7 +19,7 @@ function validateToleration(toleration: Toleration, path: string): FieldError[] 
   if (tolerationSeconds !== undefined && effect !== 'NoExecute') {
     errors.push(invalid(`${path}.effect`, effect, "effect must be 'NoExecute' when `tolerationSeconds` is set"));
   }
-  errors.push(...validateOperator(toleration, operator, value, `${path}.operator`));
+  append(errors, validateOperator(toleration, operator, value, `${path}.operator`));
   return [...errors, ...validateTaintEffect(effect, `${path}.effect`, 'allowed')];
 }
 

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type FieldError, invalid, notSupported, required, tooLong } from '../../field-error.ts';
 import type {
   AWSElasticBlockStoreVolumeSource,
@@ -92,16 +93,16 @@ export function validateIscsi(
     }
   }
   if (iqn === '') errors.push(required(`${path}.iqn`));
-  else errors.push(...validateIqn(iqn, `${path}.iqn`, options.otherForm));
+  else append(errors, validateIqn(iqn, `${path}.iqn`, options.otherForm));
   if (lun < 0 || lun > 255) errors.push(invalid(`${path}.lun`, lun, RANGE_255));
   if ((iscsi.chapAuthDiscovery === true || iscsi.chapAuthSession === true) && secretRef === undefined) {
     errors.push(required(`${path}.secretRef`));
   }
   if (options.volumeName !== undefined && secretRef !== undefined) {
-    errors.push(...requireText(secretRef.name, `${path}.secretRef.name`));
+    append(errors, requireText(secretRef.name, `${path}.secretRef.name`));
   }
   if (initiatorName !== undefined)
-    errors.push(...validateIqn(initiatorName, `${path}.initiatorname`, options.otherForm));
+    append(errors, validateIqn(initiatorName, `${path}.initiatorname`, options.otherForm));
   return errors;
 }
 

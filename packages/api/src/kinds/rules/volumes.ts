@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { duplicate, type FieldError, forbidden, invalid, required } from '../../field-error.ts';
 import type {
   ConfigMapVolumeSource,
@@ -160,10 +161,10 @@ export function validateVolumes(volumes: readonly Volume[] | undefined, path: st
     const at = `${path}[${i}]`;
     const { name = '' } = volume;
     const own = validateSource(volume, at);
-    own.push(...(name === '' ? [required(`${at}.name`)] : invalidAll(`${at}.name`, name, dns1123Label(name))));
+    append(own, name === '' ? [required(`${at}.name`)] : invalidAll(`${at}.name`, name, dns1123Label(name)));
     if (usable.has(name)) own.push(duplicate(`${at}.name`, name));
     if (own.length === 0) usable.set(name, volume);
-    errors.push(...own);
+    append(errors, own);
   });
   return { errors, usable };
 }
@@ -224,12 +225,12 @@ function validateDownwardFile(file: DownwardAPIVolumeFile, path: string): FieldE
   const { path: target = '', fieldRef, resourceFieldRef, mode } = file;
   const errors = [...requireText(target, `${path}.path`), ...validateUnreservedPath(target, `${path}.path`)];
   if (fieldRef !== undefined) {
-    errors.push(...validateFieldRef(fieldRef, VOLUME_FIELDS, `${path}.fieldRef`));
+    append(errors, validateFieldRef(fieldRef, VOLUME_FIELDS, `${path}.fieldRef`));
     if (resourceFieldRef !== undefined) {
       errors.push(invalid(path, 'resource', 'fieldRef and resourceFieldRef can not be specified simultaneously'));
     }
   } else if (resourceFieldRef !== undefined) {
-    errors.push(...validateResourceFieldRef(resourceFieldRef, 'volume', `${path}.resourceFieldRef`));
+    append(errors, validateResourceFieldRef(resourceFieldRef, 'volume', `${path}.resourceFieldRef`));
   } else {
     errors.push(required(path, 'one of fieldRef and resourceFieldRef is required'));
   }
@@ -240,7 +241,7 @@ function validateProjected(projected: ProjectedVolumeSource, path: string): Fiel
   const errors = validateFileMode(projected.defaultMode, `${path}.defaultMode`);
   const paths = new Set<string>();
   (projected.sources ?? []).forEach((source, i) => {
-    errors.push(...validateProjection(source, paths, path, `${path}.sources[${i}]`));
+    append(errors, validateProjection(source, paths, path, `${path}.sources[${i}]`));
   });
   return errors;
 }
@@ -254,15 +255,24 @@ function validateProjection(source: VolumeProjection, paths: Set<string>, volume
     ['configMap', configMap],
   ] as const) {
     if (keyed === undefined) continue;
-    errors.push(...requireText(keyed.name, `${path}.${kind}.name`));
-    errors.push(...validateItems(keyed.items, `${path}.${kind}.items`));
-    errors.push(...claimPaths(paths, keyed.items ?? [], volume, () => keyed.name ?? ''));
+    append(errors, requireText(keyed.name, `${path}.${kind}.name`));
+    append(errors, validateItems(keyed.items, `${path}.${kind}.items`));
+    append(
+      errors,
+      claimPaths(paths, keyed.items ?? [], volume, () => keyed.name ?? ''),
+    );
   }
   const files = downwardAPI?.items ?? [];
-  errors.push(...files.flatMap((file) => validateDownwardFile(file, `${path}.downwardAPI`)));
-  errors.push(...claimPaths(paths, files, volume, (file) => file.path ?? ''));
+  append(
+    errors,
+    files.flatMap((file) => validateDownwardFile(file, `${path}.downwardAPI`)),
+  );
+  append(
+    errors,
+    claimPaths(paths, files, volume, (file) => file.path ?? ''),
+  );
   if (serviceAccountToken !== undefined) {
-    errors.push(...validateToken(serviceAccountToken, volume, `${path}.serviceAccountToken`));
+    append(errors, validateToken(serviceAccountToken, volume, `${path}.serviceAccountToken`));
   }
   if (Object.values(source).filter((part) => part !== undefined).length > 1) {
     errors.push(forbidden(path, 'may not specify more than 1 volume type'));
@@ -298,6 +308,6 @@ function validateToken(
   if (seconds > MAX_TOKEN_SECONDS)
     errors.push(invalid(at, seconds, 'may not specify a duration larger than 2^32 seconds'));
   if (target === '') errors.push(required(`${volume}.path`));
-  else errors.push(...validateUnreservedPath(target, `${volume}.path`));
+  else append(errors, validateUnreservedPath(target, `${volume}.path`));
   return errors;
 }

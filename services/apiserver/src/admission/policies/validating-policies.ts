@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import {
   type Compiled,
   StatusError,
@@ -44,7 +45,7 @@ export function validatingPolicies(access: Access): AdmissionCheck {
         request,
         reader,
       )) {
-        denials.push(...(await judge(bound, request, reader, access)));
+        append(denials, await judge(bound, request, reader, access));
       }
       const [first] = denials;
       if (first !== undefined) throw denied(request, first);

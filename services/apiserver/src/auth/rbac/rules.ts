@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import type { PolicyRule } from '@gantry/api';
 
 /** What is asked for: something of a resource, or of a path. */
@@ -125,7 +126,11 @@ export function describeRules(rules: readonly PolicyRule[]): string[] {
     const key = JSON.stringify(rest);
     const known = byRest.get(key);
     if (known === undefined) byRest.set(key, { ...rule, verbs: [...verbs] });
-    else known.verbs.push(...verbs.filter((verb) => !known.verbs.includes(verb)));
+    else
+      append(
+        known.verbs,
+        verbs.filter((verb) => !known.verbs.includes(verb)),
+      );
   }
   return [...new Set([...byRest.values()].map(describeRule))].sort();
 }

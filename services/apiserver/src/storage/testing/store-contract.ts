@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type JsonObject, parseJson } from '@gantry/api';
 import type { KeyValueStore } from '@gantry/etcd';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -236,7 +237,10 @@ function describeReads(context: Context): void {
         signal(),
       );
       expect(page.revision).toBe(first.revision);
-      taken.push(...page.objects.map((object) => object.key));
+      append(
+        taken,
+        page.objects.map((object) => object.key),
+      );
       next = page.next;
     }
     expect(taken).toEqual(Array.from({ length: 25 }, (_, i) => pod(`p${10 + i}`)));
@@ -405,7 +409,7 @@ export async function collect(
   for await (const item of store.watch(revision, signal())) {
     items.push(item);
     if (item.kind === 'compacted') break;
-    if (item.kind === 'events') events.push(...item.events);
+    if (item.kind === 'events') append(events, item.events);
     if (item.revision >= revisionOf(version)) break;
   }
   return { events, items };

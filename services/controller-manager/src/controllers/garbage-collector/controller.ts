@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { isReason, type KubeObject, type ObjectKey, type OwnerReference, type ResourceDefinition } from '@gantry/api';
 import {
   type Cache,
@@ -31,7 +32,7 @@ function affectedKeys(object: KubeObject | undefined, old: KubeObject | undefine
   if (subject === undefined) return [];
   if (object === undefined || isReplaced(object, old)) {
     const uid = (old ?? subject).metadata.uid ?? '';
-    keys.push(...(cache.dependentsOf?.(uid) ?? []).map(collectedKey));
+    append(keys, (cache.dependentsOf?.(uid) ?? []).map(collectedKey));
   }
   if (object !== undefined) {
     const isOwned = (object.metadata.ownerReferences ?? []).length > 0;

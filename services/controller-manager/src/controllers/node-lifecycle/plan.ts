@@ -1,4 +1,4 @@
-import { formatTime, type Instant } from '@gantry/base';
+import { append, formatTime, type Instant } from '@gantry/base';
 import type { Node, NodeCondition, Pod, PodCondition, Taint } from '@gantry/api';
 
 /** What the plan looks at. */
@@ -58,7 +58,7 @@ export function planNode(observed: ObservedNode, now: Instant): readonly Action[
   if (node.metadata.annotations?.[TTL_ANNOTATION] === undefined && node.metadata.deletionTimestamp === undefined) {
     actions.push({ kind: 'annotate', annotations: { [TTL_ANNOTATION]: '0' } });
   }
-  if (statusOf(conditions, 'Ready') === 'Unknown') actions.push(...unreadyPods(observed.pods, now));
+  if (statusOf(conditions, 'Ready') === 'Unknown') append(actions, unreadyPods(observed.pods, now));
   return actions;
 }
 

@@ -1,3 +1,4 @@
+import { append } from '@gantry/base';
 import { type CustomResourceDefinition, isReason, type KubeObject, resources } from '@gantry/api';
 import type { ControllerContext } from '@gantry/controller-runtime';
 import type { CountedObject } from './plan.ts';
@@ -36,7 +37,10 @@ export async function countCustom(
       let continueToken = '';
       do {
         const page = await client.list(of, { namespace, limit: PAGE, continueToken }, signal);
-        objects.push(...page.items.map((object) => ({ of, object })));
+        append(
+          objects,
+          page.items.map((object) => ({ of, object })),
+        );
         continueToken = page.continueToken;
       } while (continueToken !== '');
     } catch (error) {
