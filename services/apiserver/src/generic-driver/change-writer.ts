@@ -6,7 +6,7 @@ import {
   type SubresourceDefinition,
 } from '@gantry/api';
 import { type Allocators, noAllocation } from '../allocators/allocators.ts';
-import { type Entry, objectKey, SharedAnswer } from '../cache/index.ts';
+import { type Entry, objectKey, revisionOf, SharedAnswer } from '../cache/index.ts';
 import type { Answer, RequestContext, Target, WriteOptions } from '../driver.ts';
 import type { AdmissionRequest } from '../admission/index.ts';
 import type { AdmissionChain } from './admission-chain.ts';
@@ -21,6 +21,10 @@ import { groupResource } from './target.ts';
 
 /** Conflicts after which a change gives up; a guard fails only when another write has succeeded. */
 const MAX_TRIES = 100;
+
+/** How long, and how many revisions, a cache may be behind its client. */
+const CATCH_UP_MS = 100;
+const MAX_AHEAD = 10_000;
 
 /** A change of one object. */
 export interface Change {
@@ -40,6 +44,8 @@ export interface Change {
   };
   /** 'done' when what was posted has been admitted as the object that it is (a Binding). */
   readonly admission?: 'done';
+  /** The version that the client has seen, as it sent it: the cache is given a moment to see it too. */
+  readonly seen?: string | undefined;
   /** The new object made from the stored one, which it must not touch. Pure: called again on fresh state. */
   readonly mutate: (current: KubeObject) => KubeObject;
 }
@@ -74,6 +80,7 @@ export class ChangeWriter {
     const { context, target } = change;
     const { definition, namespace, name } = target;
     const key = objectKey(definition, namespace, name);
+    await this.#catchUp(change);
     let current = this.cached(definition, key);
     let origin: 'cache' | 'store' = 'cache';
     for (let tries = 1; ; tries++) {
@@ -101,6 +108,15 @@ export class ChangeWriter {
       if (outcome.kind === 'failed') throw outcome.error;
       return outcome.kind === 'absent' ? undefined : outcome.answer;
     }
+  }
+
+  /** Waits for the cache to see what the client has seen: asking the store instead, and doing all again, costs far more. */
+  async #catchUp({ seen = '', context }: Change): Promise<void> {
+    const { cache } = this.#deps;
+    const ahead = revisionOf(Number(seen)) - cache.revision;
+    // A version that is far ahead was never given.
+    if (cache.ready && ahead > 0 && ahead < MAX_AHEAD)
+      await cache.reach(cache.revision + ahead, CATCH_UP_MS, context.signal);
   }
 
   /** The entry of the cache, however old. */

@@ -66,6 +66,7 @@ export class UpdateWriter {
       options,
       through,
       managedSubresource: target.subresource,
+      seen: sent.metadata.resourceVersion,
       mutate: (current) => {
         checkUpdatePreconditions(current, definition, sent.metadata);
         this.#requireVersion(target, sent, through);
