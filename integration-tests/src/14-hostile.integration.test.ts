@@ -198,7 +198,8 @@ test('20,000 hostile requests: no 5xx, no crash, bounded memory, and etcd holds 
         const reply = await send(request);
         remember(reply);
         codes.set(reply.code, (codes.get(reply.code) ?? 0) + 1);
-        if (reply.code >= 500) {
+        // A version of the future is waited for and then told in Kubernetes' way, a 504 with this cause.
+        if (reply.code >= 500 && !(reply.code === 504 && reply.text.includes('"ResourceVersionTooLarge"'))) {
           const what = `${request.method} ${request.path.slice(0, 300)} ${JSON.stringify(request.headers).slice(0, 300)} ${Buffer.from(request.body).toString().slice(0, 600)}`;
           failures.push(`${reply.code} ${reply.text.slice(0, 300)} for ${what}`);
         }

@@ -139,11 +139,11 @@ export class Hooks {
     return this.world.core.createNamespacedConfigMap({ namespace, body: { metadata: { name }, data: { ...data } } });
   }
 
-  /** A map under a name that the server chooses, which goes again at once. */
+  /** A map that goes again at once. It brings its name: one that the server chooses is chosen after webhooks were asked. */
   async passingMap(data: Data): Promise<V1ConfigMap> {
-    const body = { metadata: { generateName: 'probe-' }, data: { ...data } };
-    const made = await this.world.core.createNamespacedConfigMap({ namespace: this.namespace, body });
-    await this.world.core.deleteNamespacedConfigMap({ namespace: this.namespace, name: made.metadata?.name ?? '' });
+    const name = this.world.unique('probe');
+    const made = await this.createMap(name, data);
+    await this.world.core.deleteNamespacedConfigMap({ namespace: this.namespace, name });
     return made;
   }
 
