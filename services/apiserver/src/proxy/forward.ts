@@ -105,17 +105,17 @@ async function ask(exchange: Exchange, forwarding: Forwarding, upgrade: Upgrade 
     socket.setTimeout(CONNECT_MS, () => outgoing.destroy(new Error(`dial tcp ${whereOf(backend)}: i/o timeout`)));
     socket.once(backend.scheme === 'https' ? 'secureConnect' : 'connect', () => socket.setTimeout(0));
   });
-  outgoing.on('error', (error) => {
+  const fail = (error: Error): void => {
     const { message } = transportError(error, whereOf(backend), backend.tls?.servername ?? backend.host);
     const isStale = outgoing.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET';
     const Kind = isStale ? StaleConnectionError : UnreachableError;
     reject(new Kind(`error trying to reach service: ${message}`, { cause: error }));
-  });
+  };
+  outgoing.on('error', fail);
   outgoing.on('response', (response) => resolve({ kind: 'answered', response }));
   outgoing.on('upgrade', (response, socket, head) => resolve({ kind: 'switched', response, socket, head }));
   if (upgrade !== undefined || !hasBody(req)) outgoing.end();
-  // What goes wrong here shows at one of the two ends, where it is told.
-  else pipeline(req, outgoing).catch(() => undefined);
+  else pipeline(req, outgoing).catch(fail);
   if (signal.aborted) stop();
   return promise;
 }
