@@ -26,8 +26,9 @@ export function clusterServer(kubeconfig: string): MeasuredServer {
       ?.split('=')[1];
   };
   const apiservers = containers.filter((c) => c.service === 'apiserver');
+  const members = containers.filter((c) => c.service.startsWith('etcd'));
   return {
-    what: `the cluster ${project}: ${apiservers.length} apiservers, etcd of ${pidsOf('etcd').length} members`,
+    what: `the cluster ${project}: ${apiservers.length} apiservers, etcd of ${members.length} members`,
     target: readKubeconfig(kubeconfig),
     grpcPort: 6444,
     grpcAddresses: apiservers.flatMap(({ id }) => addressOf(id) ?? []),
