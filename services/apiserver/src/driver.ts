@@ -59,6 +59,17 @@ export interface ListRequest {
   readonly continueToken: string;
 }
 
+/** A list of all there is, as it is now. */
+export const EVERYTHING: ListRequest = {
+  namespace: '',
+  labelSelector: '',
+  fieldSelector: '',
+  resourceVersion: '',
+  resourceVersionMatch: '',
+  limit: 0,
+  continueToken: '',
+};
+
 export interface ListAnswer {
   readonly items: readonly Answer[];
   readonly resourceVersion: ResourceVersion;
@@ -87,6 +98,14 @@ export interface DeleteOptions {
   readonly propagationPolicy: 'Orphan' | 'Background' | 'Foreground' | undefined;
   readonly orphanDependents: boolean | undefined;
 }
+
+/** A deletion as the kind has it, of whatever object has the name. */
+export const DELETE_AS_USUAL: DeleteOptions = {
+  gracePeriodSeconds: undefined,
+  preconditions: {},
+  propagationPolicy: undefined,
+  orphanDependents: undefined,
+};
 
 export interface Target {
   readonly definition: ResourceDefinition;

@@ -3,7 +3,7 @@ import { append, must } from '@gantry/base';
 import { createLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Catalogue } from '../catalogue/catalogue.ts';
-import type { WatchItem } from '../driver.ts';
+import { DELETE_AS_USUAL, EVERYTHING, type WatchItem } from '../driver.ts';
 import { bodyOf, createHarness, type Harness, WRITE } from '../generic-driver/testing.ts';
 import { definitionController } from './definition-controller.ts';
 import { planDefinition } from './plan-definition.ts';
@@ -31,23 +31,6 @@ function definition(overrides: { plural?: string; versions?: object[] } = {}): C
     },
   } as never;
 }
-
-const LIST = {
-  namespace: '',
-  labelSelector: '',
-  fieldSelector: '',
-  resourceVersion: '',
-  resourceVersionMatch: '',
-  limit: 0,
-  continueToken: '',
-} as const;
-
-const DELETE = {
-  gracePeriodSeconds: undefined,
-  preconditions: {},
-  propagationPolicy: undefined,
-  orphanDependents: undefined,
-};
 
 describe('custom resources', () => {
   let h: Harness;
@@ -103,7 +86,7 @@ describe('custom resources', () => {
   it('go with their definition, and watches on them end', async () => {
     const old = await establish();
     await create('a', {});
-    const request = { ...LIST, sendInitialEvents: undefined, allowBookmarks: false } as const;
+    const request = { ...EVERYTHING, sendInitialEvents: undefined, allowBookmarks: false } as const;
     const items = await h.settle(h.driver.watch(h.context(), old, request));
     const seen: string[] = [];
     const watching = (async () => {
@@ -114,7 +97,7 @@ describe('custom resources', () => {
         );
     })();
     const target = h.target(DEFINITIONS, 'things.example.org');
-    const marked = await h.settle(h.driver.delete(h.context(), target, DELETE, WRITE));
+    const marked = await h.settle(h.driver.delete(h.context(), target, DELETE_AS_USUAL, WRITE));
     expect(marked.gone).toBe(false);
     expect(marked.answer.object.metadata.finalizers).toEqual(['customresourcecleanup.apiextensions.k8s.io']);
     await until(() => catalogue.find(REF) === undefined);
@@ -123,7 +106,7 @@ describe('custom resources', () => {
     await expect(h.settle(h.driver.get(h.context(), target, ''))).rejects.toBeInstanceOf(StatusError);
     expect(h.deps.cache.resource(old).snapshot()).toEqual([]);
     await establish();
-    expect((await h.settle(h.driver.list(h.context(), things(), LIST))).items).toEqual([]);
+    expect((await h.settle(h.driver.list(h.context(), things(), EVERYTHING))).items).toEqual([]);
   });
 
   it('may be changed while their definition goes, and made no more', async () => {
@@ -132,7 +115,7 @@ describe('custom resources', () => {
     const body = bodyOf({ apiVersion: 'example.org/v1', kind: 'Thing', metadata: { name: 'a', finalizers }, spec: {} });
     const collection = { definition: served, namespace: 'n', name: '', subresource: '' };
     await h.settle(h.driver.create(h.context(), collection, body, WRITE));
-    await h.settle(h.driver.delete(h.context(), h.target(DEFINITIONS, 'things.example.org'), DELETE, WRITE));
+    await h.settle(h.driver.delete(h.context(), h.target(DEFINITIONS, 'things.example.org'), DELETE_AS_USUAL, WRITE));
     await until(() => things().publishedVerbs !== undefined);
     await expect(h.create(DEFINITIONS, definition())).rejects.toMatchObject({
       message: `object is being deleted: ${DEFINITIONS}.apiextensions.k8s.io "things.example.org" already exists`,

@@ -11,7 +11,7 @@ import {
 import { type Clock, errorMessage, must, pause } from '@gantry/base';
 import type { GroupMember, Logger } from '@gantry/service';
 import type { WatchCache } from '../cache/index.ts';
-import type { Driver, RequestContext, User } from '../driver.ts';
+import { DELETE_AS_USUAL, EVERYTHING, type Driver, type RequestContext, type User } from '../driver.ts';
 import { planDefinition } from './plan-definition.ts';
 import { cachedDefinitions, DEFINITIONS, definitionsOf, type ServingHooks } from './serve-definitions.ts';
 
@@ -144,7 +144,7 @@ class DefinitionController {
         const left = stored.snapshot();
         if (left.length === 0) return;
         if (left.some(({ answer }) => answer.object.metadata.deletionTimestamp === undefined)) {
-          await driver.deleteCollection(this.#context(signal), definition, EVERYTHING, DELETE, WRITE);
+          await driver.deleteCollection(this.#context(signal), definition, EVERYTHING, DELETE_AS_USUAL, WRITE);
         }
         const waiting = new AbortController();
         await Promise.race([
@@ -196,20 +196,3 @@ class DefinitionController {
     return { user: SELF, signal, fence: undefined, warn: () => undefined };
   }
 }
-
-const EVERYTHING = {
-  namespace: '',
-  labelSelector: '',
-  fieldSelector: '',
-  resourceVersion: '',
-  resourceVersionMatch: '',
-  limit: 0,
-  continueToken: '',
-} as const;
-
-const DELETE = {
-  gracePeriodSeconds: undefined,
-  preconditions: {},
-  propagationPolicy: undefined,
-  orphanDependents: undefined,
-};

@@ -3,6 +3,7 @@ import { formatMicroTime, must } from '@gantry/base';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { ComponentStatuses } from './component-statuses.ts';
 import { bodyOf, createHarness, type Harness, WRITE } from './testing.ts';
+import { EVERYTHING } from '../driver.ts';
 
 let harness: Harness;
 let statuses: ComponentStatuses;
@@ -18,15 +19,7 @@ afterEach(() => harness.stop());
 const definition = must(findResource({ group: '', version: 'v1', resource: 'componentstatuses' }), 'componentstatuses');
 
 async function listed(fieldSelector = ''): Promise<readonly [name: string, status: string, message: string][]> {
-  const request = {
-    namespace: '',
-    labelSelector: '',
-    fieldSelector,
-    resourceVersion: '',
-    resourceVersionMatch: '',
-    limit: 0,
-    continueToken: '',
-  } as const;
+  const request = { ...EVERYTHING, fieldSelector };
   const { items } = await statuses.list(harness.context(), definition, request);
   return items.map(({ object }) => {
     const [condition] = (object as KubeObject & { conditions: { status: string; message: string }[] }).conditions;

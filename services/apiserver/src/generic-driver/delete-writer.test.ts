@@ -2,8 +2,9 @@ import { afterEach, expect, it } from 'vitest';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { createDriver } from './driver.ts';
 import { createHarness, type Harness, WRITE } from './testing.ts';
+import { DELETE_AS_USUAL } from '../driver.ts';
 
-const NOW = { gracePeriodSeconds: 0, preconditions: {}, propagationPolicy: undefined, orphanDependents: undefined };
+const NOW = { ...DELETE_AS_USUAL, gracePeriodSeconds: 0 };
 
 let harness: Harness | undefined;
 afterEach(async () => {

@@ -1,17 +1,11 @@
 import { type KubeObject, resources } from '@gantry/api';
 import { formatTime } from '@gantry/base';
 import { describe, expect, it } from 'vitest';
-import type { DeleteOptions } from '../driver.ts';
+import { DELETE_AS_USUAL, type DeleteOptions } from '../driver.ts';
 import { endsDeletion, planDeletion } from './deletion.ts';
 import { definitionOf } from './testing.ts';
 
 const NOW = 1_767_225_600_000;
-const NONE: DeleteOptions = {
-  gracePeriodSeconds: undefined,
-  preconditions: {},
-  propagationPolicy: undefined,
-  orphanDependents: undefined,
-};
 const configMaps = definitionOf('configmaps');
 const pods = definitionOf('pods');
 
@@ -22,7 +16,7 @@ const object = (metadata: object, rest: object = {}): KubeObject => ({
   ...rest,
 });
 const plan = (stored: KubeObject, options: Partial<DeleteOptions> = {}, definition = configMaps) =>
-  planDeletion(stored, definition, { ...NONE, ...options }, NOW);
+  planDeletion(stored, definition, { ...DELETE_AS_USUAL, ...options }, NOW);
 const bound = { spec: { nodeName: 'x', terminationGracePeriodSeconds: 30, containers: [] } };
 
 describe('the plan of a deletion', () => {

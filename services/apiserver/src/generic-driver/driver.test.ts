@@ -1,17 +1,9 @@
 import { isReason, type KubeObject, StatusError } from '@gantry/api';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { ListRequest } from '../driver.ts';
+import { DELETE_AS_USUAL, EVERYTHING, type ListRequest } from '../driver.ts';
 import { bodyOf, createHarness, definitionOf, type Harness, WRITE } from './testing.ts';
 
-const LIST: ListRequest = {
-  namespace: 'n',
-  labelSelector: '',
-  fieldSelector: '',
-  resourceVersion: '',
-  resourceVersionMatch: '',
-  limit: 0,
-  continueToken: '',
-};
+const LIST: ListRequest = { ...EVERYTHING, namespace: 'n' };
 
 const configMap = (name: string, extra: object = {}) => ({
   apiVersion: 'v1',
@@ -224,12 +216,7 @@ describe('the generic driver', () => {
 
   it('keeps an object with finalizers until they are gone', async () => {
     await h.create('configmaps', configMap('a', { finalizers: ['example.org/x'] }));
-    const options = {
-      gracePeriodSeconds: undefined,
-      preconditions: {},
-      propagationPolicy: undefined,
-      orphanDependents: undefined,
-    };
+    const options = DELETE_AS_USUAL;
     const first = await h.settle(h.driver.delete(h.context(), h.target('configmaps', 'a'), options, WRITE));
     expect(first.gone).toBe(false);
     expect(first.answer.object.metadata.deletionGracePeriodSeconds).toBe(0);
@@ -247,12 +234,7 @@ describe('the generic driver', () => {
 
   it('refuses a deletion whose preconditions do not hold', async () => {
     await h.create('configmaps', configMap('a'));
-    const options = {
-      gracePeriodSeconds: undefined,
-      preconditions: { uid: 'x' },
-      propagationPolicy: undefined,
-      orphanDependents: undefined,
-    };
+    const options = { ...DELETE_AS_USUAL, preconditions: { uid: 'x' } };
     const error = await failure(h.driver.delete(h.context(), h.target('configmaps', 'a'), options, WRITE));
     expect(error.message).toMatch(
       /^Operation cannot be fulfilled on ConfigMap "a": the UID in the precondition \(x\) does not match the UID in record \(.*\)\. The object might have been deleted and then recreated$/,

@@ -9,7 +9,7 @@ import {
 } from '@gantry/api';
 import { must } from '@gantry/base';
 import { type Entry, objectKey } from '../cache/index.ts';
-import type { DeleteOptions, RequestContext, Target, WriteOptions } from '../driver.ts';
+import { EVERYTHING, type DeleteOptions, type RequestContext, type Target, type WriteOptions } from '../driver.ts';
 import type { Committer } from './committer.ts';
 import type { DeleteWriter } from './delete-writer.ts';
 import type { DriverDependencies } from './dependencies.ts';
@@ -80,15 +80,7 @@ export class EvictionWriter {
   async #evictCounted(asked: Asked, pod: Pod): Promise<void> {
     const { context, target } = asked;
     const definition = must(findResource(BUDGETS), 'the definition of budgets');
-    const { items } = await this.#reader.select(context, definition, {
-      namespace: target.namespace,
-      labelSelector: '',
-      fieldSelector: '',
-      resourceVersion: '',
-      resourceVersionMatch: '',
-      limit: 0,
-      continueToken: '',
-    });
+    const { items } = await this.#reader.select(context, definition, { ...EVERYTHING, namespace: target.namespace });
     const budgets = budgetsOf(
       pod,
       items.map(({ object }) => object as PodDisruptionBudget),

@@ -2,15 +2,9 @@ import { type KubeObject, StatusError } from '@gantry/api';
 import { must, seededRandom } from '@gantry/base';
 import { describe, expect, it } from 'vitest';
 import { bodyOf, createHarness, definitionOf, type Harness, WRITE } from './testing.ts';
+import { DELETE_AS_USUAL } from '../driver.ts';
 
 const NAMES = ['a', 'b', 'c', 'd'];
-const DELETE = {
-  gracePeriodSeconds: undefined,
-  preconditions: {},
-  propagationPolicy: undefined,
-  orphanDependents: undefined,
-};
-
 /** One random write; conflicts and missing objects are part of the game. */
 async function act(h: Harness, random: () => number, step: number): Promise<void> {
   const name = must(NAMES[Math.floor(random() * NAMES.length)], 'a name');
@@ -27,7 +21,7 @@ async function act(h: Harness, random: () => number, step: number): Promise<void
       ? h.driver.create(h.context(), { ...target, name: '' }, bodyOf(object), WRITE)
       : kind < 0.75
         ? h.driver.update(h.context(), target, bodyOf(object), WRITE)
-        : h.driver.delete(h.context(), target, DELETE, WRITE);
+        : h.driver.delete(h.context(), target, DELETE_AS_USUAL, WRITE);
   await h.settle(
     work.catch((error: unknown) => {
       if (!(error instanceof StatusError) || error.code >= 500) throw error;

@@ -1,15 +1,8 @@
 import { type KubeObject, type Namespace, type Pod, type Service, StatusError } from '@gantry/api';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { bootstrap } from '../bootstrap/index.ts';
-import type { DeleteOptions } from '../driver.ts';
+import { DELETE_AS_USUAL, type DeleteOptions } from '../driver.ts';
 import { bodyOf, createHarness, type Harness, WRITE } from './testing.ts';
-
-const DELETE: DeleteOptions = {
-  gracePeriodSeconds: undefined,
-  preconditions: {},
-  propagationPolicy: undefined,
-  orphanDependents: undefined,
-};
 
 const pod = (name: string, spec: object = {}) => ({
   apiVersion: 'v1',
@@ -63,7 +56,7 @@ describe('the generic driver on kinds of their own ways', () => {
     return (await h.settle(h.driver.update(h.context(), target, bodyOf(object), WRITE))).answer.object;
   };
   const remove = (resource: string, name: string, options: Partial<DeleteOptions> = {}) =>
-    h.settle(h.driver.delete(h.context(), h.target(resource, name), { ...DELETE, ...options }, WRITE));
+    h.settle(h.driver.delete(h.context(), h.target(resource, name), { ...DELETE_AS_USUAL, ...options }, WRITE));
   const post = (resource: string, name: string, subresource: string, body: object) =>
     h.settle(h.driver.create(h.context(), h.target(resource, name, { subresource }), bodyOf(body), WRITE));
 

@@ -1,7 +1,7 @@
 import { type ConfigMap, findResource, type KubeObject, type ResourceDefinition } from '@gantry/api';
 import { append, must } from '@gantry/base';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { WatchItem } from '../driver.ts';
+import { DELETE_AS_USUAL, EVERYTHING, type WatchItem } from '../driver.ts';
 import { bodyOf, createHarness, type Harness, WRITE } from './testing.ts';
 
 const stored = must(findResource({ group: '', version: 'v1', resource: 'configmaps' }), 'configmaps');
@@ -25,15 +25,7 @@ const loud: ResourceDefinition = {
   selectableFields: { 'data.shout': (object) => (object as ConfigMap).data?.shout ?? '' },
 };
 
-const LIST = {
-  namespace: 'n',
-  labelSelector: '',
-  fieldSelector: '',
-  resourceVersion: '',
-  resourceVersionMatch: '',
-  limit: 0,
-  continueToken: '',
-} as const;
+const LIST = { ...EVERYTHING, namespace: 'n' };
 
 describe('a version that is stored in another form', () => {
   let h: Harness;
@@ -75,12 +67,7 @@ describe('a version that is stored in another form', () => {
     const before = await shown('a');
     const after = await h.settle(h.driver.patch(h.context(), target('a'), same, type, WRITE));
     expect(after.answer.object.metadata.resourceVersion).toBe(before.object.metadata.resourceVersion);
-    const options = {
-      gracePeriodSeconds: undefined,
-      preconditions: {},
-      propagationPolicy: undefined,
-      orphanDependents: undefined,
-    };
+    const options = DELETE_AS_USUAL;
     const gone = await h.settle(h.driver.delete(h.context(), target('a'), options, WRITE));
     expect(gone.answer.object).toMatchObject({ apiVersion: 'loud.example/v2', data: { shout: 'THREE' } });
     await expect(plain('a')).rejects.toMatchObject({ reason: 'NotFound' });

@@ -1,6 +1,7 @@
 import { isReason } from '@gantry/api';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createHarness, type Harness, WRITE } from './testing.ts';
+import { DELETE_AS_USUAL } from '../driver.ts';
 
 let harness: Harness;
 
@@ -26,12 +27,7 @@ describe.each(['attach', 'exec', 'portforward', 'proxy'])('pods/%s', (subresourc
   it('deletes no pod', async () => {
     const spec = { containers: [{ name: 'c', image: 'i' }] };
     await harness.create('pods', { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'one' }, spec });
-    const options = {
-      gracePeriodSeconds: 0,
-      preconditions: {},
-      propagationPolicy: undefined,
-      orphanDependents: undefined,
-    };
+    const options = { ...DELETE_AS_USUAL, gracePeriodSeconds: 0 };
     const told = await refusal(harness.driver.delete(harness.context(), target(), options, WRITE));
     expect(isReason(told, 'MethodNotAllowed')).toBe(true);
     const pod = harness.driver.get(harness.context(), harness.target('pods', 'one'), '');

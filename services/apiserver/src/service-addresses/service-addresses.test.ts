@@ -7,6 +7,7 @@ import { createOwnWrites } from '../upkeep/own-writes.ts';
 import { planAddresses, type StoredAddress } from './plan-addresses.ts';
 import { planRanges, PROTECTION, type StoredRange } from './plan-ranges.ts';
 import { serviceAddresses } from './service-addresses.ts';
+import { DELETE_AS_USUAL } from '../driver.ts';
 
 const service = (name: string, clusterIP: string): Service & KubeObject => ({
   apiVersion: 'v1',
@@ -139,10 +140,7 @@ describe('addresses of Services', () => {
     expect(await found('ipaddresses', address)).toMatchObject({
       spec: { parentRef: { resource: 'services', namespace: 'n', name: 'a' } },
     });
-    const options = { gracePeriodSeconds: undefined, preconditions: {}, propagationPolicy: undefined };
-    await h.settle(
-      h.driver.delete(h.context(), h.target('services', 'a'), { ...options, orphanDependents: undefined }, WRITE),
-    );
+    await h.settle(h.driver.delete(h.context(), h.target('services', 'a'), DELETE_AS_USUAL, WRITE));
     expect(await found('ipaddresses', address)).toBeUndefined();
   });
 

@@ -1,7 +1,7 @@
 import { findResource, isReason, type KubeObject, type ResourceRef } from '@gantry/api';
 import { must } from '@gantry/base';
 import { SELF } from '../bootstrap/index.ts';
-import type { Driver, RequestContext, Target } from '../driver.ts';
+import { DELETE_AS_USUAL, type Driver, type RequestContext, type Target } from '../driver.ts';
 
 const WRITE = { dryRun: false, fieldManager: 'kube-apiserver', fieldValidation: 'Ignore' } as const;
 
@@ -32,15 +32,13 @@ export function createOwnWrites(driver: Driver): OwnWrites {
         ...(uid === undefined ? {} : { uid }),
         ...(resourceVersion === undefined ? {} : { resourceVersion }),
       };
-      const options = { ...DELETE, preconditions };
+      const options = { ...DELETE_AS_USUAL, preconditions };
       await tolerating(['Conflict', 'NotFound'], () =>
         driver.delete(contextOf(signal), targetOf(ref, object), options, WRITE),
       );
     },
   };
 }
-
-const DELETE = { gracePeriodSeconds: undefined, propagationPolicy: undefined, orphanDependents: undefined };
 
 async function tolerating(
   reasons: readonly ('AlreadyExists' | 'Conflict' | 'NotFound')[],
