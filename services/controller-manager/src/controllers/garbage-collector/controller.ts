@@ -9,7 +9,7 @@ import {
   type WatchSpec,
 } from '@gantry/controller-runtime';
 import { ignoreNotFound } from '../ignore-not-found.ts';
-import { type Action, isDeletingDependents, type ObservedOwner, planGarbage } from './plan.ts';
+import { type Action, isDeletingDependents, isInCircle, type ObservedOwner, planGarbage } from './plan.ts';
 import { COLLECTED, collectedKey, definitionOf, parseCollectedKey } from './resource-keys.ts';
 
 /** Deletes what has lost its owners, and sees foreground and orphaning deletions through. Keys name objects of any resource. */
@@ -62,7 +62,9 @@ async function reconcile(key: ObjectKey, context: ControllerContext, signal: Abo
   const dependents = (context.cache.dependentsOf?.(object.metadata.uid ?? '') ?? []).filter((dependent) =>
     isWithinScope(object, dependent),
   );
-  const actions = planGarbage({ object, owners, dependents });
+  const ownerOf = (of: KubeObject, reference: OwnerReference) => cachedOwner(of, reference, context.cache);
+  const deadlock = isDeletingDependents(object) && isInCircle(object, ownerOf) ? 'circle' : 'none';
+  const actions = planGarbage({ object, owners, dependents, deadlock });
   const last = actions.filter(({ kind }) => kind === 'removeFinalizer');
   const before = actions.filter(({ kind }) => kind !== 'removeFinalizer');
   await executeActions(before, (action) => execute(object, action, context, signal), { pace: 'full' }, signal);

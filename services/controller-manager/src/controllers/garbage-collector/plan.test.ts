@@ -1,6 +1,6 @@
 import type { KubeObject, ObjectMeta, OwnerReference } from '@gantry/api';
 import { describe, expect, it } from 'vitest';
-import { type ObservedOwner, planGarbage } from './plan.ts';
+import { isInCircle, type ObservedGarbage, type ObservedOwner, planGarbage } from './plan.ts';
 
 const DELETING = { deletionTimestamp: '2026-01-01T00:00:00Z' };
 
@@ -19,34 +19,34 @@ function dependent(metadata: Partial<ObjectMeta> = {}, reference: Partial<OwnerR
   return object({ name: 'd', uid: 'd', ownerReferences, ...metadata });
 }
 
+function plan(observed: Pick<ObservedGarbage, 'object'> & Partial<ObservedGarbage>): ReturnType<typeof planGarbage> {
+  return planGarbage({ owners: [], dependents: [], deadlock: 'none', ...observed });
+}
+
 describe('planning garbage', () => {
   it('keeps what has no owner, or one that lives', () => {
-    expect(planGarbage({ object: object(), owners: [], dependents: [] })).toEqual([]);
-    expect(planGarbage({ object: object(), owners: [owner('present', 'x')], dependents: [] })).toEqual([]);
+    expect(plan({ object: object() })).toEqual([]);
+    expect(plan({ object: object(), owners: [owner('present', 'x')] })).toEqual([]);
   });
 
   it('keeps what is owned by a kind that nobody serves', () => {
-    expect(planGarbage({ object: object(), owners: [owner('unknown', 'x')], dependents: [] })).toEqual([]);
+    expect(plan({ object: object(), owners: [owner('unknown', 'x')] })).toEqual([]);
   });
 
   it('deletes what has lost all its owners', () => {
     const owners = [owner('absent', 'x'), owner('absent', 'y')];
-    expect(planGarbage({ object: object(), owners, dependents: [] })).toEqual([
-      { kind: 'delete', propagation: 'Background' },
-    ]);
+    expect(plan({ object: object(), owners })).toEqual([{ kind: 'delete', propagation: 'Background' }]);
   });
 
   it('drops lost owners while another lives', () => {
     const owners = [owner('absent', 'x'), owner('present', 'y'), owner('deletingDependents', 'z')];
-    expect(planGarbage({ object: object(), owners, dependents: [] })).toEqual([
-      { kind: 'dropOwners', uids: ['x', 'z'] },
-    ]);
+    expect(plan({ object: object(), owners })).toEqual([{ kind: 'dropOwners', uids: ['x', 'z'] }]);
   });
 
   it('orphans dependents before it lets their owner go', () => {
     const gone = object({ ...DELETING, finalizers: ['orphan'] });
     const child = dependent();
-    expect(planGarbage({ object: gone, owners: [], dependents: [child] })).toEqual([
+    expect(plan({ object: gone, dependents: [child] })).toEqual([
       { kind: 'orphan', dependent: child },
       { kind: 'removeFinalizer', finalizer: 'orphan' },
     ]);
@@ -55,36 +55,72 @@ describe('planning garbage', () => {
   it('lets a foreground deletion wait for those dependents that block it', () => {
     const gone = object({ ...DELETING, finalizers: ['foregroundDeletion'] });
     const child = dependent();
-    expect(planGarbage({ object: gone, owners: [], dependents: [child] })).toEqual([
-      { kind: 'visit', dependent: child },
-    ]);
+    expect(plan({ object: gone, dependents: [child] })).toEqual([{ kind: 'visit', dependent: child }]);
     const free = dependent({}, { blockOwnerDeletion: false });
-    expect(planGarbage({ object: gone, owners: [], dependents: [free] })).toEqual([
+    expect(plan({ object: gone, dependents: [free] })).toEqual([
       { kind: 'removeFinalizer', finalizer: 'foregroundDeletion' },
     ]);
   });
 
   it('deletes in the foreground what has dependents of its own and an owner that waits', () => {
     const owners = [owner('deletingDependents', 'x')];
-    expect(planGarbage({ object: object(), owners, dependents: [dependent()] })).toEqual([
+    expect(plan({ object: object(), owners, dependents: [dependent()] })).toEqual([
       { kind: 'delete', propagation: 'Foreground' },
     ]);
-    expect(planGarbage({ object: object(), owners, dependents: [] })).toEqual([
-      { kind: 'delete', propagation: 'Background' },
-    ]);
+    expect(plan({ object: object(), owners })).toEqual([{ kind: 'delete', propagation: 'Background' }]);
   });
 
   it('breaks a circle of foreground deletions', () => {
-    const waiting = dependent({ ...DELETING, finalizers: ['foregroundDeletion'] });
-    const owners = [owner('deletingDependents', 'x')];
-    expect(planGarbage({ object: object(), owners, dependents: [waiting] })).toEqual([
+    const waiting = object({ ...DELETING, finalizers: ['foregroundDeletion'] });
+    expect(plan({ object: waiting, dependents: [dependent()], deadlock: 'circle' })).toEqual([
       { kind: 'unblockOwners' },
-      { kind: 'delete', propagation: 'Foreground' },
+    ]);
+    const free = dependent({}, { blockOwnerDeletion: false });
+    expect(plan({ object: waiting, dependents: [free], deadlock: 'circle' })).toEqual([
+      { kind: 'removeFinalizer', finalizer: 'foregroundDeletion' },
     ]);
   });
 
   it('does nothing to what is being deleted already', () => {
     const gone = object(DELETING);
-    expect(planGarbage({ object: gone, owners: [owner('absent', 'x')], dependents: [dependent()] })).toEqual([]);
+    expect(plan({ object: gone, owners: [owner('absent', 'x')], dependents: [dependent()] })).toEqual([]);
+  });
+});
+
+describe('a circle of foreground deletions', () => {
+  /** Each is owned by the next one, the last by the first. */
+  function circle(marked: readonly string[], blockOwnerDeletion = true): (name: string) => boolean {
+    const uids = ['a', 'b', 'c'];
+    const objects = new Map(
+      uids.map((uid, index): [string, KubeObject] => {
+        const next = uids[(index + 1) % uids.length] ?? '';
+        const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: next, uid: next, blockOwnerDeletion }];
+        const deletion = marked.includes(uid) ? { ...DELETING, finalizers: ['foregroundDeletion'] } : {};
+        return [uid, object({ name: uid, uid, ownerReferences, ...deletion })];
+      }),
+    );
+    return (name) => isInCircle(objects.get(name) ?? object(), (_, { uid }) => objects.get(uid));
+  }
+
+  it('is seen by each member once the last is marked', () => {
+    expect(['a', 'b', 'c'].map(circle(['a', 'b', 'c']))).toEqual([true, true, true]);
+    for (const marked of [[], ['a'], ['a', 'b'], ['b', 'c']]) {
+      expect(['a', 'b', 'c'].some(circle(marked))).toBe(false);
+    }
+  });
+
+  it('is none when its members do not block each other', () => {
+    expect(['a', 'b', 'c'].some(circle(['a', 'b', 'c'], false))).toBe(false);
+  });
+
+  it('is not seen by who only waits beside it', () => {
+    const ownedBy = (uid: string) => [
+      { apiVersion: 'v1', kind: 'ConfigMap', name: uid, uid, blockOwnerDeletion: true },
+    ];
+    const waits = { ...DELETING, finalizers: ['foregroundDeletion'] };
+    const one = object({ uid: 'one', ownerReferences: ownedBy('one'), ...waits });
+    const outside = object({ uid: 'outside', ownerReferences: ownedBy('one'), ...waits });
+    expect(isInCircle(one, () => one)).toBe(true);
+    expect(isInCircle(outside, () => one)).toBe(false);
   });
 });

@@ -16,13 +16,15 @@ export interface ObservedGarbage {
   readonly owners: readonly ObservedOwner[];
   /** Objects that name this one as an owner. */
   readonly dependents: readonly KubeObject[];
+  /** Whether the object's foreground deletion waits, over others that do the same, for itself. */
+  readonly deadlock: 'circle' | 'none';
 }
 
 export type Action =
   | { readonly kind: 'delete'; readonly propagation: 'Background' | 'Foreground' | 'Orphan' }
   /** These owners are gone or going, others remain. */
   | { readonly kind: 'dropOwners'; readonly uids: readonly string[] }
-  /** A circle of foreground deletions: the object lets its owners go first. */
+  /** The object lets its owners go first. */
   | { readonly kind: 'unblockOwners' }
   | { readonly kind: 'orphan'; readonly dependent: KubeObject }
   | { readonly kind: 'removeFinalizer'; readonly finalizer: string }
@@ -47,19 +49,48 @@ export function isDeletingDependents(object: KubeObject): boolean {
   return object.metadata.deletionTimestamp !== undefined && hasFinalizer(object, FOREGROUND);
 }
 
+/** Whether an object keeps this owner in its foreground deletion. */
+export function isBlocking({ blockOwnerDeletion }: OwnerReference): boolean {
+  return blockOwnerDeletion === true;
+}
+
+/**
+ * Whether an object's foreground deletion waits for itself: it has an owner that waits for it, which has one in turn, and so
+ * on back to the object. Found when the last of them is marked, in whatever order they were, since each is looked at then.
+ */
+export function isInCircle(
+  object: KubeObject,
+  ownerOf: (dependent: KubeObject, reference: OwnerReference) => KubeObject | undefined,
+): boolean {
+  const seen = new Set<string | undefined>();
+  const pending = [object];
+  for (let current = pending.pop(); current !== undefined; current = pending.pop()) {
+    for (const reference of (current.metadata.ownerReferences ?? []).filter(isBlocking)) {
+      const owner = ownerOf(current, reference);
+      if (owner === undefined || !isDeletingDependents(owner)) continue;
+      if (owner.metadata.uid === object.metadata.uid) return true;
+      if (seen.has(owner.metadata.uid)) continue;
+      seen.add(owner.metadata.uid);
+      pending.push(owner);
+    }
+  }
+  return false;
+}
+
 function planOrphaning({ dependents }: ObservedGarbage): readonly Action[] {
   if (dependents.length === 0) return [{ kind: 'removeFinalizer', finalizer: ORPHAN }];
   const orphaned = dependents.map((dependent): Action => ({ kind: 'orphan', dependent }));
   return [...orphaned, { kind: 'removeFinalizer', finalizer: ORPHAN }];
 }
 
-function planForeground({ object, dependents }: ObservedGarbage): readonly Action[] {
+function planForeground({ object, dependents, deadlock }: ObservedGarbage): readonly Action[] {
   const blocking = dependents.filter((dependent) =>
     dependent.metadata.ownerReferences?.some(
-      ({ uid, blockOwnerDeletion }) => uid === object.metadata.uid && blockOwnerDeletion === true,
+      (reference) => reference.uid === object.metadata.uid && isBlocking(reference),
     ),
   );
   if (blocking.length === 0) return [{ kind: 'removeFinalizer', finalizer: FOREGROUND }];
+  if (deadlock === 'circle') return [{ kind: 'unblockOwners' }];
   return dependents
     .filter((dependent) => !isDeletingDependents(dependent))
     .map((dependent): Action => ({ kind: 'visit', dependent }));
@@ -75,8 +106,7 @@ function planByOwners({ object, owners, dependents }: ObservedGarbage): readonly
     return uids.length === 0 ? [] : [{ kind: 'dropOwners', uids }];
   }
   if (waiting.length > 0 && dependents.length > 0) {
-    const unblock: Action[] = dependents.some(isDeletingDependents) ? [{ kind: 'unblockOwners' }] : [];
-    return [...unblock, { kind: 'delete', propagation: 'Foreground' }];
+    return [{ kind: 'delete', propagation: 'Foreground' }];
   }
   if (hasFinalizer(object, ORPHAN)) return [{ kind: 'delete', propagation: 'Orphan' }];
   return [{ kind: 'delete', propagation: hasFinalizer(object, FOREGROUND) ? 'Foreground' : 'Background' }];
