@@ -73,7 +73,7 @@ test.concurrent.each(PROGRAMS)('the library of $language', { timeout: TIMEOUT_MS
 describe.concurrent('the library of JavaScript', () => {
   const EXPECTED: Readonly<Record<keyof typeof JAVASCRIPT_PROOFS, unknown>> = {
     discovery: 'version 1.36',
-    patches: { c: '3' },
+    patches: { strategic: { c: '3' }, json: { d: '3' }, refusal: 422 },
     apply: { refusal: 409, managers: ['two'] },
     pagination: { names: 25, first: 'page-10', last: 'page-34', pages: [10, 10, 5] },
     'custom-resources': { made: { size: 3 }, refusal: 422, patched: { size: 5 } },

@@ -1,6 +1,6 @@
 /** What Kubernetes' JavaScript library is proved to do against a cluster, each under a name. */
-import { append } from '@gantry/base';
 import { setTimeout as delay } from 'node:timers/promises';
+import { append } from '@gantry/base';
 import {
   ApiException,
   CoreV1Api,
@@ -51,7 +51,15 @@ export const JAVASCRIPT_PROOFS: Readonly<Record<string, (cluster: JavascriptClus
       );
     await patch(PatchStrategy.MergePatch, { data: { a: null, b: '2' } });
     const last = await patch(PatchStrategy.StrategicMergePatch, { data: { $retainKeys: ['c'], c: '3' } });
-    return last['data'];
+    // The typed client sends a list of operations unless it is told otherwise.
+    const change = (body: readonly object[]) =>
+      cluster.core.patchNamespacedConfigMap({ namespace: cluster.namespace, name: 'patched', body });
+    const { data } = await change([
+      { op: 'test', path: '/data/c', value: '3' },
+      { op: 'move', from: '/data/c', path: '/data/d' },
+    ]);
+    const refusal = await statusOf(change([{ op: 'test', path: '/data/d', value: '4' }]));
+    return { strategic: last['data'], json: data, refusal };
   },
 
   apply: async (cluster) => {
