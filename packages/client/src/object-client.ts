@@ -18,6 +18,8 @@ export interface ListOptions {
   readonly resourceVersion?: string;
   readonly limit?: number;
   readonly continueToken?: string;
+  /** Of each object the metadata alone, perhaps without managedFields. What `apiVersion` and `kind` say is then up to the server. */
+  readonly metadataOnly?: boolean;
 }
 
 export interface ObjectList<T extends KubeObject = KubeObject> {
@@ -38,6 +40,8 @@ export interface WatchOptions {
   readonly fieldSelector?: string;
   readonly resourceVersion?: string;
   readonly sendInitialEvents?: boolean;
+  /** As for lists. */
+  readonly metadataOnly?: boolean;
 }
 
 export type PatchType =

@@ -104,6 +104,7 @@ class GrpcObjectClient implements ObjectClient, Disposable {
       resourceVersion: this.#floor.apply(options.resourceVersion),
       limit: BigInt(options.limit ?? 0),
       continueToken: options.continueToken ?? '',
+      metadataOnly: options.metadataOnly ?? false,
     });
     const reply = await this.#read<ListReply>('list', request, LIST_ATTEMPT_MS, signal);
     this.#floor.saw(reply.resourceVersion);
@@ -126,6 +127,7 @@ class GrpcObjectClient implements ObjectClient, Disposable {
       fieldSelector: options.fieldSelector ?? '',
       resourceVersion: this.#floor.apply(options.resourceVersion),
       sendInitialEvents: options.sendInitialEvents ?? false,
+      metadataOnly: options.metadataOnly ?? false,
     });
     const endpoint = await this.#acquire(new Set(), signal);
     signal.throwIfAborted();

@@ -18,10 +18,13 @@ import type {
   WatchOptions,
   WriteResult,
 } from '../object-client.ts';
+import type { TlsSource } from '../tls-source.ts';
 import { ConnectionError, type HttpRequest, HttpTransport } from './http-transport.ts';
 import type { HttpTarget } from './kubeconfig.ts';
 
 export interface HttpClientOptions extends HttpTarget {
+  /** In place of `ca`, `cert` and `key`, where these are renewed. */
+  readonly tls?: TlsSource;
   readonly fieldManager?: string;
   readonly clock?: Clock;
   /** For one request; 30 000 when absent. Watches have none. */
@@ -46,6 +49,11 @@ interface RawEvent {
   readonly object: KubeObject & Status;
 }
 
+const JSON_TYPE = 'application/json';
+/** Servers that have no metadata alone send whole objects. */
+const METADATA = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json';
+const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
+
 const READ_ATTEMPTS = 4;
 const READ_RETRY_MS = 150;
 const BATCH_PARALLEL = 8;
@@ -67,7 +75,7 @@ class HttpObjectClient implements HttpClient {
   }
 
   async get<T extends KubeObject>(resource: ResourceRef, key: ObjectKey, signal: AbortSignal): Promise<T> {
-    return parseJson(await this.#read(pathOf(resource, key.namespace, key.name), signal)) as T;
+    return parseJson(await this.#read(pathOf(resource, key.namespace, key.name), JSON_TYPE, signal)) as T;
   }
 
   async list<T extends KubeObject>(
@@ -82,7 +90,8 @@ class HttpObjectClient implements HttpClient {
       limit: options.limit === undefined || options.limit === 0 ? undefined : String(options.limit),
       continue: options.continueToken,
     });
-    const text = await this.#read(`${pathOf(resource, options.namespace ?? '')}${query}`, signal);
+    const accept = options.metadataOnly === true ? METADATA_LIST : JSON_TYPE;
+    const text = await this.#read(`${pathOf(resource, options.namespace ?? '')}${query}`, accept, signal);
     const list = parseJson(text) as RawList;
     const kind = (list.kind ?? '').replace(/List$/, '');
     return {
@@ -109,8 +118,9 @@ class HttpObjectClient implements HttpClient {
         : {}),
     });
     const path = `${pathOf(resource, options.namespace ?? '')}${query}`;
+    const accept = options.metadataOnly === true ? METADATA : JSON_TYPE;
     try {
-      const response = await this.#transport.open({ method: 'GET', path }, signal);
+      const response = await this.#transport.open({ method: 'GET', path, accept }, signal);
       if ((response.statusCode ?? 0) >= 400) {
         // Read whole by the plain way, so that the Status in it becomes the error.
         response.destroy();
@@ -174,11 +184,11 @@ class HttpObjectClient implements HttpClient {
     }
   }
 
-  async #read(path: string, signal: AbortSignal): Promise<string> {
+  async #read(path: string, accept: string, signal: AbortSignal): Promise<string> {
     for (let attempt = 1; ; attempt++) {
       try {
         using deadline = withDeadline(this.#clock, signal, this.#options.deadlineMs ?? 30_000);
-        return await this.#transport.text({ method: 'GET', path }, deadline);
+        return await this.#transport.text({ method: 'GET', path, accept }, deadline);
       } catch (error) {
         signal.throwIfAborted();
         if (attempt === READ_ATTEMPTS || !(error instanceof ConnectionError)) throw asStatusError(error, 'read');

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
 import { type Status, StatusError, type StatusReason } from '@gantry/api';
+import type { TlsMaterial, TlsSource } from '../tls-source.ts';
 import type { HttpTarget } from './kubeconfig.ts';
 
 export interface HttpRequest {
@@ -26,20 +27,20 @@ export class ConnectionError extends Error {
 /** HTTPS requests to one API server, over connections that are kept. */
 export class HttpTransport implements Disposable {
   readonly #target: HttpTarget;
-  readonly #agent: Agent;
   readonly #userAgent: string;
+  readonly #unsubscribe: () => void;
+  #agent: Agent;
 
-  constructor(target: HttpTarget, userAgent: string) {
+  constructor(target: HttpTarget & { readonly tls?: TlsSource }, userAgent: string) {
     this.#target = target;
     this.#userAgent = userAgent;
-    this.#agent = new Agent({
-      keepAlive: true,
-      maxCachedSessions: 10,
-      ...(target.ca === undefined ? {} : { ca: target.ca }),
-      ...(target.cert === undefined ? {} : { cert: target.cert }),
-      ...(target.key === undefined ? {} : { key: target.key }),
-      ...(target.serverName === undefined ? {} : { servername: target.serverName }),
-    });
+    const { tls } = target;
+    this.#agent = agentFor(target, tls?.current() ?? target);
+    const renew = (material: TlsMaterial): void => {
+      // What goes on over the old connections goes on; new requests show the new certificate.
+      this.#agent = agentFor(target, material);
+    };
+    this.#unsubscribe = tls?.subscribe(renew) ?? (() => undefined);
   }
 
   /** The response's head, body still to be read. Rejects with ConnectionError, or the signal's reason. */
@@ -71,6 +72,7 @@ export class HttpTransport implements Disposable {
   }
 
   [Symbol.dispose](): void {
+    this.#unsubscribe();
     this.#agent.destroy();
   }
 
@@ -87,6 +89,17 @@ export class HttpTransport implements Disposable {
       ...(this.#target.token === undefined ? {} : { authorization: `Bearer ${this.#target.token}` }),
     };
   }
+}
+
+function agentFor({ serverName }: HttpTarget, { ca, cert, key }: Partial<TlsMaterial>): Agent {
+  return new Agent({
+    keepAlive: true,
+    maxCachedSessions: 10,
+    ...(ca === undefined ? {} : { ca }),
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(serverName === undefined ? {} : { servername: serverName }),
+  });
 }
 
 async function readText(response: IncomingMessage, signal: AbortSignal): Promise<string> {

@@ -169,6 +169,20 @@ export function describeObjectClient(name: string, open: () => Promise<ClientUnd
       expect(names).toEqual([created.metadata.name]);
     });
 
+    it('lists and watches metadata alone', async () => {
+      const { namespace, client } = under;
+      const options = { namespace, labelSelector: 'alone=yes', metadataOnly: true };
+      const { name, uid } = (await create(configMap({ alone: 'yes' }))).metadata;
+      const { items, resourceVersion } = await client.list<ConfigMap>(CONFIG_MAPS, options, signal);
+      expect(items).toMatchObject([{ metadata: { name, uid, labels: { alone: 'yes' } } }]);
+      expect(items[0]).not.toHaveProperty('data');
+      const seen = collect((stop) => client.watch(CONFIG_MAPS, { ...options, resourceVersion }, stop), 1);
+      const other = await create(configMap({ alone: 'yes' }));
+      const [event] = await seen;
+      expect(event).toMatchObject({ type: 'ADDED', object: { metadata: { uid: other.metadata.uid } } });
+      expect(event?.object).not.toHaveProperty('data');
+    });
+
     it('ends a watch by its signal', async () => {
       const stop = new AbortController();
       const watching = collect(

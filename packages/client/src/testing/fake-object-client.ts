@@ -111,7 +111,7 @@ export class FakeObjectClient implements ObjectClient {
     await this.#arrive({ verb: 'list', resource, name: '' }, signal);
     const matches = matcherOf(options);
     return {
-      items: this.all<T>(resource).filter(matches),
+      items: this.all<T>(resource).filter(matches).map(shapeOf(options)),
       resourceVersion: String(this.#version() + VERSIONS_PER_REVISION - 1),
       continueToken: '',
     };
@@ -124,10 +124,11 @@ export class FakeObjectClient implements ObjectClient {
   ): AsyncIterable<readonly WatchEvent<T>[]> {
     await this.#arrive({ verb: 'watch', resource, name: '' }, signal);
     const matches = matcherOf(options);
+    const shape = shapeOf<T>(options);
     let reached = Number(options.resourceVersion ?? '') || this.#version() + VERSIONS_PER_REVISION - 1;
     if (options.sendInitialEvents === true) {
       reached = this.#version() + VERSIONS_PER_REVISION - 1;
-      const initial = this.all<T>(resource).filter(matches);
+      const initial = this.all<T>(resource).filter(matches).map(shape);
       const bookmark = { type: 'BOOKMARK', resourceVersion: String(reached), initialEventsEnd: true } as const;
       yield [...initial.map((object) => ({ type: 'ADDED', object }) as const), bookmark];
     } else if (reached < this.#forgottenBelow) throw StatusError.expired('too old resource version');
@@ -140,7 +141,7 @@ export class FakeObjectClient implements ObjectClient {
         if (last !== undefined && last.version > reached) {
           reached = last.version;
           const bookmark = { type: 'BOOKMARK', resourceVersion: String(reached), initialEventsEnd: false } as const;
-          yield [...fresh.flatMap((change) => eventOf<T>(change, matches)), bookmark];
+          yield [...fresh.flatMap((change) => eventOf<T>(change, matches, shape)), bookmark];
           continue;
         }
         await watch.woken(signal);
@@ -339,11 +340,22 @@ function matcherOf(options: ListOptions | WatchOptions): (object: KubeObject) =>
   return ({ metadata }) => (namespace === '' || metadata.namespace === namespace) && selector.matches(metadata.labels);
 }
 
+/** The whole object, or what metadata alone makes of it. */
+function shapeOf<T extends KubeObject>({ metadataOnly }: ListOptions | WatchOptions): (object: T) => T {
+  if (metadataOnly !== true) return (object) => object;
+  return ({ apiVersion, kind, metadata: { managedFields: _managed, ...metadata } }) =>
+    ({ apiVersion, kind, metadata }) as T;
+}
+
 /** What a change is to a watch with a selector: objects may come into its sight and leave it. */
-function eventOf<T extends KubeObject>(change: Change, matches: (object: KubeObject) => boolean): WatchEvent<T>[] {
+function eventOf<T extends KubeObject>(
+  change: Change,
+  matches: (object: KubeObject) => boolean,
+  shape: (object: T) => T,
+): WatchEvent<T>[] {
   const before = change.old !== undefined && matches(change.old);
   const after = change.type !== 'DELETED' && matches(change.object);
-  const object = change.object as T;
+  const object = shape(change.object as T);
   if (after) return [{ type: before ? 'MODIFIED' : 'ADDED', object }];
   return before ? [{ type: 'DELETED', object }] : [];
 }

@@ -31,6 +31,7 @@ import {
   decodeTarget,
   decodeWriteOptions,
 } from './decode-request.ts';
+import { metadataJson, wholeJson } from './object-json.ts';
 import { packWatch } from './watch-batches.ts';
 
 export interface ObjectServiceOptions {
@@ -96,7 +97,7 @@ class ObjectDoor {
       continueToken,
     });
     return create(ListReplySchema, {
-      objects: answer.items.map((item) => item.json()),
+      objects: answer.items.map(request.metadataOnly ? metadataJson : wholeJson),
       resourceVersion: String(answer.resourceVersion),
       continueToken: answer.continueToken,
     });
@@ -114,7 +115,7 @@ class ObjectDoor {
       sendInitialEvents: sendInitialEvents ? true : undefined,
       allowBookmarks: true,
     });
-    yield* packWatch(items);
+    yield* packWatch(items, request.metadataOnly ? metadataJson : wholeJson);
   }
 
   async write(request: WriteRequest, call: GrpcCall): Promise<ObjectReply> {

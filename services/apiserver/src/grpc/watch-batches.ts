@@ -1,6 +1,6 @@
 import { create } from '@bufbuild/protobuf';
 import { type WatchBatch, WatchBatchSchema, type WatchEvent, WatchEventSchema } from '@gantry/proto';
-import type { WatchItem } from '../driver.ts';
+import type { Answer, WatchItem } from '../driver.ts';
 
 /** Bounds of one message. */
 const MAX_EVENTS = 500;
@@ -10,15 +10,18 @@ const MAX_BYTES = 1024 * 1024;
  * Packs a watch into messages: what has gathered while the last one was written goes as one, within bounds. Each says up to
  * which version everything has been told.
  */
-export async function* packWatch(items: AsyncIterable<readonly WatchItem[]>): AsyncIterable<WatchBatch> {
+export async function* packWatch(
+  items: AsyncIterable<readonly WatchItem[]>,
+  jsonOf: (answer: Answer) => Uint8Array,
+): AsyncIterable<WatchBatch> {
   for await (const batch of items) {
-    yield* pack(batch);
+    yield* pack(batch, jsonOf);
     // One turn of the event loop, so that changes of the same moment travel together.
     await new Promise<void>((resolve) => setImmediate(resolve));
   }
 }
 
-function* pack(items: readonly WatchItem[]): Iterable<WatchBatch> {
+function* pack(items: readonly WatchItem[], jsonOf: (answer: Answer) => Uint8Array): Iterable<WatchBatch> {
   let events: WatchEvent[] = [];
   let bytes = 0;
   let resourceVersion = '';
@@ -32,7 +35,7 @@ function* pack(items: readonly WatchItem[]): Iterable<WatchBatch> {
       resourceVersion = '';
       continue;
     }
-    const object = item.answer.json();
+    const object = jsonOf(item.answer);
     events.push(create(WatchEventSchema, { type: item.type, object }));
     bytes += object.length;
     resourceVersion = item.answer.object.metadata.resourceVersion ?? resourceVersion;

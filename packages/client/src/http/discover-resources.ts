@@ -1,0 +1,47 @@
+import { parseJson, StatusError } from '@gantry/api';
+import type { HttpClient } from './http-client.ts';
+
+/** What discovery says of one resource of a group version. */
+export interface DiscoveredResource {
+  readonly resource: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+  readonly verbs: readonly string[];
+}
+
+interface RawResourceList {
+  readonly kind?: string;
+  readonly resources?: readonly {
+    readonly name?: string;
+    readonly kind?: string;
+    readonly namespaced?: boolean;
+    readonly verbs?: readonly string[] | null;
+  }[];
+}
+
+/** The resources of a group version, without their subresources. Fails with StatusError where nobody says what they are. */
+export async function discoverResources(
+  client: Pick<HttpClient, 'raw'>,
+  { group, version }: { readonly group: string; readonly version: string },
+  signal: AbortSignal,
+): Promise<readonly DiscoveredResource[]> {
+  const text = await client.raw({ method: 'GET', path: `/apis/${group}/${version}` }, signal);
+  const { kind, resources } = parseDiscovery(text);
+  if (kind !== 'APIResourceList') throw StatusError.unavailable(`${group}/${version}: not a list of resources`);
+  return (resources ?? [])
+    .filter(({ name = '' }) => name !== '' && !name.includes('/'))
+    .map((found) => ({
+      resource: found.name ?? '',
+      kind: found.kind ?? '',
+      namespaced: found.namespaced === true,
+      verbs: found.verbs ?? [],
+    }));
+}
+
+function parseDiscovery(text: string): RawResourceList {
+  try {
+    return parseJson(text) ?? {};
+  } catch (error) {
+    throw StatusError.unavailable(`the list of resources cannot be read: ${String(error)}`);
+  }
+}
