@@ -17,6 +17,8 @@ const LEASE_NAMESPACE = 'kube-node-lease';
 /** A look at the store that takes longer than this says more about the store than about the node. */
 const VERIFY_MS = 1000;
 const RECHECK_MS = 500;
+/** How often a Node that others write meanwhile is read and planned anew at once, before it waits for its next turn. */
+const ATTEMPTS = 5;
 
 /** Watches over the agents' heartbeats: a silent node is unknown, tainted, and its pods are not ready. */
 export function createNodeLifecycleController(options: { readonly graceMs: number }): ControllerSpec {
@@ -29,6 +31,8 @@ export function createNodeLifecycleController(options: { readonly graceMs: numbe
       watchMapped<Lease>(LEASES, ({ metadata }) =>
         metadata.namespace === LEASE_NAMESPACE ? [{ namespace: '', name: metadata.name ?? '' }] : [],
       ),
+      // Only to be looked up.
+      { resource: PODS, keys: () => [] },
     ],
     begin: () => heartbeats.reset(),
     reconcile: (key, context, signal) => reconcile(heartbeats, key, context, signal),
@@ -41,28 +45,45 @@ async function reconcile(
   context: ControllerContext,
   signal: AbortSignal,
 ): Promise<Result> {
-  const { cache, clock } = context;
-  const node = cache.get<Node>(NODES, key);
-  if (node === undefined) {
-    heartbeats.forget(key.name);
-    return {};
+  const { cache, client, clock } = context;
+  let node = cache.get<Node>(NODES, key);
+  for (let attempt = 1; node !== undefined && attempt <= ATTEMPTS; attempt++) {
+    const { observed, leftMs } = await observe(heartbeats, node, context, signal);
+    const outcome = await carryOut(node, planNode(observed, clock.now()), context, signal);
+    if (outcome === 'done') {
+      if (leftMs > 0) return { requeueAfterMs: leftMs + 1 };
+      // Its eviction waits for another node to be ready, which is no event of this node.
+      return observed.elsewhere === 'none-ready' ? { requeueAfterMs: RECHECK_MS } : {};
+    }
+    if (outcome === 'pods-changed') return { requeueAfterMs: RECHECK_MS };
+    node = await ignoreNotFound(client.get<Node>(NODES, key, signal));
   }
-  const lease = cache.get<Lease>(LEASES, { namespace: LEASE_NAMESPACE, name: key.name });
-  let leftMs = heartbeats.note(key.name, markOf(node, lease), clock.monotonicMs());
+  // However often others write it, its silence has to be noticed in time: not by a backoff, which grows with every conflict.
+  if (node !== undefined) return { requeueAfterMs: RECHECK_MS };
+  heartbeats.forget(key.name);
+  return {};
+}
+
+async function observe(
+  heartbeats: Heartbeats,
+  node: Node,
+  context: ControllerContext,
+  signal: AbortSignal,
+): Promise<{ readonly observed: ObservedNode; readonly leftMs: number }> {
+  const { cache, clock } = context;
+  const { name = '' } = node.metadata;
+  const lease = cache.get<Lease>(LEASES, { namespace: LEASE_NAMESPACE, name });
+  let leftMs = heartbeats.note(name, markOf(node, lease), clock.monotonicMs());
   if (leftMs <= 0) leftMs = await verifySilence(heartbeats, node, context, signal);
   const observed: ObservedNode = {
     node,
-    pods: cache.onNode(PODS, key.name),
+    pods: cache.onNode(PODS, name),
     heartbeat: leftMs > 0 ? 'heard' : 'silent',
-    elsewhere: cache.list<Node>(NODES).some((other) => other.metadata.name !== key.name && isReady(other))
+    elsewhere: cache.list<Node>(NODES).some((other) => other.metadata.name !== name && isReady(other))
       ? 'some-ready'
       : 'none-ready',
   };
-  const actions = planNode(observed, clock.now());
-  await executeActions(actions, (action) => execute(node, action, context, signal), { pace: 'full' }, signal);
-  if (leftMs > 0) return { requeueAfterMs: leftMs + 1 };
-  // Its eviction waits for another node to be ready, which is no event of this node.
-  return observed.elsewhere === 'none-ready' ? { requeueAfterMs: RECHECK_MS } : {};
+  return { observed, leftMs };
 }
 
 /** Changes with every sign of life: the Lease's renewal, or the status that the agent writes. */
@@ -105,44 +126,87 @@ function isReady(node: Node): boolean {
   return node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
 }
 
-async function execute(node: Node, action: Action, context: ControllerContext, signal: AbortSignal): Promise<void> {
-  const { client, events } = context;
+/** What came of a plan: a Node or pod that somebody has written since it was read has to be planned anew. */
+type Outcome = 'done' | 'node-changed' | 'pods-changed';
+
+/** Writes the Node, then its pods, which a refusal of the former does not hold up. */
+async function carryOut(
+  node: Node,
+  actions: readonly Action[],
+  context: ControllerContext,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const pods = actions.filter((action) => action.kind === 'markPodNotReady');
+  const failures: unknown[] = [];
+  try {
+    await writeNode(node, actions, context, signal);
+  } catch (error) {
+    if (isReason(error, 'Conflict')) return 'node-changed';
+    failures.push(error);
+  }
+  try {
+    await executeActions(pods, (action) => markPodNotReady(action, context, signal), { pace: 'full' }, signal);
+  } catch (error) {
+    if (!isReason(error, 'Conflict')) failures.push(error);
+    else if (failures.length === 0) return 'pods-changed';
+  }
+  if (failures.length > 0) throw failures[0];
+  return 'done';
+}
+
+/**
+ * Each write is conditional on the version that the one before it has made, and the first on the one that was planned from:
+ * lists like the taints are replaced as a whole, and must not lose what somebody else has put there meanwhile.
+ */
+async function writeNode(
+  node: Node,
+  actions: readonly Action[],
+  { client, events }: ControllerContext,
+  signal: AbortSignal,
+): Promise<void> {
   const key = keyOf(node);
-  const patchType = 'application/merge-patch+json';
-  const { uid, resourceVersion } = node.metadata;
-  switch (action.kind) {
-    case 'updateStatus': {
-      const patch = { metadata: { uid, resourceVersion }, status: { conditions: action.conditions } };
-      await ignoreNotFound(
-        client.write({ verb: 'patch', resource: NODES, key, patch, patchType, subresource: 'status' }, signal),
-      );
-      break;
-    }
-    case 'setTaints': {
-      const taints = action.taints.length === 0 ? null : action.taints;
-      const patch = { metadata: { uid }, spec: { taints } };
-      await ignoreNotFound(client.write({ verb: 'patch', resource: NODES, key, patch, patchType }, signal));
-      break;
-    }
-    case 'annotate': {
-      const patch = { metadata: { uid, annotations: action.annotations } };
-      await ignoreNotFound(client.write({ verb: 'patch', resource: NODES, key, patch, patchType }, signal));
-      break;
-    }
-    case 'recordNotReady':
-      events.event(node, 'Normal', 'NodeNotReady', `Node ${key.name} status is now: NodeNotReady`);
-      break;
-    case 'markPodNotReady': {
-      const { pod, conditions } = action;
-      const patch = { metadata: { uid: pod.metadata.uid }, status: { conditions } };
-      events.event(pod, 'Warning', 'NodeNotReady', 'Node is not ready');
-      await ignoreNotFound(
-        client.write(
-          { verb: 'patch', resource: PODS, key: keyOf(pod), patch, patchType, subresource: 'status' },
-          signal,
-        ),
-      );
-      break;
+  const { uid } = node.metadata;
+  let { resourceVersion } = node.metadata;
+  const patchNode = async (metadata: object, part: object, subresource?: 'status'): Promise<void> => {
+    const patch = { metadata: { ...metadata, uid, resourceVersion }, ...part };
+    const how = { patch, patchType: 'application/merge-patch+json' } as const;
+    const write = { verb: 'patch', resource: NODES, key, ...how } as const;
+    const written = await ignoreNotFound(
+      client.write(subresource === undefined ? write : { ...write, subresource }, signal),
+    );
+    resourceVersion = written?.metadata.resourceVersion;
+  };
+  for (const action of actions) {
+    switch (action.kind) {
+      case 'updateStatus':
+        await patchNode({}, { status: { conditions: action.conditions } }, 'status');
+        break;
+      case 'recordNotReady':
+        events.event(node, 'Normal', 'NodeNotReady', `Node ${key.name} status is now: NodeNotReady`);
+        break;
+      case 'setTaints':
+        await patchNode({}, { spec: { taints: action.taints.length === 0 ? null : action.taints } });
+        break;
+      case 'annotate':
+        await patchNode({ annotations: action.annotations }, {});
+        break;
+      case 'markPodNotReady':
+        break;
     }
   }
+}
+
+/** Conditional on the version that was seen ready: an agent that is back may have said anew how its pod is. */
+async function markPodNotReady(
+  { pod, ready }: Extract<Action, { kind: 'markPodNotReady' }>,
+  { client, events }: ControllerContext,
+  signal: AbortSignal,
+): Promise<void> {
+  const { uid, resourceVersion } = pod.metadata;
+  const patch = { metadata: { uid, resourceVersion }, status: { conditions: [ready] } };
+  const how = { patch, patchType: 'application/strategic-merge-patch+json', subresource: 'status' } as const;
+  const written = await ignoreNotFound(
+    client.write({ verb: 'patch', resource: PODS, key: keyOf(pod), ...how }, signal),
+  );
+  if (written !== undefined) events.event(pod, 'Warning', 'NodeNotReady', 'Node is not ready');
 }

@@ -60,9 +60,7 @@ describe('planning a node', () => {
       'node.kubernetes.io/unreachable:NoSchedule',
       'node.kubernetes.io/unreachable:NoExecute',
     ]);
-    expect(unready.conditions).toEqual([
-      { type: 'Ready', status: 'False', lastTransitionTime: '2026-01-01T12:00:00Z' },
-    ]);
+    expect(unready.ready).toEqual({ type: 'Ready', status: 'False', lastTransitionTime: '2026-01-01T12:00:00Z' });
   });
 
   it('plans nothing more once that is done', () => {

@@ -17,8 +17,8 @@ export type Action =
   /** All taints that the node shall have. */
   | { readonly kind: 'setTaints'; readonly taints: readonly Taint[] }
   | { readonly kind: 'annotate'; readonly annotations: Readonly<Record<string, string>> }
-  /** The pod counts as ready no longer. */
-  | { readonly kind: 'markPodNotReady'; readonly pod: Pod; readonly conditions: readonly PodCondition[] }
+  /** The pod counts as ready no longer: its Ready condition shall have what `ready` says, and keeps the rest. */
+  | { readonly kind: 'markPodNotReady'; readonly pod: Pod; readonly ready: PodCondition }
   | { readonly kind: 'recordNotReady' };
 
 const PREFIX = 'node.kubernetes.io/';
@@ -42,7 +42,10 @@ const CONDITION_TAINTS: readonly { readonly type: string; readonly status: strin
 const OWN_NO_SCHEDULE: ReadonlySet<string> = new Set([...CONDITION_TAINTS.map(({ key }) => key), UNSCHEDULABLE]);
 const OWN_NO_EXECUTE: ReadonlySet<string> = new Set([NOT_READY, UNREACHABLE]);
 
-/** Keeps a node's conditions and taints true to what is known of it, and its pods unready while it is. */
+/**
+ * Keeps a node's conditions and taints true to what is known of it, and its pods unready while it is. Each action holds only
+ * after those before it: taints follow the conditions, and what is said of a node is said once its status says it.
+ */
 export function planNode(observed: ObservedNode, now: Instant): readonly Action[] {
   const { node } = observed;
   const actions: Action[] = [];
@@ -137,16 +140,10 @@ function isSame(a: Taint, b: Taint): boolean {
 }
 
 function unreadyPods(pods: readonly Pod[], now: Instant): readonly Action[] {
-  const actions: Action[] = [];
-  for (const pod of pods) {
-    const conditions = pod.status?.conditions ?? [];
-    if (!conditions.some(({ type, status }) => type === 'Ready' && status === 'True')) continue;
-    const changed = conditions.map((condition) =>
-      condition.type === 'Ready' ? { ...condition, status: 'False', lastTransitionTime: formatTime(now) } : condition,
-    );
-    actions.push({ kind: 'markPodNotReady', pod, conditions: changed });
-  }
-  return actions;
+  const ready: PodCondition = { type: 'Ready', status: 'False', lastTransitionTime: formatTime(now) };
+  return pods
+    .filter(({ status }) => status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'True') === true)
+    .map((pod) => ({ kind: 'markPodNotReady', pod, ready }));
 }
 
 function statusOf(conditions: readonly NodeCondition[], type: string): string | undefined {

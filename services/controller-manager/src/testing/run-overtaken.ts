@@ -1,0 +1,46 @@
+import type { ObjectClient, ObjectWrite } from '@gantry/client';
+import type { FakeObjectClient } from '@gantry/client/testing';
+import { type ControllerSpec, createFenceHolder, createManager } from '@gantry/controller-runtime';
+import { silentLog } from '@gantry/controller-runtime/testing';
+import type { Clock } from '@gantry/base';
+
+export interface OvertakenOptions {
+  readonly controllers: readonly ControllerSpec[];
+  readonly client: FakeObjectClient;
+  readonly clock: Clock;
+  /** What others do before a write of the controllers arrives: after the look at the cache that it follows from. */
+  readonly meanwhile: (write: ObjectWrite) => Promise<void>;
+}
+
+/** Runs controllers whose every write others may overtake, until the signal is aborted. */
+export function runOvertaken(options: OvertakenOptions, signal: AbortSignal): void {
+  const { clock, controllers } = options;
+  const manager = createManager({
+    client: overtaken(options),
+    fences: createFenceHolder(),
+    component: 'kube-controller-manager',
+    identity: 'test',
+    controllers,
+    clock,
+    random: () => 0.5,
+    log: silentLog,
+  });
+  void manager.run(signal);
+  void manager.lead({ electionKey: '/gantry/elections/test', epoch: 1, incarnation: 'i' }, signal);
+}
+
+function overtaken({ client, meanwhile }: OvertakenOptions): ObjectClient {
+  return {
+    get: (resource, key, signal) => client.get(resource, key, signal),
+    list: (resource, options, signal) => client.list(resource, options, signal),
+    watch: (resource, options, signal) => client.watch(resource, options, signal),
+    write: async (write, signal) => {
+      await meanwhile(write);
+      return client.write(write, signal);
+    },
+    batch: async (writes, signal) => {
+      for (const write of writes) await meanwhile(write);
+      return client.batch(writes, signal);
+    },
+  };
+}
