@@ -1,10 +1,8 @@
-import { formatTime } from '@gantry/base';
 import { isReason, keyOf, type Node, type ObjectKey, type Pod } from '@gantry/api';
 import { type ControllerContext, type ControllerSpec, type Result, watchSelf } from '@gantry/controller-runtime';
 import { ignoreNotFound } from '../ignore-not-found.ts';
 import { NODES, PODS } from '../resources.ts';
-import { disruptionConditions } from '../taint-eviction/plan.ts';
-import { planPodCollection } from './plan.ts';
+import { failedStatus, planPodCollection } from './plan.ts';
 
 /** Removes the pods of nodes that are no more. */
 export function createPodGcController(): ControllerSpec {
@@ -66,23 +64,18 @@ async function nodeExists(name: string, { client }: ControllerContext, signal: A
   }
 }
 
+/** Conditional on the version that was seen: somebody may have told meanwhile how the pod has ended. */
 async function markFailed(pod: Pod, { client, clock }: ControllerContext, signal: AbortSignal): Promise<void> {
-  const phase = pod.status?.phase;
-  if (phase === 'Failed' || phase === 'Succeeded') return;
-  const now = clock.now();
-  const conditions = disruptionConditions(pod, 'DeletionByPodGC', 'PodGC: node no longer exists', now).map(
-    (condition) =>
-      condition.type === 'Ready' && condition.status === 'True'
-        ? { ...condition, status: 'False', lastTransitionTime: formatTime(now) }
-        : condition,
-  );
+  const status = failedStatus(pod, clock.now());
+  if (status === undefined) return;
+  const { uid, resourceVersion } = pod.metadata;
   await ignoreNotFound(
     client.write(
       {
         verb: 'patch',
         resource: PODS,
         key: keyOf(pod),
-        patch: { metadata: { uid: pod.metadata.uid }, status: { phase: 'Failed', conditions } },
+        patch: { metadata: { uid, resourceVersion }, status },
         patchType: 'application/strategic-merge-patch+json',
         subresource: 'status',
       },

@@ -1,6 +1,6 @@
 import type { Pod } from '@gantry/api';
 import { describe, expect, it } from 'vitest';
-import { planPodCollection } from './plan.ts';
+import { failedStatus, planPodCollection } from './plan.ts';
 
 const NOW = 1_000_000;
 const pod = (nodeName: string | undefined, deletionTimestamp?: string): Pod => ({
@@ -27,5 +27,31 @@ describe('planning the collection of pods', () => {
   it('removes pods that were deleted before they got a node', () => {
     const deleted = pod(undefined, '2026-01-01T00:00:00Z');
     expect(planPodCollection({ pod: deleted, missingSince: undefined }, NOW)).toMatchObject({ why: 'never-started' });
+  });
+});
+
+describe('the end of a pod whose node is gone', () => {
+  const target = {
+    type: 'DisruptionTarget',
+    status: 'True',
+    reason: 'DeletionByPodGC',
+    message: 'PodGC: node no longer exists',
+    lastTransitionTime: '1970-01-01T00:16:40Z',
+  };
+
+  it('says no more than what changes', () => {
+    const conditions = [
+      { type: 'Ready', status: 'True', reason: 'R' },
+      { type: 'example.org/gate', status: 'True' },
+    ];
+    expect(failedStatus({ ...pod('n'), status: { phase: 'Running', conditions } }, NOW)).toEqual({
+      phase: 'Failed',
+      conditions: [target, { type: 'Ready', status: 'False', lastTransitionTime: '1970-01-01T00:16:40Z' }],
+    });
+    expect(failedStatus(pod('n'), NOW)).toEqual({ phase: 'Failed', conditions: [target] });
+  });
+
+  it('is not told of one that has ended', () => {
+    expect(failedStatus({ ...pod('n'), status: { phase: 'Succeeded' } }, NOW)).toBeUndefined();
   });
 });

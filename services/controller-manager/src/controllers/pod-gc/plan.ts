@@ -1,5 +1,6 @@
-import type { Instant } from '@gantry/base';
-import type { Pod } from '@gantry/api';
+import { formatTime, type Instant } from '@gantry/base';
+import type { Pod, PodStatus } from '@gantry/api';
+import { disruptionTarget } from '../taint-eviction/plan.ts';
 
 /** What the plan looks at. `missingSince` is when its node was first seen to be gone. */
 export interface ObservedPod {
@@ -24,4 +25,20 @@ export function planPodCollection({ pod, missingSince }: ObservedPod, now: Insta
   if (missingSince === undefined) return { kind: 'stays' };
   const at = missingSince + QUARANTINE_MS;
   return now >= at ? { kind: 'remove', why: 'node-gone' } : { kind: 'lookAgainAt', at };
+}
+
+/**
+ * What is to be merged, conditions by their types, into the status of a pod whose node is gone; undefined when it has ended
+ * already. Nobody is left who could say that it is ready.
+ */
+export function failedStatus({ status }: Pod, now: Instant): PodStatus | undefined {
+  if (status?.phase === 'Failed' || status?.phase === 'Succeeded') return undefined;
+  const isReady = status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'True') === true;
+  return {
+    phase: 'Failed',
+    conditions: [
+      disruptionTarget('DeletionByPodGC', 'PodGC: node no longer exists', now),
+      ...(isReady ? [{ type: 'Ready', status: 'False', lastTransitionTime: formatTime(now) }] : []),
+    ],
+  };
 }

@@ -2,7 +2,7 @@ import { formatKey, keyOf, type Node, type ObjectKey, type Pod } from '@gantry/a
 import { type ControllerContext, type ControllerSpec, type Result, watchSelf } from '@gantry/controller-runtime';
 import { ignoreNotFound } from '../ignore-not-found.ts';
 import { NODES, PODS } from '../resources.ts';
-import { disruptionConditions, planEviction } from './plan.ts';
+import { disruptionTarget, planEviction } from './plan.ts';
 
 /** Deletes pods that do not tolerate a NoExecute taint of their node, when their time is up. */
 export const taintEvictionController: ControllerSpec = {
@@ -33,12 +33,9 @@ async function reconcile(key: ObjectKey, context: ControllerContext, signal: Abo
   if (plan.kind === 'stays') return {};
   if (plan.at > now) return { requeueAfterMs: plan.at - now };
   const { uid } = pod.metadata;
-  const conditions = disruptionConditions(
-    pod,
-    'DeletionByTaintManager',
-    'Taint manager: deleting due to NoExecute taint',
-    now,
-  );
+  const conditions = [
+    disruptionTarget('DeletionByTaintManager', 'Taint manager: deleting due to NoExecute taint', now),
+  ];
   events.event(pod, 'Normal', 'TaintManagerEviction', `Marking for deletion Pod ${formatKey(key)}`);
   await ignoreNotFound(
     client.write(
@@ -46,6 +43,7 @@ async function reconcile(key: ObjectKey, context: ControllerContext, signal: Abo
         verb: 'patch',
         resource: PODS,
         key,
+        // Its own condition alone, which is merged by its type: the others are their owners' as they are now.
         patch: { metadata: { uid }, status: { conditions } },
         patchType: 'application/strategic-merge-patch+json',
         subresource: 'status',

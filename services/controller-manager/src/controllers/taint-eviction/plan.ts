@@ -34,11 +34,7 @@ export function tolerates(toleration: Toleration, taint: Taint): boolean {
   return key !== '' && operator === 'Equal' && value === (taint.value ?? '');
 }
 
-/** The pod's conditions with the one that says why it is deleted. */
-export function disruptionConditions(pod: Pod, reason: string, message: string, now: Instant): readonly PodCondition[] {
-  const others = (pod.status?.conditions ?? []).filter(({ type }) => type !== 'DisruptionTarget');
-  return [
-    ...others,
-    { type: 'DisruptionTarget', status: 'True', reason, message, lastTransitionTime: formatTime(now) },
-  ];
+/** The condition that says why a pod is deleted. */
+export function disruptionTarget(reason: string, message: string, now: Instant): PodCondition {
+  return { type: 'DisruptionTarget', status: 'True', reason, message, lastTransitionTime: formatTime(now) };
 }
