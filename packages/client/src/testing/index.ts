@@ -1,2 +1,3 @@
 export { type ClientUnderTest, describeObjectClient } from './describe-object-client.ts';
 export { type FakeCall, FakeObjectClient } from './fake-object-client.ts';
+export { createOvertakenClient } from './overtaken-client.ts';

@@ -1,5 +1,5 @@
-import type { ObjectClient, ObjectWrite } from '@gantry/client';
-import type { FakeObjectClient } from '@gantry/client/testing';
+import type { ObjectWrite } from '@gantry/client';
+import { createOvertakenClient, type FakeObjectClient } from '@gantry/client/testing';
 import { type ControllerSpec, createFenceHolder, createManager } from '@gantry/controller-runtime';
 import { silentLog } from '@gantry/controller-runtime/testing';
 import type { Clock } from '@gantry/base';
@@ -14,9 +14,9 @@ export interface OvertakenOptions {
 
 /** Runs controllers whose every write others may overtake, until the signal is aborted. */
 export function runOvertaken(options: OvertakenOptions, signal: AbortSignal): void {
-  const { clock, controllers } = options;
+  const { client, clock, controllers, meanwhile } = options;
   const manager = createManager({
-    client: overtaken(options),
+    client: createOvertakenClient(client, meanwhile),
     fences: createFenceHolder(),
     component: 'kube-controller-manager',
     identity: 'test',
@@ -27,20 +27,4 @@ export function runOvertaken(options: OvertakenOptions, signal: AbortSignal): vo
   });
   void manager.run(signal);
   void manager.lead({ electionKey: '/gantry/elections/test', epoch: 1, incarnation: 'i' }, signal);
-}
-
-function overtaken({ client, meanwhile }: OvertakenOptions): ObjectClient {
-  return {
-    get: (resource, key, signal) => client.get(resource, key, signal),
-    list: (resource, options, signal) => client.list(resource, options, signal),
-    watch: (resource, options, signal) => client.watch(resource, options, signal),
-    write: async (write, signal) => {
-      await meanwhile(write);
-      return client.write(write, signal);
-    },
-    batch: async (writes, signal) => {
-      for (const write of writes) await meanwhile(write);
-      return client.batch(writes, signal);
-    },
-  };
 }
