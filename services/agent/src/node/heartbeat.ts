@@ -9,6 +9,8 @@ const INTERVAL_MS = 1_000;
 /** Within the time after which a node counts as lost, with room for one more try. */
 const DEADLINE_MS = 1_800;
 const DURATION_SECONDS = 4;
+/** How often a Lease that others write meanwhile is read and renewed anew before the heartbeat counts as failed. */
+const ATTEMPTS = 5;
 
 export interface HeartbeatOptions {
   readonly client: ObjectClient;
@@ -40,7 +42,6 @@ export class Heartbeat {
         this.#state = 'beating';
       } catch (error) {
         if (signal.aborted) return;
-        this.#lease = undefined;
         if (this.#state === 'beating') logger.warn({ reason: errorMessage(error) }, 'heartbeat failed');
         this.#state = 'failing';
       }
@@ -49,30 +50,33 @@ export class Heartbeat {
     }
   }
 
+  /** Renews the Lease as it was written last, without reading it first: only a guarded write that fails makes that needed. */
   async #renew(signal: AbortSignal): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        this.#lease = await this.#write(this.#lease ?? (await this.#find(signal)), signal);
+        return;
+      } catch (error) {
+        this.#lease = undefined;
+        if (attempt === ATTEMPTS || !hasChanged(error)) throw error;
+      }
+    }
+  }
+
+  #write(lease: Lease | undefined, signal: AbortSignal): Promise<Lease> {
     const { client, node, clock } = this.#options;
     const key = { namespace: NAMESPACE, name: node };
-    this.#lease ??= await this.#find(signal);
     const spec = {
       holderIdentity: node,
       leaseDurationSeconds: DURATION_SECONDS,
       renewTime: formatMicroTime(clock.now()),
     };
-    if (this.#lease === undefined) {
-      const object: Lease = {
-        apiVersion: 'coordination.k8s.io/v1',
-        kind: 'Lease',
-        metadata: { name: node, namespace: NAMESPACE },
-        spec,
-      };
-      this.#lease = await client.write<Lease>(
-        { verb: 'create', resource: LEASES, namespace: NAMESPACE, object },
-        signal,
-      );
-      return;
+    if (lease !== undefined) {
+      const object: Lease = { ...lease, spec: { ...lease.spec, ...spec } };
+      return client.write<Lease>({ verb: 'update', resource: LEASES, key, object }, signal);
     }
-    const object: Lease = { ...this.#lease, spec: { ...this.#lease.spec, ...spec } };
-    this.#lease = await client.write<Lease>({ verb: 'update', resource: LEASES, key, object }, signal);
+    const object: Lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { ...key }, spec };
+    return client.write<Lease>({ verb: 'create', resource: LEASES, namespace: NAMESPACE, object }, signal);
   }
 
   async #find(signal: AbortSignal): Promise<Lease | undefined> {
@@ -83,4 +87,9 @@ export class Heartbeat {
       throw error;
     }
   }
+}
+
+/** Whether a write failed only since somebody else has written, made or removed the object. */
+function hasChanged(error: unknown): boolean {
+  return isReason(error, 'Conflict') || isReason(error, 'NotFound') || isReason(error, 'AlreadyExists');
 }

@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, pause, sleep } from '@gantry/base';
+import { type Clock, errorMessage, sleep } from '@gantry/base';
 import { equalJson, isReason, type Lease, type Node, type ResourceRef } from '@gantry/api';
 import type { ObjectClient } from '@gantry/client';
 import type { Logger } from '@gantry/service';
@@ -17,6 +17,8 @@ import { LEASES } from './heartbeat.ts';
 export const NODES: ResourceRef = { group: '', version: 'v1', resource: 'nodes' };
 const CHECK_MS = 5_000;
 const RETRY_MS = 500;
+/** How often a Node that others write meanwhile is read and written anew at once, as Kubernetes' kubelet does. */
+const ATTEMPTS = 5;
 /** A Node whose Lease was renewed within this time is alive. */
 const ALIVE_MS = 15_000;
 
@@ -32,6 +34,7 @@ export interface NodeKeeperOptions {
 export class NodeKeeper {
   readonly #options: NodeKeeperOptions;
   #wake: (() => void) | undefined;
+  #look: 'needed' | 'done' = 'done';
 
   constructor(options: NodeKeeperOptions) {
     this.#options = options;
@@ -57,26 +60,31 @@ export class NodeKeeper {
 
   /** Looks at the Node now and then, and at once when asked. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, logger } = this.#options;
+    const { logger } = this.#options;
+    let restMs = CHECK_MS;
     while (!signal.aborted) {
-      await this.#rest(signal);
+      await this.#rest(restMs, signal);
       if (signal.aborted) return;
+      this.#look = 'done';
       try {
         await this.#sync(signal);
+        restMs = CHECK_MS;
       } catch (error) {
         if (signal.aborted) return;
         logger.debug({ reason: errorMessage(error) }, 'node status was not written');
-        await pause(clock, RETRY_MS, signal);
+        restMs = RETRY_MS;
       }
     }
   }
 
   /** Others may have marked the Node as lost: look at once. */
   checkNow(): void {
+    this.#look = 'needed';
     this.#wake?.();
   }
 
-  #rest(signal: AbortSignal): Promise<void> {
+  #rest(ms: number, signal: AbortSignal): Promise<void> {
+    if (this.#look === 'needed') return Promise.resolve();
     return new Promise((resolve) => {
       const done = () => {
         cancel();
@@ -84,15 +92,27 @@ export class NodeKeeper {
         signal.removeEventListener('abort', done);
         resolve();
       };
-      const cancel = this.#options.clock.setTimer(CHECK_MS, done);
+      const cancel = this.#options.clock.setTimer(ms, done);
       this.#wake = done;
       signal.addEventListener('abort', done, { once: true });
     });
   }
 
   async #sync(signal: AbortSignal): Promise<void> {
-    const { client, clock } = this.#options;
     const observation = { ...this.#options.observation, engineFailure: await this.#engineFailure(signal) };
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.#write(observation, signal);
+        return;
+      } catch (error) {
+        if (attempt === ATTEMPTS || !isReason(error, 'Conflict')) throw error;
+      }
+    }
+  }
+
+  /** Every write is conditional on the version that it was computed from; a Conflict says that somebody was faster. */
+  async #write(observation: NodeObservation, signal: AbortSignal): Promise<void> {
+    const { client, clock } = this.#options;
     const key = { namespace: '', name: observation.name };
     const node = await this.#get(signal);
     if (node === undefined) {
@@ -160,8 +180,11 @@ function metadataPatch(node: Node, labels: Readonly<Record<string, string>>): ob
   const missing = Object.entries(labels).filter(([name, value]) => node.metadata.labels?.[name] !== value);
   const isDraining = node.metadata.annotations?.[DRAINING_ANNOTATION] !== undefined;
   if (missing.length === 0 && !isDraining) return undefined;
+  const { uid, resourceVersion } = node.metadata;
   return {
     metadata: {
+      uid,
+      resourceVersion,
       labels: Object.fromEntries(missing),
       ...(isDraining ? { annotations: { [DRAINING_ANNOTATION]: null } } : {}),
     },
