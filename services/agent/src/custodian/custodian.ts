@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, errorMessage, type Instant, pause } from '@gantry/base';
-import { isReason, type Lease, type Node, type Pod } from '@gantry/api';
+import { isReason, type KubeObject, type Lease, type Node, type Pod } from '@gantry/api';
 import type { ObjectClient } from '@gantry/client';
 import type { Logger } from '@gantry/service';
 import { numberOf } from '../identity/node-identity.ts';
@@ -47,7 +47,9 @@ interface Tidying {
  */
 export class Custodian {
   readonly #options: CustodianOptions;
-  readonly #heartbeats = new Map<string, { renewTime: string; atMs: Instant }>();
+  readonly #heartbeats = new Map<string, { lease: Lease; atMs: Instant }>();
+  /** The Nodes as they were when the round's actions were decided on. */
+  #nodes: ReadonlyMap<string, Node> = new Map();
   readonly #missing = new Map<string, Instant>();
   readonly #tidying = new Map<string, Tidying>();
   #forgotten: readonly string[] = [];
@@ -68,7 +70,10 @@ export class Custodian {
         await this.#stopTidying(actions);
         for (const action of actions) await this.#act(action, signal);
       } catch (error) {
-        if (!signal.aborted) logger.warn({ reason: errorMessage(error) }, 'host custodian: a round failed');
+        const reason = errorMessage(error);
+        // Written meanwhile, perhaps by an agent that is back: the next round looks anew.
+        if (isReason(error, 'Conflict')) logger.debug({ reason }, 'host custodian: a round met a conflict');
+        else if (!signal.aborted) logger.warn({ reason }, 'host custodian: a round failed');
       }
       await pause(clock, INTERVAL_MS, signal);
     }
@@ -90,6 +95,7 @@ export class Custodian {
     ]);
     this.#noteHeartbeats(leases.items);
     const objects = new Map(nodes.items.map((node) => [node.metadata.name ?? '', node]));
+    this.#nodes = objects;
     const names = new Set([...objects.keys(), ...this.#forgotten]);
     names.delete(own);
     return Promise.all([...names].map((name) => this.#observeNode(name, objects.get(name), numbers, signal)));
@@ -102,8 +108,9 @@ export class Custodian {
     for (const name of this.#heartbeats.keys()) if (!names.has(name)) this.#heartbeats.delete(name);
     for (const lease of leases) {
       const name = lease.metadata.name ?? '';
-      const renewTime = lease.spec?.renewTime ?? '';
-      if (this.#heartbeats.get(name)?.renewTime !== renewTime) this.#heartbeats.set(name, { renewTime, atMs: nowMs });
+      const known = this.#heartbeats.get(name);
+      const isSame = known !== undefined && known.lease.spec?.renewTime === lease.spec?.renewTime;
+      this.#heartbeats.set(name, { lease, atMs: isSame ? known.atMs : nowMs });
     }
   }
 
@@ -163,7 +170,10 @@ export class Custodian {
             verb: 'patch',
             resource: NODES,
             key: { namespace: '', name: action.node },
-            patch: { metadata: { annotations: { [DRAINING_ANNOTATION]: 'true' } }, spec: { unschedulable: true } },
+            patch: {
+              metadata: { annotations: { [DRAINING_ANNOTATION]: 'true' }, ...versionOf(this.#nodes.get(action.node)) },
+              spec: { unschedulable: true },
+            },
             patchType: 'application/merge-patch+json',
           },
           signal,
@@ -201,14 +211,23 @@ export class Custodian {
     this.#tidying.set(node, { abort, done });
   }
 
-  /** The Lease goes first: with the Node gone nobody on this host may touch it. */
+  /**
+   * The Lease goes first: with the Node gone nobody on this host may touch it. Both only as they were when the Node was found
+   * to be left: an agent that is back renews the one or writes the other, and the removal ends in a Conflict.
+   */
   async #removeNode(node: string, signal: AbortSignal): Promise<void> {
     const { client, statePath, logger } = this.#options;
-    const lease = { namespace: 'kube-node-lease', name: node };
-    await unlessGone(() => client.write({ verb: 'delete', resource: LEASES, key: lease }, signal));
-    await unlessGone(() =>
-      client.write({ verb: 'delete', resource: NODES, key: { namespace: '', name: node } }, signal),
-    );
+    const objects = [
+      { resource: LEASES, namespace: 'kube-node-lease', seen: this.#heartbeats.get(node)?.lease },
+      { resource: NODES, namespace: '', seen: this.#nodes.get(node) },
+    ];
+    for (const { resource, namespace, seen } of objects) {
+      if (seen === undefined) continue;
+      const options = { preconditions: versionOf(seen) };
+      await unlessNotFound(() =>
+        client.write({ verb: 'delete', resource, key: { namespace, name: node }, options }, signal),
+      );
+    }
     await rm(join(statePath, 'nodes', node), { recursive: true, force: true });
     this.#missing.delete(node);
     logger.info({ node }, 'host custodian: node removed');
@@ -220,10 +239,25 @@ function identity(pod: Pod): { namespace: string; name: string; uid: string } {
   return { namespace, name, uid };
 }
 
-async function unlessGone(write: () => Promise<unknown>): Promise<void> {
+/** What a write is conditional on that follows from this object. */
+function versionOf(object: KubeObject | undefined): { readonly uid?: string; readonly resourceVersion?: string } {
+  const { uid, resourceVersion } = object?.metadata ?? {};
+  return { ...(uid === undefined ? {} : { uid }), ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+}
+
+async function unlessNotFound(write: () => Promise<unknown>): Promise<void> {
   try {
     await write();
   } catch (error) {
-    if (!isReason(error, 'NotFound') && !isReason(error, 'Conflict')) throw error;
+    if (!isReason(error, 'NotFound')) throw error;
+  }
+}
+
+/** For writes about one uid: a Conflict says that the name is another's by now. */
+async function unlessGone(write: () => Promise<unknown>): Promise<void> {
+  try {
+    await unlessNotFound(write);
+  } catch (error) {
+    if (!isReason(error, 'Conflict')) throw error;
   }
 }

@@ -1,0 +1,118 @@
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Lease, Node } from '@gantry/api';
+import { ManualClock } from '@gantry/base/testing';
+import type { ObjectWrite } from '@gantry/client';
+import { createOvertakenClient, FakeObjectClient } from '@gantry/client/testing';
+import { silentLogger } from '@gantry/service';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { AgentError } from '../agent-error.ts';
+import { HollowRuntime } from '../hollow/hollow-runtime.ts';
+import { LEASES } from '../node/heartbeat.ts';
+import { NODES } from '../node/node-keeper.ts';
+import { PODS } from '../pods/pod-source.ts';
+import { Custodian } from './custodian.ts';
+
+const NODE_KEY = { namespace: '', name: 'host-2' };
+const LEASE_KEY = { namespace: 'kube-node-lease', name: 'host-2' };
+
+describe('a host custodian, overtaken by an agent that is back', () => {
+  let clock: ManualClock;
+  let server: FakeObjectClient;
+  let stop: AbortController;
+  let statePath: string;
+  let meanwhile: (write: ObjectWrite) => Promise<void>;
+  beforeEach(async () => {
+    clock = new ManualClock();
+    server = new FakeObjectClient(clock);
+    stop = new AbortController();
+    statePath = await mkdtemp(join(tmpdir(), 'gantry-custodian-'));
+    await mkdir(join(statePath, 'nodes', 'host-2'), { recursive: true });
+    meanwhile = async () => undefined;
+    const metadata = { name: 'host-2', labels: { 'gantry.dev/engine': 'engine' } };
+    await server.put<Node>(NODES, { apiVersion: 'v1', kind: 'Node', metadata, spec: {} });
+    await server.put<Lease>(LEASES, {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: { ...LEASE_KEY },
+      spec: { renewTime: '2026-01-01T00:00:00.000000Z' },
+    });
+  });
+  afterEach(async () => {
+    stop.abort();
+    await rm(statePath, { recursive: true });
+  });
+
+  const lead = () => {
+    const custodian = new Custodian({
+      client: createOvertakenClient(server, (write) => meanwhile(write)),
+      runtime: new HollowRuntime({ clock, images: {} }),
+      agents: { describeSelf: async () => undefined, listNumbers: async () => new Map([[1, 'running']]) },
+      compose: { project: 'p', service: 'agent', number: 1, kind: 'service' },
+      cluster: 'c',
+      node: 'host-1',
+      engineName: 'engine',
+      hostName: 'host',
+      statePath,
+      servicesFor: () => {
+        throw new AgentError('Identity', 'nothing to tidy');
+      },
+      clock,
+      logger: silentLogger,
+    });
+    void custodian.lead(stop.signal);
+  };
+  const write = async (resource: typeof NODES, key: typeof NODE_KEY, patch: object) => {
+    await server.write({ verb: 'patch', resource, key, patch, patchType: 'application/merge-patch+json' }, stop.signal);
+  };
+  /** Past the time in which a successor may come. */
+  const wait = async () => {
+    for (let seconds = 0; seconds < 20; seconds++) await clock.advance(1000);
+  };
+
+  it('removes a node that was scaled away', async () => {
+    lead();
+    await wait();
+    expect(server.all(NODES)).toEqual([]);
+    expect(server.all(LEASES)).toEqual([]);
+  });
+
+  it('does not remove a node whose Lease was renewed meanwhile', async () => {
+    meanwhile = async () => {
+      const renewTime = new Date(clock.now()).toISOString();
+      await write(LEASES, LEASE_KEY, { spec: { renewTime } });
+    };
+    lead();
+    await wait();
+    expect(server.all(NODES)).toHaveLength(1);
+    expect(server.all(LEASES)).toHaveLength(1);
+    expect(await readdir(join(statePath, 'nodes'))).toEqual(['host-2']);
+  });
+
+  it('does not remove a node that was written meanwhile', async () => {
+    let count = 0;
+    meanwhile = async ({ resource }) => {
+      count += 1;
+      if (resource === NODES) await write(NODES, NODE_KEY, { metadata: { labels: { count: String(count) } } });
+    };
+    lead();
+    await wait();
+    expect(server.all(NODES)).toHaveLength(1);
+    expect(await readdir(join(statePath, 'nodes'))).toEqual(['host-2']);
+  });
+
+  it('drains no node that was written meanwhile', async () => {
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', namespace: 'a' } };
+    await server.put(PODS, pod);
+    let count = 0;
+    meanwhile = async () => {
+      count += 1;
+      await write(NODES, NODE_KEY, { metadata: { labels: { count: String(count) } } });
+    };
+    lead();
+    await wait();
+    expect(server.all<Node>(NODES)[0]?.spec).toEqual({});
+    expect(server.all(PODS)).toHaveLength(1);
+  });
+});
