@@ -1,12 +1,14 @@
 import { formatKey, isReason, type ObjectKey } from '@gantry/api';
-import { type Clock, DeadlineError, errorMessage, type Random, withDeadline } from '@gantry/base';
+import { append, type Clock, DeadlineError, errorMessage, type Random, withDeadline } from '@gantry/base';
 import type { ObjectClient } from '@gantry/client';
-import type { ControllerSpec } from './controller.ts';
+import type { Cache } from './cache.ts';
+import type { ControllerSpec, ServedWatch } from './controller.ts';
 import type { EventRecorder } from './event-recorder.ts';
 import type { Informers } from './informers.ts';
 import type { Log } from './log.ts';
 import { OwnWrites } from './own-writes.ts';
 import { resourceId } from './revision.ts';
+import type { ServedResources } from './served-resources.ts';
 import { WorkQueue } from './work-queue.ts';
 
 /** What became of one reconcile, for metrics. */
@@ -19,6 +21,7 @@ export interface ReconcileReport {
 export interface ControllerRunnerOptions {
   readonly client: ObjectClient;
   readonly informers: Informers;
+  readonly served: ServedResources;
   readonly events: EventRecorder;
   readonly clock: Clock;
   readonly random: Random;
@@ -52,21 +55,9 @@ export class ControllerRunner {
    * signal that reconciles are given: aborted, they drop their work.
    */
   async run(stop: AbortSignal, act: AbortSignal): Promise<void> {
-    const { informers } = this.#options;
     this.#queue.clear();
     this.spec.begin?.();
-    const unsubscribe = informers.onChange((resource, changes) => {
-      const id = resourceId(resource);
-      for (const watch of this.spec.watches) {
-        if (resourceId(watch.resource) !== id) continue;
-        for (const { object, old } of changes) this.#addAll(watch.keys(object, old, informers.cache));
-      }
-    });
-    for (const watch of this.spec.watches) {
-      for (const object of informers.cache.list(watch.resource)) {
-        this.#addAll(watch.keys(object, undefined, informers.cache));
-      }
-    }
+    const unsubscribe = this.#subscribe();
     try {
       const workers = this.spec.workers ?? DEFAULT_WORKERS;
       await Promise.all(Array.from({ length: workers }, () => this.#work(stop, act)));
@@ -74,6 +65,46 @@ export class ControllerRunner {
       unsubscribe();
       this.#queue.clear();
     }
+  }
+
+  /** Queues by every change from now on, and by everything there is. */
+  #subscribe(): () => void {
+    const { cache } = this.#options.informers;
+    const ends = [this.#subscribeBuiltIn(cache)];
+    if (this.spec.served !== undefined) append(ends, this.#subscribeServed(this.spec.served, cache));
+    return () => {
+      for (const end of ends) end();
+    };
+  }
+
+  #subscribeBuiltIn(cache: Cache): () => void {
+    const end = this.#options.informers.onChange((resource, changes) => {
+      const id = resourceId(resource);
+      for (const watch of this.spec.watches) {
+        if (resourceId(watch.resource) !== id) continue;
+        for (const { object, old } of changes) this.#addAll(watch.keys(object, old, cache));
+      }
+    });
+    for (const watch of this.spec.watches) {
+      for (const object of cache.list(watch.resource)) this.#addAll(watch.keys(object, undefined, cache));
+    }
+    return end;
+  }
+
+  #subscribeServed({ wants, keys, shift }: ServedWatch, cache: Cache): readonly (() => void)[] {
+    const { informers } = this.#options;
+    for (const resource of informers.served.resources().filter(wants)) {
+      for (const object of cache.list(resource)) this.#addAll(keys(resource, object, undefined, cache));
+    }
+    return [
+      informers.onServedChange((resource, changes) => {
+        if (!wants(resource)) return;
+        for (const { object, old } of changes) this.#addAll(keys(resource, object, old, cache));
+      }),
+      informers.onShift((resource) => {
+        if (wants(resource)) this.#addAll(shift(resource, cache));
+      }),
+    ];
   }
 
   #addAll(keys: readonly ObjectKey[]): void {
@@ -110,11 +141,11 @@ export class ControllerRunner {
   }
 
   async #reconcile(key: ObjectKey, writes: OwnWrites, act: AbortSignal): Promise<void> {
-    const { informers, events, clock, random, onReconcile } = this.#options;
+    const { informers, served, events, clock, random, onReconcile } = this.#options;
     const begin = clock.monotonicMs();
     const report = (result: ReconcileReport['result']) =>
       onReconcile?.({ controller: this.spec.name, result, seconds: (clock.monotonicMs() - begin) / 1000 });
-    const context = { cache: informers.cache, client: writes.client, events, clock, random };
+    const context = { cache: informers.cache, served, client: writes.client, events, clock, random };
     try {
       const result = await this.spec.reconcile(key, context, act);
       this.#queue.forget(key);

@@ -3,6 +3,8 @@ import type { KubeObject, ObjectKey, ResourceRef } from '@gantry/api';
 import type { ObjectClient } from '@gantry/client';
 import type { Cache } from './cache.ts';
 import type { EventRecorder } from './event-recorder.ts';
+import type { ServedResource } from './served-resource.ts';
+import type { ServedResources } from './served-resources.ts';
 
 /** What a reconcile answers: nothing more to do, or look again after a delay. */
 export interface Result {
@@ -12,6 +14,7 @@ export interface Result {
 /** What a reconcile may use. Reads go to the cache; writes carry the leader's fence. */
 export interface ControllerContext {
   readonly cache: Cache;
+  readonly served: ServedResources;
   readonly client: ObjectClient;
   readonly events: EventRecorder;
   readonly clock: Clock;
@@ -25,6 +28,21 @@ export interface WatchSpec<T extends KubeObject = KubeObject> {
   readonly keys: (object: T | undefined, old: T | undefined, cache: Cache) => readonly ObjectKey[];
 }
 
+/** Which keys to look at when something changes that is not built in. All controllers that want a resource share its cache. */
+export interface ServedWatch {
+  /** Which resources to follow, of those that can be listed and watched. */
+  readonly wants: (resource: ServedResource) => boolean;
+  /** As in `WatchSpec`, of the metadata alone. */
+  readonly keys: (
+    resource: ServedResource,
+    object: KubeObject | undefined,
+    old: KubeObject | undefined,
+    cache: Cache,
+  ) => readonly ObjectKey[];
+  /** Keys to queue when all objects of a resource have become known, or when none are known any more. */
+  readonly shift: (resource: ServedResource, cache: Cache) => readonly ObjectKey[];
+}
+
 /**
  * A control loop. `reconcile` is given a key and nothing else: it reads the world again, calls a pure plan and carries out
  * its actions. It is called for one key at a time, again with backoff when it throws, and must be idempotent.
@@ -34,6 +52,11 @@ export interface ControllerSpec {
   readonly name: string;
   readonly eventSource: string;
   readonly watches: readonly WatchSpec[];
+  /**
+   * Besides, what is not built in. The controller begins when each such resource has been listed or has once failed to be;
+   * one that fails is tried again for ever, and holds nobody up.
+   */
+  readonly served?: ServedWatch;
   /** How many keys are reconciled at once; 5 when absent. */
   readonly workers?: number;
   /** Called when a term begins, before its first reconcile: what was remembered from an earlier one is out of date. */

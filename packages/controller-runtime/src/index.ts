@@ -1,6 +1,6 @@
 /** Reflector, informer cache, work queue, reconcile loop, events and manager: what every control loop runs on. */
 export type { Cache } from './cache.ts';
-export type { ControllerContext, ControllerSpec, Result, WatchSpec } from './controller.ts';
+export type { ControllerContext, ControllerSpec, Result, ServedWatch, WatchSpec } from './controller.ts';
 export type { ReconcileReport } from './controller-runner.ts';
 export { createCertificateRequester } from './certificate-requester.ts';
 export { type ElectedMember, type ElectedOptions, type Election, type ElectionEvent, runElected } from './elected.ts';
@@ -15,5 +15,7 @@ export { createManager, type Manager, type ManagerOptions } from './manager.ts';
 export { Reflector, type ReflectedChange, type ReflectorEvent, type ReflectorOptions } from './reflector.ts';
 export type { Change } from './resource-index.ts';
 export { parseVersion, revisionOf } from './revision.ts';
+export type { ServedResource } from './served-resource.ts';
+export type { ServedResources } from './served-resources.ts';
 export { watchMapped, watchOwned, watchSelf } from './watch-specs.ts';
 export { WorkQueue, type WorkQueueOptions } from './work-queue.ts';

@@ -2,13 +2,22 @@ import type { KubeObject, ObjectKey, ResourceRef } from '@gantry/api';
 import { type Clock, errorMessage, type Random } from '@gantry/base';
 import type { ObjectReader } from '@gantry/client';
 import type { Cache } from './cache.ts';
+import { Informer } from './informer.ts';
 import type { Log } from './log.ts';
-import { Reflector, type ReflectorEvent } from './reflector.ts';
-import { type Change, ResourceIndex } from './resource-index.ts';
-import { parseVersion, resourceId, revisionOf } from './revision.ts';
+import { Reflector } from './reflector.ts';
+import type { Change, ResourceIndex } from './resource-index.ts';
+import { resourceId, revisionOf } from './revision.ts';
+import { ServedInformers } from './served-informers.ts';
+import type { ServedResource } from './served-resource.ts';
 
 /** Told of every change of the cached objects, after the cache holds it. */
 export type ChangeListener = (resource: ResourceRef, changes: readonly Change[]) => void;
+
+/** As `ChangeListener`, of what is not built in. */
+export type ServedChangeListener = (resource: ServedResource, changes: readonly Change[]) => void;
+
+/** Told of a resource that is not built in, when all its objects have become known or none are any more. */
+export type ShiftListener = (resource: ServedResource) => void;
 
 /** Narrows what is cached of a resource. */
 export interface InformedResource extends ResourceRef {
@@ -25,12 +34,10 @@ export interface InformersOptions {
   readonly log: Log;
 }
 
-interface Informer {
+interface Informed {
   readonly resource: InformedResource;
   readonly reflector: Reflector;
-  readonly index: ResourceIndex;
-  /** resourceVersion up to which everything is in the index; 0 before the first list. */
-  reached: number;
+  readonly informer: Informer;
 }
 
 interface Waiter {
@@ -45,8 +52,11 @@ const CATCH_UP_MS = 30;
 export class Informers {
   readonly cache: Cache;
   readonly #options: InformersOptions;
-  readonly #informers = new Map<string, Informer>();
+  readonly #informed = new Map<string, Informed>();
+  readonly #served: ServedInformers;
   readonly #listeners = new Set<ChangeListener>();
+  readonly #servedListeners = new Set<ServedChangeListener>();
+  readonly #shiftListeners = new Set<ShiftListener>();
   #waiters: Waiter[] = [];
 
   constructor(options: InformersOptions) {
@@ -54,7 +64,7 @@ export class Informers {
     const { client, clock, random } = options;
     for (const resource of options.resources) {
       const id = resourceId(resource);
-      if (this.#informers.has(id)) continue;
+      if (this.#informed.has(id)) continue;
       const { namespace, labelSelector, fieldSelector } = resource;
       const reflector = new Reflector({
         client,
@@ -65,31 +75,61 @@ export class Informers {
         ...(labelSelector === undefined ? {} : { labelSelector }),
         ...(fieldSelector === undefined ? {} : { fieldSelector }),
       });
-      this.#informers.set(id, { resource, reflector, index: new ResourceIndex(), reached: 0 });
+      this.#informed.set(id, { resource, reflector, informer: new Informer() });
     }
+    this.#served = new ServedInformers({
+      client,
+      clock,
+      random,
+      log: options.log,
+      onChanges: (resource, changes) => {
+        for (const listener of this.#servedListeners) listener(resource, changes);
+      },
+      onShift: (resource) => {
+        for (const listener of this.#shiftListeners) listener(resource);
+      },
+      onProgress: () => this.#wake(),
+    });
     this.cache = this.#createCache();
   }
 
   /** Follows all resources until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([...this.#informers.values()].map((informer) => this.#follow(informer, signal)));
+    const informed = [...this.#informed.values()].map((one) => this.#follow(one, signal));
+    await Promise.all([...informed, this.#served.run(signal)]);
   }
 
-  /** Whether everything has been listed once. */
+  /** Whether everything that is built in has been listed once. */
   synced(): boolean {
-    return [...this.#informers.values()].every(({ reached }) => reached > 0);
+    return [...this.#informed.values()].every(({ informer }) => informer.reached > 0);
   }
 
-  /** Names of the resources that were never listed yet. */
+  /** What is followed of what is served besides; `set` replaces it while all runs. Nobody waits for it. */
+  get served(): Pick<ServedInformers, 'isSettled' | 'isSynced' | 'resources' | 'set'> {
+    return this.#served;
+  }
+
+  /** Names of the built-in resources that were never listed yet. */
   missing(): readonly string[] {
-    return [...this.#informers.values()]
-      .filter(({ reached }) => reached === 0)
+    return [...this.#informed.values()]
+      .filter(({ informer }) => informer.reached === 0)
       .map(({ resource }) => resource.resource);
   }
 
   onChange(listener: ChangeListener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  onServedChange(listener: ServedChangeListener): () => void {
+    this.#servedListeners.add(listener);
+    return () => this.#servedListeners.delete(listener);
+  }
+
+  /** Told when all objects of a served resource have become known, or when none are known any more. */
+  onShift(listener: ShiftListener): () => void {
+    this.#shiftListeners.add(listener);
+    return () => this.#shiftListeners.delete(listener);
   }
 
   /** Resolves when a condition on the cache holds; it is looked at after every change. */
@@ -114,7 +154,7 @@ export class Informers {
   }
 
   /**
-   * Resolves when the whole cache has reached a revision. A linearizable read makes the server learn of it; a resource that
+   * Resolves when the cache has reached a revision in all that is built in. A linearizable read makes the server learn of it; a resource that
    * does not hear of it through its watch is listed again.
    */
   async reach(revision: number, signal: AbortSignal): Promise<void> {
@@ -123,8 +163,8 @@ export class Informers {
     if (isReached()) return;
     this.#poke(signal);
     const cancel = this.#options.clock.setTimer(CATCH_UP_MS, () => {
-      for (const { reflector, reached } of this.#informers.values()) {
-        if (revisionOf(reached) < revision) reflector.relist();
+      for (const { reflector, informer } of this.#informed.values()) {
+        if (revisionOf(informer.reached) < revision) reflector.relist();
       }
     });
     try {
@@ -135,7 +175,7 @@ export class Informers {
   }
 
   #poke(signal: AbortSignal): void {
-    const first = this.#informers.values().next().value;
+    const first = this.#informed.values().next().value;
     if (first === undefined) return;
     this.#options.client.list(first.resource, { limit: 1 }, signal).catch((error: unknown) => {
       if (!signal.aborted) this.#options.log.debug({ reason: errorMessage(error) }, 'asking for the revision failed');
@@ -143,8 +183,9 @@ export class Informers {
   }
 
   #createCache(): Cache {
-    const index = (resource: ResourceRef): ResourceIndex | undefined =>
-      this.#informers.get(resourceId(resource))?.index;
+    const find = (resource: ResourceRef): Informer | undefined =>
+      this.#informed.get(resourceId(resource))?.informer ?? this.#served.find(resource);
+    const index = (resource: ResourceRef): ResourceIndex | undefined => find(resource)?.index;
     return {
       get: <T extends KubeObject>(resource: ResourceRef, key: ObjectKey) => index(resource)?.get(key) as T | undefined,
       list: <T extends KubeObject>(resource: ResourceRef, namespace?: string) =>
@@ -155,48 +196,48 @@ export class Informers {
         (index(resource)?.onNode(nodeName) ?? []) as readonly T[],
       revision: () => {
         let lowest = Number.POSITIVE_INFINITY;
-        for (const { reached } of this.#informers.values()) lowest = Math.min(lowest, reached);
+        for (const { informer } of this.#informed.values()) lowest = Math.min(lowest, informer.reached);
         return Number.isFinite(lowest) ? revisionOf(lowest) : 0;
       },
-      dependentsOf: (ownerUid) =>
-        [...this.#informers.values()].flatMap((informer) => informer.index.dependentsOf(ownerUid)),
-      reached: (resource) => this.#informers.get(resourceId(resource))?.reached,
+      dependentsOf: (ownerUid) => this.#all().flatMap((informer) => informer.index.dependentsOf(ownerUid)),
+      withUid: (uid) => {
+        for (const informer of this.#all()) {
+          const found = informer.index.withUid(uid);
+          if (found !== undefined) return found;
+        }
+        return undefined;
+      },
+      reached: (resource) => {
+        const informed = this.#informed.get(resourceId(resource));
+        if (informed !== undefined) return informed.informer.reached;
+        return this.#served.isSynced(resource) ? this.#served.find(resource)?.reached : undefined;
+      },
     };
   }
 
-  async #follow(informer: Informer, signal: AbortSignal): Promise<void> {
-    for await (const event of informer.reflector.events(signal)) this.#take(informer, event);
+  #all(): readonly Informer[] {
+    return [...[...this.#informed.values()].map(({ informer }) => informer), ...this.#served.informers()];
   }
 
-  #take(informer: Informer, event: ReflectorEvent): void {
-    switch (event.kind) {
-      case 'resync': {
-        const changes = informer.index.replace(event.objects);
-        informer.reached = parseVersion(event.resourceVersion);
-        this.#tell(informer.resource, changes);
-        break;
-      }
-      case 'changes': {
-        const changes: Change[] = [];
-        for (const { kind, object } of event.changes) {
-          const change = kind === 'put' ? informer.index.put(object) : informer.index.remove(object);
-          if (change !== undefined) changes.push(change);
-        }
-        informer.reached = Math.max(informer.reached, parseVersion(event.resourceVersion));
-        this.#tell(informer.resource, changes);
-        break;
-      }
-      case 'failed':
+  async #follow({ resource, reflector, informer }: Informed, signal: AbortSignal): Promise<void> {
+    for await (const event of reflector.events(signal)) {
+      if (event.kind === 'failed') {
         this.#options.log.warn(
-          { resource: informer.resource.resource, phase: event.phase, reason: errorMessage(event.error) },
+          { resource: resource.resource, phase: event.phase, reason: errorMessage(event.error) },
           'following a resource failed, trying again',
         );
-        break;
+      } else {
+        this.#tell(resource, informer.take(event));
+        this.#wake();
+      }
     }
   }
 
   #tell(resource: ResourceRef, changes: readonly Change[]): void {
     if (changes.length > 0) for (const listener of this.#listeners) listener(resource, changes);
+  }
+
+  #wake(): void {
     const done = this.#waiters.filter(({ isDone }) => isDone());
     if (done.length === 0) return;
     this.#waiters = this.#waiters.filter((waiter) => !done.includes(waiter));

@@ -8,6 +8,10 @@ import { type InformedResource, Informers } from './informers.ts';
 import { keepLeaderRecord } from './leader-record.ts';
 import type { FenceHolder, Term } from './leadership.ts';
 import type { Log } from './log.ts';
+import type { Discover } from './remote-group.ts';
+import { API_SERVICES, DEFINITIONS, ResourceDirectory } from './resource-directory.ts';
+import { createRoutedClient } from './routed-client.ts';
+import { isFollowable } from './served-resource.ts';
 
 export interface ManagerOptions {
   /** Writes with the fence of `fences`. */
@@ -19,6 +23,8 @@ export interface ManagerOptions {
   readonly controllers: readonly ControllerSpec[];
   /** Cached besides what the controllers watch. */
   readonly resources?: readonly InformedResource[];
+  /** The way to what other servers serve, for controllers that follow that; they know only custom resources when it is absent. */
+  readonly aggregated?: { readonly client: ObjectClient; readonly discover: Discover };
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
@@ -48,15 +54,34 @@ export function createManager(options: ManagerOptions): Manager {
 
 class ControllerManager implements Manager {
   readonly #options: ManagerOptions;
+  readonly #client: ObjectClient;
   readonly #informers: Informers;
+  readonly #directory: ResourceDirectory;
   readonly #draining = new AbortController();
   #acting: Promise<void> = Promise.resolve();
 
   constructor(options: ManagerOptions) {
-    const { client, clock, random, log, controllers, resources = [] } = options;
+    const { clock, random, log, controllers, aggregated, resources = [] } = options;
     this.#options = options;
-    const watched = [...resources, ...controllers.flatMap(({ watches }) => watches.map(({ resource }) => resource))];
-    this.#informers = new Informers({ client, resources: watched, clock, random, log });
+    this.#client = this.#createClient();
+    const watched = [
+      ...resources,
+      ...controllers.flatMap(({ watches }) => watches.map(({ resource }) => resource)),
+      ...(controllers.some(({ served }) => served !== undefined) ? [DEFINITIONS, API_SERVICES] : []),
+    ];
+    this.#informers = new Informers({ client: this.#client, resources: watched, clock, random, log });
+    this.#directory = new ResourceDirectory({
+      cache: this.cache,
+      ...(aggregated === undefined ? {} : { discover: aggregated.discover }),
+      clock,
+      random,
+      isSynced: (resource) => this.#informers.served.isSynced(resource),
+      onChange: () => this.#followServed(),
+    });
+    this.#informers.onChange(({ group, resource }) => {
+      const isTold = [DEFINITIONS, API_SERVICES].some((of) => of.group === group && of.resource === resource);
+      if (isTold) this.#directory.update();
+    });
   }
 
   get cache(): Cache {
@@ -64,6 +89,7 @@ class ControllerManager implements Manager {
   }
 
   run(signal: AbortSignal): Promise<void> {
+    this.#directory.run(signal);
     return this.#informers.run(signal);
   }
 
@@ -87,6 +113,24 @@ class ControllerManager implements Manager {
     await this.#acting;
   }
 
+  #createClient(): ObjectClient {
+    const { client: local, aggregated, fences } = this.#options;
+    if (aggregated === undefined) return local;
+    return createRoutedClient({
+      local,
+      remote: aggregated.client,
+      isRemote: (resource) => this.#directory.isRemote(resource),
+      fences,
+    });
+  }
+
+  /** Follows what any controller wants of what is served now. */
+  #followServed(): void {
+    const wanted = this.#options.controllers.flatMap(({ served }) => (served === undefined ? [] : [served.wants]));
+    const resources = this.#directory.list().filter((one) => isFollowable(one) && wanted.some((wants) => wants(one)));
+    this.#informers.served.set(resources);
+  }
+
   async #act(term: Term, signal: AbortSignal): Promise<void> {
     const { fences, controllers, log } = this.#options;
     const { epoch } = term;
@@ -108,11 +152,13 @@ class ControllerManager implements Manager {
   }
 
   async #runController(spec: ControllerSpec, stop: AbortSignal, signal: AbortSignal): Promise<void> {
-    const { client, clock, random, log, onReconcile } = this.#options;
+    const { clock, random, log, onReconcile } = this.#options;
+    const client = this.#client;
     const events = createEventRecorder({ client, component: spec.eventSource, clock, random, log });
     const runner = new ControllerRunner(spec, {
       client,
       informers: this.#informers,
+      served: this.#directory,
       events,
       clock,
       random,
@@ -120,10 +166,21 @@ class ControllerManager implements Manager {
       ...(onReconcile === undefined ? {} : { onReconcile }),
     });
     try {
+      if (spec.served !== undefined) await this.#untilSettled(stop);
       await runner.run(stop, signal);
       await events.flush(signal);
     } finally {
       events.close();
+    }
+  }
+
+  /** Until it is known of each served resource whether it can be listed: what depends on what is in doubt before. */
+  async #untilSettled(stop: AbortSignal): Promise<void> {
+    const isSettled = (): boolean => this.#directory.isSettled && this.#informers.served.isSettled;
+    try {
+      await this.#informers.when(isSettled, stop);
+    } catch (error) {
+      if (!stop.aborted) throw error;
     }
   }
 }

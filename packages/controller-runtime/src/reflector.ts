@@ -23,6 +23,7 @@ export interface ReflectorOptions {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
+  readonly metadataOnly?: boolean;
   /** A watch that says nothing for so long is opened again; 120 000 when absent. */
   readonly idleMs?: number;
 }
@@ -140,12 +141,13 @@ export class Reflector<T extends KubeObject = KubeObject> {
     }
   }
 
-  #selection(): { namespace?: string; labelSelector?: string; fieldSelector?: string } {
-    const { namespace, labelSelector, fieldSelector } = this.#options;
+  #selection(): { namespace?: string; labelSelector?: string; fieldSelector?: string; metadataOnly?: boolean } {
+    const { namespace, labelSelector, fieldSelector, metadataOnly } = this.#options;
     return {
       ...(namespace === undefined ? {} : { namespace }),
       ...(labelSelector === undefined ? {} : { labelSelector }),
       ...(fieldSelector === undefined ? {} : { fieldSelector }),
+      ...(metadataOnly === undefined ? {} : { metadataOnly }),
     };
   }
 }

@@ -8,10 +8,11 @@ export interface Change<T extends KubeObject = KubeObject> {
 
 type Bucket = Map<string, KubeObject>;
 
-/** The objects of one resource with their indexes: namespace, owners, node. */
+/** The objects of one resource with their indexes: namespace, uid, owners, node. */
 export class ResourceIndex {
   #objects: Bucket = new Map();
   #byNamespace = new Map<string, Bucket>();
+  #byUid = new Map<string, KubeObject>();
   #byOwner = new Map<string, Bucket>();
   #byNode = new Map<string, Bucket>();
 
@@ -22,6 +23,10 @@ export class ResourceIndex {
   list(namespace: string | undefined): readonly KubeObject[] {
     const bucket = namespace === undefined || namespace === '' ? this.#objects : this.#byNamespace.get(namespace);
     return bucket === undefined ? [] : [...bucket.values()];
+  }
+
+  withUid(uid: string): KubeObject | undefined {
+    return this.#byUid.get(uid);
   }
 
   controlledBy(ownerUid: string): readonly KubeObject[] {
@@ -62,6 +67,7 @@ export class ResourceIndex {
     const before = this.#objects;
     this.#objects = new Map();
     this.#byNamespace = new Map();
+    this.#byUid = new Map();
     this.#byOwner = new Map();
     this.#byNode = new Map();
     const changes: Change[] = [];
@@ -78,12 +84,14 @@ export class ResourceIndex {
 
   #index(key: string, object: KubeObject): void {
     insert(this.#byNamespace, object.metadata.namespace ?? '', key, object);
+    if (object.metadata.uid !== undefined) this.#byUid.set(object.metadata.uid, object);
     for (const { uid } of object.metadata.ownerReferences ?? []) insert(this.#byOwner, uid, key, object);
     if (object.kind === 'Pod') insert(this.#byNode, nodeNameOf(object), key, object);
   }
 
   #unindex(key: string, object: KubeObject): void {
     drop(this.#byNamespace, object.metadata.namespace ?? '', key);
+    if (object.metadata.uid !== undefined) this.#byUid.delete(object.metadata.uid);
     for (const { uid } of object.metadata.ownerReferences ?? []) drop(this.#byOwner, uid, key);
     if (object.kind === 'Pod') drop(this.#byNode, nodeNameOf(object), key);
   }

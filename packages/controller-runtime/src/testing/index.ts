@@ -1,1 +1,2 @@
+export { establishedDefinition } from './custom-definitions.ts';
 export { silentLog } from './silent-log.ts';

@@ -1,0 +1,74 @@
+import type { APIService, CustomResourceDefinition, ResourceRef } from '@gantry/api';
+import type { DiscoveredResource } from '@gantry/client';
+
+/** A resource that is served and is not built in: a custom one, or one of a server behind an APIService. */
+export interface ServedResource extends ResourceRef {
+  readonly kind: string;
+  readonly namespaced: boolean;
+  readonly verbs: readonly string[];
+  readonly origin: 'custom' | 'aggregated';
+}
+
+/** A group version that another server serves. */
+export interface RemoteVersion {
+  /** Of the APIService. */
+  readonly name: string;
+  readonly group: string;
+  readonly version: string;
+  /** How the versions of a group are preferred: the highest first. */
+  readonly priority: number;
+}
+
+const CUSTOM_VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
+const TERMINATING_VERBS = ['delete', 'deletecollection', 'get', 'list', 'watch'];
+
+/** Identifies a resource whatever its version: all versions show the same objects. */
+export function groupResource({ group, resource }: { readonly group: string; readonly resource: string }): string {
+  return `${group}/${resource}`;
+}
+
+/** `example.com/v1`. */
+export function groupVersion({ group, version }: { readonly group: string; readonly version: string }): string {
+  return `${group}/${version}`;
+}
+
+/** Whether all objects of a resource can be known, and stay known. */
+export function isFollowable({ verbs }: ServedResource): boolean {
+  return verbs.includes('list') && verbs.includes('watch');
+}
+
+/**
+ * What a definition serves, if anything yet; of several versions the one that is stored where it is served, since nobody need
+ * convert to that.
+ */
+export function customResource(crd: CustomResourceDefinition): ServedResource | undefined {
+  const conditions = crd.status?.conditions ?? [];
+  if (!conditions.some(({ type, status }) => type === 'Established' && status === 'True')) return undefined;
+  const served = crd.spec.versions.filter((version) => version.served);
+  const version = served.find(({ storage }) => storage) ?? served[0];
+  if (version === undefined) return undefined;
+  const { kind, plural } = crd.status?.acceptedNames ?? crd.spec.names;
+  return {
+    group: crd.spec.group,
+    version: version.name,
+    resource: plural,
+    kind,
+    namespaced: crd.spec.scope === 'Namespaced',
+    verbs: crd.metadata.deletionTimestamp === undefined ? CUSTOM_VERBS : TERMINATING_VERBS,
+    origin: 'custom',
+  };
+}
+
+/** The group version that an APIService hands over to another server; undefined when it is served here. */
+export function remoteVersion(apiService: APIService): RemoteVersion | undefined {
+  const { group, version, service, versionPriority } = apiService.spec ?? {};
+  if (service === undefined || service === null || group === undefined || group === '') return undefined;
+  if (version === undefined) return undefined;
+  return { name: apiService.metadata.name ?? '', group, version, priority: versionPriority ?? 0 };
+}
+
+/** What discovery found in a group version of another server. */
+export function aggregatedResource(of: RemoteVersion, found: DiscoveredResource): ServedResource {
+  const { group, version } = of;
+  return { group, version, ...found, origin: 'aggregated' };
+}
