@@ -9,6 +9,15 @@ export interface ConditionInput {
   readonly sandbox: 'ready' | 'absent';
 }
 
+/** The conditions that are kubelet's. */
+export const OWN_CONDITIONS: ReadonlySet<string> = new Set([
+  'PodReadyToStartContainers',
+  'Initialized',
+  'Ready',
+  'ContainersReady',
+  'PodScheduled',
+]);
+
 type Draft = Pick<PodCondition, 'type' | 'status' | 'reason' | 'message'>;
 
 /** The conditions that kubelet owns, with those of others kept. A transition time changes only with the status. */
@@ -17,8 +26,7 @@ export function podConditions(input: ConditionInput, now: Instant): PodCondition
   const old = pod.status?.conditions ?? [];
   const drafts = [sandboxReady(input), initialized(input), ready(input), containersReady(input), scheduled(old)];
   const own = drafts.map((draft) => stamp(draft, old, pod.metadata.generation, now));
-  const types = new Set(own.map((condition) => condition.type));
-  return [...own, ...old.filter((condition) => !types.has(condition.type))];
+  return [...own, ...old.filter(({ type }) => !OWN_CONDITIONS.has(type))];
 }
 
 function stamp(draft: Draft, old: readonly PodCondition[], generation: number | undefined, now: Instant): PodCondition {

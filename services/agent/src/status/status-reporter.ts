@@ -1,8 +1,9 @@
 import { type Clock, errorMessage, pause } from '@gantry/base';
 import { equalJson, type Pod, type PodStatus, type Status } from '@gantry/api';
-import type { ObjectClient, ObjectWrite } from '@gantry/client';
+import type { ObjectClient, ObjectWrite, WriteResult } from '@gantry/client';
 import type { Logger } from '@gantry/service';
 import { type PodSource, PODS } from '../pods/pod-source.ts';
+import { rebaseStatus } from './rebase-status.ts';
 
 const MAX_BATCH = 100;
 /** Reports that come close together travel together. */
@@ -16,10 +17,15 @@ export interface StatusReporterOptions {
   readonly logger: Logger;
 }
 
-/** Writes pod statuses that differ from what is known, in batches, the newest of each pod only, until they are written. */
+/**
+ * Writes pod statuses that differ from what is known, in batches, the newest of each pod only, until they are written. What
+ * others write of a status between the look at the pod and the write stays theirs.
+ */
 export class StatusReporter {
   readonly #options: StatusReporterOptions;
   readonly #wanted = new Map<string, PodStatus>();
+  /** Reports that met a Conflict: wanted again once the newer pod is known. */
+  readonly #overtaken = new Map<string, PodStatus>();
   #wake: (() => void) | undefined;
 
   constructor(options: StatusReporterOptions) {
@@ -29,6 +35,7 @@ export class StatusReporter {
   /** Never blocks. A status that equals the known one is no report. */
   report(uid: string, status: PodStatus): void {
     const known = this.#options.pods.get(uid);
+    this.#overtaken.delete(uid);
     if (known === undefined || equalJson(known.status, status)) {
       this.#wanted.delete(uid);
       return;
@@ -38,14 +45,27 @@ export class StatusReporter {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    while (!signal.aborted) {
-      if (this.#wanted.size === 0) await this.#arrival(signal);
-      await pause(clock, GATHER_MS, signal);
-      if (signal.aborted) return;
-      const failed = await this.#flush(signal);
-      if (failed === 'some') await pause(clock, RETRY_MS, signal);
+    const { clock, pods } = this.#options;
+    const unsubscribe = pods.subscribe((uid) => this.#catchUp(uid));
+    try {
+      while (!signal.aborted) {
+        if (this.#wanted.size === 0) await this.#arrival(signal);
+        await pause(clock, GATHER_MS, signal);
+        if (signal.aborted) return;
+        const failed = await this.#flush(signal);
+        if (failed === 'some') await pause(clock, RETRY_MS, signal);
+      }
+    } finally {
+      unsubscribe();
     }
+  }
+
+  #catchUp(uid: string): void {
+    const status = this.#overtaken.get(uid);
+    if (status === undefined) return;
+    this.#overtaken.delete(uid);
+    this.#wanted.set(uid, status);
+    this.#wake?.();
   }
 
   #arrival(signal: AbortSignal): Promise<void> {
@@ -62,12 +82,13 @@ export class StatusReporter {
 
   async #flush(signal: AbortSignal): Promise<'none' | 'some'> {
     const { client, pods, logger } = this.#options;
-    const batch: { uid: string; status: PodStatus; write: ObjectWrite }[] = [];
+    const batch: Report[] = [];
     for (const [uid, status] of this.#wanted) {
       if (batch.length === MAX_BATCH) break;
       const pod = pods.get(uid);
-      if (pod === undefined || equalJson(pod.status, status)) this.#wanted.delete(uid);
-      else batch.push({ uid, status, write: statusWrite(pod, status) });
+      const rebased = pod === undefined ? undefined : rebaseStatus(status, pod.status ?? {});
+      if (pod === undefined || rebased === undefined || equalJson(pod.status, rebased)) this.#wanted.delete(uid);
+      else batch.push({ uid, status, pod, write: statusWrite(pod, rebased) });
     }
     if (batch.length === 0) return 'none';
     try {
@@ -75,27 +96,47 @@ export class StatusReporter {
         batch.map(({ write }) => write),
         signal,
       );
-      let failed: 'none' | 'some' = 'none';
-      results.forEach((result, index) => {
-        const item = batch[index];
-        if (item === undefined) return;
-        if (result.ok) pods.observe(result.object);
-        const outcome = result.ok ? 'done' : outcomeOf(result.status);
-        if (outcome === 'retry') failed = 'some';
-        else if (this.#wanted.get(item.uid) === item.status) this.#wanted.delete(item.uid);
-        if (outcome === 'refused' && !result.ok) {
-          logger.warn({ pod: item.uid, reason: result.status.message }, 'status of a pod was refused');
-        }
-      });
-      return failed;
+      const outcomes = batch.map((report, index) => this.#conclude(report, results[index]));
+      return outcomes.includes('retry') ? 'some' : 'none';
     } catch (error) {
       if (!signal.aborted) logger.debug({ reason: errorMessage(error) }, 'status reports were not written');
       return 'some';
     }
   }
+
+  #conclude({ uid, status, pod }: Report, result: WriteResult | undefined): Outcome {
+    const { pods, logger } = this.#options;
+    if (result === undefined) return 'retry';
+    const outcome = result.ok ? 'done' : outcomeOf(result.status);
+    const isNewest = this.#wanted.get(uid) === status;
+    if (outcome === 'overtaken') {
+      // Where the newer pod has come already, the report is written onto it at once.
+      if (isNewest && pods.get(uid) === pod) {
+        this.#wanted.delete(uid);
+        this.#overtaken.set(uid, status);
+      }
+      return outcome;
+    }
+    if (outcome !== 'retry' && isNewest) this.#wanted.delete(uid);
+    if (result.ok) pods.observe(result.object);
+    else if (outcome === 'refused') {
+      logger.warn({ pod: uid, reason: result.status.message }, 'status of a pod was refused');
+    }
+    return outcome;
+  }
 }
 
-/** Guarded by the version that it was computed from. */
+/** A status on its way. */
+interface Report {
+  readonly uid: string;
+  readonly status: PodStatus;
+  readonly pod: Pod;
+  readonly write: ObjectWrite;
+}
+
+type Outcome = 'done' | 'retry' | 'gone' | 'overtaken' | 'refused';
+
+/** Guarded by the version whose parts of others it repeats. */
 function statusWrite(pod: Pod, status: PodStatus): ObjectWrite {
   const { name = '', namespace = '' } = pod.metadata;
   return {
@@ -107,8 +148,8 @@ function statusWrite(pod: Pod, status: PodStatus): ObjectWrite {
   };
 }
 
-/** After a conflict the newer pod wakes its worker, which reports anew. */
-function outcomeOf(status: Status): 'retry' | 'gone' | 'refused' {
-  if (status.reason === 'NotFound' || status.code === 409) return 'gone';
+function outcomeOf(status: Status): Outcome {
+  if (status.reason === 'NotFound') return 'gone';
+  if (status.code === 409) return 'overtaken';
   return (status.code ?? 500) >= 500 || status.code === 429 ? 'retry' : 'refused';
 }

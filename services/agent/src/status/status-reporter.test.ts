@@ -1,0 +1,78 @@
+import type { Pod, PodStatus } from '@gantry/api';
+import { ManualClock } from '@gantry/base/testing';
+import { createOvertakenClient, FakeObjectClient } from '@gantry/client/testing';
+import { silentLogger } from '@gantry/service';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { PODS, PodSource } from '../pods/pod-source.ts';
+import { StatusReporter } from './status-reporter.ts';
+
+const KEY = { namespace: 'a', name: 'p' };
+const GATE = { type: 'example.org/gate', status: 'True' };
+const READY = { type: 'Ready', status: 'True' };
+
+describe('reports of a pod, overtaken by others', () => {
+  let clock: ManualClock;
+  let server: FakeObjectClient;
+  let stop: AbortController;
+  let overtake: () => Promise<void>;
+  let reporter: StatusReporter;
+  let uid: string;
+  beforeEach(async () => {
+    clock = new ManualClock();
+    server = new FakeObjectClient(clock);
+    stop = new AbortController();
+    overtake = async () => undefined;
+    const pods = new PodSource({ client: server, node: 'n', clock, random: () => 0.5, logger: silentLogger });
+    const client = createOvertakenClient(server, () => overtake());
+    reporter = new StatusReporter({ client, pods, clock, logger: silentLogger });
+    const pod: Pod = {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: KEY,
+      status: { phase: 'Pending', qosClass: 'Burstable' },
+    };
+    uid = (await server.put(PODS, pod)).metadata.uid ?? '';
+    void pods.run(stop.signal);
+    void reporter.run(stop.signal);
+    await clock.advance(100);
+  });
+  afterEach(() => stop.abort());
+
+  const current = () => server.all<Pod>(PODS)[0];
+  const writeAsOther = async (status: PodStatus) => {
+    const object = { ...current(), status: { ...current()?.status, ...status } } as Pod;
+    await server.write({ verb: 'update', resource: PODS, key: KEY, object, subresource: 'status' }, stop.signal);
+  };
+  const reportRunning = () =>
+    reporter.report(uid, { phase: 'Running', qosClass: 'Burstable', podIP: '10.0.0.9', conditions: [READY] });
+
+  it('keep what others wrote after the look at the pod', async () => {
+    reportRunning();
+    await writeAsOther({ conditions: [GATE], nominatedNodeName: 'm' });
+    await clock.advance(100);
+    expect(current()?.status).toEqual({
+      phase: 'Running',
+      qosClass: 'Burstable',
+      podIP: '10.0.0.9',
+      nominatedNodeName: 'm',
+      conditions: [READY, GATE],
+    });
+  });
+
+  it('are written after a Conflict although nobody reports anew', async () => {
+    overtake = async () => {
+      overtake = async () => undefined;
+      await writeAsOther({ conditions: [GATE] });
+    };
+    reportRunning();
+    await clock.advance(100);
+    expect(current()?.status).toMatchObject({ phase: 'Running', conditions: [READY, GATE] });
+  });
+
+  it('do not take back that somebody has ended the pod', async () => {
+    reportRunning();
+    await writeAsOther({ phase: 'Failed', reason: 'Evicted' });
+    await clock.advance(100);
+    expect(current()?.status).toEqual({ phase: 'Failed', reason: 'Evicted', qosClass: 'Burstable' });
+  });
+});
