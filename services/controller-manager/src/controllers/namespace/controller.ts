@@ -1,5 +1,5 @@
 import { errorMessage } from '@gantry/base';
-import { keyOf, type KubeObject, type Namespace, type ObjectKey, resources } from '@gantry/api';
+import { isReason, keyOf, type KubeObject, type Namespace, type ObjectKey, resources } from '@gantry/api';
 import {
   type Cache,
   type ControllerContext,
@@ -20,7 +20,7 @@ const CONTENT = resources.filter(
 /** Told of by no event: another apiserver's create that was under way when the deletion began. */
 const LOOK_AGAIN_MS = 2000;
 
-/** Empties namespaces that are being deleted, and lets them go when nothing is left. Keys are namespaces. */
+/** Empties namespaces that are being deleted, pods first, and lets them go when nothing is left. Keys are namespaces. */
 export const namespaceController: ControllerSpec = {
   name: 'namespace',
   eventSource: 'namespace-controller',
@@ -43,20 +43,22 @@ function watchContent(definition: (typeof CONTENT)[number]): WatchSpec {
 async function reconcile(key: ObjectKey, context: ControllerContext, signal: AbortSignal): Promise<Result> {
   const cached = context.cache.get<Namespace>(NAMESPACES, key);
   if (cached?.metadata.deletionTimestamp === undefined) return {};
-  const failures: string[] = [];
-  // A round that asks everything to go, and one that sees what has gone.
-  for (let round = 0; round < 2; round++) {
+  let failures: readonly string[] = [];
+  // One that asks the pods to go, one for everything else, and one that sees what has gone.
+  for (let round = 0; round < 3; round++) {
     const namespace = await ignoreNotFound(context.client.get<Namespace>(NAMESPACES, key, signal));
     if (namespace === undefined) return {};
     const content = await readContent(key.name, context, signal);
     const actions = planNamespaceDeletion({ namespace, content, failures }, context.clock.now());
     if (actions.length === 0) break;
+    const failed: string[] = [];
     await executeActions(
       actions,
-      (action) => execute(namespace, action, failures, context, signal),
+      (action) => execute(namespace, action, failed, context, signal),
       { pace: 'full' },
       signal,
     );
+    failures = failed;
     if (actions.some(({ kind }) => kind === 'finalize')) return {};
   }
   return { requeueAfterMs: LOOK_AGAIN_MS };
@@ -95,6 +97,8 @@ async function execute(
         );
       } catch (error) {
         signal.throwIfAborted();
+        // It has gone, and its name is another's by now, which the next round finds.
+        if (isReason(error, 'Conflict')) break;
         failures.push(`${resource}.${group}: ${errorMessage(error)}`);
       }
       break;

@@ -29,6 +29,38 @@ describe('planning a namespace’s deletion', () => {
     expect(actions).toEqual([{ kind: 'deleteContent', group: '', resource: 'configmaps', object: some.objects[0] }]);
   });
 
+  it('deletes pods before everything else, and counts what remains once they have gone', () => {
+    const pod: KubeObject = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' } };
+    const pods = (object: KubeObject): Content => ({ group: '', resource: 'pods', objects: [object] });
+    const some = content({ name: 'x' });
+    expect(planNamespaceDeletion({ namespace, content: [some, pods(pod)], failures: [] }, NOW)).toEqual([
+      { kind: 'deleteContent', group: '', resource: 'pods', object: pod },
+    ]);
+    const going = pods({ ...pod, metadata: { name: 'p', deletionTimestamp: '2026-01-01T11:59:30Z' } });
+    const [action, ...rest] = planNamespaceDeletion({ namespace, content: [some, going], failures: [] }, NOW);
+    expect(rest).toEqual([]);
+    if (action?.kind !== 'updateStatus') throw new TypeError('no status');
+    expect(action.status.conditions?.map(({ status, reason }) => [status, reason])).toEqual([
+      ['False', 'ResourcesDiscovered'],
+      ['False', 'ParsedGroupVersions'],
+      ['False', 'ContentDeleted'],
+      ['False', 'ContentRemoved'],
+      ['False', 'ContentHasNoFinalizers'],
+    ]);
+  });
+
+  it('keeps the conditions of others, in their places', () => {
+    const foreign = { type: 'example.org/audited', status: 'True' };
+    const first = { type: 'NamespaceContentRemaining', status: 'False', lastTransitionTime: '2026-01-01T11:00:00Z' };
+    const told = { ...namespace, status: { phase: 'Terminating', conditions: [first, foreign] } };
+    const [action] = planNamespaceDeletion({ namespace: told, content: [held], failures: [] }, NOW);
+    if (action?.kind !== 'updateStatus') throw new TypeError('no status');
+    const [remaining, kept] = action.status.conditions ?? [];
+    expect(remaining).toMatchObject({ type: 'NamespaceContentRemaining', status: 'True' });
+    expect(kept).toEqual(foreign);
+    expect(action.status.conditions).toHaveLength(6);
+  });
+
   it('lets the namespace go when nothing is left, keeping finalizers of others', () => {
     const spec = { finalizers: ['example.org/x', 'kubernetes'] };
     expect(planNamespaceDeletion({ namespace: { ...namespace, spec }, content: [], failures: [] }, NOW)).toEqual([

@@ -23,14 +23,20 @@ export type Action =
 
 export const FINALIZER = 'kubernetes';
 
-/** What is to be done for a namespace that is being deleted. The status tells what still stands in its way. */
+/**
+ * What is to be done for a namespace that is being deleted: its pods go first, since what they need and what confines them has
+ * to stay while they run; then everything else. The status tells what still stands in its way.
+ */
 export function planNamespaceDeletion(observed: ObservedNamespace, now: Instant): readonly Action[] {
   const { namespace, content, failures } = observed;
   if (namespace.metadata.deletionTimestamp === undefined) return [];
   const finalizers = namespace.spec?.finalizers ?? [];
   if (!finalizers.includes(FINALIZER)) return [];
+  const pods = content.filter(
+    ({ group, resource, objects }) => group === '' && resource === 'pods' && objects.length > 0,
+  );
   const actions: Action[] = [];
-  for (const { group, resource, objects } of content) {
+  for (const { group, resource, objects } of pods.length > 0 ? pods : content) {
     for (const object of objects) {
       if (object.metadata.deletionTimestamp === undefined)
         actions.push({ kind: 'deleteContent', group, resource, object });
@@ -42,7 +48,8 @@ export function planNamespaceDeletion(observed: ObservedNamespace, now: Instant)
   }
   // Told only of what is left after everything was asked to go: most of it goes at once.
   if (actions.length === 0 || failures.length > 0) {
-    const conditions = conditionsOf(namespace, remaining, failures, now);
+    // As Kubernetes does: what remains is counted once the pods have gone.
+    const conditions = conditionsOf(namespace, pods.length > 0 ? [] : remaining, failures, now);
     const status = { ...namespace.status, phase: 'Terminating', conditions };
     if (!equalJson(status, namespace.status)) actions.push({ kind: 'updateStatus', status });
   }
@@ -63,11 +70,15 @@ function conditionsOf(
   now: Instant,
 ): NamespaceCondition[] {
   const before = namespace.status?.conditions ?? [];
-  return verdicts(remaining, failures).map((verdict) => {
+  const own = verdicts(remaining, failures).map((verdict) => {
     const old = before.find(({ type }) => type === verdict.type);
     const isSame = old !== undefined && old.status === verdict.status;
     return { ...verdict, lastTransitionTime: isSame ? (old.lastTransitionTime ?? formatTime(now)) : formatTime(now) };
   });
+  return [
+    ...before.map((condition) => own.find(({ type }) => type === condition.type) ?? condition),
+    ...own.filter(({ type }) => !before.some((condition) => condition.type === type)),
+  ];
 }
 
 function verdicts(remaining: readonly Content[], failures: readonly string[]): readonly Verdict[] {
@@ -89,7 +100,7 @@ function verdicts(remaining: readonly Content[], failures: readonly string[]): r
           type: 'NamespaceDeletionContentFailure',
           status: 'True',
           reason: 'ContentDeletionFailed',
-          message: `Failed to delete all resource types, ${failures.length} remaining: ${failures.join(', ')}`,
+          message: `Failed to delete all resource types, ${failures.length} remaining: ${[...failures].sort().join(', ')}`,
         }
       : {
           type: 'NamespaceDeletionContentFailure',
@@ -97,12 +108,19 @@ function verdicts(remaining: readonly Content[], failures: readonly string[]): r
           reason: 'ContentDeleted',
           message: 'All content successfully deleted, may be waiting on finalization',
         },
-    {
-      type: 'NamespaceContentRemaining',
-      status: 'True',
-      reason: 'SomeResourcesRemain',
-      message: `Some resources are remaining: ${describeResources(remaining)}`,
-    },
+    remaining.length > 0
+      ? {
+          type: 'NamespaceContentRemaining',
+          status: 'True',
+          reason: 'SomeResourcesRemain',
+          message: `Some resources are remaining: ${describeResources(remaining)}`,
+        }
+      : {
+          type: 'NamespaceContentRemaining',
+          status: 'False',
+          reason: 'ContentRemoved',
+          message: 'All content successfully removed',
+        },
     finalizerVerdict(remaining),
   ];
 }
