@@ -237,7 +237,13 @@ export const certificateSigningRequests: ResourceDefinition<CertificateSigningRe
   namespaced: false,
   schema: 'certificates.v1.CertificateSigningRequest',
   verbs: STORED_VERBS,
-  strategy: { validateName: pathSegment, prepareForCreate, prepareForUpdate, validate },
+  strategy: {
+    validateName: pathSegment,
+    prepareForCreate,
+    prepareForUpdate,
+    validate,
+    metadataOnUpdate: 'whole first',
+  },
   subresources: [
     {
       name: 'approval',

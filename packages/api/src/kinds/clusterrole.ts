@@ -33,7 +33,7 @@ export const clusterRoles: ResourceDefinition<ClusterRole> = {
   namespaced: false,
   schema: 'rbac.v1.ClusterRole',
   verbs: STORED_VERBS,
-  strategy: { validateName: pathSegment, validate, allowCreateOnUpdate: true },
+  strategy: { validateName: pathSegment, validate, metadataOnUpdate: 'whole first', allowCreateOnUpdate: true },
   subresources: [],
   columns: [nameColumn, createdAtColumn],
   selectableFields: {},

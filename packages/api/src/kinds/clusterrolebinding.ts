@@ -21,6 +21,7 @@ export const clusterRoleBindings: ResourceDefinition<ClusterRoleBinding> = {
     applyDefaults: defaultBinding,
     validate: (object) => validateBindingTo(object, 'cluster'),
     validateUpdate: validateBindingUpdate,
+    metadataOnUpdate: 'whole first',
     allowCreateOnUpdate: true,
   },
   subresources: [],

@@ -38,7 +38,7 @@ export const deviceClasses: ResourceDefinition<DeviceClass> = {
   namespaced: false,
   schema: 'resource.v1.DeviceClass',
   verbs: STORED_VERBS,
-  strategy: { validateName: longName, validate, hasGeneration: true },
+  strategy: { validateName: longName, validate, metadataOnUpdate: 'whole first', hasGeneration: true },
   subresources: [],
   columns: [nameColumn, ageColumn],
   selectableFields: {},

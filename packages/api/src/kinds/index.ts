@@ -1,7 +1,7 @@
 import { givenEmptyAt } from '../decode/given-empty.ts';
 import type { FieldError } from '../field-error.ts';
 import type { KubeObject } from '../object.ts';
-import type { ResourceDefinition, ResourceRef, SubresourceDefinition } from '../resource.ts';
+import type { ResourceDefinition, ResourceRef, Strategy, SubresourceDefinition } from '../resource.ts';
 import { bindings } from './binding.ts';
 import { componentStatuses } from './componentstatus.ts';
 import { certificateSigningRequests } from './certificatesigningrequest.ts';
@@ -189,18 +189,32 @@ export function validateChange(
   old: KubeObject,
 ): readonly FieldError[] {
   const { validate, validateUpdate, updateRules, metadataOnUpdate = 'whole' } = definition.strategy;
-  const again =
-    metadataOnUpdate === 'driver' || metadataOnUpdate === 'object' ? [] : ownMetadataRules(definition, object, old);
-  const looksWhole = metadataOnUpdate === 'whole' || metadataOnUpdate === 'object';
-  const whole = [
-    ...(looksWhole ? validateObjectMeta(object.metadata, metaRules(definition)) : []),
-    ...(validate?.(object) ?? []),
-  ];
-  const change = validateUpdate?.(object, old) ?? [];
-  const metadata = commonMetadataRules(definition, object, old);
-  const errors = [...metadata, ...again, ...(updateRules === 'before' ? [...change, ...whole] : [...whole, ...change])];
+  const [first, inner, second] = METADATA_ORDER[metadataOnUpdate];
+  const looks: Record<MetadataLook, () => readonly FieldError[]> = {
+    none: () => [],
+    change: () => ownMetadataRules(definition, object, old),
+    object: () => validateObjectMeta(object.metadata, metaRules(definition)),
+  };
+  const whole = [...looks[inner](), ...(validate?.(object, old) ?? [])];
+  const change = [...looks[second](), ...(validateUpdate?.(object, old) ?? [])];
+  const metadata = [...commonMetadataRules(definition, object, old), ...looks[first]()];
+  const errors = [...metadata, ...(updateRules === 'before' ? [...change, ...whole] : [...whole, ...change])];
   return errors.map((error) => showingGiven(error, object));
 }
+
+type MetadataLook = 'none' | 'change' | 'object';
+
+/** Which metadata rules of a kind stand first, before the rules on the whole object, and before those on the change. */
+const METADATA_ORDER: Readonly<
+  Record<NonNullable<Strategy['metadataOnUpdate']>, readonly [MetadataLook, MetadataLook, MetadataLook]>
+> = {
+  driver: ['none', 'none', 'none'],
+  change: ['change', 'none', 'none'],
+  object: ['none', 'object', 'none'],
+  whole: ['change', 'object', 'none'],
+  'whole first': ['none', 'object', 'change'],
+  'object twice': ['none', 'object', 'object'],
+};
 
 /** What Kubernetes checks of every update, before the rules of the kind. */
 function commonMetadataRules({ namespaced }: ResourceDefinition, object: KubeObject, old: KubeObject): FieldError[] {

@@ -51,11 +51,10 @@ function generateSelector({ metadata }: Job, spec: JobSpec): void {
   selector.matchLabels = { [UID]: uid, ...selector.matchLabels };
 }
 
-function validate(object: Job): FieldError[] {
-  return validateJob(object, true);
-}
-
-function validateJob(object: Job, arePrefixed: boolean): FieldError[] {
+/** Jobs of old have generated labels without a prefix alone. */
+function validate(object: Job, old?: Job): FieldError[] {
+  const labels = old?.spec?.template?.metadata?.labels ?? {};
+  const arePrefixed = old === undefined || (labels[NAME] !== undefined && labels[UID] !== undefined);
   const spec = object.spec ?? { template: {} };
   const { name = '' } = object.metadata;
   const errors = [...validateGenerated(object, arePrefixed), ...validateWhole(spec)];
@@ -108,13 +107,7 @@ function validateHasLabel(labels: Readonly<Record<string, string>>, key: string,
 }
 
 function validateUpdate(object: Job, old: Job): FieldError[] {
-  const labels = old.spec?.template?.metadata?.labels ?? {};
-  const arePrefixed = labels[NAME] !== undefined && labels[UID] !== undefined;
-  return [
-    ...validateJob(object, arePrefixed),
-    ...validateWhole(object.spec ?? { template: {} }),
-    ...validateJobChange(object, old),
-  ];
+  return [...validateWhole(object.spec ?? { template: {} }), ...validateJobChange(object, old)];
 }
 
 function statusOf(job: Job): string {
@@ -157,8 +150,9 @@ export const jobs: ResourceDefinition<Job> = {
     prepareForUpdate: (object, old) => {
       keep(object, old, 'status');
     },
-    validateCreate: validate,
+    validate,
     validateUpdate,
+    metadataOnUpdate: 'whole first',
     warnings: ({ metadata, spec }, old) => [
       ...(old === undefined ? surprisingName(metadata.name ?? '') : []),
       ...jobWarnings(spec, old?.spec, 'spec'),

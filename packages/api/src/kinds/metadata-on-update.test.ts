@@ -27,6 +27,9 @@ describe('wrong metadata of an update', () => {
     ['apps', 'Deployment', 3],
     ['policy', 'PodDisruptionBudget', 2],
     ['', 'LimitRange', 3],
+    ['', 'Service', 3],
+    ['', 'PersistentVolume', 4],
+    ['', 'Node', 4],
   ])('is reported as often as Kubernetes looks at it (%s %s)', (group, kind, times) => {
     expect(complaints(group, kind, { labels: { a: 'not valid!' } })).toEqual(
       Array.from({ length: times }, () => 'metadata.labels'),
@@ -42,5 +45,13 @@ describe('wrong metadata of an update', () => {
     expect(complaints(group, kind, { finalizers: ['nope'] })).toEqual(
       Array.from({ length: times }, () => 'metadata.finalizers[0]'),
     );
+  });
+
+  it.each([
+    ['', 'ConfigMap', ['metadata.finalizers', 'metadata.finalizers[0]', 'metadata.finalizers']],
+    ['', 'Node', ['metadata.finalizers', 'metadata.finalizers', 'metadata.finalizers[0]']],
+    ['rbac.authorization.k8s.io', 'Role', ['metadata.finalizers', 'metadata.finalizers', 'metadata.finalizers[0]']],
+  ])('comes in the order in which Kubernetes looks at it (%s %s)', (group, kind, order) => {
+    expect(complaints(group, kind, { finalizers: ['Not Valid!'] }).slice(0, 3)).toEqual(order);
   });
 });

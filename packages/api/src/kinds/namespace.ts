@@ -62,7 +62,14 @@ export const namespaces: ResourceDefinition<Namespace> = {
   namespaced: false,
   schema: 'core.v1.Namespace',
   verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
-  strategy: { validateName: labelName, applyDefaults, prepareForCreate, prepareForUpdate, validate },
+  strategy: {
+    validateName: labelName,
+    applyDefaults,
+    prepareForCreate,
+    prepareForUpdate,
+    validate,
+    metadataOnUpdate: 'whole first',
+  },
   subresources: [
     {
       name: 'finalize',

@@ -106,7 +106,14 @@ export const nodes: ResourceDefinition<Node> = {
   namespaced: false,
   schema: 'core.v1.Node',
   verbs: STORED_VERBS,
-  strategy: { applyDefaults, prepareForUpdate: keepStatus, validate, validateUpdate, warnings },
+  strategy: {
+    applyDefaults,
+    prepareForUpdate: keepStatus,
+    validate,
+    validateUpdate,
+    metadataOnUpdate: 'whole first',
+    warnings,
+  },
   subresources: [
     { name: 'proxy', kind: 'NodeProxyOptions', verbs: PROXY_VERBS },
     { name: 'status', verbs: PART_VERBS, prepareForUpdate: keepSpec },

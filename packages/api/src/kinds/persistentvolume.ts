@@ -125,7 +125,8 @@ function sameNodes(spec: PersistentVolumeSpec, old: PersistentVolumeSpec): boole
       : {
           matchExpressions: term.matchExpressions.map((item, j) => {
             const key = terms[i]?.matchExpressions?.[j]?.key;
-            return key !== undefined && NEW_LABELS[item.key] === key ? { ...item, key } : item;
+            // A key without a newer name may lose it, in Kubernetes.
+            return key !== undefined && (NEW_LABELS[item.key] ?? '') === key ? { ...item, key } : item;
           }),
         }),
   }));
@@ -173,7 +174,7 @@ export const persistentVolumes: ResourceDefinition<PersistentVolume> = {
     validate,
     validateUpdate,
     warnings,
-    metadataOnUpdate: 'object',
+    metadataOnUpdate: 'object twice',
   },
   subresources: [{ name: 'status', verbs: PART_VERBS, prepareForUpdate: prepareForStatus }],
   columns: [

@@ -60,6 +60,7 @@ export const resourceClaims: ResourceDefinition<ResourceResourceClaim> = {
     prepareForUpdate: (object, old) => {
       object.status = old.status ?? {};
     },
+    metadataOnUpdate: 'whole first',
     validateCreate: ({ spec }) => validateClaimSpec(spec, 'spec'),
     validateUpdate,
   },

@@ -19,6 +19,7 @@ export const roles: ResourceDefinition<Role> = {
   strategy: {
     validateName: pathSegment,
     validate: (object) => validatePolicyRules(object.rules, 'namespace'),
+    metadataOnUpdate: 'whole first',
     allowCreateOnUpdate: true,
   },
   subresources: [],

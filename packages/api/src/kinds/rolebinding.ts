@@ -21,6 +21,7 @@ export const roleBindings: ResourceDefinition<RoleBinding> = {
     applyDefaults: defaultBinding,
     validate: (object) => validateBindingTo(object, 'namespace'),
     validateUpdate: validateBindingUpdate,
+    metadataOnUpdate: 'whole first',
     allowCreateOnUpdate: true,
   },
   subresources: [],

@@ -90,7 +90,7 @@ export const storageClasses: ResourceDefinition<StorageClass> = {
   namespaced: false,
   schema: 'storage.v1.StorageClass',
   verbs: STORED_VERBS,
-  strategy: { applyDefaults, validate, validateUpdate, warnings },
+  strategy: { applyDefaults, validate, validateUpdate, metadataOnUpdate: 'whole first', warnings },
   subresources: [],
   columns: [
     { ...nameColumn, value: name },
