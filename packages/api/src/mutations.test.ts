@@ -14,7 +14,7 @@ import { decodeProtobuf, encodeProtobuf } from './protobuf/envelope.ts';
 import { apiVersionOf, type ResourceDefinition } from './resource.ts';
 import { StatusError } from './status-error.ts';
 
-const context = { now: 0, user: { name: 'u', uid: '', groups: [], extra: {} } };
+const context = { now: 0, user: { name: 'u', uid: '', groups: [], extra: {} }, warn: () => undefined };
 
 const CORPORA = new URL('../../../integration-tests/golden/', import.meta.url);
 

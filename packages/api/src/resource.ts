@@ -16,6 +16,8 @@ export interface StrategyContext {
     readonly groups: readonly string[];
     readonly extra: Readonly<Record<string, readonly string[]>>;
   };
+  /** Tells the client, in a `Warning: 299` header. */
+  readonly warn: (text: string) => void;
 }
 
 /**
@@ -34,7 +36,7 @@ export interface Strategy<T extends KubeObject = KubeObject> {
   /** The same for an update of the main resource: status kept from `old`. Generation is raised by the driver when spec changed. */
   readonly prepareForUpdate?: (object: T, old: T, context: StrategyContext) => void;
   /** Every rule on a single object beyond metadata, schema types included where Kubernetes reports them as Invalid. */
-  readonly validate?: (object: T) => readonly FieldError[];
+  readonly validate?: (object: T, old?: T) => readonly FieldError[];
   /** Rules that compare with what is stored (immutable fields). Called besides `validate`, its errors come first where Kubernetes has it so. */
   readonly validateUpdate?: (object: T, old: T) => readonly FieldError[];
   /** Whether the errors of `validateUpdate` come before those of `validate`. After them when absent. */
@@ -43,9 +45,10 @@ export interface Strategy<T extends KubeObject = KubeObject> {
   readonly validateCreate?: (object: T) => readonly FieldError[];
   /**
    * How often Kubernetes reports wrong metadata of an update: by the driver alone ('driver'), by the kind's rules on changes
-   * too ('change'), by those on the whole object instead ('object'), or by both ('whole', when absent).
+   * too ('change'), by those on the whole object instead ('object'), or by both ('whole', when absent). Some kinds look at the
+   * whole object before the change ('whole first'), and one at the whole object again ('object twice').
    */
-  readonly metadataOnUpdate?: 'driver' | 'change' | 'object' | 'whole';
+  readonly metadataOnUpdate?: 'driver' | 'change' | 'object' | 'whole' | 'whole first' | 'object twice';
   /** Texts for `Warning: 299` headers. */
   readonly warnings?: (object: T, old?: T) => readonly string[];
   /** False where an update must name a resourceVersion (`metadata.resourceVersion: Invalid value: 0: must be specified for an update`). True when absent. */
@@ -75,6 +78,8 @@ export interface SubresourceDefinition<T extends KubeObject = KubeObject> {
   /** For those that update a part of the parent (status, approval, finalize, resize): what an update through it keeps and clears. */
   readonly prepareForUpdate?: (object: T, old: T, context: StrategyContext) => void;
   readonly validateUpdate?: (object: T, old: T) => readonly FieldError[];
+  /** Texts for `Warning: 299` headers of updates through it. */
+  readonly warnings?: (object: T) => readonly string[];
   /** Whether an update must name a resourceVersion. */
   readonly requiresVersion?: boolean;
   /** Where the scale subresource reads and writes (JSON paths with dots). */

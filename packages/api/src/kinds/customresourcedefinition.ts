@@ -122,8 +122,15 @@ function immutable(path: string, value: unknown, old: unknown): FieldError[] {
   return equalJson(value, old) ? [] : [invalid(path, value, 'field is immutable')];
 }
 
-/** What Kubernetes does not know a format by, it warns of. */
-function warnings(crd: CustomResourceDefinition): readonly string[] {
+/** What Kubernetes does not know a format by, it warns of, once. */
+function warnings(crd: CustomResourceDefinition, old?: CustomResourceDefinition): readonly string[] {
+  const known = new Set(old === undefined ? [] : unknownFormats(old));
+  return unknownFormats(crd)
+    .filter((format) => !known.has(format))
+    .map((format) => `unrecognized format ${JSON.stringify(format)}`);
+}
+
+function unknownFormats(crd: CustomResourceDefinition): readonly string[] {
   const unknown = new Set<string>();
   const visit = (schema: JsonSchema | undefined): void => {
     if (schema === undefined) return;
@@ -134,7 +141,7 @@ function warnings(crd: CustomResourceDefinition): readonly string[] {
     for (const inner of [...Object.values(properties), ...allOf, ...anyOf, ...oneOf]) visit(inner);
   };
   for (const { schema } of crd.spec.versions ?? []) visit(schema?.openAPIV3Schema as JsonSchema | undefined);
-  return [...unknown].sort().map((format) => `unrecognized format ${JSON.stringify(format)}`);
+  return [...unknown].sort();
 }
 
 /** The kind by which clients add kinds. `checkRules` looks at the rules in valid schemas. */

@@ -3,7 +3,7 @@ import type { Deployment } from '../generated/types.ts';
 import { cloneJson } from '../object.ts';
 import { deployments } from './deployment.ts';
 
-const CONTEXT = { now: 0, user: { name: 'u', uid: '', groups: [], extra: {} } };
+const CONTEXT = { now: 0, user: { name: 'u', uid: '', groups: [], extra: {} }, warn: () => undefined };
 
 function deployment(): Deployment {
   const object: Deployment = {

@@ -111,7 +111,7 @@ function createDecoded(definition: ResourceDefinition, sent: KubeObject, namespa
   strategy.applyDefaults?.(object);
   admit(definition, object);
   meta.uid = '00000000-0000-0000-0000-000000000000';
-  strategy.prepareForCreate?.(object, { now: Date.parse('2030-01-01T00:00:00Z'), user: ADMIN });
+  strategy.prepareForCreate?.(object, { now: Date.parse('2030-01-01T00:00:00Z'), user: ADMIN, warn: () => undefined });
   strategy.applyDefaults?.(object);
   if (definition.kind === 'Service') allocate(object);
   const errors = validateNew(definition, object);

@@ -4,7 +4,7 @@ import type { HTTPIngressPath, Ingress, IngressBackend, IngressRule, IngressTLS 
 import type { ResourceDefinition } from '../resource.ts';
 import { ageColumn, column, nameColumn } from './columns.ts';
 import { invalidAll } from './rules/errors.ts';
-import { ipFamily, validateIp } from './rules/ip.ts';
+import { ipFamily, loadBalancerWarnings, validateIp } from './rules/ip.ts';
 import { dns1123Label, dns1123Subdomain, portName, portNumber, wildcardSubdomain } from './rules/names.ts';
 import { validateTypedReference } from './rules/references.ts';
 import { PART_VERBS, STORED_VERBS } from './verbs.ts';
@@ -164,6 +164,7 @@ export const ingresses: ResourceDefinition<Ingress> = {
         object.spec = { ...old.spec };
       },
       validateUpdate: validateStatus,
+      warnings: loadBalancerWarnings,
     },
   ],
   columns: [

@@ -1,11 +1,16 @@
 import { append } from '@gantry/base';
 import { type FieldError, forbidden } from '../field-error.ts';
 import type { Pod, PodStatus, Volume } from '../generated/types.ts';
-import type { ResourceDefinition } from '../resource.ts';
+import type { ResourceDefinition, StrategyContext } from '../resource.ts';
 import { podColumns } from './pod-columns.ts';
+import { moveAppArmorAnnotations } from './rules/app-armor.ts';
 import { validateImageSpaces } from './rules/containers.ts';
 import { defaultPodOnly, defaultPodSpec } from './rules/pod-defaults.ts';
 import { validateEphemeralChange } from './rules/ephemeral-containers.ts';
+import { ipWarnings } from './rules/ip.ts';
+import { applyLabelKeys } from './rules/label-keys.ts';
+import { dns1123Label } from './rules/names.ts';
+import { validatePodAnnotations, validateProfilesAgree } from './rules/pod-annotations.ts';
 import { takeEphemeralContainers, takeResources } from './rules/pod-parts.ts';
 import { podQosClass } from './rules/pod-qos.ts';
 import { validateResize } from './rules/pod-resize.ts';
@@ -22,6 +27,8 @@ function applyDefaults(object: Pod): void {
   const spec = (object.spec ??= { containers: [] });
   defaultPodOnly(spec);
   defaultPodSpec(spec);
+  // A pod's own: templates keep what they say.
+  if ((spec.terminationGracePeriodSeconds ?? 0) < 0) spec.terminationGracePeriodSeconds = 1;
   if (object.status !== undefined) settleAddresses(object.status);
 }
 
@@ -34,7 +41,7 @@ function settleAddresses(status: PodStatus): void {
   if (first !== '') status.podIP = first;
 }
 
-function prepareForCreate(object: Pod): void {
+function prepareForCreate(object: Pod, { warn }: StrategyContext): void {
   const spec = object.spec ?? { containers: [] };
   object.status = { phase: 'Pending', qosClass: podQosClass(spec) };
   if ((spec.schedulingGates ?? []).length > 0) {
@@ -47,6 +54,8 @@ function prepareForCreate(object: Pod): void {
       },
     ];
   }
+  applyLabelKeys(object);
+  moveAppArmorAnnotations(object, warn);
 }
 
 /** Priority is decided once: a client that replaces a pod without repeating it keeps it. */
@@ -70,7 +79,10 @@ function prepareStatus(object: Pod, old: Pod): void {
 
 function validate(object: Pod): FieldError[] {
   const spec = object.spec ?? { containers: [] };
-  const errors = validatePodSpec(spec, 'spec');
+  const errors = [
+    ...validatePodAnnotations(object.metadata, spec, 'metadata.annotations'),
+    ...validatePodSpec(spec, 'spec'),
+  ];
   if ((spec.serviceAccountName ?? '') === '') append(errors, validateTokensNeedAccount(spec.volumes ?? []));
   return [
     ...errors,
@@ -80,7 +92,7 @@ function validate(object: Pod): FieldError[] {
 }
 
 /** Ephemeral containers come later, by their own subresource; a pod at its gates has no node yet. */
-function validateCreate({ spec }: Pod): FieldError[] {
+function validateCreate({ metadata, spec }: Pod): FieldError[] {
   const errors: FieldError[] = [];
   if ((spec?.ephemeralContainers ?? []).length > 0) {
     errors.push(forbidden('spec.ephemeralContainers', 'cannot be set on create'));
@@ -88,7 +100,7 @@ function validateCreate({ spec }: Pod): FieldError[] {
   if ((spec?.nodeName ?? '') !== '' && (spec?.schedulingGates ?? []).length > 0) {
     errors.push(forbidden('spec.nodeName', 'cannot be set until all schedulingGates have been cleared'));
   }
-  return errors;
+  return [...errors, ...validateProfilesAgree(metadata, spec ?? { containers: [] }, 'spec')];
 }
 
 function validateTokensNeedAccount(volumes: readonly Volume[]): FieldError[] {
@@ -104,6 +116,15 @@ function validateTokensNeedAccount(volumes: readonly Volume[]): FieldError[] {
           ],
     ),
   );
+}
+
+/** What is said of a name that cannot be the hostname as it is. */
+function hostnameWarnings({ metadata: { name = '' } }: Pod): string[] {
+  const faults = dns1123Label(name);
+  if (faults.length === 0) return [];
+  const advice =
+    "this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended";
+  return [`metadata.name: ${advice}: [${faults.join(' ')}]`];
 }
 
 /** Pods that no node runs, or that have ended, go at once. */
@@ -133,7 +154,7 @@ export const pods: ResourceDefinition<Pod> = {
     validate,
     validateCreate,
     validateUpdate: validatePodChange,
-    warnings: (pod, old) => (old === undefined ? podWarnings(pod, '') : []),
+    warnings: (pod, old) => (old === undefined ? [...hostnameWarnings(pod), ...podWarnings(pod, '')] : []),
     hasGeneration: true,
     gracePeriodSeconds,
   },
@@ -157,7 +178,16 @@ export const pods: ResourceDefinition<Pod> = {
       prepareForUpdate: takeResources,
       validateUpdate: (object, old) => [...validate(object), ...validateResize(object, old)],
     },
-    { name: 'status', verbs: PART_VERBS, prepareForUpdate: prepareStatus, validateUpdate: validatePodStatusChange },
+    {
+      name: 'status',
+      verbs: PART_VERBS,
+      prepareForUpdate: prepareStatus,
+      validateUpdate: validatePodStatusChange,
+      warnings: ({ status }) =>
+        (['podIPs', 'hostIPs'] as const).flatMap((field) =>
+          (status?.[field] ?? []).flatMap(({ ip }, i) => ipWarnings(ip, `status.${field}[${i}].ip`)),
+        ),
+    },
   ],
   columns: podColumns,
   selectableFields: {

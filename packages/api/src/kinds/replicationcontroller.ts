@@ -58,7 +58,10 @@ function validateTemplate(template: PodTemplateSpec, selector: Readonly<Record<s
 function warnings({ metadata, spec }: ReplicationController, old?: ReplicationController): string[] {
   return [
     ...(old === undefined ? surprisingName(metadata.name ?? '') : []),
-    ...templateWarnings(spec?.template, old?.spec?.template, 'spec.template'),
+    // Of a change Kubernetes tells what the template was.
+    ...(old === undefined
+      ? templateWarnings(spec?.template, undefined, 'spec.template')
+      : templateWarnings(old.spec?.template, spec?.template, 'spec.template')),
   ];
 }
 

@@ -127,6 +127,10 @@ export const resourceSlices: ResourceDefinition<ResourceSlice> = {
     validateCreate,
     validateUpdate: (object, old) => validateSpec(object.spec, old.spec),
     metadataOnUpdate: 'change',
+    warnings: ({ spec: { driver = '' } }) =>
+      driver === driver.toLowerCase()
+        ? []
+        : [`spec.driver: driver names should be lowercase; ${JSON.stringify(driver)} contains uppercase characters`],
     hasGeneration: true,
   },
   subresources: [],

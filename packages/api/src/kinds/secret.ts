@@ -7,6 +7,7 @@ import { ageColumn, column, nameColumn } from './columns.ts';
 import { MAX_DATA_BYTES } from './configmap.ts';
 import { IMMUTABLE, invalidAll } from './rules/errors.ts';
 import { configKey } from './rules/names.ts';
+import { tlsPairFault } from './rules/tls-pair.ts';
 import { STORED_VERBS } from './verbs.ts';
 
 const REDACTED = '<secret contents redacted>';
@@ -82,6 +83,14 @@ function validateUpdate(object: Secret, old: Secret): FieldError[] {
   return errors;
 }
 
+/** A certificate that no server can use is stored all the same. */
+function warnings({ type, data = {} }: Secret): string[] {
+  if (type !== 'kubernetes.io/tls') return [];
+  const bytes = (key: string) => Buffer.from(data[key] ?? '', 'base64');
+  const fault = tlsPairFault(bytes('tls.crt'), bytes('tls.key'));
+  return fault === undefined ? [] : [fault];
+}
+
 export const secrets: ResourceDefinition<Secret> = {
   group: '',
   version: 'v1',
@@ -102,6 +111,7 @@ export const secrets: ResourceDefinition<Secret> = {
     validate,
     validateUpdate,
     updateRules: 'before',
+    warnings,
   },
   subresources: [],
   columns: [

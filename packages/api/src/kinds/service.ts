@@ -4,7 +4,7 @@ import type { Service, ServicePort, ServiceSpec } from '../generated/types.ts';
 import type { ResourceDefinition } from '../resource.ts';
 import { ageColumn, column, nameColumn } from './columns.ts';
 import { invalidAll } from './rules/errors.ts';
-import { ipFamily, validateIp } from './rules/ip.ts';
+import { ipFamily, loadBalancerWarnings, validateIp } from './rules/ip.ts';
 import { formatLabelSelector } from './rules/labels.ts';
 import { dns1123Subdomain, labelName } from './rules/names.ts';
 import { carryServiceAllocations, dropUnusedAllocations, needsClusterIp } from './rules/service-allocations.ts';
@@ -218,6 +218,7 @@ export const services: ResourceDefinition<Service> = {
     validateUpdate,
     warnings: serviceWarnings,
     updateRules: 'before',
+    metadataOnUpdate: 'change',
     allowCreateOnUpdate: true,
   },
   subresources: [
@@ -229,6 +230,7 @@ export const services: ResourceDefinition<Service> = {
         if (old.spec !== undefined) object.spec = old.spec;
       },
       validateUpdate: validateStatus,
+      warnings: loadBalancerWarnings,
     },
   ],
   columns: [

@@ -3,6 +3,20 @@ import type { ResourceDefinition } from '../resource.ts';
 import { ageColumn, nameColumn } from './columns.ts';
 import { STORED_VERBS } from './verbs.ts';
 
+const ENFORCE = 'kubernetes.io/enforce-mountable-secrets';
+
+/** Secrets are in the account's own namespace: all that is kept of a reference is the name. */
+function keepNames(object: ServiceAccount): void {
+  if (object.secrets !== undefined)
+    object.secrets = object.secrets.map(({ name }) => (name === undefined ? {} : { name }));
+}
+
+function warnings({ metadata }: ServiceAccount, old?: ServiceAccount): string[] {
+  const isNew = ENFORCE in (metadata.annotations ?? {}) && !(ENFORCE in (old?.metadata.annotations ?? {}));
+  const advice = 'deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets';
+  return isNew ? [`metadata.annotations[${ENFORCE}]: ${advice}`] : [];
+}
+
 export const serviceAccounts: ResourceDefinition<ServiceAccount> = {
   group: '',
   version: 'v1',
@@ -14,7 +28,7 @@ export const serviceAccounts: ResourceDefinition<ServiceAccount> = {
   namespaced: true,
   schema: 'core.v1.ServiceAccount',
   verbs: STORED_VERBS,
-  strategy: {},
+  strategy: { prepareForCreate: keepNames, prepareForUpdate: keepNames, warnings },
   subresources: [
     { name: 'token', group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest', verbs: ['create'] },
   ],

@@ -224,7 +224,8 @@ function validateStatus({ status }: StatefulSet, old: StatefulSet): FieldError[]
 function warnings({ spec }: StatefulSet, old?: StatefulSet): string[] {
   const texts = templateWarnings(spec?.template, old?.spec?.template, 'spec.template');
   (spec?.volumeClaimTemplates ?? []).forEach((claim, i) => {
-    append(texts, claimSpecWarnings(claim.spec, `spec.volumeClaimTemplates[${i}]`));
+    // The path in updates is Kubernetes' own.
+    append(texts, claimSpecWarnings(claim.spec, `spec.volumeClaimTemplates[${i}]${old === undefined ? '' : '.Spec'}`));
   });
   if ((spec?.revisionHistoryLimit ?? 0) < 0) {
     texts.push(

@@ -12,8 +12,6 @@ export interface Allocation {
 
 /** Gives objects what must be unique in the cluster. */
 export interface Allocators {
-  /** Fills in what clients leave to the server and an update may leave out; before validation. */
-  carry(definition: ResourceDefinition, object: KubeObject, old: KubeObject | undefined): void;
   /** Claims what `object` needs and sets it in the object; with dry run it claims nothing. After validation. */
   begin(
     definition: ResourceDefinition,

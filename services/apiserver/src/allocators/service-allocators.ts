@@ -45,11 +45,6 @@ export class ServiceAllocators implements Allocators {
     this.#space = deps.space;
   }
 
-  carry(definition: ResourceDefinition, object: KubeObject, old: KubeObject | undefined): void {
-    if (!isService(definition) || old === undefined) return;
-    carryNodePorts((object as Service).spec ?? {}, (old as Service).spec ?? {});
-  }
-
   async begin(
     definition: ResourceDefinition,
     object: KubeObject,
@@ -239,35 +234,6 @@ function keysOf(service: Service): Set<string> {
   const ports = [...(spec.ports ?? []).map((port) => port.nodePort ?? 0), spec.healthCheckNodePort ?? 0];
   for (const port of ports) if (port !== 0) keys.add(`${NODE_PORTS}${port}`);
   return keys;
-}
-
-/** A client that replaces a Service without repeating its node ports keeps them; a type without them loses them. */
-function carryNodePorts(spec: ServiceSpec, old: ServiceSpec): void {
-  const before = new Map(
-    (old.ports ?? []).map((port) => [`${port.protocol ?? 'TCP'}/${port.port}`, port.nodePort ?? 0]),
-  );
-  const used = new Set((spec.ports ?? []).map((port) => port.nodePort ?? 0));
-  for (const port of spec.ports ?? []) {
-    const had = before.get(`${port.protocol ?? 'TCP'}/${port.port}`) ?? 0;
-    if (needsNodePorts(spec) && needsNodePorts(old)) {
-      if ((port.nodePort ?? 0) === 0 && had !== 0 && !used.has(had)) {
-        port.nodePort = had;
-        used.add(had);
-      }
-    } else if (!needsNodePorts(spec) && needsNodePorts(old) && port.nodePort === had) delete port.nodePort;
-  }
-  const health = old.healthCheckNodePort ?? 0;
-  if (needsHealthPort(spec) && needsHealthPort(old) && (spec.healthCheckNodePort ?? 0) === 0 && health !== 0) {
-    spec.healthCheckNodePort = health;
-  }
-  if (!needsHealthPort(spec) && spec.healthCheckNodePort === health) delete spec.healthCheckNodePort;
-  if (spec.type === 'ExternalName' && old.type !== 'ExternalName' && spec.clusterIP === old.clusterIP) {
-    delete spec.clusterIP;
-    delete spec.clusterIPs;
-    delete spec.ipFamilies;
-    delete spec.ipFamilyPolicy;
-    delete spec.internalTrafficPolicy;
-  }
 }
 
 function invalidService(service: Service, ...errors: FieldError[]): StatusError {

@@ -195,9 +195,8 @@ export class ChangeWriter {
     const { namespace } = target;
     const { user } = context;
     this.#deps.guard?.check({ user, definition, namespace, subresource: through?.name ?? '', object, old: stored });
-    const strategyContext = { now, user: context.user };
+    const strategyContext = { now, user: context.user, warn: context.warn };
     if (through === undefined) {
-      this.#allocators.carry(definition, object, stored);
       definition.strategy.prepareForUpdate?.(object, copyOf(stored), strategyContext);
     } else through.prepareForUpdate?.(object, copyOf(stored), strategyContext);
     // Being bound to a node is no new wish of whoever made the pod.
@@ -205,7 +204,9 @@ export class ChangeWriter {
       raiseGeneration(object, stored, definition, through === undefined ? 'main' : 'subresource');
     }
     requireValidChange(definition, through, object, stored);
-    for (const warning of definition.strategy.warnings?.(object, stored) ?? []) context.warn(warning);
+    const warnings =
+      through === undefined ? definition.strategy.warnings?.(object, stored) : through.warnings?.(object);
+    for (const warning of warnings ?? []) context.warn(warning);
     if (request !== undefined) await this.#admission.validate(request, lookups);
     return settled(definition, object);
   }

@@ -187,9 +187,8 @@ export class CreateWriter {
     const { name = '', generateName = '' } = object.metadata;
     if (name === '' && generateName !== '') this.#generateName(object, definition);
     this.#deps.guard?.check(request);
-    strategy.prepareForCreate?.(object, { now, user: context.user });
+    strategy.prepareForCreate?.(object, { now, user: context.user, warn: context.warn });
     withDefaults(definition, object);
-    this.#allocators.carry(definition, object, undefined);
     requireValidNew(definition, object);
     for (const warning of strategy.warnings?.(object) ?? []) context.warn(warning);
     await this.#admission.validate({ ...request, name: object.metadata.name ?? '' }, lookups);
@@ -226,7 +225,7 @@ export class CreateWriter {
       write: options,
     });
     await this.#admission.mutate(request, lookups);
-    definition.strategy.prepareForCreate?.(object, { now, user: context.user });
+    definition.strategy.prepareForCreate?.(object, { now, user: context.user, warn: context.warn });
     const errors = validateNew(definition, object);
     // Kubernetes names no kind here.
     if (errors.length > 0) throw StatusError.invalid(definition.group, '', '', errors);

@@ -9,6 +9,7 @@ import type {
   PodAffinityTerm,
 } from '../../generated/types.ts';
 import { invalidAll } from './errors.ts';
+import { validateLabelKeys } from './label-keys.ts';
 import { validateLabelSelector } from './labels.ts';
 import { dns1123Label, labelValue, qualifiedName } from './names.ts';
 
@@ -112,16 +113,7 @@ function validatePodTerm(term: PodAffinityTerm, path: string): FieldError[] {
     ...validateLabelSelector(term.namespaceSelector, `${path}.namespaceSelector`),
     ...namespaces.flatMap((name) => invalidAll(`${path}.namespace`, name, dns1123Label(name))),
   ];
-  for (const field of ['matchLabelKeys', 'mismatchLabelKeys'] as const) {
-    append(errors, validateLabelKeys(term[field] ?? [], term.labelSelector !== undefined, `${path}.${field}`));
-  }
+  append(errors, validateLabelKeys(term, path));
   if (topologyKey === '') errors.push(required(`${path}.topologyKey`, 'can not be empty'));
   return [...errors, ...invalidAll(`${path}.topologyKey`, topologyKey, qualifiedName(topologyKey))];
-}
-
-/** Label keys whose values the pod itself gives; they refine a selector and mean nothing without one. */
-export function validateLabelKeys(keys: readonly string[], hasSelector: boolean, path: string): FieldError[] {
-  if (keys.length === 0) return [];
-  if (!hasSelector) return [forbidden(path, 'must not be specified when labelSelector is not set')];
-  return keys.flatMap((key, i) => invalidAll(`${path}[${i}]`, key, qualifiedName(key)));
 }

@@ -1,21 +1,13 @@
-import type { AppArmorProfile, Container, ContainerPort, EnvVar, PodSpec } from '../../generated/types.ts';
+import type { Container, ContainerPort, EnvVar, PodSpec } from '../../generated/types.ts';
 import { equalJson } from '../../object.ts';
 import { parseQuantity } from '../../quantity.ts';
+import { APP_ARMOR_PREFIX, appArmorProfileOf, oldAppArmorWarning } from './app-armor.ts';
+import type { Placed } from './each-container.ts';
 import { repeatedAt } from './repeated.ts';
 
 const NANO_PER_BYTE = 1_000_000_000n;
 const BYTES = ['memory', 'ephemeral-storage'] as const;
-const SECCOMP_PREFIX = 'container.seccomp.security.alpha.kubernetes.io/';
-const APP_ARMOR_PREFIX = 'container.apparmor.security.beta.kubernetes.io/';
-
-/** Containers with the paths at which they are. */
-type Placed = readonly (readonly [container: Container, path: string])[];
-
-export function eachContainer(spec: PodSpec, path: string): Placed {
-  return (['initContainers', 'containers', 'ephemeralContainers'] as const).flatMap((field) =>
-    ((spec[field] ?? []) as readonly Container[]).map((container, i) => [container, `${path}.${field}[${i}]`] as const),
-  );
-}
+export const SECCOMP_PREFIX = 'container.seccomp.security.alpha.kubernetes.io/';
 
 /** Amounts of bytes that are no whole numbers. */
 export function fractionalBytes(amounts: Readonly<Record<string, string>> | undefined, path: string): string[] {
@@ -62,18 +54,10 @@ function annotationWarnings({ name, securityContext }: Container, around: Around
   if (template === undefined || profile === undefined || securityContext?.appArmorProfile !== undefined)
     return warnings;
   const ofPod = template.securityContext?.appArmorProfile;
-  if (ofPod === undefined || !equalJson(ofPod, appArmorProfile(profile))) {
-    warnings.push(`${annotationsPath}[${appArmor}]: deprecated since v1.30; use the "appArmorProfile" field instead`);
+  if (ofPod === undefined || !equalJson(ofPod, appArmorProfileOf(profile))) {
+    warnings.push(oldAppArmorWarning(annotationsPath, appArmor));
   }
   return warnings;
-}
-
-/** The profile that an annotation names. */
-function appArmorProfile(annotation: string): AppArmorProfile | undefined {
-  if (annotation === 'unconfined') return { type: 'Unconfined' };
-  if (annotation === 'runtime/default') return { type: 'RuntimeDefault' };
-  const local = /^localhost\/(.+)$/.exec(annotation)?.[1];
-  return local === undefined ? undefined : { type: 'Localhost', localhostProfile: local };
 }
 
 /** A second value hides the first, unless it is built on it. */

@@ -231,3 +231,14 @@ export function cidrWarnings(text: string, path: string): string[] {
 function quote(text: string): string {
   return JSON.stringify(text);
 }
+
+/** What is said of the addresses at which a load balancer of an Ingress or a Service answers. */
+export function loadBalancerWarnings({
+  status,
+}: {
+  readonly status?: { readonly loadBalancer?: { readonly ingress?: readonly { readonly ip?: string }[] } };
+}): string[] {
+  return (status?.loadBalancer?.ingress ?? []).flatMap(({ ip = '' }, i) =>
+    ip === '' ? [] : ipWarnings(ip, `status.loadBalancer.ingress[${i}]`),
+  );
+}

@@ -9,6 +9,7 @@ import {
   validateLabelSelector,
   validateLabels,
 } from './labels.ts';
+import { validatePodAnnotations, validateProfilesAgree } from './pod-annotations.ts';
 import { validatePodSpec } from './pod-spec.ts';
 
 export function validatePodTemplate(template: PodTemplateSpec | undefined, path: string): FieldError[] {
@@ -16,7 +17,9 @@ export function validatePodTemplate(template: PodTemplateSpec | undefined, path:
   const errors = [
     ...validateLabels(metadata?.labels, `${path}.labels`),
     ...validateAnnotations(metadata?.annotations, `${path}.annotations`),
+    ...validatePodAnnotations(metadata, spec ?? { containers: [] }, `${path}.annotations`),
     ...validatePodSpec(spec ?? { containers: [] }, `${path}.spec`),
+    ...validateProfilesAgree(metadata, spec ?? { containers: [] }, `${path}.spec`),
   ];
   if ((spec?.ephemeralContainers ?? []).length > 0) {
     errors.push(forbidden(`${path}.spec.ephemeralContainers`, 'ephemeral containers not allowed in pod template'));

@@ -28,6 +28,15 @@ describe('a change of a pod', () => {
     expect(check((spec) => spec.tolerations?.forEach((one) => (one.tolerationSeconds = 9)))).toEqual([]);
   });
 
+  it('that makes it of another class of service is refused as any other', () => {
+    const limited = pod(({ containers }) =>
+      containers.forEach((container) => (container.resources = { limits: { cpu: '1' } })),
+    );
+    expect(check(({ containers }) => containers.forEach((container) => (container.resources = {})), limited)).toEqual([
+      expect.stringMatching(/^spec: pod updates may not change fields/),
+    ]);
+  });
+
   it('may not lengthen or lift the deadline', () => {
     const limited = pod((spec) => (spec.activeDeadlineSeconds = 5));
     expect(check((spec) => (spec.activeDeadlineSeconds = 6), limited)).toEqual([

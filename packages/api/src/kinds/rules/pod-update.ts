@@ -4,7 +4,7 @@ import type { Container, Pod, PodSpec, Toleration } from '../../generated/types.
 import { cloneWithEmpty } from '../../decode/given-empty.ts';
 import { equalJson } from '../../object.ts';
 import { diffLines } from './line-diff.ts';
-import { podQosClass } from './pod-qos.ts';
+import { validateAnnotationChange } from './pod-annotations.ts';
 import { dumpPodSpec } from './pod-spec-dump.ts';
 import { validateTolerations } from './tolerations.ts';
 
@@ -21,7 +21,7 @@ const MAX_INT32 = 2147483647;
 export function validatePodChange(object: Pod, old: Pod): FieldError[] {
   const spec = object.spec ?? { containers: [] };
   const before = old.spec ?? { containers: [] };
-  const errors: FieldError[] = [];
+  const errors = validateAnnotationChange(object, old);
   for (const field of ['containers', 'initContainers'] as const) {
     const path = `spec.${field}`;
     const containers = spec[field] ?? [];
@@ -36,9 +36,6 @@ export function validatePodChange(object: Pod, old: Pod): FieldError[] {
   append(errors, validateAddedTolerations(spec.tolerations ?? [], before.tolerations ?? []));
   append(errors, validateGates(spec, before));
   if (equalJson(spec, before)) return errors;
-  if (podQosClass(spec) !== podQosClass(before)) {
-    errors.push(invalid('metadata', object.status?.qosClass ?? '', 'Pod QoS is immutable'));
-  }
   const munged = withChangeableFrom(spec, before);
   if (equalJson(munged, before)) return errors;
   const difference = diffLines(dumpPodSpec(before), dumpPodSpec(munged));

@@ -8,16 +8,12 @@ import type {
   WeightedPodAffinityTerm,
 } from '../../generated/types.ts';
 import { equalJson } from '../../object.ts';
-import {
-  containerWarnings,
-  eachContainer,
-  fractionalBytes,
-  portNameWarnings,
-  portWarnings,
-} from './container-warnings.ts';
+import { containerWarnings, fractionalBytes, portNameWarnings, portWarnings } from './container-warnings.ts';
+import { eachContainer } from './each-container.ts';
 import { ipWarnings } from './ip.ts';
 import { labelValue } from './names.ts';
 import { oldLabelAdvice } from './old-labels.ts';
+import { POD_SECCOMP } from './pod-annotations.ts';
 import { claimSpecWarnings, overlapWarnings, volumeWarnings } from './volume-warnings.ts';
 import { repeatedAt } from './repeated.ts';
 
@@ -32,7 +28,6 @@ const OLD_ANNOTATIONS: Readonly<Record<string, string>> = {
   'security.alpha.kubernetes.io/sysctls': SYSCTLS_ADVICE,
   'security.alpha.kubernetes.io/unsafe-sysctls': SYSCTLS_ADVICE,
 };
-const POD_SECCOMP = 'seccomp.security.alpha.kubernetes.io/pod';
 const SECCOMP_ADVICE = 'non-functional in v1.27+; use the "seccompProfile" field instead';
 
 /**

@@ -1,20 +1,13 @@
 import { append } from '@gantry/base';
 import { type FieldError, invalid, notSupported, required } from '../../field-error.ts';
-import type {
-  AppArmorProfile,
-  PodSecurityContext,
-  PodSpec,
-  SeccompProfile,
-  SecurityContext,
-  Sysctl,
-} from '../../generated/types.ts';
+import type { PodSecurityContext, PodSpec, SeccompProfile, SecurityContext, Sysctl } from '../../generated/types.ts';
 import { duplicate } from '../../field-error.ts';
+import { PROFILE_TYPES, validateAppArmorProfile } from './app-armor.ts';
 import { invalidAll } from './errors.ts';
 import { validateDescendingPath } from './file-paths.ts';
 import { userId } from './names.ts';
 import { repeatedAt } from './repeated.ts';
 
-const PROFILE_TYPES = ['Localhost', 'RuntimeDefault', 'Unconfined'];
 const SYSCTL_NAME = /^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$/;
 const SYSCTL_MESSAGE =
   'must have at most 253 characters and match regex ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$';
@@ -43,25 +36,6 @@ function validateSeccompProfile(profile: SeccompProfile | undefined, path: strin
 function validateProfileType(type: string, whenMissing: string, path: string): FieldError[] {
   if (type === '') return [required(path, whenMissing)];
   return PROFILE_TYPES.includes(type) ? [] : [notSupported(path, type, PROFILE_TYPES)];
-}
-
-function validateAppArmorProfile(profile: AppArmorProfile | undefined, path: string): FieldError[] {
-  if (profile === undefined) return [];
-  const { type = '', localhostProfile } = profile;
-  const errors: FieldError[] = [];
-  if (type === 'Localhost') {
-    if (localhostProfile === undefined || localhostProfile.trim() === '') {
-      errors.push(required(`${path}.localhostProfile`, 'must be set when AppArmor type is Localhost'));
-    }
-  } else if (PROFILE_TYPES.includes(type)) {
-    if (localhostProfile !== undefined) {
-      const detail = 'can only be set when AppArmor type is Localhost';
-      errors.push(invalid(`${path}.localhostProfile`, localhostProfile, detail));
-    }
-  } else {
-    append(errors, validateProfileType(type, 'type is required when appArmorProfile is set', `${path}.type`));
-  }
-  return errors;
 }
 
 /** The rules on one container's security context. */

@@ -56,4 +56,16 @@ describe('what was allocated for a service', () => {
     expect(inside.clusterIP).toBe('10.96.0.9');
     expect(inside.ports?.some((port) => port.nodePort !== undefined)).toBe(false);
   });
+
+  it('is not given to a load balancer that reaches pods by itself', () => {
+    const balancer: ServiceSpec = { type: 'LoadBalancer', allocateLoadBalancerNodePorts: false };
+    expect(updated({ ...balancer, ports: [{ name: 'a', port: 80 }] }).ports).toEqual([{ name: 'a', port: 80 }]);
+  });
+
+  it('comes back where one of its two fields was cleared', () => {
+    const addresses = { clusterIP: '10.96.0.9', clusterIPs: ['10.96.0.9'] };
+    expect(updated({ ...OLD, clusterIP: '' })).toMatchObject(addresses);
+    expect(updated({ ...OLD, clusterIPs: [] })).toMatchObject(addresses);
+    expect(updated({ ...OLD, clusterIP: '10.96.0.8' }).clusterIPs).toEqual(['10.96.0.8']);
+  });
 });

@@ -3,11 +3,12 @@ import { equalJson } from '../../object.ts';
 import { isExternallyAccessible, needsHealthCheckPort } from './service-spec.ts';
 
 export function needsClusterIp(spec: ServiceSpec): boolean {
-  return spec.type === 'ClusterIP' || needsNodePorts(spec);
+  return spec.type === 'ClusterIP' || spec.type === 'NodePort' || spec.type === 'LoadBalancer';
 }
 
-export function needsNodePorts(spec: ServiceSpec): boolean {
-  return spec.type === 'NodePort' || spec.type === 'LoadBalancer';
+/** A load balancer may reach pods without a port of the nodes. */
+function needsNodePorts(spec: ServiceSpec): boolean {
+  return spec.type === 'NodePort' || (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false);
 }
 
 /** A client that replaces a service without repeating what was allocated for it keeps that. Changes `spec`. */
@@ -21,13 +22,10 @@ export function carryServiceAllocations(spec: ServiceSpec, old: ServiceSpec): vo
 
 function carryAddresses(spec: ServiceSpec, old: ServiceSpec): void {
   const before = old.clusterIPs ?? [];
-  if ((spec.clusterIP ?? '') === '' && (spec.clusterIPs ?? []).length === 0) {
-    if (old.clusterIP !== undefined) spec.clusterIP = old.clusterIP;
-    if (before.length > 0) spec.clusterIPs = before;
-  } else if (spec.clusterIP !== old.clusterIP && equalJson(spec.clusterIPs ?? before, before)) {
+  if ((spec.clusterIP ?? '') === '' && old.clusterIP !== undefined) spec.clusterIP = old.clusterIP;
+  if ((spec.clusterIPs ?? []).length === 0 && before.length > 0) spec.clusterIPs = before;
+  if (spec.clusterIP !== old.clusterIP && equalJson(spec.clusterIPs ?? [], before)) {
     spec.clusterIPs = [spec.clusterIP ?? ''];
-  } else if ((spec.clusterIPs ?? []).length === 0 && spec.clusterIP === old.clusterIP) {
-    spec.clusterIPs = before;
   }
   if ((spec.ipFamilies ?? []).length === 0 && old.ipFamilies !== undefined) spec.ipFamilies = old.ipFamilies;
   if (old.ipFamilyPolicy !== undefined) spec.ipFamilyPolicy ??= old.ipFamilyPolicy;

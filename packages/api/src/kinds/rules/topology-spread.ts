@@ -1,7 +1,7 @@
 import { type FieldError, invalid, notSupported, required } from '../../field-error.ts';
 import { duplicate } from '../../field-error.ts';
 import type { TopologySpreadConstraint } from '../../generated/types.ts';
-import { validateLabelKeys } from './affinity.ts';
+import { validateLabelKeys } from './label-keys.ts';
 import { validateLabelSelector } from './labels.ts';
 
 const WHEN = ['DoNotSchedule', 'ScheduleAnyway'];
@@ -49,10 +49,9 @@ function validateRest(constraint: TopologySpreadConstraint, path: string): Field
     if (value !== undefined && !INCLUSION.includes(value))
       errors.push(notSupported(`${path}.${field}`, value, INCLUSION));
   }
-  const hasSelector = constraint.labelSelector !== undefined;
   return [
     ...errors,
-    ...validateLabelKeys(constraint.matchLabelKeys ?? [], hasSelector, `${path}.matchLabelKeys`),
+    ...validateLabelKeys(constraint, path),
     ...validateLabelSelector(constraint.labelSelector, `${path}.labelSelector`),
   ];
 }
