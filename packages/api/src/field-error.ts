@@ -47,13 +47,35 @@ export const OMITTED = Symbol('omitted');
 export function formatFieldError(error: FieldError): string {
   const head = TEXT[error.type];
   const isBare = WITHOUT_VALUE.has(error.type) || error.value === OMITTED;
-  const value = isBare ? '' : `: ${formatValue(error.value)}`;
+  const value = isBare ? '' : `: ${formatValue(error.value, error.field)}`;
   return `${head}${value}${error.detail === '' ? '' : `: ${error.detail}`}`;
 }
 
-function formatValue(value: unknown): string {
+function formatValue(value: unknown, field: string): string {
   if (value === undefined || value === null) return 'null';
-  return typeof value === 'string' ? goQuote(value) : goJson(value);
+  if (typeof value === 'string') return goQuote(value);
+  return goJson(asGoPrints(value, field.slice(field.lastIndexOf('.') + 1)));
+}
+
+/** Fields that hold maps from names to texts. Go prints those in order of their names, and structures as they are declared. */
+const MAPS: ReadonlySet<string> = new Set([
+  'annotations',
+  'capacity',
+  'data',
+  'labels',
+  'limits',
+  'matchLabels',
+  'nodeSelector',
+  'parameters',
+  'requests',
+]);
+
+function asGoPrints(value: unknown, name: string): unknown {
+  if (Array.isArray(value)) return value.map((item) => asGoPrints(item, ''));
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value);
+  if (MAPS.has(name)) entries.sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, inner]) => [key, asGoPrints(inner, key)]));
 }
 
 /** JSON as Go writes it: safe to stand in HTML. */

@@ -15,3 +15,13 @@ it('stays small where every one of many errors repeats the whole value', () => {
   expect(JSON.stringify(StatusError.invalid('', 'Kind', 'x', errors).toStatus()).length).toBeLessThan(5_000_000);
   expect(StatusError.invalid('', 'Kind', 'x', [invalid('a', 'x'.repeat(2_000_000), '')]).message).toContain('xxx');
 });
+
+it('shows maps in order of their names, and structures as they are', () => {
+  const value = { template: 't', matchLabels: { b: '1', a: '2' } };
+  expect(StatusError.invalid('', 'Kind', 'x', [invalid('spec.selector', value, '')]).message).toContain(
+    '{"template":"t","matchLabels":{"a":"2","b":"1"}}',
+  );
+  expect(StatusError.invalid('', 'Kind', 'x', [invalid('spec.capacity', { b: '1', a: '2' }, '')]).message).toContain(
+    '{"a":"2","b":"1"}',
+  );
+});

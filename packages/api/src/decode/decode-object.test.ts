@@ -42,6 +42,14 @@ function messageOf(run: () => unknown): string {
   return 'fine';
 }
 
+it('reads lists of small numbers as bytes, as Go does', () => {
+  const read = (list: string) => decode(`{"binaryData":{"b":${list}}}`).object;
+  expect(read('[]')).toMatchObject({ binaryData: { b: '' } });
+  expect(read('[104,105]')).toMatchObject({ binaryData: { b: 'aGk=' } });
+  expect(messageOf(() => read('[256]'))).toMatch(/^400 .*cannot unmarshal number 256/);
+  expect(messageOf(() => read('["a"]'))).toMatch(/^400 .*cannot unmarshal string/);
+});
+
 describe('the recorded bodies', () => {
   const scenario = must(
     golden('request.jsonl').find(({ id }) => id === 'request/body/00'),

@@ -44,7 +44,7 @@ export function decodeScalar(kind: ScalarKind, value: Parsed): unknown {
       if (value instanceof NumberLiteral) return Number(value.text);
       throw new TypeMismatch(jsonTypeOf(value));
     case 'bytes':
-      return canonicalBase64(asString(value));
+      return Array.isArray(value) ? bytesOf(value) : canonicalBase64(asString(value));
     case 'time':
       return parseTime(asString(value), 0);
     case 'microTime':
@@ -54,6 +54,17 @@ export function decodeScalar(kind: ScalarKind, value: Parsed): unknown {
     case 'intOrString':
       return typeof value === 'string' ? value : asInt32(value);
   }
+}
+
+/** Go reads a list of small numbers as bytes, too. */
+function bytesOf(list: readonly Parsed[]): string {
+  const isByte = (item: Parsed): item is number => Number.isInteger(item) && Number(item) >= 0 && Number(item) <= 255;
+  const bytes = list.map((item) => {
+    if (item === null) return 0;
+    if (!isByte(item)) throw new TypeMismatch(describeNumber(item));
+    return item;
+  });
+  return Buffer.from(bytes).toString('base64');
 }
 
 function asString(value: Parsed): string {

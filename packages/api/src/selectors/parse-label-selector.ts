@@ -81,7 +81,7 @@ class Parser {
     if (negated) token = this.#takeValue();
     if (token.kind !== 'identifier') this.#failRequirement(`found '${token.text}', expected: identifier`);
     const key = token.text;
-    const errors = qualifiedName(key).map((error) => error.replace(/^a qualified name/, 'a valid label key'));
+    const errors = qualifiedName(key);
     if (errors.length > 0) this.#failRequirement(`<nil>: ${formatFieldError(invalid('', key, errors.join('; ')))}`);
     if (negated) return { key, operator: 'doesNotExist', values: [] };
     const next = this.#peekValue();

@@ -14,7 +14,7 @@ type Source = NonNullable<PersistentVolumeClaimSpec['dataSourceRef']>;
 
 /** The defaults of a claim's spec, its own or that of a template. Idempotent. */
 export function defaultClaimSpec(spec: PersistentVolumeClaimSpec): void {
-  if ((spec.volumeMode ?? '') === '') spec.volumeMode = 'Filesystem';
+  spec.volumeMode ??= 'Filesystem';
 }
 
 /** The rules on the spec of a claim, its own or that of a template (of a StatefulSet, of an ephemeral volume). */

@@ -19,7 +19,7 @@ export function validateDescendingPath(text: string, path: string): FieldError[]
 /** A descending path that does not begin with the two dots kept for atomic writers. */
 export function validateUnreservedPath(text: string, path: string): FieldError[] {
   const errors = validateDescendingPath(text, path);
-  if (text.startsWith('..') && !text.startsWith('../') && text !== '..') {
+  if (text.startsWith('..') && !text.startsWith('../')) {
     errors.push(invalid(path, text, "must not start with '..'"));
   }
   return errors;

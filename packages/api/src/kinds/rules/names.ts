@@ -125,7 +125,7 @@ export function qualifiedName(value: string): string[] {
   const [first = '', second] = parts;
   if (parts.length > 2) {
     return [
-      `a qualified name ${QUALIFIED_MESSAGE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
+      `a valid label key ${QUALIFIED_MESSAGE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`,
     ];
   }
   let name = first;

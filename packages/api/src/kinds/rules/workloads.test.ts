@@ -2,8 +2,10 @@ import { describe, expect, it } from 'vitest';
 import type { HorizontalPodAutoscaler, Pod } from '../../generated/types.ts';
 import { cloneJson } from '../../object.ts';
 import { toV1, toV2 } from './autoscaler-conversion.ts';
+import { defaultClaimSpec, validateClaimSpec } from './claim-spec.ts';
 import { scheduleFault, timeZoneFault } from './cron-schedule.ts';
 import { validateEphemeralChange } from './ephemeral-containers.ts';
+import { validateUnreservedPath } from './file-paths.ts';
 import { countIndexes, findOverlap } from './index-list.ts';
 import { validateResize } from './pod-resize.ts';
 
@@ -193,4 +195,19 @@ describe('ephemeral containers', () => {
     expect(validateEphemeralChange(other, pod())[0]?.detail).toMatch(/may not be changed/);
     expect(validateEphemeralChange(none, pod())[0]?.detail).toMatch(/may not be removed/);
   });
+});
+
+it('knows no empty volume mode', () => {
+  const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, volumeMode: '' };
+  defaultClaimSpec(spec);
+  expect(validateClaimSpec(spec, 'spec').map(({ field }) => field)).toEqual(['spec.volumeMode']);
+});
+
+it('keeps two dots at the beginning of files for writers', () => {
+  expect(validateUnreservedPath('..', 'p').map(({ detail }) => detail)).toEqual([
+    "must not contain '..'",
+    "must not start with '..'",
+  ]);
+  expect(validateUnreservedPath('../a', 'p').map(({ detail }) => detail)).toEqual(["must not contain '..'"]);
+  expect(validateUnreservedPath('..a', 'p').map(({ detail }) => detail)).toEqual(["must not start with '..'"]);
 });
