@@ -52,10 +52,7 @@ export interface ControllerSpec {
   readonly name: string;
   readonly eventSource: string;
   readonly watches: readonly WatchSpec[];
-  /**
-   * Besides, what is not built in. The controller begins when each such resource has been listed or has once failed to be;
-   * one that fails is tried again for ever, and holds nobody up.
-   */
+  /** Besides, what is not built in. Nothing waits for it: a resource that cannot be listed is tried again for ever. */
   readonly served?: ServedWatch;
   /** How many keys are reconciled at once; 5 when absent. */
   readonly workers?: number;

@@ -75,7 +75,7 @@ class ControllerManager implements Manager {
       ...(aggregated === undefined ? {} : { discover: aggregated.discover }),
       clock,
       random,
-      isSynced: (resource) => this.#informers.served.isSynced(resource),
+      followed: () => this.#informers.served,
       onChange: () => this.#followServed(),
     });
     this.#informers.onChange(({ group, resource }) => {
@@ -166,21 +166,10 @@ class ControllerManager implements Manager {
       ...(onReconcile === undefined ? {} : { onReconcile }),
     });
     try {
-      if (spec.served !== undefined) await this.#untilSettled(stop);
       await runner.run(stop, signal);
       await events.flush(signal);
     } finally {
       events.close();
-    }
-  }
-
-  /** Until it is known of each served resource whether it can be listed: what depends on what is in doubt before. */
-  async #untilSettled(stop: AbortSignal): Promise<void> {
-    const isSettled = (): boolean => this.#directory.isSettled && this.#informers.served.isSettled;
-    try {
-      await this.#informers.when(isSettled, stop);
-    } catch (error) {
-      if (!stop.aborted) throw error;
     }
   }
 }

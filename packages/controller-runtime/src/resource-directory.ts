@@ -10,6 +10,7 @@ import {
   type RemoteVersion,
   type ServedResource,
 } from './served-resource.ts';
+import type { ServedInformers } from './served-informers.ts';
 import type { ServedResources } from './served-resources.ts';
 
 export const DEFINITIONS: ResourceRef = {
@@ -26,7 +27,8 @@ export interface ResourceDirectoryOptions {
   readonly discover?: Discover;
   readonly clock: Clock;
   readonly random: Random;
-  readonly isSynced: (resource: ResourceRef) => boolean;
+  /** What is known of the objects of what is served. */
+  readonly followed: () => Pick<ServedInformers, 'isSettled' | 'isSynced'>;
   /** Told after what is served, or what is known of it, may have changed. */
   readonly onChange: () => void;
 }
@@ -70,7 +72,7 @@ export class ResourceDirectory implements ServedResources {
   }
 
   isSynced(resource: ResourceRef): boolean {
-    return this.#options.isSynced(resource);
+    return this.#options.followed().isSynced(resource);
   }
 
   async refresh(signal: AbortSignal): Promise<void> {
@@ -83,9 +85,8 @@ export class ResourceDirectory implements ServedResources {
     return group !== '' && this.#remotes.has(groupVersion({ group, version }));
   }
 
-  /** Whether each other server has been asked at least once. */
-  get isSettled(): boolean {
-    return [...this.#remotes.values()].every(({ group }) => group.wasAsked);
+  isSettled(): boolean {
+    return [...this.#remotes.values()].every(({ group }) => group.wasAsked) && this.#options.followed().isSettled;
   }
 
   /** Takes the definitions and APIServices as the cache has them now. */

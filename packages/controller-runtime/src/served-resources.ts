@@ -15,6 +15,8 @@ export interface ServedResources {
   failures(): readonly string[];
   /** Whether the cache holds all objects of a resource. */
   isSynced(resource: ResourceRef): boolean;
+  /** Whether each other server has been asked, and each resource that is followed been listed, or has at least failed to be. */
+  isSettled(): boolean;
   /** Asks the other servers again, and resolves when each has answered or has failed to. */
   refresh(signal: AbortSignal): Promise<void>;
 }

@@ -5,6 +5,8 @@ import {
   applyConfiguration,
   applyPatch,
   cloneJson,
+  customDefinitions,
+  type CustomResourceDefinition,
   equalJson,
   findResource,
   formatKey,
@@ -13,6 +15,7 @@ import {
   type KubeObject,
   managedKindOf,
   parseLabelSelector,
+  type ResourceDefinition,
   type ResourceRef,
   StatusError,
 } from '@gantry/api';
@@ -42,6 +45,11 @@ interface OpenWatch {
 }
 
 const VERSIONS_PER_REVISION = 256;
+const DEFINITIONS: ResourceRef = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  resource: 'customresourcedefinitions',
+};
 
 /**
  * An API server's objects in memory, seen through the client's interface: versions, conflicts, preconditions, finalizers,
@@ -203,7 +211,7 @@ export class FakeObjectClient implements ObjectClient {
         return this.#update(write.resource, write.key, write.object, write.subresource);
       case 'patch': {
         const old = this.#mustFind(write.resource, write.key);
-        const definition = must(findResource(write.resource), write.resource.resource);
+        const definition = this.#definitionOf(write.resource);
         if (write.patchType === APPLY_PATCH_TYPE) {
           const applied = applyConfiguration({
             of: managedKindOf(definition, write.subresource ?? ''),
@@ -222,6 +230,15 @@ export class FakeObjectClient implements ObjectClient {
       case 'delete':
         return this.#delete(write.resource, write.key, write.options?.preconditions ?? {});
     }
+  }
+
+  /** Custom resources are known by the definitions that are stored here. */
+  #definitionOf(resource: ResourceRef): ResourceDefinition {
+    const custom = this.all<CustomResourceDefinition & KubeObject>(DEFINITIONS).flatMap((crd) =>
+      customDefinitions(crd, {}),
+    );
+    const isMeant = (of: ResourceRef) => of.version === resource.version && idOf(of) === idOf(resource);
+    return must(findResource(resource) ?? custom.find(isMeant), resource.resource);
   }
 
   #create(resource: ResourceRef, namespace: string, object: KubeObject): KubeObject {
