@@ -4,6 +4,8 @@ import { type LogLevel, LOG_LEVELS, readConfig } from '@gantry/service';
 export interface Config {
   readonly clusterId: string;
   readonly apiservers: readonly string[];
+  /** Their REST address, behind which the servers of other APIs are. */
+  readonly apiserverUrl: string;
   readonly etcd: readonly string[];
   readonly tlsDir: string;
   readonly caDir: string;
@@ -22,6 +24,7 @@ export function readControllerManagerConfig(environment: Readonly<Record<string,
   return readConfig(environment, (read) => ({
     clusterId: read.text('GANTRY_CLUSTER_ID'),
     apiservers: read.list('GANTRY_APISERVERS', ['apiserver:6444']),
+    apiserverUrl: read.text('GANTRY_APISERVER_URL', 'https://apiserver:6443'),
     etcd: read.list('GANTRY_ETCD'),
     tlsDir: read.text('GANTRY_TLS_DIR', '/etc/gantry/tls'),
     caDir: read.text('GANTRY_CA_DIR', '/etc/gantry/ca'),

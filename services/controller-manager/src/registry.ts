@@ -4,7 +4,7 @@ import { admissionPolicyStatusController } from './controllers/admission-policy-
 import { clusterRoleAggregationController } from './controllers/clusterrole-aggregation/controller.ts';
 import { createCsrSigningController } from './controllers/csr-signing/controller.ts';
 import { deploymentController } from './controllers/deployment/controller.ts';
-import { garbageCollectorController } from './controllers/garbage-collector/controller.ts';
+import { createGarbageCollector } from './controllers/garbage-collector/controller.ts';
 import { namespaceController } from './controllers/namespace/controller.ts';
 import { createNodeLifecycleController } from './controllers/node-lifecycle/controller.ts';
 import { createPodGcController } from './controllers/pod-gc/controller.ts';
@@ -43,7 +43,7 @@ export function createControllers(options: RegistryOptions): readonly Controller
     volumeProtectionController,
     clusterRoleAggregationController,
     deploymentController,
-    garbageCollectorController,
+    createGarbageCollector(),
     namespaceController,
     replicaSetController,
     resourceQuotaController,

@@ -1,5 +1,5 @@
 import { systemClock, systemRandom, systemUid } from '@gantry/base';
-import { createGrpcClient, toGrpcFailure } from '@gantry/client';
+import { createGrpcClient, createHttpClient, discoverResources, toGrpcFailure } from '@gantry/client';
 import {
   createCertificateRequester,
   createFenceHolder,
@@ -48,6 +48,7 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
     fieldManager: COMPONENT,
     fence: () => fences.fence(),
   });
+  using aggregated = createHttpClient({ server: config.apiserverUrl, tls, fieldManager: COMPONENT });
   const identity = `${config.identity}_${systemUid()}`;
   const controllers = createControllers({
     authority,
@@ -59,6 +60,7 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
   const manager = createManager({
     ...base,
     client,
+    aggregated: { client: aggregated, discover: (of, signal) => discoverResources(aggregated, of, signal) },
     fences,
     component: COMPONENT,
     identity,

@@ -1,5 +1,5 @@
 import { systemClock, systemRandom } from '@gantry/base';
-import { createHttpClient, readKubeconfig } from '@gantry/client';
+import { createHttpClient, discoverResources, readKubeconfig } from '@gantry/client';
 import { createFenceHolder, createManager } from '@gantry/controller-runtime';
 import { createLogger } from '@gantry/service';
 import { createControllers } from '../registry.ts';
@@ -22,6 +22,7 @@ const controllers = createControllers({
 const manager = createManager({
   ...base,
   client,
+  aggregated: { client, discover: (of, signal) => discoverResources(client, of, signal) },
   fences: createFenceHolder(),
   component: 'kube-controller-manager',
   identity: 'dev',

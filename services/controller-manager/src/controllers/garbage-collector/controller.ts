@@ -1,38 +1,70 @@
 import { append } from '@gantry/base';
-import { isReason, type KubeObject, type ObjectKey, type OwnerReference, type ResourceDefinition } from '@gantry/api';
+import type { KubeObject, ObjectKey, OwnerReference } from '@gantry/api';
 import {
   type Cache,
   type ControllerContext,
   type ControllerSpec,
   executeActions,
   type Result,
-  type WatchSpec,
 } from '@gantry/controller-runtime';
 import { ignoreNotFound } from '../ignore-not-found.ts';
+import { OwnerMemory } from './owner-memory.ts';
+import { cachedOwner, isWithinScope, ownerState } from './owner-state.ts';
 import { type Action, isDeletingDependents, isInCircle, type ObservedOwner, planGarbage } from './plan.ts';
-import { COLLECTED, collectedKey, definitionOf, parseCollectedKey } from './resource-keys.ts';
+import {
+  COLLECTED,
+  collectedKey,
+  type CollectedResource,
+  groupKindOf,
+  isCollected,
+  parseCollectedKey,
+  resourceOf,
+} from './resource-keys.ts';
 
-/** Deletes what has lost its owners, and sees foreground and orphaning deletions through. Keys name objects of any resource. */
-export const garbageCollectorController: ControllerSpec = {
-  name: 'garbage-collector',
-  eventSource: 'garbage-collector-controller',
-  watches: COLLECTED.map(watchCollected),
-  workers: 10,
-  reconcile,
-};
+/** How soon to ask whether resources that are new can be listed. */
+const UNSETTLED_MS = 200;
+/** A kind that begins to be served is told of; whatever tells of it may fail. */
+const UNKNOWN_OWNER_MS = 60_000;
 
-function watchCollected(definition: ResourceDefinition): WatchSpec {
-  return { resource: definition, keys: affectedKeys };
+/** Deletes what has lost its owners, and sees foreground and orphaning deletions through. Keys name objects of any kind. */
+export function createGarbageCollector(): ControllerSpec {
+  const memory = new OwnerMemory();
+  const keys = (object: KubeObject | undefined, old: KubeObject | undefined, cache: Cache) =>
+    affectedKeys(object, old, cache, memory);
+  return {
+    name: 'garbage-collector',
+    eventSource: 'garbage-collector-controller',
+    watches: COLLECTED.map((resource) => ({ resource, keys })),
+    served: {
+      wants: isCollected,
+      keys: (_resource, object, old, cache) => keys(object, old, cache),
+      shift: ({ group, kind }) => memory.takeWaiting(`${group}/${kind}`),
+    },
+    workers: 10,
+    begin: () => memory.clear(),
+    reconcile: (key, context, signal) => reconcile(key, { ...context, memory }, signal),
+  };
+}
+
+interface Context extends ControllerContext {
+  readonly memory: OwnerMemory;
 }
 
 /** The object itself where it can be garbage or holds a collector's finalizer, its waiting owners, and its dependents once it is gone. */
-function affectedKeys(object: KubeObject | undefined, old: KubeObject | undefined, cache: Cache): readonly ObjectKey[] {
-  const keys: (ObjectKey | undefined)[] = [];
+function affectedKeys(
+  object: KubeObject | undefined,
+  old: KubeObject | undefined,
+  cache: Cache,
+  memory: OwnerMemory,
+): readonly ObjectKey[] {
+  const keys: ObjectKey[] = [];
   const subject = object ?? old;
   if (subject === undefined) return [];
   if (object === undefined || isReplaced(object, old)) {
     const uid = (old ?? subject).metadata.uid ?? '';
-    append(keys, (cache.dependentsOf?.(uid) ?? []).map(collectedKey));
+    const dependents = cache.dependentsOf?.(uid) ?? [];
+    if (dependents.length > 0) memory.deleted(uid);
+    append(keys, dependents.map(collectedKey));
   }
   if (object !== undefined) {
     const isOwned = (object.metadata.ownerReferences ?? []).length > 0;
@@ -42,93 +74,42 @@ function affectedKeys(object: KubeObject | undefined, old: KubeObject | undefine
     const owner = cachedOwner(subject, reference, cache);
     if (owner !== undefined && owner.metadata.deletionTimestamp !== undefined) keys.push(collectedKey(owner));
   }
-  return keys.filter((key) => key !== undefined);
+  return keys;
 }
 
 function isReplaced(object: KubeObject, old: KubeObject | undefined): boolean {
   return old !== undefined && old.metadata.uid !== object.metadata.uid;
 }
 
-async function reconcile(key: ObjectKey, context: ControllerContext, signal: AbortSignal): Promise<Result> {
+async function reconcile(key: ObjectKey, context: Context, signal: AbortSignal): Promise<Result> {
+  const { cache, served, memory } = context;
+  memory.forget(key);
   const parsed = parseCollectedKey(key);
-  const object = parsed === undefined ? undefined : context.cache.get(parsed.definition, parsed.key);
+  const resource = resourceOf(parsed.groupKind, served);
+  const object = resource === undefined ? undefined : cache.get(resource, parsed.key);
   if (object === undefined) return {};
   const owners: ObservedOwner[] = [];
   if (object.metadata.deletionTimestamp === undefined) {
     for (const reference of object.metadata.ownerReferences ?? []) {
-      owners.push({ reference, state: await ownerState(object, reference, context, signal) });
+      owners.push({ reference, state: await ownerState(object, reference, context, memory, signal) });
     }
   }
-  const dependents = (context.cache.dependentsOf?.(object.metadata.uid ?? '') ?? []).filter((dependent) =>
+  const dependents = (cache.dependentsOf?.(object.metadata.uid ?? '') ?? []).filter((dependent) =>
     isWithinScope(object, dependent),
   );
-  const ownerOf = (of: KubeObject, reference: OwnerReference) => cachedOwner(of, reference, context.cache);
+  const ownerOf = (of: KubeObject, reference: OwnerReference) => cachedOwner(of, reference, cache);
   const deadlock = isDeletingDependents(object) && isInCircle(object, ownerOf) ? 'circle' : 'none';
   const actions = planGarbage({ object, owners, dependents, deadlock });
   const last = actions.filter(({ kind }) => kind === 'removeFinalizer');
+  // Among what was not listed yet there may be dependents.
+  if (last.length > 0 && !served.isSettled()) return { requeueAfterMs: UNSETTLED_MS };
   const before = actions.filter(({ kind }) => kind !== 'removeFinalizer');
   await executeActions(before, (action) => execute(object, action, context, signal), { pace: 'full' }, signal);
   for (const action of last) await execute(object, action, context, signal);
-  return {};
+  return owners.some(({ state }) => state === 'unknown') ? { requeueAfterMs: UNKNOWN_OWNER_MS } : {};
 }
 
-/** Owners are looked for in the dependent's own namespace, or at cluster scope: nothing owns across namespaces. */
-function isWithinScope(owner: KubeObject, dependent: KubeObject): boolean {
-  const namespace = owner.metadata.namespace ?? '';
-  return namespace === '' || namespace === (dependent.metadata.namespace ?? '');
-}
-
-function ownerKey(object: KubeObject, definition: ResourceDefinition, name: string): ObjectKey {
-  return { namespace: definition.namespaced ? (object.metadata.namespace ?? '') : '', name };
-}
-
-function cachedOwner(object: KubeObject, reference: OwnerReference, cache: Cache): KubeObject | undefined {
-  const definition = definitionOf(reference);
-  if (definition === undefined) return undefined;
-  const owner = cache.get(definition, ownerKey(object, definition, reference.name));
-  return owner?.metadata.uid === reference.uid ? owner : undefined;
-}
-
-/** The cache may say that an owner is there; that it is not, only the store may. */
-async function ownerState(
-  object: KubeObject,
-  reference: OwnerReference,
-  { cache, client, events }: ControllerContext,
-  signal: AbortSignal,
-): Promise<ObservedOwner['state']> {
-  const definition = definitionOf(reference);
-  if (definition === undefined) return 'unknown';
-  const namespace = object.metadata.namespace ?? '';
-  if (definition.namespaced && namespace === '') {
-    events.event(object, 'Warning', 'OwnerRefInvalidNamespace', describeMissing(reference, namespace));
-    return 'unknown';
-  }
-  const cached = cachedOwner(object, reference, cache);
-  if (cached !== undefined) return isDeletingDependents(cached) ? 'deletingDependents' : 'present';
-  try {
-    const owner = await client.get(definition, ownerKey(object, definition, reference.name), signal);
-    if (owner.metadata.uid === reference.uid) return isDeletingDependents(owner) ? 'deletingDependents' : 'present';
-  } catch (error) {
-    if (!isReason(error, 'NotFound')) throw error;
-  }
-  const elsewhere = COLLECTED.some((other) => cache.list(other).some(({ metadata }) => metadata.uid === reference.uid));
-  if (elsewhere) {
-    events.event(object, 'Warning', 'OwnerRefInvalidNamespace', describeMissing(reference, namespace));
-  }
-  return 'absent';
-}
-
-function describeMissing({ apiVersion, kind, name, uid }: OwnerReference, namespace: string): string {
-  const owner = `[${apiVersion}/${kind}, namespace: ${namespace}, name: ${name}, uid: ${uid}]`;
-  return `ownerRef ${owner} does not exist in namespace ${JSON.stringify(namespace)}`;
-}
-
-async function execute(
-  object: KubeObject,
-  action: Action,
-  context: ControllerContext,
-  signal: AbortSignal,
-): Promise<void> {
+async function execute(object: KubeObject, action: Action, context: Context, signal: AbortSignal): Promise<void> {
   switch (action.kind) {
     case 'delete':
       await deleteObject(object, action.propagation, context, signal);
@@ -158,22 +139,20 @@ async function execute(
       await patchMetadata(object, { finalizers: kept.length === 0 ? null : kept }, context, signal);
       break;
     }
-    case 'visit': {
-      const key = collectedKey(action.dependent);
-      if (key !== undefined) await reconcile(key, context, signal);
+    case 'visit':
+      await reconcile(collectedKey(action.dependent), context, signal);
       break;
-    }
   }
 }
 
 async function deleteObject(
   object: KubeObject,
   propagationPolicy: 'Background' | 'Foreground' | 'Orphan',
-  { client }: ControllerContext,
+  { client, served }: Context,
   signal: AbortSignal,
 ): Promise<void> {
-  const definition = definitionOf(object);
-  if (definition === undefined) return;
+  const of = resourceOf(groupKindOf(object), served);
+  if (of === undefined) return;
   const { uid, resourceVersion, name = '', namespace = '' } = object.metadata;
   // The version too: an owner may have been given to it since it was looked at.
   const preconditions = {
@@ -181,9 +160,8 @@ async function deleteObject(
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
   };
   const options = { propagationPolicy, preconditions };
-  const { group, version, resource } = definition;
   await ignoreNotFound(
-    client.write({ verb: 'delete', resource: { group, version, resource }, key: { namespace, name }, options }, signal),
+    client.write({ verb: 'delete', resource: refOf(of), key: { namespace, name }, options }, signal),
   );
 }
 
@@ -191,18 +169,17 @@ async function deleteObject(
 async function patchMetadata(
   object: KubeObject,
   change: Readonly<Record<string, unknown>>,
-  { client }: ControllerContext,
+  { client, served }: Context,
   signal: AbortSignal,
 ): Promise<void> {
-  const definition = definitionOf(object);
-  if (definition === undefined) return;
+  const of = resourceOf(groupKindOf(object), served);
+  if (of === undefined) return;
   const { uid, resourceVersion, name = '', namespace = '' } = object.metadata;
-  const { group, version, resource } = definition;
   await ignoreNotFound(
     client.write(
       {
         verb: 'patch',
-        resource: { group, version, resource },
+        resource: refOf(of),
         key: { namespace, name },
         patch: { metadata: { uid, resourceVersion, ...change } },
         patchType: 'application/merge-patch+json',
@@ -210,4 +187,8 @@ async function patchMetadata(
       signal,
     ),
   );
+}
+
+function refOf({ group, version, resource }: CollectedResource) {
+  return { group, version, resource };
 }

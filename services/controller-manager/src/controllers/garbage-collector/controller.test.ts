@@ -1,0 +1,233 @@
+import {
+  type CustomResourceDefinition,
+  type Event,
+  type KubeObject,
+  type ObjectMeta,
+  type OwnerReference,
+  type ResourceRef,
+  StatusError,
+} from '@gantry/api';
+import { ManualClock } from '@gantry/base/testing';
+import { FakeObjectClient } from '@gantry/client/testing';
+import { establishedDefinition } from '@gantry/controller-runtime/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { runOvertaken } from '../../testing/run-overtaken.ts';
+import { CONFIG_MAPS } from '../resources.ts';
+import { createGarbageCollector } from './controller.ts';
+
+const DEFINITIONS: ResourceRef = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  resource: 'customresourcedefinitions',
+};
+const EVENTS: ResourceRef = { group: '', version: 'v1', resource: 'events' };
+const WIDGETS: ResourceRef = { group: 'example.com', version: 'v1', resource: 'widgets' };
+const CLUSTER = { scope: 'Cluster' };
+/** What an API server says of a path that it does not know. */
+const UNSERVED = new StatusError('NotFound', 'the server could not find the requested resource', { details: {} });
+
+describe('the garbage collector with custom resources', () => {
+  let clock: ManualClock;
+  let client: FakeObjectClient;
+  let stop: AbortController;
+  beforeEach(() => {
+    clock = new ManualClock();
+    client = new FakeObjectClient(clock);
+    stop = new AbortController();
+  });
+  afterEach(() => stop.abort());
+
+  const run = async () => {
+    const controllers = [createGarbageCollector()];
+    runOvertaken({ controllers, client, clock, meanwhile: async () => undefined }, stop.signal);
+    await clock.advance(1000);
+  };
+  const define = (spec: Partial<CustomResourceDefinition['spec']> = {}) =>
+    client.put(DEFINITIONS, establishedDefinition(spec));
+  const undefine = () => remove(DEFINITIONS, 'widgets.example.com', '');
+  const widget = (name: string, metadata: Partial<ObjectMeta> = {}) =>
+    client.put<KubeObject>(WIDGETS, {
+      apiVersion: 'example.com/v1',
+      kind: 'Widget',
+      metadata: { name, namespace: 'a', ...metadata },
+    });
+  const configMap = (name: string, ownerReferences: OwnerReference[], namespace = 'a') =>
+    client.put<KubeObject>(CONFIG_MAPS, {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name, namespace, ownerReferences },
+    });
+  const remove = async (resource: ResourceRef, name: string, namespace = 'a') => {
+    await client.write({ verb: 'delete', resource, key: { namespace, name } }, stop.signal);
+    await clock.advance(1000);
+  };
+  const owned = (owner: KubeObject, more: Partial<OwnerReference> = {}): OwnerReference => {
+    const { apiVersion, kind, metadata } = owner;
+    return { apiVersion, kind, name: metadata.name ?? '', uid: metadata.uid ?? '', ...more };
+  };
+  const gone = (more: Partial<OwnerReference> = {}): OwnerReference => ({
+    apiVersion: 'example.com/v1',
+    kind: 'Widget',
+    name: 'never',
+    uid: '00000000-0000-0000-0000-000000000000',
+    ...more,
+  });
+  const names = (resource: ResourceRef) => client.all(resource).map(({ metadata }) => metadata.name);
+  const references = (name: string) =>
+    client.all(CONFIG_MAPS).find(({ metadata }) => metadata.name === name)?.metadata.ownerReferences;
+
+  it('collects what a custom resource owned', async () => {
+    await define();
+    const owner = await widget('owner');
+    await configMap('owned', [owned(owner)]);
+    await configMap('other', [owned(await widget('lives'))]);
+    await run();
+    expect(names(CONFIG_MAPS)).toEqual(['owned', 'other']);
+    await remove(WIDGETS, 'owner');
+    expect(names(CONFIG_MAPS)).toEqual(['other']);
+  });
+
+  it('collects custom resources that something owned', async () => {
+    await define();
+    const owner = await configMap('owner', []);
+    await widget('owned', { ownerReferences: [owned(owner)] });
+    await run();
+    await remove(CONFIG_MAPS, 'owner');
+    expect(names(WIDGETS)).toEqual([]);
+  });
+
+  it('collects what has lost its owner before it was started', async () => {
+    await define();
+    await configMap('left', [gone()]);
+    await widget('left', { ownerReferences: [gone()] });
+    await run();
+    expect(names(CONFIG_MAPS)).toEqual([]);
+    expect(names(WIDGETS)).toEqual([]);
+  });
+
+  it('knows an owner by any version of its kind', async () => {
+    await define({
+      versions: [
+        { name: 'v1', served: true, storage: false },
+        { name: 'v2', served: true, storage: true },
+      ],
+    });
+    const owner = await widget('owner');
+    await configMap('owned', [owned(owner), gone({ apiVersion: 'example.com/v1beta1' })]);
+    await run();
+    expect(references('owned')).toEqual([owned(owner)]);
+    await remove(WIDGETS, 'owner');
+    expect(names(CONFIG_MAPS)).toEqual([]);
+  });
+
+  it('keeps what is owned by a kind that nobody serves, until somebody does', async () => {
+    await configMap('waits', [gone()]);
+    await configMap('keeps', [gone({ kind: 'Gadget' })]);
+    await run();
+    await clock.advance(200_000);
+    expect(names(CONFIG_MAPS)).toEqual(['waits', 'keeps']);
+    await define();
+    await clock.advance(1000);
+    expect(names(CONFIG_MAPS)).toEqual(['keeps']);
+  });
+
+  it.each([
+    ['an answer about objects', StatusError.internal('conversion webhook failed')],
+    ['anybody who serves it', UNSERVED],
+  ])('takes no owner for absent whose kind is without %s', async (_, error) => {
+    await define();
+    await configMap('owned', [owned(await widget('owner'))]);
+    await configMap('left', [gone()]);
+    let state: 'broken' | 'mended' = 'broken';
+    client.failNext(({ resource }) => resource.resource === 'widgets' && state === 'broken', error, 10_000);
+    await run();
+    await clock.advance(100_000);
+    expect(names(CONFIG_MAPS)).toEqual(['owned', 'left']);
+    state = 'mended';
+    await clock.advance(100_000);
+    expect(names(CONFIG_MAPS)).toEqual(['owned']);
+  });
+
+  it('believes in a deletion that it has seen, though nobody serves the kind by then', async () => {
+    await define();
+    await configMap('owned', [owned(await widget('owner'))]);
+    await run();
+    client.failNext(({ resource, verb }) => resource.resource === 'widgets' && verb === 'get', UNSERVED, 10_000);
+    await client.write({ verb: 'delete', resource: WIDGETS, key: { namespace: 'a', name: 'owner' } }, stop.signal);
+    await undefine();
+    expect(names(CONFIG_MAPS)).toEqual([]);
+  });
+
+  it('takes nothing for deleted because its definition is', async () => {
+    await define();
+    await configMap('owned', [owned(await widget('owner'))]);
+    await run();
+    client.failNext(({ resource }) => resource.resource === 'widgets', UNSERVED, 10_000);
+    await undefine();
+    await clock.advance(100_000);
+    expect(names(CONFIG_MAPS)).toEqual(['owned']);
+  });
+
+  it('lets owners of cluster scope own in every namespace', async () => {
+    await define(CLUSTER);
+    const owner = await widget('owner', { namespace: '' });
+    await configMap('here', [owned(owner)]);
+    await configMap('there', [owned(owner)], 'b');
+    await run();
+    expect(names(CONFIG_MAPS)).toEqual(['here', 'there']);
+    await remove(WIDGETS, 'owner', '');
+    expect(names(CONFIG_MAPS)).toEqual([]);
+  });
+
+  it('tells of owners in another namespace, and does not count them', async () => {
+    await define();
+    const owner = await widget('owner', { namespace: 'b' });
+    await configMap('stray', [owned(owner)]);
+    await run();
+    expect(names(CONFIG_MAPS)).toEqual([]);
+    const told = client.all<Event>(EVENTS).find(({ reason }) => reason === 'OwnerRefInvalidNamespace');
+    const reference = `[example.com/v1/Widget, namespace: a, name: owner, uid: ${owner.metadata.uid}]`;
+    expect(told?.message).toBe(`ownerRef ${reference} does not exist in namespace "a"`);
+  });
+
+  it('orphans dependents of every kind before it lets a custom resource go', async () => {
+    await define();
+    const owner = await widget('owner', { finalizers: ['orphan'] });
+    await configMap('kept', [owned(owner)]);
+    await widget('kept', { ownerReferences: [owned(owner)] });
+    await run();
+    await remove(WIDGETS, 'owner');
+    expect(names(WIDGETS)).toEqual(['kept']);
+    expect(names(CONFIG_MAPS)).toEqual(['kept']);
+    expect(references('kept') ?? []).toEqual([]);
+  });
+
+  it('lets a custom resource go in the foreground when all that it blocks on is gone', async () => {
+    await define();
+    const owner = await widget('owner', { finalizers: ['foregroundDeletion'] });
+    const held = await configMap('held', [owned(owner, { blockOwnerDeletion: true })]);
+    const key = { namespace: 'a', name: 'held' };
+    const object = { ...held, metadata: { ...held.metadata, finalizers: ['example.org/hold'] } };
+    await client.write({ verb: 'update', resource: CONFIG_MAPS, key, object }, stop.signal);
+    await run();
+    await remove(WIDGETS, 'owner');
+    expect(names(WIDGETS)).toEqual(['owner']);
+    const patch = { metadata: { finalizers: null } };
+    const patchType = 'application/merge-patch+json';
+    await client.write({ verb: 'patch', resource: CONFIG_MAPS, key, patch, patchType }, stop.signal);
+    await clock.advance(1000);
+    expect(names(CONFIG_MAPS)).toEqual([]);
+    expect(names(WIDGETS)).toEqual([]);
+  });
+
+  it('finishes after a restart what another collector has begun', async () => {
+    await define();
+    const owner = await widget('owner', { finalizers: ['foregroundDeletion'] });
+    await configMap('owned', [owned(owner, { blockOwnerDeletion: true })]);
+    await remove(WIDGETS, 'owner');
+    expect(names(WIDGETS)).toEqual(['owner']);
+    await run();
+    expect(names(CONFIG_MAPS)).toEqual([]);
+    expect(names(WIDGETS)).toEqual([]);
+  });
+});
