@@ -5,6 +5,7 @@ import {
   isReason,
   isTerminating,
   type KubeObject,
+  limitedNames,
   type ObjectKey,
   type PersistentVolumeClaim,
   quotaUsage,
@@ -12,14 +13,11 @@ import {
   type ResourceQuota,
   resources,
 } from '@gantry/api';
-import type { ControllerContext, ControllerSpec, Result, WatchSpec } from '@gantry/controller-runtime';
-import { countCustom, DEFINITIONS } from './custom-counts.ts';
+import type { ControllerContext, ControllerSpec, Result, ServedResource, WatchSpec } from '@gantry/controller-runtime';
 import { planQuota } from './plan.ts';
 
 /** What admission counted for writes that failed later is given back by counting again this often. */
 const RECOUNT_MS = 300_000;
-/** Nobody tells of custom resources that go away. */
-const RECOUNT_CUSTOM_MS = 5000;
 
 const QUOTAS = { group: '', version: 'v1', resource: 'resourcequotas' };
 /** What is counted: all that is stored in namespaces but Events. */
@@ -37,8 +35,6 @@ export const resourceQuotaController: ControllerSpec = {
       resource: QUOTAS,
       keys: (object, old) => (isOpen(object, old) ? namespaceOf(object) : []),
     },
-    // Only to be looked up.
-    { resource: DEFINITIONS, keys: () => [] },
     ...COUNTED.map(
       (definition): WatchSpec => ({
         resource: definition,
@@ -46,8 +42,27 @@ export const resourceQuotaController: ControllerSpec = {
       }),
     ),
   ],
+  served: {
+    wants: isCounted,
+    // Servers of other APIs do not count what they admit.
+    keys: ({ origin }, object, old) =>
+      object === undefined || (origin === 'aggregated' && old === undefined) ? namespaceOf(object ?? old) : [],
+    shift: (resource, cache) =>
+      cache
+        .list<ResourceQuota>(QUOTAS)
+        .filter((quota) => isLimited(resource, quota))
+        .flatMap(namespaceOf),
+  },
   reconcile,
 };
+
+function isCounted({ namespaced, verbs }: ServedResource): boolean {
+  return namespaced && verbs.includes('delete');
+}
+
+function isLimited(of: ServedResource, { spec }: ResourceQuota): boolean {
+  return limitedNames(Object.keys(spec?.hard ?? {}), of).length > 0;
+}
 
 function namespaceOf(object: KubeObject | undefined): readonly ObjectKey[] {
   return object === undefined ? [] : [{ namespace: '', name: object.metadata.namespace ?? '' }];
@@ -76,14 +91,16 @@ function makesRoom(of: ResourceDefinition, object: KubeObject | undefined, old: 
 }
 
 async function reconcile({ name }: ObjectKey, context: ControllerContext, signal: AbortSignal): Promise<Result> {
-  const { cache, client, clock } = context;
+  const { cache, client, clock, served } = context;
   const quotas = cache.list<ResourceQuota>(QUOTAS, name);
   if (quotas.length === 0) return {};
-  const objects = COUNTED.flatMap((of) => cache.list<KubeObject>(of, name).map((object) => ({ of, object })));
-  const limited = new Set(quotas.flatMap(({ spec }) => Object.keys(spec?.hard ?? {})));
-  const custom = await countCustom(limited, name, context, signal);
+  const limited = served.list().filter((of) => isCounted(of) && quotas.some((quota) => isLimited(of, quota)));
+  const objects = [...COUNTED, ...limited].flatMap((of) =>
+    cache.list<KubeObject>(of, name).map((object) => ({ of, object })),
+  );
+  const unknown = limited.filter((of) => !served.isSynced(of));
   for (const quota of quotas) {
-    for (const { status } of planQuota(quota, [...objects, ...custom.objects], clock.now())) {
+    for (const { status } of planQuota({ quota, objects, unknown }, clock.now())) {
       const key = { namespace: name, name: quota.metadata.name ?? '' };
       try {
         const object = { ...quota, status };
@@ -94,5 +111,5 @@ async function reconcile({ name }: ObjectKey, context: ControllerContext, signal
       }
     }
   }
-  return { requeueAfterMs: custom.counts ? RECOUNT_CUSTOM_MS : RECOUNT_MS };
+  return { requeueAfterMs: RECOUNT_MS };
 }

@@ -1,6 +1,6 @@
 import type { Pod, ResourceQuota } from '@gantry/api';
 import { describe, expect, it } from 'vitest';
-import { planQuota } from './plan.ts';
+import { type CountedObject, planQuota as plan } from './plan.ts';
 
 const NOW = Date.parse('2030-01-01T00:01:00Z');
 const of = { group: '', resource: 'pods' };
@@ -11,6 +11,8 @@ const pod = (cpu: string, phase = 'Running', spec: object = {}): Pod => ({
   spec: { containers: [{ name: 'c', resources: { requests: { cpu } } }], ...spec },
   status: { phase },
 });
+const planQuota = (of: ResourceQuota, counted: readonly CountedObject[], now: number) =>
+  plan({ quota: of, objects: counted, unknown: [] }, now);
 const quota = (spec: object, status: object = {}): ResourceQuota => ({
   apiVersion: 'v1',
   kind: 'ResourceQuota',
@@ -110,5 +112,15 @@ describe('the status of a quota', () => {
     const going = quota({ hard });
     going.metadata.deletionTimestamp = '2030-01-01T00:00:00Z';
     expect(planQuota(going, objects, NOW)).toEqual([]);
+  });
+
+  it('keeps to what was known last of resources that nobody can list', () => {
+    const widgets = { group: 'example.com', resource: 'widgets' };
+    const limits = { 'count/widgets.example.com': '5', pods: '3' };
+    const known = { hard: limits, used: { 'count/widgets.example.com': '4', pods: '0' } };
+    const [action] = plan({ quota: quota({ hard: limits }, known), objects, unknown: [widgets] }, NOW);
+    expect(action?.status.used).toEqual({ 'count/widgets.example.com': '4', pods: '2' });
+    const [fresh] = plan({ quota: quota({ hard: limits }), objects, unknown: [widgets] }, NOW);
+    expect(fresh?.status.used).toEqual({ 'count/widgets.example.com': '0', pods: '2' });
   });
 });

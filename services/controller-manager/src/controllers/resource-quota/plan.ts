@@ -1,5 +1,13 @@
 import type { Instant } from '@gantry/base';
-import { compareAmounts, type GroupResource, type KubeObject, type ResourceQuota, totalUsage } from '@gantry/api';
+import {
+  compareAmounts,
+  type GroupResource,
+  type KubeObject,
+  limitedNames,
+  maskAmounts,
+  type ResourceQuota,
+  totalUsage,
+} from '@gantry/api';
 
 export type Action = { readonly kind: 'updateStatus'; readonly status: NonNullable<ResourceQuota['status']> };
 
@@ -9,17 +17,29 @@ export interface CountedObject {
   readonly object: KubeObject;
 }
 
-/** A quota's status repeats what is allowed and says how much of it is used by what exists. */
-export function planQuota(
-  quota: ResourceQuota | undefined,
-  objects: readonly CountedObject[],
-  now: Instant,
-): readonly Action[] {
+/** What the plan looks at. */
+export interface ObservedQuota {
+  readonly quota: ResourceQuota | undefined;
+  readonly objects: readonly CountedObject[];
+  /** Resources whose objects nobody can tell now. */
+  readonly unknown: readonly GroupResource[];
+}
+
+/**
+ * A quota's status repeats what is allowed and says how much of it is used by what exists. Where nobody knows what exists, what
+ * was known last stands.
+ */
+export function planQuota({ quota, objects, unknown }: ObservedQuota, now: Instant): readonly Action[] {
   if (quota === undefined || quota.metadata.deletionTimestamp !== undefined) return [];
   const hard = quota.spec?.hard ?? {};
-  const used = totalUsage(quota, objects, now);
-  if (same(hard, quota.status?.hard ?? {}) && same(used, quota.status?.used ?? {})) return [];
-  return [{ kind: 'updateStatus', status: { hard: { ...hard }, used: { ...used } } }];
+  const before = quota.status?.used ?? {};
+  const kept = maskAmounts(
+    before,
+    unknown.flatMap((of) => limitedNames(Object.keys(hard), of)),
+  );
+  const used = { ...totalUsage(quota, objects, now), ...kept };
+  if (same(hard, quota.status?.hard ?? {}) && same(used, before)) return [];
+  return [{ kind: 'updateStatus', status: { hard: { ...hard }, used } }];
 }
 
 function same(left: Readonly<Record<string, string>>, right: Readonly<Record<string, string>>): boolean {
