@@ -1,8 +1,16 @@
-import type { ConfigMap, Namespace } from '@gantry/api';
+import {
+  type APIService,
+  type ConfigMap,
+  type KubeObject,
+  type Namespace,
+  type ResourceRef,
+  StatusError,
+} from '@gantry/api';
 import { ManualClock } from '@gantry/base/testing';
 import type { ObjectWrite } from '@gantry/client';
 import { FakeObjectClient } from '@gantry/client/testing';
-import { expect, it } from 'vitest';
+import { establishedDefinition } from '@gantry/controller-runtime/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runOvertaken } from '../../testing/run-overtaken.ts';
 import { CONFIG_MAPS, NAMESPACES } from '../resources.ts';
 import { namespaceController } from './controller.ts';
@@ -41,4 +49,110 @@ it('takes a namesake of what it has deleted for no failure', async () => {
   const told = client.writes.filter(({ verb, resource }) => verb === 'update' && resource.resource === 'namespaces');
   expect(told).toHaveLength(1);
   stop.abort();
+});
+
+describe('a namespace that is deleted', () => {
+  const DEFINITIONS: ResourceRef = {
+    group: 'apiextensions.k8s.io',
+    version: 'v1',
+    resource: 'customresourcedefinitions',
+  };
+  const API_SERVICES: ResourceRef = { group: 'apiregistration.k8s.io', version: 'v1', resource: 'apiservices' };
+  const WIDGETS: ResourceRef = { group: 'example.com', version: 'v1', resource: 'widgets' };
+  const FLUNDERS: ResourceRef = { group: 'wardle.example.com', version: 'v1', resource: 'flunders' };
+  const FOUND = { resource: 'flunders', kind: 'Flunder', namespaced: true, verbs: ['get', 'list', 'delete'] };
+  let clock: ManualClock;
+  let client: FakeObjectClient;
+  let extension: FakeObjectClient;
+  let stop: AbortController;
+  let server: 'answers' | 'down';
+  beforeEach(async () => {
+    clock = new ManualClock();
+    client = new FakeObjectClient(clock);
+    extension = new FakeObjectClient(clock);
+    stop = new AbortController();
+    server = 'answers';
+    await client.put<Namespace>(NAMESPACES, {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: 'a', finalizers: ['example.org/hold'] },
+      spec: { finalizers: ['kubernetes'] },
+      status: { phase: 'Active' },
+    });
+  });
+  afterEach(() => stop.abort());
+
+  const run = async () => {
+    const discover = async () => {
+      if (server === 'down') throw StatusError.unavailable('down');
+      return [FOUND];
+    };
+    const aggregated = { client: extension, discover };
+    const meanwhile = async () => undefined;
+    runOvertaken({ controllers: [namespaceController], client, clock, aggregated, meanwhile }, stop.signal);
+    await clock.advance(100);
+  };
+  const leave = async () => {
+    await client.write({ verb: 'delete', resource: NAMESPACES, key: { namespace: '', name: 'a' } }, stop.signal);
+    await clock.advance(100);
+  };
+  const object = (kind: string, group: string): KubeObject => ({
+    apiVersion: `${group}/v1`,
+    kind,
+    metadata: { name: 'x', namespace: 'a' },
+  });
+  const serveFlunders = () =>
+    client.put<APIService>(API_SERVICES, {
+      apiVersion: 'apiregistration.k8s.io/v1',
+      kind: 'APIService',
+      metadata: { name: 'v1.wardle.example.com' },
+      spec: {
+        group: 'wardle.example.com',
+        version: 'v1',
+        groupPriorityMinimum: 1000,
+        versionPriority: 15,
+        service: { namespace: 'default', name: 'api' },
+      },
+    });
+  const namespace = () => client.all<Namespace>(NAMESPACES)[0];
+  const condition = (type: string) => namespace()?.status?.conditions?.find((one) => one.type === type);
+
+  it('takes its custom resources with it', async () => {
+    await client.put(DEFINITIONS, establishedDefinition());
+    await client.put(WIDGETS, object('Widget', 'example.com'));
+    await run();
+    await leave();
+    expect(client.all(WIDGETS)).toEqual([]);
+    expect(namespace()?.spec?.finalizers).toEqual([]);
+  });
+
+  it('takes with it what another server keeps', async () => {
+    await serveFlunders();
+    await extension.put(FLUNDERS, object('Flunder', 'wardle.example.com'));
+    await run();
+    await leave();
+    expect(extension.all(FLUNDERS)).toEqual([]);
+    expect(namespace()?.spec?.finalizers).toEqual([]);
+  });
+
+  it('waits for another server that does not say what it keeps', async () => {
+    await serveFlunders();
+    await extension.put(FLUNDERS, object('Flunder', 'wardle.example.com'));
+    await client.put<ConfigMap>(CONFIG_MAPS, { apiVersion: 'v1', kind: 'ConfigMap', metadata: KEY });
+    await run();
+    server = 'down';
+    extension.failNext(() => server === 'down', StatusError.unavailable('the server is currently unable'), 1000);
+    await leave();
+    expect(client.all(CONFIG_MAPS)).toEqual([]);
+    expect(namespace()?.spec?.finalizers).toEqual(['kubernetes']);
+    expect(condition('NamespaceDeletionDiscoveryFailure')).toMatchObject({ status: 'True', reason: 'DiscoveryFailed' });
+    expect(condition('NamespaceDeletionContentFailure')).toMatchObject({
+      status: 'True',
+      message: 'Failed to delete all resource types, 1 remaining: the server is currently unable',
+    });
+    server = 'answers';
+    await clock.advance(40_000);
+    expect(extension.all(FLUNDERS)).toEqual([]);
+    expect(namespace()?.spec?.finalizers).toEqual([]);
+  });
 });

@@ -1,22 +1,30 @@
 import { errorMessage } from '@gantry/base';
-import { isReason, keyOf, type KubeObject, type Namespace, type ObjectKey, resources } from '@gantry/api';
+import {
+  isReason,
+  keyOf,
+  type KubeObject,
+  type Namespace,
+  type ObjectKey,
+  type ResourceRef,
+  resources,
+} from '@gantry/api';
 import {
   type Cache,
   type ControllerContext,
   type ControllerSpec,
   executeActions,
   type Result,
+  type ServedResource,
   watchSelf,
   type WatchSpec,
 } from '@gantry/controller-runtime';
 import { ignoreNotFound } from '../ignore-not-found.ts';
 import { NAMESPACES } from '../resources.ts';
-import { type Action, type Content, planNamespaceDeletion } from './plan.ts';
+import { type Action, type Content, type ObservedNamespace, planNamespaceDeletion } from './plan.ts';
 
-/** What a namespace can hold. */
-const CONTENT = resources.filter(
-  ({ stored, namespaced, verbs }) => stored && namespaced && verbs.includes('list') && verbs.includes('delete'),
-);
+/** What a namespace can hold of built-in resources. */
+const CONTENT = resources.filter(({ stored, ...of }) => stored && isContent(of));
+const PODS = CONTENT.filter(({ group, resource }) => group === '' && resource === 'pods');
 /** Told of by no event: another apiserver's create that was under way when the deletion began. */
 const LOOK_AGAIN_MS = 2000;
 
@@ -25,62 +33,93 @@ export const namespaceController: ControllerSpec = {
   name: 'namespace',
   eventSource: 'namespace-controller',
   watches: [watchSelf(NAMESPACES), ...CONTENT.filter(({ resource }) => resource !== 'events').map(watchContent)],
+  served: {
+    wants: isContent,
+    keys: (_resource, object, old, cache) => emptiedKeys(object, old, cache),
+    shift: () => [],
+  },
   reconcile,
 };
 
+function isContent({ namespaced, verbs }: Pick<ServedResource, 'namespaced' | 'verbs'>): boolean {
+  return namespaced && verbs.includes('list') && verbs.includes('delete');
+}
+
+function watchContent(resource: ResourceRef): WatchSpec {
+  return { resource, keys: emptiedKeys };
+}
+
 /** What leaves a namespace that is going away, or changes in it, wakes its namespace. */
-function watchContent(definition: (typeof CONTENT)[number]): WatchSpec {
-  return {
-    resource: definition,
-    keys: (object, old, cache: Cache) => {
-      const name = (object ?? old)?.metadata.namespace ?? '';
-      const key = { namespace: '', name };
-      return cache.get(NAMESPACES, key)?.metadata.deletionTimestamp === undefined ? [] : [key];
-    },
-  };
+function emptiedKeys(object: KubeObject | undefined, old: KubeObject | undefined, cache: Cache): readonly ObjectKey[] {
+  const name = (object ?? old)?.metadata.namespace ?? '';
+  const key = { namespace: '', name };
+  return cache.get(NAMESPACES, key)?.metadata.deletionTimestamp === undefined ? [] : [key];
 }
 
 async function reconcile(key: ObjectKey, context: ControllerContext, signal: AbortSignal): Promise<Result> {
   const cached = context.cache.get<Namespace>(NAMESPACES, key);
   if (cached?.metadata.deletionTimestamp === undefined) return {};
+  // What other servers serve may have changed since they were asked last.
+  await context.served.refresh(signal);
   let failures: readonly string[] = [];
   // One that asks the pods to go, one for everything else, and one that sees what has gone.
   for (let round = 0; round < 3; round++) {
     const namespace = await ignoreNotFound(context.client.get<Namespace>(NAMESPACES, key, signal));
     if (namespace === undefined) return {};
-    const content = await readContent(key.name, context, signal);
-    const actions = planNamespaceDeletion({ namespace, content, failures }, context.clock.now());
+    const read = await readContent(key.name, context, signal);
+    const undiscovered = context.served.failures();
+    const actions = planNamespaceDeletion({ namespace, ...read, undiscovered, failures }, context.clock.now());
     if (actions.length === 0) break;
-    const failed: string[] = [];
+    const failed = new Map<string, string>();
     await executeActions(
       actions,
       (action) => execute(namespace, action, failed, context, signal),
       { pace: 'full' },
       signal,
     );
-    failures = failed;
+    failures = [...failed.values()];
     if (actions.some(({ kind }) => kind === 'finalize')) return {};
   }
   return { requeueAfterMs: LOOK_AGAIN_MS };
 }
 
-async function readContent(
+type Read = Pick<ObservedNamespace, 'content' | 'unread'>;
+
+/** What is in a namespace; nothing but its pods as long as there are any. */
+async function readContent(namespace: string, context: ControllerContext, signal: AbortSignal): Promise<Read> {
+  const pods = await readAll(PODS, namespace, context, signal);
+  if (pods.unread.length > 0 || pods.content.some(({ objects }) => objects.length > 0)) return pods;
+  const others = CONTENT.filter((of) => !PODS.includes(of));
+  return readAll([...others, ...context.served.list().filter(isContent)], namespace, context, signal);
+}
+
+async function readAll(
+  all: readonly ResourceRef[],
   namespace: string,
   { client }: ControllerContext,
   signal: AbortSignal,
-): Promise<readonly Content[]> {
-  return Promise.all(
-    CONTENT.map(async ({ group, version, resource }) => {
-      const { items } = await client.list<KubeObject>({ group, version, resource }, { namespace }, signal);
-      return { group, resource, objects: items };
-    }),
-  );
+): Promise<Read> {
+  const content: Content[] = [];
+  const unread: string[] = [];
+  const read = async ({ group, version, resource }: ResourceRef): Promise<void> => {
+    const options = { namespace, metadataOnly: true };
+    try {
+      const { items } = await client.list<KubeObject>({ group, version, resource }, options, signal);
+      content.push({ group, resource, objects: items });
+    } catch (error) {
+      signal.throwIfAborted();
+      // Not served any more, or never was.
+      if (!isReason(error, 'NotFound') && !isReason(error, 'MethodNotAllowed')) unread.push(errorMessage(error));
+    }
+  };
+  await Promise.all(all.map(read));
+  return { content, unread };
 }
 
 async function execute(
   namespace: Namespace,
   action: Action,
-  failures: string[],
+  failed: Map<string, string>,
   { client }: ControllerContext,
   signal: AbortSignal,
 ): Promise<void> {
@@ -99,7 +138,7 @@ async function execute(
         signal.throwIfAborted();
         // It has gone, and its name is another's by now, which the next round finds.
         if (isReason(error, 'Conflict')) break;
-        failures.push(`${resource}.${group}: ${errorMessage(error)}`);
+        failed.set(`${resource}.${group}`, errorMessage(error));
       }
       break;
     }

@@ -1,6 +1,6 @@
 import type { KubeObject, Namespace } from '@gantry/api';
 import { describe, expect, it } from 'vitest';
-import { type Content, planNamespaceDeletion } from './plan.ts';
+import { type Content, type ObservedNamespace, planNamespaceDeletion as plan } from './plan.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 const namespace: Namespace = {
@@ -17,15 +17,19 @@ function content(metadata: KubeObject['metadata']): Content {
 
 const held = content({ name: 'held', deletionTimestamp: '2026-01-01T11:59:30Z', finalizers: ['example.org/f'] });
 
+type Told = Pick<ObservedNamespace, 'namespace' | 'content'> & Partial<ObservedNamespace>;
+const planNamespaceDeletion = (observed: Told, now: number) =>
+  plan({ unread: [], undiscovered: [], failures: [], ...observed }, now);
+
 describe('planning a namespace’s deletion', () => {
   it('leaves living namespaces alone', () => {
     const living = { ...namespace, metadata: { name: 'a' } };
-    expect(planNamespaceDeletion({ namespace: living, content: [held], failures: [] }, NOW)).toEqual([]);
+    expect(planNamespaceDeletion({ namespace: living, content: [held] }, NOW)).toEqual([]);
   });
 
   it('deletes everything first', () => {
     const some = content({ name: 'x' });
-    const actions = planNamespaceDeletion({ namespace, content: [some], failures: [] }, NOW);
+    const actions = planNamespaceDeletion({ namespace, content: [some] }, NOW);
     expect(actions).toEqual([{ kind: 'deleteContent', group: '', resource: 'configmaps', object: some.objects[0] }]);
   });
 
@@ -33,11 +37,11 @@ describe('planning a namespace’s deletion', () => {
     const pod: KubeObject = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' } };
     const pods = (object: KubeObject): Content => ({ group: '', resource: 'pods', objects: [object] });
     const some = content({ name: 'x' });
-    expect(planNamespaceDeletion({ namespace, content: [some, pods(pod)], failures: [] }, NOW)).toEqual([
+    expect(planNamespaceDeletion({ namespace, content: [some, pods(pod)] }, NOW)).toEqual([
       { kind: 'deleteContent', group: '', resource: 'pods', object: pod },
     ]);
     const going = pods({ ...pod, metadata: { name: 'p', deletionTimestamp: '2026-01-01T11:59:30Z' } });
-    const [action, ...rest] = planNamespaceDeletion({ namespace, content: [some, going], failures: [] }, NOW);
+    const [action, ...rest] = planNamespaceDeletion({ namespace, content: [some, going] }, NOW);
     expect(rest).toEqual([]);
     if (action?.kind !== 'updateStatus') throw new TypeError('no status');
     expect(action.status.conditions?.map(({ status, reason }) => [status, reason])).toEqual([
@@ -53,7 +57,7 @@ describe('planning a namespace’s deletion', () => {
     const foreign = { type: 'example.org/audited', status: 'True' };
     const first = { type: 'NamespaceContentRemaining', status: 'False', lastTransitionTime: '2026-01-01T11:00:00Z' };
     const told = { ...namespace, status: { phase: 'Terminating', conditions: [first, foreign] } };
-    const [action] = planNamespaceDeletion({ namespace: told, content: [held], failures: [] }, NOW);
+    const [action] = planNamespaceDeletion({ namespace: told, content: [held] }, NOW);
     if (action?.kind !== 'updateStatus') throw new TypeError('no status');
     const [remaining, kept] = action.status.conditions ?? [];
     expect(remaining).toMatchObject({ type: 'NamespaceContentRemaining', status: 'True' });
@@ -63,13 +67,13 @@ describe('planning a namespace’s deletion', () => {
 
   it('lets the namespace go when nothing is left, keeping finalizers of others', () => {
     const spec = { finalizers: ['example.org/x', 'kubernetes'] };
-    expect(planNamespaceDeletion({ namespace: { ...namespace, spec }, content: [], failures: [] }, NOW)).toEqual([
+    expect(planNamespaceDeletion({ namespace: { ...namespace, spec }, content: [] }, NOW)).toEqual([
       { kind: 'finalize', finalizers: ['example.org/x'] },
     ]);
   });
 
   it('says what stands in the way, once', () => {
-    const [action] = planNamespaceDeletion({ namespace, content: [held], failures: [] }, NOW);
+    const [action] = planNamespaceDeletion({ namespace, content: [held] }, NOW);
     expect(action?.kind).toBe('updateStatus');
     if (action?.kind !== 'updateStatus') return;
     expect(action.status.conditions?.map(({ type, status, message }) => [type, status, message]).slice(2)).toEqual([
@@ -82,6 +86,41 @@ describe('planning a namespace’s deletion', () => {
       ],
     ]);
     const told = { ...namespace, status: action.status };
-    expect(planNamespaceDeletion({ namespace: told, content: [held], failures: [] }, NOW + 60_000)).toEqual([]);
+    expect(planNamespaceDeletion({ namespace: told, content: [held] }, NOW + 60_000)).toEqual([]);
+  });
+
+  it('lets nothing go while a server does not say what it serves, but deletes all the rest', () => {
+    const undiscovered = ['wardle.example.com/v1', 'metrics.example.com/v1beta1'];
+    const some = content({ name: 'x' });
+    expect(planNamespaceDeletion({ namespace, content: [some], undiscovered }, NOW)).toMatchObject([
+      { kind: 'deleteContent' },
+    ]);
+    const [action, ...rest] = planNamespaceDeletion({ namespace, content: [], undiscovered }, NOW);
+    expect(rest).toEqual([]);
+    if (action?.kind !== 'updateStatus') throw new TypeError('no status');
+    const stale = (version: string) => `${version}: stale GroupVersion discovery: ${version}`;
+    const list = `${stale('metrics.example.com/v1beta1')}, ${stale('wardle.example.com/v1')}`;
+    expect(action.status.conditions?.map(({ status, reason, message }) => [status, reason, message])).toEqual([
+      [
+        'True',
+        'DiscoveryFailed',
+        `Discovery failed for some groups, 2 failing: unable to retrieve the complete list of server APIs: ${list}`,
+      ],
+      ['False', 'ParsedGroupVersions', 'All legacy kube types successfully parsed'],
+      ['False', 'ContentDeleted', 'All content successfully deleted, may be waiting on finalization'],
+      ['False', 'ContentRemoved', 'All content successfully removed'],
+      ['False', 'ContentHasNoFinalizers', 'All content-preserving finalizers finished'],
+    ]);
+  });
+
+  it('lets nothing go while something cannot be read', () => {
+    const unread = ['the server is currently unable to handle the request'];
+    const [action] = planNamespaceDeletion({ namespace, content: [], unread }, NOW);
+    if (action?.kind !== 'updateStatus') throw new TypeError('no status');
+    expect(action.status.conditions?.find(({ type }) => type === 'NamespaceDeletionContentFailure')).toMatchObject({
+      status: 'True',
+      reason: 'ContentDeletionFailed',
+      message: `Failed to delete all resource types, 1 remaining: ${unread[0]}`,
+    });
   });
 });

@@ -8,10 +8,15 @@ export interface Content {
   readonly objects: readonly KubeObject[];
 }
 
-/** What the plan looks at. `failures` says what could not be deleted in the round before. */
+/** What the plan looks at. */
 export interface ObservedNamespace {
   readonly namespace: Namespace;
   readonly content: readonly Content[];
+  /** Why some of what may be in it could not be read. */
+  readonly unread: readonly string[];
+  /** Group versions that nobody says the resources of. */
+  readonly undiscovered: readonly string[];
+  /** Why some of it could not be deleted in the round before. */
   readonly failures: readonly string[];
 }
 
@@ -28,7 +33,7 @@ export const FINALIZER = 'kubernetes';
  * to stay while they run; then everything else. The status tells what still stands in its way.
  */
 export function planNamespaceDeletion(observed: ObservedNamespace, now: Instant): readonly Action[] {
-  const { namespace, content, failures } = observed;
+  const { namespace, content, unread, undiscovered } = observed;
   if (namespace.metadata.deletionTimestamp === undefined) return [];
   const finalizers = namespace.spec?.finalizers ?? [];
   if (!finalizers.includes(FINALIZER)) return [];
@@ -43,13 +48,15 @@ export function planNamespaceDeletion(observed: ObservedNamespace, now: Instant)
     }
   }
   const remaining = content.filter(({ objects }) => objects.length > 0);
-  if (remaining.length === 0) {
+  if (remaining.length === 0 && unread.length === 0 && undiscovered.length === 0) {
     return [{ kind: 'finalize', finalizers: finalizers.filter((finalizer) => finalizer !== FINALIZER) }];
   }
   // Told only of what is left after everything was asked to go: most of it goes at once.
+  const failures = [...observed.failures, ...unread];
   if (actions.length === 0 || failures.length > 0) {
     // As Kubernetes does: what remains is counted once the pods have gone.
-    const conditions = conditionsOf(namespace, pods.length > 0 ? [] : remaining, failures, now);
+    const counted = pods.length > 0 ? [] : remaining;
+    const conditions = conditionsOf(namespace, verdicts(counted, failures, undiscovered), now);
     const status = { ...namespace.status, phase: 'Terminating', conditions };
     if (!equalJson(status, namespace.status)) actions.push({ kind: 'updateStatus', status });
   }
@@ -63,14 +70,9 @@ interface Verdict {
   readonly message: string;
 }
 
-function conditionsOf(
-  namespace: Namespace,
-  remaining: readonly Content[],
-  failures: readonly string[],
-  now: Instant,
-): NamespaceCondition[] {
+function conditionsOf(namespace: Namespace, told: readonly Verdict[], now: Instant): NamespaceCondition[] {
   const before = namespace.status?.conditions ?? [];
-  const own = verdicts(remaining, failures).map((verdict) => {
+  const own = told.map((verdict) => {
     const old = before.find(({ type }) => type === verdict.type);
     const isSame = old !== undefined && old.status === verdict.status;
     return { ...verdict, lastTransitionTime: isSame ? (old.lastTransitionTime ?? formatTime(now)) : formatTime(now) };
@@ -81,14 +83,13 @@ function conditionsOf(
   ];
 }
 
-function verdicts(remaining: readonly Content[], failures: readonly string[]): readonly Verdict[] {
+function verdicts(
+  remaining: readonly Content[],
+  failures: readonly string[],
+  undiscovered: readonly string[],
+): readonly Verdict[] {
   return [
-    {
-      type: 'NamespaceDeletionDiscoveryFailure',
-      status: 'False',
-      reason: 'ResourcesDiscovered',
-      message: 'All resources successfully discovered',
-    },
+    discoveryVerdict(undiscovered),
     {
       type: 'NamespaceDeletionGroupVersionParsingFailure',
       status: 'False',
@@ -123,6 +124,18 @@ function verdicts(remaining: readonly Content[], failures: readonly string[]): r
         },
     finalizerVerdict(remaining),
   ];
+}
+
+/** In the words of Kubernetes' client library, which tells no reason but that. */
+function discoveryVerdict(undiscovered: readonly string[]): Verdict {
+  const type = 'NamespaceDeletionDiscoveryFailure';
+  if (undiscovered.length === 0) {
+    const message = 'All resources successfully discovered';
+    return { type, status: 'False', reason: 'ResourcesDiscovered', message };
+  }
+  const each = undiscovered.map((version) => `${version}: stale GroupVersion discovery: ${version}`).sort();
+  const message = `Discovery failed for some groups, ${each.length} failing: unable to retrieve the complete list of server APIs: ${each.join(', ')}`;
+  return { type, status: 'True', reason: 'DiscoveryFailed', message };
 }
 
 function describeResources(remaining: readonly Content[]): string {
