@@ -139,7 +139,8 @@ async function deletePod(set: ReplicaSet, pod: Pod, context: ControllerContext, 
     await context.client.write({ verb: 'delete', resource: PODS, key: keyOf(pod), options: { preconditions } }, signal);
     context.events.event(set, 'Normal', 'SuccessfulDelete', `Deleted pod: ${pod.metadata.name ?? ''}`);
   } catch (error) {
-    if (isReason(error, 'NotFound')) return;
+    // A Conflict says that the pod has gone as well: its name is another's by now.
+    if (isReason(error, 'NotFound') || isReason(error, 'Conflict')) return;
     context.events.event(set, 'Warning', 'FailedDelete', `Error deleting: ${errorMessage(error)}`);
     throw error;
   }
