@@ -59,8 +59,10 @@ async function answer(
   signal: AbortSignal,
 ): Promise<CertificateSigningRequest> {
   if (action.kind === 'delete') {
+    const { uid } = request.metadata;
+    const options = { preconditions: uid === undefined ? {} : { uid } };
     await ignoreNotFound(
-      context.client.write({ verb: 'delete', resource: CERTIFICATE_REQUESTS, key: keyOf(request) }, signal),
+      context.client.write({ verb: 'delete', resource: CERTIFICATE_REQUESTS, key: keyOf(request), options }, signal),
     );
     return request;
   }
