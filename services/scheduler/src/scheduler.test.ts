@@ -41,6 +41,7 @@ function start() {
   const view = new ClusterView(queue);
   const server = new ApiServer();
   const told: Pick<Event, 'type' | 'reason' | 'message'>[] = [];
+  const warnings: string[] = [];
   const events: EventRecorder = { event: (_, type, reason, message) => told.push({ type, reason, message }) };
   const options: SchedulerOptions = {
     client: server as unknown as ObjectClient,
@@ -50,13 +51,13 @@ function start() {
     events,
     clock,
     random,
-    log: SILENT,
+    log: { ...SILENT, warn: (_, message) => warnings.push(message) },
   };
   const see = (pod: Pod, old?: Pod) => view.take(PODS, [{ object: pod, old }]);
   const addNode = (name: string, cpu = '2') =>
     view.take(NODES, [{ object: exampleNode(name, { cpu }), old: undefined }]);
   const cycle = () => runCycle(options, new AbortController().signal);
-  return { clock, queue, view, server, told, see, addNode, cycle };
+  return { clock, queue, view, server, told, warnings, see, addNode, cycle };
 }
 
 describe('a scheduling cycle', () => {
@@ -74,6 +75,20 @@ describe('a scheduling cycle', () => {
       object: { metadata: { uid: 'uid-p' }, target: { kind: 'Node', name: 'a' } },
     });
     expect(told[0]).toEqual({ type: 'Normal', reason: 'Scheduled', message: 'Successfully assigned default/p to a' });
+  });
+
+  it('takes it for no fault that somebody has bound the pod before', async () => {
+    const { server, told, warnings, see, addNode, cycle } = start();
+    addNode('a');
+    const pod = examplePod('p', { cpu: '1' });
+    see(pod);
+    server.pods.set('p', { ...pod, spec: { ...pod.spec, containers: pod.spec?.containers ?? [], nodeName: 'b' } });
+    server.answer = () => StatusError.conflict({ group: '', resource: 'pods' }, 'p');
+    await cycle();
+    await cycle();
+    expect(server.writes).toHaveLength(1);
+    expect(told).toEqual([]);
+    expect(warnings).toEqual([]);
   });
 
   it('does not count on room that it has just given away, though no cache shows it', async () => {
