@@ -99,8 +99,9 @@ async function recover(
 ): Promise<void> {
   const { client, view, queue, log } = options;
   // Bound, deleted or replaced by somebody who was faster: no fault, and what is true is read below.
-  if (isReason(error, 'Conflict')) log.debug({ pod: pod.key, reason: error.message }, 'binding met a conflict');
-  else log.warn({ pod: pod.key, reason: error.message }, 'binding failed');
+  const fields = { pod: pod.key, reason: error.message };
+  if (isReason(error, 'Conflict')) log.debug(fields, 'binding met a conflict');
+  else log.warn(fields, 'binding failed');
   const { namespace = '', name = '' } = pod.pod.metadata;
   try {
     const current = await client.get<Pod>(PODS, { namespace, name }, signal);
