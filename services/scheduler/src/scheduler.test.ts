@@ -91,6 +91,16 @@ describe('a scheduling cycle', () => {
     expect(warnings).toEqual([]);
   });
 
+  it('takes it for no fault that a pod that it refuses has been replaced', async () => {
+    const { server, warnings, see, addNode, cycle } = start();
+    addNode('a', '1');
+    see(examplePod('p', { cpu: '2' }));
+    server.answer = () => StatusError.conflict({ group: '', resource: 'pods' }, 'p');
+    await cycle();
+    expect(server.writes).toHaveLength(1);
+    expect(warnings).toEqual([]);
+  });
+
   it('does not count on room that it has just given away, though no cache shows it', async () => {
     const { server, see, addNode, cycle } = start();
     addNode('a');

@@ -139,7 +139,9 @@ async function tellRefusals(
   if (writes.length === 0) return;
   const results = await resultsOf(() => client.batch(writes, signal), writes.length);
   for (const result of results) {
-    if (result.ok || result.status.reason === 'NotFound' || signal.aborted) continue;
+    if (result.ok || signal.aborted) continue;
+    // Gone: a Conflict says that the name is another pod's by now.
+    if (result.status.reason === 'NotFound' || result.status.reason === 'Conflict') continue;
     log.warn({ reason: result.status.message }, 'the reason was not written to the status of a pod');
   }
 }
