@@ -8,6 +8,9 @@ export default defineConfig({
     include: ['{proto,packages/*,services/*,deploy,integration-tests,bench}/src/**/*.test.ts'],
     exclude: ['**/*.integration.test.ts', '**/node_modules/**', '**/dist/**'],
     pool: 'threads',
+    // They end within milliseconds, or, of those that try many cases, seconds; on a machine that does much else, in ten times that.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     isolate: false,
   },
 });

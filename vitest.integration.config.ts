@@ -23,8 +23,8 @@ export default defineConfig({
         test: {
           name: 'parts',
           include: ['{packages,services}/*/src/**/*.integration.test.ts'],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
           fileParallelism: false,
         },
       },
@@ -35,8 +35,8 @@ export default defineConfig({
           name: 'cluster',
           include: ['integration-tests/src/**/*.integration.test.ts'],
           globalSetup: ['integration-tests/src/harness/global-setup.ts'],
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
+          testTimeout: 600_000,
+          hookTimeout: 600_000,
           fileParallelism: false,
           // Of tests that say that they may run together: the conformance suite's.
           maxConcurrency: 8,

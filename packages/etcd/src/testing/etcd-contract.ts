@@ -16,7 +16,7 @@ export interface EtcdFixture {
 }
 
 const ROOT = '/contract/';
-const signal = (): AbortSignal => AbortSignal.timeout(20_000);
+const signal = (): AbortSignal => AbortSignal.timeout(60_000);
 const key = (name: string): string => ROOT + name;
 const put = (name: string, value = 'v'): Operation => ({ kind: 'put', key: key(name), value: Buffer.from(value) });
 const remove = (name: string): Operation => ({ kind: 'delete', key: key(name) });

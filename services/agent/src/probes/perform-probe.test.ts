@@ -36,7 +36,7 @@ const run = (probe: Probe) => {
     containerId: 'id',
     address: '127.0.0.1',
   };
-  return performProbe(probe, target, containers, AbortSignal.timeout(2_000));
+  return performProbe(probe, target, containers, AbortSignal.timeout(30_000));
 };
 
 it('HTTP succeeds below 400, by a named port and with the headers asked for', async () => {

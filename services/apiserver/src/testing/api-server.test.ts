@@ -210,7 +210,7 @@ function watchOver(
 describe('the apiserver itself', () => {
   it('asks for its own certificate and waits until it is signed', async () => {
     const requests = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
-    const signal = AbortSignal.timeout(10_000);
+    const signal = AbortSignal.timeout(60_000);
     const asked = createCertificateRequester(server.driver, systemClock)(await createPkcs10(), signal);
     let name: string | undefined;
     while (name === undefined) {

@@ -18,7 +18,7 @@ export interface StoreFixture {
 
 const NAMESPACE = '/registry/namespaces/ns';
 const ELECTION = '/gantry/elections/kube-scheduler';
-const signal = (): AbortSignal => AbortSignal.timeout(20_000);
+const signal = (): AbortSignal => AbortSignal.timeout(60_000);
 
 /** What every object store promises. Run against the in-memory model and against a real cluster. */
 export function describeObjectStore(name: string, createFixture: () => Promise<StoreFixture>): void {
@@ -32,7 +32,7 @@ export function describeObjectStore(name: string, createFixture: () => Promise<S
     });
 
     afterEach(async () => {
-      await store.close(AbortSignal.timeout(5000));
+      await store.close(AbortSignal.timeout(30_000));
       await fixture.stop();
     });
 
@@ -129,7 +129,7 @@ function describeWrites(context: Context): void {
       expect(winners).toHaveLength(1);
       version = winners[0]?.kind === 'committed' ? winners[0].resourceVersion : 0;
     }
-    await other.close(AbortSignal.timeout(5000));
+    await other.close(AbortSignal.timeout(30_000));
   });
 
   it('sends a write that is larger than a group alone', async () => {
@@ -213,7 +213,7 @@ function describeFences(context: Context): void {
     const old = await lead();
     await lead();
     await committed(unprotected.write(fenced(create(pod('a')), old), signal()));
-    await unprotected.close(AbortSignal.timeout(5000));
+    await unprotected.close(AbortSignal.timeout(30_000));
   });
 }
 
@@ -263,7 +263,7 @@ function describeReads(context: Context): void {
       const answers = await Promise.all(Array.from({ length: 5 }, () => store.currentRevision(signal())));
       for (const revision of answers) expect(revision).toBeGreaterThanOrEqual(revisionOf(version));
     }
-    await other.close(AbortSignal.timeout(5000));
+    await other.close(AbortSignal.timeout(30_000));
   });
 }
 
