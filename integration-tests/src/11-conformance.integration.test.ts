@@ -7,7 +7,7 @@ import { PROOFS } from './conformance/proofs.ts';
 import { differences, type Outcome, renderReport } from './conformance/report.ts';
 import { ClusterUnderTest, type Proof, World } from './conformance/world.ts';
 
-const TIMEOUT_MS = 180_000;
+const TIMEOUT_MS = 600_000;
 const REPORT = join(inject('root'), 'docs/conformance.md');
 /** Set by `npm run conformance`: the document is written instead of compared. */
 const WRITES = process.env['GANTRY_CONFORMANCE_WRITE'] === '1';

@@ -9,7 +9,7 @@ import { type Proof, proof, type World } from './world.ts';
 
 const TOKEN_PATH = '/var/run/secrets/kubernetes.io/serviceaccount';
 const ROOT_CA = 'kube-root-ca.crt';
-const RECONCILED_MS = 30_000;
+const RECONCILED_MS = 120_000;
 const ACCOUNTS = '[sig-auth] ServiceAccounts should';
 
 /** Account, what the pod says itself, and whether the token is mounted: the pod's word counts more. */

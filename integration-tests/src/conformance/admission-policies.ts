@@ -11,7 +11,7 @@ import { refusal } from './outcome.ts';
 import { deployment, replicaSet } from './workloads.ts';
 import { type Proof, proof, type World } from './world.ts';
 
-const EFFECTIVE_MS = 30_000;
+const EFFECTIVE_MS = 120_000;
 const VALIDATING = '[sig-api-machinery] ValidatingAdmissionPolicy [Privileged:ClusterAdmin] should';
 const MUTATING = '[sig-api-machinery] MutatingAdmissionPolicy [Privileged:ClusterAdmin] should';
 
@@ -59,9 +59,10 @@ async function mutate(world: World, namespace: string, expression: string): Prom
   world.atEnd(() => api.deleteMutatingAdmissionPolicyBinding({ name: binding }));
 }
 
-/** What a creation is answered with; the object goes again at once. Retries are creations under the same name. */
+/** What a creation is answered with; the object goes again at once, and has started nothing. Retries are creations under the same name. */
 async function createAndDelete(world: World, namespace: string, body: V1Deployment): Promise<V1Deployment> {
   const apps = world.api(AppsV1Api);
+  if (body.spec !== undefined) body.spec.paused = true;
   const made = await apps.createNamespacedDeployment({ namespace, body });
   await apps.deleteNamespacedDeployment({ namespace, name: made.metadata?.name ?? '' });
   return made;

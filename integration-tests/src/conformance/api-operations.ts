@@ -118,7 +118,11 @@ async function expectSeen<T extends KubernetesObject>(
   name: string,
   { patched = {}, updated = {} }: Operations<T>,
 ): Promise<void> {
-  const patch = await watch.until(`the patch of ${name}`, ({ object }) => object.metadata?.name === name);
+  // A controller may have written its status before.
+  const patch = await watch.until(
+    `the patch of ${name}`,
+    ({ object }) => object.metadata?.name === name && object.metadata.annotations?.['patched'] === 'true',
+  );
   expect(patch).toMatchObject({
     type: 'MODIFIED',
     object: { metadata: { annotations: { patched: 'true' } }, ...patched },

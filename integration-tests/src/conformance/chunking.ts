@@ -6,7 +6,7 @@ import { type Proof, proofAlone, type World } from './world.ts';
 
 const TOTAL = 400;
 const AT_ONCE = 20;
-const EXPIRED_MS = 30_000;
+const EXPIRED_MS = 120_000;
 const CHUNKING = '[sig-api-machinery] Servers with support for API chunking should';
 
 const nameOf = (index: number) => `template-${String(index).padStart(4, '0')}`;

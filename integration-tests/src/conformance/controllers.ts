@@ -14,7 +14,7 @@ import { Resource } from './resource.ts';
 import { container, deployment, pod } from './workloads.ts';
 import { type Proof, proof, type World } from './world.ts';
 
-const DONE_MS = 60_000;
+const DONE_MS = 180_000;
 const GARBAGE = '[sig-api-machinery] Garbage collector should';
 const VOLUMES = '[sig-storage] PersistentVolumes CSI Conformance should';
 

@@ -8,13 +8,13 @@ import { expect } from 'vitest';
 import { eventually } from '../harness/eventually.ts';
 import { type CustomObject, CustomResources, definition, establish, version } from './crd-fixtures.ts';
 import { KINDS } from './kinds.ts';
-import { retryOnConflict } from './outcome.ts';
+import { expectNotFound, retryOnConflict } from './outcome.ts';
 import { Resource } from './resource.ts';
 import { Watching } from './watching.ts';
 import { type Handler, startWebhookServer } from './webhook-server.ts';
 import { type Proof, proof, type World } from './world.ts';
 
-const EFFECTIVE_MS = 30_000;
+const EFFECTIVE_MS = 120_000;
 const CONVERSION = '[sig-api-machinery] CustomResourceConversionWebhook [Privileged:ClusterAdmin]';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -72,6 +72,15 @@ async function converted(world: World): Promise<{ made: V1CustomResourceDefiniti
       },
     },
   });
+  // Its objects go before the server that converts them.
+  const name = wanted.metadata?.name ?? '';
+  const definitions = new Resource<V1CustomResourceDefinition>(world.cluster, KINDS.CustomResourceDefinition);
+  world.atEnd(() =>
+    eventually(`${name} is gone`, EFFECTIVE_MS, async () => {
+      await expectNotFound(definitions.get(name));
+      return true;
+    }),
+  );
   return { made: await establish(world, wanted), namespace };
 }
 

@@ -8,7 +8,7 @@ import {
 import { eventually } from '../harness/eventually.ts';
 import type { World } from './world.ts';
 
-const ESTABLISHED_MS = 30_000;
+const ESTABLISHED_MS = 120_000;
 
 export interface DefinitionOptions {
   readonly scope?: 'Cluster' | 'Namespaced';

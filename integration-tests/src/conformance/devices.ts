@@ -15,7 +15,7 @@ import { expectNewer, expectNotFound, retryOnConflict } from './outcome.ts';
 import { type PatchType, Resource, type ResourceKind } from './resource.ts';
 import { type Proof, proof, type World } from './world.ts';
 
-const SYNC_MS = 30_000;
+const SYNC_MS = 120_000;
 const STRICT = { fieldValidation: 'Strict' };
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -30,7 +30,7 @@ const RESOURCES: readonly (readonly [group: string, version: string, resource: s
 ];
 
 const AGGREGATED = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
-const PROMPT_MS = 30_000;
+const PROMPT_MS = 120_000;
 
 interface AggregatedGroups {
   readonly kind: string;

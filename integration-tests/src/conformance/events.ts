@@ -12,7 +12,7 @@ import { expectNewer } from './outcome.ts';
 import { Resource } from './resource.ts';
 import { type Proof, proof, type World } from './world.ts';
 
-const GONE_MS = 30_000;
+const GONE_MS = 120_000;
 const NAMES = ['test-event-1', 'test-event-2', 'test-event-3'] as const;
 const FIRST_SEEN = new V1MicroTime('2017-09-19T13:49:16.000000Z');
 const SEEN = new V1MicroTime('2017-09-19T13:49:11.000000Z');

@@ -13,7 +13,7 @@ import { type Handler, judging, patching, startWebhookServer, type WebhookServer
 import type { World } from './world.ts';
 
 export const WEBHOOK = '[sig-api-machinery] AdmissionWebhook [Privileged:ClusterAdmin]';
-export const EFFECTIVE_MS = 30_000;
+export const EFFECTIVE_MS = 120_000;
 
 /** What a webhook looks at. */
 type ResourceRule = Pick<V1RuleWithOperations, 'apiGroups' | 'apiVersions' | 'resources'>;

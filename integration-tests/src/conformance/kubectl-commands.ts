@@ -9,7 +9,7 @@ import { deployment, PAUSE } from './workloads.ts';
 import { type Proof, proof, type World } from './world.ts';
 
 const CLIENT = '[sig-cli] Kubectl client';
-const STARTED_MS = 30_000;
+const STARTED_MS = 120_000;
 
 /** The same with the oldest and the newest kubectl, each in a namespace of its own. */
 function withEach(

@@ -19,7 +19,7 @@ import { Resource, type ResourceKind } from './resource.ts';
 import { container, pod } from './workloads.ts';
 import { type Proof, proof, type World } from './world.ts';
 
-const GONE_MS = 30_000;
+const GONE_MS = 120_000;
 
 /** Create, get, patch, list, delete; then another one: update, list, delete as a collection. Of cluster scope. */
 function lifecycle<T extends KubernetesObject>(
@@ -153,8 +153,11 @@ export const LIFECYCLES: readonly Proof[] = [
       expect((await ranges.get('limit-range')).spec?.limits).toMatchObject([
         { _default: DEFAULTS.limits, defaultRequest: DEFAULTS.requests },
       ]);
-      const none = await createPod(world, namespace, 'none', {});
-      expect(none.spec?.containers).toMatchObject([{ resources: DEFAULTS }]);
+      await eventually('the range is in force', GONE_MS, async () => {
+        const none = await createPod(world, namespace, world.unique('none'), {});
+        expect(none.spec?.containers).toMatchObject([{ resources: DEFAULTS }]);
+        return true;
+      });
       const some = await createPod(world, namespace, 'some', {
         requests: amounts('', '150Mi', '150Gi'),
         limits: amounts('300m', '', ''),

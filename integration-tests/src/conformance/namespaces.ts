@@ -6,7 +6,7 @@ import { expectNewer, expectNotFound, retryOnConflict } from './outcome.ts';
 import { Resource } from './resource.ts';
 import { type Proof, proof, type World } from './world.ts';
 
-const GONE_MS = 30_000;
+const GONE_MS = 120_000;
 const NAMESPACES = '[sig-api-machinery] Namespaces [Serial] should';
 
 const namespacesOf = (world: World) => new Resource<V1Namespace>(world.cluster, KINDS.Namespace);

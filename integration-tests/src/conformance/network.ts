@@ -6,11 +6,13 @@ import {
   type V1ServiceCIDR,
 } from '@kubernetes/client-node';
 import { expect } from 'vitest';
+import { eventually } from '../harness/eventually.ts';
 import { KINDS } from './kinds.ts';
 import { expectNewer, retryOnConflict } from './outcome.ts';
 import { Resource } from './resource.ts';
 import { type Proof, proof, proofAlone } from './world.ts';
 
+const SAME_MS = 120_000;
 const API_SERVER = { name: 'kubernetes', namespace: 'default' } as const;
 
 export const NETWORK_PROOFS: readonly Proof[] = [
@@ -23,22 +25,26 @@ export const NETWORK_PROOFS: readonly Proof[] = [
     '[sig-network] API Server should have Endpoints and EndpointSlices pointing to API Server [Conformance]',
     async (world) => {
       await world.core.readNamespacedService(API_SERVER);
-      const endpoints = await world.core.readNamespacedEndpoints(API_SERVER);
-      const subsets = endpoints.subsets ?? [];
-      const slices = await world.api(DiscoveryV1Api).listNamespacedEndpointSlice({
-        namespace: API_SERVER.namespace,
-        labelSelector: `kubernetes.io/service-name=${API_SERVER.name}`,
+      // They are written one after the other when an apiserver comes or goes.
+      await eventually('both say the same', SAME_MS, async () => {
+        const endpoints = await world.core.readNamespacedEndpoints(API_SERVER);
+        const subsets = endpoints.subsets ?? [];
+        const slices = await world.api(DiscoveryV1Api).listNamespacedEndpointSlice({
+          namespace: API_SERVER.namespace,
+          labelSelector: `kubernetes.io/service-name=${API_SERVER.name}`,
+        });
+        expect(subsets).not.toHaveLength(0);
+        expect(slices.items).not.toHaveLength(0);
+        const addresses = subsets.flatMap((one) => [...(one.addresses ?? []), ...(one.notReadyAddresses ?? [])]);
+        const ofSlices = slices.items.filter(({ addressType }) => addressType === 'IPv4');
+        expect(new Set(ofSlices.flatMap((slice) => (slice.endpoints ?? []).flatMap((one) => one.addresses)))).toEqual(
+          new Set(addresses.map(({ ip }) => ip)),
+        );
+        expect(new Set(ofSlices.flatMap(({ ports }) => (ports ?? []).map(({ port }) => port)))).toEqual(
+          new Set(subsets.flatMap(({ ports }) => (ports ?? []).map(({ port }) => port))),
+        );
+        return true;
       });
-      expect(subsets).not.toHaveLength(0);
-      expect(slices.items).not.toHaveLength(0);
-      const addresses = subsets.flatMap((one) => [...(one.addresses ?? []), ...(one.notReadyAddresses ?? [])]);
-      const ofSlices = slices.items.filter(({ addressType }) => addressType === 'IPv4');
-      expect(new Set(ofSlices.flatMap((slice) => (slice.endpoints ?? []).flatMap((one) => one.addresses)))).toEqual(
-        new Set(addresses.map(({ ip }) => ip)),
-      );
-      expect(new Set(ofSlices.flatMap(({ ports }) => (ports ?? []).map(({ port }) => port)))).toEqual(
-        new Set(subsets.flatMap(({ ports }) => (ports ?? []).map(({ port }) => port))),
-      );
     },
   ),
 

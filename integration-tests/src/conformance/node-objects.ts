@@ -15,7 +15,7 @@ import { Resource } from './resource.ts';
 import { container, pod } from './workloads.ts';
 import { type Proof, proof, type World } from './world.ts';
 
-const GONE_MS = 30_000;
+const GONE_MS = 120_000;
 
 const configMaps = async (world: World) =>
   new Resource<V1ConfigMap>(world.cluster, KINDS.ConfigMap, await world.namespace());

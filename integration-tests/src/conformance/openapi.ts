@@ -7,7 +7,7 @@ import { expectNewer } from './outcome.ts';
 import { Resource } from './resource.ts';
 import { type ClusterUnderTest, type Proof, proof, type World } from './world.ts';
 
-const PUBLISHED_MS = 30_000;
+const PUBLISHED_MS = 120_000;
 const PUBLISH = '[sig-api-machinery] CustomResourcePublishOpenAPI [Privileged:ClusterAdmin]';
 
 type Schema = Readonly<Record<string, unknown>>;

@@ -7,7 +7,7 @@ import { Resource } from './resource.ts';
 import { container, pod, replicaSet, replicationController } from './workloads.ts';
 import { type Proof, proof, type World } from './world.ts';
 
-const COUNTED_MS = 60_000;
+const COUNTED_MS = 180_000;
 const QUOTA = '[sig-api-machinery] ResourceQuota should';
 const EXTENDED = 'example.com/dongle';
 const COMPUTE = { cpu: '500m', memory: '252Mi', 'ephemeral-storage': '30Gi', [EXTENDED]: '2' };

@@ -1,6 +1,6 @@
 import { type KubeConfig, type KubernetesObject, Watch } from '@kubernetes/client-node';
 
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 120_000;
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 

@@ -48,9 +48,13 @@ export const WEBHOOK_PROOFS: readonly Proof[] = [
       { containers: [container({ name: 'webhook-disallow' })] },
       { 'webhook-e2e-test': 'disallow' },
     );
-    const denied = await refusal(world.core.createNamespacedPod({ namespace, body: bad }));
-    for (const part of ['the pod contains unwanted container name', 'the pod contains unwanted label'])
-      expect(denied.message).toContain(part);
+    await eventually('the bad pod is refused', EFFECTIVE_MS, async () => {
+      const body = { ...bad, metadata: { ...bad.metadata, name: world.unique('bad') } };
+      const denied = await refusal(world.core.createNamespacedPod({ namespace, body }));
+      for (const part of ['the pod contains unwanted container name', 'the pod contains unwanted label'])
+        expect(denied.message).toContain(part);
+      return true;
+    });
     const hanging = pod('hanging', {}, { hang: 'true' });
     const hung = await refusal(world.core.createNamespacedPod({ namespace, body: hanging }));
     for (const part of ['webhook', 'deadline']) expect(hung.message).toContain(part);

@@ -9,7 +9,7 @@ import { type Result, type Running, runProgram, startProgram } from '../harness/
 import { FreshDocument } from './fresh-document.ts';
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), '../../..');
-const READY_MS = 30_000;
+const READY_MS = 120_000;
 
 /** An answer as it came, for what no typed method asks. */
 export interface RawAnswer {
@@ -72,7 +72,7 @@ export class ClusterUnderTest {
   }
 
   async raw(path: string, { method = 'GET', headers = {}, body }: RawRequest = {}): Promise<RawAnswer> {
-    const options: RequestOptions = { method, headers: headers as OutgoingHttpHeaders, timeout: 30_000 };
+    const options: RequestOptions = { method, headers: headers as OutgoingHttpHeaders, agent: false };
     await this.config.applyToHTTPSOptions(options);
     const server = this.config.getCurrentCluster()?.server ?? '';
     return await new Promise((done, reject) => {
