@@ -37,6 +37,8 @@ describe.each(cluster.kubectls)('kubectl $name', (version) => {
     writeFileSync(manifest, stringify(nginxDeployment('web', 2)));
     expect(await must(['apply', '-f', manifest])).toBe('deployment.apps/web created\n');
     expect(await must(['apply', '-f', manifest])).toBe('deployment.apps/web unchanged\n');
+    // Whatever is written between its two looks is a difference.
+    await cluster.untilRolledOut(namespace, 'web');
     expect(await must(['diff', '-f', manifest])).toBe('');
     writeFileSync(manifest, stringify(nginxDeployment('web', 3)));
     const diff = await run(['diff', '-f', manifest]);
@@ -47,7 +49,7 @@ describe.each(cluster.kubectls)('kubectl $name', (version) => {
   });
 
   test('rollout status waits for the end of a rollout', async () => {
-    expect(await must(['rollout', 'status', 'deployment/web', '--timeout=90s'])).toContain(
+    expect(await must(['rollout', 'status', 'deployment/web', '--timeout=180s'])).toContain(
       'deployment "web" successfully rolled out',
     );
   });
@@ -104,7 +106,7 @@ describe.each(cluster.kubectls)('kubectl $name', (version) => {
     const deployment = await must(['describe', 'deployment', 'web']);
     expect(deployment).toContain('3 desired | 3 updated | 3 total | 3 available | 0 unavailable');
     expect(deployment).toContain('ScalingReplicaSet');
-    await eventually('a pod tells of its start', 10_000, async () => {
+    await eventually('a pod tells of its start', 60_000, async () => {
       const pods = await must(['describe', 'pod', await lastingPod()]);
       for (const reason of ['Scheduled', 'Pulled', 'Created', 'Started']) expect(pods).toContain(reason);
       return true;
@@ -114,12 +116,12 @@ describe.each(cluster.kubectls)('kubectl $name', (version) => {
 
   test('get -w shows what happens', async () => {
     await using watching = cluster.startKubectl(['-n', namespace, 'get', 'pods', '-w'], version);
-    await eventually('the watch begins', 10_000, () => watching.output().includes('Running'));
+    await eventually('the watch begins', 60_000, () => watching.output().includes('Running'));
     await must(['scale', 'deployment', 'web', '--replicas=4']);
-    await eventually('a new pod is seen', 20_000, () => watching.output().includes('ContainerCreating'));
-    await must(['rollout', 'status', 'deployment/web', '--timeout=60s']);
+    await eventually('a new pod is seen', 60_000, () => watching.output().includes('ContainerCreating'));
+    await must(['rollout', 'status', 'deployment/web', '--timeout=180s']);
     await must(['scale', 'deployment', 'web', '--replicas=2']);
-    await eventually('a pod is seen to end', 20_000, () => watching.output().includes('Terminating'));
+    await eventually('a pod is seen to end', 60_000, () => watching.output().includes('Terminating'));
   });
 
   test('logs -f follows a container', async () => {
@@ -127,7 +129,7 @@ describe.each(cluster.kubectls)('kubectl $name', (version) => {
     const address = await must(['get', 'pod', pod, '-o', 'jsonpath={.status.podIP}']);
     await using following = cluster.startKubectl(['-n', namespace, 'logs', '-f', pod], version);
     await fetch(`http://${address}/followed-${version.minor}`).then((response) => response.body?.cancel());
-    await eventually('the request is in the log', 15_000, () =>
+    await eventually('the request is in the log', 60_000, () =>
       following.output().includes(`/followed-${version.minor}`),
     );
     expect(await must(['logs', pod, '--tail=1'])).toContain(`/followed-${version.minor}`);
@@ -135,12 +137,12 @@ describe.each(cluster.kubectls)('kubectl $name', (version) => {
 
   test('set image, rollout history, undo, pause and resume', async () => {
     await must(['set', 'image', 'deployment/web', 'nginx=nginx:1.9.1']);
-    await must(['rollout', 'status', 'deployment/web', '--timeout=90s']);
+    await must(['rollout', 'status', 'deployment/web', '--timeout=180s']);
     const history = await must(['rollout', 'history', 'deployment/web']);
     expect(history).toMatch(/^1\s/m);
     expect(history).toMatch(/^2\s/m);
     expect(await must(['rollout', 'undo', 'deployment/web'])).toBe('deployment.apps/web rolled back\n');
-    await must(['rollout', 'status', 'deployment/web', '--timeout=90s']);
+    await must(['rollout', 'status', 'deployment/web', '--timeout=180s']);
     expect(await must(['get', 'deploy', 'web', '-o', 'jsonpath={.spec.template.spec.containers[0].image}'])).toBe(
       'nginx:1.7.9',
     );
@@ -150,7 +152,7 @@ describe.each(cluster.kubectls)('kubectl $name', (version) => {
       await must(['get', 'rs', '-o', 'jsonpath={.items[*].spec.template.spec.containers[0].image}']),
     ).not.toContain('1.16.1');
     expect(await must(['rollout', 'resume', 'deployment/web'])).toBe('deployment.apps/web resumed\n');
-    await must(['rollout', 'status', 'deployment/web', '--timeout=90s']);
+    await must(['rollout', 'status', 'deployment/web', '--timeout=180s']);
     expect(await must(['get', 'pods', '-o', 'jsonpath={.items[*].spec.containers[0].image}'])).toContain(
       'nginx:1.16.1',
     );
@@ -198,7 +200,7 @@ describe.each(cluster.kubectls)('kubectl $name', (version) => {
     expect(await must(['delete', '-f', manifest])).toBe(
       'deployment.apps "web" deleted' + deletedFrom(version.minor, namespace),
     );
-    await eventually('no pod is left', 60_000, async () => (await cluster.pods(namespace)).length === 0);
+    await eventually('no pod is left', 180_000, async () => (await cluster.pods(namespace)).length === 0);
     await expect(cluster.get(DEPLOYMENTS, namespace, 'web')).rejects.toThrow('not found');
   });
 });

@@ -1,19 +1,16 @@
-import type { Deployment } from '@gantry/api';
 import { expect, test } from 'vitest';
-import { Cluster, DEPLOYMENTS, httpStatus, isReady } from './harness/cluster.ts';
+import { Cluster, httpStatus } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 import { runProgram } from './harness/process.ts';
 
 const cluster = new Cluster();
 
 test('after npm run up all nodes are Ready', async () => {
-  const nodes = await cluster.nodes();
-  expect(nodes.length).toBe(2);
-  expect(nodes.every(isReady)).toBe(true);
+  await cluster.untilNodesReady(2);
 });
 
 test('the nginx Deployment of the sample runs as two real containers', async () => {
-  const deployment = await cluster.get<Deployment>(DEPLOYMENTS, 'default', 'nginx-deployment');
+  const deployment = await cluster.untilRolledOut('default', 'nginx-deployment');
   expect(deployment.status).toMatchObject({ replicas: 2, readyReplicas: 2, availableReplicas: 2, updatedReplicas: 2 });
   const containers = await cluster.podContainers([
     'label=io.kubernetes.pod.namespace=default',
@@ -26,7 +23,7 @@ test('each pod answers HTTP 200 on its own address', async () => {
   const pods = await cluster.pods('default', 'app=nginx');
   expect(pods.length).toBe(2);
   for (const pod of pods) {
-    const code = await eventually(`${pod.metadata.name} answers`, 5_000, () =>
+    const code = await eventually(`${pod.metadata.name} answers`, 60_000, () =>
       httpStatus(`http://${pod.status?.podIP}/`),
     );
     expect(code).toBe(200);
@@ -35,7 +32,10 @@ test('each pod answers HTTP 200 on its own address', async () => {
 
 test('a second npm run up changes nothing and takes seconds', async () => {
   const before = (await cluster.containers()).filter(({ service }) => service !== 'pki');
-  const result = await runProgram(`${cluster.root}/deploy/bin/up`, [], { env: { GANTRY_HOME: cluster.home } });
+  const result = await runProgram(`${cluster.root}/deploy/bin/up`, [], {
+    env: { GANTRY_HOME: cluster.home },
+    timeoutMs: 600_000,
+  });
   expect(result.code, result.stderr + result.stdout).toBe(0);
   expect((await cluster.containers()).filter(({ service }) => service !== 'pki')).toEqual(before);
 });

@@ -18,13 +18,13 @@ test('scaling from 2 to 20 and to 1 keeps the pods that are there', async () => 
   await using watch = await recordWatch<Pod>(cluster, PODS, namespace.name);
 
   await cluster.mustKubectl(['-n', namespace.name, 'scale', 'deployment', 'web', '--replicas=20']);
-  await cluster.untilRolledOut(namespace.name, 'web', 120_000);
+  await cluster.untilRolledOut(namespace.name, 'web', 300_000);
   const all = (await cluster.pods(namespace.name)).map(({ metadata }) => metadata.uid);
   expect(all.length).toBe(20);
   expect(all).toEqual(expect.arrayContaining(first));
 
   await cluster.mustKubectl(['-n', namespace.name, 'scale', 'deployment', 'web', '--replicas=1']);
-  await cluster.untilRolledOut(namespace.name, 'web', 120_000);
+  await cluster.untilRolledOut(namespace.name, 'web', 300_000);
   await untilSeen(cluster, watch, PODS, namespace.name);
   expect(watch.failure()).toBeUndefined();
   expect(Math.max(...watch.states.map((pods) => counted(pods).length))).toBe(20);
@@ -39,9 +39,9 @@ test('a rolling update keeps within maxSurge and maxUnavailable at every event; 
   await using watch = await recordWatch<Pod>(cluster, PODS, namespace.name);
 
   await cluster.mustKubectl(['-n', namespace.name, 'set', 'image', 'deployment/web', 'nginx=nginx:1.9.1']);
-  await cluster.untilRolledOut(namespace.name, 'web', 120_000);
+  await cluster.untilRolledOut(namespace.name, 'web', 300_000);
   await cluster.mustKubectl(['-n', namespace.name, 'rollout', 'undo', 'deployment/web']);
-  const after = await cluster.untilRolledOut(namespace.name, 'web', 120_000);
+  const after = await cluster.untilRolledOut(namespace.name, 'web', 300_000);
   await untilSeen(cluster, watch, PODS, namespace.name);
 
   expect(watch.failure()).toBeUndefined();

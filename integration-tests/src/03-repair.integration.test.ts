@@ -23,7 +23,7 @@ test('a killed container is restarted, once', async () => {
   const pod = await onlyPod(namespace.name);
   const [container = ''] = await containersOf(pod);
   await cluster.docker(['kill', container]);
-  const after = await eventually('the container runs again', 20_000, async () => {
+  const after = await eventually('the container runs again', 120_000, async () => {
     const found = await cluster.get<Pod>(PODS, namespace.name, pod.metadata.name ?? '');
     return isReady(found) && found.status?.containerStatuses?.[0]?.restartCount === 1 ? found : undefined;
   });
@@ -39,7 +39,7 @@ test('a deleted pod is replaced, and its containers are gone', async () => {
   await cluster.untilRolledOut(namespace.name, 'web');
   const pods = await cluster.pods(namespace.name);
   expect(pods.map(({ metadata }) => metadata.uid)).not.toContain(pod.metadata.uid);
-  await eventually('nothing of the pod is left', 10_000, async () => {
+  await eventually('nothing of the pod is left', 120_000, async () => {
     const left = await cluster.podContainers([`label=io.kubernetes.pod.uid=${pod.metadata.uid}`], 'all');
     return left.length === 0;
   });
@@ -50,7 +50,7 @@ test("a pod whose containers are removed behind the agent's back gets new ones",
   const pod = await onlyPod(namespace.name);
   const all = await cluster.podContainers([`label=io.kubernetes.pod.uid=${pod.metadata.uid}`], 'all');
   await cluster.docker(['rm', '-f', ...all]);
-  await eventually('the pod runs again', 30_000, async () => {
+  await eventually('the pod runs again', 120_000, async () => {
     const [running] = await containersOf(pod);
     const found = await cluster.get<Pod>(PODS, namespace.name, pod.metadata.name ?? '');
     return running !== undefined && !all.includes(running) && isReady(found);

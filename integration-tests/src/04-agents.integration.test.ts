@@ -44,7 +44,7 @@ test('a node whose agent is killed is lost within 5 s, and its pods are replaced
   });
   await cluster.docker(['start', agent.id]);
   await cluster.untilNodesReady(2);
-  await eventually('no pod and no container is left over', 30_000, async () => {
+  await eventually('no pod and no container is left over', 120_000, async () => {
     const now = await cluster.pods(namespace.name);
     const containers = await cluster.podContainers(labelOf(namespace.name), 'all');
     return now.length === 4 && containers.length === 4;
@@ -58,7 +58,7 @@ test('an agent whose process is killed on the host comes back by itself, and no 
   const agent = await agentOf(pods[0]?.spec?.nodeName ?? '');
   const pid = await cluster.docker(['inspect', '-f', '{{.State.Pid}}', agent.id]);
   process.kill(Number(pid), 'SIGKILL');
-  await eventually('the agent runs again', 20_000, async () => {
+  await eventually('the agent runs again', 120_000, async () => {
     const [state, now] = (await cluster.docker(['inspect', '-f', '{{.State.Status}} {{.State.Pid}}', agent.id])).split(
       ' ',
     );

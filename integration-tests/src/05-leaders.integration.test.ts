@@ -43,14 +43,14 @@ describe.each(COMPONENTS)('the leading $service', (component) => {
 
       await cluster.mustKubectl(['-n', namespace.name, 'set', 'image', 'deployment/web', 'nginx=nginx:1.9.1']);
       await strike(leader);
-      await cluster.untilRolledOut(namespace.name, 'web', 60_000);
-      const next = await eventually('another leads', 20_000, async () => {
+      await cluster.untilRolledOut(namespace.name, 'web');
+      const next = await eventually('another leads', 60_000, async () => {
         const found = await leaderOf(cluster, component);
         return found.id === leader.id ? undefined : found;
       });
       expect(next.id).not.toBe(leader.id);
 
-      await eventually('only the new pods are left', 30_000, async () => {
+      await eventually('only the new pods are left', 120_000, async () => {
         const pods = await cluster.pods(namespace.name);
         expect(pods.map((pod) => pod.spec?.containers[0]?.image)).toEqual(Array(4).fill('nginx:1.9.1'));
         return true;

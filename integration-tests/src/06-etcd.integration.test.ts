@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const container of await cluster.containers()) {
     if (container.state === 'exited' && container.service !== 'pki') await cluster.docker(['start', container.id]);
   }
-  await eventually('every apiserver is ready again', 60_000, async () => {
+  await eventually('every apiserver is ready again', 180_000, async () => {
     await cluster.mustKubectl(['get', '--raw', '/readyz']);
     return true;
   });
@@ -41,13 +41,10 @@ async function followThroughFaults(namespace: string, from: string, stop: AbortS
 
 test('one etcd member and one apiserver killed under load: no acknowledged write is lost, the watch has no gap', async () => {
   await using namespace = await cluster.namespace();
-  await eventually('the namespace has its root CA', 20_000, async () =>
-    (await cluster.list(CONFIG_MAPS, namespace.name)).some(({ metadata }) => metadata.name === 'kube-root-ca.crt'),
-  );
   const first = await cluster.api.list<ConfigMap>(
     CONFIG_MAPS,
     { namespace: namespace.name },
-    AbortSignal.timeout(10_000),
+    AbortSignal.timeout(30_000),
   );
   const stop = new AbortController();
   const seen: string[] = [];
@@ -73,7 +70,7 @@ test('one etcd member and one apiserver killed under load: no acknowledged write
     }
   });
   const atLeast = (count: number) =>
-    eventually(`${count} writes are acknowledged`, 60_000, () => acknowledged.length >= count);
+    eventually(`${count} writes are acknowledged`, 180_000, () => acknowledged.length >= count);
   await atLeast(100);
   const [apiserver] = await cluster.containers('apiserver');
   await cluster.docker(['kill', `${cluster.clusterId}-etcd-1-1`]);
@@ -86,7 +83,7 @@ test('one etcd member and one apiserver killed under load: no acknowledged write
   const stored = (await cluster.list<ConfigMap>(CONFIG_MAPS, namespace.name)).map(({ metadata }) => metadata.name);
   expect(stored).toEqual(expect.arrayContaining(acknowledged));
   const made = stored.filter((name) => name?.startsWith('c')).map((name) => `ADDED ${name}`);
-  await eventually('the watch has told of every object', 20_000, () => seen.length >= made.length);
+  await eventually('the watch has told of every object', 60_000, () => seen.length >= made.length);
   stop.abort();
   await following;
   expect(seen.toSorted()).toEqual(made.toSorted());

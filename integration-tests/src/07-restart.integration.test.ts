@@ -1,6 +1,15 @@
 import type { KubeObject, ResourceRef } from '@gantry/api';
 import { expect, test } from 'vitest';
-import { Cluster, CONFIG_MAPS, DEPLOYMENTS, NODES, nginxDeployment, PODS, REPLICA_SETS } from './harness/cluster.ts';
+import {
+  Cluster,
+  CONFIG_MAPS,
+  DEPLOYMENTS,
+  NAMESPACES,
+  NODES,
+  nginxDeployment,
+  PODS,
+  REPLICA_SETS,
+} from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 
 const cluster = new Cluster();
@@ -18,6 +27,10 @@ test('every container of the cluster restarted, in random order: the same object
   await using namespace = await cluster.namespace();
   await cluster.create(DEPLOYMENTS, namespace.name, nginxDeployment('web', 3));
   await cluster.untilRolledOut(namespace.name, 'web');
+  await eventually('what earlier tests have left is gone', 180_000, async () => {
+    const namespaces = await cluster.list<KubeObject>(NAMESPACES);
+    return namespaces.every(({ metadata }) => metadata.deletionTimestamp === undefined);
+  });
   const before = await uids();
   const containers = await cluster.podContainers();
 
@@ -25,16 +38,16 @@ test('every container of the cluster restarted, in random order: the same object
   const order = services
     .map((container) => ({ container, at: Math.random() }))
     .toSorted((one, other) => one.at - other.at);
-  await Promise.all(order.map(({ container }) => cluster.docker(['restart', '-t', '5', container.id], 120_000)));
+  await Promise.all(order.map(({ container }) => cluster.docker(['restart', '-t', '5', container.id], 300_000)));
 
   await eventually(
     'the API is ready',
-    60_000,
+    180_000,
     async () => (await cluster.mustKubectl(['get', '--raw', '/readyz'])) === 'ok',
   );
   await cluster.untilNodesReady(2);
   await cluster.untilRolledOut(namespace.name, 'web');
-  await eventually('the same objects are there', 30_000, async () => {
+  await eventually('the same objects are there', 120_000, async () => {
     expect(await uids()).toEqual(before);
     return true;
   });

@@ -12,15 +12,15 @@ test('agents come and go: nodes join, pods spread, and nothing is left of those 
   await scaleAgents(5);
   await cluster.untilNodesReady(5);
   await cluster.create(DEPLOYMENTS, namespace.name, nginxDeployment('web', 10));
-  await cluster.untilRolledOut(namespace.name, 'web', 90_000);
+  await cluster.untilRolledOut(namespace.name, 'web', 300_000);
   const nodes = new Set((await cluster.pods(namespace.name)).map((pod) => pod.spec?.nodeName));
   expect(nodes.size).toBe(5);
 
   await scaleAgents(2);
   const gone = [...nodes].filter((node) => node !== undefined && !before.includes(node));
-  await cluster.untilNodesReady(2, 120_000);
-  await cluster.untilRolledOut(namespace.name, 'web', 90_000);
-  await eventually('no container of the nodes that went is left', 30_000, async () => {
+  await cluster.untilNodesReady(2, 300_000);
+  await cluster.untilRolledOut(namespace.name, 'web', 300_000);
+  await eventually('no container of the nodes that went is left', 180_000, async () => {
     const left = await Promise.all(gone.map((node) => cluster.podContainers([`label=gantry.node=${node}`], 'all')));
     return left.flat().length === 0;
   });

@@ -30,7 +30,7 @@ async function refusal({ method = 'POST', path, body, contentType = 'application
     ...(body === undefined ? {} : { body }),
   };
   try {
-    await cluster.api.raw(request, AbortSignal.timeout(10_000));
+    await cluster.api.raw(request, AbortSignal.timeout(60_000));
   } catch (error) {
     if (error instanceof StatusError) return error.toStatus();
     throw error;
@@ -239,7 +239,7 @@ test('2,000 mutations of valid objects give no 5xx and stop no apiserver', async
     for (let next = work.pop(); next !== undefined; next = work.pop()) {
       const request = { method: 'POST', path: next.path.replace('{ns}', namespace), body: next.body } as const;
       try {
-        await cluster.api.raw({ ...request, contentType: 'application/json' }, AbortSignal.timeout(20_000));
+        await cluster.api.raw({ ...request, contentType: 'application/json' }, AbortSignal.timeout(60_000));
       } catch (error) {
         const code = error instanceof StatusError ? error.code : 0;
         if (code < 400 || code >= 500) failures.push(`${String(error)} for ${next.body.slice(0, 500)}`);

@@ -16,7 +16,7 @@ afterEach(async () => {
   for (const { state, service, id } of await cluster.containers()) {
     if (state === 'exited' && service !== 'pki') await cluster.docker(['start', id]);
   }
-  await eventually('every apiserver is ready again', 60_000, async () => {
+  await eventually('every apiserver is ready again', 180_000, async () => {
     await cluster.mustKubectl(['get', '--raw', '/readyz']);
     return true;
   });
@@ -67,7 +67,7 @@ async function follow(client: number, stop: AbortSignal, recordings: WatchRecord
 
 /** A list's version, once a server answers again. */
 async function relist(listed: () => Promise<number>, stop: AbortSignal, fallback: number): Promise<number> {
-  return await eventually('a list is answered', 30_000, async () => (stop.aborted ? fallback : await listed()));
+  return await eventually('a list is answered', 120_000, async () => (stop.aborted ? fallback : await listed()));
 }
 
 async function write(writer: number, namespace: string, stop: AbortSignal, done: { writes: number }): Promise<void> {
@@ -128,7 +128,7 @@ test('watches are ordered, whole and resumable through reconnects, a compaction,
   ]);
   const more = async (count: number) => {
     const from = done.writes;
-    await eventually(`${count} more writes`, 60_000, () => done.writes >= from + count);
+    await eventually(`${count} more writes`, 180_000, () => done.writes >= from + count);
   };
   await more(300);
   await compact(cluster, await currentRevision(cluster));
@@ -161,6 +161,6 @@ test('watches are ordered, whole and resumable through reconnects, a compaction,
 test('a version from before the cache is answered with 410', async () => {
   // Revision 1: the apiservers' caches began later.
   const old = '300';
-  const watch = cluster.api.watch(CONFIG_MAPS, { resourceVersion: old }, AbortSignal.timeout(10_000));
+  const watch = cluster.api.watch(CONFIG_MAPS, { resourceVersion: old }, AbortSignal.timeout(60_000));
   await expect(watch[Symbol.asyncIterator]().next()).rejects.toMatchObject({ reason: 'Expired', code: 410 });
 });

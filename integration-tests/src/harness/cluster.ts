@@ -11,9 +11,13 @@ export const NODES: ResourceRef = { group: '', version: 'v1', resource: 'nodes' 
 export const PODS: ResourceRef = { group: '', version: 'v1', resource: 'pods' };
 export const NAMESPACES: ResourceRef = { group: '', version: 'v1', resource: 'namespaces' };
 export const CONFIG_MAPS: ResourceRef = { group: '', version: 'v1', resource: 'configmaps' };
+const SERVICE_ACCOUNTS: ResourceRef = { group: '', version: 'v1', resource: 'serviceaccounts' };
 export const DEPLOYMENTS: ResourceRef = { group: 'apps', version: 'v1', resource: 'deployments' };
 export const REPLICA_SETS: ResourceRef = { group: 'apps', version: 'v1', resource: 'replicasets' };
 export const LEASES: ResourceRef = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' };
+
+const REQUEST_MS = 30_000;
+const NAMESPACE_MS = 120_000;
 
 /** A container of the cluster's services. */
 export interface Container {
@@ -65,13 +69,13 @@ export class Cluster {
   }
 
   /** The output of a docker that must succeed. */
-  async docker(args: readonly string[], timeoutMs = 60_000): Promise<string> {
+  async docker(args: readonly string[], timeoutMs = 180_000): Promise<string> {
     const { code, stdout, stderr } = await runProgram('docker', args, { timeoutMs });
     if (code !== 0) throw new Error(`docker ${args.join(' ')} ended with ${code}: ${stderr}`);
     return stdout.trim();
   }
 
-  compose(args: readonly string[], timeoutMs = 120_000): Promise<string> {
+  compose(args: readonly string[], timeoutMs = 300_000): Promise<string> {
     const files = ['-f', join(this.root, 'docker-compose.yml'), '--env-file', join(this.home, 'env')];
     const command = ['compose', ...files, '-p', this.clusterId, '--progress', 'quiet', ...args];
     return runProgram('docker', command, { env: { GANTRY_HOME: this.home }, timeoutMs }).then((result) => {
@@ -110,11 +114,16 @@ export class Cluster {
     return text.split('\n').filter((id) => id !== '');
   }
 
-  /** A namespace of its own for one test; removed when disposed of. */
+  /** A namespace of its own for one test, with all that every namespace is given; removed when disposed of. */
   async namespace(): Promise<AsyncDisposable & { readonly name: string }> {
     this.#names++;
     const name = `t${process.pid}-${this.#names}-${Math.floor(performance.now())}`;
     await this.create(NAMESPACES, '', { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+    await eventually(`namespace ${name} has its service account and root CA`, NAMESPACE_MS, async () => {
+      await this.get(SERVICE_ACCOUNTS, name, 'default');
+      await this.get(CONFIG_MAPS, name, 'kube-root-ca.crt');
+      return true;
+    });
     return {
       name,
       [Symbol.asyncDispose]: async () => {
@@ -124,16 +133,16 @@ export class Cluster {
   }
 
   create<T extends KubeObject>(resource: ResourceRef, namespace: string, object: T): Promise<T> {
-    return this.api.write<T>({ verb: 'create', resource, namespace, object }, AbortSignal.timeout(10_000));
+    return this.api.write<T>({ verb: 'create', resource, namespace, object }, AbortSignal.timeout(REQUEST_MS));
   }
 
   get<T extends KubeObject>(resource: ResourceRef, namespace: string, name: string): Promise<T> {
-    return this.api.get<T>(resource, { namespace, name }, AbortSignal.timeout(10_000));
+    return this.api.get<T>(resource, { namespace, name }, AbortSignal.timeout(REQUEST_MS));
   }
 
   async list<T extends KubeObject>(resource: ResourceRef, namespace = '', labelSelector = ''): Promise<readonly T[]> {
     const options = { namespace, labelSelector };
-    return (await this.api.list<T>(resource, options, AbortSignal.timeout(10_000))).items;
+    return (await this.api.list<T>(resource, options, AbortSignal.timeout(REQUEST_MS))).items;
   }
 
   nodes(): Promise<readonly Node[]> {
@@ -145,7 +154,7 @@ export class Cluster {
   }
 
   /** Waits until all replicas of the Deployment's current generation are available and no other is left. */
-  async untilRolledOut(namespace: string, name: string, timeoutMs = 60_000): Promise<Deployment> {
+  async untilRolledOut(namespace: string, name: string, timeoutMs = 180_000): Promise<Deployment> {
     return await eventually(`${name} is rolled out`, timeoutMs, async () => {
       const found = await this.get<Deployment>(DEPLOYMENTS, namespace, name);
       const wanted = found.spec?.replicas ?? 1;
@@ -159,7 +168,7 @@ export class Cluster {
     });
   }
 
-  async untilNodesReady(count: number, timeoutMs = 60_000): Promise<readonly Node[]> {
+  async untilNodesReady(count: number, timeoutMs = 180_000): Promise<readonly Node[]> {
     return await eventually(`${count} nodes are Ready`, timeoutMs, async () => {
       const nodes = await this.nodes();
       return nodes.length === count && nodes.every(isReady) ? nodes : undefined;

@@ -70,7 +70,7 @@ export async function recordHistory(cluster: Cluster, fromRevision: number): Pro
   const running = startProgram('docker', await etcdctl(cluster, name, watch), {});
   return {
     until: (revision) =>
-      eventually(`etcd's history up to ${revision} is read`, 30_000, () => {
+      eventually(`etcd's history up to ${revision} is read`, 120_000, () => {
         const events = running
           .output()
           .split('\n')

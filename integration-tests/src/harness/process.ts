@@ -13,7 +13,7 @@ export interface RunOptions {
   readonly timeoutMs?: number;
 }
 
-const TIMEOUT_MS = 60_000;
+const TIMEOUT_MS = 180_000;
 
 /** Runs a program to its end; killed, with code 124, when it takes longer than its time. */
 export function runProgram(program: string, args: readonly string[], options: RunOptions = {}): Promise<Result> {

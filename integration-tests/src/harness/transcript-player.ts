@@ -19,7 +19,7 @@ export interface Played {
 }
 
 /** A step that takes longer than this hangs. */
-const STEP_MS = 100_000;
+const STEP_MS = 300_000;
 
 /**
  * Plays a whole transcript in a fresh folder with a home of its own, and tells what each step answered. A step that answers
