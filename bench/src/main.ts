@@ -1,8 +1,9 @@
 // Measures and prints a report in Markdown; with --json also into a file.
 //   npm run bench -- [--kubeconfig FILE] [--json FILE] [--doors json,protobuf,grpc] [create get update list watch]
 //     the API server of a running cluster (`npm run up`): all of these, through all doors, when none is named
-//   npm run bench -- --dev [--profile DIR] [...]
-//     the same of an API server alone in a process of its own, over the memory store; a CPU profile of it into DIR
+//   npm run bench -- --dev [--etcd MEMBERS] [--profile DIR] [--rounds N] [...]
+//     the same of an API server alone in a process of its own, over the memory store or an etcd of its own; a CPU profile of it
+//     into DIR. Requests are measured N times, the first time with code that is not yet compiled
 //   npm run bench -- footprint pods failover
 //     other measures of a running cluster
 import { writeFileSync } from 'node:fs';
@@ -22,7 +23,9 @@ const { values, positionals } = parseArgs({
   options: {
     kubeconfig: { type: 'string', default: '.gantry/kubeconfig' },
     dev: { type: 'boolean', default: false },
+    etcd: { type: 'string', default: '0' },
     profile: { type: 'string' },
+    rounds: { type: 'string', default: '1' },
     json: { type: 'string' },
     doors: { type: 'string', default: DOORS.join(',') },
   },
@@ -46,7 +49,7 @@ for (const [name, measure] of Object.entries(OTHERS)) {
 
 async function speed(): Promise<readonly Result[]> {
   if (!values.dev) return await speedOf(clusterServer(values.kubeconfig));
-  await using dev = await startDevServer(values.profile);
+  await using dev = await startDevServer({ profileDir: values.profile, etcdMembers: Number(values.etcd) });
   return await speedOf(dev.server);
 }
 
@@ -57,7 +60,8 @@ function speedOf(server: MeasuredServer): Promise<readonly Result[]> {
     print(`| not finished: ${String(error)} | ${door} |`);
     process.exitCode = 1;
   };
-  return measureSpeed(server, { doors: new Set(values.doors.split(',')), steps, onResult, onFailure });
+  const doors = new Set(values.doors.split(','));
+  return measureSpeed(server, { doors, steps, rounds: Number(values.rounds), onResult, onFailure });
 }
 
 function print(text: string): void {

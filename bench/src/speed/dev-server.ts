@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { readKubeconfig } from '@gantry/client';
+import { startEtcdCluster } from '@gantry/etcd/testing';
 import type { MeasuredServer } from './server.ts';
 
 const MAIN = 'services/apiserver/src/testing/dev-server.ts';
@@ -13,31 +14,38 @@ export interface DevServer extends AsyncDisposable {
   readonly server: MeasuredServer;
 }
 
-/**
- * Starts the API server alone, over the memory store, in one process. With `profileDir` it leaves a CPU profile there when it
- * stops.
- */
-export async function startDevServer(profileDir: string | undefined): Promise<DevServer> {
+export interface DevServerOptions {
+  /** Where it leaves a CPU profile when it stops. */
+  readonly profileDir: string | undefined;
+  /** How many members an etcd of its own has; 0 for the memory store, in the API server's process. */
+  readonly etcdMembers: number;
+}
+
+/** Starts the API server alone in one process. */
+export async function startDevServer({ profileDir, etcdMembers }: DevServerOptions): Promise<DevServer> {
+  const etcd = etcdMembers === 0 ? undefined : await startEtcdCluster({ size: etcdMembers });
   const folder = await mkdtemp(join(tmpdir(), 'gantry-bench-'));
   const kubeconfig = join(folder, 'kubeconfig');
   const profile = profileDir === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', profileDir];
   const limits = ['--max-semi-space-size=16', '--max-old-space-size=1536', '--v8-pool-size=2'];
   const args = [...limits, ...profile, '--conditions=gantry-source', MAIN, '0', kubeconfig];
+  if (etcd !== undefined) args.push(etcd.endpoints.join(','));
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const grpcPort = await readyWith(child);
   return {
     server: {
-      what: 'one apiserver over the memory store, in one process',
+      what: `one apiserver over ${etcd === undefined ? 'the memory store, in one process' : `etcd of ${etcdMembers} members`}`,
       target: readKubeconfig(kubeconfig),
       grpcPort,
       grpcAddresses: ['127.0.0.1'],
-      pids: { apiserver: [child.pid ?? 0], etcd: [] },
+      pids: { apiserver: [child.pid ?? 0], etcd: etcd?.members.map(({ pid }) => pid) ?? [] },
     },
     [Symbol.asyncDispose]: async () => {
       if (child.exitCode === null) {
         child.kill('SIGTERM');
         await once(child, 'exit');
       }
+      await etcd?.[Symbol.asyncDispose]();
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -15,6 +15,8 @@ export const STEPS = ['create', 'get', 'update', 'list', 'watch'] as const;
 export interface SpeedOptions {
   readonly doors: ReadonlySet<string>;
   readonly steps: ReadonlySet<string>;
+  /** How often requests are measured. */
+  readonly rounds: number;
   readonly onResult: (result: Result) => void;
   /** Told of a door through which a measure could not be finished; the others go on. */
   readonly onFailure: (door: string, error: unknown) => void;
@@ -22,7 +24,7 @@ export interface SpeedOptions {
 
 /** Measures every step through every door, in a namespace of its own that is removed again. */
 export async function measureSpeed(server: MeasuredServer, options: SpeedOptions): Promise<readonly Result[]> {
-  const { steps, onResult, onFailure } = options;
+  const { steps, rounds, onResult, onFailure } = options;
   const results: Result[] = [];
   const take = async (door: Door, rows: AsyncGenerator<Row>) => {
     try {
@@ -41,10 +43,9 @@ export async function measureSpeed(server: MeasuredServer, options: SpeedOptions
     await inNamespace(api, `bench-speed-${process.pid}`, async (namespace) => {
       const verbs = [...steps].filter(isRequestVerb);
       for (const door of verbs.length === 0 ? [] : doors) {
-        await take(
-          door,
-          measureRequests(server, door, namespace, (verb) => steps.has(verb)),
-        );
+        for (let round = 0; round < rounds; round++) {
+          await take(door, measureRequests(server, door, { namespace, round }, new Set(verbs)));
+        }
       }
       for (const door of steps.has('watch') ? doors : [])
         await take(door, measureWatches(server, door, api, namespace));

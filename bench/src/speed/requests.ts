@@ -18,11 +18,11 @@ export function isRequestVerb(name: string): name is RequestVerb {
 export async function* measureRequests(
   server: MeasuredServer,
   door: Door,
-  namespace: string,
-  wanted: (verb: RequestVerb) => boolean,
+  { namespace, round }: { readonly namespace: string; readonly round: number },
+  wanted: ReadonlySet<RequestVerb>,
 ): AsyncGenerator<Row> {
   const collection: Collection = { resource: CONFIG_MAPS, namespace };
-  const prefix = door.name.toLowerCase().replace(' ', '-');
+  const prefix = `${door.name.toLowerCase().replace(' ', '-')}-${round}`;
   const names = Array.from({ length: OBJECTS }, (_, index) => `${prefix}-${index}`);
   const steps: Record<RequestVerb, (name: string) => Promise<void>> = {
     create: (name) => door.create(collection, configMap(name, 'x')),
@@ -31,10 +31,10 @@ export async function* measureRequests(
   };
   for (const verb of VERBS) {
     // What is not measured still has to be there for what is.
-    if (!wanted(verb) && verb !== 'create') continue;
+    if (!wanted.has(verb) && verb !== 'create') continue;
     const lagsMs: number[] = [];
     const cost = await costOf(server, () => spread(names, CLIENTS, steps[verb], lagsMs));
-    if (wanted(verb)) yield { what: verb, door: door.name, count: OBJECTS, lagsMs, cost };
+    if (wanted.has(verb)) yield { what: verb, door: door.name, count: OBJECTS, lagsMs, cost };
   }
 }
 

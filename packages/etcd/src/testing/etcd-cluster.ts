@@ -12,6 +12,8 @@ import { pause, systemClock } from '@gantry/base';
 /** One member of a throw-away cluster. */
 export interface ClusterMember {
   readonly endpoint: string;
+  /** 0 while it is not running. */
+  readonly pid: number;
   /** SIGSTOP: it holds its connections and says nothing. */
   freeze(): void;
   thaw(): void;
@@ -95,6 +97,10 @@ class LocalMember implements ClusterMember {
     this.endpoint = endpoint;
     this.#client = client;
     this.#args = args;
+  }
+
+  get pid(): number {
+    return this.#process?.pid ?? 0;
   }
 
   freeze(): void {

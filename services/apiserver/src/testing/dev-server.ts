@@ -2,31 +2,36 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock, systemRandom, systemUid } from '@gantry/base';
+import { connectEtcd } from '@gantry/etcd';
+import { MemoryEtcd } from '@gantry/etcd/testing';
 import { createLogger } from '@gantry/service';
 import { createPeerRegistry, ownAddress } from '../endpoints/index.ts';
 import { ensureIncarnation } from '../incarnation.ts';
-import { createMemoryObjectStore } from '../storage/index.ts';
+import { createEtcdObjectStore } from '../storage/index.ts';
 import { runStandInControllers } from './stand-in-controllers.ts';
 import { startApiServer } from './start-api-server.ts';
 
 /**
  * An API server over the memory store, to try kubectl and the golden answers with:
- * `node --conditions=gantry-source services/apiserver/src/testing/dev-server.ts [port [kubeconfig file]]`. At SIGUSR2 the
- * store forgets its history.
+ * `node --conditions=gantry-source services/apiserver/src/testing/dev-server.ts [port [kubeconfig file [etcd members]]]`. At
+ * SIGUSR2 the memory store forgets its history. With the endpoints of an etcd without TLS it stores there, as production does.
  */
-const [port, file] = process.argv.slice(2);
+const [port, file, members] = process.argv.slice(2);
 const logger = createLogger({ service: 'apiserver', level: 'info' });
-const store = createMemoryObjectStore({ clock: systemClock, random: systemRandom, newUid: systemUid });
-await ensureIncarnation(store.etcd, systemUid, new AbortController().signal);
+const shared = { clock: systemClock, random: systemRandom, newUid: systemUid };
+const memory = members === undefined ? new MemoryEtcd() : undefined;
+const etcd = memory ?? connectEtcd({ endpoints: (members ?? '').split(','), ...shared });
+const store = createEtcdObjectStore({ etcd, ...shared });
+await ensureIncarnation(etcd.kv, systemUid, new AbortController().signal);
 const peers = createPeerRegistry({
-  etcd: store.etcd,
+  etcd,
   clock: systemClock,
   process: systemUid(),
   address: { ip: ownAddress('0.0.0.0/0') ?? '192.0.2.1', port: Number(port ?? 0) || 6443 },
   onError: (error) => logger.warn({ err: error }, 'the list of apiservers'),
 });
 const server = await startApiServer({ restPort: Number(port ?? 0), logger, store, peers });
-process.on('SIGUSR2', () => store.etcd.compactHistory(store.etcd.revision));
+process.on('SIGUSR2', () => memory?.compactHistory(memory.revision));
 const kubeconfig = file ?? join(await mkdtemp(join(tmpdir(), 'gantry-dev-')), 'kubeconfig');
 await writeFile(kubeconfig, server.kubeconfig, { mode: 0o600 });
 logger.info({ url: server.url, grpcPort: server.grpcPort, kubeconfig }, `export KUBECONFIG=${kubeconfig}`);
