@@ -34,6 +34,8 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'packages/controller-runtime',
     'packages/service',
     'proto',
+    // Whose one door is that for tests.
+    'services/apiserver',
   ],
   'services/agent': [
     'packages/base',

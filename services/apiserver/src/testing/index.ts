@@ -1,3 +1,4 @@
 /** The API server for tests of other workspaces: in process, over the memory store. */
+export { type ExtensionServer, startExtensionServer } from '../aggregation/testing/extension-server.ts';
 export { kubeconfigOf, startApiServer, type TestApiServer, type TestApiServerOptions } from './start-api-server.ts';
 export { createTestPki, type TestPki } from './test-pki.ts';
