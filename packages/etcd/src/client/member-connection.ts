@@ -59,6 +59,8 @@ const CHANNEL_OPTIONS = {
   'grpc.max_reconnect_backoff_ms': 1000,
   'grpc.max_receive_message_length': -1,
   'grpc.max_send_message_length': -1,
+  // Books on every call and connection that nobody reads.
+  'grpc.enable_channelz': 0,
 } as const;
 
 /** A connection to one member. The vendor's own retries and circuit breakers are off: they invent conflicts and outages. */
