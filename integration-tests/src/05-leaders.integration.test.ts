@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { Cluster, type Container, DEPLOYMENTS, nginxDeployment } from './harness/cluster.ts';
-import { currentRevision, electionsAt, fencedWrites, readHistory, staleWrites } from './harness/etcd-history.ts';
+import { currentRevision, electionsAt, fencedWrites, recordHistory, staleWrites } from './harness/etcd-history.ts';
 import { eventually } from './harness/eventually.ts';
 import { COMPONENTS, leaderOf } from './harness/leaders.ts';
 
@@ -38,6 +38,7 @@ describe.each(COMPONENTS)('the leading $service', (component) => {
       await cluster.create(DEPLOYMENTS, namespace.name, nginxDeployment('web', 4));
       await cluster.untilRolledOut(namespace.name, 'web');
       const from = await currentRevision(cluster);
+      await using recorded = await recordHistory(cluster, from + 1);
       const elections = await electionsAt(cluster, from);
       const leader = await leaderOf(cluster, component);
 
@@ -55,7 +56,7 @@ describe.each(COMPONENTS)('the leading $service', (component) => {
         expect(pods.map((pod) => pod.spec?.containers[0]?.image)).toEqual(Array(4).fill('nginx:1.9.1'));
         return true;
       });
-      const history = await readHistory(cluster, from + 1);
+      const history = await recorded.until(await currentRevision(cluster));
       expect(fencedWrites(history).length).toBeGreaterThan(0);
       expect(staleWrites(history, elections)).toEqual([]);
     },

@@ -97,7 +97,7 @@ async function write(writer: number, namespace: string, stop: AbortSignal, done:
       done.writes++;
     } catch {
       // Refused or unknown: what is true is read back, when somebody answers.
-      await eventually('the object can be read', 30_000, async () => {
+      await eventually('the object can be read', 120_000, async () => {
         if (stop.aborted) return true;
         const found = (
           await api.list<ConfigMap & KubeObject>(

@@ -8,7 +8,7 @@ import { seededRandom } from '@gantry/base';
 import { readKubeconfig } from '@gantry/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
-import { currentRevision, readHistory } from './harness/etcd-history.ts';
+import { currentRevision, recordHistory } from './harness/etcd-history.ts';
 import { type HostileRequest, hostileRequest, type Victim } from './harness/hostile-requests.ts';
 import { changesOf } from './harness/watch-validators.ts';
 
@@ -182,6 +182,8 @@ test('20,000 hostile requests: no 5xx, no crash, bounded memory, and etcd holds 
     for (const [, found = ''] of text.matchAll(version)) accepted.add(found);
   };
   const revision = await currentRevision(cluster);
+  // Read as it is made: minutes later etcd has been told to forget it.
+  await using recorded = await recordHistory(cluster, revision + 1);
   for (const { real, path, object } of victims) {
     if (real) remember(await send({ method: 'POST', path, headers: json, body: Buffer.from(JSON.stringify(object)) }));
   }
@@ -226,7 +228,7 @@ test('20,000 hostile requests: no 5xx, no crash, bounded memory, and etcd holds 
     expect(rss).toBeLessThan(MOST_MIB);
   }
 
-  const history = await readHistory(cluster, revision + 1);
+  const history = await recorded.until(await currentRevision(cluster));
   const roots = new Set(
     history.map(
       ({ key: at }) => /^\/registry\/([a-z]+\.[^/]+\/|apps\/|batch\/|autoscaling\/|policy\/)?[^/]+\//.exec(at)?.[0],

@@ -86,13 +86,6 @@ export async function recordHistory(cluster: Cluster, fromRevision: number): Pro
   };
 }
 
-/** Everything that was written to etcd from `fromRevision` on, in order. */
-export async function readHistory(cluster: Cluster, fromRevision: number): Promise<readonly HistoryEvent[]> {
-  const until = await currentRevision(cluster);
-  await using recorded = await recordHistory(cluster, fromRevision);
-  return await recorded.until(until);
-}
-
 /** Forgets etcd's history before `revision`. */
 export async function compact(cluster: Cluster, revision: number): Promise<void> {
   const name = `${cluster.clusterId}-compact-${Math.floor(performance.now())}`;
