@@ -44,7 +44,7 @@ async function replay(only: string, name: string, jobs: number): Promise<Share> 
     json,
   ];
   await runProgram(process.execPath, [join(folder, 'replay.mjs'), ...options, ...files], {
-    timeoutMs: 600_000,
+    timeoutMs: 1_500_000,
     env: { PATH: `${join(cluster.root, '.gantry/tools')}:${process.env['PATH'] ?? ''}` },
   });
   const result = JSON.parse(readFileSync(json, 'utf8')) as { passed: number; total: number; code: number };
@@ -54,13 +54,13 @@ async function replay(only: string, name: string, jobs: number): Promise<Share> 
   return share;
 }
 
-test('recorded requests are answered as Kubernetes answered them', { timeout: 600_000 }, async () => {
+test('recorded requests are answered as Kubernetes answered them', { timeout: 1_600_000 }, async () => {
   const share = await replay(REQUESTS, 'requests', 8);
   expect(share.code).toBeGreaterThanOrEqual(floors.requests.code);
   expect(share.answer).toBeGreaterThanOrEqual(floors.requests.answer);
 });
 
-test('controllers do what those of Kubernetes did', { timeout: 900_000 }, async () => {
+test('controllers do what those of Kubernetes did', { timeout: 1_600_000 }, async () => {
   const share = await replay(FLOWS, 'flows', 4);
   expect(share.code).toBeGreaterThanOrEqual(floors.flows.code);
   expect(share.answer).toBeGreaterThanOrEqual(floors.flows.answer);
