@@ -83,7 +83,7 @@ function decodeBody(
   if (type !== '' && type !== 'application/json' && type !== 'application/yaml')
     throw new StatusError('UnsupportedMediaType', UNSUPPORTED_BODY);
   const { parsed, duplicates } = parseBody(bytes, type === 'application/yaml' ? 'yaml' : 'json', expected.kind);
-  checkKind(parsed, expected);
+  checkKind(parsed, expected, bytes);
   return decodeParsed(parsed, duplicates, expected, mode);
 }
 
@@ -95,7 +95,7 @@ function decodeProtobufBody(bytes: Uint8Array, expected: ExpectedKind): DecodedO
     if (!(error instanceof StatusError)) throw error;
     throw unrecognized(expected.kind, error.message, bytes);
   }
-  checkKind(object as unknown as ParsedObject, expected);
+  checkKind(object as unknown as ParsedObject, expected, bytes);
   return { object, warnings: [] };
 }
 
@@ -163,7 +163,7 @@ function summarize(bytes: Uint8Array): string {
   return `${bytes[0] === 0x7b ? head.toString() : head.toString('hex')}${bytes.length > 30 ? ' ...' : ''}`;
 }
 
-function checkKind(parsed: ParsedObject, expected: ExpectedKind): void {
+function checkKind(parsed: ParsedObject, expected: ExpectedKind, bytes: Uint8Array): void {
   if (schemaOf(expected.schema).custom !== undefined) {
     checkCustomKind(parsed, expected);
     return;
@@ -172,6 +172,9 @@ function checkKind(parsed: ParsedObject, expected: ExpectedKind): void {
   const apiVersion =
     typeof parsed.apiVersion === 'string' && parsed.apiVersion !== '' ? parsed.apiVersion : expected.apiVersion;
   if (kind === expected.kind && apiVersion === expected.apiVersion) return;
+  if (apiVersion.split('/').length > 2) {
+    throw unrecognized(expected.kind, `unexpected GroupVersion string: ${apiVersion}`, bytes);
+  }
   if (servesAnyGroup(expected) && kind === expected.kind) return;
   throw cannotBeHandled({ ...expected, apiVersion }, kind, notRegistered(kind, apiVersion, expected.apiVersion));
 }

@@ -137,11 +137,16 @@ class Decoder {
   #mismatch(type: Type, parsed: Parsed, found: string): DecodeError {
     if (this.#dialect === 'unstructured') return new DecodeError(describeConversion(type, parsed, found));
     const path = this.#fields.join('.');
-    const goType = type.goType.replace(/^\*/, '');
+    const goType = printedType(type.goType);
     return new DecodeError(
       `json: cannot unmarshal ${found} into Go struct field ${this.#owner}.${path} of type ${goType}`,
     );
   }
+}
+
+/** A type as Go prints it: without the names that sources give to its package. */
+function printedType(goType: string): string {
+  return goType.replace(/^\*/, '').replace(/\b(?:api|core|meta)v1\./, 'v1.');
 }
 
 const SCHEMA = 'apiextensions.v1.JSONSchemaProps';
@@ -209,7 +214,7 @@ function describeScalarConversion(scalar: ScalarKind, source: string, found: str
     case 'quantity':
       return `json: cannot unmarshal ${found} into Go value of type string`;
     case 'string':
-      return source === 'int64' ? `cannot convert int64 to ${goType.replace(/^\*/, '')}` : 'unrecognized type: string';
+      return source === 'int64' ? `cannot convert int64 to ${printedType(goType)}` : 'unrecognized type: string';
     case 'boolean':
       return 'unrecognized type: bool';
     case 'int32':

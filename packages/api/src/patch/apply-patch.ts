@@ -61,6 +61,7 @@ export function applyPatch(
   const merged = merge(patchType.split(';')[0]?.trim() ?? '', original, patch, schema, mode);
   const { document, shown, dialect } = merged;
   if (!isPlainObject(document)) throw invalidPatch(shown, 'json: cannot unmarshal into Go value');
+  if (losesVersion(document, original, definition, dialect)) return unread(merged, document, original, mode);
   checkKind(document, original, definition, shown, dialect);
   const type = schemaOf(schema);
   let decoded: ReturnType<typeof decodeStruct>;
@@ -75,6 +76,30 @@ export function applyPatch(
     throw invalidPatch(shown, `strict decoding error: ${complaints.join(', ')}`);
   const object = keepReset(settleShape(decoded.value, schema) as JsonObject, document);
   return { object, warnings: mode === 'Warn' ? complaints : [] };
+}
+
+/** Whether the patch takes away what says in which version its result is to be read. Strategic merges do not ask. */
+function losesVersion(
+  { apiVersion = null, kind = null }: Record<string, unknown>,
+  original: KubeObject,
+  definition: ResourceDefinition,
+  dialect: ErrorDialect,
+): boolean {
+  if (dialect !== 'json' || definition.publishedSchema !== undefined) return false;
+  return (apiVersion === null || apiVersion === '') && (kind === null || kind === '' || kind === original.kind);
+}
+
+/** Kubernetes then takes the result for its own form of the kind, in which no field is called as it is in the API. */
+function unread(
+  { shown, complaints }: Merged,
+  document: Record<string, unknown>,
+  { apiVersion, kind }: KubeObject,
+  mode: FieldValidation,
+): PatchedObject {
+  const fields = Object.keys(document).filter((name) => name !== 'apiVersion' && name !== 'kind');
+  const unknown = [...complaints, ...fields.sort().map((name) => `unknown field ${JSON.stringify(name)}`)];
+  if (mode === 'Strict') throw invalidPatch(shown, `strict decoding error: ${unknown.join(', ')}`);
+  return { object: { apiVersion, kind, metadata: {} }, warnings: mode === 'Warn' ? unknown : [] };
 }
 
 function merge(
@@ -178,7 +203,11 @@ function parsePatch(patch: Uint8Array): ParsedPatch {
   };
 }
 
-function parsedObject(patch: Uint8Array, prefix: string): ParsedPatch & { value: ParsedObject } {
+function parsedObject(
+  patch: Uint8Array,
+  prefix: string,
+  nothing: 'refused' | 'taken',
+): ParsedPatch & { value: ParsedObject } {
   let parsed: ParsedPatch;
   try {
     parsed = parsePatch(patch);
@@ -187,7 +216,10 @@ function parsedObject(patch: Uint8Array, prefix: string): ParsedPatch & { value:
     throw error;
   }
   const { value } = parsed;
-  if (value === null) return { ...parsed, value: {} };
+  if (value === null) {
+    if (nothing === 'refused') throw StatusError.badRequest('Invalid JSON Patch');
+    return { ...parsed, value: {} };
+  }
   if (typeof value !== 'object' || Array.isArray(value) || value instanceof NumberLiteral)
     throw StatusError.badRequest(
       `${prefix}json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type map[string]interface {}`,
@@ -196,7 +228,7 @@ function parsedObject(patch: Uint8Array, prefix: string): ParsedPatch & { value:
 }
 
 function mergePatched(original: KubeObject, patch: Uint8Array): Merged {
-  const { value, duplicates } = parsedObject(patch, 'error decoding patch: ');
+  const { value, duplicates } = parsedObject(patch, 'error decoding patch: ', 'refused');
   const document = applyMergePatch(original, value);
   return { document, shown: showDocument(document), dialect: 'json', complaints: duplicates };
 }
@@ -209,7 +241,7 @@ function showDocument(document: unknown): string {
 }
 
 function strategicallyMerged(original: KubeObject, patch: Uint8Array, schema: SchemaRef): Merged {
-  const { value, duplicates } = parsedObject(patch, '');
+  const { value, duplicates } = parsedObject(patch, '', 'taken');
   try {
     const document = applyStrategicMergePatch(original as unknown as Record<string, unknown>, value, schemaOf(schema));
     return { document, shown: goFormat(value), dialect: 'unstructured', complaints: duplicates };

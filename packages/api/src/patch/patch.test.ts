@@ -367,3 +367,35 @@ describe('applyPatch', () => {
     expect(goFormat({ b: [1, 'x'], a: { c: null } })).toBe('map[a:map[c:<nil>] b:[1 x]]');
   });
 });
+
+it('refuses a merge patch that is nothing', () => {
+  const original: KubeObject = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'x' } };
+  const deployments = must(findResource({ group: 'apps', version: 'v1', resource: 'deployments' }), 'deployments');
+  const nothing = (type: string) =>
+    applyPatch(`application/${type}`, original, new TextEncoder().encode('null'), deployments, 'Warn');
+  expect(() => nothing('merge-patch+json')).toThrow('Invalid JSON Patch');
+  expect(nothing('strategic-merge-patch+json').object.metadata).toEqual({ name: 'x' });
+});
+
+describe('a patch that takes the version away', () => {
+  const original: KubeObject = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'x' } };
+  const deployments = must(findResource({ group: 'apps', version: 'v1', resource: 'deployments' }), 'deployments');
+  const apply = (type: string, patch: unknown, mode: 'Strict' | 'Warn') =>
+    applyPatch(`application/${type}`, original, new TextEncoder().encode(JSON.stringify(patch)), deployments, mode);
+
+  it.each([
+    ['merge-patch+json', { apiVersion: null }],
+    ['merge-patch+json', { apiVersion: '' }],
+    ['json-patch+json', [{ op: 'remove', path: '/apiVersion' }]],
+  ])('leaves nothing that could be read (%s %j)', (type, patch) => {
+    expect(apply(type, patch, 'Warn')).toEqual({
+      object: { apiVersion: 'apps/v1', kind: 'Deployment', metadata: {} },
+      warnings: ['unknown field "metadata"'],
+    });
+    expect(() => apply(type, patch, 'Strict')).toThrow('strict decoding error: unknown field "metadata"');
+  });
+
+  it('is harmless where the result has its version in any case', () => {
+    expect(apply('strategic-merge-patch+json', { apiVersion: '' }, 'Warn').object.metadata).toEqual({ name: 'x' });
+  });
+});

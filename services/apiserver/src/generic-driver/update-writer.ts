@@ -120,6 +120,7 @@ export class UpdateWriter {
           warned.add(warning);
         }
         this.#checkPatched(target, object, current);
+        this.#requireVersion(target, object, through);
         return object;
       },
     });
@@ -188,8 +189,7 @@ export class UpdateWriter {
   #requireVersion(target: Target, sent: KubeObject, through: SubresourceDefinition | undefined): void {
     const { definition, name } = target;
     if ((sent.metadata.resourceVersion ?? '') !== '') return;
-    const isRequired =
-      through === undefined ? definition.strategy.allowUnconditionalUpdate === false : through.requiresVersion === true;
+    const isRequired = through?.requiresVersion ?? definition.strategy.allowUnconditionalUpdate === false;
     if (!isRequired) return;
     throw StatusError.invalid(definition.group, definition.resource, name, [
       {
