@@ -1,4 +1,4 @@
-import type { JsonObject, KubeObject, ResourceDefinition, Verb } from '@gantry/api';
+import type { FieldError, JsonObject, KubeObject, ResourceDefinition, Verb } from '@gantry/api';
 import type { Fence, ResourceVersion } from './storage/object-store.ts';
 
 /** Who asks, as authentication found out. */
@@ -57,6 +57,8 @@ export interface ListRequest {
   readonly resourceVersionMatch: '' | 'Exact' | 'NotOlderThan';
   readonly limit: number;
   readonly continueToken: string;
+  /** What contradicts in the request: refused once it is clear that its sender may list, and that the selectors are some. */
+  readonly faults?: readonly FieldError[];
 }
 
 /** A list of all there is, as it is now. */
@@ -85,6 +87,7 @@ export interface WatchRequest {
   readonly resourceVersionMatch: '' | 'Exact' | 'NotOlderThan';
   readonly sendInitialEvents: boolean | undefined;
   readonly allowBookmarks: boolean;
+  readonly faults?: readonly FieldError[];
 }
 
 export type WatchItem =

@@ -111,7 +111,7 @@ class Parser {
   /** After `in` or `notin`: values in parentheses, sorted; an empty place is the empty value. */
   #set(): readonly string[] {
     const open = this.#takeValue();
-    if (open.kind !== '(') this.#failRequirement(`found '${open.text}', expected: '('`);
+    if (open.kind !== '(') this.#failRequirement(`found '${open.text}' expected: '('`);
     const values = new Set<string>();
     let expectsValue = true;
     for (;;) {

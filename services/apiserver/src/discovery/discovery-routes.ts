@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { encodeProtobuf, type KindName } from '@gantry/api';
-import { stringify } from 'yaml';
 import { type Exchange, header } from '../rest/exchange.ts';
-import { acceptedDiscovery, type MediaType, negotiateOutput } from '../rest/negotiate.ts';
-import { sendBytes } from '../rest/respond.ts';
+import { formatYaml } from '../rest/go-yaml.ts';
+import { acceptedDiscovery, type MediaType, negotiateDocument } from '../rest/negotiate.ts';
+import { methodNotAllowed, sendBytes } from '../rest/respond.ts';
 import { aggregatedDiscovery, apiGroup, apiGroupList, apiResourceList, apiVersions } from './documents.ts';
 import { type Served, servedGroups } from './served-groups.ts';
 
@@ -39,7 +39,7 @@ export function createDiscoveryHandler(now: ServedNow): DiscoveryHandler {
     await sendDocument(exchange, contentType, document);
     return true;
   };
-  return (exchange) => {
+  return async (exchange) => {
     if (state.generation !== now.generation) {
       state = { generation: now.generation, groups: servedGroups(now.served()) };
       documents.clear();
@@ -47,23 +47,37 @@ export function createDiscoveryHandler(now: ServedNow): DiscoveryHandler {
     const { groups } = state;
     const path = exchange.path.length > 1 ? exchange.path.replace(/\/$/, '') : exchange.path;
     const [, root, first, second, ...more] = path.split('/');
-    if ((root !== 'api' && root !== 'apis') || first === '' || more.length > 0) return Promise.resolve(false);
+    if ((root !== 'api' && root !== 'apis') || first === '' || more.length > 0) return false;
     const accept = header(exchange.req, 'accept');
+    // The lists of groups come from in front of the router that knows methods and types.
+    const isRouted = root === 'api' || second !== undefined;
+    if (isRouted && exchange.method !== 'GET' && isKnown(groups, root, first, second)) throw methodNotAllowed();
     if (first === undefined) {
-      const form = acceptedDiscovery(accept);
-      if (form !== undefined) {
-        const { mediaType, version } = form;
-        const parameters = `;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`;
-        return send(exchange, { path: root, mediaType, parameters }, () => aggregatedDiscovery(groups, root, version));
+      const aggregated = acceptedDiscovery(accept);
+      if (aggregated !== undefined) {
+        const parameters = ';g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
+        const name = { path: root, mediaType: aggregated, parameters };
+        return send(exchange, name, () => aggregatedDiscovery(groups, root));
       }
-    } else if (root === 'api' && second !== undefined) return Promise.resolve(false);
-    const { mediaType } = negotiateOutput(plainAccept(accept), 'single', 'no-tables');
+    } else if (root === 'api' && second !== undefined) return false;
+    const mediaType = negotiateDocument(accept, isRouted ? 'routed' : 'direct');
     return send(exchange, { path, mediaType }, () => {
       if (first === undefined) return root === 'api' ? apiVersions(groups) : apiGroupList(groups);
       if (root === 'api') return apiResourceList(groups, '', first);
       return second === undefined ? apiGroup(groups, first) : apiResourceList(groups, first, second);
     });
   };
+}
+
+function isKnown(
+  groups: ReturnType<typeof servedGroups>,
+  root: string,
+  first: string | undefined,
+  second: string | undefined,
+): boolean {
+  const [group, version] = root === 'api' ? ['', first] : [first, second];
+  const found = groups.find(({ name }) => name === group);
+  return found !== undefined && (version === undefined || found.versions.some((one) => one.version === version));
 }
 
 /** One form of the document at a path. */
@@ -75,16 +89,10 @@ interface DocumentName {
 }
 
 function encode(value: object, mediaType: MediaType): Buffer {
-  if (mediaType === 'application/yaml') return Buffer.from(stringify(value));
+  if (mediaType === 'application/yaml') return Buffer.from(formatYaml(value));
   if (mediaType === 'application/json') return Buffer.from(`${JSON.stringify(value)}\n`);
   const { kind, apiVersion = 'v1' } = value as { kind: string; apiVersion?: string };
   return Buffer.from(encodeProtobuf({ ...value, kind, apiVersion } satisfies KindName));
-}
-
-/** Clauses for aggregated forms that are not served do not make a request unacceptable. */
-function plainAccept(accept: string | undefined): string | undefined {
-  const plain = accept?.split(',').filter((clause) => !clause.includes('APIGroupDiscoveryList'));
-  return plain === undefined || plain.length === 0 ? undefined : plain.join(',');
 }
 
 async function sendDocument(exchange: Exchange, contentType: string, { bytes, etag }: Document): Promise<void> {

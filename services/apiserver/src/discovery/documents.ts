@@ -98,14 +98,10 @@ function storageVersionHash(definition: ResourceDefinition): string {
 }
 
 /** The aggregated form of `/api` (core) or `/apis` (all others). */
-export function aggregatedDiscovery(
-  groups: readonly ServedGroup[],
-  root: 'api' | 'apis',
-  version: 'v2' | 'v2beta1',
-): object {
+export function aggregatedDiscovery(groups: readonly ServedGroup[], root: 'api' | 'apis'): object {
   return {
     kind: 'APIGroupDiscoveryList',
-    apiVersion: `apidiscovery.k8s.io/${version}`,
+    apiVersion: 'apidiscovery.k8s.io/v2',
     metadata: {},
     items: groups
       .filter(({ name }) => (name === '') === (root === 'api'))

@@ -4,21 +4,31 @@ import {
   parseFieldSelector,
   parseLabelSelector,
   type ResourceDefinition,
+  StatusError,
 } from '@gantry/api';
 import { type Filter, objectKey } from '../cache/index.ts';
+import type { ListRequest } from '../driver.ts';
 
 const FIXED_FIELDS: Readonly<Record<string, (object: KubeObject) => string>> = {
   'metadata.name': (object) => object.metadata.name ?? '',
   'metadata.namespace': (object) => object.metadata.namespace ?? '',
 };
 
-/** Reads both selectors. Throws BadRequest with Kubernetes' words. */
+const ANY_FIELD = { supports: () => true, refusal: (field: string) => StatusError.badRequest(field) };
+
+/** Reads both selectors. Throws BadRequest with Kubernetes' words, and Invalid where the request contradicts itself. */
 export function filterOf(
   definition: ResourceDefinition,
-  request: { readonly namespace: string; readonly labelSelector: string; readonly fieldSelector: string },
+  request: Pick<ListRequest, 'namespace' | 'labelSelector' | 'fieldSelector' | 'faults'>,
 ): Filter {
   const { namespace } = request;
   const labels = parseLabelSelector(request.labelSelector);
+  const { faults = [] } = request;
+  if (faults.length > 0) {
+    // Whether there are such fields is asked later than whether the selector is one.
+    parseFieldSelector(request.fieldSelector, ANY_FIELD);
+    throw StatusError.invalid('meta.k8s.io', 'ListOptions', '', faults);
+  }
   const fields = parseFieldSelector(request.fieldSelector, fieldLabelsOf(definition));
   const nodeName = fields.requiresExact('spec.nodeName');
   const name = fields.requiresExact('metadata.name');

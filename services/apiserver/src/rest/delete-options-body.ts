@@ -6,17 +6,36 @@ import type { RawDeleteOptions } from './query.ts';
 /** Decodes protobuf bodies of kinds that are not resources. */
 export type DecodeProtobuf = (bytes: Uint8Array) => unknown;
 
+/** Kinds that can be read wherever options are. */
+const SHARED_KINDS: ReadonlySet<string> = new Set([
+  'CreateOptions',
+  'GetOptions',
+  'ListOptions',
+  'PatchOptions',
+  'UpdateOptions',
+  'WatchEvent',
+  'List',
+  'Status',
+  'Table',
+  'PartialObjectMetadata',
+]);
+
 /** DeleteOptions out of a request body. */
 export function decodeDeleteOptions(
   bytes: Uint8Array,
   mediaType: MediaType,
   decodeProtobuf: DecodeProtobuf,
 ): RawDeleteOptions {
-  const value = decode(bytes, mediaType, decodeProtobuf);
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) throw unrecognized('not an object', bytes);
+  // Nothing, written out, is no option.
+  const value = decode(bytes, mediaType, decodeProtobuf) ?? {};
+  if (typeof value !== 'object' || Array.isArray(value)) throw unrecognized('not an object', bytes);
   const body = value as Record<string, unknown>;
   if (body.kind !== undefined && body.kind !== '' && body.kind !== 'DeleteOptions') {
-    throw StatusError.badRequest('decoded object cannot be converted to DeleteOptions');
+    throw StatusError.badRequest(
+      SHARED_KINDS.has(String(body.kind))
+        ? 'decoded object cannot be converted to DeleteOptions'
+        : `no kind ${JSON.stringify(body.kind)} is registered for version ${JSON.stringify(body.apiVersion ?? 'v1')} in scheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"`,
+    );
   }
   checkType(body, 'gracePeriodSeconds', isInteger, 'int64');
   checkType(body, 'orphanDependents', (v) => typeof v === 'boolean', 'bool');

@@ -1,6 +1,13 @@
 import { StatusError } from '@gantry/api';
 import { describe, expect, it } from 'vitest';
-import { acceptedDiscovery, negotiateInput, negotiateOutput, negotiatePatch } from './negotiate.ts';
+import {
+  acceptedDiscovery,
+  acceptedForStatus,
+  negotiateDocument,
+  negotiateInput,
+  negotiateOutput,
+  negotiatePatch,
+} from './negotiate.ts';
 
 const TABLE = 'application/json;as=Table;v=v1;g=meta.k8s.io';
 
@@ -53,11 +60,42 @@ describe('other negotiation', () => {
     expect(() => negotiatePatch(undefined, { schema: 'core.v1.Pod' })).toThrow('415: Unsupported Media Type');
   });
 
-  it('gives the first aggregated discovery version that is served', () => {
+  it('knows the aggregated form of discovery, without its beta', () => {
     const v2 = 'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList';
     const v2beta1 = 'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList';
-    expect(acceptedDiscovery(`${v2},${v2beta1},application/json`)).toMatchObject({ version: 'v2' });
-    expect(acceptedDiscovery(`${v2beta1},application/json`)).toMatchObject({ version: 'v2beta1' });
+    expect(acceptedDiscovery(`${v2},${v2beta1},application/json`)).toBe('application/json');
+    expect(acceptedDiscovery(`${v2beta1},${v2.replace('json', 'yaml')}`)).toBe('application/yaml');
+    expect(acceptedDiscovery(`${v2beta1},application/json`)).toBeUndefined();
+    expect(acceptedDiscovery(`application/json,${v2}`)).toBeUndefined();
     expect(acceptedDiscovery('application/json')).toBeUndefined();
+  });
+});
+
+describe('documents and errors', () => {
+  const code = (run: () => unknown) => {
+    try {
+      return run();
+    } catch (error) {
+      return error instanceof StatusError ? error.message.split('\n')[0] : error;
+    }
+  };
+  const ONLY =
+    'only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf';
+
+  it.each([
+    [undefined, 'application/json', 'application/json'],
+    ['application/yaml', 'application/yaml', 'application/yaml'],
+    ['application/*', '406: Not Acceptable', 'application/json'],
+    ['text/html', '406: Not Acceptable', ONLY],
+    ['application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io', ONLY, ONLY],
+  ])('take %s by the router as %s, without it as %s', (accept, routed, direct) => {
+    expect(code(() => negotiateDocument(accept, 'routed'))).toBe(routed);
+    expect(code(() => negotiateDocument(accept, 'direct'))).toBe(direct);
+  });
+
+  it('answer errors in a form that is accepted, or in JSON', () => {
+    expect(acceptedForStatus('application/yaml;as=Table;v=v1;g=meta.k8s.io')).toBe('application/json');
+    expect(acceptedForStatus('application/json;q=0.5,application/yaml')).toBe('application/yaml');
+    expect(acceptedForStatus('text/html')).toBe('application/json');
   });
 });

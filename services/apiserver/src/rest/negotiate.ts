@@ -36,18 +36,13 @@ export function negotiateOutput(
   objects: 'any-form' | 'no-protobuf' = 'any-form',
 ): OutputForm {
   if (accept === undefined || accept.trim() === '') return JSON_OBJECT;
-  const clauses = parseAccept(accept);
   // Custom resources have no router that looks at the types first.
-  if (objects === 'any-form' && !clauses.some((clause) => matchType(clause.type) !== undefined)) {
+  if (objects === 'any-form') {
     const also =
       streams === 'streams' ? SERVED.filter((m) => m !== 'application/yaml').map((m) => `${m};stream=watch`) : [];
-    throw new StatusError(
-      'NotAcceptable',
-      `406: Not Acceptable\n\nAvailable representations: ${[...SERVED, ...also].join(', ')}`,
-      { details: {} },
-    );
+    requireRouted(accept, [...SERVED, ...also]);
   }
-  for (const clause of clauses) {
+  for (const clause of parseAccept(accept)) {
     const form = formOf(clause);
     if (form === undefined || (form.shape === 'table' && tables === 'no-tables')) continue;
     const isUnserved = form.shape === 'object' && form.mediaType === 'application/vnd.kubernetes.protobuf';
@@ -56,22 +51,48 @@ export function negotiateOutput(
   throw new StatusError('NotAcceptable', `only the following media types are accepted: ${SERVED.join(', ')}`);
 }
 
-export interface DiscoveryForm {
-  readonly mediaType: MediaType;
-  /** Of apidiscovery.k8s.io. */
-  readonly version: 'v2' | 'v2beta1';
+/** What the router in front of most handlers asks: that one type is named as it is served, or any at all is welcome. */
+export function requireRouted(accept: string | undefined, served: readonly string[]): void {
+  if (accept === undefined || accept.trim() === '') return;
+  const types = accept.split(',').map((clause) => clause.split(';')[0]?.trim() ?? '');
+  if (types.some((type) => type === '' || type === '*/*' || served.includes(type))) return;
+  throw new StatusError('NotAcceptable', `406: Not Acceptable\n\nAvailable representations: ${served.join(', ')}`, {
+    details: {},
+  });
 }
 
-/** The aggregated form that a header names first, as in `application/json;g=…;v=…;as=…`, unless a plain one comes before it. */
-export function acceptedDiscovery(accept: string | undefined): DiscoveryForm | undefined {
+/** The form of a document that is no object; 406 when nothing of it is served. `router` is where such a one stands in front. */
+export function negotiateDocument(accept: string | undefined, router: 'routed' | 'direct'): MediaType {
+  if (router === 'routed') requireRouted(accept, SERVED);
+  const mediaType = plainType(accept);
+  if (mediaType !== undefined) return mediaType;
+  throw new StatusError('NotAcceptable', `only the following media types are accepted: ${SERVED.join(', ')}`);
+}
+
+/** The form of an error: JSON for who accepts none of them. */
+export function acceptedForStatus(accept: string | undefined): MediaType {
+  return plainType(accept) ?? 'application/json';
+}
+
+function plainType(accept: string | undefined): MediaType | undefined {
+  if (accept === undefined || accept.trim() === '') return 'application/json';
+  return parseAccept(accept)
+    .filter(({ params }) => !params.has('as'))
+    .map(({ type }) => matchType(type))
+    .find((type) => type !== undefined);
+}
+
+/**
+ * The media type of the aggregated form, where a header names that first (`application/json;g=…;v=…;as=…`); undefined where a
+ * plain one comes before it. Its beta versions are gone: who asks for those alone is given nothing.
+ */
+export function acceptedDiscovery(accept: string | undefined): MediaType | undefined {
   for (const { type, params } of parseAccept(accept ?? '')) {
     const mediaType = matchType(type);
     if (mediaType === undefined) continue;
-    if (params.get('g') === 'apidiscovery.k8s.io' && params.get('as') === 'APIGroupDiscoveryList') {
-      const version = params.get('v');
-      // The beta version has no protobuf form here: whoever names it names JSON too.
-      if (version === 'v2' || (version === 'v2beta1' && mediaType !== PROTOBUF)) return { mediaType, version };
-    } else if (!params.has('as')) return undefined;
+    if (!params.has('as')) return undefined;
+    const isV2 = params.get('g') === 'apidiscovery.k8s.io' && params.get('v') === 'v2';
+    if (isV2 && params.get('as') === 'APIGroupDiscoveryList') return mediaType;
   }
   return undefined;
 }
@@ -151,4 +172,11 @@ export function negotiatePatch(
     throw new StatusError('UnsupportedMediaType', '415: Unsupported Media Type', { details: {} });
   }
   return type;
+}
+
+/** The type of an object or a list as Kubernetes holds it inside, where there are no versions. */
+export function goType({ group, kind, publishedSchema }: ResourceDefinition, suffix: '' | 'List'): string {
+  if (publishedSchema !== undefined) return `unstructured.Unstructured${suffix}`;
+  const inner = group === '' || group === 'events.k8s.io' ? 'core' : (group.split('.')[0] ?? '');
+  return `${inner}.${kind}${suffix}`;
 }

@@ -9,9 +9,10 @@ import { createOpenApiDocuments } from '../openapi/openapi-documents.ts';
 import { createOpenApiHandler } from '../openapi/openapi-routes.ts';
 import { createOpenApiSource } from '../openapi/openapi-source.ts';
 import { versionInfo } from '../version.ts';
-import type { Exchange } from './exchange.ts';
+import { type Exchange, header } from './exchange.ts';
 import { type HealthChecks, handleHealth } from './health-routes.ts';
-import { sendBytes, sendJson } from './respond.ts';
+import { requireRouted } from './negotiate.ts';
+import { methodNotAllowed, sendBytes, sendJson } from './respond.ts';
 import type { PathHandler } from './rest-door.ts';
 
 interface PathHandlerOptions {
@@ -21,6 +22,9 @@ interface PathHandlerOptions {
   readonly signingKeys: SigningKeys;
   readonly describe: Describe;
 }
+
+/** Paths that a router serves, which knows their method; handlers of their own take any. */
+const ROUTED: ReadonlySet<string> = new Set(['/version', '/.well-known/openid-configuration', '/openid/v1/jwks']);
 
 /** The index and the version are written for people, whoever asks. */
 function sendIndented(exchange: Exchange, value: unknown): Promise<void> {
@@ -55,9 +59,14 @@ export function createPathHandlers(options: PathHandlerOptions): readonly PathHa
   };
   return [
     async (exchange) => {
-      const path = exchange.path.replace(/(.)\/$/, '$1');
+      const path = exchange.path.replace(/^(\/version)\/$/, '$1');
       const handler = Object.hasOwn(fixed, path) ? fixed[path] : undefined;
-      return handler === undefined ? false : handler(exchange);
+      if (handler === undefined) return false;
+      if (ROUTED.has(path)) {
+        if (exchange.method !== 'GET') throw methodNotAllowed();
+        if (path === '/version') requireRouted(header(exchange.req, 'accept'), ['application/json']);
+      }
+      return handler(exchange);
     },
     (exchange) => handleHealth(exchange, checks),
     createDiscoveryHandler(published),

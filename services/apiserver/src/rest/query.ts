@@ -17,7 +17,7 @@ export interface ListOptions extends ListRequest {
 export function parseListOptions(query: URLSearchParams): ListOptions {
   const match = query.get('resourceVersionMatch') ?? '';
   const limit = parseInt64(query, 'limit') ?? 0;
-  return withDefaults({
+  const options = withDefaults({
     namespace: '',
     labelSelector: query.get('labelSelector') ?? '',
     fieldSelector: query.get('fieldSelector') ?? '',
@@ -30,6 +30,7 @@ export function parseListOptions(query: URLSearchParams): ListOptions {
     sendInitialEvents: parseBoolean(query, 'sendInitialEvents'),
     timeoutSeconds: parseInt64(query, 'timeoutSeconds'),
   });
+  return { ...options, faults: options.watch ? watchErrors(options) : listErrors(options) };
 }
 
 /** A watch that names no version begins with everything that exists, as if it had asked for that. */
@@ -40,17 +41,12 @@ function withDefaults(options: ListOptions): ListOptions {
   return { ...options, sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' };
 }
 
-/**
- * Throws Invalid where list options contradict each other, in Kubernetes' words. A watch by a path of its own (`/watch/`) whose
- * query does not say so is held to the rules of lists.
- */
-export function checkListOptions(options: ListOptions): void {
-  const errors = options.watch ? watchErrors(options) : listErrors(options);
-  if (errors.length > 0) throw StatusError.invalid('meta.k8s.io', 'ListOptions', '', errors);
-}
-
 const MATCH = 'resourceVersionMatch';
 
+/**
+ * Where list options contradict each other, in Kubernetes' words. A watch by a path of its own (`/watch/`) whose query does not
+ * say so is held to these rules too.
+ */
 function listErrors(options: ListOptions): readonly FieldError[] {
   const match: string = options.resourceVersionMatch;
   const errors: FieldError[] = [];
@@ -62,7 +58,8 @@ function listErrors(options: ListOptions): readonly FieldError[] {
       errors.push(forbidden(MATCH, 'resourceVersionMatch is forbidden when continue is provided'));
     }
     if (match !== 'Exact' && match !== 'NotOlderThan') {
-      errors.push(notSupported(MATCH, match, ['Exact', 'NotOlderThan', '']));
+      const detail = 'supported values: "Exact", "NotOlderThan", ""';
+      errors.push({ type: 'FieldValueNotSupported', field: MATCH, value: match, detail });
     }
     if (match === 'Exact' && options.resourceVersion === '0') {
       errors.push(forbidden(MATCH, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
@@ -94,7 +91,7 @@ function watchErrors(options: ListOptions): readonly FieldError[] {
 /** The part of list options that a watch uses. */
 export function watchRequestOf(options: ListOptions): WatchRequest {
   const { namespace, labelSelector, fieldSelector, resourceVersion, resourceVersionMatch } = options;
-  const { sendInitialEvents, allowBookmarks } = options;
+  const { sendInitialEvents, allowBookmarks, faults = [] } = options;
   return {
     namespace,
     labelSelector,
@@ -103,6 +100,7 @@ export function watchRequestOf(options: ListOptions): WatchRequest {
     resourceVersionMatch,
     sendInitialEvents,
     allowBookmarks,
+    faults,
   };
 }
 
@@ -247,10 +245,10 @@ export function checkDeleteOptions(raw: RawDeleteOptions): { options: DeleteOpti
   };
 }
 
-/** A whole number of the query; BadRequest in Go's words when it is none. Undefined when absent or empty. */
+/** A whole number of the query; BadRequest in Go's words when it is none. Undefined when absent. */
 export function parseInt64(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
-  if (text === null || text === '') return undefined;
+  if (text === null) return undefined;
   if (!/^[+-]?\d+$/.test(text)) {
     throw StatusError.badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
   }

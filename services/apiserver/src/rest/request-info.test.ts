@@ -29,6 +29,7 @@ const catalog = createCatalog([
   definition('namespaces', { namespaced: false, subresources: [{ name: 'status', verbs: ['get', 'update'] }] }),
   definition('nodes', { namespaced: false }),
   definition('pods', { subresources: [{ name: 'binding', verbs: ['create'] }] }),
+  definition('bindings', { verbs: ['create'] }),
   definition('deployments', { group: 'apps' }),
 ]);
 
@@ -53,6 +54,9 @@ describe('parseRoute', () => {
     ['/api/v1/watch/namespaces/a/pods/x', 'pods namespace a x  legacy-watch'],
     ['/api/v1/watch/pods', 'pods all    legacy-watch'],
     ['/apis/apps/v1/namespaces/a/deployments', 'deployments namespace a   plain'],
+    ['/api/v1/namespaces/a/bindings', 'bindings namespace a   plain'],
+    ['/api/v1/namespaces/a/bindings/x', 'missing'],
+    ['/api/v1/bindings', 'missing'],
     ['/api/v1/pods/x', 'missing'],
     ['/api/v1/bogus', 'missing'],
     ['/api/v1/namespaces/a/nodes', 'missing'],
@@ -87,5 +91,15 @@ describe('verbOf', () => {
   ])('%s %s is %s', (method, path, expected) => {
     const route = parseRoute(path, catalog);
     expect(route.kind === 'resource' ? verbOf(route, method, false) : 'no resource').toBe(expected);
+  });
+
+  it('does not watch one object but by the old path', () => {
+    const verb = (path: string) => {
+      const route = parseRoute(path, catalog);
+      return route.kind === 'resource' ? verbOf(route, 'GET', true) : 'no resource';
+    };
+    expect(verb('/api/v1/namespaces/a/pods')).toBe('watch');
+    expect(verb('/api/v1/namespaces/a/pods/x')).toBe('get');
+    expect(verb('/api/v1/watch/namespaces/a/pods/x')).toBe('watch');
   });
 });

@@ -63,10 +63,24 @@ function parseResource(group: string, version: string, tail: readonly string[], 
   const isProxy = group === '' && subresource === 'proxy';
   if (definition === undefined || (more.length > 0 && !isProxy) || (inNamespace && namespace === '')) return MISSING;
   if (inNamespace !== definition.namespaced && (inNamespace || name !== '')) return MISSING;
+  if (!isServedAt(definition, inNamespace, name, subresource)) return MISSING;
   const found = definition.subresources.find((s) => s.name === subresource);
   if (subresource !== '' && (found === undefined || form === 'legacy-watch')) return MISSING;
   const reach = !definition.namespaced ? 'cluster' : inNamespace ? 'namespace' : 'all';
   return { kind: 'resource', definition, subresource: found, namespace, name, reach, form };
+}
+
+const OF_OBJECTS: ReadonlySet<Verb> = new Set(['get', 'update', 'patch', 'delete']);
+
+/** What is only posted has no paths of single objects, and none over all namespaces. */
+function isServedAt(
+  { verbs, namespaced }: ResourceDefinition,
+  inNamespace: boolean,
+  name: string,
+  subresource: string,
+): boolean {
+  if (name !== '') return subresource !== '' || verbs.some((verb) => OF_OBJECTS.has(verb));
+  return !namespaced || inNamespace || verbs.includes('list');
 }
 
 /** `/namespaces/x/status` is the Namespace's own status, not a resource named "status" in it. */
@@ -87,7 +101,7 @@ export function verbOf(route: ResourceRoute, method: string, watch: boolean): Ve
 function wantedVerb(route: ResourceRoute, method: string, watch: boolean): Verb | undefined {
   if (route.form === 'legacy-watch') return method === 'GET' ? 'watch' : undefined;
   if (route.subresource !== undefined) return method === 'POST' ? 'create' : namedVerb(method);
-  if (route.name !== '') return method === 'GET' && watch ? 'watch' : namedVerb(method);
+  if (route.name !== '') return namedVerb(method);
   switch (method) {
     case 'GET':
       return watch ? 'watch' : 'list';

@@ -5,6 +5,7 @@ import {
   type KubeObject,
   parseFieldSelector,
   type ResourceDefinition,
+  type Status,
   StatusError,
   type Verb,
 } from '@gantry/api';
@@ -16,16 +17,16 @@ import { type Exchange, header } from './exchange.ts';
 import { negotiateInput, negotiateOutput, negotiatePatch, type OutputForm } from './negotiate.ts';
 import {
   checkDeleteOptions,
-  checkListOptions,
   deleteOptionsOfQuery,
   type ListOptions,
+  parseBoolean,
   parseListOptions,
   parseWriteOptions,
   watchRequestOf,
 } from './query.ts';
 import { readBody } from './read-body.ts';
 import type { ResourceRoute } from './request-info.ts';
-import { sendJson } from './respond.ts';
+import { sendStatus } from './respond.ts';
 import { sendList } from './send-list.ts';
 import { sendObject } from './send-object.ts';
 import type { Tables } from './table.ts';
@@ -70,11 +71,14 @@ const ANSWERS_DELETED: ReadonlySet<string> = new Set([
 /** Watches without a timeout of their own last between half an hour and an hour, so that they do not all end together. */
 const WATCH_MIN_MS = 1_800_000;
 
+const NO_EXPORT = 'the export parameter, deprecated since v1.14, is no longer supported';
+
 export function createResourceHandler(dependencies: ResourceHandlerDependencies): ResourceHandler {
   const { driver, tables } = dependencies;
   const handlers: Record<Verb, (exchange: Exchange, route: ResourceRoute) => Promise<void>> = {
     get: async (exchange, route) => {
       const form = formOf(exchange, route, 'single');
+      if (parseBoolean(exchange.query, 'export') === true) throw StatusError.badRequest(NO_EXPORT);
       const resourceVersion = exchange.query.get('resourceVersion') ?? '';
       const answer = await driver.get(contextOf(exchange), targetOf(route), resourceVersion);
       await sendObject(exchange, 200, answer, form, route.definition, tables);
@@ -82,7 +86,6 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
     list: async (exchange, route) => {
       const form = formOf(exchange, route, 'streams');
       const options = parseListOptions(exchange.query);
-      checkListOptions(options);
       const request = { ...options, namespace: route.namespace };
       await sendList(
         exchange,
@@ -167,7 +170,6 @@ async function watch(
   const { driver, clock, random, logger, tables, onWatch } = dependencies;
   const form = formOf(exchange, route, 'streams');
   const options = parseListOptions(exchange.query);
-  checkListOptions(options);
   const timeoutMs =
     (options.timeoutSeconds ?? 0) > 0 ? (options.timeoutSeconds ?? 0) * 1000 : WATCH_MIN_MS * (1 + random());
   // No AbortSignal.any: that looks at all its sources each time it is asked, and a watch asks at every event.
@@ -258,10 +260,10 @@ async function deleteOne(
     await sendObject(exchange, code, answer, form, definition, tables);
     return;
   }
-  await sendJson(exchange, 200, deletedStatus(route, answer.object));
+  await sendStatus(exchange, deletedStatus(route, answer.object), 200);
 }
 
-function deletedStatus(route: ResourceRoute, object: KubeObject): object {
+function deletedStatus(route: ResourceRoute, object: KubeObject): Status {
   const { group, resource } = route.definition;
   const details = {
     name: route.name,
@@ -280,7 +282,6 @@ async function deleteMany(
   const { driver } = dependencies;
   const form = formOf(exchange, route, 'single');
   const list = parseListOptions(exchange.query);
-  checkListOptions(list);
   const { options, write } = await readDeleteOptions(dependencies, exchange);
   const request = { ...list, namespace: route.namespace };
   const answer = await driver.deleteCollection(contextOf(exchange), route.definition, request, options, write);

@@ -1,13 +1,11 @@
 import { promisify } from 'node:util';
 import { gzip as gzipCallback } from 'node:zlib';
 import { encodeProtobuf, type Status, StatusError } from '@gantry/api';
-import { stringify } from 'yaml';
 import { type Exchange, header } from './exchange.ts';
-import type { MediaType } from './negotiate.ts';
+import { formatYaml } from './go-yaml.ts';
+import { acceptedForStatus, type MediaType } from './negotiate.ts';
 
 const gzip = promisify(gzipCallback);
-
-const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 
 /** Smaller answers are not worth the CPU: Kubernetes' threshold. */
 const GZIP_FROM = 128 * 1024;
@@ -95,7 +93,7 @@ export function sendJson(
 
 /** JSON or YAML bytes of a value, indented when the client wants to read it. */
 export function encodeJson(exchange: Exchange, value: unknown, mediaType: MediaType): Buffer {
-  if (mediaType === 'application/yaml') return Buffer.from(stringify(value));
+  if (mediaType === 'application/yaml') return Buffer.from(formatYaml(value));
   if (wantsPretty(exchange)) return Buffer.from(JSON.stringify(value, undefined, 2));
   return Buffer.from(`${JSON.stringify(value)}\n`);
 }
@@ -107,16 +105,16 @@ export function wantsPretty(exchange: Exchange): boolean {
   return /^(curl|Wget|Mozilla\/5\.0)/.test(header(exchange.req, 'user-agent') ?? '');
 }
 
-/** A Status as the whole answer: in protobuf for who asks for that first, in JSON for all others. */
+/** A Status as the whole answer, in JSON for who accepts no other form. */
 export async function sendStatus(exchange: Exchange, status: Status, code: number): Promise<void> {
   if (exchange.res.headersSent) return;
   if (code === 401) exchange.res.setHeader('www-authenticate', 'Bearer realm="kubernetes"');
   const retryAfter = status.details?.retryAfterSeconds ?? (code === 429 || code === 503 ? 1 : 0);
   if (retryAfter > 0) exchange.res.setHeader('retry-after', String(retryAfter));
-  const [wanted = ''] = (header(exchange.req, 'accept') ?? '').split(',');
-  const isProtobuf = wanted.trim().startsWith(PROTOBUF) && !wanted.includes('as=');
-  if (isProtobuf) await sendBytes(exchange, code, PROTOBUF, encodeProtobuf(status));
-  else await sendJson(exchange, code, status);
+  const mediaType = acceptedForStatus(header(exchange.req, 'accept'));
+  const isProtobuf = mediaType === 'application/vnd.kubernetes.protobuf';
+  const bytes = isProtobuf ? encodeProtobuf(status) : encodeJson(exchange, status, mediaType);
+  await sendBytes(exchange, code, mediaType, bytes);
 }
 
 /** The answer to a known group's path where nothing is. */

@@ -1,13 +1,14 @@
 import type { Clock } from '@gantry/base';
-import { apiVersionOf, type JsonObject, type KubeObject, type ResourceDefinition, StatusError } from '@gantry/api';
-import { stringify } from 'yaml';
+import { apiVersionOf, type JsonObject, type ResourceDefinition, StatusError } from '@gantry/api';
 import type { Answer, ListAnswer } from '../driver.ts';
 import type { Exchange } from './exchange.ts';
-import type { OutputForm } from './negotiate.ts';
+import { formatYaml } from './go-yaml.ts';
+import { goType, type OutputForm } from './negotiate.ts';
 import { listPieces } from './protobuf-frame.ts';
 import { noProtobuf, partialFrameOf } from './custom-protobuf.ts';
 import { wantsPretty } from './respond.ts';
 import { sendPieces } from './send-pieces.ts';
+import { sharedBareItems, sharedItems, withoutType } from './shared-items.ts';
 import { parseIncludeObject, partialMetadata, table, type Tables } from './table.ts';
 
 /** Sends a list in the form that was asked for, item by item. */
@@ -40,12 +41,12 @@ function piecesOf(
     case 'table': {
       const include = parseIncludeObject(exchange.query);
       const { rows: _rows, ...head } = table(form.metaVersion, tables.columns(definition), [], listMeta(list));
-      return write(head, 'rows', list.items, (item) => tables.row(definition, item.object, include));
+      return write(head, 'rows', list.items, (item) => tables.row(definition, item.object, include, form.metaVersion));
     }
     case 'partial':
       throw new StatusError(
         'NotAcceptable',
-        `you requested PartialObjectMetadata, but the requested object is a list (*${definition.version}.${definition.kind}List)`,
+        `you requested PartialObjectMetadata, but the requested object is a list (*${goType(definition, 'List')})`,
       );
     case 'partial-list': {
       const kind = 'PartialObjectMetadataList';
@@ -69,7 +70,7 @@ function piecesOf(
       // Lists of custom resources say that there is no more.
       const head = { kind, apiVersion, metadata: isCustom ? { continue: '', ...metadata } : metadata };
       if (form.mediaType === 'application/json' && !wantsPretty(exchange)) {
-        return sharedItems(head, list.items, isCustom ? 'typed' : 'bare');
+        return isCustom ? sharedItems(head, list.items) : sharedBareItems(head, list.items, definition);
       }
       return write(head, 'items', list.items, ({ object }) =>
         isCustom ? (object as unknown as JsonObject) : withoutType(object),
@@ -96,11 +97,6 @@ function protobufMeta(list: ListAnswer): {
     continueToken: list.continueToken,
     remaining: list.remainingItemCount,
   };
-}
-
-function withoutType(object: KubeObject): JsonObject {
-  const { kind: _kind, apiVersion: _apiVersion, ...rest } = object;
-  return rest as unknown as JsonObject;
 }
 
 /** Writes `head` with one more member, an array that is made item by item. */
@@ -138,32 +134,10 @@ function* prettyPieces(...[head, member, items, valueOf]: Parameters<ListWriter>
 }
 
 function* yamlPieces(...[head, member, items, valueOf]: Parameters<ListWriter>): Generator<Uint8Array> {
-  yield Buffer.from(items.length === 0 ? stringify({ ...head, [member]: [] }) : `${stringify(head)}${member}:\n`);
-  for (const item of items) yield Buffer.from(stringify([valueOf(item)]));
-}
-
-const COMMA = Buffer.from(',');
-const OPEN = Buffer.from('{');
-
-/**
- * A list's JSON from its items' shared bytes: kind and apiVersion, with which they begin, are cut off unread. Custom resources
- * keep them.
- */
-function* sharedItems(head: JsonObject, items: readonly Answer[], form: 'typed' | 'bare'): Generator<Uint8Array> {
-  yield Buffer.from(`${JSON.stringify(head).slice(0, -1)},"items":[`);
-  for (const [index, item] of items.entries()) {
-    if (index > 0) yield COMMA;
-    if (form === 'typed') yield item.json();
-    else yield* cutType(item);
-  }
-  yield Buffer.from(']}\n');
-}
-
-function cutType(item: Answer): readonly Uint8Array[] {
-  const { kind, apiVersion } = item.object;
-  const prefix = `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`;
-  const bytes = item.json();
-  const starts = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, prefix.length));
-  if (starts.toString('latin1') === prefix) return [OPEN, bytes.subarray(prefix.length)];
-  return [Buffer.from(JSON.stringify(withoutType(item.object)))];
+  const named = Object.entries(head).filter(([, value]) => value !== undefined);
+  const part = (entries: typeof named) => (entries.length === 0 ? '' : formatYaml(Object.fromEntries(entries)));
+  const before = part(named.filter(([name]) => name < member));
+  yield Buffer.from(items.length === 0 ? `${before}${member}: []\n` : `${before}${member}:\n`);
+  for (const item of items) yield Buffer.from(formatYaml([valueOf(item)]));
+  yield Buffer.from(part(named.filter(([name]) => name > member)));
 }

@@ -1,7 +1,7 @@
 import { type JsonObject, type ResourceDefinition, StatusError } from '@gantry/api';
 import type { Answer } from '../driver.ts';
 import type { Exchange } from './exchange.ts';
-import type { OutputForm } from './negotiate.ts';
+import { goType, type OutputForm } from './negotiate.ts';
 import { isJsonOnly, noProtobuf, partialFrameOf } from './custom-protobuf.ts';
 import { encodeJson, sendBytes, wantsPretty } from './respond.ts';
 import { parseIncludeObject, partialMetadata, table, type Tables } from './table.ts';
@@ -18,7 +18,7 @@ export async function sendObject(
   switch (form.shape) {
     case 'table': {
       const include = parseIncludeObject(exchange.query);
-      const rows = [tables.row(definition, answer.object, include)];
+      const rows = [tables.row(definition, answer.object, include, form.metaVersion)];
       const { resourceVersion } = answer.object.metadata;
       const metadata: JsonObject = resourceVersion === undefined ? {} : { resourceVersion };
       await sendValue(exchange, code, table(form.metaVersion, tables.columns(definition), rows, metadata), form);
@@ -33,7 +33,7 @@ export async function sendObject(
     case 'partial-list':
       throw new StatusError(
         'NotAcceptable',
-        `you requested PartialObjectMetadataList, but the requested object is not a list (${answer.object.kind})`,
+        `you requested PartialObjectMetadataList, but the requested object is not a list (*${goType(definition, '')})`,
       );
     case 'object':
       if (form.mediaType === 'application/vnd.kubernetes.protobuf') {

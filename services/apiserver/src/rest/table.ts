@@ -35,7 +35,12 @@ const PLAIN_COLUMNS: readonly Column[] = [
 /** Makes the columns and rows of Tables. */
 export interface Tables {
   readonly columns: (definition: ResourceDefinition) => Json[];
-  readonly row: (definition: ResourceDefinition, object: KubeObject, include: IncludeObject) => JsonObject;
+  readonly row: (
+    definition: ResourceDefinition,
+    object: KubeObject,
+    include: IncludeObject,
+    metaVersion: 'v1' | 'v1beta1',
+  ) => JsonObject;
 }
 
 export function createTables(clock: Clock, describe: Describe): Tables {
@@ -46,7 +51,10 @@ export function createTables(clock: Clock, describe: Describe): Tables {
       known.set(definition, columns);
       return columns;
     },
-    row: (definition, object, include) => tableRow(definition, object, include, clock.now()),
+    row: (definition, object, include, metaVersion) => ({
+      cells: cellsOf(definition, object, clock.now()),
+      object: carried(object, include, metaVersion),
+    }),
   };
 }
 
@@ -61,18 +69,14 @@ function columnDefinitions(definition: ResourceDefinition, describe: Describe): 
   }));
 }
 
-/** One row of a Table. */
-function tableRow(
-  definition: ResourceDefinition,
-  object: KubeObject,
-  include: IncludeObject,
-  now: Instant,
-): JsonObject {
-  return {
-    cells: columnsOf(definition).map((column) => column.value(object, now)),
-    object:
-      include === 'None' ? null : include === 'Object' ? (object as unknown as JsonObject) : partialMetadata(object),
-  };
+function cellsOf(definition: ResourceDefinition, object: KubeObject, now: Instant): Json[] {
+  return columnsOf(definition).map((column) => column.value(object, now));
+}
+
+/** What a row carries of its object. */
+function carried(object: KubeObject, include: IncludeObject, metaVersion: 'v1' | 'v1beta1'): Json {
+  if (include === 'None') return null;
+  return include === 'Object' ? (object as unknown as JsonObject) : partialMetadata(object, metaVersion);
 }
 
 /** A Table of rows; `columns` are null in the events of a watch after its first. */

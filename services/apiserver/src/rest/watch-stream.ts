@@ -123,7 +123,7 @@ function tableEncoder({ definition, form, tables }: StreamOptions, include: Incl
         return event('BOOKMARK', [{ cells: [], object: object as Json }], String(item.resourceVersion));
       }
       const { object } = item.answer;
-      const row = tables.row(definition, object, include);
+      const row = tables.row(definition, object, include, form.metaVersion);
       return event(item.type, [row], object.metadata.resourceVersion ?? '');
     },
   };
