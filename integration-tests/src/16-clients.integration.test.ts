@@ -5,7 +5,7 @@ import { connect, JAVASCRIPT_PROOFS } from './clients/javascript.ts';
 import { Cluster } from './harness/cluster.ts';
 import { runProgram } from './harness/process.ts';
 
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 600_000;
 const cluster = new Cluster();
 
 /** What the programs saw of each proof. */

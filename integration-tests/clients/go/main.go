@@ -19,7 +19,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-const proofTimeout = 30 * time.Second
+const proofTimeout = 120 * time.Second
 
 // cluster is one cluster as several clients see it.
 type cluster struct {

@@ -334,7 +334,7 @@ func within[T any](ctx context.Context, what string, from <-chan T) (T, error) {
 	case <-ctx.Done():
 		var none T
 		return none, fmt.Errorf("never seen: %s", what)
-	case <-time.After(20 * time.Second):
+	case <-time.After(90 * time.Second):
 		var none T
 		return none, fmt.Errorf("not seen in time: %s", what)
 	}

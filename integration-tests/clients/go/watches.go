@@ -173,7 +173,7 @@ func proveCustomResources(ctx context.Context, c *cluster) (string, error) {
 	defer definitions.Delete(context.WithoutCancel(ctx), name, metav1.DeleteOptions{})
 	kind := schema.GroupKind{Group: group, Kind: "Widget"}
 	var resource schema.GroupVersionResource
-	if err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 15*time.Second, true, func(context.Context) (bool, error) {
+	if err := wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, 60*time.Second, true, func(context.Context) (bool, error) {
 		c.mapper.Reset()
 		mapping, err := c.mapper.RESTMapping(kind)
 		if err == nil {
@@ -235,7 +235,7 @@ func proveLeaderElection(ctx context.Context, c *cluster) (string, error) {
 		}
 		own, cancel := context.WithCancel(ctx)
 		elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-			Lock: lock, LeaseDuration: 4 * time.Second, RenewDeadline: 3 * time.Second, RetryPeriod: 300 * time.Millisecond, ReleaseOnCancel: true,
+			Lock: lock, LeaseDuration: 30 * time.Second, RenewDeadline: 20 * time.Second, RetryPeriod: 300 * time.Millisecond, ReleaseOnCancel: true,
 			Callbacks: leaderelection.LeaderCallbacks{
 				OnStartedLeading: func(context.Context) { leads <- identity + " leads" },
 				OnStoppedLeading: func() { leads <- identity + " stops" },

@@ -183,7 +183,7 @@ def watch_resume(cluster):
 
     writer = threading.Thread(target=write)
     writer.start()
-    seen, connections, deadline = [], 0, time.monotonic() + 30
+    seen, connections, deadline = [], 0, time.monotonic() + 90
     while len(seen) < total and time.monotonic() < deadline:
         connections += 1
         options = {"label_selector": "resumed=yes", "resource_version": since, "timeout_seconds": 1}
@@ -232,7 +232,7 @@ def custom_resources(cluster):
 
 
 def established(definitions, name):
-    deadline = time.monotonic() + 15
+    deadline = time.monotonic() + 90
     while time.monotonic() < deadline:
         status = definitions.read_custom_resource_definition(name).status
         if any(one.type == "Established" and one.status == "True" for one in (status and status.conditions) or []):

@@ -136,7 +136,7 @@ export const JAVASCRIPT_PROOFS: Readonly<Record<string, (cluster: JavascriptClus
       cluster.objects.patch(changed, undefined, undefined, undefined, undefined, PatchStrategy.MergePatch);
     await cluster.objects.create(definition);
     try {
-      const made = await eventually('the kind is served', 15_000, () => cluster.objects.create(tool()));
+      const made = await eventually('the kind is served', 120_000, () => cluster.objects.create(tool()));
       const refusal = await statusOf(merge(tool(0)));
       const patched = await merge(tool(5));
       await cluster.objects.delete(tool());
@@ -162,7 +162,7 @@ export const JAVASCRIPT_PROOFS: Readonly<Record<string, (cluster: JavascriptClus
       informer.on(verb, ({ metadata }) => seen.push(`${verb} ${metadata?.name ?? ''}`));
     await informer.start();
     try {
-      const until = (what: string) => eventually(`${what} in ${seen.join(', ')}`, 15_000, () => seen.includes(what));
+      const until = (what: string) => eventually(`${what} in ${seen.join(', ')}`, 120_000, () => seen.includes(what));
       await until('add before');
       await core.createNamespacedConfigMap({ namespace, body: { metadata: { name: 'after', labels } } });
       await until('add after');
