@@ -13,7 +13,6 @@ import {
   discoverResources,
   type GrpcClient,
   type HttpClient,
-  parseKubeconfig,
 } from '@gantry/client';
 import { createFenceHolder, createManager } from '@gantry/controller-runtime';
 import { establishedDefinition, silentLog } from '@gantry/controller-runtime/testing';
@@ -40,6 +39,8 @@ const { signal } = new AbortController();
 vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 let server: TestApiServer;
+/** The test's own, as administrator. */
+let api: HttpClient;
 let local: GrpcClient;
 let remote: HttpClient;
 let controllers: AbortController;
@@ -70,28 +71,31 @@ async function stopControllers(): Promise<void> {
 beforeAll(async () => {
   server = await startApiServer();
   const tls = fixedTls(server.admin);
+  api = createHttpClient({ server: server.url, tls });
   local = createGrpcClient({ addresses: [`localhost:${server.grpcPort}`], tls, fieldManager: 'test' });
-  remote = createHttpClient(parseKubeconfig(server.kubeconfig));
+  const identity = await server.pki.issue('system:kube-controller-manager', ['gantry:services']);
+  remote = createHttpClient({ server: server.url, tls: fixedTls(identity) });
   startControllers();
 });
 afterAll(async () => {
   await stopControllers();
+  api[Symbol.dispose]();
   local[Symbol.dispose]();
   remote[Symbol.dispose]();
   await server.stop();
 });
 
 const create = <T extends KubeObject>(resource: ResourceRef, object: T): Promise<T> =>
-  local.write<T>({ verb: 'create', resource, namespace: object.metadata.namespace ?? '', object }, signal);
+  api.write<T>({ verb: 'create', resource, namespace: object.metadata.namespace ?? '', object }, signal);
 const remove = (
   resource: ResourceRef,
   name: string,
   propagationPolicy: 'Background' | 'Foreground' | 'Orphan' = 'Background',
   namespace = 'default',
-) => local.write({ verb: 'delete', resource, key: { namespace, name }, options: { propagationPolicy } }, signal);
+) => api.write({ verb: 'delete', resource, key: { namespace, name }, options: { propagationPolicy } }, signal);
 const isGone = async (resource: ResourceRef, name: string, namespace = 'default') => {
   try {
-    await local.get(resource, { namespace, name }, signal);
+    await api.get(resource, { namespace, name }, signal);
   } catch (error) {
     if (isReason(error, 'NotFound')) return;
     throw error;
@@ -115,7 +119,7 @@ const ownedBy = (...owners: readonly KubeObject[]): { ownerReferences: OwnerRefe
   })),
 });
 const unhold = (resource: ResourceRef, name: string) =>
-  local.write(
+  api.write(
     {
       verb: 'patch',
       resource,
@@ -141,7 +145,7 @@ function kindOf(kind: string, spec: Parameters<typeof establishedDefinition>[0] 
       const versions = [{ name: 'v1', served: true, storage: true, schema: PRESERVE }];
       const { status: _status, ...definition } = establishedDefinition({ versions, ...spec }, kind);
       await create(DEFINITIONS, definition as KubeObject);
-      await vi.waitFor(() => local.list(resource, {}, signal), WAIT);
+      await vi.waitFor(() => api.list(resource, {}, signal), WAIT);
     },
     create: (name: string, metadata: Partial<ObjectMeta> = {}) => create(resource, object(name, metadata)),
   };
@@ -178,7 +182,7 @@ describe('the collector among custom resources', () => {
     await pears.create('owned', ownedBy(owner));
     await remove(pears.resource, 'owner', 'Foreground');
     await goes(pears.resource, 'owned');
-    const waiting = await local.get(pears.resource, { namespace: 'default', name: 'owner' }, signal);
+    const waiting = await api.get(pears.resource, { namespace: 'default', name: 'owner' }, signal);
     expect(waiting.metadata.finalizers).toEqual(['foregroundDeletion']);
     await unhold(CONFIG_MAPS, 'pear-held');
     await goes(CONFIG_MAPS, 'pear-held');
@@ -198,7 +202,7 @@ describe('the collector among custom resources', () => {
       [plums.resource, 'kept'],
       [CONFIG_MAPS, 'plum-kept'],
     ] as const) {
-      const kept = await local.get(resource, { namespace: 'default', name }, signal);
+      const kept = await api.get(resource, { namespace: 'default', name }, signal);
       expect(kept.metadata.ownerReferences).toBeUndefined();
     }
   });
@@ -229,7 +233,7 @@ describe('the collector among custom resources', () => {
       await configMap(`lime-new-${index}`, { ownerReferences: [newer] });
     }
     await collectorIsDone('lime');
-    await local.get(CONFIG_MAPS, { namespace: 'default', name: 'lime-old-0' }, signal);
+    await api.get(CONFIG_MAPS, { namespace: 'default', name: 'lime-old-0' }, signal);
     await remove(limes.resource, 'owner');
     await goes(CONFIG_MAPS, 'lime-old-0');
     await goes(CONFIG_MAPS, 'lime-new-0');
@@ -253,7 +257,7 @@ describe('the collector among custom resources', () => {
     };
     await configMap('date-owned', ownedBy(never));
     await collectorIsDone('date');
-    await local.get(CONFIG_MAPS, { namespace: 'default', name: 'date-owned' }, signal);
+    await api.get(CONFIG_MAPS, { namespace: 'default', name: 'date-owned' }, signal);
     await dates.define();
     await goes(CONFIG_MAPS, 'date-owned');
   });
@@ -305,15 +309,15 @@ describe('the collector among custom resources', () => {
     };
     const patchType = 'application/merge-patch+json';
     const key = { namespace: '', name: 'nuts.example.com' };
-    await local.write({ verb: 'patch', resource: DEFINITIONS, key, patch, patchType }, signal);
+    await api.write({ verb: 'patch', resource: DEFINITIONS, key, patch, patchType }, signal);
     await vi.waitFor(
-      () => expect(local.list({ ...nuts.resource, version: 'v2' }, {}, signal)).rejects.toThrow(/conversion webhook/),
+      () => expect(api.list({ ...nuts.resource, version: 'v2' }, {}, signal)).rejects.toThrow(/conversion webhook/),
       WAIT,
     );
     await stopControllers();
     startControllers();
     await collectorIsDone('nut-after');
-    await local.get(CONFIG_MAPS, { namespace: 'default', name: 'nut-owned' }, signal);
+    await api.get(CONFIG_MAPS, { namespace: 'default', name: 'nut-owned' }, signal);
   });
 });
 
@@ -332,7 +336,7 @@ describe('quotas of custom resources', () => {
     });
     const counts = (used: string) =>
       vi.waitFor(async () => {
-        const { status } = await local.get<ResourceQuota>(QUOTAS, { namespace: 'default', name }, signal);
+        const { status } = await api.get<ResourceQuota>(QUOTAS, { namespace: 'default', name }, signal);
         expect(status?.used).toEqual({ 'count/beans.example.com': used });
       }, WAIT);
     await counts('2');
@@ -349,7 +353,7 @@ describe('what another server serves', () => {
   beforeAll(async () => {
     const key = { namespace: 'kube-system', name: 'extension-apiserver-authentication' };
     const config = await vi.waitFor(
-      () => local.get<KubeObject & { data?: Record<string, string> }>(CONFIG_MAPS, key, signal),
+      () => api.get<KubeObject & { data?: Record<string, string> }>(CONFIG_MAPS, key, signal),
       WAIT,
     );
     const tls = await server.pki.issue('wardle', [], ['wardle.default.svc']);
@@ -377,7 +381,7 @@ describe('what another server serves', () => {
       },
     } as KubeObject);
     const path = { method: 'GET', path: '/apis/wardle.example.com/v1/flunders' } as const;
-    await vi.waitFor(() => remote.raw(path, signal), WAIT);
+    await vi.waitFor(() => api.raw(path, signal), WAIT);
   });
 
   it('owns and is owned like everything else', async () => {
@@ -406,7 +410,7 @@ describe('what another server serves', () => {
     startControllers();
     await remove(NAMESPACES, 'pond', 'Background', '');
     await vi.waitFor(async () => {
-      const { status } = await local.get<Namespace>(NAMESPACES, { namespace: '', name: 'pond' }, signal);
+      const { status } = await api.get<Namespace>(NAMESPACES, { namespace: '', name: 'pond' }, signal);
       expect(status?.conditions?.find(({ type }) => type === 'NamespaceDeletionDiscoveryFailure')).toMatchObject({
         status: 'True',
         reason: 'DiscoveryFailed',
@@ -414,11 +418,11 @@ describe('what another server serves', () => {
       });
     }, WAIT);
     await collectorIsDone('down');
-    await local.get(CONFIG_MAPS, { namespace: 'fish', name: 'faithful' }, signal);
+    await api.get(CONFIG_MAPS, { namespace: 'fish', name: 'faithful' }, signal);
     for (const [path, route] of routes) extension.routes.set(path, route);
     expect(routes.has(root)).toBe(true);
     await goes(NAMESPACES, 'pond', '');
-    await local.get(CONFIG_MAPS, { namespace: 'fish', name: 'faithful' }, signal);
+    await api.get(CONFIG_MAPS, { namespace: 'fish', name: 'faithful' }, signal);
   });
 
   it('goes with its namespace', async () => {
