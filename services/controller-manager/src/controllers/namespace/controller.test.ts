@@ -117,6 +117,19 @@ describe('a namespace that is deleted', () => {
   const namespace = () => client.all<Namespace>(NAMESPACES)[0];
   const condition = (type: string) => namespace()?.status?.conditions?.find((one) => one.type === type);
 
+  it('counts what has several versions once', async () => {
+    const autoscalers: ResourceRef = { group: 'autoscaling', version: 'v2', resource: 'horizontalpodautoscalers' };
+    await client.put<KubeObject>(autoscalers, {
+      apiVersion: 'autoscaling/v2',
+      kind: 'HorizontalPodAutoscaler',
+      metadata: { name: 'x', namespace: 'a', finalizers: ['example.org/hold'] },
+    });
+    await run();
+    await leave();
+    const message = 'Some resources are remaining: horizontalpodautoscalers.autoscaling has 1 resource instances';
+    expect(condition('NamespaceContentRemaining')).toMatchObject({ status: 'True', message });
+  });
+
   it('takes its custom resources with it', async () => {
     await client.put(DEFINITIONS, establishedDefinition());
     await client.put(WIDGETS, object('Widget', 'example.com'));

@@ -22,8 +22,10 @@ import { ignoreNotFound } from '../ignore-not-found.ts';
 import { NAMESPACES } from '../resources.ts';
 import { type Action, type Content, type ObservedNamespace, planNamespaceDeletion } from './plan.ts';
 
-/** What a namespace can hold of built-in resources. */
-const CONTENT = resources.filter(({ stored, ...of }) => stored && isContent(of));
+/** What a namespace can hold of built-in resources, each in one version. */
+const CONTENT = resources.filter(
+  ({ stored, storage, ...of }) => stored && storage?.group !== of.group && isContent(of),
+);
 const PODS = CONTENT.filter(({ group, resource }) => group === '' && resource === 'pods');
 /** Told of by no event: another apiserver's create that was under way when the deletion began. */
 const LOOK_AGAIN_MS = 2000;
