@@ -112,18 +112,22 @@ export class ServedInformers {
     const { resource } = followed;
     const reflector = new Reflector({ client, resource, clock, random, metadataOnly: true });
     let reported = '';
+    let failures = 0;
     for await (const event of reflector.events(signal)) {
       if (signal.aborted) return;
       if (event.kind !== 'failed') {
         reported = '';
+        failures = 0;
         this.#take(followed, event);
         continue;
       }
       const reason = errorMessage(event.error);
-      if (reason !== reported) {
+      failures += 1;
+      // A watch that ends is opened again, or was of a resource that has gone: only what goes on failing is worth a word.
+      if (reason !== reported && (event.phase === 'listing' || failures > 1)) {
         log.warn({ resource: groupResource(resource), phase: event.phase, reason }, 'a resource cannot be followed');
+        reported = reason;
       }
-      reported = reason;
       if (followed.state === 'unknown') followed.state = 'failing';
       this.#options.onProgress();
     }
