@@ -136,6 +136,8 @@ export interface ResourceDefinition<T extends KubeObject = KubeObject> {
   readonly namespaced: boolean;
   /** Short name of its schema in schemas/kubernetes.json (`apps.v1.Deployment`), or the type itself for a custom resource. */
   readonly schema: SchemaRef;
+  /** Annotations that say what this version has no fields for: whole objects have them, metadata alone (rows of tables) has not. */
+  readonly fieldAnnotations?: readonly string[];
   /** What discovery tells of the verbs, where that is less than `verbs`. */
   readonly publishedVerbs?: readonly Verb[];
   /** What every request for the resource is warned of: that its version is going. */

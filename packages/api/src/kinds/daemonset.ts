@@ -164,6 +164,7 @@ export const daemonSets: ResourceDefinition<DaemonSet> = {
   namespaced: true,
   schema: 'apps.v1.DaemonSet',
   verbs: STORED_VERBS,
+  fieldAnnotations: [TEMPLATE_GENERATION],
   strategy: {
     applyDefaults,
     prepareForCreate,
@@ -181,6 +182,7 @@ export const daemonSets: ResourceDefinition<DaemonSet> = {
       verbs: PART_VERBS,
       prepareForUpdate: (object, old) => {
         keep(object, old, 'spec');
+        setTemplateGeneration(object, templateGeneration(old));
       },
       validateUpdate: validateStatus,
     },

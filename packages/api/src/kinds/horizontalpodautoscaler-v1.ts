@@ -5,7 +5,7 @@ import type {
 import type { ResourceDefinition } from '../resource.ts';
 import { applyAutoscalerDefaults } from './horizontalpodautoscaler.ts';
 import { autoscalerColumns } from './rules/autoscaler-columns.ts';
-import { toV1, toV2 } from './rules/autoscaler-conversion.ts';
+import { CARRIED, toV1, toV2 } from './rules/autoscaler-conversion.ts';
 import { validateAutoscaler, validateAutoscalerStatus } from './rules/autoscaler-spec.ts';
 import { keep } from './rules/keep.ts';
 import { PART_VERBS, STORED_VERBS } from './verbs.ts';
@@ -46,6 +46,7 @@ export const horizontalPodAutoscalersV1: ResourceDefinition<AutoscalerV1> = {
     fromStored: (object) => toV1(object as AutoscalerV2),
   },
   verbs: STORED_VERBS,
+  fieldAnnotations: CARRIED,
   strategy: {
     applyDefaults,
     prepareForCreate: (object) => {

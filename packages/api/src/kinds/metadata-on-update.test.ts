@@ -15,7 +15,9 @@ function complaints(group: string, kind: string, metadata: object): readonly str
   if (definition === undefined) throw new Error(`no kind ${kind}`);
   const { strategy, ...rest } = definition;
   const { validate: _, validateUpdate: __, ...kept } = strategy;
-  const object = (more: object) => ({ apiVersion: 'v1', kind, metadata: { ...stored, ...more } }) as KubeObject;
+  const { namespace: _namespace, ...unplaced } = stored;
+  const known = definition.namespaced ? stored : unplaced;
+  const object = (more: object) => ({ apiVersion: 'v1', kind, metadata: { ...known, ...more } }) as KubeObject;
   const onlyMetadata = { ...rest, strategy: kept };
   return validateChange(onlyMetadata, object(metadata), object({})).map(({ field }) => field);
 }

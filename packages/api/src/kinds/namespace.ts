@@ -11,6 +11,8 @@ const NAME_LABEL = 'kubernetes.io/metadata.name';
 
 /** Every namespace carries its name as a label, so that selectors can choose it. */
 function applyDefaults(object: Namespace): void {
+  const status = (object.status ??= {});
+  if ((status.phase ?? '') === '') status.phase = 'Active';
   const { name } = object.metadata;
   if (name === undefined || name === '') return;
   object.metadata.labels = { ...object.metadata.labels, [NAME_LABEL]: name };

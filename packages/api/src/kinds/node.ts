@@ -1,10 +1,12 @@
 import { append } from '@gantry/base';
-import { type FieldError, forbidden, invalid } from '../field-error.ts';
+import { duplicate, type FieldError, forbidden, invalid } from '../field-error.ts';
 import type { Node } from '../generated/types.ts';
 import { equalJson } from '../object.ts';
 import type { ResourceDefinition } from '../resource.ts';
 import { ageColumn, column, nameColumn } from './columns.ts';
+import { validateAmount } from './rules/compute-resources.ts';
 import { cidrFamily, cidrWarnings, validateCidr } from './rules/ip.ts';
+import { repeatedAt } from './rules/repeated.ts';
 import { validateTaints } from './rules/taints.ts';
 import { PART_VERBS, PROXY_VERBS, STORED_VERBS } from './verbs.ts';
 
@@ -41,7 +43,8 @@ function validate(object: Node): FieldError[] {
 }
 
 function validateUpdate(object: Node, old: Node): FieldError[] {
-  const errors = validateTaints(object.spec?.taints ?? [], 'metadata.taints');
+  const errors = validateStatus(object);
+  append(errors, validateTaints(object.spec?.taints ?? [], 'metadata.taints'));
   const before = old.spec?.podCIDRs ?? [];
   if (before.length > 0 && !equalJson(before, object.spec?.podCIDRs ?? [])) {
     errors.push(forbidden('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid'));
@@ -51,6 +54,21 @@ function validateUpdate(object: Node, old: Node): FieldError[] {
     errors.push(forbidden('spec.providerID', 'node updates may not change providerID except from "" to valid'));
   }
   return errors;
+}
+
+/** The rules on amounts and addresses, whoever writes them. */
+function validateStatus({ status = {} }: Node): FieldError[] {
+  const amounts = (['capacity', 'allocatable'] as const).flatMap((field) =>
+    Object.entries(status[field] ?? {}).flatMap(([name, amount]) =>
+      validateAmount(name, amount, `status.${field}.${name}`),
+    ),
+  );
+  const addresses = (status.addresses ?? []).map(({ type = '', address = '' }) => ({ Type: type, Address: address }));
+  const isRepeated = repeatedAt(addresses.map((one) => JSON.stringify(one)));
+  return [
+    ...amounts,
+    ...addresses.flatMap((one, i) => (isRepeated(i) ? [duplicate(`status.addresses[${i}]`, one)] : [])),
+  ];
 }
 
 function keepStatus(object: Node, old: Node): void {
@@ -116,7 +134,7 @@ export const nodes: ResourceDefinition<Node> = {
   },
   subresources: [
     { name: 'proxy', kind: 'NodeProxyOptions', verbs: PROXY_VERBS },
-    { name: 'status', verbs: PART_VERBS, prepareForUpdate: keepSpec },
+    { name: 'status', verbs: PART_VERBS, prepareForUpdate: keepSpec, validateUpdate },
   ],
   columns: [
     nameColumn,

@@ -15,7 +15,7 @@ import { takeEphemeralContainers, takeResources } from './rules/pod-parts.ts';
 import { podQosClass } from './rules/pod-qos.ts';
 import { validateResize } from './rules/pod-resize.ts';
 import { validatePodSpec } from './rules/pod-spec.ts';
-import { validatePodStatusChange } from './rules/pod-status.ts';
+import { keepObservedGenerations, validatePodStatusChange } from './rules/pod-status.ts';
 import { validatePodChange } from './rules/pod-update.ts';
 import { podWarnings } from './rules/pod-warnings.ts';
 import { PART_VERBS, PROXY_VERBS, STORED_VERBS } from './verbs.ts';
@@ -74,7 +74,10 @@ function prepareStatus(object: Pod, old: Pod): void {
   if (old.metadata.ownerReferences === undefined) delete object.metadata.ownerReferences;
   else object.metadata.ownerReferences = old.metadata.ownerReferences;
   const qosClass = old.status?.qosClass;
-  object.status = { ...object.status, ...(qosClass === undefined ? {} : { qosClass }) };
+  const status = { ...object.status };
+  if ((status.qosClass ?? '') === '' && qosClass !== undefined) status.qosClass = qosClass;
+  keepObservedGenerations(status, old.status);
+  object.status = status;
 }
 
 function validate(object: Pod): FieldError[] {

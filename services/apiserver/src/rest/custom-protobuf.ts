@@ -1,6 +1,7 @@
-import { encodeProtobuf, type ResourceDefinition, StatusError } from '@gantry/api';
+import { encodeProtobuf, type KubeObject, type ResourceDefinition, StatusError } from '@gantry/api';
 import type { Answer } from '../driver.ts';
 import { partialFrame } from './protobuf-frame.ts';
+import { partialMetadata } from './table.ts';
 
 /** Whether an answer has no protobuf form: custom resources have none, what their subresources answer may. */
 export function isJsonOnly(definition: ResourceDefinition, answer: Answer): boolean {
@@ -17,7 +18,8 @@ export function noProtobuf(): StatusError {
 
 /** The metadata of any object as protobuf, envelope included. */
 export function partialFrameOf(definition: ResourceDefinition, metaApi: string, answer: Answer): Uint8Array {
-  if (definition.publishedSchema === undefined) return partialFrame(metaApi, answer.protobuf());
-  const { metadata } = answer.object;
+  const { publishedSchema, fieldAnnotations } = definition;
+  if (publishedSchema === undefined && fieldAnnotations === undefined) return partialFrame(metaApi, answer.protobuf());
+  const { metadata } = partialMetadata(definition, answer.object) as unknown as KubeObject;
   return encodeProtobuf({ kind: 'PartialObjectMetadata', apiVersion: metaApi, metadata });
 }

@@ -55,7 +55,7 @@ function piecesOf(
         return listPieces(metaApi, kind, protobufMeta(list), items);
       }
       const head = { kind, apiVersion: metaApi, metadata: listMeta(list) };
-      return write(head, 'items', list.items, ({ object }) => partialMetadata(object, form.metaVersion));
+      return write(head, 'items', list.items, ({ object }) => partialMetadata(definition, object, form.metaVersion));
     }
     case 'object': {
       const kind = definition.listKind ?? `${definition.kind}List`;

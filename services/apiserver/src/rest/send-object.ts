@@ -28,7 +28,7 @@ export async function sendObject(
       if (form.mediaType === 'application/vnd.kubernetes.protobuf') {
         const bytes = partialFrameOf(definition, `meta.k8s.io/${form.metaVersion}`, answer);
         await sendBytes(exchange, code, form.mediaType, bytes);
-      } else await sendValue(exchange, code, partialMetadata(answer.object, form.metaVersion), form);
+      } else await sendValue(exchange, code, partialMetadata(definition, answer.object, form.metaVersion), form);
       return;
     case 'partial-list':
       throw new StatusError(

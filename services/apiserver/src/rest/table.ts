@@ -1,5 +1,5 @@
 import type { Clock, Instant } from '@gantry/base';
-import type { Column, Describe, Json, JsonObject, KubeObject, ResourceDefinition } from '@gantry/api';
+import type { Column, Describe, Json, JsonObject, KubeObject, ObjectMeta, ResourceDefinition } from '@gantry/api';
 import { StatusError } from '@gantry/api';
 import { describeColumn } from './column-descriptions.ts';
 
@@ -53,7 +53,7 @@ export function createTables(clock: Clock, describe: Describe): Tables {
     },
     row: (definition, object, include, metaVersion) => ({
       cells: cellsOf(definition, object, clock.now()),
-      object: carried(object, include, metaVersion),
+      object: carried(definition, object, include, metaVersion),
     }),
   };
 }
@@ -74,9 +74,14 @@ function cellsOf(definition: ResourceDefinition, object: KubeObject, now: Instan
 }
 
 /** What a row carries of its object. */
-function carried(object: KubeObject, include: IncludeObject, metaVersion: 'v1' | 'v1beta1'): Json {
+function carried(
+  definition: ResourceDefinition,
+  object: KubeObject,
+  include: IncludeObject,
+  metaVersion: 'v1' | 'v1beta1',
+): Json {
   if (include === 'None') return null;
-  return include === 'Object' ? (object as unknown as JsonObject) : partialMetadata(object, metaVersion);
+  return include === 'Object' ? (object as unknown as JsonObject) : partialMetadata(definition, object, metaVersion);
 }
 
 /** A Table of rows; `columns` are null in the events of a watch after its first. */
@@ -96,12 +101,22 @@ export function table(
 }
 
 /** An object's metadata alone. */
-export function partialMetadata(object: KubeObject, metaVersion = 'v1'): JsonObject {
+export function partialMetadata(
+  { fieldAnnotations }: Pick<ResourceDefinition, 'fieldAnnotations'>,
+  { metadata }: KubeObject,
+  metaVersion = 'v1',
+): JsonObject {
+  const bare = fieldAnnotations === undefined ? metadata : withoutAnnotations(metadata, fieldAnnotations);
   return {
     kind: 'PartialObjectMetadata',
     apiVersion: `meta.k8s.io/${metaVersion}`,
-    metadata: object.metadata as unknown as JsonObject,
+    metadata: bare as unknown as JsonObject,
   };
+}
+
+function withoutAnnotations({ annotations, ...rest }: ObjectMeta, names: readonly string[]): ObjectMeta {
+  const kept = Object.entries(annotations ?? {}).filter(([name]) => !names.includes(name));
+  return kept.length === 0 ? rest : { ...rest, annotations: Object.fromEntries(kept) };
 }
 
 function columnsOf(definition: ResourceDefinition): readonly Column[] {

@@ -94,11 +94,11 @@ function jsonEncoder({ definition, form }: StreamOptions): Encoder {
     item: (item) => {
       if (item.type === 'BOOKMARK') {
         const bookmark = bookmarkOf(definition, item);
-        return line('BOOKMARK', partial ? partialMetadata(bookmark, form.metaVersion) : bookmark);
+        return line('BOOKMARK', partial ? partialMetadata(definition, bookmark, form.metaVersion) : bookmark);
       }
       const { type, answer } = item;
       if (partial) {
-        const make = () => line(type, partialMetadata(answer.object, form.metaVersion));
+        const make = () => line(type, partialMetadata(definition, answer.object, form.metaVersion));
         return answer.form(`json/${form.metaVersion}/${type}`, make);
       }
       const make = () => Buffer.concat([Buffer.from(`{"type":"${type}","object":`), answer.json(), AFTER]);
@@ -119,7 +119,12 @@ function tableEncoder({ definition, form, tables }: StreamOptions, include: Incl
     item: (item) => {
       if (item.type === 'BOOKMARK') {
         const bookmark = bookmarkOf(definition, item);
-        const object = include === 'None' ? null : include === 'Object' ? bookmark : partialMetadata(bookmark);
+        const object =
+          include === 'None'
+            ? null
+            : include === 'Object'
+              ? bookmark
+              : partialMetadata(definition, bookmark, form.metaVersion);
         return event('BOOKMARK', [{ cells: [], object: object as Json }], String(item.resourceVersion));
       }
       const { object } = item.answer;

@@ -18,7 +18,7 @@ const METRICS = 'autoscaling.alpha.kubernetes.io/metrics';
 const CURRENT_METRICS = 'autoscaling.alpha.kubernetes.io/current-metrics';
 const CONDITIONS = 'autoscaling.alpha.kubernetes.io/conditions';
 const BEHAVIOR = 'autoscaling.alpha.kubernetes.io/behavior';
-const CARRIED = [
+export const CARRIED = [
   METRICS,
   BEHAVIOR,
   'autoscaling.alpha.kubernetes.io/scale-down-tolerance',
@@ -46,7 +46,7 @@ export function toV2(object: AutoscalerV1): AutoscalerV2 {
   const own = share === undefined ? [] : [cpuMetric(share)];
   const metrics = [...(parseList(annotations[METRICS]) ?? []).map(specFromOld), ...own];
   const behavior = parseBehavior(annotations[BEHAVIOR]);
-  const { currentCPUUtilizationPercentage: current, ...counts } = status ?? {};
+  const { currentCPUUtilizationPercentage: current, currentReplicas, ...counts } = status ?? {};
   const currentMetrics: readonly MetricStatus[] =
     parseList(annotations[CURRENT_METRICS])?.map(statusFromOld) ??
     (current === undefined
@@ -64,6 +64,7 @@ export function toV2(object: AutoscalerV1): AutoscalerV2 {
     },
     status: {
       ...(counts as NonNullable<AutoscalerV2['status']>),
+      ...((currentReplicas ?? 0) === 0 ? {} : { currentReplicas }),
       ...(currentMetrics.length === 0 ? {} : { currentMetrics: [...currentMetrics] }),
       ...(conditions === undefined ? {} : { conditions }),
     },
@@ -97,6 +98,8 @@ export function toV1(object: AutoscalerV2): AutoscalerV1 {
     },
     status: {
       ...(counts as NonNullable<AutoscalerV1['status']>),
+      // This version writes it in any case.
+      currentReplicas: status?.currentReplicas ?? 0,
       ...(current === undefined ? {} : { currentCPUUtilizationPercentage: current }),
     },
   };

@@ -1,8 +1,9 @@
-import { type FieldError, forbidden } from '../../field-error.ts';
-import type { ContainerStatus, Pod } from '../../generated/types.ts';
-import { invalidAll } from './errors.ts';
-import { validateIp } from './ip.ts';
+import { type FieldError, forbidden, invalid } from '../../field-error.ts';
+import type { ContainerStatus, Pod, PodStatus } from '../../generated/types.ts';
+import { IMMUTABLE, invalidAll } from './errors.ts';
+import { ipFamily, validateIp } from './ip.ts';
 import { dns1123Subdomain, qualifiedName } from './names.ts';
+import { validateAnnotationChange } from './pod-annotations.ts';
 
 const SYSTEM_CONDITIONS: ReadonlySet<string> = new Set(['PodScheduled', 'Ready', 'Initialized']);
 
@@ -13,19 +14,56 @@ export function validatePodStatusChange(object: Pod, old: Pod): FieldError[] {
   const sidecars = new Set(initContainers.filter((one) => one.restartPolicy === 'Always').map(({ name }) => name));
   const nominated = status.nominatedNodeName ?? '';
   return [
-    // The path is Kubernetes' own.
+    ...validateAnnotationChange(object, old),
     ...(status.conditions ?? []).flatMap(({ type = '' }, i) =>
-      SYSTEM_CONDITIONS.has(type) ? [] : invalidAll(`metadata.conditions[${i}].Type`, type, qualifiedName(type)),
+      SYSTEM_CONDITIONS.has(type) ? [] : invalidAll(`status.conditions[${i}].Type`, type, qualifiedName(type)),
     ),
     ...(nominated === '' || nominated === old.status?.nominatedNodeName
       ? []
       : invalidAll('status.nominatedNodeName', nominated, dns1123Subdomain(nominated))),
+    ...(nominated === '' || nominated === old.status?.nominatedNodeName || (old.spec?.nodeName ?? '') === ''
+      ? []
+      : [forbidden('status.nominatedNodeName', 'may not be set on pods that are already bound to a node')]),
+    ...((status.observedGeneration ?? 0) < 0
+      ? [invalid('status.observedGeneration', status.observedGeneration, 'must be a non-negative integer')]
+      : []),
+    ...((status.qosClass ?? '') === (old.status?.qosClass ?? '')
+      ? []
+      : [invalid('status.qosClass', status.qosClass ?? '', IMMUTABLE)]),
     ...validateTransitions('containerStatuses', object, old, restartPolicy),
     ...validateTransitions('initContainerStatuses', object, old, restartPolicy, sidecars),
     ...validateTransitions('ephemeralContainerStatuses', object, old, 'Never'),
-    ...(status.podIPs ?? []).flatMap(({ ip = '' }, i) => validateIp(ip, `status.podIPs[${i}]`)),
-    ...(status.hostIPs ?? []).flatMap(({ ip = '' }, i) => validateIp(ip, `status.hostIPs[${i}]`)),
+    ...validateAddresses(status.podIPs ?? [], old.status?.podIPs, 'status.podIPs'),
+    ...((status.hostIPs ?? []).length === 0 || status.hostIPs?.[0]?.ip === status.hostIP
+      ? []
+      : [invalid('status.hostIPs[0].ip', status.hostIPs?.[0]?.ip ?? '', 'must be equal to `hostIP`')]),
+    ...validateAddresses(status.hostIPs ?? [], old.status?.hostIPs, 'status.hostIPs'),
   ];
+}
+
+type Address = Readonly<{ ip?: string }>;
+
+/** At most one of each family; what was written before may be wrong. */
+function validateAddresses(addresses: readonly Address[], old: readonly Address[] = [], path: string): FieldError[] {
+  const kept = old.map(({ ip = '' }) => ip);
+  const errors = addresses.flatMap(({ ip = '' }, i) => validateIp(ip, `${path}[${i}]`, kept));
+  const families = new Set(addresses.map(({ ip = '' }) => ipFamily(ip)));
+  if (addresses.length < 2 || (addresses.length === 2 && families.size === 2)) return errors;
+  const shown = addresses.map(({ ip = '' }) => ({ IP: ip }));
+  return [...errors, invalid(path, shown, 'may specify no more than one IP for each IP family')];
+}
+
+/** Generations that a writer leaves out stay what they were. Changes `status`. */
+export function keepObservedGenerations(status: PodStatus, old: PodStatus | undefined): void {
+  const before = old?.observedGeneration ?? 0;
+  if ((status.observedGeneration ?? 0) === 0 && before !== 0) status.observedGeneration = before;
+  const left = [...(old?.conditions ?? [])];
+  for (const condition of status.conditions ?? []) {
+    const at = left.findIndex(({ type }) => type === condition.type);
+    const [known] = at < 0 ? [] : left.splice(at, 1);
+    const generation = known?.observedGeneration ?? 0;
+    if ((condition.observedGeneration ?? 0) === 0 && generation !== 0) condition.observedGeneration = generation;
+  }
 }
 
 type StatusList = 'containerStatuses' | 'initContainerStatuses' | 'ephemeralContainerStatuses';
