@@ -11,6 +11,7 @@ import { keep } from './rules/keep.ts';
 import { isEmptySelector, selectorMatches, validateLabelSelector } from './rules/labels.ts';
 import { defaultPodTemplate } from './rules/pod-defaults.ts';
 import { validatePodTemplate } from './rules/pod-template.ts';
+import { isDecremented } from './rules/replica-counts.ts';
 import { templateWarnings } from './rules/pod-warnings.ts';
 import { PART_VERBS, STORED_VERBS } from './verbs.ts';
 import { formatLabels, workloadColumns } from './workload-columns.ts';
@@ -142,7 +143,7 @@ function validateUpdate(object: DaemonSet, old: DaemonSet): FieldError[] {
 function validateStatus({ status }: DaemonSet, old: DaemonSet): FieldError[] {
   const errors = STATUS_COUNTS.flatMap((field) => nonNegative(`status.${field}`, status?.[field]));
   const collisions = status?.collisionCount ?? 0;
-  if (collisions < (old.status?.collisionCount ?? 0)) {
+  if (isDecremented(status?.collisionCount, old.status?.collisionCount)) {
     errors.push(invalid('status.collisionCount', collisions, 'cannot be decremented'));
   }
   return errors;

@@ -18,6 +18,7 @@ import {
 import { dns1123Label, labelName } from './rules/names.ts';
 import { defaultPodTemplate } from './rules/pod-defaults.ts';
 import { validatePodTemplate } from './rules/pod-template.ts';
+import { isDecremented } from './rules/replica-counts.ts';
 import { templateWarnings } from './rules/pod-warnings.ts';
 import { claimSpecWarnings } from './rules/volume-warnings.ts';
 import { scaleOfSelector } from './rules/scale-paths.ts';
@@ -215,7 +216,7 @@ function validateStatus({ status }: StatefulSet, old: StatefulSet): FieldError[]
     errors.push(invalid('status.availableReplicas', available, 'cannot be greater than status.readyReplicas'));
   }
   const collisions = status?.collisionCount ?? 0;
-  if (collisions < (old.status?.collisionCount ?? 0)) {
+  if (isDecremented(status?.collisionCount, old.status?.collisionCount)) {
     errors.push(invalid('status.collisionCount', collisions, 'cannot be decremented'));
   }
   return errors;

@@ -91,3 +91,24 @@ it("leaves the generation of a daemon set's template alone", () => {
   const { object } = through('apps', set({}), set({ 'deprecated.daemonset.template.generation': '4' }));
   expect(object.metadata.annotations).toEqual({ 'deprecated.daemonset.template.generation': '4' });
 });
+
+it.each([
+  [undefined, -1, 1],
+  [2, 1, 1],
+  [2, undefined, 1],
+  [2, 2, 0],
+])('counts collisions up alone, from %s to %s', (before, after, faults) => {
+  const set = (collisionCount: number | undefined): DaemonSet => ({
+    apiVersion: 'apps/v1',
+    kind: 'DaemonSet',
+    metadata: { name: 'd' },
+    status: {
+      currentNumberScheduled: 0,
+      desiredNumberScheduled: 0,
+      numberMisscheduled: 0,
+      numberReady: 0,
+      ...(collisionCount === undefined ? {} : { collisionCount }),
+    },
+  });
+  expect(through('apps', set(after), set(before)).faults).toHaveLength(faults);
+});

@@ -40,8 +40,13 @@ export function validateReplicaCounts(status: Counts | undefined, old: Counts | 
   if (available > (counts.readyReplicas ?? 0)) {
     errors.push(invalid('status.availableReplicas', available, 'cannot be greater than readyReplicas'));
   }
-  if ((counts.collisionCount ?? 0) < (old?.collisionCount ?? 0)) {
+  if (isDecremented(counts.collisionCount, old?.collisionCount)) {
     errors.push(invalid('status.collisionCount', counts.collisionCount ?? 0, 'cannot be decremented'));
   }
   return errors;
+}
+
+/** Whether a count that was written before has become less, or gone. */
+export function isDecremented(count: number | undefined, before: number | undefined): boolean {
+  return before !== undefined && (count === undefined || count < before);
 }

@@ -43,7 +43,16 @@ export function requireReplicas(object: KubeObject, { specReplicas, checks }: Sc
 function selectorOf(object: KubeObject, paths: ScalePaths): string {
   if (paths.selector === '') return '';
   const value = valueAt(object, paths.selector);
-  return typeof value === 'string' ? value : labelSelectorFrom(value as LabelSelector | undefined).toString();
+  if (typeof value === 'string') return value;
+  const selector = isLabelMap(value) ? { matchLabels: value } : (value as LabelSelector | undefined);
+  return labelSelectorFrom(selector).toString();
+}
+
+/** Whether a selector is a ReplicationController's, which is but labels. */
+function isLabelMap(value: unknown): value is Record<string, string> {
+  if (typeof value !== 'object' || value === null) return false;
+  const values = Object.values(value);
+  return values.length > 0 && values.every((one) => typeof one === 'string');
 }
 
 /** A copy of the object with the replicas of a Scale. */
