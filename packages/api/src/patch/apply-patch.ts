@@ -71,7 +71,9 @@ export function applyPatch(
     if (error instanceof DecodeError) throw invalidPatch(shown, error.message);
     throw error;
   }
-  const complaints = [...merged.complaints, ...decoded.unknown.map((path) => `unknown field ${JSON.stringify(path)}`)];
+  // The results of these patches are written out, by name, before they are read.
+  const unknown = dialect === 'json' ? [...decoded.unknown].sort() : decoded.unknown;
+  const complaints = [...merged.complaints, ...unknown.map((path) => `unknown field ${JSON.stringify(path)}`)];
   if (mode === 'Strict' && complaints.length > 0)
     throw invalidPatch(shown, `strict decoding error: ${complaints.join(', ')}`);
   const object = keepReset(settleShape(decoded.value, schema) as JsonObject, document);

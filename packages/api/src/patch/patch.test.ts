@@ -368,6 +368,16 @@ describe('applyPatch', () => {
   });
 });
 
+it('tells of unknown fields in order of their names', () => {
+  const original: KubeObject = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'x' } };
+  const deployments = must(findResource({ group: 'apps', version: 'v1', resource: 'deployments' }), 'deployments');
+  const patch = new TextEncoder().encode('{"spec":{"b":1,"a":2}}');
+  expect(applyPatch('application/merge-patch+json', original, patch, deployments, 'Warn').warnings).toEqual([
+    'unknown field "spec.a"',
+    'unknown field "spec.b"',
+  ]);
+});
+
 it('refuses a merge patch that is nothing', () => {
   const original: KubeObject = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'x' } };
   const deployments = must(findResource({ group: 'apps', version: 'v1', resource: 'deployments' }), 'deployments');
