@@ -16,9 +16,9 @@ export {
   grpcServer,
   type GrpcServerOptions,
   type GrpcService,
+  StreamEndedError,
 } from './grpc/grpc-server.ts';
 export { healthService } from './grpc/health-service.ts';
-export { StreamEndedError } from './grpc/incoming-call.ts';
 export { identityOfCertificate, type PeerIdentity } from './grpc/peer-identity.ts';
 export { cachesListed, createHealth, type Health, type HealthCheck } from './health.ts';
 export { httpEndpoint, type HttpEndpointOptions } from './http-endpoint.ts';

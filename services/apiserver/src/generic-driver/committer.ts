@@ -12,6 +12,8 @@ import { groupResource } from './target.ts';
 /** An object's JSON may be this large, as with Kubernetes' etcd. */
 const MAX_OBJECT_BYTES = 1_572_864;
 
+const encoder = new TextEncoder();
+
 /** What became of a write: stored, or what is stored instead. */
 export type Committed =
   | { readonly kind: 'committed'; readonly answer: Answer }
@@ -127,7 +129,7 @@ function missingError(key: string, definition: ResourceDefinition, name: string)
 }
 
 function encodeObject(object: KubeObject): Uint8Array {
-  const bytes = Buffer.from(JSON.stringify(toStored(object)));
+  const bytes = encoder.encode(JSON.stringify(toStored(object)));
   if (bytes.length > MAX_OBJECT_BYTES) {
     throw new StatusError('RequestEntityTooLarge', `Request entity too large: limit is ${MAX_OBJECT_BYTES}`);
   }
