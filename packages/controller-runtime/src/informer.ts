@@ -1,4 +1,3 @@
-import type { KubeObject } from '@gantry/api';
 import type { ReflectorEvent } from './reflector.ts';
 import { type Change, ResourceIndex } from './resource-index.ts';
 import { parseVersion } from './revision.ts';
@@ -28,10 +27,4 @@ export class Informer {
       }
     }
   }
-}
-
-/** What is kept of an object of which only the metadata counts, under the kind by which it was asked for. */
-export function metadataOf(object: KubeObject, apiVersion: string, kind: string): KubeObject {
-  const { managedFields: _managed, annotations: _annotations, ...metadata } = object.metadata;
-  return { apiVersion, kind, metadata };
 }

@@ -16,7 +16,7 @@ export type ReflectorEvent<T extends KubeObject = KubeObject> =
   | { readonly kind: 'failed'; readonly phase: 'listing' | 'watching'; readonly error: unknown };
 
 export interface ReflectorOptions {
-  readonly client: ObjectReader;
+  readonly client: Pick<ObjectReader, 'list' | 'watch'>;
   readonly resource: ResourceRef;
   readonly clock: Clock;
   readonly random: Random;

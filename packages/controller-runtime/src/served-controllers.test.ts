@@ -1,6 +1,6 @@
 import { type APIService, isReason, type KubeObject, type ObjectKey, type ResourceRef, StatusError } from '@gantry/api';
 import { ManualClock } from '@gantry/base/testing';
-import type { DiscoveredResource } from '@gantry/client';
+import { type DiscoveredResource, discoverResources } from '@gantry/client';
 import { FakeObjectClient } from '@gantry/client/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ControllerContext, ControllerSpec } from './controller.ts';
@@ -202,6 +202,34 @@ describe('a controller of what is served besides the built-in resources', () => 
     await clock.advance(100);
     expect(remote.all(FLUNDERS)).toEqual([]);
     expect(seen).toEqual(['flunders/far', 'flunders/far gone']);
+  });
+
+  it.each([
+    ['owners', { ownerReferences: [null] }],
+    ['finalizers', { finalizers: 5 }],
+  ])('goes on when another server sends objects without proper %s', async (_, metadata) => {
+    await define();
+    await local.put(API_SERVICES, apiService({ namespace: 'a', name: 'api' }));
+    const odd = object('Flunder', 'odd', 'wardle.example.com');
+    await remote.put(FLUNDERS, { ...odd, metadata: { ...odd.metadata, ...metadata } } as unknown as KubeObject);
+    await start(controller());
+    await local.put(WIDGETS, object('Widget', 'near'));
+    await clock.advance(100);
+    expect(seen).toEqual(['widgets/near']);
+    expect(context?.served.isSynced(FLUNDERS)).toBe(false);
+    expect(context?.served.isSettled()).toBe(true);
+  });
+
+  it('takes what another server says of its verbs for none when that is no list', async () => {
+    await local.put(API_SERVICES, apiService({ namespace: 'a', name: 'api' }));
+    await define();
+    await local.put(WIDGETS, object('Widget', 'near'));
+    const raw = async () =>
+      JSON.stringify({ kind: 'APIResourceList', resources: [{ name: 'flunders', kind: 'Flunder', verbs: 5 }] });
+    discover = () => discoverResources({ raw }, FLUNDERS, stop.signal);
+    await start(controller());
+    expect(seen).toEqual(['widgets/near']);
+    expect(context?.served.find(FLUNDERS)?.verbs).toEqual([]);
   });
 
   it('writes nothing to another server when it does not lead', async () => {

@@ -1,8 +1,9 @@
-import { apiVersionOf, type KubeObject, type ResourceRef } from '@gantry/api';
+import type { ResourceRef } from '@gantry/api';
 import { type Clock, errorMessage, type Random } from '@gantry/base';
 import type { ObjectReader } from '@gantry/client';
-import { Informer, metadataOf } from './informer.ts';
+import { Informer } from './informer.ts';
 import type { Log } from './log.ts';
+import { metadataReader } from './metadata-reader.ts';
 import { Reflector, type ReflectorEvent } from './reflector.ts';
 import type { Change } from './resource-index.ts';
 import { groupResource, type ServedResource } from './served-resource.ts';
@@ -108,8 +109,9 @@ export class ServedInformers {
   }
 
   async #keep(followed: Followed, signal: AbortSignal): Promise<void> {
-    const { client, clock, random, log } = this.#options;
+    const { clock, random, log } = this.#options;
     const { resource } = followed;
+    const client = metadataReader(this.#options.client, resource);
     const reflector = new Reflector({ client, resource, clock, random, metadataOnly: true });
     let reported = '';
     let failures = 0;
@@ -135,13 +137,7 @@ export class ServedInformers {
 
   #take(followed: Followed, event: Exclude<ReflectorEvent, { kind: 'failed' }>): void {
     const { resource, informer } = followed;
-    const apiVersion = apiVersionOf(resource);
-    const keep = (object: KubeObject): KubeObject => metadataOf(object, apiVersion, resource.kind);
-    const changes = informer.take(
-      event.kind === 'resync'
-        ? { ...event, objects: event.objects.map(keep) }
-        : { ...event, changes: event.changes.map(({ kind, object }) => ({ kind, object: keep(object) })) },
-    );
+    const changes = informer.take(event);
     const isFirst = followed.state !== 'synced';
     followed.state = 'synced';
     if (changes.length > 0) this.#options.onChanges(resource, changes);

@@ -34,7 +34,7 @@ export async function discoverResources(
       resource: found.name ?? '',
       kind: found.kind ?? '',
       namespaced: found.namespaced === true,
-      verbs: found.verbs ?? [],
+      verbs: Array.isArray(found.verbs) ? found.verbs : [],
     }));
 }
 
