@@ -46,3 +46,17 @@ it.each([
 ])('says why %s and %s are of no use', (certificate, privateKey, fault) => {
   expect(tlsPairFault(Buffer.from(certificate), Buffer.from(privateKey))).toBe(fault);
 });
+
+it.each([
+  ['begins without an end', '-----BEGIN X-----\n'.repeat(58_000)],
+  ['has a header without an end', `-----BEGIN X-----\n${'a:'.repeat(500_000)}-----END X-----\n`],
+])('is not held up by what %s', (_, hostile) => {
+  const fault = 'tls: failed to find any PEM data in certificate input';
+  expect(tlsPairFault(Buffer.from(hostile), KEY)).toBe(fault);
+});
+
+it('passes over the headers of a key', () => {
+  const [begin = '', ...rest] = KEY.toString().split('\n');
+  const withHeaders = [begin, 'Proc-Type: 4', 'X: y', '', ...rest].join('\n');
+  expect(tlsPairFault(CERTIFICATE, Buffer.from(withHeaders))).toBeUndefined();
+});

@@ -39,19 +39,20 @@ function missingKey(skipped: readonly string[]): string {
   return `tls: failed to find PEM block with type ending in "PRIVATE KEY" in key input after skipping PEM blocks of the following types: [${skipped.join(' ')}]`;
 }
 
+/** Each line is looked at once, whatever stands in it: a Secret may be a megabyte of beginnings. */
 function pemBlocks(pem: Buffer): PemBlock[] {
-  const begin = /^-----BEGIN ([^\n]*?)-----[ \t\r]*\n/gm;
-  const text = pem.toString('latin1');
   const blocks: PemBlock[] = [];
-  for (let head = begin.exec(text); head !== null; head = begin.exec(text)) {
-    const [whole, type = ''] = head;
-    const start = head.index + whole.length;
-    const end = text.indexOf(`-----END ${type}-----`, start);
-    if (end < 0) continue;
-    const body = text.slice(start, end).replace(/^[^\n]*:[^\n]*\n/gm, '');
-    if (!/^[A-Za-z0-9+/=\s]*$/.test(body)) continue;
-    blocks.push({ type, der: Buffer.from(body, 'base64') });
-    begin.lastIndex = end;
+  let open: { readonly type: string; readonly body: string[] } | undefined;
+  for (const line of pem.toString('latin1').split('\n')) {
+    const text = line.trimEnd();
+    const type = /^-----BEGIN (.*)-----$/.exec(text)?.[1];
+    if (type !== undefined) open = { type, body: [] };
+    else if (open === undefined) continue;
+    else if (text === `-----END ${open.type}-----`) {
+      const body = open.body.join('');
+      if (/^[A-Za-z0-9+/=\s]*$/.test(body)) blocks.push({ type: open.type, der: Buffer.from(body, 'base64') });
+      open = undefined;
+    } else if (open.body.length > 0 || !text.includes(':')) open.body.push(text);
   }
   return blocks;
 }
