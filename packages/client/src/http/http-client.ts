@@ -121,12 +121,6 @@ class HttpObjectClient implements HttpClient {
     const accept = options.metadataOnly === true ? METADATA : JSON_TYPE;
     try {
       const response = await this.#transport.open({ method: 'GET', path, accept }, signal);
-      if ((response.statusCode ?? 0) >= 400) {
-        // Read whole by the plain way, so that the Status in it becomes the error.
-        response.destroy();
-        await this.#transport.text({ method: 'GET', path }, signal);
-        throw StatusError.unavailable('the watch was refused');
-      }
       const lines = createInterface({ input: response, crlfDelay: Number.POSITIVE_INFINITY });
       try {
         for await (const line of lines) if (line !== '') yield [parseEvent<T>(line)];

@@ -43,8 +43,28 @@ export class HttpTransport implements Disposable {
     this.#unsubscribe = tls?.subscribe(renew) ?? (() => undefined);
   }
 
-  /** The response's head, body still to be read. Rejects with ConnectionError, or the signal's reason. */
-  open(request: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
+  /**
+   * The response's head, body still to be read. A code of 400 and more rejects with the StatusError in its body, what fails
+   * before with ConnectionError or the signal's reason.
+   */
+  async open(request: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    const response = await this.#send(request, signal);
+    const { statusCode = 500 } = response;
+    if (statusCode >= 400) throw parseFailure(statusCode, await readText(response, signal));
+    return response;
+  }
+
+  /** The whole answer as text; rejects as `open` does. */
+  async text(request: HttpRequest, signal: AbortSignal): Promise<string> {
+    return readText(await this.open(request, signal), signal);
+  }
+
+  [Symbol.dispose](): void {
+    this.#unsubscribe();
+    this.#agent.destroy();
+  }
+
+  #send(request: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
     let connected: ConnectionError['sent'] = 'no';
     const call = httpsRequest(`${this.#target.server}${request.path}`, {
@@ -61,19 +81,6 @@ export class HttpTransport implements Disposable {
     call.on('error', (error) => reject(signal.aborted ? signal.reason : new ConnectionError(connected, error)));
     call.end(request.body);
     return promise;
-  }
-
-  /** The whole answer as text. A code of 400 and more rejects with the StatusError in it. */
-  async text(request: HttpRequest, signal: AbortSignal): Promise<string> {
-    const response = await this.open(request, signal);
-    const text = await readText(response, signal);
-    if ((response.statusCode ?? 0) >= 400) throw parseFailure(response.statusCode ?? 500, text);
-    return text;
-  }
-
-  [Symbol.dispose](): void {
-    this.#unsubscribe();
-    this.#agent.destroy();
   }
 
   #headers(request: HttpRequest): Record<string, string> {
