@@ -99,7 +99,6 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '"': '\\"',
   '\\': '\\\\',
   '\x85': '\\N',
-  '\xa0': '\\_',
   '\u2028': '\\L',
   '\u2029': '\\P',
 };
@@ -192,7 +191,7 @@ function meansOther(text: string): boolean {
   );
 }
 
-/** The order of keys: letters after all else, and numbers within names by their value. */
+/** The order of keys: letters after all else, and numbers within names by their value, then by their length. */
 function byKey([a]: [string, unknown], [b]: [string, unknown]): number {
   const [left, right] = [[...a], [...b]];
   for (let i = 0; i < Math.min(left.length, right.length); i++) {
@@ -201,13 +200,29 @@ function byKey([a]: [string, unknown], [b]: [string, unknown]): number {
     const [isLetterL, isLetterR] = [/\p{L}/u.test(l), /\p{L}/u.test(r)];
     if (isLetterL && isLetterR) return l < r ? -1 : 1;
     if (isLetterL || isLetterR) return isLetterR ? -1 : 1;
-    const [numberL, numberR] = [numberAt(a, i), numberAt(b, i)];
+    const [digitsL, digitsR] = [digitsAt(left, i), digitsAt(right, i)];
+    // A zero counts only where a number has begun before it.
+    const lead = (l === '0' || r === '0') && isWithinNumber(left, i) ? '1' : '';
+    const [numberL, numberR] = [Number(lead + digitsL), Number(lead + digitsR)];
     if (numberL !== numberR) return numberL < numberR ? -1 : 1;
+    if (digitsL.length !== digitsR.length) return digitsL.length - digitsR.length;
     return l < r ? -1 : 1;
   }
   return left.length - right.length;
 }
 
-function numberAt(text: string, at: number): number {
-  return Number(/^\d+/.exec(text.slice(at))?.[0] ?? '0');
+function digitsAt(characters: readonly string[], at: number): string {
+  let end = at;
+  while (isDigit(characters[end])) end++;
+  return characters.slice(at, end).join('');
+}
+
+function isWithinNumber(characters: readonly string[], at: number): boolean {
+  let start = at - 1;
+  while (characters[start] === '0') start--;
+  return isDigit(characters[start]);
+}
+
+function isDigit(character = ''): boolean {
+  return /^\d$/.test(character);
 }
