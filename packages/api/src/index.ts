@@ -488,4 +488,12 @@ export {
 } from './admission/authorizer-library.ts';
 export { addAmounts, type Amounts, compareAmounts, podAmounts } from './quota/pod-amounts.ts';
 export { attributesClassesOf, isTerminating } from './quota/quota-scopes.ts';
-export { growthOf, limitedNames, maskAmounts, quotaMatches, quotaUsage, totalUsage } from './quota/quota-usage.ts';
+export {
+  countedResource,
+  growthOf,
+  limitedNames,
+  maskAmounts,
+  quotaMatches,
+  quotaUsage,
+  totalUsage,
+} from './quota/quota-usage.ts';

@@ -41,6 +41,12 @@ function countName({ group, resource }: GroupResource): string {
   return `count/${resource}${group === '' ? '' : `.${group}`}`;
 }
 
+/** The resource whose objects a quota counts by this name; undefined for what is not counted so. */
+export function countedResource(name: string): GroupResource | undefined {
+  const [, resource, group = ''] = /^count\/([^.]+)(?:\.(.+))?$/.exec(name) ?? [];
+  return resource === undefined ? undefined : { group, resource };
+}
+
 /** What an object takes of quotas; `now` tells which pods should be gone by now, and none are when it is absent. */
 export function quotaUsage(of: GroupResource, object: KubeObject, now = Number.NEGATIVE_INFINITY): Amounts {
   const usage: Record<string, string> = { [countName(of)]: '1' };

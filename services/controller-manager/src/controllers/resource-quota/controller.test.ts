@@ -1,9 +1,9 @@
-import { type KubeObject, type ResourceQuota, type ResourceRef, StatusError } from '@gantry/api';
+import { type APIService, type KubeObject, type ResourceQuota, type ResourceRef, StatusError } from '@gantry/api';
 import { ManualClock } from '@gantry/base/testing';
 import { FakeObjectClient } from '@gantry/client/testing';
 import { establishedDefinition } from '@gantry/controller-runtime/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runOvertaken } from '../../testing/run-overtaken.ts';
+import { type OvertakenOptions, runOvertaken } from '../../testing/run-overtaken.ts';
 import { resourceQuotaController } from './controller.ts';
 
 const DEFINITIONS: ResourceRef = {
@@ -11,9 +11,12 @@ const DEFINITIONS: ResourceRef = {
   version: 'v1',
   resource: 'customresourcedefinitions',
 };
+const API_SERVICES: ResourceRef = { group: 'apiregistration.k8s.io', version: 'v1', resource: 'apiservices' };
 const QUOTAS: ResourceRef = { group: '', version: 'v1', resource: 'resourcequotas' };
 const WIDGETS: ResourceRef = { group: 'example.com', version: 'v1', resource: 'widgets' };
+const FLUNDERS: ResourceRef = { group: 'wardle.example.com', version: 'v1', resource: 'flunders' };
 const COUNT = 'count/widgets.example.com';
+const FLUNDER_COUNT = 'count/flunders.wardle.example.com';
 
 describe('a quota of custom resources', () => {
   let clock: ManualClock;
@@ -27,15 +30,22 @@ describe('a quota of custom resources', () => {
       apiVersion: 'v1',
       kind: 'ResourceQuota',
       metadata: { name: 'q', namespace: 'a' },
-      spec: { hard: { [COUNT]: '5' } },
+      spec: { hard: { [COUNT]: '5', [FLUNDER_COUNT]: '5' } },
     });
   });
   afterEach(() => stop.abort());
 
-  const run = async () => {
+  const run = async (more: Pick<OvertakenOptions, 'aggregated'> = {}) => {
     const meanwhile = async () => undefined;
-    runOvertaken({ controllers: [resourceQuotaController], client, clock, meanwhile }, stop.signal);
+    runOvertaken({ controllers: [resourceQuotaController], client, clock, meanwhile, ...more }, stop.signal);
     await clock.advance(100);
+  };
+  /** What was counted before the controller began. */
+  const remember = async (before: Readonly<Record<string, string>>) => {
+    const [quota] = client.all<ResourceQuota>(QUOTAS);
+    const object = { ...quota, status: { hard: { ...quota?.spec?.hard }, used: before } } as ResourceQuota;
+    const key = { namespace: 'a', name: 'q' };
+    await client.write({ verb: 'update', resource: QUOTAS, key, object, subresource: 'status' }, stop.signal);
   };
   const widget = (name: string) =>
     client.put<KubeObject>(WIDGETS, {
@@ -43,7 +53,7 @@ describe('a quota of custom resources', () => {
       kind: 'Widget',
       metadata: { name, namespace: 'a' },
     });
-  const used = () => client.all<ResourceQuota>(QUOTAS)[0]?.status?.used?.[COUNT];
+  const used = (name = COUNT) => client.all<ResourceQuota>(QUOTAS)[0]?.status?.used?.[name];
 
   it('counts anew as soon as one has gone', async () => {
     await client.put(DEFINITIONS, establishedDefinition());
@@ -66,11 +76,7 @@ describe('a quota of custom resources', () => {
   });
 
   it('keeps the count while they cannot be listed', async () => {
-    const [quota] = client.all<ResourceQuota>(QUOTAS);
-    const status = { hard: { [COUNT]: '5' }, used: { [COUNT]: '3' } };
-    const key = { namespace: 'a', name: 'q' };
-    const object = { ...quota, status } as ResourceQuota;
-    await client.write({ verb: 'update', resource: QUOTAS, key, object, subresource: 'status' }, stop.signal);
+    await remember({ [COUNT]: '3' });
     await client.put(DEFINITIONS, establishedDefinition());
     await widget('one');
     let state: 'broken' | 'mended' = 'broken';
@@ -81,5 +87,37 @@ describe('a quota of custom resources', () => {
     state = 'mended';
     await clock.advance(10_000);
     expect(used()).toBe('1');
+  });
+
+  it('keeps the count of what another server serves until that says what it serves', async () => {
+    await remember({ [COUNT]: '3', [FLUNDER_COUNT]: '3' });
+    await client.put<APIService>(API_SERVICES, {
+      apiVersion: 'apiregistration.k8s.io/v1',
+      kind: 'APIService',
+      metadata: { name: 'v1.wardle.example.com' },
+      spec: {
+        group: 'wardle.example.com',
+        version: 'v1',
+        groupPriorityMinimum: 1000,
+        versionPriority: 15,
+        service: { namespace: 'default', name: 'api' },
+      },
+    });
+    const extension = new FakeObjectClient(clock);
+    await extension.put<KubeObject>(FLUNDERS, {
+      apiVersion: 'wardle.example.com/v1',
+      kind: 'Flunder',
+      metadata: { name: 'one', namespace: 'a' },
+    });
+    let server: 'answers' | 'down' = 'down';
+    const discover = async () => {
+      if (server === 'down') throw StatusError.unavailable('down');
+      return [{ resource: 'flunders', kind: 'Flunder', namespaced: true, verbs: ['list', 'watch', 'delete'] }];
+    };
+    await run({ aggregated: { client: extension, discover } });
+    expect([used(), used(FLUNDER_COUNT)]).toEqual(['0', '3']);
+    server = 'answers';
+    await clock.advance(40_000);
+    expect(used(FLUNDER_COUNT)).toBe('1');
   });
 });

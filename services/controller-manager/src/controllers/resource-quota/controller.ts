@@ -1,6 +1,8 @@
 import {
   attributesClassesOf,
+  countedResource,
   equalJson,
+  type GroupResource,
   growthOf,
   isReason,
   isTerminating,
@@ -13,7 +15,14 @@ import {
   type ResourceQuota,
   resources,
 } from '@gantry/api';
-import type { ControllerContext, ControllerSpec, Result, ServedResource, WatchSpec } from '@gantry/controller-runtime';
+import type {
+  ControllerContext,
+  ControllerSpec,
+  Result,
+  ServedResource,
+  ServedResources,
+  WatchSpec,
+} from '@gantry/controller-runtime';
 import { planQuota } from './plan.ts';
 
 /** What admission counted for writes that failed later is given back by counting again this often. */
@@ -90,6 +99,16 @@ function makesRoom(of: ResourceDefinition, object: KubeObject | undefined, old: 
   return Object.keys(growthOf(quotaUsage(of, old), quotaUsage(of, object))).length > 0;
 }
 
+/** What quotas count in groups that somebody serves who has not said what, and did not when he was asked last. */
+function unheardOf(quotas: readonly ResourceQuota[], served: ServedResources): readonly GroupResource[] {
+  const isUnheard = (group: string) => served.failures().some((version) => version.startsWith(`${group}/`));
+  return quotas
+    .flatMap(({ spec }) => Object.keys(spec?.hard ?? {}))
+    .flatMap((name) => countedResource(name) ?? [])
+    .filter((of) => served.find(of) === undefined && (!served.isSettled() || isUnheard(of.group)))
+    .filter((of) => !COUNTED.some(({ group, resource }) => group === of.group && resource === of.resource));
+}
+
 async function reconcile({ name }: ObjectKey, context: ControllerContext, signal: AbortSignal): Promise<Result> {
   const { cache, client, clock, served } = context;
   const quotas = cache.list<ResourceQuota>(QUOTAS, name);
@@ -98,7 +117,7 @@ async function reconcile({ name }: ObjectKey, context: ControllerContext, signal
   const objects = [...COUNTED, ...limited].flatMap((of) =>
     cache.list<KubeObject>(of, name).map((object) => ({ of, object })),
   );
-  const unknown = limited.filter((of) => !served.isSynced(of));
+  const unknown = [...limited.filter((of) => !served.isSynced(of)), ...unheardOf(quotas, served)];
   for (const quota of quotas) {
     for (const { status } of planQuota({ quota, objects, unknown }, clock.now())) {
       const key = { namespace: name, name: quota.metadata.name ?? '' };
