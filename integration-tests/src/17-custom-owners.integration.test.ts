@@ -7,6 +7,8 @@ import { COMPONENTS, leaderOf } from './harness/leaders.ts';
 const cluster = new Cluster();
 const GROUP = `owners${process.pid}.example.com`;
 const GONE_MS = 60_000;
+/** Of a server that is not there. While it is, no namespace goes. */
+const AWAY = `away.${GROUP}`;
 
 /** What operators rest on, with kubectl: official tests that are in no conformance suite, and what they leave out. */
 const crd = (plural: string, kind: string, scope: 'Cluster' | 'Namespaced') => ({
@@ -74,6 +76,7 @@ beforeAll(async () => {
   await define('widgets', 'Widget');
 });
 afterAll(async () => {
+  await kubectl('delete', 'apiservice', `v1.${AWAY}`, '--ignore-not-found');
   const { stdout } = await cluster.kubectl(['get', 'crd', '-o', 'name']);
   const own = stdout.split('\n').filter((name) => name.endsWith(`.${GROUP}`));
   if (own.length > 0) await kubectl('delete', ...own, '--wait=false');
@@ -153,10 +156,13 @@ describe('the garbage collector', () => {
     await goes('widget', 'owned', ...inside);
     const leader = await leaderOf(cluster, component);
     await cluster.docker(['kill', leader.id]);
-    await kubectl('patch', 'configmap', 'held', ...inside, '--type=merge', '-p', '{"metadata":{"finalizers":null}}');
-    await goes('configmap', 'held', ...inside);
-    await goes('widget', 'owner', ...inside);
-    await cluster.docker(['start', leader.id]);
+    try {
+      await kubectl('patch', 'configmap', 'held', ...inside, '--type=merge', '-p', '{"metadata":{"finalizers":null}}');
+      await goes('configmap', 'held', ...inside);
+      await goes('widget', 'owner', ...inside);
+    } finally {
+      await cluster.docker(['start', leader.id]);
+    }
   });
 });
 
@@ -172,13 +178,12 @@ describe('a namespace', () => {
 
   test('waits for an API whose server is not there, and says so, while all else goes on', async () => {
     const { name } = await cluster.namespace();
-    const group = `away.${GROUP}`;
     await create({
       apiVersion: 'apiregistration.k8s.io/v1',
       kind: 'APIService',
-      metadata: { name: `v1.${group}` },
+      metadata: { name: `v1.${AWAY}` },
       spec: {
-        group,
+        group: AWAY,
         version: 'v1',
         groupPriorityMinimum: 1000,
         versionPriority: 15,
@@ -190,14 +195,14 @@ describe('a namespace', () => {
     const condition = 'jsonpath={.status.conditions[?(@.type=="NamespaceDeletionDiscoveryFailure")].message}';
     await eventually('the namespace says what it waits for', GONE_MS, async () => {
       const message = await kubectl('get', 'namespace', name, '-o', condition);
-      return message.includes(`${group}/v1: stale GroupVersion discovery: ${group}/v1`);
+      return message.includes(`${AWAY}/v1: stale GroupVersion discovery: ${AWAY}/v1`);
     });
     const owner = await create(custom('Globe', 'other-owner'));
     await create(custom('Globe', 'other-dependent', ownedBy(owner)));
     await kubectl('delete', 'globe', 'other-owner');
     await goes('globe', 'other-dependent');
     expect(await exists('namespace', name)).toBe(true);
-    await kubectl('delete', 'apiservice', `v1.${group}`);
+    await kubectl('delete', 'apiservice', `v1.${AWAY}`);
     await goes('namespace', name);
   });
 });
