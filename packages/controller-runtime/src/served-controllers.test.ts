@@ -1,4 +1,4 @@
-import { type APIService, isReason, type KubeObject, type ObjectKey, type ResourceRef, StatusError } from '@gantry/api';
+import { isReason, type KubeObject, type ObjectKey, type ResourceRef, StatusError } from '@gantry/api';
 import { ManualClock } from '@gantry/base/testing';
 import { type DiscoveredResource, discoverResources } from '@gantry/client';
 import { FakeObjectClient } from '@gantry/client/testing';
@@ -7,6 +7,7 @@ import type { ControllerContext, ControllerSpec } from './controller.ts';
 import { createFenceHolder } from './leadership.ts';
 import { createManager, type Manager } from './manager.ts';
 import { API_SERVICES, DEFINITIONS } from './resource-directory.ts';
+import { wardleApiService } from './testing/api-services.ts';
 import { establishedDefinition } from './testing/custom-definitions.ts';
 import { silentLog } from './testing/silent-log.ts';
 
@@ -23,21 +24,6 @@ const FLUNDERS_FOUND: DiscoveredResource = {
 function object(kind: string, name: string, group = 'example.com'): KubeObject {
   const metadata = { name, namespace: 'a', annotations: { big: 'x' }, labels: { l: 'x' } };
   return { apiVersion: `${group}/v1`, kind, metadata, spec: { size: 1 } } as KubeObject;
-}
-
-function apiService(service: object | undefined): APIService {
-  return {
-    apiVersion: 'apiregistration.k8s.io/v1',
-    kind: 'APIService',
-    metadata: { name: 'v1.wardle.example.com' },
-    spec: {
-      group: 'wardle.example.com',
-      version: 'v1',
-      groupPriorityMinimum: 1000,
-      versionPriority: 15,
-      ...(service === undefined ? {} : { service }),
-    },
-  };
 }
 
 describe('a controller of what is served besides the built-in resources', () => {
@@ -193,7 +179,7 @@ describe('a controller of what is served besides the built-in resources', () => 
   });
 
   it('reads and writes what another server serves through the other client', async () => {
-    await local.put(API_SERVICES, apiService({ namespace: 'a', name: 'api' }));
+    await local.put(API_SERVICES, wardleApiService());
     await remote.put(FLUNDERS, object('Flunder', 'far', 'wardle.example.com'));
     await start(controller());
     expect(seen).toEqual(['flunders/far']);
@@ -209,7 +195,7 @@ describe('a controller of what is served besides the built-in resources', () => 
     ['finalizers', { finalizers: 5 }],
   ])('goes on when another server sends objects without proper %s', async (_, metadata) => {
     await define();
-    await local.put(API_SERVICES, apiService({ namespace: 'a', name: 'api' }));
+    await local.put(API_SERVICES, wardleApiService());
     const odd = object('Flunder', 'odd', 'wardle.example.com');
     await remote.put(FLUNDERS, { ...odd, metadata: { ...odd.metadata, ...metadata } } as unknown as KubeObject);
     await start(controller());
@@ -221,7 +207,7 @@ describe('a controller of what is served besides the built-in resources', () => 
   });
 
   it('takes what another server says of its verbs for none when that is no list', async () => {
-    await local.put(API_SERVICES, apiService({ namespace: 'a', name: 'api' }));
+    await local.put(API_SERVICES, wardleApiService());
     await define();
     await local.put(WIDGETS, object('Widget', 'near'));
     const raw = async () =>
@@ -233,7 +219,7 @@ describe('a controller of what is served besides the built-in resources', () => 
   });
 
   it('writes nothing to another server when it does not lead', async () => {
-    await local.put(API_SERVICES, apiService({ namespace: 'a', name: 'api' }));
+    await local.put(API_SERVICES, wardleApiService());
     await remote.put(FLUNDERS, object('Flunder', 'far', 'wardle.example.com'));
     await start(controller());
     stop.abort();
@@ -248,7 +234,7 @@ describe('a controller of what is served besides the built-in resources', () => 
 
   it('keeps what another server serves while that does not answer, and names its group version', async () => {
     await define();
-    await local.put(API_SERVICES, apiService({ namespace: 'a', name: 'api' }));
+    await local.put(API_SERVICES, wardleApiService());
     await local.put(WIDGETS, object('Widget', 'near'));
     await start(controller());
     expect(context?.served.failures()).toEqual([]);
@@ -265,7 +251,7 @@ describe('a controller of what is served besides the built-in resources', () => 
 
   it('does not wait for a server that was never there', async () => {
     await define();
-    await local.put(API_SERVICES, apiService({ namespace: 'a', name: 'api' }));
+    await local.put(API_SERVICES, wardleApiService());
     await local.put(WIDGETS, object('Widget', 'near'));
     discover = () => Promise.reject(StatusError.unavailable('down'));
     await start(controller());
@@ -275,7 +261,7 @@ describe('a controller of what is served besides the built-in resources', () => 
   });
 
   it('asks no other server for a group version that is served here', async () => {
-    await local.put(API_SERVICES, apiService(undefined));
+    await local.put(API_SERVICES, wardleApiService({}));
     await local.put(FLUNDERS, object('Flunder', 'near', 'wardle.example.com'));
     await define(establishedDefinition({ group: 'wardle.example.com' }, 'Flunder'));
     discover = () => Promise.reject(StatusError.unavailable('nobody should ask'));
@@ -285,7 +271,7 @@ describe('a controller of what is served besides the built-in resources', () => 
   });
 
   it('does not wait for one that hangs, and says that not all is known', async () => {
-    await local.put(API_SERVICES, apiService({ namespace: 'a', name: 'api' }));
+    await local.put(API_SERVICES, wardleApiService());
     const answer = Promise.withResolvers<readonly DiscoveredResource[]>();
     discover = () => answer.promise;
     await define();

@@ -1,6 +1,7 @@
-import type { APIService, CustomResourceDefinition } from '@gantry/api';
+import type { CustomResourceDefinition } from '@gantry/api';
 import { describe, expect, it } from 'vitest';
 import { customResource, remoteVersion } from './served-resource.ts';
+import { wardleApiService } from './testing/api-services.ts';
 import { establishedDefinition } from './testing/custom-definitions.ts';
 
 const version = (name: string, served: boolean, storage: boolean) => ({ name, served, storage });
@@ -40,19 +41,12 @@ describe('what a definition serves', () => {
 });
 
 describe('what an APIService hands over', () => {
-  const apiService = (spec: Partial<NonNullable<APIService['spec']>>): APIService => ({
-    apiVersion: 'apiregistration.k8s.io/v1',
-    kind: 'APIService',
-    metadata: { name: 'v1.wardle.example.com' },
-    spec: { group: 'wardle.example.com', version: 'v1', groupPriorityMinimum: 1000, versionPriority: 15, ...spec },
-  });
-
   it('is nothing without a service', () => {
-    expect(remoteVersion(apiService({}))).toBeUndefined();
+    expect(remoteVersion(wardleApiService({}))).toBeUndefined();
   });
 
   it('is a group version otherwise', () => {
-    const remote = remoteVersion(apiService({ service: { namespace: 'a', name: 'api' } }));
+    const remote = remoteVersion(wardleApiService());
     expect(remote).toEqual({ name: 'v1.wardle.example.com', group: 'wardle.example.com', version: 'v1', priority: 15 });
   });
 });

@@ -15,7 +15,13 @@ import {
   type HttpClient,
 } from '@gantry/client';
 import { createFenceHolder, createManager } from '@gantry/controller-runtime';
-import { establishedDefinition, silentLog } from '@gantry/controller-runtime/testing';
+import {
+  API_SERVICES,
+  DEFINITIONS,
+  establishedDefinition,
+  silentLog,
+  wardleApiService,
+} from '@gantry/controller-runtime/testing';
 import { fixedTls } from '@gantry/service';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createGarbageCollector } from '../controllers/garbage-collector/controller.ts';
@@ -24,19 +30,11 @@ import { resourceQuotaController } from '../controllers/resource-quota/controlle
 import { CONFIG_MAPS, NAMESPACES } from '../controllers/resources.ts';
 import { FlunderServer } from './flunder-server.ts';
 
-const DEFINITIONS: ResourceRef = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  resource: 'customresourcedefinitions',
-};
-const API_SERVICES: ResourceRef = { group: 'apiregistration.k8s.io', version: 'v1', resource: 'apiservices' };
 const SERVICES: ResourceRef = { group: '', version: 'v1', resource: 'services' };
 const QUOTAS: ResourceRef = { group: '', version: 'v1', resource: 'resourcequotas' };
 const WAIT = { timeout: 20_000, interval: 20 };
 const PRESERVE = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } } as const;
 const { signal } = new AbortController();
-
-vi.setConfig({ testTimeout: 60_000, hookTimeout: 60_000 });
 
 let server: TestApiServer;
 /** The test's own, as administrator. */
@@ -367,19 +365,9 @@ describe('what another server serves', () => {
       metadata: { name: 'wardle', namespace: 'default' },
       spec: { type: 'ExternalName', externalName: 'localhost' },
     } as KubeObject);
-    await create(API_SERVICES, {
-      apiVersion: 'apiregistration.k8s.io/v1',
-      kind: 'APIService',
-      metadata: { name: 'v1.wardle.example.com' },
-      spec: {
-        group: 'wardle.example.com',
-        version: 'v1',
-        groupPriorityMinimum: 2000,
-        versionPriority: 200,
-        caBundle: Buffer.from(server.pki.ca).toString('base64'),
-        service: { namespace: 'default', name: 'wardle', port: extension.port },
-      },
-    } as KubeObject);
+    const caBundle = Buffer.from(server.pki.ca).toString('base64');
+    const service = { namespace: 'default', name: 'wardle', port: extension.port };
+    await create<KubeObject>(API_SERVICES, wardleApiService({ caBundle, service }));
     const path = { method: 'GET', path: '/apis/wardle.example.com/v1/flunders' } as const;
     await vi.waitFor(() => api.raw(path, signal), WAIT);
   });

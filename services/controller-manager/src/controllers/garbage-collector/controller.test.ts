@@ -9,17 +9,12 @@ import {
 } from '@gantry/api';
 import { ManualClock } from '@gantry/base/testing';
 import { FakeObjectClient } from '@gantry/client/testing';
-import { establishedDefinition } from '@gantry/controller-runtime/testing';
+import { DEFINITIONS, establishedDefinition } from '@gantry/controller-runtime/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runOvertaken } from '../../testing/run-overtaken.ts';
 import { CONFIG_MAPS } from '../resources.ts';
 import { createGarbageCollector } from './controller.ts';
 
-const DEFINITIONS: ResourceRef = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  resource: 'customresourcedefinitions',
-};
 const EVENTS: ResourceRef = { group: '', version: 'v1', resource: 'events' };
 const WIDGETS: ResourceRef = { group: 'example.com', version: 'v1', resource: 'widgets' };
 const CLUSTER = { scope: 'Cluster' };

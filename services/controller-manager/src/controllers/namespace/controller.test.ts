@@ -1,15 +1,8 @@
-import {
-  type APIService,
-  type ConfigMap,
-  type KubeObject,
-  type Namespace,
-  type ResourceRef,
-  StatusError,
-} from '@gantry/api';
+import { type ConfigMap, type KubeObject, type Namespace, type ResourceRef, StatusError } from '@gantry/api';
 import { ManualClock } from '@gantry/base/testing';
 import type { ObjectWrite } from '@gantry/client';
 import { FakeObjectClient } from '@gantry/client/testing';
-import { establishedDefinition } from '@gantry/controller-runtime/testing';
+import { API_SERVICES, DEFINITIONS, establishedDefinition, wardleApiService } from '@gantry/controller-runtime/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runOvertaken } from '../../testing/run-overtaken.ts';
 import { CONFIG_MAPS, NAMESPACES } from '../resources.ts';
@@ -52,12 +45,6 @@ it('takes a namesake of what it has deleted for no failure', async () => {
 });
 
 describe('a namespace that is deleted', () => {
-  const DEFINITIONS: ResourceRef = {
-    group: 'apiextensions.k8s.io',
-    version: 'v1',
-    resource: 'customresourcedefinitions',
-  };
-  const API_SERVICES: ResourceRef = { group: 'apiregistration.k8s.io', version: 'v1', resource: 'apiservices' };
   const WIDGETS: ResourceRef = { group: 'example.com', version: 'v1', resource: 'widgets' };
   const FLUNDERS: ResourceRef = { group: 'wardle.example.com', version: 'v1', resource: 'flunders' };
   const FOUND = { resource: 'flunders', kind: 'Flunder', namespaced: true, verbs: ['get', 'list', 'delete'] };
@@ -101,19 +88,7 @@ describe('a namespace that is deleted', () => {
     kind,
     metadata: { name: 'x', namespace: 'a' },
   });
-  const serveFlunders = () =>
-    client.put<APIService>(API_SERVICES, {
-      apiVersion: 'apiregistration.k8s.io/v1',
-      kind: 'APIService',
-      metadata: { name: 'v1.wardle.example.com' },
-      spec: {
-        group: 'wardle.example.com',
-        version: 'v1',
-        groupPriorityMinimum: 1000,
-        versionPriority: 15,
-        service: { namespace: 'default', name: 'api' },
-      },
-    });
+  const serveFlunders = () => client.put(API_SERVICES, wardleApiService());
   const namespace = () => client.all<Namespace>(NAMESPACES)[0];
   const condition = (type: string) => namespace()?.status?.conditions?.find((one) => one.type === type);
 

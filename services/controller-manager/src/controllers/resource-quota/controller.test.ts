@@ -1,17 +1,11 @@
-import { type APIService, type KubeObject, type ResourceQuota, type ResourceRef, StatusError } from '@gantry/api';
+import { type KubeObject, type ResourceQuota, type ResourceRef, StatusError } from '@gantry/api';
 import { ManualClock } from '@gantry/base/testing';
 import { FakeObjectClient } from '@gantry/client/testing';
-import { establishedDefinition } from '@gantry/controller-runtime/testing';
+import { API_SERVICES, DEFINITIONS, establishedDefinition, wardleApiService } from '@gantry/controller-runtime/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type OvertakenOptions, runOvertaken } from '../../testing/run-overtaken.ts';
 import { resourceQuotaController } from './controller.ts';
 
-const DEFINITIONS: ResourceRef = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  resource: 'customresourcedefinitions',
-};
-const API_SERVICES: ResourceRef = { group: 'apiregistration.k8s.io', version: 'v1', resource: 'apiservices' };
 const QUOTAS: ResourceRef = { group: '', version: 'v1', resource: 'resourcequotas' };
 const WIDGETS: ResourceRef = { group: 'example.com', version: 'v1', resource: 'widgets' };
 const FLUNDERS: ResourceRef = { group: 'wardle.example.com', version: 'v1', resource: 'flunders' };
@@ -91,18 +85,7 @@ describe('a quota of custom resources', () => {
 
   it('keeps the count of what another server serves until that says what it serves', async () => {
     await remember({ [COUNT]: '3', [FLUNDER_COUNT]: '3' });
-    await client.put<APIService>(API_SERVICES, {
-      apiVersion: 'apiregistration.k8s.io/v1',
-      kind: 'APIService',
-      metadata: { name: 'v1.wardle.example.com' },
-      spec: {
-        group: 'wardle.example.com',
-        version: 'v1',
-        groupPriorityMinimum: 1000,
-        versionPriority: 15,
-        service: { namespace: 'default', name: 'api' },
-      },
-    });
+    await client.put(API_SERVICES, wardleApiService());
     const extension = new FakeObjectClient(clock);
     await extension.put<KubeObject>(FLUNDERS, {
       apiVersion: 'wardle.example.com/v1',

@@ -1,0 +1,13 @@
+import type { APIService } from '@gantry/api';
+
+type Spec = NonNullable<APIService['spec']>;
+
+/** An APIService of wardle.example.com/v1, by default one that hands it over to another server. */
+export function wardleApiService(spec: Partial<Spec> = { service: { namespace: 'default', name: 'api' } }): APIService {
+  return {
+    apiVersion: 'apiregistration.k8s.io/v1',
+    kind: 'APIService',
+    metadata: { name: 'v1.wardle.example.com' },
+    spec: { group: 'wardle.example.com', version: 'v1', groupPriorityMinimum: 1000, versionPriority: 15, ...spec },
+  };
+}
