@@ -105,7 +105,7 @@ export class Informers {
   }
 
   /** What is followed of what is served besides; `set` replaces it while all runs. Nobody waits for it. */
-  get served(): Pick<ServedInformers, 'isSettled' | 'isSynced' | 'resources' | 'set'> {
+  get served(): Pick<ServedInformers, 'empty' | 'isSettled' | 'isSynced' | 'resources' | 'set'> {
     return this.#served;
   }
 

@@ -1,3 +1,4 @@
+import type { CustomResourceDefinition, ResourceRef } from '@gantry/api';
 import type { Clock, Random } from '@gantry/base';
 import type { ObjectClient } from '@gantry/client';
 import type { Cache } from './cache.ts';
@@ -10,8 +11,9 @@ import type { FenceHolder, Term } from './leadership.ts';
 import type { Log } from './log.ts';
 import type { Discover } from './remote-group.ts';
 import { API_SERVICES, DEFINITIONS, ResourceDirectory } from './resource-directory.ts';
+import type { Change } from './resource-index.ts';
 import { createRoutedClient } from './routed-client.ts';
-import { isFollowable } from './served-resource.ts';
+import { isEmptied, isFollowable } from './served-resource.ts';
 
 export interface ManagerOptions {
   /** Writes with the fence of `fences`. */
@@ -78,9 +80,10 @@ class ControllerManager implements Manager {
       followed: () => this.#informers.served,
       onChange: () => this.#followServed(),
     });
-    this.#informers.onChange(({ group, resource }) => {
-      const isTold = [DEFINITIONS, API_SERVICES].some((of) => of.group === group && of.resource === resource);
-      if (isTold) this.#directory.update();
+    this.#informers.onChange((resource, changes) => {
+      if (isSameResource(resource, DEFINITIONS)) this.#forgetEmptied(changes);
+      else if (!isSameResource(resource, API_SERVICES)) return;
+      this.#directory.update();
     });
   }
 
@@ -122,6 +125,19 @@ class ControllerManager implements Manager {
       isRemote: (resource) => this.#directory.isRemote(resource),
       fences,
     });
+  }
+
+  /**
+   * A definition takes its objects with it, and the watches of both are on their own: what its objects owned would be left
+   * behind, where it is heard first that the definition is gone.
+   */
+  #forgetEmptied(changes: readonly Change[]): void {
+    for (const { object, old } of changes) {
+      const crd = (object ?? old) as CustomResourceDefinition | undefined;
+      if (crd === undefined || !isEmptied(crd)) continue;
+      const { plural } = crd.status?.acceptedNames ?? crd.spec.names;
+      this.#informers.served.empty({ group: crd.spec.group, resource: plural });
+    }
   }
 
   /** Follows what any controller wants of what is served now. */
@@ -172,4 +188,8 @@ class ControllerManager implements Manager {
       events.close();
     }
   }
+}
+
+function isSameResource(left: ResourceRef, right: ResourceRef): boolean {
+  return left.group === right.group && left.resource === right.resource;
 }

@@ -83,6 +83,14 @@ export class ServedInformers {
     this.#options.onProgress();
   }
 
+  /** No object of this custom resource is left, whether or not its watch has told of the last. */
+  empty(of: { readonly group: string; readonly resource: string }): void {
+    const followed = this.#followed.get(groupResource(of));
+    if (followed === undefined || followed.resource.origin !== 'custom') return;
+    const changes = followed.informer.index.replace([]);
+    if (changes.length > 0) this.#options.onChanges(followed.resource, changes);
+  }
+
   /** Keeps what is followed up to date until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     this.#running = signal;

@@ -22,6 +22,9 @@ export interface RemoteVersion {
 const CUSTOM_VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 const TERMINATING_VERBS = ['delete', 'deletecollection', 'get', 'list', 'watch'];
 
+/** What API servers write before they let a definition go. */
+const EMPTIED = 'InstanceDeletionCompleted';
+
 /** Identifies a resource whatever its version: all versions show the same objects. */
 export function groupResource({ group, resource }: { readonly group: string; readonly resource: string }): string {
   return `${group}/${resource}`;
@@ -57,6 +60,12 @@ export function customResource(crd: CustomResourceDefinition): ServedResource | 
     verbs: crd.metadata.deletionTimestamp === undefined ? CUSTOM_VERBS : TERMINATING_VERBS,
     origin: 'custom',
   };
+}
+
+/** Whether a definition that is being deleted has taken its last object with it. */
+export function isEmptied({ metadata, status }: CustomResourceDefinition): boolean {
+  if (metadata.deletionTimestamp === undefined) return false;
+  return status?.conditions?.some(({ type, reason }) => type === 'Terminating' && reason === EMPTIED) ?? false;
 }
 
 /** The group version that an APIService hands over to another server; undefined when it is served here. */

@@ -153,6 +153,27 @@ describe('the garbage collector with custom resources', () => {
     expect(names(CONFIG_MAPS)).toEqual([]);
   });
 
+  it('collects what was owned by what went with its definition, though only of that it hears', async () => {
+    const metadata = { name: 'widgets.example.com', finalizers: ['customresourcecleanup.apiextensions.k8s.io'] };
+    await client.put(DEFINITIONS, { ...establishedDefinition(), metadata });
+    await configMap('owned', [owned(await widget('owner'))]);
+    await run();
+    client.failNext(({ resource }) => resource.resource === 'widgets', UNSERVED, 10_000);
+    await undefine();
+    await clock.advance(100_000);
+    expect(names(CONFIG_MAPS)).toEqual(['owned']);
+    const [going = expect.unreachable()] = client.all<CustomResourceDefinition & KubeObject>(DEFINITIONS);
+    const emptied = { type: 'Terminating', status: 'False', reason: 'InstanceDeletionCompleted' };
+    const object = {
+      ...going,
+      status: { ...going.status, conditions: [...(going.status?.conditions ?? []), emptied] },
+    };
+    const key = { namespace: '', name: 'widgets.example.com' };
+    await client.write({ verb: 'update', resource: DEFINITIONS, key, object, subresource: 'status' }, stop.signal);
+    await clock.advance(1000);
+    expect(names(CONFIG_MAPS)).toEqual([]);
+  });
+
   it('takes nothing for deleted because its definition is', async () => {
     await define();
     await configMap('owned', [owned(await widget('owner'))]);
