@@ -5,12 +5,16 @@ export default defineConfig({
   ssr: { resolve: { conditions: ['gantry-source'], externalConditions: ['gantry-source'] } },
   resolve: { conditions: ['gantry-source'] },
   test: {
-    include: ['{proto,packages/*,services/*,deploy,integration-tests,bench}/src/**/*.test.ts'],
+    include: [
+      '{proto,packages/*,services/*,deploy,integration-tests,bench}/src/**/*.test.ts',
+      'deploy/tools/**/*.test.ts',
+    ],
     exclude: ['**/*.integration.test.ts', '**/node_modules/**', '**/dist/**'],
     pool: 'threads',
     // They end within milliseconds, or, of those that try many cases, seconds; on a machine that does much else, in ten times that.
     testTimeout: 60_000,
     hookTimeout: 60_000,
     isolate: false,
+    reporters: ['default', './deploy/tools/running-tests.ts'],
   },
 });

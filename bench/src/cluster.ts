@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { KubeObject, ObjectKey, ResourceRef } from '@gantry/api';
+import {
+  type KubeObject,
+  type Namespace,
+  NAMESPACES,
+  type ObjectKey,
+  type Resource,
+  SERVICE_ACCOUNTS,
+} from '@gantry/objects';
 import { createHttpClient, type HttpClient, readKubeconfig } from '@gantry/client';
-
-export const PODS = { group: '', version: 'v1', resource: 'pods' } as const;
-export const CONFIG_MAPS = { group: '', version: 'v1', resource: 'configmaps' } as const;
-export const NAMESPACES = { group: '', version: 'v1', resource: 'namespaces' } as const;
-export const DEPLOYMENTS = { group: 'apps', version: 'v1', resource: 'deployments' } as const;
-export const LEASES = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' } as const;
 
 /** The cluster under measurement: the one that a kubeconfig's folder belongs to. */
 export interface MeasuredCluster {
@@ -27,19 +28,13 @@ export async function inNamespace(
   name: string,
   work: (namespace: string) => Promise<void>,
 ): Promise<void> {
-  const object: KubeObject = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
-  await api.write({ verb: 'create', resource: NAMESPACES, namespace: '', object }, deadline());
+  const object: Namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
+  await api.create(NAMESPACES, object, deadline());
   try {
-    await untilObject(
-      api,
-      { group: '', version: 'v1', resource: 'serviceaccounts' },
-      name,
-      10_000,
-      (account) => account.metadata.name === 'default',
-    );
+    await untilObject(api, SERVICE_ACCOUNTS, name, 10_000, (account) => account.metadata.name === 'default');
     await work(name);
   } finally {
-    await api.write({ verb: 'delete', resource: NAMESPACES, key: { namespace: '', name } }, deadline());
+    await api.delete(NAMESPACES, { namespace: '', name }, {}, deadline());
   }
 }
 
@@ -47,10 +42,10 @@ export function deadline(ms = 30_000): AbortSignal {
   return AbortSignal.timeout(ms);
 }
 
-/** Waits, by a watch, for an object of the namespace that satisfies `wanted`; the time is when its event arrived. */
+/** Watches until an object of the namespace satisfies `wanted`; returns when its event arrived. */
 export async function untilObject<T extends KubeObject>(
   api: HttpClient,
-  resource: ResourceRef,
+  resource: Resource<T>,
   namespace: string,
   timeoutMs: number,
   wanted: (object: T) => boolean,
@@ -58,7 +53,7 @@ export async function untilObject<T extends KubeObject>(
   const controller = new AbortController();
   const signal = AbortSignal.any([controller.signal, deadline(timeoutMs)]);
   try {
-    for await (const events of api.watch<T>(resource, { namespace, sendInitialEvents: true }, signal)) {
+    for await (const events of api.watch(resource, { namespace, sendInitialEvents: true }, signal)) {
       for (const event of events) {
         if (event.type !== 'BOOKMARK' && event.type !== 'DELETED' && wanted(event.object)) {
           return { object: event.object, at: performance.now() };

@@ -1,21 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Deployment, Lease, Pod } from '@gantry/api';
-import {
-  deadline,
-  DEPLOYMENTS,
-  inNamespace,
-  LEASES,
-  type MeasuredCluster,
-  PODS,
-  podKey,
-  untilObject,
-} from './cluster.ts';
+import { type Deployment, DEPLOYMENTS, LEASES, type Pod, PODS, REPLICA_SETS } from '@gantry/objects';
+import { deadline, inNamespace, type MeasuredCluster, podKey, untilObject } from './cluster.ts';
 import { docker, serviceContainers } from './processes.ts';
 import { describeMs } from './statistics.ts';
 
 const RUNS = 20;
 
-/** From the death of a leader to the first write of the next: by SIGKILL of its process, and by SIGTERM. */
+/** Time from the end of a leader (by SIGKILL and by SIGTERM) to the first write of the next. */
 export async function measureFailover(cluster: MeasuredCluster): Promise<string[]> {
   const lines: string[] = [];
   await inNamespace(cluster.api, 'bench-failover', async (namespace) => {
@@ -53,15 +44,12 @@ async function schedulerRun(
   const object: Pod = {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name },
+    metadata: { name, namespace },
     spec: { terminationGracePeriodSeconds: 0, containers: [{ name: 'main', image: 'registry.k8s.io/pause:3.10' }] },
   };
-  await cluster.api.write({ verb: 'create', resource: PODS, namespace, object }, deadline());
+  await cluster.api.create(PODS, object, deadline());
   const took = (await bound).at - killedAt;
-  await cluster.api.write(
-    { verb: 'delete', resource: PODS, key: podKey(namespace, name), options: { gracePeriodSeconds: 0 } },
-    deadline(),
-  );
+  await cluster.api.delete(PODS, podKey(namespace, name), { gracePeriodSeconds: 0 }, deadline());
   await untilComplete(cluster, 'scheduler');
   return took;
 }
@@ -74,31 +62,30 @@ async function controllerRun(
 ): Promise<number> {
   const name = `site-${signal.toLowerCase()}-${i}`;
   const labels = { app: name };
-  const replicaSets = { group: 'apps', version: 'v1', resource: 'replicasets' };
-  const made = untilObject(cluster.api, replicaSets, namespace, 30_000, (set) =>
+  const made = untilObject(cluster.api, REPLICA_SETS, namespace, 30_000, (set) =>
     (set.metadata.name ?? '').startsWith(`${name}-`),
   );
   const killedAt = await endLeader(cluster, 'controller-manager', signal);
   const object: Deployment = {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
-    metadata: { name },
+    metadata: { name, namespace },
     spec: {
       replicas: 0,
       selector: { matchLabels: labels },
       template: { metadata: { labels }, spec: { containers: [{ name: 'c', image: 'registry.k8s.io/pause:3.10' }] } },
     },
   };
-  await cluster.api.write({ verb: 'create', resource: DEPLOYMENTS, namespace, object }, deadline());
+  await cluster.api.create(DEPLOYMENTS, object, deadline());
   const took = (await made).at - killedAt;
-  await cluster.api.write({ verb: 'delete', resource: DEPLOYMENTS, key: { namespace, name } }, deadline());
+  await cluster.api.delete(DEPLOYMENTS, { namespace, name }, {}, deadline());
   await untilComplete(cluster, 'controller-manager');
   return took;
 }
 
-/** Ends the leading process on the host; the engine starts it again. */
+/** Ends the leading process on the host; the engine restarts it. */
 async function endLeader(cluster: MeasuredCluster, service: string, signal: NodeJS.Signals): Promise<number> {
-  const lease = await cluster.api.get<Lease>(LEASES, { namespace: 'kube-system', name: `kube-${service}` }, deadline());
+  const lease = await cluster.api.get(LEASES, { namespace: 'kube-system', name: `kube-${service}` }, deadline());
   const holder = lease.spec?.holderIdentity ?? '';
   const leader = serviceContainers(cluster.project).find(
     (c) => c.service === service && holder.includes(c.id.slice(0, 12)),
@@ -109,7 +96,7 @@ async function endLeader(cluster: MeasuredCluster, service: string, signal: Node
   return performance.now();
 }
 
-/** Waits until all replicas run and stand by again. */
+/** Waits until all replicas run again. */
 async function untilComplete(cluster: MeasuredCluster, service: string): Promise<void> {
   for (let running = 0; running < 2; ) {
     await delay(200);

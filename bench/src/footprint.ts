@@ -4,7 +4,7 @@ import { cpuMs, pssKib, serviceContainers, sumOf } from './processes.ts';
 
 const IDLE_MS = 30_000;
 
-/** Memory (PSS) and processor share of every service while nothing happens. */
+/** Memory (PSS) and CPU share of every service in an idle cluster. */
 export async function measureFootprint(cluster: MeasuredCluster): Promise<string[]> {
   const containers = serviceContainers(cluster.project);
   const before = new Map(containers.map((c) => [c.id, sumOf(c.pids.map(cpuMs))]));

@@ -1,9 +1,9 @@
 // Measures and prints a report in Markdown; with --json also into a file.
-//   npm run bench -- [--kubeconfig FILE] [--json FILE] [--doors json,protobuf,grpc] [create get update list watch]
-//     the API server of a running cluster (`npm run up`): all of these, through all doors, when none is named
+//   npm run bench -- [--kubeconfig FILE] [--json FILE] [--endpoints json,protobuf,grpc] [create get update list watch]
+//     the API server of a running cluster (`npm run up`); all steps and endpoints by default
 //   npm run bench -- --dev [--etcd MEMBERS] [--profile DIR] [--rounds N] [...]
-//     the same of an API server alone in a process of its own, over the memory store or an etcd of its own; a CPU profile of it
-//     into DIR. Requests are measured N times, the first time with code that is not yet compiled
+//     an API server in its own process, with the memory store or its own etcd; --profile writes a CPU profile to DIR.
+//     Requests are measured N times, the first time without compiled code
 //   npm run bench -- footprint pods failover
 //     other measures of a running cluster
 import { writeFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { measureFailover } from './failover.ts';
 import { measureFootprint } from './footprint.ts';
 import { measurePods } from './pods.ts';
 import { startDevServer } from './speed/dev-server.ts';
-import { DOORS, measureSpeed, STEPS } from './speed/measure-speed.ts';
+import { ENDPOINTS, measureSpeed, STEPS } from './speed/measure-speed.ts';
 import { HEADING, lineOf, type Result } from './speed/report.ts';
 import { clusterServer, type MeasuredServer } from './speed/server.ts';
 
@@ -27,7 +27,7 @@ const { values, positionals } = parseArgs({
     profile: { type: 'string' },
     rounds: { type: 'string', default: '1' },
     json: { type: 'string' },
-    doors: { type: 'string', default: DOORS.join(',') },
+    endpoints: { type: 'string', default: ENDPOINTS.join(',') },
   },
   allowPositionals: true,
 });
@@ -56,12 +56,12 @@ async function speed(): Promise<readonly Result[]> {
 function speedOf(server: MeasuredServer): Promise<readonly Result[]> {
   print(`\n## speed of ${server.what}\n\n${HEADING}`);
   const onResult = (result: Result) => print(lineOf(result));
-  const onFailure = (door: string, error: unknown) => {
-    print(`| not finished: ${String(error)} | ${door} |`);
+  const onFailure = (endpoint: string, error: unknown) => {
+    print(`| not finished: ${String(error)} | ${endpoint} |`);
     process.exitCode = 1;
   };
-  const doors = new Set(values.doors.split(','));
-  return measureSpeed(server, { doors, steps, rounds: Number(values.rounds), onResult, onFailure });
+  const endpoints = new Set(values.endpoints.split(','));
+  return measureSpeed(server, { endpoints, steps, rounds: Number(values.rounds), onResult, onFailure });
 }
 
 function print(text: string): void {

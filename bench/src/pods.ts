@@ -1,5 +1,5 @@
-import type { Pod } from '@gantry/api';
-import { deadline, inNamespace, type MeasuredCluster, PODS, podKey, untilObject } from './cluster.ts';
+import { type Pod, PODS } from '@gantry/objects';
+import { deadline, inNamespace, type MeasuredCluster, podKey, untilObject } from './cluster.ts';
 import { dockerAside } from './processes.ts';
 import { describeMs } from './statistics.ts';
 
@@ -7,7 +7,7 @@ const RUNS = 20;
 const IMAGE = 'busybox:latest';
 const PAUSE = 'registry.k8s.io/pause:3.10';
 
-/** One pod's way from POST to Running, beside the time that the engine needs for the same two containers. */
+/** Time of one pod from POST to Running, and the engine's time for the same two containers. */
 export async function measurePods(cluster: MeasuredCluster): Promise<string[]> {
   const times: number[] = [];
   await inNamespace(cluster.api, 'bench-pods', async (namespace) => {
@@ -21,12 +21,9 @@ export async function measurePods(cluster: MeasuredCluster): Promise<string[]> {
         (pod) => pod.metadata.name === name && pod.status?.phase === 'Running',
       );
       const startedAt = performance.now();
-      await cluster.api.write({ verb: 'create', resource: PODS, namespace, object: sleeper(name) }, deadline());
+      await cluster.api.create(PODS, sleeper(namespace, name), deadline());
       times.push((await running).at - startedAt);
-      await cluster.api.write(
-        { verb: 'delete', resource: PODS, key: podKey(namespace, name), options: { gracePeriodSeconds: 0 } },
-        deadline(),
-      );
+      await cluster.api.delete(PODS, podKey(namespace, name), { gracePeriodSeconds: 0 }, deadline());
     }
   });
   return [
@@ -35,12 +32,12 @@ export async function measurePods(cluster: MeasuredCluster): Promise<string[]> {
   ];
 }
 
-function sleeper(name: string): Pod {
+function sleeper(namespace: string, name: string): Pod {
   const container = { name: 'main', image: IMAGE, imagePullPolicy: 'IfNotPresent', command: ['sleep', '3600'] };
   return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { name },
+    metadata: { name, namespace },
     spec: { containers: [container], terminationGracePeriodSeconds: 0 },
   };
 }

@@ -17,7 +17,7 @@ export function docker(...args: string[]): string {
   return execFileSync('docker', args, { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 }).trim();
 }
 
-/** The same without holding up what else this process does: for what takes long. */
+/** The asynchronous form, for commands that take long. */
 export async function dockerAside(...args: string[]): Promise<string> {
   return (await promisify(execFile)('docker', args)).stdout.trim();
 }
@@ -36,7 +36,7 @@ export function serviceContainers(project: string): ServiceContainer[] {
     });
 }
 
-/** Processor time of a process so far, in milliseconds; 0 when it has gone. */
+/** CPU time of a process so far, in milliseconds; 0 when it has ended. */
 export function cpuMs(pid: number): number {
   const fields = readProc(`/proc/${pid}/stat`)
     ?.replace(/^.*\) /, '')
@@ -44,12 +44,12 @@ export function cpuMs(pid: number): number {
   return fields === undefined ? 0 : ((Number(fields[11]) + Number(fields[12])) * 1000) / TICKS_PER_SECOND;
 }
 
-/** Proportional set size in KiB; 0 when the process has gone. */
+/** Proportional set size in KiB; 0 when the process has ended. */
 export function pssKib(pid: number): number {
   return Number(/^Pss:\s+(\d+)/m.exec(readProc(`/proc/${pid}/smaps_rollup`) ?? '')?.[1] ?? 0);
 }
 
-/** Resident memory in MiB; 0 when the process has gone. */
+/** Resident memory in MiB; 0 when the process has ended. */
 export function rssMib(pid: number): number {
   return Number(/^VmRSS:\s+(\d+)/m.exec(readProc(`/proc/${pid}/status`) ?? '')?.[1] ?? 0) / 1024;
 }
@@ -66,7 +66,7 @@ export function sumOf(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-/** Processor time of all processes of these services so far, in milliseconds. */
+/** CPU time of all processes of these services so far, in milliseconds. */
 export function servicesCpuMs(containers: readonly ServiceContainer[], services: readonly string[]): number {
   return sumOf(
     containers.filter((c) => services.some((s) => c.service.startsWith(s))).flatMap((c) => c.pids.map(cpuMs)),

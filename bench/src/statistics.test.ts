@@ -7,6 +7,6 @@ test('quantiles are values of the sample', () => {
   expect(quantile([], 0.5)).toBeNaN();
 });
 
-test('a sample reads as its median and its worst', () => {
+test('a sample is formatted as its median and maximum', () => {
   expect(describeMs([10, 20, 30])).toBe('p50 20 ms, p90 30 ms, max 30 ms of 3');
 });

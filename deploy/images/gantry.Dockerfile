@@ -1,8 +1,7 @@
-# The one image of all services: Node.js, one bundle per service, and nothing else on top of Debian.
+# The image of all services: Debian, Node.js and one bundle per service.
 #
-# BUNDLE=inside (the default) installs and bundles in a build stage; its context is the checkout. `npm run up` bundles on
-# the host and builds with BUNDLE=host, where the context is the finished bundle: the same files from the same lock file,
-# without a second npm ci.
+# BUNDLE=inside (the default) bundles in a build stage; the context is the checkout. `npm run up` bundles on the host and
+# builds with BUNDLE=host; the context is the bundle. This saves a second npm ci; the files are the same.
 ARG BUNDLE=inside
 
 FROM node:24-slim AS bundle-inside

@@ -1,11 +1,11 @@
-# Sourced: packages of Debian suites other than the machine's own, without touching the machine's apt sources.
-# A package is downloaded through apt (so that signatures are checked) and unpacked into a folder of ours.
+# Sourced: packages of other Debian suites, without changing the machine's apt sources. apt downloads a package (and
+# checks its signature); the package is unpacked into a separate folder.
 
-# The archive that the machine's own apt uses, or GANTRY_DEBIAN_MIRROR: other suites lie beside the machine's.
+# The archive that the machine's apt uses, or GANTRY_DEBIAN_MIRROR. It has the other suites too.
 debian_mirror() {
   if [ -n "${GANTRY_DEBIAN_MIRROR:-}" ]; then printf '%s' "$GANTRY_DEBIAN_MIRROR" && return; fi
   mirror=$(listed_mirror)
-  # A machine whose package lists were never read knows no archive yet.
+  # Without package lists apt cannot name the archive.
   if [ -z "$mirror" ] && is_root; then apt-get -qq update >&2 && mirror=$(listed_mirror); fi
   [ -n "$mirror" ] || die "apt knows no archive of Debian packages" "name one: GANTRY_DEBIAN_MIRROR=http://.../debian"
   printf '%s' "${mirror%/}"
@@ -15,13 +15,13 @@ listed_mirror() {
   apt-get indextargets --format '$(LABEL) $(COMPONENT) $(REPO_URI)' 'Created-By: Packages' | sed -n 's/^Debian main //p' | head -n 1
 }
 
-# debian_apt SUITE COMMAND...: apt-get with that one suite as its only source, its lists kept in our cache.
+# debian_apt SUITE COMMAND...: apt-get with that suite as the only source; lists are kept in our cache.
 debian_apt() {
   suite=$1
   shift
   base=$GANTRY_CACHE/apt/$suite
   mkdir -p "$base/lists/partial" "$base/archives/partial" "$base/preferences.d"
-  : >"$base/status" # what the machine has installed must not count when a version is chosen
+  : >"$base/status" # installed packages must not influence the choice of a version
   printf 'Types: deb\nURIs: %s\nSuites: %s\nComponents: main\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n' \
     "$(debian_mirror)" "$suite" >"$base/debian.sources"
   apt-get -qq \
@@ -32,7 +32,7 @@ debian_apt() {
     "$@"
 }
 
-# debian_unpack SUITE FOLDER PACKAGE...: the newest build that the suite has of each package, unpacked into FOLDER.
+# debian_unpack SUITE FOLDER PACKAGE...: unpacks the suite's newest build of each package into FOLDER.
 debian_unpack() {
   suite=$1 folder=$2
   shift 2

@@ -1,8 +1,8 @@
-# Sourced after debian.sh: a Go compiler that can build what needs Go 1.26.
+# Sourced after debian.sh: finds or installs Go 1.26 or newer.
 
 GO_PACKAGES="golang-1.26-go golang-1.26-src"
 
-# ensure_go WHY: prints the path of `go`. The machine's own where it is new enough, else Debian testing's, unpacked into the cache.
+# ensure_go WHY: prints the path of `go`: the machine's if it is new enough, else Debian testing's, unpacked into the cache.
 ensure_go() {
   for program in go "$GANTRY_CACHE/unpacked/golang/usr/lib/go-1.26/bin/go"; do
     if have "$program" && go_is_new_enough "$program"; then command -v "$program" && return; fi

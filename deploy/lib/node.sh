@@ -12,7 +12,7 @@ ensure_packages() {
   touch "$marker"
 }
 
-# The Node.js that npm installed; on systems that npm has none for, the machine's own.
+# The Node.js that npm installed; where npm has no build of it, the machine's own.
 pinned_node() {
   if [ -x "$GANTRY_ROOT/node_modules/.bin/node" ]; then
     printf '%s' "$GANTRY_ROOT/node_modules/.bin/node"
@@ -23,7 +23,7 @@ pinned_node() {
   fi
 }
 
-# run_typescript FILE ARGUMENT...: with the pinned Node.js, straight from the sources.
+# run_typescript FILE ARGUMENT...: runs a source file with the pinned Node.js.
 run_typescript() {
   file=$1
   shift

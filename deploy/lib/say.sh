@@ -1,4 +1,4 @@
-# Sourced by the scripts in deploy/bin: where things are kept, and how a script talks to people.
+# Sourced by the scripts in deploy/bin: folders, and functions for output.
 
 GANTRY_ROOT=$(cd "$(dirname "$0")/../.." && pwd)
 GANTRY_CACHE=${GANTRY_CACHE:-${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/gantry}
@@ -7,7 +7,7 @@ GANTRY_INSTALL=${GANTRY_INSTALL:-yes}
 
 say() { printf '%s\n' "$*" >&2; }
 
-# die MESSAGE...: one line per argument, then the end.
+# die MESSAGE...: prints one line per argument and exits.
 die() {
   printf 'gantry: %s\n' "$1" >&2
   shift
@@ -19,7 +19,7 @@ have() { command -v "$1" >/dev/null 2>&1; }
 is_root() { [ "$(id -u)" = 0 ]; }
 is_debian() { have apt-get && [ -r /usr/share/keyrings/debian-archive-keyring.gpg ]; }
 
-# may_install WHAT WHY: says what is about to be installed, or ends the script where that is not allowed.
+# may_install WHAT WHY: announces an installation, or exits where GANTRY_INSTALL forbids it.
 may_install() {
   if [ "$GANTRY_INSTALL" = no ]; then
     die "$1 is missing ($2), and GANTRY_INSTALL=no forbids to install it"

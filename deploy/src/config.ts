@@ -1,15 +1,15 @@
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Where a command finds this checkout and keeps what it made. */
+/** Paths and overlays of a command. */
 export interface CommandConfig {
   /** The checkout. */
   readonly root: string;
-  /** Settings, kubeconfig and build products of one cluster; `.gantry` in the checkout unless told otherwise. */
+  /** Settings, kubeconfig and build products of one cluster. GANTRY_HOME, default `.gantry` in the checkout. */
   readonly home: string;
-  /** Whether `home` is the checkout's own, whose settings are linked as `.env` for plain `docker compose`. */
+  /** Whether `home` is the default one. Its settings are linked as `.env` for plain `docker compose`. */
   readonly homeKind: 'checkout' | 'elsewhere';
-  /** Compose overlays besides docker-compose.yml, such as `light`. */
+  /** Additional Compose overlays, such as `light`. */
   readonly overlays: readonly string[];
 }
 
@@ -22,7 +22,7 @@ export function readCommandConfig(environment: Readonly<Record<string, string | 
   return Object.freeze({ root, home, homeKind: home === own ? 'checkout' : 'elsewhere', overlays });
 }
 
-/** The environment that child processes get. */
+/** The environment of child processes. */
 export function inheritedEnvironment(): Readonly<Record<string, string | undefined>> {
   return process.env;
 }

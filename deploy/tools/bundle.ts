@@ -1,6 +1,6 @@
 /**
- * Bundles every service into one folder that the image copies: `app/lib/<service>.mjs`, the .proto files that etcd3 loads
- * by path, and `bin/` with Node.js itself. Prints hashes of it as JSON: same hash, same image.
+ * Bundles every service into the folder that the image copies: `app/lib/<service>.mjs`, the .proto files that etcd3 loads
+ * by path, and Node.js in `bin/`. Prints hashes as JSON; the same hash means the same image.
  *
  *   node deploy/tools/bundle.ts FOLDER
  */
@@ -32,7 +32,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   pki: 'deploy/src/pki/main.ts',
 };
 
-/** CommonJS packages inside an ES module need these three names. */
+/** CommonJS packages in an ES module need these three names. */
 const BANNER = `import { createRequire as gantryCreateRequire } from 'node:module';
 import { fileURLToPath as gantryFileURLToPath } from 'node:url';
 const require = gantryCreateRequire(import.meta.url);
@@ -52,25 +52,25 @@ await build({
   bundle: true,
   platform: 'node',
   target: 'node24',
-  // Node.js 24 has `using`. esbuild's own rendering of it keeps the error of one turn of a loop for all later ones.
+  // Keep `using`, which Node.js 24 has: esbuild's translation keeps an error of one loop iteration in the later ones.
   supported: { using: true },
   format: 'esm',
   banner: { js: BANNER },
   conditions: ['gantry-source'],
-  // Docker is reached by its socket only: the SSH transport of docker-modem stays out.
+  // Docker is reached by its socket, so docker-modem's SSH transport is left out.
   alias: { ssh2: join(root, 'deploy/tools/absent-ssh2.cjs') },
   loader: { '.node': 'empty' },
   legalComments: 'none',
-  // Each process keeps its source in memory. Names stay, and lines short enough for a stack trace to tell a place.
+  // Each process keeps its source in memory, so it is minified. Names and short lines keep stack traces useful.
   minifyWhitespace: true,
   lineLimit: 120,
   logLevel: 'error',
 });
 
-// What kubectl explain says about fields: taken from a package that the image does not carry.
+// The field descriptions for kubectl explain, from a package that is not in the image.
 execFileSync(process.execPath, [
   '--conditions=gantry-source',
-  join(root, 'services/apiserver/src/openapi/write-descriptions.ts'),
+  join(root, 'services/apiserver/src/endpoints/openapi/write-descriptions.ts'),
   join(target, 'app/lib/descriptions.json'),
 ]);
 cpSync(join(root, 'node_modules/etcd3/proto'), join(target, 'app/proto'), { recursive: true });
@@ -92,7 +92,7 @@ const files = readdirSync(target, { recursive: true, withFileTypes: true })
   .filter((path) => path !== bundledNode)
   .toSorted();
 const dockerfile = join(root, 'deploy/images/gantry.Dockerfile');
-// The certificates' one-shot has a hash of its own: Compose recreates whatever depends on it, etcd too, when it changes.
+// A separate hash for the certificate job: when it changes, Compose recreates all that depends on it, including etcd.
 const hashes = {
   services: hashOf([...files, dockerfile]),
   pki: hashOf([...files.filter((path) => path.endsWith('/pki.mjs') || path === stamp), dockerfile]),

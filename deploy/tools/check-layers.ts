@@ -1,7 +1,13 @@
-/** Holds package.json and tsconfig.json of every workspace against the table of layers, and looks for skipped tests. */
-import { globSync, readFileSync } from 'node:fs';
+/**
+ * Checks package.json and tsconfig.json of every workspace against the table of layers, the imports between its folders
+ * against the table of folders, and that no test is skipped.
+ */
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import ts from 'typescript';
+import { checkFolders, type SourceFile } from './folder-graph.ts';
+import { FOLDERS } from './folders.ts';
 import { LAYERS } from './layers.ts';
 
 interface Manifest {
@@ -41,7 +47,32 @@ for (const folder of workspaces) {
   }
 }
 
-const tests = globSync('{proto,packages/*,services/*,deploy,integration-tests}/src/**/*.test.ts', { cwd: root });
+/** The TypeScript files of a workspace. What they import from outside of `src`, such as JSON, is left out. */
+function sourcesOf(workspace: string): readonly SourceFile[] {
+  const src = join(root, workspace, 'src');
+  return globSync('**/*.ts', { cwd: src }).map((path) => {
+    const text = readFileSync(join(src, path), 'utf8');
+    const imports = ts.preProcessFile(text, true, true).importedFiles.map(({ fileName }) => fileName);
+    const within = imports.filter((name) => name.startsWith('.') && !join(dirname(path), name).startsWith('..'));
+    return { path, imports: within };
+  });
+}
+
+for (const folder of workspaces.filter((name) => existsSync(join(root, name, 'src')))) {
+  const table = FOLDERS[folder];
+  if (table === undefined) problems.push(`${folder} is not in the table of folders`);
+  else problems.push(...checkFolders(sourcesOf(folder), table).map((problem) => `${folder}/src: ${problem}`));
+}
+for (const folder of Object.keys(FOLDERS).filter((name) => !workspaces.includes(name))) {
+  problems.push(`the table of folders has ${folder}, which is no workspace`);
+}
+
+const tests = globSync(
+  ['{proto,packages/*,services/*,deploy,integration-tests,bench}/src/**/*.test.ts', 'deploy/tools/**/*.test.ts'],
+  {
+    cwd: root,
+  },
+);
 for (const file of tests) {
   const skipped = /\b(?:test|it|describe)\.(?:skip|only|todo)\b|\bretry:\s*[1-9]/.exec(
     readFileSync(join(root, file), 'utf8'),

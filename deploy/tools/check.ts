@@ -1,21 +1,19 @@
 /**
  * `npm run check`: everything that can be checked without a daemon, two checks at a time, all failures reported at the
- * end. `--json FILE` also writes what each check said.
+ * end. Names of checks run these alone: `npm run check -- words lint`. `--json FILE` also writes what each check said.
  */
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { type Selectable, selectChecks } from './select-checks.ts';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
 const bin = (name: string) => join(root, 'node_modules/.bin', name);
 
-interface Check {
-  readonly name: string;
+interface Check extends Selectable {
   readonly command: readonly string[];
-  /** Checks that must have ended before. */
-  readonly after?: readonly string[];
 }
 
 interface Outcome {
@@ -34,9 +32,18 @@ const CHECKS: readonly Check[] = [
   },
   { name: 'format', command: [bin('biome'), 'format', '.'] },
   { name: 'layers', command: [process.execPath, 'deploy/tools/check-layers.ts'] },
+  { name: 'words', command: [process.execPath, 'deploy/tools/check-words.ts'] },
+  { name: 'documents', command: [process.execPath, 'deploy/tools/check-documents.ts'] },
   {
     name: 'unit tests',
-    command: [bin('vitest'), 'run', '--reporter=default', '--reporter=json', '--outputFile.json=.gantry/unit.json'],
+    command: [
+      bin('vitest'),
+      'run',
+      '--reporter=default',
+      '--reporter=./deploy/tools/running-tests.ts',
+      '--reporter=json',
+      '--outputFile.json=.gantry/unit.json',
+    ],
     after: ['build'],
   },
   {
@@ -60,13 +67,21 @@ const CHECKS: readonly Check[] = [
   },
 ];
 
+/** A line of running-tests.ts. */
+const RUNNING = /^ +… /;
+
 function run(check: Check): Promise<Outcome> {
   const startedAt = performance.now();
   const [program = '', ...args] = check.command;
   return new Promise((done) => {
     const child = spawn(program, args, { cwd: root, env: { ...process.env, NO_COLOR: '1', FORCE_COLOR: '0' } });
     let output = '';
-    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    child.stdout.on('data', (chunk: Buffer) => {
+      const text = chunk.toString();
+      output += text;
+      // What has been running for long is said at once, all else when the check has ended.
+      for (const line of text.split('\n')) if (RUNNING.test(line)) process.stdout.write(`${line}\n`);
+    });
     child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
     const end = (code: number) =>
       done({ name: check.name, code, seconds: (performance.now() - startedAt) / 1000, output: output.trim() });
@@ -78,8 +93,13 @@ function run(check: Check): Promise<Outcome> {
   });
 }
 
+const selection = selectChecks(CHECKS, process.argv.slice(2));
+if ('error' in selection) {
+  process.stderr.write(`${selection.error}\n`);
+  process.exit(2);
+}
 const outcomes: Outcome[] = [];
-const waiting = [...CHECKS];
+const waiting = [...selection.checks];
 const running = new Map<string, Promise<void>>();
 while (waiting.length + running.size > 0) {
   const next = waiting.findIndex((check) =>
@@ -101,8 +121,7 @@ while (waiting.length + running.size > 0) {
   );
 }
 
-const jsonAt = process.argv.indexOf('--json');
-if (jsonAt > 0) writeFileSync(process.argv[jsonAt + 1] ?? '', JSON.stringify(outcomes));
+if (selection.json !== undefined) writeFileSync(selection.json, JSON.stringify(outcomes));
 const failed = outcomes.filter((outcome) => outcome.code !== 0);
 for (const { name, output } of failed) process.stdout.write(`\n──── ${name} ────\n${output}\n`);
 const tests = outcomes

@@ -1,6 +1,6 @@
 /**
- * Regenerates what is generated from sources in this repository: protobuf code from proto/ and object types from
- * packages/api/schemas. With `--verify` it fails when that changes a file.
+ * Generates protobuf code from proto/ and object types from packages/apimachinery/schemas. With `--verify`, fails when a
+ * file changes.
  */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
-const GENERATED = ['proto/src/gen', 'packages/api/src/generated'];
+const GENERATED = ['proto/src/gen', 'packages/objects/src/generated'];
 
 function snapshot(): ReadonlyMap<string, string> {
   const files = GENERATED.flatMap((folder) =>
@@ -21,7 +21,10 @@ function snapshot(): ReadonlyMap<string, string> {
 
 const before = snapshot();
 execFileSync(join(root, 'node_modules/.bin/buf'), ['generate'], { cwd: join(root, 'proto'), stdio: 'inherit' });
-execFileSync(process.execPath, [join(root, 'packages/api/tools/import-schemas.ts')], { cwd: root, stdio: 'inherit' });
+execFileSync(process.execPath, [join(root, 'packages/apimachinery/tools/import-schemas.ts')], {
+  cwd: root,
+  stdio: 'inherit',
+});
 const after = snapshot();
 
 const changed = [...new Set([...before.keys(), ...after.keys()])].filter(

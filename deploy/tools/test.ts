@@ -28,10 +28,14 @@ function read(name: string): Summary {
 
 for (const name of ['unit', 'integration', 'check']) rmSync(results(name), { force: true });
 process.stdout.write('checks\n');
+// What the integration tests need is fetched while the checks compute. They look again, and report what is missing.
+const preparing = run(join(root, 'deploy/bin/ensure-integration'), []);
 const checkCode = await run(process.execPath, [join(root, 'deploy/tools/check.ts'), '--json', results('check')]);
+await preparing;
 process.stdout.write('\nintegration tests\n');
 const integrationCode = await run(join(root, 'deploy/bin/integration'), [
   '--reporter=default',
+  '--reporter=./deploy/tools/running-tests.ts',
   '--reporter=json',
   `--outputFile.json=${results('integration')}`,
 ]);

@@ -1,8 +1,9 @@
+import { DEPLOYMENTS } from '@gantry/objects';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { Cluster, DEPLOYMENTS, nginxDeployment } from './harness/cluster.ts';
+import { Cluster, nginxDeployment } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 
 const cluster = new Cluster();
@@ -98,15 +99,15 @@ describe.each(cluster.kubectls)('kubectl $name', (version) => {
     ]);
     expect(await must(['get', 'deploy,rs,pods', '-o', 'wide'])).toContain('deployment.apps/web');
     expect(await must(['get', 'deploy', 'web', '-o', 'jsonpath={.spec.replicas}'])).toBe('3');
-    const missing = await run(['get', 'pod', 'nobody']);
-    expect(missing).toMatchObject({ code: 1, stderr: 'Error from server (NotFound): pods "nobody" not found\n' });
+    const missing = await run(['get', 'pod', 'absent']);
+    expect(missing).toMatchObject({ code: 1, stderr: 'Error from server (NotFound): pods "absent" not found\n' });
   });
 
-  test('describe tells of the Deployment, its pods and their events', async () => {
+  test('describe shows the Deployment, its pods and their events', async () => {
     const deployment = await must(['describe', 'deployment', 'web']);
     expect(deployment).toContain('3 desired | 3 updated | 3 total | 3 available | 0 unavailable');
     expect(deployment).toContain('ScalingReplicaSet');
-    await eventually('a pod tells of its start', 60_000, async () => {
+    await eventually('a pod has events about its start', 60_000, async () => {
       const pods = await must(['describe', 'pod', await lastingPod()]);
       for (const reason of ['Scheduled', 'Pulled', 'Created', 'Started']) expect(pods).toContain(reason);
       return true;

@@ -1,6 +1,6 @@
-import type { Deployment, Pod } from '@gantry/api';
+import { type Deployment, DEPLOYMENTS, type Pod, PODS } from '@gantry/objects';
 import { expect, test } from 'vitest';
-import { Cluster, DEPLOYMENTS, isReady, nginxDeployment, PODS } from './harness/cluster.ts';
+import { Cluster, isReady, nginxDeployment } from './harness/cluster.ts';
 import { recordWatch, untilSeen } from './harness/recorded-watch.ts';
 
 const cluster = new Cluster();

@@ -1,6 +1,6 @@
-import type { Pod } from '@gantry/api';
+import { DEPLOYMENTS, type Pod, PODS } from '@gantry/objects';
 import { expect, test } from 'vitest';
-import { Cluster, DEPLOYMENTS, isReady, nginxDeployment, PODS } from './harness/cluster.ts';
+import { Cluster, isReady, nginxDeployment } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 
 const cluster = new Cluster();
@@ -24,7 +24,7 @@ test('a killed container is restarted, once', async () => {
   const [container = ''] = await containersOf(pod);
   await cluster.docker(['kill', container]);
   const after = await eventually('the container runs again', 120_000, async () => {
-    const found = await cluster.get<Pod>(PODS, namespace.name, pod.metadata.name ?? '');
+    const found = await cluster.get(PODS, namespace.name, pod.metadata.name ?? '');
     return isReady(found) && found.status?.containerStatuses?.[0]?.restartCount === 1 ? found : undefined;
   });
   expect(after.metadata.uid).toBe(pod.metadata.uid);
@@ -52,7 +52,7 @@ test("a pod whose containers are removed behind the agent's back gets new ones",
   await cluster.docker(['rm', '-f', ...all]);
   await eventually('the pod runs again', 120_000, async () => {
     const [running] = await containersOf(pod);
-    const found = await cluster.get<Pod>(PODS, namespace.name, pod.metadata.name ?? '');
+    const found = await cluster.get(PODS, namespace.name, pod.metadata.name ?? '');
     return running !== undefined && !all.includes(running) && isReady(found);
   });
 });

@@ -1,6 +1,6 @@
-import type { Pod } from '@gantry/api';
+import { DEPLOYMENTS, type Pod } from '@gantry/objects';
 import { afterEach, expect, test } from 'vitest';
-import { type Container, Cluster, DEPLOYMENTS, isReady, nginxDeployment } from './harness/cluster.ts';
+import { Cluster, type Container, isReady, nginxDeployment } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 
 const cluster = new Cluster();

@@ -1,6 +1,8 @@
+import { DEPLOYMENTS } from '@gantry/objects';
 import { afterEach, describe, expect, test } from 'vitest';
-import { Cluster, type Container, DEPLOYMENTS, nginxDeployment } from './harness/cluster.ts';
-import { currentRevision, electionsAt, fencedWrites, recordHistory, staleWrites } from './harness/etcd-history.ts';
+import { Cluster, type Container, nginxDeployment } from './harness/cluster.ts';
+import { currentRevision, electionsAt, recordHistory } from './harness/etcd-console.ts';
+import { fencedWrites, staleWrites } from './harness/etcd-history.ts';
 import { eventually } from './harness/eventually.ts';
 import { COMPONENTS, leaderOf } from './harness/leaders.ts';
 

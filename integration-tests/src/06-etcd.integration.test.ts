@@ -1,6 +1,6 @@
-import type { ConfigMap, KubeObject } from '@gantry/api';
+import { CONFIG_MAPS } from '@gantry/objects';
 import { afterEach, expect, test } from 'vitest';
-import { Cluster, CONFIG_MAPS } from './harness/cluster.ts';
+import { Cluster } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 
 const cluster = new Cluster();
@@ -22,7 +22,7 @@ async function followThroughFaults(namespace: string, from: string, stop: AbortS
   while (!stop.aborted) {
     try {
       const options = { namespace, resourceVersion: version };
-      for await (const batch of cluster.api.watch<KubeObject>(CONFIG_MAPS, options, stop)) {
+      for await (const batch of cluster.api.watch(CONFIG_MAPS, options, stop)) {
         for (const event of batch) {
           if (event.type === 'BOOKMARK') {
             version = event.resourceVersion;
@@ -41,11 +41,7 @@ async function followThroughFaults(namespace: string, from: string, stop: AbortS
 
 test('one etcd member and one apiserver killed under load: no acknowledged write is lost, the watch has no gap', async () => {
   await using namespace = await cluster.namespace();
-  const first = await cluster.api.list<ConfigMap>(
-    CONFIG_MAPS,
-    { namespace: namespace.name },
-    AbortSignal.timeout(30_000),
-  );
+  const first = await cluster.api.list(CONFIG_MAPS, { namespace: namespace.name }, AbortSignal.timeout(30_000));
   const stop = new AbortController();
   const seen: string[] = [];
   const following = followThroughFaults(namespace.name, first.resourceVersion, stop.signal, seen);
@@ -80,10 +76,10 @@ test('one etcd member and one apiserver killed under load: no acknowledged write
   writing = 'off';
   await Promise.all(writers);
 
-  const stored = (await cluster.list<ConfigMap>(CONFIG_MAPS, namespace.name)).map(({ metadata }) => metadata.name);
+  const stored = (await cluster.list(CONFIG_MAPS, namespace.name)).map(({ metadata }) => metadata.name);
   expect(stored).toEqual(expect.arrayContaining(acknowledged));
   const made = stored.filter((name) => name?.startsWith('c')).map((name) => `ADDED ${name}`);
-  await eventually('the watch has told of every object', 60_000, () => seen.length >= made.length);
+  await eventually('the watch has reported every object', 60_000, () => seen.length >= made.length);
   stop.abort();
   await following;
   expect(seen.toSorted()).toEqual(made.toSorted());

@@ -1,19 +1,19 @@
-import type { KubeObject, ResourceRef } from '@gantry/api';
-import { expect, test } from 'vitest';
 import {
-  Cluster,
   CONFIG_MAPS,
   DEPLOYMENTS,
+  type KubeObject,
   NAMESPACES,
   NODES,
-  nginxDeployment,
   PODS,
   REPLICA_SETS,
-} from './harness/cluster.ts';
+  type Resource,
+} from '@gantry/objects';
+import { expect, test } from 'vitest';
+import { Cluster, nginxDeployment } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 
 const cluster = new Cluster();
-const RESOURCES: readonly ResourceRef[] = [NODES, PODS, DEPLOYMENTS, REPLICA_SETS, CONFIG_MAPS];
+const RESOURCES: readonly Resource[] = [NODES, PODS, DEPLOYMENTS, REPLICA_SETS, CONFIG_MAPS];
 
 async function uids(): Promise<readonly string[]> {
   const lists = await Promise.all(RESOURCES.map((resource) => cluster.list<KubeObject>(resource)));
@@ -28,7 +28,7 @@ test('every container of the cluster restarted, in random order: the same object
   await cluster.create(DEPLOYMENTS, namespace.name, nginxDeployment('web', 3));
   await cluster.untilRolledOut(namespace.name, 'web');
   await eventually('what earlier tests have left is gone', 180_000, async () => {
-    const namespaces = await cluster.list<KubeObject>(NAMESPACES);
+    const namespaces = await cluster.list(NAMESPACES);
     return namespaces.every(({ metadata }) => metadata.deletionTimestamp === undefined);
   });
   const before = await uids();

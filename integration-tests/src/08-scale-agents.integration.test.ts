@@ -1,5 +1,6 @@
+import { DEPLOYMENTS } from '@gantry/objects';
 import { expect, test } from 'vitest';
-import { Cluster, DEPLOYMENTS, nginxDeployment } from './harness/cluster.ts';
+import { Cluster, nginxDeployment } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 
 const cluster = new Cluster();

@@ -1,7 +1,7 @@
-import { type KubeObject, type Status, StatusError } from '@gantry/api';
+import { CONFIG_MAPS, DEPLOYMENTS, type KubeObject, type Status, StatusError } from '@gantry/objects';
 import { seededRandom } from '@gantry/base';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Cluster, CONFIG_MAPS, DEPLOYMENTS, nginxDeployment } from './harness/cluster.ts';
+import { Cluster, nginxDeployment } from './harness/cluster.ts';
 import { mutate } from './harness/mutations.ts';
 
 const cluster = new Cluster();

@@ -1,9 +1,9 @@
-import { type ConfigMap, isReason, type KubeObject } from '@gantry/api';
+import { CONFIG_MAPS, type ConfigMap, isReason } from '@gantry/objects';
 import { seededRandom } from '@gantry/base';
 import { createHttpClient, readKubeconfig } from '@gantry/client';
 import { afterEach, expect, test } from 'vitest';
-import { Cluster, CONFIG_MAPS } from './harness/cluster.ts';
-import { compact, currentRevision, recordHistory } from './harness/etcd-history.ts';
+import { Cluster } from './harness/cluster.ts';
+import { compact, currentRevision, recordHistory } from './harness/etcd-console.ts';
 import { eventually } from './harness/eventually.ts';
 import { changesOf, VALIDATORS, type WatchRecording } from './harness/watch-validators.ts';
 
@@ -40,7 +40,7 @@ async function follow(client: number, stop: AbortSignal, recordings: WatchRecord
     recordings.push({ client, from, items });
     const leave = AbortSignal.any([stop, AbortSignal.timeout(200 + Math.floor(random() * 3000))]);
     try {
-      for await (const batch of api.watch<KubeObject>(CONFIG_MAPS, { resourceVersion: String(from) }, leave)) {
+      for await (const batch of api.watch(CONFIG_MAPS, { resourceVersion: String(from) }, leave)) {
         for (const event of batch) {
           if (event.type === 'BOOKMARK') {
             items.push({ type: 'BOOKMARK', version: Number(event.resourceVersion) });
@@ -73,39 +73,35 @@ async function relist(listed: () => Promise<number>, stop: AbortSignal, fallback
 async function write(writer: number, namespace: string, stop: AbortSignal, done: { writes: number }): Promise<void> {
   const random = seededRandom(100 + writer);
   using api = createHttpClient({ ...readKubeconfig(cluster.kubeconfig), fieldManager: 'watches' });
-  const known = new Map<string, ConfigMap & KubeObject>();
+  const known = new Map<string, ConfigMap>();
   for (let i = 0; !stop.aborted; i++) {
     const name = `w${writer}-${Math.floor(random() * 10)}`;
     const current = known.get(name);
     const object = {
       apiVersion: 'v1',
       kind: 'ConfigMap',
-      metadata: { name, ...(current === undefined ? {} : { resourceVersion: current.metadata.resourceVersion }) },
+      metadata: { name, namespace, resourceVersion: current?.metadata.resourceVersion },
       data: { i: String(i) },
     };
     try {
       if (current !== undefined && random() < 0.3) {
-        await api.write({ verb: 'delete', resource: CONFIG_MAPS, key: { namespace, name } }, stop);
+        await api.delete(CONFIG_MAPS, { namespace, name }, {}, stop);
         known.delete(name);
       } else {
-        const verb = current === undefined ? 'create' : 'update';
         known.set(
           name,
-          await api.write<ConfigMap & KubeObject>({ verb, resource: CONFIG_MAPS, namespace, object } as never, stop),
+          current === undefined
+            ? await api.create(CONFIG_MAPS, object, stop)
+            : await api.update(CONFIG_MAPS, object, stop),
         );
       }
       done.writes++;
     } catch {
-      // Refused or unknown: what is true is read back, when somebody answers.
+      // Refused or unknown: the actual state is read once a server responds.
       await eventually('the object can be read', 120_000, async () => {
         if (stop.aborted) return true;
-        const found = (
-          await api.list<ConfigMap & KubeObject>(
-            CONFIG_MAPS,
-            { namespace, fieldSelector: `metadata.name=${name}` },
-            stop,
-          )
-        ).items[0];
+        const found = (await api.list(CONFIG_MAPS, { namespace, fieldSelector: `metadata.name=${name}` }, stop))
+          .items[0];
         if (found === undefined) known.delete(name);
         else known.set(name, found);
         return true;

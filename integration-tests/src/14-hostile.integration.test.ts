@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { Agent, request as httpsRequest } from 'node:https';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
-import type { KubeObject } from '@gantry/api';
+import type { KubeObject } from '@gantry/objects';
 import { seededRandom } from '@gantry/base';
 import { readKubeconfig } from '@gantry/client';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
-import { currentRevision, recordHistory } from './harness/etcd-history.ts';
+import { currentRevision, recordHistory } from './harness/etcd-console.ts';
 import { type HostileRequest, hostileRequest, type Victim } from './harness/hostile-requests.ts';
 import { changesOf } from './harness/watch-validators.ts';
 

@@ -54,7 +54,7 @@ interface Line {
   readonly error?: string;
 }
 
-// One after the other: Python's library asks every group that it was told of, and gives up when another test's was removed meanwhile.
+// One after the other: Python's library queries every discovered group, and fails when another test removes one.
 test.each(PROGRAMS)('the library of $language', { timeout: TIMEOUT_MS }, async ({ command, seen }) => {
   const [program = '', ...args] = command.map((file) => join(cluster.root, file));
   if (!existsSync(program)) throw new Error(`${program} is missing: run deploy/bin/ensure-clients`);

@@ -1,4 +1,4 @@
-import type { KubeObject } from '@gantry/api';
+import type { KubeObject } from '@gantry/objects';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Cluster, nginxDeployment } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
@@ -130,7 +130,7 @@ describe('the garbage collector', () => {
     await goes('configmap', 'owned', '-n', namespace.name);
   });
 
-  test('leaves alone what is owned by a kind that nobody serves, until somebody does', async () => {
+  test('keeps dependents of a kind that is not served, until it is', async () => {
     await using namespace = await cluster.namespace();
     const never = {
       ...custom('Late', 'never'),

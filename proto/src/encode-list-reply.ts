@@ -5,15 +5,15 @@ const RESOURCE_VERSION = (2 << 3) | 2;
 const CONTINUE_TOKEN = (3 << 3) | 2;
 
 /**
- * The bytes of a ListReply, its objects copied once into a buffer of the right size: the general writer grows its buffer by
- * doubling it, which for a list of 50 MB is several times the work and the memory.
+ * Encodes a ListReply into a buffer of the exact size. The generated writer doubles its buffer repeatedly, which for a
+ * list of 50 MB costs several times the work and memory.
  */
 export function encodeListReply(reply: ListReply): Buffer {
   const texts = [
     [RESOURCE_VERSION, Buffer.from(reply.resourceVersion)],
     [CONTINUE_TOKEN, Buffer.from(reply.continueToken)],
   ] as const;
-  // Texts that are empty are not written; objects that are would be.
+  // Empty strings are not written; empty objects would be.
   const fields: [number, Uint8Array][] = reply.objects.map((object) => [OBJECTS, object]);
   for (const [tag, text] of texts) if (text.length > 0) fields.push([tag, text]);
   const size = fields.reduce((sum, [, value]) => sum + 1 + varintBytes(value.length) + value.length, 0);

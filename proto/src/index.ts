@@ -1,4 +1,13 @@
-/** The wire contract between Gantry's services, generated from `gantry/v1/*.proto` by `npm run generate`. */
+/**
+ * The wire contract between Gantry's services. `npm run generate` writes `gen/` from `gantry/v1/*.proto`:
+ *
+ * - `object.proto`: reads, watches and writes of objects at the apiserver, with leaders' fences
+ * - `agent.proto`: container logs of an agent's node
+ * - `health.proto`: gRPC's standard health service
+ *
+ * By hand: `serviceDefinition` converts a generated service for grpc-js; large lists are encoded without copies.
+ * Used by packages/client and packages/service and by all services. Fields are only added, never renumbered.
+ */
 export {
   AgentService,
   type ContainerLogsRequest,

@@ -2,7 +2,7 @@ import { encodeListReply } from './encode-list-reply.ts';
 import { type ListReply, ListReplySchema } from './gen/gantry/v1/object_pb.ts';
 import { type DescMessage, type DescService, fromBinary, type Message, toBinary } from '@bufbuild/protobuf';
 
-/** One method of a service in the form that grpc-js takes, without naming grpc-js. */
+/** A method of a service in the form that grpc-js expects, without importing grpc-js. */
 export interface MethodDefinition {
   readonly path: string;
   readonly requestStream: boolean;
@@ -14,7 +14,7 @@ export interface MethodDefinition {
   readonly originalName: string;
 }
 
-/** A generated service as a service definition for `Server.addService` and `makeGenericClientConstructor`. */
+/** Converts a generated service to a definition for `Server.addService` and `makeGenericClientConstructor`. */
 export function serviceDefinition(service: DescService): Record<string, MethodDefinition> {
   const definition: Record<string, MethodDefinition> = {};
   for (const method of service.methods) {

@@ -15,13 +15,13 @@ export interface DevServer extends AsyncDisposable {
 }
 
 export interface DevServerOptions {
-  /** Where it leaves a CPU profile when it stops. */
+  /** Folder for a CPU profile, written at the end. */
   readonly profileDir: string | undefined;
-  /** How many members an etcd of its own has; 0 for the memory store, in the API server's process. */
+  /** Number of members of its own etcd; 0 for the memory store in the API server's process. */
   readonly etcdMembers: number;
 }
 
-/** Starts the API server alone in one process. */
+/** Starts an API server in its own process. */
 export async function startDevServer({ profileDir, etcdMembers }: DevServerOptions): Promise<DevServer> {
   const etcd = etcdMembers === 0 ? undefined : await startEtcdCluster({ size: etcdMembers });
   const folder = await mkdtemp(join(tmpdir(), 'gantry-bench-'));
@@ -51,7 +51,7 @@ export async function startDevServer({ profileDir, etcdMembers }: DevServerOptio
   };
 }
 
-/** The port of gRPC, when the server says that it is ready. */
+/** The gRPC port, once the server reports that it is ready. */
 async function readyWith(child: ChildProcess): Promise<number> {
   if (child.stdout === null) throw new Error('the server has no output');
   for await (const line of createInterface(child.stdout)) {

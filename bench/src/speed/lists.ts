@@ -1,25 +1,28 @@
-import type { Pod } from '@gantry/api';
-import { PODS } from '../cluster.ts';
-import type { Collection, Door } from './door.ts';
+import { type Pod, PODS } from '@gantry/objects';
+import type { Collection, Endpoint } from './endpoint.ts';
 import type { Row } from './report.ts';
 import { spread } from './requests.ts';
 import { costOf, type MeasuredServer } from './server.ts';
 
 const PODS_LISTED = 10_000;
 const CLIENTS = 64;
-/** Where lists are slow, fewer are enough. */
+/** With slow lists, fewer are enough. */
 const ENOUGH_MS = 10_000;
 
-/** Makes the pods that are listed: no scheduler knows them, so that they stay as they are. */
-export async function makePods(door: Door, namespace: string): Promise<void> {
+/** Creates the pods to list. They name an unknown scheduler, so they do not change. */
+export async function makePods(endpoint: Endpoint, namespace: string): Promise<void> {
   const names = Array.from({ length: PODS_LISTED }, (_, index) => `pod-${index}`);
-  await spread(names, CLIENTS, (name) => door.create({ resource: PODS, namespace }, pod(name)));
+  await spread(names, CLIENTS, (name) => endpoint.create({ resource: PODS, namespace }, pod(name)));
 }
 
-/** 10,000 pods of 3.5 KB listed whole: one at a time, then 8 at once. */
-export async function* measureLists(server: MeasuredServer, door: Door, namespace: string): AsyncGenerator<Row> {
+/** Lists 10,000 pods of 3.5 KB: one list at a time, then 8 at once. */
+export async function* measureLists(
+  server: MeasuredServer,
+  endpoint: Endpoint,
+  namespace: string,
+): AsyncGenerator<Row> {
   const collection: Collection = { resource: PODS, namespace };
-  await door.list(collection);
+  await endpoint.list(collection);
   for (const [clients, count] of [
     [1, 10],
     [8, 24],
@@ -27,10 +30,16 @@ export async function* measureLists(server: MeasuredServer, door: Door, namespac
     const lagsMs: number[] = [];
     let bytes = Number.NaN;
     const names = Array.from({ length: count }, String);
-    const step = async () => void (bytes = await door.list(collection));
+    const step = async () => void (bytes = await endpoint.list(collection));
     const cost = await costOf(server, () => spread(names, clients, step, lagsMs, ENOUGH_MS));
     const size = Number.isNaN(bytes) ? '' : ` (${(bytes / 1e6).toFixed(0)} MB)`;
-    yield { what: `list 10k pods, ${clients} at once${size}`, door: door.name, count: lagsMs.length, lagsMs, cost };
+    yield {
+      what: `list 10k pods, ${clients} at once${size}`,
+      endpoint: endpoint.name,
+      count: lagsMs.length,
+      lagsMs,
+      cost,
+    };
   }
 }
 

@@ -1,32 +1,32 @@
 import { createHttpClient } from '@gantry/client';
 import { inNamespace } from '../cluster.ts';
-import type { Door } from './door.ts';
-import { openGrpcDoor } from './grpc-door.ts';
-import { openHttpDoor } from './http-door.ts';
+import type { Endpoint } from './endpoint.ts';
+import { openGrpcEndpoint } from './grpc-endpoint.ts';
+import { openHttpEndpoint } from './http-endpoint.ts';
 import { makePods, measureLists } from './lists.ts';
 import { type Result, resultOf, type Row } from './report.ts';
 import { isRequestVerb, measureRequests } from './requests.ts';
 import type { MeasuredServer } from './server.ts';
 import { measureWatches } from './watches.ts';
 
-export const DOORS = ['json', 'protobuf', 'grpc'] as const;
+export const ENDPOINTS = ['json', 'protobuf', 'grpc'] as const;
 export const STEPS = ['create', 'get', 'update', 'list', 'watch'] as const;
 
 export interface SpeedOptions {
-  readonly doors: ReadonlySet<string>;
+  readonly endpoints: ReadonlySet<string>;
   readonly steps: ReadonlySet<string>;
-  /** How often requests are measured. */
+  /** Number of measurements of each request. */
   readonly rounds: number;
   readonly onResult: (result: Result) => void;
-  /** Told of a door through which a measure could not be finished; the others go on. */
-  readonly onFailure: (door: string, error: unknown) => void;
+  /** Called when a measurement failed at an endpoint; the others continue. */
+  readonly onFailure: (endpoint: string, error: unknown) => void;
 }
 
-/** Measures every step through every door, in a namespace of its own that is removed again. */
+/** Measures every step at every endpoint, in a temporary namespace. */
 export async function measureSpeed(server: MeasuredServer, options: SpeedOptions): Promise<readonly Result[]> {
   const { steps, rounds, onResult, onFailure } = options;
   const results: Result[] = [];
-  const take = async (door: Door, rows: AsyncGenerator<Row>) => {
+  const take = async (endpoint: Endpoint, rows: AsyncGenerator<Row>) => {
     try {
       for await (const row of rows) {
         const result = resultOf(row);
@@ -34,37 +34,37 @@ export async function measureSpeed(server: MeasuredServer, options: SpeedOptions
         onResult(result);
       }
     } catch (error) {
-      onFailure(door.name, error);
+      onFailure(endpoint.name, error);
     }
   };
   using api = createHttpClient({ ...server.target, fieldManager: 'bench' });
-  const doors = await openDoors(server, options.doors);
+  const endpoints = await openEndpoints(server, options.endpoints);
   try {
     await inNamespace(api, `bench-speed-${process.pid}`, async (namespace) => {
       const verbs = [...steps].filter(isRequestVerb);
-      for (const door of verbs.length === 0 ? [] : doors) {
+      for (const endpoint of verbs.length === 0 ? [] : endpoints) {
         for (let round = 0; round < rounds; round++) {
-          await take(door, measureRequests(server, door, { namespace, round }, new Set(verbs)));
+          await take(endpoint, measureRequests(server, endpoint, { namespace, round }, new Set(verbs)));
         }
       }
-      for (const door of steps.has('watch') ? doors : [])
-        await take(door, measureWatches(server, door, api, namespace));
-      const [first] = doors;
+      for (const endpoint of steps.has('watch') ? endpoints : [])
+        await take(endpoint, measureWatches(server, endpoint, api, namespace));
+      const [first] = endpoints;
       if (!steps.has('list') || first === undefined) return;
       await makePods(first, namespace);
-      for (const door of doors) await take(door, measureLists(server, door, namespace));
+      for (const endpoint of endpoints) await take(endpoint, measureLists(server, endpoint, namespace));
     });
   } finally {
-    for (const door of doors) door[Symbol.dispose]();
+    for (const endpoint of endpoints) endpoint[Symbol.dispose]();
   }
   return results;
 }
 
-async function openDoors(server: MeasuredServer, names: ReadonlySet<string>): Promise<readonly Door[]> {
+async function openEndpoints(server: MeasuredServer, names: ReadonlySet<string>): Promise<readonly Endpoint[]> {
   const { target, grpcPort, grpcAddresses } = server;
-  const doors: Door[] = [];
-  if (names.has('json')) doors.push(await openHttpDoor(target, 'JSON'));
-  if (names.has('protobuf')) doors.push(await openHttpDoor(target, 'protobuf'));
-  if (names.has('grpc')) doors.push(openGrpcDoor(target, grpcPort, grpcAddresses));
-  return doors;
+  const endpoints: Endpoint[] = [];
+  if (names.has('json')) endpoints.push(await openHttpEndpoint(target, 'JSON'));
+  if (names.has('protobuf')) endpoints.push(await openHttpEndpoint(target, 'protobuf'));
+  if (names.has('grpc')) endpoints.push(openGrpcEndpoint(target, grpcPort, grpcAddresses));
+  return endpoints;
 }

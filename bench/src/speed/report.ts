@@ -1,19 +1,19 @@
 import { quantile } from '../statistics.ts';
 import type { Cost } from './server.ts';
 
-/** One measure through one door. */
+/** One measurement at one endpoint. */
 export interface Row {
   readonly what: string;
-  readonly door: string;
+  readonly endpoint: string;
   readonly count: number;
   readonly lagsMs: readonly number[];
   readonly cost: Cost;
 }
 
-/** A row as numbers, for programs. Processor time is for one operation (one event, for watches). */
+/** A row as numbers, for programs. CPU time is per operation (for watches: per event). */
 export interface Result {
   readonly what: string;
-  readonly door: string;
+  readonly endpoint: string;
   readonly count: number;
   readonly perSecond: number;
   readonly p50Ms: number;
@@ -23,10 +23,10 @@ export interface Result {
   readonly peakMib: number;
 }
 
-export function resultOf({ what, door, count, lagsMs, cost }: Row): Result {
+export function resultOf({ what, endpoint, count, lagsMs, cost }: Row): Result {
   return {
     what,
-    door,
+    endpoint,
     count,
     perSecond: rounded(count / cost.seconds, 1),
     p50Ms: rounded(quantile(lagsMs, 0.5), 2),
@@ -38,14 +38,14 @@ export function resultOf({ what, door, count, lagsMs, cost }: Row): Result {
 }
 
 export const HEADING = [
-  '| what | door | count | per second | p50 | p99 | apiservers, CPU each | etcd, CPU each | peak of an apiserver |',
+  '| what | endpoint | count | per second | p50 | p99 | apiservers, CPU each | etcd, CPU each | peak of an apiserver |',
   '| --- | --- | --- | --- | --- | --- | --- | --- | --- |',
 ].join('\n');
 
 export function lineOf(result: Result): string {
-  const { what, door, count, perSecond, p50Ms, p99Ms, apiserverCpuMs, etcdCpuMs, peakMib } = result;
+  const { what, endpoint, count, perSecond, p50Ms, p99Ms, apiserverCpuMs, etcdCpuMs, peakMib } = result;
   const times = `${p50Ms} ms | ${p99Ms} ms | ${apiserverCpuMs} ms | ${etcdCpuMs} ms`;
-  return `| ${what} | ${door} | ${count} | ${perSecond} | ${times} | ${peakMib} MiB |`;
+  return `| ${what} | ${endpoint} | ${count} | ${perSecond} | ${times} | ${peakMib} MiB |`;
 }
 
 function rounded(value: number, digits: number): number {

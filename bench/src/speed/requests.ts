@@ -1,6 +1,5 @@
-import type { ConfigMap } from '@gantry/api';
-import { CONFIG_MAPS } from '../cluster.ts';
-import type { Collection, Door } from './door.ts';
+import { CONFIG_MAPS, type ConfigMap } from '@gantry/objects';
+import type { Collection, Endpoint } from './endpoint.ts';
 import type { Row } from './report.ts';
 import { costOf, type MeasuredServer } from './server.ts';
 
@@ -14,31 +13,31 @@ export function isRequestVerb(name: string): name is RequestVerb {
   return VERBS.some((verb) => verb === name);
 }
 
-/** 2,000 ConfigMaps of 2 KB made, read and replaced (PUT without a version), by 64 clients at once. */
+/** Creates, reads and replaces (PUT without a version) 2,000 ConfigMaps of 2 KB with 64 concurrent clients. */
 export async function* measureRequests(
   server: MeasuredServer,
-  door: Door,
+  endpoint: Endpoint,
   { namespace, round }: { readonly namespace: string; readonly round: number },
   wanted: ReadonlySet<RequestVerb>,
 ): AsyncGenerator<Row> {
   const collection: Collection = { resource: CONFIG_MAPS, namespace };
-  const prefix = `${door.name.toLowerCase().replace(' ', '-')}-${round}`;
+  const prefix = `${endpoint.name.toLowerCase().replace(' ', '-')}-${round}`;
   const names = Array.from({ length: OBJECTS }, (_, index) => `${prefix}-${index}`);
   const steps: Record<RequestVerb, (name: string) => Promise<void>> = {
-    create: (name) => door.create(collection, configMap(name, 'x')),
-    get: (name) => door.get(collection, name),
-    update: (name) => door.update(collection, configMap(name, 'y')),
+    create: (name) => endpoint.create(collection, configMap(name, 'x')),
+    get: (name) => endpoint.get(collection, name),
+    update: (name) => endpoint.update(collection, configMap(name, 'y')),
   };
   for (const verb of VERBS) {
-    // What is not measured still has to be there for what is.
+    // Steps that are not measured still prepare the objects of those that are.
     if (!wanted.has(verb) && verb !== 'create') continue;
     const lagsMs: number[] = [];
     const cost = await costOf(server, () => spread(names, CLIENTS, steps[verb], lagsMs));
-    if (wanted.has(verb)) yield { what: verb, door: door.name, count: OBJECTS, lagsMs, cost };
+    if (wanted.has(verb)) yield { what: verb, endpoint: endpoint.name, count: OBJECTS, lagsMs, cost };
   }
 }
 
-/** Calls `step` for every name, with so many at once, and notes how long each took. After `enoughMs` it begins no more of them. */
+/** Calls `step` for every name, `clients` at a time, and records durations. Starts none after `enoughMs`. */
 export async function spread(
   names: readonly string[],
   clients: number,

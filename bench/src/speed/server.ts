@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { type HttpTarget, readKubeconfig } from '@gantry/client';
 import { cpuMs, docker, rssMib, serviceContainers, sumOf } from '../processes.ts';
 
-/** What is measured: where its doors are, and which processes do the work. */
+/** The measured server: its endpoints and processes. */
 export interface MeasuredServer {
   readonly what: string;
   readonly target: HttpTarget;
@@ -12,7 +12,7 @@ export interface MeasuredServer {
   readonly pids: { readonly apiserver: readonly number[]; readonly etcd: readonly number[] };
 }
 
-/** The cluster that a kubeconfig's folder belongs to, as `npm run up` left it. */
+/** The cluster of a kubeconfig's folder, started by `npm run up`. */
 export function clusterServer(kubeconfig: string): MeasuredServer {
   const settings = readFileSync(join(dirname(kubeconfig), 'env'), 'utf8');
   const project = /^GANTRY_CLUSTER_ID=(.*)$/m.exec(settings)?.[1] ?? '';
@@ -36,18 +36,18 @@ export function clusterServer(kubeconfig: string): MeasuredServer {
   };
 }
 
-/** What a step cost the servers. */
+/** The servers' cost of a step. */
 export interface Cost {
   readonly seconds: number;
   readonly apiserverMs: number;
   readonly etcdMs: number;
-  /** Resident memory of the largest apiserver at its highest, while the step ran. */
+  /** Peak resident memory of the largest apiserver during the step. */
   readonly peakMib: number;
 }
 
 const SAMPLE_MS = 50;
 
-/** Runs a step and tells what it cost. */
+/** Runs a step and returns its cost. */
 export async function costOf(server: MeasuredServer, step: () => Promise<void>): Promise<Cost> {
   const { apiserver, etcd } = server.pids;
   let peakMib = 0;

@@ -1,12 +1,13 @@
+import { CONFIG_MAPS } from '@gantry/objects';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { HttpClient } from '@gantry/client';
-import { CONFIG_MAPS, deadline } from '../cluster.ts';
-import type { Collection, Door } from './door.ts';
+import { deadline } from '../cluster.ts';
+import type { Collection, Endpoint } from './endpoint.ts';
 import type { Row } from './report.ts';
 import { configMap } from './requests.ts';
 import { costOf, type MeasuredServer } from './server.ts';
 
-/** Watchers, writes, and writes in a second: as much as one client process can read. */
+/** Watchers, writes, and writes per second: as much as one client process can read. */
 const LOADS = [
   { watchers: 1, writes: 1_000, perSecond: 1_000 },
   { watchers: 100, writes: 500, perSecond: 100 },
@@ -16,18 +17,18 @@ const LOADS = [
 const PATIENCE_MS = 60_000;
 
 /**
- * One client replaces a ConfigMap of 2 KB again and again while others watch: how long it takes from a write's sending to each
- * event's arrival, and what an event costs. The cost of the writes is in it.
+ * One client repeatedly replaces a ConfigMap of 2 KB while others watch. Measures the time from sending a write to the arrival
+ * of each event, and the cost per event, including that of the writes.
  */
 export async function* measureWatches(
   server: MeasuredServer,
-  door: Door,
+  endpoint: Endpoint,
   api: HttpClient,
   namespace: string,
 ): AsyncGenerator<Row> {
   const collection: Collection = { resource: CONFIG_MAPS, namespace };
-  const name = `watched-${door.name.toLowerCase().replace(' ', '-')}`;
-  await door.create(collection, configMap(name, 'x'));
+  const name = `watched-${endpoint.name.toLowerCase().replace(' ', '-')}`;
+  await endpoint.create(collection, configMap(name, 'x'));
   let written = 0;
   for (const { watchers, writes, perSecond } of LOADS) {
     const stop = new AbortController();
@@ -42,16 +43,16 @@ export async function* measureWatches(
         for (let event = 0; event < count; event++) lagsMs.push(now - (sentAt[seen++] ?? now));
         all.add(count);
       };
-      return door.watch(collection, resourceVersion, onEvents, stop.signal);
+      return endpoint.watch(collection, resourceVersion, onEvents, stop.signal);
     });
     const ended = Promise.all(watches);
     ended.catch((error: unknown) => all.fail(error));
     const write = async () => {
       sentAt.push(performance.now());
-      // An object that does not change would make no event.
-      await door.update(collection, configMap(name, 'y', written++));
+      // An unchanged object would cause no event.
+      await endpoint.update(collection, configMap(name, 'y', written++));
     };
-    // The first write shows that every watch is open.
+    // The first write proves that every watch is open.
     await write();
     await all.reached(1);
     lagsMs.length = 0;
@@ -66,11 +67,17 @@ export async function* measureWatches(
     });
     stop.abort();
     await ended;
-    yield { what: `watch event, ${watchers} watchers`, door: door.name, count: writes * watchers, lagsMs, cost };
+    yield {
+      what: `watch event, ${watchers} watchers`,
+      endpoint: endpoint.name,
+      count: writes * watchers,
+      lagsMs,
+      cost,
+    };
   }
 }
 
-/** Counts events over all watchers, and tells when each has had so many. */
+/** Counts events over all watchers, and resolves when a number is reached. */
 class Arrivals {
   readonly #watchers: number;
   #count = 0;

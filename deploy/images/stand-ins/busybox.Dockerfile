@@ -1,4 +1,4 @@
-# Stand-in for the official busybox image: Debian's static busybox with a link for each of its programs.
+# Stand-in for the official busybox image: Debian's static busybox with a link per program.
 FROM debian:trixie-slim AS build
 RUN apt-get update -q && apt-get install -q -y --no-install-recommends busybox-static
 RUN mkdir -p /root-fs/bin /root-fs/tmp /root-fs/etc /root-fs/root && chmod 1777 /root-fs/tmp \

@@ -1,4 +1,4 @@
-# Stand-in for the official nginx image: same port, same folders, same way to stop.
+# Stand-in for the official nginx image: same port, same folders, same stop signal.
 FROM debian:trixie-slim
 RUN apt-get update -q && apt-get install -q -y --no-install-recommends nginx-light \
   && rm -rf /var/lib/apt/lists/* /etc/nginx/sites-enabled /var/www/html \
@@ -8,7 +8,7 @@ RUN apt-get update -q && apt-get install -q -y --no-install-recommends nginx-lig
     > /usr/share/nginx/html/index.html \
   && printf 'server {\n  listen 80;\n  location / { root /usr/share/nginx/html; index index.html; }\n}\n' \
     > /etc/nginx/conf.d/default.conf
-# Official images are told apart by their version; so are the tags of this one.
+# The version, so that tags differ as those of the official image do.
 ARG VERSION
 ENV NGINX_VERSION=$VERSION
 EXPOSE 80

@@ -4,12 +4,12 @@ import { createHttpClient, type HttpClient, readKubeconfig } from '@gantry/clien
 import type { CommandConfig } from '../config.ts';
 import { CommandError } from '../machine/command-error.ts';
 
-/** A request to the cluster must not hold up whoever watches for it to come up. */
+/** A short timeout, so that polling a starting cluster does not block. */
 const REQUEST_MS = 5_000;
 
 export const kubeconfigOf = (config: CommandConfig) => join(config.home, 'kubeconfig');
 
-/** The API as the administrator of `config`'s cluster. */
+/** Opens the API of `config`'s cluster as its administrator. */
 export function openApi(config: CommandConfig): HttpClient {
   const file = kubeconfigOf(config);
   if (!existsSync(file)) throw new CommandError(`there is no kubeconfig at ${file}`, 'start the cluster: npm run up');
@@ -20,7 +20,7 @@ export function openApi(config: CommandConfig): HttpClient {
   });
 }
 
-/** The administrator's certificate (PEM) in the kubeconfig, when there is one. */
+/** The administrator's certificate (PEM) from the kubeconfig, if it exists. */
 export function adminCertificate(config: CommandConfig): string | undefined {
   const file = kubeconfigOf(config);
   return existsSync(file) ? readKubeconfig(file).cert?.toString('utf8') : undefined;
@@ -41,7 +41,7 @@ export async function printTable(api: HttpClient, path: string, signal: AbortSig
   return formatColumns(lines);
 }
 
-/** Cells in columns three spaces apart, as kubectl does. */
+/** Formats rows as columns three spaces apart, as kubectl does. */
 export function formatColumns(lines: readonly (readonly string[])[]): string {
   const widths = (lines[0] ?? []).map((_, column) => Math.max(...lines.map((line) => (line[column] ?? '').length)));
   return lines

@@ -5,7 +5,7 @@ import { CommandError } from '../machine/command-error.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
 import { hasMiscountedNetwork } from './miscounted-network.ts';
 
-/** A container of the cluster's own services. */
+/** A container of a Gantry service. */
 export interface ServiceContainer {
   readonly name: string;
   readonly service: string;
@@ -19,13 +19,13 @@ export interface ServiceContainer {
 /** The Compose project of one cluster. */
 export interface Project {
   up(counts: ReadonlyMap<string, number>, onLine: (line: string) => void): Promise<void>;
-  /** Removes containers and networks, and volumes when asked. */
+  /** Removes containers and networks, and with `remove` also volumes. */
   down(volumes: 'remove' | 'keep', onLine: (line: string) => void): Promise<void>;
   removeService(service: string): Promise<void>;
   containers(): Promise<readonly ServiceContainer[]>;
 }
 
-/** Services whose number of containers is the user's to choose. */
+/** Services that the user may scale. */
 const SCALED = ['apiserver', 'scheduler', 'controller-manager', 'agent'] as const;
 
 export const settingsFileOf = (config: CommandConfig) => join(config.home, 'env');
@@ -71,7 +71,7 @@ export function openProject(config: CommandConfig, clusterId: string, shell: She
   };
 }
 
-/** How many containers of each scalable service there are; empty when the cluster has none at all. */
+/** The number of containers of each scalable service; empty when the cluster has no containers. */
 export function countsOf(containers: readonly ServiceContainer[]): ReadonlyMap<string, number> {
   const count = (service: string) => containers.filter((container) => container.service === service).length;
   if (SCALED.every((service) => count(service) === 0)) return new Map();

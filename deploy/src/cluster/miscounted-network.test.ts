@@ -4,7 +4,7 @@ import { hasMiscountedNetwork } from './miscounted-network.ts';
 
 const FAILURE = new Error('docker compose failed (1): error while removing network: network a has active endpoints');
 
-/** An engine with these networks of the cluster, and so many containers on each. */
+/** An engine with these networks of the cluster and the number of containers on each. */
 const engine = (networks: Readonly<Record<string, number>>): Shell => ({
   run: (_program, [, verb = '', ...args]) => {
     const names = verb === 'ls' ? Object.keys(networks) : args.slice(2);

@@ -1,8 +1,8 @@
 import { mustRun, type Shell } from '../machine/shell.ts';
 
 /**
- * Whether a failure is that of an engine which counts endpoints on one of the cluster's networks although no container is on
- * any of them: engine 20.10 loses count when endpoints come and go at once, and finds it again only when it starts.
+ * Whether a failure comes from a wrong endpoint count: the engine reports active endpoints on a network of the cluster that
+ * has no containers. Engine 20.10 miscounts concurrent changes; a restart of the engine repairs it.
  */
 export async function hasMiscountedNetwork(shell: Shell, clusterId: string, failure: unknown): Promise<boolean> {
   if (!(failure instanceof Error && failure.message.includes('has active endpoints'))) return false;

@@ -1,6 +1,6 @@
 import { mustRun, type Shell } from '../machine/shell.ts';
 
-/** What pods left on the engine: containers and networks that carry this cluster's label. */
+/** Removes containers, networks and volumes with this cluster's label. Returns the number of containers. */
 export async function removePodLeftovers(shell: Shell, clusterId: string): Promise<number> {
   const filter = ['--filter', `label=gantry.cluster=${clusterId}`];
   const containers = await ids(shell, ['ps', '-aq', ...filter]);

@@ -1,10 +1,9 @@
-import { type Deployment, type Node, StatusError } from '@gantry/api';
+import { DEPLOYMENTS, NODES, StatusError } from '@gantry/objects';
 import { errorMessage } from '@gantry/base';
 import type { HttpClient } from '@gantry/client';
-import { DEPLOYMENTS, NODES } from './resources.ts';
 import type { Look } from './wait-until.ts';
 
-/** Whether the API answers and says that it is ready. */
+/** Whether the API responds and is ready. */
 export async function lookAtApi(api: HttpClient, signal: AbortSignal): Promise<Look<void>> {
   try {
     await api.raw({ method: 'GET', path: '/readyz' }, signal);
@@ -14,10 +13,10 @@ export async function lookAtApi(api: HttpClient, signal: AbortSignal): Promise<L
   }
 }
 
-/** Whether at least `wanted` nodes are there, and all that are there are Ready. */
+/** Whether at least `wanted` nodes exist and all nodes are Ready. */
 export async function lookAtNodes(api: HttpClient, wanted: number, signal: AbortSignal): Promise<Look<number>> {
   return await orMissing(async () => {
-    const { items } = await api.list<Node>(NODES, {}, signal);
+    const { items } = await api.list(NODES, {}, signal);
     const ready = items.filter((node) => isTrue(node.status?.conditions, 'Ready'));
     if (ready.length >= wanted) return { done: true, value: ready.length };
     const waiting = items.filter((node) => !ready.includes(node)).map((node) => node.metadata.name);
@@ -36,7 +35,7 @@ export async function lookAtDeployment(
   signal: AbortSignal,
 ): Promise<Look<string>> {
   return await orMissing(async () => {
-    const deployment = await api.get<Deployment>(DEPLOYMENTS, { namespace, name }, signal);
+    const deployment = await api.get(DEPLOYMENTS, { namespace, name }, signal);
     const wanted = deployment.spec?.replicas ?? 1;
     const available = deployment.status?.availableReplicas ?? 0;
     const updated = deployment.status?.updatedReplicas ?? 0;
@@ -51,7 +50,7 @@ async function orMissing<T>(look: () => Promise<Look<T>>): Promise<Look<T>> {
   try {
     return await look();
   } catch (error) {
-    // Whatever the API answers while it comes up is waited out; what it says is what is missing.
+    // While the API starts, any error is retried and shown as what is missing.
     const message = errorMessage(error).split('\n')[0] ?? '';
     return { done: false, missing: error instanceof StatusError ? message : `the API does not answer (${message})` };
   }

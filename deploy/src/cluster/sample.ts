@@ -1,15 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Deployment, StatusError } from '@gantry/api';
+import { type Deployment, DEPLOYMENTS, StatusError } from '@gantry/objects';
 import type { HttpClient } from '@gantry/client';
 import { parse } from 'yaml';
 import type { CommandConfig } from '../config.ts';
-import { DEPLOYMENTS } from './resources.ts';
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 const NAMESPACE = 'default';
 
-/** Creates the sample Deployment as `kubectl apply` would, unless it is there; what is there is left as it is. */
+/** Creates the sample Deployment as `kubectl apply` would. An existing one is not changed. */
 export async function applySample(
   config: CommandConfig,
   api: HttpClient,
@@ -26,6 +25,6 @@ export async function applySample(
   const metadata = { ...manifest.metadata, namespace: NAMESPACE };
   const applied = `${JSON.stringify({ ...manifest, metadata: { annotations: {}, ...metadata } })}\n`;
   const object = { ...manifest, metadata: { ...metadata, annotations: { [LAST_APPLIED]: applied } } };
-  await api.write({ verb: 'create', resource: DEPLOYMENTS, namespace: NAMESPACE, object }, signal);
+  await api.create(DEPLOYMENTS, object, signal);
   return { namespace: NAMESPACE, name, outcome: 'created' };
 }

@@ -3,17 +3,17 @@ import type { CommandConfig } from '../config.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
 import type { ServiceContainer } from './compose.ts';
 
-/** Names of the images that this checkout's sources make. */
+/** Names of the images built from this checkout. */
 export interface ServiceImages {
   /** For all services. */
   readonly services: string;
-  /** The same image under a name that changes only when the certificates' one-shot does. */
+  /** The same image under a name that changes only with the code of the certificate job. */
   readonly pki: string;
 }
 
 /**
- * The image of all services, built when its inputs have changed. On Linux the bundle is made on the host; elsewhere, where
- * npm installs no Linux Node.js, inside the build.
+ * Builds the image of all services when its inputs have changed. Bundles on the host on Linux; elsewhere in the build, since
+ * npm installs no Linux Node.js there.
  */
 export async function ensureServiceImages(
   config: CommandConfig,
@@ -49,7 +49,7 @@ async function buildInside(config: CommandConfig, shell: Shell, note: (text: str
   return { services: image, pki: image };
 }
 
-/** Removes images of our own services that the cluster ran before and runs no more. One that another checkout uses stays. */
+/** Removes our own images that the cluster ran before and no longer runs. An image that another checkout uses stays. */
 export async function removeReplacedImages(
   shell: Shell,
   before: readonly ServiceContainer[],
@@ -58,7 +58,7 @@ export async function removeReplacedImages(
   for (const image of replacedImages(before, after)) await shell.run('docker', ['image', 'rm', image]);
 }
 
-/** Names of our own images that stand in the first list alone. */
+/** Names of our own images that are only in the first list. */
 export function replacedImages(
   before: readonly Pick<ServiceContainer, 'image'>[],
   after: readonly Pick<ServiceContainer, 'image'>[],

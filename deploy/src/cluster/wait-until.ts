@@ -1,13 +1,13 @@
 import { type Clock, sleep, withDeadline } from '@gantry/base';
 import { CommandError } from '../machine/command-error.ts';
 
-/** What a look at the cluster found: done with a value, or what is still missing. */
+/** The result of one poll: a value, or what is still missing. */
 export type Look<T> = { readonly done: true; readonly value: T } | { readonly done: false; readonly missing: string };
 
-/** One look may not take longer: a connection that was lost without a word is then made anew. */
+/** Time limit of one poll; a connection that was lost silently is then opened again. */
 const LOOK_MS = 3_000;
 
-/** Looks again and again until it is done; fails with what was missing last. */
+/** Polls until done; on timeout fails with what was missing last. */
 export async function waitUntil<T>(
   options: { readonly clock: Clock; readonly what: string; readonly timeoutMs: number; readonly everyMs: number },
   look: (signal: AbortSignal) => Promise<Look<T>>,
@@ -25,7 +25,7 @@ export async function waitUntil<T>(
     try {
       await sleep(clock, everyMs, deadline);
     } catch {
-      break; // The deadline: said below, with what was missing.
+      break; // Timeout: reported below with what was missing.
     }
   }
   throw new CommandError(`${what} took longer than ${timeoutMs / 1000} s: ${missing}`, 'look at: npm run status');

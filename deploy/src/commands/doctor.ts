@@ -1,4 +1,4 @@
-/** `npm run doctor`: checks the prerequisites one by one, each with its fix. Exit code 1 when one is missing. */
+/** `npm run doctor`: checks each prerequisite and prints its fix. Exit code 1 when one is missing. */
 import { inheritedEnvironment, readCommandConfig } from '../config.ts';
 import { prerequisites } from '../doctor/checks.ts';
 import { createShell } from '../machine/shell.ts';

@@ -1,4 +1,4 @@
-/** `npm run down [-- --keep-data]`: removes everything that the cluster made on this engine. Idempotent. */
+/** `npm run down [-- --keep-data]`: removes everything that the cluster created on this engine. Idempotent. */
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -24,7 +24,7 @@ await runCommand(async () => {
     return 0;
   }
   const project = openProject(config, settings.clusterId, shell);
-  // Agents first: whatever else goes, they would make it again.
+  // Agents first: they would recreate pods and containers.
   await progress.step('agents', () => project.removeService('agent'));
   await progress.step("pods' containers", async (note) => {
     note(`${await removePodLeftovers(shell, settings.clusterId)} removed`);

@@ -1,7 +1,7 @@
 import { errorMessage } from '@gantry/base';
 import { CommandError } from '../machine/command-error.ts';
 
-/** Ends the process with `main`'s exit code; a failure is one line for people, with the fix where one is known. */
+/** Ends the process with `main`'s exit code. Prints a failure as one line, and its fix if known. */
 export async function runCommand(main: () => Promise<number>): Promise<void> {
   try {
     process.exitCode = await main();

@@ -1,4 +1,4 @@
-/** `npm run status [-- --json]`: what there is, who leads, and what is wrong. Exit code 0 when all is well, else 1. */
+/** `npm run status [-- --json]`: members, leaders, nodes and problems. Exit code 1 when there are problems. */
 import { parseArgs } from 'node:util';
 import { systemClock } from '@gantry/base';
 import { adminCertificate, openApi } from '../cluster/api.ts';

@@ -1,4 +1,4 @@
-/** `npm run up`: from whatever is there to a running cluster with the sample on it. Idempotent. */
+/** `npm run up`: brings up the cluster and its sample from any state. Idempotent. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { systemClock } from '@gantry/base';

@@ -3,7 +3,7 @@ import { availableParallelism, totalmem } from 'node:os';
 import type { CommandConfig } from '../config.ts';
 import type { Shell } from '../machine/shell.ts';
 
-/** What a check found. `warning` means that it works with a limit. */
+/** The result of a check. `warning` means that it works with a restriction. */
 export interface Finding {
   readonly state: 'good' | 'warning' | 'bad';
   readonly found: string;
@@ -19,7 +19,7 @@ export interface Prerequisite {
 const MEMORY_BYTES = 3 * 2 ** 30;
 const INSTALL = 'npm run up installs it on Debian (as root); elsewhere: https://docs.docker.com/engine/install/';
 
-/** Everything that a cluster needs of this machine, in the order in which it is needed. */
+/** All prerequisites of a cluster on this machine, in the order of their use. */
 export function prerequisites(config: CommandConfig, shell: Shell): readonly Prerequisite[] {
   const docker = (args: readonly string[]) =>
     shell.run('docker', args).catch(() => ({ code: 127, stdout: '', stderr: '' }));
@@ -101,7 +101,7 @@ function bridgeFilter(): Finding {
 
 type Docker = (args: readonly string[]) => Promise<{ readonly code: number; readonly stderr: string }>;
 
-/** One throw-away container with what an agent is given. */
+/** Runs a temporary container with an agent's privileges. */
 async function capabilities(docker: Docker): Promise<Finding> {
   const probe = [
     'run',

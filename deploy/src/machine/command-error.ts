@@ -1,4 +1,4 @@
-/** Why a command cannot go on: `what` for people, `fix` where one is known. */
+/** A failure of a command: a message, and a fix if known. */
 export class CommandError extends Error {
   override readonly name = 'CommandError';
   readonly fix: string | undefined;

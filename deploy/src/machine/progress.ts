@@ -1,8 +1,8 @@
 import type { Clock } from '@gantry/base';
 
-/** Tells people what is being done, how long it took, and what a long step waits for. */
+/** Reports steps, their duration, and what a long step waits for. */
 export interface Progress {
-  /** Runs `work` as one step; `note` replaces what is said about it while it runs and in the end. */
+  /** Runs `work` as one step. `note` replaces the step's text, while it runs and at its end. */
   step<T>(title: string, work: (note: (text: string) => void) => Promise<T>): Promise<T>;
   line(text: string): void;
 }
@@ -14,7 +14,7 @@ export interface StepTime {
 
 const REMIND_MS = 3_000;
 
-/** Progress as lines of text. Steps that take long say every few seconds what they wait for. */
+/** Progress as lines of text. A long step reports every few seconds what it waits for. */
 export function createProgress(clock: Clock, write: (text: string) => void, times: StepTime[] = []): Progress {
   return {
     line: (text) => write(`${text}\n`),

@@ -8,15 +8,15 @@ export interface ShellResult {
 }
 
 export interface ShellOptions {
-  /** Variables besides the inherited ones. */
+  /** Variables in addition to the inherited ones. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Called with each line that the program writes to its standard error, while it runs. */
+  /** Called with each line of the program's standard error as it arrives. */
   readonly onLine?: (line: string) => void;
 }
 
-/** Runs programs of the machine. */
+/** Runs programs on this machine. */
 export interface Shell {
-  /** Resolves with the exit code whatever it is; rejects when the program cannot be started. */
+  /** Resolves with any exit code; rejects when the program cannot be started. */
   run(program: string, args: readonly string[], options?: ShellOptions): Promise<ShellResult>;
 }
 
@@ -48,7 +48,7 @@ export function createShell(folder: string, inherited: Readonly<Record<string, s
   };
 }
 
-/** The standard output of a program that must succeed. */
+/** Runs a program that must succeed and returns its standard output. */
 export async function mustRun(
   shell: Shell,
   program: string,

@@ -15,12 +15,12 @@ const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as con
 const DAY_MS = 86_400_000;
 const CA_DAYS = 3_650;
 const FIXED_DAYS = 365;
-/** Clocks of other machines may be a little behind. */
+/** Allowance for clocks of other machines that are behind. */
 const BACKDATE_MS = 60_000;
 
 x509.cryptoProvider.set(webcrypto);
 
-/** A new certificate authority of this name. */
+/** Creates a certificate authority. */
 export async function createAuthority(commonName: string, now: Instant): Promise<KeyPair> {
   const keys = await generateKeys();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
@@ -42,7 +42,7 @@ export async function createAuthority(commonName: string, now: Instant): Promise
   return { certificate: certificate.toString('pem'), key: await exportKey(keys.privateKey) };
 }
 
-/** A certificate of `authority` with a key of its own. */
+/** Issues a certificate by `authority` with a new key. */
 export async function issueCertificate(authority: KeyPair, spec: CertificateSpec, now: Instant): Promise<KeyPair> {
   const issuer = new x509.X509Certificate(authority.certificate);
   const keys = await generateKeys();
@@ -79,14 +79,14 @@ export async function issueCertificate(authority: KeyPair, spec: CertificateSpec
   return { certificate: certificate.toString('pem'), key: await exportKey(keys.privateKey) };
 }
 
-/** Judges files that were found: whether they belong together and to `authority`, and what the certificate says. */
+/** Checks whether a certificate, its key and `authority` match, and reads the certificate. */
 export function inspectCertificate(authority: string, certificate: string, key: string): FoundCertificate {
   let leaf: NodeCertificate;
   try {
     leaf = new NodeCertificate(certificate);
     if (!leaf.checkPrivateKey(createPrivateKey(key))) return { state: 'unusable', why: 'its key is of another one' };
   } catch {
-    // Whatever cannot be parsed is replaced; the files are ours alone.
+    // Invalid files are replaced; only Gantry writes them.
     return { state: 'unusable', why: 'its files are damaged' };
   }
   if (!leaf.verify(new NodeCertificate(authority).publicKey)) {
@@ -105,7 +105,7 @@ export function inspectCertificate(authority: string, certificate: string, key: 
   };
 }
 
-/** The pair with which service account tokens are signed and verified, PEM. */
+/** Creates the key pair that signs and verifies service account tokens (PEM). */
 export async function createTokenKeys(): Promise<{ readonly privateKey: string; readonly publicKey: string }> {
   const keys = await generateKeys();
   const spki = await webcrypto.subtle.exportKey('spki', keys.publicKey);
@@ -124,7 +124,7 @@ function importKey(pem: string): Promise<webcrypto.CryptoKey> {
   return webcrypto.subtle.importKey('pkcs8', x509.PemConverter.decodeFirst(pem), ALGORITHM, false, ['sign']);
 }
 
-/** 127 random bits: positive, and of one length. */
+/** 127 random bits: positive and of constant length. */
 function newSerial(): string {
   const bytes = randomBytes(16);
   bytes[0] = ((bytes[0] ?? 0) & 0x3f) | 0x40;

@@ -1,4 +1,4 @@
-/** What the one-shot is told by its environment. */
+/** Settings of the certificate job. */
 export interface PkiConfig {
   readonly root: string;
   readonly etcdMembers: readonly string[];
@@ -11,7 +11,7 @@ export interface PkiConfig {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads the environment once; what is unset has the values of the Compose file. */
+/** Reads the environment once. Defaults are those of the Compose file. */
 export function readPkiConfig(environment: Environment): PkiConfig {
   const text = (name: string, fallback: string) => {
     const value = environment[name]?.trim() ?? '';

@@ -1,17 +1,17 @@
 import { chown, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Whether others than the owner may read a file. */
+/** `secret` files are readable by the owner only. */
 export type Secrecy = 'secret' | 'public';
 
-/** A folder of small files, each written whole or not at all. */
+/** A folder of small files, written atomically. */
 export interface Folder {
-  /** The file's text, or undefined when there is none. */
+  /** The file's text; undefined when it does not exist. */
   read(file: string): Promise<string | undefined>;
   write(file: string, text: string, secrecy: Secrecy): Promise<void>;
 }
 
-/** Opens a folder, made when missing; it and what is written belong to `owner`. */
+/** Opens a folder and creates it when missing. The folder and its files belong to `owner`. */
 export async function openFolder(path: string, owner: { readonly uid: number; readonly gid: number }): Promise<Folder> {
   await mkdir(path, { recursive: true });
   await chown(path, owner.uid, owner.gid);

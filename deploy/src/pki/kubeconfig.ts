@@ -1,4 +1,4 @@
-/** What a kubeconfig of the administrator is made of, PEM. */
+/** Contents of the administrator's kubeconfig; certificates and key are PEM. */
 export interface KubeconfigParts {
   readonly clusterId: string;
   readonly server: string;
@@ -7,7 +7,7 @@ export interface KubeconfigParts {
   readonly key: string;
 }
 
-/** The text of a kubeconfig with its certificates inside. */
+/** Formats a kubeconfig with embedded certificates. */
 export function formatKubeconfig(parts: KubeconfigParts): string {
   const base64 = (text: string) => Buffer.from(text).toString('base64');
   return `apiVersion: v1

@@ -1,4 +1,4 @@
-/** The one-shot that Compose runs before everything else: certificates, keys and tokens, each into its role's volume. */
+/** The certificate job, which Compose runs before all services: writes certificates, keys and tokens to one volume per role. */
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemClock, systemRandom } from '@gantry/base';
@@ -21,7 +21,7 @@ if (config.kubeconfigFolder !== '') {
     certificate: await admin('tls.crt'),
     key: await admin('tls.key'),
   });
-  // The folder is the user's: so is the file.
+  // The file gets the owner of its folder, the user.
   const owner = await stat(config.kubeconfigFolder);
   const folder = await openFolder(config.kubeconfigFolder, owner);
   if ((await folder.read('kubeconfig')) !== text) {

@@ -12,7 +12,7 @@ import { planCertificates } from './plan.ts';
 import { fixedRoles, type Role, ROOT_UID, SERVICE_UID } from './roles.ts';
 
 export interface OneShotOptions {
-  /** Below it, one folder per role. */
+  /** Contains one folder per role. */
   readonly root: string;
   readonly etcdMembers: readonly string[];
   readonly serviceCidr: string;
@@ -25,13 +25,13 @@ const TOKEN_LIFE_MS = 24 * 3_600_000;
 const TOKEN_ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
 /**
- * Makes what is missing and renews what runs out: the authorities, the fixed services' certificates, the key of service
- * account tokens, the bootstrap token. Idempotent; an interrupted run is completed by the next.
+ * Creates or renews the authorities, the certificates of the fixed services, the key of service account tokens and the
+ * bootstrap token. Idempotent; the next run completes an interrupted one.
  */
 export async function runOneShot(options: OneShotOptions): Promise<void> {
   const folder = (name: string, uid: number) => openFolder(join(options.root, name), { uid, gid: uid });
   const authority = await ensureAuthority(await folder('ca', SERVICE_UID), 'gantry-ca', options);
-  // One of its own: whoever has a certificate of the cluster's must not be able to speak for others to extension servers.
+  // A separate authority: holders of a cluster certificate must not be able to impersonate users to extension servers.
   const frontProxy = await ensureAuthority(await folder('front-proxy-ca', ROOT_UID), 'gantry-front-proxy-ca', options);
   const authorityOf = (role: Role): KeyPair => (role.authority === 'front-proxy' ? frontProxy : authority);
   await ensureTokenKeys(await folder('sa', SERVICE_UID), options);
@@ -82,7 +82,7 @@ async function ensureTokenKeys(folder: Folder, { report }: OneShotOptions): Prom
   report('key of service account tokens made');
 }
 
-/** The token lives a day: whoever runs the one-shot later rotates it. Agents that have certificates need it no more. */
+/** The token is valid for a day; a later run replaces it. Agents that have a certificate do not need it. */
 async function ensureBootstrapToken(folder: Folder, authority: KeyPair, options: OneShotOptions): Promise<void> {
   await folder.write('ca.crt', authority.certificate, 'public');
   const madeAt = Date.parse(((await folder.read('made-at')) ?? '').trim());

@@ -9,7 +9,7 @@ function asWanted(role: Role, notBefore: number, notAfter: number): FoundCertifi
   return { state: 'usable', ...role.certificate, notBefore, notAfter };
 }
 
-test('an empty folder gets every certificate, and then nothing more is to be made', () => {
+test('an empty folder gets every certificate, and a second plan is empty', () => {
   const now = 1_000 * DAY_MS;
   const issues = planCertificates(roles, new Map(), now);
   expect(issues.map((issue) => issue.role.folder)).toEqual(roles.map((role) => role.folder));
@@ -23,7 +23,7 @@ test('a certificate with less than a third of its life left is renewed', () => {
   expect(planCertificates(roles, made, 201 * DAY_MS).map((issue) => issue.why)).toContain('it runs out soon');
 });
 
-test('a certificate for other names is made anew', () => {
+test('a certificate for other names is replaced', () => {
   const made = new Map(
     roles.map((role) => [
       role.folder,

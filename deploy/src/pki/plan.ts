@@ -1,10 +1,10 @@
 import type { Instant } from '@gantry/base';
 import type { CertificateSpec, Role } from './roles.ts';
 
-/** What the one-shot found in a role's folder. */
+/** The observed state of a role's folder. */
 export type FoundCertificate =
   | { readonly state: 'missing' }
-  /** A file that is no certificate, a key of another certificate, or a certificate of another CA. */
+  /** Not a certificate, a key that does not match, or a certificate of another CA. */
   | { readonly state: 'unusable'; readonly why: string }
   | {
       readonly state: 'usable';
@@ -21,10 +21,10 @@ export interface Issue {
   readonly why: string;
 }
 
-/** A certificate is renewed when less than this part of its life is left. */
+/** A certificate is renewed when less than this part of its validity is left. */
 const RENEWAL_PART = 1 / 3;
 
-/** The certificates to make now. Making them and planning again yields none. */
+/** The certificates to issue now. Planning again after issuing them yields none. */
 export function planCertificates(
   roles: readonly Role[],
   found: ReadonlyMap<string, FoundCertificate>,

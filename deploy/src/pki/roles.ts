@@ -1,4 +1,4 @@
-/** What a certificate says, and for how long. */
+/** Subject, names and validity of a certificate. */
 export interface CertificateSpec {
   readonly commonName: string;
   readonly organisations: readonly string[];
@@ -7,22 +7,22 @@ export interface CertificateSpec {
   readonly usages: readonly ('client' | 'server')[];
 }
 
-/** The folder that one service mounts, and the certificate in it. */
+/** A folder that one service mounts, and its certificate. */
 export interface Role {
-  /** Name of the folder below the one-shot's root; one volume each. */
+  /** Name of the folder in the job's root; each is a volume. */
   readonly folder: string;
   readonly certificate: CertificateSpec;
-  /** Whose certificate it is; the cluster's authority when absent. */
+  /** The issuer; the cluster's authority when absent. */
   readonly authority?: 'front-proxy';
-  /** User id that the service runs as: it renews what is in the folder. */
+  /** User id of the service, which renews the folder's files. */
   readonly owner: number;
 }
 
-/** The user that services without need for root run as. */
+/** The user of services that do not need root. */
 export const SERVICE_UID = 65_532;
 export const ROOT_UID = 0;
 
-/** Names under which clients reach the apiservers; never a container's address. */
+/** Names by which clients reach the apiservers; never a container's address. */
 const APISERVER_DNS_NAMES = [
   'apiserver',
   'load-balancer',
@@ -34,14 +34,14 @@ const APISERVER_DNS_NAMES = [
   'kubernetes.default.svc.cluster.local',
 ] as const;
 
-/** The first address of the Service range, which `default/kubernetes` gets. */
+/** The first address of the Service range: the address of `default/kubernetes`. */
 export function firstServiceAddress(serviceCidr: string): string {
   const parts = (serviceCidr.split('/')[0] ?? '').split('.').map(Number);
   const value = parts.reduce((sum, part) => sum * 256 + part, 0) + 1;
   return [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join('.');
 }
 
-/** All certificates of the fixed services; agents ask for theirs when they come. */
+/** All certificates of the fixed services. Agents request theirs when they start. */
 export function fixedRoles(options: { readonly etcdMembers: readonly string[]; readonly serviceCidr: string }): Role[] {
   const etcd = options.etcdMembers.map(
     (member): Role => ({

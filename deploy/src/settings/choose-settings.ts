@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Cidr, overlaps } from './ranges.ts';
 
-/** The values of one cluster; see docker-compose.yml for what each is for. */
+/** The settings of one cluster; docker-compose.yml uses them. */
 export interface Settings {
   readonly clusterId: string;
   readonly port: number;
@@ -13,13 +13,13 @@ export interface Settings {
   readonly podBridge: string;
 }
 
-/** What others on this machine use already. */
+/** Ranges and ports in use on this machine. */
 export interface InUse {
   readonly ranges: readonly Cidr[];
   isPortFree(port: number): Promise<boolean>;
 }
 
-/** No value is left that clashes with nothing. */
+/** Every candidate is in use. */
 export class NoRoomError extends Error {
   override readonly name = 'NoRoomError';
 }
@@ -27,7 +27,7 @@ export class NoRoomError extends Error {
 const FIRST_PORT = 6_443;
 const PORTS = 200;
 
-/** Values for a cluster whose state is kept in `home`: the same folder gets the same names, and ranges that are free. */
+/** Chooses the settings of the cluster in `home`: names derived from the folder, and free ranges and ports. */
 export async function chooseSettings(home: string, inUse: InUse): Promise<Settings> {
   const suffix = createHash('sha256').update(home).digest('hex').slice(0, 6);
   const block = podBlocks().find((candidate) => isFree(`${candidate}.0.0/16`, inUse));
@@ -45,7 +45,7 @@ export async function chooseSettings(home: string, inUse: InUse): Promise<Settin
   };
 }
 
-/** The same settings with what has come to clash since chosen anew; the same object when nothing has. */
+/** Replaces ranges and ports that are now used by others. Returns the same object when none is. */
 export async function refreshSettings(settings: Settings, home: string, inUse: InUse): Promise<Settings> {
   const portFree = await inUse.isPortFree(settings.port);
   const rangesFree = [settings.controlCidr, settings.podCidr].every((range) => isFree(range, inUse));

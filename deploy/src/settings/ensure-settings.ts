@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import { settingsFileOf } from '../cluster/compose.ts';
 import type { ServiceImages } from '../cluster/service-image.ts';
 import type { CommandConfig } from '../config.ts';
-import { readInUse } from '../machine/in-use.ts';
+import { readInUse } from './in-use.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
 import { chooseSettings, refreshSettings, type Settings } from './choose-settings.ts';
 import { formatSettings, parseSettings } from './settings-file.ts';
@@ -15,7 +15,7 @@ export function readSettings(config: CommandConfig): Settings | undefined {
   return existsSync(file) ? parseSettings(readFileSync(file, 'utf8')) : undefined;
 }
 
-/** Settings that clash with nothing on this machine. Those of a running cluster stay as they are. */
+/** Settings without conflicts on this machine. Those of a running cluster are kept. */
 export async function ensureSettings(config: CommandConfig, shell: Shell): Promise<Settings> {
   const stored = readSettings(config);
   if (stored === undefined) {
@@ -31,7 +31,7 @@ export async function ensureSettings(config: CommandConfig, shell: Shell): Promi
   return await refreshSettings(stored, config.home, await readInUse(shell, own));
 }
 
-/** Writes the settings where Compose reads them, and links them as `.env` for plain `docker compose` in the checkout. */
+/** Writes the settings for Compose, and links them as `.env` for plain `docker compose` in the checkout. */
 export function storeSettings(config: CommandConfig, settings: Settings, images: ServiceImages): void {
   mkdirSync(config.home, { recursive: true });
   const file = settingsFileOf(config);
@@ -39,7 +39,7 @@ export function storeSettings(config: CommandConfig, settings: Settings, images:
   const text = formatSettings(settings, {
     GANTRY_IMAGE: images.services,
     GANTRY_PKI_IMAGE: images.pki,
-    // Compose recreates the load balancer when its mounted configuration has changed.
+    // A hash, so that Compose recreates the load balancer when its mounted configuration changes.
     GANTRY_LOAD_BALANCER_CONFIG: createHash('sha256').update(loadBalancer).digest('hex').slice(0, 12),
   });
   if (!existsSync(file) || readFileSync(file, 'utf8') !== text) writeFileSync(file, text);

@@ -6,7 +6,7 @@ interface Bounds {
   readonly last: number;
 }
 
-/** Whether two ranges have an address in common. What is no IPv4 range overlaps nothing. */
+/** Whether two ranges overlap. Invalid ranges never do. */
 export function overlaps(one: Cidr, other: Cidr): boolean {
   const [a, b] = [boundsOf(one), boundsOf(other)];
   return a !== undefined && b !== undefined && a.first <= b.last && b.first <= a.last;
@@ -21,7 +21,7 @@ function boundsOf(cidr: Cidr): Bounds | undefined {
   return { first, last: first + size - 1 };
 }
 
-/** The routes of Linux' `/proc/net/route`, without the default route. */
+/** Parses Linux' `/proc/net/route`, without the default route. */
 export function parseRoutes(text: string): readonly { readonly device: string; readonly cidr: Cidr }[] {
   return text
     .split('\n')

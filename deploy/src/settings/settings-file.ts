@@ -13,14 +13,14 @@ const NAMES = {
 
 const HEADER = '# Chosen for this checkout by `npm run up`, read by docker-compose.yml.\n';
 
-/** Settings as an environment file of Compose, with other variables after them. */
+/** Formats settings as an environment file of Compose, followed by other variables. */
 export function formatSettings(settings: Settings, others: Readonly<Record<string, string>>): string {
   const own = Object.entries(NAMES).map(([key, name]) => `${name}=${settings[key as keyof Settings]}`);
   const rest = Object.entries(others).map(([name, value]) => `${name}=${value}`);
   return `${HEADER}${[...own, ...rest].join('\n')}\n`;
 }
 
-/** Inverts `formatSettings`; undefined when a value is missing. */
+/** The inverse of `formatSettings`; undefined when a value is missing. */
 export function parseSettings(text: string): Settings | undefined {
   const values = new Map(
     text

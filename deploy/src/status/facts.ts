@@ -1,7 +1,7 @@
 import type { Instant } from '@gantry/base';
 import type { ServiceContainer } from '../cluster/compose.ts';
 
-/** One etcd member as asked itself; `state` says why nothing else is known. */
+/** One etcd member as it reports itself; the other fields are empty when `unreachable`. */
 export interface EtcdMember {
   readonly name: string;
   readonly state: 'healthy' | 'unreachable';
@@ -28,7 +28,7 @@ export interface CertificateFact {
   readonly of: string;
   readonly notBefore: Instant;
   readonly notAfter: Instant;
-  /** Who makes a new one in time: `up`, at the latest, or nobody. */
+  /** `up` renews it at the latest, or it is never renewed. */
   readonly renewedBy: 'up' | 'nobody';
 }
 
@@ -37,7 +37,7 @@ export type ApiFact =
   | { readonly state: 'ready'; readonly version: string }
   | { readonly state: 'not ready'; readonly why: string };
 
-/** Everything that `status` found out about a cluster. */
+/** The observed state of a cluster. */
 export interface Facts {
   readonly clusterId: string;
   readonly now: Instant;

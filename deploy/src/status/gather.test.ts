@@ -6,7 +6,7 @@ import { gatherFacts } from './gather.ts';
 
 const NOW = Date.parse('2026-01-01T00:00:00Z');
 
-test('tells of every certificate of the services that are there, and of the kubeconfig', async () => {
+test('reports the certificates of existing services and of the kubeconfig', async () => {
   const { certificate } = await createAuthority('gantry-ca', NOW);
   const services = ['apiserver', 'etcd-0'];
   const containers = services.map((service) => ({

@@ -1,9 +1,8 @@
 import { X509Certificate } from 'node:crypto';
-import type { Lease, Node } from '@gantry/api';
+import { type Lease, LEASES, type Node, NODES } from '@gantry/objects';
 import { type Clock, errorMessage, withDeadline } from '@gantry/base';
 import type { HttpClient } from '@gantry/client';
 import type { Project, ServiceContainer } from '../cluster/compose.ts';
-import { LEASES, NODES } from '../cluster/resources.ts';
 import type { Shell } from '../machine/shell.ts';
 import type { ApiFact, CertificateFact, EtcdMember, Facts, Leader, NodeFact } from './facts.ts';
 
@@ -12,15 +11,15 @@ interface Sources {
   readonly clock: Clock;
   readonly shell: Shell;
   readonly project: Project;
-  /** Opens the API; fails when there is no kubeconfig. */
+  /** Opens the API; fails without a kubeconfig. */
   readonly openApi: () => HttpClient;
-  /** PEM, where there is a kubeconfig. */
+  /** PEM; undefined without a kubeconfig. */
   readonly adminCertificate: () => string | undefined;
 }
 
 const API_MS = 4_000;
 
-/** Asks Docker, etcd and the API at once; what does not answer is a fact too. */
+/** Queries Docker, etcd and the API in parallel. A source that does not respond is reported as such. */
 export async function gatherFacts(sources: Sources): Promise<Facts> {
   const { clusterId, clock, shell, project, openApi } = sources;
   const containers = await project.containers();
@@ -45,8 +44,8 @@ interface EndpointStatus {
 }
 
 /**
- * Asks all members at once. etcd tells its status to `root` only, which is the apiserver: so a throw-away container with
- * the apiserver's certificate asks. Members that do not answer are missing in its output.
+ * Queries all members at once, from a temporary container with the apiserver's certificate: etcd shows its status only to
+ * `root`, the apiserver's user. Members that do not respond are missing in the output.
  */
 async function askMembers(
   shell: Shell,
@@ -63,7 +62,7 @@ async function askMembers(
     return {
       name: service,
       state: 'healthy',
-      // Ids are 64 bits wide; as they are compared with each other only, the nearest double will do.
+      // Ids have 64 bits. They are only compared with each other, so the nearest double is enough.
       role: status.header.member_id === status.leader ? 'leader' : 'follower',
       version: status.version,
       dbBytes: status.dbSize,
@@ -111,8 +110,8 @@ async function askApi(clock: Clock, openApi: () => HttpClient): Promise<FromApi>
     using api = openApi();
     await api.raw({ method: 'GET', path: '/readyz' }, deadline);
     const version = JSON.parse(await api.raw({ method: 'GET', path: '/version' }, deadline)) as { gitVersion: string };
-    const leases = await api.list<Lease>(LEASES, { namespace: 'kube-system' }, deadline);
-    const nodes = await api.list<Node>(NODES, {}, deadline);
+    const leases = await api.list(LEASES, { namespace: 'kube-system' }, deadline);
+    const nodes = await api.list(NODES, {}, deadline);
     return {
       api: { state: 'ready', version: version.gitVersion },
       leaders: leases.items.map((lease) => leaderOf(lease, clock)),
@@ -127,7 +126,7 @@ async function askApi(clock: Clock, openApi: () => HttpClient): Promise<FromApi>
 function leaderOf(lease: Lease, clock: Clock): Leader {
   const renewedAt = Date.parse(lease.spec?.renewTime ?? '');
   const lifeMs = (lease.spec?.leaseDurationSeconds ?? 0) * 1000;
-  // A Lease mirrors who leads and is written less often than it runs out: twice its duration is generous enough.
+  // The Lease only mirrors the leader and is written rarely, so allow twice its duration.
   const fresh = clock.now() - renewedAt <= Math.max(2 * lifeMs, 15_000);
   return {
     component: lease.metadata.name ?? '',
@@ -146,7 +145,7 @@ function nodeFact(node: Node): NodeFact {
   };
 }
 
-/** Where the certificates are that somebody must care about; agents have new ones every day by themselves. */
+/** Certificates that may need attention. Agents renew theirs daily. */
 const CERTIFICATES: readonly { readonly of: string; readonly service: string; readonly file: string }[] = [
   { of: 'etcd-0', service: 'etcd-0', file: '/etc/etcd/tls/tls.crt' },
   { of: 'etcd-1', service: 'etcd-1', file: '/etc/etcd/tls/tls.crt' },
@@ -171,7 +170,7 @@ async function readCertificates(
     CERTIFICATES.map(async ({ of, service, file }) => {
       const container = containers.find((candidate) => candidate.service === service);
       if (container === undefined) return [];
-      // As a tar stream: works on stopped containers and images without a shell alike.
+      // A tar stream also works for stopped containers and images without a shell.
       const { code, stdout } = await shell.run('docker', ['cp', `${container.name}:${file}`, '-']);
       const pem = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/.exec(stdout)?.[0];
       if (code !== 0 || pem === undefined) return [];

@@ -36,7 +36,7 @@ const well: Facts = {
   ],
 };
 
-test('a cluster that is well has no problems', () => {
+test('a healthy cluster has no problems', () => {
   expect(findProblems(well)).toEqual([]);
 });
 

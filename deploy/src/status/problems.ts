@@ -1,13 +1,13 @@
 import type { Facts } from './facts.ts';
 
 const DAY_MS = 86_400_000;
-/** Services renew theirs when a third of its life is left, and `up` does as well: with less, something did not work. */
+/** Services and `up` renew a certificate when a third of its validity is left; with less, renewal failed. */
 const RENEWAL_OVERDUE_PART = 1 / 4;
 const AUTHORITY_WARNING_DAYS = 90;
 const OLDEST_ETCD = [3, 5, 30] as const;
 const LEADING = ['kube-scheduler', 'kube-controller-manager'] as const;
 
-/** What is wrong, worst first, each in one plain sentence that names the consequence. None when all is well. */
+/** The problems, worst first, each with its consequence. Empty for a healthy cluster. */
 export function findProblems(facts: Facts): readonly string[] {
   return [
     ...etcdProblems(facts),
@@ -65,9 +65,9 @@ function nodeProblems({ api, nodes }: Facts): string[] {
 }
 
 function containerProblems({ containers }: Facts): string[] {
-  const told = ['pki', 'apiserver'];
+  const reportedElsewhere = ['pki', 'apiserver'];
   return containers
-    .filter((container) => !told.includes(container.service) && !container.service.startsWith('etcd'))
+    .filter((container) => !reportedElsewhere.includes(container.service) && !container.service.startsWith('etcd'))
     .filter((container) => container.state !== 'running' || container.health === 'unhealthy')
     .map((container) => `${container.name} is ${container.state === 'running' ? 'unhealthy' : container.state}`);
 }

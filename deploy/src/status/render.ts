@@ -3,7 +3,7 @@ import { formatColumns } from '../cluster/api.ts';
 import type { Facts } from './facts.ts';
 import { findProblems } from './problems.ts';
 
-/** `status` for people: members, leaders, nodes, versions, certificates, and then plainly what is wrong. */
+/** Formats `status` as text: members, leaders, nodes, versions, certificates and problems. */
 export function renderStatus(facts: Facts): string {
   const problems = findProblems(facts);
   const sections = [

@@ -28,7 +28,7 @@ const AUTOMOUNTS: readonly (readonly [account: string, own: boolean | undefined,
 const accountsOf = (world: World, namespace: string) =>
   new Resource<V1ServiceAccount>(world.cluster, KINDS.ServiceAccount, namespace);
 
-/** Whether a request of somebody else is allowed. Several groups are several headers, which typed clients cannot send. */
+/** Whether a request of another user is allowed. Several groups need several headers, which typed clients cannot send. */
 async function isAllowedAs(
   world: World,
   namespace: string,

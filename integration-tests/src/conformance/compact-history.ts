@@ -1,5 +1,5 @@
 import { Cluster } from '../harness/cluster.ts';
-import { currentRevision, etcdctl } from '../harness/etcd-history.ts';
+import { compact, currentRevision } from '../harness/etcd-console.ts';
 import { runProgram } from '../harness/process.ts';
 
 /** Makes the store of the cluster under test forget its history: GANTRY_TEST_COMPACT is a command that does, if it is no cluster of Compose. */
@@ -11,7 +11,5 @@ export async function compactHistory(): Promise<void> {
     return;
   }
   const cluster = new Cluster();
-  const revision = await currentRevision(cluster);
-  const name = `${cluster.clusterId}-compact-${Math.floor(performance.now())}`;
-  await cluster.docker(await etcdctl(cluster, name, ['compact', String(revision)]));
+  await compact(cluster, await currentRevision(cluster));
 }

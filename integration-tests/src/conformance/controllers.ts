@@ -33,7 +33,7 @@ async function deployed(world: World): Promise<{ namespace: string; name: string
 interface Volumes {
   readonly volumes: Resource<V1PersistentVolume>;
   readonly claims: Resource<V1PersistentVolumeClaim>;
-  /** Creates one of each, of a class that nobody provisions. */
+  /** Creates one of each, of a class without provisioner. */
   readonly create: (name: string) => Promise<{ volume: V1PersistentVolume; claim: V1PersistentVolumeClaim }>;
 }
 

@@ -136,7 +136,7 @@ export const CONVERSION_PROOFS: readonly Proof[] = [
       await expectList(first, 'hostPort=host1:80', ['one']);
       await expectList(first, 'hostPort=host1:8080', ['two']);
 
-      // One is deleted, the other stops matching: both are deletions to whoever watched for them.
+      // One is deleted, the other stops matching: both are deletions for the watch.
       const { group, version: of, plural } = second.at;
       const collection = { group, version: of, plural, namespace, gracePeriodSeconds: 0 };
       const fieldSelector = 'host=host1,port=80';

@@ -31,7 +31,7 @@ export function version(
   return { name, served: true, storage: true, schema: { openAPIV3Schema: schema }, ...change };
 }
 
-/** A definition with names that nobody else uses. */
+/** A definition with unique names. */
 export function definition(world: World, options: DefinitionOptions = {}): V1CustomResourceDefinition {
   const singular = world.unique('thing');
   const group = options.group ?? `${world.unique('group')}.example.com`;

@@ -33,7 +33,7 @@ interface Crud<T extends KubernetesObject> {
   readonly status?: { readonly change: Fields; readonly patches: Patches };
 }
 
-/** Events that an informer of the client library tells of, by their kind. */
+/** Events that an informer of the client library reports, by kind. */
 interface Informed {
   readonly seen: { readonly verb: string; readonly version: string }[];
   readonly stop: () => Promise<void>;
@@ -58,9 +58,9 @@ async function inform<T extends KubernetesObject>(
   return { seen, stop: () => informer.stop() };
 }
 
-/** The informer tells of these changes of one object, each newer than the one before; further updates are no matter. */
+/** The informer reports these changes of one object, each newer than the one before; further updates are ignored. */
 async function expectInformed({ seen }: Informed, first: string, last: string): Promise<void> {
-  await eventually(`the informer tells of ${last}`, SYNC_MS, () => seen.some(({ verb }) => verb === last));
+  await eventually(`the informer reports ${last}`, SYNC_MS, () => seen.some(({ verb }) => verb === last));
   expect(seen[0]?.verb).toBe(first);
   const versions = seen.map(({ version }) => BigInt(version));
   expect(versions).toEqual(versions.toSorted((one, other) => (one < other ? -1 : 1)));

@@ -1,4 +1,4 @@
-/** What a server publishes, read anew for whoever asks; those who ask while a reading is under way share the one after it. */
+/** A server's document, fetched for each caller. Callers during a fetch share the next one. */
 export class FreshDocument<T> {
   readonly #fetch: () => Promise<T>;
   #running: Promise<unknown> | undefined;

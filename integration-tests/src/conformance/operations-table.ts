@@ -57,7 +57,7 @@ const FLOW_SCHEMA: Operations<k8s.V1FlowSchema> = {
       distinguisherMethod: { type: 'ByUser' },
       rules: [
         {
-          subjects: [{ kind: 'User', user: { name: 'nobody-of-this-name' } }],
+          subjects: [{ kind: 'User', user: { name: 'absent-user' } }],
           nonResourceRules: [{ verbs: ['*'], nonResourceURLs: ['*'] }],
         },
       ],

@@ -46,7 +46,7 @@ export function expectNewer(newer: Versioned, older: Versioned): void {
 
 const CONFLICT_RETRIES = 10;
 
-/** Reads, changes and writes until nobody else wrote in between. */
+/** Reads, changes and writes until no other write came in between. */
 export async function retryOnConflict<T>(attempt: () => Promise<T>): Promise<T> {
   for (let left = CONFLICT_RETRIES; ; left--) {
     try {

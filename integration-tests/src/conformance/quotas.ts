@@ -262,7 +262,7 @@ export const QUOTA_PROOFS: readonly Proof[] = [
     const most = { cpu: '2', memory: '2Gi' };
     const repatched = await quotas.patch(quota, 'strategic', { status: { hard: most } }, 'status');
     expect(repatched.status?.hard).toEqual(most);
-    await watch.until('its status that nobody wants', hasHard(most));
+    await watch.until('its wrong status', hasHard(most));
     // The controller takes back what the spec does not say.
     await eventually('its status is what its spec says', COUNTED_MS, async () => {
       const found = await quotas.get(quota);

@@ -1,4 +1,4 @@
-import { CATALOGUE, CLASSES, type ConformanceClass, type ConformanceTest } from './catalogue.ts';
+import { OFFICIAL_TESTS, CLASSES, type ConformanceClass, type ConformanceTest } from './official-tests.ts';
 import { waitsFor } from './waits-for.ts';
 
 export type Outcome = 'passed' | 'failed';
@@ -20,10 +20,12 @@ const OUTSIDE = 'proved with a server outside the cluster';
 /** docs/conformance.md as the run says it must be. */
 export function renderReport(outcomes: Outcomes): string {
   const totals = CLASSES.map((of) => {
-    const tests = CATALOGUE.filter((test) => test.class === of);
+    const tests = OFFICIAL_TESTS.filter((test) => test.class === of);
     return `${of} ${tests.filter((test) => counts(test, outcomes)).length}/${tests.length}`;
   });
-  const outside = CATALOGUE.filter((test) => test.class === 'R' && outcomes.get(test.codename) === 'passed').length;
+  const outside = OFFICIAL_TESTS.filter(
+    (test) => test.class === 'R' && outcomes.get(test.codename) === 'passed',
+  ).length;
   const lines = [
     ...totals,
     INTRODUCTION.trimEnd(),
@@ -40,7 +42,7 @@ function counts(test: ConformanceTest, outcomes: Outcomes): boolean {
 
 function section(of: ConformanceClass, outcomes: Outcomes): readonly string[] {
   const areas = Map.groupBy(
-    CATALOGUE.filter((test) => test.class === of),
+    OFFICIAL_TESTS.filter((test) => test.class === of),
     ({ area }) => area,
   );
   const tables = [...areas].flatMap(([area, tests]) => [

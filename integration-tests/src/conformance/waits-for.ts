@@ -1,4 +1,4 @@
-import type { ConformanceClass, ConformanceTest } from './catalogue.ts';
+import type { ConformanceClass, ConformanceTest } from './official-tests.ts';
 
 const IMAGES = 'the images of the official suite on the nodes';
 const BACKED = 'services that pods stand behind, and their images on the nodes';

@@ -5,7 +5,7 @@ import { issueServerIdentity, reachableAddress } from './test-pki.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Idle connections stay: whoever calls at the moment when one is closed would be told of its end. */
+/** Keeps idle connections: a call at the moment of closing one would fail. */
 export const KEEP_ALIVE_MS = 600_000;
 
 /** What a path answers a posted document with; `undefined` leaves the caller waiting. */

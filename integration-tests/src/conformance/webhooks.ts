@@ -39,7 +39,7 @@ export const WEBHOOK_PROOFS: readonly Proof[] = [
     await hooks.validate([
       hooks.hook('/configmaps', CONFIG_MAPS, { namespaceSelector }),
       hooks.hook('/pods', PODS, { namespaceSelector, timeoutSeconds: 2 }),
-      // One that nobody answers, and that may be ignored.
+      // One without a server, which may be ignored.
       hooks.hook('/open', CONFIG_MAPS, { clientConfig: unreachable, failurePolicy: 'Ignore', timeoutSeconds: 1 }),
     ]);
     expect(await hooks.untilRefused(DISALLOWED)).toContain(UNWANTED);

@@ -1,20 +1,23 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Deployment, KubeObject, Node, Pod, ResourceRef } from '@gantry/api';
+import {
+  CONFIG_MAPS,
+  type Deployment,
+  DEPLOYMENTS,
+  type KubeObject,
+  NAMESPACES,
+  type Node,
+  NODES,
+  type Pod,
+  PODS,
+  type Resource,
+  SERVICE_ACCOUNTS,
+} from '@gantry/objects';
 import { createHttpClient, type HttpClient, readKubeconfig } from '@gantry/client';
 import { inject } from 'vitest';
 import { eventually } from './eventually.ts';
 import { type KubectlVersion, kubectlVersions } from './kubectl-versions.ts';
-import { type Result, type RunOptions, runProgram, type Running, startProgram } from './process.ts';
-
-export const NODES: ResourceRef = { group: '', version: 'v1', resource: 'nodes' };
-export const PODS: ResourceRef = { group: '', version: 'v1', resource: 'pods' };
-export const NAMESPACES: ResourceRef = { group: '', version: 'v1', resource: 'namespaces' };
-export const CONFIG_MAPS: ResourceRef = { group: '', version: 'v1', resource: 'configmaps' };
-const SERVICE_ACCOUNTS: ResourceRef = { group: '', version: 'v1', resource: 'serviceaccounts' };
-export const DEPLOYMENTS: ResourceRef = { group: 'apps', version: 'v1', resource: 'deployments' };
-export const REPLICA_SETS: ResourceRef = { group: 'apps', version: 'v1', resource: 'replicasets' };
-export const LEASES: ResourceRef = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' };
+import { type Result, type Running, type RunOptions, runProgram, startProgram } from './process.ts';
 
 const REQUEST_MS = 30_000;
 const NAMESPACE_MS = 120_000;
@@ -132,31 +135,32 @@ export class Cluster {
     };
   }
 
-  create<T extends KubeObject>(resource: ResourceRef, namespace: string, object: T): Promise<T> {
-    return this.api.write<T>({ verb: 'create', resource, namespace, object }, AbortSignal.timeout(REQUEST_MS));
+  create<T extends KubeObject>(resource: Resource<T>, namespace: string, object: NoInfer<T>): Promise<T> {
+    const placed = namespace === '' ? object : { ...object, metadata: { ...object.metadata, namespace } };
+    return this.api.create(resource, placed, AbortSignal.timeout(REQUEST_MS));
   }
 
-  get<T extends KubeObject>(resource: ResourceRef, namespace: string, name: string): Promise<T> {
-    return this.api.get<T>(resource, { namespace, name }, AbortSignal.timeout(REQUEST_MS));
+  get<T extends KubeObject>(resource: Resource<T>, namespace: string, name: string): Promise<T> {
+    return this.api.get(resource, { namespace, name }, AbortSignal.timeout(REQUEST_MS));
   }
 
-  async list<T extends KubeObject>(resource: ResourceRef, namespace = '', labelSelector = ''): Promise<readonly T[]> {
+  async list<T extends KubeObject>(resource: Resource<T>, namespace = '', labelSelector = ''): Promise<readonly T[]> {
     const options = { namespace, labelSelector };
-    return (await this.api.list<T>(resource, options, AbortSignal.timeout(REQUEST_MS))).items;
+    return (await this.api.list(resource, options, AbortSignal.timeout(REQUEST_MS))).items;
   }
 
   nodes(): Promise<readonly Node[]> {
-    return this.list<Node>(NODES);
+    return this.list(NODES);
   }
 
   pods(namespace: string, labelSelector = ''): Promise<readonly Pod[]> {
-    return this.list<Pod>(PODS, namespace, labelSelector);
+    return this.list(PODS, namespace, labelSelector);
   }
 
   /** Waits until all replicas of the Deployment's current generation are available and no other is left. */
   async untilRolledOut(namespace: string, name: string, timeoutMs = 180_000): Promise<Deployment> {
     return await eventually(`${name} is rolled out`, timeoutMs, async () => {
-      const found = await this.get<Deployment>(DEPLOYMENTS, namespace, name);
+      const found = await this.get(DEPLOYMENTS, namespace, name);
       const wanted = found.spec?.replicas ?? 1;
       const status = found.status ?? {};
       const done =

@@ -47,7 +47,7 @@ describe('staleWrites', () => {
     expect(staleWrites(history, new Map())).toMatchObject([{ key: '/registry/pods/a/y', revision: 14, epoch: 10 }]);
   });
 
-  test('a write while nobody leads is found, a deletion by its record', () => {
+  test('a write without a leader is found, a deletion by its record', () => {
     const record = Buffer.from(JSON.stringify({ electionKey: ELECTION, epoch: 10 }));
     const history = [gone(ELECTION, 12), put('/gantry/deleted/x', 13, record)];
     expect(staleWrites(history, new Map([[ELECTION, 10]]))).toMatchObject([{ revision: 13, epoch: 10 }]);

@@ -28,10 +28,13 @@ function script(root: string, home: string, name: string): Promise<void> {
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const root = resolve(project.config.root);
+  // The first project that needs the cluster starts it for all.
+  const shared = project.vitest.getRootProject();
+  if (shared.getProvidedContext().home !== undefined) return async () => undefined;
   const given = process.env['GANTRY_TEST_HOME'];
   const home = given ?? join(root, '.gantry/integration');
-  project.provide('home', home);
-  project.provide('root', root);
+  shared.provide('home', home);
+  shared.provide('root', root);
   if (given !== undefined) return async () => undefined;
   const keep = process.env['GANTRY_TEST_KEEP'] === '1';
   if (!keep) await script(root, home, 'down');

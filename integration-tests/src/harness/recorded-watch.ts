@@ -1,4 +1,4 @@
-import type { KubeObject, ResourceRef } from '@gantry/api';
+import type { KubeObject, Resource } from '@gantry/objects';
 import type { WatchEvent } from '@gantry/client';
 import type { Cluster } from './cluster.ts';
 import { eventually } from './eventually.ts';
@@ -14,18 +14,18 @@ export interface RecordedWatch<T extends KubeObject> extends AsyncDisposable {
 
 export async function recordWatch<T extends KubeObject>(
   cluster: Cluster,
-  resource: ResourceRef,
+  resource: Resource<T>,
   namespace: string,
 ): Promise<RecordedWatch<T>> {
   const stop = new AbortController();
-  const first = await cluster.api.list<T>(resource, { namespace }, stop.signal);
+  const first = await cluster.api.list(resource, { namespace }, stop.signal);
   const objects = new Map(first.items.map((object) => [object.metadata.name ?? '', object]));
   const states: (readonly T[])[] = [[...objects.values()]];
   const events: WatchEvent<T>[] = [];
   let failure: unknown;
   const reading = (async () => {
     const options = { namespace, resourceVersion: first.resourceVersion };
-    for await (const batch of cluster.api.watch<T>(resource, options, stop.signal)) {
+    for await (const batch of cluster.api.watch(resource, options, stop.signal)) {
       for (const event of batch) {
         events.push(event);
         if (event.type === 'BOOKMARK') continue;
@@ -53,11 +53,11 @@ export async function recordWatch<T extends KubeObject>(
 export async function untilSeen<T extends KubeObject>(
   cluster: Cluster,
   watch: RecordedWatch<T>,
-  resource: ResourceRef,
+  resource: Resource<T>,
   namespace: string,
 ): Promise<void> {
   await eventually('the watch has caught up', 60_000, async () => {
-    const now = await cluster.list<T>(resource, namespace);
+    const now = await cluster.list(resource, namespace);
     const versions = (objects: readonly T[]) =>
       objects.map(({ metadata }) => `${metadata.name}@${metadata.resourceVersion}`);
     return (

@@ -18,6 +18,8 @@ export interface Played {
   readonly answer: Answer;
 }
 
+/** kubectl ends before collecting garbage pays: it takes a fifth of its time otherwise. */
+const SHORT_LIVED = { GOGC: 'off', GOMEMLIMIT: '512MiB' };
 /** A step that takes longer than this hangs. */
 const STEP_MS = 300_000;
 
@@ -47,6 +49,7 @@ export async function playTranscript(text: string, player: Player): Promise<read
     PATH: `${bin}:${process.env['PATH'] ?? ''}`,
     TZ: 'UTC',
     LC_ALL: 'C',
+    ...SHORT_LIVED,
   };
   const played: Played[] = [];
   try {

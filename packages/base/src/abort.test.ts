@@ -3,7 +3,7 @@ import { DeadlineError, raceAbort, withDeadline } from './abort.ts';
 import { pause, sleep } from './clock.ts';
 import { ManualClock } from './testing/index.ts';
 
-/** Rejections that nobody handled, gathered until the test ends. */
+/** Collects unhandled rejections until the test ends. */
 function unhandledRejections(): unknown[] {
   const seen: unknown[] = [];
   const note = (reason: unknown) => seen.push(reason);
@@ -23,7 +23,7 @@ describe('raceAbort', () => {
     await expect(raceAbort(Promise.reject(new DeadlineError('late')), signal)).rejects.toThrow('late');
   });
 
-  it('rejects with the reason while the work goes on', async () => {
+  it('rejects with the reason while the work continues', async () => {
     const abort = new AbortController();
     const race = raceAbort(new Promise(() => {}), abort.signal);
     abort.abort('reason');
@@ -40,7 +40,7 @@ describe('raceAbort', () => {
       const race = raceAbort(work.promise, abort.signal);
       if (when === 'after') abort.abort('reason');
       await expect(race).rejects.toBe('reason');
-      work.reject(new DeadlineError('nobody waits for this'));
+      work.reject(new DeadlineError('later failure'));
       await nextTurns();
       expect(unhandled).toEqual([]);
     },
@@ -48,7 +48,7 @@ describe('raceAbort', () => {
 });
 
 describe('withDeadline', () => {
-  it('is aborted when the time is up, and never once it is disposed of', async () => {
+  it('is aborted at its deadline, and never after it is disposed of', async () => {
     const clock = new ManualClock();
     const parent = new AbortController();
     const due = withDeadline(clock, parent.signal, 100);

@@ -1,11 +1,11 @@
 import type { Clock } from './clock.ts';
 
-/** Why a signal was aborted when time ran out. */
+/** The abort reason of a signal whose deadline has passed. */
 export class DeadlineError extends Error {
   override readonly name = 'DeadlineError';
 }
 
-/** A signal that follows `parent` and is aborted with `DeadlineError` after `ms`. Dispose of it when the work is done. */
+/** A signal that is aborted with `parent`, or with `DeadlineError` after `ms`. Dispose of it when the work is done. */
 export function withDeadline(clock: Clock, parent: AbortSignal, ms: number): AbortSignal & Disposable {
   const controller = new AbortController();
   const cancel = clock.setTimer(ms, () => controller.abort(new DeadlineError(`deadline of ${ms} ms exceeded`)));
@@ -20,8 +20,8 @@ export function withDeadline(clock: Clock, parent: AbortSignal, ms: number): Abo
 }
 
 /**
- * Rejects with the signal's reason as soon as it is aborted, otherwise settles as `work` does. Work that nobody waits for any
- * more may still fail; that is nobody's error then, and must not count as an unhandled one.
+ * Rejects with the signal's reason as soon as it is aborted, otherwise settles as `work` does. A later failure of aborted
+ * work is ignored; it does not become an unhandled rejection.
  */
 export function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise<T>((resolve, reject) => {
@@ -32,7 +32,7 @@ export function raceAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> 
   });
 }
 
-/** The message of anything that was thrown. */
+/** The message of any thrown value. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { append } from './append.ts';
 
-it('adds more than fits on the stack', () => {
+it('adds more elements than fit on the stack', () => {
   const to = [0];
   append(to, new Array<number>(2_000_000).fill(1));
   expect(to).toHaveLength(2_000_001);

@@ -1,4 +1,4 @@
-/** A broken promise of our own code; never bad input. */
+/** A bug in our own code; never bad input. */
 export class AssertionError extends Error {
   override readonly name = 'AssertionError';
 }

@@ -1,5 +1,6 @@
 import type { Random } from './random.ts';
 
+/** Delays that grow with each failure. */
 export interface BackoffOptions {
   readonly initialMs: number;
   readonly maxMs: number;

@@ -1,25 +1,35 @@
-/** Milliseconds since the Unix epoch, from a wall clock. For what clients see, never for deciding leadership. */
+/** Milliseconds since the Unix epoch, from a wall clock. For times in objects and logs, never for deciding leadership. */
 export type Instant = number;
 
 /** Cancels a timer; calling it twice is harmless. */
 export type CancelTimer = () => void;
 
-/** Where time comes from. Everything that waits or stamps takes one, so that tests never sleep. */
+/** The source of time. Code that waits or writes times takes one as an argument, so that tests never sleep. */
 export interface Clock {
   /** Wall clock, Unix milliseconds. */
   now(): Instant;
   /** Monotonic clock, milliseconds from an arbitrary origin. */
   monotonicMs(): number;
-  /** Calls `fire` once after `delayMs`. */
+  /** Calls `fire` once after `delayMs`, however long that is; never at `Infinity`. */
   setTimer(delayMs: number, fire: () => void): CancelTimer;
 }
+
+/** A timer of the platform fires at once when it is set further ahead than this (24.8 days). */
+const LONGEST_MS = 2 ** 31 - 1;
 
 /** The machine's clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonicMs: () => performance.now(),
   setTimer: (delayMs, fire) => {
-    const timer = setTimeout(fire, Math.max(0, delayMs));
+    let timer: NodeJS.Timeout;
+    const start = (leftMs: number): void => {
+      timer =
+        leftMs > LONGEST_MS
+          ? setTimeout(() => start(leftMs - LONGEST_MS), LONGEST_MS)
+          : setTimeout(fire, Math.max(0, leftMs));
+    };
+    start(delayMs);
     return () => clearTimeout(timer);
   },
 };
@@ -43,7 +53,7 @@ export function sleep(clock: Clock, delayMs: number, signal: AbortSignal): Promi
   });
 }
 
-/** Resolves after `delayMs`, or as soon as the signal is aborted: for loops that look at the signal themselves. */
+/** Resolves after `delayMs`, or as soon as the signal is aborted: for loops that check the signal themselves. */
 export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) {
@@ -60,10 +70,10 @@ export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promi
   });
 }
 
-/** The second that was written last, and its text: most are written many times. */
+/** Caches the last formatted second: most seconds are formatted many times. */
 const written = { second: Number.NaN, text: '' };
 
-/** RFC 3339 with seconds, as Kubernetes' `metav1.Time` is written. */
+/** RFC 3339 with seconds: the format of Kubernetes' `metav1.Time`. */
 export function formatTime(at: Instant): string {
   const second = Math.floor(at / 1000);
   if (second !== written.second) {
@@ -73,7 +83,7 @@ export function formatTime(at: Instant): string {
   return written.text;
 }
 
-/** RFC 3339 with microseconds, as Kubernetes' `metav1.MicroTime` is written. */
+/** RFC 3339 with microseconds: the format of Kubernetes' `metav1.MicroTime`. */
 export function formatMicroTime(at: Instant): string {
   return new Date(at).toISOString().replace('Z', '000Z');
 }

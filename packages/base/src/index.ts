@@ -1,6 +1,14 @@
 /**
- * What every other package may lean on: time, randomness and identity as arguments, aborting, backoff, assertions.
- * Depends on nothing of ours.
+ * What every other package may use, and what makes code testable without sleeps: time, randomness and identity are arguments.
+ *
+ * - `clock`: `Clock`, waiting (`sleep`, `pause`), and times as Kubernetes writes them
+ * - `signal`: `Signal`, by which one control loop is notified of work
+ * - `plan`: `Plan`, the result of a pure decision
+ * - `abort`: deadlines and races over `AbortSignal`
+ * - `backoff`, `random`: delays after failures; random numbers, names and uids
+ * - `assert`, `append`: assertions about our own code; lists of any length
+ *
+ * Every package and service uses it. It imports no other package and performs no I/O. `./testing` has the manual clock.
  */
 export { DeadlineError, errorMessage, raceAbort, withDeadline } from './abort.ts';
 export { append } from './append.ts';
@@ -16,4 +24,6 @@ export {
   sleep,
   systemClock,
 } from './clock.ts';
+export type { Plan } from './plan.ts';
 export { type NewUid, type Random, randomSuffix, safeEncode, seededRandom, systemRandom, systemUid } from './random.ts';
+export { Signal } from './signal.ts';

@@ -3,13 +3,15 @@ import { randomBytes, randomUUID } from 'node:crypto';
 /** Uniform in [0, 1). */
 export type Random = () => number;
 
-/** Makes a fresh object uid (RFC 4122 version 4). */
+/** Creates an object uid (RFC 4122 version 4). */
 export type NewUid = () => string;
 
+/** Cryptographic randomness. */
 export const systemRandom: Random = () => randomBytes(6).readUIntBE(0, 6) / 2 ** 48;
+/** Random uids. */
 export const systemUid: NewUid = () => randomUUID();
 
-/** Letters and digits without vowels and look-alikes, as Kubernetes' `rand.String` uses for generated names. */
+/** Letters and digits without vowels and similar characters: the alphabet of Kubernetes' `rand.String` for generated names. */
 const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 
 /** `length` random characters that are safe in an object name. */
@@ -19,7 +21,7 @@ export function randomSuffix(random: Random, length = 5): string {
   return out;
 }
 
-/** Encodes a number in the same alphabet, as Kubernetes' `rand.SafeEncodeString` does for template hashes. */
+/** Encodes a number in the same alphabet, like Kubernetes' `rand.SafeEncodeString` for template hashes. */
 export function safeEncode(text: string): string {
   let out = '';
   for (const character of text) out += ALPHABET[character.charCodeAt(0) % ALPHABET.length];

@@ -1,6 +1,6 @@
 import { getConformanceSuite } from '@bufbuild/cel-spec/testdata/tests.js';
 import { describe, expect, it } from 'vitest';
-import { createEnvironment } from './environment/create-environment.ts';
+import { createEnvironment } from './compile/create-environment.ts';
 import { equalValues } from './values/equal.ts';
 import { ArrayList, EntryMap } from './values/collections.ts';
 import { CelTypeValue, CelUint, type CelValue, isError } from './values/value.ts';
@@ -16,7 +16,7 @@ interface Wire {
   readonly kind: { readonly case?: string; readonly value?: unknown };
 }
 
-/** A value of the suite as ours; undefined when it is a message. */
+/** A value of the suite as a CelValue; undefined for a message. */
 function fromWire({ kind }: Wire): CelValue | undefined {
   switch (kind.case) {
     case 'nullValue':
@@ -51,13 +51,13 @@ function fromWire({ kind }: Wire): CelValue | undefined {
   }
 }
 
-/** Of what Kubernetes does not offer, or has set up differently from the suite. */
+/** Expressions that use what Kubernetes does not offer or configures differently. */
 const ELSEWHERE =
   /TestAllTypes|google\.protobuf|proto\.|cel\.expr|base64|math\.|cel\.bind|cel\.block|cel\.@block|cel\.index|cel\.iterVar|block_ext|`|\.reverse\(\)|network|getExt|hasExt/;
 
 const environment = createEnvironment({ variables: {} });
 
-/** 'pass', why it fails, or undefined where the test asks for what Kubernetes has not. */
+/** 'pass', the reason of the failure, or undefined when the test needs what Kubernetes does not offer. */
 function run(test: SimpleTest): string | undefined {
   const matcher = test.resultMatcher;
   if (ELSEWHERE.test(test.expr) || test.typeEnv.length > 0 || Object.keys(test.bindings).length > 0) return undefined;
@@ -65,7 +65,7 @@ function run(test: SimpleTest): string | undefined {
   const compiled = environment.compile(test.expr);
   const result = compiled.ok ? compiled.program.evaluate({}) : { ok: false as const, error: compiled.issues };
   if (matcher.case === 'evalError') return result.ok ? `no error: ${test.expr}` : 'pass';
-  // Literals of mixed types and comparisons of unlike types are refused when they are checked.
+  // The checker rejects literals of mixed types and comparisons of unlike types.
   if (!compiled.ok && /expected type '|found no matching overload|undeclared reference/.test(compiled.issues))
     return undefined;
   if (matcher.case === 'typedResult') return result.ok ? 'pass' : `${test.expr}: ${result.error}`;
@@ -76,12 +76,12 @@ function run(test: SimpleTest): string | undefined {
   return isNaN || equalValues(expected, result.value) ? 'pass' : `${test.expr}: other value`;
 }
 
-/** Where Kubernetes' engine is known to differ from the suite. */
+/** Known differences between Kubernetes' engine and the suite. */
 const DIFFERENT: readonly RegExp[] = [
-  // Behind an optional, cel-go takes a field of what has no fields for absent.
+  // Behind an optional, cel-go treats a field of a value without fields as absent.
   /\.\?null_key\.invalid/,
   /\[\?true\]\.absent/,
-  // Beyond the end nothing is found; that is no error.
+  // An index beyond the end yields "not found", not an error.
   /ndexOf\('a', 30\)/,
   // Halves are rounded up, not to the even digit.
   /%\.0f/,
@@ -90,12 +90,12 @@ const DIFFERENT: readonly RegExp[] = [
 describe('the conformance suite of the language', () => {
   const outcomes = testsOf(getConformanceSuite()).map(run);
 
-  it('passes wherever Kubernetes offers what is asked', () => {
+  it('passes every test that uses only what Kubernetes offers', () => {
     const failed = outcomes.filter((outcome) => outcome !== undefined && outcome !== 'pass');
     expect(failed.filter((text) => !DIFFERENT.some((known) => known.test(text ?? '')))).toEqual([]);
   });
 
-  it('asks enough for that to mean something', () => {
+  it('applies to most tests of the suite', () => {
     expect(outcomes.filter((outcome) => outcome === 'pass').length).toBeGreaterThan(700);
   });
 });

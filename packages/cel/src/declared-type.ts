@@ -15,18 +15,17 @@ import {
 } from './types.ts';
 
 /**
- * A type that a schema declares: what the checker sees, the fields of objects, and how large values can be, from which costs are
- * estimated.
+ * A type that a schema declares: the type for the checker, the fields of objects, and the size limits for cost estimates.
  */
 export interface DeclaredType {
   readonly type: CelType;
-  /** Of objects: fields by the name that expressions use (see escapeFieldName). */
+  /** Objects only: fields by the names that expressions use (see escapeFieldName). */
   readonly fields?: ReadonlyMap<string, DeclaredType>;
-  /** Of lists and maps. */
+  /** Lists and maps only. */
   readonly element?: DeclaredType;
-  /** Largest size in elements, or bytes of a string. */
+  /** Maximum size: elements, or bytes of a string. */
   readonly maxElements: number;
-  /** Bytes of the smallest such value in JSON. */
+  /** Size in bytes of the smallest such value in JSON. */
   readonly minSerializedSize: number;
 }
 
@@ -36,7 +35,7 @@ const scalar = (type: CelType, minSerializedSize: number): DeclaredType => ({
   minSerializedSize,
 });
 
-/** Types of built-in values, as variables that no schema describes have them. */
+/** Types of values that no schema describes. */
 export const declaredBool = scalar(BOOL, 4);
 export const declaredBytes = scalar(BYTES, 2);
 export const declaredDouble = scalar(DOUBLE, 1);

@@ -1,3 +1,13 @@
+/**
+ * Kubernetes' expression language (CEL): checks and evaluates expressions with Kubernetes' functions, messages and costs.
+ *
+ * `createEnvironment` declares variables and compiles texts to programs; a program estimates its cost and evaluates values.
+ * Parts: `syntax` (lexer, parser, macros) → `check` (types, overloads) → `cost` and `evaluate` (planner); `library` has the
+ * functions, `values` and `types.ts` what expressions work on, `environment` joins them. Pure: no I/O, no clock.
+ *
+ * Used by packages/custom-resources (rules of schemas), packages/kinds (device selectors) and the apiserver (admission policies, match
+ * conditions of webhooks).
+ */
 export {
   type DeclaredType,
   declaredBool,
@@ -23,8 +33,13 @@ export type {
   Program,
   StructTypes,
 } from './environment/environment.ts';
-export { createEnvironment } from './environment/create-environment.ts';
-export { type Call, declareFunction, type FunctionDeclaration, type Overload } from './check/function-declaration.ts';
+export { createEnvironment } from './compile/create-environment.ts';
+export {
+  type Call,
+  declareFunction,
+  type FunctionDeclaration,
+  type Overload,
+} from './environment/function-declaration.ts';
 export {
   ESTIMATED_COST_LIMIT,
   ESTIMATED_TOTAL_COST_LIMIT,

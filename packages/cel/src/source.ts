@@ -1,4 +1,4 @@
-/** One thing wrong with an expression, at an offset in its text; -1 for the expression as a whole. */
+/** A problem at an offset of an expression's text; offset -1 means the whole expression. */
 export interface Issue {
   readonly offset: number;
   readonly message: string;
@@ -7,7 +7,7 @@ export interface Issue {
 const MAX_ISSUES = 100;
 const MAX_SNIPPET_BYTES = 16_384;
 
-/** An expression's text, and where its offsets (in UTF-16 units) lie in lines and characters. */
+/** An expression's text. Converts offsets (UTF-16 units) to lines and columns. */
 export class Source {
   readonly text: string;
   readonly #lines: readonly string[];
@@ -17,7 +17,7 @@ export class Source {
     this.#lines = text.split('\n');
   }
 
-  /** The issues in the order of the text, each as cel-go prints it with the line and a mark under it. */
+  /** Formats issues in text order as cel-go does: message, source line, and a mark under the column. */
   format(issues: readonly Issue[]): string {
     const located = issues
       .slice(0, MAX_ISSUES)
@@ -30,7 +30,7 @@ export class Source {
 
   #locate(offset: number): { readonly line: number; readonly column: number } {
     if (offset < 0) return { line: -1, column: -1 };
-    // Of an empty text cel-go counts the column from before it, and shows no line.
+    // For an empty text, cel-go counts the column from before it and prints no line.
     if (this.text === '') return { line: 1, column: -1 };
     let start = 0;
     for (const [index, line] of this.#lines.entries()) {

@@ -1,4 +1,4 @@
-/** Types that have neither parameters nor a name of their own. */
+/** Types without parameters and without a name of their own. */
 export type SimpleKind =
   | 'bool'
   | 'bytes'
@@ -13,8 +13,8 @@ export type SimpleKind =
   | 'uint';
 
 /**
- * A type as the checker sees it. `struct` is a message: its fields are asked of the environment's types by name. `opaque` is a
- * type known by its functions alone, as `optional_type` and `net.IP`.
+ * A type as the checker sees it. `struct` is a message: the environment knows its fields. `opaque` is a type with functions only,
+ * such as `optional_type` and `net.IP`.
  */
 export type CelType =
   | { readonly kind: SimpleKind }
@@ -31,7 +31,7 @@ export const BOOL = simple('bool');
 export const BYTES = simple('bytes');
 export const DOUBLE = simple('double');
 export const DURATION = simple('duration');
-/** Checked when it is evaluated. */
+/** Checked at evaluation. */
 export const DYN = simple('dyn');
 export const ERROR = simple('error');
 export const INT = simple('int');
@@ -64,7 +64,7 @@ export function typeOfType(parameter?: CelType): CelType {
   return { kind: 'type', parameter };
 }
 
-/** The types that a type is made of, in the order in which it is written. */
+/** The type's parameters in written order. */
 export function parametersOf(type: CelType): readonly CelType[] {
   switch (type.kind) {
     case 'list':
@@ -77,6 +77,22 @@ export function parametersOf(type: CelType): readonly CelType[] {
       return type.parameter === undefined ? [] : [type.parameter];
     default:
       return [];
+  }
+}
+
+/** The type with each of its parameters replaced. */
+export function mapParameters(type: CelType, replace: (parameter: CelType) => CelType): CelType {
+  switch (type.kind) {
+    case 'list':
+      return listOf(replace(type.element));
+    case 'map':
+      return mapOf(replace(type.key), replace(type.value));
+    case 'opaque':
+      return type.parameters.length === 0 ? type : opaqueOf(type.name, ...type.parameters.map(replace));
+    case 'type':
+      return type.parameter === undefined ? type : typeOfType(replace(type.parameter));
+    default:
+      return type;
   }
 }
 

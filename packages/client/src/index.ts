@@ -1,22 +1,40 @@
-/** Reads, writes and watches objects: one interface, two transports (gRPC inside the cluster, HTTPS and a kubeconfig outside). */
+/**
+ * Reads, writes and watches objects: one interface, two transports.
+ *
+ * - `object-client`: the interfaces; a transport implements `ObjectTransport`, `object-calls` adds the typed writes
+ * - `grpc`: inside the cluster, to all API servers, with failover and the leader's fence
+ * - `http`: outside, with a kubeconfig; and to aggregated API servers
+ * - `expected-failures`: for callers to whom a missing or existing object is no failure
+ *
+ * All services, the benchmarks and the integration tests use it. `./testing` has a fake client and the contract suite that it
+ * and both transports pass.
+ */
 export { createGrpcClient, type GrpcClient, type GrpcClientOptions } from './grpc/grpc-client.ts';
 export { fromFailedCall, type GrpcFailure, STATUS_TRAILER, toGrpcFailure } from './grpc/status-mapping.ts';
 export { type DiscoveredResource, discoverResources } from './http/discover-resources.ts';
 export { createHttpClient, type HttpClient, type HttpClientOptions, pathOf } from './http/http-client.ts';
 export type { HttpRequest } from './http/http-transport.ts';
 export { type HttpTarget, parseKubeconfig, readKubeconfig } from './http/kubeconfig.ts';
+export { ignoreNotFound, ignoreReasons } from './expected-failures.ts';
+export { createObjectClient } from './object-calls.ts';
 export type {
+  ApplyOptions,
   DeleteOptions,
+  DeleteRequest,
   Fence,
   ListOptions,
   ObjectClient,
   ObjectList,
   ObjectReader,
+  ObjectTransport,
   ObjectWrite,
   ObjectWriter,
+  Patch,
   PatchType,
+  SubresourceKey,
+  SubresourceWriter,
   WatchEvent,
   WatchOptions,
   WriteResult,
+  WriteSender,
 } from './object-client.ts';
-export type { TlsMaterial, TlsSource } from './tls-source.ts';

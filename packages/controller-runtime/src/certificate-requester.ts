@@ -1,8 +1,7 @@
-import { type CertificateSigningRequest, StatusError } from '@gantry/api';
+import { CERTIFICATE_SIGNING_REQUESTS, StatusError } from '@gantry/objects';
 import { type Clock, sleep, withDeadline } from '@gantry/base';
 import type { ObjectClient } from '@gantry/client';
 
-const REQUESTS = { group: 'certificates.k8s.io', version: 'v1', resource: 'certificatesigningrequests' };
 const SIGNER = 'gantry.dev/service';
 const USAGES = ['digital signature', 'client auth', 'server auth'];
 const LOOK_EVERY_MS = 1000;
@@ -13,7 +12,7 @@ const PATIENCE_MS = 300_000;
  * certificate, both PEM. Open to standbys, which carry no fence.
  */
 export function createCertificateRequester(
-  client: Pick<ObjectClient, 'get' | 'write'>,
+  client: Pick<ObjectClient, 'get' | 'create'>,
   clock: Clock,
   component: string,
 ): (request: string, signal: AbortSignal) => Promise<string> {
@@ -25,10 +24,10 @@ export function createCertificateRequester(
       metadata: { generateName: `${component}-` },
       spec: { request: Buffer.from(request).toString('base64'), signerName: SIGNER, usages: USAGES },
     };
-    const created = await client.write({ verb: 'create', resource: REQUESTS, namespace: '', object }, signal);
+    const created = await client.create(CERTIFICATE_SIGNING_REQUESTS, object, signal);
     const key = { namespace: '', name: created.metadata.name ?? '' };
     for (;;) {
-      const { status } = await client.get<CertificateSigningRequest>(REQUESTS, key, signal);
+      const { status } = await client.get(CERTIFICATE_SIGNING_REQUESTS, key, signal);
       if (status?.certificate !== undefined) return Buffer.from(status.certificate, 'base64').toString('utf8');
       const refusal = status?.conditions?.find(({ type }) => type === 'Denied' || type === 'Failed');
       if (refusal !== undefined) throw StatusError.badRequest(`${key.name}: ${refusal.type}: ${refusal.message ?? ''}`);

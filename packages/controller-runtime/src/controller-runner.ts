@@ -1,12 +1,13 @@
-import { formatKey, isReason, type ObjectKey } from '@gantry/api';
-import { append, type Clock, DeadlineError, errorMessage, type Random, withDeadline } from '@gantry/base';
+import { isReason } from '@gantry/objects';
+import { type Clock, DeadlineError, errorMessage, type Random, withDeadline } from '@gantry/base';
 import type { ObjectClient } from '@gantry/client';
 import type { Cache } from './cache.ts';
-import type { ControllerSpec, ServedWatch } from './controller.ts';
+import type { ControllerSpec } from './controller.ts';
 import type { EventRecorder } from './event-recorder.ts';
-import type { Informers } from './informers.ts';
+import type { InformerEvent, Informers } from './informers.ts';
 import type { Log } from './log.ts';
-import { OwnWrites } from './own-writes.ts';
+import { ExpectedWrites } from './expected-writes.ts';
+import { formatReconcileKey, type ReconcileKey } from './reconcile-key.ts';
 import { resourceId } from './revision.ts';
 import type { ServedResources } from './served-resources.ts';
 import { WorkQueue } from './work-queue.ts';
@@ -31,7 +32,7 @@ export interface ControllerRunnerOptions {
 
 const DEFAULT_WORKERS = 5;
 /** How long the cache may take to show our own writes before we look again all the same. */
-const OWN_WRITES_MS = 5000;
+const EXPECTED_WRITES_MS = 5000;
 
 /** Runs one controller: its queue is fed by changes while it acts, and by everything there is when it begins to. */
 export class ControllerRunner {
@@ -43,11 +44,6 @@ export class ControllerRunner {
     this.spec = spec;
     this.#options = options;
     this.#queue = new WorkQueue({ clock: options.clock, random: options.random });
-  }
-
-  /** Keys that wait. */
-  get backlog(): number {
-    return this.#queue.length;
   }
 
   /**
@@ -67,85 +63,76 @@ export class ControllerRunner {
     }
   }
 
-  /** Queues by every change from now on, and by everything there is. */
+  /** Queues keys for every change from now on, and for every object that is cached already. */
   #subscribe(): () => void {
-    const { cache } = this.#options.informers;
-    const ends = [this.#subscribeBuiltIn(cache)];
-    if (this.spec.served !== undefined) append(ends, this.#subscribeServed(this.spec.served, cache));
-    return () => {
-      for (const end of ends) end();
-    };
-  }
-
-  #subscribeBuiltIn(cache: Cache): () => void {
-    const end = this.#options.informers.onChange((resource, changes) => {
-      const id = resourceId(resource);
-      for (const watch of this.spec.watches) {
-        if (resourceId(watch.resource) !== id) continue;
-        for (const { object, old } of changes) this.#addAll(watch.keys(object, old, cache));
-      }
-    });
-    for (const watch of this.spec.watches) {
+    const { informers } = this.#options;
+    const { cache } = informers;
+    const { watches, served } = this.spec;
+    const end = informers.subscribe((event) => this.#take(event, cache));
+    for (const watch of watches) {
       for (const object of cache.list(watch.resource)) this.#addAll(watch.keys(object, undefined, cache));
+    }
+    if (served === undefined) return end;
+    for (const resource of informers.followed().filter(served.wants)) {
+      for (const object of cache.list(resource)) this.#addAll(served.keys(resource, object, undefined, cache));
     }
     return end;
   }
 
-  #subscribeServed({ wants, keys, shift }: ServedWatch, cache: Cache): readonly (() => void)[] {
-    const { informers } = this.#options;
-    for (const resource of informers.served.resources().filter(wants)) {
-      for (const object of cache.list(resource)) this.#addAll(keys(resource, object, undefined, cache));
+  #take(event: InformerEvent, cache: Cache): void {
+    const { watches, served } = this.spec;
+    if (event.kind === 'changed') {
+      const id = resourceId(event.resource);
+      for (const watch of watches) {
+        if (resourceId(watch.resource) !== id) continue;
+        for (const { object, old } of event.changes) this.#addAll(watch.keys(object, old, cache));
+      }
+    } else if (served?.wants(event.resource) === true) {
+      if (event.kind !== 'servedChanged') this.#addAll(served.onSync(event.resource, cache));
+      else for (const { object, old } of event.changes) this.#addAll(served.keys(event.resource, object, old, cache));
     }
-    return [
-      informers.onServedChange((resource, changes) => {
-        if (!wants(resource)) return;
-        for (const { object, old } of changes) this.#addAll(keys(resource, object, old, cache));
-      }),
-      informers.onShift((resource) => {
-        if (wants(resource)) this.#addAll(shift(resource, cache));
-      }),
-    ];
   }
 
-  #addAll(keys: readonly ObjectKey[]): void {
+  #addAll(keys: readonly ReconcileKey[]): void {
     for (const key of keys) this.#queue.add(key);
   }
 
   async #work(stop: AbortSignal, act: AbortSignal): Promise<void> {
     while (!stop.aborted) {
-      let key: ObjectKey;
+      let key: ReconcileKey;
       try {
         key = await this.#queue.take(stop);
       } catch {
         // Only the signal ends the waiting.
         return;
       }
-      const writes = new OwnWrites(this.#options.client);
+      const writes = new ExpectedWrites(this.#options.client);
       await this.#reconcile(key, writes, act);
       if (writes.areSeenBy(this.#options.informers.cache)) this.#queue.done(key);
       else void this.#doneWhenSeen(key, writes, stop);
     }
   }
 
-  async #doneWhenSeen(key: ObjectKey, writes: OwnWrites, stop: AbortSignal): Promise<void> {
+  async #doneWhenSeen(key: ReconcileKey, writes: ExpectedWrites, stop: AbortSignal): Promise<void> {
     const { informers, clock, log } = this.#options;
     try {
-      using deadline = withDeadline(clock, stop, OWN_WRITES_MS);
+      using deadline = withDeadline(clock, stop, EXPECTED_WRITES_MS);
       await informers.when(() => writes.areSeenBy(informers.cache), deadline);
     } catch (error) {
       if (error instanceof DeadlineError) {
-        log.warn({ controller: this.spec.name, key: formatKey(key) }, 'the cache does not show own writes');
+        log.warn({ controller: this.spec.name, key: formatReconcileKey(key) }, 'the cache does not show own writes');
       }
     }
     this.#queue.done(key);
   }
 
-  async #reconcile(key: ObjectKey, writes: OwnWrites, act: AbortSignal): Promise<void> {
+  async #reconcile(key: ReconcileKey, writes: ExpectedWrites, act: AbortSignal): Promise<void> {
     const { informers, served, events, clock, random, onReconcile } = this.#options;
     const begin = clock.monotonicMs();
     const report = (result: ReconcileReport['result']) =>
       onReconcile?.({ controller: this.spec.name, result, seconds: (clock.monotonicMs() - begin) / 1000 });
-    const context = { cache: informers.cache, served, client: writes.client, events, clock, random };
+    const enqueue = (other: ReconcileKey) => this.#queue.add(other);
+    const context = { cache: informers.cache, served, client: writes.client, events, clock, random, enqueue };
     try {
       const result = await this.spec.reconcile(key, context, act);
       this.#queue.forget(key);
@@ -158,9 +145,9 @@ export class ControllerRunner {
     }
   }
 
-  #failed(key: ObjectKey, error: unknown): void {
+  #failed(key: ReconcileKey, error: unknown): void {
     const delayMs = Math.round(this.#queue.addRateLimited(key));
-    const fields = { controller: this.spec.name, key: formatKey(key), delayMs };
+    const fields = { controller: this.spec.name, key: formatReconcileKey(key), delayMs };
     // Someone else was faster: the rule between optimistic writers, not a fault.
     if (isReason(error, 'Conflict')) {
       this.#options.log.debug({ ...fields, reason: errorMessage(error) }, 'reconcile met a conflict');

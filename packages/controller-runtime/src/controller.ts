@@ -1,12 +1,13 @@
-import type { Clock, Instant, Random } from '@gantry/base';
-import type { KubeObject, ObjectKey, ResourceRef } from '@gantry/api';
+import type { Clock, Random } from '@gantry/base';
+import type { KubeObject, Resource } from '@gantry/objects';
 import type { ObjectClient } from '@gantry/client';
 import type { Cache } from './cache.ts';
 import type { EventRecorder } from './event-recorder.ts';
+import type { ReconcileKey } from './reconcile-key.ts';
 import type { ServedResource } from './served-resource.ts';
 import type { ServedResources } from './served-resources.ts';
 
-/** What a reconcile answers: nothing more to do, or look again after a delay. */
+/** What a reconcile returns: nothing more to do, or look again after a delay. */
 export interface Result {
   readonly requeueAfterMs?: number;
 }
@@ -19,16 +20,18 @@ export interface ControllerContext {
   readonly events: EventRecorder;
   readonly clock: Clock;
   readonly random: Random;
+  /** Queues another key of this controller. */
+  readonly enqueue: (key: ReconcileKey) => void;
 }
 
-/** Which keys to look at when an object changes. */
+/** Which keys to queue when an object changes. */
 export interface WatchSpec<T extends KubeObject = KubeObject> {
-  readonly resource: ResourceRef;
+  readonly resource: Resource<T>;
   /** Keys to queue for a change from `old` (undefined when it is new) to `object` (undefined when it is gone). */
-  readonly keys: (object: T | undefined, old: T | undefined, cache: Cache) => readonly ObjectKey[];
+  keys(object: T | undefined, old: T | undefined, cache: Cache): readonly ReconcileKey[];
 }
 
-/** Which keys to look at when something changes that is not built in. All controllers that want a resource share its cache. */
+/** Which keys to queue when objects of custom and aggregated resources change. All controllers share one cache of them. */
 export interface ServedWatch {
   /** Which resources to follow, of those that can be listed and watched. */
   readonly wants: (resource: ServedResource) => boolean;
@@ -38,13 +41,13 @@ export interface ServedWatch {
     object: KubeObject | undefined,
     old: KubeObject | undefined,
     cache: Cache,
-  ) => readonly ObjectKey[];
-  /** Keys to queue when all objects of a resource have become known, or when none are known any more. */
-  readonly shift: (resource: ServedResource, cache: Cache) => readonly ObjectKey[];
+  ) => readonly ReconcileKey[];
+  /** Keys to queue when all objects of a resource have become known, or when none are known any longer. */
+  readonly onSync: (resource: ServedResource, cache: Cache) => readonly ReconcileKey[];
 }
 
 /**
- * A control loop. `reconcile` is given a key and nothing else: it reads the world again, calls a pure plan and carries out
+ * A control loop, the shell of a plan. `reconcile` is given a key and nothing else: it reads the world again, calls a pure plan and carries out
  * its actions. It is called for one key at a time, again with backoff when it throws, and must be idempotent.
  */
 export interface ControllerSpec {
@@ -52,13 +55,11 @@ export interface ControllerSpec {
   readonly name: string;
   readonly eventSource: string;
   readonly watches: readonly WatchSpec[];
-  /** Besides, what is not built in. Nothing waits for it: a resource that cannot be listed is tried again for ever. */
+  /** Custom and aggregated resources to follow. Readiness does not wait for them. */
   readonly served?: ServedWatch;
   /** How many keys are reconciled at once; 5 when absent. */
   readonly workers?: number;
-  /** Called when a term begins, before its first reconcile: what was remembered from an earlier one is out of date. */
+  /** Called when a term begins, before its first reconcile: memory of an earlier term is out of date. */
   readonly begin?: () => void;
-  readonly reconcile: (key: ObjectKey, context: ControllerContext, signal: AbortSignal) => Promise<Result>;
+  readonly reconcile: (key: ReconcileKey, context: ControllerContext, signal: AbortSignal) => Promise<Result>;
 }
-
-export type { Instant };

@@ -1,4 +1,4 @@
-import type { KubeObject } from '@gantry/api';
+import type { KubeObject } from '@gantry/objects';
 
 /** Writes Events about objects: aggregated by count as Kubernetes does, rate-bounded per object, never blocking, never failing the caller. */
 export interface EventRecorder {

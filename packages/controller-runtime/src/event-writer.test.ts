@@ -1,4 +1,4 @@
-import type { Event, Pod, ResourceRef } from '@gantry/api';
+import { EVENTS, type Pod } from '@gantry/objects';
 import { seededRandom } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { FakeObjectClient } from '@gantry/client/testing';
@@ -6,7 +6,6 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { createEventRecorder, type EventWriter } from './event-writer.ts';
 import { silentLog } from './testing/silent-log.ts';
 
-const EVENTS: ResourceRef = { group: '', version: 'v1', resource: 'events' };
 const pod: Pod = {
   apiVersion: 'v1',
   kind: 'Pod',
@@ -31,7 +30,7 @@ describe('an event recorder', () => {
       log: silentLog,
     });
   });
-  const events = () => client.all<Event>(EVENTS);
+  const events = () => client.all(EVENTS);
 
   it('writes one Event named after its object', async () => {
     recorder.event(pod, 'Normal', 'Started', 'Started container c');
@@ -72,7 +71,7 @@ describe('an event recorder', () => {
     recorder.event(pod, 'Normal', 'Started', 'x');
     await recorder.flush(signal);
     const name = events()[0]?.metadata.name ?? '';
-    await client.write({ verb: 'delete', resource: EVENTS, key: { namespace: 'a', name } }, signal);
+    await client.delete(EVENTS, { namespace: 'a', name }, {}, signal);
     recorder.event(pod, 'Normal', 'Started', 'x');
     await recorder.flush(signal);
     expect(events()).toHaveLength(1);

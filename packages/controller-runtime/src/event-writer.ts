@@ -1,25 +1,25 @@
-import { type Event, isReason, type KubeObject, type ObjectReference, type ResourceRef } from '@gantry/api';
+import { type Event, EVENTS, type KubeObject, type ObjectReference } from '@gantry/objects';
 import { type Clock, errorMessage, formatTime, type Instant, type Random } from '@gantry/base';
-import type { ObjectWriter } from '@gantry/client';
+import { ignoreNotFound, type ObjectWriter } from '@gantry/client';
 import type { EventRecorder } from './event-recorder.ts';
 import type { Log } from './log.ts';
 
 export interface EventRecorderOptions {
-  readonly client: ObjectWriter;
+  readonly client: Pick<ObjectWriter, 'create' | 'patch'>;
   /** `source.component` of the Events. */
   readonly component: string;
-  /** `source.host`, for those who speak for a node. */
+  /** `source.host`, for components of a node. */
   readonly host?: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
 }
 
-/** A recorder that writes behind its callers' backs. */
+/** A recorder that queues Events and writes them in the background. */
 export interface EventWriter extends EventRecorder {
-  /** Resolves when everything recorded so far is written or given up. */
+  /** Resolves when everything recorded so far has been written or has failed. */
   flush(signal: AbortSignal): Promise<void>;
-  /** Drops what waits and takes nothing more. */
+  /** Drops queued Events and accepts no more. */
   close(): void;
 }
 
@@ -43,11 +43,10 @@ interface Bucket {
   at: Instant;
 }
 
-const EVENTS: ResourceRef = { group: '', version: 'v1', resource: 'events' };
 /** Per source and object: a burst of 25, then one in five minutes, as in Kubernetes. */
 const BURST = 25;
 const REFILL_MS = 300_000;
-/** Different messages of one reason about one object, within ten minutes, before they are told as one. */
+/** Different messages of one reason about one object, within ten minutes, before they are combined into one. */
 const SIMILAR_LIMIT = 10;
 const SIMILAR_MS = 600_000;
 const MAX_QUEUE = 1000;
@@ -121,33 +120,22 @@ class QueuedEventWriter implements EventWriter {
     if (known !== undefined && (await this.#repeat(known, pending))) return;
     const event = this.#compose(pending);
     const namespace = event.metadata.namespace ?? '';
-    await this.#options.client.write(
-      { verb: 'create', resource: EVENTS, namespace, object: event },
-      this.#abort.signal,
-    );
+    await this.#options.client.create(EVENTS, event, this.#abort.signal);
     remember(this.#written, id, { namespace, name: event.metadata.name ?? '', count: 1 });
   }
 
-  /** False when the Event is there no more, and must be made again. */
+  /** False when the Event no longer exists and must be created again. */
   async #repeat(known: Written, pending: Pending): Promise<boolean> {
     const count = known.count + 1;
-    try {
-      await this.#options.client.write(
-        {
-          verb: 'patch',
-          resource: EVENTS,
-          key: { namespace: known.namespace, name: known.name },
-          patch: { count, lastTimestamp: formatTime(pending.at), message: pending.message },
-          patchType: 'application/strategic-merge-patch+json',
-        },
-        this.#abort.signal,
-      );
-      known.count = count;
-      return true;
-    } catch (error) {
-      if (isReason(error, 'NotFound')) return false;
-      throw error;
-    }
+    const { namespace, name } = known;
+    const change = { count, lastTimestamp: formatTime(pending.at), message: pending.message };
+    const { client } = this.#options;
+    const patched = await ignoreNotFound(
+      client.patch(EVENTS, { namespace, name }, { strategic: change }, this.#abort.signal),
+    );
+    if (patched === undefined) return false;
+    known.count = count;
+    return true;
   }
 
   #compose({ about, type, reason, message, at }: Pending): Event {

@@ -1,4 +1,15 @@
-/** Reflector, informer cache, work queue, reconcile loop, events and manager: what every control loop runs on. */
+/**
+ * What every control loop runs on: the controllers of the controller-manager, and the caches of the scheduler.
+ *
+ * - `manager`: runs controllers while this process leads, over one shared cache; `controller` is what they declare
+ * - `informers`: the cache and its events, for built-in, custom and aggregated resources; `reflector` lists and watches one
+ * - `resource-directory`: which custom and aggregated resources there are
+ * - `work-queue`, `controller-runner`: keys, workers, back-off; a key waits until the cache shows the writes of its reconcile
+ * - `plan-result`: carries out a `Plan` and turns it into a result
+ * - `event-writer`, `leader-record`, `elected`: Events, the Lease that shows the leader, terms of leadership
+ *
+ * `./testing` has a silent log and made-up custom and aggregated resources.
+ */
 export type { Cache } from './cache.ts';
 export type { ControllerContext, ControllerSpec, Result, ServedWatch, WatchSpec } from './controller.ts';
 export type { ReconcileReport } from './controller-runner.ts';
@@ -7,15 +18,18 @@ export { type ElectedMember, type ElectedOptions, type Election, type ElectionEv
 export type { EventRecorder } from './event-recorder.ts';
 export { createEventRecorder, type EventRecorderOptions, type EventWriter } from './event-writer.ts';
 export { executeActions, type ExecuteOptions } from './execute-actions.ts';
-export { type ChangeListener, type InformedResource, Informers, type InformersOptions } from './informers.ts';
+export { type InformedResource, type InformerEvent, Informers, type InformersOptions } from './informers.ts';
 export { keepLeaderRecord, type LeaderRecordOptions } from './leader-record.ts';
+export { findObject } from './find-object.ts';
 export { createFenceHolder, type FenceHolder, type Term } from './leadership.ts';
 export type { Log } from './log.ts';
 export { createManager, type Manager, type ManagerOptions } from './manager.ts';
+export { carryOut, lookAgainOnConflict, resultOf } from './plan-result.ts';
+export { formatReconcileKey, kindKeyOf, type ReconcileKey } from './reconcile-key.ts';
 export { Reflector, type ReflectedChange, type ReflectorEvent, type ReflectorOptions } from './reflector.ts';
-export type { Change } from './resource-index.ts';
-export { parseVersion, revisionOf } from './revision.ts';
+export type { ObjectChange } from './resource-index.ts';
+export { parseVersion, storeRevision } from './revision.ts';
 export type { ServedResource } from './served-resource.ts';
 export type { ServedResources } from './served-resources.ts';
-export { watchMapped, watchOwned, watchSelf } from './watch-specs.ts';
+export { watchMapped, watchSelf } from './watch-specs.ts';
 export { WorkQueue, type WorkQueueOptions } from './work-queue.ts';

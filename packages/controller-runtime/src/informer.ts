@@ -1,15 +1,15 @@
 import type { ReflectorEvent } from './reflector.ts';
-import { type Change, ResourceIndex } from './resource-index.ts';
+import { type ObjectChange, ResourceIndex } from './resource-index.ts';
 import { parseVersion } from './revision.ts';
 
-/** What is known of the objects of one resource, as a reflector tells it. */
+/** The cached objects of one resource, fed by the events of a reflector. */
 export class Informer {
   readonly index = new ResourceIndex();
   /** resourceVersion up to which everything is in the index; 0 before the first list. */
   reached = 0;
 
-  /** Takes what a reflector says into the index, and answers what that changed. */
-  take(event: Exclude<ReflectorEvent, { kind: 'failed' }>): readonly Change[] {
+  /** Applies an event to the index; returns what changed. */
+  take(event: Exclude<ReflectorEvent, { kind: 'failed' }>): readonly ObjectChange[] {
     switch (event.kind) {
       case 'resync': {
         const changes = this.index.replace(event.objects);
@@ -17,7 +17,7 @@ export class Informer {
         return changes;
       }
       case 'changes': {
-        const changes: Change[] = [];
+        const changes: ObjectChange[] = [];
         for (const { kind, object } of event.changes) {
           const change = kind === 'put' ? this.index.put(object) : this.index.remove(object);
           if (change !== undefined) changes.push(change);

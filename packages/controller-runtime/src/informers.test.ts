@@ -1,12 +1,9 @@
-import { type ConfigMap, type Pod, type ResourceRef, StatusError } from '@gantry/api';
+import { CONFIG_MAPS, type ConfigMap, type Pod, PODS, SECRETS, StatusError } from '@gantry/objects';
 import { ManualClock } from '@gantry/base/testing';
 import { FakeObjectClient } from '@gantry/client/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Informers } from './informers.ts';
 import { silentLog } from './testing/silent-log.ts';
-
-const CONFIG_MAPS: ResourceRef = { group: '', version: 'v1', resource: 'configmaps' };
-const PODS: ResourceRef = { group: '', version: 'v1', resource: 'pods' };
 
 function configMap(name: string, data: Record<string, string> = {}, namespace = 'a'): ConfigMap {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data };
@@ -24,8 +21,9 @@ describe('informers', () => {
     informers = new Informers({ client, resources: [CONFIG_MAPS, PODS], clock, random: () => 0.5, log: silentLog });
     stop = new AbortController();
     changes = [];
-    informers.onChange((_, told) => {
-      for (const { object, old } of told) {
+    informers.subscribe((event) => {
+      if (event.kind !== 'changed') return;
+      for (const { object, old } of event.changes) {
         changes.push(
           `${old === undefined ? 'new' : object === undefined ? 'gone' : 'changed'} ${(object ?? old)?.metadata.name}`,
         );
@@ -35,8 +33,7 @@ describe('informers', () => {
   afterEach(() => stop.abort());
   const names = (namespace?: string) =>
     informers.cache.list(CONFIG_MAPS, namespace).map(({ metadata }) => metadata.name);
-  const remove = (name: string) =>
-    client.write({ verb: 'delete', resource: CONFIG_MAPS, key: { namespace: 'a', name } }, stop.signal);
+  const remove = (name: string) => client.delete(CONFIG_MAPS, { namespace: 'a', name }, {}, stop.signal);
 
   it('list first and follow then', async () => {
     await client.put(CONFIG_MAPS, configMap('one'));
@@ -97,7 +94,7 @@ describe('informers', () => {
   it('reach a revision that their watches have not heard of', async () => {
     void informers.run(stop.signal);
     await clock.advance(0);
-    await client.put({ group: '', version: 'v1', resource: 'secrets' }, { ...configMap('other'), kind: 'Secret' });
+    await client.put(SECRETS, { apiVersion: 'v1', kind: 'Secret', metadata: configMap('other').metadata });
     const reached = informers.reach(client.revision, stop.signal);
     await clock.advance(1000);
     await reached;
@@ -122,6 +119,6 @@ describe('informers', () => {
     expect(informers.cache.onNode(PODS, 'n1')).toHaveLength(1);
     expect(informers.cache.controlledBy(PODS, 'owner')).toHaveLength(1);
     expect(informers.cache.controlledBy(CONFIG_MAPS, 'owner')).toHaveLength(0);
-    expect(informers.cache.dependentsOf?.('owner')).toHaveLength(2);
+    expect(informers.cache.dependentsOf('owner')).toHaveLength(2);
   });
 });

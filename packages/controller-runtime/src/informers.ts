@@ -1,26 +1,26 @@
-import type { KubeObject, ObjectKey, ResourceRef } from '@gantry/api';
 import { type Clock, errorMessage, type Random } from '@gantry/base';
 import type { ObjectReader } from '@gantry/client';
+import type { KubeObject, ObjectKey, Resource, ResourceRef } from '@gantry/objects';
 import type { Cache } from './cache.ts';
-import { Informer } from './informer.ts';
+import { FollowedResource, type Progress } from './followed-resource.ts';
+import type { Informer } from './informer.ts';
 import type { Log } from './log.ts';
-import { Reflector } from './reflector.ts';
-import type { Change, ResourceIndex } from './resource-index.ts';
-import { resourceId, revisionOf } from './revision.ts';
-import { ServedInformers } from './served-informers.ts';
-import type { ServedResource } from './served-resource.ts';
+import { metadataReader } from './metadata-reader.ts';
+import type { ObjectChange, ResourceIndex } from './resource-index.ts';
+import { resourceId, storeRevision } from './revision.ts';
+import { groupResource, type ServedResource } from './served-resource.ts';
+import { Waiters } from './waiters.ts';
 
-/** Told of every change of the cached objects, after the cache holds it. */
-export type ChangeListener = (resource: ResourceRef, changes: readonly Change[]) => void;
-
-/** As `ChangeListener`, of what is not built in. */
-export type ServedChangeListener = (resource: ServedResource, changes: readonly Change[]) => void;
-
-/** Told of a resource that is not built in, when all its objects have become known or none are any more. */
-export type ShiftListener = (resource: ServedResource) => void;
+/** What happens to cached objects. It is reported after the cache shows it. */
+export type InformerEvent =
+  | { readonly kind: 'changed'; readonly resource: Resource; readonly changes: readonly ObjectChange[] }
+  /** As `changed`, of a custom or aggregated resource. */
+  | { readonly kind: 'servedChanged'; readonly resource: ServedResource; readonly changes: readonly ObjectChange[] }
+  /** From now on all objects of a custom or aggregated resource are known, or none. */
+  | { readonly kind: 'served' | 'unserved'; readonly resource: ServedResource };
 
 /** Narrows what is cached of a resource. */
-export interface InformedResource extends ResourceRef {
+export interface InformedResource extends Resource {
   readonly namespace?: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
@@ -34,137 +34,130 @@ export interface InformersOptions {
   readonly log: Log;
 }
 
-interface Informed {
-  readonly resource: InformedResource;
-  readonly reflector: Reflector;
-  readonly informer: Informer;
-}
-
-interface Waiter {
-  readonly isDone: () => boolean;
-  readonly resolve: () => void;
-}
-
 /** How long a cache may take to hear by itself of a revision that exists, before it lists again. */
 const CATCH_UP_MS = 30;
 
-/** Keeps a `Cache` of several resources up to date, and tells listeners what changes. */
+/**
+ * Keeps a `Cache` of several resources up to date and reports what changes. The built-in ones are fixed and readiness waits
+ * for them; custom and aggregated ones can be replaced at run time (`follow`), and readiness does not wait for them.
+ */
 export class Informers {
   readonly cache: Cache;
   readonly #options: InformersOptions;
-  readonly #informed = new Map<string, Informed>();
-  readonly #served: ServedInformers;
-  readonly #listeners = new Set<ChangeListener>();
-  readonly #servedListeners = new Set<ServedChangeListener>();
-  readonly #shiftListeners = new Set<ShiftListener>();
-  #waiters: Waiter[] = [];
+  /** By group, version and resource. */
+  readonly #builtIn = new Map<string, FollowedResource>();
+  /** By group and resource: all versions of a resource are the same objects. */
+  readonly #served = new Map<string, FollowedResource<ServedResource>>();
+  readonly #listeners = new Set<(event: InformerEvent) => void>();
+  readonly #waiters = new Waiters();
+  readonly #runs = new Set<Promise<void>>();
+  readonly #failed = Promise.withResolvers<never>();
+  #running: AbortSignal | undefined;
 
   constructor(options: InformersOptions) {
     this.#options = options;
-    const { client, clock, random } = options;
+    // Awaited by `run`; before that nothing runs that could fail.
+    this.#failed.promise.catch(() => undefined);
     for (const resource of options.resources) {
       const id = resourceId(resource);
-      if (this.#informed.has(id)) continue;
+      if (this.#builtIn.has(id)) continue;
       const { namespace, labelSelector, fieldSelector } = resource;
-      const reflector = new Reflector({
-        client,
-        resource,
-        clock,
-        random,
+      const selection = {
         ...(namespace === undefined ? {} : { namespace }),
         ...(labelSelector === undefined ? {} : { labelSelector }),
         ...(fieldSelector === undefined ? {} : { fieldSelector }),
-      });
-      this.#informed.set(id, { resource, reflector, informer: new Informer() });
+      };
+      this.#builtIn.set(id, new FollowedResource({ ...options, resource, selection }));
     }
-    this.#served = new ServedInformers({
-      client,
-      clock,
-      random,
-      log: options.log,
-      onChanges: (resource, changes) => {
-        for (const listener of this.#servedListeners) listener(resource, changes);
-      },
-      onShift: (resource) => {
-        for (const listener of this.#shiftListeners) listener(resource);
-      },
-      onProgress: () => this.#wake(),
-    });
     this.cache = this.#createCache();
   }
 
   /** Follows all resources until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const informed = [...this.#informed.values()].map((one) => this.#follow(one, signal));
-    await Promise.all([...informed, this.#served.run(signal)]);
+    this.#running = signal;
+    for (const followed of this.#builtIn.values()) this.#startBuiltIn(followed, signal);
+    for (const followed of this.#served.values()) this.#startServed(followed, signal);
+    const { promise: stopped, resolve: stop } = Promise.withResolvers<void>();
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', () => stop(), { once: true });
+    await Promise.race([stopped, this.#failed.promise]);
+    await Promise.all(this.#runs);
   }
 
-  /** Whether everything that is built in has been listed once. */
-  synced(): boolean {
-    return [...this.#informed.values()].every(({ informer }) => informer.reached > 0);
-  }
-
-  /** What is followed of what is served besides; `set` replaces it while all runs. Nobody waits for it. */
-  get served(): Pick<ServedInformers, 'empty' | 'isSettled' | 'isSynced' | 'resources' | 'set'> {
-    return this.#served;
-  }
-
-  /** Names of the built-in resources that were never listed yet. */
-  missing(): readonly string[] {
-    return [...this.#informed.values()]
-      .filter(({ informer }) => informer.reached === 0)
-      .map(({ resource }) => resource.resource);
-  }
-
-  onChange(listener: ChangeListener): () => void {
+  /** Reports every event from now on; ends when the returned function is called. */
+  subscribe(listener: (event: InformerEvent) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  onServedChange(listener: ServedChangeListener): () => void {
-    this.#servedListeners.add(listener);
-    return () => this.#servedListeners.delete(listener);
+  /** Whether every built-in resource has been listed once. */
+  synced(): boolean {
+    return this.missing().length === 0;
   }
 
-  /** Told when all objects of a served resource have become known, or when none are known any more. */
-  onShift(listener: ShiftListener): () => void {
-    this.#shiftListeners.add(listener);
-    return () => this.#shiftListeners.delete(listener);
+  /** Names of the built-in resources that were never listed yet. */
+  missing(): readonly string[] {
+    return [...this.#builtIn.values()]
+      .filter(({ informer }) => informer.reached === 0)
+      .map(({ resource }) => resource.resource);
   }
 
-  /** Resolves when a condition on the cache holds; it is looked at after every change. */
+  /** Follows these custom and aggregated resources from now on, and no others: the metadata of their objects. */
+  follow(resources: readonly ServedResource[]): void {
+    const wanted = new Map(resources.map((resource) => [groupResource(resource), resource]));
+    for (const [id, followed] of this.#served) {
+      const now = wanted.get(id);
+      if (now !== undefined && isSame(now, followed.resource)) continue;
+      followed.stop();
+      this.#served.delete(id);
+      // Another version has the same objects: they are kept.
+      if (now?.kind === followed.resource.kind) this.#add(id, now, followed);
+      else if (followed.state === 'synced') this.#emit({ kind: 'unserved', resource: followed.resource });
+    }
+    for (const [id, resource] of wanted) if (!this.#served.has(id)) this.#add(id, resource);
+    this.#waiters.check();
+  }
+
+  /** The custom and aggregated resources that are followed. */
+  followed(): readonly ServedResource[] {
+    return [...this.#served.values()].map(({ resource }) => resource);
+  }
+
+  /** Whether the cache holds all objects of a custom or aggregated resource. */
+  isSynced(resource: ResourceRef): boolean {
+    return this.#served.get(groupResource(resource))?.state === 'synced';
+  }
+
+  /** Whether listing each custom and aggregated resource has at least been tried. */
+  isSettled(): boolean {
+    return [...this.#served.values()].every(({ state }) => state !== 'unknown');
+  }
+
+  /** Drops the objects of a custom resource that are known to be gone, though its watch may not have reported the last. */
+  empty(of: { readonly group: string; readonly resource: string }): void {
+    const followed = this.#served.get(groupResource(of));
+    if (followed === undefined || followed.resource.origin !== 'custom') return;
+    const changes = followed.informer.index.replace([]);
+    if (changes.length > 0) this.#emit({ kind: 'servedChanged', resource: followed.resource, changes });
+  }
+
+  /** Resolves when a condition on the cache holds; it is checked after every change. */
   when(isDone: () => boolean, signal: AbortSignal): Promise<void> {
-    if (isDone()) return Promise.resolve();
-    if (signal.aborted) return Promise.reject(signal.reason);
-    return new Promise((resolve, reject) => {
-      const onAbort = () => {
-        this.#waiters = this.#waiters.filter((other) => other !== waiter);
-        reject(signal.reason);
-      };
-      const waiter: Waiter = {
-        isDone,
-        resolve: () => {
-          signal.removeEventListener('abort', onAbort);
-          resolve();
-        },
-      };
-      this.#waiters.push(waiter);
-      signal.addEventListener('abort', onAbort, { once: true });
-    });
+    return this.#waiters.when(isDone, signal);
   }
 
   /**
-   * Resolves when the cache has reached a revision in all that is built in. A linearizable read makes the server learn of it; a resource that
-   * does not hear of it through its watch is listed again.
+   * Resolves when the cache has reached a revision in all built-in resources. A linearizable read makes the server learn of
+   * it; a resource whose watch does not report it is listed again.
    */
   async reach(revision: number, signal: AbortSignal): Promise<void> {
     await this.when(() => this.synced(), signal);
     const isReached = () => this.cache.revision() >= revision;
     if (isReached()) return;
-    this.#poke(signal);
+    this.#readRevision(signal);
     const cancel = this.#options.clock.setTimer(CATCH_UP_MS, () => {
-      for (const { reflector, informer } of this.#informed.values()) {
-        if (revisionOf(informer.reached) < revision) reflector.relist();
+      for (const followed of this.#builtIn.values()) {
+        if (storeRevision(followed.informer.reached) < revision) followed.relist();
       }
     });
     try {
@@ -174,73 +167,98 @@ export class Informers {
     }
   }
 
-  #poke(signal: AbortSignal): void {
-    const first = this.#informed.values().next().value;
+  #readRevision(signal: AbortSignal): void {
+    const first = this.#builtIn.values().next().value;
     if (first === undefined) return;
     this.#options.client.list(first.resource, { limit: 1 }, signal).catch((error: unknown) => {
-      if (!signal.aborted) this.#options.log.debug({ reason: errorMessage(error) }, 'asking for the revision failed');
+      if (!signal.aborted) this.#options.log.debug({ reason: errorMessage(error) }, 'reading the revision failed');
     });
   }
 
   #createCache(): Cache {
-    const find = (resource: ResourceRef): Informer | undefined =>
-      this.#informed.get(resourceId(resource))?.informer ?? this.#served.find(resource);
-    const index = (resource: ResourceRef): ResourceIndex | undefined => find(resource)?.index;
+    const find = (resource: ResourceRef): FollowedResource | undefined =>
+      this.#builtIn.get(resourceId(resource)) ?? this.#served.get(groupResource(resource));
+    const index = (resource: ResourceRef): ResourceIndex | undefined => find(resource)?.informer.index;
     return {
-      get: <T extends KubeObject>(resource: ResourceRef, key: ObjectKey) => index(resource)?.get(key) as T | undefined,
-      list: <T extends KubeObject>(resource: ResourceRef, namespace?: string) =>
+      get: <T extends KubeObject>(resource: Resource<T>, key: ObjectKey) => index(resource)?.get(key) as T | undefined,
+      list: <T extends KubeObject>(resource: Resource<T>, namespace?: string) =>
         (index(resource)?.list(namespace) ?? []) as readonly T[],
-      controlledBy: <T extends KubeObject>(resource: ResourceRef, ownerUid: string) =>
+      controlledBy: <T extends KubeObject>(resource: Resource<T>, ownerUid: string) =>
         (index(resource)?.controlledBy(ownerUid) ?? []) as readonly T[],
-      onNode: <T extends KubeObject>(resource: ResourceRef, nodeName: string) =>
+      onNode: <T extends KubeObject>(resource: Resource<T>, nodeName: string) =>
         (index(resource)?.onNode(nodeName) ?? []) as readonly T[],
       revision: () => {
         let lowest = Number.POSITIVE_INFINITY;
-        for (const { informer } of this.#informed.values()) lowest = Math.min(lowest, informer.reached);
-        return Number.isFinite(lowest) ? revisionOf(lowest) : 0;
+        for (const { informer } of this.#builtIn.values()) lowest = Math.min(lowest, informer.reached);
+        return Number.isFinite(lowest) ? storeRevision(lowest) : 0;
       },
-      dependentsOf: (ownerUid) => this.#all().flatMap((informer) => informer.index.dependentsOf(ownerUid)),
+      dependentsOf: (ownerUid) => this.#informers().flatMap((informer) => informer.index.dependentsOf(ownerUid)),
       withUid: (uid) => {
-        for (const informer of this.#all()) {
+        for (const informer of this.#informers()) {
           const found = informer.index.withUid(uid);
           if (found !== undefined) return found;
         }
         return undefined;
       },
       reached: (resource) => {
-        const informed = this.#informed.get(resourceId(resource));
-        if (informed !== undefined) return informed.informer.reached;
-        return this.#served.isSynced(resource) ? this.#served.find(resource)?.reached : undefined;
+        const builtIn = this.#builtIn.get(resourceId(resource));
+        if (builtIn !== undefined) return builtIn.informer.reached;
+        return this.isSynced(resource) ? find(resource)?.informer.reached : undefined;
       },
     };
   }
 
-  #all(): readonly Informer[] {
-    return [...[...this.#informed.values()].map(({ informer }) => informer), ...this.#served.informers()];
+  #informers(): readonly Informer[] {
+    return [...this.#builtIn.values(), ...this.#served.values()].map(({ informer }) => informer);
   }
 
-  async #follow({ resource, reflector, informer }: Informed, signal: AbortSignal): Promise<void> {
-    for await (const event of reflector.events(signal)) {
-      if (event.kind === 'failed') {
-        this.#options.log.warn(
-          { resource: resource.resource, phase: event.phase, reason: errorMessage(event.error) },
-          'following a resource failed, trying again',
-        );
-      } else {
-        this.#tell(resource, informer.take(event));
-        this.#wake();
-      }
-    }
+  #add(id: string, resource: ServedResource, before?: FollowedResource): void {
+    const followed = new FollowedResource({
+      ...this.#options,
+      resource,
+      client: metadataReader(this.#options.client, resource),
+      selection: { metadataOnly: true },
+      ...(before === undefined ? {} : { before }),
+    });
+    this.#served.set(id, followed);
+    if (this.#running !== undefined) this.#startServed(followed, this.#running);
   }
 
-  #tell(resource: ResourceRef, changes: readonly Change[]): void {
-    if (changes.length > 0) for (const listener of this.#listeners) listener(resource, changes);
+  #startBuiltIn(followed: FollowedResource, signal: AbortSignal): void {
+    const { resource } = followed;
+    this.#start(followed, signal, ({ changes }) => {
+      if (changes.length > 0) this.#emit({ kind: 'changed', resource, changes });
+    });
   }
 
-  #wake(): void {
-    const done = this.#waiters.filter(({ isDone }) => isDone());
-    if (done.length === 0) return;
-    this.#waiters = this.#waiters.filter((waiter) => !done.includes(waiter));
-    for (const waiter of done) waiter.resolve();
+  #startServed(followed: FollowedResource<ServedResource>, signal: AbortSignal): void {
+    const { resource } = followed;
+    this.#start(followed, signal, ({ changes, sync }) => {
+      if (changes.length > 0) this.#emit({ kind: 'servedChanged', resource, changes });
+      if (sync === 'first') this.#emit({ kind: 'served', resource });
+    });
   }
+
+  #start(followed: FollowedResource, signal: AbortSignal, report: (progress: Progress) => void): void {
+    const onProgress = (progress: Progress) => {
+      report(progress);
+      this.#waiters.check();
+    };
+    const run = followed.run(onProgress, signal).catch(this.#failed.reject);
+    this.#runs.add(run);
+    void run.finally(() => this.#runs.delete(run));
+  }
+
+  #emit(event: InformerEvent): void {
+    for (const listener of this.#listeners) listener(event);
+  }
+}
+
+function isSame(left: ServedResource, right: ServedResource): boolean {
+  return (
+    left.version === right.version &&
+    left.kind === right.kind &&
+    left.namespaced === right.namespaced &&
+    left.origin === right.origin
+  );
 }

@@ -1,6 +1,6 @@
-import { equalJson, isReason, type Lease, type ResourceRef } from '@gantry/api';
+import { equalJson, type Lease, LEASES } from '@gantry/objects';
 import { type Clock, errorMessage, formatMicroTime, pause, type Random } from '@gantry/base';
-import type { ObjectClient } from '@gantry/client';
+import { ignoreNotFound, type ObjectClient } from '@gantry/client';
 import { createEventRecorder } from './event-writer.ts';
 import type { Log } from './log.ts';
 
@@ -8,14 +8,13 @@ export interface LeaderRecordOptions {
   readonly client: ObjectClient;
   /** The component, which is also the Lease's name: `kube-scheduler`. */
   readonly component: string;
-  /** Who leads: this process among its kind. */
+  /** The leader: this process of the component. */
   readonly identity: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
 }
 
-const LEASES: ResourceRef = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' };
 const NAMESPACE = 'kube-system';
 const RENEW_MS = 10_000;
 const RETRY_MS = 1000;
@@ -23,19 +22,19 @@ const LEASE_SECONDS = 15;
 
 /**
  * Shows to clients who leads: a Lease in `kube-system`, renewed until the signal is aborted, and an Event for each change.
- * A mirror only: nobody decides anything by it.
+ * Only a mirror: no decision depends on it.
  */
 export async function keepLeaderRecord(options: LeaderRecordOptions, signal: AbortSignal): Promise<void> {
   const { client, clock, random, log, component, identity } = options;
   const events = createEventRecorder({ client, component, clock, random, log });
-  let told: 'no' | 'yes' = 'no';
+  let recorded: 'no' | 'yes' = 'no';
   try {
     while (!signal.aborted) {
       let delayMs = RENEW_MS;
       try {
         const lease = await writeLease(options, signal);
-        if (told === 'no') events.event(lease, 'Normal', 'LeaderElection', `${identity} became leader`);
-        told = 'yes';
+        if (recorded === 'no') events.event(lease, 'Normal', 'LeaderElection', `${identity} became leader`);
+        recorded = 'yes';
       } catch (error) {
         if (signal.aborted) return;
         log.debug({ reason: errorMessage(error) }, 'the leader Lease was not written');
@@ -51,7 +50,7 @@ export async function keepLeaderRecord(options: LeaderRecordOptions, signal: Abo
 async function writeLease(options: LeaderRecordOptions, signal: AbortSignal): Promise<Lease> {
   const { client, component } = options;
   const key = { namespace: NAMESPACE, name: component };
-  const current = await readLease(client, key.name, signal);
+  const current = await ignoreNotFound(client.get(LEASES, key, signal));
   const spec = planLeaseSpec(current?.spec, options.identity, options.clock.now());
   if (current === undefined) {
     const object: Lease = {
@@ -60,20 +59,11 @@ async function writeLease(options: LeaderRecordOptions, signal: AbortSignal): Pr
       metadata: { ...key },
       spec,
     };
-    return client.write<Lease>({ verb: 'create', resource: LEASES, namespace: NAMESPACE, object }, signal);
+    return client.create(LEASES, object, signal);
   }
   if (equalJson(current.spec, spec)) return current;
   const object: Lease = { ...current, spec };
-  return client.write<Lease>({ verb: 'update', resource: LEASES, key, object }, signal);
-}
-
-async function readLease(client: ObjectClient, name: string, signal: AbortSignal): Promise<Lease | undefined> {
-  try {
-    return await client.get<Lease>(LEASES, { namespace: NAMESPACE, name }, signal);
-  } catch (error) {
-    if (isReason(error, 'NotFound')) return undefined;
-    throw error;
-  }
+  return client.update(LEASES, object, signal);
 }
 
 /** The Lease's spec now that `identity` leads. */

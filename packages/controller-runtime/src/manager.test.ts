@@ -1,17 +1,13 @@
-import { type ConfigMap, type Event, type Lease, type ResourceRef, StatusError } from '@gantry/api';
+import { CONFIG_MAPS, type ConfigMap, EVENTS, LEASES, StatusError } from '@gantry/objects';
 import { ManualClock } from '@gantry/base/testing';
 import { FakeObjectClient } from '@gantry/client/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ControllerContext, ControllerSpec } from './controller.ts';
-import { runElected, type ElectionEvent } from './elected.ts';
+import { type ElectionEvent, runElected } from './elected.ts';
 import { createFenceHolder, type FenceHolder } from './leadership.ts';
 import { createManager, type Manager } from './manager.ts';
 import { silentLog } from './testing/silent-log.ts';
 import { watchSelf } from './watch-specs.ts';
-
-const CONFIG_MAPS: ResourceRef = { group: '', version: 'v1', resource: 'configmaps' };
-const LEASES: ResourceRef = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' };
-const EVENTS: ResourceRef = { group: '', version: 'v1', resource: 'events' };
 
 function configMap(name: string): ConfigMap {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'a' }, data: {} };
@@ -93,21 +89,12 @@ describe('a manager', () => {
   it('does not look at a key again before the cache shows what was written for it', async () => {
     const stale: boolean[] = [];
     work = async (name, { cache, client: writer }, signal) => {
-      const current = cache.get<ConfigMap>(CONFIG_MAPS, { namespace: 'a', name });
+      const current = cache.get(CONFIG_MAPS, { namespace: 'a', name });
       const count = Number(current?.data?.['count'] ?? 0);
       stale.push(seen.length - 1 !== count);
       if (count === 3) return;
       const patch = { data: { count: String(count + 1) } };
-      await writer.write(
-        {
-          verb: 'patch',
-          resource: CONFIG_MAPS,
-          key: { namespace: 'a', name },
-          patch,
-          patchType: 'application/merge-patch+json',
-        },
-        signal,
-      );
+      await writer.patch(CONFIG_MAPS, { namespace: 'a', name }, { merge: patch }, signal);
     };
     await client.put(CONFIG_MAPS, configMap('one'));
     void manager.run(stop.signal);
@@ -156,11 +143,11 @@ describe('a manager', () => {
     void manager.run(stop.signal);
     void manager.lead(term(1), stop.signal);
     await clock.advance(100);
-    expect(client.all<Lease>(LEASES)[0]).toMatchObject({
+    expect(client.all(LEASES)[0]).toMatchObject({
       metadata: { name: 'kube-test', namespace: 'kube-system' },
       spec: { holderIdentity: 'me', leaseTransitions: 0 },
     });
-    expect(client.all<Event>(EVENTS)[0]).toMatchObject({ reason: 'LeaderElection', message: 'me became leader' });
+    expect(client.all(EVENTS)[0]).toMatchObject({ reason: 'LeaderElection', message: 'me became leader' });
   });
 
   it('stops at a suspension and goes on in the same term', async () => {

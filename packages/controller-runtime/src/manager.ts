@@ -1,31 +1,37 @@
-import type { CustomResourceDefinition, ResourceRef } from '@gantry/api';
+import {
+  API_SERVICES,
+  CUSTOM_RESOURCE_DEFINITIONS,
+  type CustomResourceDefinition,
+  type ResourceRef,
+} from '@gantry/objects';
 import type { Clock, Random } from '@gantry/base';
 import type { ObjectClient } from '@gantry/client';
 import type { Cache } from './cache.ts';
 import type { ControllerSpec } from './controller.ts';
 import { ControllerRunner, type ReconcileReport } from './controller-runner.ts';
 import { createEventRecorder } from './event-writer.ts';
-import { type InformedResource, Informers } from './informers.ts';
+import { type InformedResource, type InformerEvent, Informers } from './informers.ts';
 import { keepLeaderRecord } from './leader-record.ts';
 import type { FenceHolder, Term } from './leadership.ts';
 import type { Log } from './log.ts';
 import type { Discover } from './remote-group.ts';
-import { API_SERVICES, DEFINITIONS, ResourceDirectory } from './resource-directory.ts';
-import type { Change } from './resource-index.ts';
+import { ResourceDirectory } from './resource-directory.ts';
+import type { ObjectChange } from './resource-index.ts';
 import { createRoutedClient } from './routed-client.ts';
 import { isEmptied, isFollowable } from './served-resource.ts';
+import { createServedResources } from './served-resources.ts';
 
 export interface ManagerOptions {
   /** Writes with the fence of `fences`. */
   readonly client: ObjectClient;
   readonly fences: FenceHolder;
-  /** Whose leadership is shown to clients: the component (`kube-controller-manager`) and this process among its kind. */
+  /** Shown to clients as the leader: the component (`kube-controller-manager`) and this process of it. */
   readonly component: string;
   readonly identity: string;
   readonly controllers: readonly ControllerSpec[];
-  /** Cached besides what the controllers watch. */
+  /** Cached in addition to what the controllers watch. */
   readonly resources?: readonly InformedResource[];
-  /** The way to what other servers serve, for controllers that follow that; they know only custom resources when it is absent. */
+  /** The way to aggregated API servers; without it controllers know only custom resources. */
   readonly aggregated?: { readonly client: ObjectClient; readonly discover: Discover };
   readonly clock: Clock;
   readonly random: Random;
@@ -65,26 +71,20 @@ class ControllerManager implements Manager {
   constructor(options: ManagerOptions) {
     const { clock, random, log, controllers, aggregated, resources = [] } = options;
     this.#options = options;
-    this.#client = this.#createClient();
     const watched = [
       ...resources,
       ...controllers.flatMap(({ watches }) => watches.map(({ resource }) => resource)),
-      ...(controllers.some(({ served }) => served !== undefined) ? [DEFINITIONS, API_SERVICES] : []),
+      ...(controllers.some(({ served }) => served !== undefined) ? [CUSTOM_RESOURCE_DEFINITIONS, API_SERVICES] : []),
     ];
-    this.#informers = new Informers({ client: this.#client, resources: watched, clock, random, log });
     this.#directory = new ResourceDirectory({
-      cache: this.cache,
       ...(aggregated === undefined ? {} : { discover: aggregated.discover }),
       clock,
       random,
-      followed: () => this.#informers.served,
-      onChange: () => this.#followServed(),
     });
-    this.#informers.onChange((resource, changes) => {
-      if (isSameResource(resource, DEFINITIONS)) this.#forgetEmptied(changes);
-      else if (!isSameResource(resource, API_SERVICES)) return;
-      this.#directory.update();
-    });
+    this.#client = this.#createClient();
+    this.#informers = new Informers({ client: this.#client, resources: watched, clock, random, log });
+    this.#informers.subscribe((event) => this.#take(event));
+    this.#directory.subscribe(() => this.#followServed());
   }
 
   get cache(): Cache {
@@ -127,24 +127,35 @@ class ControllerManager implements Manager {
     });
   }
 
+  /** Keeps the directory in step with the definitions and APIServices in the cache. */
+  #take(event: InformerEvent): void {
+    if (event.kind !== 'changed') return;
+    if (isSameResource(event.resource, CUSTOM_RESOURCE_DEFINITIONS)) this.#emptyDeleted(event.changes);
+    else if (!isSameResource(event.resource, API_SERVICES)) return;
+    this.#directory.update({
+      definitions: this.cache.list(CUSTOM_RESOURCE_DEFINITIONS),
+      apiServices: this.cache.list(API_SERVICES),
+    });
+  }
+
   /**
-   * A definition takes its objects with it, and the watches of both are on their own: what its objects owned would be left
-   * behind, where it is heard first that the definition is gone.
+   * A definition is deleted after its objects, but their watches are independent: when the definition's is first, the last
+   * deletions of its objects would never be reported.
    */
-  #forgetEmptied(changes: readonly Change[]): void {
+  #emptyDeleted(changes: readonly ObjectChange[]): void {
     for (const { object, old } of changes) {
       const crd = (object ?? old) as CustomResourceDefinition | undefined;
       if (crd === undefined || !isEmptied(crd)) continue;
       const { plural } = crd.status?.acceptedNames ?? crd.spec.names;
-      this.#informers.served.empty({ group: crd.spec.group, resource: plural });
+      this.#informers.empty({ group: crd.spec.group, resource: plural });
     }
   }
 
-  /** Follows what any controller wants of what is served now. */
+  /** Follows the served resources that any controller wants. */
   #followServed(): void {
     const wanted = this.#options.controllers.flatMap(({ served }) => (served === undefined ? [] : [served.wants]));
     const resources = this.#directory.list().filter((one) => isFollowable(one) && wanted.some((wants) => wants(one)));
-    this.#informers.served.set(resources);
+    this.#informers.follow(resources);
   }
 
   async #act(term: Term, signal: AbortSignal): Promise<void> {
@@ -174,7 +185,7 @@ class ControllerManager implements Manager {
     const runner = new ControllerRunner(spec, {
       client,
       informers: this.#informers,
-      served: this.#directory,
+      served: createServedResources(this.#directory, this.#informers),
       events,
       clock,
       random,

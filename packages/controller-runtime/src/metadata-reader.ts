@@ -1,20 +1,20 @@
-import { apiVersionOf, type KubeObject, type ResourceRef, StatusError } from '@gantry/api';
+import { apiVersionOf, type KubeObject, type Resource, StatusError } from '@gantry/objects';
 import type { ListOptions, ObjectReader, WatchOptions } from '@gantry/client';
 import { groupResource, type ServedResource } from './served-resource.ts';
 
 /**
- * Reads a resource as caches keep it: of each object the metadata without annotations, under the kind by which it was asked
- * for. Fails where a server sends something else, since whoever reads a cache trusts that it holds objects.
+ * Reads a resource as caches keep it: the metadata of each object without annotations, with the kind of the resource. Fails
+ * when a server sends something else: readers of a cache rely on it to hold objects.
  */
 export function metadataReader(client: ObjectReader, resource: ServedResource): Pick<ObjectReader, 'list' | 'watch'> {
   const bare = <T extends KubeObject>(object: T) => bareObject(object, resource) as T;
   return {
-    list: async <T extends KubeObject>(of: ResourceRef, options: ListOptions, signal: AbortSignal) => {
-      const list = await client.list<T>(of, options, signal);
+    list: async <T extends KubeObject>(of: Resource<T>, options: ListOptions, signal: AbortSignal) => {
+      const list = await client.list(of, options, signal);
       return { ...list, items: list.items.map(bare) };
     },
-    watch: async function* <T extends KubeObject>(of: ResourceRef, options: WatchOptions, signal: AbortSignal) {
-      for await (const batch of client.watch<T>(of, options, signal)) {
+    watch: async function* <T extends KubeObject>(of: Resource<T>, options: WatchOptions, signal: AbortSignal) {
+      for await (const batch of client.watch(of, options, signal)) {
         yield batch.map((event) => (event.type === 'BOOKMARK' ? event : { ...event, object: bare(event.object) }));
       }
     },

@@ -1,8 +1,8 @@
-import { isReason, type KubeObject, type ResourceRef, StatusError } from '@gantry/api';
-import { backoffMs, type Clock, DeadlineError, pause, type Random, raceAbort, withDeadline } from '@gantry/base';
+import { isReason, type KubeObject, type Resource, StatusError } from '@gantry/objects';
+import { backoffMs, type Clock, DeadlineError, pause, raceAbort, type Random, withDeadline } from '@gantry/base';
 import type { ObjectReader, WatchEvent } from '@gantry/client';
 
-/** One change as the server told it. */
+/** One change as the server reported it. */
 export type ReflectedChange<T extends KubeObject> =
   | { readonly kind: 'put'; readonly object: T }
   | { readonly kind: 'gone'; readonly object: T };
@@ -10,14 +10,14 @@ export type ReflectedChange<T extends KubeObject> =
 /** What a reflector yields. After a `resync` everything older is void: what it does not name is gone. */
 export type ReflectorEvent<T extends KubeObject = KubeObject> =
   | { readonly kind: 'resync'; readonly objects: readonly T[]; readonly resourceVersion: string }
-  /** In order; after it everything up to `resourceVersion` has been told. */
+  /** In order; after it everything up to `resourceVersion` has been reported. */
   | { readonly kind: 'changes'; readonly changes: readonly ReflectedChange<T>[]; readonly resourceVersion: string }
-  /** Told for logs and health; the reflector goes on by itself. */
+  /** For logs and health; the reflector continues by itself. */
   | { readonly kind: 'failed'; readonly phase: 'listing' | 'watching'; readonly error: unknown };
 
-export interface ReflectorOptions {
+export interface ReflectorOptions<T extends KubeObject = KubeObject> {
   readonly client: Pick<ObjectReader, 'list' | 'watch'>;
-  readonly resource: ResourceRef;
+  readonly resource: Resource<T>;
   readonly clock: Clock;
   readonly random: Random;
   readonly namespace?: string;
@@ -45,10 +45,10 @@ const DEFAULT_IDLE_MS = 120_000;
  * server has forgotten that place. Errors are elements; it ends only by its signal.
  */
 export class Reflector<T extends KubeObject = KubeObject> {
-  readonly #options: ReflectorOptions;
+  readonly #options: ReflectorOptions<T>;
   #relist = new AbortController();
 
-  constructor(options: ReflectorOptions) {
+  constructor(options: ReflectorOptions<T>) {
     this.#options = options;
   }
 
@@ -112,7 +112,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
   async #list(signal: AbortSignal): Promise<{ objects: readonly T[]; resourceVersion: string }> {
     this.#relist = new AbortController();
     const { client, resource } = this.#options;
-    const { items, resourceVersion } = await client.list<T>(resource, this.#selection(), signal);
+    const { items, resourceVersion } = await client.list(resource, this.#selection(), signal);
     return { objects: items, resourceVersion };
   }
 
@@ -124,7 +124,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
     if (ended.aborted) onEnded();
     else ended.addEventListener('abort', onEnded, { once: true });
     const options = { ...this.#selection(), resourceVersion };
-    const batches = client.watch<T>(resource, options, abort.signal)[Symbol.asyncIterator]();
+    const batches = client.watch(resource, options, abort.signal)[Symbol.asyncIterator]();
     try {
       for (;;) {
         using idle = withDeadline(clock, abort.signal, idleMs);

@@ -1,8 +1,8 @@
-import { backoffMs, type Clock, errorMessage, pause, type Random, withDeadline } from '@gantry/base';
+import { backoffMs, type Clock, errorMessage, type Random, Signal, withDeadline } from '@gantry/base';
 import type { DiscoveredResource } from '@gantry/client';
 import { aggregatedResource, type RemoteVersion, type ServedResource } from './served-resource.ts';
 
-/** What a server elsewhere says that a group version holds. Fails where nobody says it. */
+/** Discovers the resources of an aggregated group version. Fails when its server does not respond. */
 export type Discover = (
   of: { readonly group: string; readonly version: string },
   signal: AbortSignal,
@@ -12,23 +12,23 @@ export interface RemoteGroupOptions {
   readonly discover: Discover;
   readonly clock: Clock;
   readonly random: Random;
-  /** Told after every answer, and after every failure to get one. */
+  /** Called after every response, and after every failure. */
   readonly onAnswer: () => void;
 }
 
-/** Nobody tells of resources that an extension server adds. */
+/** There is no event when an extension server adds resources. */
 const AGAIN_MS = 30_000;
 const DEADLINE_MS = 10_000;
 const BACKOFF = { initialMs: 500, maxMs: AGAIN_MS };
 
-/** One group version of another server: what it was last found to hold, asked again and again on its own. */
+/** One group version of an aggregated API server: its resources as last discovered, refreshed at intervals. */
 export class RemoteGroup {
   readonly version: RemoteVersion;
   readonly #options: RemoteGroupOptions;
   #resources: readonly ServedResource[] = [];
   #failure: string | undefined;
   #state: 'never-asked' | 'asked' = 'never-asked';
-  #wake = Promise.withResolvers<void>();
+  readonly #asked = new Signal();
   #waiting: (() => void)[] = [];
 
   constructor(version: RemoteVersion, options: RemoteGroupOptions) {
@@ -36,12 +36,12 @@ export class RemoteGroup {
     this.#options = options;
   }
 
-  /** As last answered: a server that is down takes nothing of what it serves with it. */
+  /** As last discovered: they stay known while the server is down. */
   get resources(): readonly ServedResource[] {
     return this.#resources;
   }
 
-  /** Why the last question was not answered. */
+  /** Why the last discovery failed. */
   get failure(): string | undefined {
     return this.#failure;
   }
@@ -50,27 +50,23 @@ export class RemoteGroup {
     return this.#state === 'asked';
   }
 
-  /** Asks now; resolves when a question that is begun from now on has been answered, or has failed. */
+  /** Discovers now; resolves when a discovery that begins from now on has succeeded or failed. */
   ask(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#waiting.push(resolve);
-    this.#wake.resolve();
+    this.#asked.notify();
     return promise;
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#options;
     for (let failures = 0; !signal.aborted; ) {
-      this.#wake = Promise.withResolvers();
       const waiting = this.#waiting;
       this.#waiting = [];
       failures = (await this.#discover(signal)) ? 0 : failures + 1;
       for (const resolve of waiting) resolve();
       if (signal.aborted) break;
-      const rest = new AbortController();
-      const delayMs = failures === 0 ? AGAIN_MS : backoffMs(BACKOFF, failures, random);
-      await Promise.race([pause(clock, delayMs, AbortSignal.any([signal, rest.signal])), this.#wake.promise]);
-      rest.abort();
+      await this.#asked.wait(clock, failures === 0 ? AGAIN_MS : backoffMs(BACKOFF, failures, random), signal);
     }
     for (const resolve of this.#waiting) resolve();
   }

@@ -1,6 +1,5 @@
-import type { APIService, CustomResourceDefinition, KubeObject, ResourceRef } from '@gantry/api';
+import type { APIService, CustomResourceDefinition, ResourceRef } from '@gantry/objects';
 import { type Clock, raceAbort, type Random } from '@gantry/base';
-import type { Cache } from './cache.ts';
 import { type Discover, RemoteGroup } from './remote-group.ts';
 import {
   customResource,
@@ -10,41 +9,37 @@ import {
   type RemoteVersion,
   type ServedResource,
 } from './served-resource.ts';
-import type { ServedInformers } from './served-informers.ts';
-import type { ServedResources } from './served-resources.ts';
-
-export const DEFINITIONS: ResourceRef = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  resource: 'customresourcedefinitions',
-};
-export const API_SERVICES: ResourceRef = { group: 'apiregistration.k8s.io', version: 'v1', resource: 'apiservices' };
 
 export interface ResourceDirectoryOptions {
-  /** Holds the definitions and the APIServices. */
-  readonly cache: Cache;
-  /** Absent where nobody can be asked: then what is aggregated is not known. */
+  /** Absent where aggregated API servers are not asked: their resources are then unknown. */
   readonly discover?: Discover;
   readonly clock: Clock;
   readonly random: Random;
-  /** What is known of the objects of what is served. */
-  readonly followed: () => Pick<ServedInformers, 'isSettled' | 'isSynced'>;
-  /** Told after what is served, or what is known of it, may have changed. */
-  readonly onChange: () => void;
+}
+
+/** The objects that declare custom and aggregated resources. */
+export interface Declarations {
+  readonly definitions: readonly CustomResourceDefinition[];
+  readonly apiServices: readonly APIService[];
 }
 
 interface Running {
   readonly group: RemoteGroup;
   readonly stop: AbortController;
-  /** As it was when the group was last told to ask. */
-  apiService: KubeObject;
+  /** As it was when the group was last asked to discover. */
+  apiService: APIService;
 }
 
-/** Keeps in step with definitions and APIServices, each other server for itself. */
-export class ResourceDirectory implements ServedResources {
+/**
+ * The custom and aggregated resources: of the definitions and APIServices that `update` was given last, and of what discovery
+ * finds behind the latter, each aggregated API server on its own. It calls its subscribers when any of that changes.
+ */
+export class ResourceDirectory {
   readonly #options: ResourceDirectoryOptions;
   readonly #remotes = new Map<string, Running>();
+  readonly #listeners = new Set<() => void>();
   #running: AbortSignal | undefined;
+  #definitions: readonly CustomResourceDefinition[] = [];
   #resources = new Map<string, ServedResource>();
   #kinds = new Map<string, ServedResource>();
 
@@ -71,29 +66,32 @@ export class ResourceDirectory implements ServedResources {
       .sort();
   }
 
-  isSynced(resource: ResourceRef): boolean {
-    return this.#options.followed().isSynced(resource);
-  }
-
   async refresh(signal: AbortSignal): Promise<void> {
     if (this.#remotes.size === 0) return;
     await raceAbort(Promise.all([...this.#remotes.values()].map(({ group }) => group.ask())), signal);
   }
 
-  /** Whether this group version is another server's. */
+  /** Whether this group version is served by an aggregated API server. */
   isRemote({ group, version }: ResourceRef): boolean {
     return group !== '' && this.#remotes.has(groupVersion({ group, version }));
   }
 
+  /** Whether each aggregated API server has been asked once. */
   isSettled(): boolean {
-    return [...this.#remotes.values()].every(({ group }) => group.wasAsked) && this.#options.followed().isSettled;
+    return [...this.#remotes.values()].every(({ group }) => group.wasAsked);
   }
 
-  /** Takes the definitions and APIServices as the cache has them now. */
-  update(): void {
-    const { cache, discover } = this.#options;
-    const present = new Map<string, { readonly of: RemoteVersion; readonly apiService: KubeObject }>();
-    for (const apiService of discover === undefined ? [] : cache.list<APIService & KubeObject>(API_SERVICES)) {
+  /** Calls `listener` whenever resources or failures may have changed. */
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Takes the definitions and APIServices as they are now. */
+  update({ definitions, apiServices }: Declarations): void {
+    this.#definitions = definitions;
+    const present = new Map<string, { readonly of: RemoteVersion; readonly apiService: APIService }>();
+    for (const apiService of this.#options.discover === undefined ? [] : apiServices) {
       const of = remoteVersion(apiService);
       if (of !== undefined) present.set(groupVersion(of), { of, apiService });
     }
@@ -106,7 +104,7 @@ export class ResourceDirectory implements ServedResources {
       const known = this.#remotes.get(id);
       if (known === undefined) this.#add(id, of, apiService);
       else if (known.apiService.metadata.resourceVersion !== apiService.metadata.resourceVersion) {
-        // Another place to ask, or word that the server answers again.
+        // Its server may have another address, or be available again.
         known.apiService = apiService;
         void known.group.ask();
       }
@@ -114,13 +112,13 @@ export class ResourceDirectory implements ServedResources {
     this.#publish();
   }
 
-  /** Asks other servers until the signal is aborted. */
+  /** Asks the aggregated API servers until the signal is aborted. */
   run(signal: AbortSignal): void {
     this.#running = signal;
     for (const running of this.#remotes.values()) this.#start(running, signal);
   }
 
-  #add(id: string, of: RemoteVersion, apiService: KubeObject): void {
+  #add(id: string, of: RemoteVersion, apiService: APIService): void {
     const { discover, clock, random } = this.#options;
     if (discover === undefined) return;
     const group = new RemoteGroup(of, { discover, clock, random, onAnswer: () => this.#publish() });
@@ -133,20 +131,19 @@ export class ResourceDirectory implements ServedResources {
     void group.run(AbortSignal.any([signal, stop.signal]));
   }
 
-  /** A group version of another server hides what a definition says of the same one. */
+  /** A group version of an aggregated API server takes precedence over definitions of the same one. */
   #publish(): void {
-    const { cache, onChange } = this.#options;
     this.#resources = new Map();
     this.#kinds = new Map();
     const remotes = [...this.#remotes.values()]
       .map(({ group }) => group)
       .sort((a, b) => b.version.priority - a.version.priority || (a.version.version < b.version.version ? -1 : 1));
     for (const { resources } of remotes) for (const resource of resources) this.#put(resource);
-    for (const crd of cache.list<CustomResourceDefinition & KubeObject>(DEFINITIONS)) {
+    for (const crd of this.#definitions) {
       const resource = customResource(crd);
       if (resource !== undefined && !this.isRemote(resource)) this.#put(resource);
     }
-    onChange();
+    for (const listener of this.#listeners) listener();
   }
 
   #put(resource: ServedResource): void {

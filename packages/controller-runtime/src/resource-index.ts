@@ -1,7 +1,7 @@
-import { formatKey, keyOf, type KubeObject, type ObjectKey } from '@gantry/api';
+import { formatKey, keyOf, type KubeObject, type ObjectKey } from '@gantry/objects';
 
-/** A change of the contents: `old` is absent for a new object, `object` for one that is gone. */
-export interface Change<T extends KubeObject = KubeObject> {
+/** A change of cached objects: `old` is undefined for a new object, `object` for one that is gone. */
+export interface ObjectChange<T extends KubeObject = KubeObject> {
   readonly object: T | undefined;
   readonly old: T | undefined;
 }
@@ -43,7 +43,7 @@ export class ResourceIndex {
     return [...(this.#byNode.get(nodeName)?.values() ?? [])];
   }
 
-  put(object: KubeObject): Change {
+  put(object: KubeObject): ObjectChange {
     const key = formatKey(keyOf(object));
     const old = this.#objects.get(key);
     if (old !== undefined) this.#unindex(key, old);
@@ -53,7 +53,7 @@ export class ResourceIndex {
   }
 
   /** Undefined when it was not there. */
-  remove(object: KubeObject): Change | undefined {
+  remove(object: KubeObject): ObjectChange | undefined {
     const key = formatKey(keyOf(object));
     const old = this.#objects.get(key);
     if (old === undefined) return undefined;
@@ -62,15 +62,15 @@ export class ResourceIndex {
     return { object: undefined, old };
   }
 
-  /** Swaps all contents in one step, and tells what differs. */
-  replace(objects: readonly KubeObject[]): readonly Change[] {
+  /** Replaces all contents in one step; returns what differs. */
+  replace(objects: readonly KubeObject[]): readonly ObjectChange[] {
     const before = this.#objects;
     this.#objects = new Map();
     this.#byNamespace = new Map();
     this.#byUid = new Map();
     this.#byOwner = new Map();
     this.#byNode = new Map();
-    const changes: Change[] = [];
+    const changes: ObjectChange[] = [];
     for (const object of objects) {
       const old = before.get(formatKey(keyOf(object)));
       this.put(object);

@@ -1,10 +1,10 @@
-import type { ResourceRef } from '@gantry/api';
+import type { ResourceRef } from '@gantry/objects';
 
 /** Versions per revision: see "Objects and storage" in the architecture. */
 const VERSIONS_PER_REVISION = 256;
 
 /** The store's revision that a resourceVersion belongs to. */
-export function revisionOf(resourceVersion: number): number {
+export function storeRevision(resourceVersion: number): number {
   return Math.floor(resourceVersion / VERSIONS_PER_REVISION);
 }
 

@@ -1,35 +1,43 @@
-import { type KubeObject, type ResourceRef, StatusError } from '@gantry/api';
-import type { ObjectClient, ObjectWrite, WriteResult } from '@gantry/client';
+import { type KubeObject, type ResourceRef, StatusError } from '@gantry/objects';
+import {
+  createObjectClient,
+  type ObjectClient,
+  type ObjectTransport,
+  type ObjectWrite,
+  type WriteResult,
+} from '@gantry/client';
 import type { FenceHolder } from './leadership.ts';
 
 export interface RoutedClientOptions {
-  /** For all that the API servers keep themselves; its writes carry the leader's fence. */
+  /** For resources that the API servers serve themselves; its writes carry the leader's fence. */
   readonly local: ObjectClient;
-  /** For what other servers serve. */
+  /** For resources of aggregated API servers. */
   readonly remote: ObjectClient;
   readonly isRemote: (resource: ResourceRef) => boolean;
-  /** Other servers cannot compare epochs: nothing is written there by one who knows that it does not lead. */
+  /** Aggregated API servers cannot check fences: without a present term nothing is sent to them. */
   readonly fences: FenceHolder;
 }
 
-/** One client for all that is served, wherever that is. */
+/** One client for all resources, whichever server serves them. */
 export function createRoutedClient(options: RoutedClientOptions): ObjectClient {
-  return new RoutedClient(options);
+  return createObjectClient(new RoutedTransport(options));
 }
 
-class RoutedClient implements ObjectClient {
+class RoutedTransport implements ObjectTransport {
   readonly #options: RoutedClientOptions;
 
   constructor(options: RoutedClientOptions) {
     this.#options = options;
   }
 
-  get: ObjectClient['get'] = (resource, key, signal) => this.#reader(resource).get(resource, key, signal);
-  list: ObjectClient['list'] = (resource, options, signal) => this.#reader(resource).list(resource, options, signal);
-  watch: ObjectClient['watch'] = (resource, options, signal) => this.#reader(resource).watch(resource, options, signal);
+  readonly get: ObjectTransport['get'] = (resource, key, signal) => this.#reader(resource).get(resource, key, signal);
+  readonly list: ObjectTransport['list'] = (resource, options, signal) =>
+    this.#reader(resource).list(resource, options, signal);
+  readonly watch: ObjectTransport['watch'] = (resource, options, signal) =>
+    this.#reader(resource).watch(resource, options, signal);
 
-  async write<T extends KubeObject>(write: ObjectWrite, signal: AbortSignal): Promise<T> {
-    return await this.#writer(write.resource).write<T>(write, signal);
+  async write(write: ObjectWrite, signal: AbortSignal): Promise<KubeObject> {
+    return await this.#writer(write.resource).write(write, signal);
   }
 
   async batch(writes: readonly ObjectWrite[], signal: AbortSignal): Promise<readonly WriteResult[]> {

@@ -1,4 +1,12 @@
-import { isReason, type KubeObject, type ObjectKey, type ResourceRef, StatusError } from '@gantry/api';
+import {
+  API_SERVICES,
+  CUSTOM_RESOURCE_DEFINITIONS,
+  isReason,
+  type KubeObject,
+  type ObjectKey,
+  type Resource,
+  StatusError,
+} from '@gantry/objects';
 import { ManualClock } from '@gantry/base/testing';
 import { type DiscoveredResource, discoverResources } from '@gantry/client';
 import { FakeObjectClient } from '@gantry/client/testing';
@@ -6,14 +14,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ControllerContext, ControllerSpec } from './controller.ts';
 import { createFenceHolder } from './leadership.ts';
 import { createManager, type Manager } from './manager.ts';
-import { API_SERVICES, DEFINITIONS } from './resource-directory.ts';
-import { wardleApiService } from './testing/api-services.ts';
-import { establishedDefinition } from './testing/custom-definitions.ts';
+import { FLUNDERS, wardleApiService } from './testing/api-services.ts';
+import { establishedDefinition, WIDGETS } from './testing/custom-definitions.ts';
 import { silentLog } from './testing/silent-log.ts';
 
-const WIDGETS: ResourceRef = { group: 'example.com', version: 'v1', resource: 'widgets' };
-const GADGETS: ResourceRef = { group: 'example.com', version: 'v1', resource: 'gadgets' };
-const FLUNDERS: ResourceRef = { group: 'wardle.example.com', version: 'v1', resource: 'flunders' };
+const GADGETS: Resource = { ...WIDGETS, resource: 'gadgets', kind: 'Gadget' };
 const FLUNDERS_FOUND: DiscoveredResource = {
   resource: 'flunders',
   kind: 'Flunder',
@@ -26,7 +31,7 @@ function object(kind: string, name: string, group = 'example.com'): KubeObject {
   return { apiVersion: `${group}/v1`, kind, metadata, spec: { size: 1 } } as KubeObject;
 }
 
-describe('a controller of what is served besides the built-in resources', () => {
+describe('a controller of custom and aggregated resources', () => {
   let clock: ManualClock;
   let local: FakeObjectClient;
   let remote: FakeObjectClient;
@@ -57,7 +62,7 @@ describe('a controller of what is served besides the built-in resources', () => 
       keys: ({ resource }, now, old) => [
         key(`${resource}/${(now ?? old)?.metadata.name}${now === undefined ? ' gone' : ''}`),
       ],
-      shift: ({ resource }, cache) => [key(`${resource} shifts with ${cache.list({ ...WIDGETS, resource }).length}`)],
+      onSync: ({ resource }, cache) => [key(`${resource} shifts with ${cache.list({ ...WIDGETS, resource }).length}`)],
     },
     reconcile: async ({ name: of }, given) => {
       context = given;
@@ -84,9 +89,9 @@ describe('a controller of what is served besides the built-in resources', () => 
     await clock.advance(100);
     return manager;
   };
-  const define = (crd = establishedDefinition()) => local.put(DEFINITIONS, crd);
+  const define = (crd = establishedDefinition()) => local.put(CUSTOM_RESOURCE_DEFINITIONS, crd);
 
-  it('is told of objects whose kind was defined before it began, and after', async () => {
+  it('gets objects of kinds that are defined before and after its start', async () => {
     await define();
     await local.put(WIDGETS, object('Widget', 'early'));
     const manager = await start(controller());
@@ -153,14 +158,16 @@ describe('a controller of what is served besides the built-in resources', () => 
     await local.put(WIDGETS, object('Widget', 'stays'));
     await start(controller());
     seen = [];
-    const crd = await local.get<KubeObject>(DEFINITIONS, key('widgets.example.com'), stop.signal);
+    const crd = await local.get(CUSTOM_RESOURCE_DEFINITIONS, key('widgets.example.com'), stop.signal);
     const versions = [
       { name: 'v1', served: false, storage: false },
       { name: 'v2', served: true, storage: true },
     ];
-    const update = { ...crd, spec: establishedDefinition({ versions }).spec } as KubeObject;
-    const write = { verb: 'update', resource: DEFINITIONS, key: key('widgets.example.com'), object: update } as const;
-    await local.write(write, stop.signal);
+    await local.update(
+      CUSTOM_RESOURCE_DEFINITIONS,
+      { ...crd, spec: establishedDefinition({ versions }).spec },
+      stop.signal,
+    );
     await clock.advance(100);
     expect(seen).toEqual([]);
     expect(context?.served.find(WIDGETS)?.version).toBe('v2');
@@ -172,7 +179,7 @@ describe('a controller of what is served besides the built-in resources', () => 
     await local.put(WIDGETS, object('Widget', 'left'));
     await start(controller());
     seen = [];
-    await local.write({ verb: 'delete', resource: DEFINITIONS, key: key('widgets.example.com') }, stop.signal);
+    await local.delete(CUSTOM_RESOURCE_DEFINITIONS, key('widgets.example.com'), {}, stop.signal);
     await clock.advance(100);
     expect(seen).toEqual(['widgets shifts with 0']);
     expect(context?.served.list()).toEqual([]);
@@ -183,8 +190,7 @@ describe('a controller of what is served besides the built-in resources', () => 
     await remote.put(FLUNDERS, object('Flunder', 'far', 'wardle.example.com'));
     await start(controller());
     expect(seen).toEqual(['flunders/far']);
-    const far = { resource: FLUNDERS, key: { namespace: 'a', name: 'far' } };
-    await context?.client.write({ verb: 'delete', ...far }, stop.signal);
+    await context?.client.delete(FLUNDERS, { namespace: 'a', name: 'far' }, {}, stop.signal);
     await clock.advance(100);
     expect(remote.all(FLUNDERS)).toEqual([]);
     expect(seen).toEqual(['flunders/far', 'flunders/far gone']);
@@ -224,10 +230,7 @@ describe('a controller of what is served besides the built-in resources', () => 
     await start(controller());
     stop.abort();
     await clock.advance(100);
-    const write = context?.client.write(
-      { verb: 'delete', resource: FLUNDERS, key: { namespace: 'a', name: 'far' } },
-      new AbortController().signal,
-    );
+    const write = context?.client.delete(FLUNDERS, { namespace: 'a', name: 'far' }, {}, new AbortController().signal);
     await expect(write).rejects.toSatisfy((error) => isReason(error, 'Forbidden'));
     expect(remote.writes).toEqual([]);
   });
@@ -264,7 +267,7 @@ describe('a controller of what is served besides the built-in resources', () => 
     await local.put(API_SERVICES, wardleApiService({}));
     await local.put(FLUNDERS, object('Flunder', 'near', 'wardle.example.com'));
     await define(establishedDefinition({ group: 'wardle.example.com' }, 'Flunder'));
-    discover = () => Promise.reject(StatusError.unavailable('nobody should ask'));
+    discover = () => Promise.reject(StatusError.unavailable('must not be called'));
     await start(controller());
     expect(seen).toEqual(['flunders/near']);
     expect(context?.served.failures()).toEqual([]);

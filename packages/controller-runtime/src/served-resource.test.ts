@@ -1,4 +1,4 @@
-import type { CustomResourceDefinition } from '@gantry/api';
+import type { CustomResourceDefinition } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { customResource, remoteVersion } from './served-resource.ts';
 import { wardleApiService } from './testing/api-services.ts';

@@ -1,15 +1,13 @@
-import type { APIService, CustomResourceDefinition, ResourceRef } from '@gantry/api';
+import type { APIService, CustomResourceDefinition, Resource } from '@gantry/objects';
 import type { DiscoveredResource } from '@gantry/client';
 
-/** A resource that is served and is not built in: a custom one, or one of a server behind an APIService. */
-export interface ServedResource extends ResourceRef {
-  readonly kind: string;
-  readonly namespaced: boolean;
+/** A resource that is not built in: a custom one, or one of an aggregated API server. */
+export interface ServedResource extends Resource {
   readonly verbs: readonly string[];
   readonly origin: 'custom' | 'aggregated';
 }
 
-/** A group version that another server serves. */
+/** A group version that an aggregated API server serves. */
 export interface RemoteVersion {
   /** Of the APIService. */
   readonly name: string;
@@ -22,7 +20,7 @@ export interface RemoteVersion {
 const CUSTOM_VERBS = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 const TERMINATING_VERBS = ['delete', 'deletecollection', 'get', 'list', 'watch'];
 
-/** What API servers write before they let a definition go. */
+/** The reason that API servers write when the last object of a deleted definition is gone. */
 const EMPTIED = 'InstanceDeletionCompleted';
 
 /** Identifies a resource whatever its version: all versions show the same objects. */
@@ -35,14 +33,14 @@ export function groupVersion({ group, version }: { readonly group: string; reado
   return `${group}/${version}`;
 }
 
-/** Whether all objects of a resource can be known, and stay known. */
+/** Whether a resource can be listed and watched. */
 export function isFollowable({ verbs }: ServedResource): boolean {
   return verbs.includes('list') && verbs.includes('watch');
 }
 
 /**
- * What a definition serves, if anything yet; of several versions the one that is stored where it is served, since nobody need
- * convert to that.
+ * The resource that a definition serves, if it serves one yet: in the stored version where that is served, since it needs no
+ * conversion.
  */
 export function customResource(crd: CustomResourceDefinition): ServedResource | undefined {
   const conditions = crd.status?.conditions ?? [];
@@ -62,13 +60,13 @@ export function customResource(crd: CustomResourceDefinition): ServedResource | 
   };
 }
 
-/** Whether a definition that is being deleted has taken its last object with it. */
+/** Whether a definition is being deleted and its last object is gone. */
 export function isEmptied({ metadata, status }: CustomResourceDefinition): boolean {
   if (metadata.deletionTimestamp === undefined) return false;
   return status?.conditions?.some(({ type, reason }) => type === 'Terminating' && reason === EMPTIED) ?? false;
 }
 
-/** The group version that an APIService hands over to another server; undefined when it is served here. */
+/** The group version that an APIService delegates to another server; undefined when it is served here. */
 export function remoteVersion(apiService: APIService): RemoteVersion | undefined {
   const { group, version, service, versionPriority } = apiService.spec ?? {};
   if (service === undefined || service === null || group === undefined || group === '') return undefined;
@@ -76,7 +74,7 @@ export function remoteVersion(apiService: APIService): RemoteVersion | undefined
   return { name: apiService.metadata.name ?? '', group, version, priority: versionPriority ?? 0 };
 }
 
-/** What discovery found in a group version of another server. */
+/** A resource that discovery found in a group version of an aggregated API server. */
 export function aggregatedResource(of: RemoteVersion, found: DiscoveredResource): ServedResource {
   const { group, version } = of;
   return { group, version, ...found, origin: 'aggregated' };

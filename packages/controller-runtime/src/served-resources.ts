@@ -1,9 +1,11 @@
-import type { ResourceRef } from '@gantry/api';
+import type { ResourceRef } from '@gantry/objects';
+import type { Informers } from './informers.ts';
+import type { ResourceDirectory } from './resource-directory.ts';
 import type { ServedResource } from './served-resource.ts';
 
 /**
- * What is served besides the built-in resources: custom ones by their definitions, and those of other servers by what
- * discovery finds behind their APIServices. It changes while controllers run.
+ * The custom resources by their definitions, and the aggregated ones by what discovery finds behind their APIServices. They
+ * change while controllers run.
  */
 export interface ServedResources {
   list(): readonly ServedResource[];
@@ -11,12 +13,25 @@ export interface ServedResources {
   find(of: { readonly group: string; readonly resource: string }): ServedResource | undefined;
   /** By group and kind, whatever the version: all versions of a kind are the same objects. */
   findKind(group: string, kind: string): ServedResource | undefined;
-  /** Group versions whose server does not say what it serves, in order. */
+  /** Group versions whose discovery failed, in order. */
   failures(): readonly string[];
   /** Whether the cache holds all objects of a resource. */
   isSynced(resource: ResourceRef): boolean;
-  /** Whether each other server has been asked, and each resource that is followed been listed, or has at least failed to be. */
+  /** Whether each aggregated API server has been asked, and listing each resource that is followed has been tried. */
   isSettled(): boolean;
-  /** Asks the other servers again, and resolves when each has answered or has failed to. */
+  /** Asks the aggregated API servers again; resolves when each has responded or failed. */
   refresh(signal: AbortSignal): Promise<void>;
+}
+
+/** Joins what the directory knows of resources with what the informers know of their objects. */
+export function createServedResources(directory: ResourceDirectory, informers: Informers): ServedResources {
+  return {
+    list: () => directory.list(),
+    find: (of) => directory.find(of),
+    findKind: (group, kind) => directory.findKind(group, kind),
+    failures: () => directory.failures(),
+    isSynced: (resource) => informers.isSynced(resource),
+    isSettled: () => directory.isSettled() && informers.isSettled(),
+    refresh: (signal) => directory.refresh(signal),
+  };
 }

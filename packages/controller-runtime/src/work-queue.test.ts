@@ -1,4 +1,4 @@
-import type { ObjectKey } from '@gantry/api';
+import type { ObjectKey } from '@gantry/objects';
 import { ManualClock } from '@gantry/base/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { WorkQueue } from './work-queue.ts';

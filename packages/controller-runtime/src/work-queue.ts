@@ -1,5 +1,5 @@
-import { formatKey, type ObjectKey } from '@gantry/api';
 import { backoffMs, type BackoffOptions, type CancelTimer, type Clock, type Random } from '@gantry/base';
+import { formatReconcileKey, type ReconcileKey } from './reconcile-key.ts';
 
 export interface WorkQueueOptions {
   readonly clock: Clock;
@@ -9,7 +9,7 @@ export interface WorkQueueOptions {
 }
 
 interface Entry {
-  readonly key: ObjectKey;
+  readonly key: ReconcileKey;
   /** `clean` while it is worked on and unchanged, `dirty` when it must be looked at again after that. */
   state: 'waiting' | 'clean' | 'dirty';
 }
@@ -39,20 +39,20 @@ export class WorkQueue {
     return sum;
   }
 
-  add(key: ObjectKey): void {
-    const id = formatKey(key);
+  add(key: ReconcileKey): void {
+    const id = formatReconcileKey(key);
     const entry = this.#entries.get(id);
     if (entry === undefined) this.#enqueue(id, { key, state: 'waiting' });
     else if (entry.state === 'clean') entry.state = 'dirty';
   }
 
   /** Adds after a delay; of several delays of a key the soonest counts. */
-  addAfter(key: ObjectKey, delayMs: number): void {
+  addAfter(key: ReconcileKey, delayMs: number): void {
     if (delayMs <= 0) {
       this.add(key);
       return;
     }
-    const id = formatKey(key);
+    const id = formatReconcileKey(key);
     const dueMs = this.#options.clock.monotonicMs() + delayMs;
     const known = this.#delayed.get(id);
     if (known !== undefined) {
@@ -66,9 +66,9 @@ export class WorkQueue {
     this.#delayed.set(id, { dueMs, cancel });
   }
 
-  /** Adds after a delay that grows with every call until `forget`; answers that delay. */
-  addRateLimited(key: ObjectKey): number {
-    const id = formatKey(key);
+  /** Adds after a delay that grows with every call until `forget`; returns that delay. */
+  addRateLimited(key: ReconcileKey): number {
+    const id = formatReconcileKey(key);
     const failures = (this.#failures.get(id) ?? 0) + 1;
     this.#failures.set(id, failures);
     const delayMs = backoffMs(this.#options.backoff ?? DEFAULT_BACKOFF, failures, this.#options.random);
@@ -77,12 +77,12 @@ export class WorkQueue {
   }
 
   /** The key works again: its next failure starts from the shortest delay. */
-  forget(key: ObjectKey): void {
-    this.#failures.delete(formatKey(key));
+  forget(key: ReconcileKey): void {
+    this.#failures.delete(formatReconcileKey(key));
   }
 
-  /** The next key; whoever takes it calls `done` with it. Rejects with the signal's reason. */
-  async take(signal: AbortSignal): Promise<ObjectKey> {
+  /** The next key; the caller must call `done` with it. Rejects with the signal's reason. */
+  async take(signal: AbortSignal): Promise<ReconcileKey> {
     signal.throwIfAborted();
     const entry = this.#dequeue();
     if (entry === undefined) return (await this.#wait(signal)).key;
@@ -91,8 +91,8 @@ export class WorkQueue {
   }
 
   /** The key taken is worked off; when it was added meanwhile it waits again. */
-  done(key: ObjectKey): void {
-    const id = formatKey(key);
+  done(key: ReconcileKey): void {
+    const id = formatReconcileKey(key);
     const entry = this.#entries.get(id);
     if (entry === undefined || entry.state === 'waiting') return;
     this.#entries.delete(id);
@@ -104,7 +104,7 @@ export class WorkQueue {
     for (const { cancel } of this.#delayed.values()) cancel();
     this.#delayed.clear();
     this.#failures.clear();
-    for (const lane of this.#lanes.values()) for (const { key } of lane) this.#entries.delete(formatKey(key));
+    for (const lane of this.#lanes.values()) for (const { key } of lane) this.#entries.delete(formatReconcileKey(key));
     this.#lanes.clear();
     for (const entry of this.#entries.values()) entry.state = 'clean';
   }
@@ -140,7 +140,7 @@ export class WorkQueue {
       };
       const taker = (entry: Entry) => {
         signal.removeEventListener('abort', onAbort);
-        // Taken at once, before anybody can add it again.
+        // Taken at once, before it can be added again.
         entry.state = 'clean';
         resolve(entry);
       };

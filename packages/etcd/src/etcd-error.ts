@@ -1,6 +1,7 @@
 /**
- * Why a call failed. Definite ones (nothing was written): invalid, too-large, no-space, permission-denied, lease-gone, compacted,
- * future-revision, busy, not-sent. `unavailable` is a read that failed. `outcome-unknown` is a write that may have landed or may land later.
+ * Why a call failed. With the definite codes nothing was written: invalid, too-large, no-space, permission-denied, lease-gone,
+ * compacted, future-revision, busy, not-sent. `unavailable`: a read failed. `outcome-unknown`: a write may have been applied,
+ * or may be later.
  */
 export type EtcdErrorCode =
   | 'busy'
@@ -14,7 +15,7 @@ export type EtcdErrorCode =
   | 'too-large'
   | 'unavailable';
 
-/** The only error of this package besides an aborted signal's reason. */
+/** The only error of this package, apart from the reason of an aborted signal. */
 export class EtcdError extends Error {
   override readonly name = 'EtcdError';
   readonly code: EtcdErrorCode;
@@ -30,7 +31,7 @@ export function isEtcdError(error: unknown, code: EtcdErrorCode): error is EtcdE
   return error instanceof EtcdError && error.code === code;
 }
 
-/** Whether a write that failed so certainly left nothing behind. */
+/** Whether a failed write has certainly changed nothing. */
 export function isDefinite(error: EtcdError): boolean {
   return error.code !== 'outcome-unknown' && error.code !== 'unavailable';
 }

@@ -1,10 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { systemClock, systemRandom } from '@gantry/base';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fixedTls, type TlsMaterial, type TlsSource } from '@gantry/tls';
 import { connectEtcd } from './client/connect-etcd.ts';
-import type { EtcdTls, EtcdTlsMaterial } from './client/member-connection.ts';
+import { EtcdError } from './etcd-error.ts';
 import { createElection, type ElectionEvent, electionKeyOf } from './election/election.ts';
 import { type Etcd, prefixEnd } from './ports.ts';
 import { type EtcdCluster, startEtcdCluster } from './testing/etcd-cluster.ts';
@@ -59,16 +57,41 @@ describe('a connection to a real etcd', () => {
   it('reads on at another member when one freezes', async () => {
     await using etcd = connect();
     for (const member of cluster.members) {
-      member.freeze();
-      await pause(50);
+      await member.freeze();
       try {
         const { revision } = await etcd.kv.range({ key: '/x' }, { signal: signal(), timeoutMs: 30_000 });
         expect(revision).toBeGreaterThan(0);
       } finally {
-        member.thaw();
+        await member.thaw();
       }
       await pause(1500);
     }
+  }, 180_000);
+
+  it('reads on at another member when one is cut off or replaced, and reaches that one again afterwards', async () => {
+    await using etcd = connect();
+    const [first, second] = cluster.members;
+    await first?.cutOff();
+    const { revision } = await etcd.kv.range({ key: '/x' }, { signal: signal(), timeoutMs: 30_000 });
+    expect(revision).toBeGreaterThan(0);
+    await first?.rejoin();
+    const before = await etcd.maintenance.status({ signal: signal(), member: 1 });
+    await second?.replace();
+    const [rejoined, replaced] = await Promise.all(
+      [0, 1].map(async (member) => {
+        // A connection that was lost is made again after a back-off.
+        for (;;) {
+          try {
+            return await etcd.maintenance.status({ signal: signal(), member, timeoutMs: 5000 });
+          } catch (error) {
+            if (!(error instanceof EtcdError)) throw error;
+            await pause(100);
+          }
+        }
+      }),
+    );
+    expect(rejoined?.leaderId).toBe(replaced?.leaderId);
+    expect(replaced?.memberId).not.toBe(before.memberId);
   }, 180_000);
 
   it('reads ranges that are larger than a gRPC message usually may be', async () => {
@@ -158,9 +181,9 @@ describe('an election over a real etcd', () => {
     const leader = campaign(etcd, 'leader', 10_000);
     await until(() => leader.events.length > 0);
     for (const member of cluster.members) {
-      member.freeze();
+      await member.freeze();
       await pause(2500);
-      member.thaw();
+      await member.thaw();
       await pause(1500);
     }
     const last = leader.events.at(-1)?.kind;
@@ -183,39 +206,23 @@ describe('an election over a real etcd', () => {
 });
 
 describe('an etcd with certificates and authentication', () => {
-  let folder: string;
   let secured: EtcdCluster;
   let certificate: Issue;
 
-  const fixed = (material: EtcdTlsMaterial): EtcdTls => ({ current: () => material, subscribe: () => () => {} });
-  const connectAs = (tls: EtcdTls): Etcd =>
+  const connectAs = (tls: TlsSource): Etcd =>
     connectEtcd({ endpoints: secured.endpoints, clock: systemClock, random: systemRandom, tls });
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'gantry-etcd-tls-'));
     certificate = await createTestAuthority();
-    const server = await certificate('etcd');
-    writeFileSync(join(folder, 'ca.crt'), server.ca);
-    writeFileSync(join(folder, 'server.crt'), server.cert);
-    writeFileSync(join(folder, 'server.key'), server.key);
-    secured = await startEtcdCluster({
-      size: 1,
-      tls: {
-        caFile: join(folder, 'ca.crt'),
-        certFile: join(folder, 'server.crt'),
-        keyFile: join(folder, 'server.key'),
-        client: await certificate('root'),
-      },
-    });
+    secured = await startEtcdCluster({ size: 1, tls: await certificate('etcd') });
   }, 120_000);
 
   afterAll(async () => {
     await secured[Symbol.asyncDispose]();
-    rmSync(folder, { recursive: true, force: true });
   });
 
   it('lets a component into its own election and nothing else, however often that is arranged', async () => {
-    await using root = connectAs(fixed(await certificate('root')));
+    await using root = connectAs(fixedTls(await certificate('root')));
     const rules = [
       {
         user: 'system:kube-scheduler',
@@ -232,7 +239,7 @@ describe('an etcd with certificates and authentication', () => {
       etcd.kv.transact({ compare: [], success: [put(key)], failure: [] }, { signal: signal() });
     await write(root, '/gantry/incarnation');
     await write(root, '/registry/pods/a/b');
-    await using scheduler = connectAs(fixed(await certificate('system:kube-scheduler')));
+    await using scheduler = connectAs(fixedTls(await certificate('system:kube-scheduler')));
     await write(scheduler, '/gantry/elections/kube-scheduler');
     expect((await scheduler.kv.range({ key: '/gantry/incarnation' }, { signal: signal() })).kvs).toHaveLength(1);
     const denied = { code: 'permission-denied' };
@@ -267,7 +274,7 @@ describe('an etcd with certificates and authentication', () => {
   });
 
   it('goes on with renewed certificates, watches included', async () => {
-    const listeners = new Set<(material: EtcdTlsMaterial) => void>();
+    const listeners = new Set<(material: TlsMaterial) => void>();
     let material = await certificate('root');
     await using etcd = connectAs({
       current: () => material,

@@ -1,6 +1,15 @@
-/** Our own small port on etcd: range, guarded transaction, watch, lease, election. No vendor type crosses it. */
+/**
+ * A small port for etcd, drawn around what this system needs. No type of the vendor's library crosses it.
+ *
+ * - `ports`: range, guarded transaction, watch, lease, maintenance, access control
+ * - `client/`: their implementation on etcd's gRPC API
+ * - `election/`: leader election whose terms fence writes
+ * - `etcd-error`: the closed set of error codes
+ *
+ * Used by the apiserver for storage, and by the scheduler and the controller-manager for elections. `./testing` has the
+ * contract suite, an etcd in memory that passes it, and clusters for tests.
+ */
 export { connectEtcd, type EtcdOptions } from './client/connect-etcd.ts';
-export type { EtcdTls, EtcdTlsMaterial } from './client/member-connection.ts';
 export {
   createElection,
   type Election,

@@ -1,22 +1,23 @@
-/** What every call may be given. Without `member` a call goes to a member that works; reads then try the others by themselves. */
+/** Options of every call. Without `member` a call goes to the preferred member, and reads are retried at the others. */
 export interface CallOptions {
   readonly signal: AbortSignal;
   /** Time for one attempt at one member. */
   readonly timeoutMs?: number;
-  /** Index of the member to ask, modulo the number of members; asked alone, no other is tried. */
+  /** Index of the only member to call, modulo the number of members. */
   readonly member?: number;
 }
 
-/** A key as etcd holds it. Revisions are numbers: safe up to 2^53. */
+/** A key with its value. Revisions are numbers: exact up to 2^53. */
 export interface KeyValue {
   readonly key: string;
   readonly value: Uint8Array;
   readonly createRevision: number;
   readonly modRevision: number;
-  /** Hexadecimal-free decimal id of the lease, '0' for none. */
+  /** Decimal id of the lease, '0' for none. */
   readonly lease: string;
 }
 
+/** A read of one key or of a range of keys. */
 export interface RangeRequest {
   readonly key: string;
   /** Exclusive end; absent for the key alone. `prefixEnd(prefix)` for all keys under a prefix. */
@@ -27,11 +28,12 @@ export interface RangeRequest {
   readonly fields?: 'all' | 'keys' | 'count';
 }
 
+/** The keys of a range at one revision. */
 export interface RangeResult {
-  /** Revision of the cluster when the question was answered, not that of a historical read. */
+  /** Revision of the cluster at the time of the response, also for a historical read. */
   readonly revision: number;
   readonly kvs: readonly KeyValue[];
-  /** All keys in the range, whatever the limit. */
+  /** Number of keys in the range, whatever the limit. */
   readonly count: number;
 }
 
@@ -41,6 +43,7 @@ export type Compare =
   | { readonly key: string; readonly target: 'value'; readonly equals: Uint8Array }
   | { readonly key: string; readonly target: 'exists' };
 
+/** One step of a transaction. */
 export type Operation =
   | { readonly kind: 'put'; readonly key: string; readonly value: Uint8Array; readonly lease?: string }
   | { readonly kind: 'delete'; readonly key: string }
@@ -49,7 +52,7 @@ export type Operation =
 
 /**
  * All compares, nested ones included, see the state before the outer transaction; operations run in order, in one revision.
- * An error anywhere (a key put twice even in a branch not taken, a lease that is gone) fails the whole.
+ * Any error (a key put twice, also in the branch not taken; a lease that is gone) fails the whole transaction.
  */
 export interface Transaction {
   readonly compare: readonly Compare[];
@@ -57,12 +60,14 @@ export interface Transaction {
   readonly failure: readonly Operation[];
 }
 
+/** The result of one step, in the order of the steps. */
 export type OperationResult =
   | { readonly kind: 'put' }
   | { readonly kind: 'delete'; readonly deleted: number }
   | { readonly kind: 'range'; readonly kvs: readonly KeyValue[] }
   | { readonly kind: 'transaction'; readonly succeeded: boolean; readonly results: readonly OperationResult[] };
 
+/** Which branch was taken, and its results. */
 export interface TransactionResult {
   /** The transaction's own revision when it wrote something. */
   readonly revision: number;
@@ -73,10 +78,11 @@ export interface TransactionResult {
 /** Reads and guarded writes. Linearizable. */
 export interface KeyValueStore {
   range(request: RangeRequest, options: CallOptions): Promise<RangeResult>;
-  /** Never retried: EtcdError 'outcome-unknown' means that it may have landed, or may land later. */
+  /** Never retried: EtcdError 'outcome-unknown' means that it may have been applied, or may be later. */
   transact(transaction: Transaction, options: CallOptions): Promise<TransactionResult>;
 }
 
+/** One change of a key. */
 export type WatchedEvent =
   | { readonly kind: 'put'; readonly kv: KeyValue }
   | { readonly kind: 'delete'; readonly key: string; readonly modRevision: number };
@@ -87,9 +93,10 @@ export type WatchItem =
   | { readonly kind: 'events'; readonly events: readonly WatchedEvent[]; readonly revision: number }
   /** Nothing up to `revision` is missing. */
   | { readonly kind: 'progress'; readonly revision: number }
-  /** History below `compactRevision` is gone, and it was needed. The watch ends after it. */
+  /** History below `compactRevision`, which the watch needed, is compacted. The watch ends after this item. */
   | { readonly kind: 'compacted'; readonly compactRevision: number };
 
+/** The keys of a watch and its first revision. */
 export interface WatchRequest {
   readonly key: string;
   readonly rangeEnd?: string;
@@ -97,30 +104,34 @@ export interface WatchRequest {
   readonly startRevision: number;
 }
 
-/** A watch that reconnects by itself without gaps or repeats. Ends when aborted; fails only by what a retry cannot cure. */
+/** A watch that reconnects by itself without gaps or repeats. Ends when aborted; fails only when a retry cannot help. */
 export interface Watch extends AsyncIterable<WatchItem> {
-  /** Asks for a progress item soon. */
+  /** Requests a progress item. */
   requestProgress(): void;
 }
 
+/** Opens watches. */
 export interface Watcher {
   watch(request: WatchRequest, signal: AbortSignal): Watch;
 }
 
+/** A lease as etcd granted it. */
 export interface Lease {
   readonly id: string;
-  /** What etcd granted, which may be more than was asked for. */
+  /** Granted by etcd; may be more than was requested. */
   readonly ttlMs: number;
 }
 
+/** Grants, renews and revokes leases. */
 export interface Leases {
   grant(ttlMs: number, options: CallOptions): Promise<Lease>;
-  /** Renews once. EtcdError 'lease-gone' when the lease has run out or was revoked. */
+  /** Renews once. EtcdError 'lease-gone' when the lease has expired or was revoked. */
   keepAlive(id: string, options: CallOptions): Promise<Lease>;
-  /** Deletes the lease and its keys. A lease that is gone is no error. */
+  /** Deletes the lease and its keys. A missing lease is not an error. */
   revoke(id: string, options: CallOptions): Promise<void>;
 }
 
+/** The status of one member. */
 export interface MemberStatus {
   readonly member: string;
   readonly version: string;
@@ -132,18 +143,18 @@ export interface MemberStatus {
   readonly alarms: readonly string[];
 }
 
-/** Care of the members. */
+/** Maintenance of the members. */
 export interface Maintenance {
   status(options: CallOptions): Promise<MemberStatus>;
-  /** Forgets history below `revision`. One that is compacted already is no error. */
+  /** Compacts history below `revision`. A revision that is compacted already is not an error. */
   compact(revision: number, options: CallOptions): Promise<void>;
-  /** Gives free pages of one member's file back; the member answers nothing meanwhile. */
+  /** Releases free pages of one member's file; the member does not respond until it is done. */
   defragment(options: CallOptions): Promise<void>;
   /** Clears NOSPACE alarms. */
   disarm(options: CallOptions): Promise<void>;
 }
 
-/** A user (a certificate's common name) and what it may do. */
+/** A user (a certificate's common name) and its permissions. */
 export interface AccessRule {
   readonly user: string;
   readonly permissions: readonly {
@@ -153,14 +164,15 @@ export interface AccessRule {
   }[];
 }
 
+/** etcd's users and their permissions. */
 export interface AccessControl {
-  /** Makes users, roles and permissions, a `root` user, and switches authentication on. Idempotent; two may do it at once. */
+  /** Creates users, roles, permissions and a `root` user, and enables authentication. Idempotent, also when called concurrently. */
   ensure(rules: readonly AccessRule[], options: CallOptions): Promise<void>;
 }
 
 /** A connection to a cluster. */
 export interface Etcd extends AsyncDisposable {
-  /** How many members it knows. */
+  /** Number of members. */
   readonly memberCount: number;
   readonly kv: KeyValueStore;
   readonly watcher: Watcher;

@@ -7,8 +7,8 @@ import { systemClock } from '@gantry/base';
 import * as x509 from '@peculiar/x509';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { certificateRenewal } from './certificate-renewal.ts';
+import { readTlsFolder } from '@gantry/tls';
 import { silentLogger } from './logger.ts';
-import { readTlsFolder } from './tls-folder.ts';
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const HOUR_MS = 3_600_000;
@@ -25,7 +25,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** A signer that certifies whatever it is asked, from `fromMs` to `toMs` from now. */
+/** A signer that signs every request, for the time from `fromMs` to `toMs` from now. */
 async function createSigner(): Promise<(request: string, fromMs: number, toMs: number) => Promise<string>> {
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
   const now = systemClock.now();
@@ -46,7 +46,7 @@ async function createSigner(): Promise<(request: string, fromMs: number, toMs: n
   };
 }
 
-/** Writes a certificate for the scheduler that is `fromMs` old and runs out in `toMs`. */
+/** Writes a certificate for the scheduler that is `fromMs` old and expires in `toMs`. */
 async function writeOld(sign: Awaited<ReturnType<typeof createSigner>>, fromMs: number, toMs: number): Promise<void> {
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
   const request = await x509.Pkcs10CertificateRequestGenerator.create({

@@ -1,14 +1,14 @@
-import { X509Certificate } from 'node:crypto';
 import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, errorMessage, type Instant, pause, type Random } from '@gantry/base';
+import { certificateLife, createRenewalRequest, generateKey, TlsFilesError } from '@gantry/tls';
 import type { Logger } from './logger.ts';
 import type { GroupMember } from './run-group.ts';
-import { TlsFilesError } from './tls-folder.ts';
 
-/** Has a PKCS #10 request (PEM) signed and gives the certificate (PEM). May take minutes. */
+/** Gets a certificate (PEM) for a PKCS #10 request (PEM). May take minutes. */
 export type RequestCertificate = (request: string, signal: AbortSignal) => Promise<string>;
 
+/** The folder and the signer of its certificate. */
 export interface CertificateRenewalOptions {
   /** A TLS folder that this process may write; others may share it. */
   readonly folder: string;
@@ -20,13 +20,12 @@ export interface CertificateRenewalOptions {
 
 const LOOK_EVERY_MS = 3_600_000;
 const RETRY_MS = 60_000;
-/** A process that died while it renewed leaves its lock behind. */
+/** A lock this old belongs to a process that died during a renewal. */
 const LOCK_STALE_MS = 600_000;
 
 /**
- * Renews the certificate in a TLS folder after two thirds of its life: a new key, the same subject and names. Processes that
- * share the folder take turns by a lock file; whoever watches the folder sees the new files. Never ends by itself: what fails
- * is tried again.
+ * Renews the certificate in a TLS folder after two thirds of its life: a new key, the same subject and names. A lock file
+ * keeps processes that share the folder from renewing at the same time. Runs until it is stopped; failures are retried.
  */
 export function certificateRenewal(options: CertificateRenewalOptions): GroupMember {
   const { clock, random, logger, folder } = options;
@@ -49,11 +48,8 @@ export function certificateRenewal(options: CertificateRenewalOptions): GroupMem
   };
 }
 
-/** When two thirds of the certificate's life are over. */
 async function renewalTime(folder: string): Promise<Instant> {
-  const certificate = new X509Certificate(await readFile(join(folder, 'tls.crt')));
-  const from = Date.parse(certificate.validFrom);
-  return from + ((Date.parse(certificate.validTo) - from) * 2) / 3;
+  return certificateLife(await readFile(join(folder, 'tls.crt'))).renewAt;
 }
 
 async function renew(options: CertificateRenewalOptions, signal: AbortSignal): Promise<void> {
@@ -61,11 +57,10 @@ async function renew(options: CertificateRenewalOptions, signal: AbortSignal): P
   const lock = join(folder, '.renewal');
   if (!(await takeLock(lock, clock.now()))) return;
   try {
-    // Another process may have renewed it while this one looked.
+    // Another process may have renewed it before the lock was taken.
     if ((await renewalTime(folder)) > clock.now()) return;
-    // Loaded when it is needed, once in months: it is a large library.
-    const { createRenewalRequest } = await import('./certificate-request.ts');
-    const { request, key, subject } = await createRenewalRequest(await readFile(join(folder, 'tls.crt'), 'utf8'));
+    const key = await generateKey();
+    const { request, subject } = await createRenewalRequest(await readFile(join(folder, 'tls.crt'), 'utf8'), key);
     await replaceFiles(folder, key, await options.requestCertificate(request, signal));
     logger.info({ folder, subject }, 'certificate renewed');
   } finally {
@@ -85,9 +80,9 @@ async function takeLock(lock: string, now: Instant): Promise<boolean> {
   return false;
 }
 
-/** Both files are written before either is put in place, so that there is hardly a moment with only one of them. */
+/** Writes both files before it renames either, to keep the time with only one new file short. */
 async function replaceFiles(folder: string, key: string, certificate: string): Promise<void> {
-  if (!certificate.includes('BEGIN CERTIFICATE')) throw new TlsFilesError('the signer gave no certificate');
+  if (!certificate.includes('BEGIN CERTIFICATE')) throw new TlsFilesError('the signer returned no certificate');
   const files = { 'tls.key': key, 'tls.crt': certificate };
   for (const [name, text] of Object.entries(files))
     await writeFile(join(folder, `.${name}.new`), text, { mode: 0o600 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ConfigError, readConfig } from './config.ts';
 
 describe('reading a configuration', () => {
-  it('gives typed, frozen values and fallbacks', () => {
+  it('returns typed, frozen values and fallbacks', () => {
     const config = readConfig({ HOSTS: ' a, b ,', PORT: '80', LEVEL: '' }, (read) => ({
       hosts: read.list('HOSTS'),
       port: read.integer('PORT', { min: 1, max: 65_535 }),

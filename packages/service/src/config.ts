@@ -1,4 +1,4 @@
-/** A setting that is missing or wrong. Its message names the variable, what was found and what is wanted. */
+/** A missing or invalid setting. Its message has the variable, its value and the valid values. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly variable: string;
@@ -9,7 +9,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Reads typed settings from environment variables. Every method throws `ConfigError` on a bad value. */
+/** Reads typed settings from environment variables. Every method throws `ConfigError` for an invalid value. */
 export interface ConfigReader {
   /** The text, or `fallback` when unset or empty; without a fallback the variable is required. */
   text(variable: string, fallback?: string): string;
@@ -21,7 +21,7 @@ export interface ConfigReader {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A reader over an environment. */
+/** A reader of an environment's variables. */
 export function createConfigReader(environment: Environment): ConfigReader {
   const raw = (variable: string): string | undefined => {
     const value = environment[variable]?.trim();
@@ -49,7 +49,7 @@ export function createConfigReader(environment: Environment): ConfigReader {
         .split(',')
         .map((part) => part.trim())
         .filter((part) => part !== '');
-      if (parts.length === 0) throw new ConfigError(variable, `${JSON.stringify(value)} names nothing`);
+      if (parts.length === 0) throw new ConfigError(variable, `${JSON.stringify(value)} has no elements`);
       return parts;
     },
     oneOf: (variable, choices, fallback) => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { cachesListed, createHealth } from './health.ts';
 
 describe('health', () => {
-  it('names what fails, and is not ready when not live', async () => {
+  it('reports failed checks by name, and is not ready when not live', async () => {
     const fail = (text: string) => () => {
       throw new RangeError(text);
     };

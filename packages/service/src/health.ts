@@ -6,11 +6,11 @@ export interface HealthCheck {
   readonly check: () => void | Promise<void>;
 }
 
-/** What a process says of itself: live (else restart it) and ready (else send it nothing). */
+/** The state of a process: live (otherwise it must be restarted) and ready (otherwise it must get no requests). */
 export interface Health {
-  /** Names and reasons of what is wrong; empty when live. */
+  /** Names and reasons of failed checks; empty when live. */
   live(): Promise<readonly string[]>;
-  /** Names and reasons of what is wrong; empty when ready. */
+  /** Names and reasons of failed checks; empty when ready. */
   ready(): Promise<readonly string[]>;
 }
 
@@ -28,7 +28,7 @@ class NotReadyError extends Error {
   override readonly name = 'NotReadyError';
 }
 
-/** Fails as long as some of a process's caches were never listed; `missing` names them. */
+/** Fails until all of a process's caches were listed; `missing` returns the names of the others. */
 export function cachesListed(missing: () => readonly string[]): HealthCheck {
   return {
     name: 'caches',

@@ -4,6 +4,7 @@ import type { Health } from './health.ts';
 import type { Metrics } from './metrics.ts';
 import type { GroupMember } from './run-group.ts';
 
+/** The state that the endpoint reports, and its address. */
 export interface HttpEndpointOptions {
   readonly health: Health;
   readonly metrics: Metrics;
@@ -13,7 +14,7 @@ export interface HttpEndpointOptions {
   readonly port?: number;
 }
 
-/** Plain HTTP `/livez`, `/readyz` and `/metrics` for whoever is inside the container. */
+/** Serves `/livez`, `/readyz` and `/metrics` over plain HTTP, for use inside the container. */
 export function httpEndpoint(options: HttpEndpointOptions): GroupMember {
   const { host = '127.0.0.1', port = 10255 } = options;
   const server = createServer((request, response) => {

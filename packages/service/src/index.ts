@@ -1,6 +1,12 @@
 /**
- * The shell of every process: configuration read once, TLS files that may be renewed, JSON logs, metrics, health, a gRPC
- * server with mutual TLS, and an ordered stop.
+ * The shell of every service process, apart from its own work.
+ *
+ * - `config`, `logger`, `metrics`, `health`: settings read once, JSON logs, metrics, liveness and readiness
+ * - `run-main`, `run-group`: the members of a process, run together and stopped in order
+ * - `grpc/`: a gRPC server with mutual TLS and the health service; `http-endpoint`: health and metrics over plain HTTP
+ * - `certificate-renewal`: renews the certificate of a TLS folder
+ *
+ * Used by all services in their `main.ts`. It knows nothing of Kubernetes objects.
  */
 export {
   certificateRenewal,
@@ -8,7 +14,6 @@ export {
   type RequestCertificate,
 } from './certificate-renewal.ts';
 export { ConfigError, type ConfigReader, createConfigReader, readConfig } from './config.ts';
-export { createCertificateProvider } from './grpc/certificate-provider.ts';
 export {
   type GrpcCall,
   type GrpcError,
@@ -34,12 +39,3 @@ export {
   type StopSignal,
 } from './run-group.ts';
 export { exitOnStopSignals, runMain } from './run-main.ts';
-export {
-  fixedTls,
-  openTlsFolder,
-  readTlsFolder,
-  TlsFilesError,
-  type TlsFolder,
-  type TlsMaterial,
-  type TlsSource,
-} from './tls-folder.ts';

@@ -1,11 +1,12 @@
 import { type DestinationStream, pino } from 'pino';
 
+/** From the most to the least detailed. */
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal';
 
-/** The levels that a configuration may name. */
+/** The levels that a configuration may have. */
 export const LOG_LEVELS: readonly LogLevel[] = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'];
 
-/** Writes one JSON line per call: fields first, then a short text. Whoever handles an error logs it, once, as `err`. */
+/** Writes one JSON line per call: fields first, then a short text. An error is logged once, by the code that handles it, as `err`. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -14,7 +15,7 @@ export interface Logger {
   child(fields: Record<string, unknown>): Logger;
 }
 
-/** The process's root logger, writing to standard output unless told otherwise. */
+/** The process's root logger, writing to standard output unless `destination` is given. */
 export function createLogger(
   options: { readonly service: string; readonly level: LogLevel },
   destination?: DestinationStream,

@@ -41,7 +41,7 @@ describe('a run group', () => {
     expect(signals.listenerCount('SIGTERM')).toBe(0);
   });
 
-  it('stops all when one ends, and tells why', async () => {
+  it('stops all when one ends, and returns the reason', async () => {
     const failing = member('b', { run: () => Promise.reject(new TypeError('broken')) });
     const outcome = await run([member('a'), failing]);
     expect(outcome).toMatchObject({ kind: 'ended', member: 'b', error: { message: 'broken' } });
@@ -49,7 +49,7 @@ describe('a run group', () => {
     expect(log).toContain('close a');
   });
 
-  it('does not wait for ever for what does not drain, end or close', async () => {
+  it('does not wait forever for a member that does not drain, end or close', async () => {
     const never = () => new Promise<never>(() => undefined);
     const outcome = run([member('a'), member('b', { run: never, drain: never, close: never })]);
     signals.emit('SIGINT');

@@ -8,23 +8,25 @@ import type { Logger } from './logger.ts';
 export interface GroupMember {
   readonly name: string;
   /**
-   * Runs until it fails or `signal` is aborted; then it ends soon. Ending for whatever reason stops the whole group.
+   * Runs until it fails or `signal` is aborted; then it ends soon. Its end stops the whole group, whatever the reason.
    */
   readonly run: (signal: AbortSignal) => Promise<void>;
-  /** Takes no new work and finishes what is under way. Called for all members, last one first, before any is aborted. */
+  /** Accepts no new work and finishes the work in progress. Called for all members, last one first, before any is aborted. */
   readonly drain?: (signal: AbortSignal) => Promise<void>;
-  /** Lets go of everything. Called after `run` has ended, or when its time is up; never cancelled, but bounded. */
+  /** Releases everything. Called after `run` has ended, or when its time is up; never cancelled, but bounded. */
   readonly close?: () => Promise<void>;
 }
 
+/** The signals that stop a group in order. */
 export type StopSignal = 'SIGTERM' | 'SIGINT';
 
-/** Where stop requests come from. */
+/** The source of stop requests. */
 export interface SignalSource {
   on(signal: StopSignal, listener: () => void): unknown;
   off(signal: StopSignal, listener: () => void): unknown;
 }
 
+/** Time limits of a stop, and the source of stop signals. */
 export interface GroupOptions {
   readonly clock: Clock;
   readonly logger: Logger;
@@ -36,7 +38,7 @@ export interface GroupOptions {
   readonly closeMs?: number;
 }
 
-/** Why a group ended: asked by a signal, or by the member that ended first, with its error if it failed. */
+/** Why a group ended: by a signal, or by the member that ended first, with its error if it failed. */
 export type GroupOutcome =
   | { readonly kind: 'signal'; readonly signal: StopSignal; readonly stop: 'orderly' | 'forced' }
   | { readonly kind: 'ended'; readonly member: string; readonly error: unknown };
@@ -55,7 +57,7 @@ interface Running {
 /**
  * Runs members together until the first of them ends or a stop signal comes, then stops all in reverse order: every member
  * drains, then each is aborted, awaited and closed. A second signal cuts the draining short. Errors while stopping are
- * logged and do not keep the others from being stopped.
+ * logged; the other members are still stopped.
  */
 export async function runGroup(members: readonly GroupMember[], options: GroupOptions): Promise<GroupOutcome> {
   const { clock, logger, signals = process, drainMs = 8000, closeMs = 2000 } = options;

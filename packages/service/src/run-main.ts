@@ -3,7 +3,7 @@ import { ConfigError } from './config.ts';
 import { exitCodeOf, type GroupOutcome } from './run-group.ts';
 
 /**
- * The last line of a service's `main.ts`: runs `main` to its outcome and ends the process with the exit code for it. A bad
+ * The last line of a service's `main.ts`: runs `main` to its outcome and ends the process with the exit code for it. An invalid
  * configuration ends it with code 2 and one line that names the variable.
  */
 export async function runMain(main: () => Promise<GroupOutcome>): Promise<void> {
@@ -17,8 +17,8 @@ export async function runMain(main: () => Promise<GroupOutcome>): Promise<void> 
 }
 
 /**
- * Lets a stop signal end the process at once while it still waits for what it needs: there is nothing to drain, and a
- * container's first process ignores signals that nobody listens to. Call what it returns right before the group runs.
+ * Makes a stop signal end the process at once while it waits for its dependencies: there is nothing to drain, and a
+ * container's first process ignores signals without a listener. Call the returned function right before the group runs.
  */
 export function exitOnStopSignals(): () => void {
   const exit = (): void => process.exit(0);

@@ -2,12 +2,12 @@ import type { Clock, Random } from '@gantry/base';
 import type { Logger } from '@gantry/service';
 import type { AgentConfig } from './config.ts';
 import type { DockerRuntime } from './docker/docker-runtime.ts';
-import type { EnginePrivilege } from './runtime/runtime.ts';
+import type { EnginePrivilege } from './runtime/engine.ts';
 
-/** What the process gives its agent. */
+/** The parts of an agent that depend on the process: settings, engine connection, time and logging. */
 export interface AgentEnvironment {
   readonly config: AgentConfig;
-  /** Given what the engine was found to allow. */
+  /** Connects to the engine. `privilege` is read at each create, since it is known only after a first connection. */
   readonly connect: (privilege: () => EnginePrivilege) => DockerRuntime;
   readonly clock: Clock;
   readonly random: Random;

@@ -1,35 +1,42 @@
+/**
+ * The agent makes one node of the cluster: it runs the pods that are bound to its Node as containers of a Docker engine.
+ * It does the kubelet's work; the control plane and kubectl are its users. Folders, from the lowest layer:
+ *
+ * - `runtime`: the port to a container runtime, labels, errors. `docker` and `hollow` (in memory) implement it
+ * - `spec`: a pod's spec as the runtime takes it, one file per group of fields
+ * - `sources`: what is read from the API: pods, ConfigMaps, Secrets, tokens
+ * - `probes`, `volumes`: one file per type of probe and of volume
+ * - `plan`: the next actions for a pod, pure; `status`: its status, pure but for the reporter
+ * - `pods`: one worker per pod, which observes, plans and acts
+ * - `identity`, `node`: this agent's name and certificates, its Node and heartbeat
+ * - `custodian`: cleans up for the dead agents of this host; `logs`: the log service for API servers
+ *
+ * The files beside this one wire them together, in the order of `start` below.
+ */
 import { join } from 'node:path';
 import { readFile } from 'node:fs/promises';
-import { raceAbort } from '@gantry/base';
-import { createGrpcClient, type GrpcClient, toGrpcFailure } from '@gantry/client';
-import {
-  createHealth,
-  createMetrics,
-  type GroupMember,
-  grpcServer,
-  healthService,
-  httpEndpoint,
-  openTlsFolder,
-} from '@gantry/service';
+import { createGrpcClient, type GrpcClient } from '@gantry/client';
+import type { GroupMember } from '@gantry/service';
+import { openTlsFolder } from '@gantry/tls';
 import type { AgentEnvironment } from './agent-environment.ts';
+import { createCleanupServices, createWorkerServices, type NodeRuntime } from './create-worker-services.ts';
 import { Custodian } from './custodian/custodian.ts';
 import { LeaseElection } from './custodian/lease-election.ts';
 import type { DockerRuntime } from './docker/docker-runtime.ts';
 import { bootstrapRequester } from './identity/bootstrap-client.ts';
 import { NodeCertificate } from './identity/node-certificate.ts';
 import { findSelf, type Self } from './identity/self.ts';
-import { logService } from './logs/log-service.ts';
+import { enginePrivilege } from './node/engine-privilege.ts';
 import { Heartbeat } from './node/heartbeat.ts';
 import { readHostIds } from './node/host-ids.ts';
-import { NodeKeeper } from './node/node-keeper.ts';
-import { AGENT_PORT } from './node/node-object.ts';
+import { NodeStatusManager } from './node/node-status-manager.ts';
 import { PodManager } from './pods/pod-manager.ts';
 import type { WorkerServices } from './pods/worker-services.ts';
-import { enginePrivilege } from './runtime/privilege-file.ts';
-import type { EngineInfo, EnginePrivilege } from './runtime/runtime.ts';
-import { tidyServices, workerServices } from './worker-wiring.ts';
+import type { EnginePrivilege } from './runtime/engine.ts';
+import { runTogether } from './run-together.ts';
+import { serveAgent } from './agent-server.ts';
 
-/** The one member of an agent's process that everything hangs on; it starts in the order in which knowledge comes. */
+/** The member of an agent's process that runs the node. Each step of its start needs the results of the ones before. */
 export function agentMember(environment: AgentEnvironment): GroupMember {
   return { name: 'agent', run: (signal) => runAgent(environment, signal) };
 }
@@ -38,7 +45,7 @@ async function runAgent(environment: AgentEnvironment, signal: AbortSignal): Pro
   try {
     await start(environment, signal);
   } catch (error) {
-    // Asked to stop in the middle of the start: nothing is left to do.
+    // Stopped during the start: nothing is left to do.
     if (!signal.aborted) throw error;
   }
 }
@@ -59,63 +66,30 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
   using tls = await openTlsFolder(join(self.state.path, 'tls', 'client'), { clock, logger }, signal);
   using client = createGrpcClient({ addresses: config.apiservers, tls, fieldManager: 'kubelet', clock, random });
 
-  const services = workerServices(environment, self, engine, privilege, runtime, client);
-  const keeper = new NodeKeeper({
-    client,
-    engine: runtime.engine,
-    observation: {
-      name: self.name,
-      engineName: self.engineName,
-      address: self.address,
-      engine,
-      privilege,
-      shares: config.capacityShares,
-      ids: await readHostIds(),
-    },
-    clock,
-    logger,
-  });
-  await keeper.register(signal);
-  const heartbeat = new Heartbeat({ client, node: self.name, clock, logger, onRecovered: () => keeper.checkNow() });
-  const own = () => Promise.resolve(withoutDispose(client));
-  await together(
+  const services = createWorkerServices(environment, self, { runtime, engine, privilege }, client);
+  const node = await nodeStatusManager(environment, self, { runtime, engine, privilege }, client);
+  await node.register(signal);
+  const heartbeat = new Heartbeat({ client, node: self.name, clock, logger, onRecovered: () => node.checkNow() });
+  const requester = () => Promise.resolve(withoutDispose(client));
+  await runTogether(
     [
       (abort) => heartbeat.run(abort),
-      (abort) => keeper.run(abort),
+      (abort) => node.run(abort),
       (abort) => services.gate.run(abort),
       (abort) => services.pods.run(abort),
       (abort) => services.reporter.run(abort),
       (abort) => new PodManager(services).run(abort),
-      (abort) => keepHost(environment, self, engine, runtime, services, client, abort),
-      (abort) => certificates.client.keep(own, abort),
-      (abort) => serve(environment, self, runtime, certificates.serving, client, abort),
+      (abort) => runCustodian(environment, { self, hostName: engine.name, runtime, services, client }, abort),
+      (abort) => certificates.client.renew(requester, abort),
+      (abort) => serveAgent(environment, { self, runtime }, { certificate: certificates.serving, requester }, abort),
     ],
     signal,
   );
 }
 
-/** Runs parts until the first fails or `signal` is aborted, then ends all. */
-async function together(
-  parts: readonly ((signal: AbortSignal) => Promise<void>)[],
-  signal: AbortSignal,
-): Promise<void> {
-  const failed = new AbortController();
-  const all = AbortSignal.any([signal, failed.signal]);
-  const results = await Promise.allSettled(
-    parts.map((part) =>
-      part(all).catch((error: unknown) => {
-        failed.abort(error);
-        throw error;
-      }),
-    ),
-  );
-  const first = results.find((result) => result.status === 'rejected');
-  if (first !== undefined && !signal.aborted) throw failed.signal.reason;
-}
-
 function certificatesOf(self: Self, { config, clock, random, logger }: AgentEnvironment) {
   const readAuthority = () => readFile(join(config.bootstrapDir, 'ca.crt'));
-  const make = (use: 'client' | 'serving') =>
+  const create = (use: 'client' | 'serving') =>
     new NodeCertificate({
       node: self.name,
       use,
@@ -125,28 +99,41 @@ function certificatesOf(self: Self, { config, clock, random, logger }: AgentEnvi
       random,
       logger,
     });
-  return { client: make('client'), serving: make('serving') };
+  return { client: create('client'), serving: create('serving') };
 }
 
-/** The node's client serves all requests: whoever borrows it must not close it. */
+async function nodeStatusManager(
+  { config, clock, logger }: AgentEnvironment,
+  self: Self,
+  { runtime, engine, privilege }: NodeRuntime,
+  client: GrpcClient,
+): Promise<NodeStatusManager> {
+  const { name, engineName, address } = self;
+  const ids = await readHostIds();
+  const observation = { name, engineName, address, engine, privilege, shares: config.capacityShares, ids };
+  return new NodeStatusManager({ client, engine: runtime.engine, observation, clock, logger });
+}
+
+/** The node's client is shared: a borrower must not close it. */
 function withoutDispose(client: GrpcClient) {
   return {
     get: client.get.bind(client),
-    list: client.list.bind(client),
-    watch: client.watch.bind(client),
-    write: client.write.bind(client),
-    batch: client.batch.bind(client),
+    create: client.create.bind(client),
   };
 }
 
-/** Stands for election as this host's custodian, and acts as such while elected. */
-async function keepHost(
+interface CustodianParts {
+  readonly self: Self;
+  readonly hostName: string;
+  readonly runtime: DockerRuntime;
+  readonly services: WorkerServices;
+  readonly client: GrpcClient;
+}
+
+/** Campaigns for this host's custodian, and acts as such while elected. */
+async function runCustodian(
   { config, clock, logger }: AgentEnvironment,
-  self: Self,
-  engine: EngineInfo,
-  runtime: DockerRuntime,
-  services: WorkerServices,
-  client: GrpcClient,
+  { self, hostName, runtime, services, client }: CustodianParts,
   signal: AbortSignal,
 ): Promise<void> {
   const custodian = new Custodian({
@@ -157,47 +144,13 @@ async function keepHost(
     cluster: config.clusterId,
     node: self.name,
     engineName: self.engineName,
-    hostName: engine.name,
+    hostName,
     statePath: self.shared.path,
-    servicesFor: (node, object) => tidyServices(services, self, client, node, object),
+    servicesFor: (node, object) => createCleanupServices(services, self, client, { node, object }),
     clock,
     logger,
   });
   const lease = `gantry-host-${self.engineName}`;
   const election = new LeaseElection({ client, lease, identity: self.name, clock, logger });
   await election.run((term) => custodian.lead(term), signal);
-}
-
-/** The agent's gRPC door, open as soon as its serving certificate is there. */
-async function serve(
-  { config, clock, logger }: AgentEnvironment,
-  self: Self,
-  runtime: DockerRuntime,
-  certificate: NodeCertificate,
-  client: GrpcClient,
-  signal: AbortSignal,
-): Promise<void> {
-  const own = () => Promise.resolve(withoutDispose(client));
-  await certificate.ensure(own, signal);
-  using tls = await openTlsFolder(join(self.state.path, 'tls', 'serving'), { clock, logger }, signal);
-  const owner = { cluster: config.clusterId, node: self.name };
-  const health = createHealth({});
-  const server = grpcServer({
-    tls,
-    address: `0.0.0.0:${AGENT_PORT}`,
-    services: [logService(runtime, owner), healthService(health, clock)],
-    logger,
-    toGrpcError: toGrpcFailure,
-  });
-  try {
-    await Promise.all([server.run(signal), certificate.keep(own, signal)]);
-  } finally {
-    await server.close?.();
-  }
-}
-
-/** Plain health and metrics for whoever is inside the container. */
-export function healthMember(ping: (signal: AbortSignal) => Promise<void>): GroupMember {
-  const check = () => raceAbort(ping(new AbortController().signal), AbortSignal.timeout(2000));
-  return httpEndpoint({ health: createHealth({ ready: [{ name: 'engine', check }] }), metrics: createMetrics() });
 }

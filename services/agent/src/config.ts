@@ -1,5 +1,6 @@
 import { type ConfigReader, LOG_LEVELS, type LogLevel, readConfig } from '@gantry/service';
 
+/** The settings of an agent process. */
 export interface AgentConfig {
   readonly clusterId: string;
   readonly apiservers: readonly string[];
@@ -10,15 +11,15 @@ export interface AgentConfig {
   readonly serviceCidr: string;
   readonly dockerSocket: string;
   readonly sandboxImage: string;
-  /** How many nodes share the host's capacity. */
+  /** The number of nodes that share the host's capacity. */
   readonly capacityShares: number;
-  /** Only for an agent outside a container of Docker Compose: its node's name and address. */
+  /** Its node's name and address, only for an agent outside a container of Docker Compose. */
   readonly nodeName: string;
   readonly nodeAddress: string;
   readonly logLevel: LogLevel;
 }
 
-/** Reads the agent's settings once; a bad one throws ConfigError. */
+/** Reads the agent's settings once; an invalid one throws ConfigError. */
 export function readAgentConfig(): AgentConfig {
   return readConfig(process.env, (read: ConfigReader) => ({
     clusterId: read.text('GANTRY_CLUSTER_ID'),

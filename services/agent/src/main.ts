@@ -1,6 +1,7 @@
 import { systemClock, systemRandom } from '@gantry/base';
 import { createLogger, runGroup, runMain } from '@gantry/service';
-import { agentMember, healthMember } from './agent.ts';
+import { agentMember } from './agent.ts';
+import { healthMember } from './agent-server.ts';
 import { readAgentConfig } from './config.ts';
 import { connectDocker } from './docker/docker-runtime.ts';
 

@@ -10,18 +10,20 @@ import {
   type GroupOutcome,
   httpEndpoint,
   type Logger,
-  openTlsFolder,
   runGroup,
 } from '@gantry/service';
-import { readSigningKeys, type SigningKeys } from './auth/signing-keys.ts';
+import { openTlsFolder } from '@gantry/tls';
+import { readSigningKeys, type SigningKeys } from './auth/authn/signing-keys.ts';
 import { reportCache } from './cache/index.ts';
 import { createCertificateRequester } from './certificate-requests.ts';
 import type { ApiServerConfig } from './config.ts';
-import { createPeerRegistry, ownAddress, type PeerRegistry } from './endpoints/index.ts';
-import type { ComponentHealth } from './generic-driver/index.ts';
+import { createPeerRegistry, ownAddress, type PeerRegistry } from './loops/kubernetes-endpoints/index.ts';
+import type { ComponentHealth } from './registry/index.ts';
 import { ensureIncarnation } from './incarnation.ts';
+import { resources } from '@gantry/kinds';
 import { createApiServer } from './server.ts';
-import { createEtcdObjectStore, INCARNATION_KEY, runMaintenance } from './storage/index.ts';
+import { runStorageMaintenance } from './loops/storage-maintenance/storage-maintenance.ts';
+import { createEtcdObjectStore, INCARNATION_KEY } from './storage/index.ts';
 
 const REST_PORT = 6443;
 const GRPC_PORT = 6444;
@@ -64,8 +66,9 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
       logger.warn({ reason: why }, 'sending a group of writes again');
     },
   });
-  const { members, health, driver, cache } = createApiServer({
+  const { members, health, client, cache } = createApiServer({
     store,
+    resources,
     tls,
     frontProxy,
     signingKeys,
@@ -90,7 +93,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
   const maintenance: GroupMember = {
     name: 'etcd-maintenance',
     run: (signal) =>
-      runMaintenance(
+      runStorageMaintenance(
         {
           etcd,
           clock,
@@ -104,7 +107,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
   };
   const renewal = certificateRenewal({
     folder: config.tlsDir,
-    requestCertificate: createCertificateRequester(driver, clock),
+    requestCertificate: createCertificateRequester(client, clock),
     clock,
     random: systemRandom,
     logger,
@@ -128,7 +131,7 @@ function etcdHealth(etcd: Etcd, signal: AbortSignal): Promise<readonly Component
   return Promise.all(Array.from({ length: etcd.memberCount }, (_, member) => ask(member)));
 }
 
-/** The list of apiservers, with this one in it; none for one that nobody can reach. */
+/** The list of apiservers with this one; undefined for an apiserver without an address. */
 function peersOf(
   etcd: Etcd,
   process: string,

@@ -1,5 +1,7 @@
-import { type Clock, errorMessage, must, type NewUid, type Random, sleep } from '@gantry/base';
-import { encodeProtobuf, findResource, type KubeObject, resources } from '@gantry/api';
+import { type Clock, must, type NewUid, type Random, sleep } from '@gantry/base';
+import { encodeProtobuf, type ResourceDefinition } from '@gantry/apimachinery';
+import { findResource } from '@gantry/kinds';
+import type { KubeObject } from '@gantry/objects';
 import { toGrpcFailure } from '@gantry/client';
 import {
   createHealth,
@@ -10,51 +12,53 @@ import {
   healthService,
   type Logger,
   type Metrics,
-  type TlsSource,
 } from '@gantry/service';
-import { createAggregation } from './aggregation/index.ts';
-import { createReviewer } from './auth/access-reviews.ts';
-import { createAuthorizer } from './auth/authorizer.ts';
-import { createBootstrapAuthenticator } from './auth/bootstrap-token.ts';
-import { createCacheLookup } from './auth/cache-lookup.ts';
+import type { TlsSource } from '@gantry/tls';
+import { createAggregation } from './create-aggregation.ts';
+import { createReviewer } from './auth/reviews/access-reviews.ts';
+import { createAuthorizer } from './auth/authz/authorizer.ts';
+import { createBootstrapAuthenticator } from './auth/authn/bootstrap-token.ts';
+import { createCacheLookup } from './auth/authz/cache-lookup.ts';
 import { createRoleIndex, createRoleSource } from './auth/rbac/role-index.ts';
-import type { SigningKeys } from './auth/signing-keys.ts';
-import { createServiceAccountAuthenticator } from './auth/token-authenticator.ts';
-import { createTokenIssuer } from './auth/token-issuer.ts';
-import { createWriteGuard } from './auth/write-guard.ts';
-import { bootstrap, SELF } from './bootstrap/index.ts';
+import type { SigningKeys } from './auth/authn/signing-keys.ts';
+import { createServiceAccountAuthenticator } from './auth/authn/token-authenticator.ts';
+import { createTokenIssuer } from './auth/authn/token-issuer.ts';
+import { createEscalationCheck } from './auth/authz/escalation-check.ts';
+import { bootstrapLoop } from './loops/bootstrap/bootstrap.ts';
 import { WatchCache } from './cache/index.ts';
-import { Catalogue } from './catalogue/catalogue.ts';
+import { ResourceRegistry } from './resource-registry/resource-registry.ts';
 import { convertByWebhook } from './custom-resources/convert-by-webhook.ts';
-import { definitionController } from './custom-resources/definition-controller.ts';
+import { definitionController } from './loops/custom-resources/definition-controller.ts';
 import { serveDefinitions, type ServingHooks } from './custom-resources/serve-definitions.ts';
-import type { Driver } from './driver.ts';
-import { kubernetesEndpoints, type PeerRegistry } from './endpoints/index.ts';
-import { eventSweeper } from './event-sweeper.ts';
 import {
-  createDriver,
-  type DriverDependencies,
-  type DriverSettings,
+  type Registry,
+  type RegistryDependencies,
+  type RegistrySettings,
   type StoreHealth,
-} from './generic-driver/index.ts';
-import { objectService } from './grpc/index.ts';
-import { createRouter } from './rest/create-router.ts';
-import type { HealthChecks } from './rest/health-routes.ts';
-import { httpsServer } from './rest/https-server.ts';
-import { serviceAddresses } from './service-addresses/service-addresses.ts';
+  createRegistry,
+} from './registry/index.ts';
+import { kubernetesEndpoints, type PeerRegistry } from './loops/kubernetes-endpoints/index.ts';
+import { eventSweeper } from './loops/events/event-sweeper.ts';
+import { objectService } from './endpoints/grpc/index.ts';
+import { createRouter } from './endpoints/router/create-router.ts';
+import type { HealthChecks } from './endpoints/router/health-routes.ts';
+import { httpsServer } from './http/https-server.ts';
+import { serviceAddresses } from './loops/service-addresses/service-addresses.ts';
 import type { ObjectStore } from './storage/index.ts';
-import { createOwnWrites } from './upkeep/own-writes.ts';
-import { cachedServices, createWebhookCaller } from './webhook-client/index.ts';
+import { createLoopbackClient, type LoopbackClient } from './loops/loopback-client.ts';
+import { cachedServices, createWebhookCaller } from './webhooks/index.ts';
 
 export interface ApiServerOptions {
   readonly store: ObjectStore;
+  /** The built-in resources, in discovery order: those of @gantry/kinds, and in tests others. */
+  readonly resources: readonly ResourceDefinition[];
   readonly tls: TlsSource;
   /** What extension servers know apiservers by: its authority, and a certificate for `front-proxy-client`. */
   readonly frontProxy: TlsSource;
   readonly signingKeys: SigningKeys;
   /** The folder of the bootstrap token's file. */
   readonly bootstrapDir: string;
-  readonly settings: DriverSettings;
+  readonly settings: RegistrySettings;
   readonly listen: {
     readonly host: string;
     readonly restPort: number;
@@ -64,10 +68,10 @@ export interface ApiServerOptions {
   };
   /** How long `/readyz` fails before the listeners stop: the load balancer's time to notice, and for new connections to go elsewhere. 1500 ms when absent. */
   readonly unreadyMs?: number;
-  /** Who the apiservers are, for the endpoints of `default/kubernetes`; nobody keeps these when absent. */
+  /** The apiservers, for the endpoints of `default/kubernetes`, which are not written when absent. */
   readonly peers?: PeerRegistry;
   /** How the members of the store are, for ComponentStatuses. */
-  readonly storeHealth?: StoreHealth;
+  readonly storeHealth: StoreHealth;
   /** Further conditions of readiness. */
   readonly readyChecks?: readonly HealthCheck[];
   readonly clock: Clock;
@@ -84,11 +88,12 @@ const STREAMS = /^\/api\/v1\/.*\/(attach|exec|portforward|proxy)(\/|$)/;
 export interface ApiServer {
   readonly members: readonly GroupMember[];
   readonly health: Health;
-  readonly driver: Driver;
+  readonly registry: Registry;
+  readonly client: LoopbackClient;
   readonly cache: WatchCache;
 }
 
-/** Wires store, cache, driver and doors. Nothing runs before the members do. */
+/** Wires store, cache, registry, loops and endpoints. Nothing runs before the members do. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
   const { store, clock, random, newUid, logger, listen, settings } = options;
   const state = { bootstrap: 'pending', process: 'serving' } as State;
@@ -96,71 +101,71 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const cache = new WatchCache({
     store,
     clock,
-    definitions: resources,
+    definitions: options.resources,
     encodeProtobuf: (object: KubeObject) => encodeProtobuf(object),
     onError: (message) => logger.warn({ reason: message }, 'watch cache'),
   });
-  const catalogue = new Catalogue(resources);
-  const lookup = createCacheLookup(cache);
-  const roles = createRoleIndex(createRoleSource(cache));
-  const authorizer = createAuthorizer(lookup, roles);
-  const tokens = [
-    createBootstrapAuthenticator(options.bootstrapDir, clock, logger),
-    createServiceAccountAuthenticator(options.signingKeys, lookup, clock),
-  ];
-  const guard = createWriteGuard(authorizer, roles);
-  const reviewer = createReviewer(authorizer, tokens);
-  const tokenIssuer = createTokenIssuer(options.signingKeys, clock, newUid);
-  const dependencies = {
+  const resourceRegistry = new ResourceRegistry(options.resources);
+  const { lookup, tokens, ...security } = createSecurity(options, cache);
+  const { authorizer } = security;
+  const serviceObjects = cachedServices(cache);
+  const webhookCaller = createWebhookCaller({ objects: serviceObjects, clock, random });
+  const dependencies: RegistryDependencies = {
     store,
     cache,
-    catalogue,
-    authorizer,
-    access: authorizer,
-    guard,
-    reviewer,
+    resourceRegistry,
+    ...security,
     clock,
     random,
     newUid,
-    tokenIssuer,
+    webhookCaller,
     settings,
-    ...(options.storeHealth === undefined ? {} : { storeHealth: options.storeHealth }),
+    storeHealth: options.storeHealth,
   };
-  const driver = createDriver(dependencies);
+  const registry = createRegistry(dependencies);
   const checks = healthChecks(state, cache, options.readyChecks ?? []);
   const health = createHealth({ live: checks.livez, ready: checks.readyz });
-  const writes = createOwnWrites(driver);
+  const client = createLoopbackClient(registry);
   const leads = (signal: AbortSignal): Promise<boolean> => options.peers?.isFirst(signal) ?? Promise.resolve(true);
-  const aggregation = createAggregation({ ...options, cache, catalogue, authorizer, writes, leads });
+  const aggregation = createAggregation({
+    ...options,
+    cache,
+    resourceRegistry,
+    authorizer,
+    client,
+    leads,
+    objects: serviceObjects,
+  });
   const router = createRouter({
     ...options,
     aggregated: aggregation.apis,
     published: aggregation.published,
-    catalogue,
+    resourceRegistry,
     cache,
-    driver,
+    registry,
     lookup,
     authorizer,
     tokens,
     checks,
     stopping: stopping.signal,
   });
-  const caller = createWebhookCaller({ objects: cachedServices(cache), clock, random });
-  const hooks: ServingHooks = { convert: (crd) => convertByWebhook(crd, { caller, newUid }) };
-  serveDefinitions(cache, catalogue, hooks);
-  const events = must(findResource({ group: '', version: 'v1', resource: 'events' }), 'events');
+  const hooks: ServingHooks = { convert: (crd) => convertByWebhook(crd, { caller: webhookCaller, newUid }) };
+  serveDefinitions(cache, resourceRegistry, hooks);
   const members: GroupMember[] = [
     { name: 'watch-cache', run: (signal) => cache.run(signal) },
-    definitionController({ cache, driver, hooks, clock, logger }),
     ...aggregation.members,
-    serviceAddresses({ cache, writes, leads, clock, logger }),
-    bootstrapMember(driver, dependencies, state, logger),
-    ...(options.peers === undefined ? [] : [endpointsMember(options.peers, { driver, cache, clock, logger })]),
-    eventSweeper({ store, cache, definition: events, clock, logger }),
+    ...controlLoops(options, {
+      client,
+      registry,
+      cache,
+      hooks,
+      leads,
+      onBootstrapped: () => (state.bootstrap = 'done'),
+    }),
     grpcServer({
       tls: options.tls,
       address: `${listen.host}:${listen.grpcPort}`,
-      services: [objectService({ driver, catalogue, logger }), healthService(health, clock)],
+      services: [objectService({ registry, resourceRegistry, logger }), healthService(health, clock)],
       logger,
       toGrpcError: toGrpcFailure,
       ...(listen.onGrpc === undefined ? {} : { onListening: listen.onGrpc }),
@@ -177,7 +182,51 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     }),
     readinessMember(state, clock, options.unreadyMs ?? 1500),
   ];
-  return { members, health, driver, cache };
+  return { members, health, registry, client, cache };
+}
+
+/** Authentication and authorisation over what the cache holds. */
+function createSecurity({ bootstrapDir, signingKeys, clock, newUid, logger }: ApiServerOptions, cache: WatchCache) {
+  const lookup = createCacheLookup(cache);
+  const roles = createRoleIndex(createRoleSource(cache));
+  const authorizer = createAuthorizer(lookup, roles);
+  const tokens = [
+    createBootstrapAuthenticator(bootstrapDir, clock, logger),
+    createServiceAccountAuthenticator(signingKeys, lookup, clock),
+  ];
+  return {
+    lookup,
+    tokens,
+    authorizer,
+    escalationCheck: createEscalationCheck(authorizer, roles),
+    reviewer: createReviewer(authorizer, tokens),
+    tokenIssuer: createTokenIssuer(signingKeys, clock, newUid),
+  };
+}
+
+/** What the apiserver does by itself, without a request. */
+function controlLoops(
+  { store, resources, peers, settings, clock, random, logger }: ApiServerOptions,
+  wiring: {
+    readonly client: LoopbackClient;
+    readonly registry: Registry;
+    readonly cache: WatchCache;
+    readonly hooks: ServingHooks;
+    readonly leads: (signal: AbortSignal) => Promise<boolean>;
+    readonly onBootstrapped: () => void;
+  },
+): readonly GroupMember[] {
+  const { client, cache } = wiring;
+  const shared = { ...wiring, store, clock, random, logger };
+  const whenReady = (signal: AbortSignal): Promise<void> => cache.whenReady(signal);
+  const events = must(findResource({ group: '', version: 'v1', resource: 'events' }), 'events');
+  return [
+    definitionController(shared),
+    serviceAddresses(shared),
+    bootstrapLoop({ ...shared, resources, serviceCidr: settings.serviceCidr, onDone: wiring.onBootstrapped }),
+    ...(peers === undefined ? [] : [kubernetesEndpoints({ client, peers, whenReady, clock, logger })]),
+    eventSweeper({ ...shared, definition: events }),
+  ];
 }
 
 /** How far the process is. */
@@ -206,31 +255,6 @@ function healthChecks(state: State, cache: WatchCache, further: readonly HealthC
       check('shutdown', () => state.process === 'serving', 'process is shutting down'),
       ...further,
     ],
-  };
-}
-
-function endpointsMember(
-  registry: PeerRegistry,
-  { driver, cache, clock, logger }: { driver: Driver; cache: WatchCache; clock: Clock; logger: Logger },
-): GroupMember {
-  const whenReady = (signal: AbortSignal): Promise<void> => cache.whenReady(signal);
-  return kubernetesEndpoints({ driver, registry, user: SELF, whenReady, clock, logger });
-}
-
-/** Makes what every cluster has, once the cache can tell what is missing. */
-function bootstrapMember(driver: Driver, dependencies: DriverDependencies, state: State, logger: Logger): GroupMember {
-  return {
-    name: 'bootstrap',
-    run: async (signal) => {
-      const onError = (error: unknown): void => logger.warn({ reason: errorMessage(error) }, 'bootstrap tries again');
-      try {
-        await bootstrap(driver, dependencies, onError, signal);
-        state.bootstrap = 'done';
-      } catch (error) {
-        if (!signal.aborted) throw error;
-      }
-      await untilAborted(signal);
-    },
   };
 }
 

@@ -1,5 +1,5 @@
 import type { ControllerSpec } from '@gantry/controller-runtime';
-import type { CertificateAuthority } from './certificate-authority.ts';
+import type { CertificateAuthority } from './controllers/csr-signing/certificate-authority.shell.ts';
 import { admissionPolicyStatusController } from './controllers/admission-policy-status/controller.ts';
 import { clusterRoleAggregationController } from './controllers/clusterrole-aggregation/controller.ts';
 import { createCsrSigningController } from './controllers/csr-signing/controller.ts';

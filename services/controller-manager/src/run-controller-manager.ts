@@ -20,10 +20,10 @@ import {
   healthService,
   httpEndpoint,
   type Metrics,
-  openTlsFolder,
   runGroup,
 } from '@gantry/service';
-import { openCertificateAuthority } from './certificate-authority.ts';
+import { openTlsFolder } from '@gantry/tls';
+import { openCertificateAuthority } from './controllers/csr-signing/certificate-authority.shell.ts';
 import type { Config } from './config.ts';
 import { createControllers } from './registry.ts';
 import { firstAddress } from './service-range.ts';

@@ -1,16 +1,16 @@
-import type { KubeObject, Node, Pod, ResourceRef } from '@gantry/api';
-import type { Change } from '@gantry/controller-runtime';
-import { createPodInfo, isFinished, type PodInfo } from './pod-info.ts';
-import type { ClusterChange } from './plugins/plugin.ts';
+import { type KubeObject, type Node, NODES, type Pod } from '@gantry/objects';
+import type { InformerEvent } from '@gantry/controller-runtime';
+import { createPodInfo, isFinished, type PodInfo } from './framework/pod-info.ts';
+import type { ClusterChange } from './framework/plugin.ts';
 import { FILTERS } from './plugins/registry.ts';
 import type { SchedulingQueue } from './queue.ts';
-import { type NodeInfo, SnapshotKeeper } from './snapshot.ts';
+import { type NodeInfo, SnapshotKeeper } from './framework/snapshot.ts';
 
 const SCHEDULER_NAME = 'default-scheduler';
 
 /**
- * Turns what the caches tell into the snapshot and the queue: pods without a node are queued, pods with one count on it, and
- * whatever may help a refused pod brings it back.
+ * Keeps the snapshot and the queue in step with the caches: pods without a node are queued, pods with one count on it, and a
+ * change that may help a refused pod queues it again.
  */
 export class ClusterView {
   readonly keeper = new SnapshotKeeper();
@@ -20,10 +20,11 @@ export class ClusterView {
     this.#queue = queue;
   }
 
-  /** Takes the changes of one resource, in order. */
-  take(resource: ResourceRef, changes: readonly Change[]): void {
-    for (const { object, old } of changes) {
-      if (resource.resource === 'nodes') this.#takeNode(object, old);
+  /** Takes what the caches of nodes and pods report, in order. */
+  take(event: InformerEvent): void {
+    if (event.kind !== 'changed') return;
+    for (const { object, old } of event.changes) {
+      if (event.resource.resource === NODES.resource) this.#takeNode(object, old);
       else this.#takePod(object, old);
     }
   }

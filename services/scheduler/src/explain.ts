@@ -1,14 +1,14 @@
-/** Why one node was refused. */
+/** Why a filter excluded a node. */
 export interface Refusal {
   readonly plugin: string;
   readonly reasons: readonly string[];
-  /** Why nothing is preempted on this node. */
+  /** Why preemption does not help on this node. */
   readonly preemption: 'no-victims' | 'not-helpful';
 }
 
 /**
- * Kubernetes' text for a pod that fits nowhere: how many nodes had which reason, sorted as text. Nothing is ever preempted here, and the
- * text says so as Kubernetes does.
+ * Kubernetes' message for an unschedulable pod: the number of nodes per reason, sorted. This scheduler does not preempt, and the
+ * message contains Kubernetes' text for that.
  */
 export function explainRefusals(nodeCount: number, refusals: readonly Refusal[]): string {
   if (nodeCount === 0) return 'no nodes available to schedule pods';

@@ -1,9 +1,9 @@
-import type { Node, Pod } from '@gantry/api';
+import type { Node, Pod } from '@gantry/objects';
 import { must } from '@gantry/base';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { planAssignments } from './plan.ts';
-import { createPodInfo } from './pod-info.ts';
+import { createPodInfo } from './framework/pod-info.ts';
 import { exampleNode, examplePod, exampleSnapshot } from './testing/examples.ts';
 
 function decide(nodes: readonly Node[], waiting: readonly Pod[], placed: readonly Pod[] = [], seed = 1) {
@@ -18,7 +18,7 @@ function refusal(nodes: readonly Node[], pod: Pod, placed: readonly Pod[] = []):
 const PREEMPTION_VAIN = 'preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling.';
 const NO_VICTIMS = 'preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod.';
 
-describe('a pod that fits nowhere is told why, per node count', () => {
+describe('the message for an unschedulable pod counts nodes per reason', () => {
   it.each<[string, Node[], Pod, Pod[], string]>([
     ['no nodes', [], examplePod('p'), [], 'no nodes available to schedule pods'],
     [
@@ -95,14 +95,14 @@ describe('a pod that fits nowhere is told why, per node count', () => {
   });
 });
 
-describe('a pod goes', () => {
+describe('a pod is assigned', () => {
   const assigned = (nodes: readonly Node[], pod: Pod, placed: readonly Pod[] = []) =>
     Array.from({ length: 20 }, (_, seed) => {
       const [decision] = decide(nodes, [pod], placed, seed);
       return decision?.kind === 'assign' ? decision.nodeName : undefined;
     });
 
-  it('where a taint is tolerated', () => {
+  it('to a node whose taint it tolerates', () => {
     const taints = [{ key: 'k', value: 'v', effect: 'NoSchedule' }];
     const tolerations = [{ key: 'k', operator: 'Equal', value: 'v', effect: 'NoSchedule' }];
     expect(new Set(assigned([exampleNode('a', { taints })], examplePod('p', { spec: { tolerations } })))).toEqual(
@@ -110,7 +110,7 @@ describe('a pod goes', () => {
     );
   });
 
-  it('where its required node affinity leads', () => {
+  it('to a node that its required node affinity selects', () => {
     const nodes = [exampleNode('a', { labels: { zone: '1' } }), exampleNode('b', { labels: { zone: '2', size: '8' } })];
     const term = {
       matchExpressions: [
@@ -130,7 +130,7 @@ describe('a pod goes', () => {
     expect(new Set(assigned(nodes, examplePod('p', { owner: 'rs' }), placed))).toEqual(new Set(['b']));
   });
 
-  it('back to where others of its owner are ending', () => {
+  it('to a node where other pods of its owner terminate', () => {
     const nodes = [exampleNode('a'), exampleNode('b')];
     const ending = ['x', 'y'].map((name) => {
       const one = examplePod(name, { owner: 'rs', node: 'b' });
@@ -140,19 +140,19 @@ describe('a pod goes', () => {
     expect(new Set(assigned(nodes, examplePod('p', { owner: 'rs' }), placed))).toEqual(new Set(['b']));
   });
 
-  it('where most is left', () => {
+  it('to the node with most free resources', () => {
     const placed = [examplePod('x', { cpu: '1', node: 'a' })];
     expect(new Set(assigned([exampleNode('a'), exampleNode('b')], examplePod('p'), placed))).toEqual(new Set(['b']));
   });
 
-  it('rather not where a PreferNoSchedule taint stands', () => {
+  it('preferably not to a node with a PreferNoSchedule taint', () => {
     const taints = [{ key: 'k', effect: 'PreferNoSchedule' }];
     expect(new Set(assigned([exampleNode('a', { taints }), exampleNode('b')], examplePod('p')))).toEqual(
       new Set(['b']),
     );
   });
 
-  it('to either of two equal nodes, by chance', () => {
+  it('to either of two equal nodes, at random', () => {
     expect(new Set(assigned([exampleNode('a'), exampleNode('b')], examplePod('p')))).toEqual(new Set(['a', 'b']));
   });
 });
@@ -189,7 +189,7 @@ describe('any plan', () => {
     });
   };
 
-  it('never puts more on a node than it has room for', () => {
+  it("never exceeds a node's resources", () => {
     fc.assert(
       fc.property(nodes, pods, fc.integer(), (clusterNodes, waiting, seed) => {
         const after = apply(clusterNodes, waiting, seed);
@@ -220,7 +220,7 @@ describe('any plan', () => {
     );
   });
 
-  it('leaves its snapshot as it was', () => {
+  it('does not change its snapshot', () => {
     const snapshot = exampleSnapshot([exampleNode('a')]);
     planAssignments(snapshot, [createPodInfo(examplePod('p'))], 1);
     expect(snapshot.nodes[0]?.pods.size).toBe(0);

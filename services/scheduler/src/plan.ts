@@ -1,14 +1,14 @@
 import { type Random, seededRandom } from '@gantry/base';
 import { explainRefusals, type Refusal } from './explain.ts';
-import type { PodInfo } from './pod-info.ts';
-import type { FilterPlugin, ScorePlugin } from './plugins/plugin.ts';
+import type { PodInfo } from './framework/pod-info.ts';
+import type { FilterPlugin, ScorePlugin } from './framework/plugin.ts';
 import { FILTERS, SCORES } from './plugins/registry.ts';
-import { type ClusterSnapshot, type NodeInfo, withPod } from './snapshot.ts';
+import { type ClusterSnapshot, type NodeInfo, withPod } from './framework/snapshot.ts';
 
-/** What becomes of one pod. */
+/** The decision for one pod. */
 export type Decision =
   | { readonly kind: 'assign'; readonly pod: PodInfo; readonly nodeName: string }
-  /** No node fits: why, in Kubernetes' words, and the plugins that said so. */
+  /** No node fits: Kubernetes' message, and the plugins that excluded nodes. */
   | {
       readonly kind: 'refuse';
       readonly pod: PodInfo;
@@ -21,13 +21,13 @@ export interface Plugins {
   readonly scores: readonly ScorePlugin[];
 }
 
-/** In large clusters not every node that fits is looked for: enough to choose well among. */
+/** In large clusters the search ends at this number of feasible nodes, or this share of all if larger. */
 const ENOUGH_NODES = 100;
 const SHARE_OF_NODES = 0.1;
 
 /**
- * Decides for the pods one after the other, each counted where it was put before the next. The same snapshot, pods and seed
- * give the same decisions, so any of them can be replayed.
+ * Assigns the pods one after the other; each counts on its node for the next ones. The same snapshot, pods and seed yield the
+ * same decisions.
  */
 export function planAssignments(
   snapshot: ClusterSnapshot,
@@ -83,7 +83,7 @@ function refusalOf(pod: PodInfo, node: NodeInfo, filters: readonly FilterPlugin[
   return undefined;
 }
 
-/** The best by weighted score; chance among equals. */
+/** The node with the best weighted score; random among equals. */
 function choose(
   pod: PodInfo,
   candidates: readonly Candidate[],

@@ -1,7 +1,7 @@
 import { seededRandom } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { describe, expect, it } from 'vitest';
-import { createPodInfo } from './pod-info.ts';
+import { createPodInfo } from './framework/pod-info.ts';
 import { SchedulingQueue } from './queue.ts';
 import { examplePod } from './testing/examples.ts';
 
@@ -15,7 +15,7 @@ const names = (queue: SchedulingQueue) => queue.take(10).map((pod) => pod.key);
 const FIT = new Set(['NodeResourcesFit']);
 
 describe('a scheduling queue', () => {
-  it('gives higher priority first, then the older', async () => {
+  it('orders pods by priority, then by age', async () => {
     const { clock, queue } = start();
     for (const [name, priority] of [
       ['a', 0],
@@ -28,7 +28,7 @@ describe('a scheduling queue', () => {
     expect(names(queue)).toEqual(['default/b', 'default/a', 'default/c']);
   });
 
-  it('gives a pod once', () => {
+  it('returns a pod once', () => {
     const { queue } = start();
     queue.put(info('a'));
     expect(names(queue)).toEqual(['default/a']);
@@ -36,7 +36,7 @@ describe('a scheduling queue', () => {
     expect(names(queue)).toEqual([]);
   });
 
-  it('keeps a refused pod until something may help, and not before its backoff', async () => {
+  it('keeps a refused pod until a change may help and its back-off is over', async () => {
     const { clock, queue } = start();
     queue.put(info('a'));
     queue.refused(queue.take(1)[0] ?? info('a'), FIT);
@@ -53,7 +53,7 @@ describe('a scheduling queue', () => {
     expect(names(queue)).toEqual(['default/a']);
   });
 
-  it('tries a refused pod again when something happened while it was decided on', async () => {
+  it('retries a refused pod after a change during its decision', async () => {
     const { clock, queue } = start();
     queue.put(info('a'));
     const [taken] = queue.take(1);
@@ -63,7 +63,7 @@ describe('a scheduling queue', () => {
     expect(names(queue)).toEqual(['default/a']);
   });
 
-  it('tries a refused pod again after five minutes, whatever happens', async () => {
+  it('retries a refused pod after five minutes without a change', async () => {
     const { clock, queue } = start();
     queue.put(info('a'));
     queue.refused(queue.take(1)[0] ?? info('a'), FIT);
@@ -89,7 +89,7 @@ describe('a scheduling queue', () => {
     }
   });
 
-  it('wakes who waits when a pod comes, when one is due, and when aborted', async () => {
+  it('ends waiting when a pod is added, when one is due, and when aborted', async () => {
     const { clock, queue } = start();
     const stop = new AbortController();
     let woken = 0;
@@ -112,7 +112,7 @@ describe('a scheduling queue', () => {
     expect(woken).toBe(3);
   });
 
-  it('forgets a pod that was removed while it was decided on', () => {
+  it('forgets a pod that was removed during its decision', () => {
     const { queue } = start();
     queue.put(info('a'));
     const [taken] = queue.take(1);
@@ -121,7 +121,7 @@ describe('a scheduling queue', () => {
     expect(queue.count('unschedulable')).toBe(0);
   });
 
-  it('tries a refused pod again when its own rules change', async () => {
+  it('retries a refused pod when its own rules change', async () => {
     const { clock, queue } = start();
     queue.put(info('a'));
     queue.refused(queue.take(1)[0] ?? info('a'), FIT);

@@ -1,5 +1,5 @@
-import { backoffMs, type BackoffOptions, type CancelTimer, type Clock, type Random } from '@gantry/base';
-import type { PodInfo } from './pod-info.ts';
+import { backoffMs, type BackoffOptions, type CancelTimer, type Clock, type Random, Signal } from '@gantry/base';
+import type { PodInfo } from './framework/pod-info.ts';
 
 export interface QueueOptions {
   readonly clock: Clock;
@@ -10,30 +10,30 @@ interface Entry {
   info: PodInfo;
   readonly addedMs: number;
   attempts: number;
-  /** Monotonic time before which it is not tried again. */
+  /** Monotonic time of the next attempt. */
   notBeforeMs: number;
   state: 'active' | 'backoff' | 'unschedulable' | 'in-flight';
-  /** Plugins that refused it; what they say could help brings it back. */
+  /** Plugins that refused it; their hints decide when it is tried again. */
   refusedBy: ReadonlySet<string>;
-  /** Something that may help happened while it was being decided. */
+  /** A change that may help arrived while it was being decided. */
   moved: 'no' | 'yes';
 }
 
 /** As in Kubernetes: a second, doubling to ten. */
 const BACKOFF: BackoffOptions = { initialMs: 1000, maxMs: 10_000, jitter: 0 };
-/** An unschedulable pod is tried again after this long, whatever the hints say. */
+/** An unschedulable pod is tried again after this time, independent of hints. */
 const MAX_UNSCHEDULABLE_MS = 300_000;
 
 /**
- * Pods that wait for a node: `active` ones are to be decided now, higher priority and older first; `backoff` ones after a
- * delay; `unschedulable` ones when something happens that may help them, or after five minutes.
+ * Pods that wait for a node. `active` pods are decided next, by priority and then age; `backoff` pods after a delay;
+ * `unschedulable` pods after a change that may help, or five minutes.
  */
 export class SchedulingQueue {
   readonly #options: QueueOptions;
   readonly #entries = new Map<string, Entry>();
   #cancelTimer: CancelTimer | undefined;
   #timerDueMs = Number.POSITIVE_INFINITY;
-  #wake: () => void = () => {};
+  readonly #activated = new Signal();
 
   constructor(options: QueueOptions) {
     this.#options = options;
@@ -46,7 +46,7 @@ export class SchedulingQueue {
     return count;
   }
 
-  /** Adds a pod, or takes note of its new version: one that was refused may fit now. */
+  /** Adds a pod or its new version; a refused one may fit now. */
   put(info: PodInfo): void {
     const known = this.#entries.get(info.key);
     if (known === undefined || known.info.uid !== info.uid) {
@@ -59,7 +59,7 @@ export class SchedulingQueue {
         refusedBy: new Set(),
         moved: 'no',
       });
-      this.#wake();
+      this.#activated.notify();
       return;
     }
     const changed = schedulingFacts(known.info) !== schedulingFacts(info);
@@ -67,7 +67,7 @@ export class SchedulingQueue {
     if (changed) this.#revive(known);
   }
 
-  /** The pod needs no node any more: it has one, or is gone. */
+  /** The pod has a node or was deleted. */
   remove(key: string): void {
     this.#entries.delete(key);
   }
@@ -79,7 +79,7 @@ export class SchedulingQueue {
     this.#timerDueMs = Number.POSITIVE_INFINITY;
   }
 
-  /** Takes up to `limit` active pods to decide on; each must be given to `settled`, `refused` or `failed` unless it is removed. */
+  /** Takes up to `limit` active pods. Call `settled`, `refused` or `failed` for each, unless it is removed. */
   take(limit: number): readonly PodInfo[] {
     this.#promote();
     const active = [...this.#entries.values()].filter((entry) => entry.state === 'active');
@@ -93,19 +93,12 @@ export class SchedulingQueue {
     return taken.map((entry) => entry.info);
   }
 
-  /** Resolves when there may be active pods, or the signal is aborted. */
+  /** Resolves when there are active pods, or the signal is aborted. */
   async wait(signal: AbortSignal): Promise<void> {
     this.#promote();
-    if (signal.aborted || this.count('active') > 0) return;
-    await new Promise<void>((resolve) => {
-      const done = () => {
-        signal.removeEventListener('abort', done);
-        this.#wake = () => {};
-        resolve();
-      };
-      this.#wake = done;
-      signal.addEventListener('abort', done, { once: true });
-    });
+    while (!signal.aborted && this.count('active') === 0) {
+      await this.#activated.wait(this.#options.clock, Number.POSITIVE_INFINITY, signal);
+    }
   }
 
   /** No node fits now. */
@@ -118,7 +111,7 @@ export class SchedulingQueue {
     this.#arm(entry.notBeforeMs + (entry.state === 'backoff' ? 0 : MAX_UNSCHEDULABLE_MS));
   }
 
-  /** Something went wrong that has nothing to do with the pod. */
+  /** The attempt failed for a reason that is not the pod's. */
   failed(info: PodInfo): void {
     const entry = this.#inFlight(info);
     if (entry === undefined) return;
@@ -127,7 +120,7 @@ export class SchedulingQueue {
     this.#arm(entry.notBeforeMs);
   }
 
-  /** Brings back the pods that `helps` says may fit now, given who refused them. */
+  /** Makes refused pods active again for which `helps` holds, given the plugins that refused them. */
   move(helps: (info: PodInfo, refusedBy: ReadonlySet<string>) => boolean): void {
     for (const entry of this.#entries.values()) {
       if (entry.state === 'in-flight') entry.moved = 'yes';
@@ -148,7 +141,7 @@ export class SchedulingQueue {
     if (entry.state !== 'unschedulable') return;
     if (entry.notBeforeMs <= this.#options.clock.monotonicMs()) {
       entry.state = 'active';
-      this.#wake();
+      this.#activated.notify();
     } else {
       entry.state = 'backoff';
       this.#arm(entry.notBeforeMs);
@@ -160,7 +153,7 @@ export class SchedulingQueue {
     entry.notBeforeMs = clock.monotonicMs() + backoffMs(BACKOFF, entry.attempts, random);
   }
 
-  /** Makes active what is due. */
+  /** Activates pods whose delay is over. */
   #promote(): void {
     const now = this.#options.clock.monotonicMs();
     for (const entry of this.#entries.values()) {
@@ -169,7 +162,7 @@ export class SchedulingQueue {
     }
   }
 
-  /** Wakes whoever waits at `dueMs` at the latest. */
+  /** Ends `wait` at `dueMs` at the latest. */
   #arm(dueMs: number): void {
     if (dueMs >= this.#timerDueMs) return;
     this.#cancelTimer?.();
@@ -177,7 +170,7 @@ export class SchedulingQueue {
     this.#cancelTimer = this.#options.clock.setTimer(dueMs - this.#options.clock.monotonicMs(), () => {
       this.#timerDueMs = Number.POSITIVE_INFINITY;
       this.#promote();
-      this.#wake();
+      this.#activated.notify();
       for (const entry of this.#entries.values()) {
         if (entry.state === 'backoff') this.#arm(entry.notBeforeMs);
         if (entry.state === 'unschedulable') this.#arm(entry.notBeforeMs + MAX_UNSCHEDULABLE_MS);
@@ -186,7 +179,7 @@ export class SchedulingQueue {
   }
 }
 
-/** What about a pod can change whether it fits. */
+/** The fields of a pod that affect whether it fits. */
 function schedulingFacts({ pod }: PodInfo): string {
   const { nodeSelector, tolerations, affinity } = pod.spec ?? {};
   return JSON.stringify([pod.metadata.labels, nodeSelector, tolerations, affinity, pod.spec?.schedulingGates]);

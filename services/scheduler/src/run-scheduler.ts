@@ -1,3 +1,4 @@
+import { NODES, PODS } from '@gantry/objects';
 import { systemClock, systemRandom, systemUid } from '@gantry/base';
 import { createGrpcClient, toGrpcFailure } from '@gantry/client';
 import { createCertificateRequester, createFenceHolder, Informers, runElected } from '@gantry/controller-runtime';
@@ -14,15 +15,14 @@ import {
   healthService,
   httpEndpoint,
   type Metrics,
-  openTlsFolder,
   runGroup,
 } from '@gantry/service';
+import { openTlsFolder } from '@gantry/tls';
 import { ClusterView } from './cluster-view.ts';
 import type { SchedulerConfig } from './config.ts';
 import { SchedulingQueue } from './queue.ts';
 import type { SchedulerOptions } from './scheduler.ts';
 import { SchedulingLeader } from './scheduling-leader.ts';
-import { NODES, PODS } from './writes.ts';
 
 const COMPONENT = 'kube-scheduler';
 const GRPC_ADDRESS = '0.0.0.0:10259';
@@ -47,7 +47,7 @@ export async function runScheduler(config: SchedulerConfig): Promise<GroupOutcom
   const informers = new Informers({ ...base, client, resources: [NODES, PODS], log: logger });
   const queue = new SchedulingQueue(base);
   const view = new ClusterView(queue);
-  informers.onChange((resource, changes) => view.take(resource, changes));
+  informers.subscribe((event) => view.take(event));
   const identity = `${config.identity}_${systemUid()}`;
   const options = { ...base, client, log: logger, informers, fences, view, queue, identity };
   const leader = new SchedulingLeader({ ...options, component: COMPONENT, onResult: reportTo(metrics) });

@@ -1,4 +1,4 @@
-import { type Event, type KubeObject, type Pod, StatusError } from '@gantry/api';
+import { type Event, type KubeObject, NODES, type Pod, PODS, StatusError } from '@gantry/objects';
 import { seededRandom } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import type { ObjectClient, ObjectWrite, WriteResult } from '@gantry/client';
@@ -8,7 +8,6 @@ import { ClusterView } from './cluster-view.ts';
 import { SchedulingQueue } from './queue.ts';
 import { runCycle, type SchedulerOptions } from './scheduler.ts';
 import { exampleNode, examplePod } from './testing/examples.ts';
-import { NODES, PODS } from './writes.ts';
 
 const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
@@ -53,9 +52,9 @@ function start() {
     random,
     log: { ...SILENT, warn: (_, message) => warnings.push(message) },
   };
-  const see = (pod: Pod, old?: Pod) => view.take(PODS, [{ object: pod, old }]);
+  const see = (pod: Pod, old?: Pod) => view.take({ kind: 'changed', resource: PODS, changes: [{ object: pod, old }] });
   const addNode = (name: string, cpu = '2') =>
-    view.take(NODES, [{ object: exampleNode(name, { cpu }), old: undefined }]);
+    view.take({ kind: 'changed', resource: NODES, changes: [{ object: exampleNode(name, { cpu }), old: undefined }] });
   const cycle = () => runCycle(options, new AbortController().signal);
   return { clock, queue, view, server, told, warnings, see, addNode, cycle };
 }
@@ -77,7 +76,7 @@ describe('a scheduling cycle', () => {
     expect(told[0]).toEqual({ type: 'Normal', reason: 'Scheduled', message: 'Successfully assigned default/p to a' });
   });
 
-  it('takes it for no fault that somebody has bound the pod before', async () => {
+  it('does not report an error when another scheduler has bound the pod', async () => {
     const { server, told, warnings, see, addNode, cycle } = start();
     addNode('a');
     const pod = examplePod('p', { cpu: '1' });
@@ -140,7 +139,7 @@ describe('a scheduling cycle', () => {
     see(examplePod('p', { cpu: '1' }));
     await cycle();
     await clock.advance(2000);
-    view.take(PODS, [{ object: undefined, old: other }]);
+    view.take({ kind: 'changed', resource: PODS, changes: [{ object: undefined, old: other }] });
     await cycle();
     expect(server.writes.filter((write) => write.verb === 'create')).toHaveLength(1);
   });

@@ -1,12 +1,12 @@
-import { isReason, type Pod, StatusError } from '@gantry/api';
+import { isReason, PODS, StatusError } from '@gantry/objects';
 import type { Clock, Random } from '@gantry/base';
 import type { ObjectClient, WriteResult } from '@gantry/client';
 import type { Cache, EventRecorder, Log } from '@gantry/controller-runtime';
 import type { ClusterView } from './cluster-view.ts';
 import { type Decision, planAssignments } from './plan.ts';
-import type { PodInfo } from './pod-info.ts';
+import type { PodInfo } from './framework/pod-info.ts';
 import type { SchedulingQueue } from './queue.ts';
-import { bindingOf, PODS, refusalOf } from './writes.ts';
+import { bindingOf, refusalOf } from './writes.ts';
 
 /** What became of one decision, for metrics. */
 export type ScheduleResult = 'scheduled' | 'unschedulable' | 'error';
@@ -39,7 +39,7 @@ export async function runSchedulingCycles(
   signal: AbortSignal,
 ): Promise<void> {
   const { queue, view, cache } = options;
-  view.requeue(cache.list<Pod>(PODS));
+  view.requeue(cache.list(PODS));
   while (!stop.aborted) {
     await queue.wait(stop);
     if (!stop.aborted) await runCycle(options, signal);
@@ -59,7 +59,7 @@ export async function runCycle(options: SchedulerOptions, signal: AbortSignal): 
   const refusals = decisions.filter((decision) => decision.kind === 'refuse');
   log.debug({ seed, pods: pods.length, assigned: assignments.length }, 'decided');
   const bound = await bind(options, assignments, signal);
-  await tellRefusals(options, refusals, signal);
+  await reportRefusals(options, refusals, signal);
   const seconds = (clock.monotonicMs() - startedMs) / 1000;
   for (const result of [...bound, ...refusals.map(() => 'unschedulable' as const)]) onResult?.(result, seconds);
 }
@@ -98,13 +98,13 @@ async function recover(
   signal: AbortSignal,
 ): Promise<void> {
   const { client, view, queue, log } = options;
-  // Bound, deleted or replaced by somebody who was faster: no fault, and what is true is read below.
+  // Another client was faster to bind, delete or replace the pod: not an error; the current state is read below.
   const fields = { pod: pod.key, reason: error.message };
   if (isReason(error, 'Conflict')) log.debug(fields, 'binding met a conflict');
   else log.warn(fields, 'binding failed');
   const { namespace = '', name = '' } = pod.pod.metadata;
   try {
-    const current = await client.get<Pod>(PODS, { namespace, name }, signal);
+    const current = await client.get(PODS, { namespace, name }, signal);
     if (current.metadata.uid === pod.uid && (current.spec?.nodeName ?? '') !== '') {
       view.keeper.setPod(current);
       queue.remove(pod.key);
@@ -123,7 +123,7 @@ async function recover(
 }
 
 /** Tells, in Event and status, why pods have no node. */
-async function tellRefusals(
+async function reportRefusals(
   options: SchedulerOptions,
   refusals: readonly Refusal[],
   signal: AbortSignal,

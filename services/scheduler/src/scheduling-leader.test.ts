@@ -1,3 +1,4 @@
+import { NODES, PODS } from '@gantry/objects';
 import { ManualClock } from '@gantry/base/testing';
 import { FakeObjectClient } from '@gantry/client/testing';
 import { createFenceHolder, Informers } from '@gantry/controller-runtime';
@@ -6,7 +7,6 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { ClusterView } from './cluster-view.ts';
 import { SchedulingQueue } from './queue.ts';
 import { SchedulingLeader } from './scheduling-leader.ts';
-import { NODES, PODS } from './writes.ts';
 
 function startLeader() {
   const stop = new AbortController();

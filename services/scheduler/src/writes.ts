@@ -1,10 +1,7 @@
-import { type Binding, equalJson, type Pod, type PodCondition, type ResourceRef } from '@gantry/api';
+import { type Binding, equalJson, type Pod, type PodCondition, PODS } from '@gantry/objects';
 import { formatTime, type Instant } from '@gantry/base';
 import type { ObjectWrite } from '@gantry/client';
-import type { PodInfo } from './pod-info.ts';
-
-export const PODS: ResourceRef = { group: '', version: 'v1', resource: 'pods' };
-export const NODES: ResourceRef = { group: '', version: 'v1', resource: 'nodes' };
+import type { PodInfo } from './framework/pod-info.ts';
 
 /** Assigns a pod, the very one that was decided on, to a node. */
 export function bindingOf({ pod }: PodInfo, nodeName: string): ObjectWrite {

@@ -1,6 +1,6 @@
 import type { CancelTimer, Clock, Instant } from '../clock.ts';
 
-/** A clock that moves only when told. Timers fire in order of their due time, inside `advance`. */
+/** A clock that only `advance` moves. Timers fire in order of their due time, inside `advance`. */
 export class ManualClock implements Clock {
   #now: Instant;
   #timers: { dueMs: number; fire: () => void }[] = [];
@@ -25,12 +25,12 @@ export class ManualClock implements Clock {
     };
   }
 
-  /** Milliseconds until the next timer, or undefined when none waits. */
+  /** Milliseconds until the next timer, or undefined without one. */
   nextTimerMs(): number | undefined {
     return this.#timers.length === 0 ? undefined : Math.min(...this.#timers.map((t) => t.dueMs)) - this.#now;
   }
 
-  /** Moves time by `ms`, firing what comes due; pending promise callbacks run between timers. */
+  /** Moves time by `ms` and fires due timers; pending promise callbacks run between timers. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     for (;;) {

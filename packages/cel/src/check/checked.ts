@@ -1,8 +1,8 @@
 import { type Expr } from '../syntax/ast.ts';
 import { type CelType, DYN } from '../types.ts';
-import { type Overload } from './function-declaration.ts';
+import { type Overload } from '../environment/function-declaration.ts';
 
-/** What a name or a call was found to mean. */
+/** The meaning of a name or a call. */
 export type Reference =
   | { readonly kind: 'ident'; readonly name: string; readonly typeName: string | undefined }
   | {
@@ -13,7 +13,7 @@ export type Reference =
       readonly namespaced: boolean;
     };
 
-/** An expression with what the checker found out about each part of it. */
+/** An expression with the type and the meaning of each of its parts. */
 export class CheckedExpr {
   readonly expr: Expr;
   readonly types: ReadonlyMap<Expr, CelType>;

@@ -20,6 +20,7 @@ import {
   isDyn,
   listOf,
   mapOf,
+  mapParameters,
   optionalOf,
   parametersOf,
   sameType,
@@ -27,12 +28,12 @@ import {
   typeNameOf,
 } from '../types.ts';
 import { CheckedExpr, type Reference } from './checked.ts';
-import { type FunctionDeclaration, type Overload } from './function-declaration.ts';
+import { type FunctionDeclaration, type Overload } from '../environment/function-declaration.ts';
 import { literalType } from './literal-type.ts';
 import { type Declarations, Scope } from './scope.ts';
 import { formatArguments, mostGeneral, Substitution } from './substitution.ts';
 
-/** Finds the type of every part of an expression, and what each name and call means; or what is wrong with them. */
+/** Resolves the type of every part of an expression and the meaning of each name and call, or reports issues. */
 export function check(expr: Expr, declarations: Declarations): { checked: CheckedExpr; issues: readonly Issue[] } {
   const checker = new Checker(declarations);
   return checker.run(expr);
@@ -199,21 +200,14 @@ class Checker {
     return result;
   }
 
-  /** The overload's types with parameters of its own. */
+  /** The overload's types with fresh type parameters. */
   #instantiate(overload: Overload): { readonly args: readonly CelType[]; readonly result: CelType } {
     const fresh = new Map<string, CelType>();
     const replace = (type: CelType): CelType => {
-      if (type.kind === 'parameter') {
-        const known = fresh.get(type.name) ?? this.#substitution.freshParameter();
-        fresh.set(type.name, known);
-        return known;
-      }
-      if (type.kind === 'list') return listOf(replace(type.element));
-      if (type.kind === 'map') return mapOf(replace(type.key), replace(type.value));
-      if (type.kind === 'opaque') return { ...type, parameters: type.parameters.map(replace) };
-      if (type.kind === 'type' && type.parameter !== undefined)
-        return { kind: 'type', parameter: replace(type.parameter) };
-      return type;
+      if (type.kind !== 'parameter') return mapParameters(type, replace);
+      const known = fresh.get(type.name) ?? this.#substitution.freshParameter();
+      fresh.set(type.name, known);
+      return known;
     };
     return { args: overload.args.map(replace), result: replace(overload.result) };
   }
@@ -229,7 +223,7 @@ class Checker {
     return result;
   }
 
-  /** Type of an element written with `?`: what the optional may hold. */
+  /** The type of an element written with `?`: the optional's parameter. */
   #unwrapElement(expr: Expr, type: CelType, optional: boolean): CelType {
     if (!optional) return type;
     const unwrapped = unwrapOptional(type);
@@ -256,7 +250,7 @@ class Checker {
     return mapOf(key ?? this.#substitution.freshParameter(), value ?? this.#substitution.freshParameter());
   }
 
-  /** Types that do not agree make a dynamic whole here; that literals are of one type is looked at afterwards. */
+  /** Types that do not agree become dyn. `validateLiterals` rejects literals of mixed types later. */
   #join(previous: CelType | undefined, current: CelType): CelType {
     if (previous === undefined) return current;
     return this.#substitution.isAssignable(previous, current) ? mostGeneral(previous, current) : DYN;

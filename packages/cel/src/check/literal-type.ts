@@ -1,7 +1,7 @@
 import { BOOL, BYTES, type CelType, DOUBLE, INT, NULL, STRING, UINT } from '../types.ts';
 import { type CelValue } from '../values/value.ts';
 
-/** The type of a value that an expression can spell out. */
+/** The type of a literal's value. */
 export function literalType(value: CelValue): CelType {
   if (value === null) return NULL;
   switch (typeof value) {

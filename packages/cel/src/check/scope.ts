@@ -16,16 +16,16 @@ import {
   UINT,
 } from '../types.ts';
 import { type StructTypes } from '../environment/environment.ts';
-import { type FunctionDeclaration } from './function-declaration.ts';
+import { type FunctionDeclaration } from '../environment/function-declaration.ts';
 
-/** What names mean to the checker. */
+/** The declarations that the checker resolves names against. */
 export interface Declarations {
   readonly variables: ReadonlyMap<string, CelType>;
   readonly functions: ReadonlyMap<string, FunctionDeclaration>;
   readonly structs: StructTypes;
 }
 
-/** Types that expressions may name, as in `type(x) == int`. */
+/** Types by the names that expressions may use, as in `type(x) == int`. */
 const TYPE_NAMES: ReadonlyMap<string, CelType> = new Map<string, CelType>([
   ['bool', BOOL],
   ['bytes', BYTES],
@@ -41,14 +41,14 @@ const TYPE_NAMES: ReadonlyMap<string, CelType> = new Map<string, CelType>([
   ['uint', UINT],
 ]);
 
-/** A name's meaning: its type, and the name of the type when it is one. */
+/** A resolved name: its type, and the type that it names when it is a type name. */
 export interface Ident {
   readonly name: string;
   readonly type: CelType;
   readonly typeName?: string;
 }
 
-/** Names that are visible somewhere in an expression: the variables of enclosing folds first. */
+/** The names visible at one place in an expression. Variables of enclosing folds shadow the others. */
 export class Scope {
   readonly #declarations: Declarations;
   readonly #parent: Scope | undefined;

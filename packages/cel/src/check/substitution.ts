@@ -1,16 +1,4 @@
-import {
-  type CelType,
-  DYN,
-  formatType,
-  isDyn,
-  listOf,
-  mapOf,
-  opaqueOf,
-  parametersOf,
-  sameType,
-  typeNameOf,
-  typeOfType,
-} from '../types.ts';
+import { type CelType, DYN, formatType, isDyn, mapParameters, parametersOf, sameType, typeNameOf } from '../types.ts';
 
 const isDynOrError = (type: CelType) => isDyn(type) || type.kind === 'error';
 
@@ -18,21 +6,20 @@ const isDynOrError = (type: CelType) => isDyn(type) || type.kind === 'error';
 const NULLABLE: ReadonlySet<string> = new Set(['null', 'opaque', 'struct', 'duration', 'timestamp', 'dyn']);
 
 /**
- * What the free type parameters of an expression stand for. Grows while the expression is checked; an attempt that fails leaves no
- * trace.
+ * The bindings of an expression's free type parameters. Grows while the expression is checked; a failed attempt is undone.
  */
 export class Substitution {
   readonly #bound = new Map<string, CelType>();
-  /** Undoes, newest last. */
+  /** Previous bindings, newest last. */
   readonly #trail: (readonly [name: string, before: CelType | undefined])[] = [];
   #fresh = 0;
 
-  /** A parameter that nothing else mentions. */
+  /** A type parameter that is not used yet. */
   freshParameter(): CelType {
     return { kind: 'parameter', name: `_var${this.#fresh++}` };
   }
 
-  /** Whether values of `right` may stand where `left` is wanted, or the other way round; binds parameters accordingly. */
+  /** Whether one of the types is assignable to the other; binds parameters accordingly. */
   isAssignable(left: CelType, right: CelType): boolean {
     return this.#attempt(() => this.#assignable(left, right));
   }
@@ -41,27 +28,12 @@ export class Substitution {
     return this.#attempt(() => this.#assignableList(left, right));
   }
 
-  /** The type with bound parameters replaced; unbound ones become dyn with `toDyn`. */
+  /** The type with bound parameters replaced. With `toDyn`, unbound parameters become dyn. */
   apply(type: CelType, toDyn: boolean): CelType {
-    switch (type.kind) {
-      case 'parameter': {
-        const bound = this.#bound.get(type.name);
-        if (bound !== undefined) return this.apply(bound, toDyn);
-        return toDyn ? DYN : type;
-      }
-      case 'list':
-        return listOf(this.apply(type.element, toDyn));
-      case 'map':
-        return mapOf(this.apply(type.key, toDyn), this.apply(type.value, toDyn));
-      case 'opaque':
-        return type.parameters.length === 0
-          ? type
-          : opaqueOf(type.name, ...type.parameters.map((parameter) => this.apply(parameter, toDyn)));
-      case 'type':
-        return type.parameter === undefined ? type : typeOfType(this.apply(type.parameter, toDyn));
-      default:
-        return type;
-    }
+    if (type.kind !== 'parameter') return mapParameters(type, (parameter) => this.apply(parameter, toDyn));
+    const bound = this.#bound.get(type.name);
+    if (bound !== undefined) return this.apply(bound, toDyn);
+    return toDyn ? DYN : type;
   }
 
   #attempt(body: () => boolean): boolean {
@@ -99,7 +71,7 @@ export class Substitution {
     return typeNameOf(left) === typeNameOf(right) && this.#assignableList(parametersOf(left), parametersOf(right));
   }
 
-  /** Whether the parameter is, or may become, the type. */
+  /** Whether the parameter is bound to the type or can be. */
   #standsFor(
     parameter: CelType & { readonly kind: 'parameter' },
     type: CelType,
@@ -128,7 +100,7 @@ export class Substitution {
   }
 }
 
-/** The more general of two types that are known to agree. */
+/** The more general of two compatible types. */
 export function mostGeneral(left: CelType, right: CelType): CelType {
   return isEqualOrLessSpecific(left, right) ? left : right;
 }
@@ -145,7 +117,7 @@ function isEqualOrLessSpecific(left: CelType, right: CelType): boolean {
   );
 }
 
-/** Arguments as messages print them: `(int, string)`, `string.(int)` of a member. */
+/** Arguments as messages print them: `(int, string)`, or `string.(int)` for a member. */
 export function formatArguments(types: readonly CelType[], member: boolean): string {
   const [receiver, ...rest] = types.map(formatType);
   return member ? `${receiver}.(${rest.join(', ')})` : `(${types.map(formatType).join(', ')})`;

@@ -1,6 +1,6 @@
 import { type Estimate } from '../environment/environment.ts';
 
-/** What does not fit into 64 bits; as a number of JavaScript it is rounded up by one. */
+/** The cost that stands for overflow: 2^64, since JavaScript rounds the largest uint64 up by one. */
 export const UNBOUNDED = 2 ** 64;
 
 const clamp = (value: number) => Math.min(value, UNBOUNDED);
@@ -24,12 +24,12 @@ export function times(left: Estimate, right: Estimate): Estimate {
   return { min: product(left.min, right.min), max: product(left.max, right.max) };
 }
 
-/** Each unit at a price, rounded up. */
+/** Multiplies by a price per unit and rounds up. */
 export function priced(size: Estimate, price: number): Estimate {
   return { min: clamp(Math.ceil(size.min * price)), max: clamp(Math.ceil(size.max * price)) };
 }
 
-/** What covers both. */
+/** The smallest range that covers both. */
 export function either(left: Estimate, right: Estimate): Estimate {
   return { min: Math.min(left.min, right.min), max: Math.max(left.max, right.max) };
 }

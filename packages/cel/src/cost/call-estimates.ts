@@ -4,16 +4,16 @@ import { type CelType } from '../types.ts';
 import { fixed, ONE, plus, priced, times, UNBOUNDED } from './amounts.ts';
 import { AUTHORIZATION_COST, LIST_COST, PATTERN, STRUCT_COST, TRAVERSAL } from './runtime-cost.ts';
 
-/** An argument as costs see it. */
+/** What an estimate knows about an argument. */
 export interface CostNode {
   readonly expr: Expr | undefined;
   readonly type: CelType;
   readonly size: Estimate;
-  /** An element of the argument when it is a list. */
+  /** The element, if the argument is a list. */
   readonly element: CostNode | undefined;
 }
 
-/** A call's cost without its arguments', and the size of what it yields where that is known. */
+/** The cost of a call without that of its arguments, and the size of the result where it is known. */
 export interface CallEstimate {
   readonly cost: Estimate;
   readonly size?: Estimate;
@@ -83,7 +83,7 @@ const join: Rule = (target, [separator]) => {
   return { cost: priced(size, TRAVERSAL), size };
 };
 
-/** Bytes of an address. */
+/** Size of an address in bytes. */
 const ADDRESS: Estimate = { min: 4, max: 16 };
 
 const network =
@@ -96,7 +96,7 @@ const network =
     return { cost: plus(compare, mask, parse) };
   };
 
-/** A call that fills a list of so many elements. */
+/** A call that fills a list with `count` elements. */
 const filling = (size: Estimate, factor: number): CallEstimate => ({
   cost: plus(priced(size, factor), fixed(LIST_COST), ONE),
   size,
@@ -153,7 +153,7 @@ const RULES: ReadonlyMap<string, Rule> = new Map<string, Rule>([
   ['sets.equivalent', setOperation(2)],
 ]);
 
-/** Kubernetes' own estimate of a call; undefined where the language's own is used. */
+/** Kubernetes' estimate of a call; undefined where cel-go's is used. */
 export function kubernetesEstimate(
   name: string,
   overload: string,
@@ -163,7 +163,7 @@ export function kubernetesEstimate(
   return RULES.get(name)?.(target, args, overload);
 }
 
-/** The language's own estimate of a call that is no operator on whole expressions. */
+/** cel-go's estimate of a call. Operators that depend on whole expressions are estimated elsewhere. */
 export function standardEstimate(
   overload: string,
   target: CostNode | undefined,

@@ -7,7 +7,7 @@ import { either, fixed, ONE, plus, priced, times, UNBOUNDED, UNKNOWN, ZERO } fro
 import { type CallEstimate, type CostNode, kubernetesEstimate, standardEstimate } from './call-estimates.ts';
 import { codePoints, LIST_COST, MAP_COST, STRUCT_COST, TRAVERSAL } from './runtime-cost.ts';
 
-/** What one evaluation may cost, where the declared types of the variables bound the sizes of values. */
+/** Estimates the cost of one evaluation. The declared types of the variables bound the sizes of values. */
 export function estimateCost(checked: CheckedExpr, declared: ReadonlyMap<string, DeclaredType>): Estimate {
   return new Estimator(checked, declared).cost(checked.expr);
 }
@@ -167,7 +167,7 @@ class Estimator {
     return { ...estimate, cost: plus(estimate.cost, ...costs) };
   }
 
-  /** Values of Kubernetes' own types compare at a fixed price. */
+  /** Comparing values of Kubernetes' own types has a fixed price. */
   #equality(name: string, [left, right]: readonly CostNode[]): CallEstimate | undefined {
     if (name !== '_==_' || left === undefined || right === undefined || !sameType(left.type, right.type)) {
       return undefined;
@@ -262,10 +262,10 @@ class Estimator {
     return expr.kind === 'ident' ? this.#local(expr.name)?.size : undefined;
   }
 
-  /** What the schema says about the value at the end of a path from a variable. */
+  /** The declared size of the value at the end of a path from a variable. */
   #declaredSize(path: readonly string[]): Estimate | undefined {
     const [variable, ...rest] = path;
-    // Kubernetes takes the first part of any path for its one declared variable, whatever it is.
+    // Like Kubernetes, treats the first part of any path as the one declared variable.
     let type = variable === undefined ? undefined : (this.#declared.get(variable) ?? this.#root);
     for (const part of rest) {
       if (part === '@keys') return { min: 0, max: 0 };
@@ -305,7 +305,7 @@ function literalSize(expr: Expr): Estimate | undefined {
   return fixed(expr.value instanceof Uint8Array ? expr.value.length : 1);
 }
 
-/** A fold over nothing that names a value. */
+/** A fold over an empty list, which only binds a name to a value. */
 function isBinding(expr: Comprehension): boolean {
   return (
     expr.range.kind === 'list' &&

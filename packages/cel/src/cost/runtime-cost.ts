@@ -3,14 +3,14 @@ import { CelList, CelMap, CelOpaque, CelOptional, type CelResult, type CelValue,
 export const LIST_COST = 10;
 export const MAP_COST = 30;
 export const STRUCT_COST = 40;
-/** Of reading one character. */
+/** Price of reading one character. */
 export const TRAVERSAL = 0.1;
-/** Of one character of a pattern, for each character that it is matched with. */
+/** Price of one pattern character for each character that it is matched against. */
 export const PATTERN = 0.25;
-/** Of asking whether somebody is allowed something. */
+/** Price of one authorization check. */
 export const AUTHORIZATION_COST = 350_000;
 
-/** Elements, characters or bytes; 1 of what has no size. */
+/** Size in elements, characters or bytes; 1 for values without a size. */
 export function sizeOf(value: CelResult): number {
   if (typeof value === 'string') return codePoints(value);
   if (value instanceof Uint8Array) return value.length;
@@ -30,7 +30,7 @@ export function codePoints(text: string): number {
 
 const traversal = (size: number, times = 1) => Math.ceil(size * times * TRAVERSAL);
 
-/** Of reading everything that a value holds. */
+/** Cost of reading a whole value. */
 function deepTraversal(value: CelResult): number {
   if (typeof value === 'string') return Math.floor(Buffer.byteLength(value) * TRAVERSAL);
   if (value instanceof Uint8Array) return Math.floor(value.length * TRAVERSAL);
@@ -55,7 +55,7 @@ const firstTwice: CallCost = ([size = 1]) => traversal(size, 2);
 const deep: CallCost = (_sizes, [list = null]) => deepTraversal(list);
 const smaller: CallCost = ([left = 1, right = 1]) => traversal(Math.min(left, right));
 
-/** Parsing a selector: reading it, and a list for every two characters. */
+/** Cost of parsing a selector: reading it, and one list for every two characters. */
 function selectorCost(length: number): number {
   return LIST_COST + traversal(length) + Math.ceil(Math.ceil(length * 0.5) * (LIST_COST + STRUCT_COST));
 }
@@ -67,16 +67,16 @@ const contains = (base: number): CallCost => {
     (overload.endsWith('_string') ? traversal(other) : 0);
 };
 
-/** Of making a list of the result's size. */
+/** Cost of building a list of the result's size. */
 const filling =
   (factor: number): CallCost =>
   (_sizes, _args, result) =>
     (isError(result) ? 1 : sizeOf(result)) * factor + LIST_COST + 1;
 
-/** Of comparing every element with every other. */
+/** Cost of comparing every element with every other. */
 const squared: CallCost = ([size = 1]) => 2 * size * size + LIST_COST + 1;
 
-/** Costs of calls by function. What is not here costs 1. */
+/** Costs of calls by function. Other functions cost 1. */
 const BY_FUNCTION: Readonly<Record<string, CallCost>> = {
   check: () => AUTHORIZATION_COST,
   fieldSelector: ([, selector = 1]) => selectorCost(selector),
@@ -135,7 +135,7 @@ const CONCATENATIONS: ReadonlySet<string> = new Set(['add_string', 'add_bytes'])
 const ORDERINGS = /^(?:less|greater)(?:_equals)?_(?:string|bytes)$/;
 const CODINGS: ReadonlySet<string> = new Set(['string_to_bytes', 'bytes_to_string']);
 
-/** What a call has cost: by the sizes of what it read. */
+/** The actual cost of a call, from the sizes of the values that it read. */
 export function callCost(name: string, overload: string, args: readonly CelValue[], result: CelResult): number {
   const rule = BY_FUNCTION[name];
   if (rule !== undefined) return rule(args.map(sizeOf), args, result, overload);

@@ -16,7 +16,7 @@ export function lookUp(container: CelValue, key: CelValue): CelResult | undefine
   return position < 0 || position >= container.size ? undefined : container.at(position);
 }
 
-/** The same where absence is an error. */
+/** The same, with an error for an absent key or index. */
 export function access(container: CelValue, key: CelValue): CelResult {
   const found = lookUp(container, key);
   if (found !== undefined) return found;

@@ -1,4 +1,4 @@
-import { type Overload } from '../check/function-declaration.ts';
+import { type Overload } from '../environment/function-declaration.ts';
 import { type CelType, typeNameOf } from '../types.ts';
 import { typeNameOfValue } from '../values/type-name.ts';
 import {
@@ -11,7 +11,7 @@ import {
   type CelValue,
 } from '../values/value.ts';
 
-/** Whether a value may be an argument of the type; what lists and maps hold is not looked at. */
+/** Whether a value may be an argument of the type. Elements of lists and maps are not checked. */
 function fits(value: CelValue, type: CelType): boolean {
   switch (type.kind) {
     case 'dyn':
@@ -30,14 +30,14 @@ function fits(value: CelValue, type: CelType): boolean {
   }
 }
 
-/** The overload that takes these arguments. */
+/** The first overload that accepts these arguments. */
 export function selectOverload(overloads: readonly Overload[], args: readonly CelValue[]): Overload | undefined {
   return overloads.find(
     (overload) => overload.args.length === args.length && overload.args.every((type, i) => fits(args[i] ?? null, type)),
   );
 }
 
-/** Operators say no more than that there is none. */
+/** Functions whose message does not list the types of the arguments. */
 const TERSE = /^(?:[_!-]|@in|(?:startsWith|endsWith|contains|matches)$)/;
 
 export function noSuchOverload(name: string, args: readonly CelValue[]): CelResult {

@@ -1,7 +1,7 @@
 import { CelError, CelList, CelMap, type CelResult, type CelValue, isError } from '../values/value.ts';
 import { type Frame } from './frame.ts';
 
-/** A fold whose parts are planned; numbers are slots of its variables. */
+/** A planned fold. Numbers are the slots of its variables. */
 export interface FoldPlan {
   readonly range: (frame: Frame) => CelResult;
   readonly accuInit: (frame: Frame) => CelResult;
@@ -13,7 +13,7 @@ export interface FoldPlan {
   readonly second: number | undefined;
 }
 
-/** Go's name for the type of a value, which is how the message about a range puts it. */
+/** Go's name for the type of a value, for the error about a range. */
 function goTypeOf(value: CelValue): string {
   if (value === null) return 'types.Null';
   const names: Readonly<Record<string, string>> = {
@@ -25,7 +25,7 @@ function goTypeOf(value: CelValue): string {
   return names[typeof value] ?? 'types.Value';
 }
 
-/** Runs a fold to its end, or until its condition no longer holds. */
+/** Runs a fold until the range ends or its condition is false. */
 export function fold(plan: FoldPlan, frame: Frame): CelResult {
   const range = plan.range(frame);
   if (isError(range)) return range;

@@ -1,11 +1,11 @@
 import { type CelResult } from '../values/value.ts';
 
-/** Thrown when an evaluation has cost more than it may. */
+/** Thrown when an evaluation exceeds its cost limit. */
 export class CostExceeded extends Error {}
 
-/** One evaluation: values of names, and what it has cost so far. */
+/** The state of one evaluation: values of names, and the cost so far. */
 export class Frame {
-  /** Values of folds' variables, by the slots that planning gave them. */
+  /** Values of folds' variables, by slot. */
   readonly locals: (CelResult | undefined)[] = [];
   readonly #resolve: (name: string) => CelResult;
   readonly #limit: number;
@@ -20,7 +20,7 @@ export class Frame {
     return this.#cost;
   }
 
-  /** Adds to the cost; ends the evaluation when that is too much. */
+  /** Adds to the cost. Throws when the cost limit is exceeded. */
   charge(cost: number): void {
     this.#cost += cost;
     if (this.#cost > this.#limit) throw new CostExceeded();

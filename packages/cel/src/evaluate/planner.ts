@@ -1,5 +1,5 @@
 import { type CheckedExpr } from '../check/checked.ts';
-import { type Overload } from '../check/function-declaration.ts';
+import { type Overload } from '../environment/function-declaration.ts';
 import { callCost, LIST_COST, MAP_COST, STRUCT_COST } from '../cost/runtime-cost.ts';
 import { type StructTypes } from '../environment/environment.ts';
 import {
@@ -25,12 +25,12 @@ import {
 import { access, lookUp } from './access.ts';
 import { noSuchOverload, selectOverload } from './dispatch.ts';
 import { fold, type FoldPlan } from './fold.ts';
-import { type Frame } from './frame.ts';
+import { Frame } from './frame.ts';
 
-/** One part of an expression, ready to be evaluated. */
+/** Evaluates one part of an expression. */
 export type Step = (frame: Frame) => CelResult;
 
-/** Thrown when a part that never changes has no value. */
+/** Thrown when a constant part of an expression has no value. */
 export class ConstantFailure extends Error {
   readonly error: CelError;
 
@@ -40,7 +40,7 @@ export class ConstantFailure extends Error {
   }
 }
 
-/** Conversions of literals are done once, and must succeed. */
+/** Conversions of literals, done once when planning; they must succeed. */
 const FOLDED: ReadonlySet<string> = new Set([
   'bool',
   'bytes',
@@ -56,7 +56,7 @@ const FOLDED: ReadonlySet<string> = new Set([
 export class Planner {
   readonly #checked: CheckedExpr;
   readonly #structs: StructTypes;
-  /** Slots of the variables of the folds around, innermost last. */
+  /** Variables of the enclosing folds with their slots, innermost last. */
   readonly #locals: (readonly [name: string, slot: number])[] = [];
   #slots = 0;
 
@@ -114,7 +114,7 @@ export class Planner {
     };
   }
 
-  /** An operand whose parts are asked for. Only names and what is asked of them are charged as they go. */
+  /** The operand of a select or an index. Only paths that start at a name add to the cost. */
   #operand(expr: Expr): Step {
     const step = this.plan(expr);
     if (isPath(expr)) return step;
@@ -134,20 +134,20 @@ export class Planner {
         return isError(value) ? value : hasField(value, field);
       };
     }
-    return (frame) => this.#ask(frame, operand(frame), field);
+    return (frame) => this.#access(frame, operand(frame), field);
   }
 
-  #ask(frame: Frame, container: CelResult, key: CelValue): CelResult {
+  #access(frame: Frame, container: CelResult, key: CelValue): CelResult {
     if (isError(container)) return container;
     if (!(container instanceof CelOptional)) {
       frame.charge(1);
       return access(container, key);
     }
-    return this.#askOptional(frame, container, key);
+    return this.#accessOptional(frame, container, key);
   }
 
-  /** What an optional holds is asked on; absence stays absence. */
-  #askOptional(frame: Frame, optional: CelOptional, key: CelValue): CelResult {
+  /** Accesses the value of an optional; an absent optional stays absent. */
+  #accessOptional(frame: Frame, optional: CelOptional, key: CelValue): CelResult {
     const found = optional.value === undefined ? undefined : lookUp(optional.value, key);
     if (isError(found)) return found;
     if (found === undefined) return new CelOptional(undefined);
@@ -188,7 +188,7 @@ export class Planner {
     return this.#function(expr);
   }
 
-  /** `in` over literals is looked up and costs nothing. */
+  /** `in` over a list of literals is a lookup and costs nothing. */
   #membership(element: Expr, expr: CallExpr, constants: readonly CelValue[]): Step {
     const step = this.plan(element);
     const list = new ArrayList(constants);
@@ -236,7 +236,7 @@ export class Planner {
     return FOLDED.has(name) && all.every((arg) => arg.kind === 'literal') ? foldConstant(run) : run;
   }
 
-  /** The operand that decides is found on either side, so an error on the other side does not matter. */
+  /** Either operand may decide the result; an error in the other one is then ignored. */
   #logic(expr: CallExpr, decisive: boolean): Step {
     const [left, right] = expr.args.map((arg) => this.plan(arg)) as [Step, Step];
     return (frame) => {
@@ -268,8 +268,8 @@ export class Planner {
       if (isError(held)) return held;
       const wanted = key(frame);
       if (isError(wanted)) return wanted;
-      if (!optional) return this.#ask(frame, held, wanted);
-      return this.#askOptional(frame, held instanceof CelOptional ? held : new CelOptional(held), wanted);
+      if (!optional) return this.#access(frame, held, wanted);
+      return this.#accessOptional(frame, held instanceof CelOptional ? held : new CelOptional(held), wanted);
     };
   }
 
@@ -363,7 +363,7 @@ function heldBy(value: CelValue): CelValue | undefined {
   return value instanceof CelOptional ? value.value : value;
 }
 
-/** Names, and what is selected or indexed from them. */
+/** Whether the expression is a path: a name, and fields or indices of it. */
 function isPath(expr: Expr): boolean {
   if (expr.kind === 'ident') return true;
   if (expr.kind === 'select') return true;
@@ -379,12 +379,12 @@ function hasField(value: CelValue, field: string): CelResult {
 }
 
 function foldConstant(run: Step): Step {
-  const value = run({ charge: () => undefined } as unknown as Frame);
+  const value = run(new Frame(() => NO_SUCH_OVERLOAD, Infinity));
   if (isError(value)) throw new ConstantFailure(value);
   return () => value;
 }
 
-/** The value of an expression of literals alone; undefined when anything else is in it. */
+/** The value of an expression made of literals only; undefined for any other. */
 function constantOf(expr: Expr): CelValue | undefined {
   if (expr.kind === 'literal') return expr.value;
   if (expr.kind === 'list' && expr.optional.size === 0) {

@@ -1,12 +1,12 @@
 import { isIPv6 } from 'node:net';
-import { declareFunction as declare, type FunctionDeclaration } from '../check/function-declaration.ts';
+import { declareFunction as declare, type FunctionDeclaration } from '../environment/function-declaration.ts';
 import { type CelType, opaqueOf } from '../types.ts';
 import { CelError, CelOpaque, type CelResult, type CelValue, isError } from '../values/value.ts';
 
 const IP_TYPE = opaqueOf('net.IP');
 const CIDR_TYPE = opaqueOf('net.CIDR');
 
-/** An address as its bits. */
+/** An IP address as bits. */
 class IpValue extends CelOpaque {
   readonly type: CelType = IP_TYPE;
   readonly bits: bigint;
@@ -35,7 +35,7 @@ class IpValue extends CelOpaque {
   }
 }
 
-/** An address with the number of bits that name its network. */
+/** An address with the length of its network prefix. */
 class CidrValue extends CelOpaque {
   readonly type: CelType = CIDR_TYPE;
   readonly ip: IpValue;
@@ -148,19 +148,19 @@ function toCidr(value: CelValue): CelResult {
   return new CelError(`network address parse error during conversion from string: ${parsed}`);
 }
 
-const onIp = (read: (ip: IpValue) => CelResult) => (value: CelValue) => read(value as unknown as IpValue);
-const onCidr = (read: (cidr: CidrValue) => CelResult) => (value: CelValue) => read(value as unknown as CidrValue);
+const onIp = (read: (ip: IpValue) => CelResult) => (value: CelValue) => read(value as IpValue);
+const onCidr = (read: (cidr: CidrValue) => CelResult) => (value: CelValue) => read(value as CidrValue);
 
 function containsIp(cidr: CelValue, other: CelValue): CelResult {
   const ip = other instanceof IpValue ? other : toIp(other);
   if (isError(ip)) return ip;
-  return ip instanceof IpValue && (cidr as unknown as CidrValue).contains(ip);
+  return ip instanceof IpValue && (cidr as CidrValue).contains(ip);
 }
 
 function containsCidr(cidr: CelValue, other: CelValue): CelResult {
   const inner = other instanceof CidrValue ? other : toCidr(other);
   if (isError(inner)) return inner;
-  const outer = cidr as unknown as CidrValue;
+  const outer = cidr as CidrValue;
   return inner instanceof CidrValue && outer.contains(inner.ip) && outer.prefix <= inner.prefix;
 }
 
@@ -177,7 +177,7 @@ const isGlobalUnicast = (ip: IpValue) =>
 const test = (name: string, id: string, holds: (ip: IpValue) => boolean) =>
   declare(name, [id, 'net.IP.() -> bool', onIp(holds)]);
 
-/** Addresses and networks. */
+/** The functions of `net.IP` and `net.CIDR`. */
 export const ADDRESSES: readonly FunctionDeclaration[] = [
   declare(
     'ip',

@@ -1,12 +1,12 @@
 import { append } from '@gantry/base';
-import { declareFunction as declare, type FunctionDeclaration } from '../check/function-declaration.ts';
+import { declareFunction as declare, type FunctionDeclaration } from '../environment/function-declaration.ts';
 import { type CelType, structOf } from '../types.ts';
 import { ArrayList } from '../values/collections.ts';
 import { parseRfc3339 } from '../values/timestamp.ts';
 import { CelOpaque, CelOptional, type CelResult, type CelValue } from '../values/value.ts';
 import { parseRequestUri } from './urls.ts';
 
-/** A named format: what is wrong with a text by it. */
+/** A named format; validates a string. */
 class FormatValue extends CelOpaque {
   readonly type: CelType = structOf('kubernetes.NamedFormat');
   readonly name: string;
@@ -68,7 +68,7 @@ const NAME_PART: NameRule = {
   examples: ['MyName', 'my.name', '123-abc'],
 };
 
-/** Without backtracking to speak of: each pattern is anchored, and its parts begin differently. */
+/** Matches in linear time: each pattern is anchored, and its parts begin with different characters. */
 const matches = (text: string, { pattern }: NameRule) => new RegExp(`^(?:${pattern})$`).test(text);
 
 function explain({ message, pattern, examples }: NameRule): string {
@@ -79,12 +79,12 @@ function explain({ message, pattern, examples }: NameRule): string {
 function check(text: string, rule: NameRule): readonly string[] {
   const problems: string[] = [];
   if (Buffer.byteLength(text) > rule.max) problems.push(`must be no more than ${rule.max} bytes`);
-  // Longer texts are not matched: the answer would be the same.
+  // Longer strings are not matched against the pattern: the length alone is an error.
   if (text.length > 1_000 || !matches(text, rule)) problems.push(explain(rule));
   return problems;
 }
 
-/** A prefix may end with the dash that the rest is put behind. */
+/** A prefix (`generateName`) may end with a dash. */
 const prefix = (rule: NameRule) => (text: string) =>
   check(text.endsWith('-') && text.length > 1 ? `${text.slice(0, -1)}a` : text, rule);
 const whole = (rule: NameRule) => (text: string) => check(text, rule);

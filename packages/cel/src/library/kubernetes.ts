@@ -1,5 +1,5 @@
 import { append } from '@gantry/base';
-import { type FunctionDeclaration, type Overload } from '../check/function-declaration.ts';
+import { type FunctionDeclaration, type Overload } from '../environment/function-declaration.ts';
 import { ADDRESSES } from './addresses.ts';
 import { FORMAT_FUNCTIONS } from './formats.ts';
 import { LISTS } from './lists.ts';
@@ -11,7 +11,7 @@ import { TIMES } from './times.ts';
 import { URLS } from './urls.ts';
 import { VERSIONS } from './versions.ts';
 
-/** Every function that expressions in Kubernetes 1.36 may call, wherever they stand. */
+/** All functions that expressions in Kubernetes 1.36 may call. */
 export const KUBERNETES: ReadonlyMap<string, FunctionDeclaration> = merge([
   ...STANDARD,
   ...OPTIONALS,
@@ -25,7 +25,7 @@ export const KUBERNETES: ReadonlyMap<string, FunctionDeclaration> = merge([
   ...FORMAT_FUNCTIONS,
 ]);
 
-/** Libraries may add signatures to one another's functions. */
+/** Merges functions of the same name from several libraries. */
 function merge(declarations: readonly FunctionDeclaration[]): ReadonlyMap<string, FunctionDeclaration> {
   const overloads = new Map<string, Overload[]>();
   for (const declaration of declarations) {

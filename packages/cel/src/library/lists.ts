@@ -1,4 +1,4 @@
-import { declareFunction as declare, type FunctionDeclaration } from '../check/function-declaration.ts';
+import { declareFunction as declare, type FunctionDeclaration } from '../environment/function-declaration.ts';
 import { add } from '../values/arithmetic.ts';
 import { ArrayList, elementsOf, entriesOf, EntryMap } from '../values/collections.ts';
 import { compareValues } from '../values/compare.ts';
@@ -21,7 +21,7 @@ const FULL: Readonly<Record<string, string>> = {
   timestamp: 'google.protobuf.Timestamp',
 };
 
-/** More elements than this a list does not get at one go. */
+/** Maximum number of elements that one call may add to a list. */
 const MAX_RANGE = 1_000_000n;
 
 const over = (call: (elements: readonly CelValue[], ...rest: CelValue[]) => CelResult) => {
@@ -138,7 +138,7 @@ const each = (
 const asIs = (list: CelValue) => elementsOf(list as CelList);
 const optionalAt = (at: number) => over((elements) => new CelOptional(elements.at(at)));
 
-/** Lists as wholes, and the functions that macros on maps need. */
+/** Functions over lists, and those that macros on maps expand to. */
 export const LISTS: readonly FunctionDeclaration[] = [
   declare(
     'isSorted',

@@ -1,4 +1,4 @@
-import { declareFunction as declare, type FunctionDeclaration } from '../check/function-declaration.ts';
+import { declareFunction as declare, type FunctionDeclaration } from '../environment/function-declaration.ts';
 import { ArrayList } from '../values/collections.ts';
 import { numeric } from '../values/compare.ts';
 import { CelDuration, CelError, CelList, CelMap, CelOptional, type CelResult, type CelValue } from '../values/value.ts';
@@ -32,7 +32,7 @@ function unwrap(list: CelValue): CelResult {
 
 const indexed = () => new CelError('no such overload');
 
-/** Values that may be absent. */
+/** The functions of optional values. */
 export const OPTIONALS: readonly FunctionDeclaration[] = [
   declare('optional.of', ['optional_of', '(V) -> optional(V)', (value) => new CelOptional(value)]),
   declare('optional.ofNonZeroValue', [

@@ -1,10 +1,10 @@
 import { RE2JS } from 're2js';
 import { CelError, type CelResult } from '../values/value.ts';
 
-/** A pattern that was compiled, or why there is none, in Go's words. */
+/** A compiled pattern, or Go's message about its syntax. */
 export type Pattern = { readonly ok: true; readonly regex: RE2JS } | { readonly ok: false; readonly message: string };
 
-/** Compiled patterns by text. The bound keeps patterns that objects spell out from piling up. */
+/** Compiled patterns by text, bounded because objects supply patterns. */
 class PatternCache {
   readonly #patterns = new Map<string, Pattern>();
 

@@ -1,10 +1,10 @@
-import { declareFunction as declare, type FunctionDeclaration } from '../check/function-declaration.ts';
+import { declareFunction as declare, type FunctionDeclaration } from '../environment/function-declaration.ts';
 import { type CelType, structOf } from '../types.ts';
 import { CelError, CelOpaque, type CelResult, type CelValue, isError } from '../values/value.ts';
 
 const TYPE = structOf('kubernetes.Quantity');
 
-/** Quantities are held in billionths, the finest that they tell apart. */
+/** Quantities are kept in billionths, their finest unit. */
 const SCALE = 1_000_000_000n;
 
 class QuantityValue extends CelOpaque {
@@ -38,7 +38,7 @@ function parseQuantity(text: string): QuantityValue | undefined {
   return new QuantityValue(sign === '-' ? -nano : nano);
 }
 
-/** Times a power of ten; what is finer than a unit is rounded up. */
+/** Multiplies by a power of ten and rounds up to a whole unit. */
 function scaled(digits: bigint, power: number): bigint {
   if (power >= 0) return digits * 10n ** BigInt(power);
   const divisor = 10n ** BigInt(-power);
@@ -67,11 +67,11 @@ const isInteger = (value: CelValue) => {
 
 const Q = 'kubernetes.Quantity';
 
-/** Amounts of resources. */
+/** The functions of `kubernetes.Quantity`. */
 export const QUANTITIES: readonly FunctionDeclaration[] = [
   declare('quantity', ['string_to_quantity', `(string) -> ${Q}`, toQuantity]),
   declare('isQuantity', ['is_quantity_string', '(string) -> bool', (text) => !isError(toQuantity(text))]),
-  // Kubernetes declares it as no member.
+  // Kubernetes declares it as a global function, not a member.
   declare('sign', ['quantity_sign', `(${Q}) -> int`, (value) => compare(value, 0n)]),
   declare('isInteger', ['quantity_is_integer', `${Q}.() -> bool`, isInteger]),
   declare('asInteger', [

@@ -1,4 +1,4 @@
-import { declareFunction as declare, type FunctionDeclaration } from '../check/function-declaration.ts';
+import { declareFunction as declare, type FunctionDeclaration } from '../environment/function-declaration.ts';
 import { codePoints } from '../cost/runtime-cost.ts';
 import { add, divide, modulo, multiply, negate, subtract } from '../values/arithmetic.ts';
 import { compareValues, NO_SUCH_OVERLOAD } from '../values/compare.ts';
@@ -11,7 +11,7 @@ import { matchesPattern } from './patterns.ts';
 
 type Row = readonly [id: string, signature: string];
 
-/** One function for all signatures: it tells the types apart itself. */
+/** One implementation for all signatures; it distinguishes the types itself. */
 function operator(name: string, call: (...args: CelValue[]) => CelResult, rows: readonly Row[]): FunctionDeclaration {
   return declare(name, ...rows.map(([id, signature]) => [id, signature, call] as const));
 }

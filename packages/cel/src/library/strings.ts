@@ -1,4 +1,4 @@
-import { declareFunction as declare, type FunctionDeclaration } from '../check/function-declaration.ts';
+import { declareFunction as declare, type FunctionDeclaration } from '../environment/function-declaration.ts';
 import { ArrayList } from '../values/collections.ts';
 import { CelError, type CelList, type CelResult, type CelValue } from '../values/value.ts';
 import { formatText } from './format-text.ts';
@@ -8,7 +8,7 @@ type Arg = CelValue;
 
 const outOfRange = (index: bigint) => new CelError(`index out of range: ${index}`);
 
-/** The text as characters, by which indices count. */
+/** The string as characters; indices count these. */
 const charsOf = (text: Arg) => [...(text as string)];
 
 function charAt(text: Arg, index: Arg): CelResult {
@@ -56,16 +56,16 @@ function substring(text: Arg, start: Arg, end?: Arg): CelResult {
 function replace(text: Arg, old: Arg, by: Arg, limit: Arg = -1n): CelResult {
   const [source, part, replacement] = [text as string, old as string, by as string];
   const most = limit as bigint;
-  if (most < 0n) return part === '' ? surround(source, replacement, Infinity) : source.split(part).join(replacement);
-  if (part === '') return surround(source, replacement, Number(most));
+  if (most < 0n) return part === '' ? interleave(source, replacement, Infinity) : source.split(part).join(replacement);
+  if (part === '') return interleave(source, replacement, Number(most));
   const pieces = source.split(part);
   const cut = Math.min(pieces.length - 1, Number(most));
   const head = pieces.slice(0, cut).map((piece) => piece + replacement);
   return head.join('') + pieces.slice(cut).join(part);
 }
 
-/** Puts the replacement before each character and at the end, at most so often. */
-function surround(source: string, replacement: string, most: number): string {
+/** Inserts the replacement before each character and at the end, at most `most` times. */
+function interleave(source: string, replacement: string, most: number): string {
   const chars = [...source];
   let result = '';
   for (let index = 0; index <= chars.length; index++)
@@ -93,7 +93,7 @@ function join(list: Arg, separator: Arg = ''): CelResult {
 
 const SPACE = /^[\t-\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]$/;
 
-/** Without white space at both ends: looked at from the ends, since a pattern would try every run of it in between. */
+/** Trims white space at both ends. A loop, since a pattern would try every run of white space in between. */
 function trim(text: string): string {
   let start = 0;
   let end = text.length;
@@ -136,7 +136,7 @@ function find(text: Arg, pattern: Arg): CelResult {
   return matcher.find() ? (matcher.group() ?? '') : '';
 }
 
-/** Texts and patterns. */
+/** Functions over strings and patterns. */
 export const STRINGS: readonly FunctionDeclaration[] = [
   declare('charAt', ['string_char_at_int', 'string.(int) -> string', charAt]),
   declare(

@@ -1,4 +1,4 @@
-import { declareFunction as declare, type FunctionDeclaration } from '../check/function-declaration.ts';
+import { declareFunction as declare, type FunctionDeclaration } from '../environment/function-declaration.ts';
 import { type CalendarFields, calendarFields } from '../values/timestamp.ts';
 import { CelDuration, CelError, CelTimestamp, type CelResult, type CelValue } from '../values/value.ts';
 
@@ -34,7 +34,7 @@ const milliseconds = (): FunctionDeclaration => {
   return declared;
 };
 
-/** Parts of moments, in a time zone, and of lengths of time. */
+/** Functions over timestamps, in a time zone, and durations. */
 export const TIMES: readonly FunctionDeclaration[] = [
   getter('getFullYear', 'timestamp_to_year', (fields) => fields.year),
   getter('getMonth', 'timestamp_to_month', (fields) => fields.month),

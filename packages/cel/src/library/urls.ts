@@ -1,4 +1,4 @@
-import { declareFunction as declare, type FunctionDeclaration } from '../check/function-declaration.ts';
+import { declareFunction as declare, type FunctionDeclaration } from '../environment/function-declaration.ts';
 import { type CelType, structOf } from '../types.ts';
 import { ArrayList, EntryMap } from '../values/collections.ts';
 import { CelError, CelOpaque, type CelResult, type CelValue } from '../values/value.ts';
@@ -26,7 +26,7 @@ class UrlValue extends CelOpaque {
   }
 }
 
-/** The parts of an absolute URL or path, or why it is none, in the words of Go's net/url. */
+/** The parts of an absolute URL or path, or the error message of Go's net/url. */
 export function parseRequestUri(text: string): { readonly parts: UrlParts } | { readonly message: string } {
   const bad = (why: string) => ({ message: `parse ${JSON.stringify(text)}: ${why}` });
   if (text === '') return bad('empty url');
@@ -67,7 +67,7 @@ function toUrl(value: CelValue): CelResult {
 }
 
 const URL_TYPE = 'kubernetes.URL';
-const read = (get: (parts: UrlParts) => CelResult) => (value: CelValue) => get((value as unknown as UrlValue).parts);
+const read = (get: (parts: UrlParts) => CelResult) => (value: CelValue) => get((value as UrlValue).parts);
 
 const hostname = ({ host }: UrlParts) => host.replace(/:\d*$/, '').replace(/^\[(.*)\]$/, '$1');
 
@@ -92,7 +92,7 @@ function queryOf({ query }: UrlParts): CelResult {
   return EntryMap.of([...held].map(([key, values]) => [key, new ArrayList(values)]));
 }
 
-/** Characters that a path may hold as they are. */
+/** Characters that are not escaped in a path. */
 const escapePath = ({ path }: UrlParts) => encodeURI(decodePath(path)).replace(/[?#]/g, encodeURIComponent);
 
 function decodePath(path: string): string {
@@ -104,7 +104,7 @@ function decodePath(path: string): string {
   }
 }
 
-/** URLs and their parts. */
+/** Functions over URLs. */
 export const URLS: readonly FunctionDeclaration[] = [
   declare('url', ['string_to_url', `(string) -> ${URL_TYPE}`, toUrl]),
   declare('isURL', ['is_url_string', '(string) -> bool', (text) => 'parts' in parseRequestUri(text as string)]),

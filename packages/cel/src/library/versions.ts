@@ -1,4 +1,4 @@
-import { declareFunction as declare, type FunctionDeclaration } from '../check/function-declaration.ts';
+import { declareFunction as declare, type FunctionDeclaration } from '../environment/function-declaration.ts';
 import { type CelType, structOf } from '../types.ts';
 import { CelError, CelOpaque, type CelResult, type CelValue, isError } from '../values/value.ts';
 
@@ -77,7 +77,7 @@ function parse(text: string): SemverValue | string {
   return new SemverValue([BigInt(major), BigInt(minor), BigInt(patch)], pre);
 }
 
-/** Reads `v1`, `1.2` and `01.2.3` too. */
+/** Normalises `v1`, `1.2` and `01.2.3`. */
 function normalize(text: string): SemverValue | string {
   const [major = '', minor, ...rest] = text.replace(/^v/, '').split('.');
   const parts = [major, ...(minor === undefined ? [] : [minor]), ...(rest.length === 0 ? [] : [rest.join('.')])];
@@ -94,11 +94,10 @@ function toSemver(text: CelValue, lenient: CelValue = false): CelResult {
 }
 
 const V = 'kubernetes.Semver';
-const compare = (left: CelValue, right: CelValue) =>
-  compareVersions(left as unknown as SemverValue, right as unknown as SemverValue);
-const part = (index: 0 | 1 | 2) => (value: CelValue) => (value as unknown as SemverValue).parts[index];
+const compare = (left: CelValue, right: CelValue) => compareVersions(left as SemverValue, right as SemverValue);
+const part = (index: 0 | 1 | 2) => (value: CelValue) => (value as SemverValue).parts[index];
 
-/** Semantic versions. */
+/** Functions over semantic versions. */
 export const VERSIONS: readonly FunctionDeclaration[] = [
   declare(
     'semver',

@@ -1,7 +1,7 @@
 import { type CelValue } from '../values/value.ts';
 
 interface Node {
-  /** Where messages about the expression point to. */
+  /** The position that messages about the expression point to. */
   readonly offset: number;
 }
 
@@ -15,7 +15,7 @@ export interface Ident extends Node {
   readonly name: string;
 }
 
-/** `operand.field`, or with `test` the question whether it is set. */
+/** `operand.field`, or `has(operand.field)` with `test`. */
 export interface Select extends Node {
   readonly kind: 'select';
   readonly operand: Expr;
@@ -33,7 +33,7 @@ export interface CallExpr extends Node {
 export interface ListExpr extends Node {
   readonly kind: 'list';
   readonly elements: readonly Expr[];
-  /** Indices of the elements written with `?`. */
+  /** Indices of elements written with `?`. */
   readonly optional: ReadonlySet<number>;
 }
 
@@ -62,7 +62,7 @@ export interface StructExpr extends Node {
 }
 
 /**
- * What macros become: folds `range` into `accuVar`, from `accuInit` by `step` while `condition` holds, and yields `result`. With
+ * The expansion of a macro: folds `range` into `accuVar`, from `accuInit` by `step` while `condition` holds, and yields `result`. With
  * `iterVar2`, `iterVar` is the index or key and `iterVar2` the element or value.
  */
 export interface Comprehension extends Node {
@@ -77,14 +77,14 @@ export interface Comprehension extends Node {
   readonly result: Expr;
 }
 
-/** Stands where the text made no sense; there is an issue about it. */
+/** Placeholder for text with a syntax error; an issue was reported. */
 export interface Unspecified extends Node {
   readonly kind: 'unspecified';
 }
 
 export type Expr = Literal | Ident | Select | CallExpr | ListExpr | MapExpr | StructExpr | Comprehension | Unspecified;
 
-/** `a.b.c` when the expression is nothing but names; undefined otherwise. */
+/** `a.b.c` if the expression consists of names only; otherwise undefined. */
 export function qualifiedNameOf(expr: Expr): string | undefined {
   if (expr.kind === 'ident') return expr.name;
   if (expr.kind !== 'select' || expr.test) return undefined;

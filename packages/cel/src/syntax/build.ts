@@ -1,10 +1,10 @@
 import { type CelValue } from '../values/value.ts';
 import { type CallExpr, type Comprehension, type Expr, type Ident, type ListExpr, type Literal } from './ast.ts';
 
-/** The variable that macros fold into; expressions cannot name it. */
+/** The accumulator of macros; expressions cannot refer to it. */
 export const ACCUMULATOR = '@result';
 
-/** Makes expressions that all lie at one offset, as those do that macros add. */
+/** Creates the expressions that a macro adds, all at one offset. */
 export function exprsAt(offset: number) {
   return {
     literal: (value: CelValue): Literal => ({ kind: 'literal', offset, value }),
@@ -46,7 +46,7 @@ export function exprsAt(offset: number) {
 
 export type ExprFactory = ReturnType<typeof exprsAt>;
 
-/** The expression once more, as nodes of its own: every node is checked once, in one place. */
+/** A deep copy of the expression: the checker needs a node of its own at each place. */
 export function copyExpr(expr: Expr): Expr {
   switch (expr.kind) {
     case 'literal':
@@ -82,7 +82,7 @@ export function copyExpr(expr: Expr): Expr {
   }
 }
 
-/** How many nodes the expression has. */
+/** The number of nodes in the expression. */
 export function sizeOfExpr(expr: Expr): number {
   return partsOf(expr).reduce((size, part) => size + sizeOfExpr(part), 1);
 }

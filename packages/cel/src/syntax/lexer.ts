@@ -45,7 +45,7 @@ export interface Token {
 }
 
 const ESCAPE = String.raw`\\(?:[abfnrtv"'\\?${'`'}]|[0-3][0-7][0-7]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})`;
-/** What an unfinished escape may look like, to find where a string stops making sense. */
+/** Matches an unfinished escape, to find where a string becomes invalid. */
 const PARTIAL_ESCAPE = String.raw`(?:\\(?:[0-3][0-7]?|[xX][0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7})?)?`;
 
 const sticky = (pattern: string) => new RegExp(pattern, 'y');
@@ -69,7 +69,7 @@ const RAW_STRINGS = [
   sticky(String.raw`"[^"\n\r]*"`),
   sticky(String.raw`'[^'\n\r]*'`),
 ];
-/** What of a string may be read before it breaks. */
+/** Matches the valid beginning of a broken string. */
 const BROKEN = new Map([
   ['"', sticky(String.raw`"(?:${ESCAPE}|[^\\"\n\r])*${PARTIAL_ESCAPE}`)],
   ["'", sticky(String.raw`'(?:${ESCAPE}|[^\\'\n\r])*${PARTIAL_ESCAPE}`)],
@@ -77,7 +77,7 @@ const BROKEN = new Map([
 ]);
 const KEYWORDS: ReadonlySet<string> = new Set(['in', 'true', 'false', 'null']);
 
-/** The tokens of an expression, ended by `<EOF>`; what is no token is left out and reported. */
+/** The tokens of an expression, ended by `<EOF>`. Invalid characters are reported and skipped. */
 export function tokenize(text: string): { readonly tokens: readonly Token[]; readonly issues: readonly Issue[] } {
   const tokens: Token[] = [];
   const issues: Issue[] = [];
@@ -148,7 +148,7 @@ function readString(text: string, offset: number): Token | undefined {
 
 const STRING_PREFIX = sticky(String.raw`[bB]?[rR]?["']`);
 
-/** The longest piece that could have become a token, with the character at which it failed. */
+/** The longest prefix of a token, with the character at which it failed. */
 function brokenAt(text: string, offset: number): string {
   const first = text[offset] ?? '';
   const string = BROKEN.get(first);

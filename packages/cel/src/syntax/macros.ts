@@ -2,12 +2,12 @@ import { type Issue } from '../source.ts';
 import { type Expr } from './ast.ts';
 import { ACCUMULATOR, copyExpr, type ExprFactory, exprsAt, sizeOfExpr } from './build.ts';
 
-/** What a call stands for; an issue when its arguments do not fit; undefined when the call is none of the macro's. */
+/** The expansion of a call, an issue about its arguments, or undefined when the call is not this macro. */
 export type Expansion = { readonly expr: Expr } | { readonly issue: Issue } | undefined;
 
 type Expander = (make: ExprFactory, target: Expr, args: readonly Expr[]) => Expr | Issue;
 
-/** Expands a call that is a macro, at the offset of its parenthesis. */
+/** Expands a macro call, at the offset of its parenthesis. */
 export function expandMacro(name: string, target: Expr | undefined, args: readonly Expr[], offset: number): Expansion {
   if (target === undefined) {
     const operand = name === 'has' && args.length === 1 ? args[0] : undefined;
@@ -36,7 +36,7 @@ function variable(expr: Expr | undefined, message: string): { readonly name: str
   return taken ? { offset: expr.offset, message: OVERWRITES } : { name: expr.name };
 }
 
-/** Expanders of one and of two variables differ in how the variables are read, not in what they fold. */
+/** Macros with one and with two variables differ only in how the variables are read. */
 type Fold = (make: ExprFactory, variables: readonly [string, string?], target: Expr, args: readonly Expr[]) => Expr;
 
 function overOne(fold: Fold, message: string): Expander {
@@ -63,7 +63,7 @@ function overTwo(fold: Fold): Expander {
 
 const accu = (make: ExprFactory) => make.ident(ACCUMULATOR);
 
-/** The last argument, and the filter before it where there is one. */
+/** The last argument, and the optional filter before it. */
 function filtered(make: ExprFactory, args: readonly Expr[], stepOf: (transform: Expr) => Expr): Expr {
   const transform = args.at(-1) ?? make.literal(null);
   const step = stepOf(transform);
@@ -126,7 +126,7 @@ const transformMapEntry: Fold = (make, variables, target, args) =>
     step: filtered(make, args, (entries) => make.call('cel.@mapInsert', accu(make), entries)),
   });
 
-/** Names a value for one expression: a fold over nothing whose accumulator is the name. */
+/** Binds a name to a value for one expression: a fold over an empty list whose accumulator is the name. */
 function bind(make: ExprFactory, name: string, value: Expr, within: Expr): Expr {
   return make.fold(make.list(), ['#unused'], {
     accuVar: name,
@@ -154,7 +154,7 @@ function optionalMap(name: string, wrap: (make: ExprFactory, mapped: Expr) => Ex
   };
 }
 
-/** The target stands in the expansion twice; chains of such calls would double it each time. */
+/** The expansion contains the target twice; a chain of such calls doubles it each time. */
 const MAX_COPIED = 10_000;
 
 const SORTED = '@__sortBy_input__';

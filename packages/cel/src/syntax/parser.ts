@@ -9,7 +9,7 @@ import { unescapeBytes, unescapeString } from './unescape.ts';
 const MAX_CODE_POINTS = 100_000;
 const MAX_DEPTH = 250;
 
-/** The expression's tree, macros expanded; or what is wrong with its syntax. */
+/** Parses an expression and expands its macros, or reports syntax errors. */
 export type Parsed =
   | { readonly ok: true; readonly expr: Expr }
   | { readonly ok: false; readonly issues: readonly Issue[] };
@@ -82,7 +82,7 @@ class Parser {
     return result;
   }
 
-  /** A chain of operators nests to the left, as deep as it is long. */
+  /** A chain of operators nests to the left, so its length counts as depth. */
   #lengthen(length: number): void {
     if (length + this.#depth > MAX_DEPTH) throw new TooDeep('max recursion depth exceeded');
   }
@@ -91,7 +91,7 @@ class Parser {
     return this.#logic('||', '_||_', () => this.#logic('&&', '_&&_', () => this.#relation()));
   }
 
-  /** Terms of one logical operator become a balanced tree, so that long chains stay shallow. */
+  /** Builds a balanced tree from the terms of one logical operator, so that long chains stay shallow. */
   #logic(kind: TokenKind, name: string, operand: () => Expr): Expr {
     const terms = [operand()];
     const offsets: number[] = [];
@@ -244,7 +244,7 @@ class Parser {
     return this.#call(open?.offset ?? 0, prefix + name.text, args);
   }
 
-  /** How many further `.name` stand before a `{` that makes all of them the name of a message. */
+  /** The number of further `.name` before a `{`, when they are the name of a message. */
   #messageBrace(): number | undefined {
     let ahead = 0;
     while (this.#tokens.peek(ahead).kind === '.' && this.#tokens.peek(ahead + 1).kind === 'IDENTIFIER') ahead += 2;
@@ -284,7 +284,7 @@ class Parser {
     return { kind: 'map', offset: open.offset, entries };
   }
 
-  /** Entries up to and including the closing brace; a comma may stand before it, also alone. */
+  /** Entries up to and including the closing brace. A trailing comma is allowed, also without entries. */
   #entries(read: () => void): void {
     if (!this.#tokens.is('}', ',')) {
       read();

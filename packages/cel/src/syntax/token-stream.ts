@@ -1,10 +1,10 @@
 import { type Issue } from '../source.ts';
 import { type Token, type TokenKind } from './lexer.ts';
 
-/** Thrown where reading on makes no sense; the issue has been reported. */
+/** Thrown when parsing cannot continue; the issue has been reported. */
 export class SyntaxFailure extends Error {}
 
-/** In the order in which messages list what was expected. */
+/** In the order in which messages list expected tokens. */
 const ORDER: readonly TokenKind[] = [
   '[',
   ']',
@@ -30,7 +30,7 @@ const ORDER: readonly TokenKind[] = [
   'ESC_IDENTIFIER',
 ];
 
-/** What an expression may begin with. */
+/** Tokens that may start an expression. */
 export const EXPRESSION_START: readonly TokenKind[] = [
   '[',
   '{',
@@ -49,7 +49,7 @@ export const EXPRESSION_START: readonly TokenKind[] = [
   'IDENTIFIER',
 ];
 
-/** What may stand behind a complete operand, whatever surrounds it. */
+/** Tokens that may follow a complete operand in every context. */
 const OPERATORS: ReadonlySet<TokenKind> = new Set<TokenKind>([
   ...(['==', '!=', 'in', '<', '<=', '>=', '>', '&&', '||'] as const),
   ...(['+', '-', '*', '/', '%', '?', '.', '['] as const),
@@ -67,13 +67,13 @@ const LITERAL_NAMES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Tokens one by one, with the repairs that the grammar's reference parser makes so that its messages come out: one token too many
- * is dropped, a missing one is assumed, and anything else ends the reading.
+ * A token stream with the error recovery of cel-go's parser, so that messages match: one extra token is dropped, a missing one
+ * is assumed, and any other error ends parsing.
  */
 export class TokenStream {
   readonly #tokens: readonly Token[];
   readonly #issues: Issue[];
-  /** Per open bracket: what may follow an operand in it. The innermost is last. */
+  /** Per open bracket, innermost last: tokens that may follow an operand in it. */
   readonly #followers: (readonly TokenKind[])[] = [['<EOF>']];
   #index = 0;
 
@@ -96,12 +96,12 @@ export class TokenStream {
     return token;
   }
 
-  /** Takes the token if it is of the kind. */
+  /** Consumes the next token if it is of the kind. */
   accept(kind: TokenKind): Token | undefined {
     return this.is(kind) ? this.next() : undefined;
   }
 
-  /** Reads what a bracket encloses; `followers` may end an operand in it. */
+  /** Reads the content of a bracket; `followers` may end an operand in it. */
   within<T>(followers: readonly TokenKind[], read: () => T): T {
     this.#followers.push(followers);
     try {
@@ -111,7 +111,7 @@ export class TokenStream {
     }
   }
 
-  /** Takes a token of the kind; drops one before it, or assumes it, where that lets the rest make sense. */
+  /** Consumes a token of the kind. Drops one token before it, or assumes it, where that repairs the input. */
   expect(kind: TokenKind): Token {
     const token = this.peek();
     if (token.kind === kind) return this.next();
@@ -127,7 +127,7 @@ export class TokenStream {
     return this.mismatched([kind]);
   }
 
-  /** Makes sure that one of the kinds is next, dropping one token for it. */
+  /** Ensures that a token of one of the kinds is next; may drop one token. */
   ensure(kinds: readonly TokenKind[]): void {
     const token = this.peek();
     if (kinds.includes(token.kind)) return;
@@ -135,7 +135,7 @@ export class TokenStream {
     this.unwanted(kinds);
   }
 
-  /** Reports and drops the next token; at the end of the text reading is over. */
+  /** Reports and drops the next token; throws at the end of the text. */
   unwanted(kinds: readonly TokenKind[]): void {
     const token = this.next();
     this.#report(token, `extraneous input '${token.text}' expecting ${format(kinds)}`);
@@ -148,7 +148,7 @@ export class TokenStream {
     throw new SyntaxFailure();
   }
 
-  /** Nothing in the grammar begins with `first` and the next token. */
+  /** Reports that no rule of the grammar starts with `first` and the next token. */
   noAlternative(first: string): never {
     const token = this.peek();
     const text = token.kind === '<EOF>' ? '' : token.text;

@@ -1,4 +1,4 @@
-/** A literal's content, or why it has none. Strings yield text; bytes yield bytes. */
+/** The content of a string or bytes literal, or the reason why it is invalid. */
 export type Unescaped<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly message: string };
 
 const SIMPLE: Readonly<Record<string, number>> = {
@@ -18,7 +18,7 @@ const SIMPLE: Readonly<Record<string, number>> = {
 
 const BAD = 'unable to unescape string';
 
-/** Reads a string literal with its quotes and its `r`. */
+/** Reads a string literal with its quotes and `r` prefix. */
 export function unescapeString(token: string): Unescaped<string> {
   const { raw, body } = unquote(token);
   if (raw || !body.includes('\\')) return { ok: true, value: body };
@@ -37,7 +37,7 @@ export function unescapeString(token: string): Unescaped<string> {
   return { ok: true, value: parts.join('') };
 }
 
-/** Reads a bytes literal, without its `b`: escapes of numbers are bytes, not characters. */
+/** Reads a bytes literal without its `b` prefix: numeric escapes are bytes, not characters. */
 export function unescapeBytes(token: string): Unescaped<Uint8Array> {
   const { raw, body } = unquote(token);
   if (raw) return { ok: true, value: Buffer.from(body) };
@@ -59,7 +59,7 @@ function unquote(token: string): { readonly raw: boolean; readonly body: string 
 }
 
 interface EscapeSequence {
-  /** -1 when it is none. */
+  /** -1 for an invalid escape. */
   readonly code: number;
   readonly unicode: boolean;
 }

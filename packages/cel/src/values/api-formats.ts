@@ -2,10 +2,10 @@ import { parseGoDuration } from './duration.ts';
 import { isTimestamp, parseRfc3339 } from './timestamp.ts';
 import { CelDuration, CelTimestamp } from './value.ts';
 
-/** Lengths of time that schemas of format `duration` allow, besides those that Go writes: `3 days`, `1w`. */
+/** Durations that schemas of format `duration` allow in addition to Go's: `3 days`, `1w`. */
 const UNITS: Readonly<Record<string, bigint>> = { d: 86_400n, w: 604_800n, h: 3_600n, m: 60n, s: 1n };
 
-/** A length of time as a schema's format reads it; undefined when it is none. */
+/** Parses a duration of a schema's format `duration`; undefined when invalid. */
 export function parseDurationText(text: string): CelDuration | undefined {
   const parsed = parseGoDuration(text);
   if (parsed !== undefined) return new CelDuration(parsed);
@@ -16,7 +16,7 @@ export function parseDurationText(text: string): CelDuration | undefined {
     : new CelDuration(BigInt(match[1] ?? 0) * unit * 1_000_000_000n);
 }
 
-/** A moment as a schema's format `date-time` reads it; undefined when it is none. */
+/** Parses a timestamp of a schema's format `date-time`; undefined when invalid. */
 export function parseTimestampText(text: string): CelTimestamp | undefined {
   const parsed = parseRfc3339(text.toUpperCase());
   return parsed === undefined || !isTimestamp(parsed) ? undefined : new CelTimestamp(parsed);

@@ -78,7 +78,7 @@ export function divide(left: CelValue, right: CelValue): CelResult {
 export function modulo(left: CelValue, right: CelValue): CelResult {
   if (typeof left === 'bigint' && typeof right === 'bigint') {
     if (right === 0n) return MODULUS_BY_ZERO;
-    // The quotient would not fit, though the remainder does.
+    // The quotient overflows, though the remainder fits.
     return right === -1n && left === -(1n << 63n) ? INT_OVERFLOW : left % right;
   }
   if (left instanceof CelUint && right instanceof CelUint) {

@@ -1,7 +1,7 @@
 import { numeric } from './compare.ts';
 import { CelError, CelList, CelMap, type CelValue, isError } from './value.ts';
 
-/** A list that an expression made. */
+/** A list created by an expression. */
 export class ArrayList extends CelList {
   readonly #elements: readonly CelValue[];
 
@@ -23,7 +23,7 @@ export class ArrayList extends CelList {
   }
 }
 
-/** One list after another, without copying either. */
+/** Two lists joined without copying. */
 export class ConcatList extends CelList {
   readonly #first: CelList;
   readonly #second: CelList;
@@ -51,7 +51,7 @@ export function elementsOf(list: CelList): readonly CelValue[] {
   return [...list];
 }
 
-/** What makes keys of maps the same: 1, 1u and 1.0 are one key. Undefined for a value that is no key. */
+/** The identity of a map key: 1, 1u and 1.0 are one key. Undefined for a value that cannot be a key. */
 function keyOf(key: CelValue): string | undefined {
   if (typeof key === 'string') return `s${key}`;
   if (typeof key === 'boolean') return `b${key}`;
@@ -66,7 +66,7 @@ interface Entry {
   readonly value: CelValue;
 }
 
-/** A map that an expression made. */
+/** A map created by an expression. */
 export class EntryMap extends CelMap {
   readonly typeName: string;
   readonly #entries: ReadonlyMap<string, Entry>;
@@ -77,7 +77,7 @@ export class EntryMap extends CelMap {
     this.typeName = typeName;
   }
 
-  /** A map of the entries; an error for a value that cannot be a key, and for a key that comes twice. */
+  /** Creates a map. An invalid or repeated key is an error. */
   static of(entries: Iterable<readonly [CelValue, CelValue]>): EntryMap | CelError {
     const held = new Map<string, Entry>();
     for (const [key, value] of entries) {
@@ -89,7 +89,7 @@ export class EntryMap extends CelMap {
     return new EntryMap(held, 'map');
   }
 
-  /** An object with these fields. */
+  /** Creates an object with these fields. */
   static object(typeName: string, fields: ReadonlyMap<string, CelValue>): EntryMap {
     return new EntryMap(new Map([...fields].map(([key, value]) => [`s${key}`, { key, value }])), typeName);
   }
@@ -107,7 +107,7 @@ export class EntryMap extends CelMap {
     for (const { key } of this.#entries.values()) yield key;
   }
 
-  /** The map with one key more; an error when the key is there. */
+  /** The map with one more key; an error when the key exists. */
   with(key: CelValue, value: CelValue): EntryMap | CelError {
     const id = keyOf(key);
     if (id === undefined) return new CelError('unsupported key type');

@@ -64,7 +64,7 @@ export function toUint(value: CelValue): CelResult {
   return conversionError(value, 'uint');
 }
 
-/** Cuts the fraction off. The least value itself is refused too: it cannot be told from what rounds to it. */
+/** Truncates. The smallest value is refused too: doubles below the range round to it. */
 function fromDouble(value: number, least: number, make: (value: bigint) => CelResult, overflow: string): CelResult {
   if (!Number.isFinite(value) || value <= least) return new CelError(overflow);
   return make(BigInt(Math.trunc(value)));

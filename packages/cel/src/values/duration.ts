@@ -11,7 +11,7 @@ const UNITS: Readonly<Record<string, bigint>> = {
 
 const MAX = (1n << 63n) - 1n;
 
-/** Nanoseconds of a length of time as Go writes it (`1h30m`, `-1.5s`); undefined when it is none or too long. */
+/** Parses a Go duration (`1h30m`, `-1.5s`) to nanoseconds; undefined when invalid or out of range. */
 export function parseGoDuration(text: string): bigint | undefined {
   const body = text.replace(/^[+-]/, '');
   if (body === '0') return 0n;
@@ -29,7 +29,7 @@ export function parseGoDuration(text: string): bigint | undefined {
   return total > MAX ? undefined : total;
 }
 
-/** Seconds with as many digits as they need: `1.5s`. */
+/** Formats a duration as seconds with as few digits as possible: `1.5s`. */
 export function formatSeconds(nanoseconds: bigint): string {
   const sign = nanoseconds < 0n ? '-' : '';
   const absolute = nanoseconds < 0n ? -nanoseconds : nanoseconds;

@@ -11,7 +11,7 @@ import {
   isError,
 } from './value.ts';
 
-/** Whether two values are equal; values of different types are not, but numbers compare by value. */
+/** Whether two values are equal. Values of different types differ, except numbers, which compare by value. */
 export function equalValues(left: CelValue, right: CelValue): boolean {
   const [a, b] = [numeric(left), numeric(right)];
   // JavaScript's == compares bigint with number by value, which === does not.

@@ -1,6 +1,6 @@
 import { CelList, CelMap, type CelValue } from './value.ts';
 
-/** A value of the API as a value of expressions, read in place: whole numbers are int, others double. */
+/** A JSON value as a CelValue, without copying. Whole numbers are int, others double. */
 export function valueOfJson(json: unknown): CelValue {
   switch (typeof json) {
     case 'string':

@@ -4,14 +4,14 @@ const BILLION = 1_000_000_000n;
 const FIRST = -62_135_596_800n * BILLION;
 const LAST = 253_402_300_800n * BILLION - 1n;
 
-/** Whether a timestamp may be this far from 1970. */
+/** Whether the nanoseconds since 1970 are within the range of timestamps. */
 export function isTimestamp(nanoseconds: bigint): boolean {
   return nanoseconds >= FIRST && nanoseconds <= LAST;
 }
 
 const RFC3339 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:[.,](\d+))?(?:Z|([+-])(\d{2}):(\d{2}))$/;
 
-/** Nanoseconds since 1970 of an RFC 3339 time; undefined when it is none. */
+/** Parses an RFC 3339 time to nanoseconds since 1970; undefined when invalid. */
 export function parseRfc3339(text: string): bigint | undefined {
   const match = RFC3339.exec(text);
   if (match === null) return undefined;
@@ -33,7 +33,7 @@ export function parseRfc3339(text: string): bigint | undefined {
   return seconds * BILLION + BigInt((match[7] ?? '').slice(0, 9).padEnd(9, '0'));
 }
 
-/** RFC 3339 in UTC, with as many digits of a second as it needs. */
+/** Formats as RFC 3339 in UTC, with as few fractional digits as possible. */
 export function formatRfc3339(nanoseconds: bigint): string {
   const seconds = floorDiv(nanoseconds, BILLION);
   const fraction = (nanoseconds - seconds * BILLION).toString().padStart(9, '0').replace(/0+$/, '');
@@ -46,7 +46,7 @@ export function floorDiv(value: bigint, divisor: bigint): bigint {
   return value % divisor < 0n ? quotient - 1n : quotient;
 }
 
-/** Calendar fields of a moment in a time zone. */
+/** Calendar fields of a timestamp in a time zone. */
 export interface CalendarFields {
   readonly year: number;
   /** From 0. */
@@ -63,12 +63,12 @@ export interface CalendarFields {
   readonly millisecond: number;
 }
 
-/** Why a time zone is none: the text in Go's words. */
+/** Go's message about an unknown time zone. */
 export interface BadTimeZone {
   readonly message: string;
 }
 
-/** A moment's fields in a zone: a name (`Europe/Berlin`), an offset (`-08:00`), or '' for UTC. */
+/** The fields of a timestamp in a zone: a name (`Europe/Berlin`), an offset (`-08:00`), or '' for UTC. */
 export function calendarFields(nanoseconds: bigint, zone: string): CalendarFields | BadTimeZone {
   const offset = zoneOffsetSeconds(nanoseconds, zone);
   if (typeof offset !== 'number') return offset;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createEnvironment } from '../environment/create-environment.ts';
+import { createEnvironment } from '../compile/create-environment.ts';
 import { isError } from './value.ts';
 import { jsonOfValue } from './to-json.ts';
 
@@ -27,7 +27,7 @@ describe('values as JSON', () => {
     expect(evaluated(expression)).toEqual(json);
   });
 
-  it('are errors where JSON has none', () => {
+  it('are errors where JSON has no such value', () => {
     expect(isError(evaluated('{1: 2}'))).toBe(true);
     expect(isError(evaluated("quantity('1')"))).toBe(true);
     expect(isError(evaluated('[type(1)]'))).toBe(true);

@@ -13,7 +13,7 @@ import {
   isError,
 } from './value.ts';
 
-/** A value as JSON, the inverse of `valueOfJson`; an error for what JSON has no form of. */
+/** A value as JSON, the inverse of `valueOfJson`; an error for values that JSON cannot express. */
 export function jsonOfValue(value: CelValue): unknown {
   if (value === null || typeof value === 'boolean' || typeof value === 'string' || typeof value === 'number') {
     return value;
@@ -29,7 +29,7 @@ export function jsonOfValue(value: CelValue): unknown {
   return new CelError('unsupported type conversion to JSON');
 }
 
-/** Whole numbers that a double does not hold exactly stay what they are. */
+/** Integers beyond the exact range of doubles stay bigint. */
 function numberOf(value: bigint): number | bigint {
   const number = Number(value);
   return Number.isSafeInteger(number) ? number : value;
@@ -55,6 +55,6 @@ function objectOf(map: CelMap): unknown {
     if (isError(item)) return item;
     fields.push([key, item]);
   }
-  // `__proto__` is a key like any other.
+  // `__proto__` must become an own property.
   return Object.fromEntries(fields);
 }

@@ -10,7 +10,7 @@ import {
   type CelValue,
 } from './value.ts';
 
-/** The type that `type(x)` gives and messages print. */
+/** The type name that `type(x)` yields and messages print. */
 export function typeNameOfValue(value: CelValue): string {
   if (value === null) return 'null_type';
   switch (typeof value) {

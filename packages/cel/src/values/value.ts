@@ -1,8 +1,8 @@
 import { type CelType } from '../types.ts';
 
 /**
- * A value of an expression. int is bigint, double is number. Lists, maps and objects are asked element by element, so that
- * values of the API are read in place.
+ * A value of an expression. int is bigint, double is number. Lists, maps and objects are interfaces, so that API objects are
+ * read without copying.
  */
 export type CelValue =
   | null
@@ -20,10 +20,10 @@ export type CelValue =
   | CelOptional
   | CelOpaque;
 
-/** What evaluation yields: a value, or why there is none. Errors are values, since `&&` and `||` may outvote them. */
+/** A value or an error. Errors are values, since `&&` and `||` may ignore them. */
 export type CelResult = CelValue | CelError;
 
-/** Why an expression has no value; the text is cel-go's: `no such key: a`, `division by zero`. */
+/** The error of an expression, with cel-go's message: `no such key: a`, `division by zero`. */
 export class CelError {
   readonly message: string;
 
@@ -32,7 +32,7 @@ export class CelError {
   }
 }
 
-/** An unsigned integer of 64 bits. */
+/** An unsigned 64-bit integer. */
 export class CelUint {
   readonly value: bigint;
 
@@ -41,7 +41,7 @@ export class CelUint {
   }
 }
 
-/** A length of time in nanoseconds. */
+/** A duration in nanoseconds. */
 export class CelDuration {
   readonly nanoseconds: bigint;
 
@@ -50,7 +50,7 @@ export class CelDuration {
   }
 }
 
-/** A moment, in nanoseconds since 1970. */
+/** A timestamp in nanoseconds since 1970. */
 export class CelTimestamp {
   readonly nanoseconds: bigint;
 
@@ -83,10 +83,10 @@ export abstract class CelList {
   /** The element; undefined when the index is out of bounds. */
   abstract at(index: number): CelValue | undefined;
 
-  /** What `+` yields where it is more than putting one behind the other. */
+  /** The result of `+`, for lists with list-type semantics of their own. */
   plus?(other: CelList): CelResult;
 
-  /** Whether the other list counts as equal: element by element, unless the list's own meaning says otherwise. */
+  /** Whether the other list is equal: element by element, unless the list has semantics of its own. */
   equals(other: CelList, equal: (left: CelValue, right: CelValue) => boolean): boolean {
     if (this.size !== other.size) return false;
     for (let index = 0; index < this.size; index++) {
@@ -104,26 +104,26 @@ export abstract class CelList {
   }
 }
 
-/** Values by key: a map, or an object whose keys are its fields that are set. */
+/** Values by key: a map, or an object whose keys are the fields that are set. */
 export abstract class CelMap {
   /** `map`, or an object's type. */
   abstract readonly typeName: string;
   abstract readonly size: number;
-  /** The value of a key; undefined when the key is absent. An error when the value cannot be read as its type. */
+  /** The value of a key: undefined when absent, an error when it does not have its declared type. */
   abstract get(key: CelValue): CelResult | undefined;
   abstract keys(): Iterable<CelValue>;
 }
 
-/** A value that only functions look into: a quantity, a URL, an authorizer. */
+/** A value that only functions can read: a quantity, a URL, an authorizer. */
 export abstract class CelOpaque {
   abstract readonly type: CelType;
   abstract equals(other: CelOpaque): boolean;
-  /** What costs are counted by, where the value has a size. */
+  /** The size for costs, if the value has one. */
   get size(): number | undefined {
     return undefined;
   }
 
-  /** Of a format: characters of the pattern that it stands for. */
+  /** For formats: the length of the format's pattern. */
   readonly patternSize?: number;
 }
 

@@ -1,7 +1,7 @@
 import { connectivityState, Client, experimental } from '@grpc/grpc-js';
-import { StatusError } from '@gantry/api';
+import { StatusError } from '@gantry/objects';
 import { type Clock, errorMessage, type Random, sleep } from '@gantry/base';
-import type { TlsSource } from '../tls-source.ts';
+import { createCertificateProvider, type TlsSource } from '@gantry/tls';
 
 /** One server address with a connection that is kept up. */
 export interface Endpoint {
@@ -37,7 +37,7 @@ const CHANNEL_OPTIONS = {
   'grpc.max_send_message_length': -1,
   'grpc.enable_retries': 0,
   'grpc.service_config_disable_resolution': 1,
-  // Books on every call and connection that nobody reads.
+  // Statistics per call and connection, which are not used.
   'grpc.enable_channelz': 0,
 };
 
@@ -157,29 +157,4 @@ export class Endpoints implements Disposable {
     client.getChannel().getConnectivityState(true);
     return { address: target, client };
   }
-}
-
-function createCertificateProvider(source: TlsSource): experimental.CertificateProvider {
-  const subscriptions = new Map<object, () => void>();
-  return {
-    addCaCertificateListener: (listener) => {
-      queueMicrotask(() => listener({ caCertificate: source.current().ca }));
-      subscriptions.set(
-        listener,
-        source.subscribe(({ ca }) => listener({ caCertificate: ca })),
-      );
-    },
-    addIdentityCertificateListener: (listener) => {
-      queueMicrotask(() => {
-        const { cert, key } = source.current();
-        listener({ certificate: cert, privateKey: key });
-      });
-      subscriptions.set(
-        listener,
-        source.subscribe((material) => listener({ certificate: material.cert, privateKey: material.key })),
-      );
-    },
-    removeCaCertificateListener: (listener) => subscriptions.get(listener)?.(),
-    removeIdentityCertificateListener: (listener) => subscriptions.get(listener)?.(),
-  };
 }

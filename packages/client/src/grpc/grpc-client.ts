@@ -1,7 +1,7 @@
 import { lookup as dnsLookup } from 'node:dns/promises';
 import { create, type Message } from '@bufbuild/protobuf';
 import { type ClientReadableStream, status as GrpcStatus } from '@grpc/grpc-js';
-import { type KubeObject, type ObjectKey, type ResourceRef, type Status, StatusError } from '@gantry/api';
+import { type KubeObject, type ObjectKey, type Resource, type Status, StatusError } from '@gantry/objects';
 import { type Clock, type Random, systemClock, systemRandom, withDeadline } from '@gantry/base';
 import {
   type BatchReply,
@@ -27,7 +27,8 @@ import type {
   WatchOptions,
   WriteResult,
 } from '../object-client.ts';
-import type { TlsSource } from '../tls-source.ts';
+import { ObjectCalls } from '../object-calls.ts';
+import type { TlsSource } from '@gantry/tls';
 import { createVersionFloor, type VersionFloor } from '../version-floor.ts';
 import { type Endpoint, Endpoints, type Lookup } from './endpoints.ts';
 import { decodeJson, decodeObject, encodeFence, encodeWrite } from './messages.ts';
@@ -66,7 +67,7 @@ export function createGrpcClient(options: GrpcClientOptions): GrpcClient {
   return new GrpcObjectClient(options);
 }
 
-class GrpcObjectClient implements ObjectClient, Disposable {
+class GrpcObjectClient extends ObjectCalls implements Disposable {
   readonly #options: GrpcClientOptions;
   readonly #clock: Clock;
   readonly #endpoints: Endpoints;
@@ -74,6 +75,7 @@ class GrpcObjectClient implements ObjectClient, Disposable {
   readonly #methods = serviceDefinition(ObjectService);
 
   constructor(options: GrpcClientOptions) {
+    super();
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#endpoints = new Endpoints({
@@ -85,14 +87,14 @@ class GrpcObjectClient implements ObjectClient, Disposable {
     });
   }
 
-  async get<T extends KubeObject>(resource: ResourceRef, key: ObjectKey, signal: AbortSignal): Promise<T> {
+  async get<T extends KubeObject>(resource: Resource<T>, key: ObjectKey, signal: AbortSignal): Promise<T> {
     const request = create(GetRequestSchema, { resource: { ...resource }, ...key });
     const reply = await this.#read<ObjectReply>('get', request, GET_ATTEMPT_MS, signal);
     return this.#seen(decodeObject<T>(reply.object));
   }
 
   async list<T extends KubeObject>(
-    resource: ResourceRef,
+    resource: Resource<T>,
     options: ListOptions,
     signal: AbortSignal,
   ): Promise<ObjectList<T>> {
@@ -116,7 +118,7 @@ class GrpcObjectClient implements ObjectClient, Disposable {
   }
 
   async *watch<T extends KubeObject>(
-    resource: ResourceRef,
+    resource: Resource<T>,
     options: WatchOptions,
     signal: AbortSignal,
   ): AsyncIterable<readonly WatchEvent<T>[]> {
@@ -138,7 +140,7 @@ class GrpcObjectClient implements ObjectClient, Disposable {
       responseDeserialize,
       request,
     ) as ClientReadableStream<WatchBatch>;
-    // After the loop below has ended nobody else listens, and an unheard 'error' (our own cancelling) ends the process.
+    // After the loop below, an 'error' without a listener (from our cancellation) would end the process.
     call.on('error', () => undefined);
     const cancel = () => call.cancel();
     signal.addEventListener('abort', cancel, { once: true });
@@ -159,13 +161,13 @@ class GrpcObjectClient implements ObjectClient, Disposable {
     }
   }
 
-  async write<T extends KubeObject>(write: ObjectWrite, signal: AbortSignal): Promise<T> {
+  async write(write: ObjectWrite, signal: AbortSignal): Promise<KubeObject> {
     const request = create(WriteRequestSchema, {
       write: encodeWrite(write, this.#options.fieldManager),
       ...this.#fence(),
     });
     const reply = await this.#writeOnce<ObjectReply>(methodOf(write), request, signal);
-    return this.#seen(decodeObject<T>(reply.object));
+    return this.#seen(decodeObject(reply.object));
   }
 
   async batch(writes: readonly ObjectWrite[], signal: AbortSignal): Promise<readonly WriteResult[]> {
@@ -291,7 +293,7 @@ function methodOf(write: ObjectWrite): MethodName {
   return write.verb;
 }
 
-/** The error of a write that was sent: the server's own answer, or that nobody knows. */
+/** The error of a sent write: the server's response, or an unknown outcome. */
 function unknownOrAnswered(error: unknown): StatusError {
   if (isFailedCall(error) && sentStatus(error) === undefined) {
     const mayHaveLanded =

@@ -1,5 +1,6 @@
 import { create } from '@bufbuild/protobuf';
-import { type KubeObject, parseJson } from '@gantry/api';
+import { parseJson } from '@gantry/apimachinery';
+import type { KubeObject } from '@gantry/objects';
 import { type Fence as FenceMessage, FenceSchema, type Write, WriteSchema } from '@gantry/proto';
 import type { Fence, ObjectWrite } from '../object-client.ts';
 

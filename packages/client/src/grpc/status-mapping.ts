@@ -1,5 +1,5 @@
 import { type Metadata, status as GrpcStatus } from '@grpc/grpc-js';
-import { type Status, StatusError, type StatusReason } from '@gantry/api';
+import { type Status, StatusError, type StatusReason } from '@gantry/objects';
 import { DeadlineError, errorMessage } from '@gantry/base';
 
 /** The trailer of a failed call: a Kubernetes Status as JSON text. */

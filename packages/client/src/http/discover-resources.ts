@@ -1,4 +1,5 @@
-import { parseJson, StatusError } from '@gantry/api';
+import { parseJson } from '@gantry/apimachinery';
+import { StatusError } from '@gantry/objects';
 import type { HttpClient } from './http-client.ts';
 
 /** What discovery says of one resource of a group version. */
@@ -19,7 +20,7 @@ interface RawResourceList {
   }[];
 }
 
-/** The resources of a group version, without their subresources. Fails with StatusError where nobody says what they are. */
+/** The resources of a group version, without subresources. Fails with StatusError when no server describes them. */
 export async function discoverResources(
   client: Pick<HttpClient, 'raw'>,
   { group, version }: { readonly group: string; readonly version: string },

@@ -1,13 +1,14 @@
 import { createInterface } from 'node:readline';
+import { parseJson } from '@gantry/apimachinery';
 import {
   apiVersionOf,
   type KubeObject,
   type ObjectKey,
-  parseJson,
+  type Resource,
   type ResourceRef,
   type Status,
   StatusError,
-} from '@gantry/api';
+} from '@gantry/objects';
 import { append, type Clock, errorMessage, sleep, systemClock, withDeadline } from '@gantry/base';
 import type {
   ListOptions,
@@ -18,7 +19,8 @@ import type {
   WatchOptions,
   WriteResult,
 } from '../object-client.ts';
-import type { TlsSource } from '../tls-source.ts';
+import { ObjectCalls } from '../object-calls.ts';
+import type { TlsSource } from '@gantry/tls';
 import { ConnectionError, type HttpRequest, HttpTransport } from './http-transport.ts';
 import type { HttpTarget } from './kubeconfig.ts';
 
@@ -31,7 +33,7 @@ export interface HttpClientOptions extends HttpTarget {
   readonly deadlineMs?: number;
 }
 
-/** An `ObjectClient` over REST, with a door for requests that name no object. Dispose of it to close its connections. */
+/** An `ObjectClient` over REST, which also sends raw requests. Disposing closes the connections. */
 export interface HttpClient extends ObjectClient, Disposable {
   /** The answer's text; a code of 400 and more is a StatusError. */
   raw(request: HttpRequest, signal: AbortSignal): Promise<string>;
@@ -63,23 +65,24 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   return new HttpObjectClient(options);
 }
 
-class HttpObjectClient implements HttpClient {
+class HttpObjectClient extends ObjectCalls implements HttpClient {
   readonly #transport: HttpTransport;
   readonly #options: HttpClientOptions;
   readonly #clock: Clock;
 
   constructor(options: HttpClientOptions) {
+    super();
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#transport = new HttpTransport(options, options.fieldManager ?? 'gantry');
   }
 
-  async get<T extends KubeObject>(resource: ResourceRef, key: ObjectKey, signal: AbortSignal): Promise<T> {
+  async get<T extends KubeObject>(resource: Resource<T>, key: ObjectKey, signal: AbortSignal): Promise<T> {
     return parseJson(await this.#read(pathOf(resource, key.namespace, key.name), JSON_TYPE, signal)) as T;
   }
 
   async list<T extends KubeObject>(
-    resource: ResourceRef,
+    resource: Resource<T>,
     options: ListOptions,
     signal: AbortSignal,
   ): Promise<ObjectList<T>> {
@@ -103,7 +106,7 @@ class HttpObjectClient implements HttpClient {
   }
 
   async *watch<T extends KubeObject>(
-    resource: ResourceRef,
+    resource: Resource<T>,
     options: WatchOptions,
     signal: AbortSignal,
   ): AsyncIterable<readonly WatchEvent<T>[]> {
@@ -136,11 +139,11 @@ class HttpObjectClient implements HttpClient {
     throw StatusError.unavailable('the server ended the watch');
   }
 
-  async write<T extends KubeObject>(write: ObjectWrite, signal: AbortSignal): Promise<T> {
+  async write(write: ObjectWrite, signal: AbortSignal): Promise<KubeObject> {
     using deadline = withDeadline(this.#clock, signal, this.#options.deadlineMs ?? 30_000);
     try {
       const text = await this.#transport.text(requestOf(write, this.#options.fieldManager), deadline);
-      return parseJson(text) as T;
+      return parseJson(text) as KubeObject;
     } catch (error) {
       signal.throwIfAborted();
       throw asStatusError(error, 'write');

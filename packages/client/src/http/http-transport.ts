@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
-import { type Status, StatusError, type StatusReason } from '@gantry/api';
-import type { TlsMaterial, TlsSource } from '../tls-source.ts';
+import { type Status, StatusError, type StatusReason } from '@gantry/objects';
+import type { TlsMaterial, TlsSource } from '@gantry/tls';
 import type { HttpTarget } from './kubeconfig.ts';
 
 export interface HttpRequest {
@@ -13,7 +13,7 @@ export interface HttpRequest {
   readonly accept?: string;
 }
 
-/** The failure of a request that got no answer: nothing was sent, or nobody knows. */
+/** The failure of a request without a response: it was not sent, or its outcome is unknown. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError';
   readonly sent: 'no' | 'perhaps';

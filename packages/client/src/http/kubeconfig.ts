@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { StatusError } from '@gantry/api';
+import { StatusError } from '@gantry/objects';
 import { parse } from 'yaml';
 
 /** Where a cluster is and who asks, as a kubeconfig's context says it. */

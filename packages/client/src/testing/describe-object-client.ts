@@ -1,4 +1,4 @@
-import { type ConfigMap, isReason, type KubeObject, type ResourceRef, StatusError } from '@gantry/api';
+import { CONFIG_MAPS, type ConfigMap, isReason, type KubeObject, StatusError } from '@gantry/objects';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ObjectClient, WatchEvent } from '../object-client.ts';
 
@@ -9,7 +9,6 @@ export interface ClientUnderTest {
   readonly close: () => Promise<void>;
 }
 
-const CONFIG_MAPS: ResourceRef = { group: '', version: 'v1', resource: 'configmaps' };
 const { signal } = new AbortController();
 
 /** What every `ObjectClient` promises. Run against the fake and against each transport to a real API server. */
@@ -22,22 +21,10 @@ export function describeObjectClient(name: string, open: () => Promise<ClientUnd
       const metadata = { name: `contract-${count}`, namespace: under.namespace, labels, ...rest };
       return { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { key: 'first' } };
     };
-    const create = (object: ConfigMap) =>
-      under.client.write<ConfigMap>(
-        { verb: 'create', resource: CONFIG_MAPS, namespace: under.namespace, object },
-        signal,
-      );
+    const create = (object: ConfigMap) => under.client.create(CONFIG_MAPS, object, signal);
     const keyFor = (object: KubeObject) => ({ namespace: under.namespace, name: object.metadata.name ?? '' });
     const remove = (object: KubeObject, uid?: string) =>
-      under.client.write(
-        {
-          verb: 'delete',
-          resource: CONFIG_MAPS,
-          key: keyFor(object),
-          ...(uid === undefined ? {} : { options: { preconditions: { uid } } }),
-        },
-        signal,
-      );
+      under.client.delete(CONFIG_MAPS, keyFor(object), { uid }, signal);
     beforeAll(async () => {
       under = await open();
     });
@@ -49,14 +36,17 @@ export function describeObjectClient(name: string, open: () => Promise<ClientUnd
       const created = await create(configMap());
       expect(created.metadata.uid).toBeTruthy();
       expect(Number(created.metadata.resourceVersion)).toBeGreaterThan(255);
-      const read = await under.client.get<ConfigMap>(CONFIG_MAPS, keyFor(created), signal);
+      const read = await under.client.get(CONFIG_MAPS, keyFor(created), signal);
       expect(read).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap', data: { key: 'first' } });
       expect(read.metadata.resourceVersion).toBe(created.metadata.resourceVersion);
     });
 
     it('refuses a name that is taken and misses one that is not there', async () => {
       const created = await create(configMap());
-      const again = create({ ...configMap(), metadata: { name: created.metadata.name ?? '' } });
+      const again = create({
+        ...configMap(),
+        metadata: { name: created.metadata.name ?? '', namespace: under.namespace },
+      });
       await expect(again).rejects.toSatisfy((error) => isReason(error, 'AlreadyExists'));
       const missing = under.client.get(CONFIG_MAPS, { namespace: under.namespace, name: 'nobody' }, signal);
       await expect(missing).rejects.toSatisfy((error) => isReason(error, 'NotFound'));
@@ -66,10 +56,7 @@ export function describeObjectClient(name: string, open: () => Promise<ClientUnd
       const created = await create(configMap());
       const update = (data: Record<string, string>) => {
         const object: ConfigMap = { ...created, data };
-        return under.client.write<ConfigMap>(
-          { verb: 'update', resource: CONFIG_MAPS, key: keyFor(created), object },
-          signal,
-        );
+        return under.client.update(CONFIG_MAPS, object, signal);
       };
       expect((await update({ key: 'second' })).data).toEqual({ key: 'second' });
       await expect(update({ key: 'third' })).rejects.toSatisfy((error) => isReason(error, 'Conflict'));
@@ -78,26 +65,24 @@ export function describeObjectClient(name: string, open: () => Promise<ClientUnd
     it('merges a patch', async () => {
       const created = await create(configMap());
       const patch = { data: { key: null, other: 'x' } };
-      const patchType = 'application/merge-patch+json';
-      const patched = await under.client.write<ConfigMap>(
-        { verb: 'patch', resource: CONFIG_MAPS, key: keyFor(created), patch, patchType },
-        signal,
-      );
+      const patched = await under.client.patch(CONFIG_MAPS, keyFor(created), { merge: patch }, signal);
       expect(patched.data).toEqual({ other: 'x' });
     });
 
     it('applies a configuration to what is there, under a field manager of its own', async () => {
       const created = await create(configMap());
-      const { name } = created.metadata;
-      const patch = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { other: 'x' } };
-      const how = { patch, patchType: 'application/apply-patch+yaml', fieldManager: 'applier' } as const;
-      const key = keyFor(created);
-      const write = { verb: 'patch', resource: CONFIG_MAPS, key, ...how } as const;
-      const applied = await under.client.write<ConfigMap>(write, signal);
+      const { name, namespace } = created.metadata;
+      const apply = (data: Record<string, string>) =>
+        under.client.apply(
+          CONFIG_MAPS,
+          { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data },
+          { fieldManager: 'applier' },
+          signal,
+        );
+      const applied = await apply({ other: 'x' });
       expect(applied.data).toEqual({ ...created.data, other: 'x' });
       expect(applied.metadata.managedFields?.find(({ operation }) => operation === 'Apply')?.manager).toBe('applier');
-      const taken = { ...write, patch: { ...patch, data: { key: 'mine' } } };
-      expect((await under.client.write<ConfigMap>(taken, signal)).data).toEqual({ key: 'mine' });
+      expect((await apply({ key: 'mine' })).data).toEqual({ key: 'mine' });
     });
 
     it('deletes the object that was meant, and no namesake', async () => {
@@ -115,16 +100,7 @@ export function describeObjectClient(name: string, open: () => Promise<ClientUnd
       await remove(created);
       const held = await under.client.get(CONFIG_MAPS, keyFor(created), signal);
       expect(held.metadata.deletionTimestamp).toBeTruthy();
-      await under.client.write(
-        {
-          verb: 'patch',
-          resource: CONFIG_MAPS,
-          key: keyFor(created),
-          patch: { metadata: { finalizers: null } },
-          patchType: 'application/merge-patch+json',
-        },
-        signal,
-      );
+      await under.client.patch(CONFIG_MAPS, keyFor(created), { merge: { metadata: { finalizers: null } } }, signal);
       await expect(under.client.get(CONFIG_MAPS, keyFor(created), signal)).rejects.toBeInstanceOf(StatusError);
     });
 
@@ -147,9 +123,8 @@ export function describeObjectClient(name: string, open: () => Promise<ClientUnd
       );
       const created = await create(configMap({ watched: 'yes' }));
       await create(configMap({ watched: 'no' }));
-      const key = keyFor(created);
       const object: ConfigMap = { ...created, data: { key: 'second' } };
-      await client.write({ verb: 'update', resource: CONFIG_MAPS, key, object }, signal);
+      await client.update(CONFIG_MAPS, object, signal);
       await remove(created);
       const events = await seen;
       expect(events.map(({ type }) => type)).toEqual(['ADDED', 'MODIFIED', 'DELETED']);
@@ -173,7 +148,7 @@ export function describeObjectClient(name: string, open: () => Promise<ClientUnd
       const { namespace, client } = under;
       const options = { namespace, labelSelector: 'alone=yes', metadataOnly: true };
       const { name, uid } = (await create(configMap({ alone: 'yes' }))).metadata;
-      const { items, resourceVersion } = await client.list<ConfigMap>(CONFIG_MAPS, options, signal);
+      const { items, resourceVersion } = await client.list(CONFIG_MAPS, options, signal);
       expect(items).toMatchObject([{ metadata: { name, uid, labels: { alone: 'yes' } } }]);
       expect(items[0]).not.toHaveProperty('data');
       const seen = collect((stop) => client.watch(CONFIG_MAPS, { ...options, resourceVersion }, stop), 1);

@@ -1,34 +1,29 @@
 import {
-  type ObjectKey,
   APPLY_PATCH_TYPE,
-  apiVersionOf,
   applyConfiguration,
   applyPatch,
+  managedKindOf,
+  type ResourceDefinition,
+} from '@gantry/apimachinery';
+import { customDefinitions } from '@gantry/custom-resources';
+import { findResource } from '@gantry/kinds';
+import {
+  apiVersionOf,
   cloneJson,
-  customDefinitions,
-  type CustomResourceDefinition,
+  CUSTOM_RESOURCE_DEFINITIONS,
   equalJson,
-  findResource,
   formatKey,
   type JsonObject,
   keyOf,
   type KubeObject,
-  managedKindOf,
+  type ObjectKey,
   parseLabelSelector,
-  type ResourceDefinition,
-  type ResourceRef,
+  type Resource,
   StatusError,
-} from '@gantry/api';
+} from '@gantry/objects';
 import { type Clock, formatTime, must } from '@gantry/base';
-import type {
-  ListOptions,
-  ObjectClient,
-  ObjectList,
-  ObjectWrite,
-  WatchEvent,
-  WatchOptions,
-  WriteResult,
-} from '../object-client.ts';
+import { ObjectCalls } from '../object-calls.ts';
+import type { ListOptions, ObjectList, ObjectWrite, WatchEvent, WatchOptions, WriteResult } from '../object-client.ts';
 
 /** One change, as it is told to watches. */
 interface Change {
@@ -45,17 +40,12 @@ interface OpenWatch {
 }
 
 const VERSIONS_PER_REVISION = 256;
-const DEFINITIONS: ResourceRef = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  resource: 'customresourcedefinitions',
-};
 
 /**
  * An API server's objects in memory, seen through the client's interface: versions, conflicts, preconditions, finalizers,
  * patches, status subresources, selectors, watches. It does not validate, default or authorise, and knows no grace periods.
  */
-export class FakeObjectClient implements ObjectClient {
+export class FakeObjectClient extends ObjectCalls {
   readonly #clock: Clock;
   readonly #objects = new Map<string, Map<string, KubeObject>>();
   readonly #watches = new Set<OpenWatch>();
@@ -68,6 +58,7 @@ export class FakeObjectClient implements ObjectClient {
   #failures: { readonly matches: (call: FakeCall) => boolean; readonly error: StatusError; left: number }[] = [];
 
   constructor(clock: Clock) {
+    super();
     this.#clock = clock;
   }
 
@@ -96,37 +87,37 @@ export class FakeObjectClient implements ObjectClient {
   }
 
   /** All objects of a resource, as they are now. */
-  all<T extends KubeObject>(resource: ResourceRef): readonly T[] {
+  all<T extends KubeObject>(resource: Resource<T>): readonly T[] {
     return [...this.#bucket(resource).values()] as T[];
   }
 
   /** Creates an object as some other client would. */
-  async put<T extends KubeObject>(resource: ResourceRef, object: T): Promise<T> {
+  async put<T extends KubeObject>(resource: Resource<T>, object: T): Promise<T> {
     const created = this.#create(resource, object.metadata.namespace ?? '', object);
     return created as T;
   }
 
-  async get<T extends KubeObject>(resource: ResourceRef, key: ObjectKey, signal: AbortSignal): Promise<T> {
+  async get<T extends KubeObject>(resource: Resource<T>, key: ObjectKey, signal: AbortSignal): Promise<T> {
     await this.#arrive({ verb: 'get', resource, name: key.name }, signal);
     return this.#mustFind(resource, key) as T;
   }
 
   async list<T extends KubeObject>(
-    resource: ResourceRef,
+    resource: Resource<T>,
     options: ListOptions,
     signal: AbortSignal,
   ): Promise<ObjectList<T>> {
     await this.#arrive({ verb: 'list', resource, name: '' }, signal);
     const matches = matcherOf(options);
     return {
-      items: this.all<T>(resource).filter(matches).map(shapeOf(options)),
+      items: this.all(resource).filter(matches).map(shapeOf(options)),
       resourceVersion: String(this.#version() + VERSIONS_PER_REVISION - 1),
       continueToken: '',
     };
   }
 
   async *watch<T extends KubeObject>(
-    resource: ResourceRef,
+    resource: Resource<T>,
     options: WatchOptions,
     signal: AbortSignal,
   ): AsyncIterable<readonly WatchEvent<T>[]> {
@@ -136,7 +127,7 @@ export class FakeObjectClient implements ObjectClient {
     let reached = Number(options.resourceVersion ?? '') || this.#version() + VERSIONS_PER_REVISION - 1;
     if (options.sendInitialEvents === true) {
       reached = this.#version() + VERSIONS_PER_REVISION - 1;
-      const initial = this.all<T>(resource).filter(matches).map(shape);
+      const initial = this.all(resource).filter(matches).map(shape);
       const bookmark = { type: 'BOOKMARK', resourceVersion: String(reached), initialEventsEnd: true } as const;
       yield [...initial.map((object) => ({ type: 'ADDED', object }) as const), bookmark];
     } else if (reached < this.#forgottenBelow) throw StatusError.expired('too old resource version');
@@ -160,11 +151,11 @@ export class FakeObjectClient implements ObjectClient {
     }
   }
 
-  async write<T extends KubeObject>(write: ObjectWrite, signal: AbortSignal): Promise<T> {
+  async write(write: ObjectWrite, signal: AbortSignal): Promise<KubeObject> {
     const name = write.verb === 'create' ? (write.name ?? write.object.metadata.name ?? '') : write.key.name;
     this.writes.push(write);
     await this.#arrive({ verb: write.verb, resource: write.resource, name }, signal);
-    return this.#apply(write) as T;
+    return this.#apply(write);
   }
 
   async batch(writes: readonly ObjectWrite[], signal: AbortSignal): Promise<readonly WriteResult[]> {
@@ -233,15 +224,13 @@ export class FakeObjectClient implements ObjectClient {
   }
 
   /** Custom resources are known by the definitions that are stored here. */
-  #definitionOf(resource: ResourceRef): ResourceDefinition {
-    const custom = this.all<CustomResourceDefinition & KubeObject>(DEFINITIONS).flatMap((crd) =>
-      customDefinitions(crd, {}),
-    );
-    const isMeant = (of: ResourceRef) => of.version === resource.version && idOf(of) === idOf(resource);
+  #definitionOf(resource: Resource): ResourceDefinition {
+    const custom = this.all(CUSTOM_RESOURCE_DEFINITIONS).flatMap((crd) => customDefinitions(crd, {}));
+    const isMeant = (of: Resource) => of.version === resource.version && idOf(of) === idOf(resource);
     return must(findResource(resource) ?? custom.find(isMeant), resource.resource);
   }
 
-  #create(resource: ResourceRef, namespace: string, object: KubeObject): KubeObject {
+  #create(resource: Resource, namespace: string, object: KubeObject): KubeObject {
     const { generateName } = object.metadata;
     this.#uids += 1;
     const name = object.metadata.name ?? `${generateName ?? ''}${String(this.#uids).padStart(5, '0')}`;
@@ -257,7 +246,7 @@ export class FakeObjectClient implements ObjectClient {
     return this.#store(resource, 'ADDED', { ...created, apiVersion: apiVersionOf(resource) }, undefined);
   }
 
-  #update(resource: ResourceRef, key: ObjectKey, object: KubeObject, subresource: string | undefined): KubeObject {
+  #update(resource: Resource, key: ObjectKey, object: KubeObject, subresource: string | undefined): KubeObject {
     const old = this.#mustFind(resource, key);
     const { resourceVersion, uid } = object.metadata;
     if (resourceVersion !== undefined && resourceVersion !== old.metadata.resourceVersion) {
@@ -270,7 +259,7 @@ export class FakeObjectClient implements ObjectClient {
     return this.#store(resource, isGone ? 'DELETED' : 'MODIFIED', next, old);
   }
 
-  #bind(resource: ResourceRef, namespace: string, binding: KubeObject): KubeObject {
+  #bind(resource: Resource, namespace: string, binding: KubeObject): KubeObject {
     const key = { namespace, name: binding.metadata.name ?? '' };
     const old = this.#mustFind(resource, key) as KubeObject & { spec?: { nodeName?: string } };
     if ((old.spec?.nodeName ?? '') !== '') throw StatusError.conflict(resource, key.name, 'it is bound already');
@@ -279,7 +268,7 @@ export class FakeObjectClient implements ObjectClient {
     return this.#store(resource, 'MODIFIED', next, old);
   }
 
-  #delete(resource: ResourceRef, key: ObjectKey, wanted: { uid?: string; resourceVersion?: string }): KubeObject {
+  #delete(resource: Resource, key: ObjectKey, wanted: { uid?: string; resourceVersion?: string }): KubeObject {
     const old = this.#mustFind(resource, key);
     const { uid, resourceVersion, deletionTimestamp, finalizers = [] } = old.metadata;
     if (wanted.uid !== undefined && wanted.uid !== uid) throw StatusError.conflict(resource, key.name);
@@ -292,7 +281,7 @@ export class FakeObjectClient implements ObjectClient {
     return this.#store(resource, 'MODIFIED', { ...old, metadata }, old);
   }
 
-  #store(resource: ResourceRef, type: Change['type'], object: KubeObject, old: KubeObject | undefined): KubeObject {
+  #store(resource: Resource, type: Change['type'], object: KubeObject, old: KubeObject | undefined): KubeObject {
     this.#revision += 1;
     const version = this.#version();
     const stored = { ...object, metadata: { ...object.metadata, resourceVersion: String(version) } };
@@ -308,14 +297,14 @@ export class FakeObjectClient implements ObjectClient {
     return this.#revision * VERSIONS_PER_REVISION;
   }
 
-  #bucket(resource: ResourceRef): Map<string, KubeObject> {
+  #bucket(resource: Resource): Map<string, KubeObject> {
     const id = idOf(resource);
     const bucket = this.#objects.get(id) ?? new Map<string, KubeObject>();
     this.#objects.set(id, bucket);
     return bucket;
   }
 
-  #mustFind(resource: ResourceRef, key: ObjectKey): KubeObject {
+  #mustFind(resource: Resource, key: ObjectKey): KubeObject {
     const found = this.#bucket(resource).get(formatKey(key));
     if (found === undefined) throw StatusError.notFound(resource, key.name);
     return found;
@@ -325,7 +314,7 @@ export class FakeObjectClient implements ObjectClient {
 /** What a call asks, for choosing those that shall fail. */
 export interface FakeCall {
   readonly verb: 'get' | 'list' | 'watch' | ObjectWrite['verb'];
-  readonly resource: ResourceRef;
+  readonly resource: Resource;
   readonly name: string;
 }
 

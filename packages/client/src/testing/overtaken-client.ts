@@ -1,14 +1,15 @@
+import { createObjectClient } from '../object-calls.ts';
 import type { ObjectClient, ObjectWrite } from '../object-client.ts';
 
 /**
- * A client before each of whose writes `meanwhile` happens: what others do between a reader's last look and the write that
- * follows from it.
+ * Runs `meanwhile` before each write is sent: what others write between a controller's read and the write that follows
+ * from it.
  */
 export function createOvertakenClient(
   client: ObjectClient,
   meanwhile: (write: ObjectWrite) => Promise<void>,
 ): ObjectClient {
-  return {
+  return createObjectClient({
     get: (resource, key, signal) => client.get(resource, key, signal),
     list: (resource, options, signal) => client.list(resource, options, signal),
     watch: (resource, options, signal) => client.watch(resource, options, signal),
@@ -20,5 +21,5 @@ export function createOvertakenClient(
       for (const write of writes) await meanwhile(write);
       return client.batch(writes, signal);
     },
-  };
+  });
 }

@@ -1,4 +1,13 @@
-import type { CustomResourceDefinition } from '@gantry/api';
+import type { CustomResourceDefinition, Resource } from '@gantry/objects';
+
+/** The resource of `establishedDefinition()`. */
+export const WIDGETS: Resource = {
+  group: 'example.com',
+  version: 'v1',
+  resource: 'widgets',
+  kind: 'Widget',
+  namespaced: true,
+};
 
 /** A definition as it is once its names are accepted; by default namespaced widgets of example.com in version v1. */
 export function establishedDefinition(

@@ -1,4 +1,3 @@
-export { API_SERVICES, DEFINITIONS } from '../resource-directory.ts';
-export { wardleApiService } from './api-services.ts';
-export { establishedDefinition } from './custom-definitions.ts';
+export { FLUNDERS, wardleApiService } from './api-services.ts';
+export { establishedDefinition, WIDGETS } from './custom-definitions.ts';
 export { silentLog } from './silent-log.ts';

@@ -1,6 +1,6 @@
 import type { Log } from '../log.ts';
 
-/** Says nothing. */
+/** Logs nothing. */
 export const silentLog: Log = {
   debug: () => undefined,
   info: () => undefined,

@@ -5,8 +5,8 @@ import type { MemberSet } from './member-set.ts';
 const PERMISSIONS = { read: 'Read', write: 'Write', readwrite: 'Readwrite' } as const;
 
 /**
- * Users are common names of client certificates and have no password. A role is named after its user. Once authentication is on, only
- * `root` gets this far, so running it again changes nothing.
+ * Users are common names of client certificates and have no password. A role has the name of its user. Once authentication
+ * is on, only `root` may make these calls, and repeating them changes nothing.
  */
 export function createAccessControl(members: MemberSet): AccessControl {
   const call = async (method: string, payload: object, options: CallOptions): Promise<void> => {
@@ -41,7 +41,7 @@ export function createAccessControl(members: MemberSet): AccessControl {
   };
 }
 
-/** What a repeated call is answered with. */
+/** Whether an error means that an earlier call has made the same change. */
 function isDone(error: unknown): boolean {
   return (
     error instanceof EtcdError &&

@@ -4,7 +4,8 @@ import type { Etcd, KeyValueStore } from '../ports.ts';
 import { createAccessControl } from './access-control.ts';
 import { createLeases } from './leases.ts';
 import { createMaintenance } from './maintenance.ts';
-import { type EtcdTls, MemberConnection } from './member-connection.ts';
+import type { TlsSource } from '@gantry/tls';
+import { MemberConnection } from './member-connection.ts';
 import { MemberSet } from './member-set.ts';
 import { createWatcher, WATCH_TIMINGS, type WatchTimings } from './watch-stream.ts';
 import {
@@ -16,17 +17,18 @@ import {
   type WireTxnResponse,
 } from './wire.ts';
 
+/** The members and how to reach them. */
 export interface EtcdOptions {
   /** `https://etcd-0:2379`, one per member. */
   readonly endpoints: readonly string[];
   /** Absent for plain connections (tests). */
-  readonly tls?: EtcdTls;
+  readonly tls?: TlsSource;
   readonly clock: Clock;
   readonly random: Random;
   readonly watchTimings?: WatchTimings;
 }
 
-/** Connects when first used, and again whenever needed. Dispose of it when done. */
+/** Connects at first use, and again when a connection is lost. Dispose of it after use. */
 export function connectEtcd(options: EtcdOptions): Etcd {
   const { endpoints, tls, clock, random } = options;
   if (endpoints.length === 0) throw new EtcdError('invalid', 'no etcd members are configured');

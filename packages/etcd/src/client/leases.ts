@@ -16,9 +16,9 @@ export function createLeases(members: MemberSet, clock: Clock): Leases {
   const keepAlive = async (id: string, options: CallOptions): Promise<Lease> => {
     const member = options.member ?? members.preferred;
     using deadline = withDeadline(clock, options.signal, options.timeoutMs ?? DEFAULT_RENEWAL_TIMEOUT_MS);
-    let answer: WireLease | undefined;
+    let response: WireLease | undefined;
     try {
-      answer = await streams[member % streams.length]?.renew(id, deadline);
+      response = await streams[member % streams.length]?.renew(id, deadline);
     } catch (error) {
       options.signal.throwIfAborted();
       if (options.member === undefined) members.moveOn(member);
@@ -26,10 +26,10 @@ export function createLeases(members: MemberSet, clock: Clock): Leases {
       const { endpoint } = members.at(member);
       throw new EtcdError('unavailable', `lease ${id} was not renewed (${endpoint})`, { cause: error });
     }
-    if (answer === undefined || Number(answer.TTL) <= 0) {
-      throw new EtcdError('lease-gone', `lease ${id} has run out or was revoked`);
+    if (response === undefined || Number(response.TTL) <= 0) {
+      throw new EtcdError('lease-gone', `lease ${id} has expired or was revoked`);
     }
-    return toLease(answer);
+    return toLease(response);
   };
 
   return {

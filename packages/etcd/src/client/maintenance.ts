@@ -18,6 +18,7 @@ interface WireAlarms {
 
 const DEFRAGMENT_TIMEOUT_MS = 60_000;
 
+/** Maintenance calls. Those about one member take it from the options. */
 export function createMaintenance(members: MemberSet): Maintenance {
   return {
     async status(options) {

@@ -1,26 +1,15 @@
 import { type ClientDuplexStream, Metadata, type ServiceError } from '@grpc/grpc-js';
 import type { Clock } from '@gantry/base';
+import type { TlsMaterial } from '@gantry/tls';
 import { noop } from 'cockatiel';
 import { Etcd3 } from 'etcd3';
 import { EtcdError } from '../etcd-error.ts';
 import { fromServiceError } from './vendor-error.ts';
 
-/** PEM files of one side of a mutual TLS connection. */
-export interface EtcdTlsMaterial {
-  readonly ca: Buffer;
-  readonly cert: Buffer;
-  readonly key: Buffer;
-}
-
-/** TLS material that may be renewed while in use: connections are made anew then. */
-export interface EtcdTls {
-  current(): EtcdTlsMaterial;
-  subscribe(listener: (material: EtcdTlsMaterial) => void): () => void;
-}
-
+/** The gRPC services of etcd that are used. */
 export type EtcdService = 'KV' | 'Watch' | 'Lease' | 'Maintenance' | 'Auth';
 
-/** One call: what is asked, whether asking again is harmless, and for how long. */
+/** One call. `effect`: a read may be repeated; a write may not. */
 export interface UnaryCall {
   readonly service: EtcdService;
   readonly method: string;
@@ -38,18 +27,18 @@ type UnaryMethod = (
 ) => { cancel(): void };
 type StreamMethod = (metadata: Metadata, options: object) => ClientDuplexStream<object, never>;
 
-/** The part of the vendor's connection pool that is used: it is not in its type declarations. */
+/** The used part of the vendor's connection pool, which is not in its type declarations. */
 interface VendorPool {
-  /** One for each host that the client was made with: here always one. */
+  /** One for each host of the client: here always one. */
   readonly hosts: readonly { getServiceClient(service: EtcdService): VendorClient }[];
 }
 
 type VendorClient = Readonly<Record<string, unknown>>;
 
 /**
- * Pings tell a frozen member within 3 s while a call or a watch is open; without any, etcd takes pings for an attack and closes the
- * connection, whatever its minimum interval is set to. Reconnecting starts at once and never waits long. Messages may be as large as a
- * range of everything.
+ * Pings detect a frozen member within 3 s while a call or a watch is open. Without one there are no pings: etcd takes them
+ * for an attack and closes the connection, whatever its minimum interval. Reconnecting starts at once, with short delays.
+ * Messages may be as large as a range of all keys.
  */
 const CHANNEL_OPTIONS = {
   'grpc.keepalive_time_ms': 2000,
@@ -59,24 +48,24 @@ const CHANNEL_OPTIONS = {
   'grpc.max_reconnect_backoff_ms': 1000,
   'grpc.max_receive_message_length': -1,
   'grpc.max_send_message_length': -1,
-  // Books on every call and connection that nobody reads.
+  // Records of every call and connection, which are not used.
   'grpc.enable_channelz': 0,
 } as const;
 
-/** A connection to one member. The vendor's own retries and circuit breakers are off: they invent conflicts and outages. */
+/** A connection to one member. The vendor's retries and circuit breakers are off: they cause false conflicts and outages. */
 export class MemberConnection {
   readonly endpoint: string;
   readonly #clock: Clock;
   #client: Etcd3;
 
-  constructor(endpoint: string, tls: EtcdTlsMaterial | undefined, clock: Clock) {
+  constructor(endpoint: string, tls: TlsMaterial | undefined, clock: Clock) {
     this.endpoint = endpoint;
     this.#clock = clock;
     this.#client = createClient(endpoint, tls);
   }
 
-  /** Goes on with other TLS material. Calls under way end as they would have; streams of the old connection are told by `close`. */
-  useTls(tls: EtcdTlsMaterial): void {
+  /** Reconnects with other TLS material. Open calls continue; streams of the old connection end. */
+  useTls(tls: TlsMaterial): void {
     const old = this.#client;
     this.#client = createClient(this.endpoint, tls);
     old.close();
@@ -102,14 +91,14 @@ export class MemberConnection {
     });
   }
 
-  /** Opens a stream. It is cancelled, not ended, by whoever is done with it. */
+  /** Opens a stream. The caller cancels it after use. */
   async stream<Response>(service: EtcdService, method: string): Promise<ClientDuplexStream<object, Response>> {
     const client = this.#clientOf(service);
     const metadata = new Metadata();
     // A member without a leader ends the stream instead of staying silent.
     metadata.set('hasleader', 'true');
     const stream = (client[method] as StreamMethod).call(client, metadata, {});
-    stream.on('error', () => {}); // Whoever reads the stream gets the error too; without a listener it would end the process.
+    stream.on('error', () => {}); // The stream's reader gets the error as well; without a listener it would end the process.
     return stream;
   }
 
@@ -117,7 +106,7 @@ export class MemberConnection {
     this.#client.close();
   }
 
-  /** The vendor's own way to it passes authentication, host choice and policies, all of which do nothing here but cost. */
+  /** Bypasses the vendor's authentication, host selection and policies: they are not needed here and cost time. */
   #clientOf(service: EtcdService): VendorClient {
     const { pool } = this.#client as unknown as { readonly pool: VendorPool };
     const host = pool.hosts[0];
@@ -126,7 +115,7 @@ export class MemberConnection {
   }
 }
 
-function createClient(endpoint: string, tls: EtcdTlsMaterial | undefined): Etcd3 {
+function createClient(endpoint: string, tls: TlsMaterial | undefined): Etcd3 {
   return new Etcd3({
     hosts: endpoint,
     faultHandling: { host: () => noop, global: noop },

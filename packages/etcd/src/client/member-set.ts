@@ -1,17 +1,18 @@
 import { EtcdError, isDefinite } from '../etcd-error.ts';
 import type { CallOptions } from '../ports.ts';
-import type { EtcdTls, MemberConnection, UnaryCall } from './member-connection.ts';
+import type { TlsSource } from '@gantry/tls';
+import type { MemberConnection, UnaryCall } from './member-connection.ts';
 
 const DEFAULT_TIMEOUT_MS = 3000;
 
-/** The members of a cluster, and which of them is asked next. */
+/** The members of a cluster. Calls go to the preferred one, which changes when it fails. */
 export class MemberSet {
   readonly members: readonly MemberConnection[];
   readonly #unsubscribe: () => void;
   readonly #renewalListeners = new Set<() => void>();
   #preferred = 0;
 
-  constructor(members: readonly MemberConnection[], tls: EtcdTls | undefined, preferred: number) {
+  constructor(members: readonly MemberConnection[], tls: TlsSource | undefined, preferred: number) {
     this.members = members;
     this.#preferred = preferred;
     this.#unsubscribe =
@@ -32,18 +33,18 @@ export class MemberSet {
     return member;
   }
 
-  /** Calls `listener` when connections were made anew with renewed certificates. */
+  /** Calls `listener` after all connections were replaced because certificates were renewed. */
   onRenewal(listener: () => void): () => void {
     this.#renewalListeners.add(listener);
     return () => this.#renewalListeners.delete(listener);
   }
 
-  /** The preferred member has failed: others are asked from now on. */
+  /** Prefers another member after a failure of this one. */
   moveOn(from: number): void {
     if (from % this.members.length === this.#preferred) this.#preferred = (from + 1) % this.members.length;
   }
 
-  /** Asks one member after the other until one answers, or only the one that the options name. */
+  /** Calls one member after the other until one responds, or only the one in the options. */
   async read<T>(call: Omit<UnaryCall, 'effect' | 'signal' | 'timeoutMs'>, options: CallOptions): Promise<T> {
     const first = options.member ?? this.#preferred;
     const attempts = options.member === undefined ? this.members.length : 1;
@@ -58,7 +59,7 @@ export class MemberSet {
     }
   }
 
-  /** Asks one member once. */
+  /** Calls one member once. */
   async write<T>(call: Omit<UnaryCall, 'effect' | 'signal' | 'timeoutMs'>, options: CallOptions): Promise<T> {
     const member = options.member ?? this.#preferred;
     try {

@@ -2,6 +2,7 @@ import type { ClientDuplexStream } from '@grpc/grpc-js';
 import { EtcdError } from '../etcd-error.ts';
 import type { MemberConnection } from './member-connection.ts';
 
+/** A lease in the vendor's JSON form. */
 export interface WireLease {
   readonly ID: string;
   readonly TTL: string;
@@ -15,15 +16,15 @@ interface Waiting {
 type Stream = ClientDuplexStream<object, WireLease>;
 
 /**
- * Renewals at one member over one open stream, opened when first used and again after it has ended. A renewal that is aborted cuts the
- * stream, since what is stuck in front would hold up the next.
+ * Renewals at one member over one stream, opened at first use and again after its end. An aborted renewal closes the stream:
+ * otherwise a stuck renewal would block the next ones.
  */
 export class RenewalStream {
   readonly #member: MemberConnection;
-  /** Renewals without an answer by lease: answers come in order, so the first of a lease is the oldest. */
+  /** Renewals without a response, by lease. Responses come in order, so the first of a lease is the oldest. */
   readonly #waiting = new Map<string, Waiting[]>();
   #stream: Promise<Stream> | undefined;
-  /** What `#stream` has opened. */
+  /** The stream that `#stream` has opened. */
   #current: Stream | undefined;
 
   constructor(member: MemberConnection) {
@@ -59,14 +60,14 @@ export class RenewalStream {
     }
   }
 
-  /** Ends the stream; renewals under way fail, the next one opens another. */
+  /** Closes the stream; open renewals fail, the next one opens another stream. */
   cut(): void {
     const stream = this.#stream;
     this.#stream = undefined;
     this.#current = undefined;
     stream?.then(
       (open) => open.cancel(),
-      () => {}, // It never opened: who waited for it has been told.
+      () => {}, // It never opened: its callers have been rejected.
     );
     const waiting = [...this.#waiting.values()].flat();
     this.#waiting.clear();

@@ -1,7 +1,7 @@
 import { status as GrpcStatus, type ServiceError } from '@grpc/grpc-js';
 import { EtcdError, type EtcdErrorCode } from '../etcd-error.ts';
 
-/** Messages of etcd that say more than their gRPC code. */
+/** Messages of etcd that are more specific than their gRPC code. */
 const BY_MESSAGE: readonly (readonly [RegExp, EtcdErrorCode])[] = [
   [/required revision has been compacted/, 'compacted'],
   [/required revision is a future revision/, 'future-revision'],
@@ -11,7 +11,7 @@ const BY_MESSAGE: readonly (readonly [RegExp, EtcdErrorCode])[] = [
   [/too many requests|revision of auth store is old/, 'busy'],
 ];
 
-/** What a failed call means. `effect` tells a read, which may be asked again, from a write, whose outcome may be unknown. */
+/** Converts the error of a failed call. A read may be repeated; the outcome of a write may be unknown. */
 export function fromServiceError(error: ServiceError, effect: 'read' | 'write', member: string): EtcdError {
   const message = `${error.details === '' ? error.message : error.details} (${member})`;
   const known = BY_MESSAGE.find(([pattern]) => pattern.test(message));

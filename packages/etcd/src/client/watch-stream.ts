@@ -5,13 +5,15 @@ import type { Watch, WatchedEvent, Watcher, WatchItem, WatchRequest } from '../p
 import type { MemberSet } from './member-set.ts';
 import { fromWireEvent, type WireWatchResponse } from './wire.ts';
 
+/** The delays of a watch; tests shorten them. */
 export interface WatchTimings {
-  /** Silence after which progress is asked for, to see whether anybody is there. */
+  /** Time without messages after which progress is requested, to check the connection. */
   readonly idleMs: number;
-  /** How long an answer to that, or to the opening of the watch, may take before another member is tried. */
+  /** Time for the response to that request, or to the creation of the watch, before another member is tried. */
   readonly answerMs: number;
 }
 
+/** The delays in production. */
 export const WATCH_TIMINGS: WatchTimings = { idleMs: 5000, answerMs: 2500 };
 
 interface WatcherOptions {
@@ -26,8 +28,9 @@ type WatchCall = ClientDuplexStream<object, WireWatchResponse>;
 const RECONNECT: BackoffOptions = { initialMs: 20, maxMs: 1000 };
 
 /**
- * Watches on etcd's raw stream. States: connecting (a member is asked to open the watch), live (its messages are delivered;
- * silence is probed), and connecting again elsewhere, from one past the last revision that was delivered whole.
+ * Watches on etcd's raw stream. States: connecting (a member creates the watch), live (its messages are delivered, and its
+ * connection is checked when there are none), and connecting to the next member, from the first revision after the last one
+ * that was delivered completely.
  */
 export function createWatcher(options: WatcherOptions): Watcher {
   return { watch: (request, signal) => new ResumingWatch(options, request, signal) };
@@ -65,7 +68,7 @@ class ResumingWatch implements Watch {
         }
       } catch (error) {
         if (error instanceof EtcdError && error.code === 'permission-denied') throw error;
-        // Anything else is a lost connection or a member in trouble: the next one goes on from where this one stopped.
+        // Every other error is a lost connection or a failing member: the next member continues from here.
       }
       this.#member += 1;
       failures += 1;
@@ -80,7 +83,7 @@ class ResumingWatch implements Watch {
     });
   }
 
-  /** One connection to one member, until it ends in whatever way. */
+  /** One connection to one member, until it ends or fails. */
   async *#session(): AsyncGenerator<WatchItem> {
     const { members } = this.#options;
     const stream = await members.at(this.#member).stream<WireWatchResponse>('Watch', 'watch');
@@ -137,7 +140,7 @@ class ResumingWatch implements Watch {
     }
   }
 
-  /** Waits for a message; after a silence asks for progress, and cuts the stream when that stays unanswered too. */
+  /** Waits for a message. Without one it requests progress, and closes the stream when there is no response. */
   async #nextMessage(
     stream: WatchCall,
     messages: AsyncIterator<WireWatchResponse>,

@@ -19,17 +19,20 @@ export interface WireKeyValue {
   readonly lease: string;
 }
 
+/** The part of every response that says from which revision it is. */
 export interface WireHeader {
   readonly revision: string;
   readonly member_id: string;
 }
 
+/** The response to a range. */
 export interface WireRangeResponse {
   readonly header: WireHeader;
   readonly kvs: readonly WireKeyValue[];
   readonly count: string;
 }
 
+/** The response to a transaction. */
 export interface WireTxnResponse {
   readonly header: WireHeader;
   readonly succeeded: boolean;
@@ -43,6 +46,7 @@ interface WireResponseOp {
   readonly response_txn?: WireTxnResponse;
 }
 
+/** One message of a watch. */
 export interface WireWatchResponse {
   readonly header: WireHeader;
   readonly created: boolean;
@@ -53,6 +57,7 @@ export interface WireWatchResponse {
   readonly events: readonly { readonly type: 'Put' | 'Delete'; readonly kv: WireKeyValue }[];
 }
 
+/** A range in the vendor's form. */
 export function toWireRange(request: RangeRequest): object {
   return {
     key: Buffer.from(request.key),
@@ -64,6 +69,7 @@ export function toWireRange(request: RangeRequest): object {
   };
 }
 
+/** A transaction in the vendor's form, with those nested in it. */
 export function toWireTransaction(transaction: Transaction): object {
   return {
     compare: transaction.compare.map(toWireCompare),
@@ -101,6 +107,7 @@ function toWireOperation(operation: Operation): object {
   }
 }
 
+/** A key and its value from the vendor's form. */
 export function fromWireKeyValue(kv: WireKeyValue): KeyValue {
   return {
     key: kv.key.toString(),
@@ -111,6 +118,7 @@ export function fromWireKeyValue(kv: WireKeyValue): KeyValue {
   };
 }
 
+/** The result of a transaction from the vendor's form. */
 export function fromWireTransaction(response: WireTxnResponse): TransactionResult {
   return {
     revision: Number(response.header.revision),
@@ -130,9 +138,10 @@ function fromWireOperation(operation: WireResponseOp): OperationResult {
     return { kind: 'delete', deleted: Number(operation.response_delete_range.deleted) };
   }
   if (operation.response_put != null) return { kind: 'put' };
-  throw new EtcdError('outcome-unknown', 'an answer of a kind that was not asked for');
+  throw new EtcdError('outcome-unknown', 'a response of a kind that was not requested');
 }
 
+/** One change from the vendor's form. */
 export function fromWireEvent(event: WireWatchResponse['events'][number]): WatchedEvent {
   if (event.type === 'Put') return { kind: 'put', kv: fromWireKeyValue(event.kv) };
   return { kind: 'delete', key: event.kv.key.toString(), modRevision: Number(event.kv.mod_revision) };

@@ -33,14 +33,14 @@ class Campaigner {
   }
 }
 
-/** Renewals that get no answer while the switch is off. */
+/** Renewals that fail while the switch is off. */
 function flakyLeases(etcd: MemoryEtcd): Leases & { reach: 'up' | 'down' } {
   return {
     reach: 'up',
     grant: (ttlMs, options) => etcd.grant(ttlMs, options),
     revoke: (id, options) => etcd.revoke(id, options),
     keepAlive(id, options) {
-      if (this.reach === 'down') return Promise.reject(new EtcdError('unavailable', 'no answer'));
+      if (this.reach === 'down') return Promise.reject(new EtcdError('unavailable', 'no response'));
       return etcd.keepAlive(id, options);
     },
   };
@@ -93,7 +93,7 @@ describe('an election', () => {
     await b.resign();
   });
 
-  it('suspends a leader before its lease can have run out, and lets it go on in the same epoch when the lease stands', async () => {
+  it('suspends a leader before its lease can have expired, and resumes it in the same epoch when the lease stands', async () => {
     const etcd = await startEtcd();
     const clock = new ManualClock();
     const leases = flakyLeases(etcd);
@@ -110,7 +110,7 @@ describe('an election', () => {
     await a.resign();
   });
 
-  it('campaigns again after the lease has run out meanwhile', async () => {
+  it('campaigns again after the lease has expired', async () => {
     const etcd = await startEtcd();
     const clock = new ManualClock();
     const leases = flakyLeases(etcd);
@@ -130,7 +130,7 @@ describe('an election', () => {
     await a.resign();
   });
 
-  it('steps down when its key is taken away under a lease that stands', async () => {
+  it('steps down when its key is deleted while its lease stands', async () => {
     const etcd = await startEtcd();
     const clock = new ManualClock();
     const a = new Campaigner(etcd, clock, 'a');
@@ -141,7 +141,7 @@ describe('an election', () => {
     await a.resign();
   });
 
-  it('finds out that it has won when the answer was lost', async () => {
+  it('finds out that it has won when the response was lost', async () => {
     const etcd = await startEtcd();
     const clock = new ManualClock();
     etcd.injectFault({ kind: 'answer-lost' });
@@ -151,7 +151,7 @@ describe('an election', () => {
     await a.resign();
   });
 
-  it('waits for an incarnation before anybody leads', async () => {
+  it('elects no leader before an incarnation exists', async () => {
     const etcd = new MemoryEtcd();
     const clock = new ManualClock();
     const a = new Campaigner(etcd, clock, 'a');

@@ -3,7 +3,7 @@ import { EtcdError, isEtcdError } from '../etcd-error.ts';
 import type { CallOptions, Etcd, Lease, Operation } from '../ports.ts';
 import { holdLease } from './lease-holder.ts';
 
-/** One leadership: (incarnation, epoch) never recurs. Every write of a leader carries it, and etcd refuses those of an older one. */
+/** One term of a leader: (incarnation, epoch) never recurs. Every write of a leader carries it; writes of older terms are rejected. */
 export interface Term {
   readonly electionKey: string;
   /** Create revision of the election key: a leader acts only when its caches have reached it. */
@@ -12,8 +12,8 @@ export interface Term {
 }
 
 /**
- * What a campaign tells: leading begins, is uncertain (`suspended`: act no more for now), goes on in the same term, or is over.
- * After `lost` the campaign goes on by itself.
+ * The events of a campaign: a term begins, is uncertain (`suspended`: the leader must not act), continues (`resumed`), or has
+ * ended. After `lost` the campaign continues by itself.
  */
 export type ElectionEvent =
   | ({ readonly kind: 'elected' } & Term)
@@ -21,28 +21,29 @@ export type ElectionEvent =
   | { readonly kind: 'suspended' }
   | { readonly kind: 'resumed' };
 
-/** What else happens, for logs: who leads instead, and why something is tried again. */
+/** Other events, for logs: which process leads instead, and why a step is retried. */
 export type ElectionNotice =
   | { readonly kind: 'following'; readonly leader: string }
   | { readonly kind: 'retrying'; readonly reason: string };
 
+/** The component, this candidate and its etcd. */
 export interface ElectionOptions {
   readonly etcd: Pick<Etcd, 'memberCount' | 'kv' | 'watcher' | 'leases'>;
   readonly clock: Clock;
   readonly random: Random;
   /** `kube-scheduler`: the key is `/gantry/elections/<component>`. */
   readonly component: string;
-  /** Who campaigns, unique per process: what others see as the leader. */
+  /** The candidate's name, unique per process: others see it as the leader's. */
   readonly identity: string;
   readonly ttlMs: number;
   readonly onNotice?: (notice: ElectionNotice) => void;
 }
 
-/** An election to take part in. */
+/** The election of one component's leader. */
 export interface Election {
   /**
-   * Campaigns until aborted, then resigns, so that the next leads within milliseconds. The lease is renewed on its own, however long
-   * an event is being handled; the next event comes when the one before has been.
+   * Campaigns until aborted, then resigns, so that the next candidate leads within milliseconds. The lease is renewed
+   * independently of how long an event is handled; the next event comes after that.
    */
   campaign(signal: AbortSignal): AsyncIterable<ElectionEvent>;
 }
@@ -52,7 +53,7 @@ const INCARNATION_KEY = '/gantry/incarnation';
 const RETRY: BackoffOptions = { initialMs: 100, maxMs: 1000 };
 const CALL_TIMEOUT_MS = 1000;
 
-/** Takes part in the election of a component's leader. Nothing that happens to etcd ends a campaign. */
+/** Creates a candidate for a component's leader. No failure of etcd ends a campaign. */
 export function createElection(options: ElectionOptions): Election {
   return { campaign: (signal) => runCampaign(options, signal) };
 }
@@ -75,11 +76,12 @@ async function* runCampaign(options: ElectionOptions, signal: AbortSignal): Asyn
   }
 }
 
+/** The key that the leader of a component holds. */
 export function electionKeyOf(component: string): string {
   return ELECTIONS + component;
 }
 
-/** Returns when nobody holds the key. */
+/** Returns when the key does not exist. */
 async function waitForVacancy(options: ElectionOptions, signal: AbortSignal): Promise<void> {
   const key = electionKeyOf(options.component);
   const { revision, kvs } = await options.etcd.kv.range({ key }, { signal, timeoutMs: CALL_TIMEOUT_MS });
@@ -104,11 +106,11 @@ async function waitForVacancy(options: ElectionOptions, signal: AbortSignal): Pr
 interface Won {
   readonly term: Term;
   readonly lease: Lease;
-  /** Monotonic time at which the lease was asked for. */
+  /** Monotonic time at which the lease was requested. */
   readonly sentAtMs: number;
 }
 
-/** Tries once to take the key under a fresh lease; undefined when somebody else was faster. */
+/** Tries once to take the key under a fresh lease; undefined when another candidate was faster. */
 async function tryToWin(options: ElectionOptions, signal: AbortSignal): Promise<Won | undefined> {
   const { etcd, clock, identity, ttlMs, component } = options;
   const key = electionKeyOf(component);
@@ -125,7 +127,7 @@ async function tryToWin(options: ElectionOptions, signal: AbortSignal): Promise<
       const result = await etcd.kv
         .transact({ compare: [vacant(key)], success: [take, ...read], failure: read }, call)
         .catch((error: unknown) => {
-          // It may have landed: asking again tells, since the lease is ours alone.
+          // It may have been applied: a repetition shows that, since no other candidate has this lease.
           if (isEtcdError(error, 'outcome-unknown')) return undefined;
           throw error;
         });
@@ -152,7 +154,7 @@ function vacant(key: string): { readonly key: string; readonly target: 'create-r
   return { key, target: 'create-revision', equals: 0 };
 }
 
-/** Tells what becomes of a term, until it is lost or `signal` is aborted. */
+/** Yields the events of a term until it is lost or `signal` is aborted. */
 async function* serve(options: ElectionOptions, won: Won, signal: AbortSignal): AsyncGenerator<ElectionEvent> {
   const { term } = won;
   const held = holdLease({ ...options, key: term.electionKey, epoch: term.epoch }, won.lease, won.sentAtMs);
@@ -173,7 +175,7 @@ async function* serve(options: ElectionOptions, won: Won, signal: AbortSignal): 
   }
 }
 
-/** Gives a lease back, at any member that answers; one that none takes back runs out by itself. */
+/** Revokes a lease at any member that responds; otherwise it expires by itself. */
 async function giveUp(options: ElectionOptions, lease: Lease): Promise<void> {
   const { etcd } = options;
   for (let member = 0; member < etcd.memberCount; member++) {

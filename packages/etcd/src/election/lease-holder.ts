@@ -1,15 +1,16 @@
-import { type CancelTimer, type Clock, errorMessage, sleep } from '@gantry/base';
+import { type CancelTimer, type Clock, errorMessage, Signal, sleep } from '@gantry/base';
 import { isEtcdError } from '../etcd-error.ts';
 import type { Etcd, Lease } from '../ports.ts';
 
 /**
- * What is known of a lease that is being kept. `standing`: by the local clock it cannot have run out. `in-doubt`: it may have, renewing
- * goes on. `gone`: it has, or its key is another's; the last state.
+ * The state of a held lease. `standing`: by the local clock it cannot have expired. `in-doubt`: it may have expired, renewals
+ * continue. `gone`: it has expired, or its key belongs to another candidate; the last state.
  */
 export type LeaseState = 'standing' | 'in-doubt' | 'gone';
 
+/** A lease that is renewed in the background. */
 export interface HeldLease {
-  /** Changes from `standing`, with which it begins, until `gone` or released. */
+  /** Changes of the state, which is `standing` at first, until `gone` or released. */
   readonly states: AsyncIterable<LeaseState>;
   /** Stops renewing; the states end. */
   release(): void;
@@ -24,11 +25,11 @@ interface HolderOptions {
 }
 
 const RENEWAL_TIMEOUT_MS = 500;
-/** Kept between the local deadline and etcd's, for clocks that do not run equally fast. */
+/** Between the local deadline and etcd's, for clocks of different speed. */
 const MARGIN = 0.05;
 const RETRY_PAUSE_MS = 50;
 
-/** Keeps a lease by renewals at four per time to live, at another member after each failure. Time counts from the sending of the last that succeeded. */
+/** Holds a lease with four renewals per time to live, each at another member after a failure. The local deadline counts from the sending of the last successful one. */
 export function holdLease(options: HolderOptions, lease: Lease, sentAtMs: number): HeldLease {
   return new LeaseHolder(options, lease, sentAtMs);
 }
@@ -38,7 +39,7 @@ class LeaseHolder implements HeldLease {
   readonly #lease: Lease;
   readonly #stop = new AbortController();
   readonly #pending: LeaseState[] = [];
-  #wake: () => void = () => {};
+  readonly #change = new Signal();
   #state: LeaseState = 'standing';
   #error: { readonly reason: unknown } | undefined;
   #cancelDeadline: CancelTimer = () => {};
@@ -57,7 +58,7 @@ class LeaseHolder implements HeldLease {
   release(): void {
     this.#cancelDeadline();
     this.#stop.abort();
-    this.#wake();
+    this.#change.notify();
   }
 
   async *#iterate(): AsyncGenerator<LeaseState> {
@@ -66,25 +67,21 @@ class LeaseHolder implements HeldLease {
       const state = this.#pending.shift();
       if (state !== undefined) yield state;
       else if (this.#stop.signal.aborted) return;
-      else {
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
-      }
+      else await this.#change.wait(this.#options.clock, Infinity, this.#stop.signal);
     }
   }
 
   #fail(reason: unknown): void {
     if (this.#stop.signal.aborted) return;
     this.#error ??= { reason };
-    this.#wake();
+    this.#change.notify();
   }
 
   #enter(state: LeaseState): void {
     if (this.#state === state || this.#state === 'gone') return;
     this.#state = state;
     this.#pending.push(state);
-    this.#wake();
+    this.#change.notify();
   }
 
   #armDeadline(sentAtMs: number, ttlMs: number): void {
@@ -117,14 +114,14 @@ class LeaseHolder implements HeldLease {
     }
   }
 
-  /** Whether the key still is what the lease made: asked before going on after a doubt. */
+  /** Whether the key is still the one that was created with the lease: checked before a term continues after a doubt. */
   async #stillOurs(member: number): Promise<boolean> {
     const { etcd, key, epoch } = this.#options;
     const { kvs } = await etcd.kv.range({ key }, { signal: this.#stop.signal, timeoutMs: RENEWAL_TIMEOUT_MS, member });
     return kvs[0]?.createRevision === epoch;
   }
 
-  /** Tells a key that is taken away while its lease stands (by a restore, or an operator). */
+  /** Detects that the key is deleted while its lease stands (by a restore, or an operator). */
   async #watchKey(): Promise<void> {
     const { etcd, key, epoch } = this.#options;
     const watch = etcd.watcher.watch({ key, startRevision: epoch + 1 }, this.#stop.signal);
@@ -135,7 +132,7 @@ class LeaseHolder implements HeldLease {
   }
 }
 
-/** Whether the time has passed before the signal was aborted. */
+/** True after the time, false when the signal was aborted first. */
 async function slept(clock: Clock, ms: number, signal: AbortSignal): Promise<boolean> {
   try {
     await sleep(clock, ms, signal);

@@ -1,13 +1,13 @@
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
-import type { EtcdTlsMaterial } from '../client/member-connection.ts';
+import type { TlsMaterial } from '@gantry/tls';
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const DAY_MS = 86_400_000;
 
 /** Issues certificates for 127.0.0.1, for servers and clients, by common name. All of one throw-away authority. */
-export type Issue = (commonName: string) => Promise<EtcdTlsMaterial>;
+export type Issue = (commonName: string) => Promise<TlsMaterial>;
 
 export async function createTestAuthority(): Promise<Issue> {
   x509.cryptoProvider.set(webcrypto);

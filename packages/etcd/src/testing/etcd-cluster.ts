@@ -1,28 +1,27 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { get as httpGet } from 'node:http';
-import { get as httpsGet } from 'node:https';
-import { createServer, type AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
-import { pause, systemClock } from '@gantry/base';
+import type { TlsMaterial } from '@gantry/tls';
+import type { ContainerRuntimeClient, StartedNetwork, StartedTestContainer } from 'testcontainers';
 
-/** One member of a throw-away cluster. */
+/** One member of a throw-away cluster: a container. */
 export interface ClusterMember {
+  /** Stays the same when the member is started again or replaced. */
   readonly endpoint: string;
-  /** 0 while it is not running. */
+  /** On the machine of the engine. */
   readonly pid: number;
-  /** SIGSTOP: it holds its connections and says nothing. */
-  freeze(): void;
-  thaw(): void;
+  /** Stops every process of the member: it holds its connections and answers nothing. */
+  freeze(): Promise<void>;
+  thaw(): Promise<void>;
+  /** Takes the member off its network: packets to it and from it are lost. */
+  cutOff(): Promise<void>;
+  rejoin(): Promise<void>;
   /** SIGKILL. */
   kill(): Promise<void>;
+  /** Starts a killed member on its data; returns when it serves clients again. */
   start(): Promise<void>;
+  /** Removes the member with its data, and lets a new one take its place. */
+  replace(): Promise<void>;
 }
 
-/** A real etcd on free ports of 127.0.0.1, its data in a temporary folder. */
+/** A real etcd in containers on a network of their own. */
 export interface EtcdCluster extends AsyncDisposable {
   readonly members: readonly ClusterMember[];
   readonly endpoints: readonly string[];
@@ -32,54 +31,45 @@ export interface EtcdClusterOptions {
   readonly size?: number;
   /** Arguments added to each member's. */
   readonly args?: readonly string[];
-  /** Certificates for the client port: the server's files, and a client's that may ask for health. */
-  readonly tls?: {
-    readonly caFile: string;
-    readonly certFile: string;
-    readonly keyFile: string;
-    readonly client: ClientCertificate;
-  };
+  /** The certificate of every member's client port. Clients need one of the same authority. */
+  readonly tls?: TlsMaterial;
 }
 
-interface ClientCertificate {
-  readonly ca: Buffer;
-  readonly cert: Buffer;
-  readonly key: Buffer;
-}
+/** The image of the cluster's own etcd: official, or made from Debian packages by deploy/bin/ensure-images. */
+const IMAGE = process.env['GANTRY_ETCD_IMAGE'] ?? 'quay.io/coreos/etcd:v3.5.30';
+const CLIENT_PORT = 2379;
+const PEER_PORT = 2380;
+/** What this release of testcontainers cleans up with. */
+export const REAPER_IMAGE = process.env['RYUK_CONTAINER_IMAGE'] ?? 'testcontainers/ryuk:0.14.0';
+const START_TIMEOUT_MS = 60_000;
+const CERTIFICATES = '/etc/etcd/tls';
 
-const START_TIMEOUT_MS = 20_000;
+/** By which a later run of the same checkout finds what an interrupted one has left. */
+export const CONTAINER_LABELS: Readonly<Record<string, string>> = { 'gantry.test': process.cwd() };
 
-/** Starts a cluster as production runs it and waits until every member is healthy. */
+/** Starts a cluster as production runs it; returns when every member serves clients. */
 export async function startEtcdCluster(options: EtcdClusterOptions = {}): Promise<EtcdCluster> {
-  const size = options.size ?? 3;
-  const folder = await mkdtemp(join(tmpdir(), 'gantry-etcd-'));
-  const ports = await freePorts(size * 2);
-  const { tls } = options;
-  const url = (port: number | undefined) => `http://127.0.0.1:${port ?? 0}`;
-  const security =
-    tls === undefined
-      ? []
-      : ['--cert-file', tls.certFile, '--key-file', tls.keyFile, '--trusted-ca-file', tls.caFile, '--client-cert-auth'];
-  const peers = Array.from({ length: size }, (_, i) => `m${i}=${url(ports[i * 2 + 1])}`).join(',');
-  const members = Array.from({ length: size }, (_, i) => {
-    const client = url(ports[i * 2]).replace('http:', tls === undefined ? 'http:' : 'https:');
-    const peer = url(ports[i * 2 + 1]);
-    const name = `m${i}`;
-    return new LocalMember(client, tls?.client, [
-      ...['--name', name, '--data-dir', join(folder, name)],
-      ...['--listen-client-urls', client, '--advertise-client-urls', client],
-      ...['--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer],
-      ...['--initial-cluster', peers, '--initial-cluster-token', folder, '--initial-cluster-state', 'new'],
-      ...['--max-txn-ops=512', '--max-request-bytes=8388608', '--grpc-keepalive-min-time=1s', '--unsafe-no-fsync'],
-      ...['--log-level', 'error', ...security, ...(options.args ?? [])],
-    ]);
-  });
+  // Loaded when a cluster is started: unit tests need the model alone.
+  const { Network, RandomPortGenerator } = await import('testcontainers');
+  const runtime = await prepareContainers();
+  const network = await new Network().start();
+  const names = Array.from({ length: options.size ?? 3 }, (_, index) => `m${index}`);
+  const members: Member[] = [];
   const stop = async () => {
-    await Promise.all(members.map((member) => member.kill()));
-    await rm(folder, { recursive: true, force: true });
+    await Promise.all(members.map((member) => member.remove()));
+    await network.stop();
+  };
+  const otherThan = (name: string) => {
+    const other = members[(names.indexOf(name) + 1) % names.length];
+    if (other === undefined || names.length === 1) throw new Error('a cluster of one member cannot replace it');
+    return other;
   };
   try {
-    await Promise.all(members.map((member) => member.start()));
+    for (const name of names) {
+      const port = await new RandomPortGenerator().generatePort();
+      members.push(new Member({ name, names, port, network, runtime, options, other: () => otherThan(name) }));
+    }
+    await Promise.all(members.map((member) => member.create('new')));
   } catch (error) {
     await stop();
     throw error;
@@ -87,88 +77,167 @@ export async function startEtcdCluster(options: EtcdClusterOptions = {}): Promis
   return { members, endpoints: members.map((member) => member.endpoint), [Symbol.asyncDispose]: stop };
 }
 
-class LocalMember implements ClusterMember {
-  readonly endpoint: string;
-  readonly #args: readonly string[];
-  readonly #client: ClientCertificate | undefined;
-  #process: ChildProcess | undefined;
+/**
+ * Readies testcontainers in this process, before it starts anything. Where the image of its reaper is missing, as on
+ * machines without a registry, what a test starts is removed by the test and by its label.
+ */
+export async function prepareContainers(): Promise<ContainerRuntimeClient> {
+  const { getContainerRuntimeClient, ImageName } = await import('testcontainers');
+  const runtime = await getContainerRuntimeClient();
+  const reaper = ImageName.fromString(REAPER_IMAGE);
+  if (!(await runtime.image.exists(reaper))) process.env['TESTCONTAINERS_RYUK_DISABLED'] = 'true';
+  return runtime;
+}
 
-  constructor(endpoint: string, client: ClientCertificate | undefined, args: readonly string[]) {
-    this.endpoint = endpoint;
-    this.#client = client;
-    this.#args = args;
+interface MemberOptions {
+  readonly name: string;
+  readonly names: readonly string[];
+  readonly port: number;
+  readonly network: StartedNetwork;
+  readonly runtime: ContainerRuntimeClient;
+  readonly options: EtcdClusterOptions;
+  /** A member that runs while this one is replaced. */
+  readonly other: () => Member;
+}
+
+class Member implements ClusterMember {
+  readonly endpoint: string;
+  readonly #options: MemberOptions;
+  #container: StartedTestContainer | undefined;
+  #pid = 0;
+  #state: 'running' | 'frozen' | 'killed' = 'killed';
+
+  constructor(options: MemberOptions) {
+    const { host } = options.runtime.info.containerRuntime;
+    const scheme = options.options.tls === undefined ? 'http' : 'https';
+    this.endpoint = `${scheme}://${host === 'localhost' ? '127.0.0.1' : host}:${options.port}`;
+    this.#options = options;
   }
 
   get pid(): number {
-    return this.#process?.pid ?? 0;
+    return this.#pid;
   }
 
-  freeze(): void {
-    this.#process?.kill('SIGSTOP');
+  async create(state: 'new' | 'existing'): Promise<void> {
+    const { GenericContainer, Wait } = await import('testcontainers');
+    const { name, port, network, options } = this.#options;
+    const container = new GenericContainer(IMAGE)
+      .withLabels({ ...CONTAINER_LABELS })
+      .withNetwork(network)
+      .withNetworkAliases(name)
+      .withExposedPorts({ container: CLIENT_PORT, host: port })
+      .withCommand(['/usr/local/bin/etcd', ...this.#args(state)])
+      .withStartupTimeout(START_TIMEOUT_MS)
+      .withWaitStrategy(Wait.forLogMessage(/ready to serve client requests/));
+    if (options.tls !== undefined) {
+      const { ca, cert, key } = options.tls;
+      container.withCopyContentToContainer(
+        Object.entries({ 'ca.crt': ca, 'tls.crt': cert, 'tls.key': key }).map(([file, content]) => ({
+          target: `${CERTIFICATES}/${file}`,
+          content,
+        })),
+      );
+    }
+    this.#container = await container.start();
+    await this.#started();
   }
 
-  thaw(): void {
-    this.#process?.kill('SIGCONT');
+  async freeze(): Promise<void> {
+    await this.#handle().pause();
+    this.#state = 'frozen';
+  }
+
+  async thaw(): Promise<void> {
+    await this.#handle().unpause();
+    this.#state = 'running';
+  }
+
+  async cutOff(): Promise<void> {
+    const { network, runtime } = this.#options;
+    await runtime.network.getById(network.getId()).disconnect({ Container: this.#handle().id, Force: true });
+  }
+
+  async rejoin(): Promise<void> {
+    const { name, network, runtime } = this.#options;
+    await runtime.container.connectToNetwork(this.#handle(), runtime.network.getById(network.getId()), [name]);
   }
 
   async kill(): Promise<void> {
-    const child = this.#process;
-    this.#process = undefined;
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const gone = once(child, 'exit');
-    child.kill('SIGKILL');
-    await gone;
+    if (this.#state === 'killed') return;
+    if (this.#state === 'frozen') await this.thaw();
+    const handle = this.#handle();
+    await handle.kill({ signal: 'SIGKILL' });
+    await handle.wait();
+    this.#state = 'killed';
+    this.#pid = 0;
   }
 
   async start(): Promise<void> {
-    const child = spawn(findEtcd(), this.#args, { stdio: ['ignore', 'ignore', 'pipe'] });
-    let complaints = '';
-    child.stderr.on('data', (chunk: Buffer) => {
-      complaints = (complaints + chunk.toString()).slice(-4000);
-    });
-    this.#process = child;
-    const signal = AbortSignal.timeout(START_TIMEOUT_MS);
-    while (!(await this.#healthy())) {
-      if (child.exitCode !== null || signal.aborted) throw new Error(`etcd did not start: ${complaints}`);
-      await pause(systemClock, 50, signal); // The timeout is told by the loop, with what etcd said.
-    }
+    await this.#container?.restart({ timeout: 0 });
+    await this.#started();
   }
 
-  #healthy(): Promise<boolean> {
-    return new Promise((resolve) => {
-      const ask = this.endpoint.startsWith('https:') ? httpsGet : httpGet;
-      ask(`${this.endpoint}/health`, { ...this.#client, timeout: 1000 }, (response) => {
-        response.resume();
-        resolve(response.statusCode === 200);
-      })
-        .on('timeout', () => resolve(false))
-        .on('error', () => resolve(false)); // Not listening yet.
-    });
+  async replace(): Promise<void> {
+    const { name, other } = this.#options;
+    await this.remove();
+    const id = (await other().#etcdctl('member', 'list')).split('\n').find((line) => line.split(', ')[2] === name);
+    await other().#etcdctl('member', 'remove', id?.split(', ')[0] ?? '');
+    await other().#etcdctl('member', 'add', name, `--peer-urls=${peerUrl(name)}`);
+    await this.create('existing');
+  }
+
+  async remove(): Promise<void> {
+    if (this.#container === undefined) return;
+    if (this.#state === 'frozen') await this.thaw();
+    await this.#container.stop({ timeout: 0 });
+    this.#container = undefined;
+    this.#state = 'killed';
+    this.#pid = 0;
+  }
+
+  /** For clusters without certificates. */
+  async #etcdctl(...args: readonly string[]): Promise<string> {
+    const result = await this.#container?.exec(['/usr/local/bin/etcdctl', ...args]);
+    if (result?.exitCode !== 0) throw new Error(`etcdctl ${args.join(' ')}: ${result?.output ?? 'no container'}`);
+    return result.stdout;
+  }
+
+  async #started(): Promise<void> {
+    this.#state = 'running';
+    this.#pid = (await this.#handle().inspect()).State.Pid;
+  }
+
+  #handle() {
+    if (this.#container === undefined) throw new Error(`etcd member ${this.#options.name} has no container`);
+    return this.#options.runtime.container.getById(this.#container.getId());
+  }
+
+  #args(state: 'new' | 'existing'): readonly string[] {
+    const { name, names, network, options } = this.#options;
+    const scheme = options.tls === undefined ? 'http' : 'https';
+    const security =
+      options.tls === undefined
+        ? []
+        : [
+            ...['--trusted-ca-file', `${CERTIFICATES}/ca.crt`, '--client-cert-auth'],
+            ...['--cert-file', `${CERTIFICATES}/tls.crt`, '--key-file', `${CERTIFICATES}/tls.key`],
+          ];
+    return [
+      ...['--name', name, '--data-dir', '/etcd-data', '--log-level', 'info'],
+      ...['--listen-client-urls', `${scheme}://0.0.0.0:${CLIENT_PORT}`],
+      ...['--advertise-client-urls', `${scheme}://${name}:${CLIENT_PORT}`],
+      ...['--listen-peer-urls', `http://0.0.0.0:${PEER_PORT}`, '--initial-advertise-peer-urls', peerUrl(name)],
+      ...['--initial-cluster', names.map((one) => `${one}=${peerUrl(one)}`).join(',')],
+      ...['--initial-cluster-token', network.getName(), '--initial-cluster-state', state],
+      ...['--max-txn-ops=512', '--max-request-bytes=8388608', '--grpc-keepalive-min-time=1s', '--unsafe-no-fsync'],
+      // A member may be replaced right after another was cut off.
+      '--strict-reconfig-check=false',
+      ...security,
+      ...(options.args ?? []),
+    ];
   }
 }
 
-/** GANTRY_ETCD_BIN, then the checkout's own tools, then PATH. */
-function findEtcd(): string {
-  const named = process.env['GANTRY_ETCD_BIN'];
-  if (named !== undefined && named !== '') return named;
-  const folders = [
-    join(import.meta.dirname, '../../../../.gantry/tools'),
-    ...(process.env['PATH'] ?? '').split(delimiter),
-  ];
-  const found = folders.map((folder) => join(folder, 'etcd')).find((file) => existsSync(file));
-  if (found === undefined) throw new Error('etcd was not found: run deploy/bin/ensure-tools, or set GANTRY_ETCD_BIN');
-  return found;
-}
-
-/** Ports that were free a moment ago, all different. */
-async function freePorts(count: number): Promise<readonly number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  const ports = await Promise.all(
-    servers.map(async (server) => {
-      await once(server, 'listening');
-      return (server.address() as AddressInfo).port;
-    }),
-  );
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
+function peerUrl(name: string): string {
+  return `http://${name}:${PEER_PORT}`;
 }

@@ -1,4 +1,12 @@
 /** For tests: an in-memory model of etcd, a throw-away cluster of the real one, and the contract that both fulfil. */
-export { type ClusterMember, type EtcdCluster, type EtcdClusterOptions, startEtcdCluster } from './etcd-cluster.ts';
+export {
+  type ClusterMember,
+  CONTAINER_LABELS,
+  type EtcdCluster,
+  type EtcdClusterOptions,
+  prepareContainers,
+  REAPER_IMAGE,
+  startEtcdCluster,
+} from './etcd-cluster.ts';
 export { MemoryEtcd, type TransactionFault } from './memory-etcd.ts';
 export { describeEtcd, type EtcdFixture } from './etcd-contract.ts';

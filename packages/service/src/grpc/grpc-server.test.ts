@@ -81,8 +81,8 @@ function aborted(signal: AbortSignal): Promise<unknown> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(signal.reason), { once: true }));
 }
 
-describe('a call with one answer', () => {
-  it('brings the request to its handler and the answer back, small and large', async () => {
+describe('a unary call', () => {
+  it('passes requests and responses of any size', async () => {
     await using server = await start(unary(async ({ name }) => reply(name)));
     const large = 'x'.repeat(3_000_000);
     expect((await get(server.client, 'small').answer).toString()).toBe('small');
@@ -90,7 +90,7 @@ describe('a call with one answer', () => {
     expect(await get(server.client, '').answer).toHaveLength(0);
   });
 
-  it('tells a failure with its message and trailers', async () => {
+  it('fails with the message and trailers of its error', async () => {
     await using server = await start(unary(() => Promise.reject(new Error('100 % größer'))));
     const error = await get(server.client, 'x').answer.catch((failure: unknown) => failure as ServiceError);
     expect(error).toMatchObject({ code: status.ABORTED, details: 'Error: 100 % größer' });
@@ -99,7 +99,7 @@ describe('a call with one answer', () => {
     expect(metadata.get('plain')).toEqual(['text']);
   });
 
-  it('aborts its signal when the client goes, and not when the client has its answer', async () => {
+  it('aborts its signal when the client disconnects, and not after the response', async () => {
     const calls: GrpcCall[] = [];
     const seen = Promise.withResolvers<unknown>();
     const handlers = unary(async ({ name }, call) => {
@@ -120,14 +120,14 @@ describe('a call with one answer', () => {
     expect(first?.signal.aborted).toBe(false);
   });
 
-  it('is refused where nobody implements it', async () => {
+  it('fails for a method without a handler', async () => {
     await using server = await start({});
     await expect(get(server.client, 'x').answer).rejects.toMatchObject({ code: status.UNIMPLEMENTED });
   });
 });
 
 describe('a stream', () => {
-  it('ends with what it has sent, and with the error that came after it', async () => {
+  it('delivers its elements before its end or error', async () => {
     let fails = false;
     const handlers = stream(async function* () {
       yield batch('1');
@@ -155,7 +155,7 @@ describe('a stream', () => {
     const call = watch(server.client);
     const messages = call[Symbol.asyncIterator]();
     await messages.next();
-    // A round trip, after which a server that waits for nobody would have sent everything.
+    // A round trip, after which a server without back-pressure would have sent everything.
     await expect(get(server.client, 'x').answer).rejects.toMatchObject({ code: status.UNIMPLEMENTED });
     expect(made).toBeLessThan(300);
     let read = 1;
@@ -163,7 +163,7 @@ describe('a stream', () => {
     expect(read).toBe(300);
   });
 
-  it('is told when its client goes', async () => {
+  it('is aborted when its client disconnects', async () => {
     const left = Promise.withResolvers<unknown>();
     const handlers = stream(async function* ({ signal }) {
       yield batch('1');

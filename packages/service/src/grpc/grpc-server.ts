@@ -13,13 +13,12 @@ import {
 import { serviceDefinition } from '@gantry/proto';
 import type { Logger } from '../logger.ts';
 import type { GroupMember } from '../run-group.ts';
-import type { TlsSource } from '../tls-folder.ts';
-import { createCertificateProvider } from './certificate-provider.ts';
+import { createCertificateProvider, type TlsSource } from '@gantry/tls';
 import { identityOfCertificate, type PeerIdentity } from './peer-identity.ts';
 
-/** What a handler may know of its call besides the request. */
+/** A handler's information about its call, in addition to the request. */
 export interface GrpcCall {
-  /** Aborted when the client has gone, or its deadline has passed. */
+  /** Aborted when the client disconnects or its deadline passes. */
   readonly signal: AbortSignal;
   /** From the verified client certificate; undefined only on a server without TLS. */
   readonly identity: PeerIdentity | undefined;
@@ -34,17 +33,19 @@ export interface GrpcError {
   readonly trailers: Readonly<Record<string, string | Buffer>>;
 }
 
-/** How handlers of one service look; `Request` and `Response` are generated messages. */
+/** One method of a service; requests and responses are generated messages. */
 export type GrpcHandler =
   | { readonly kind: 'unary'; readonly handle: (request: never, call: GrpcCall) => Promise<object> }
   | { readonly kind: 'stream'; readonly handle: (request: never, call: GrpcCall) => AsyncIterable<object> };
 
+/** A service with a handler for each method. */
 export interface GrpcService {
   readonly descriptor: Parameters<typeof serviceDefinition>[0];
   /** By the method's name in camel case; one for each method. */
   readonly handlers: Readonly<Record<string, GrpcHandler>>;
 }
 
+/** The address, the services and the identity of a server. */
 export interface GrpcServerOptions {
   /** Mutual TLS material, or 'insecure' for tests on a loopback address. */
   readonly tls: TlsSource | 'insecure';
@@ -52,9 +53,9 @@ export interface GrpcServerOptions {
   readonly address: string;
   readonly services: readonly GrpcService[];
   readonly logger: Logger;
-  /** What a failed call tells its client. */
+  /** Converts the error of a failed call for its client. */
   readonly toGrpcError: (error: unknown) => GrpcError;
-  /** Told the port that was bound. */
+  /** Called with the port that was bound. */
   readonly onListening?: (port: number) => void;
 }
 
@@ -64,13 +65,13 @@ const SERVER_OPTIONS = {
   'grpc.keepalive_time_ms': 10_000,
   'grpc.keepalive_timeout_ms': 5000,
   'grpc.max_concurrent_streams': 10_000,
-  // Books on every call and connection that nobody reads.
+  // Records of every call and connection, which are not used.
   'grpc.enable_channelz': 0,
 };
 
 /**
- * A gRPC server with mutual TLS whose certificate is renewed without closing anything. Draining lets unary calls finish and
- * ends streams.
+ * A gRPC server with mutual TLS. A renewed certificate applies to new connections; open ones are not closed. Draining lets
+ * unary calls finish and ends streams.
  */
 export function grpcServer(options: GrpcServerOptions): GroupMember {
   const server = new Server(SERVER_OPTIONS);
@@ -174,10 +175,10 @@ export class StreamEndedError extends Error {
   override readonly name = 'StreamEndedError';
 }
 
-/** Made once: a stack trace for each would cost more than the call's own work. */
+/** Created once: a stack trace for each call would cost more than the call itself. */
 const CLIENT_GONE = new StreamEndedError('the client has gone');
 
-/** Writes every element, waiting while the client is slower than we are. */
+/** Writes every element, and waits while the client reads more slowly. */
 async function pump(
   call: ServerWritableStream<object, object>,
   elements: AsyncIterable<object>,
@@ -203,7 +204,7 @@ function drained(call: ServerWritableStream<object, object>, signal: AbortSignal
   });
 }
 
-/** Aborts when the client goes. grpc-js also says `cancelled` of every call that has ended well: `unfollow` comes before its end. */
+/** Aborts when the client disconnects. grpc-js also emits `cancelled` after a call has succeeded, so `unfollow` is called before its end. */
 function followCancel(call: Call): { readonly abort: AbortController; readonly unfollow: () => void } {
   const abort = new AbortController();
   const cancel = () => abort.abort(CLIENT_GONE);
@@ -220,7 +221,7 @@ function callInfo(call: Call, signal: AbortSignal): GrpcCall {
   };
 }
 
-/** The identity of each connection, asked of TLS once: decoding a certificate costs more than a small call. */
+/** Caches the identity of each connection: decoding a certificate costs more than a small call. */
 const identities = new WeakMap<object, { readonly of: PeerIdentity | undefined }>();
 
 function identityOf(call: Call): PeerIdentity | undefined {
@@ -232,7 +233,7 @@ function identityOf(call: Call): PeerIdentity | undefined {
   return of;
 }
 
-/** The HTTP/2 session under a call, which grpc-js does not tell; undefined should a version of it keep it elsewhere. */
+/** The HTTP/2 session of a call, from grpc-js' private fields; undefined when another version stores it elsewhere. */
 function sessionOf(call: Call): object | undefined {
   const inner = call as unknown as { readonly call?: { readonly stream?: { readonly session?: object | null } } };
   return inner.call?.stream?.session ?? undefined;

@@ -1,14 +1,14 @@
 import type { PeerCertificate } from 'node:tls';
 
-/** Who a client certificate says its holder is. */
+/** The subject of a client certificate. */
 export interface PeerIdentity {
   readonly commonName: string;
   readonly organizations: readonly string[];
 }
 
-/** The identity in a verified peer certificate, or undefined when there is none or it names nobody. */
+/** The identity in a verified peer certificate, or undefined without a certificate or a common name. */
 export function identityOfCertificate(certificate: PeerCertificate | undefined): PeerIdentity | undefined {
-  // Node answers {} for a missing certificate, and arrays where an attribute occurs more than once.
+  // Node returns {} for a missing certificate, and an array for an attribute that occurs more than once.
   const subject = certificate?.subject;
   const commonName = many(subject?.['CN'])[0];
   if (commonName === undefined || commonName === '') return undefined;

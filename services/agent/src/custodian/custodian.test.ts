@@ -1,23 +1,20 @@
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Lease, Node } from '@gantry/api';
+import { LEASES, NODES, PODS, type Resource } from '@gantry/objects';
 import { ManualClock } from '@gantry/base/testing';
 import type { ObjectWrite } from '@gantry/client';
 import { createOvertakenClient, FakeObjectClient } from '@gantry/client/testing';
 import { silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { AgentError } from '../agent-error.ts';
+import { AgentError } from '../runtime/agent-error.ts';
 import { HollowRuntime } from '../hollow/hollow-runtime.ts';
-import { LEASES } from '../node/heartbeat.ts';
-import { NODES } from '../node/node-keeper.ts';
-import { PODS } from '../pods/pod-source.ts';
 import { Custodian } from './custodian.ts';
 
 const NODE_KEY = { namespace: '', name: 'host-2' };
 const LEASE_KEY = { namespace: 'kube-node-lease', name: 'host-2' };
 
-describe('a host custodian, overtaken by an agent that is back', () => {
+describe('a host custodian with an agent that comes back', () => {
   let clock: ManualClock;
   let server: FakeObjectClient;
   let stop: AbortController;
@@ -31,8 +28,8 @@ describe('a host custodian, overtaken by an agent that is back', () => {
     await mkdir(join(statePath, 'nodes', 'host-2'), { recursive: true });
     meanwhile = async () => undefined;
     const metadata = { name: 'host-2', labels: { 'gantry.dev/engine': 'engine' } };
-    await server.put<Node>(NODES, { apiVersion: 'v1', kind: 'Node', metadata, spec: {} });
-    await server.put<Lease>(LEASES, {
+    await server.put(NODES, { apiVersion: 'v1', kind: 'Node', metadata, spec: {} });
+    await server.put(LEASES, {
       apiVersion: 'coordination.k8s.io/v1',
       kind: 'Lease',
       metadata: { ...LEASE_KEY },
@@ -56,17 +53,17 @@ describe('a host custodian, overtaken by an agent that is back', () => {
       hostName: 'host',
       statePath,
       servicesFor: () => {
-        throw new AgentError('Identity', 'nothing to tidy');
+        throw new AgentError('Identity', 'nothing to clean up');
       },
       clock,
       logger: silentLogger,
     });
     void custodian.lead(stop.signal);
   };
-  const write = async (resource: typeof NODES, key: typeof NODE_KEY, patch: object) => {
+  const write = async (resource: Resource, key: typeof NODE_KEY, patch: object) => {
     await server.write({ verb: 'patch', resource, key, patch, patchType: 'application/merge-patch+json' }, stop.signal);
   };
-  /** Past the time in which a successor may come. */
+  /** Advances past the time in which a successor may come. */
   const wait = async () => {
     for (let seconds = 0; seconds < 20; seconds++) await clock.advance(1000);
   };
@@ -78,7 +75,7 @@ describe('a host custodian, overtaken by an agent that is back', () => {
     expect(server.all(LEASES)).toEqual([]);
   });
 
-  it('does not remove a node whose Lease was renewed meanwhile', async () => {
+  it('does not remove a node whose Lease was renewed in the meantime', async () => {
     meanwhile = async () => {
       const renewTime = new Date(clock.now()).toISOString();
       await write(LEASES, LEASE_KEY, { spec: { renewTime } });
@@ -90,7 +87,7 @@ describe('a host custodian, overtaken by an agent that is back', () => {
     expect(await readdir(join(statePath, 'nodes'))).toEqual(['host-2']);
   });
 
-  it('does not remove a node that was written meanwhile', async () => {
+  it('does not remove a node that was written in the meantime', async () => {
     let count = 0;
     meanwhile = async ({ resource }) => {
       count += 1;
@@ -102,7 +99,7 @@ describe('a host custodian, overtaken by an agent that is back', () => {
     expect(await readdir(join(statePath, 'nodes'))).toEqual(['host-2']);
   });
 
-  it('drains no node that was written meanwhile', async () => {
+  it('does not drain a node that was written in the meantime', async () => {
     const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', namespace: 'a' } };
     await server.put(PODS, pod);
     let count = 0;
@@ -112,7 +109,7 @@ describe('a host custodian, overtaken by an agent that is back', () => {
     };
     lead();
     await wait();
-    expect(server.all<Node>(NODES)[0]?.spec).toEqual({});
+    expect(server.all(NODES)[0]?.spec).toEqual({});
     expect(server.all(PODS)).toHaveLength(1);
   });
 });

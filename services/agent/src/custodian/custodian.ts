@@ -1,24 +1,23 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, errorMessage, type Instant, pause } from '@gantry/base';
-import { isReason, type KubeObject, type Lease, type Node, type Pod } from '@gantry/api';
-import type { ObjectClient } from '@gantry/client';
+import { isReason, type KubeObject, type Lease, LEASES, type Node, NODES, type Pod, PODS } from '@gantry/objects';
+import { ignoreNotFound, ignoreReasons, type ObjectClient } from '@gantry/client';
 import type { Logger } from '@gantry/service';
 import { numberOf } from '../identity/node-identity.ts';
-import { LEASES } from '../node/heartbeat.ts';
-import { NODES } from '../node/node-keeper.ts';
+import { LEASE_NAMESPACE } from '../node/heartbeat.ts';
 import { DRAINING_ANNOTATION, ENGINE_LABEL } from '../node/node-object.ts';
 import { PodManager } from '../pods/pod-manager.ts';
-import { PODS } from '../pods/pod-source.ts';
 import type { WorkerServices } from '../pods/worker-services.ts';
 import type { AgentContainers, SelfContainer } from '../runtime/agent-containers.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { type CustodianAction, type ObservedNode, planCustodian } from './plan.ts';
 
 const INTERVAL_MS = 2_000;
-/** Containers of nodes that have no object any more are looked for in every so many rounds. */
-const FORGOTTEN_ROUNDS = 5;
+/** Containers of nodes without an object are looked for once in this many rounds. */
+const OBJECTLESS_ROUNDS = 5;
 
+/** This agent, its host and its clients, as the custodian uses them. */
 export interface CustodianOptions {
   readonly client: ObjectClient;
   readonly runtime: Runtime;
@@ -30,29 +29,30 @@ export interface CustodianOptions {
   readonly engineName: string;
   readonly hostName: string;
   readonly statePath: string;
-  /** Services for the pods of another node of this host, with the mandate to tidy. */
+  /** Worker services for the pods of another node of this host, in cleanup mode. */
   readonly servicesFor: (node: string, object: 'present' | 'absent') => WorkerServices;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-interface Tidying {
+/** The cleanup for one node, while it runs. */
+interface Cleanup {
   readonly abort: AbortController;
   readonly done: Promise<void>;
 }
 
 /**
  * Acts for the dead agents of this host and removes Nodes that were scaled away. One living agent per engine leads at a
- * time; everything here is idempotent, so that a change of leaders in the middle harms nothing.
+ * time; all actions are idempotent, so a change of leaders is safe at any moment.
  */
 export class Custodian {
   readonly #options: CustodianOptions;
   readonly #heartbeats = new Map<string, { lease: Lease; atMs: Instant }>();
-  /** The Nodes as they were when the round's actions were decided on. */
+  /** The Nodes from which the round's actions were planned. */
   #nodes: ReadonlyMap<string, Node> = new Map();
   readonly #missing = new Map<string, Instant>();
-  readonly #tidying = new Map<string, Tidying>();
-  #forgotten: readonly string[] = [];
+  readonly #cleanups = new Map<string, Cleanup>();
+  #withoutObject: readonly string[] = [];
 
   constructor(options: CustodianOptions) {
     this.#options = options;
@@ -64,20 +64,20 @@ export class Custodian {
     this.#missing.clear();
     for (let round = 0; !signal.aborted; round++) {
       try {
-        if (round % FORGOTTEN_ROUNDS === 0) this.#forgotten = await this.#ownersOfContainers(signal);
+        if (round % OBJECTLESS_ROUNDS === 0) this.#withoutObject = await this.#ownersOfContainers(signal);
         const observed = await this.#observe(signal);
         const actions = planCustodian(observed, clock.monotonicMs());
-        await this.#stopTidying(actions);
+        await this.#stopCleanups(actions);
         for (const action of actions) await this.#act(action, signal);
       } catch (error) {
         const reason = errorMessage(error);
-        // Written meanwhile, perhaps by an agent that is back: the next round looks anew.
+        // Changed in the meantime, perhaps by an agent that has come back: the next round reads again.
         if (isReason(error, 'Conflict')) logger.debug({ reason }, 'host custodian: a round met a conflict');
         else if (!signal.aborted) logger.warn({ reason }, 'host custodian: a round failed');
       }
       await pause(clock, INTERVAL_MS, signal);
     }
-    await this.#stopTidying([]);
+    await this.#stopCleanups([]);
   }
 
   async #ownersOfContainers(signal: AbortSignal): Promise<readonly string[]> {
@@ -89,20 +89,20 @@ export class Custodian {
   async #observe(signal: AbortSignal): Promise<readonly ObservedNode[]> {
     const { client, agents, compose, engineName, node: own } = this.#options;
     const [nodes, leases, numbers] = await Promise.all([
-      client.list<Node>(NODES, { labelSelector: `${ENGINE_LABEL}=${engineName}` }, signal),
-      client.list<Lease>(LEASES, { namespace: 'kube-node-lease' }, signal),
+      client.list(NODES, { labelSelector: `${ENGINE_LABEL}=${engineName}` }, signal),
+      client.list(LEASES, { namespace: LEASE_NAMESPACE }, signal),
       compose === undefined ? undefined : agents.listNumbers(compose.project, compose.service, signal),
     ]);
-    this.#noteHeartbeats(leases.items);
+    this.#recordHeartbeats(leases.items);
     const objects = new Map(nodes.items.map((node) => [node.metadata.name ?? '', node]));
     this.#nodes = objects;
-    const names = new Set([...objects.keys(), ...this.#forgotten]);
+    const names = new Set([...objects.keys(), ...this.#withoutObject]);
     names.delete(own);
     return Promise.all([...names].map((name) => this.#observeNode(name, objects.get(name), numbers, signal)));
   }
 
-  /** A heartbeat counts from the moment its change is seen: clocks of other processes are not trusted. */
-  #noteHeartbeats(leases: readonly Lease[]): void {
+  /** A heartbeat counts from the moment its change is observed: clocks of other processes are not trusted. */
+  #recordHeartbeats(leases: readonly Lease[]): void {
     const nowMs = this.#options.clock.monotonicMs();
     const names = new Set(leases.map((lease) => lease.metadata.name ?? ''));
     for (const name of this.#heartbeats.keys()) if (!names.has(name)) this.#heartbeats.delete(name);
@@ -125,13 +125,13 @@ export class Custodian {
     const container = numbers === undefined || number === undefined ? 'unknown' : (numbers.get(number) ?? 'missing');
     if (container !== 'missing') this.#missing.delete(name);
     else if (!this.#missing.has(name)) this.#missing.set(name, clock.monotonicMs());
-    // Only what may be removed altogether is looked at more closely.
-    const closely = container === 'missing' || object === undefined;
+    // Pods and containers are listed only for nodes that may be removed.
+    const mayBeRemoved = container === 'missing' || object === undefined;
     const [pods, states] = await Promise.all([
-      closely && object !== undefined
-        ? client.list<Pod>(PODS, { fieldSelector: `spec.nodeName=${name}` }, signal)
+      mayBeRemoved && object !== undefined
+        ? client.list(PODS, { fieldSelector: `spec.nodeName=${name}` }, signal)
         : undefined,
-      closely ? runtime.observer.listPods({ cluster, node: name }, signal) : [],
+      mayBeRemoved ? runtime.observer.listPods({ cluster, node: name }, signal) : [],
     ]);
     const bound = pods?.items ?? [];
     return {
@@ -147,44 +147,40 @@ export class Custodian {
     };
   }
 
-  async #stopTidying(actions: readonly CustodianAction[]): Promise<void> {
-    const wanted = new Set(actions.flatMap((action) => (action.kind === 'tidy' ? [action.node] : [])));
-    for (const [node, { abort, done }] of this.#tidying) {
+  async #stopCleanups(actions: readonly CustodianAction[]): Promise<void> {
+    const wanted = new Set(actions.flatMap((action) => (action.kind === 'cleanUp' ? [action.node] : [])));
+    for (const [node, { abort, done }] of this.#cleanups) {
       if (wanted.has(node)) continue;
       abort.abort();
       await done;
-      this.#tidying.delete(node);
+      this.#cleanups.delete(node);
     }
   }
 
   async #act(action: CustodianAction, signal: AbortSignal): Promise<void> {
     const { client, logger } = this.#options;
     switch (action.kind) {
-      case 'tidy':
-        this.#tidy(action.node, action.object, signal);
+      case 'cleanUp':
+        this.#startCleanup(action.node, action.object, signal);
         return;
       case 'cordon':
         logger.info({ node: action.node }, 'host custodian: node was scaled away, draining it');
-        await client.write(
+        await client.patch(
+          NODES,
+          { namespace: '', name: action.node },
           {
-            verb: 'patch',
-            resource: NODES,
-            key: { namespace: '', name: action.node },
-            patch: {
+            merge: {
               metadata: { annotations: { [DRAINING_ANNOTATION]: 'true' }, ...versionOf(this.#nodes.get(action.node)) },
               spec: { unschedulable: true },
             },
-            patchType: 'application/merge-patch+json',
           },
           signal,
         );
         return;
       case 'deletePod': {
         const { namespace, name, uid } = action;
-        const options = { preconditions: { uid } };
-        await unlessGone(() =>
-          client.write({ verb: 'delete', resource: PODS, key: { namespace, name }, options }, signal),
-        );
+        // A Conflict: another pod has the name by now.
+        await ignoreReasons(client.delete(PODS, { namespace, name }, { uid }, signal), ['NotFound', 'Conflict']);
         return;
       }
       case 'removeNode':
@@ -193,10 +189,10 @@ export class Custodian {
     }
   }
 
-  #tidy(node: string, object: 'present' | 'absent', signal: AbortSignal): void {
-    if (this.#tidying.has(node)) return;
+  #startCleanup(node: string, object: 'present' | 'absent', signal: AbortSignal): void {
+    if (this.#cleanups.has(node)) return;
     const { logger, servicesFor } = this.#options;
-    logger.info({ node }, 'host custodian: acting for an agent that does not answer');
+    logger.info({ node }, 'host custodian: acting for an agent without heartbeats');
     const abort = new AbortController();
     const both = AbortSignal.any([signal, abort.signal]);
     const services = servicesFor(node, object);
@@ -206,27 +202,24 @@ export class Custodian {
       new PodManager(services).run(both),
     ]).then(
       () => undefined,
-      (error: unknown) => logger.warn({ node, reason: errorMessage(error) }, 'host custodian: tidying ended'),
+      (error: unknown) => logger.warn({ node, reason: errorMessage(error) }, 'host custodian: cleanup ended'),
     );
-    this.#tidying.set(node, { abort, done });
+    this.#cleanups.set(node, { abort, done });
   }
 
   /**
-   * The Lease goes first: with the Node gone nobody on this host may touch it. Both only as they were when the Node was found
-   * to be left: an agent that is back renews the one or writes the other, and the removal ends in a Conflict.
+   * Removes the Lease first: without the Node it could not be removed by this host. Both removals are conditional on the
+   * observed version: an agent that has come back renews or writes one of them, and the removal ends in a Conflict.
    */
   async #removeNode(node: string, signal: AbortSignal): Promise<void> {
     const { client, statePath, logger } = this.#options;
     const objects = [
-      { resource: LEASES, namespace: 'kube-node-lease', seen: this.#heartbeats.get(node)?.lease },
+      { resource: LEASES, namespace: LEASE_NAMESPACE, seen: this.#heartbeats.get(node)?.lease },
       { resource: NODES, namespace: '', seen: this.#nodes.get(node) },
     ];
     for (const { resource, namespace, seen } of objects) {
       if (seen === undefined) continue;
-      const options = { preconditions: versionOf(seen) };
-      await unlessNotFound(() =>
-        client.write({ verb: 'delete', resource, key: { namespace, name: node }, options }, signal),
-      );
+      await ignoreNotFound(client.delete(resource, { namespace, name: node }, versionOf(seen), signal));
     }
     await rm(join(statePath, 'nodes', node), { recursive: true, force: true });
     this.#missing.delete(node);
@@ -239,25 +232,8 @@ function identity(pod: Pod): { namespace: string; name: string; uid: string } {
   return { namespace, name, uid };
 }
 
-/** What a write is conditional on that follows from this object. */
+/** Preconditions for a write that was planned from this object. */
 function versionOf(object: KubeObject | undefined): { readonly uid?: string; readonly resourceVersion?: string } {
   const { uid, resourceVersion } = object?.metadata ?? {};
   return { ...(uid === undefined ? {} : { uid }), ...(resourceVersion === undefined ? {} : { resourceVersion }) };
-}
-
-async function unlessNotFound(write: () => Promise<unknown>): Promise<void> {
-  try {
-    await write();
-  } catch (error) {
-    if (!isReason(error, 'NotFound')) throw error;
-  }
-}
-
-/** For writes about one uid: a Conflict says that the name is another's by now. */
-async function unlessGone(write: () => Promise<unknown>): Promise<void> {
-  try {
-    await unlessNotFound(write);
-  } catch (error) {
-    if (!isReason(error, 'Conflict')) throw error;
-  }
 }

@@ -1,11 +1,11 @@
 import { ManualClock } from '@gantry/base/testing';
-import type { ObjectClient } from '@gantry/client';
+import { createObjectClient, type ObjectClient } from '@gantry/client';
 import { FakeObjectClient } from '@gantry/client/testing';
 import { silentLogger } from '@gantry/service';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { LeaseElection } from './lease-election.ts';
 
-/** An API that can stop answering: calls then hang until they are aborted. */
+/** An API that can stop responding: calls then hang until they are aborted. */
 function silenceable(client: ObjectClient): { client: ObjectClient; silence: () => void } {
   let state: 'answering' | 'silent' = 'answering';
   const answered = <T>(call: () => Promise<T>, signal: AbortSignal): Promise<T> =>
@@ -13,13 +13,13 @@ function silenceable(client: ObjectClient): { client: ObjectClient; silence: () 
       ? call()
       : new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason), { once: true }));
   return {
-    client: {
+    client: createObjectClient({
       get: (resource, key, signal) => answered(() => client.get(resource, key, signal), signal),
       list: client.list.bind(client),
       watch: client.watch.bind(client),
       write: (write, signal) => answered(() => client.write(write, signal), signal),
       batch: client.batch.bind(client),
-    },
+    }),
     silence: () => {
       state = 'silent';
     },
@@ -45,7 +45,7 @@ function candidate(identity: string, client: ObjectClient, clock: ManualClock) {
 }
 
 describe('the election of a host custodian', () => {
-  it('has one leader while that renews its Lease', async () => {
+  it('has one leader while it renews its Lease', async () => {
     const clock = new ManualClock();
     const server = new FakeObjectClient(clock);
     const first = candidate('a', server, clock);
@@ -56,7 +56,7 @@ describe('the election of a host custodian', () => {
     expect(second.terms).toEqual([]);
   });
 
-  it('ends a term five seconds after the last renewal when the API does not answer, and not before', async () => {
+  it('ends a term exactly five seconds after the last renewal when the API does not respond', async () => {
     const clock = new ManualClock();
     const { client, silence } = silenceable(new FakeObjectClient(clock));
     const { terms } = candidate('a', client, clock);
@@ -68,7 +68,7 @@ describe('the election of a host custodian', () => {
     expect(terms).toEqual(['begun', 'ended']);
   });
 
-  it('gives the Lease to another once its holder has fallen silent', async () => {
+  it('gives the Lease to another candidate when its holder stops renewing it', async () => {
     const clock = new ManualClock();
     const server = new FakeObjectClient(clock);
     const { client, silence } = silenceable(server);

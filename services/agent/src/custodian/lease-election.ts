@@ -1,14 +1,14 @@
 import { type Clock, errorMessage, formatMicroTime, pause, withDeadline } from '@gantry/base';
-import { isReason, type Lease } from '@gantry/api';
+import { isReason, type Lease, LEASES } from '@gantry/objects';
 import type { ObjectClient } from '@gantry/client';
 import type { Logger } from '@gantry/service';
-import { LEASES } from '../node/heartbeat.ts';
 
 const NAMESPACE = 'kube-system';
 const DURATION_SECONDS = 5;
 const DURATION_MS = DURATION_SECONDS * 1000;
 const INTERVAL_MS = 2_000;
 
+/** `lease` is the name of the Lease, `identity` the name of this candidate. */
 export interface LeaseElectionOptions {
   readonly client: ObjectClient;
   readonly lease: string;
@@ -18,14 +18,14 @@ export interface LeaseElectionOptions {
 }
 
 /**
- * Leads while the Lease is held. Another's term ends when its Lease has not moved for its duration on this process's own
- * clock; an own term ends when the last renewal was sent that long ago.
+ * Leads while the Lease is held. The term of another holder ends when its Lease has not changed for its duration on this
+ * process's own clock; an own term ends when the last successful renewal was sent that long ago.
  */
 export class LeaseElection {
   readonly #options: LeaseElectionOptions;
   #seen: { version: string; atMs: number } | undefined;
   #renewedMs = Number.NEGATIVE_INFINITY;
-  /** The Lease as this process wrote it last: renewed without reading it first, since a guarded write tells when it is another's. */
+  /** The Lease as this process wrote it last. It is renewed without a read: the guarded write fails when another process has it. */
   #own: Lease | undefined;
 
   constructor(options: LeaseElectionOptions) {
@@ -39,7 +39,7 @@ export class LeaseElection {
     while (!signal.aborted) {
       const sentMs = clock.monotonicMs();
       try {
-        // A term ends in time even when nobody answers.
+        // A term ends in time even when the API does not respond.
         using deadline = withDeadline(clock, signal, term === undefined ? DURATION_MS : this.#leftMs());
         if (await this.#acquire(deadline)) this.#renewedMs = sentMs;
         else this.#renewedMs = Number.NEGATIVE_INFINITY;
@@ -63,7 +63,7 @@ export class LeaseElection {
     await term?.done;
   }
 
-  /** What is left of an own term; 0 without one. */
+  /** The remaining time of an own term; 0 without one. */
   #leftMs(): number {
     return Math.max(0, this.#renewedMs + DURATION_MS - this.#options.clock.monotonicMs());
   }
@@ -77,7 +77,7 @@ export class LeaseElection {
     const own = this.#own;
     this.#own = undefined;
     try {
-      found = own ?? (await client.get<Lease>(LEASES, key, signal));
+      found = own ?? (await client.get(LEASES, key, signal));
     } catch (error) {
       if (!isReason(error, 'NotFound')) throw error;
       const object: Lease = {
@@ -86,7 +86,7 @@ export class LeaseElection {
         metadata: { ...key },
         spec: { ...mine, acquireTime: now, leaseTransitions: 0 },
       };
-      this.#own = await client.write<Lease>({ verb: 'create', resource: LEASES, namespace: NAMESPACE, object }, signal);
+      this.#own = await client.create(LEASES, object, signal);
       return true;
     }
     const holder = found.spec?.holderIdentity ?? '';
@@ -95,7 +95,7 @@ export class LeaseElection {
       holder === identity ? {} : { acquireTime: now, leaseTransitions: (found.spec?.leaseTransitions ?? 0) + 1 };
     const object: Lease = { ...found, spec: { ...found.spec, ...mine, ...taken } };
     try {
-      this.#own = await client.write<Lease>({ verb: 'update', resource: LEASES, key, object }, signal);
+      this.#own = await client.update(LEASES, object, signal);
       return true;
     } catch (error) {
       const changed = isReason(error, 'Conflict') || isReason(error, 'NotFound');

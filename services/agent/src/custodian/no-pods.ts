@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import type { ObjectReader } from '@gantry/client';
-import { StatusError } from '@gantry/api';
+import { StatusError } from '@gantry/objects';
 
-/** What a node has whose object is gone: nothing may be read for it any more, and nothing of it is to stay. */
+/** Reads nothing: for a node without an object. Its containers then belong to deleted pods. */
 export const NO_PODS: ObjectReader = {
   get: (resource, key) => Promise.reject(StatusError.notFound(resource, key.name)),
   list: () => Promise.resolve({ items: [], resourceVersion: '1', continueToken: '' }),

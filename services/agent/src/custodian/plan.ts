@@ -2,35 +2,36 @@ import type { Instant } from '@gantry/base';
 
 /** A scale-down is final when no successor of the same number has come within this time. */
 export const SUCCESSOR_MS = 10_000;
-/** An agent whose heartbeat has not moved for so long is dead, or frozen: its host's custodian acts for it. */
+/** An agent whose heartbeat has not changed for this long is dead or frozen: the host's custodian acts for it. */
 export const DEAD_MS = 5_000;
 
-/** One of this engine's nodes, as the custodian sees it. All times are of its own monotonic clock. */
+/** One of this engine's nodes as observed by the custodian. All times are of its own monotonic clock. */
 export interface ObservedNode {
   readonly name: string;
   /** Whether its Node object exists. */
   readonly object: 'present' | 'absent';
   readonly schedulable: 'yes' | 'no';
-  /** Its agent's container; `unknown` for nodes that no numbered container runs. */
+  /** Its agent's container; `unknown` for an agent without a numbered container. */
   readonly container: 'running' | 'stopped' | 'missing' | 'unknown';
   readonly missingSinceMs: Instant | undefined;
-  /** When its heartbeat was last seen to move; undefined when it has none. */
+  /** When its heartbeat was last observed to change; undefined without one. */
   readonly heartbeatMs: Instant | undefined;
-  /** Pods bound to it that nobody has deleted yet. */
+  /** Pods bound to it that are not deleted. */
   readonly livingPods: readonly { readonly namespace: string; readonly name: string; readonly uid: string }[];
   /** Pods bound to it, deleted or not, and pods whose containers exist. */
   readonly podCount: number;
   readonly containerCount: number;
 }
 
+/** One action of the custodian for one node. */
 export type CustodianAction =
-  /** Removes containers of deleted and replaced pods in the dead agent's place, for as long as this is planned. */
-  | { readonly kind: 'tidy'; readonly node: string; readonly object: 'present' | 'absent' }
+  /** Removes containers of deleted and replaced pods in place of the dead agent, for as long as this is planned. */
+  | { readonly kind: 'cleanUp'; readonly node: string; readonly object: 'present' | 'absent' }
   | { readonly kind: 'cordon'; readonly node: string }
   | { readonly kind: 'deletePod'; readonly namespace: string; readonly name: string; readonly uid: string }
   | { readonly kind: 'removeNode'; readonly node: string };
 
-/** What the host's custodian does for the other nodes of its engine. Living agents are left alone. */
+/** The custodian's actions for the other nodes of its engine. Nodes with a living agent get none. */
 export function planCustodian(nodes: readonly ObservedNode[], nowMs: Instant): readonly CustodianAction[] {
   return nodes.flatMap((node) => planNode(node, nowMs));
 }
@@ -40,16 +41,16 @@ function planNode(node: ObservedNode, nowMs: Instant): readonly CustodianAction[
   const scaledAway =
     node.container === 'missing' && node.missingSinceMs !== undefined && nowMs - node.missingSinceMs >= SUCCESSOR_MS;
   if (isAlive) return [];
-  const tidy: CustodianAction = { kind: 'tidy', node: node.name, object: node.object };
+  const cleanUp: CustodianAction = { kind: 'cleanUp', node: node.name, object: node.object };
   if (node.object === 'absent') {
     // An agent that is just starting has no Node yet, but its container runs.
-    return node.container !== 'running' && node.containerCount > 0 ? [tidy] : [];
+    return node.container !== 'running' && node.containerCount > 0 ? [cleanUp] : [];
   }
-  if (!scaledAway) return [tidy];
+  if (!scaledAway) return [cleanUp];
   if (node.podCount === 0 && node.containerCount === 0) return [{ kind: 'removeNode', node: node.name }];
   return [
     ...(node.schedulable === 'yes' ? [{ kind: 'cordon' as const, node: node.name }] : []),
     ...node.livingPods.map((pod) => ({ kind: 'deletePod' as const, ...pod })),
-    tidy,
+    cleanUp,
   ];
 }

@@ -1,9 +1,11 @@
 import type Docker from 'dockerode';
 import type { Instant } from '@gantry/base';
-import type { ContainerState, PodState, RunState, SandboxState } from '../runtime/runtime.ts';
+import type { ContainerState } from '../runtime/containers.ts';
+import type { PodState } from '../runtime/observer.ts';
+import type { RunState, SandboxState } from '../runtime/sandboxes.ts';
 import { LABEL, SANDBOX_NAME } from '../runtime/labels.ts';
 
-/** The engine writes year 1 for "never". */
+/** An instant of the engine; it writes year 1 for "never". */
 function instant(text: string | undefined): Instant | undefined {
   if (text === undefined || text === '' || text.startsWith('0001-')) return undefined;
   return Date.parse(text);
@@ -14,7 +16,7 @@ function runState(state: Docker.ContainerInspectInfo['State']): RunState {
   return state.Status === 'created' ? 'created' : 'exited';
 }
 
-/** The engine's answers about a cluster's containers as pods, newest attempts first. Containers of no pod are left out. */
+/** Groups a cluster's inspected containers into pods, newest attempts first. Containers without a pod are left out. */
 export function podStates(inspected: readonly Docker.ContainerInspectInfo[]): readonly PodState[] {
   const pods = new Map<
     string,
@@ -66,7 +68,7 @@ function containerState(container: Docker.ContainerInspectInfo, labels: Record<s
   const startedAt = instant(state.StartedAt);
   const finishedAt = instant(state.FinishedAt);
   const run = runState(state);
-  // A start that failed leaves the container 'created' with an error: for a pod that attempt is over.
+  // A failed start leaves the container 'created' with an error: for the pod this attempt has ended.
   const failedStart = run === 'created' && state.Error !== '';
   const message = labels[LABEL.terminationMessage];
   return {

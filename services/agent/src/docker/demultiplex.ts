@@ -1,8 +1,8 @@
 const HEADER_BYTES = 8;
 
 /**
- * Takes the frames of the engine's multiplexed stream apart (stream number, three zero bytes, length big-endian, payload)
- * and yields the payloads in order. Frames may be cut anywhere by the chunks; a truncated last frame yields what there is.
+ * Yields the payloads of the engine's multiplexed stream in order. A frame is a stream number, three zero bytes, the length
+ * (big-endian) and the payload. Chunks may split frames anywhere; a truncated last frame is yielded as far as it goes.
  */
 export async function* demultiplex(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
   let header = Buffer.alloc(0);

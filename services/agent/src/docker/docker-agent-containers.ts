@@ -34,7 +34,7 @@ export function dockerAgentContainers(docker: Docker): AgentContainers {
         const numbers = new Map<number, 'running' | 'stopped'>();
         for (const container of containers) {
           const number = Number(container.Labels[COMPOSE.number]);
-          // A recreate keeps the old container beside its successor for a moment.
+          // During a recreate the old container and its successor exist at the same time.
           if (numbers.get(number) !== 'running')
             numbers.set(number, container.State === 'running' ? 'running' : 'stopped');
         }
@@ -46,13 +46,13 @@ export function dockerAgentContainers(docker: Docker): AgentContainers {
   };
 }
 
-/** The engine mounts files of the container's own folder into it; their source names the container, on every cgroup version. */
+/** The id of this process's container: the engine mounts files from a folder with that id, on every cgroup version. */
 async function ownContainerId(): Promise<string | undefined> {
   try {
     const mounts = await readFile('/proc/self/mountinfo', 'utf8');
     return /\/containers\/([0-9a-f]{64})\/(?:hostname|hosts|resolv\.conf)/.exec(mounts)?.[1];
   } catch {
-    // No /proc: not Linux, so not in a container of the engine.
+    // Without /proc this is not Linux, so not a container of the engine.
     return undefined;
   }
 }

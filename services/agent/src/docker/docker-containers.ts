@@ -1,10 +1,11 @@
 import type Docker from 'dockerode';
-import type { ContainerRuntime, EnginePrivilege } from '../runtime/runtime.ts';
-import { containerOptions } from './container-options.ts';
+import type { ContainerRuntime } from '../runtime/containers.ts';
+import type { EnginePrivilege } from '../runtime/engine.ts';
+import { containerOptions } from './options/container-options.ts';
 import { fromDocker, idempotent } from './docker-error.ts';
 import { execInContainer } from './exec.ts';
 
-/** Containers of pods. `privilege` is what the engine was found to give. */
+/** Containers of pods. `privilege` is the result of the engine's probe. */
 export function dockerContainers(docker: Docker, privilege: () => EnginePrivilege): ContainerRuntime {
   return {
     createContainer: async (spec) => {

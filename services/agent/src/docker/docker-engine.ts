@@ -1,9 +1,9 @@
 import type Docker from 'dockerode';
 import { LABEL, type Owner } from '../runtime/labels.ts';
-import type { EnginePrivilege, EngineRuntime } from '../runtime/runtime.ts';
+import type { EnginePrivilege, EngineRuntime } from '../runtime/engine.ts';
 import { fromDocker, idempotent } from './docker-error.ts';
 
-/** What the engine says of itself and what a throw-away container shows. */
+/** The engine's information about itself, and the probe of its privilege. */
 export function dockerEngine(docker: Docker): EngineRuntime {
   return {
     info: async () => {
@@ -34,7 +34,7 @@ export function dockerEngine(docker: Docker): EngineRuntime {
   };
 }
 
-/** A negative OOM score and SYS_RESOURCE need the same right of the engine: one start tells both. */
+/** Starts a test container with a negative OOM score and SYS_RESOURCE: both need the same right of the engine. */
 async function probe(docker: Docker, image: string, owner: Owner): Promise<EnginePrivilege> {
   let container: Docker.Container;
   try {
@@ -50,7 +50,7 @@ async function probe(docker: Docker, image: string, owner: Owner): Promise<Engin
     await container.start();
     return 'full';
   } catch {
-    // The refusal is the answer.
+    // The engine refused: it lacks the right.
     return 'no-sys-resource';
   } finally {
     await idempotent(() => container.remove({ force: true }));

@@ -1,5 +1,5 @@
 import { errorMessage } from '@gantry/base';
-import { AgentError, type AgentErrorCode } from '../agent-error.ts';
+import { AgentError, type AgentErrorCode } from '../runtime/agent-error.ts';
 
 /** The HTTP status and message of a failed engine call; status 0 when the engine could not be reached. */
 export function describeDockerError(error: unknown): { status: number; message: string } {
@@ -8,12 +8,12 @@ export function describeDockerError(error: unknown): { status: number; message: 
   const answered = json !== null && typeof json === 'object' ? (json as { message?: unknown }).message : undefined;
   return {
     status: typeof statusCode === 'number' ? statusCode : 0,
-    // What the client puts before the engine's own words says nothing.
+    // The prefix that the client library adds has no information.
     message: typeof answered === 'string' ? answered : errorMessage(error).replace(/^\(HTTP code \d+\) [a-z ]*- /, ''),
   };
 }
 
-/** The one place where engine failures become ours. `code` is what the caller was doing. */
+/** Converts every failure of the engine. `code` is the caller's step, for failures without a code of their own. */
 export function fromDocker(error: unknown, code: AgentErrorCode): AgentError {
   if (error instanceof AgentError) return error;
   const { status, message } = describeDockerError(error);
@@ -27,7 +27,7 @@ export function fromDocker(error: unknown, code: AgentErrorCode): AgentError {
   return new AgentError(code, message, { cause: error });
 }
 
-/** Runs an engine call; "gone already" (404) and "in that state already" (304, 409 of a removal in progress) count as done. */
+/** Runs an engine call. A missing object (404) and one in the wanted state (304, 409 of a removal in progress) are not errors. */
 export async function idempotent(call: () => Promise<unknown>): Promise<void> {
   try {
     await call();

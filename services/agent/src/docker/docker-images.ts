@@ -1,6 +1,6 @@
 import type Docker from 'dockerode';
-import { AgentError } from '../agent-error.ts';
-import type { ImageInfo, ImageRuntime } from '../runtime/runtime.ts';
+import { AgentError } from '../runtime/agent-error.ts';
+import type { ImageInfo, ImageRuntime } from '../runtime/images.ts';
 import { describeDockerError, fromDocker } from './docker-error.ts';
 import { readLines } from './lines.ts';
 
@@ -27,7 +27,7 @@ async function inspect(docker: Docker, reference: string): Promise<ImageInfo | u
   }
 }
 
-/** The engine answers 200 before it knows; what went wrong is a line of the progress stream. */
+/** The engine responds 200 before the pull; an error is a line of the progress stream. */
 async function pull(docker: Docker, reference: string, signal: AbortSignal): Promise<void> {
   const tagged = /(:[^/]+|@sha256:[0-9a-f]+)$/.test(reference) ? reference : `${reference}:latest`;
   try {

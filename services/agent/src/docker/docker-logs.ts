@@ -1,9 +1,9 @@
 import type Docker from 'dockerode';
-import type { LogOptions, LogRuntime } from '../runtime/runtime.ts';
+import type { LogOptions, LogRuntime } from '../runtime/logs.ts';
 import { demultiplex } from './demultiplex.ts';
 import { fromDocker } from './docker-error.ts';
 
-/** Logs of containers, the engine's framing taken off. */
+/** Logs of containers, without the engine's framing. */
 export function dockerLogs(docker: Docker): LogRuntime {
   return {
     readLogs: (id, options, signal) => read(docker, id, options, signal),

@@ -1,5 +1,5 @@
 import type Docker from 'dockerode';
-import type { PodFilter, RuntimeEvent, RuntimeObserver } from '../runtime/runtime.ts';
+import type { PodFilter, RuntimeEvent, RuntimeObserver } from '../runtime/observer.ts';
 import { LABEL } from '../runtime/labels.ts';
 import { podStates } from './container-state.ts';
 import { describeDockerError, fromDocker } from './docker-error.ts';
@@ -7,7 +7,7 @@ import { readLines } from './lines.ts';
 
 const WHAT: Readonly<Record<string, RuntimeEvent['what']>> = { start: 'started', die: 'ended', destroy: 'removed' };
 
-/** Containers and events of a cluster. An ended container cannot change: its inspection is kept. */
+/** Containers and events of a cluster. Inspections of ended containers are cached: they cannot change. */
 export class DockerObserver implements RuntimeObserver {
   readonly #docker: Docker;
   readonly #ended = new Map<string, Docker.ContainerInspectInfo>();

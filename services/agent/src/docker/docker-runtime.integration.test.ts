@@ -6,7 +6,7 @@ import { connectDocker } from './docker-runtime.ts';
 const SOCKET = '/var/run/docker.sock';
 const LABEL = 'gantry.cluster';
 
-/** A network of the test's own on a range that is free here, and a cluster id of its own; both go at the end. */
+/** Each test has its own network and cluster id; both are removed at its end. */
 describeRuntime('docker runtime', async () => {
   const docker = new Docker({ socketPath: SOCKET });
   const cluster = `contract-${randomBytes(4).toString('hex')}`;
@@ -31,7 +31,7 @@ describeRuntime('docker runtime', async () => {
         if (await check()) return;
         await new Promise((resolve) => setTimeout(resolve, 50));
       }
-      throw new Error('did not come true within 60 s');
+      throw new Error('the condition did not hold within 60 s');
     },
     [Symbol.asyncDispose]: async () => {
       const containers = await docker.listContainers({ all: true, filters: { label: [`${LABEL}=${cluster}`] } });

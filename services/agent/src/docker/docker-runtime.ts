@@ -1,6 +1,7 @@
 import Docker from 'dockerode';
 import type { AgentContainers } from '../runtime/agent-containers.ts';
-import type { EnginePrivilege, Runtime } from '../runtime/runtime.ts';
+import type { EnginePrivilege } from '../runtime/engine.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import { dockerAgentContainers } from './docker-agent-containers.ts';
 import { dockerContainers } from './docker-containers.ts';
 import { dockerEngine } from './docker-engine.ts';
@@ -14,7 +15,7 @@ export interface DockerRuntime extends Runtime {
   readonly agents: AgentContainers;
 }
 
-/** Speaks unversioned paths, which is the engine's newest version: right for API 1.41 and later alike. */
+/** Uses unversioned paths, which the engine serves with its newest API: works with API 1.41 and later. */
 export function connectDocker(socketPath: string, privilege: () => EnginePrivilege): DockerRuntime {
   const docker = new Docker({ socketPath });
   return {

@@ -1,6 +1,6 @@
 import type Docker from 'dockerode';
-import type { SandboxRuntime } from '../runtime/runtime.ts';
-import { sandboxOptions } from './container-options.ts';
+import type { SandboxRuntime } from '../runtime/sandboxes.ts';
+import { sandboxOptions } from './options/sandbox-options.ts';
 import { fromDocker, idempotent } from './docker-error.ts';
 
 /** Sandboxes as pause containers. */

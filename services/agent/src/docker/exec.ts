@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import type Docker from 'dockerode';
 import { raceAbort } from '@gantry/base';
-import type { ExecResult } from '../runtime/runtime.ts';
+import type { ExecResult } from '../runtime/containers.ts';
 import { demultiplex } from './demultiplex.ts';
 import { fromDocker } from './docker-error.ts';
 
-/** What kubelet keeps of a probe's output. */
+/** kubelet's limit for a probe's output. */
 const MAX_OUTPUT_BYTES = 10 * 1024;
 
-/** Runs a command in a container. An aborted one is killed where this process can see it. */
+/** Runs a command in a container. When it is aborted, its process is killed if this process can see it. */
 export async function execInContainer(
   docker: Docker,
   id: string,
@@ -49,8 +49,8 @@ async function collect(stream: AsyncIterable<Uint8Array>): Promise<string> {
 }
 
 /**
- * The engine leaves a process behind whose exec was dropped. It is killed by its number in the host's process namespace,
- * and only where this process is in that namespace too: its control group must name the container.
+ * Kills the process of an aborted exec, which the engine leaves running. The engine reports its id in the host's process
+ * namespace; the check of its control group makes sure that this process is in the same namespace.
  */
 async function killLeftover(exec: Docker.Exec, containerId: string): Promise<void> {
   try {
@@ -59,6 +59,6 @@ async function killLeftover(exec: Docker.Exec, containerId: string): Promise<voi
     const groups = await readFile(`/proc/${state.Pid}/cgroup`, 'utf8');
     if (groups.includes(containerId)) process.kill(state.Pid, 'SIGKILL');
   } catch {
-    // It ended meanwhile, or it is out of sight: the container's own end takes it along.
+    // It has ended, or is in another namespace: then it ends with its container.
   }
 }

@@ -14,14 +14,14 @@ async function* inPieces(bytes: Buffer, size: number): AsyncIterable<Uint8Array>
   for (let at = 0; at < bytes.length; at += size) yield await Promise.resolve(bytes.subarray(at, at + size));
 }
 
-it.each([1, 3, 8, 1000])('frames are taken apart whatever the chunks (%i bytes)', async (size) => {
+it.each([1, 3, 8, 1000])('frames are split correctly for chunks of any size (%i bytes)', async (size) => {
   const bytes = Buffer.concat([frame(1, 'out\n'), frame(2, ''), frame(2, 'err: ü\n'), frame(1, 'end')]);
   const parts: Uint8Array[] = [];
   for await (const part of demultiplex(inPieces(bytes, size))) parts.push(part);
   expect(Buffer.concat(parts).toString()).toBe('out\nerr: ü\nend');
 });
 
-it.each([1, 5, 1000])('lines are found whatever the chunks (%i bytes)', async (size) => {
+it.each([1, 5, 1000])('lines are found for chunks of any size (%i bytes)', async (size) => {
   const lines: string[] = [];
   for await (const line of readLines(inPieces(Buffer.from('{"a":"ü"}\n\n{"b":2}\n{"c"'), size))) lines.push(line);
   expect(lines).toEqual(['{"a":"ü"}', '{"b":2}', '{"c"']);

@@ -1,26 +1,19 @@
-import { type Clock, type Instant, sleep } from '@gantry/base';
-import { AgentError } from '../agent-error.ts';
-import type {
-  ContainerSpec,
-  ContainerState,
-  EngineInfo,
-  ExecResult,
-  ImageInfo,
-  LogOptions,
-  PodFilter,
-  PodState,
-  Runtime,
-  RuntimeEvent,
-  SandboxSpec,
-  SandboxState,
-} from '../runtime/runtime.ts';
+import { type Clock, type Instant, Signal, sleep } from '@gantry/base';
+import { AgentError } from '../runtime/agent-error.ts';
+import type { ContainerSpec, ContainerState, ExecResult } from '../runtime/containers.ts';
+import type { EngineInfo } from '../runtime/engine.ts';
+import type { ImageInfo } from '../runtime/images.ts';
+import type { LogOptions } from '../runtime/logs.ts';
+import type { PodFilter, PodState, RuntimeEvent } from '../runtime/observer.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import type { SandboxSpec, SandboxState } from '../runtime/sandboxes.ts';
 
-/** How long things take and how containers behave; all of it may be changed while it runs. */
+/** Durations and the behaviour of containers; they may be changed while the runtime is in use. */
 export interface HollowBehaviour {
   readonly createMs: number;
   readonly startMs: number;
   readonly pullMs: number;
-  /** How long a container goes on after its stop signal; longer than its grace means SIGKILL. */
+  /** Time from the stop signal to the end of a container; SIGKILL when it is longer than the grace. */
   readonly stopMs: number;
   /** Undefined: a container runs until it is stopped. */
   readonly exitAfter?: (spec: ContainerSpec) => { readonly ms: number; readonly exitCode: number } | undefined;
@@ -28,6 +21,7 @@ export interface HollowBehaviour {
   readonly exec?: (spec: ContainerSpec, command: readonly string[]) => ExecResult;
 }
 
+/** The images and behaviour that a hollow runtime begins with. */
 export interface HollowOptions {
   readonly clock: Clock;
   readonly images: Readonly<Record<string, ImageInfo>>;
@@ -50,7 +44,7 @@ interface HollowContainer {
 
 const IMMEDIATE: HollowBehaviour = { createMs: 0, startMs: 0, pullMs: 0, stopMs: 0 };
 
-/** A container runtime in memory: the same promises as a real one, with timings as told. One process plays many nodes with it. */
+/** A container runtime in memory with configurable timings, held to the same contract as a real one. It can simulate many nodes. */
 export class HollowRuntime implements Runtime {
   readonly #options: HollowOptions;
   readonly #images: Map<string, ImageInfo>;
@@ -83,7 +77,7 @@ export class HollowRuntime implements Runtime {
       finishedAt,
       ...(endedBy === undefined ? {} : { endedBy }),
     };
-    this.#tell(container.spec, 'ended');
+    this.#emit(container.spec, 'ended');
   }
 
   readonly sandboxes = {
@@ -100,7 +94,7 @@ export class HollowRuntime implements Runtime {
       const id = this.#id();
       const createdAt = this.#options.clock.now();
       this.#sandboxes.set(id, { spec, state: { id, attempt: spec.attempt, state: 'running', createdAt, address } });
-      this.#tell(spec, 'started');
+      this.#emit(spec, 'started');
       return id;
     },
     stopSandbox: async (id: string): Promise<void> => {
@@ -108,11 +102,11 @@ export class HollowRuntime implements Runtime {
       if (sandbox?.state.state !== 'running') return;
       const finishedAt = this.#options.clock.now();
       sandbox.state = { ...sandbox.state, state: 'exited', finishedAt, address: '' };
-      this.#tell(sandbox.spec, 'ended');
+      this.#emit(sandbox.spec, 'ended');
     },
     removeSandbox: async (id: string): Promise<void> => {
       const sandbox = this.#sandboxes.get(id);
-      if (this.#sandboxes.delete(id) && sandbox !== undefined) this.#tell(sandbox.spec, 'removed');
+      if (this.#sandboxes.delete(id) && sandbox !== undefined) this.#emit(sandbox.spec, 'removed');
     },
   };
 
@@ -146,7 +140,7 @@ export class HollowRuntime implements Runtime {
         throw new AgentError('RunContainerError', error);
       }
       container.state = { ...container.state, state: 'running', startedAt: this.#options.clock.now() };
-      this.#tell(container.spec, 'started');
+      this.#emit(container.spec, 'started');
       const exit = this.#behaviour.exitAfter?.(container.spec);
       if (exit !== undefined) {
         container.cancelExit = this.#options.clock.setTimer(exit.ms, () => this.exit(id, exit.exitCode));
@@ -163,7 +157,7 @@ export class HollowRuntime implements Runtime {
       if (container === undefined) return;
       this.exit(id, 137);
       this.#containers.delete(id);
-      this.#tell(container.spec, 'removed');
+      this.#emit(container.spec, 'removed');
     },
     exec: async (id: string, command: readonly string[]): Promise<ExecResult> => {
       const container = this.#containers.get(id);
@@ -216,7 +210,7 @@ export class HollowRuntime implements Runtime {
     return (this.#nextId++).toString(16).padStart(64, '0');
   }
 
-  #tell({ owner, pod }: SandboxSpec | ContainerSpec, what: RuntimeEvent['what']): void {
+  #emit({ owner, pod }: SandboxSpec | ContainerSpec, what: RuntimeEvent['what']): void {
     for (const watcher of this.#watchers) watcher({ node: owner.node, podUid: pod.uid, what });
   }
 
@@ -249,25 +243,22 @@ export class HollowRuntime implements Runtime {
 
   async *#watch(_cluster: string, signal: AbortSignal): AsyncIterable<RuntimeEvent | 'connected'> {
     const queue: RuntimeEvent[] = [];
-    let wake: () => void = () => undefined;
+    const arrival = new Signal();
     const watcher = (event: RuntimeEvent) => {
       queue.push(event);
-      wake();
+      arrival.notify();
     };
-    const onAbort = () => wake();
     this.#watchers.add(watcher);
-    signal.addEventListener('abort', onAbort, { once: true });
     try {
       yield 'connected';
       for (;;) {
         signal.throwIfAborted();
         const event = queue.shift();
         if (event !== undefined) yield event;
-        else await new Promise<void>((resolve) => (wake = resolve));
+        else await arrival.wait(this.#options.clock, Infinity, signal);
       }
     } finally {
       this.#watchers.delete(watcher);
-      signal.removeEventListener('abort', onAbort);
     }
   }
 

@@ -6,7 +6,7 @@ import type { Requester } from './node-certificate.ts';
 
 const REST_PORT = 6443;
 
-/** A client for agents without a certificate: the bootstrap token, over REST. The token is read anew each time: it rotates. */
+/** A client for an agent without a certificate: REST with the bootstrap token, which is read each time, since it rotates. */
 export function bootstrapRequester(
   folder: string,
   apiservers: readonly string[],

@@ -1,13 +1,13 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, errorMessage, pause, type Random, randomSuffix, sleep } from '@gantry/base';
-import { type CertificateSigningRequest, isReason, type ResourceRef } from '@gantry/api';
+import { CERTIFICATE_SIGNING_REQUESTS, type CertificateSigningRequest, isReason } from '@gantry/objects';
 import type { ObjectClient } from '@gantry/client';
 import type { Logger } from '@gantry/service';
-import { AgentError } from '../agent-error.ts';
-import { type CertificateUse, createRequest, generateKey, REQUEST_TERMS, renewalTime } from './certificate-request.ts';
+import { type CertificateLife, generateKey } from '@gantry/tls';
+import { AgentError } from '../runtime/agent-error.ts';
+import { type CertificateUse, createNodeRequest, lifeForKey, REQUEST_TERMS } from './certificate-request.ts';
 
-const REQUESTS: ResourceRef = { group: 'certificates.k8s.io', version: 'v1', resource: 'certificatesigningrequests' };
 const POLL_MS = 200;
 const SIGNING_MS = 30_000;
 const RETRY_MS = 1_000;
@@ -24,20 +24,22 @@ export interface NodeCertificateOptions {
   readonly logger: Logger;
 }
 
-/** Opens a client that may ask for a certificate; it is closed after the request. */
-export type Requester = () => Promise<ObjectClient & Partial<Disposable>>;
+/** Opens a client that may create certificate requests. It is disposed of after the request if it can be. */
+export type Requester = () => Promise<RequestClient & Partial<Disposable>>;
 
-/** A certificate of this node in a TLS folder: asked for by a CertificateSigningRequest, renewed with the same key. */
+type RequestClient = Pick<ObjectClient, 'create' | 'get'>;
+
+/** A certificate of this node in a TLS folder: requested by a CertificateSigningRequest, renewed with the same key. */
 export class NodeCertificate {
   readonly #options: NodeCertificateOptions;
-  /** A request that nobody has answered yet: asking again would only add to the pile. */
+  /** A request that is not decided yet: it is waited for instead of creating another one. */
   #pending: string | undefined;
 
   constructor(options: NodeCertificateOptions) {
     this.#options = options;
   }
 
-  /** Returns when the folder holds a certificate that has not run out; asks until it gets one. */
+  /** Returns when the folder holds a valid certificate; requests one until it is signed. */
   async ensure(requester: Requester, signal: AbortSignal): Promise<void> {
     const { clock, logger, use } = this.#options;
     let reported = '';
@@ -46,12 +48,12 @@ export class NodeCertificate {
       const state = await this.#read();
       if (state !== undefined && clock.now() < state.endsAt) return;
       try {
-        await this.#renew(requester, signal);
+        await this.#request(requester, signal);
         return;
       } catch (error) {
         signal.throwIfAborted();
         const reason = errorMessage(error);
-        if (reason !== reported) logger.info({ use, reason }, 'still without a certificate');
+        if (reason !== reported) logger.info({ use, reason }, 'no certificate yet');
         reported = reason;
       }
       await sleep(clock, RETRY_MS, signal);
@@ -59,17 +61,17 @@ export class NodeCertificate {
   }
 
   /** Renews the certificate after two thirds of its life, until `signal` is aborted. */
-  async keep(requester: Requester, signal: AbortSignal): Promise<void> {
+  async renew(requester: Requester, signal: AbortSignal): Promise<void> {
     const { clock, logger, use } = this.#options;
     while (!signal.aborted) {
       const state = await this.#read();
       const waitMs = state === undefined ? 0 : state.renewAt - clock.now();
-      // Timers are bounded; looking again is cheap.
+      // Timers are bounded; checking again is cheap.
       await pause(clock, Math.min(Math.max(waitMs, 0), 3_600_000), signal);
       if (signal.aborted) return;
       if (waitMs > 3_600_000) continue;
       try {
-        await this.#renew(requester, signal);
+        await this.#request(requester, signal);
         logger.info({ use }, 'certificate renewed');
       } catch (error) {
         if (signal.aborted) return;
@@ -79,9 +81,9 @@ export class NodeCertificate {
     }
   }
 
-  async #read(): Promise<ReturnType<typeof renewalTime>> {
+  async #read(): Promise<CertificateLife | undefined> {
     const [certificate, key] = await Promise.all([this.#file('tls.crt'), this.#file('tls.key')]);
-    return certificate === undefined || key === undefined ? undefined : renewalTime(certificate, key);
+    return certificate === undefined || key === undefined ? undefined : lifeForKey(certificate, key);
   }
 
   async #file(name: string): Promise<string | undefined> {
@@ -93,7 +95,7 @@ export class NodeCertificate {
     }
   }
 
-  async #renew(requester: Requester, signal: AbortSignal): Promise<void> {
+  async #request(requester: Requester, signal: AbortSignal): Promise<void> {
     const { folder, node, use, readAuthority } = this.#options;
     await mkdir(folder, { recursive: true, mode: 0o700 });
     let key = await this.#file('tls.key');
@@ -101,7 +103,7 @@ export class NodeCertificate {
       key = await generateKey();
       await this.#write('tls.key', key);
     }
-    const request = await createRequest(node, use, key);
+    const request = await createNodeRequest(node, use, key);
     const client = await requester();
     try {
       const certificate = await this.#sign(client, request, signal);
@@ -118,19 +120,19 @@ export class NodeCertificate {
     await rename(`${path}.new`, path);
   }
 
-  async #sign(client: ObjectClient, request: string, signal: AbortSignal): Promise<string> {
+  async #sign(client: RequestClient, request: string, signal: AbortSignal): Promise<string> {
     const { clock } = this.#options;
-    this.#pending ??= await this.#ask(client, request, signal);
+    this.#pending ??= await this.#create(client, request, signal);
     const name = this.#pending;
     const deadline = clock.monotonicMs() + SIGNING_MS;
     while (clock.monotonicMs() < deadline) {
       await sleep(clock, POLL_MS, signal);
-      const found = await this.#find(client, name, signal);
-      const refusal = found.status?.conditions?.find(({ type }) => type === 'Denied' || type === 'Failed');
-      if (refusal !== undefined) {
+      const found = await this.#get(client, name, signal);
+      const denial = found.status?.conditions?.find(({ type }) => type === 'Denied' || type === 'Failed');
+      if (denial !== undefined) {
         this.#pending = undefined;
-        const why = refusal.message ?? refusal.reason ?? refusal.type;
-        throw new AgentError('Identity', `request ${name} was refused: ${why}`);
+        const why = denial.message ?? denial.reason ?? denial.type;
+        throw new AgentError('Identity', `request ${name} was denied: ${why}`);
       }
       const certificate = found.status?.certificate;
       if (certificate !== undefined && certificate !== '') {
@@ -141,7 +143,7 @@ export class NodeCertificate {
     throw new AgentError('Identity', `request ${name} is not signed yet`);
   }
 
-  async #ask(client: ObjectClient, request: string, signal: AbortSignal): Promise<string> {
+  async #create(client: RequestClient, request: string, signal: AbortSignal): Promise<string> {
     const { node, use, random } = this.#options;
     const { signerName, usages } = REQUEST_TERMS[use];
     const name = `node-csr-${node.slice(0, 40)}-${randomSuffix(random, 8)}`;
@@ -151,13 +153,13 @@ export class NodeCertificate {
       metadata: { name },
       spec: { request: Buffer.from(request).toString('base64'), signerName, usages: [...usages] },
     };
-    await client.write({ verb: 'create', resource: REQUESTS, namespace: '', object }, signal);
+    await client.create(CERTIFICATE_SIGNING_REQUESTS, object, signal);
     return name;
   }
 
-  async #find(client: ObjectClient, name: string, signal: AbortSignal): Promise<CertificateSigningRequest> {
+  async #get(client: RequestClient, name: string, signal: AbortSignal): Promise<CertificateSigningRequest> {
     try {
-      return await client.get<CertificateSigningRequest>(REQUESTS, { namespace: '', name }, signal);
+      return await client.get(CERTIFICATE_SIGNING_REQUESTS, { namespace: '', name }, signal);
     } catch (error) {
       if (isReason(error, 'NotFound')) this.#pending = undefined;
       throw error;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isAgentError } from '../agent-error.ts';
+import { isAgentError } from '../runtime/agent-error.ts';
 import type { SelfContainer } from '../runtime/agent-containers.ts';
 import { engineName, nodeName, numberOf } from './node-identity.ts';
 import { hostPathOf } from './self.ts';
@@ -21,12 +21,12 @@ describe('the identity of a node', () => {
     ['My_Laptop.local', 'my-laptop.local-2'],
     ['-', 'node-2'],
     [`${'x'.repeat(70)}`, `${'x'.repeat(55)}-2`],
-  ])('makes %s to %s', (host, name) => {
+  ])('turns %s into %s', (host, name) => {
     expect(nodeName(host, self(service))).toBe(name);
     expect(numberOf(name, host)).toBe(2);
   });
 
-  it('finds no number in names of other hosts', () => {
+  it('finds no number in the names of other hosts', () => {
     expect(numberOf('other-2', 'vm')).toBeUndefined();
     expect(numberOf('vm-x', 'vm')).toBeUndefined();
     expect(numberOf('vm-02', 'vm')).toBeUndefined();
@@ -40,12 +40,12 @@ describe('the identity of a node', () => {
     expect(() => nodeName('vm', self(compose))).toThrow(expect.toSatisfy((error) => isAgentError(error, 'Identity')));
   });
 
-  it('names engines of old and new in a way that labels take', () => {
+  it('makes engine names of both id formats valid labels', () => {
     expect(engineName('I4VY:2TQJ:KUKN:JNE3')).toBe('i4vy-2tqj-ku');
     expect(engineName('0b5f2a3c-1d2e-4f5a')).toBe('0b5f2a3c-1d2');
   });
 
-  it('finds a folder on the host by the mount that holds it', () => {
+  it('finds a folder on the host by the mount that contains it', () => {
     expect(hostPathOf('/var/lib/gantry/nodes', self())).toBe('/var/lib/docker/volumes/state/_data/nodes');
     expect(() => hostPathOf('/tmp', self())).toThrow('GANTRY_STATE_DIR');
   });

@@ -1,16 +1,9 @@
-import { AgentError } from '../agent-error.ts';
+import { AgentError } from '../runtime/agent-error.ts';
 import type { SelfContainer } from '../runtime/agent-containers.ts';
-
-/** Who this agent is. */
-export interface NodeIdentity {
-  readonly name: string;
-  /** First 12 characters of the engine's id, fit for a label and a name. */
-  readonly engine: string;
-}
 
 const NAME = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
-/** `<host name>-<container number>`. AgentError 'Identity' for containers that may not be nodes. */
+/** `<host name>-<container number>`. AgentError 'Identity' for a container that cannot be a node. */
 export function nodeName(hostName: string, self: SelfContainer): string {
   const { compose } = self;
   if (compose === undefined) {
@@ -31,7 +24,7 @@ export function nodeName(hostName: string, self: SelfContainer): string {
   return checkedName(`${cleanHostName(hostName)}-${compose.number}`);
 }
 
-/** `name`, or AgentError 'Identity' when it can be no node's name. */
+/** `name`, or AgentError 'Identity' when it is not a valid node name. */
 export function checkedName(name: string): string {
   if (NAME.test(name) && name.length <= 63) return name;
   throw new AgentError(
@@ -57,7 +50,7 @@ export function numberOf(name: string, hostName: string): number | undefined {
   return /^[1-9]\d*$/.test(rest) ? Number(rest) : undefined;
 }
 
-/** Names an engine in labels and leases: lower case, `-` for what those do not take. */
+/** The first 12 characters of an engine's id as a valid label and Lease name: lower case, `-` for other characters. */
 export function engineName(engineId: string): string {
   return engineId
     .slice(0, 12)

@@ -1,28 +1,35 @@
 import { mkdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import { AgentError } from '../agent-error.ts';
-import type { AgentConfig } from '../config.ts';
+import { AgentError } from '../runtime/agent-error.ts';
 import type { AgentContainers, SelfContainer } from '../runtime/agent-containers.ts';
-import type { EngineInfo } from '../runtime/runtime.ts';
-import type { StateFolder } from '../volumes/pod-volumes.ts';
+import type { EngineInfo } from '../runtime/engine.ts';
+import type { StateFolder } from '../runtime/state-folder.ts';
 import { checkedName, engineName, nodeName } from './node-identity.ts';
 
-/** What an agent finds out about itself before it speaks to anybody. */
+/** The settings that decide who this agent is. */
+export interface SelfSettings {
+  readonly nodeName: string;
+  readonly nodeAddress: string;
+  readonly podNetwork: string;
+  readonly stateDir: string;
+}
+
+/** An agent's identity: all that it knows before its first request to the API. */
 export interface Self {
   readonly name: string;
   readonly engineName: string;
   /** Its address on the pods' network: the Node's InternalIP. */
   readonly address: string;
-  /** This node's own part of the state volume. */
+  /** This node's own folder in the state volume. */
   readonly state: StateFolder;
   /** The state volume, shared by the agents of this host. */
   readonly shared: StateFolder;
   readonly container: SelfContainer | undefined;
 }
 
-/** Finds name, address and state folder by looking at the own container through the socket. AgentError 'Identity' says what is wrong. */
+/** Finds name, address and state folder by inspecting the agent's own container. AgentError 'Identity' says what is wrong. */
 export async function findSelf(
-  config: AgentConfig,
+  config: SelfSettings,
   engine: EngineInfo,
   agents: AgentContainers,
   signal: AbortSignal,
@@ -52,14 +59,14 @@ function nameOf(engine: EngineInfo, container: SelfContainer | undefined): strin
   return nodeName(engine.name, container);
 }
 
-/** Pods mount folders by their path on the engine's host: the longest mount that holds the folder says where that is. */
+/** The path on the engine's host, by which pods mount a folder: taken from the longest mount that contains it. */
 export function hostPathOf(path: string, container: SelfContainer | undefined): string {
   if (container === undefined) return path;
   const holding = container.mounts
     .filter((mount) => path === mount.containerPath || path.startsWith(`${mount.containerPath.replace(/\/$/, '')}/`))
     .sort((a, b) => b.containerPath.length - a.containerPath.length)[0];
   if (holding === undefined) {
-    throw new AgentError('Identity', `${path} (GANTRY_STATE_DIR) is not on a volume: pods could not mount from it`);
+    throw new AgentError('Identity', `${path} (GANTRY_STATE_DIR) is not on a volume: pods cannot mount from it`);
   }
   return join(holding.hostPath, relative(holding.containerPath, path));
 }

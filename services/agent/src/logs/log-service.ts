@@ -1,13 +1,14 @@
 import { create } from '@bufbuild/protobuf';
-import { StatusError } from '@gantry/api';
+import { StatusError } from '@gantry/objects';
 import { AgentService, type ContainerLogsRequest, type LogChunk, LogChunkSchema } from '@gantry/proto';
 import type { GrpcCall, GrpcService } from '@gantry/service';
 import type { Owner } from '../runtime/labels.ts';
-import type { ContainerState, Runtime } from '../runtime/runtime.ts';
+import type { ContainerState } from '../runtime/containers.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 
 const CALLERS = 'gantry:apiservers';
 
-/** The agent's door for the API server: logs of the containers of its node. */
+/** The agent's gRPC service for API servers: logs of the containers of its node. */
 export function logService(runtime: Runtime, owner: Owner): GrpcService {
   return {
     descriptor: AgentService,
@@ -64,7 +65,7 @@ async function findContainer(
   );
 }
 
-/** Attempts come newest first. The one before is `previous`, whether or not the newest still runs. */
+/** Selects from attempts, newest first. `previous` is the attempt before the newest, whether or not the newest runs. */
 export function selectAttempt(
   attempts: readonly ContainerState[],
   which: 'current' | 'previous',

@@ -1,13 +1,13 @@
-import type { Lease } from '@gantry/api';
+import { LEASES } from '@gantry/objects';
 import { ManualClock } from '@gantry/base/testing';
 import { createOvertakenClient, FakeObjectClient } from '@gantry/client/testing';
 import { silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Heartbeat, LEASES } from './heartbeat.ts';
+import { Heartbeat } from './heartbeat.ts';
 
 const KEY = { namespace: 'kube-node-lease', name: 'n' };
 
-describe('a heartbeat, overtaken by others', () => {
+describe('a heartbeat with concurrent writes of other clients', () => {
   let clock: ManualClock;
   let server: FakeObjectClient;
   let stop: AbortController;
@@ -36,23 +36,20 @@ describe('a heartbeat, overtaken by others', () => {
   };
   const label = async () => {
     const patch = { metadata: { labels: { team: 'web' } } };
-    await server.write(
-      { verb: 'patch', resource: LEASES, key: KEY, patch, patchType: 'application/merge-patch+json' },
-      stop.signal,
-    );
+    await server.patch(LEASES, KEY, { merge: patch }, stop.signal);
   };
-  const renewed = () => Date.parse(server.all<Lease>(LEASES)[0]?.spec?.renewTime ?? '');
+  const renewed = () => Date.parse(server.all(LEASES)[0]?.spec?.renewTime ?? '');
 
-  it('is not late when somebody writes its Lease, and keeps what that says', async () => {
+  it('is not late when its Lease is written by another client, and keeps that change', async () => {
     once(label);
     const before = renewed();
     await clock.advance(1000);
     expect(renewed() - before).toBe(1000);
-    expect(server.all<Lease>(LEASES)[0]?.metadata.labels).toEqual({ team: 'web' });
+    expect(server.all(LEASES)[0]?.metadata.labels).toEqual({ team: 'web' });
     expect(recoveries).toBe(1);
   });
 
-  it('is not late when somebody removes its Lease', async () => {
+  it('is not late when its Lease is removed', async () => {
     once(() => server.write({ verb: 'delete', resource: LEASES, key: KEY }, stop.signal));
     const before = renewed();
     await clock.advance(1000);

@@ -1,15 +1,15 @@
 import { type Clock, errorMessage, formatMicroTime, pause, withDeadline } from '@gantry/base';
-import { isReason, type Lease, type ResourceRef } from '@gantry/api';
-import type { ObjectClient } from '@gantry/client';
+import { isReason, type Lease, LEASES } from '@gantry/objects';
+import { ignoreNotFound, type ObjectClient } from '@gantry/client';
 import type { Logger } from '@gantry/service';
 
-export const LEASES: ResourceRef = { group: 'coordination.k8s.io', version: 'v1', resource: 'leases' };
-const NAMESPACE = 'kube-node-lease';
+/** Namespace of the nodes' Leases. */
+export const LEASE_NAMESPACE = 'kube-node-lease';
 const INTERVAL_MS = 1_000;
-/** Within the time after which a node counts as lost, with room for one more try. */
+/** For one renewal: short enough for one more attempt before the node counts as lost. */
 const DEADLINE_MS = 1_800;
 const DURATION_SECONDS = 4;
-/** How often a Lease that others write meanwhile is read and renewed anew before the heartbeat counts as failed. */
+/** Attempts of one renewal while other clients write the Lease at the same time. */
 const ATTEMPTS = 5;
 
 export interface HeartbeatOptions {
@@ -17,11 +17,11 @@ export interface HeartbeatOptions {
   readonly node: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Called after a renewal that followed failed ones: others may have taken this node for lost. */
+  /** Called after the first renewal that succeeds again: the control plane may have marked this node as lost. */
   readonly onRecovered: () => void;
 }
 
-/** Renews the node's Lease every second, apart from all other work. */
+/** Renews the node's Lease every second, independently of all other work. */
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
   #lease: Lease | undefined;
@@ -50,7 +50,7 @@ export class Heartbeat {
     }
   }
 
-  /** Renews the Lease as it was written last, without reading it first: only a guarded write that fails makes that needed. */
+  /** Renews the Lease from the version that was written last; it is read only after a write that was rejected. */
   async #renew(signal: AbortSignal): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -65,7 +65,7 @@ export class Heartbeat {
 
   #write(lease: Lease | undefined, signal: AbortSignal): Promise<Lease> {
     const { client, node, clock } = this.#options;
-    const key = { namespace: NAMESPACE, name: node };
+    const key = { namespace: LEASE_NAMESPACE, name: node };
     const spec = {
       holderIdentity: node,
       leaseDurationSeconds: DURATION_SECONDS,
@@ -73,23 +73,19 @@ export class Heartbeat {
     };
     if (lease !== undefined) {
       const object: Lease = { ...lease, spec: { ...lease.spec, ...spec } };
-      return client.write<Lease>({ verb: 'update', resource: LEASES, key, object }, signal);
+      return client.update(LEASES, object, signal);
     }
     const object: Lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { ...key }, spec };
-    return client.write<Lease>({ verb: 'create', resource: LEASES, namespace: NAMESPACE, object }, signal);
+    return client.create(LEASES, object, signal);
   }
 
-  async #find(signal: AbortSignal): Promise<Lease | undefined> {
-    try {
-      return await this.#options.client.get<Lease>(LEASES, { namespace: NAMESPACE, name: this.#options.node }, signal);
-    } catch (error) {
-      if (isReason(error, 'NotFound')) return undefined;
-      throw error;
-    }
+  #find(signal: AbortSignal): Promise<Lease | undefined> {
+    const { client, node } = this.#options;
+    return ignoreNotFound(client.get(LEASES, { namespace: LEASE_NAMESPACE, name: node }, signal));
   }
 }
 
-/** Whether a write failed only since somebody else has written, made or removed the object. */
+/** Whether a write was rejected because another client has written, created or removed the object. */
 function hasChanged(error: unknown): boolean {
   return isReason(error, 'Conflict') || isReason(error, 'NotFound') || isReason(error, 'AlreadyExists');
 }

@@ -1,17 +1,20 @@
 import { formatTime, type Instant } from '@gantry/base';
-import type { Node, NodeCondition, NodeStatus } from '@gantry/api';
-import type { EngineInfo, EnginePrivilege } from '../runtime/runtime.ts';
+import type { Node, NodeCondition, NodeStatus } from '@gantry/objects';
+import type { EngineInfo, EnginePrivilege } from '../runtime/engine.ts';
 
 /** Which Docker engine a Node's containers run on. */
 export const ENGINE_LABEL = 'gantry.dev/engine';
-/** Set on a Node that the host custodian drains; the agent takes it away when it comes back. */
+/** Set on a Node that the host custodian drains; a returning agent removes it. */
 export const DRAINING_ANNOTATION = 'gantry.dev/draining';
+/** The Kubernetes version whose kubelet this agent replaces. */
 export const KUBELET_VERSION = 'v1.36.2';
+/** The port of the agent's gRPC server, the same as kubelet's. */
 export const AGENT_PORT = 10250;
 const MAX_PODS = 110;
-/** An unchanged status is written this often at least, so that its heartbeat times mean something. */
+/** An unchanged status is written again after this long, to keep its heartbeat times recent. */
 const STATUS_REFRESH_MS = 300_000;
 
+/** The facts from which a Node is computed. */
 export interface NodeObservation {
   readonly name: string;
   readonly engineName: string;
@@ -43,7 +46,7 @@ function architecture(machine: string): string {
   return names[machine] ?? machine;
 }
 
-/** The Node as it is registered first. */
+/** The Node at its registration. */
 export function newNode(observed: NodeObservation, now: Instant): Node {
   return {
     apiVersion: 'v1',
@@ -54,7 +57,7 @@ export function newNode(observed: NodeObservation, now: Instant): Node {
   };
 }
 
-/** The status as it should be; conditions and parts of others are kept. */
+/** The desired status; conditions and fields of other owners are kept. */
 export function nodeStatus(observed: NodeObservation, old: NodeStatus, now: Instant): NodeStatus {
   const { engine, shares } = observed;
   const cpuMillis = Math.floor((engine.cpus * 1000) / shares);

@@ -1,20 +1,22 @@
 import { expect, it } from 'vitest';
 import { type Random, seededRandom } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
-import type { Pod } from '@gantry/api';
+import type { Pod } from '@gantry/objects';
 import { HollowRuntime } from '../hollow/hollow-runtime.ts';
 import { container, pod } from '../testing/pods.ts';
 import { podStatus } from '../status/pod-status.ts';
-import { containerSpec, identityOf } from './container-spec.ts';
-import { emptyMemory, type PodMemory } from './pod-memory.ts';
-import { computePodActions, type PodAction, type PodPlan } from './plan.ts';
+import { containerSpec } from '../spec/container-spec.ts';
+import { identityOf } from '../spec/pod-names.ts';
+import { emptyMemory, type PodMemory } from '../plan/pod-memory.ts';
+import { computePodActions } from '../plan/plan.ts';
+import type { PodAction, PodPlan } from '../plan/pod-plan.ts';
 
 const OWNER = { cluster: 'c', node: 'n' };
 const IMAGE = { id: 'sha256:1', sizeBytes: 1, digests: [], user: '' };
 const MEMORY: PodMemory = { ...emptyMemory, volumes: 'ready' };
 const signal = new AbortController().signal;
 
-/** A pod on a hollow runtime, moved on by nothing but the plan. */
+/** A pod on a hollow runtime that is moved by its plans alone. */
 class Simulation {
   readonly clock = new ManualClock(Date.parse('2026-01-01T00:00:00Z'));
   readonly runtime = new HollowRuntime({ clock: this.clock, images: { pause: IMAGE, 'nginx:1.27': IMAGE } });
@@ -39,7 +41,7 @@ class Simulation {
     return plan;
   }
 
-  /** Carries plans out until one is empty; a plan that never empties fails. */
+  /** Carries out plans until one is empty; fails when none ever is. */
   async settle(): Promise<PodPlan> {
     for (let round = 0; round < 50; round++) {
       const plan = await this.plan();
@@ -107,7 +109,7 @@ class Simulation {
     }
   }
 
-  /** Something happens behind the agent's back. */
+  /** Changes the containers without the agent. */
   async disturb(random: Random): Promise<void> {
     const state = await this.state();
     const pick = <T>(list: readonly T[]): T | undefined => list[Math.floor(random() * list.length)];
@@ -134,7 +136,7 @@ class Simulation {
 
 const seeds = Array.from({ length: 40 }, (_, seed) => seed);
 
-it.each(seeds)('a pod whose containers are disturbed comes back, and goes without a trace (seed %i)', async (seed) => {
+it.each(seeds)('a pod whose containers are disturbed recovers, and is deleted completely (seed %i)', async (seed) => {
   const random = seededRandom(seed);
   const simulation = new Simulation(
     pod({
@@ -153,10 +155,12 @@ it.each(seeds)('a pod whose containers are disturbed comes back, and goes withou
     expect(restarts().every((count, i) => count >= (last[i] ?? 0))).toBe(true);
     last = restarts();
   }
-  // However it was left: time alone brings it back.
+  // From any state, the passing of time is enough to recover.
   for (let round = 0; round < 6; round++) {
     const plan = await simulation.settle();
-    await simulation.clock.advance(plan.wakeAt === undefined ? 0 : Math.max(0, plan.wakeAt - simulation.clock.now()));
+    await simulation.clock.advance(
+      plan.requeueAt === undefined ? 0 : Math.max(0, plan.requeueAt - simulation.clock.now()),
+    );
   }
   const plan = await simulation.settle();
   expect(plan.actions).toEqual([]);

@@ -5,7 +5,7 @@ import type { WorkerServices } from './worker-services.ts';
 const RELIST_MS = 60_000;
 const RECONNECT = { initialMs: 200, maxMs: 5_000 };
 
-/** One worker per pod that exists in the API or in the engine, woken by both. A slow relist is the net under lost events. */
+/** One worker per pod that exists in the API or in the engine, notified by both. A slow relist covers lost events. */
 export class PodManager {
   readonly #services: WorkerServices;
   readonly #workers = new Map<string, PodWorker>();
@@ -17,8 +17,8 @@ export class PodManager {
 
   /** Runs until `signal` is aborted; the pods' containers keep running. */
   async run(signal: AbortSignal): Promise<void> {
-    const unsubscribe = this.#services.pods.subscribe((uid) => this.#wake(uid, signal));
-    for (const pod of this.#services.pods.list()) this.#wake(pod.metadata.uid ?? '', signal);
+    const unsubscribe = this.#services.pods.subscribe((uid) => this.#notify(uid, signal));
+    for (const pod of this.#services.pods.list()) this.#notify(pod.metadata.uid ?? '', signal);
     try {
       await Promise.all([this.#followEngine(signal), this.#relistSlowly(signal)]);
     } finally {
@@ -27,9 +27,9 @@ export class PodManager {
     }
   }
 
-  #wake(uid: string, signal: AbortSignal): void {
+  #notify(uid: string, signal: AbortSignal): void {
     const worker = this.#workers.get(uid);
-    if (worker !== undefined) worker.wake();
+    if (worker !== undefined) worker.notify();
     else if (!signal.aborted) this.#start(uid, signal);
   }
 
@@ -39,7 +39,7 @@ export class PodManager {
     const running = worker.run(signal).finally(() => {
       this.#workers.delete(uid);
       this.#running.delete(running);
-      if (this.#services.pods.get(uid) !== undefined) this.#wake(uid, signal);
+      if (this.#services.pods.get(uid) !== undefined) this.#notify(uid, signal);
     });
     this.#running.add(running);
   }
@@ -51,9 +51,9 @@ export class PodManager {
       try {
         for await (const event of runtime.observer.watch(owner.cluster, signal)) {
           if (event === 'connected') {
-            await this.#wakeAll(signal);
+            await this.#notifyAll(signal);
             failures = 0;
-          } else if (event.node === owner.node && event.podUid !== '') this.#wake(event.podUid, signal);
+          } else if (event.node === owner.node && event.podUid !== '') this.#notify(event.podUid, signal);
         }
       } catch (error) {
         if (!signal.aborted) logger.warn({ reason: errorMessage(error) }, 'events of the engine ended');
@@ -69,17 +69,17 @@ export class PodManager {
       await pause(clock, RELIST_MS, signal);
       if (signal.aborted) return;
       try {
-        await this.#wakeAll(signal);
+        await this.#notifyAll(signal);
       } catch (error) {
         logger.warn({ reason: errorMessage(error) }, 'containers could not be listed');
       }
     }
   }
 
-  async #wakeAll(signal: AbortSignal): Promise<void> {
+  async #notifyAll(signal: AbortSignal): Promise<void> {
     const { runtime, owner, pods } = this.#services;
     const uids = new Set([...this.#workers.keys(), ...pods.list().map((pod) => pod.metadata.uid ?? '')]);
     for (const state of await runtime.observer.listPods(owner, signal)) uids.add(state.identity.uid);
-    for (const uid of uids) this.#wake(uid, signal);
+    for (const uid of uids) this.#notify(uid, signal);
   }
 }

@@ -1,7 +1,4 @@
-/**
- * Lets at most `count` pieces of work run at once, the others waiting in the order they came. What is aborted by its turn is
- * not begun.
- */
+/** Runs at most `count` pieces of work at once; the others wait in order. Work that is aborted while it waits never begins. */
 export class Slots {
   readonly #waiting: (() => void)[] = [];
   #free: number;

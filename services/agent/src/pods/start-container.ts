@@ -1,21 +1,19 @@
-import type { Pod } from '@gantry/api';
-import type { SandboxState } from '../runtime/runtime.ts';
-import { containerSpec } from './container-spec.ts';
-import { containerEnvironment } from './environment.ts';
-import { ensureImage } from './images.ts';
-import type { PodAction } from './plan.ts';
-import { containerPath } from './pod-containers.ts';
+import type { Pod } from '@gantry/objects';
+import type { StartContainer } from '../plan/pod-plan.ts';
+import type { SandboxState } from '../runtime/sandboxes.ts';
+import { containerSpec } from '../spec/container-spec.ts';
+import { containerEnvironment } from '../spec/environment.ts';
+import { containerPath } from '../spec/pod-names.ts';
+import { ensureImage } from './ensure-image.ts';
 import type { WorkerServices } from './worker-services.ts';
 
-export type StartAction = Extract<PodAction, { kind: 'startContainer' }>;
-
 /**
- * Makes and starts one container: image, variables, mounts, create, start. Fails with an AgentError that names the step. Only
- * the last two take a slot: an image that is pulled for minutes holds up nobody else.
+ * Brings one container up in five steps: image, variables, mounts, create, start. Fails with an AgentError that names the
+ * step. Only the last two take a slot, so that a pull of minutes does not delay other containers.
  */
 export async function startContainer(
   pod: Pod,
-  action: StartAction,
+  action: StartContainer,
   sandbox: SandboxState | undefined,
   services: WorkerServices,
   signal: AbortSignal,
@@ -24,9 +22,9 @@ export async function startContainer(
   const { container, attempt } = action;
   const podAddress = pod.spec?.hostNetwork === true ? facts.hostAddress : (sandbox?.address ?? '');
   const path = containerPath(pod, container.name);
-  const report = (type: 'Normal' | 'Warning', reason: string, message: string) =>
+  const record = (type: 'Normal' | 'Warning', reason: string, message: string) =>
     events.event(pod, type, reason, message, path);
-  const image = await ensureImage(pod, container, runtime.images, report, clock, signal);
+  const image = await ensureImage(container, { images: runtime.images, record, clock }, signal);
   const context = { pod, podAddress, facts, source: services.config, base: services.baseEnvironment };
   const environment = await containerEnvironment(container, context, signal);
   const { mounts, terminationMessagePath } = await services.volumes.mounts(pod, container, attempt, environment);
@@ -46,8 +44,8 @@ export async function startContainer(
   });
   await services.starts.use(async () => {
     const id = await runtime.containers.createContainer(spec, signal);
-    report('Normal', 'Created', 'Container created');
+    record('Normal', 'Created', 'Container created');
     await runtime.containers.startContainer(id, signal);
   }, signal);
-  report('Normal', 'Started', 'Container started');
+  record('Normal', 'Started', 'Container started');
 }

@@ -1,7 +1,7 @@
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo, type Server } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Probe } from '@gantry/api';
+import type { Probe } from '@gantry/objects';
 import { container } from '../testing/pods.ts';
 import { performProbe } from './perform-probe.ts';
 
@@ -23,10 +23,10 @@ afterAll(async () => {
 });
 
 const containers = {
-  createContainer: () => Promise.reject(new Error('not here')),
-  startContainer: () => Promise.reject(new Error('not here')),
-  stopContainer: () => Promise.reject(new Error('not here')),
-  removeContainer: () => Promise.reject(new Error('not here')),
+  createContainer: () => Promise.reject(new Error('not used by probes')),
+  startContainer: () => Promise.reject(new Error('not used by probes')),
+  stopContainer: () => Promise.reject(new Error('not used by probes')),
+  removeContainer: () => Promise.reject(new Error('not used by probes')),
   exec: (_id: string, command: readonly string[]) =>
     Promise.resolve(command[0] === 'true' ? { exitCode: 0, output: '' } : { exitCode: 1, output: 'no cheese' }),
 };
@@ -39,20 +39,20 @@ const run = (probe: Probe) => {
   return performProbe(probe, target, containers, AbortSignal.timeout(30_000));
 };
 
-it('HTTP succeeds below 400, by a named port and with the headers asked for', async () => {
+it('HTTP succeeds below status 400, by a named port and with the headers of the probe', async () => {
   expect(
     await run({ httpGet: { path: '/ok', port: 'web', httpHeaders: [{ name: 'X-Probe', value: 'yes' }] } }),
   ).toEqual({ kind: 'success' });
 });
 
-it('HTTP fails with the code it got', async () => {
+it('HTTP fails with the status in its message', async () => {
   expect(await run({ httpGet: { port: 'web' } })).toEqual({
     kind: 'failure',
     message: 'HTTP probe failed with statuscode: 503',
   });
 });
 
-it('a port where nobody listens is refused in kubelet’s words', async () => {
+it('a closed port fails with kubelet’s message', async () => {
   expect(await run({ tcpSocket: { port: 1 } })).toEqual({
     kind: 'failure',
     message: 'dial tcp 127.0.0.1:1: connect: connection refused',
@@ -67,7 +67,7 @@ it('TCP succeeds when it connects', async () => {
   expect(await run({ tcpSocket: { port: port(tcp) } })).toEqual({ kind: 'success' });
 });
 
-it('a command fails with what it printed', async () => {
+it('a command fails with its output as message', async () => {
   expect(await run({ exec: { command: ['true'] } })).toEqual({ kind: 'success' });
   expect(await run({ exec: { command: ['false'] } })).toEqual({ kind: 'failure', message: 'no cheese' });
 });

@@ -1,18 +1,20 @@
-import type { Container, Probe } from '@gantry/api';
+import type { Container, Probe } from '@gantry/objects';
 
+/** What a probe decides. */
 export type ProbeKind = 'startup' | 'readiness' | 'liveness';
 
-/** What one probe of a container has found so far. */
+/** The results of one probe of a container so far. */
 export interface ProbeCount {
   readonly result: 'passing' | 'failing' | 'unknown';
-  /** How often in a row the last outcome came. */
+  /** How many times in a row the last outcome came. */
   readonly streak: number;
   readonly last: 'success' | 'failure' | 'none';
 }
 
+/** The count of a probe that has not run. */
 export const NO_COUNT: ProbeCount = { result: 'unknown', streak: 0, last: 'none' };
 
-/** The count after one more outcome: the result turns when a threshold of equal outcomes in a row is reached. */
+/** The count after one more outcome: the result changes when a threshold of equal outcomes in a row is reached. */
 export function countProbe(probe: Probe, count: ProbeCount, outcome: 'success' | 'failure'): ProbeCount {
   const streak = count.last === outcome ? count.streak + 1 : 1;
   const threshold = outcome === 'success' ? (probe.successThreshold ?? 1) : (probe.failureThreshold ?? 3);
@@ -20,13 +22,24 @@ export function countProbe(probe: Probe, count: ProbeCount, outcome: 'success' |
   return { result, streak, last: outcome };
 }
 
+/** The counts of one container's probes. */
 export type ProbeCounts = Readonly<Record<ProbeKind, ProbeCount>>;
 
 /** What the counts of a container's probes mean for it. */
-export function judgeProbes(
-  container: Container,
-  counts: ProbeCounts,
-): { readonly started: boolean; readonly ready: boolean; readonly failed?: 'liveness' | 'startup' } {
+export interface ProbeJudgement {
+  readonly started: boolean;
+  readonly ready: boolean;
+  /** Which probe failed, so that the container must be restarted. */
+  readonly failed?: 'liveness' | 'startup';
+}
+
+/** A judgement together with the container that was probed. */
+export interface ProbeFindings extends ProbeJudgement {
+  readonly containerId: string;
+}
+
+/** Judges a container by its probes. Without a startup or readiness probe it counts as started or ready. */
+export function judgeProbes(container: Container, counts: ProbeCounts): ProbeJudgement {
   const started = container.startupProbe === undefined || counts.startup.result === 'passing';
   const ready = started && (container.readinessProbe === undefined || counts.readiness.result === 'passing');
   if (!started && counts.startup.result === 'failing') return { started, ready, failed: 'startup' };
@@ -34,7 +47,7 @@ export function judgeProbes(
   return { started, ready };
 }
 
-/** The probes of a container that are due to run now: nothing else runs before the startup probe has passed. */
+/** Whether a probe of a container runs now: before the startup probe has passed, no other one runs. */
 export function runsNow(container: Container, kind: ProbeKind, counts: ProbeCounts): boolean {
   const isStarted = container.startupProbe === undefined || counts.startup.result === 'passing';
   return kind === 'startup' ? !isStarted : isStarted;

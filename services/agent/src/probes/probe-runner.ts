@@ -1,10 +1,19 @@
-import { type Clock, DeadlineError, type Instant, type Random, sleep, withDeadline } from '@gantry/base';
-import type { Container, Probe } from '@gantry/api';
-import type { ProbeFindings } from '../pods/pod-memory.ts';
-import type { ContainerRuntime } from '../runtime/runtime.ts';
-import { performProbe, type ProbeTarget } from './perform-probe.ts';
-import { countProbe, judgeProbes, NO_COUNT, type ProbeCount, type ProbeKind, runsNow } from './probe-counter.ts';
+import { type Clock, type Instant, type Random, sleep, withDeadline } from '@gantry/base';
+import type { Container, Probe } from '@gantry/objects';
+import type { ContainerRuntime } from '../runtime/containers.ts';
+import { performProbe } from './perform-probe.ts';
+import {
+  countProbe,
+  judgeProbes,
+  NO_COUNT,
+  type ProbeCount,
+  type ProbeFindings,
+  type ProbeKind,
+  runsNow,
+} from './probe-counter.ts';
+import type { ProbeOutcome, ProbeTarget } from './probe-types/probe-type.ts';
 
+/** A running container whose probes are due. */
 export interface ProbedContainer extends ProbeTarget {
   readonly startedAt: Instant;
 }
@@ -13,7 +22,7 @@ export interface ProbeRunnerOptions {
   readonly containers: ContainerRuntime;
   readonly clock: Clock;
   readonly random: Random;
-  /** Told when what is found of a container has changed. */
+  /** Called when the findings of a container have changed. */
   readonly onFindings: (name: string, findings: ProbeFindings) => void;
   readonly onFailure: (container: string, kind: ProbeKind, message: string) => void;
 }
@@ -22,7 +31,8 @@ interface Probed {
   readonly containerId: string;
   readonly abort: AbortController;
   readonly counts: Record<ProbeKind, ProbeCount>;
-  told: string;
+  /** The findings that were reported last. */
+  reported: string;
 }
 
 /** Runs the probes of one pod's running containers, each at its own pace. */
@@ -34,7 +44,7 @@ export class ProbeRunner {
     this.#options = options;
   }
 
-  /** Starts probing what is new among `running` and stops what is there no more. `ending` pods are asked for readiness only. */
+  /** Starts the probes of new containers and stops those of containers that do not run any more. No probe starts in an ending pod. */
   sync(running: readonly ProbedContainer[], mode: 'running' | 'ending', signal: AbortSignal): void {
     const wanted = new Map(running.map((target) => [target.container.name, target]));
     for (const [name, probed] of this.#probed) {
@@ -60,12 +70,12 @@ export class ProbeRunner {
       containerId,
       abort,
       counts: { startup: NO_COUNT, readiness: NO_COUNT, liveness: NO_COUNT },
-      told: '',
+      reported: '',
     };
     this.#probed.set(container.name, probed);
     const both = AbortSignal.any([signal, abort.signal]);
     for (const [kind, probe] of probes) {
-      // A loop ends by its signal only: `performProbe` never fails.
+      // A loop rejects only when its signal is aborted: `performProbe` never rejects.
       this.#loop(kind, probe, target, probed, both).catch(() => undefined);
     }
   }
@@ -89,30 +99,25 @@ export class ProbeRunner {
         if (signal.aborted) return;
         if (outcome.kind === 'failure') onFailure(target.container.name, kind, outcome.message);
         probed.counts[kind] = countProbe(probe, probed.counts[kind], outcome.kind);
-        this.#tell(target.container, probed);
+        this.#report(target.container, probed);
       } else if (kind === 'startup') return;
-      // What waits for the startup probe is asked soon after it has passed.
+      // A probe that waits for the startup probe runs soon after that has passed.
       const waits = !runsNow(target.container, kind, probed.counts) && kind !== 'startup';
       await sleep(clock, waits ? Math.min(periodMs, 1_000) : periodMs, signal);
     }
   }
 
-  async #once(probe: Probe, target: ProbedContainer, signal: AbortSignal) {
+  async #once(probe: Probe, target: ProbedContainer, signal: AbortSignal): Promise<ProbeOutcome> {
     const { clock, containers } = this.#options;
     using deadline = withDeadline(clock, signal, (probe.timeoutSeconds ?? 1) * 1000);
-    const outcome = await performProbe(probe, target, containers, deadline);
-    if (outcome.kind === 'failure' && deadline.reason instanceof DeadlineError && probe.exec !== undefined) {
-      const command = JSON.stringify((probe.exec.command ?? []).join(' '));
-      return { kind: 'failure' as const, message: `command ${command} timed out` };
-    }
-    return outcome;
+    return await performProbe(probe, target, containers, deadline);
   }
 
-  #tell(container: Container, probed: Probed): void {
+  #report(container: Container, probed: Probed): void {
     const findings: ProbeFindings = { containerId: probed.containerId, ...judgeProbes(container, probed.counts) };
     const text = JSON.stringify(findings);
-    if (text === probed.told) return;
-    probed.told = text;
+    if (text === probed.reported) return;
+    probed.reported = text;
     this.#options.onFindings(container.name, findings);
   }
 }

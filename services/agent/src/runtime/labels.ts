@@ -1,4 +1,4 @@
-/** Labels that hold all that adoption of a container needs; also what limits us to containers of our own. */
+/** Labels of our containers: everything that adoption needs. A container without the cluster's label is never touched. */
 export const LABEL = {
   cluster: 'gantry.cluster',
   node: 'gantry.node',
@@ -11,22 +11,22 @@ export const LABEL = {
   sandboxId: 'io.kubernetes.sandbox.id',
   /** How long a successor of this container must wait after its end. */
   restartDelayMs: 'gantry.restart-delay-ms',
-  /** Termination grace of the pod in seconds, for whoever stops it without knowing the pod. */
+  /** Termination grace of the pod in seconds, for a stop without the pod's object. */
   graceSeconds: 'io.kubernetes.pod.terminationGracePeriod',
-  /** Where the container's termination message lies, seen from the agent. */
+  /** The agent's path of the container's termination message. */
   terminationMessage: 'gantry.termination-message',
 } as const;
 
 /** The container name of every sandbox. */
 export const SANDBOX_NAME = 'POD';
 
-/** Whose containers: one node of one cluster. */
+/** Owner of containers: one node of one cluster. */
 export interface Owner {
   readonly cluster: string;
   readonly node: string;
 }
 
-/** Which pod. */
+/** A pod's uid and name, as labels carry them. */
 export interface PodIdentity {
   readonly uid: string;
   readonly namespace: string;

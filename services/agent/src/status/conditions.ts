@@ -1,6 +1,8 @@
 import { formatTime, type Instant } from '@gantry/base';
-import type { ContainerStatus, Pod, PodCondition } from '@gantry/api';
+import type { ContainerStatus, Pod, PodCondition } from '@gantry/objects';
+import { sidecarsOf } from '../spec/pod-containers.ts';
 
+/** The parts of a pod's status that its conditions depend on. */
 export interface ConditionInput {
   readonly pod: Pod;
   readonly phase: string;
@@ -9,7 +11,7 @@ export interface ConditionInput {
   readonly sandbox: 'ready' | 'absent';
 }
 
-/** The conditions that are kubelet's. */
+/** The conditions that kubelet owns. */
 export const OWN_CONDITIONS: ReadonlySet<string> = new Set([
   'PodReadyToStartContainers',
   'Initialized',
@@ -20,7 +22,7 @@ export const OWN_CONDITIONS: ReadonlySet<string> = new Set([
 
 type Draft = Pick<PodCondition, 'type' | 'status' | 'reason' | 'message'>;
 
-/** The conditions that kubelet owns, with those of others kept. A transition time changes only with the status. */
+/** The pod's conditions: kubelet's computed, all others unchanged. A transition time changes only with the status. */
 export function podConditions(input: ConditionInput, now: Instant): PodCondition[] {
   const { pod } = input;
   const old = pod.status?.conditions ?? [];
@@ -59,9 +61,7 @@ function initialized({ pod, phase, init, main }: ConditionInput): Draft {
   const type = 'Initialized';
   if (phase === 'Succeeded') return { type, status: 'True', reason: 'PodCompleted' };
   if (main.some((status) => status.state?.running !== undefined)) return { type, status: 'True' };
-  const sidecars = new Set(
-    (pod.spec?.initContainers ?? []).filter((c) => c.restartPolicy === 'Always').map((c) => c.name),
-  );
+  const sidecars = sidecarsOf(pod);
   const incomplete = init.filter((status) =>
     sidecars.has(status.name) ? status.started !== true : status.state?.terminated?.exitCode !== 0,
   );
@@ -78,9 +78,7 @@ function containersReady({ phase, main, init, pod }: ConditionInput): Draft {
   const type = 'ContainersReady';
   if (phase === 'Succeeded') return { type, status: 'False', reason: 'PodCompleted' };
   if (phase === 'Failed') return { type, status: 'False', reason: 'PodFailed' };
-  const sidecars = new Set(
-    (pod.spec?.initContainers ?? []).filter((c) => c.restartPolicy === 'Always').map((c) => c.name),
-  );
+  const sidecars = sidecarsOf(pod);
   const counted = [...init.filter((status) => sidecars.has(status.name)), ...main];
   const unready = counted.filter((status) => !status.ready);
   if (unready.length === 0) return { type, status: 'True' };

@@ -1,25 +1,26 @@
 import { formatTime } from '@gantry/base';
-import type { ContainerState as ApiState, ContainerStateTerminated, ContainerStatus, Container } from '@gantry/api';
-import type { ContainerRole } from '../pods/pod-containers.ts';
-import type { ProbeFindings } from '../pods/pod-memory.ts';
-import type { Waiting } from '../pods/plan.ts';
-import type { ContainerState } from '../runtime/runtime.ts';
+import type { ContainerState as ApiState, ContainerStateTerminated, ContainerStatus, Container } from '@gantry/objects';
+import type { ContainerRole } from '../spec/pod-containers.ts';
+import type { ProbeFindings } from '../probes/probe-counter.ts';
+import type { Waiting } from '../plan/pod-plan.ts';
+import type { ContainerState } from '../runtime/containers.ts';
 
+/** The facts from which a container's status is computed. */
 export interface ContainerObservation {
   readonly container: Container;
   readonly role: ContainerRole;
   /** Attempts in the engine, newest first. */
   readonly attempts: readonly ContainerState[];
   readonly waiting: Waiting | undefined;
-  /** What it waits for when nothing else is known. */
+  /** The waiting reason when no other is known. */
   readonly initialReason: 'ContainerCreating' | 'PodInitializing';
   readonly probes: ProbeFindings | undefined;
   readonly previous: ContainerStatus | undefined;
-  /** Messages that ended containers left, by container id. */
+  /** Termination messages by container id. */
   readonly messages: ReadonlyMap<string, string>;
 }
 
-/** How an ended attempt is reported. */
+/** The reported state of an ended attempt. */
 export function terminatedState(state: ContainerState, message: string | undefined): ContainerStateTerminated {
   const exitCode = state.exitCode ?? 0;
   const text = state.error ?? message;
@@ -39,7 +40,7 @@ function terminationReason(state: ContainerState, exitCode: number): string {
   return exitCode === 0 ? 'Completed' : 'Error';
 }
 
-/** `docker://<id>`, as statuses name containers. */
+/** `docker://<id>`, the form of container ids in statuses. */
 export function containerId(state: { readonly id: string }): string {
   return `docker://${state.id}`;
 }
@@ -88,11 +89,11 @@ function stateOf(observed: ContainerObservation, current: ContainerState | undef
 
 function lastStateOf(observed: ContainerObservation, current: ContainerState | undefined, state: ApiState): ApiState {
   const { attempts, previous, messages } = observed;
-  // While it waits for its restart, the newest attempt is the last state; otherwise the one before.
+  // During the back-off before a restart, the newest attempt is the last state; otherwise the one before.
   const last = state.waiting !== undefined && current?.state === 'exited' ? current : attempts[1];
   if (last?.state === 'exited') return { terminated: terminatedState(last, messages.get(last.id)) };
   if (attempts.length > 1 || previous === undefined) return {};
-  // Somebody removed the container behind our back.
+  // The container was removed without the agent.
   if (previous.state?.running !== undefined && previous.containerID !== undefined) {
     if (current !== undefined && containerId(current) === previous.containerID) return previous.lastState ?? {};
     return { terminated: lostState(previous.containerID) };

@@ -1,13 +1,12 @@
-import type { ContainerStatus, Pod } from '@gantry/api';
+import type { ContainerStatus, Pod } from '@gantry/objects';
+import { sidecarsOf } from '../spec/pod-containers.ts';
 
 /** The pod's phase from its containers' statuses. Succeeded and Failed are final. */
 export function podPhase(pod: Pod, init: readonly ContainerStatus[], main: readonly ContainerStatus[]): string {
   const old = pod.status?.phase;
   if (old === 'Succeeded' || old === 'Failed') return old;
   const policy = pod.spec?.restartPolicy ?? 'Always';
-  const sidecars = new Set(
-    (pod.spec?.initContainers ?? []).filter((c) => c.restartPolicy === 'Always').map((c) => c.name),
-  );
+  const sidecars = sidecarsOf(pod);
   const steps = init.filter((status) => !sidecars.has(status.name));
   const failed = steps.some((status) => (exitCodeOf(status) ?? 0) !== 0);
   if (failed && policy === 'Never') return 'Failed';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Pod, PodStatus } from '@gantry/api';
-import { computePodActions } from '../pods/plan.ts';
-import { emptyMemory, type PodMemory } from '../pods/pod-memory.ts';
-import type { PodState } from '../runtime/runtime.ts';
+import type { Pod, PodStatus } from '@gantry/objects';
+import { computePodActions } from '../plan/plan.ts';
+import { emptyMemory, type PodMemory } from '../plan/pod-memory.ts';
+import type { PodState } from '../runtime/observer.ts';
 import { container, exited, NOW, pod, podState, reportedStatus, running, sandbox } from '../testing/pods.ts';
 import { podStatus } from './pod-status.ts';
 
@@ -72,7 +72,7 @@ describe('the status of a pod', () => {
     });
   });
 
-  it('does not change when computed again from itself', () => {
+  it('does not change when it is computed again from itself', () => {
     const state = podState([sandbox()], [running({ attempt: 1 }), exited(137)]);
     const first = statusOf(pod(), state);
     expect(
@@ -100,7 +100,7 @@ describe('the status of a pod', () => {
     ]);
   });
 
-  it('shows a crash loop as waiting, with the end as last state', () => {
+  it('shows a crash loop as waiting, with the last exit as last state', () => {
     const state = podState([sandbox()], [exited(1, { attempt: 2, restartDelayMs: 20_000 })]);
     const status = statusOf(pod(), state, MOUNTED, new Map([['main-2', 'out of cheese']]));
     expect(status).toMatchObject({
@@ -129,7 +129,7 @@ describe('the status of a pod', () => {
     },
   );
 
-  it('names an end by lack of memory and a start that failed', () => {
+  it('has reasons for an OOM kill and for a failed start', () => {
     const oom = statusOf(pod({ restartPolicy: 'Never' }), podState([sandbox()], [exited(137, { endedBy: 'oom' })]));
     expect(oom.containerStatuses).toMatchObject([{ state: { terminated: { reason: 'OOMKilled' } } }]);
     const start = statusOf(
@@ -161,7 +161,7 @@ describe('the status of a pod', () => {
     expect(conditions(statusOf(object, state, { ...MOUNTED, probes }))['Ready']).toBe('True');
   });
 
-  it('keeps conditions of others and the time of those that did not change', () => {
+  it('keeps conditions of other owners, and the time of unchanged conditions', () => {
     const object = pod(
       { readinessGates: [{ conditionType: 'example.com/gate' }] },
       {
@@ -181,7 +181,7 @@ describe('the status of a pod', () => {
     expect(conditions(status)['Ready']).toBe('True');
   });
 
-  it('says that a container was lost when somebody removed it', () => {
+  it('reports ContainerStatusUnknown for a container that was removed', () => {
     const old = reportedStatus({ containerID: 'docker://lost', state: { running: {} } });
     const status = statusOf(pod({}, { containerStatuses: [old] }), podState([sandbox()], []));
     expect(status.containerStatuses).toMatchObject([

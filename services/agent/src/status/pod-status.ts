@@ -1,24 +1,25 @@
 import { formatTime, type Instant } from '@gantry/base';
-import type { ContainerStatus, Pod, PodStatus } from '@gantry/api';
-import { initContainersOf, mainContainersOf, type PodContainer } from '../pods/pod-containers.ts';
-import type { PodMemory } from '../pods/pod-memory.ts';
-import type { PodPlan } from '../pods/plan.ts';
-import type { PodState } from '../runtime/runtime.ts';
+import type { ContainerStatus, Pod, PodStatus } from '@gantry/objects';
+import { initContainersOf, mainContainersOf, type PodContainer } from '../spec/pod-containers.ts';
+import type { PodMemory } from '../plan/pod-memory.ts';
+import type { PodPlan } from '../plan/pod-plan.ts';
+import type { PodState } from '../runtime/observer.ts';
 import { podConditions } from './conditions.ts';
 import { containerStatus } from './container-status.ts';
 import { podPhase } from './phase.ts';
 
+/** The facts from which a pod's status is computed. */
 export interface PodObservation {
   readonly pod: Pod;
   readonly state: PodState | undefined;
   readonly memory: PodMemory;
   readonly plan: PodPlan;
   readonly hostAddress: string;
-  /** Messages that ended containers left, by container id. */
+  /** Termination messages by container id. */
   readonly messages: ReadonlyMap<string, string>;
 }
 
-/** The pod's status as kubelet would report it. Parts that others own (conditions of others, qosClass) are kept. */
+/** The pod's status in kubelet's form. Fields and conditions of other owners (such as qosClass) are kept. */
 export function podStatus(observed: PodObservation, now: Instant): PodStatus {
   const { pod, state, plan } = observed;
   const old = pod.status ?? {};
@@ -28,7 +29,7 @@ export function podStatus(observed: PodObservation, now: Instant): PodStatus {
   const phase = overdue ? 'Failed' : podPhase(pod, init, main);
   const sandbox = state?.sandboxes.find((candidate) => candidate.state === 'running');
   const address = pod.spec?.hostNetwork === true ? observed.hostAddress : (sandbox?.address ?? '');
-  // An ended pod keeps the address that it had.
+  // An ended pod keeps its address.
   const podIP = address !== '' ? address : isOver(phase) || plan.goal !== 'run' ? (old.podIP ?? '') : '';
   const generation = pod.metadata.generation;
   const next: PodStatus = {

@@ -1,8 +1,8 @@
-import type { PodStatus } from '@gantry/api';
+import type { PodStatus } from '@gantry/objects';
 import { OWN_CONDITIONS } from './conditions.ts';
 
-/** What kubelet tells of a pod, besides conditions. All else of a status is others'. */
-const OWN_PARTS: ReadonlySet<string> = new Set([
+/** The fields of a pod's status that kubelet owns, without conditions. */
+const OWN_FIELDS: ReadonlySet<string> = new Set([
   'observedGeneration',
   'phase',
   'hostIP',
@@ -17,20 +17,20 @@ const OWN_PARTS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A status that was made from an older pod, as it is to be written over `current`: kubelet's parts of the one, others' parts
- * of the other. Undefined when somebody has ended the pod meanwhile, which a report from before does not take back.
+ * Applies a status that was computed from an older pod to `current`: kubelet's fields of the new one, all other fields of
+ * `current`. Undefined when the pod has ended since: an older report must not revive it.
  */
 export function rebaseStatus(status: PodStatus, current: PodStatus): PodStatus | undefined {
   if (isOver(current) && current.phase !== status.phase) return undefined;
-  const parts = [
-    ...Object.entries(current).filter(([part]) => !OWN_PARTS.has(part)),
-    ...Object.entries(status).filter(([part]) => OWN_PARTS.has(part)),
+  const fields = [
+    ...Object.entries(current).filter(([field]) => !OWN_FIELDS.has(field)),
+    ...Object.entries(status).filter(([field]) => OWN_FIELDS.has(field)),
   ];
   const conditions = [
     ...(status.conditions ?? []).filter(({ type }) => OWN_CONDITIONS.has(type)),
     ...(current.conditions ?? []).filter(({ type }) => !OWN_CONDITIONS.has(type)),
   ];
-  return { ...Object.fromEntries(parts), conditions };
+  return { ...Object.fromEntries(fields), conditions };
 }
 
 function isOver({ phase }: PodStatus): boolean {

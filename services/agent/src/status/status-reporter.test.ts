@@ -1,16 +1,16 @@
-import type { Pod, PodStatus } from '@gantry/api';
+import { type Pod, PODS, type PodStatus } from '@gantry/objects';
 import { ManualClock } from '@gantry/base/testing';
 import { createOvertakenClient, FakeObjectClient } from '@gantry/client/testing';
 import { silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { PODS, PodSource } from '../pods/pod-source.ts';
+import { PodSource } from '../sources/pod-source.ts';
 import { StatusReporter } from './status-reporter.ts';
 
 const KEY = { namespace: 'a', name: 'p' };
 const GATE = { type: 'example.org/gate', status: 'True' };
 const READY = { type: 'Ready', status: 'True' };
 
-describe('reports of a pod, overtaken by others', () => {
+describe('status reports with concurrent writes of other clients', () => {
   let clock: ManualClock;
   let server: FakeObjectClient;
   let stop: AbortController;
@@ -38,15 +38,15 @@ describe('reports of a pod, overtaken by others', () => {
   });
   afterEach(() => stop.abort());
 
-  const current = () => server.all<Pod>(PODS)[0];
+  const current = () => server.all(PODS)[0];
   const writeAsOther = async (status: PodStatus) => {
     const object = { ...current(), status: { ...current()?.status, ...status } } as Pod;
-    await server.write({ verb: 'update', resource: PODS, key: KEY, object, subresource: 'status' }, stop.signal);
+    await server.updateStatus(PODS, object, stop.signal);
   };
   const reportRunning = () =>
     reporter.report(uid, { phase: 'Running', qosClass: 'Burstable', podIP: '10.0.0.9', conditions: [READY] });
 
-  it('keep what others wrote after the look at the pod', async () => {
+  it('keep fields that other clients wrote since the pod was read', async () => {
     reportRunning();
     await writeAsOther({ conditions: [GATE], nominatedNodeName: 'm' });
     await clock.advance(100);
@@ -59,7 +59,7 @@ describe('reports of a pod, overtaken by others', () => {
     });
   });
 
-  it('are written after a Conflict although nobody reports anew', async () => {
+  it('are written after a Conflict without a new report', async () => {
     overtake = async () => {
       overtake = async () => undefined;
       await writeAsOther({ conditions: [GATE] });
@@ -69,7 +69,7 @@ describe('reports of a pod, overtaken by others', () => {
     expect(current()?.status).toMatchObject({ phase: 'Running', conditions: [READY, GATE] });
   });
 
-  it('do not take back that somebody has ended the pod', async () => {
+  it('do not revive a pod that has ended', async () => {
     reportRunning();
     await writeAsOther({ phase: 'Failed', reason: 'Evicted' });
     await clock.advance(100);

@@ -1,12 +1,12 @@
-import { type Clock, errorMessage, pause } from '@gantry/base';
-import { equalJson, type Pod, type PodStatus, type Status } from '@gantry/api';
+import { type Clock, errorMessage, pause, Signal } from '@gantry/base';
+import { equalJson, type Pod, PODS, type PodStatus, type Status } from '@gantry/objects';
 import type { ObjectClient, ObjectWrite, WriteResult } from '@gantry/client';
 import type { Logger } from '@gantry/service';
-import { type PodSource, PODS } from '../pods/pod-source.ts';
+import type { PodSource } from '../sources/pod-source.ts';
 import { rebaseStatus } from './rebase-status.ts';
 
 const MAX_BATCH = 100;
-/** Reports that come close together travel together. */
+/** Reports within this time share a batch. */
 const GATHER_MS = 5;
 const RETRY_MS = 300;
 
@@ -18,21 +18,21 @@ export interface StatusReporterOptions {
 }
 
 /**
- * Writes pod statuses that differ from what is known, in batches, the newest of each pod only, until they are written. What
- * others write of a status between the look at the pod and the write stays theirs.
+ * Writes changed pod statuses in batches, only the newest of each pod, and retries until they are written. Fields that
+ * other clients change in between are kept.
  */
 export class StatusReporter {
   readonly #options: StatusReporterOptions;
   readonly #wanted = new Map<string, PodStatus>();
-  /** Reports that met a Conflict: wanted again once the newer pod is known. */
+  /** Reports that were rejected with a Conflict: they are written again onto the newer pod when it arrives. */
   readonly #overtaken = new Map<string, PodStatus>();
-  #wake: (() => void) | undefined;
+  readonly #work = new Signal();
 
   constructor(options: StatusReporterOptions) {
     this.#options = options;
   }
 
-  /** Never blocks. A status that equals the known one is no report. */
+  /** Never blocks. A status that equals the known one is not written. */
   report(uid: string, status: PodStatus): void {
     const known = this.#options.pods.get(uid);
     this.#overtaken.delete(uid);
@@ -41,7 +41,7 @@ export class StatusReporter {
       return;
     }
     this.#wanted.set(uid, status);
-    this.#wake?.();
+    this.#work.notify();
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -49,7 +49,7 @@ export class StatusReporter {
     const unsubscribe = pods.subscribe((uid) => this.#catchUp(uid));
     try {
       while (!signal.aborted) {
-        if (this.#wanted.size === 0) await this.#arrival(signal);
+        if (this.#wanted.size === 0) await this.#work.wait(clock, Infinity, signal);
         await pause(clock, GATHER_MS, signal);
         if (signal.aborted) return;
         const failed = await this.#flush(signal);
@@ -65,19 +65,7 @@ export class StatusReporter {
     if (status === undefined) return;
     this.#overtaken.delete(uid);
     this.#wanted.set(uid, status);
-    this.#wake?.();
-  }
-
-  #arrival(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      const done = () => {
-        this.#wake = undefined;
-        signal.removeEventListener('abort', done);
-        resolve();
-      };
-      this.#wake = done;
-      signal.addEventListener('abort', done, { once: true });
-    });
+    this.#work.notify();
   }
 
   async #flush(signal: AbortSignal): Promise<'none' | 'some'> {
@@ -110,7 +98,7 @@ export class StatusReporter {
     const outcome = result.ok ? 'done' : outcomeOf(result.status);
     const isNewest = this.#wanted.get(uid) === status;
     if (outcome === 'overtaken') {
-      // Where the newer pod has come already, the report is written onto it at once.
+      // When the newer pod has arrived already, the report is written onto it at once.
       if (isNewest && pods.get(uid) === pod) {
         this.#wanted.delete(uid);
         this.#overtaken.set(uid, status);
@@ -119,14 +107,14 @@ export class StatusReporter {
     }
     if (outcome !== 'retry' && isNewest) this.#wanted.delete(uid);
     if (result.ok) pods.observe(result.object);
-    else if (outcome === 'refused') {
-      logger.warn({ pod: uid, reason: result.status.message }, 'status of a pod was refused');
+    else if (outcome === 'rejected') {
+      logger.warn({ pod: uid, reason: result.status.message }, 'status of a pod was rejected');
     }
     return outcome;
   }
 }
 
-/** A status on its way. */
+/** A status that is being written. */
 interface Report {
   readonly uid: string;
   readonly status: PodStatus;
@@ -134,9 +122,9 @@ interface Report {
   readonly write: ObjectWrite;
 }
 
-type Outcome = 'done' | 'retry' | 'gone' | 'overtaken' | 'refused';
+type Outcome = 'done' | 'retry' | 'gone' | 'overtaken' | 'rejected';
 
-/** Guarded by the version whose parts of others it repeats. */
+/** Guarded by the version from which the fields of other owners were taken. */
 function statusWrite(pod: Pod, status: PodStatus): ObjectWrite {
   const { name = '', namespace = '' } = pod.metadata;
   return {
@@ -151,5 +139,5 @@ function statusWrite(pod: Pod, status: PodStatus): ObjectWrite {
 function outcomeOf(status: Status): Outcome {
   if (status.reason === 'NotFound') return 'gone';
   if (status.code === 409) return 'overtaken';
-  return (status.code ?? 500) >= 500 || status.code === 429 ? 'retry' : 'refused';
+  return (status.code ?? 500) >= 500 || status.code === 429 ? 'retry' : 'rejected';
 }

@@ -1,8 +1,10 @@
-import type { Container, ContainerStatus, Pod, PodSpec, PodStatus } from '@gantry/api';
-import { containerHash } from '../pods/pod-containers.ts';
-import type { ContainerState, PodState, SandboxState } from '../runtime/runtime.ts';
+import type { Container, ContainerStatus, Pod, PodSpec, PodStatus } from '@gantry/objects';
+import { containerHash } from '../spec/pod-containers.ts';
+import type { ContainerState } from '../runtime/containers.ts';
+import type { PodState } from '../runtime/observer.ts';
+import type { SandboxState } from '../runtime/sandboxes.ts';
 
-/** Makers of pods and of what an engine shows of them, for tests. */
+/** Pods and the states that an engine reports of them, for tests. */
 export const NOW = Date.parse('2026-01-01T00:10:00Z');
 
 export function container(name = 'main', change: Partial<Container> = {}): Container {

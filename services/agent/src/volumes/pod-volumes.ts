@@ -1,21 +1,18 @@
-import { chmod, mkdir, readFile, realpath, rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { type Clock, errorMessage } from '@gantry/base';
-import type { Container, Pod, Volume } from '@gantry/api';
-import { AgentError } from '../agent-error.ts';
-import type { ConfigSource } from '../pods/environment.ts';
-import { expand } from '../pods/expand.ts';
-import type { NodeFacts } from '../pods/field-values.ts';
-import type { MountSpec } from '../runtime/runtime.ts';
-import { writeAtomically } from './atomic-folder.ts';
-import type { TokenSource } from './service-account-token.ts';
-import { volumeFiles } from './volume-files.ts';
-
-/** One folder, as this process sees it and as the engine's host does. */
-export interface StateFolder {
-  readonly path: string;
-  readonly hostPath: string;
-}
+import type { Container, Pod } from '@gantry/objects';
+import { AgentError } from '../runtime/agent-error.ts';
+import type { MountSpec } from '../runtime/containers.ts';
+import type { StateFolder } from '../runtime/state-folder.ts';
+import type { TokenSource } from '../sources/token-source.ts';
+import type { ConfigSource } from '../spec/config-source.ts';
+import { expand } from '../spec/expand.ts';
+import type { NodeFacts } from '../spec/field-values.ts';
+import { resolveSubPath } from './sub-path.ts';
+import { volumeTypeOf } from './supported-volumes.ts';
+import { createMessageFile, readMessageFile } from './termination-message.ts';
+import type { VolumeContext } from './volume-types/volume-type.ts';
 
 export interface PodVolumesOptions {
   readonly state: StateFolder;
@@ -25,12 +22,7 @@ export interface PodVolumesOptions {
   readonly clock: Clock;
 }
 
-const TERMINATION_LOG = '/dev/termination-log';
-const MAX_MESSAGE_BYTES = 4096;
-/** Kinds that are folders with files from the API; every other kind but emptyDir is refused. */
-const FILE_KINDS = ['configMap', 'secret', 'projected', 'downwardAPI'] as const;
-
-/** The folders of this node's pods: volumes and termination messages. They live until the pod is released. */
+/** The folders of this node's pods: volumes and termination messages. They exist until the pod is released. */
 export class PodVolumes {
   readonly #options: PodVolumesOptions;
 
@@ -38,11 +30,15 @@ export class PodVolumes {
     this.#options = options;
   }
 
-  /** Makes every volume and brings its content up to date. Idempotent. AgentError 'FailedMount' in kubelet's words. */
+  /** Makes every volume and brings its content up to date. Idempotent. AgentError 'FailedMount' with kubelet's message. */
   async sync(pod: Pod, podAddress: string, signal: AbortSignal): Promise<void> {
+    const { source, tokens, facts, clock } = this.#options;
+    const token: VolumeContext['token'] = (projection, abort) => tokens.token(pod, projection, abort);
+    const context = { pod, podAddress, facts, source, token };
     for (const volume of pod.spec?.volumes ?? []) {
+      const folder = this.#volumeFolder(pod, volume.name);
       try {
-        await this.#syncVolume(pod, volume, podAddress, signal);
+        await volumeTypeOf(volume).sync(volume, { folder, clock }, context, signal);
       } catch (error) {
         signal.throwIfAborted();
         const message = `MountVolume.SetUp failed for volume "${volume.name}" : ${errorMessage(error)}`;
@@ -51,25 +47,7 @@ export class PodVolumes {
     }
   }
 
-  async #syncVolume(pod: Pod, volume: Volume, podAddress: string, signal: AbortSignal): Promise<void> {
-    const folder = this.#volumeFolder(pod, volume.name);
-    if (volume.emptyDir !== undefined) {
-      await mkdir(folder, { recursive: true });
-      await chmod(folder, 0o777);
-      return;
-    }
-    if (!FILE_KINDS.some((kind) => volume[kind] !== undefined)) {
-      const kind = Object.keys(volume).find((key) => key !== 'name') ?? 'unknown';
-      throw new AgentError('FailedMount', `volumes of kind ${kind} are not supported by this node`);
-    }
-    const { source, tokens, facts, clock } = this.#options;
-    const token = (projection: Parameters<TokenSource['token']>[1], abort: AbortSignal) =>
-      tokens.token(pod, projection, abort);
-    const files = await volumeFiles(volume, { pod, podAddress, facts, source, token }, signal);
-    await writeAtomically(folder, files, new Date(clock.now()).toISOString().replaceAll(/[-:.TZ]/g, '_'));
-  }
-
-  /** What a container mounts, in the order of its spec, and the file that takes its termination message. */
+  /** A container's mounts in the order of its spec, and the file for its termination message. */
   async mounts(
     pod: Pod,
     container: Container,
@@ -80,32 +58,20 @@ export class PodVolumes {
     for (const mount of container.volumeMounts ?? []) {
       const volume = (pod.spec?.volumes ?? []).find((candidate) => candidate.name === mount.name);
       const subPath = mount.subPathExpr === undefined ? mount.subPath : expand(mount.subPathExpr, environment);
-      const path = await this.#mountPath(this.#volumeFolder(pod, mount.name), subPath);
-      // Content from the API is never the container's to change.
-      const access = mount.readOnly === true || volume?.emptyDir === undefined ? 'read-only' : 'read-write';
+      const path = await resolveSubPath(this.#volumeFolder(pod, mount.name), subPath);
+      const isWritable = volume !== undefined && volumeTypeOf(volume).access === 'read-write';
+      const access = isWritable && mount.readOnly !== true ? 'read-write' : 'read-only';
       mounts.push({ hostPath: this.#hostPath(path), containerPath: mount.mountPath, access });
     }
-    const folder = join(this.#podFolder(pod.metadata.uid ?? ''), 'containers', container.name);
-    await mkdir(folder, { recursive: true });
-    const file = join(folder, String(attempt));
-    await writeFile(file, '');
-    await chmod(file, 0o666);
-    mounts.push({
-      hostPath: this.#hostPath(file),
-      containerPath: container.terminationMessagePath ?? TERMINATION_LOG,
-      access: 'read-write',
-    });
-    return { mounts, terminationMessagePath: file };
+    const message = await createMessageFile(this.#podFolder(pod.metadata.uid ?? ''), container, attempt);
+    const hostPath = this.#hostPath(message.file);
+    mounts.push({ hostPath, containerPath: message.containerPath, access: 'read-write' });
+    return { mounts, terminationMessagePath: message.file };
   }
 
-  /** What an ended container left as its message; '' when nothing. */
-  async terminationMessage(path: string): Promise<string> {
-    try {
-      return (await readFile(path)).subarray(0, MAX_MESSAGE_BYTES).toString();
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
-      throw error;
-    }
+  /** The message that an ended container wrote; '' without one. */
+  terminationMessage(path: string): Promise<string> {
+    return readMessageFile(path);
   }
 
   /** Removes everything of a pod. Idempotent. */
@@ -120,29 +86,6 @@ export class PodVolumes {
 
   #volumeFolder(pod: Pod, name: string): string {
     return join(this.#podFolder(pod.metadata.uid ?? ''), 'volumes', name);
-  }
-
-  /** A subPath is resolved inside its volume: links in it may lead nowhere else. */
-  async #mountPath(volume: string, subPath: string | undefined): Promise<string> {
-    if (subPath === undefined || subPath === '') return volume;
-    if (subPath.startsWith('/') || subPath.split('/').includes('..')) {
-      throw new AgentError('CreateContainerConfigError', `subPath ${JSON.stringify(subPath)} leads out of its volume`);
-    }
-    const path = join(volume, subPath);
-    try {
-      const real = await realpath(path);
-      if (relative(await realpath(volume), real).startsWith('..')) {
-        throw new AgentError(
-          'CreateContainerConfigError',
-          `subPath ${JSON.stringify(subPath)} leads out of its volume`,
-        );
-      }
-      return real;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-      await mkdir(path, { recursive: true, mode: 0o750 });
-      return path;
-    }
   }
 
   #hostPath(path: string): string {

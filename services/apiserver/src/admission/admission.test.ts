@@ -1,7 +1,7 @@
-import { type KubeObject, type Pod, type PodSpec, StatusError } from '@gantry/api';
+import { type KubeObject, type Pod, type PodSpec, StatusError } from '@gantry/objects';
 import { must, seededRandom, systemClock } from '@gantry/base';
 import { describe, expect, it } from 'vitest';
-import { definitionOf } from '../generic-driver/testing.ts';
+import { allowAll, definitionOf } from '../registry/testing.ts';
 import { type AdmissionReader, createAdmissionChecks, Reinvocation } from './index.ts';
 
 const pods = definitionOf('pods');
@@ -10,11 +10,8 @@ const checks = createAdmissionChecks({
   clock: systemClock,
   newUid: () => 'u',
   caller: { post: () => Promise.reject(new Error('no webhooks')), close: () => undefined },
-  charge: () => Promise.resolve({ kind: 'charged' }),
-  access: {
-    decide: () => ({ allowed: true, reason: '' }),
-    decidePath: () => ({ allowed: true, reason: '' }),
-  },
+  updateQuotaStatus: () => Promise.resolve({ kind: 'updated' }),
+  access: allowAll,
   defaultTolerationSeconds: 5,
 });
 

@@ -1,6 +1,6 @@
-import type { KubeObject } from '@gantry/api';
+import type { KubeObject } from '@gantry/objects';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { bodyOf, createHarness, type Harness, WRITE } from '../generic-driver/testing.ts';
+import { patchBody, jsonBody, createHarness, type Harness, WRITE } from '../registry/testing.ts';
 
 describe('the checks that are always on', () => {
   let h: Harness;
@@ -22,8 +22,13 @@ describe('the checks that are always on', () => {
   const patch = async (resource: string, name: string, body: object, subresource = ''): Promise<KubeObject> => {
     const bytes = new TextEncoder().encode(JSON.stringify(body));
     const target = h.target(resource, name, { subresource });
-    const work = h.driver.patch(h.context(), target, bytes, 'application/strategic-merge-patch+json', WRITE);
-    return (await h.settle(work)).answer.object;
+    const work = h.registry.patch(
+      h.context(),
+      target,
+      patchBody('application/strategic-merge-patch+json', bytes),
+      WRITE,
+    );
+    return (await h.settle(work)).response.object;
   };
   const node = (labels: object = {}) =>
     h.create('nodes', { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node', labels } });
@@ -40,9 +45,9 @@ describe('the checks that are always on', () => {
       target: { kind: 'Node', name: 'node' },
     };
     const target = h.target('pods', 'q', { subresource: 'binding' });
-    const body = { bytes: new TextEncoder().encode(JSON.stringify(binding)), mediaType: 'application/json' } as const;
-    await h.settle(h.driver.create(h.context(), target, body, WRITE));
-    const bound = await h.settle(h.driver.get(h.context(), h.target('pods', 'q'), ''));
+    const body = jsonBody(binding);
+    await h.settle(h.registry.create(h.context(), target, body, WRITE));
+    const bound = await h.settle(h.registry.get(h.context(), h.target('pods', 'q'), ''));
     expect(bound.object.metadata.labels).toEqual({ 'topology.kubernetes.io/zone': 'z' });
   });
 
@@ -71,10 +76,10 @@ describe('the checks that are always on', () => {
     const metadata = { name: 'p', namespace: 'default' };
     const target = h.target('pods', '', { namespace: 'default' });
     const spec = { containers: [{ name: 'c', image: 'i' }] };
-    const body = bodyOf({ apiVersion: 'v1', kind: 'Pod', metadata, spec });
-    const early = h.driver.create(h.context(), target, body, WRITE);
-    const account = bodyOf({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } });
-    await h.driver.create(h.context(), h.target('serviceaccounts', '', { namespace: 'default' }), account, WRITE);
+    const body = jsonBody({ apiVersion: 'v1', kind: 'Pod', metadata, spec });
+    const early = h.registry.create(h.context(), target, body, WRITE);
+    const account = jsonBody({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } });
+    await h.registry.create(h.context(), h.target('serviceaccounts', '', { namespace: 'default' }), account, WRITE);
     expect((await h.settle(early)).object.metadata.name).toBe('p');
     const missing = pod({ serviceAccountName: 'none' });
     await expect(missing).rejects.toThrow('error looking up service account n/none: serviceaccount "none" not found');

@@ -1,6 +1,7 @@
-import { compareAmounts, type KubeObject, type PersistentVolumeClaim } from '@gantry/api';
-import { type AdmissionCheck, isCore } from './admission-check.ts';
-import { refuse } from './refuse.ts';
+import { compareAmounts } from '@gantry/kinds';
+import type { KubeObject, PersistentVolumeClaim } from '@gantry/objects';
+import { type AdmissionCheck, isCore } from './check/admission-check.ts';
+import { refuse } from './check/refuse.ts';
 
 const CLASSES = { group: 'storage.k8s.io', version: 'v1', resource: 'storageclasses' };
 const OLD_CLASS = 'volume.beta.kubernetes.io/storage-class';

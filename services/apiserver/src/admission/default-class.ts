@@ -1,4 +1,4 @@
-import type { KubeObject } from '@gantry/api';
+import type { KubeObject } from '@gantry/objects';
 
 /** The newest of the classes that an annotation marks as default; of equally old ones the first by name. */
 export function newestDefault<T extends KubeObject>(

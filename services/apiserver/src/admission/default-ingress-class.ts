@@ -1,5 +1,5 @@
-import type { KubeObject } from '@gantry/api';
-import type { AdmissionCheck } from './admission-check.ts';
+import type { KubeObject } from '@gantry/objects';
+import type { AdmissionCheck } from './check/admission-check.ts';
 import { newestDefault } from './default-class.ts';
 
 const CLASSES = { group: 'networking.k8s.io', version: 'v1', resource: 'ingressclasses' };

@@ -1,5 +1,5 @@
-import type { KubeObject, PersistentVolumeClaim } from '@gantry/api';
-import { type AdmissionCheck, isCore } from './admission-check.ts';
+import type { KubeObject, PersistentVolumeClaim } from '@gantry/objects';
+import { type AdmissionCheck, isCore } from './check/admission-check.ts';
 import { newestDefault } from './default-class.ts';
 
 const CLASSES = { group: 'storage.k8s.io', version: 'v1', resource: 'storageclasses' };

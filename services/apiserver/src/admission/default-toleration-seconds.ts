@@ -1,5 +1,5 @@
-import type { Pod, Toleration } from '@gantry/api';
-import type { AdmissionCheck } from './admission-check.ts';
+import type { Pod, Toleration } from '@gantry/objects';
+import type { AdmissionCheck } from './check/admission-check.ts';
 
 const TAINTS = ['node.kubernetes.io/not-ready', 'node.kubernetes.io/unreachable'];
 

@@ -1,6 +1,6 @@
 import type { Clock, NewUid, Random } from '@gantry/base';
-import type { WebhookCaller } from '../webhook-client/index.ts';
-import type { Access, AdmissionCheck } from './admission-check.ts';
+import type { WebhookCaller } from '../webhooks/index.ts';
+import type { Access, AdmissionCheck } from './check/admission-check.ts';
 import { claimResize } from './claim-resize.ts';
 import { defaultIngressClass } from './default-ingress-class.ts';
 import { defaultStorageClass } from './default-storage-class.ts';
@@ -15,7 +15,7 @@ import { paramAccess } from './policies/param-access.ts';
 import { mutatingPolicies } from './policies/mutating-policies.ts';
 import { validatingPolicies } from './policies/validating-policies.ts';
 import { priority } from './priority.ts';
-import { type Charge, resourceQuota } from './resource-quota/resource-quota.ts';
+import { resourceQuota, type UpdateQuotaStatus } from './resource-quota/resource-quota.ts';
 import { runtimeClass } from './runtime-class.ts';
 import { serviceAccount } from './service-account/service-account.ts';
 import { storageObjectInUse } from './storage-object-in-use.ts';
@@ -23,7 +23,7 @@ import { taintNodesByCondition } from './taint-nodes-by-condition.ts';
 import { mutatingWebhooks } from './webhooks/mutating-webhooks.ts';
 import { validatingWebhooks } from './webhooks/validating-webhooks.ts';
 
-export type { Charge } from './resource-quota/resource-quota.ts';
+export type { UpdateQuotaStatus } from './resource-quota/resource-quota.ts';
 export { requireActive } from './namespace-lifecycle.ts';
 export {
   type Access,
@@ -33,10 +33,10 @@ export {
   type ServedResources,
   Reinvocation,
   replaceContent,
-} from './admission-check.ts';
+} from './check/admission-check.ts';
 
 /**
- * Every check that Kubernetes has on by default, in its order, but those on certificates, which are the write guard's.
+ * Every check that Kubernetes has on by default, in its order, but those on certificates, which are the escalation check's.
  * Adding one adds a file and a line here.
  */
 export function createAdmissionChecks(options: {
@@ -44,7 +44,7 @@ export function createAdmissionChecks(options: {
   readonly clock: Clock;
   readonly newUid: NewUid;
   readonly caller: WebhookCaller;
-  readonly charge: Charge;
+  readonly updateQuotaStatus: UpdateQuotaStatus;
   readonly access: Access;
   readonly defaultTolerationSeconds: number;
 }): readonly AdmissionCheck[] {
@@ -69,6 +69,6 @@ export function createAdmissionChecks(options: {
     mutatingWebhooks(options),
     validatingPolicies(options.access),
     validatingWebhooks(options),
-    resourceQuota(options.charge),
+    resourceQuota(options.updateQuotaStatus),
   ];
 }

@@ -1,6 +1,6 @@
-import { type GroupResource, type Namespace, type ResourceRef, StatusError } from '@gantry/api';
-import type { AdmissionCheck } from './admission-check.ts';
-import { shownName } from './refuse.ts';
+import { type GroupResource, type Namespace, type ResourceRef, StatusError } from '@gantry/objects';
+import type { AdmissionCheck } from './check/admission-check.ts';
+import { shownName } from './check/refuse.ts';
 
 const NAMESPACES: ResourceRef = { group: '', version: 'v1', resource: 'namespaces' };
 const IMMORTAL: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);

@@ -1,6 +1,6 @@
-import { equalJson, type Node, type Pod, type PodSpec } from '@gantry/api';
-import { type AdmissionCheck, isCore } from './admission-check.ts';
-import { refuse } from './refuse.ts';
+import { type Node, type Pod, type PodSpec, equalJson } from '@gantry/objects';
+import { type AdmissionCheck, isCore } from './check/admission-check.ts';
+import { refuse } from './check/refuse.ts';
 
 const NODES = { group: '', version: 'v1', resource: 'nodes' };
 

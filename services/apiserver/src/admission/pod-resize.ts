@@ -1,6 +1,7 @@
-import { compareAmounts, type Node, type Pod, podAmounts, quantityMilli, StatusError } from '@gantry/api';
-import { type AdmissionCheck, type AdmissionRequest, isCore } from './admission-check.ts';
-import { refuse } from './refuse.ts';
+import { compareAmounts, podAmounts } from '@gantry/kinds';
+import { type Node, type Pod, StatusError, quantityMilli } from '@gantry/objects';
+import { type AdmissionCheck, type AdmissionRequest, isCore } from './check/admission-check.ts';
+import { refuse } from './check/refuse.ts';
 
 const NODES = { group: '', version: 'v1', resource: 'nodes' };
 const OS = 'kubernetes.io/os';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createHarness, type Harness, WRITE } from '../generic-driver/testing.ts';
+import { patchBody, createHarness, type Harness, WRITE } from '../registry/testing.ts';
 
 const PREFIX = 'pod-security.kubernetes.io/';
 
@@ -16,7 +16,7 @@ describe('pod security', () => {
   const demand = (labels: Record<string, string>) => {
     const patch = new TextEncoder().encode(JSON.stringify({ metadata: { labels } }));
     const target = h.target('namespaces', 'n');
-    return h.settle(h.driver.patch(h.context(), target, patch, 'application/merge-patch+json', WRITE));
+    return h.settle(h.registry.patch(h.context(), target, patchBody('application/merge-patch+json', patch), WRITE));
   };
   const spec = { containers: [{ name: 'c', image: 'i' }], hostPID: true };
   const pod = (name: string) => h.create('pods', { apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec });

@@ -1,22 +1,16 @@
 import {
-  equalJson,
+  type LevelVersion,
+  type PodSecurityPolicy,
   formatLevel,
   formatViolations,
   isPrivileged,
-  type KubeObject,
-  type LevelVersion,
-  type Namespace,
-  type Pod,
   podSecurityOf,
-  type PodSecurityPolicy,
   podSecurityViolations,
-  type PodSpec,
-  type PodTemplateSpec,
-  StatusError,
   strictness,
-} from '@gantry/api';
-import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from './admission-check.ts';
-import { refuse } from './refuse.ts';
+} from '@gantry/kinds';
+import { type Namespace, type Pod, type PodSpec, StatusError, equalJson } from '@gantry/objects';
+import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from './check/admission-check.ts';
+import { refuse } from './check/refuse.ts';
 
 const NAMESPACES = { group: '', version: 'v1', resource: 'namespaces' };
 const PODS = { group: '', version: 'v1', resource: 'pods' };
@@ -25,26 +19,9 @@ const HARMLESS = ['exec', 'attach', 'binding', 'eviction', 'log', 'portforward',
 /** More pods are not looked at when a namespace changes what it demands. */
 const MAX_PODS = 3000;
 
-type Templated = KubeObject & {
-  template?: PodTemplateSpec;
-  spec?: { template?: PodTemplateSpec; jobTemplate?: { spec?: { template?: PodTemplateSpec } } };
-};
-
-/** Where the kinds that make pods hold the template of them. */
-const TEMPLATES: Readonly<Record<string, (object: Templated) => PodTemplateSpec | undefined>> = {
-  '/podtemplates': ({ template }) => template,
-  '/replicationcontrollers': ({ spec }) => spec?.template,
-  'apps/daemonsets': ({ spec }) => spec?.template,
-  'apps/deployments': ({ spec }) => spec?.template,
-  'apps/replicasets': ({ spec }) => spec?.template,
-  'apps/statefulsets': ({ spec }) => spec?.template,
-  'batch/cronjobs': ({ spec }) => spec?.jobTemplate?.spec?.template,
-  'batch/jobs': ({ spec }) => spec?.template,
-};
-
 /**
- * Pods meet the Pod Security Standard that their namespace's labels demand, or are warned of; templates of pods are warned of
- * alone. Notes for the audit are kept by nobody.
+ * Enforces the Pod Security Standard of the namespace's labels on pods, or warns; pod templates only get warnings. There is no
+ * audit log.
  */
 export const podSecurity: AdmissionCheck = {
   name: 'PodSecurity',
@@ -73,8 +50,7 @@ async function judgePod(request: AdmissionRequest, reader: AdmissionReader): Pro
 }
 
 async function judgeTemplate(request: AdmissionRequest, reader: AdmissionReader): Promise<void> {
-  const { group, resource } = request.definition;
-  const template = TEMPLATES[`${group}/${resource}`]?.(request.object);
+  const template = request.definition.podTemplate?.(request.object);
   if (template?.spec === undefined) return;
   const { warn } = await policyFor(request, reader);
   warnOf({ metadata: template.metadata ?? {}, spec: template.spec }, warn, request);

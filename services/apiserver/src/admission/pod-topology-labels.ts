@@ -1,5 +1,5 @@
-import type { Binding, KubeObject, Node, Pod } from '@gantry/api';
-import { type AdmissionCheck, isCore } from './admission-check.ts';
+import type { Binding, KubeObject, Node, Pod } from '@gantry/objects';
+import { type AdmissionCheck, isCore } from './check/admission-check.ts';
 
 const NODES = { group: '', version: 'v1', resource: 'nodes' };
 const LABELS = ['topology.kubernetes.io/zone', 'topology.kubernetes.io/region'];

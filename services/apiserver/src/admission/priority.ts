@@ -1,6 +1,6 @@
-import type { Pod, PriorityClass } from '@gantry/api';
-import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from './admission-check.ts';
-import { refuse } from './refuse.ts';
+import type { Pod, PriorityClass } from '@gantry/objects';
+import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from './check/admission-check.ts';
+import { refuse } from './check/refuse.ts';
 
 const CLASSES = { group: 'scheduling.k8s.io', version: 'v1', resource: 'priorityclasses' };
 const PREEMPT = 'PreemptLowerPriority';

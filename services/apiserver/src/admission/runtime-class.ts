@@ -1,6 +1,6 @@
-import { equalJson, type Pod, type RuntimeClass, type Toleration } from '@gantry/api';
-import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from './admission-check.ts';
-import { refuse } from './refuse.ts';
+import { type Pod, type RuntimeClass, type Toleration, equalJson } from '@gantry/objects';
+import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from './check/admission-check.ts';
+import { refuse } from './check/refuse.ts';
 
 const CLASSES = { group: 'node.k8s.io', version: 'v1', resource: 'runtimeclasses' };
 const MISMATCH = "pod rejected: Pod's Overhead doesn't match RuntimeClass's defined Overhead";

@@ -1,10 +1,10 @@
-import { type AdmissionCheck, isCore } from './admission-check.ts';
+import { type AdmissionCheck, isCore } from './check/admission-check.ts';
 
 const CLAIM = 'kubernetes.io/pvc-protection';
 const VOLUME = 'kubernetes.io/pv-protection';
 const ATTRIBUTES = 'kubernetes.io/vac-protection';
 
-/** Volumes, claims and classes of volume attributes stay until nobody uses them any more: controllers take the mark away. */
+/** Adds the finalizer that keeps volumes, claims and volume attributes classes while they are in use; controllers remove it. */
 export const storageObjectInUse: AdmissionCheck = {
   name: 'StorageObjectInUseProtection',
   mutate: (request) => {

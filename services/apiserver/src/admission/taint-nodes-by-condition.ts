@@ -1,5 +1,5 @@
-import type { Node } from '@gantry/api';
-import { type AdmissionCheck, isCore } from './admission-check.ts';
+import type { Node } from '@gantry/objects';
+import { type AdmissionCheck, isCore } from './check/admission-check.ts';
 
 const NOT_READY = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
 

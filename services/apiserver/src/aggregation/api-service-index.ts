@@ -1,5 +1,5 @@
-import type { APIService, KubeObject } from '@gantry/api';
-import { builtInPriority } from '../bootstrap/api-services.ts';
+import type { APIService, KubeObject } from '@gantry/objects';
+import { type Priority, priorityOf } from './api-services.ts';
 import type { WatchCache } from '../cache/index.ts';
 
 export const API_SERVICES = { group: 'apiregistration.k8s.io', resource: 'apiservices' } as const;
@@ -19,11 +19,6 @@ export interface RemoteApi {
   readonly isAvailable: boolean;
 }
 
-/** How clients prefer a group, and a version in it: higher first. */
-export type Priority = readonly [group: number, version: number];
-
-/** Custom resources, and whatever has no APIService yet. */
-const LOW: Priority = [1000, 100];
 const HTTPS_PORT = 443;
 
 /** What the APIServices in the cache say: who serves which group version, and what is preferred. */
@@ -63,11 +58,11 @@ export class ApiServiceIndex {
     return this.#cache
       .resource(API_SERVICES)
       .snapshot()
-      .map(({ answer }) => answer.object as StoredApiService);
+      .map(({ response }) => response.object as StoredApiService);
   }
 
   readonly priority = (group: string, version: string): Priority =>
-    this.#priorities.get(`${version}.${group}`) ?? builtInPriority(group, version) ?? LOW;
+    this.#priorities.get(`${version}.${group}`) ?? priorityOf(group, version);
 
   #read(): void {
     const remotes = new Map<string, RemoteApi>();

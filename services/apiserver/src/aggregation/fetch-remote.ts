@@ -1,8 +1,8 @@
 import { request } from 'node:https';
 import type { OutgoingHttpHeaders } from 'node:http';
 import { type Clock, withDeadline } from '@gantry/base';
-import { transportError } from '../webhook-client/index.ts';
-import type { User } from '../driver.ts';
+import { transportError } from '../webhooks/index.ts';
+import type { User } from '../auth/user.ts';
 import type { RemoteApi } from './api-service-index.ts';
 import { userHeaders } from './front-proxy.ts';
 import type { RemoteServers } from './remote-servers.ts';

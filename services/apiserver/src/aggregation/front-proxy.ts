@@ -1,4 +1,4 @@
-import type { User } from '../driver.ts';
+import type { User } from '../auth/user.ts';
 
 /** The common name in the certificate that we show extension servers: the only one whose word on users they may take. */
 export const FRONT_PROXY = 'front-proxy-client';

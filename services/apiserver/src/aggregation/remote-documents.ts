@@ -1,4 +1,4 @@
-import type { JsonObject } from '@gantry/api';
+import type { JsonObject } from '@gantry/objects';
 import type { Clock } from '@gantry/base';
 import type { RemoteApi } from './api-service-index.ts';
 import { fetchRemote, RemoteError } from './fetch-remote.ts';
@@ -18,7 +18,14 @@ export interface RemoteDocuments {
   readonly freshness: 'Current' | 'Stale';
 }
 
-/** What is told of a server that does not answer. */
+/** The last documents of each extension server. */
+export interface RemoteDirectory {
+  /** Rises when any of the documents changes. */
+  readonly generation: number;
+  documents(remote: RemoteApi): RemoteDocuments;
+}
+
+/** The documents of a server that does not respond. */
 export const STALE: RemoteDocuments = { freshness: 'Stale' };
 
 /** Asks an extension server for what it serves. */

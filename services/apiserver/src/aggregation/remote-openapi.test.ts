@@ -1,4 +1,4 @@
-import { openApiV2Json } from '@gantry/api';
+import { openApiV2Json } from '@gantry/apimachinery';
 import { expect, it } from 'vitest';
 import { remoteOpenApi } from './remote-openapi.ts';
 

@@ -1,4 +1,5 @@
-import { encodeOpenApiV2, type JsonObject, openApiV2Json } from '@gantry/api';
+import { encodeOpenApiV2, openApiV2Json } from '@gantry/apimachinery';
+import type { JsonObject } from '@gantry/objects';
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'options', 'head'];
 

@@ -2,9 +2,9 @@ import { Agent } from 'node:https';
 import type { ConnectionOptions } from 'node:tls';
 import { rootCertificates } from 'node:tls';
 import type { Random } from '@gantry/base';
-import type { TlsSource } from '@gantry/service';
-import { resolveService, type ServiceObjects } from '../webhook-client/index.ts';
-import type { Backend } from '../proxy/forward.ts';
+import type { TlsSource } from '@gantry/tls';
+import { resolveService, type ServiceObjects } from '../webhooks/index.ts';
+import type { Backend } from '../http/backend.ts';
 import type { RemoteApi } from './api-service-index.ts';
 
 /** Connections to extension servers: where they are now, and how each proves itself. */

@@ -1,7 +1,7 @@
-import { StatusError } from '@gantry/api';
+import { StatusError } from '@gantry/objects';
 import type { Random } from '@gantry/base';
 
-/** A range of IPv4 addresses; the first and the last are nobody's, the second is the API's own. */
+/** A range of IPv4 addresses. The first and the last are not used; the second is the API's own. */
 export interface AddressRange {
   readonly text: string;
   readonly base: number;
@@ -17,7 +17,7 @@ export function parseAddressRange(text: string): AddressRange {
   return range;
 }
 
-/** A range of IPv4 addresses of any size; undefined when the text is none. */
+/** A range of IPv4 addresses of any size; undefined when the text is not one. */
 export function readAddressRange(text: string): AddressRange | undefined {
   const [address = '', bits = ''] = text.split('/');
   const base = parseAddress(address);
@@ -27,7 +27,7 @@ export function readAddressRange(text: string): AddressRange | undefined {
   return { text, base: base - (base % size), size };
 }
 
-/** An address as a number; undefined when the text is none. */
+/** An address as a number; undefined when the text is not one. */
 export function parseAddress(text: string): number | undefined {
   const parts = text.split('.');
   if (parts.length !== 4 || !parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) < 256))
@@ -50,7 +50,7 @@ export function firstAddress(range: AddressRange): string {
   return formatAddress(range.base + 1);
 }
 
-/** Below this offset only those are who ask for their address: what is given at random stays clear of them while it can. */
+/** Addresses below this offset are for Services that ask for one: random addresses avoid them while others are free. */
 function staticBand({ size }: AddressRange): number {
   return size <= 16 ? 0 : Math.min(256, Math.max(16, Math.floor(size / 16)));
 }

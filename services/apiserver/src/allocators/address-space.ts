@@ -1,4 +1,4 @@
-import type { IPAddress, KubeObject, Service, ServiceCIDR } from '@gantry/api';
+import type { IPAddress, KubeObject, Service, ServiceCIDR } from '@gantry/objects';
 import { objectKey, type WatchCache } from '../cache/index.ts';
 import { type AddressRange, readAddressRange } from './address-range.ts';
 
@@ -9,22 +9,22 @@ export const IP_ADDRESSES = { group: 'networking.k8s.io', resource: 'ipaddresses
 export interface AddressSpace {
   /** The cluster's own range first. */
   ranges(): readonly AddressRange[];
-  /** Whether somebody other than the Service has the address written down as his. */
+  /** Whether an IPAddress assigns the address to another object. */
   isReserved(address: string, service: Service): boolean;
 }
 
-/** The cluster's own range, those of ServiceCIDRs that are ready, and what IPAddresses say. */
+/** The cluster's own range, the ranges of ready ServiceCIDRs, and the reservations by IPAddresses. */
 export function cachedAddressSpace(cache: WatchCache, own: AddressRange): AddressSpace {
   return {
     ranges: () => {
       const stored = cache.resource(SERVICE_CIDRS).snapshot();
-      const ready = stored.map(({ answer }) => answer.object as ServiceCIDR & KubeObject).filter(isReady);
+      const ready = stored.map(({ response }) => response.object as ServiceCIDR & KubeObject).filter(isReady);
       const further = ready.flatMap(({ spec }) => (spec?.cidrs ?? []).flatMap((cidr) => readAddressRange(cidr) ?? []));
       return [own, ...further.filter(({ base, size }) => base !== own.base || size !== own.size)];
     },
     isReserved: (address, { metadata }) => {
       const entry = cache.resource(IP_ADDRESSES).get(objectKey(IP_ADDRESSES, '', address));
-      const parent = (entry?.answer.object as IPAddress | undefined)?.spec?.parentRef;
+      const parent = (entry?.response.object as IPAddress | undefined)?.spec?.parentRef;
       if (parent === undefined) return false;
       const { group = '', resource, namespace = '', name } = parent;
       const isOwn = namespace === (metadata.namespace ?? '') && name === (metadata.name ?? '');

@@ -1,25 +1,30 @@
-import type { KubeObject, ResourceDefinition } from '@gantry/api';
+import type { ResourceDefinition } from '@gantry/apimachinery';
+import type { KubeObject } from '@gantry/objects';
 
-/** What was claimed for a write that is about to happen. */
+/** The claims of one write. Exactly one of `commit` and `rollback` is called, or none while the write's outcome is unknown. */
 export interface Allocation {
   /** Keys of the claims: the write must find them in place. */
   readonly mustExist: readonly string[];
-  /** The write has landed: what it no longer needs is given back. Never throws. */
+  /** The write is committed: claims that the object no longer needs are given back. Never throws. */
   commit(): Promise<void>;
-  /** The write has not landed: what was claimed for it is given back. Never throws. */
+  /** The write is not committed: claims that were created for it are given back, unless the stored object needs them. Never throws. */
   rollback(): Promise<void>;
+}
+
+/** An object that is about to be stored. */
+export interface Claimant {
+  readonly definition: ResourceDefinition;
+  readonly object: KubeObject;
+  /** The stored object; undefined for a creation. */
+  readonly old: KubeObject | undefined;
+  readonly dryRun: boolean;
 }
 
 /** Gives objects what must be unique in the cluster. */
 export interface Allocators {
-  /** Claims what `object` needs and sets it in the object; with dry run it claims nothing. After validation. */
-  begin(
-    definition: ResourceDefinition,
-    object: KubeObject,
-    old: KubeObject | undefined,
-    options: { readonly dryRun: boolean; readonly signal: AbortSignal },
-  ): Promise<Allocation>;
-  /** Gives back what a deleted object held. Never throws. */
+  /** Claims what the object needs and sets it in the object; with dry run it claims nothing. After validation. */
+  claim(claimant: Claimant, signal: AbortSignal): Promise<Allocation>;
+  /** Gives back the claims of a deleted object. Never throws. */
   release(definition: ResourceDefinition, object: KubeObject): Promise<void>;
 }
 

@@ -1,18 +1,21 @@
+import { APISERVER } from '../auth/apiserver-user.ts';
 import { append } from '@gantry/base';
-import type { JsonObject, Service } from '@gantry/api';
+import type { JsonObject, KubeObject, Service } from '@gantry/objects';
 import type { Clock } from '@gantry/base';
 import { objectKey } from '../cache/index.ts';
-import type { ObjectStore, StoredObject } from '../storage/object-store.ts';
+import type { GuardedWrite, ObjectStore, StoredObject } from '../storage/object-store.ts';
 
 /** Where claims are kept: beside the objects, in the same store. */
 export const ALLOCATIONS = '/gantry/allocations/';
 export const ADDRESSES = `${ALLOCATIONS}addresses/`;
 export const NODE_PORTS = `${ALLOCATIONS}node-ports/`;
 
-/** A claim whose owner does not exist is given away after this time; a create that is under way ends long before. */
+/** After this time, a claim whose owner does not exist may be taken over. A creation ends long before. */
 const STALE_MS = 60_000;
+/** How often a Service may change while one of its claims is given back. */
+const RELEASE_TRIES = 5;
 const SERVICES = { group: '', resource: 'services' };
-const WRITER = { name: 'system:apiserver' };
+const WRITER = { name: APISERVER.name };
 
 const encoder = new TextEncoder();
 
@@ -37,40 +40,53 @@ export class Claims {
     this.#clock = clock;
   }
 
-  /** Whether the key is `owner`'s now. */
-  async claim(key: string, owner: Owner, signal: AbortSignal): Promise<boolean> {
+  /** Claims the key for `owner`: 'held' when the claim was there already, 'taken' when another object has it. */
+  async claim(key: string, owner: Owner, signal: AbortSignal): Promise<'created' | 'held' | 'taken'> {
     let expected: 'absent' | number = 'absent';
     for (let tries = 0; tries < 3; tries++) {
       const outcome = await this.#store.write(
         { key, expected, value: this.#encode(owner), mustExist: [], writer: WRITER },
         signal,
       );
-      if (outcome.kind === 'committed') return true;
-      if (outcome.kind !== 'conflict') return false;
+      if (outcome.kind === 'committed') return 'created';
+      if (outcome.kind !== 'conflict') return 'taken';
       if (outcome.current === null) {
         expected = 'absent';
         continue;
       }
-      if (claimOf(outcome.current).uid === owner.uid) return true;
-      if (!(await this.#isStale(outcome.current, signal))) return false;
+      if (claimOf(outcome.current).uid === owner.uid) return 'held';
+      if (!(await this.#isStale(outcome.current, signal))) return 'taken';
       expected = outcome.current.resourceVersion;
     }
-    return false;
+    return 'taken';
   }
 
-  /** Whether somebody else has the key. */
+  /** Whether another object has the key. */
   async isTaken(key: string, owner: Owner, signal: AbortSignal): Promise<boolean> {
     const stored = await this.#store.get(key, signal);
     return stored !== null && claimOf(stored).uid !== owner.uid && !(await this.#isStale(stored, signal));
   }
 
-  /** Gives a key back if it is `owner`'s. */
-  async release(key: string, owner: Owner, signal: AbortSignal): Promise<void> {
-    const stored = await this.#store.get(key, signal);
-    if (stored !== null && claimOf(stored).uid === owner.uid) await this.#remove(stored, signal);
+  /** Gives a key back if it is `owner`'s and the stored object does not need it; the object must not change meanwhile. */
+  async release(
+    key: string,
+    { owner, isNeeded }: { readonly owner: Owner; readonly isNeeded: (service: Service & KubeObject) => boolean },
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (let tries = 0; tries < RELEASE_TRIES; tries++) {
+      const claim = await this.#store.get(key, signal);
+      if (claim === null || claimOf(claim).uid !== owner.uid) return;
+      const stored = await this.#store.get(objectKey(SERVICES, owner.namespace, owner.name), signal);
+      const service = stored === null ? undefined : (stored.object as unknown as Service & KubeObject);
+      const isOwner = service?.metadata.uid === owner.uid;
+      if (isOwner && isNeeded(service)) return;
+      const unchanged =
+        isOwner && stored !== null ? [{ key: stored.key, resourceVersion: stored.resourceVersion }] : [];
+      if (await this.#remove(claim, signal, unchanged)) return;
+    }
   }
 
-  /** Gives back those of the claims whose owners do not exist. */
+  /** Gives back claims whose owners do not exist. */
   async releaseStale(claims: readonly StoredObject[], signal: AbortSignal): Promise<void> {
     for (const stored of claims) if (await this.#isStale(stored, signal)) await this.#remove(stored, signal);
   }
@@ -91,9 +107,14 @@ export class Claims {
     return found;
   }
 
-  async #remove(stored: StoredObject, signal: AbortSignal): Promise<void> {
-    const { key, resourceVersion: expected } = stored;
-    await this.#store.write({ key, expected, value: null, mustExist: [], writer: WRITER }, signal);
+  /** Whether it was removed: not when the claim or one of `unchanged` has changed. */
+  async #remove(
+    { key, resourceVersion: expected }: StoredObject,
+    signal: AbortSignal,
+    unchanged: NonNullable<GuardedWrite['unchanged']> = [],
+  ): Promise<boolean> {
+    const write = { key, expected, value: null, mustExist: [], unchanged, writer: WRITER };
+    return (await this.#store.write(write, signal)).kind === 'committed';
   }
 
   async #isStale(stored: StoredObject, signal: AbortSignal): Promise<boolean> {

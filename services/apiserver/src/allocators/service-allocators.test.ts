@@ -1,7 +1,9 @@
-import type { KubeObject, Service } from '@gantry/api';
+import type { KubeObject, Service } from '@gantry/objects';
 import { must } from '@gantry/base';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { definitionOf, createHarness, type Harness } from '../generic-driver/testing.ts';
+import { type Registry, createRegistry } from '../registry/index.ts';
+import { createHarness, definitionOf, type Harness, patchBody, WRITE } from '../registry/testing.ts';
+import type { ObjectStore } from '../storage/object-store.ts';
 import { createAllocators } from './index.ts';
 
 const service = (name: string, spec: object = {}) => ({
@@ -24,7 +26,10 @@ describe('the allocators', () => {
   const allocators = (serviceCidr = '10.96.0.0/16') => createAllocators({ ...h.deps, serviceCidr });
   const begin = (object: KubeObject, serviceCidr?: string) =>
     h.settle(
-      allocators(serviceCidr).begin(definitionOf('services'), object, undefined, { dryRun: false, signal: never }),
+      allocators(serviceCidr).claim(
+        { definition: definitionOf('services'), object, old: undefined, dryRun: false },
+        never,
+      ),
     );
   const draft = (uid: string, spec: object = {}): Service & KubeObject => ({
     ...service(uid, spec),
@@ -66,7 +71,7 @@ describe('the allocators', () => {
     expect(await claims()).toEqual(before);
   });
 
-  it('repairs: claims what services hold, gives back what nobody holds, and leaves young claims alone', async () => {
+  it('repairs: claims used addresses, releases unused ones, and keeps recent claims', async () => {
     const stored = (await h.create('services', service('a'))) as Service;
     const kept = `addresses/${stored.spec?.clusterIP}`;
     const key = `/gantry/allocations/${kept}`;
@@ -85,5 +90,29 @@ describe('the allocators', () => {
     await h.clock.advance(61_000);
     const next = (await h.create('services', service('next', { clusterIP: '10.96.7.7' }))) as Service;
     expect(next.spec?.clusterIP).toBe('10.96.7.7');
+  });
+
+  it('keeps what the winner of two identical patches holds', async () => {
+    await h.create('services', service('a'));
+    const spec = { type: 'NodePort', ports: [{ port: 80, nodePort: 30_001 }] };
+    const patch = patchBody('application/merge-patch+json', Buffer.from(JSON.stringify({ spec })));
+    const patchWith = (registry: Registry) => registry.patch(h.context(), h.target('services', 'a'), patch, WRITE);
+    const { store } = h;
+    let races = 0;
+    // The other patch is committed between the claim and the commit of ours.
+    const racing: ObjectStore = {
+      get: (...args) => store.get(...args),
+      list: (...args) => store.list(...args),
+      currentRevision: (...args) => store.currentRevision(...args),
+      watch: (...args) => store.watch(...args),
+      requestProgress: () => store.requestProgress(),
+      write: async (write, signal) => {
+        if (write.key.startsWith('/registry/services/') && ++races === 1) await patchWith(h.registry);
+        return store.write(write, signal);
+      },
+    };
+    await h.settle(patchWith(createRegistry({ ...h.deps, store: racing })));
+    expect(races).toBe(1);
+    expect(await claims()).toContain('node-ports/30001');
   });
 });

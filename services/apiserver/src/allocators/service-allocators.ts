@@ -1,23 +1,23 @@
+import type { ResourceDefinition } from '@gantry/apimachinery';
 import {
   type FieldError,
-  invalid,
   type KubeObject,
-  type ResourceDefinition,
   type Service,
   type ServiceSpec,
   StatusError,
-} from '@gantry/api';
+  invalid,
+} from '@gantry/objects';
 import { type Clock, type Random, withDeadline } from '@gantry/base';
-import { fromStore } from '../generic-driver/store-errors.ts';
+import { fromStore } from '../storage/store-errors.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { containsAddress, givenAddresses, randomAddress } from './address-range.ts';
 import type { AddressSpace } from './address-space.ts';
-import { type Allocation, type Allocators, noAllocation } from './allocators.ts';
+import { type Allocation, type Allocators, type Claimant, noAllocation } from './allocators.ts';
 import { ADDRESSES, ALLOCATIONS, Claims, NODE_PORTS, type Owner } from './claims.ts';
 
 const FIRST_PORT = 30_000;
 const LAST_PORT = 32_767;
-/** Ports below are for those who ask for theirs: what is given at random stays clear of them while it can. */
+/** Ports below are for Services that ask for one: random ports avoid them while others are free. */
 const FIRST_GIVEN_PORT = 30_086;
 const GIVE_BACK_MS = 5000;
 /** Random tries before the free ones are counted. */
@@ -27,8 +27,10 @@ interface Work {
   readonly owner: Owner;
   readonly signal: AbortSignal;
   readonly dryRun: boolean;
-  /** Claims made for this write, so far. */
+  /** Claims that this write needs, so far. */
   readonly claimed: string[];
+  /** Those of them that did not exist before: a concurrent write of the same Service may have created the others. */
+  readonly created: string[];
 }
 
 /** Gives Services their addresses and node ports, each to one Service only, however many apiservers do it. */
@@ -45,32 +47,27 @@ export class ServiceAllocators implements Allocators {
     this.#space = deps.space;
   }
 
-  async begin(
-    definition: ResourceDefinition,
-    object: KubeObject,
-    old: KubeObject | undefined,
-    options: { readonly dryRun: boolean; readonly signal: AbortSignal },
-  ): Promise<Allocation> {
+  async claim({ definition, object, old, dryRun }: Claimant, signal: AbortSignal): Promise<Allocation> {
     if (!isService(definition)) return noAllocation;
     const service = object as Service;
     const held = old === undefined ? new Set<string>() : keysOf(old);
-    const work: Work = { owner: ownerOf(service), ...options, claimed: [] };
+    const work: Work = { owner: ownerOf(service), dryRun, signal, claimed: [], created: [] };
     try {
       await this.#address(service, held, work);
       await this.#ports(service, held, work);
     } catch (error) {
-      await this.#giveBack(work.claimed, work.owner);
+      await this.#giveBack(work.created, work.owner);
       throw error;
     }
-    const kept = keysOf(service);
+    const needed = keysOf(service);
     return {
       mustExist: work.claimed,
       commit: () =>
         this.#giveBack(
-          [...held].filter((key) => !kept.has(key)),
+          [...held].filter((key) => !needed.has(key)),
           work.owner,
         ),
-      rollback: () => this.#giveBack(work.claimed, work.owner),
+      rollback: () => this.#giveBack(work.created, work.owner),
     };
   }
 
@@ -78,7 +75,7 @@ export class ServiceAllocators implements Allocators {
     if (isService(definition)) await this.#giveBack([...keysOf(object)], ownerOf(object));
   }
 
-  /** Claims what stored Services hold and nobody has claimed, and gives back what nobody holds. Called at start. */
+  /** Claims what stored Services need and is not claimed, and gives back claims whose Service does not exist. Called at start. */
   async repair(services: readonly Service[], signal: AbortSignal): Promise<void> {
     const claimed = await fromStore(this.#claims.all(ALLOCATIONS, signal));
     const known = new Set(claimed.map((claim) => claim.key));
@@ -192,16 +189,27 @@ export class ServiceAllocators implements Allocators {
 
   async #take(key: string, work: Work): Promise<boolean> {
     if (work.dryRun) return !(await fromStore(this.#claims.isTaken(key, work.owner, work.signal)));
-    const taken = await fromStore(this.#claims.claim(key, work.owner, work.signal));
-    if (taken) work.claimed.push(key);
-    return taken;
+    const outcome = await fromStore(this.#claims.claim(key, work.owner, work.signal));
+    if (outcome === 'taken') return false;
+    work.claimed.push(key);
+    if (outcome === 'created') work.created.push(key);
+    return true;
   }
 
-  /** Gives claims back. What fails is found again by the repair at start or when somebody wants the key. */
+  /**
+   * Gives claims back, but for those that the stored Service needs: a concurrent write of the same Service may have committed them.
+   * A claim that stays by a failure is given back by the repair at start, or when another Service asks for the key.
+   */
   async #giveBack(keys: readonly string[], owner: Owner): Promise<void> {
+    if (keys.length === 0) return;
     using signal = withDeadline(this.#clock, new AbortController().signal, GIVE_BACK_MS);
-    await Promise.allSettled(keys.map((key) => this.#claims.release(key, owner, signal)));
+    await Promise.allSettled(keys.map((key) => this.#claims.release(key, { owner, isNeeded: needs(key) }, signal)));
   }
+}
+
+/** Whether a stored Service needs a claim. */
+function needs(key: string): (service: Service) => boolean {
+  return (service) => keysOf(service).has(key);
 }
 
 function isService(definition: ResourceDefinition): boolean {

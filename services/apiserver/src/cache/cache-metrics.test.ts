@@ -1,4 +1,4 @@
-import { resources } from '@gantry/api';
+import { resources } from '@gantry/kinds';
 import { ManualClock } from '@gantry/base/testing';
 import { createMetrics } from '@gantry/service';
 import { describe, expect, it } from 'vitest';
@@ -20,7 +20,7 @@ describe('the metrics of the watch cache', () => {
     const key = '/registry/configmaps/n/a';
     await store.write({ key, expected: 'absent', value, mustExist: [], writer: { name: 'test' } }, stopping.signal);
     await clock.advance(10);
-    cache.resource({ group: '', resource: 'configmaps' }).get(key)?.answer.protobuf();
+    cache.resource({ group: '', resource: 'configmaps' }).get(key)?.response.protobuf();
     const metrics = createMetrics();
     reportCache(cache, metrics);
     const { text } = await metrics.render();

@@ -11,7 +11,7 @@ const PER_RESOURCE: readonly (readonly [keyof CacheStatistics, name: string, hel
   ['watches', 'gantry_watch_cache_watches', 'Watches that are open.'],
 ];
 
-/** Reports what the watch cache holds: by resource, and the representations that it shares. */
+/** Reports the size of the watch cache, by resource, and of the shared representations. */
 export function reportCache(cache: WatchCache, metrics: Metrics): void {
   for (const [key, name, help] of PER_RESOURCE) {
     metrics.gauge(name, help, ['resource'], (gauge) => {

@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { StatusError } from '@gantry/api';
+import { StatusError } from '@gantry/objects';
 import type { ResourceVersion } from '../storage/object-store.ts';
 
 /** Where a paged list goes on. Any apiserver can read it. */

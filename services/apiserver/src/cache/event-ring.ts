@@ -1,5 +1,5 @@
 import type { Instant } from '@gantry/base';
-import type { WatchItem } from '../driver.ts';
+import type { WatchItem } from './watch-item.ts';
 import type { ResourceVersion } from '../storage/object-store.ts';
 import type { Entry } from './entry.ts';
 import { listVersion, revisionOf } from './object-keys.ts';
@@ -14,7 +14,7 @@ export interface CacheEvent {
   readonly old: Entry | undefined;
   /** Undefined when it was deleted. */
   readonly current: Entry | undefined;
-  /** Size of what is stored of both: an event keeps them alive. */
+  /** The stored size of both objects, which the event keeps in memory. */
   readonly bytes: number;
   /** The old object at this event's version: shown to watches that lose sight of it. */
   readonly gone: () => Entry | undefined;

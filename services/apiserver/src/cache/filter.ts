@@ -1,10 +1,10 @@
-import type { KubeObject } from '@gantry/api';
+import type { KubeObject } from '@gantry/objects';
 
 /** Which objects a list or watch wants. What `key` and `nodeName` say, `matches` says too: they only lead to it faster. */
 export interface Filter {
   readonly namespace: string;
   readonly matches: (object: KubeObject) => boolean;
-  /** True when nothing but the namespace narrows the answer: then the count of what remains is exact. */
+  /** True when only the namespace narrows the list: then the count of remaining objects is exact. */
   readonly selectsAll: boolean;
   /** The key of the only object that can match, when the selector says its name. */
   readonly key?: string;

@@ -1,5 +1,5 @@
 /** The watch cache: the apiserver's copy of the whole tree, from which reads and watches are served. */
-export { type EncodeProtobuf, SharedAnswer } from './answer.ts';
+export { type EncodeProtobuf, SharedResponse } from './object-response.ts';
 export { reportCache } from './cache-metrics.ts';
 export { type ContinueToken, formatContinueToken, parseContinueToken } from './continue-token.ts';
 export { createEntry, type Entry, withVersion } from './entry.ts';

@@ -1,4 +1,4 @@
-import type { GroupResource } from '@gantry/api';
+import type { GroupResource } from '@gantry/objects';
 
 /** The tree of all objects. */
 export const REGISTRY = '/registry/';

@@ -1,8 +1,8 @@
-import { type KubeObject, StatusError } from '@gantry/api';
+import { type KubeObject, StatusError } from '@gantry/objects';
 import type { Instant } from '@gantry/base';
-import type { WatchItem } from '../driver.ts';
+import type { WatchItem } from './watch-item.ts';
 import type { ResourceVersion, StoreEvent } from '../storage/object-store.ts';
-import type { EncodeProtobuf } from './answer.ts';
+import type { EncodeProtobuf } from './object-response.ts';
 import { type CachedEntry, createEntry, type Entry, entryAt } from './entry.ts';
 import { type CacheEvent, EventRing, type RingLimits } from './event-ring.ts';
 import type { Filter } from './filter.ts';
@@ -37,9 +37,9 @@ const REMEMBERED = 4;
 
 /** How a watch begins. */
 export type WatchStart =
-  /** Everything that exists as ADDED, then what follows. */
+  /** All existing objects as ADDED, then the events that follow. */
   | { readonly kind: 'state'; readonly endBookmark: boolean }
-  /** Only what comes after this version. */
+  /** Only events after this version. */
   | { readonly kind: 'after'; readonly resourceVersion: ResourceVersion };
 
 /** Objects, recent events and open watches of one resource, fed by the watch cache. */
@@ -50,7 +50,7 @@ export class ResourceCache {
   readonly #listeners = new Set<() => void>();
   readonly #sorted = new SortedEntries();
   readonly #byNode = new Map<string, Set<string>>();
-  /** Open watches by what narrows them: '' for nothing, else a namespace or a node. */
+  /** Open watches by namespace or node; '' for those without either. */
   readonly #watchers = new Map<string, Set<Watcher>>();
   #ring: EventRing;
   #lastChange = 0;
@@ -73,7 +73,7 @@ export class ResourceCache {
     return this.#entries.get(key);
   }
 
-  /** Calls `listener` after every change, before anybody else hears of it. The returned function ends that. */
+  /** Calls `listener` after every change, before watchers receive it. The returned function unsubscribes. */
   observe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -111,7 +111,7 @@ export class ResourceCache {
     return entries.slice(...prefixBounds(entries, `${this.prefix}${filter.namespace}/`));
   }
 
-  /** Replaces everything by what was listed at `revision`. Open watches end: their clients resume or list again. */
+  /** Replaces all objects by the list of `revision`. Open watches end: their clients resume or list again. */
   reset(entries: CachedEntry[], revision: number): void {
     this.#entries.clear();
     this.#byNode.clear();
@@ -129,7 +129,7 @@ export class ResourceCache {
     for (const watcher of [...this.#allWatchers()]) watcher.close('cache-reset');
   }
 
-  /** Applies one event of the store and tells the watches. */
+  /** Applies one event of the store and passes it to the watches. */
   apply(event: StoreEvent, now: Instant): void {
     const old = this.#entries.get(event.key);
     if (event.resourceVersion <= this.#lastChange) return;
@@ -155,7 +155,7 @@ export class ResourceCache {
     this.#tell(change);
   }
 
-  /** Opens a watch of one version. `revision` is what the cache has reached. */
+  /** Opens a watch of one version. `revision` is the revision that the cache has reached. */
   watch(
     start: WatchStart,
     filter: Filter,
@@ -210,8 +210,8 @@ export class ResourceCache {
   #initialItems(filter: Filter, endBookmark: boolean, now: ResourceVersion, view: View): readonly WatchItem[] {
     const items: WatchItem[] = [];
     for (const stored of this.candidates(filter)) {
-      const { answer } = view.entry(stored);
-      if (filter.matches(answer.object)) items.push({ type: 'ADDED', answer });
+      const { response } = view.entry(stored);
+      if (filter.matches(response.object)) items.push({ type: 'ADDED', response });
     }
     if (endBookmark) items.push({ type: 'BOOKMARK', resourceVersion: now, initialEventsEnd: true });
     return items;
@@ -225,7 +225,7 @@ export class ResourceCache {
   }
 
   #tell(change: CacheEvent): void {
-    const object = (change.current ?? change.old)?.answer.object;
+    const object = (change.current ?? change.old)?.response.object;
     if (object === undefined) return;
     this.#offer('', change);
     const namespace = object.metadata.namespace;
@@ -242,7 +242,7 @@ export class ResourceCache {
   }
 
   #nodeOf(entry: Entry | undefined): string | undefined {
-    return entry === undefined ? undefined : this.#options.nodeNameOf?.(entry.answer.object);
+    return entry === undefined ? undefined : this.#options.nodeNameOf?.(entry.response.object);
   }
 
   #indexNode(old: Entry | undefined, current: Entry | undefined): void {

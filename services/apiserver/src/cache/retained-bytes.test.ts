@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SharedAnswer } from './answer.ts';
+import { SharedResponse } from './object-response.ts';
 import { RetainedBytes } from './retained-bytes.ts';
 
 const object = (text: string) => ({ kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'a' }, data: { text } });
@@ -7,10 +7,12 @@ const object = (text: string) => ({ kind: 'ConfigMap', apiVersion: 'v1', metadat
 describe('the bytes that are kept', () => {
   it('are made once while there is room', () => {
     let made = 0;
-    const answer = new SharedAnswer(object('x'), () => new Uint8Array(++made), new RetainedBytes(10_000));
-    expect(answer.json()).toBe(answer.json());
-    expect(answer.protobuf()).toBe(answer.protobuf());
-    expect(answer.form('frame', () => new Uint8Array(++made))).toBe(answer.form('frame', () => new Uint8Array(++made)));
+    const response = new SharedResponse(object('x'), () => new Uint8Array(++made), new RetainedBytes(10_000));
+    expect(response.json()).toBe(response.json());
+    expect(response.protobuf()).toBe(response.protobuf());
+    expect(response.form('frame', () => new Uint8Array(++made))).toBe(
+      response.form('frame', () => new Uint8Array(++made)),
+    );
     expect(made).toBe(2);
   });
 
@@ -18,9 +20,9 @@ describe('the bytes that are kept', () => {
     const retained = new RetainedBytes(2_000);
     const answers = Array.from(
       { length: 50 },
-      (_, i) => new SharedAnswer(object(String(i).repeat(100)), () => new Uint8Array(), retained),
+      (_, i) => new SharedResponse(object(String(i).repeat(100)), () => new Uint8Array(), retained),
     );
-    const first = answers.map((answer) => answer.json());
+    const first = answers.map((response) => response.json());
     expect(retained.total).toBeLessThanOrEqual(2_000);
     expect(answers[0]?.json()).not.toBe(first[0]);
     expect(answers[0]?.json()).toEqual(first[0]);
@@ -29,8 +31,8 @@ describe('the bytes that are kept', () => {
 
   it('are not counted any more when one of them alone is too big', () => {
     const retained = new RetainedBytes(10);
-    const answer = new SharedAnswer(object('x'), () => new Uint8Array(), retained);
-    expect(answer.json().length).toBeGreaterThan(10);
+    const response = new SharedResponse(object('x'), () => new Uint8Array(), retained);
+    expect(response.json().length).toBeGreaterThan(10);
     expect(retained.total).toBe(0);
   });
 });

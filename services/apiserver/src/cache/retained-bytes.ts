@@ -10,8 +10,8 @@ interface Kept {
 }
 
 /**
- * Bounds what the representations of objects (JSON, protobuf, frames of watches) take together. The oldest are given up first: who
- * needs them again makes them again. Counts those of objects that are gone until their turn comes, so it errs towards less.
+ * Bounds the memory of the encoded representations of objects (JSON, protobuf, frames of watches). The oldest are dropped first, and
+ * encoded again when needed. Counts those of objects that are gone until their turn comes, so it errs towards less.
  */
 export class RetainedBytes {
   readonly limit: number;

@@ -1,17 +1,18 @@
-import type { KubeObject, ResourceDefinition, StorageForm } from '@gantry/api';
-import { type EncodeProtobuf, SharedAnswer } from './answer.ts';
+import type { ResourceDefinition, StorageForm } from '@gantry/apimachinery';
+import type { KubeObject } from '@gantry/objects';
+import { type EncodeProtobuf, SharedResponse } from './object-response.ts';
 import { type Entry, entryAt, withVersion } from './entry.ts';
 import type { RetainedBytes } from './retained-bytes.ts';
 import type { CacheEvent } from './event-ring.ts';
 
 /**
- * How one version of a resource shows what is stored. What it has shown once is kept as long as the stored entry is, so that
- * everybody who reads this version shares the object and its bytes.
+ * Shows stored objects in one version of their resource. A converted object is kept as long as its stored entry, so that all readers
+ * of this version share it and its bytes.
  */
 export interface View {
-  /** Whether a server elsewhere converts: entries must be prepared before they can be shown. */
+  /** Whether a webhook converts: entries must be prepared before they can be shown. */
   readonly remote: boolean;
-  /** Has everything ready that `entry` needs. Rejects with StatusError when the other server does not convert. */
+  /** Converts the entries by the webhook, for `entry` to show. Rejects with StatusError when the webhook does not convert. */
   prepare(entries: readonly Entry[]): Promise<void>;
   entry(stored: Entry): Entry;
   event(event: CacheEvent): CacheEvent;
@@ -52,7 +53,7 @@ class ConvertingView implements View {
     if (remote === undefined) return;
     const missing = entries.filter((entry) => !this.#entries.has(entry));
     if (missing.length === 0) return;
-    const shown = await remote.fromStored(missing.map((entry) => entry.answer.object));
+    const shown = await remote.fromStored(missing.map((entry) => entry.response.object));
     for (const [i, entry] of missing.entries()) {
       const object = shown[i];
       if (object !== undefined) this.#keep(entry, object);
@@ -60,7 +61,7 @@ class ConvertingView implements View {
   }
 
   entry(stored: Entry): Entry {
-    return this.#entries.get(stored) ?? this.#keep(stored, this.#form.fromStored(stored.answer.object));
+    return this.#entries.get(stored) ?? this.#keep(stored, this.#form.fromStored(stored.response.object));
   }
 
   event(event: CacheEvent): CacheEvent {
@@ -78,8 +79,8 @@ class ConvertingView implements View {
 
   #keep(stored: Entry, object: KubeObject): Entry {
     const { key, resourceVersion } = stored;
-    const answer = new SharedAnswer(withVersion(object, resourceVersion), this.#encode, this.#retained);
-    const entry: Entry = { key, resourceVersion, answer };
+    const response = new SharedResponse(withVersion(object, resourceVersion), this.#encode, this.#retained);
+    const entry: Entry = { key, resourceVersion, response };
     this.#entries.set(stored, entry);
     return entry;
   }

@@ -1,8 +1,9 @@
-import { type KubeObject, resources, StatusError } from '@gantry/api';
+import { resources } from '@gantry/kinds';
+import { type KubeObject, StatusError } from '@gantry/objects';
 import { append, must } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { WatchItem } from '../driver.ts';
+import type { WatchItem } from './watch-item.ts';
 import { createMemoryObjectStore, type MemoryObjectStore } from '../storage/index.ts';
 import type { Filter } from './filter.ts';
 import { listVersion, objectKey } from './object-keys.ts';
@@ -73,7 +74,9 @@ describe('the watch cache', () => {
   const open = (resourceVersion: number, bookmarks = false) =>
     configMaps().watch({ kind: 'after', resourceVersion }, ALL, { bookmarks, revision: cache.revision });
   const show = (item: WatchItem) =>
-    item.type === 'BOOKMARK' ? `BOOKMARK ${item.resourceVersion}` : `${item.type} ${item.answer.object.metadata.name}`;
+    item.type === 'BOOKMARK'
+      ? `BOOKMARK ${item.resourceVersion}`
+      : `${item.type} ${item.response.object.metadata.name}`;
   const drain = async (watcher: Watcher) => {
     watcher.close('stopped');
     const seen: string[] = [];
@@ -97,7 +100,7 @@ describe('the watch cache', () => {
     expect(
       configMaps()
         .snapshot()
-        .map((entry) => entry.answer.object.metadata.name),
+        .map((entry) => entry.response.object.metadata.name),
     ).toEqual(['b']);
   });
 
@@ -126,7 +129,7 @@ describe('the watch cache', () => {
     watcher.close('stopped');
     const objects: KubeObject[] = [];
     for await (const items of watcher)
-      for (const item of items) if (item.type === 'DELETED') objects.push(item.answer.object);
+      for (const item of items) if (item.type === 'DELETED') objects.push(item.response.object);
     expect(Number(objects[0]?.metadata.resourceVersion)).toBeGreaterThan(a);
     expect(objects[0]).toMatchObject({ metadata: { name: 'a' } });
   });
@@ -209,7 +212,7 @@ describe('the watch cache', () => {
     await start();
     await put('a');
     const entry = must(configMaps().get(objectKey(CONFIG_MAPS, 'n', 'a')), 'a');
-    expect(entry.answer.json()).toBe(entry.answer.json());
-    expect(new TextDecoder().decode(entry.answer.json())).toMatch(/^\{"kind":"ConfigMap","apiVersion":"v1",/);
+    expect(entry.response.json()).toBe(entry.response.json());
+    expect(new TextDecoder().decode(entry.response.json())).toMatch(/^\{"kind":"ConfigMap","apiVersion":"v1",/);
   });
 });

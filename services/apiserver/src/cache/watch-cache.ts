@@ -1,7 +1,8 @@
-import type { KubeObject, ResourceDefinition } from '@gantry/api';
+import type { ResourceDefinition } from '@gantry/apimachinery';
+import type { KubeObject } from '@gantry/objects';
 import { type Clock, errorMessage, pause, raceAbort } from '@gantry/base';
 import { type ObjectStore, StoreError, type StoreWatchItem } from '../storage/object-store.ts';
-import type { EncodeProtobuf } from './answer.ts';
+import type { EncodeProtobuf } from './object-response.ts';
 import { type CachedEntry, createEntry } from './entry.ts';
 import type { RingLimits } from './event-ring.ts';
 import { type Keyed, REGISTRY, resourcePrefix } from './object-keys.ts';
@@ -14,15 +15,15 @@ import { createView, type View } from './view.ts';
 export interface WatchCacheOptions {
   readonly store: ObjectStore;
   readonly clock: Clock;
-  /** Built-in resources. Others, whose definitions come and go, are kept as their objects are met. */
+  /** Built-in resources. Custom resources are added when their first object is read. */
   readonly definitions: readonly ResourceDefinition[];
   readonly encodeProtobuf: EncodeProtobuf;
-  /** Told of failures that it goes on from by itself. */
+  /** Reports failures from which the cache recovers by itself. */
   readonly onError: (message: string) => void;
   readonly ring?: RingLimits;
   readonly maxQueuedPerWatch?: number;
   readonly bookmarkEveryMs?: number;
-  /** What the made representations of objects may take together. */
+  /** The limit for encoded representations of objects. */
   readonly retainedBytes?: number;
 }
 
@@ -40,14 +41,14 @@ const PAGE = 5000;
 export class WatchCache {
   readonly #options: WatchCacheOptions;
   readonly #resources = new Map<string, ResourceCache>();
-  /** Which was found for whom: there is one for each prefix for good, and putting that together costs more than looking here. */
+  /** Memoises prefix lookups; a prefix keeps its cache for the life of the process. */
   readonly #found = new WeakMap<Keyed, ResourceCache>();
   readonly #views = new WeakMap<ResourceDefinition, View>();
   readonly #gate: RevisionGate;
   readonly #retained: RetainedBytes;
   readonly #firstLoad = Promise.withResolvers<void>();
   #ready = false;
-  /** Where the last list was read: what is not in it and has not been heard of since does not exist. */
+  /** The revision of the last list. An object that is neither in it nor in a later event does not exist. */
   #loaded = 0;
 
   constructor(options: WatchCacheOptions) {
@@ -76,7 +77,7 @@ export class WatchCache {
     if (!this.#ready) await raceAbort(this.#firstLoad.promise, signal);
   }
 
-  /** The cache of a resource: what is stored, in the form in which it is stored. */
+  /** The cache of a resource: its objects in the form in which they are stored. */
   resource(of: Keyed): ResourceCache {
     let found = this.#found.get(of);
     if (found === undefined) {
@@ -87,7 +88,7 @@ export class WatchCache {
     return found;
   }
 
-  /** How a version shows what is stored. */
+  /** The view of a version. */
   view(definition: ResourceDefinition): View {
     let view = this.#views.get(definition);
     if (view === undefined) {
@@ -105,7 +106,7 @@ export class WatchCache {
     });
   }
 
-  /** What the made representations take, of what they may. */
+  /** The bytes of encoded representations, and their limit. */
   get representations(): { readonly bytes: number; readonly limit: number } {
     return { bytes: this.#retained.total, limit: this.#retained.limit };
   }

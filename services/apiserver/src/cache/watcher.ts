@@ -1,4 +1,4 @@
-import type { WatchItem } from '../driver.ts';
+import type { WatchItem } from './watch-item.ts';
 import type { CacheEvent } from './event-ring.ts';
 import type { Filter } from './filter.ts';
 import type { View } from './view.ts';
@@ -8,7 +8,7 @@ export type WatchEnd = 'open' | 'too-slow' | 'cache-reset' | 'stopped';
 
 /**
  * One open watch: a bounded queue between the cache and a client. A client that does not keep up is cut off and resumes from
- * what it has seen; nothing is dropped in the middle.
+ * the last version that it has seen; no event is dropped in between.
  */
 export class Watcher implements AsyncIterable<readonly WatchItem[]> {
   readonly filter: Filter;
@@ -19,7 +19,7 @@ export class Watcher implements AsyncIterable<readonly WatchItem[]> {
   /** Events up to this version are not for this watch. */
   readonly #after: number;
   #queue: WatchItem[] = [];
-  /** Items that do not count against the limit: what the watch begins with. */
+  /** The initial items, which do not count against the limit. */
   #exempt = 0;
   #end: WatchEnd = 'open';
   #wake: (() => void) | undefined;
@@ -44,14 +44,14 @@ export class Watcher implements AsyncIterable<readonly WatchItem[]> {
     return this.#end;
   }
 
-  /** Puts what the watch begins with; not bounded, the objects are shared. */
+  /** Queues the initial items, without a limit: the objects are shared. */
   begin(items: readonly WatchItem[]): void {
     for (const item of items) this.#queue.push(item);
     this.#exempt = this.#queue.length;
     if (items.length > 0) this.#notify();
   }
 
-  /** Queues what this event means to this watch, if anything. */
+  /** Queues this event if it concerns the watch. */
   offer(event: CacheEvent): void {
     if (event.resourceVersion <= this.#after) return;
     const item = itemFor(this.#view.event(event), this.filter);
@@ -68,7 +68,7 @@ export class Watcher implements AsyncIterable<readonly WatchItem[]> {
     this.#notify();
   }
 
-  /** Ends the watch; what is queued is still delivered. */
+  /** Ends the watch; queued items are still delivered. */
   close(why: Exclude<WatchEnd, 'open'>): void {
     if (this.#end !== 'open') return;
     this.#end = why;
@@ -105,13 +105,13 @@ export class Watcher implements AsyncIterable<readonly WatchItem[]> {
 
 /** What an event is to a watch with this filter: objects may come into its sight and leave it. */
 export function itemFor(event: CacheEvent, filter: Filter): WatchItem | undefined {
-  const before = event.old !== undefined && filter.matches(event.old.answer.object);
-  const after = event.current !== undefined && filter.matches(event.current.answer.object);
+  const before = event.old !== undefined && filter.matches(event.old.response.object);
+  const after = event.current !== undefined && filter.matches(event.current.response.object);
   if (after && event.current !== undefined) {
-    const answer = event.current.answer;
-    if (before) return (event.items.modified ??= { type: 'MODIFIED', answer });
-    return (event.items.added ??= { type: 'ADDED', answer });
+    const response = event.current.response;
+    if (before) return (event.items.modified ??= { type: 'MODIFIED', response });
+    return (event.items.added ??= { type: 'ADDED', response });
   }
-  const gone = before ? (event.items.deleted?.answer ?? event.gone()?.answer) : undefined;
-  return gone === undefined ? undefined : (event.items.deleted ??= { type: 'DELETED', answer: gone });
+  const gone = before ? (event.items.deleted?.response ?? event.gone()?.response) : undefined;
+  return gone === undefined ? undefined : (event.items.deleted ??= { type: 'DELETED', response: gone });
 }

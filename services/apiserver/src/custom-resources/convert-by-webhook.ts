@@ -1,12 +1,7 @@
-import {
-  type ConvertRemotely,
-  type CustomResourceDefinition,
-  type KubeObject,
-  readConverted,
-  StatusError,
-} from '@gantry/api';
+import { type ConvertRemotely, readConverted } from '@gantry/custom-resources';
+import { type CustomResourceDefinition, type KubeObject, StatusError } from '@gantry/objects';
 import { errorMessage, type NewUid } from '@gantry/base';
-import type { WebhookCaller, WebhookConfig } from '../webhook-client/index.ts';
+import type { WebhookCaller, WebhookConfig } from '../webhooks/index.ts';
 
 const TIMEOUT_MS = 30_000;
 const GROUP = 'apiextensions.k8s.io';

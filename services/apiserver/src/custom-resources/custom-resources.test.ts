@@ -1,12 +1,16 @@
-import { type CustomResourceDefinition, customDefinitions, type KubeObject, StatusError } from '@gantry/api';
+import { customDefinitions } from '@gantry/custom-resources';
+import { resources } from '@gantry/kinds';
+import { type CustomResourceDefinition, type KubeObject, StatusError } from '@gantry/objects';
 import { append, must } from '@gantry/base';
 import { createLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Catalogue } from '../catalogue/catalogue.ts';
-import { DELETE_AS_USUAL, EVERYTHING, type WatchItem } from '../driver.ts';
-import { bodyOf, createHarness, type Harness, WRITE } from '../generic-driver/testing.ts';
-import { definitionController } from './definition-controller.ts';
-import { planDefinition } from './plan-definition.ts';
+import { ResourceRegistry } from '../resource-registry/resource-registry.ts';
+import { DELETE_AS_USUAL, EVERYTHING, deleteBody } from '../registry/index.ts';
+import type { WatchItem } from '../cache/watch-item.ts';
+import { patchBody, jsonBody, createHarness, type Harness, WRITE } from '../registry/testing.ts';
+import { createLoopbackClient } from '../loops/loopback-client.ts';
+import { definitionController } from '../loops/custom-resources/definition-controller.ts';
+import { planDefinition } from '../loops/custom-resources/plan-definition.ts';
 import { serveDefinitions } from './serve-definitions.ts';
 
 const DEFINITIONS = 'customresourcedefinitions';
@@ -34,17 +38,24 @@ function definition(overrides: { plural?: string; versions?: object[] } = {}): C
 
 describe('custom resources', () => {
   let h: Harness;
-  let catalogue: Catalogue;
+  let resourceRegistry: ResourceRegistry;
   let stopping: AbortController;
   let running: Promise<void>;
 
   beforeEach(async () => {
-    catalogue = new Catalogue([]);
-    h = await createHarness({ catalogue });
+    resourceRegistry = new ResourceRegistry(resources);
+    h = await createHarness({ resourceRegistry });
     stopping = new AbortController();
-    serveDefinitions(h.deps.cache, catalogue, {});
+    serveDefinitions(h.deps.cache, resourceRegistry, {});
     const logger = createLogger({ service: 'test', level: 'silent' as never });
-    const member = definitionController({ cache: h.deps.cache, driver: h.driver, hooks: {}, clock: h.clock, logger });
+    const member = definitionController({
+      cache: h.deps.cache,
+      client: createLoopbackClient(h.registry),
+      registry: h.registry,
+      hooks: {},
+      clock: h.clock,
+      logger,
+    });
     running = Promise.resolve(member.run(stopping.signal)).then(() => undefined);
   });
   afterEach(async () => {
@@ -59,14 +70,14 @@ describe('custom resources', () => {
   };
   const establish = async (crd = definition()) => {
     await h.create(DEFINITIONS, crd);
-    await until(() => catalogue.find(REF) !== undefined);
-    return must(catalogue.find(REF), 'things');
+    await until(() => resourceRegistry.find(REF) !== undefined);
+    return must(resourceRegistry.find(REF), 'things');
   };
-  const things = () => must(catalogue.find(REF), 'things');
+  const things = () => must(resourceRegistry.find(REF), 'things');
   const create = (name: string, spec: object, options = WRITE) => {
-    const body = bodyOf({ apiVersion: 'example.org/v1', kind: 'Thing', metadata: { name }, spec });
+    const body = jsonBody({ apiVersion: 'example.org/v1', kind: 'Thing', metadata: { name }, spec });
     const target = { definition: things(), namespace: 'n', name: '', subresource: '' };
-    return h.settle(h.driver.create(h.context(), target, body, options));
+    return h.settle(h.registry.create(h.context(), target, body, options));
   };
 
   it('are served when their definition is established, pruned and with defaults', async () => {
@@ -87,7 +98,7 @@ describe('custom resources', () => {
     const old = await establish();
     await create('a', {});
     const request = { ...EVERYTHING, sendInitialEvents: undefined, allowBookmarks: false } as const;
-    const items = await h.settle(h.driver.watch(h.context(), old, request));
+    const items = await h.settle(h.registry.watch(h.context(), old, request));
     const seen: string[] = [];
     const watching = (async () => {
       for await (const batch of items)
@@ -97,25 +108,32 @@ describe('custom resources', () => {
         );
     })();
     const target = h.target(DEFINITIONS, 'things.example.org');
-    const marked = await h.settle(h.driver.delete(h.context(), target, DELETE_AS_USUAL, WRITE));
+    const marked = await h.settle(h.registry.delete(h.context(), target, deleteBody(DELETE_AS_USUAL)));
     expect(marked.gone).toBe(false);
-    expect(marked.answer.object.metadata.finalizers).toEqual(['customresourcecleanup.apiextensions.k8s.io']);
-    await until(() => catalogue.find(REF) === undefined);
+    expect(marked.response.object.metadata.finalizers).toEqual(['customresourcecleanup.apiextensions.k8s.io']);
+    await until(() => resourceRegistry.find(REF) === undefined);
     await h.settle(watching);
     expect(seen[0]).toBe('ADDED');
-    await expect(h.settle(h.driver.get(h.context(), target, ''))).rejects.toBeInstanceOf(StatusError);
+    await expect(h.settle(h.registry.get(h.context(), target, ''))).rejects.toBeInstanceOf(StatusError);
     expect(h.deps.cache.resource(old).snapshot()).toEqual([]);
     await establish();
-    expect((await h.settle(h.driver.list(h.context(), things(), EVERYTHING))).items).toEqual([]);
+    expect((await h.settle(h.registry.list(h.context(), things(), EVERYTHING))).items).toEqual([]);
   });
 
   it('may be changed while their definition goes, and made no more', async () => {
     const served = await establish();
     const finalizers = ['example.org/keep'];
-    const body = bodyOf({ apiVersion: 'example.org/v1', kind: 'Thing', metadata: { name: 'a', finalizers }, spec: {} });
+    const body = jsonBody({
+      apiVersion: 'example.org/v1',
+      kind: 'Thing',
+      metadata: { name: 'a', finalizers },
+      spec: {},
+    });
     const collection = { definition: served, namespace: 'n', name: '', subresource: '' };
-    await h.settle(h.driver.create(h.context(), collection, body, WRITE));
-    await h.settle(h.driver.delete(h.context(), h.target(DEFINITIONS, 'things.example.org'), DELETE_AS_USUAL, WRITE));
+    await h.settle(h.registry.create(h.context(), collection, body, WRITE));
+    await h.settle(
+      h.registry.delete(h.context(), h.target(DEFINITIONS, 'things.example.org'), deleteBody(DELETE_AS_USUAL)),
+    );
     await until(() => things().publishedVerbs !== undefined);
     await expect(h.create(DEFINITIONS, definition())).rejects.toMatchObject({
       message: `object is being deleted: ${DEFINITIONS}.apiextensions.k8s.io "things.example.org" already exists`,
@@ -126,11 +144,11 @@ describe('custom resources', () => {
     });
     const patch = new TextEncoder().encode('{"metadata":{"finalizers":null}}');
     const one = { ...collection, definition: things(), name: 'a' };
-    await h.settle(h.driver.patch(h.context(), one, patch, 'application/merge-patch+json', WRITE));
-    await until(() => catalogue.find(REF) === undefined);
+    await h.settle(h.registry.patch(h.context(), one, patchBody('application/merge-patch+json', patch), WRITE));
+    await until(() => resourceRegistry.find(REF) === undefined);
   });
 
-  it('warn whoever asks for a version that is going', () => {
+  it('warn about a deprecated version', () => {
     const [, old] = customDefinitions(
       definition({
         versions: ['v2', 'v1'].map((name) => ({

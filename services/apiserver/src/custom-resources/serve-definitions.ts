@@ -1,21 +1,13 @@
-import {
-  type ConvertRemotely,
-  customDefinitions,
-  type CustomHooks,
-  type CustomResourceDefinition,
-  definitionCondition,
-  equalJson,
-  type KubeObject,
-  type ResourceDefinition,
-  StatusError,
-  type Verb,
-} from '@gantry/api';
+import type { ResourceDefinition, Verb } from '@gantry/apimachinery';
+import { type ConvertRemotely, type CustomHooks, customDefinitions } from '@gantry/custom-resources';
+import { definitionCondition } from '@gantry/kinds';
+import { type CustomResourceDefinition, type KubeObject, StatusError, equalJson } from '@gantry/objects';
 import type { WatchCache } from '../cache/index.ts';
-import type { Catalogue } from '../catalogue/catalogue.ts';
+import type { ResourceRegistry } from '../resource-registry/resource-registry.ts';
 
 export const DEFINITIONS = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' } as const;
 
-/** What discovery tells of a resource whose objects are being deleted: it takes no new ones. */
+/** The verbs in discovery of a terminating resource, which accepts no new objects. */
 const TERMINATING_VERBS: readonly Verb[] = ['delete', 'deletecollection', 'get', 'list', 'watch'];
 
 export interface ServingHooks {
@@ -35,14 +27,18 @@ export function cachedDefinitions(cache: WatchCache): readonly CustomResourceDef
   return cache
     .resource(DEFINITIONS)
     .snapshot()
-    .map(({ answer }) => answer.object as KubeObject & CustomResourceDefinition);
+    .map(({ response }) => response.object as KubeObject & CustomResourceDefinition);
 }
 
 /**
- * Keeps the catalogue in step with the definitions in the cache: at the moment when the cache has taken a change, the
- * catalogue has it too. The returned function ends it.
+ * Keeps the resource registry in step with the definitions in the cache: at the moment when the cache has taken a change, the
+ * resource registry has it too. The returned function ends it.
  */
-export function serveDefinitions(cache: WatchCache, catalogue: Catalogue, hooks: ServingHooks): () => void {
+export function serveDefinitions(
+  cache: WatchCache,
+  resourceRegistry: ResourceRegistry,
+  hooks: ServingHooks,
+): () => void {
   const served = new Map<string, Served>();
   const update = (): void => {
     const present = new Set<string>();
@@ -58,12 +54,12 @@ export function serveDefinitions(cache: WatchCache, catalogue: Catalogue, hooks:
       };
       if (equalJson(served.get(name), state)) continue;
       served.set(name, state);
-      catalogue.set(name, definitionsOf(crd, hooks, state.isTerminating));
+      resourceRegistry.set(name, definitionsOf(crd, hooks, state.isTerminating));
     }
     for (const name of [...served.keys()]) {
       if (present.has(name)) continue;
       served.delete(name);
-      catalogue.set(name, []);
+      resourceRegistry.set(name, []);
     }
   };
   const stop = cache.resource(DEFINITIONS).observe(update);
@@ -84,7 +80,7 @@ export function definitionsOf(
   return isTerminating ? definitions.map(terminating) : definitions;
 }
 
-/** What is there may still be changed: else nobody could take a finalizer away. */
+/** Existing objects may still change: otherwise finalizers could not be removed. */
 function terminating(definition: ResourceDefinition): ResourceDefinition {
   return {
     ...definition,

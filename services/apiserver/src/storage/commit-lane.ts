@@ -24,7 +24,7 @@ export interface LaneOptions {
   readonly kv: KeyValueStore;
   readonly clock: Clock;
   readonly random: Random;
-  /** The lane's key; nobody else writes it. */
+  /** The lane's key; only this lane writes it. */
   readonly key: string;
   /** Unique for this lane object: part of every sequence, so that two processes of one name can never take each other's groups for theirs. */
   readonly owner: string;

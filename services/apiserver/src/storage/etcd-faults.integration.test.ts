@@ -1,6 +1,6 @@
 import { systemClock, systemRandom, systemUid } from '@gantry/base';
 import { connectEtcd, type Etcd, EtcdError, type KeyValueStore, type Transaction } from '@gantry/etcd';
-import { type EtcdCluster, startEtcdCluster } from '@gantry/etcd/testing';
+import { type ClusterMember, type EtcdCluster, startEtcdCluster } from '@gantry/etcd/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type ClosableObjectStore, createEtcdObjectStore, type EtcdObjectStoreOptions } from './etcd-object-store.ts';
 import { INCARNATION_KEY } from './keys.ts';
@@ -49,7 +49,7 @@ function freshPod(): string {
   return pod(`fault-${names}`);
 }
 
-/** Index of a member that does not lead: freezing it stops nobody else. */
+/** Index of a follower: freezing it does not stop the others. */
 async function findFollower(): Promise<number> {
   for (let member = 0; member < etcd.memberCount; member++) {
     const status = await etcd.maintenance.status({ signal: signal(), member });
@@ -78,8 +78,7 @@ function freezeUnderFirstGroup(member: number, patienceMs: number): FirstGroup {
     const isGroup = transaction.success.some((operation) => operation.kind === 'transaction');
     if (state === 'sent' || !isGroup) return etcd.kv.transact(transaction, options);
     state = 'sent';
-    cluster.members[member]?.freeze();
-    await pause(50); // Until the last of its threads has stopped.
+    await cluster.members[member]?.freeze();
     const answer = etcd.kv.transact(transaction, { signal: signal(), timeoutMs: 90_000, member });
     const outcome = answer.catch((error: unknown) => error);
     settle(outcome);
@@ -105,7 +104,7 @@ describe('a group in flight on a frozen member', () => {
       await committed(store.write(remove(key, version), signal()));
       expect(await store.get(key, signal())).toBeNull();
     } finally {
-      cluster.members[member]?.thaw();
+      await cluster.members[member]?.thaw();
     }
     await answered;
     const stored = await store.get(key, signal());
@@ -146,7 +145,7 @@ describe('a leader that was replaced while its write was under way', () => {
     await sent;
     await pause(50);
     await replaceLeader();
-    cluster.members[member]?.thaw();
+    await cluster.members[member]?.thaw();
     await write;
     const landed = (await store.get(key, signal())) !== null;
     await store.close(AbortSignal.timeout(1000));
@@ -198,7 +197,7 @@ async function findLeader(): Promise<number> {
 }
 
 describe('a watch', () => {
-  it('goes on at another member without gaps or repeats when its own freezes or dies, while much is written', async () => {
+  it('goes on at another member without gaps or repeats when its own freezes, dies, is cut off or is replaced, while much is written', async () => {
     const store = openStore({ attemptTimeoutMs: 700 });
     const watchTimings = { idleMs: 400, answerMs: 400 };
     await using watching = connectEtcd({
@@ -270,18 +269,34 @@ describe('a watch', () => {
   });
 });
 
-/** Freezes or kills one member after the other for a while, and lets the cluster recover. */
-async function disturb(round: number): Promise<void> {
-  const member = cluster.members[round % 3];
-  if (round % 2 === 0) {
-    member?.freeze();
+/** What befalls members, one after the other; the cluster recovers in between. */
+const FAULTS: readonly ((member: ClusterMember) => Promise<void>)[] = [
+  async (member) => {
+    await member.freeze();
     await pause(1200);
-    member?.thaw();
-  } else {
-    await member?.kill();
+    await member.thaw();
+  },
+  async (member) => {
+    await member.kill();
     await pause(300);
-    await member?.start();
-  }
+    await member.start();
+  },
+  async (member) => {
+    await member.cutOff();
+    await pause(1200);
+    await member.rejoin();
+  },
+  async (member) => {
+    await member.replace();
+  },
+];
+
+/** Lets every member meet a fault, and two of them a second one. */
+async function disturb(round: number): Promise<void> {
+  const member = cluster.members[round % cluster.members.length];
+  const fault = FAULTS[round % FAULTS.length];
+  if (member === undefined || fault === undefined) throw new Error('no member');
+  await fault(member);
   await pause(500);
 }
 

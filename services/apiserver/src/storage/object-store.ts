@@ -1,4 +1,4 @@
-import type { JsonObject } from '@gantry/api';
+import type { JsonObject } from '@gantry/objects';
 
 /**
  * `mod_revision * 256 + index in the transaction`: unique, comparable, never falling. A safe integer up to 2^45 revisions.

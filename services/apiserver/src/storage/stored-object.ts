@@ -1,4 +1,5 @@
-import { type JsonObject, parseJson } from '@gantry/api';
+import { parseJson } from '@gantry/apimachinery';
+import type { JsonObject } from '@gantry/objects';
 import type { KeyValue } from '@gantry/etcd';
 import { decodeEnvelope } from './envelope.ts';
 import { type ResourceVersion, StoreError, type StoredObject } from './object-store.ts';

@@ -3,10 +3,12 @@ import { webcrypto } from 'node:crypto';
 import http2, { type ClientHttp2Session } from 'node:http2';
 import https from 'node:https';
 import { systemClock } from '@gantry/base';
-import { decodeProtobuf, encodeProtobuf, type KubeObject } from '@gantry/api';
+import { decodeProtobuf, encodeProtobuf } from '@gantry/apimachinery';
+import type { KubeObject } from '@gantry/objects';
 import * as x509 from '@peculiar/x509';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createCertificateRequester } from '../certificate-requests.ts';
+import { createLoopbackClient } from '../loops/loopback-client.ts';
 import { callServer, type CallOptions, type Reply } from './call-server.ts';
 import { startApiServer, type TestApiServer } from './start-api-server.ts';
 import { createTestPki } from './test-pki.ts';
@@ -32,7 +34,7 @@ function configMap(name: string, data: Record<string, string> = {}): KubeObject 
 const CONFIG_MAPS = '/api/v1/namespaces/default/configmaps';
 const PROTOBUF = 'application/vnd.kubernetes.protobuf';
 
-describe('the REST door', () => {
+describe('the REST endpoint', () => {
   it('takes and gives protobuf', async () => {
     const body = encodeProtobuf(configMap('proto', { a: 'b' }));
     const made = await call('POST', CONFIG_MAPS, { headers: { 'content-type': PROTOBUF, accept: PROTOBUF }, body });
@@ -148,7 +150,7 @@ describe('authentication', () => {
     expect((await call('GET', '/apis', { as: 'nobody', headers })).code).toBe(401);
   });
 
-  it('knows the bootstrap token, and lets nobody in who shows anything else', async () => {
+  it('accepts the bootstrap token and no other', async () => {
     const headers = { authorization: `Bearer ${server.bootstrapToken}` };
     expect((await call('GET', '/apis', { as: 'nobody', headers })).code).toBe(200);
     expect((await call('GET', '/api/v1/nodes', { as: 'nobody', headers })).code).toBe(403);
@@ -211,7 +213,10 @@ describe('the apiserver itself', () => {
   it('asks for its own certificate and waits until it is signed', async () => {
     const requests = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
     const signal = AbortSignal.timeout(60_000);
-    const asked = createCertificateRequester(server.driver, systemClock)(await createPkcs10(), signal);
+    const asked = createCertificateRequester(createLoopbackClient(server.registry), systemClock)(
+      await createPkcs10(),
+      signal,
+    );
     let name: string | undefined;
     while (name === undefined) {
       const list = (await call('GET', requests)).json as unknown as { items: KubeObject[] };

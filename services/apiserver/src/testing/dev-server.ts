@@ -5,7 +5,7 @@ import { systemClock, systemRandom, systemUid } from '@gantry/base';
 import { connectEtcd } from '@gantry/etcd';
 import { MemoryEtcd } from '@gantry/etcd/testing';
 import { createLogger } from '@gantry/service';
-import { createPeerRegistry, ownAddress } from '../endpoints/index.ts';
+import { createPeerRegistry, ownAddress } from '../loops/kubernetes-endpoints/index.ts';
 import { ensureIncarnation } from '../incarnation.ts';
 import { createEtcdObjectStore } from '../storage/index.ts';
 import { runStandInControllers } from './stand-in-controllers.ts';
@@ -36,7 +36,7 @@ const kubeconfig = file ?? join(await mkdtemp(join(tmpdir(), 'gantry-dev-')), 'k
 await writeFile(kubeconfig, server.kubeconfig, { mode: 0o600 });
 logger.info({ url: server.url, grpcPort: server.grpcPort, kubeconfig }, `export KUBECONFIG=${kubeconfig}`);
 const stopping = new AbortController();
-runStandInControllers(server.driver, server.pki.ca, stopping.signal).catch((error: unknown) => {
+runStandInControllers(server.registry, server.pki.ca, stopping.signal).catch((error: unknown) => {
   if (!stopping.signal.aborted) logger.error({ err: error }, 'the stand-in controllers ended');
 });
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {

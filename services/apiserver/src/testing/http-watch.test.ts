@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { PODS } from '@gantry/objects';
 import { systemClock } from '@gantry/base';
 import { createHttpClient } from '@gantry/client';
-import { fixedTls } from '@gantry/service';
+import { fixedTls } from '@gantry/tls';
 import { expect, it } from 'vitest';
 import { createTestPki } from './test-pki.ts';
 
@@ -21,7 +22,7 @@ it('tells why a watch over HTTPS was refused, though the next one would be serve
   const { port } = server.address() as AddressInfo;
   const client = createHttpClient({ server: `https://localhost:${port}`, tls: fixedTls(tls) });
   const stop = new AbortController();
-  const watch = client.watch({ group: '', version: 'v1', resource: 'pods' }, {}, stop.signal);
+  const watch = client.watch(PODS, {}, stop.signal);
   const first = watch[Symbol.asyncIterator]().next();
   await expect(first).rejects.toMatchObject({ reason: 'ServiceUnavailable', message: 'out of order' });
   expect(asked).toBe(1);

@@ -1,5 +1,5 @@
 import { append, systemClock, systemRandom, systemUid } from '@gantry/base';
-import type { KubeObject } from '@gantry/api';
+import type { KubeObject } from '@gantry/objects';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ensureIncarnation } from '../incarnation.ts';
 import { createMemoryObjectStore } from '../storage/index.ts';

@@ -1,4 +1,4 @@
-import type { CustomResourceDefinition, KubeObject } from '@gantry/api';
+import type { CustomResourceDefinition, KubeObject } from '@gantry/objects';
 import { systemClock, systemRandom, systemUid } from '@gantry/base';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ensureIncarnation } from '../incarnation.ts';

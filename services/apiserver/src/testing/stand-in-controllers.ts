@@ -1,6 +1,8 @@
-import { findResource, isReason, type KubeObject } from '@gantry/api';
+import { findResource } from '@gantry/kinds';
+import { type KubeObject, isReason } from '@gantry/objects';
 import { must } from '@gantry/base';
-import type { Driver, RequestContext, User } from '../driver.ts';
+import { type Registry, type RequestContext, jsonBody } from '../registry/index.ts';
+import type { User } from '../auth/user.ts';
 
 const CONTROLLER: User = {
   name: 'system:kube-controller-manager-stand-in',
@@ -14,7 +16,7 @@ const OPTIONS = { dryRun: false, fieldManager: 'kube-controller-manager', fieldV
  * Gives every namespace its default service account and the root CA, as the controller-manager does, for a development
  * server that runs without one.
  */
-export async function runStandInControllers(driver: Driver, ca: string, signal: AbortSignal): Promise<void> {
+export async function runStandInControllers(registry: Registry, ca: string, signal: AbortSignal): Promise<void> {
   const context: RequestContext = { user: CONTROLLER, signal, fence: undefined, warn: () => undefined };
   const request = {
     namespace: '',
@@ -26,18 +28,18 @@ export async function runStandInControllers(driver: Driver, ca: string, signal: 
     allowBookmarks: false,
   } as const;
   const namespaces = must(findResource({ group: '', version: 'v1', resource: 'namespaces' }), 'namespaces');
-  for await (const batch of await driver.watch(context, namespaces, request)) {
+  for await (const batch of await registry.watch(context, namespaces, request)) {
     for (const item of batch) {
       if (item.type !== 'ADDED') continue;
-      const namespace = item.answer.object.metadata.name ?? '';
-      await ensure(driver, context, 'serviceaccounts', namespace, account());
-      await ensure(driver, context, 'configmaps', namespace, rootCa(ca));
+      const namespace = item.response.object.metadata.name ?? '';
+      await ensure(registry, context, 'serviceaccounts', namespace, account());
+      await ensure(registry, context, 'configmaps', namespace, rootCa(ca));
     }
   }
 }
 
 async function ensure(
-  driver: Driver,
+  registry: Registry,
   context: RequestContext,
   resource: string,
   namespace: string,
@@ -45,9 +47,9 @@ async function ensure(
 ): Promise<void> {
   const definition = must(findResource({ group: '', version: 'v1', resource }), resource);
   const target = { definition, namespace, name: '', subresource: '' };
-  const body = { bytes: Buffer.from(JSON.stringify(object)), mediaType: 'application/json' } as const;
+  const body = jsonBody(object);
   try {
-    await driver.create(context, target, body, OPTIONS);
+    await registry.create(context, target, body, OPTIONS);
   } catch (error) {
     // The namespace may have gone again meanwhile.
     if (!isReason(error, 'AlreadyExists') && !isReason(error, 'NotFound') && !isReason(error, 'Forbidden')) throw error;

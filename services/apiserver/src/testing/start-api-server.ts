@@ -3,17 +3,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, systemClock, systemRandom, systemUid } from '@gantry/base';
-import {
-  createMetrics,
-  fixedTls,
-  type GroupOutcome,
-  type Logger,
-  runGroup,
-  silentLogger,
-  type TlsMaterial,
-} from '@gantry/service';
-import { createSigningKeys } from '../auth/signing-keys.ts';
-import type { Driver } from '../driver.ts';
+import { resources } from '@gantry/kinds';
+import { createMetrics, type GroupOutcome, type Logger, runGroup, silentLogger } from '@gantry/service';
+import { fixedTls, type TlsMaterial } from '@gantry/tls';
+import { createSigningKeys } from '../auth/authn/signing-keys.ts';
+import type { Registry } from '../registry/index.ts';
 import { ensureIncarnation } from '../incarnation.ts';
 import { type ApiServerOptions, createApiServer } from '../server.ts';
 import { createMemoryObjectStore } from '../storage/index.ts';
@@ -26,7 +20,7 @@ export interface TestApiServer extends AsyncDisposable {
   readonly grpcPort: number;
   readonly pki: TestPki;
   readonly admin: TlsMaterial;
-  readonly driver: Driver;
+  readonly registry: Registry;
   /** The bootstrap token that is valid. */
   readonly bootstrapToken: string;
   /** A kubeconfig of the administrator, as a text. */
@@ -37,6 +31,8 @@ export interface TestApiServer extends AsyncDisposable {
 }
 
 export interface TestApiServerOptions {
+  /** The built-in resources; those of @gantry/kinds when absent. */
+  readonly resources?: ApiServerOptions['resources'];
   readonly store?: ApiServerOptions['store'];
   readonly clock?: Clock;
   readonly logger?: Logger;
@@ -59,8 +55,9 @@ export async function startApiServer(options: TestApiServerOptions = {}): Promis
   await writeFile(join(bootstrapDir, 'token'), bootstrapToken);
   const rest = Promise.withResolvers<number>();
   const grpc = Promise.withResolvers<number>();
-  const { members, health, driver } = createApiServer({
+  const { members, health, registry } = createApiServer({
     store: options.store ?? (await createStore(clock)),
+    resources: options.resources ?? resources,
     tls: fixedTls(serving),
     frontProxy: fixedTls(await pki.issueFrontProxy()),
     signingKeys: createSigningKeys(pki.serviceAccountKey),
@@ -97,7 +94,7 @@ export async function startApiServer(options: TestApiServerOptions = {}): Promis
     grpcPort,
     pki,
     admin,
-    driver,
+    registry,
     bootstrapToken,
     kubeconfig: kubeconfigOf(url, admin),
     ended,

@@ -1,7 +1,7 @@
 import 'reflect-metadata';
 import { createPrivateKey, generateKeyPairSync, randomBytes, webcrypto } from 'node:crypto';
 import type { Instant } from '@gantry/base';
-import type { TlsMaterial } from '@gantry/service';
+import type { TlsMaterial } from '@gantry/tls';
 import * as x509 from '@peculiar/x509';
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;

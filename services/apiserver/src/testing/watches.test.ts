@@ -1,4 +1,4 @@
-import type { KubeObject } from '@gantry/api';
+import type { KubeObject } from '@gantry/objects';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { callServer } from './call-server.ts';
 import { startApiServer, type TestApiServer } from './start-api-server.ts';
@@ -57,6 +57,12 @@ afterAll(() => server.stop());
 describe('a watch', () => {
   const LIST = 'sendInitialEvents=true&resourceVersionMatch=NotOlderThan';
   const NO_LIST = 'sendInitialEvents=false&resourceVersionMatch=NotOlderThan';
+
+  it('whose time is over before it is open ends without events', async () => {
+    // A version that the cache has not reached: opening waits longer than the watch may last.
+    const ahead = Number(version) + 256 * 1000;
+    expect(await watch(`${PATH}?watch=1&${LIST}&resourceVersion=${ahead}`)).toEqual([]);
+  });
 
   it.concurrent.each([
     ['?watch=1', '+a+b+c'],

@@ -1,4 +1,4 @@
-import type { KubeObject, OwnerReference } from '@gantry/api';
+import type { KubeObject, OwnerReference } from '@gantry/objects';
 
 /** What a set of objects means for an owner that selects by label. */
 export interface Claim<T> {
@@ -55,11 +55,11 @@ export function claimObjects<T extends KubeObject>(
 }
 
 /** A strategic merge patch that makes `owner` the controller; the uid guards against a namesake. */
-export function adoptionPatch(object: KubeObject, owner: KubeObject): unknown {
+export function adoptionPatch(object: KubeObject, owner: KubeObject): object {
   return { metadata: { uid: object.metadata.uid, ownerReferences: [controllerReference(owner)] } };
 }
 
 /** A strategic merge patch that takes `owner` off the object's owners. */
-export function releasePatch(object: KubeObject, owner: KubeObject): unknown {
+export function releasePatch(object: KubeObject, owner: KubeObject): object {
   return { metadata: { uid: object.metadata.uid, ownerReferences: [{ $patch: 'delete', uid: owner.metadata.uid }] } };
 }

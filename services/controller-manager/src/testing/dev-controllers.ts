@@ -13,7 +13,7 @@ const logger = createLogger({ service: 'controller-manager', level: 'info' });
 const base = { clock: systemClock, random: systemRandom };
 const client = createHttpClient({ ...target, fieldManager: 'kube-controller-manager' });
 const controllers = createControllers({
-  // Nobody asks a development server for certificates.
+  // A development server gets no certificate requests.
   authority: { parse: async () => 'there is no authority', sign: async () => '' },
   readCa: () => target.ca?.toString() ?? '',
   firstServiceAddress: '10.96.0.1',

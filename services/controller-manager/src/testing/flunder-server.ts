@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ExtensionServer } from '@gantry/apiserver/testing';
-import type { KubeObject } from '@gantry/api';
+import type { KubeObject } from '@gantry/objects';
 
 const ROOT = '/apis/wardle.example.com/v1';
 const VERBS = ['create', 'get', 'list', 'watch', 'patch', 'delete'];

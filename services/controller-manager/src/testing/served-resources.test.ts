@@ -4,8 +4,21 @@ import {
   startExtensionServer,
   type TestApiServer,
 } from '@gantry/apiserver/testing';
-import type { KubeObject, Namespace, ObjectMeta, OwnerReference, ResourceQuota, ResourceRef } from '@gantry/api';
-import { isReason } from '@gantry/api';
+import {
+  API_SERVICES,
+  CONFIG_MAPS,
+  CUSTOM_RESOURCE_DEFINITIONS,
+  isReason,
+  type KubeObject,
+  type Namespace,
+  NAMESPACES,
+  type ObjectMeta,
+  type OwnerReference,
+  type Resource,
+  RESOURCE_QUOTAS,
+  type ResourceQuota,
+  SERVICES,
+} from '@gantry/objects';
 import { systemClock, systemRandom } from '@gantry/base';
 import {
   createGrpcClient,
@@ -15,23 +28,14 @@ import {
   type HttpClient,
 } from '@gantry/client';
 import { createFenceHolder, createManager } from '@gantry/controller-runtime';
-import {
-  API_SERVICES,
-  DEFINITIONS,
-  establishedDefinition,
-  silentLog,
-  wardleApiService,
-} from '@gantry/controller-runtime/testing';
-import { fixedTls } from '@gantry/service';
+import { establishedDefinition, silentLog, wardleApiService } from '@gantry/controller-runtime/testing';
+import { fixedTls } from '@gantry/tls';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { createGarbageCollector } from '../controllers/garbage-collector/controller.ts';
 import { namespaceController } from '../controllers/namespace/controller.ts';
 import { resourceQuotaController } from '../controllers/resource-quota/controller.ts';
-import { CONFIG_MAPS, NAMESPACES } from '../controllers/resources.ts';
 import { FlunderServer } from './flunder-server.ts';
 
-const SERVICES: ResourceRef = { group: '', version: 'v1', resource: 'services' };
-const QUOTAS: ResourceRef = { group: '', version: 'v1', resource: 'resourcequotas' };
 const WAIT = { timeout: 20_000, interval: 20 };
 const PRESERVE = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } } as const;
 const { signal } = new AbortController();
@@ -83,15 +87,15 @@ afterAll(async () => {
   await server.stop();
 });
 
-const create = <T extends KubeObject>(resource: ResourceRef, object: T): Promise<T> =>
-  api.write<T>({ verb: 'create', resource, namespace: object.metadata.namespace ?? '', object }, signal);
+const create = <T extends KubeObject>(resource: Resource<T>, object: NoInfer<T>): Promise<T> =>
+  api.create(resource, object, signal);
 const remove = (
-  resource: ResourceRef,
+  resource: Resource,
   name: string,
   propagationPolicy: 'Background' | 'Foreground' | 'Orphan' = 'Background',
   namespace = 'default',
-) => api.write({ verb: 'delete', resource, key: { namespace, name }, options: { propagationPolicy } }, signal);
-const isGone = async (resource: ResourceRef, name: string, namespace = 'default') => {
+) => api.delete(resource, { namespace, name }, { propagationPolicy }, signal);
+const isGone = async (resource: Resource, name: string, namespace = 'default') => {
   try {
     await api.get(resource, { namespace, name }, signal);
   } catch (error) {
@@ -116,21 +120,18 @@ const ownedBy = (...owners: readonly KubeObject[]): { ownerReferences: OwnerRefe
     blockOwnerDeletion: true,
   })),
 });
-const unhold = (resource: ResourceRef, name: string) =>
-  api.write(
-    {
-      verb: 'patch',
-      resource,
-      key: { namespace: 'default', name },
-      patch: { metadata: { finalizers: null } },
-      patchType: 'application/merge-patch+json',
-    },
-    signal,
-  );
+const unhold = (resource: Resource, name: string) =>
+  api.patch(resource, { namespace: 'default', name }, { merge: { metadata: { finalizers: null } } }, signal);
 
 /** A custom resource of its own for each test; its kind is what names it. */
 function kindOf(kind: string, spec: Parameters<typeof establishedDefinition>[0] = {}) {
-  const resource: ResourceRef = { group: 'example.com', version: 'v1', resource: `${kind.toLowerCase()}s` };
+  const resource: Resource = {
+    group: 'example.com',
+    version: 'v1',
+    resource: `${kind.toLowerCase()}s`,
+    kind,
+    namespaced: spec.scope !== 'Cluster',
+  };
   const object = (name: string, metadata: Partial<ObjectMeta> = {}): KubeObject => ({
     apiVersion: 'example.com/v1',
     kind,
@@ -142,14 +143,14 @@ function kindOf(kind: string, spec: Parameters<typeof establishedDefinition>[0] 
     define: async () => {
       const versions = [{ name: 'v1', served: true, storage: true, schema: PRESERVE }];
       const { status: _status, ...definition } = establishedDefinition({ versions, ...spec }, kind);
-      await create(DEFINITIONS, definition as KubeObject);
+      await create(CUSTOM_RESOURCE_DEFINITIONS, definition);
       await vi.waitFor(() => api.list(resource, {}, signal), WAIT);
     },
     create: (name: string, metadata: Partial<ObjectMeta> = {}) => create(resource, object(name, metadata)),
   };
 }
 
-/** Returns when the collector has seen to everything that it was told of before. */
+/** Returns when the collector has processed all earlier events. */
 async function collectorIsDone(name: string): Promise<void> {
   const owner = await configMap(`${name}-marks`);
   await configMap(`${name}-marked`, ownedBy(owner));
@@ -242,9 +243,9 @@ describe('the collector among custom resources', () => {
     await kiwis.define();
     await configMap('kiwi-owned', ownedBy(await kiwis.create('owner')));
     await collectorIsDone('kiwi');
-    await remove(DEFINITIONS, 'kiwis.example.com', 'Background', '');
+    await remove(CUSTOM_RESOURCE_DEFINITIONS, 'kiwis.example.com', 'Background', '');
     await goes(CONFIG_MAPS, 'kiwi-owned');
-    await goes(DEFINITIONS, 'kiwis.example.com', '');
+    await goes(CUSTOM_RESOURCE_DEFINITIONS, 'kiwis.example.com', '');
   });
 
   it('waits for a kind that is defined after what it owns', async () => {
@@ -305,9 +306,8 @@ describe('the collector among custom resources', () => {
         ],
       },
     };
-    const patchType = 'application/merge-patch+json';
     const key = { namespace: '', name: 'nuts.example.com' };
-    await api.write({ verb: 'patch', resource: DEFINITIONS, key, patch, patchType }, signal);
+    await api.patch(CUSTOM_RESOURCE_DEFINITIONS, key, { merge: patch }, signal);
     await vi.waitFor(
       () => expect(api.list({ ...nuts.resource, version: 'v2' }, {}, signal)).rejects.toThrow(/conversion webhook/),
       WAIT,
@@ -326,7 +326,7 @@ describe('quotas of custom resources', () => {
     await beans.create('one');
     await beans.create('other');
     const name = 'beans';
-    await create<ResourceQuota>(QUOTAS, {
+    await create<ResourceQuota>(RESOURCE_QUOTAS, {
       apiVersion: 'v1',
       kind: 'ResourceQuota',
       metadata: { name, namespace: 'default' },
@@ -334,7 +334,7 @@ describe('quotas of custom resources', () => {
     });
     const counts = (used: string) =>
       vi.waitFor(async () => {
-        const { status } = await api.get<ResourceQuota>(QUOTAS, { namespace: 'default', name }, signal);
+        const { status } = await api.get(RESOURCE_QUOTAS, { namespace: 'default', name }, signal);
         expect(status?.used).toEqual({ 'count/beans.example.com': used });
       }, WAIT);
     await counts('2');
@@ -350,10 +350,7 @@ describe('what another server serves', () => {
   let flunders: FlunderServer;
   beforeAll(async () => {
     const key = { namespace: 'kube-system', name: 'extension-apiserver-authentication' };
-    const config = await vi.waitFor(
-      () => api.get<KubeObject & { data?: Record<string, string> }>(CONFIG_MAPS, key, signal),
-      WAIT,
-    );
+    const config = await vi.waitFor(() => api.get(CONFIG_MAPS, key, signal), WAIT);
     const tls = await server.pki.issue('wardle', [], ['wardle.default.svc']);
     extension = await startExtensionServer(tls, config.data?.['requestheader-client-ca-file'] ?? '');
     await makeNamespace('fish');
@@ -364,7 +361,7 @@ describe('what another server serves', () => {
       kind: 'Service',
       metadata: { name: 'wardle', namespace: 'default' },
       spec: { type: 'ExternalName', externalName: 'localhost' },
-    } as KubeObject);
+    });
     const caBundle = Buffer.from(server.pki.ca).toString('base64');
     const service = { namespace: 'default', name: 'wardle', port: extension.port };
     await create<KubeObject>(API_SERVICES, wardleApiService({ caBundle, service }));
@@ -398,7 +395,7 @@ describe('what another server serves', () => {
     startControllers();
     await remove(NAMESPACES, 'pond', 'Background', '');
     await vi.waitFor(async () => {
-      const { status } = await api.get<Namespace>(NAMESPACES, { namespace: '', name: 'pond' }, signal);
+      const { status } = await api.get(NAMESPACES, { namespace: '', name: 'pond' }, signal);
       expect(status?.conditions?.find(({ type }) => type === 'NamespaceDeletionDiscoveryFailure')).toMatchObject({
         status: 'True',
         reason: 'DiscoveryFailed',

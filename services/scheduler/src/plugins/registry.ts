@@ -3,12 +3,12 @@ import { nodePorts } from './filter/node-ports.ts';
 import { nodeUnschedulable } from './filter/node-unschedulable.ts';
 import { resourceFit } from './filter/resource-fit.ts';
 import { taintToleration } from './filter/taint-toleration.ts';
-import type { FilterPlugin, ScorePlugin } from './plugin.ts';
+import type { FilterPlugin, ScorePlugin } from '../framework/plugin.ts';
 import { leastAllocated } from './score/least-allocated.ts';
 import { preferUntainted } from './score/prefer-untainted.ts';
 import { spreadByOwner } from './score/spread-by-owner.ts';
 
-/** In this order; the first that refuses a node says why. */
+/** In this order: the first filter that excludes a node gives the reason. */
 export const FILTERS: readonly FilterPlugin[] = [
   nodeUnschedulable,
   taintToleration,

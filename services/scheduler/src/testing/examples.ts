@@ -1,5 +1,5 @@
-import type { Node, Pod, PodSpec, Taint } from '@gantry/api';
-import { SnapshotKeeper, type ClusterSnapshot } from '../snapshot.ts';
+import type { Node, Pod, PodSpec, Taint } from '@gantry/objects';
+import { SnapshotKeeper, type ClusterSnapshot } from '../framework/snapshot.ts';
 
 interface NodeOptions {
   readonly cpu?: string;
@@ -10,7 +10,7 @@ interface NodeOptions {
   readonly unschedulable?: boolean;
 }
 
-/** A node with room, unless said otherwise. */
+/** A node with free resources by default. */
 export function exampleNode(name: string, options: NodeOptions = {}): Node {
   const { cpu = '2', memory = '4Gi', pods = '110', labels = {}, taints, unschedulable } = options;
   return {
@@ -31,7 +31,7 @@ interface PodOptions {
   readonly spec?: Partial<PodSpec>;
 }
 
-/** A pod of one container that waits for a node, unless it is given one. */
+/** A pending pod of one container. */
 export function examplePod(name: string, options: PodOptions = {}): Pod {
   const { cpu, memory, node, owner, hostPort, spec } = options;
   const requests = { ...(cpu === undefined ? {} : { cpu }), ...(memory === undefined ? {} : { memory }) };
@@ -65,7 +65,7 @@ export function examplePod(name: string, options: PodOptions = {}): Pod {
   };
 }
 
-/** The snapshot of a cluster of these nodes with these pods on them. */
+/** The snapshot of a cluster with these nodes and pods. */
 export function exampleSnapshot(nodes: readonly Node[], pods: readonly Pod[] = []): ClusterSnapshot {
   const keeper = new SnapshotKeeper();
   for (const node of nodes) keeper.setNode(node);

@@ -96,7 +96,7 @@ export const LogChunkSchema: GenMessage<LogChunk> = /*@__PURE__*/
   messageDesc(file_gantry_v1_agent, 1);
 
 /**
- * What an agent does for the API server about the pods of its node.
+ * Calls of the API server to an agent about the pods of its node.
  *
  * @generated from service gantry.v1.AgentService
  */

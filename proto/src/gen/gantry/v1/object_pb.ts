@@ -13,7 +13,7 @@ export const file_gantry_v1_object: GenFile = /*@__PURE__*/
   fileDesc("ChZnYW50cnkvdjEvb2JqZWN0LnByb3RvEglnYW50cnkudjEiPwoLUmVzb3VyY2VSZWYSDQoFZ3JvdXAYASABKAkSDwoHdmVyc2lvbhgCIAEoCRIQCghyZXNvdXJjZRgDIAEoCSJZCgVGZW5jZRIUCgxlbGVjdGlvbl9rZXkYASABKAkSDQoFZXBvY2gYAiABKAMSEwoLaW5jYXJuYXRpb24YAyABKAkSFgoOY2FjaGVfcmV2aXNpb24YBCABKAMiHQoLT2JqZWN0UmVwbHkSDgoGb2JqZWN0GAEgASgMIoYBCgpHZXRSZXF1ZXN0EigKCHJlc291cmNlGAEgASgLMhYuZ2FudHJ5LnYxLlJlc291cmNlUmVmEhEKCW5hbWVzcGFjZRgCIAEoCRIMCgRuYW1lGAMgASgJEhgKEHJlc291cmNlX3ZlcnNpb24YBCABKAkSEwoLc3VicmVzb3VyY2UYBSABKAki8gEKC0xpc3RSZXF1ZXN0EigKCHJlc291cmNlGAEgASgLMhYuZ2FudHJ5LnYxLlJlc291cmNlUmVmEhEKCW5hbWVzcGFjZRgCIAEoCRIWCg5sYWJlbF9zZWxlY3RvchgDIAEoCRIWCg5maWVsZF9zZWxlY3RvchgEIAEoCRIYChByZXNvdXJjZV92ZXJzaW9uGAUgASgJEh4KFnJlc291cmNlX3ZlcnNpb25fbWF0Y2gYBiABKAkSDQoFbGltaXQYByABKAMSFgoOY29udGludWVfdG9rZW4YCCABKAkSFQoNbWV0YWRhdGFfb25seRgJIAEoCCJOCglMaXN0UmVwbHkSDwoHb2JqZWN0cxgBIAMoDBIYChByZXNvdXJjZV92ZXJzaW9uGAIgASgJEhYKDmNvbnRpbnVlX3Rva2VuGAMgASgJIskBCgxXYXRjaFJlcXVlc3QSKAoIcmVzb3VyY2UYASABKAsyFi5nYW50cnkudjEuUmVzb3VyY2VSZWYSEQoJbmFtZXNwYWNlGAIgASgJEhYKDmxhYmVsX3NlbGVjdG9yGAMgASgJEhYKDmZpZWxkX3NlbGVjdG9yGAQgASgJEhgKEHJlc291cmNlX3ZlcnNpb24YBSABKAkSGwoTc2VuZF9pbml0aWFsX2V2ZW50cxgGIAEoCBIVCg1tZXRhZGF0YV9vbmx5GAcgASgIIioKCldhdGNoRXZlbnQSDAoEdHlwZRgBIAEoCRIOCgZvYmplY3QYAiABKAwiaQoKV2F0Y2hCYXRjaBIlCgZldmVudHMYASADKAsyFS5nYW50cnkudjEuV2F0Y2hFdmVudBIYChByZXNvdXJjZV92ZXJzaW9uGAIgASgJEhoKEmluaXRpYWxfZXZlbnRzX2VuZBgDIAEoCCK/AQoFV3JpdGUSDAoEdmVyYhgBIAEoCRIoCghyZXNvdXJjZRgCIAEoCzIWLmdhbnRyeS52MS5SZXNvdXJjZVJlZhIRCgluYW1lc3BhY2UYAyABKAkSDAoEbmFtZRgEIAEoCRIMCgRib2R5GAUgASgMEhMKC3N1YnJlc291cmNlGAYgASgJEhIKCnBhdGNoX3R5cGUYByABKAkSFQoNZmllbGRfbWFuYWdlchgIIAEoCRIPCgdkcnlfcnVuGAkgASgIIlAKDFdyaXRlUmVxdWVzdBIfCgV3cml0ZRgBIAEoCzIQLmdhbnRyeS52MS5Xcml0ZRIfCgVmZW5jZRgCIAEoCzIQLmdhbnRyeS52MS5GZW5jZSJRCgxCYXRjaFJlcXVlc3QSIAoGd3JpdGVzGAEgAygLMhAuZ2FudHJ5LnYxLldyaXRlEh8KBWZlbmNlGAIgASgLMhAuZ2FudHJ5LnYxLkZlbmNlInQKCkJhdGNoUmVwbHkSLQoHcmVzdWx0cxgBIAMoCzIcLmdhbnRyeS52MS5CYXRjaFJlcGx5LlJlc3VsdBo3CgZSZXN1bHQSEAoGb2JqZWN0GAEgASgMSAASEAoGc3RhdHVzGAIgASgMSABCCQoHb3V0Y29tZTKbBAoNT2JqZWN0U2VydmljZRI0CgNHZXQSFS5nYW50cnkudjEuR2V0UmVxdWVzdBoWLmdhbnRyeS52MS5PYmplY3RSZXBseRI0CgRMaXN0EhYuZ2FudHJ5LnYxLkxpc3RSZXF1ZXN0GhQuZ2FudHJ5LnYxLkxpc3RSZXBseRI5CgVXYXRjaBIXLmdhbnRyeS52MS5XYXRjaFJlcXVlc3QaFS5nYW50cnkudjEuV2F0Y2hCYXRjaDABEjkKBkNyZWF0ZRIXLmdhbnRyeS52MS5Xcml0ZVJlcXVlc3QaFi5nYW50cnkudjEuT2JqZWN0UmVwbHkSOQoGVXBkYXRlEhcuZ2FudHJ5LnYxLldyaXRlUmVxdWVzdBoWLmdhbnRyeS52MS5PYmplY3RSZXBseRI/CgxVcGRhdGVTdGF0dXMSFy5nYW50cnkudjEuV3JpdGVSZXF1ZXN0GhYuZ2FudHJ5LnYxLk9iamVjdFJlcGx5EjgKBVBhdGNoEhcuZ2FudHJ5LnYxLldyaXRlUmVxdWVzdBoWLmdhbnRyeS52MS5PYmplY3RSZXBseRI5CgZEZWxldGUSFy5nYW50cnkudjEuV3JpdGVSZXF1ZXN0GhYuZ2FudHJ5LnYxLk9iamVjdFJlcGx5EjcKBUJhdGNoEhcuZ2FudHJ5LnYxLkJhdGNoUmVxdWVzdBoVLmdhbnRyeS52MS5CYXRjaFJlcGx5YgZwcm90bzM");
 
 /**
- * A resource as the API server serves it: group ("" for core), version and plural.
+ * A served resource: group ("" for core), version and plural.
  *
  * @generated from message gantry.v1.ResourceRef
  */
@@ -42,8 +42,8 @@ export const ResourceRefSchema: GenMessage<ResourceRef> = /*@__PURE__*/
   messageDesc(file_gantry_v1_object, 0);
 
 /**
- * Which leader asks. The API server adds compare(create_revision(election_key) == epoch) to the write.
- * cache_revision is the newest resourceVersion that the caller's cache has reached; one below the epoch is refused.
+ * Identifies the leader that writes. The API server adds compare(create_revision(election_key) == epoch) to the
+ * write, and refuses a cache_revision below the epoch.
  *
  * @generated from message gantry.v1.Fence
  */
@@ -81,7 +81,7 @@ export const FenceSchema: GenMessage<Fence> = /*@__PURE__*/
   messageDesc(file_gantry_v1_object, 1);
 
 /**
- * One object as its JSON text, apiVersion and kind included.
+ * One object as JSON, with apiVersion and kind.
  *
  * @generated from message gantry.v1.ObjectReply
  */
@@ -119,14 +119,14 @@ export type GetRequest = Message<"gantry.v1.GetRequest"> & {
   name: string;
 
   /**
-   * As the REST parameter: "" linearizable, "0" whatever is there, otherwise not older than.
+   * As in REST: "" is linearizable, "0" is any cached version, others mean "not older than".
    *
    * @generated from field: string resource_version = 4;
    */
   resourceVersion: string;
 
   /**
-   * "" for the object itself, otherwise "status" or "scale".
+   * "" for the object, or "status" or "scale".
    *
    * @generated from field: string subresource = 5;
    */
@@ -187,7 +187,7 @@ export type ListRequest = Message<"gantry.v1.ListRequest"> & {
   continueToken: string;
 
   /**
-   * Objects with nothing in them but apiVersion, kind and metadata, and that without managedFields.
+   * Objects contain only apiVersion, kind and metadata without managedFields.
    *
    * @generated from field: bool metadata_only = 9;
    */
@@ -318,7 +318,7 @@ export type WatchBatch = Message<"gantry.v1.WatchBatch"> & {
   resourceVersion: string;
 
   /**
-   * True on the one batch that ends the initial events.
+   * True in the batch that ends the initial events.
    *
    * @generated from field: bool initial_events_end = 3;
    */
@@ -337,7 +337,7 @@ export const WatchBatchSchema: GenMessage<WatchBatch> = /*@__PURE__*/
  */
 export type Write = Message<"gantry.v1.Write"> & {
   /**
-   * "create", "update", "patch" or "delete": the verbs of authorisation. With a subresource they act on that
+   * "create", "update", "patch" or "delete", the verbs of authorisation. With a subresource the verb applies to it
    * ("create" of "binding" or "token", "update" of "status", "scale" or "approval").
    *
    * @generated from field: string verb = 1;
@@ -360,7 +360,7 @@ export type Write = Message<"gantry.v1.Write"> & {
   name: string;
 
   /**
-   * JSON text of the object, of the patch, or of DeleteOptions.
+   * JSON of the object, the patch or DeleteOptions.
    *
    * @generated from field: bytes body = 5;
    */
@@ -474,7 +474,7 @@ export type BatchReply_Result = Message<"gantry.v1.BatchReply.Result"> & {
     case: "object";
   } | {
     /**
-     * JSON text of a Kubernetes Status.
+     * JSON of a Kubernetes Status.
      *
      * @generated from field: bytes status = 2;
      */
@@ -491,8 +491,8 @@ export const BatchReply_ResultSchema: GenMessage<BatchReply_Result> = /*@__PURE_
   messageDesc(file_gantry_v1_object, 12, 0);
 
 /**
- * The same driver as REST, with the same authorisation. A failed call carries a Kubernetes Status as JSON in the
- * trailer "gantry-status-bin"; the gRPC code follows from its reason.
+ * Same registry and authorisation as REST. A failed call has a Kubernetes Status as JSON in the trailer
+ * "gantry-status-bin"; its reason determines the gRPC code.
  *
  * @generated from service gantry.v1.ObjectService
  */
@@ -528,7 +528,7 @@ export const ObjectService: GenService<{
     output: typeof WatchBatchSchema;
   },
   /**
-   * Not idempotent: a repeated create answers AlreadyExists.
+   * Not idempotent: a repeated create fails with AlreadyExists.
    *
    * @generated from rpc gantry.v1.ObjectService.Create
    */
@@ -568,7 +568,7 @@ export const ObjectService: GenService<{
     output: typeof ObjectReplySchema;
   },
   /**
-   * Idempotent up to NotFound.
+   * Idempotent; a repeated delete fails with NotFound.
    *
    * @generated from rpc gantry.v1.ObjectService.Delete
    */
@@ -578,7 +578,7 @@ export const ObjectService: GenService<{
     output: typeof ObjectReplySchema;
   },
   /**
-   * Each write is guarded and answered for itself; one conflict fails no other.
+   * Each write has its own guard and result; a conflict does not affect the others.
    *
    * @generated from rpc gantry.v1.ObjectService.Batch
    */

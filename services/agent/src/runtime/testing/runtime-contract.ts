@@ -1,8 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isAgentError } from '../../agent-error.ts';
-import type { ContainerSpec, Runtime, RuntimeEvent, SandboxSpec } from '../runtime.ts';
+import { isAgentError } from '../agent-error.ts';
+import type { ContainerSpec } from '../containers.ts';
+import type { Runtime } from '../runtime.ts';
+import type { RuntimeEvent } from '../observer.ts';
+import type { SandboxSpec } from '../sandboxes.ts';
 
-/** What the suite needs of a runtime under test. */
+/** A runtime under test, with the names that the suite uses. */
 export interface RuntimeUnderTest extends AsyncDisposable {
   readonly runtime: Runtime;
   readonly cluster: string;
@@ -14,13 +17,13 @@ export interface RuntimeUnderTest extends AsyncDisposable {
   readonly image: string;
   /** Ends a container's process from outside, as a crash would. */
   readonly kill: (id: string) => Promise<void>;
-  /** Resolves when `check` holds; looks again from time to time. */
+  /** Resolves when `check` holds; polls it. */
   readonly eventually: (check: () => Promise<boolean>) => Promise<void>;
 }
 
 const signal = new AbortController().signal;
 
-/** The promises of a container runtime, held against the in-memory one and a real engine. */
+/** The contract of a container runtime; the in-memory runtime and a real engine must both pass it. */
 export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTest>): void {
   describe(name, () => {
     let test: RuntimeUnderTest;
@@ -105,7 +108,7 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       expect(await list('pod-2')).toBeUndefined();
     });
 
-    it('refuses an address that is taken, leaving nothing behind', async () => {
+    it('refuses an address that is in use, and leaves no sandbox behind', async () => {
       await test.runtime.sandboxes.createSandbox(sandbox(), signal);
       const second = test.runtime.sandboxes.createSandbox(sandbox({ pod: pod('pod-2') }), signal);
       await expect(second).rejects.toSatisfy((error) => isAgentError(error, 'AddressInUse'));
@@ -122,7 +125,7 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       expect((await list('pod-2'))?.sandboxes).toMatchObject([{ state: 'running', address: test.addresses[0] }]);
     });
 
-    it('refuses a second maker of the same attempt', async () => {
+    it('refuses to create the same attempt twice', async () => {
       const sandboxId = await test.runtime.sandboxes.createSandbox(sandbox(), signal);
       const network = { kind: 'pod' as const, name: test.network, address: test.addresses[1] };
       const again = test.runtime.sandboxes.createSandbox(sandbox({ network }), signal);
@@ -132,7 +135,7 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       await expect(twice).rejects.toSatisfy((error) => isAgentError(error, 'Conflict'));
     });
 
-    it('says that an image is missing', async () => {
+    it('fails with ImageNotFound for a missing image', async () => {
       const sandboxId = await test.runtime.sandboxes.createSandbox(sandbox(), signal);
       expect(await test.runtime.images.inspectImage('gantry.test/none:1', signal)).toBeUndefined();
       const create = test.runtime.containers.createContainer(
@@ -151,7 +154,7 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       expect(ended?.finishedAt).toBeGreaterThanOrEqual(ended?.startedAt ?? Number.POSITIVE_INFINITY);
     });
 
-    it('tells of starts, ends and removals', async () => {
+    it('emits starts, ends and removals', async () => {
       const stop = new AbortController();
       const connected = Promise.withResolvers<void>();
       const seen: RuntimeEvent['what'][] = [];
@@ -173,7 +176,7 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       expect(seen).toEqual(['started', 'started', 'ended', 'removed']);
     });
 
-    it('removes what runs, and what is gone already', async () => {
+    it('removes running containers, and ignores missing ones', async () => {
       const { id, sandboxId } = await running(FOREVER);
       await test.runtime.containers.removeContainer(id, signal);
       await test.runtime.containers.removeContainer(id, signal);
@@ -183,7 +186,7 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       expect(await list()).toBeUndefined();
     });
 
-    it('gives the newest attempts first', async () => {
+    it('lists the newest attempts first', async () => {
       const { id, sandboxId } = await running(FOREVER);
       await test.runtime.containers.stopContainer(id, 10, signal);
       const next = await test.runtime.containers.createContainer(container(sandboxId, FOREVER, { attempt: 1 }), signal);

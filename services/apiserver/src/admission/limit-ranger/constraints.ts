@@ -1,4 +1,5 @@
-import { type Amounts, compareAmounts, quantityMilli } from '@gantry/api';
+import { type Amounts, compareAmounts } from '@gantry/kinds';
+import { quantityMilli } from '@gantry/objects';
 
 /** What something uses. */
 export interface Usage {

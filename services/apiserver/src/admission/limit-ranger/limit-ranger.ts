@@ -1,14 +1,7 @@
-import {
-  type Container,
-  type KubeObject,
-  type LimitRange,
-  type LimitRangeItem,
-  type PersistentVolumeClaim,
-  type Pod,
-  podAmounts,
-} from '@gantry/api';
-import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from '../admission-check.ts';
-import { aggregate, refuse } from '../refuse.ts';
+import { podAmounts } from '@gantry/kinds';
+import type { Container, KubeObject, LimitRange, LimitRangeItem, PersistentVolumeClaim, Pod } from '@gantry/objects';
+import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from '../check/admission-check.ts';
+import { aggregate, refuse } from '../check/refuse.ts';
 import { enforce, maximum, maximumRatio, maximumRequest, minimum, type Usage } from './constraints.ts';
 
 const LIMIT_RANGES = { group: '', version: 'v1', resource: 'limitranges' };

@@ -1,6 +1,7 @@
-import type { KubeObject, MatchResources, ParamKind, ParamRef, ResourceDefinition, ResourceRef } from '@gantry/api';
-import type { AdmissionReader, AdmissionRequest } from '../admission-check.ts';
-import { isExempt } from '../request-matching.ts';
+import type { ResourceDefinition } from '@gantry/apimachinery';
+import type { KubeObject, MatchResources, ParamKind, ParamRef, ResourceRef } from '@gantry/objects';
+import type { AdmissionReader, AdmissionRequest } from '../check/admission-check.ts';
+import { isExempt } from '../check/request-matching.ts';
 import { collectParams } from './params.ts';
 import { bindingMatches, policyMatches } from './policy-matching.ts';
 
@@ -22,24 +23,13 @@ export interface BoundPolicy<P, B> {
   readonly params: readonly (KubeObject | null)[] | { readonly error: string };
 }
 
-/** What only asks and stores nothing is not judged by expressions: it could break the cluster. */
-const REVIEWS: ReadonlySet<string> = new Set([
-  'authentication.k8s.io/selfsubjectreviews',
-  'authentication.k8s.io/tokenreviews',
-  'authorization.k8s.io/localsubjectaccessreviews',
-  'authorization.k8s.io/selfsubjectaccessreviews',
-  'authorization.k8s.io/selfsubjectrulesreviews',
-  'authorization.k8s.io/subjectaccessreviews',
-]);
-
 /** The policies that concern a request, by name, each with its bindings, by name. */
 export async function boundPolicies<P extends Policy, B extends Binding>(
   of: { readonly policies: ResourceRef; readonly bindings: ResourceRef },
   request: AdmissionRequest,
   reader: AdmissionReader,
 ): Promise<readonly BoundPolicy<P, B>[]> {
-  const { group, resource } = request.definition;
-  if (isExempt(request) || REVIEWS.has(`${group}/${resource}`)) return [];
+  if (isExempt(request) || request.definition.exemptFromPolicies === true) return [];
   const policies = byName(await reader.list<P>(of.policies, ''));
   if (policies.length === 0) return [];
   const bindings = byName(await reader.list<B>(of.bindings, ''));

@@ -1,17 +1,14 @@
+import type { JsonPatchOperation, SchemaRef } from '@gantry/apimachinery';
 import {
   AdmissionExpressions,
   type Compiled,
   JSON_PATCH,
-  type JsonObject,
-  type JsonPatchOperation,
-  mergeMutation,
-  type MutatingAdmissionPolicy,
   MutationRefused,
   OBJECT,
+  mergeMutation,
   patchMutation,
-  type KubeObject,
-  type SchemaRef,
-} from '@gantry/api';
+} from '@gantry/custom-resources';
+import type { JsonObject, KubeObject, MutatingAdmissionPolicy } from '@gantry/objects';
 import { CelList, CelMap, type CelValue, isError, jsonOfValue, listOf } from '@gantry/cel';
 import { type CompiledVariable, compileVariables } from './policy-variables.ts';
 

@@ -1,10 +1,5 @@
-import {
-  AdmissionExpressions,
-  type AuditAnnotation,
-  type Compiled,
-  type ValidatingAdmissionPolicy,
-  type Validation,
-} from '@gantry/api';
+import { AdmissionExpressions, type Compiled } from '@gantry/custom-resources';
+import type { AuditAnnotation, ValidatingAdmissionPolicy, Validation } from '@gantry/objects';
 import { BOOL, NULL, STRING } from '@gantry/cel';
 import { type CompiledVariable, compileVariables } from './policy-variables.ts';
 

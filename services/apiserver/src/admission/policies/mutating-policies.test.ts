@@ -1,6 +1,6 @@
-import type { KubeObject } from '@gantry/api';
+import type { KubeObject } from '@gantry/objects';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createHarness, type Harness, WRITE } from '../../generic-driver/testing.ts';
+import { patchBody, createHarness, type Harness, WRITE } from '../../registry/testing.ts';
 
 const API = 'admissionregistration.k8s.io/v1';
 const rule = (apiGroups: string[], resources: string[]) => ({
@@ -165,8 +165,9 @@ describe('mutating admission policies', () => {
       metadata: { name: 'r' },
       spec: { selector: { matchLabels: { x: 'y' } }, template },
     }).replace('"terminationGracePeriodSeconds":0', `"activeDeadlineSeconds":${most}`);
-    const sent = { bytes: new TextEncoder().encode(body), mediaType: 'application/json' } as const;
-    const work = h.driver.create(h.context(), h.target('replicasets', ''), sent, WRITE);
+    const bytes = new TextEncoder().encode(body);
+    const sent = { mediaType: 'application/json', read: () => Promise.resolve(bytes) } as const;
+    const work = h.registry.create(h.context(), h.target('replicasets', ''), sent, WRITE);
     await expect(h.settle(work)).rejects.toThrow(`${most}`);
   });
 
@@ -248,7 +249,12 @@ describe('mutating admission policies', () => {
     await configMap('c', { a: '1' });
     await policy('p', { mutations: [patch(expression)] });
     const bytes = new TextEncoder().encode(JSON.stringify({ data: { b: '2' } }));
-    const work = h.driver.patch(h.context(), h.target('configmaps', 'c'), bytes, 'application/merge-patch+json', WRITE);
+    const work = h.registry.patch(
+      h.context(),
+      h.target('configmaps', 'c'),
+      patchBody('application/merge-patch+json', bytes),
+      WRITE,
+    );
     await expect(h.settle(work)).rejects.toThrow(refused);
   });
 

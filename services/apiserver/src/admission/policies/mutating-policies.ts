@@ -1,15 +1,13 @@
+import { type SchemaRef, schemaOfKind, normaliseShape } from '@gantry/apimachinery';
+import { MutationRefused } from '@gantry/custom-resources';
 import {
-  apiVersionOf,
-  equalJson,
   type KubeObject,
   type MutatingAdmissionPolicy,
   type MutatingAdmissionPolicyBinding,
-  MutationRefused,
-  schemaOfKind,
-  type SchemaRef,
-  settleShape,
   StatusError,
-} from '@gantry/api';
+  apiVersionOf,
+  equalJson,
+} from '@gantry/objects';
 import { RUNTIME_COST_BUDGET, valueOfJson } from '@gantry/cel';
 import {
   type Access,
@@ -17,12 +15,12 @@ import {
   type AdmissionReader,
   type AdmissionRequest,
   replaceContent,
-} from '../admission-check.ts';
-import { convertObject } from '../equivalents.ts';
-import { expressionValues } from '../expression-values.ts';
-import { evaluationError, matchConditions, OUT_OF_BUDGET } from '../match-conditions.ts';
-import { refuse } from '../refuse.ts';
-import { ReinvocationNotes } from '../reinvocation-notes.ts';
+} from '../check/admission-check.ts';
+import { convertObject } from '../check/equivalents.ts';
+import { expressionValues } from '../check/expression-values.ts';
+import { evaluationError, matchConditions, OUT_OF_BUDGET } from '../check/match-conditions.ts';
+import { refuse } from '../check/refuse.ts';
+import { ReinvocationNotes } from '../check/reinvocation-notes.ts';
 import { type BoundPolicy, boundPolicies } from './bound-policies.ts';
 import { type CompiledMutation, compileMutations } from './compiled-mutations.ts';
 import { PolicyEvaluation } from './policy-variables.ts';
@@ -154,7 +152,7 @@ async function mutate(
   const shown = await convertObject(object, definition, as);
   const changed = apply(result.value, shown, as.schema);
   as.strategy.applyDefaults?.(changed);
-  replaceContent(object, await convertObject(settleShape(changed, as.schema), as, definition));
+  replaceContent(object, await convertObject(normaliseShape(changed, as.schema), as, definition));
 }
 
 /** The schema of what is posted to a subresource. */

@@ -1,15 +1,15 @@
 import {
-  equalJson,
   type FieldError,
-  forbidden,
   type KubeObject,
   type ParamKind,
   type ParamRef,
-  parseApiVersion,
   StatusError,
-} from '@gantry/api';
-import type { User } from '../../driver.ts';
-import type { Access, AdmissionCheck, AdmissionReader, AdmissionRequest } from '../admission-check.ts';
+  equalJson,
+  forbidden,
+  parseApiVersion,
+} from '@gantry/objects';
+import type { User } from '../../auth/user.ts';
+import type { Access, AdmissionCheck, AdmissionReader, AdmissionRequest } from '../check/admission-check.ts';
 
 const GROUP = 'admissionregistration.k8s.io';
 const ADMINISTRATORS = 'system:masters';
@@ -24,7 +24,7 @@ const EVERYTHING = 'permission for all groups, versions and resources';
 type Policy = KubeObject & { spec?: { paramKind?: ParamKind } };
 type Binding = KubeObject & { spec?: { policyName?: string; paramRef?: ParamRef } };
 
-/** Policies and bindings read parameters for everybody: whoever makes them must be allowed to read those himself. */
+/** Policies and bindings read parameters for all users, so their author must be allowed to read these. */
 export function paramAccess(access: Access): AdmissionCheck {
   return {
     name: 'ParamAccess',

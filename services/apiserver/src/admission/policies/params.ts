@@ -1,5 +1,5 @@
-import { type KubeObject, labelSelectorFrom, type ParamKind, type ParamRef, parseApiVersion } from '@gantry/api';
-import type { AdmissionReader } from '../admission-check.ts';
+import { type KubeObject, type ParamKind, type ParamRef, labelSelectorFrom, parseApiVersion } from '@gantry/objects';
+import type { AdmissionReader } from '../check/admission-check.ts';
 
 /** Parameters that a binding refers to, one evaluation each; or why they cannot be had. */
 export type Params = readonly (KubeObject | null)[] | { readonly error: string };

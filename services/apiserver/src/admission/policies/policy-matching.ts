@@ -1,6 +1,7 @@
-import type { MatchResources, ResourceDefinition } from '@gantry/api';
-import type { AdmissionReader, AdmissionRequest } from '../admission-check.ts';
-import { matchNamespace, matchObject, matchRules } from '../request-matching.ts';
+import type { ResourceDefinition } from '@gantry/apimachinery';
+import type { MatchResources } from '@gantry/objects';
+import type { AdmissionReader, AdmissionRequest } from '../check/admission-check.ts';
+import { matchNamespace, matchObject, matchRules } from '../check/request-matching.ts';
 
 /** The version in which a policy is about a request; undefined when it is not. */
 export async function policyMatches(

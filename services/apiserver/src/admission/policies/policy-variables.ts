@@ -1,4 +1,5 @@
-import { type AdmissionExpressions, type Compiled, type Variable } from '@gantry/api';
+import type { AdmissionExpressions, Compiled } from '@gantry/custom-resources';
+import type { Variable } from '@gantry/objects';
 import {
   type Bindings,
   CelError,

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createHarness, type Harness } from '../../generic-driver/testing.ts';
+import { createHarness, type Harness } from '../../registry/testing.ts';
 
 const API = 'admissionregistration.k8s.io/v1';
 const RULE = { operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] };

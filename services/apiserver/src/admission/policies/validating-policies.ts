@@ -1,16 +1,16 @@
 import { append } from '@gantry/base';
+import type { Compiled } from '@gantry/custom-resources';
 import {
-  type Compiled,
   StatusError,
   type StatusReason,
   type ValidatingAdmissionPolicy,
   type ValidatingAdmissionPolicyBinding,
-} from '@gantry/api';
+} from '@gantry/objects';
 import { type Bindings, type CelValue, MAX_MESSAGE_BYTES, RUNTIME_COST_BUDGET, valueOfJson } from '@gantry/cel';
-import type { Access, AdmissionCheck, AdmissionReader, AdmissionRequest } from '../admission-check.ts';
-import { expressionValues } from '../expression-values.ts';
-import { evaluationError, matchConditions, OUT_OF_BUDGET } from '../match-conditions.ts';
-import { refuse } from '../refuse.ts';
+import type { Access, AdmissionCheck, AdmissionReader, AdmissionRequest } from '../check/admission-check.ts';
+import { expressionValues } from '../check/expression-values.ts';
+import { evaluationError, matchConditions, OUT_OF_BUDGET } from '../check/match-conditions.ts';
+import { refuse } from '../check/refuse.ts';
 import { type BoundPolicy, boundPolicies } from './bound-policies.ts';
 import { type CompiledValidation, compilePolicy } from './compiled-policy.ts';
 import { PolicyEvaluation } from './policy-variables.ts';
@@ -75,7 +75,7 @@ async function judge(
   });
 }
 
-/** What a binding makes of a broken policy: a denial, a warning, or a note for the audit, which nobody keeps yet. */
+/** The effect of a violated policy by its binding: a denial, a warning, or an audit annotation (not kept yet). */
 function act(
   decision: Decision,
   { spec }: ValidatingAdmissionPolicyBinding,

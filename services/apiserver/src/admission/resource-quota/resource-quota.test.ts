@@ -1,6 +1,6 @@
-import { type KubeObject, parseQuantity, type ResourceQuota } from '@gantry/api';
+import { type KubeObject, type ResourceQuota, parseQuantity } from '@gantry/objects';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { bodyOf, createHarness, type Harness, WRITE } from '../../generic-driver/testing.ts';
+import { jsonBody, createHarness, type Harness, WRITE } from '../../registry/testing.ts';
 
 describe('quotas', () => {
   let h: Harness;
@@ -21,11 +21,11 @@ describe('quotas', () => {
     });
     const used = Object.fromEntries(Object.keys(hard).map((name) => [name, '0']));
     const target = h.target('resourcequotas', 'q', { subresource: 'status' });
-    const body = bodyOf({ ...made, status: { hard, used } });
-    await h.settle(h.driver.update(h.context(), target, body, WRITE));
+    const body = jsonBody({ ...made, status: { hard, used } });
+    await h.settle(h.registry.update(h.context(), target, body, WRITE));
   }
   const used = async () =>
-    ((await h.settle(h.driver.get(h.context(), h.target('resourcequotas', 'q'), ''))).object as ResourceQuota).status
+    ((await h.settle(h.registry.get(h.context(), h.target('resourcequotas', 'q'), ''))).object as ResourceQuota).status
       ?.used;
   const configMap = (name: string): Promise<KubeObject> =>
     h.create('configmaps', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } });

@@ -3,38 +3,40 @@ import {
   addAmounts,
   attributesClassesOf,
   compareAmounts,
-  equalJson,
   growthOf,
   isTerminating,
-  type KubeObject,
   limitedNames,
   maskAmounts,
-  type PersistentVolumeClaim,
-  type Pod,
   quotaMatches,
   quotaUsage,
+} from '@gantry/kinds';
+import {
+  type KubeObject,
+  type PersistentVolumeClaim,
+  type Pod,
   type ResourceQuota,
   StatusError,
-} from '@gantry/api';
-import type { AdmissionCheck, AdmissionRequest } from '../admission-check.ts';
-import { refuse } from '../refuse.ts';
+  equalJson,
+} from '@gantry/objects';
+import type { AdmissionCheck, AdmissionRequest } from '../check/admission-check.ts';
+import { refuse } from '../check/refuse.ts';
 
 const QUOTAS = { group: '', version: 'v1', resource: 'resourcequotas' };
 const MAX_TRIES = 100;
 const COMPUTE = ['cpu', 'memory', 'requests.cpu', 'requests.memory', 'limits.cpu', 'limits.memory'];
 
-/** Stores what is used of a quota, unless it has changed since it was read: then what it is now; undefined when it is gone. */
-export type Charge = (
+/** Stores the status of a quota. A conflict carries the quota as it is stored now; undefined when it was deleted. */
+export type UpdateQuotaStatus = (
   quota: ResourceQuota,
   request: AdmissionRequest,
-) => Promise<{ readonly kind: 'charged' } | { readonly kind: 'changed'; readonly quota: ResourceQuota | undefined }>;
+) => Promise<{ readonly kind: 'updated' } | { readonly kind: 'conflict'; readonly quota: ResourceQuota | undefined }>;
 
 /**
- * Nothing is made beyond what its namespace's quotas allow. Use is counted up in the store before the object is, each quota
- * guarded by its version, so that several apiservers never allow more together; what is counted and not made in the end is
- * counted down again by the controller.
+ * The quota evaluator: refuses objects beyond the quotas of their namespace. It stores the use before the object, guarded by the
+ * quota's version, so that several apiservers together never exceed a quota. The quota controller corrects the use of objects
+ * that were counted and then not stored.
  */
-export function resourceQuota(charge: Charge): AdmissionCheck {
+export function resourceQuota(updateStatus: UpdateQuotaStatus): AdmissionCheck {
   return {
     name: 'ResourceQuota',
     validate: async (request, reader) => {
@@ -44,9 +46,9 @@ export function resourceQuota(charge: Charge): AdmissionCheck {
         const growth = growthFor(quota, request);
         return growth === undefined ? [] : [{ quota, growth }];
       });
-      const charged = wanted.map(({ quota, growth }) => ({ quota: withUse(quota, growth, request), growth }));
+      const used = wanted.map(({ quota, growth }) => ({ quota: withUse(quota, growth, request), growth }));
       if (request.dryRun) return;
-      for (const { quota, growth } of charged) await settle(quota, growth, request, charge);
+      for (const { quota, growth } of used) await storeUse(quota, growth, request, updateStatus);
     },
   };
 }
@@ -79,11 +81,17 @@ function claimTakes(claim: PersistentVolumeClaim, old: PersistentVolumeClaim): b
   return aside(claim) !== aside(old) || !equalJson(attributesClassesOf(claim), attributesClassesOf(old));
 }
 
-async function settle(first: ResourceQuota, growth: Amounts, request: AdmissionRequest, charge: Charge): Promise<void> {
+/** Stores the use, and adds it to the newer status after a conflict. */
+async function storeUse(
+  first: ResourceQuota,
+  growth: Amounts,
+  request: AdmissionRequest,
+  updateStatus: UpdateQuotaStatus,
+): Promise<void> {
   let quota = first;
   for (let tries = 1; ; tries++) {
-    const outcome = await charge(quota, request);
-    if (outcome.kind === 'charged' || outcome.quota === undefined) return;
+    const outcome = await updateStatus(quota, request);
+    if (outcome.kind === 'updated' || outcome.quota === undefined) return;
     if (tries === MAX_TRIES) throw StatusError.conflict(QUOTAS, quota.metadata.name ?? '');
     quota = withUse(outcome.quota, growth, request);
   }

@@ -1,4 +1,4 @@
-import type { Container, EphemeralContainer, Pod, ServiceAccount } from '@gantry/api';
+import type { Container, EphemeralContainer, Pod, ServiceAccount } from '@gantry/objects';
 
 const ENFORCE = 'kubernetes.io/enforce-mountable-secrets';
 const TRUE = ['1', 't', 'T', 'TRUE', 'true', 'True'];

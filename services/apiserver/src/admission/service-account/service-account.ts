@@ -1,8 +1,8 @@
-import type { Container, Pod, ResourceRef, ServiceAccount, Volume } from '@gantry/api';
+import type { Container, Pod, ResourceRef, ServiceAccount, Volume } from '@gantry/objects';
 import { type Clock, type Random, randomSuffix, sleep } from '@gantry/base';
-import { secretsOf } from '../../auth/pod-references.ts';
-import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from '../admission-check.ts';
-import { refuse } from '../refuse.ts';
+import { secretsOf } from '../../auth/authz/pod-references.ts';
+import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from '../check/admission-check.ts';
+import { refuse } from '../check/refuse.ts';
 import { foreignSecret, foreignSecretOfEphemeral, isLimited } from './secret-limits.ts';
 
 const SERVICE_ACCOUNTS: ResourceRef = { group: '', version: 'v1', resource: 'serviceaccounts' };
@@ -14,7 +14,7 @@ const TRIES = 10;
 const RETRY_MS = 100;
 const MIRROR = 'kubernetes.io/config.mirror';
 
-/** Every pod runs as a service account that exists, with its token mounted unless somebody declined. */
+/** Every pod runs as an existing service account, with its token mounted unless that is disabled. */
 export function serviceAccount(random: Random, clock: Clock): AdmissionCheck {
   return {
     name: 'ServiceAccount',
@@ -51,7 +51,7 @@ export function serviceAccount(random: Random, clock: Clock): AdmissionCheck {
   };
 }
 
-/** The account that every namespace has is made soon after the namespace: whoever is that fast waits for it. */
+/** A namespace's default account is created shortly after the namespace: earlier requests wait for it. */
 async function untilMade(
   name: string,
   { namespace, signal }: AdmissionRequest,

@@ -1,7 +1,8 @@
-import type { KubeObject, ResourceDefinition, Status } from '@gantry/api';
-import { WebhookCallError } from '../../webhook-client/index.ts';
-import type { AdmissionRequest } from '../admission-check.ts';
-import { namespaceOf } from '../request-matching.ts';
+import type { ResourceDefinition } from '@gantry/apimachinery';
+import type { KubeObject, Status } from '@gantry/objects';
+import { WebhookCallError } from '../../webhooks/index.ts';
+import type { AdmissionRequest } from '../check/admission-check.ts';
+import { namespaceOf } from '../check/request-matching.ts';
 
 /** What a webhook has decided. */
 export interface ReviewAnswer {

@@ -1,8 +1,9 @@
-import { type KubeObject, type ResourceDefinition, StatusError } from '@gantry/api';
+import type { ResourceDefinition } from '@gantry/apimachinery';
+import { type KubeObject, StatusError } from '@gantry/objects';
 import type { NewUid } from '@gantry/base';
-import { WebhookCallError, type WebhookCaller } from '../../webhook-client/index.ts';
-import type { Access, AdmissionRequest } from '../admission-check.ts';
-import { convertObject } from '../equivalents.ts';
+import { WebhookCallError, type WebhookCaller } from '../../webhooks/index.ts';
+import type { Access, AdmissionRequest } from '../check/admission-check.ts';
+import { convertObject } from '../check/equivalents.ts';
 import { admissionReview, readReview, type ReviewAnswer } from './admission-review.ts';
 import { denial, dryRunUnsupported } from './denial.ts';
 import type { Webhook } from './webhook-list.ts';

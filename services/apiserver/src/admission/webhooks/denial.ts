@@ -1,4 +1,4 @@
-import { type Status, StatusError, type StatusReason } from '@gantry/api';
+import { type Status, StatusError, type StatusReason } from '@gantry/objects';
 
 /** The answer to a request that a webhook has refused, in the webhook's words. */
 export function denial(webhook: string, status: Partial<Status> | undefined): StatusError {

@@ -1,19 +1,10 @@
-import {
-  applyPatch,
-  equalJson,
-  type KubeObject,
-  type MutatingWebhookConfiguration,
-  parseJson,
-  type ResourceDefinition,
-  schemaOfKind,
-  settleShape,
-  StatusError,
-} from '@gantry/api';
+import { type ResourceDefinition, applyPatch, parseJson, schemaOfKind, normaliseShape } from '@gantry/apimachinery';
+import { type KubeObject, type MutatingWebhookConfiguration, StatusError, equalJson } from '@gantry/objects';
 import { errorMessage } from '@gantry/base';
-import { type AdmissionCheck, type AdmissionRequest, replaceContent } from '../admission-check.ts';
-import { convertObject } from '../equivalents.ts';
-import { ReinvocationNotes } from '../reinvocation-notes.ts';
-import { isExempt } from '../request-matching.ts';
+import { type AdmissionCheck, type AdmissionRequest, replaceContent } from '../check/admission-check.ts';
+import { convertObject } from '../check/equivalents.ts';
+import { ReinvocationNotes } from '../check/reinvocation-notes.ts';
+import { isExempt } from '../check/request-matching.ts';
 import type { ReviewAnswer } from './admission-review.ts';
 import { askWebhook, failure, type WebhookDependencies } from './ask-webhook.ts';
 import { hooksOf, wanted } from './webhook-list.ts';
@@ -113,7 +104,7 @@ function patchedObject(
     const result = changed as unknown as KubeObject;
     if (schema !== undefined) return result;
     as.strategy.applyDefaults?.(result);
-    return settleShape(result, as.schema);
+    return normaliseShape(result, as.schema);
   } catch (error) {
     throw StatusError.internal(errorMessage(error));
   }

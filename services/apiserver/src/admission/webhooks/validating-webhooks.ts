@@ -1,6 +1,7 @@
-import type { ResourceDefinition, ValidatingWebhookConfiguration } from '@gantry/api';
-import type { AdmissionCheck } from '../admission-check.ts';
-import { isExempt } from '../request-matching.ts';
+import type { ResourceDefinition } from '@gantry/apimachinery';
+import type { ValidatingWebhookConfiguration } from '@gantry/objects';
+import type { AdmissionCheck } from '../check/admission-check.ts';
+import { isExempt } from '../check/request-matching.ts';
 import { askWebhook, type WebhookDependencies } from './ask-webhook.ts';
 import { type Hook, hooksOf, wanted } from './webhook-list.ts';
 

@@ -1,9 +1,10 @@
-import type { KubeObject, MutatingWebhook, ResourceDefinition, ValidatingWebhook } from '@gantry/api';
-import type { Access, AdmissionReader, AdmissionRequest } from '../admission-check.ts';
-import { expressionValues } from '../expression-values.ts';
-import { refuse } from '../refuse.ts';
-import { matchNamespace, matchObject, matchRules } from '../request-matching.ts';
-import { matchConditions } from '../match-conditions.ts';
+import type { ResourceDefinition } from '@gantry/apimachinery';
+import type { KubeObject, MutatingWebhook, ValidatingWebhook } from '@gantry/objects';
+import type { Access, AdmissionReader, AdmissionRequest } from '../check/admission-check.ts';
+import { expressionValues } from '../check/expression-values.ts';
+import { refuse } from '../check/refuse.ts';
+import { matchNamespace, matchObject, matchRules } from '../check/request-matching.ts';
+import { matchConditions } from '../check/match-conditions.ts';
 
 export type Webhook = ValidatingWebhook & Partial<Pick<MutatingWebhook, 'reinvocationPolicy'>>;
 

@@ -109,7 +109,7 @@ describe('webhooks', () => {
   });
   const create = (query = '') => call('POST', `${path}${query}`, configMap());
 
-  it('ask about streams to containers before anything else is told of them', async () => {
+  it('are called about streams to containers first', async () => {
     const pods = '/api/v1/namespaces/default/pods';
     const container = { name: 'c', image: 'i', stdin: true };
     const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } };
@@ -201,7 +201,7 @@ describe('webhooks', () => {
     expect(hooks.asked[1]?.review.request['object']).toMatchObject({ data: { first: 'yes' } });
   });
 
-  it('are told of deletions with the old object alone', async () => {
+  it('get only the old object for deletions', async () => {
     const name = `c${names + 1}`;
     await create();
     hooks.asked.length = 0;

@@ -3,7 +3,7 @@ import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
-import type { TlsMaterial } from '@gantry/service';
+import type { TlsMaterial } from '@gantry/tls';
 
 /** What an extension server was asked. */
 export interface Asked {

@@ -1,7 +1,6 @@
-import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, Subject } from '@gantry/api';
+import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, Subject } from '@gantry/objects';
 import { COMPONENT_ROLES } from './component-roles.ts';
 import { CONTROLLER_ROLES } from './controller-roles.ts';
-import { MORE_CONTROLLER_ROLES } from './more-controller-roles.ts';
 import { parseRule, type RoleTable } from './role-table.ts';
 import { USER_ROLES } from './user-roles.ts';
 
@@ -52,7 +51,6 @@ export function bootstrapClusterRoles(): readonly ClusterRole[] {
     ...fromTable(USER_ROLES),
     ...fromTable(COMPONENT_ROLES),
     ...fromTable(CONTROLLER_ROLES, 'system:controller:'),
-    ...fromTable(MORE_CONTROLLER_ROLES, 'system:controller:'),
   ];
 }
 
@@ -70,7 +68,7 @@ function account(name: string): Subject {
 
 const EVERYBODY = [group('system:authenticated'), group('system:unauthenticated')];
 
-/** Who has which of the roles; the role of nodes is nobody's, as what a node may do depends on its pods. */
+/** The subjects of each role. The role of nodes has none, since rights of a node depend on its pods. */
 const GIVEN: Readonly<Record<string, readonly Subject[]>> = {
   'cluster-admin': [group('system:masters')],
   'system:basic-user': [group('system:authenticated')],
@@ -88,7 +86,7 @@ const GIVEN: Readonly<Record<string, readonly Subject[]>> = {
 
 /** The ClusterRoleBindings of every cluster. */
 export function bootstrapClusterRoleBindings(): readonly ClusterRoleBinding[] {
-  const controllers = [...Object.keys(CONTROLLER_ROLES), ...Object.keys(MORE_CONTROLLER_ROLES)];
+  const controllers = Object.keys(CONTROLLER_ROLES);
   const given = [
     ...Object.entries(GIVEN),
     ...controllers.map((name) => [`system:controller:${name}`, [account(name)]] as const),

@@ -1,9 +1,10 @@
-import { findResource, type KubeObject, type PolicyRule } from '@gantry/api';
+import { findResource } from '@gantry/kinds';
+import type { KubeObject, PolicyRule } from '@gantry/objects';
 import { must } from '@gantry/base';
 import { describe, expect, it } from 'vitest';
-import { createAuthorizer } from '../authorizer.ts';
-import { authenticated, userOfIdentity } from '../identity.ts';
-import { createWriteGuard } from '../write-guard.ts';
+import { createAuthorizer } from '../authz/authorizer.ts';
+import { authenticated, userOfIdentity } from '../authn/identity.ts';
+import { createEscalationCheck } from '../authz/escalation-check.ts';
 import { parseRule } from './role-table.ts';
 import { allows, missingRights } from './rules.ts';
 import { bootstrapPolicy } from './testing.ts';
@@ -122,7 +123,7 @@ describe('giving rights', () => {
   });
 
   it('is refused for what the giver has not, in Kubernetes words', () => {
-    const guard = createWriteGuard(access, roles);
+    const guard = createEscalationCheck(access, roles);
     const definition = must(findResource({ group: GROUP, version: 'v1', resource: 'clusterroles' }), 'clusterroles');
     const object = {
       ...meta,

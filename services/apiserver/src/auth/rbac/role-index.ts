@@ -1,17 +1,9 @@
-import {
-  type ClusterRole,
-  type ClusterRoleBinding,
-  findResource,
-  type PolicyRule,
-  type ResourceDefinition,
-  type Role,
-  type RoleBinding,
-  type RoleRef,
-  type Subject,
-} from '@gantry/api';
+import type { ResourceDefinition } from '@gantry/apimachinery';
+import { findResource } from '@gantry/kinds';
+import type { ClusterRole, ClusterRoleBinding, PolicyRule, Role, RoleBinding, RoleRef, Subject } from '@gantry/objects';
 import { must } from '@gantry/base';
 import { type Entry, objectKey, type WatchCache } from '../../cache/index.ts';
-import type { User } from '../../driver.ts';
+import type { User } from '../user.ts';
 
 /** Rules that a user has, and through which binding; or why a binding gives none. */
 export type Grant = { readonly rules: readonly PolicyRule[]; readonly through: string } | { readonly missing: string };
@@ -40,7 +32,7 @@ const ACCOUNT = /^system:serviceaccount:([^:]+):([^:]+)$/;
 export interface RoleSource {
   list(
     resource: 'clusterrolebindings' | 'rolebindings',
-  ): readonly { readonly answer: Pick<Entry['answer'], 'object'> }[];
+  ): readonly { readonly response: Pick<Entry['response'], 'object'> }[];
   get(resource: 'clusterroles' | 'roles', namespace: string, name: string): ClusterRole | Role | undefined;
 }
 
@@ -53,7 +45,7 @@ export function createRoleSource(cache: WatchCache): RoleSource {
     get: (resource, namespace, name) => {
       const definition = definitionOf(resource);
       const entry = cache.resource(definition).get(objectKey(definition, namespace, name));
-      return entry?.answer.object;
+      return entry?.response.object;
     },
   };
 }
@@ -120,7 +112,7 @@ class SubjectIndex {
     this.#seen = entries;
     this.#bySubject = new Map();
     entries.forEach((entry, order) => {
-      const binding = entry.answer.object as Binding;
+      const binding = entry.response.object as Binding;
       const { namespace } = binding.metadata;
       for (const subject of binding.subjects ?? []) {
         const key = subjectKey(subject, namespace);

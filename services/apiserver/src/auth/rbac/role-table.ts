@@ -1,4 +1,4 @@
-import type { PolicyRule } from '@gantry/api';
+import type { PolicyRule } from '@gantry/objects';
 
 /**
  * Roles by name, each rule as a line: verbs, API groups (`core` for the nameless one), resources and, if it is about some only,

@@ -1,5 +1,5 @@
 import { append } from '@gantry/base';
-import type { PolicyRule } from '@gantry/api';
+import type { PolicyRule } from '@gantry/objects';
 
 /** What is asked for: something of a resource, or of a path. */
 export type Action =

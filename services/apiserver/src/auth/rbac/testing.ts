@@ -1,4 +1,4 @@
-import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from '@gantry/api';
+import type { ClusterRole, ClusterRoleBinding, Role, RoleBinding } from '@gantry/objects';
 import {
   bootstrapClusterRoleBindings,
   bootstrapClusterRoles,
@@ -17,7 +17,7 @@ export function bootstrapPolicy(
   const roles = [...bootstrapClusterRoles(), ...bootstrapRoles(), ...(more.roles ?? [])];
   const bindings = [...bootstrapClusterRoleBindings(), ...bootstrapRoleBindings(), ...(more.bindings ?? [])];
   const listed = (kind: string) =>
-    bindings.filter((binding) => binding.kind === kind).map((binding) => ({ answer: { object: binding } }));
+    bindings.filter((binding) => binding.kind === kind).map((binding) => ({ response: { object: binding } }));
   const lists = { clusterrolebindings: listed('ClusterRoleBinding'), rolebindings: listed('RoleBinding') };
   return createRoleIndex({
     list: (resource) => lists[resource],

@@ -1,5 +1,6 @@
 import { append } from '@gantry/base';
-import { type JsonObject, parseJson } from '@gantry/api';
+import { parseJson } from '@gantry/apimachinery';
+import type { JsonObject } from '@gantry/objects';
 import type { KeyValueStore } from '@gantry/etcd';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ClosableObjectStore, EtcdObjectStoreOptions } from '../etcd-object-store.ts';
@@ -163,7 +164,7 @@ function describeFences(context: Context): void {
     writer: { name: 'system:kube-scheduler', fence: { electionKey: ELECTION, epoch, incarnation } },
   });
 
-  it('lets the leader of the epoch write and nobody of an older one', async () => {
+  it('lets the leader of the epoch write, and no leader of an older one', async () => {
     const { store } = context();
     const old = await lead();
     await committed(store.write(fenced(create(pod('a')), old), signal()));

@@ -1,41 +1,27 @@
-import { type CustomResourceDefinition, keyOf, type ObjectKey, type ValidatingAdmissionPolicy } from '@gantry/api';
-import type { ControllerContext, ControllerSpec, Result } from '@gantry/controller-runtime';
-import { ignoreNotFound } from '../ignore-not-found.ts';
-import { planPolicyStatus } from './plan.ts';
+import { ignoreNotFound } from '@gantry/client';
+import { carryOut, type ControllerSpec } from '@gantry/controller-runtime';
+import { CUSTOM_RESOURCE_DEFINITIONS, keyOf, VALIDATING_ADMISSION_POLICIES } from '@gantry/objects';
+import { type Action, planPolicyStatus } from './plan.ts';
 
-const POLICIES = {
-  group: 'admissionregistration.k8s.io',
-  version: 'v1',
-  resource: 'validatingadmissionpolicies',
-};
-/** Applied under a name of its own, as Kubernetes does: what others write of the status stays theirs. */
-const FIELD_MANAGER = 'validatingadmissionpolicy-status';
-const DEFINITIONS = { group: 'apiextensions.k8s.io', version: 'v1', resource: 'customresourcedefinitions' };
+/** Applied with a field manager of its own, as Kubernetes does: fields of other managers in the status stay theirs. */
+const APPLY = { fieldManager: 'validatingadmissionpolicy-status', subresource: 'status' } as const;
 
-/** Tells the authors of validating policies which of their expressions do not fit the kinds that they are about. */
+/** Reports in the status of validating policies which of their expressions do not fit the kinds that they match. */
 export const admissionPolicyStatusController: ControllerSpec = {
   name: 'admission-policy-status',
   eventSource: 'validatingadmissionpolicy-status-controller',
   watches: [
-    { resource: POLICIES, keys: (object) => (object === undefined ? [] : [keyOf(object)]) },
-    // Only to be looked up.
-    { resource: DEFINITIONS, keys: () => [] },
+    { resource: VALIDATING_ADMISSION_POLICIES, keys: (object) => (object === undefined ? [] : [keyOf(object)]) },
+    // Only cached: changed definitions queue nothing.
+    { resource: CUSTOM_RESOURCE_DEFINITIONS, keys: () => [] },
   ],
-  reconcile,
-};
-
-async function reconcile(key: ObjectKey, { cache, client }: ControllerContext, signal: AbortSignal): Promise<Result> {
-  const policy = cache.get<ValidatingAdmissionPolicy>(POLICIES, key);
-  for (const { status } of planPolicyStatus(policy, cache.list<CustomResourceDefinition>(DEFINITIONS))) {
-    const patch = {
-      apiVersion: `${POLICIES.group}/${POLICIES.version}`,
-      kind: 'ValidatingAdmissionPolicy',
-      metadata: { name: key.name },
-      status,
+  reconcile: async (key, { cache, client, clock }, signal) => {
+    const policy = cache.get(VALIDATING_ADMISSION_POLICIES, key);
+    const applyStatus = ({ status }: Action) => {
+      const { group, version, kind } = VALIDATING_ADMISSION_POLICIES;
+      const object = { apiVersion: `${group}/${version}`, kind, metadata: { name: key.name }, status };
+      return ignoreNotFound(client.apply(VALIDATING_ADMISSION_POLICIES, object, APPLY, signal));
     };
-    const patchType = 'application/apply-patch+yaml';
-    const how = { patch, patchType, fieldManager: FIELD_MANAGER, subresource: 'status' } as const;
-    await ignoreNotFound(client.write({ verb: 'patch', resource: POLICIES, key, ...how }, signal));
-  }
-  return {};
-}
+    return await carryOut(planPolicyStatus(policy, cache.list(CUSTOM_RESOURCE_DEFINITIONS)), applyStatus, clock);
+  },
+};

@@ -1,4 +1,4 @@
-import type { ValidatingAdmissionPolicy } from '@gantry/api';
+import type { ValidatingAdmissionPolicy } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { planPolicyStatus } from './plan.ts';
 
@@ -17,11 +17,11 @@ const policy = (expression: string, status?: ValidatingAdmissionPolicy['status']
 
 describe('the status of a policy', () => {
   it('tells what was found of each generation, once', () => {
-    const [clean] = planPolicyStatus(policy("object.spec.nodeName == ''"), []);
+    const [clean] = planPolicyStatus(policy("object.spec.nodeName == ''"), []).actions;
     expect(clean?.status).toEqual({ observedGeneration: 2, typeChecking: {} });
-    const [wrong] = planPolicyStatus(policy('object.spec.nodeName == 1', { observedGeneration: 1 }), []);
+    const [wrong] = planPolicyStatus(policy('object.spec.nodeName == 1', { observedGeneration: 1 }), []).actions;
     expect(wrong?.status.typeChecking?.expressionWarnings).toHaveLength(1);
-    expect(planPolicyStatus(policy('true', wrong?.status), [])).toEqual([]);
-    expect(planPolicyStatus(undefined, [])).toEqual([]);
+    expect(planPolicyStatus(policy('true', wrong?.status), []).actions).toEqual([]);
+    expect(planPolicyStatus(undefined, []).actions).toEqual([]);
   });
 });

@@ -1,4 +1,6 @@
-import { checkPolicyTypes, type CustomResourceDefinition, type ValidatingAdmissionPolicy } from '@gantry/api';
+import type { Plan } from '@gantry/base';
+import { checkPolicyTypes } from '@gantry/kinds';
+import type { CustomResourceDefinition, ValidatingAdmissionPolicy } from '@gantry/objects';
 
 export type Action = {
   readonly kind: 'applyStatus';
@@ -9,10 +11,10 @@ export type Action = {
 export function planPolicyStatus(
   policy: ValidatingAdmissionPolicy | undefined,
   crds: readonly CustomResourceDefinition[],
-): readonly Action[] {
+): Plan<Action> {
   const generation = policy?.metadata.generation ?? 0;
-  if (policy === undefined || generation <= (policy.status?.observedGeneration ?? 0)) return [];
+  if (policy === undefined || generation <= (policy.status?.observedGeneration ?? 0)) return { actions: [] };
   const warnings = checkPolicyTypes(policy, crds);
   const typeChecking = warnings.length === 0 ? {} : { expressionWarnings: [...warnings] };
-  return [{ kind: 'applyStatus', status: { observedGeneration: generation, typeChecking } }];
+  return { actions: [{ kind: 'applyStatus', status: { observedGeneration: generation, typeChecking } }] };
 }

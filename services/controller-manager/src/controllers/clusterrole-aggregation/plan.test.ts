@@ -1,4 +1,4 @@
-import type { ClusterRole, PolicyRule } from '@gantry/api';
+import type { ClusterRole, PolicyRule } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { planAggregation } from './plan.ts';
 
@@ -17,17 +17,21 @@ const gathering: ClusterRole = {
 describe('gathering rules', () => {
   it('takes those of the chosen roles by selector and name, each once and not its own', () => {
     const all = [role('z', 'y', rule('a')), role('c', 'x', rule('b'), rule('a')), role('b', 'x', rule('c')), gathering];
-    expect(planAggregation(gathering, all)).toEqual([{ kind: 'setRules', rules: [rule('c'), rule('b'), rule('a')] }]);
+    expect(planAggregation(gathering, all).actions).toEqual([
+      { kind: 'setRules', rules: [rule('c'), rule('b'), rule('a')] },
+    ]);
   });
 
   it('has nothing to do once that is so, nor for other roles', () => {
     const all = [role('b', 'x', rule('c'))];
-    expect(planAggregation({ ...gathering, rules: [rule('c')] }, all)).toEqual([]);
-    expect(planAggregation(role('b', 'x'), all)).toEqual([]);
-    expect(planAggregation(undefined, all)).toEqual([]);
+    expect(planAggregation({ ...gathering, rules: [rule('c')] }, all).actions).toEqual([]);
+    expect(planAggregation(role('b', 'x'), all).actions).toEqual([]);
+    expect(planAggregation(undefined, all).actions).toEqual([]);
   });
 
   it('forgets the rules of a role that is gone', () => {
-    expect(planAggregation({ ...gathering, rules: [rule('c')] }, [])).toEqual([{ kind: 'setRules', rules: [] }]);
+    expect(planAggregation({ ...gathering, rules: [rule('c')] }, []).actions).toEqual([
+      { kind: 'setRules', rules: [] },
+    ]);
   });
 });

@@ -1,9 +1,8 @@
-import { type CertificateSigningRequest, keyOf, type Node, type ObjectKey } from '@gantry/api';
-import { type ControllerContext, type ControllerSpec, type Result, watchSelf } from '@gantry/controller-runtime';
-import type { CertificateAuthority } from '../../certificate-authority.ts';
-import { ignoreNotFound } from '../ignore-not-found.ts';
-import { CERTIFICATE_REQUESTS, NODES } from '../resources.ts';
-import { type Action, planCertificateRequest, type RequestedCertificate } from './plan.ts';
+import { ignoreNotFound, type ObjectClient } from '@gantry/client';
+import { type ControllerContext, type ControllerSpec, resultOf, watchSelf } from '@gantry/controller-runtime';
+import { CERTIFICATE_SIGNING_REQUESTS, type CertificateSigningRequest, keyOf, type Node, NODES } from '@gantry/objects';
+import type { CertificateAuthority } from './certificate-authority.shell.ts';
+import { type Action, nodeNameOf, planCertificateRequest, type RequestedCertificate } from './plan.ts';
 
 export interface CsrSigningOptions {
   readonly authority: CertificateAuthority;
@@ -12,73 +11,68 @@ export interface CsrSigningOptions {
 }
 
 /** Approves, signs or denies the requests of agents and fixed services, and removes old ones. */
-export function createCsrSigningController(options: CsrSigningOptions): ControllerSpec {
+export function createCsrSigningController({ authority, firstServiceAddress }: CsrSigningOptions): ControllerSpec {
   return {
     name: 'csr-signing',
     eventSource: 'csr-signing',
-    watches: [watchSelf(CERTIFICATE_REQUESTS)],
-    reconcile: (key, context, signal) => reconcile(options, key, context, signal),
+    watches: [watchSelf(CERTIFICATE_SIGNING_REQUESTS)],
+    reconcile: async (key, context, signal) => {
+      const { cache, client, clock } = context;
+      const request = cache.get(CERTIFICATE_SIGNING_REQUESTS, key);
+      if (request === undefined) return {};
+      const pem = Buffer.from(request.spec?.request ?? '', 'base64').toString('utf8');
+      const requested = await authority.parse(pem);
+      const now = clock.now();
+      const plan = planCertificateRequest(
+        { request, requested, node: findNode(requested, context) },
+        { firstServiceAddress },
+        now,
+      );
+      const sign = async ({ usages, seconds }: ActionOf<'sign'>): Promise<string | undefined> =>
+        typeof requested === 'string' ? undefined : authority.sign(pem, { requested, usages, seconds }, now);
+      let current = request;
+      for (const action of plan.actions) current = await execute(current, action, sign, client, signal);
+      return resultOf(plan, clock);
+    },
   };
 }
 
-async function reconcile(
-  { authority, firstServiceAddress }: CsrSigningOptions,
-  key: ObjectKey,
-  context: ControllerContext,
-  signal: AbortSignal,
-): Promise<Result> {
-  const request = context.cache.get<CertificateSigningRequest>(CERTIFICATE_REQUESTS, key);
-  if (request === undefined) return {};
-  const pem = Buffer.from(request.spec?.request ?? '', 'base64').toString('utf8');
-  const requested = await authority.parse(pem);
-  const node = nodeNamed(requested, context);
-  const now = context.clock.now();
-  const plan = planCertificateRequest({ request, requested, node }, { firstServiceAddress }, now);
-  let current = request;
-  for (const action of plan.actions) {
-    if (action.kind === 'sign') {
-      if (typeof requested === 'string') break;
-      const terms = { requested, usages: action.usages, seconds: action.seconds };
-      const certificate = await authority.sign(pem, terms, now);
-      const status = { ...current.status, certificate: Buffer.from(certificate).toString('base64') };
-      current = await writePart({ ...current, status }, 'status', context, signal);
-    } else current = await answer(current, action, context, signal);
-  }
-  return plan.lookAgainAt === undefined ? {} : { requeueAfterMs: Math.max(1000, plan.lookAgainAt - now) };
+type ActionOf<K extends Action['kind']> = Extract<Action, { kind: K }>;
+
+function findNode(requested: RequestedCertificate | string, { cache }: ControllerContext): Node | undefined {
+  const name = nodeNameOf(requested);
+  return name === undefined ? undefined : cache.get(NODES, { namespace: '', name });
 }
 
-function nodeNamed(requested: RequestedCertificate | string, { cache }: ControllerContext): Node | undefined {
-  if (typeof requested === 'string' || !requested.commonName.startsWith('system:node:')) return undefined;
-  return cache.get<Node>(NODES, { namespace: '', name: requested.commonName.slice('system:node:'.length) });
-}
-
-async function answer(
+/** Each write is conditional on the version that the one before it made. */
+async function execute(
   request: CertificateSigningRequest,
-  action: Exclude<Action, { kind: 'sign' }>,
-  context: ControllerContext,
+  action: Action,
+  sign: (action: ActionOf<'sign'>) => Promise<string | undefined>,
+  client: ObjectClient,
   signal: AbortSignal,
 ): Promise<CertificateSigningRequest> {
-  if (action.kind === 'delete') {
-    const { uid } = request.metadata;
-    const options = { preconditions: uid === undefined ? {} : { uid } };
-    await ignoreNotFound(
-      context.client.write({ verb: 'delete', resource: CERTIFICATE_REQUESTS, key: keyOf(request), options }, signal),
-    );
-    return request;
+  const { status = {}, metadata } = request;
+  switch (action.kind) {
+    case 'delete':
+      await ignoreNotFound(client.delete(CERTIFICATE_SIGNING_REQUESTS, keyOf(request), { uid: metadata.uid }, signal));
+      return request;
+    case 'sign': {
+      const signed = await sign(action);
+      if (signed === undefined) return request;
+      const certificate = Buffer.from(signed).toString('base64');
+      const object = { ...request, status: { ...status, certificate } };
+      return await client.updateStatus(CERTIFICATE_SIGNING_REQUESTS, object, signal);
+    }
+    case 'approve':
+    case 'deny':
+    case 'fail': {
+      const object = {
+        ...request,
+        status: { ...status, conditions: [...(status.conditions ?? []), action.condition] },
+      };
+      const subresource = action.kind === 'fail' ? 'status' : 'approval';
+      return await client.updateSubresource(CERTIFICATE_SIGNING_REQUESTS, subresource, object, signal);
+    }
   }
-  const conditions = [...(request.status?.conditions ?? []), action.condition];
-  const subresource = action.kind === 'fail' ? 'status' : 'approval';
-  return writePart({ ...request, status: { ...request.status, conditions } }, subresource, context, signal);
-}
-
-function writePart(
-  object: CertificateSigningRequest,
-  subresource: 'approval' | 'status',
-  context: ControllerContext,
-  signal: AbortSignal,
-): Promise<CertificateSigningRequest> {
-  return context.client.write<CertificateSigningRequest>(
-    { verb: 'update', resource: CERTIFICATE_REQUESTS, key: keyOf(object), object, subresource },
-    signal,
-  );
 }

@@ -1,4 +1,4 @@
-import type { CertificateSigningRequest, Node } from '@gantry/api';
+import type { CertificateSigningRequest, Node } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { planCertificateRequest, type RequestedCertificate } from './plan.ts';
 
@@ -78,7 +78,7 @@ describe('planning certificate requests', () => {
   it.each<[string, Case]>([
     ['a new agent with the bootstrap token', {}],
     ['an agent that renews its own', self],
-    ['an agent that comes back under the name of a node nobody hears of', { node: { ...readyNode, status: {} } }],
+    ['an agent that returns under the name of a node without heartbeats', { node: { ...readyNode, status: {} } }],
     ['a serving certificate of the node itself', { ...serving, requested: { dnsNames: ['n1'] } }],
     [
       'a service that renews its own',
@@ -96,7 +96,7 @@ describe('planning certificate requests', () => {
     ['another node’s certificate', { ...self, requested: { commonName: 'system:node:n2' } }],
     ['the name of a living node', { node: readyNode }],
     ['the name of a living node to who knows its engine', { node: onEngine, labels: ENGINE }],
-    ['usages that nobody may have', { usages: ['digital signature', 'client auth', 'cert sign'] }],
+    ['usages that are never allowed', { usages: ['digital signature', 'client auth', 'cert sign'] }],
     ['missing usages', { usages: ['client auth'] }],
     ['a token that is no bootstrap token', { username: 'system:serviceaccount:a:b', groups: [] }],
     [

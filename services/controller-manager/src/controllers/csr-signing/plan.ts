@@ -1,5 +1,5 @@
-import type { Instant } from '@gantry/base';
-import type { CertificateSigningRequest, CertificateSigningRequestCondition, Node } from '@gantry/api';
+import type { Instant, Plan } from '@gantry/base';
+import type { CertificateSigningRequest, CertificateSigningRequestCondition, Node } from '@gantry/objects';
 
 /** What a PKCS #10 request asks to have certified. */
 export interface RequestedCertificate {
@@ -22,15 +22,10 @@ export interface ObservedRequest {
 export type Action =
   | { readonly kind: 'approve'; readonly condition: CertificateSigningRequestCondition }
   | { readonly kind: 'deny'; readonly condition: CertificateSigningRequestCondition }
-  /** Approved by somebody else, but against the signer's rules. */
+  /** Approved by another user, but against the signer's rules. */
   | { readonly kind: 'fail'; readonly condition: CertificateSigningRequestCondition }
   | { readonly kind: 'sign'; readonly seconds: number; readonly usages: readonly string[] }
   | { readonly kind: 'delete' };
-
-export interface RequestPlan {
-  readonly actions: readonly Action[];
-  readonly lookAgainAt: Instant | undefined;
-}
 
 const CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client-kubelet';
 const SERVING_SIGNER = 'kubernetes.io/kubelet-serving';
@@ -67,19 +62,19 @@ export function planCertificateRequest(
   observed: ObservedRequest,
   settings: { readonly firstServiceAddress: string },
   now: Instant,
-): RequestPlan {
+): Plan<Action> {
   const { request } = observed;
   const conditions = request.status?.conditions ?? [];
   const answer = conditions.find(({ type }) => type === 'Denied' || type === 'Failed');
   const isIssued = (request.status?.certificate ?? '') !== '';
   const createdAt = Date.parse(request.metadata.creationTimestamp ?? '');
   const endsAt = createdAt + (isIssued || answer !== undefined ? ANSWERED_LIFE_MS : PENDING_LIFE_MS);
-  if (now >= endsAt) return { actions: [{ kind: 'delete' }], lookAgainAt: undefined };
+  if (now >= endsAt) return { actions: [{ kind: 'delete' }] };
   const isOurs = SIGNERS.has(request.spec?.signerName ?? '');
-  if (!isOurs || isIssued || answer !== undefined) return { actions: [], lookAgainAt: endsAt };
+  if (!isOurs || isIssued || answer !== undefined) return { actions: [], requeueAt: endsAt };
   const refusal = findRefusal(observed, settings.firstServiceAddress);
   const isApproved = conditions.some(({ type }) => type === 'Approved');
-  return { actions: answerRequest(observed, refusal, isApproved), lookAgainAt: endsAt };
+  return { actions: answerRequest(observed, refusal, isApproved), requeueAt: endsAt };
 }
 
 function answerRequest({ request }: ObservedRequest, refusal: string | undefined, isApproved: boolean): Action[] {
@@ -104,6 +99,12 @@ function answerRequest({ request }: ObservedRequest, refusal: string | undefined
   if (isApproved) return [sign];
   const message = `Auto approving ${request.spec?.signerName ?? ''} certificate: subject, names and usages are the requester's own.`;
   return [{ kind: 'approve', condition: { type: 'Approved', status: 'True', reason: 'AutoApproved', message } }, sign];
+}
+
+/** The node that the subject of a certificate names, if it names one. */
+export function nodeNameOf(requested: RequestedCertificate | string): string | undefined {
+  if (typeof requested === 'string' || !requested.commonName.startsWith(NODE_PREFIX)) return undefined;
+  return requested.commonName.slice(NODE_PREFIX.length);
 }
 
 /** Why a request may not be signed, or undefined when it may. */

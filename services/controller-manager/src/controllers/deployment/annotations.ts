@@ -1,4 +1,4 @@
-import type { Deployment, ReplicaSet } from '@gantry/api';
+import type { Deployment, ReplicaSet } from '@gantry/objects';
 
 /** Annotations by which `kubectl rollout` and the controller know revisions and sizes (Kubernetes' names). */
 export const REVISION = 'deployment.kubernetes.io/revision';
@@ -18,8 +18,8 @@ const NOT_COPIED = new Set([
 
 type Annotations = Record<string, string>;
 
-/** The revision of a set, 0 when it has none. */
-export function revisionOf(object: ReplicaSet | Deployment): number {
+/** The rollout revision of a set or Deployment; 0 when it has none. */
+export function rolloutRevision(object: ReplicaSet | Deployment): number {
   const revision = Number.parseInt(object.metadata.annotations?.[REVISION] ?? '', 10);
   return Number.isNaN(revision) ? 0 : revision;
 }

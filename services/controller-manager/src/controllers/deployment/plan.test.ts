@@ -1,5 +1,5 @@
 import { formatTime, seededRandom } from '@gantry/base';
-import { cloneJson, type Deployment, type Pod, type ReplicaSet } from '@gantry/api';
+import { cloneJson, type Deployment, type Pod, type ReplicaSet } from '@gantry/objects';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { controllerReference } from '../ownership.ts';
@@ -300,8 +300,8 @@ describe('planDeployment', () => {
     const wake = planDeployment(
       { deployment: world.deployment, replicaSets: world.sets, pods: world.pods },
       world.now,
-    ).lookAgainAt;
-    expect(wake).toBe(START + 2000);
+    ).requeueAt;
+    expect(wake).toBe(START + 2000 + 1000);
     world.now = START + 3000;
     world.stepDeployment();
     expect(world.deployment.status?.conditions?.find((c) => c.type === 'Progressing')).toMatchObject({

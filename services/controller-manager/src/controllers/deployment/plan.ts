@@ -1,4 +1,4 @@
-import type { Instant } from '@gantry/base';
+import type { Instant, Plan } from '@gantry/base';
 import {
   type Deployment,
   type DeploymentCondition,
@@ -7,9 +7,9 @@ import {
   labelSelectorFrom,
   type Pod,
   type ReplicaSet,
-} from '@gantry/api';
+} from '@gantry/objects';
 import { claimObjects } from '../ownership.ts';
-import { newSetAnnotations, REVISION, revisionOf, sizeAnnotationsDiffer } from './annotations.ts';
+import { newSetAnnotations, REVISION, rolloutRevision, sizeAnnotationsDiffer } from './annotations.ts';
 import { byAge, desiredReplicas, findNewSet, newReplicaSet, rollingBounds, sum } from './replica-sets.ts';
 import { isScaling, proportionalSizes, type Resize, rollingSizes } from './scaling.ts';
 import {
@@ -45,11 +45,8 @@ export type Action =
   | { readonly kind: 'deleteSet'; readonly set: ReplicaSet }
   | { readonly kind: 'updateStatus'; readonly status: DeploymentStatus; readonly revision: string | undefined };
 
-export interface Plan {
-  readonly actions: readonly Action[];
-  /** When the progress deadline passes, so that the Deployment must be looked at again. */
-  readonly lookAgainAt: Instant | undefined;
-}
+/** The times of conditions are cut to seconds, so the deadline may pass up to a second later than it reads. */
+const ROUNDING_MS = 1000;
 
 /** The state of one planning: what was observed, sorted, and the conditions as they are being rewritten. */
 interface Draft {
@@ -69,7 +66,7 @@ interface Draft {
  * the template, sizes within the surge and the unavailability that are allowed, history, and the status. Applying them and
  * planning again ends in no action.
  */
-export function planDeployment(observed: ObservedDeployment, now: Instant): Plan {
+export function planDeployment(observed: ObservedDeployment, now: Instant): Plan<Action> {
   const { deployment } = observed;
   const selector = labelSelectorFrom(deployment.spec?.selector);
   const claim = claimObjects(deployment, observed.replicaSets, (labels) => selector.matches(labels));
@@ -77,7 +74,7 @@ export function planDeployment(observed: ObservedDeployment, now: Instant): Plan
   for (const set of claim.adopt) draft.actions.push({ kind: 'adopt', set });
   for (const set of claim.release) draft.actions.push({ kind: 'release', set });
   // What is adopted has to be seen as ours before it is changed.
-  if (claim.adopt.length > 0) return { actions: draft.actions, lookAgainAt: undefined };
+  if (claim.adopt.length > 0) return { actions: draft.actions };
   if (deployment.metadata.deletionTimestamp !== undefined) finish(draft, countStatus(draft));
   else {
     notePause(draft);
@@ -85,7 +82,8 @@ export function planDeployment(observed: ObservedDeployment, now: Instant): Plan
     else if (deployment.spec?.strategy?.type === 'Recreate') planRecreate(draft);
     else planRolling(draft);
   }
-  return { actions: draft.actions, lookAgainAt: deadlineOf(deployment, conditionOf(draft.conditions, 'Progressing')) };
+  const deadline = deadlineOf(deployment, conditionOf(draft.conditions, 'Progressing'));
+  return { actions: draft.actions, requeueAt: deadline === undefined ? undefined : deadline + ROUNDING_MS };
 }
 
 function startDraft(observed: ObservedDeployment, all: readonly ReplicaSet[], now: Instant): Draft {
@@ -189,7 +187,7 @@ function syncNewSet(draft: Draft): boolean {
 }
 
 function nextRevision(draft: Draft): number {
-  return Math.max(0, ...draft.old.map(revisionOf)) + 1;
+  return Math.max(0, ...draft.old.map(rolloutRevision)) + 1;
 }
 
 function noteProgress(draft: Draft, reason: string, message: string): void {
@@ -226,7 +224,7 @@ function cleanHistory(draft: Draft): void {
   const limit = draft.deployment.spec?.revisionHistoryLimit;
   if (limit === undefined || limit === 2147483647) return;
   const alive = draft.old.filter((set) => set.metadata.deletionTimestamp === undefined);
-  const oldest = [...alive].sort((a, b) => revisionOf(a) - revisionOf(b) || byAge(a, b));
+  const oldest = [...alive].sort((a, b) => rolloutRevision(a) - rolloutRevision(b) || byAge(a, b));
   for (const set of oldest.slice(0, Math.max(0, alive.length - limit))) {
     const settled = (set.metadata.generation ?? 0) <= (set.status?.observedGeneration ?? 0);
     if (settled && sum([set], (s) => s.spec?.replicas) === 0 && (set.status?.replicas ?? 0) === 0)

@@ -6,8 +6,8 @@ import {
   type PodTemplateSpec,
   type ReplicaSet,
   resolveIntOrPercent,
-} from '@gantry/api';
-import { controllerReference } from '../ownership.ts';
+} from '@gantry/objects';
+import { controllerOf, controllerReference } from '../ownership.ts';
 import { newSetAnnotations, sizeAnnotations } from './annotations.ts';
 
 export const TEMPLATE_HASH = 'pod-template-hash';
@@ -47,6 +47,11 @@ export function byAge(a: ReplicaSet, b: ReplicaSet): number {
 export function findNewSet(deployment: Deployment, sets: readonly ReplicaSet[]): ReplicaSet | undefined {
   const template = withoutHash(deployment.spec?.template ?? {});
   return [...sets].sort(byAge).find((set) => equalJson(withoutHash(set.spec?.template ?? {}), template));
+}
+
+/** Whether a set belongs to the Deployment and runs its present template. */
+export function runsTemplateOf(deployment: Deployment, set: ReplicaSet): boolean {
+  return controllerOf(set)?.uid === deployment.metadata.uid && findNewSet(deployment, [set]) !== undefined;
 }
 
 function withoutHash(template: PodTemplateSpec): PodTemplateSpec {

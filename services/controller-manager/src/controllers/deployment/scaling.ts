@@ -1,4 +1,4 @@
-import type { Deployment, ReplicaSet } from '@gantry/api';
+import type { Deployment, ReplicaSet } from '@gantry/objects';
 import { DESIRED_REPLICAS, MAX_REPLICAS } from './annotations.ts';
 import { byAge, desiredReplicas, newSetReplicas, rollingBounds, sum } from './replica-sets.ts';
 

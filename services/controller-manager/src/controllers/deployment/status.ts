@@ -1,5 +1,5 @@
 import { formatTime, type Instant } from '@gantry/base';
-import type { Deployment, DeploymentCondition, DeploymentStatus, ReplicaSet } from '@gantry/api';
+import type { Deployment, DeploymentCondition, DeploymentStatus, ReplicaSet } from '@gantry/objects';
 import { desiredReplicas, rollingBounds, sum } from './replica-sets.ts';
 
 /** Largest int32: a progress deadline that never passes. */

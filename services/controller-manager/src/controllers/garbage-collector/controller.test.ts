@@ -1,59 +1,54 @@
 import {
+  CONFIG_MAPS,
+  CUSTOM_RESOURCE_DEFINITIONS,
   type CustomResourceDefinition,
-  type Event,
   type KubeObject,
   type ObjectMeta,
   type OwnerReference,
-  type ResourceRef,
+  type Resource,
   StatusError,
-} from '@gantry/api';
-import { ManualClock } from '@gantry/base/testing';
-import { FakeObjectClient } from '@gantry/client/testing';
-import { DEFINITIONS, establishedDefinition } from '@gantry/controller-runtime/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runOvertaken } from '../../testing/run-overtaken.ts';
-import { CONFIG_MAPS } from '../resources.ts';
+} from '@gantry/objects';
+import { establishedDefinition, WIDGETS } from '@gantry/controller-runtime/testing';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { createGarbageCollector } from './controller.ts';
 
-const EVENTS: ResourceRef = { group: '', version: 'v1', resource: 'events' };
-const WIDGETS: ResourceRef = { group: 'example.com', version: 'v1', resource: 'widgets' };
 const CLUSTER = { scope: 'Cluster' };
 /** What an API server says of a path that it does not know. */
 const UNSERVED = new StatusError('NotFound', 'the server could not find the requested resource', { details: {} });
 
 describe('the garbage collector with custom resources', () => {
-  let clock: ManualClock;
-  let client: FakeObjectClient;
+  let clock: ControllerHarness['clock'];
+  let client: ControllerHarness['client'];
+  let events: ControllerHarness['events'];
   let stop: AbortController;
+  let start: ControllerHarness['run'];
   beforeEach(() => {
-    clock = new ManualClock();
-    client = new FakeObjectClient(clock);
-    stop = new AbortController();
+    ({ clock, client, stop, events, run: start } = createControllerHarness());
   });
-  afterEach(() => stop.abort());
 
   const run = async () => {
     const controllers = [createGarbageCollector()];
-    runOvertaken({ controllers, client, clock, meanwhile: async () => undefined }, stop.signal);
+    start(controllers);
     await clock.advance(1000);
   };
   const define = (spec: Partial<CustomResourceDefinition['spec']> = {}) =>
-    client.put(DEFINITIONS, establishedDefinition(spec));
-  const undefine = () => remove(DEFINITIONS, 'widgets.example.com', '');
+    client.put(CUSTOM_RESOURCE_DEFINITIONS, establishedDefinition(spec));
+  const undefine = () => remove(CUSTOM_RESOURCE_DEFINITIONS, 'widgets.example.com', '');
   const widget = (name: string, metadata: Partial<ObjectMeta> = {}) =>
-    client.put<KubeObject>(WIDGETS, {
+    client.put(WIDGETS, {
       apiVersion: 'example.com/v1',
       kind: 'Widget',
       metadata: { name, namespace: 'a', ...metadata },
     });
   const configMap = (name: string, ownerReferences: OwnerReference[], namespace = 'a') =>
-    client.put<KubeObject>(CONFIG_MAPS, {
+    client.put(CONFIG_MAPS, {
       apiVersion: 'v1',
       kind: 'ConfigMap',
       metadata: { name, namespace, ownerReferences },
     });
-  const remove = async (resource: ResourceRef, name: string, namespace = 'a') => {
-    await client.write({ verb: 'delete', resource, key: { namespace, name } }, stop.signal);
+  const remove = async (resource: Resource, name: string, namespace = 'a') => {
+    await client.delete(resource, { namespace, name }, {}, stop.signal);
     await clock.advance(1000);
   };
   const owned = (owner: KubeObject, more: Partial<OwnerReference> = {}): OwnerReference => {
@@ -67,7 +62,7 @@ describe('the garbage collector with custom resources', () => {
     uid: '00000000-0000-0000-0000-000000000000',
     ...more,
   });
-  const names = (resource: ResourceRef) => client.all(resource).map(({ metadata }) => metadata.name);
+  const names = (resource: Resource) => client.all(resource).map(({ metadata }) => metadata.name);
   const references = (name: string) =>
     client.all(CONFIG_MAPS).find(({ metadata }) => metadata.name === name)?.metadata.ownerReferences;
 
@@ -115,7 +110,7 @@ describe('the garbage collector with custom resources', () => {
     expect(names(CONFIG_MAPS)).toEqual([]);
   });
 
-  it('keeps what is owned by a kind that nobody serves, until somebody does', async () => {
+  it('keeps dependents of a kind that is not served, until it is', async () => {
     await configMap('waits', [gone()]);
     await configMap('keeps', [gone({ kind: 'Gadget' })]);
     await run();
@@ -128,8 +123,8 @@ describe('the garbage collector with custom resources', () => {
 
   it.each([
     ['an answer about objects', StatusError.internal('conversion webhook failed')],
-    ['anybody who serves it', UNSERVED],
-  ])('takes no owner for absent whose kind is without %s', async (_, error) => {
+    ['a server', UNSERVED],
+  ])('does not treat an owner as absent whose kind is without %s', async (_, error) => {
     await define();
     await configMap('owned', [owned(await widget('owner'))]);
     await configMap('left', [gone()]);
@@ -143,33 +138,32 @@ describe('the garbage collector with custom resources', () => {
     expect(names(CONFIG_MAPS)).toEqual(['owned']);
   });
 
-  it('believes in a deletion that it has seen, though nobody serves the kind by then', async () => {
+  it('remembers an observed deletion when the kind is no longer served', async () => {
     await define();
     await configMap('owned', [owned(await widget('owner'))]);
     await run();
     client.failNext(({ resource, verb }) => resource.resource === 'widgets' && verb === 'get', UNSERVED, 10_000);
-    await client.write({ verb: 'delete', resource: WIDGETS, key: { namespace: 'a', name: 'owner' } }, stop.signal);
+    await client.delete(WIDGETS, { namespace: 'a', name: 'owner' }, {}, stop.signal);
     await undefine();
     expect(names(CONFIG_MAPS)).toEqual([]);
   });
 
   it('collects what was owned by what went with its definition, though only of that it hears', async () => {
     const metadata = { name: 'widgets.example.com', finalizers: ['customresourcecleanup.apiextensions.k8s.io'] };
-    await client.put(DEFINITIONS, { ...establishedDefinition(), metadata });
+    await client.put(CUSTOM_RESOURCE_DEFINITIONS, { ...establishedDefinition(), metadata });
     await configMap('owned', [owned(await widget('owner'))]);
     await run();
     client.failNext(({ resource }) => resource.resource === 'widgets', UNSERVED, 10_000);
     await undefine();
     await clock.advance(100_000);
     expect(names(CONFIG_MAPS)).toEqual(['owned']);
-    const [going = expect.unreachable()] = client.all<CustomResourceDefinition & KubeObject>(DEFINITIONS);
+    const [going = expect.unreachable()] = client.all(CUSTOM_RESOURCE_DEFINITIONS);
     const emptied = { type: 'Terminating', status: 'False', reason: 'InstanceDeletionCompleted' };
     const object = {
       ...going,
       status: { ...going.status, conditions: [...(going.status?.conditions ?? []), emptied] },
     };
-    const key = { namespace: '', name: 'widgets.example.com' };
-    await client.write({ verb: 'update', resource: DEFINITIONS, key, object, subresource: 'status' }, stop.signal);
+    await client.updateStatus(CUSTOM_RESOURCE_DEFINITIONS, object, stop.signal);
     await clock.advance(1000);
     expect(names(CONFIG_MAPS)).toEqual([]);
   });
@@ -195,13 +189,13 @@ describe('the garbage collector with custom resources', () => {
     expect(names(CONFIG_MAPS)).toEqual([]);
   });
 
-  it('tells of owners in another namespace, and does not count them', async () => {
+  it('reports owners in another namespace, and does not count them', async () => {
     await define();
     const owner = await widget('owner', { namespace: 'b' });
     await configMap('stray', [owned(owner)]);
     await run();
     expect(names(CONFIG_MAPS)).toEqual([]);
-    const told = client.all<Event>(EVENTS).find(({ reason }) => reason === 'OwnerRefInvalidNamespace');
+    const told = events().find(({ reason }) => reason === 'OwnerRefInvalidNamespace');
     const reference = `[example.com/v1/Widget, namespace: a, name: owner, uid: ${owner.metadata.uid}]`;
     expect(told?.message).toBe(`ownerRef ${reference} does not exist in namespace "a"`);
   });
@@ -224,7 +218,7 @@ describe('the garbage collector with custom resources', () => {
     const held = await configMap('held', [owned(owner, { blockOwnerDeletion: true })]);
     const key = { namespace: 'a', name: 'held' };
     const object = { ...held, metadata: { ...held.metadata, finalizers: ['example.org/hold'] } };
-    await client.write({ verb: 'update', resource: CONFIG_MAPS, key, object }, stop.signal);
+    await client.update(CONFIG_MAPS, object, stop.signal);
     await run();
     await remove(WIDGETS, 'owner');
     expect(names(WIDGETS)).toEqual(['owner']);

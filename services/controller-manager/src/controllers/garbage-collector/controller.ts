@@ -1,32 +1,27 @@
 import { append } from '@gantry/base';
-import type { KubeObject, ObjectKey, OwnerReference } from '@gantry/api';
+import { ignoreNotFound } from '@gantry/client';
 import {
   type Cache,
   type ControllerContext,
   type ControllerSpec,
   executeActions,
+  kindKeyOf,
+  type ReconcileKey,
   type Result,
+  resultOf,
 } from '@gantry/controller-runtime';
-import { ignoreNotFound } from '../ignore-not-found.ts';
+import { keyOf, type KubeObject, type OwnerReference } from '@gantry/objects';
+import { COLLECTED, groupKindOf, isCollected, resourceOf } from './collected-resources.ts';
 import { OwnerMemory } from './owner-memory.ts';
-import { cachedOwner, isWithinScope, ownerState } from './owner-state.ts';
+import { ownerState } from './owner-state.shell.ts';
+import { cachedOwner, isWithinScope } from './owners.ts';
 import { type Action, isDeletingDependents, isInCircle, type ObservedOwner, planGarbage } from './plan.ts';
-import {
-  COLLECTED,
-  collectedKey,
-  type CollectedResource,
-  groupKindOf,
-  isCollected,
-  parseCollectedKey,
-  resourceOf,
-} from './resource-keys.ts';
+import { metadataPatch } from './writes.ts';
 
-/** How soon to ask whether resources that are new can be listed. */
+/** How soon to look again while new resources have not been listed. */
 const UNSETTLED_MS = 200;
-/** A kind that begins to be served is told of; whatever tells of it may fail. */
-const UNKNOWN_OWNER_MS = 60_000;
 
-/** Deletes what has lost its owners, and sees foreground and orphaning deletions through. Keys name objects of any kind. */
+/** Deletes objects that have lost their owners, and completes foreground and orphaning deletions. Keys carry group and kind. */
 export function createGarbageCollector(): ControllerSpec {
   const memory = new OwnerMemory();
   const keys = (object: KubeObject | undefined, old: KubeObject | undefined, cache: Cache) =>
@@ -38,41 +33,37 @@ export function createGarbageCollector(): ControllerSpec {
     served: {
       wants: isCollected,
       keys: (_resource, object, old, cache) => keys(object, old, cache),
-      shift: ({ group, kind }) => memory.takeWaiting(`${group}/${kind}`),
+      onSync: ({ group, kind }) => memory.takeWaiting(`${group}/${kind}`),
     },
     workers: 10,
     begin: () => memory.clear(),
-    reconcile: (key, context, signal) => reconcile(key, { ...context, memory }, signal),
+    reconcile: (key, context, signal) => reconcile(key, context, memory, signal),
   };
 }
 
-interface Context extends ControllerContext {
-  readonly memory: OwnerMemory;
-}
-
-/** The object itself where it can be garbage or holds a collector's finalizer, its waiting owners, and its dependents once it is gone. */
+/** The object itself if it has owners or is being deleted, its owners that are, and its dependents once it is gone. */
 function affectedKeys(
   object: KubeObject | undefined,
   old: KubeObject | undefined,
   cache: Cache,
   memory: OwnerMemory,
-): readonly ObjectKey[] {
-  const keys: ObjectKey[] = [];
+): readonly ReconcileKey[] {
+  const keys: ReconcileKey[] = [];
   const subject = object ?? old;
   if (subject === undefined) return [];
   if (object === undefined || isReplaced(object, old)) {
     const uid = (old ?? subject).metadata.uid ?? '';
-    const dependents = cache.dependentsOf?.(uid) ?? [];
+    const dependents = cache.dependentsOf(uid);
     if (dependents.length > 0) memory.deleted(uid);
-    append(keys, dependents.map(collectedKey));
+    append(keys, dependents.map(kindKeyOf));
   }
   if (object !== undefined) {
     const isOwned = (object.metadata.ownerReferences ?? []).length > 0;
-    if (isOwned || object.metadata.deletionTimestamp !== undefined) keys.push(collectedKey(object));
+    if (isOwned || object.metadata.deletionTimestamp !== undefined) keys.push(kindKeyOf(object));
   }
   for (const reference of subject.metadata.ownerReferences ?? []) {
     const owner = cachedOwner(subject, reference, cache);
-    if (owner !== undefined && owner.metadata.deletionTimestamp !== undefined) keys.push(collectedKey(owner));
+    if (owner !== undefined && owner.metadata.deletionTimestamp !== undefined) keys.push(kindKeyOf(owner));
   }
   return keys;
 }
@@ -81,12 +72,16 @@ function isReplaced(object: KubeObject, old: KubeObject | undefined): boolean {
   return old !== undefined && old.metadata.uid !== object.metadata.uid;
 }
 
-async function reconcile(key: ObjectKey, context: Context, signal: AbortSignal): Promise<Result> {
-  const { cache, served, memory } = context;
+async function reconcile(
+  key: ReconcileKey,
+  context: ControllerContext,
+  memory: OwnerMemory,
+  signal: AbortSignal,
+): Promise<Result> {
+  const { cache, clock, served } = context;
   memory.forget(key);
-  const parsed = parseCollectedKey(key);
-  const resource = resourceOf(parsed.groupKind, served);
-  const object = resource === undefined ? undefined : cache.get(resource, parsed.key);
+  const resource = resourceOf(`${key.group ?? ''}/${key.kind ?? ''}`, served);
+  const object = resource === undefined ? undefined : cache.get(resource, key);
   if (object === undefined) return {};
   const owners: ObservedOwner[] = [];
   if (object.metadata.deletionTimestamp === undefined) {
@@ -94,101 +89,43 @@ async function reconcile(key: ObjectKey, context: Context, signal: AbortSignal):
       owners.push({ reference, state: await ownerState(object, reference, context, memory, signal) });
     }
   }
-  const dependents = (cache.dependentsOf?.(object.metadata.uid ?? '') ?? []).filter((dependent) =>
-    isWithinScope(object, dependent),
-  );
+  const dependents = cache
+    .dependentsOf(object.metadata.uid ?? '')
+    .filter((dependent) => isWithinScope(object, dependent));
   const ownerOf = (of: KubeObject, reference: OwnerReference) => cachedOwner(of, reference, cache);
   const deadlock = isDeletingDependents(object) && isInCircle(object, ownerOf) ? 'circle' : 'none';
-  const actions = planGarbage({ object, owners, dependents, deadlock });
-  const last = actions.filter(({ kind }) => kind === 'removeFinalizer');
-  // Among what was not listed yet there may be dependents.
+  const plan = planGarbage({ object, owners, dependents, deadlock }, clock.now());
+  const last = plan.actions.filter(({ kind }) => kind === 'removeFinalizer');
+  // Resources that were not listed yet may hold dependents.
   if (last.length > 0 && !served.isSettled()) return { requeueAfterMs: UNSETTLED_MS };
-  const before = actions.filter(({ kind }) => kind !== 'removeFinalizer');
-  await executeActions(before, (action) => execute(object, action, context, signal), { pace: 'full' }, signal);
+  const first = plan.actions.filter(({ kind }) => kind !== 'removeFinalizer');
+  await executeActions(first, (action) => execute(object, action, context, signal), { pace: 'full' }, signal);
   for (const action of last) await execute(object, action, context, signal);
-  return owners.some(({ state }) => state === 'unknown') ? { requeueAfterMs: UNKNOWN_OWNER_MS } : {};
+  return resultOf(plan, clock);
 }
 
-async function execute(object: KubeObject, action: Action, context: Context, signal: AbortSignal): Promise<void> {
-  switch (action.kind) {
-    case 'delete':
-      await deleteObject(object, action.propagation, context, signal);
-      break;
-    case 'dropOwners': {
-      const gone = new Set(action.uids);
-      const kept = object.metadata.ownerReferences?.filter(({ uid }) => !gone.has(uid)) ?? [];
-      await patchMetadata(object, { ownerReferences: kept }, context, signal);
-      break;
-    }
-    case 'unblockOwners': {
-      const ownerReferences = object.metadata.ownerReferences?.map((reference) => ({
-        ...reference,
-        blockOwnerDeletion: false,
-      }));
-      await patchMetadata(object, { ownerReferences }, context, signal);
-      break;
-    }
-    case 'orphan': {
-      const { dependent } = action;
-      const kept = dependent.metadata.ownerReferences?.filter(({ uid }) => uid !== object.metadata.uid) ?? [];
-      await patchMetadata(dependent, { ownerReferences: kept.length === 0 ? null : kept }, context, signal);
-      break;
-    }
-    case 'removeFinalizer': {
-      const kept = object.metadata.finalizers?.filter((finalizer) => finalizer !== action.finalizer) ?? [];
-      await patchMetadata(object, { finalizers: kept.length === 0 ? null : kept }, context, signal);
-      break;
-    }
-    case 'visit':
-      await reconcile(collectedKey(action.dependent), context, signal);
-      break;
+async function execute(
+  object: KubeObject,
+  action: Action,
+  { client, served, enqueue }: ControllerContext,
+  signal: AbortSignal,
+): Promise<void> {
+  if (action.kind === 'enqueue') {
+    enqueue(kindKeyOf(action.dependent));
+    return;
   }
-}
-
-async function deleteObject(
-  object: KubeObject,
-  propagationPolicy: 'Background' | 'Foreground' | 'Orphan',
-  { client, served }: Context,
-  signal: AbortSignal,
-): Promise<void> {
-  const of = resourceOf(groupKindOf(object), served);
-  if (of === undefined) return;
-  const { uid, resourceVersion, name = '', namespace = '' } = object.metadata;
-  // The version too: an owner may have been given to it since it was looked at.
-  const preconditions = {
-    ...(uid === undefined ? {} : { uid }),
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
-  };
-  const options = { propagationPolicy, preconditions };
-  await ignoreNotFound(
-    client.write({ verb: 'delete', resource: refOf(of), key: { namespace, name }, options }, signal),
-  );
-}
-
-/** A patch that lands only on the object as it was seen. */
-async function patchMetadata(
-  object: KubeObject,
-  change: Readonly<Record<string, unknown>>,
-  { client, served }: Context,
-  signal: AbortSignal,
-): Promise<void> {
-  const of = resourceOf(groupKindOf(object), served);
-  if (of === undefined) return;
-  const { uid, resourceVersion, name = '', namespace = '' } = object.metadata;
-  await ignoreNotFound(
-    client.write(
-      {
-        verb: 'patch',
-        resource: refOf(of),
-        key: { namespace, name },
-        patch: { metadata: { uid, resourceVersion, ...change } },
-        patchType: 'application/merge-patch+json',
-      },
-      signal,
-    ),
-  );
-}
-
-function refOf({ group, version, resource }: CollectedResource) {
-  return { group, version, resource };
+  if (action.kind === 'delete') {
+    const resource = resourceOf(groupKindOf(object), served);
+    if (resource === undefined) return;
+    const { uid, resourceVersion } = object.metadata;
+    // The version too: it may have been given an owner since it was read.
+    const request = { propagationPolicy: action.propagation, uid, resourceVersion };
+    await ignoreNotFound(client.delete(resource, keyOf(object), request, signal));
+    return;
+  }
+  const patch = metadataPatch(object, action);
+  const resource = resourceOf(groupKindOf(patch.object), served);
+  if (resource === undefined) return;
+  const merge = { metadata: patch.metadata };
+  await ignoreNotFound(client.patch(resource, keyOf(patch.object), { merge }, signal));
 }

@@ -1,14 +1,14 @@
-import { formatKey, type ObjectKey } from '@gantry/api';
+import { formatReconcileKey, type ReconcileKey } from '@gantry/controller-runtime';
 
-/** Owners whose dependents may still have to be looked at; older ones are asked for again. */
+/** How many deleted owners are remembered; older ones are read from the store again. */
 const MAX_GONE = 5000;
 
-/** What the collector remembers for a term: who is gone for good, and who waits for a kind that is not served. */
+/** What the collector remembers for a term: deleted owners, and objects with an owner of a kind that is not served. */
 export class OwnerMemory {
   readonly #gone = new Set<string>();
-  readonly #unresolved = new Map<string, Map<string, ObjectKey>>();
+  readonly #unresolved = new Map<string, Map<string, ReconcileKey>>();
 
-  /** An object with this uid has been deleted. No other will ever have it, even where nobody can be asked any more. */
+  /** An object with this uid has been deleted, for good: a uid is never used again. */
   deleted(uid: string): void {
     this.#gone.add(uid);
     if (this.#gone.size <= MAX_GONE) return;
@@ -21,21 +21,21 @@ export class OwnerMemory {
   }
 
   /** An object has an owner of a kind that is not served. */
-  waits(key: ObjectKey, groupKind: string): void {
-    const waiting = this.#unresolved.get(groupKind) ?? new Map<string, ObjectKey>();
-    this.#unresolved.set(groupKind, waiting.set(formatKey(key), key));
+  waits(key: ReconcileKey, groupKind: string): void {
+    const waiting = this.#unresolved.get(groupKind) ?? new Map<string, ReconcileKey>();
+    this.#unresolved.set(groupKind, waiting.set(formatReconcileKey(key), key));
   }
 
-  /** Who has waited for a kind; forgotten with that. */
-  takeWaiting(groupKind: string): readonly ObjectKey[] {
+  /** Returns and forgets the objects that wait for a kind. */
+  takeWaiting(groupKind: string): readonly ReconcileKey[] {
     const waiting = this.#unresolved.get(groupKind);
     this.#unresolved.delete(groupKind);
     return [...(waiting?.values() ?? [])];
   }
 
-  /** The object waits for nothing: it is gone, or is about to be looked at. */
-  forget(key: ObjectKey): void {
-    const id = formatKey(key);
+  /** The object waits for nothing: it is gone, or is about to be reconciled. */
+  forget(key: ReconcileKey): void {
+    const id = formatReconcileKey(key);
     for (const [groupKind, waiting] of this.#unresolved) {
       if (waiting.delete(id) && waiting.size === 0) this.#unresolved.delete(groupKind);
     }

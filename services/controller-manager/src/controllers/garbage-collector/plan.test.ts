@@ -1,6 +1,6 @@
-import type { KubeObject, ObjectMeta, OwnerReference } from '@gantry/api';
+import type { KubeObject, ObjectMeta, OwnerReference } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { isInCircle, type ObservedGarbage, type ObservedOwner, planGarbage } from './plan.ts';
+import { type Action, isInCircle, type ObservedGarbage, type ObservedOwner, planGarbage } from './plan.ts';
 
 const DELETING = { deletionTimestamp: '2026-01-01T00:00:00Z' };
 
@@ -19,8 +19,8 @@ function dependent(metadata: Partial<ObjectMeta> = {}, reference: Partial<OwnerR
   return object({ name: 'd', uid: 'd', ownerReferences, ...metadata });
 }
 
-function plan(observed: Pick<ObservedGarbage, 'object'> & Partial<ObservedGarbage>): ReturnType<typeof planGarbage> {
-  return planGarbage({ owners: [], dependents: [], deadlock: 'none', ...observed });
+function plan(observed: Pick<ObservedGarbage, 'object'> & Partial<ObservedGarbage>): readonly Action[] {
+  return planGarbage({ owners: [], dependents: [], deadlock: 'none', ...observed }, 0).actions;
 }
 
 describe('planning garbage', () => {
@@ -29,7 +29,7 @@ describe('planning garbage', () => {
     expect(plan({ object: object(), owners: [owner('present', 'x')] })).toEqual([]);
   });
 
-  it('keeps what is owned by a kind that nobody serves', () => {
+  it('keeps dependents of a kind that is not served', () => {
     expect(plan({ object: object(), owners: [owner('unknown', 'x')] })).toEqual([]);
   });
 
@@ -55,7 +55,7 @@ describe('planning garbage', () => {
   it('lets a foreground deletion wait for those dependents that block it', () => {
     const gone = object({ ...DELETING, finalizers: ['foregroundDeletion'] });
     const child = dependent();
-    expect(plan({ object: gone, dependents: [child] })).toEqual([{ kind: 'visit', dependent: child }]);
+    expect(plan({ object: gone, dependents: [child] })).toEqual([{ kind: 'enqueue', dependent: child }]);
     const free = dependent({}, { blockOwnerDeletion: false });
     expect(plan({ object: gone, dependents: [free] })).toEqual([
       { kind: 'removeFinalizer', finalizer: 'foregroundDeletion' },

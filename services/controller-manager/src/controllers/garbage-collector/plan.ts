@@ -1,4 +1,5 @@
-import type { KubeObject, OwnerReference } from '@gantry/api';
+import type { Instant, Plan } from '@gantry/base';
+import type { KubeObject, OwnerReference } from '@gantry/objects';
 
 /** What is known of one owner that an object names. */
 export interface ObservedOwner {
@@ -24,18 +25,29 @@ export type Action =
   | { readonly kind: 'delete'; readonly propagation: 'Background' | 'Foreground' | 'Orphan' }
   /** These owners are gone or going, others remain. */
   | { readonly kind: 'dropOwners'; readonly uids: readonly string[] }
-  /** The object lets its owners go first. */
+  /** The object no longer blocks the deletion of its owners. */
   | { readonly kind: 'unblockOwners' }
   | { readonly kind: 'orphan'; readonly dependent: KubeObject }
   | { readonly kind: 'removeFinalizer'; readonly finalizer: string }
-  /** A dependent that blocks its owner's foreground deletion has to be looked at. */
-  | { readonly kind: 'visit'; readonly dependent: KubeObject };
+  /** A dependent that blocks its owner's foreground deletion has to be reconciled. */
+  | { readonly kind: 'enqueue'; readonly dependent: KubeObject };
+
+/** A kind that begins to be served queues its dependents; this covers a missed event. */
+const UNKNOWN_OWNER_MS = 60_000;
 
 export const FOREGROUND = 'foregroundDeletion';
 export const ORPHAN = 'orphan';
 
-/** What becomes of an object in view of its owners, and of its dependents while it is being deleted. */
-export function planGarbage(observed: ObservedGarbage): readonly Action[] {
+/**
+ * Deletes an object whose owners are gone, and continues its foreground or orphaning deletion. An owner of a kind that is not
+ * served is looked up again after a while.
+ */
+export function planGarbage(observed: ObservedGarbage, now: Instant): Plan<Action> {
+  const requeueAt = observed.owners.some(({ state }) => state === 'unknown') ? now + UNKNOWN_OWNER_MS : undefined;
+  return { actions: actionsFor(observed), requeueAt };
+}
+
+function actionsFor(observed: ObservedGarbage): readonly Action[] {
   const { object } = observed;
   if (object.metadata.deletionTimestamp !== undefined) {
     if (hasFinalizer(object, ORPHAN)) return planOrphaning(observed);
@@ -93,7 +105,7 @@ function planForeground({ object, dependents, deadlock }: ObservedGarbage): read
   if (deadlock === 'circle') return [{ kind: 'unblockOwners' }];
   return dependents
     .filter((dependent) => !isDeletingDependents(dependent))
-    .map((dependent): Action => ({ kind: 'visit', dependent }));
+    .map((dependent): Action => ({ kind: 'enqueue', dependent }));
 }
 
 function planByOwners({ object, owners, dependents }: ObservedGarbage): readonly Action[] {

@@ -1,65 +1,67 @@
-import { type ConfigMap, type KubeObject, type Namespace, type ResourceRef, StatusError } from '@gantry/api';
-import { ManualClock } from '@gantry/base/testing';
+import {
+  API_SERVICES,
+  CONFIG_MAPS,
+  type ConfigMap,
+  CUSTOM_RESOURCE_DEFINITIONS,
+  HORIZONTAL_POD_AUTOSCALERS,
+  type KubeObject,
+  NAMESPACES,
+  type Resource,
+  StatusError,
+} from '@gantry/objects';
 import type { ObjectWrite } from '@gantry/client';
 import { FakeObjectClient } from '@gantry/client/testing';
-import { API_SERVICES, DEFINITIONS, establishedDefinition, wardleApiService } from '@gantry/controller-runtime/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runOvertaken } from '../../testing/run-overtaken.ts';
-import { CONFIG_MAPS, NAMESPACES } from '../resources.ts';
+import { establishedDefinition, FLUNDERS, wardleApiService, WIDGETS } from '@gantry/controller-runtime/testing';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { namespaceController } from './controller.ts';
 
 const KEY = { namespace: 'a', name: 'x' };
 
 it('takes a namesake of what it has deleted for no failure', async () => {
-  const clock = new ManualClock();
-  const client = new FakeObjectClient(clock);
-  const stop = new AbortController();
+  const { clock, client, stop, run } = createControllerHarness();
   const configMap: ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: KEY };
-  await client.put<Namespace>(NAMESPACES, {
+  await client.put(NAMESPACES, {
     apiVersion: 'v1',
     kind: 'Namespace',
     metadata: { name: 'a', finalizers: ['example.org/hold'] },
     spec: { finalizers: ['kubernetes'] },
     status: { phase: 'Active' },
   });
-  await client.write({ verb: 'delete', resource: NAMESPACES, key: { namespace: '', name: 'a' } }, stop.signal);
+  await client.delete(NAMESPACES, { namespace: '', name: 'a' }, {}, stop.signal);
   await client.put(CONFIG_MAPS, configMap);
   let acted: 'no' | 'yes' = 'no';
   const meanwhile = async ({ verb }: ObjectWrite) => {
     if (verb !== 'delete' || acted === 'yes') return;
     acted = 'yes';
-    await client.write({ verb: 'delete', resource: CONFIG_MAPS, key: KEY }, stop.signal);
+    await client.delete(CONFIG_MAPS, KEY, {}, stop.signal);
     // Stands for what another apiserver was still making when the deletion began.
-    await client.put<ConfigMap>(CONFIG_MAPS, { ...configMap, metadata: { ...KEY, finalizers: ['example.org/hold'] } });
+    await client.put(CONFIG_MAPS, { ...configMap, metadata: { ...KEY, finalizers: ['example.org/hold'] } });
   };
-  runOvertaken({ controllers: [namespaceController], client, clock, meanwhile }, stop.signal);
+  run([namespaceController], { meanwhile });
   await clock.advance(100);
-  expect(client.all<ConfigMap>(CONFIG_MAPS)[0]?.metadata.deletionTimestamp).toBeDefined();
+  expect(client.all(CONFIG_MAPS)[0]?.metadata.deletionTimestamp).toBeDefined();
   const failure = client
-    .all<Namespace>(NAMESPACES)[0]
+    .all(NAMESPACES)[0]
     ?.status?.conditions?.find(({ type }) => type === 'NamespaceDeletionContentFailure');
   expect(failure).toMatchObject({ status: 'False' });
   const told = client.writes.filter(({ verb, resource }) => verb === 'update' && resource.resource === 'namespaces');
   expect(told).toHaveLength(1);
-  stop.abort();
 });
 
 describe('a namespace that is deleted', () => {
-  const WIDGETS: ResourceRef = { group: 'example.com', version: 'v1', resource: 'widgets' };
-  const FLUNDERS: ResourceRef = { group: 'wardle.example.com', version: 'v1', resource: 'flunders' };
   const FOUND = { resource: 'flunders', kind: 'Flunder', namespaced: true, verbs: ['get', 'list', 'delete'] };
-  let clock: ManualClock;
-  let client: FakeObjectClient;
+  let clock: ControllerHarness['clock'];
+  let client: ControllerHarness['client'];
   let extension: FakeObjectClient;
   let stop: AbortController;
+  let start: ControllerHarness['run'];
   let server: 'answers' | 'down';
   beforeEach(async () => {
-    clock = new ManualClock();
-    client = new FakeObjectClient(clock);
+    ({ clock, client, stop, run: start } = createControllerHarness());
     extension = new FakeObjectClient(clock);
-    stop = new AbortController();
     server = 'answers';
-    await client.put<Namespace>(NAMESPACES, {
+    await client.put(NAMESPACES, {
       apiVersion: 'v1',
       kind: 'Namespace',
       metadata: { name: 'a', finalizers: ['example.org/hold'] },
@@ -67,7 +69,6 @@ describe('a namespace that is deleted', () => {
       status: { phase: 'Active' },
     });
   });
-  afterEach(() => stop.abort());
 
   const run = async () => {
     const discover = async () => {
@@ -75,12 +76,11 @@ describe('a namespace that is deleted', () => {
       return [FOUND];
     };
     const aggregated = { client: extension, discover };
-    const meanwhile = async () => undefined;
-    runOvertaken({ controllers: [namespaceController], client, clock, aggregated, meanwhile }, stop.signal);
+    start([namespaceController], { aggregated });
     await clock.advance(100);
   };
   const leave = async () => {
-    await client.write({ verb: 'delete', resource: NAMESPACES, key: { namespace: '', name: 'a' } }, stop.signal);
+    await client.delete(NAMESPACES, { namespace: '', name: 'a' }, {}, stop.signal);
     await clock.advance(100);
   };
   const object = (kind: string, group: string): KubeObject => ({
@@ -89,11 +89,11 @@ describe('a namespace that is deleted', () => {
     metadata: { name: 'x', namespace: 'a' },
   });
   const serveFlunders = () => client.put(API_SERVICES, wardleApiService());
-  const namespace = () => client.all<Namespace>(NAMESPACES)[0];
+  const namespace = () => client.all(NAMESPACES)[0];
   const condition = (type: string) => namespace()?.status?.conditions?.find((one) => one.type === type);
 
   it('counts what has several versions once', async () => {
-    const autoscalers: ResourceRef = { group: 'autoscaling', version: 'v2', resource: 'horizontalpodautoscalers' };
+    const autoscalers: Resource = HORIZONTAL_POD_AUTOSCALERS;
     await client.put<KubeObject>(autoscalers, {
       apiVersion: 'autoscaling/v2',
       kind: 'HorizontalPodAutoscaler',
@@ -106,7 +106,7 @@ describe('a namespace that is deleted', () => {
   });
 
   it('takes its custom resources with it', async () => {
-    await client.put(DEFINITIONS, establishedDefinition());
+    await client.put(CUSTOM_RESOURCE_DEFINITIONS, establishedDefinition());
     await client.put(WIDGETS, object('Widget', 'example.com'));
     await run();
     await leave();
@@ -126,7 +126,7 @@ describe('a namespace that is deleted', () => {
   it('waits for another server that does not say what it keeps', async () => {
     await serveFlunders();
     await extension.put(FLUNDERS, object('Flunder', 'wardle.example.com'));
-    await client.put<ConfigMap>(CONFIG_MAPS, { apiVersion: 'v1', kind: 'ConfigMap', metadata: KEY });
+    await client.put(CONFIG_MAPS, { apiVersion: 'v1', kind: 'ConfigMap', metadata: KEY });
     await run();
     server = 'down';
     extension.failNext(() => server === 'down', StatusError.unavailable('the server is currently unable'), 1000);

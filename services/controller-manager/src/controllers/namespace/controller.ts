@@ -1,25 +1,26 @@
 import { errorMessage } from '@gantry/base';
+import { resources } from '@gantry/kinds';
 import {
   isReason,
   keyOf,
   type KubeObject,
   type Namespace,
+  NAMESPACES,
   type ObjectKey,
-  type ResourceRef,
-  resources,
-} from '@gantry/api';
+  type Resource,
+} from '@gantry/objects';
+import { ignoreNotFound, type ObjectClient } from '@gantry/client';
 import {
   type Cache,
   type ControllerContext,
   type ControllerSpec,
   executeActions,
   type Result,
+  resultOf,
   type ServedResource,
   watchSelf,
   type WatchSpec,
 } from '@gantry/controller-runtime';
-import { ignoreNotFound } from '../ignore-not-found.ts';
-import { NAMESPACES } from '../resources.ts';
 import { type Action, type Content, type ObservedNamespace, planNamespaceDeletion } from './plan.ts';
 
 /** What a namespace can hold of built-in resources, each in one version. */
@@ -27,10 +28,8 @@ const CONTENT = resources.filter(
   ({ stored, storage, ...of }) => stored && storage?.group !== of.group && isContent(of),
 );
 const PODS = CONTENT.filter(({ group, resource }) => group === '' && resource === 'pods');
-/** Told of by no event: another apiserver's create that was under way when the deletion began. */
-const LOOK_AGAIN_MS = 2000;
 
-/** Empties namespaces that are being deleted, pods first, and lets them go when nothing is left. Keys are namespaces. */
+/** Empties namespaces that are being deleted, pods first, and finalizes them when nothing is left. Keys are namespaces. */
 export const namespaceController: ControllerSpec = {
   name: 'namespace',
   eventSource: 'namespace-controller',
@@ -38,7 +37,7 @@ export const namespaceController: ControllerSpec = {
   served: {
     wants: isContent,
     keys: (_resource, object, old, cache) => emptiedKeys(object, old, cache),
-    shift: () => [],
+    onSync: () => [],
   },
   reconcile,
 };
@@ -47,11 +46,11 @@ function isContent({ namespaced, verbs }: Pick<ServedResource, 'namespaced' | 'v
   return namespaced && verbs.includes('list') && verbs.includes('delete');
 }
 
-function watchContent(resource: ResourceRef): WatchSpec {
+function watchContent(resource: Resource): WatchSpec {
   return { resource, keys: emptiedKeys };
 }
 
-/** What leaves a namespace that is going away, or changes in it, wakes its namespace. */
+/** An object that changes in a terminating namespace, or is deleted from it, queues the namespace. */
 function emptiedKeys(object: KubeObject | undefined, old: KubeObject | undefined, cache: Cache): readonly ObjectKey[] {
   const name = (object ?? old)?.metadata.namespace ?? '';
   const key = { namespace: '', name };
@@ -59,35 +58,34 @@ function emptiedKeys(object: KubeObject | undefined, old: KubeObject | undefined
 }
 
 async function reconcile(key: ObjectKey, context: ControllerContext, signal: AbortSignal): Promise<Result> {
-  const cached = context.cache.get<Namespace>(NAMESPACES, key);
+  const { cache, client, clock, served } = context;
+  const cached = cache.get(NAMESPACES, key);
   if (cached?.metadata.deletionTimestamp === undefined) return {};
-  // What other servers serve may have changed since they were asked last.
-  await context.served.refresh(signal);
+  // What aggregated servers serve may have changed since the last discovery.
+  await served.refresh(signal);
   let failures: readonly string[] = [];
-  // One that asks the pods to go, one for everything else, and one that sees what has gone.
+  let result: Result = {};
+  // The first round deletes the pods, the second everything else, the third sees what is left.
   for (let round = 0; round < 3; round++) {
-    const namespace = await ignoreNotFound(context.client.get<Namespace>(NAMESPACES, key, signal));
+    const namespace = await ignoreNotFound(client.get(NAMESPACES, key, signal));
     if (namespace === undefined) return {};
     const read = await readContent(key.name, context, signal);
-    const undiscovered = context.served.failures();
-    const actions = planNamespaceDeletion({ namespace, ...read, undiscovered, failures }, context.clock.now());
-    if (actions.length === 0) break;
+    const undiscovered = served.failures();
+    const plan = planNamespaceDeletion({ namespace, ...read, undiscovered, failures }, clock.now());
+    result = resultOf(plan, clock);
+    if (plan.actions.length === 0) break;
     const failed = new Map<string, string>();
-    await executeActions(
-      actions,
-      (action) => execute(namespace, action, failed, context, signal),
-      { pace: 'full' },
-      signal,
-    );
+    const carryOut = (action: Action) => execute(namespace, action, failed, client, signal);
+    await executeActions(plan.actions, carryOut, { pace: 'full' }, signal);
     failures = [...failed.values()];
-    if (actions.some(({ kind }) => kind === 'finalize')) return {};
+    if (plan.actions.some(({ kind }) => kind === 'finalize')) return {};
   }
-  return { requeueAfterMs: LOOK_AGAIN_MS };
+  return result;
 }
 
 type Read = Pick<ObservedNamespace, 'content' | 'unread'>;
 
-/** What is in a namespace; nothing but its pods as long as there are any. */
+/** What is in a namespace; only its pods as long as there are any. */
 async function readContent(namespace: string, context: ControllerContext, signal: AbortSignal): Promise<Read> {
   const pods = await readAll(PODS, namespace, context, signal);
   if (pods.unread.length > 0 || pods.content.some(({ objects }) => objects.length > 0)) return pods;
@@ -96,21 +94,21 @@ async function readContent(namespace: string, context: ControllerContext, signal
 }
 
 async function readAll(
-  all: readonly ResourceRef[],
+  all: readonly Resource[],
   namespace: string,
   { client }: ControllerContext,
   signal: AbortSignal,
 ): Promise<Read> {
   const content: Content[] = [];
   const unread: string[] = [];
-  const read = async ({ group, version, resource }: ResourceRef): Promise<void> => {
+  const read = async (of: Resource): Promise<void> => {
     const options = { namespace, metadataOnly: true };
     try {
-      const { items } = await client.list<KubeObject>({ group, version, resource }, options, signal);
-      content.push({ group, resource, objects: items });
+      const { items } = await client.list(of, options, signal);
+      content.push({ group: of.group, resource: of.resource, objects: items });
     } catch (error) {
       signal.throwIfAborted();
-      // Not served any more, or never was.
+      // No longer served, or not listable.
       if (!isReason(error, 'NotFound') && !isReason(error, 'MethodNotAllowed')) unread.push(errorMessage(error));
     }
   };
@@ -122,23 +120,20 @@ async function execute(
   namespace: Namespace,
   action: Action,
   failed: Map<string, string>,
-  { client }: ControllerContext,
+  client: ObjectClient,
   signal: AbortSignal,
 ): Promise<void> {
-  const key = keyOf(namespace);
   switch (action.kind) {
     case 'deleteContent': {
       const { group, resource, object } = action;
       const version = object.apiVersion.split('/').at(-1) ?? '';
-      const { uid } = object.metadata;
-      const options = { propagationPolicy: 'Background', preconditions: uid === undefined ? {} : { uid } } as const;
+      const of: Resource = { group, version, resource, kind: object.kind, namespaced: true };
+      const request = { propagationPolicy: 'Background', uid: object.metadata.uid } as const;
       try {
-        await ignoreNotFound(
-          client.write({ verb: 'delete', resource: { group, version, resource }, key: keyOf(object), options }, signal),
-        );
+        await ignoreNotFound(client.delete(of, keyOf(object), request, signal));
       } catch (error) {
         signal.throwIfAborted();
-        // It has gone, and its name is another's by now, which the next round finds.
+        // Another object has the name by now; the next round finds it.
         if (isReason(error, 'Conflict')) break;
         failed.set(`${resource}.${group}`, errorMessage(error));
       }
@@ -146,16 +141,12 @@ async function execute(
     }
     case 'updateStatus': {
       const object: Namespace = { ...namespace, status: action.status };
-      await ignoreNotFound(
-        client.write({ verb: 'update', resource: NAMESPACES, key, object, subresource: 'status' }, signal),
-      );
+      await ignoreNotFound(client.updateStatus(NAMESPACES, object, signal));
       break;
     }
     case 'finalize': {
       const object: Namespace = { ...namespace, spec: { ...namespace.spec, finalizers: [...action.finalizers] } };
-      await ignoreNotFound(
-        client.write({ verb: 'update', resource: NAMESPACES, key, object, subresource: 'finalize' }, signal),
-      );
+      await ignoreNotFound(client.updateSubresource(NAMESPACES, 'finalize', object, signal));
       break;
     }
   }

@@ -1,4 +1,4 @@
-import type { KubeObject, Namespace } from '@gantry/api';
+import type { KubeObject, Namespace } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { type Content, type ObservedNamespace, planNamespaceDeletion as plan } from './plan.ts';
 
@@ -24,12 +24,12 @@ const planNamespaceDeletion = (observed: Told, now: number) =>
 describe('planning a namespace’s deletion', () => {
   it('leaves living namespaces alone', () => {
     const living = { ...namespace, metadata: { name: 'a' } };
-    expect(planNamespaceDeletion({ namespace: living, content: [held] }, NOW)).toEqual([]);
+    expect(planNamespaceDeletion({ namespace: living, content: [held] }, NOW).actions).toEqual([]);
   });
 
   it('deletes everything first', () => {
     const some = content({ name: 'x' });
-    const actions = planNamespaceDeletion({ namespace, content: [some] }, NOW);
+    const actions = planNamespaceDeletion({ namespace, content: [some] }, NOW).actions;
     expect(actions).toEqual([{ kind: 'deleteContent', group: '', resource: 'configmaps', object: some.objects[0] }]);
   });
 
@@ -37,11 +37,11 @@ describe('planning a namespace’s deletion', () => {
     const pod: KubeObject = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' } };
     const pods = (object: KubeObject): Content => ({ group: '', resource: 'pods', objects: [object] });
     const some = content({ name: 'x' });
-    expect(planNamespaceDeletion({ namespace, content: [some, pods(pod)] }, NOW)).toEqual([
+    expect(planNamespaceDeletion({ namespace, content: [some, pods(pod)] }, NOW).actions).toEqual([
       { kind: 'deleteContent', group: '', resource: 'pods', object: pod },
     ]);
     const going = pods({ ...pod, metadata: { name: 'p', deletionTimestamp: '2026-01-01T11:59:30Z' } });
-    const [action, ...rest] = planNamespaceDeletion({ namespace, content: [some, going] }, NOW);
+    const [action, ...rest] = planNamespaceDeletion({ namespace, content: [some, going] }, NOW).actions;
     expect(rest).toEqual([]);
     if (action?.kind !== 'updateStatus') throw new TypeError('no status');
     expect(action.status.conditions?.map(({ status, reason }) => [status, reason])).toEqual([
@@ -57,7 +57,7 @@ describe('planning a namespace’s deletion', () => {
     const foreign = { type: 'example.org/audited', status: 'True' };
     const first = { type: 'NamespaceContentRemaining', status: 'False', lastTransitionTime: '2026-01-01T11:00:00Z' };
     const told = { ...namespace, status: { phase: 'Terminating', conditions: [first, foreign] } };
-    const [action] = planNamespaceDeletion({ namespace: told, content: [held] }, NOW);
+    const [action] = planNamespaceDeletion({ namespace: told, content: [held] }, NOW).actions;
     if (action?.kind !== 'updateStatus') throw new TypeError('no status');
     const [remaining, kept] = action.status.conditions ?? [];
     expect(remaining).toMatchObject({ type: 'NamespaceContentRemaining', status: 'True' });
@@ -67,13 +67,13 @@ describe('planning a namespace’s deletion', () => {
 
   it('lets the namespace go when nothing is left, keeping finalizers of others', () => {
     const spec = { finalizers: ['example.org/x', 'kubernetes'] };
-    expect(planNamespaceDeletion({ namespace: { ...namespace, spec }, content: [] }, NOW)).toEqual([
+    expect(planNamespaceDeletion({ namespace: { ...namespace, spec }, content: [] }, NOW).actions).toEqual([
       { kind: 'finalize', finalizers: ['example.org/x'] },
     ]);
   });
 
   it('says what stands in the way, once', () => {
-    const [action] = planNamespaceDeletion({ namespace, content: [held] }, NOW);
+    const [action] = planNamespaceDeletion({ namespace, content: [held] }, NOW).actions;
     expect(action?.kind).toBe('updateStatus');
     if (action?.kind !== 'updateStatus') return;
     expect(action.status.conditions?.map(({ type, status, message }) => [type, status, message]).slice(2)).toEqual([
@@ -86,16 +86,16 @@ describe('planning a namespace’s deletion', () => {
       ],
     ]);
     const told = { ...namespace, status: action.status };
-    expect(planNamespaceDeletion({ namespace: told, content: [held] }, NOW + 60_000)).toEqual([]);
+    expect(planNamespaceDeletion({ namespace: told, content: [held] }, NOW + 60_000).actions).toEqual([]);
   });
 
   it('lets nothing go while a server does not say what it serves, but deletes all the rest', () => {
     const undiscovered = ['wardle.example.com/v1', 'metrics.example.com/v1beta1'];
     const some = content({ name: 'x' });
-    expect(planNamespaceDeletion({ namespace, content: [some], undiscovered }, NOW)).toMatchObject([
+    expect(planNamespaceDeletion({ namespace, content: [some], undiscovered }, NOW).actions).toMatchObject([
       { kind: 'deleteContent' },
     ]);
-    const [action, ...rest] = planNamespaceDeletion({ namespace, content: [], undiscovered }, NOW);
+    const [action, ...rest] = planNamespaceDeletion({ namespace, content: [], undiscovered }, NOW).actions;
     expect(rest).toEqual([]);
     if (action?.kind !== 'updateStatus') throw new TypeError('no status');
     const stale = (version: string) => `${version}: stale GroupVersion discovery: ${version}`;
@@ -115,7 +115,7 @@ describe('planning a namespace’s deletion', () => {
 
   it('lets nothing go while something cannot be read', () => {
     const unread = ['the server is currently unable to handle the request'];
-    const [action] = planNamespaceDeletion({ namespace, content: [], unread }, NOW);
+    const [action] = planNamespaceDeletion({ namespace, content: [], unread }, NOW).actions;
     if (action?.kind !== 'updateStatus') throw new TypeError('no status');
     expect(action.status.conditions?.find(({ type }) => type === 'NamespaceDeletionContentFailure')).toMatchObject({
       status: 'True',

@@ -1,5 +1,5 @@
-import { formatTime, type Instant } from '@gantry/base';
-import { equalJson, type KubeObject, type Namespace, type NamespaceCondition } from '@gantry/api';
+import { formatTime, type Instant, type Plan } from '@gantry/base';
+import { equalJson, type KubeObject, type Namespace, type NamespaceCondition } from '@gantry/objects';
 
 /** What a namespace still holds of one resource, read from the store. */
 export interface Content {
@@ -12,9 +12,9 @@ export interface Content {
 export interface ObservedNamespace {
   readonly namespace: Namespace;
   readonly content: readonly Content[];
-  /** Why some of what may be in it could not be read. */
+  /** Why some of its content could not be read. */
   readonly unread: readonly string[];
-  /** Group versions that nobody says the resources of. */
+  /** Group versions whose discovery failed. */
   readonly undiscovered: readonly string[];
   /** Why some of it could not be deleted in the round before. */
   readonly failures: readonly string[];
@@ -26,17 +26,19 @@ export type Action =
   /** Nothing is left: the namespace may go. */
   | { readonly kind: 'finalize'; readonly finalizers: readonly string[] };
 
+const LOOK_AGAIN_MS = 2000;
+
 export const FINALIZER = 'kubernetes';
 
 /**
- * What is to be done for a namespace that is being deleted: its pods go first, since what they need and what confines them has
- * to stay while they run; then everything else. The status tells what still stands in its way.
+ * Empties a namespace that is being deleted: its pods first, since what they use and what restricts them must stay while they
+ * run, then everything else. The status reports what still remains.
  */
-export function planNamespaceDeletion(observed: ObservedNamespace, now: Instant): readonly Action[] {
+export function planNamespaceDeletion(observed: ObservedNamespace, now: Instant): Plan<Action> {
   const { namespace, content, unread, undiscovered } = observed;
-  if (namespace.metadata.deletionTimestamp === undefined) return [];
+  if (namespace.metadata.deletionTimestamp === undefined) return { actions: [] };
   const finalizers = namespace.spec?.finalizers ?? [];
-  if (!finalizers.includes(FINALIZER)) return [];
+  if (!finalizers.includes(FINALIZER)) return { actions: [] };
   const pods = content.filter(
     ({ group, resource, objects }) => group === '' && resource === 'pods' && objects.length > 0,
   );
@@ -49,9 +51,10 @@ export function planNamespaceDeletion(observed: ObservedNamespace, now: Instant)
   }
   const remaining = content.filter(({ objects }) => objects.length > 0);
   if (remaining.length === 0 && unread.length === 0 && undiscovered.length === 0) {
-    return [{ kind: 'finalize', finalizers: finalizers.filter((finalizer) => finalizer !== FINALIZER) }];
+    const kept = finalizers.filter((finalizer) => finalizer !== FINALIZER);
+    return { actions: [{ kind: 'finalize', finalizers: kept }] };
   }
-  // Told only of what is left after everything was asked to go: most of it goes at once.
+  // Only what is left after everything was deleted is reported: most of it goes at once.
   const failures = [...observed.failures, ...unread];
   if (actions.length === 0 || failures.length > 0) {
     // As Kubernetes does: what remains is counted once the pods have gone.
@@ -60,7 +63,8 @@ export function planNamespaceDeletion(observed: ObservedNamespace, now: Instant)
     const status = { ...namespace.status, phase: 'Terminating', conditions };
     if (!equalJson(status, namespace.status)) actions.push({ kind: 'updateStatus', status });
   }
-  return actions;
+  // Another apiserver's create may have been under way when the deletion began, which causes no event here.
+  return { actions, requeueAt: now + LOOK_AGAIN_MS };
 }
 
 interface Verdict {
@@ -70,9 +74,9 @@ interface Verdict {
   readonly message: string;
 }
 
-function conditionsOf(namespace: Namespace, told: readonly Verdict[], now: Instant): NamespaceCondition[] {
+function conditionsOf(namespace: Namespace, reported: readonly Verdict[], now: Instant): NamespaceCondition[] {
   const before = namespace.status?.conditions ?? [];
-  const own = told.map((verdict) => {
+  const own = reported.map((verdict) => {
     const old = before.find(({ type }) => type === verdict.type);
     const isSame = old !== undefined && old.status === verdict.status;
     return { ...verdict, lastTransitionTime: isSame ? (old.lastTransitionTime ?? formatTime(now)) : formatTime(now) };
@@ -126,7 +130,7 @@ function verdicts(
   ];
 }
 
-/** In the words of Kubernetes' client library, which tells no reason but that. */
+/** In the words of Kubernetes' client library, which gives no other reason. */
 function discoveryVerdict(undiscovered: readonly string[]): Verdict {
   const type = 'NamespaceDeletionDiscoveryFailure';
   if (undiscovered.length === 0) {

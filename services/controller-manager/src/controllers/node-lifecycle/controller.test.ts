@@ -1,51 +1,46 @@
-import type { Event, Node, Pod, ResourceRef } from '@gantry/api';
-import { ManualClock } from '@gantry/base/testing';
+import { type Node, NODES, PODS } from '@gantry/objects';
 import type { ObjectWrite } from '@gantry/client';
-import { FakeObjectClient } from '@gantry/client/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runOvertaken } from '../../testing/run-overtaken.ts';
-import { NODES, PODS } from '../resources.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { createNodeLifecycleController } from './controller.ts';
 
-const EVENTS: ResourceRef = { group: '', version: 'v1', resource: 'events' };
 const GRACE_MS = 4000;
 const KEY = { namespace: '', name: 'n' };
 
 describe('the node lifecycle controller, overtaken by others', () => {
-  let clock: ManualClock;
-  let client: FakeObjectClient;
+  let clock: ControllerHarness['clock'];
+  let client: ControllerHarness['client'];
+  let events: ControllerHarness['events'];
   let stop: AbortController;
+  let start: ControllerHarness['run'];
   let meanwhile: (write: ObjectWrite) => Promise<void>;
   beforeEach(() => {
-    clock = new ManualClock();
-    client = new FakeObjectClient(clock);
-    stop = new AbortController();
+    ({ clock, client, stop, events, run: start } = createControllerHarness());
     meanwhile = async () => undefined;
   });
-  afterEach(() => stop.abort());
 
   const run = () => {
     const controllers = [createNodeLifecycleController({ graceMs: GRACE_MS })];
-    runOvertaken({ controllers, client, clock, meanwhile: (write) => meanwhile(write) }, stop.signal);
+    start(controllers, { meanwhile: (write) => meanwhile(write) });
   };
   const putNode = (spec: NonNullable<Node['spec']>) =>
-    client.put<Node>(NODES, {
+    client.put(NODES, {
       apiVersion: 'v1',
       kind: 'Node',
       metadata: { name: 'n', annotations: { 'node.alpha.kubernetes.io/ttl': '0' } },
       spec,
       status: { conditions: [{ type: 'Ready', status: 'True', lastHeartbeatTime: '2026-01-01T00:00:00Z' }] },
     });
-  const node = () => client.all<Node>(NODES)[0];
+  const node = () => client.all(NODES)[0];
   const taints = () => node()?.spec?.taints?.map(({ key, effect }) => `${key}:${effect}`) ?? [];
   const taintAsUser = async () => {
-    const current = await client.get<Node>(NODES, KEY, stop.signal);
+    const current = await client.get(NODES, KEY, stop.signal);
     const others = current.spec?.taints ?? [];
     const object: Node = {
       ...current,
       spec: { ...current.spec, taints: [...others, { key: 'dedicated', value: 'web', effect: 'NoSchedule' }] },
     };
-    await client.write({ verb: 'update', resource: NODES, key: KEY, object }, stop.signal);
+    await client.update(NODES, object, stop.signal);
   };
   /** At the first own write that `isIt`, `act` comes first. */
   const once = (isIt: (write: ObjectWrite) => boolean, act: () => Promise<void>) => {
@@ -89,10 +84,10 @@ describe('the node lifecycle controller, overtaken by others', () => {
   it('does not take for lost a node whose agent has just answered', async () => {
     await putNode({});
     const beat = async () => {
-      const current = await client.get<Node>(NODES, KEY, stop.signal);
+      const current = await client.get(NODES, KEY, stop.signal);
       const conditions = [{ type: 'Ready', status: 'True', lastHeartbeatTime: '2026-01-01T00:00:04Z' }];
       const object: Node = { ...current, status: { conditions } };
-      await client.write({ verb: 'update', resource: NODES, key: KEY, object, subresource: 'status' }, stop.signal);
+      await client.updateStatus(NODES, object, stop.signal);
     };
     once((write) => 'subresource' in write && write.subresource === 'status', beat);
     run();
@@ -109,10 +104,7 @@ describe('the node lifecycle controller, overtaken by others', () => {
     const label = async () => {
       labels += 1;
       const patch = { metadata: { labels: { count: String(labels) } } };
-      await client.write(
-        { verb: 'patch', resource: NODES, key: KEY, patch, patchType: 'application/merge-patch+json' },
-        stop.signal,
-      );
+      await client.patch(NODES, KEY, { merge: patch }, stop.signal);
     };
     meanwhile = async ({ resource }) => {
       if (resource.resource === 'nodes' && labels < 17) await label();
@@ -126,7 +118,7 @@ describe('the node lifecycle controller, overtaken by others', () => {
 
   it('keeps what others say of a pod that it takes for unready', async () => {
     await putNode({});
-    await client.put<Pod>(PODS, {
+    await client.put(PODS, {
       apiVersion: 'v1',
       kind: 'Pod',
       metadata: { name: 'p', namespace: 'a' },
@@ -135,26 +127,15 @@ describe('the node lifecycle controller, overtaken by others', () => {
     });
     const gate = async () => {
       const patch = { status: { conditions: [{ type: 'example.org/gate', status: 'True' }] } };
-      await client.write(
-        {
-          verb: 'patch',
-          resource: PODS,
-          key: { namespace: 'a', name: 'p' },
-          patch,
-          patchType: 'application/strategic-merge-patch+json',
-          subresource: 'status',
-        },
-        stop.signal,
-      );
+      await client.patch(PODS, { namespace: 'a', name: 'p' }, { strategic: patch, subresource: 'status' }, stop.signal);
     };
     once(({ resource }) => resource.resource === 'pods', gate);
     run();
     await clock.advance(GRACE_MS + 1000);
-    const conditions = client.all<Pod>(PODS)[0]?.status?.conditions;
+    const conditions = client.all(PODS)[0]?.status?.conditions;
     expect(new Set(conditions?.map(({ type, status, reason }) => [type, status, reason].join()))).toEqual(
       new Set(['Ready,False,R', 'example.org/gate,True,']),
     );
-    const told = client.all<Event>(EVENTS).filter(({ involvedObject }) => involvedObject.kind === 'Pod');
-    expect(told.map(({ count }) => count)).toEqual([1]);
+    expect(events('Pod').map(({ count }) => count)).toEqual([1]);
   });
 });

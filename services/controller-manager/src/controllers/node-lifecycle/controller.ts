@@ -1,23 +1,23 @@
 import { errorMessage, withDeadline } from '@gantry/base';
-import { isReason, keyOf, type Lease, type Node, type ObjectKey } from '@gantry/api';
+import { isReason, keyOf, type Lease, LEASES, type Node, NODES, type ObjectKey, PODS } from '@gantry/objects';
+import { ignoreNotFound } from '@gantry/client';
 import {
   type ControllerContext,
   type ControllerSpec,
   executeActions,
   type Result,
+  resultOf,
   watchMapped,
   watchSelf,
 } from '@gantry/controller-runtime';
-import { ignoreNotFound } from '../ignore-not-found.ts';
-import { LEASES, NODES, PODS } from '../resources.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { type Action, type ObservedNode, planNode } from './plan.ts';
 
 const LEASE_NAMESPACE = 'kube-node-lease';
-/** A look at the store that takes longer than this says more about the store than about the node. */
+/** A read that takes longer than this says more about the store than about the node. */
 const VERIFY_MS = 1000;
 const RECHECK_MS = 500;
-/** How often a Node that others write meanwhile is read and planned anew at once, before it waits for its next turn. */
+/** How often a Node that others write meanwhile is read and planned anew at once. */
 const ATTEMPTS = 5;
 
 /** Watches over the agents' heartbeats: a silent node is unknown, tainted, and its pods are not ready. */
@@ -28,10 +28,10 @@ export function createNodeLifecycleController(options: { readonly graceMs: numbe
     eventSource: 'node-controller',
     watches: [
       watchSelf(NODES),
-      watchMapped<Lease>(LEASES, ({ metadata }) =>
+      watchMapped(LEASES, ({ metadata }) =>
         metadata.namespace === LEASE_NAMESPACE ? [{ namespace: '', name: metadata.name ?? '' }] : [],
       ),
-      // Only to be looked up.
+      // Only cached: changed pods queue nothing.
       { resource: PODS, keys: () => [] },
     ],
     begin: () => heartbeats.reset(),
@@ -46,19 +46,16 @@ async function reconcile(
   signal: AbortSignal,
 ): Promise<Result> {
   const { cache, client, clock } = context;
-  let node = cache.get<Node>(NODES, key);
+  let node = cache.get(NODES, key);
   for (let attempt = 1; node !== undefined && attempt <= ATTEMPTS; attempt++) {
     const { observed, leftMs } = await observe(heartbeats, node, context, signal);
-    const outcome = await carryOut(node, planNode(observed, clock.now()), context, signal);
-    if (outcome === 'done') {
-      if (leftMs > 0) return { requeueAfterMs: leftMs + 1 };
-      // Its eviction waits for another node to be ready, which is no event of this node.
-      return observed.elsewhere === 'none-ready' ? { requeueAfterMs: RECHECK_MS } : {};
-    }
+    const plan = planNode(observed, clock.now());
+    const outcome = await writeAll(node, plan.actions, context, signal);
+    if (outcome === 'done') return leftMs > 0 ? { requeueAfterMs: leftMs + 1 } : resultOf(plan, clock);
     if (outcome === 'pods-changed') return { requeueAfterMs: RECHECK_MS };
-    node = await ignoreNotFound(client.get<Node>(NODES, key, signal));
+    node = await ignoreNotFound(client.get(NODES, key, signal));
   }
-  // However often others write it, its silence has to be noticed in time: not by a backoff, which grows with every conflict.
+  // A fixed delay, not a back-off: a silent node must be noticed in time however often others write it.
   if (node !== undefined) return { requeueAfterMs: RECHECK_MS };
   heartbeats.forget(key.name);
   return {};
@@ -72,29 +69,29 @@ async function observe(
 ): Promise<{ readonly observed: ObservedNode; readonly leftMs: number }> {
   const { cache, clock } = context;
   const { name = '' } = node.metadata;
-  const lease = cache.get<Lease>(LEASES, { namespace: LEASE_NAMESPACE, name });
+  const lease = cache.get(LEASES, { namespace: LEASE_NAMESPACE, name });
   let leftMs = heartbeats.note(name, markOf(node, lease), clock.monotonicMs());
   if (leftMs <= 0) leftMs = await verifySilence(heartbeats, node, context, signal);
   const observed: ObservedNode = {
     node,
     pods: cache.onNode(PODS, name),
     heartbeat: leftMs > 0 ? 'heard' : 'silent',
-    elsewhere: cache.list<Node>(NODES).some((other) => other.metadata.name !== name && isReady(other))
+    elsewhere: cache.list(NODES).some((other) => other.metadata.name !== name && isReady(other))
       ? 'some-ready'
       : 'none-ready',
   };
   return { observed, leftMs };
 }
 
-/** Changes with every sign of life: the Lease's renewal, or the status that the agent writes. */
+/** Changes with every heartbeat: the Lease's renewal, or the status that the agent writes. */
 function markOf(node: Node, lease: Lease | undefined): string {
   const ready = node.status?.conditions?.find(({ type }) => type === 'Ready');
   return `${lease?.spec?.renewTime ?? ''} ${ready?.lastHeartbeatTime ?? ''}`;
 }
 
 /**
- * Looks at the store itself before a node counts as lost. Where the store does not answer nobody could have been heard, so
- * every node gets its full period again.
+ * Reads the Lease from the store before a node counts as lost. When the store does not respond, no heartbeat could have
+ * arrived: every node gets its full period again.
  */
 async function verifySilence(
   heartbeats: Heartbeats,
@@ -104,20 +101,16 @@ async function verifySilence(
 ): Promise<number> {
   const name = node.metadata.name ?? '';
   using deadline = withDeadline(clock, signal, VERIFY_MS);
-  let lease: Lease | undefined;
-  try {
-    lease = await client.get<Lease>(LEASES, { namespace: LEASE_NAMESPACE, name }, deadline);
-  } catch (error) {
-    if (!isReason(error, 'NotFound')) {
-      signal.throwIfAborted();
-      heartbeats.extendAll(clock.monotonicMs());
-      throw new UnverifiedError(`the heartbeat of ${name} could not be verified: ${errorMessage(error)}`);
-    }
-  }
+  const reading = ignoreNotFound(client.get(LEASES, { namespace: LEASE_NAMESPACE, name }, deadline));
+  const lease = await reading.catch((error: unknown) => {
+    signal.throwIfAborted();
+    heartbeats.extendAll(clock.monotonicMs());
+    throw new UnverifiedError(`the heartbeat of ${name} could not be verified: ${errorMessage(error)}`);
+  });
   return heartbeats.note(name, markOf(node, lease), clock.monotonicMs());
 }
 
-/** Whether a node lives could not be found out. */
+/** The store could not be asked whether a node is alive. */
 export class UnverifiedError extends Error {
   override readonly name = 'UnverifiedError';
 }
@@ -126,11 +119,11 @@ function isReady(node: Node): boolean {
   return node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
 }
 
-/** What came of a plan: a Node or pod that somebody has written since it was read has to be planned anew. */
+/** `…-changed`: it was written by others since it was read, so the plan is out of date. */
 type Outcome = 'done' | 'node-changed' | 'pods-changed';
 
-/** Writes the Node, then its pods, which a refusal of the former does not hold up. */
-async function carryOut(
+/** Writes the Node, then its pods; a rejected write of the Node does not hold up the pods. */
+async function writeAll(
   node: Node,
   actions: readonly Action[],
   context: ControllerContext,
@@ -155,8 +148,8 @@ async function carryOut(
 }
 
 /**
- * Each write is conditional on the version that the one before it has made, and the first on the one that was planned from:
- * lists like the taints are replaced as a whole, and must not lose what somebody else has put there meanwhile.
+ * Each write is conditional on the version that the one before it made, the first on the one that was planned from: taints
+ * are replaced as a whole, and those that others add meanwhile must not be lost.
  */
 async function writeNode(
   node: Node,
@@ -168,12 +161,9 @@ async function writeNode(
   const { uid } = node.metadata;
   let { resourceVersion } = node.metadata;
   const patchNode = async (metadata: object, part: object, subresource?: 'status'): Promise<void> => {
-    const patch = { metadata: { ...metadata, uid, resourceVersion }, ...part };
-    const how = { patch, patchType: 'application/merge-patch+json' } as const;
-    const write = { verb: 'patch', resource: NODES, key, ...how } as const;
-    const written = await ignoreNotFound(
-      client.write(subresource === undefined ? write : { ...write, subresource }, signal),
-    );
+    const merge = { metadata: { ...metadata, uid, resourceVersion }, ...part };
+    const patch = subresource === undefined ? { merge } : { merge, subresource };
+    const written = await ignoreNotFound(client.patch(NODES, key, patch, signal));
     resourceVersion = written?.metadata.resourceVersion;
   };
   for (const action of actions) {
@@ -196,17 +186,14 @@ async function writeNode(
   }
 }
 
-/** Conditional on the version that was seen ready: an agent that is back may have said anew how its pod is. */
+/** Conditional on the version that was read: an agent that is back may have reported the pod's state anew. */
 async function markPodNotReady(
   { pod, ready }: Extract<Action, { kind: 'markPodNotReady' }>,
   { client, events }: ControllerContext,
   signal: AbortSignal,
 ): Promise<void> {
   const { uid, resourceVersion } = pod.metadata;
-  const patch = { metadata: { uid, resourceVersion }, status: { conditions: [ready] } };
-  const how = { patch, patchType: 'application/strategic-merge-patch+json', subresource: 'status' } as const;
-  const written = await ignoreNotFound(
-    client.write({ verb: 'patch', resource: PODS, key: keyOf(pod), ...how }, signal),
-  );
+  const strategic = { metadata: { uid, resourceVersion }, status: { conditions: [ready] } };
+  const written = await ignoreNotFound(client.patch(PODS, keyOf(pod), { strategic, subresource: 'status' }, signal));
   if (written !== undefined) events.event(pod, 'Warning', 'NodeNotReady', 'Node is not ready');
 }

@@ -1,6 +1,6 @@
 /**
- * When each node was last heard of, by our own monotonic clock: agents' clocks are not trusted. Nothing that was learnt
- * before `reset` counts: a new leader gives every node a full period.
+ * When each node's heartbeat last changed, by our own monotonic clock: agents' clocks are not trusted. `reset` forgets all:
+ * a new leader gives every node a full period.
  */
 export class Heartbeats {
   readonly #graceMs: number;
@@ -18,7 +18,7 @@ export class Heartbeats {
     this.#heard.delete(node);
   }
 
-  /** Notes what the node's heartbeat says; answers how long it may stay unchanged: 0 or less means silent. */
+  /** Records the node's heartbeat; returns how long it may stay unchanged: 0 or less means silent. */
   note(node: string, mark: string, nowMs: number): number {
     const known = this.#heard.get(node);
     if (known === undefined || known.mark !== mark) {
@@ -28,7 +28,7 @@ export class Heartbeats {
     return known.atMs + this.#graceMs - nowMs;
   }
 
-  /** Nobody could have been heard until now: every period begins anew. */
+  /** No heartbeat could arrive until now: every period begins anew. */
   extendAll(nowMs: number): void {
     for (const [node, { mark }] of this.#heard) this.#heard.set(node, { mark, atMs: nowMs });
   }

@@ -1,4 +1,4 @@
-import type { Node, Pod, Taint } from '@gantry/api';
+import type { Node, Pod, Taint } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { Heartbeats } from './heartbeats.ts';
 import { type ObservedNode, planNode } from './plan.ts';
@@ -40,11 +40,11 @@ const keys = (taints: readonly Taint[]) => taints.map(({ key, effect }) => `${ke
 
 describe('planning a node', () => {
   it('does nothing about a node that is well', () => {
-    expect(planNode(observed({ node: node('True') }), NOW)).toEqual([]);
+    expect(planNode(observed({ node: node('True') }), NOW).actions).toEqual([]);
   });
 
   it('makes a silent node unknown, taints it, says so, and takes its pods for unready', () => {
-    const actions = planNode(observed({ node: node('True'), pods: [pod], heartbeat: 'silent' }), NOW);
+    const actions = planNode(observed({ node: node('True'), pods: [pod], heartbeat: 'silent' }), NOW).actions;
     expect(actions.map(({ kind }) => kind)).toEqual(['updateStatus', 'recordNotReady', 'setTaints', 'markPodNotReady']);
     const [status, , taints, unready] = actions;
     if (status?.kind !== 'updateStatus' || taints?.kind !== 'setTaints' || unready?.kind !== 'markPodNotReady') return;
@@ -64,15 +64,18 @@ describe('planning a node', () => {
   });
 
   it('plans nothing more once that is done', () => {
-    const first = planNode(observed({ node: node('True'), heartbeat: 'silent' }), NOW);
+    const first = planNode(observed({ node: node('True'), heartbeat: 'silent' }), NOW).actions;
     const conditions = first.flatMap((action) => (action.kind === 'updateStatus' ? action.conditions : []));
     const taints = first.flatMap((action) => (action.kind === 'setTaints' ? action.taints : []));
     const after: Node = { ...node('True'), spec: { taints }, status: { conditions } };
-    expect(planNode(observed({ node: after, heartbeat: 'silent' }), NOW + 60_000)).toEqual([]);
+    expect(planNode(observed({ node: after, heartbeat: 'silent' }), NOW + 60_000).actions).toEqual([]);
   });
 
-  it('evicts nobody while no other node is ready, and takes no eviction back', () => {
-    const [, , taints] = planNode(observed({ node: node('True'), heartbeat: 'silent', elsewhere: 'none-ready' }), NOW);
+  it('evicts no pods while no other node is ready, and does not undo evictions', () => {
+    const [, , taints] = planNode(
+      observed({ node: node('True'), heartbeat: 'silent', elsewhere: 'none-ready' }),
+      NOW,
+    ).actions;
     expect(taints?.kind === 'setTaints' && keys(taints.taints)).toEqual(['node.kubernetes.io/unreachable:NoSchedule']);
     const evicting = [
       { key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' },
@@ -83,7 +86,7 @@ describe('planning a node', () => {
       heartbeat: 'silent',
       elsewhere: 'none-ready',
     });
-    expect(planNode(lost, NOW)).toEqual([]);
+    expect(planNode(lost, NOW).actions).toEqual([]);
   });
 
   it('takes its own taints off a node that is back, and no others', () => {
@@ -91,13 +94,13 @@ describe('planning a node', () => {
       { key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' },
       { key: 'dedicated', effect: 'NoSchedule', value: 'x' },
     ];
-    expect(planNode(observed({ node: node('True', { taints }) }), NOW)).toEqual([
+    expect(planNode(observed({ node: node('True', { taints }) }), NOW).actions).toEqual([
       { kind: 'setTaints', taints: [taints[1]] },
     ]);
   });
 
   it('taints cordoned and unready nodes', () => {
-    const [action] = planNode(observed({ node: node('False', { unschedulable: true }) }), NOW);
+    const [action] = planNode(observed({ node: node('False', { unschedulable: true }) }), NOW).actions;
     expect(action?.kind === 'setTaints' && keys(action.taints)).toEqual([
       'node.kubernetes.io/not-ready:NoSchedule',
       'node.kubernetes.io/unschedulable:NoSchedule',
@@ -115,7 +118,7 @@ describe('heartbeats', () => {
     expect(heartbeats.note('n', '2', 7500)).toBe(0);
   });
 
-  it('forget what an earlier term heard, and extend what nobody could have heard', () => {
+  it('forget heartbeats of an earlier term, and extend the time while none could arrive', () => {
     const heartbeats = new Heartbeats(4000);
     heartbeats.note('n', '1', 0);
     heartbeats.extendAll(5000);

@@ -1,5 +1,5 @@
-import { append, formatTime, type Instant } from '@gantry/base';
-import type { Node, NodeCondition, Pod, PodCondition, Taint } from '@gantry/api';
+import { append, formatTime, type Instant, type Plan } from '@gantry/base';
+import type { Node, NodeCondition, Pod, PodCondition, Taint } from '@gantry/objects';
 
 /** What the plan looks at. */
 export interface ObservedNode {
@@ -8,7 +8,7 @@ export interface ObservedNode {
   readonly pods: readonly Pod[];
   /** Whether its agent has been heard of lately; 'silent' is verified, not guessed. */
   readonly heartbeat: 'heard' | 'silent';
-  /** Whether some node of the cluster is ready. While none is, evicting pods helps nobody. */
+  /** Whether some node of the cluster is ready. While none is, pods are not evicted: they could not run anywhere. */
   readonly elsewhere: 'some-ready' | 'none-ready';
 }
 
@@ -17,17 +17,18 @@ export type Action =
   /** All taints that the node shall have. */
   | { readonly kind: 'setTaints'; readonly taints: readonly Taint[] }
   | { readonly kind: 'annotate'; readonly annotations: Readonly<Record<string, string>> }
-  /** The pod counts as ready no longer: its Ready condition shall have what `ready` says, and keeps the rest. */
+  /** Merges `ready` into the pod's Ready condition. */
   | { readonly kind: 'markPodNotReady'; readonly pod: Pod; readonly ready: PodCondition }
   | { readonly kind: 'recordNotReady' };
 
+const RECHECK_MS = 500;
 const PREFIX = 'node.kubernetes.io/';
 const NOT_READY = `${PREFIX}not-ready`;
 const UNREACHABLE = `${PREFIX}unreachable`;
 const UNSCHEDULABLE = `${PREFIX}unschedulable`;
 const TTL_ANNOTATION = 'node.alpha.kubernetes.io/ttl';
 
-/** Conditions that an agent reports, and that nobody knows when it is silent. */
+/** Conditions that an agent reports; unknown while it is silent. */
 const REPORTED = ['Ready', 'MemoryPressure', 'DiskPressure', 'PIDPressure'] as const;
 
 /** Taints that stand for a condition with this status. */
@@ -43,10 +44,10 @@ const OWN_NO_SCHEDULE: ReadonlySet<string> = new Set([...CONDITION_TAINTS.map(({
 const OWN_NO_EXECUTE: ReadonlySet<string> = new Set([NOT_READY, UNREACHABLE]);
 
 /**
- * Keeps a node's conditions and taints true to what is known of it, and its pods unready while it is. Each action holds only
- * after those before it: taints follow the conditions, and what is said of a node is said once its status says it.
+ * Keeps a node's conditions and taints in step with its heartbeat, and its pods not ready while the node is unknown. Each
+ * action presumes those before it: taints follow the conditions, and the event follows the status.
  */
-export function planNode(observed: ObservedNode, now: Instant): readonly Action[] {
+export function planNode(observed: ObservedNode, now: Instant): Plan<Action> {
   const { node } = observed;
   const actions: Action[] = [];
   const conditions = conditionsOf(observed, now);
@@ -62,10 +63,12 @@ export function planNode(observed: ObservedNode, now: Instant): readonly Action[
     actions.push({ kind: 'annotate', annotations: { [TTL_ANNOTATION]: '0' } });
   }
   if (statusOf(conditions, 'Ready') === 'Unknown') append(actions, unreadyPods(observed.pods, now));
-  return actions;
+  // Its eviction waits for another node to be ready, which is no event of this node.
+  const waits = observed.heartbeat === 'silent' && observed.elsewhere === 'none-ready';
+  return { actions, requeueAt: waits ? now + RECHECK_MS : undefined };
 }
 
-/** The conditions of a silent node are unknown; those of one that is heard are its agent's own business. */
+/** The conditions of a silent node are unknown; those of any other are its agent's. */
 function conditionsOf({ node, heartbeat }: ObservedNode, now: Instant): readonly NodeCondition[] {
   const current = node.status?.conditions ?? [];
   if (heartbeat === 'heard') return current;
@@ -96,7 +99,7 @@ function conditionsOf({ node, heartbeat }: ObservedNode, now: Instant): readonly
   ];
 }
 
-/** The node's taints as they shall be, or undefined when they are so. Those that are not ours stay as they are. */
+/** The taints that the node should have; undefined when it has them. Taints of others stay. */
 function taintsOf(
   node: Node,
   conditions: readonly NodeCondition[],

@@ -1,23 +1,19 @@
-import type { Pod } from '@gantry/api';
-import { ManualClock } from '@gantry/base/testing';
+import { type Pod, PODS } from '@gantry/objects';
 import type { ObjectWrite } from '@gantry/client';
-import { FakeObjectClient } from '@gantry/client/testing';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { runOvertaken } from '../../testing/run-overtaken.ts';
-import { PODS } from '../resources.ts';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { createPodGcController } from './controller.ts';
 
 const KEY = { namespace: 'a', name: 'p' };
 
 describe('the collector of pods, overtaken by others', () => {
-  let clock: ManualClock;
-  let client: FakeObjectClient;
+  let clock: ControllerHarness['clock'];
+  let client: ControllerHarness['client'];
   let stop: AbortController;
+  let start: ControllerHarness['run'];
   beforeEach(async () => {
-    clock = new ManualClock();
-    client = new FakeObjectClient(clock);
-    stop = new AbortController();
-    await client.put<Pod>(PODS, {
+    ({ clock, client, stop, run: start } = createControllerHarness());
+    await client.put(PODS, {
       apiVersion: 'v1',
       kind: 'Pod',
       // Held, so that what was written before its deletion can be seen.
@@ -26,21 +22,20 @@ describe('the collector of pods, overtaken by others', () => {
       status: { phase: 'Running', conditions: [{ type: 'example.org/gate', status: 'False' }] },
     });
   });
-  afterEach(() => stop.abort());
 
-  /** Collects the pod, whose status somebody else writes just before the collector does. */
+  /** Collects the pod while another client writes its status first. */
   const collectWhile = async (status: Pod['status']) => {
     let acted: 'no' | 'yes' = 'no';
     const meanwhile = async (write: ObjectWrite) => {
       if (acted === 'yes' || !('subresource' in write)) return;
       acted = 'yes';
-      const current = await client.get<Pod>(PODS, KEY, stop.signal);
+      const current = await client.get(PODS, KEY, stop.signal);
       const object = { ...current, status } as Pod;
-      await client.write({ verb: 'update', resource: PODS, key: KEY, object, subresource: 'status' }, stop.signal);
+      await client.updateStatus(PODS, object, stop.signal);
     };
-    runOvertaken({ controllers: [createPodGcController()], client, clock, meanwhile }, stop.signal);
+    start([createPodGcController()], { meanwhile });
     await clock.advance(6000);
-    return client.all<Pod>(PODS)[0];
+    return client.all(PODS)[0];
   };
 
   it('leaves a pod that has ended meanwhile its end', async () => {

@@ -1,10 +1,15 @@
-import { isReason, keyOf, type Node, type ObjectKey, type Pod } from '@gantry/api';
-import { type ControllerContext, type ControllerSpec, type Result, watchSelf } from '@gantry/controller-runtime';
-import { ignoreNotFound } from '../ignore-not-found.ts';
-import { NODES, PODS } from '../resources.ts';
-import { failedStatus, planPodCollection } from './plan.ts';
+import { ignoreNotFound } from '@gantry/client';
+import {
+  carryOut,
+  type ControllerContext,
+  type ControllerSpec,
+  findObject,
+  watchSelf,
+} from '@gantry/controller-runtime';
+import { keyOf, NODES, type Pod, PODS } from '@gantry/objects';
+import { type Action, planPodCollection } from './plan.ts';
 
-/** Removes the pods of nodes that are no more. */
+/** Removes the pods of nodes that no longer exist. */
 export function createPodGcController(): ControllerSpec {
   const missingSince = new Map<string, number>();
   return {
@@ -21,71 +26,36 @@ export function createPodGcController(): ControllerSpec {
       },
     ],
     begin: () => missingSince.clear(),
-    reconcile: (key, context, signal) => reconcile(missingSince, key, context, signal),
+    reconcile: async (key, context, signal) => {
+      const { cache, clock } = context;
+      const pod = cache.get(PODS, key);
+      if (pod === undefined) return {};
+      const name = pod.spec?.nodeName ?? '';
+      const now = clock.now();
+      if (name === '' || cache.get(NODES, { namespace: '', name }) !== undefined) missingSince.delete(name);
+      else if (!missingSince.has(name)) missingSince.set(name, now);
+      const observed = { pod, missingSince: name === '' ? undefined : missingSince.get(name) };
+      const plan = planPodCollection(observed, now);
+      const isNodeGone = plan.actions.some((action) => action.kind === 'delete' && action.why === 'node-gone');
+      if (isNodeGone && (await findObject(NODES, { namespace: '', name }, context, signal)) !== undefined) {
+        return { requeueAfterMs: 1000 };
+      }
+      return await carryOut(plan, (action) => execute(pod, action, context, signal), clock);
+    },
   };
 }
 
-async function reconcile(
-  missingSince: Map<string, number>,
-  key: ObjectKey,
-  context: ControllerContext,
-  signal: AbortSignal,
-): Promise<Result> {
-  const { cache, clock } = context;
-  const pod = cache.get<Pod>(PODS, key);
-  if (pod === undefined) return {};
-  const name = pod.spec?.nodeName ?? '';
-  const now = clock.now();
-  if (name === '' || cache.get<Node>(NODES, { namespace: '', name }) !== undefined) missingSince.delete(name);
-  else if (!missingSince.has(name)) missingSince.set(name, now);
-  const plan = planPodCollection({ pod, missingSince: name === '' ? undefined : missingSince.get(name) }, now);
-  switch (plan.kind) {
-    case 'stays':
-      return {};
-    case 'lookAgainAt':
-      return { requeueAfterMs: plan.at - now };
-    case 'remove':
-      if (plan.why === 'node-gone') {
-        if (await nodeExists(name, context, signal)) return { requeueAfterMs: 1000 };
-        await markFailed(pod, context, signal);
-      }
-      await remove(pod, context, signal);
-      return {};
-  }
-}
-
-async function nodeExists(name: string, { client }: ControllerContext, signal: AbortSignal): Promise<boolean> {
-  try {
-    await client.get(NODES, { namespace: '', name }, signal);
-    return true;
-  } catch (error) {
-    if (isReason(error, 'NotFound')) return false;
-    throw error;
-  }
-}
-
-/** Conditional on the version that was seen: somebody may have told meanwhile how the pod has ended. */
-async function markFailed(pod: Pod, { client, clock }: ControllerContext, signal: AbortSignal): Promise<void> {
-  const status = failedStatus(pod, clock.now());
-  if (status === undefined) return;
+async function execute(pod: Pod, action: Action, { client }: ControllerContext, signal: AbortSignal): Promise<void> {
   const { uid, resourceVersion } = pod.metadata;
-  await ignoreNotFound(
-    client.write(
-      {
-        verb: 'patch',
-        resource: PODS,
-        key: keyOf(pod),
-        patch: { metadata: { uid, resourceVersion }, status },
-        patchType: 'application/strategic-merge-patch+json',
-        subresource: 'status',
-      },
-      signal,
-    ),
-  );
-}
-
-async function remove(pod: Pod, { client }: ControllerContext, signal: AbortSignal): Promise<void> {
-  const { uid } = pod.metadata;
-  const options = { gracePeriodSeconds: 0, preconditions: uid === undefined ? {} : { uid } };
-  await ignoreNotFound(client.write({ verb: 'delete', resource: PODS, key: keyOf(pod), options }, signal));
+  switch (action.kind) {
+    case 'markFailed': {
+      // Conditional on the version that was read: the pod's end may have been reported meanwhile.
+      const change = { metadata: { uid, resourceVersion }, status: action.status };
+      await ignoreNotFound(client.patch(PODS, keyOf(pod), { strategic: change, subresource: 'status' }, signal));
+      break;
+    }
+    case 'delete':
+      await ignoreNotFound(client.delete(PODS, keyOf(pod), { gracePeriodSeconds: 0, uid }, signal));
+      break;
+  }
 }

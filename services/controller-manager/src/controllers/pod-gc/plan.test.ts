@@ -1,4 +1,4 @@
-import type { Pod } from '@gantry/api';
+import type { Pod } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { failedStatus, planPodCollection } from './plan.ts';
 
@@ -12,21 +12,26 @@ const pod = (nodeName: string | undefined, deletionTimestamp?: string): Pod => (
 
 describe('planning the collection of pods', () => {
   it('leaves pods of nodes that exist, and pods that wait for one', () => {
-    expect(planPodCollection({ pod: pod('n'), missingSince: undefined }, NOW)).toEqual({ kind: 'stays' });
-    expect(planPodCollection({ pod: pod(undefined), missingSince: undefined }, NOW)).toEqual({ kind: 'stays' });
+    expect(planPodCollection({ pod: pod('n'), missingSince: undefined }, NOW)).toEqual({ actions: [] });
+    expect(planPodCollection({ pod: pod(undefined), missingSince: undefined }, NOW)).toEqual({ actions: [] });
   });
 
   it('removes pods of a node that has been gone for a while', () => {
     expect(planPodCollection({ pod: pod('n'), missingSince: NOW }, NOW)).toEqual({
-      kind: 'lookAgainAt',
-      at: NOW + 5000,
+      actions: [],
+      requeueAt: NOW + 5000,
     });
-    expect(planPodCollection({ pod: pod('n'), missingSince: NOW }, NOW + 5000)).toMatchObject({ kind: 'remove' });
+    expect(planPodCollection({ pod: pod('n'), missingSince: NOW }, NOW + 5000).actions).toMatchObject([
+      { kind: 'markFailed' },
+      { kind: 'delete', why: 'node-gone' },
+    ]);
   });
 
   it('removes pods that were deleted before they got a node', () => {
     const deleted = pod(undefined, '2026-01-01T00:00:00Z');
-    expect(planPodCollection({ pod: deleted, missingSince: undefined }, NOW)).toMatchObject({ why: 'never-started' });
+    expect(planPodCollection({ pod: deleted, missingSince: undefined }, NOW)).toEqual({
+      actions: [{ kind: 'delete', why: 'never-started' }],
+    });
   });
 });
 
@@ -51,7 +56,7 @@ describe('the end of a pod whose node is gone', () => {
     expect(failedStatus(pod('n'), NOW)).toEqual({ phase: 'Failed', conditions: [target] });
   });
 
-  it('is not told of one that has ended', () => {
+  it('is not set on a finished pod', () => {
     expect(failedStatus({ ...pod('n'), status: { phase: 'Succeeded' } }, NOW)).toBeUndefined();
   });
 });

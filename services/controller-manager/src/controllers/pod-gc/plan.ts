@@ -1,5 +1,5 @@
-import { formatTime, type Instant } from '@gantry/base';
-import type { Pod, PodStatus } from '@gantry/api';
+import { formatTime, type Instant, type Plan } from '@gantry/base';
+import type { Pod, PodStatus } from '@gantry/objects';
 import { disruptionTarget } from '../taint-eviction/plan.ts';
 
 /** What the plan looks at. `missingSince` is when its node was first seen to be gone. */
@@ -8,28 +8,31 @@ export interface ObservedPod {
   readonly missingSince: Instant | undefined;
 }
 
-export type Collection =
-  | { readonly kind: 'stays' }
-  | { readonly kind: 'lookAgainAt'; readonly at: Instant }
-  /** Removed at once: nobody is left who could stop it. */
-  | { readonly kind: 'remove'; readonly why: 'node-gone' | 'never-started' };
+export type Action =
+  | { readonly kind: 'markFailed'; readonly status: PodStatus }
+  /** Without a grace period: no agent is left that could stop the pod. */
+  | { readonly kind: 'delete'; readonly why: 'node-gone' | 'never-started' };
 
 /** A node that is deleted by mistake and registers again keeps its pods. */
 const QUARANTINE_MS = 5000;
 
 /** Removes pods whose node is gone, and pods that were deleted before they got a node. */
-export function planPodCollection({ pod, missingSince }: ObservedPod, now: Instant): Collection {
+export function planPodCollection({ pod, missingSince }: ObservedPod, now: Instant): Plan<Action> {
   if ((pod.spec?.nodeName ?? '') === '') {
-    return pod.metadata.deletionTimestamp === undefined ? { kind: 'stays' } : { kind: 'remove', why: 'never-started' };
+    const isDeleted = pod.metadata.deletionTimestamp !== undefined;
+    return { actions: isDeleted ? [{ kind: 'delete', why: 'never-started' }] : [] };
   }
-  if (missingSince === undefined) return { kind: 'stays' };
-  const at = missingSince + QUARANTINE_MS;
-  return now >= at ? { kind: 'remove', why: 'node-gone' } : { kind: 'lookAgainAt', at };
+  if (missingSince === undefined) return { actions: [] };
+  const requeueAt = missingSince + QUARANTINE_MS;
+  if (now < requeueAt) return { actions: [], requeueAt };
+  const status = failedStatus(pod, now);
+  const marks: Action[] = status === undefined ? [] : [{ kind: 'markFailed', status }];
+  return { actions: [...marks, { kind: 'delete', why: 'node-gone' }] };
 }
 
 /**
- * What is to be merged, conditions by their types, into the status of a pod whose node is gone; undefined when it has ended
- * already. Nobody is left who could say that it is ready.
+ * What a strategic merge patch changes in the status of a pod whose node is gone: failed, and no longer ready. Undefined when
+ * the pod has ended already.
  */
 export function failedStatus({ status }: Pod, now: Instant): PodStatus | undefined {
   if (status?.phase === 'Failed' || status?.phase === 'Succeeded') return undefined;

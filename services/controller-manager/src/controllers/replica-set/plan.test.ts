@@ -1,5 +1,5 @@
 import { formatTime } from '@gantry/base';
-import type { Pod, ReplicaSet } from '@gantry/api';
+import type { Pod, ReplicaSet } from '@gantry/objects';
 import { describe, expect, test } from 'vitest';
 import { controllerReference } from '../ownership.ts';
 import { type ObservedReplicaSet, planReplicaSet } from './plan.ts';
@@ -107,7 +107,7 @@ describe('planReplicaSet', () => {
     const replicaSet = { ...set, spec: { ...set.spec, minReadySeconds: 30, selector: { matchLabels: { app: 'a' } } } };
     const result = plan([pod('a', { readySeconds: 10 }), pod('b', { readySeconds: 40 })], { replicaSet });
     expect(result.actions.at(-1)).toMatchObject({ status: { readyReplicas: 2, availableReplicas: 1 } });
-    expect(result.lookAgainAt).toBe(NOW + 20_000);
+    expect(result.requeueAt).toBe(NOW + 20_000);
   });
 
   test('a failure to create becomes a condition and goes when creation works again', () => {

@@ -1,9 +1,9 @@
-import type { Instant } from '@gantry/base';
-import { equalJson, labelSelectorFrom, type Pod, type ReplicaSet, type ReplicaSetStatus } from '@gantry/api';
-import { claimObjects } from '../ownership.ts';
+import type { Instant, Plan } from '@gantry/base';
+import { equalJson, labelSelectorFrom, type Pod, type ReplicaSet, type ReplicaSetStatus } from '@gantry/objects';
+import { type Claim, claimObjects } from '../ownership.ts';
 import { availableAt, isActive } from './pod-state.ts';
 import { rankForDeletion } from './rank.ts';
-import { type CreateFailure, replicaSetStatus } from './status.ts';
+import { type PodFailure, replicaSetStatus } from './status.ts';
 
 /** What the plan looks at: the set, and the pods of its namespace that it controls or may select. */
 export interface ObservedReplicaSet {
@@ -11,8 +11,8 @@ export interface ObservedReplicaSet {
   readonly pods: readonly Pod[];
   /** How many pods related sets (of the same Deployment) have on each node: crowded nodes are relieved first. */
   readonly relatedPods: readonly Pod[];
-  /** Why the last creations failed, undefined when they did not. */
-  readonly failure: CreateFailure | undefined;
+  /** Why creating or deleting pods failed just now; undefined before that was tried. */
+  readonly failure: PodFailure | undefined;
 }
 
 export type Action =
@@ -22,36 +22,39 @@ export type Action =
   | { readonly kind: 'deletePod'; readonly pod: Pod }
   | { readonly kind: 'updateStatus'; readonly status: ReplicaSetStatus };
 
-export interface Plan {
-  readonly actions: readonly Action[];
-  /** When a pod becomes available by time alone, so that the set must be looked at again. */
-  readonly lookAgainAt: Instant | undefined;
-}
-
 /** The most pods that one look creates or deletes, as in Kubernetes' replica set controller. */
 const BURST = 500;
 
 /** Actions that move the observed pods toward the set's spec. Applying them and planning again yields none. */
-export function planReplicaSet(observed: ObservedReplicaSet, now: Instant): Plan {
-  const { replicaSet, pods } = observed;
-  const selector = labelSelectorFrom(replicaSet.spec?.selector);
-  const claim = claimObjects(replicaSet, pods, (labels) => selector.matches(labels));
-  const adopted = claim.adopt.filter(isActive);
+export function planReplicaSet(observed: ObservedReplicaSet, now: Instant): Plan<Action> {
+  const { replicaSet } = observed;
+  const { claim, adopted } = claimPods(observed);
   const active = [...claim.owned, ...adopted].filter(isActive);
   const actions: Action[] = [
     ...adopted.map((pod): Action => ({ kind: 'adopt', pod })),
     ...claim.release.map((pod): Action => ({ kind: 'release', pod })),
     ...(replicaSet.metadata.deletionTimestamp === undefined ? replicaActions(observed, active, now) : []),
+    ...planStatus(observed, now, { claim, adopted }),
   ];
-  const status = replicaSetStatus(
-    replicaSet,
-    claim.owned.filter(isActive).concat(adopted),
-    claim.owned,
-    observed.failure,
-    now,
-  );
-  if (!equalJson(status, replicaSet.status ?? {})) actions.push({ kind: 'updateStatus', status });
-  return { actions, lookAgainAt: nextAvailability(active, replicaSet.spec?.minReadySeconds ?? 0, now) };
+  return { actions, requeueAt: nextAvailability(active, replicaSet.spec?.minReadySeconds ?? 0, now) };
+}
+
+/** The status alone: after changes of pods have failed it is planned again with the failure. */
+export function planStatus(
+  observed: ObservedReplicaSet,
+  now: Instant,
+  { claim, adopted } = claimPods(observed),
+): readonly Action[] {
+  const { replicaSet, failure } = observed;
+  const active = claim.owned.filter(isActive).concat(adopted);
+  const status = replicaSetStatus(replicaSet, active, claim.owned, failure, now);
+  return equalJson(status, replicaSet.status ?? {}) ? [] : [{ kind: 'updateStatus', status }];
+}
+
+function claimPods({ replicaSet, pods }: ObservedReplicaSet): { claim: Claim<Pod>; adopted: readonly Pod[] } {
+  const selector = labelSelectorFrom(replicaSet.spec?.selector);
+  const claim = claimObjects(replicaSet, pods, (labels) => selector.matches(labels));
+  return { claim, adopted: claim.adopt.filter(isActive) };
 }
 
 function replicaActions(observed: ObservedReplicaSet, active: readonly Pod[], now: Instant): Action[] {

@@ -1,5 +1,5 @@
 import type { Instant } from '@gantry/base';
-import type { Pod } from '@gantry/api';
+import type { Pod } from '@gantry/objects';
 
 /** Neither finished nor being deleted. */
 export function isActive(pod: Pod): boolean {

@@ -1,5 +1,5 @@
 import type { Instant } from '@gantry/base';
-import type { Pod } from '@gantry/api';
+import type { Pod } from '@gantry/objects';
 import { isActive, readySince } from './pod-state.ts';
 
 const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';

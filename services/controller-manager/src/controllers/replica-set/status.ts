@@ -1,9 +1,9 @@
 import { formatTime, type Instant } from '@gantry/base';
-import type { Pod, ReplicaSet, ReplicaSetCondition, ReplicaSetStatus } from '@gantry/api';
+import type { Pod, ReplicaSet, ReplicaSetCondition, ReplicaSetStatus } from '@gantry/objects';
 import { availableAt, readySince } from './pod-state.ts';
 
 /** Why pods could not be created or deleted. */
-export interface CreateFailure {
+export interface PodFailure {
   readonly reason: 'FailedCreate' | 'FailedDelete';
   readonly message: string;
 }
@@ -13,7 +13,7 @@ export function replicaSetStatus(
   replicaSet: ReplicaSet,
   active: readonly Pod[],
   owned: readonly Pod[],
-  failure: CreateFailure | undefined,
+  failure: PodFailure | undefined,
   now: Instant,
 ): ReplicaSetStatus {
   const minReadySeconds = replicaSet.spec?.minReadySeconds ?? 0;
@@ -43,7 +43,7 @@ export function replicaSetStatus(
 
 function failureConditions(
   current: readonly ReplicaSetCondition[],
-  failure: CreateFailure | undefined,
+  failure: PodFailure | undefined,
   now: Instant,
 ): ReplicaSetCondition[] {
   const others = current.filter((condition) => condition.type !== 'ReplicaFailure');

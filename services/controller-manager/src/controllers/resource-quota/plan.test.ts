@@ -1,4 +1,4 @@
-import type { Pod, ResourceQuota } from '@gantry/api';
+import type { Pod, ResourceQuota } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { type CountedObject, planQuota as plan } from './plan.ts';
 
@@ -12,7 +12,7 @@ const pod = (cpu: string, phase = 'Running', spec: object = {}): Pod => ({
   status: { phase },
 });
 const planQuota = (of: ResourceQuota, counted: readonly CountedObject[], now: number) =>
-  plan({ quota: of, objects: counted, unknown: [] }, now);
+  plan({ quota: of, objects: counted, unknown: [] }, now).actions;
 const quota = (spec: object, status: object = {}): ResourceQuota => ({
   apiVersion: 'v1',
   kind: 'ResourceQuota',
@@ -114,13 +114,13 @@ describe('the status of a quota', () => {
     expect(planQuota(going, objects, NOW)).toEqual([]);
   });
 
-  it('keeps to what was known last of resources that nobody can list', () => {
+  it('keeps the last count of resources that cannot be listed', () => {
     const widgets = { group: 'example.com', resource: 'widgets' };
     const limits = { 'count/widgets.example.com': '5', pods: '3' };
     const known = { hard: limits, used: { 'count/widgets.example.com': '4', pods: '0' } };
-    const [action] = plan({ quota: quota({ hard: limits }, known), objects, unknown: [widgets] }, NOW);
+    const [action] = plan({ quota: quota({ hard: limits }, known), objects, unknown: [widgets] }, NOW).actions;
     expect(action?.status.used).toEqual({ 'count/widgets.example.com': '4', pods: '2' });
-    const [fresh] = plan({ quota: quota({ hard: limits }), objects, unknown: [widgets] }, NOW);
+    const [fresh] = plan({ quota: quota({ hard: limits }), objects, unknown: [widgets] }, NOW).actions;
     expect(fresh?.status.used).toEqual({ 'count/widgets.example.com': '0', pods: '2' });
   });
 });

@@ -1,13 +1,9 @@
-import type { Instant } from '@gantry/base';
-import {
-  compareAmounts,
-  type GroupResource,
-  type KubeObject,
-  limitedNames,
-  maskAmounts,
-  type ResourceQuota,
-  totalUsage,
-} from '@gantry/api';
+import type { Instant, Plan } from '@gantry/base';
+import { compareAmounts, limitedNames, maskAmounts, totalUsage } from '@gantry/kinds';
+import type { GroupResource, KubeObject, ResourceQuota } from '@gantry/objects';
+
+/** Gives back what admission counted for writes that failed later. */
+const RECOUNT_MS = 300_000;
 
 export type Action = { readonly kind: 'updateStatus'; readonly status: NonNullable<ResourceQuota['status']> };
 
@@ -21,16 +17,16 @@ export interface CountedObject {
 export interface ObservedQuota {
   readonly quota: ResourceQuota | undefined;
   readonly objects: readonly CountedObject[];
-  /** Resources whose objects nobody can tell now. */
+  /** Resources whose objects cannot be listed now. */
   readonly unknown: readonly GroupResource[];
 }
 
 /**
- * A quota's status repeats what is allowed and says how much of it is used by what exists. Where nobody knows what exists, what
- * was known last stands.
+ * A quota's status repeats `hard` and counts what the existing objects use of it. The last count stands for resources that
+ * cannot be listed.
  */
-export function planQuota({ quota, objects, unknown }: ObservedQuota, now: Instant): readonly Action[] {
-  if (quota === undefined || quota.metadata.deletionTimestamp !== undefined) return [];
+export function planQuota({ quota, objects, unknown }: ObservedQuota, now: Instant): Plan<Action> {
+  if (quota === undefined || quota.metadata.deletionTimestamp !== undefined) return { actions: [] };
   const hard = quota.spec?.hard ?? {};
   const before = quota.status?.used ?? {};
   const kept = maskAmounts(
@@ -38,8 +34,11 @@ export function planQuota({ quota, objects, unknown }: ObservedQuota, now: Insta
     unknown.flatMap((of) => limitedNames(Object.keys(hard), of)),
   );
   const used = { ...totalUsage(quota, objects, now), ...kept };
-  if (same(hard, quota.status?.hard ?? {}) && same(used, before)) return [];
-  return [{ kind: 'updateStatus', status: { hard: { ...hard }, used } }];
+  const isCurrent = same(hard, quota.status?.hard ?? {}) && same(used, before);
+  return {
+    actions: isCurrent ? [] : [{ kind: 'updateStatus', status: { hard: { ...hard }, used } }],
+    requeueAt: now + RECOUNT_MS,
+  };
 }
 
 function same(left: Readonly<Record<string, string>>, right: Readonly<Record<string, string>>): boolean {

@@ -1,4 +1,5 @@
-import { type ConfigMap, equalJson, type Namespace } from '@gantry/api';
+import type { Plan } from '@gantry/base';
+import { type ConfigMap, equalJson, type Namespace } from '@gantry/objects';
 
 export type Action =
   | { readonly kind: 'create'; readonly configMap: ConfigMap }
@@ -11,13 +12,13 @@ const DESCRIPTION_TEXT =
   'Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal ' +
   'service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters.';
 
-/** Every namespace that is not going away has the cluster's CA certificate in a ConfigMap, and nothing else in it. */
+/** Every namespace that is not terminating has the cluster's CA certificate in a ConfigMap, and nothing else in it. */
 export function planRootCa(
   namespace: Namespace | undefined,
   configMap: ConfigMap | undefined,
   caCertificate: string,
-): readonly Action[] {
-  if (namespace === undefined || namespace.metadata.deletionTimestamp !== undefined) return [];
+): Plan<Action> {
+  if (namespace === undefined || namespace.metadata.deletionTimestamp !== undefined) return { actions: [] };
   const data = { 'ca.crt': caCertificate };
   if (configMap === undefined) {
     const metadata = {
@@ -25,10 +26,10 @@ export function planRootCa(
       namespace: namespace.metadata.name ?? '',
       annotations: { [DESCRIPTION]: DESCRIPTION_TEXT },
     };
-    return [{ kind: 'create', configMap: { apiVersion: 'v1', kind: 'ConfigMap', metadata, data } }];
+    return { actions: [{ kind: 'create', configMap: { apiVersion: 'v1', kind: 'ConfigMap', metadata, data } }] };
   }
   const { annotations } = configMap.metadata;
-  if (equalJson(configMap.data, data) && annotations?.[DESCRIPTION] === DESCRIPTION_TEXT) return [];
+  if (equalJson(configMap.data, data) && annotations?.[DESCRIPTION] === DESCRIPTION_TEXT) return { actions: [] };
   const metadata = { ...configMap.metadata, annotations: { ...annotations, [DESCRIPTION]: DESCRIPTION_TEXT } };
-  return [{ kind: 'update', configMap: { ...configMap, metadata, data } }];
+  return { actions: [{ kind: 'update', configMap: { ...configMap, metadata, data } }] };
 }

@@ -1,10 +1,9 @@
-import { formatKey, keyOf, type Node, type ObjectKey, type Pod } from '@gantry/api';
-import { type ControllerContext, type ControllerSpec, type Result, watchSelf } from '@gantry/controller-runtime';
-import { ignoreNotFound } from '../ignore-not-found.ts';
-import { NODES, PODS } from '../resources.ts';
-import { disruptionTarget, planEviction } from './plan.ts';
+import { ignoreNotFound } from '@gantry/client';
+import { carryOut, type ControllerSpec, watchSelf } from '@gantry/controller-runtime';
+import { formatKey, keyOf, NODES, PODS } from '@gantry/objects';
+import { type Action, planEviction, taintsDiffer } from './plan.ts';
 
-/** Deletes pods that do not tolerate a NoExecute taint of their node, when their time is up. */
+/** Deletes pods that do not tolerate a NoExecute taint of their node, when their toleration has run out. */
 export const taintEvictionController: ControllerSpec = {
   name: 'taint-eviction',
   eventSource: 'taint-eviction-controller',
@@ -16,42 +15,18 @@ export const taintEvictionController: ControllerSpec = {
         taintsDiffer(node, old) ? cache.onNode(PODS, (node ?? old)?.metadata.name ?? '').map(keyOf) : [],
     },
   ],
-  reconcile,
+  reconcile: async (key, { cache, client, clock, events }, signal) => {
+    const pod = cache.get(PODS, key);
+    const nodeName = pod?.spec?.nodeName ?? '';
+    if (pod === undefined || nodeName === '') return {};
+    const { uid } = pod.metadata;
+    const evict = async ({ condition }: Action) => {
+      events.event(pod, 'Normal', 'TaintManagerEviction', `Marking for deletion Pod ${formatKey(key)}`);
+      const change = { metadata: { uid }, status: { conditions: [condition] } };
+      await ignoreNotFound(client.patch(PODS, key, { strategic: change, subresource: 'status' }, signal));
+      await ignoreNotFound(client.delete(PODS, key, { uid }, signal));
+    };
+    const plan = planEviction(pod, cache.get(NODES, { namespace: '', name: nodeName }), clock.now());
+    return await carryOut(plan, evict, clock);
+  },
 };
-
-function taintsDiffer(node: Node | undefined, old: Node | undefined): boolean {
-  return JSON.stringify(node?.spec?.taints ?? []) !== JSON.stringify(old?.spec?.taints ?? []);
-}
-
-async function reconcile(key: ObjectKey, context: ControllerContext, signal: AbortSignal): Promise<Result> {
-  const { cache, client, clock, events } = context;
-  const pod = cache.get<Pod>(PODS, key);
-  const nodeName = pod?.spec?.nodeName ?? '';
-  if (pod === undefined || nodeName === '') return {};
-  const now = clock.now();
-  const plan = planEviction(pod, cache.get<Node>(NODES, { namespace: '', name: nodeName }), now);
-  if (plan.kind === 'stays') return {};
-  if (plan.at > now) return { requeueAfterMs: plan.at - now };
-  const { uid } = pod.metadata;
-  const conditions = [
-    disruptionTarget('DeletionByTaintManager', 'Taint manager: deleting due to NoExecute taint', now),
-  ];
-  events.event(pod, 'Normal', 'TaintManagerEviction', `Marking for deletion Pod ${formatKey(key)}`);
-  await ignoreNotFound(
-    client.write(
-      {
-        verb: 'patch',
-        resource: PODS,
-        key,
-        // Its own condition alone, which is merged by its type: the others are their owners' as they are now.
-        patch: { metadata: { uid }, status: { conditions } },
-        patchType: 'application/strategic-merge-patch+json',
-        subresource: 'status',
-      },
-      signal,
-    ),
-  );
-  const preconditions = uid === undefined ? {} : { uid };
-  await ignoreNotFound(client.write({ verb: 'delete', resource: PODS, key, options: { preconditions } }, signal));
-  return {};
-}

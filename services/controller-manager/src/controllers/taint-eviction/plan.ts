@@ -1,37 +1,36 @@
-import { formatTime, type Instant } from '@gantry/base';
-import type { Node, Pod, PodCondition, Taint, Toleration } from '@gantry/api';
+import { formatTime, type Instant, type Plan } from '@gantry/base';
+import { equalJson, type Node, type Pod, type PodCondition, toleratesTaint } from '@gantry/objects';
 
-/** What becomes of a pod under its node's NoExecute taints. */
-export type Eviction =
-  | { readonly kind: 'stays' }
-  /** It is tolerated for a while. */
-  | { readonly kind: 'evictAt'; readonly at: Instant };
+/** Deletes the pod, with a condition that says why. */
+export type Action = { readonly kind: 'evict'; readonly condition: PodCondition };
 
-/** Whether and when a pod has to leave its node. A pod on no node, or that is going already, stays. */
-export function planEviction(pod: Pod, node: Node | undefined, now: Instant): Eviction {
-  if (node === undefined || pod.metadata.deletionTimestamp !== undefined) return { kind: 'stays' };
+/** Evicts a pod that does not tolerate its node's NoExecute taints, now or when its toleration runs out. */
+export function planEviction(pod: Pod, node: Node | undefined, now: Instant): Plan<Action> {
+  if (node === undefined || pod.metadata.deletionTimestamp !== undefined) return { actions: [] };
   const taints = (node.spec?.taints ?? []).filter(({ effect }) => effect === 'NoExecute');
-  if (taints.length === 0) return { kind: 'stays' };
+  if (taints.length === 0) return { actions: [] };
   let at = Number.POSITIVE_INFINITY;
   for (const taint of taints) {
-    const tolerations = (pod.spec?.tolerations ?? []).filter((toleration) => tolerates(toleration, taint));
-    if (tolerations.length === 0) return { kind: 'evictAt', at: now };
+    const tolerations = (pod.spec?.tolerations ?? []).filter((toleration) => toleratesTaint(toleration, taint));
+    if (tolerations.length === 0) return evictAt(now, now);
     for (const { tolerationSeconds } of tolerations) {
       if (tolerationSeconds === undefined) continue;
       const since = taint.timeAdded === undefined ? now : Date.parse(taint.timeAdded);
       at = Math.min(at, since + Math.max(0, tolerationSeconds) * 1000);
     }
   }
-  return Number.isFinite(at) ? { kind: 'evictAt', at } : { kind: 'stays' };
+  return Number.isFinite(at) ? evictAt(at, now) : { actions: [] };
 }
 
-/** Whether a toleration is about this taint. */
-export function tolerates(toleration: Toleration, taint: Taint): boolean {
-  const { key = '', operator = 'Equal', value = '', effect = '' } = toleration;
-  if (effect !== '' && effect !== taint.effect) return false;
-  if (key !== '' && key !== taint.key) return false;
-  if (operator === 'Exists') return true;
-  return key !== '' && operator === 'Equal' && value === (taint.value ?? '');
+function evictAt(at: Instant, now: Instant): Plan<Action> {
+  if (at > now) return { actions: [], requeueAt: at };
+  const message = 'Taint manager: deleting due to NoExecute taint';
+  return { actions: [{ kind: 'evict', condition: disruptionTarget('DeletionByTaintManager', message, now) }] };
+}
+
+/** Whether a change of a node may evict pods, or spare them. */
+export function taintsDiffer(node: Node | undefined, old: Node | undefined): boolean {
+  return !equalJson(node?.spec?.taints ?? [], old?.spec?.taints ?? []);
 }
 
 /** The condition that says why a pod is deleted. */

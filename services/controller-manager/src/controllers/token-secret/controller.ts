@@ -1,19 +1,21 @@
+import { ignoreNotFound } from '@gantry/client';
 import {
-  isReason,
+  carryOut,
+  type ControllerContext,
+  type ControllerSpec,
+  findObject,
+  watchSelf,
+} from '@gantry/controller-runtime';
+import {
   keyOf,
   type ObjectKey,
   type Secret,
-  type ServiceAccount,
+  SECRETS,
+  SERVICE_ACCOUNTS,
   StatusError,
   type TokenRequest,
-} from '@gantry/api';
-import { type ControllerContext, type ControllerSpec, type Result, watchSelf } from '@gantry/controller-runtime';
-import { ignoreNotFound } from '../ignore-not-found.ts';
-import { SECRETS, SERVICE_ACCOUNTS } from '../resources.ts';
-import { accountNameOf, type Action, planTokenSecret } from './plan.ts';
-
-/** As long as the API gives tokens for: such secrets are meant to last. */
-const LIFETIME_SECONDS = 10 * 365 * 86_400;
+} from '@gantry/objects';
+import { accountNameOf, type Action, planTokenSecret, tokenRequestFor, withToken } from './plan.ts';
 
 /** Fills Secrets of type `kubernetes.io/service-account-token`. `readCa` gives the newest PEM. */
 export function createTokenSecretController(readCa: () => string): ControllerSpec {
@@ -28,94 +30,51 @@ export function createTokenSecretController(readCa: () => string): ControllerSpe
           const { namespace = '', name = '' } = (account ?? old)?.metadata ?? {};
           if (account !== undefined && old !== undefined) return [];
           return cache
-            .list<Secret>(SECRETS, namespace)
+            .list(SECRETS, namespace)
             .filter((secret) => accountNameOf(secret) === name)
             .map(keyOf);
         },
       },
     ],
-    reconcile: (key, context, signal) => reconcile(readCa(), key, context, signal),
+    reconcile: async (key, context, signal) => {
+      const secret = context.cache.get(SECRETS, key);
+      const name = secret === undefined ? undefined : accountNameOf(secret);
+      if (secret === undefined || name === undefined) return {};
+      const accountKey = { namespace: key.namespace, name };
+      const account = await findObject(SERVICE_ACCOUNTS, accountKey, context, signal);
+      const plan = planTokenSecret({ secret, account, caCertificate: readCa() });
+      return await carryOut(plan, (action) => execute(secret, accountKey, action, context, signal), context.clock);
+    },
   };
-}
-
-async function reconcile(
-  caCertificate: string,
-  key: ObjectKey,
-  context: ControllerContext,
-  signal: AbortSignal,
-): Promise<Result> {
-  const secret = context.cache.get<Secret>(SECRETS, key);
-  const name = secret === undefined ? undefined : accountNameOf(secret);
-  if (secret === undefined || name === undefined) return {};
-  const account = await findAccount({ namespace: key.namespace, name }, context, signal);
-  for (const action of planTokenSecret({ secret, account, caCertificate })) {
-    await execute(secret, name, action, context, signal);
-  }
-  return {};
-}
-
-/** The cache may say that an account is there; that it is not, only the store may. */
-async function findAccount(
-  key: ObjectKey,
-  { cache, client }: ControllerContext,
-  signal: AbortSignal,
-): Promise<ServiceAccount | undefined> {
-  const cached = cache.get<ServiceAccount>(SERVICE_ACCOUNTS, key);
-  return cached ?? (await ignoreNotFound(client.get<ServiceAccount>(SERVICE_ACCOUNTS, key, signal)));
 }
 
 async function execute(
   secret: Secret,
-  account: string,
+  account: ObjectKey,
   action: Action,
   context: ControllerContext,
   signal: AbortSignal,
 ): Promise<void> {
   const { client } = context;
-  const key = keyOf(secret);
   if (action.kind === 'delete') {
-    const { uid } = secret.metadata;
-    const preconditions = uid === undefined ? {} : { uid };
-    await ignoreNotFound(client.write({ verb: 'delete', resource: SECRETS, key, options: { preconditions } }, signal));
+    await ignoreNotFound(client.delete(SECRETS, keyOf(secret), { uid: secret.metadata.uid }, signal));
     return;
   }
-  const object: Secret =
-    action.token === 'keep'
-      ? action.secret
-      : {
-          ...action.secret,
-          data: { ...action.secret.data, token: await requestToken(secret, account, context, signal) },
-        };
-  await ignoreNotFound(client.write({ verb: 'update', resource: SECRETS, key, object }, signal));
+  const token = action.token === 'keep' ? undefined : await requestToken(secret, account, context, signal);
+  const object = token === undefined ? action.secret : withToken(action.secret, token);
+  await ignoreNotFound(client.update(SECRETS, object, signal));
 }
 
-/** A token that is good as long as the secret is there, in base64. */
 async function requestToken(
   secret: Secret,
-  account: string,
+  account: ObjectKey,
   { client }: ControllerContext,
   signal: AbortSignal,
-): Promise<string> {
-  const { namespace = '', name = '', uid = '' } = secret.metadata;
-  const request: TokenRequest = {
-    apiVersion: 'authentication.k8s.io/v1',
-    kind: 'TokenRequest',
-    metadata: {},
-    spec: {
-      audiences: [],
-      expirationSeconds: LIFETIME_SECONDS,
-      boundObjectRef: { apiVersion: 'v1', kind: 'Secret', name, uid },
-    },
-  };
-  try {
-    const answer = await client.write<TokenRequest>(
-      { verb: 'create', resource: SERVICE_ACCOUNTS, namespace, name: account, object: request, subresource: 'token' },
-      signal,
-    );
-    return Buffer.from(answer.status?.token ?? '').toString('base64');
-  } catch (error) {
-    // The account may have gone since: then the secret goes with it, by its event.
-    if (isReason(error, 'NotFound')) throw StatusError.conflict(SECRETS, name, 'its service account has gone');
-    throw error;
-  }
+): Promise<TokenRequest> {
+  const at = { ...account, subresource: 'token' };
+  const token = await ignoreNotFound(client.createSubresource(SERVICE_ACCOUNTS, at, tokenRequestFor(secret), signal));
+  // The account was deleted meanwhile: the next reconcile deletes the secret.
+  if (token === undefined)
+    throw StatusError.conflict(SECRETS, secret.metadata.name ?? '', 'its service account has gone');
+  return token;
 }

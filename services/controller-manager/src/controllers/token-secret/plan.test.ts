@@ -1,4 +1,4 @@
-import type { Secret, ServiceAccount } from '@gantry/api';
+import type { Secret, ServiceAccount } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { accountNameOf, planTokenSecret } from './plan.ts';
 
@@ -23,7 +23,7 @@ describe('planning token secrets', () => {
   });
 
   it('fills a new one, and is done when it has a token', () => {
-    const [action] = planTokenSecret({ secret, account, caCertificate });
+    const [action] = planTokenSecret({ secret, account, caCertificate }).actions;
     expect(action).toMatchObject({
       kind: 'fill',
       token: 'request',
@@ -34,14 +34,16 @@ describe('planning token secrets', () => {
     });
     if (action?.kind !== 'fill') return;
     const filled = { ...action.secret, data: { ...action.secret.data, token: 'eA==' } };
-    expect(planTokenSecret({ secret: filled, account, caCertificate })).toEqual([]);
-    expect(planTokenSecret({ secret: filled, account, caCertificate: 'new' })).toMatchObject([{ token: 'keep' }]);
+    expect(planTokenSecret({ secret: filled, account, caCertificate }).actions).toEqual([]);
+    expect(planTokenSecret({ secret: filled, account, caCertificate: 'new' }).actions).toMatchObject([
+      { token: 'keep' },
+    ]);
   });
 
   it('removes one whose account has gone, or is another by now', () => {
-    expect(planTokenSecret({ secret, account: undefined, caCertificate })).toEqual([{ kind: 'delete' }]);
+    expect(planTokenSecret({ secret, account: undefined, caCertificate }).actions).toEqual([{ kind: 'delete' }]);
     const annotations = { ...secret.metadata.annotations, 'kubernetes.io/service-account.uid': 'u0' };
     const old = { ...secret, metadata: { ...secret.metadata, annotations } };
-    expect(planTokenSecret({ secret: old, account, caCertificate })).toEqual([{ kind: 'delete' }]);
+    expect(planTokenSecret({ secret: old, account, caCertificate }).actions).toEqual([{ kind: 'delete' }]);
   });
 });

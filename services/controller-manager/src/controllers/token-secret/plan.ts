@@ -1,4 +1,5 @@
-import type { Secret, ServiceAccount } from '@gantry/api';
+import type { Plan } from '@gantry/base';
+import type { Secret, ServiceAccount, TokenRequest } from '@gantry/objects';
 
 /** What the plan looks at. `account` is verified to be absent at the store when it is undefined. */
 export interface ObservedTokenSecret {
@@ -24,11 +25,11 @@ export function accountNameOf(secret: Secret): string | undefined {
 }
 
 /** Fills a secret that asks for a long-lived token of a ServiceAccount, and removes it when the account has gone. */
-export function planTokenSecret({ secret, account, caCertificate }: ObservedTokenSecret): readonly Action[] {
-  if (secret.metadata.deletionTimestamp !== undefined) return [];
+export function planTokenSecret({ secret, account, caCertificate }: ObservedTokenSecret): Plan<Action> {
+  if (secret.metadata.deletionTimestamp !== undefined) return { actions: [] };
   const uid = secret.metadata.annotations?.[UID];
   if (account === undefined || (uid !== undefined && uid !== '' && uid !== account.metadata.uid)) {
-    return [{ kind: 'delete' }];
+    return { actions: [{ kind: 'delete' }] };
   }
   const wanted = {
     'ca.crt': encode(caCertificate),
@@ -37,16 +38,38 @@ export function planTokenSecret({ secret, account, caCertificate }: ObservedToke
   const data = secret.data ?? {};
   const isFilled = data['ca.crt'] === wanted['ca.crt'] && data['namespace'] === wanted.namespace && uid !== undefined;
   const hasToken = (data['token'] ?? '') !== '';
-  if (isFilled && hasToken) return [];
+  if (isFilled && hasToken) return { actions: [] };
   const annotations = { ...secret.metadata.annotations, [UID]: account.metadata.uid ?? '' };
   const filled: Secret = {
     ...secret,
     metadata: { ...secret.metadata, annotations },
     data: { ...data, ...wanted },
   };
-  return [{ kind: 'fill', secret: filled, token: hasToken ? 'keep' : 'request' }];
+  return { actions: [{ kind: 'fill', secret: filled, token: hasToken ? 'keep' : 'request' }] };
 }
 
 function encode(text: string): string {
   return Buffer.from(text).toString('base64');
+}
+
+/** As long as the API allows: such tokens are meant to last. */
+const LIFETIME_SECONDS = 10 * 365 * 86_400;
+
+/** Asks for a token that is valid while the secret exists. */
+export function tokenRequestFor({ metadata: { name = '', uid = '' } }: Secret): TokenRequest {
+  return {
+    apiVersion: 'authentication.k8s.io/v1',
+    kind: 'TokenRequest',
+    metadata: {},
+    spec: {
+      audiences: [],
+      expirationSeconds: LIFETIME_SECONDS,
+      boundObjectRef: { apiVersion: 'v1', kind: 'Secret', name, uid },
+    },
+  };
+}
+
+/** The secret with its token. */
+export function withToken(secret: Secret, { status }: TokenRequest): Secret {
+  return { ...secret, data: { ...secret.data, token: encode(status?.token ?? '') } };
 }

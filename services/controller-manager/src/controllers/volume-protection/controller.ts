@@ -1,22 +1,24 @@
+import type { Plan } from '@gantry/base';
 import {
   type KubeObject,
   type ObjectKey,
-  type PersistentVolume,
-  type PersistentVolumeClaim,
-  type Pod,
-  type ResourceRef,
-  type VolumeAttributesClass,
-} from '@gantry/api';
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
+  PODS,
+  type Resource,
+  VOLUME_ATTRIBUTES_CLASSES,
+} from '@gantry/objects';
+import { ignoreNotFound } from '@gantry/client';
 import {
+  carryOut,
   type ControllerContext,
   type ControllerSpec,
   type Result,
   watchMapped,
   watchSelf,
 } from '@gantry/controller-runtime';
-import { ignoreNotFound } from '../ignore-not-found.ts';
-import { CLAIMS, PODS, VOLUME_ATTRIBUTES, VOLUMES } from '../resources.ts';
 import {
+  type Action,
   ATTRIBUTES_PROTECTION,
   CLAIM_PROTECTION,
   claimsOf,
@@ -35,62 +37,69 @@ export const claimProtectionController: ControllerSpec = {
   name: 'claim-protection',
   eventSource: 'pvc-protection-controller',
   watches: [
-    watchSelf(CLAIMS),
-    watchMapped<Pod>(PODS, (pod) => claimsOf(pod).map((name) => ({ namespace: pod.metadata.namespace ?? '', name }))),
+    watchSelf(PERSISTENT_VOLUME_CLAIMS),
+    watchMapped(PODS, (pod) => claimsOf(pod).map((name) => ({ namespace: pod.metadata.namespace ?? '', name }))),
   ],
   reconcile: async (key, context, signal) => {
-    const claim = context.cache.get<PersistentVolumeClaim>(CLAIMS, key);
+    const claim = context.cache.get(PERSISTENT_VOLUME_CLAIMS, key);
     if (claim?.metadata.deletionTimestamp === undefined) return {};
-    if (isClaimUsed(claim, context.cache.list<Pod>(PODS, key.namespace))) return {};
-    // Whoever was scheduled a moment ago counts, too.
-    const { items } = await context.client.list<Pod>(PODS, { namespace: key.namespace }, signal);
-    return await release(CLAIMS, key, planRelease(claim, CLAIM_PROTECTION, isClaimUsed(claim, items)), context, signal);
+    if (isClaimUsed(claim, context.cache.list(PODS, key.namespace))) return {};
+    // Pods that were scheduled a moment ago count too: the store has them.
+    const { items } = await context.client.list(PODS, { namespace: key.namespace }, signal);
+    return await carryOutRelease(
+      PERSISTENT_VOLUME_CLAIMS,
+      planRelease(claim, CLAIM_PROTECTION, isClaimUsed(claim, items)),
+      context,
+      signal,
+    );
   },
 };
 
-/** Lets volumes go when they are bound no more. */
+/** Releases volumes that are no longer bound. */
 export const volumeProtectionController: ControllerSpec = {
   name: 'volume-protection',
   eventSource: 'pv-protection-controller',
-  watches: [watchSelf(VOLUMES)],
+  watches: [watchSelf(PERSISTENT_VOLUMES)],
   reconcile: async (key, context, signal) => {
-    const volume = context.cache.get<PersistentVolume>(VOLUMES, key);
+    const volume = context.cache.get(PERSISTENT_VOLUMES, key);
     if (volume === undefined) return {};
     const plan = planRelease(volume, VOLUME_PROTECTION, isVolumeUsed(volume));
-    return await release(VOLUMES, key, plan, context, signal);
+    return await carryOutRelease(PERSISTENT_VOLUMES, plan, context, signal);
   },
 };
 
-/** Lets classes of volume attributes go when no claim and no volume names them any more. */
+/** Releases classes of volume attributes that no claim and no volume names. */
 export const attributesProtectionController: ControllerSpec = {
   name: 'attributes-protection',
   eventSource: 'vac-protection-controller',
   watches: [
-    watchSelf(VOLUME_ATTRIBUTES),
-    watchMapped<PersistentVolumeClaim>(CLAIMS, (claim) => classesOfClaim(claim).map(global)),
-    watchMapped<PersistentVolume>(VOLUMES, ({ spec }) => {
+    watchSelf(VOLUME_ATTRIBUTES_CLASSES),
+    watchMapped(PERSISTENT_VOLUME_CLAIMS, (claim) => classesOfClaim(claim).map(global)),
+    watchMapped(PERSISTENT_VOLUMES, ({ spec }) => {
       const name = spec?.volumeAttributesClassName;
       return name === undefined ? [] : [global(name)];
     }),
   ],
   reconcile: async (key, context, signal) => {
     const { cache } = context;
-    const found = cache.get<VolumeAttributesClass>(VOLUME_ATTRIBUTES, key);
+    const found = cache.get(VOLUME_ATTRIBUTES_CLASSES, key);
     if (found === undefined) return {};
-    const used = isClassUsed(found, cache.list<PersistentVolumeClaim>(CLAIMS), cache.list<PersistentVolume>(VOLUMES));
-    return await release(VOLUME_ATTRIBUTES, key, planRelease(found, ATTRIBUTES_PROTECTION, used), context, signal);
+    const used = isClassUsed(found, cache.list(PERSISTENT_VOLUME_CLAIMS), cache.list(PERSISTENT_VOLUMES));
+    return await carryOutRelease(
+      VOLUME_ATTRIBUTES_CLASSES,
+      planRelease(found, ATTRIBUTES_PROTECTION, used),
+      context,
+      signal,
+    );
   },
 };
 
-async function release(
-  resource: ResourceRef,
-  key: ObjectKey,
-  plan: readonly KubeObject[],
-  { client }: ControllerContext,
+/** Writes the released object, if the plan has one. */
+async function carryOutRelease<T extends KubeObject>(
+  resource: Resource<T>,
+  plan: Plan<Action<T>>,
+  { client, clock }: ControllerContext,
   signal: AbortSignal,
 ): Promise<Result> {
-  for (const object of plan) {
-    await ignoreNotFound(client.write({ verb: 'update', resource, key, object }, signal));
-  }
-  return {};
+  return await carryOut(plan, ({ object }) => ignoreNotFound(client.update(resource, object, signal)), clock);
 }

@@ -1,4 +1,4 @@
-import type { PersistentVolumeClaim, Pod, VolumeAttributesClass } from '@gantry/api';
+import type { PersistentVolumeClaim, Pod, VolumeAttributesClass } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { ATTRIBUTES_PROTECTION, CLAIM_PROTECTION, isClaimUsed, isClassUsed, planRelease } from './plan.ts';
 
@@ -22,15 +22,16 @@ const pod = (nodeName: string, volumes: NonNullable<Pod['spec']>['volumes']): Po
 
 describe('letting protected objects go', () => {
   it('takes its own mark away from what is deleted and unused, once', () => {
-    const [released] = planRelease(claim, CLAIM_PROTECTION, false);
+    const [action] = planRelease(claim, CLAIM_PROTECTION, false).actions;
+    const released = action?.object;
     expect(released?.metadata.finalizers).toEqual(['x']);
-    expect(released === undefined ? [] : planRelease(released, CLAIM_PROTECTION, false)).toEqual([]);
+    expect(released === undefined ? [] : planRelease(released, CLAIM_PROTECTION, false).actions).toEqual([]);
   });
 
-  it('leaves alone what is in use, and what nobody deletes', () => {
-    expect(planRelease(claim, CLAIM_PROTECTION, true)).toEqual([]);
+  it('keeps objects that are in use or not deleted', () => {
+    expect(planRelease(claim, CLAIM_PROTECTION, true).actions).toEqual([]);
     const { deletionTimestamp: _at, ...metadata } = claim.metadata;
-    expect(planRelease({ ...claim, metadata }, CLAIM_PROTECTION, false)).toEqual([]);
+    expect(planRelease({ ...claim, metadata }, CLAIM_PROTECTION, false).actions).toEqual([]);
   });
 
   it.each([

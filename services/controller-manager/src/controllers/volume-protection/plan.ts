@@ -1,15 +1,19 @@
-import type { KubeObject, PersistentVolume, PersistentVolumeClaim, Pod, VolumeAttributesClass } from '@gantry/api';
+import type { Plan } from '@gantry/base';
+import type { KubeObject, PersistentVolume, PersistentVolumeClaim, Pod, VolumeAttributesClass } from '@gantry/objects';
 
 export const CLAIM_PROTECTION = 'kubernetes.io/pvc-protection';
 export const VOLUME_PROTECTION = 'kubernetes.io/pv-protection';
 export const ATTRIBUTES_PROTECTION = 'kubernetes.io/vac-protection';
 
-/** What is to be written so that the object may go; nothing while somebody uses it, or when nobody deletes it. */
-export function planRelease<T extends KubeObject>(object: T, protection: string, inUse: boolean): readonly T[] {
+/** Writes the object without our finalizer, so that it can be deleted. */
+export type Action<T extends KubeObject> = { readonly kind: 'release'; readonly object: T };
+
+/** Releases an object that is being deleted and not in use. */
+export function planRelease<T extends KubeObject>(object: T, protection: string, inUse: boolean): Plan<Action<T>> {
   const { deletionTimestamp, finalizers = [] } = object.metadata;
-  if (deletionTimestamp === undefined || inUse || !finalizers.includes(protection)) return [];
+  if (deletionTimestamp === undefined || inUse || !finalizers.includes(protection)) return { actions: [] };
   const left = finalizers.filter((one) => one !== protection);
-  return [{ ...object, metadata: { ...object.metadata, finalizers: left } }];
+  return { actions: [{ kind: 'release', object: { ...object, metadata: { ...object.metadata, finalizers: left } } }] };
 }
 
 /** Claims that a pod mounts, by their names: those it names, and those that are made for its ephemeral volumes. */
@@ -20,7 +24,7 @@ export function claimsOf(pod: Pod): readonly string[] {
   });
 }
 
-/** A pod that no node has been told of yet cannot start any more with a claim that is going away, so it holds none. */
+/** A pod without a node cannot start with a terminating claim, so it does not use it. */
 export function isClaimUsed(claim: PersistentVolumeClaim, pods: readonly Pod[]): boolean {
   return pods.some((pod) => (pod.spec?.nodeName ?? '') !== '' && claimsOf(pod).includes(claim.metadata.name ?? ''));
 }

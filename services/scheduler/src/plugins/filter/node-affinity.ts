@@ -1,6 +1,6 @@
-import type { NodeSelectorRequirement, NodeSelectorTerm } from '@gantry/api';
-import type { NodeInfo } from '../../snapshot.ts';
-import { type FilterPlugin, nodePasses } from '../plugin.ts';
+import type { NodeSelectorRequirement, NodeSelectorTerm } from '@gantry/objects';
+import type { NodeInfo } from '../../framework/snapshot.ts';
+import { type FilterPlugin, nodePasses } from '../../framework/plugin.ts';
 
 const REASON = ["node(s) didn't match Pod's node affinity/selector"];
 
@@ -13,10 +13,10 @@ const filter: FilterPlugin['filter'] = ({ pod }, node) => {
   return required.nodeSelectorTerms.some((term) => matchesTerm(term, node)) ? [] : REASON;
 };
 
-/** Nodes that match the pod's node selector and its required node affinity. */
+/** Allows nodes that match the pod's node selector and required node affinity. */
 export const nodeAffinity: FilterPlugin = { name: 'NodeAffinity', filter, helps: nodePasses(filter) };
 
-/** Whether a node meets all of a term; an empty term matches nothing. */
+/** Whether a node matches all requirements of a term; an empty term matches no node. */
 function matchesTerm(term: NodeSelectorTerm, { name, node }: NodeInfo): boolean {
   const expressions = term.matchExpressions ?? [];
   const fields = term.matchFields ?? [];

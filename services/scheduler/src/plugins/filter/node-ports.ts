@@ -1,9 +1,9 @@
-import type { HostPort } from '../../pod-info.ts';
-import type { FilterPlugin } from '../plugin.ts';
+import type { HostPort } from '../../framework/pod-info.ts';
+import type { FilterPlugin } from '../../framework/plugin.ts';
 
 const REASON = ["node(s) didn't have free ports for the requested pod ports"];
 
-/** Nodes on which the pod's host ports are free. */
+/** Allows nodes where the pod's host ports are free. */
 export const nodePorts: FilterPlugin = {
   name: 'NodePorts',
   filter: ({ hostPorts }, { pods }) => {

@@ -1,11 +1,11 @@
-import { type FilterPlugin, nodePasses } from '../plugin.ts';
-import { tolerates } from './taint-toleration.ts';
+import { isTolerated } from '@gantry/objects';
+import { type FilterPlugin, nodePasses } from '../../framework/plugin.ts';
 
 const REASON = ['node(s) were unschedulable'];
 const CORDON = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
 
 const filter: FilterPlugin['filter'] = ({ pod }, { node }) =>
-  node.spec?.unschedulable === true && !tolerates(pod.spec?.tolerations, CORDON) ? REASON : [];
+  node.spec?.unschedulable === true && !isTolerated(CORDON, pod.spec?.tolerations) ? REASON : [];
 
-/** Cordoned nodes take only pods that tolerate it. */
+/** Filters out cordoned nodes, unless the pod tolerates that. */
 export const nodeUnschedulable: FilterPlugin = { name: 'NodeUnschedulable', filter, helps: nodePasses(filter) };

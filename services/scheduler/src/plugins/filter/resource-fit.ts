@@ -1,6 +1,6 @@
-import type { FilterPlugin } from '../plugin.ts';
+import type { FilterPlugin } from '../../framework/plugin.ts';
 
-/** Nodes that have room for one more pod and for what it requests. */
+/** Allows nodes with room for one more pod and its requests. */
 export const resourceFit: FilterPlugin = {
   name: 'NodeResourcesFit',
   filter: ({ requests }, { allocatable, requested, pods }) => {

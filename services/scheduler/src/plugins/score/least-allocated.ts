@@ -1,10 +1,10 @@
-import type { Amounts } from '../../resources.ts';
-import type { ScorePlugin } from '../plugin.ts';
+import type { Amounts } from '../../framework/resources.ts';
+import type { ScorePlugin } from '../../framework/plugin.ts';
 
-/** What a pod counts that requests nothing, so that such pods too go where there is room. */
+/** Assumed requests of pods without requests, so that these are spread too. */
 const DEFAULT_REQUESTS: Readonly<Record<string, number>> = { cpu: 100, memory: 200 * 1024 * 1024 };
 
-/** Prefers nodes with much of their cpu and memory left. */
+/** Prefers nodes with much free cpu and memory. */
 export const leastAllocated: ScorePlugin = {
   name: 'NodeResourcesFit',
   weight: 1,

@@ -1,5 +1,5 @@
-import type { ScorePlugin } from '../plugin.ts';
-import { tolerates } from '../filter/taint-toleration.ts';
+import { isTolerated } from '@gantry/objects';
+import type { ScorePlugin } from '../../framework/plugin.ts';
 
 /** Prefers nodes with few PreferNoSchedule taints that the pod does not tolerate. */
 export const preferUntainted: ScorePlugin = {
@@ -9,7 +9,7 @@ export const preferUntainted: ScorePlugin = {
     const counts = nodes.map(
       ({ node }) =>
         (node.spec?.taints ?? []).filter(
-          (taint) => taint.effect === 'PreferNoSchedule' && !tolerates(pod.spec?.tolerations, taint),
+          (taint) => taint.effect === 'PreferNoSchedule' && !isTolerated(taint, pod.spec?.tolerations),
         ).length,
     );
     const most = Math.max(...counts);

@@ -1,8 +1,8 @@
-import type { ScorePlugin } from '../plugin.ts';
+import type { ScorePlugin } from '../../framework/plugin.ts';
 
 /**
- * Prefers nodes with few pods of the same owner, so that losing one node loses few of them. Pods that are ending count no more:
- * their successors would avoid the node for nothing, and meet on another.
+ * Prefers nodes with few pods of the same owner, so that the loss of a node affects few of them. Terminating pods do not count:
+ * their replacements would avoid the node and gather on another.
  */
 export const spreadByOwner: ScorePlugin = {
   name: 'PodTopologySpread',

@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest';
+import { parseOptions } from './options.ts';
+
+test('without options the suite is run on five nodes, and the cluster is removed', () => {
+  expect(parseOptions([])).toMatchObject({
+    choice: { scope: 'conformance' },
+    mode: 'fresh',
+    agents: 5,
+    cluster: 'remove',
+  });
+});
+
+test('a selection is read', () => {
+  expect(parseOptions(['--focus', 'DNS', '--area', 'sig-network', '--failed', '--all', '--procs', '3'])).toMatchObject({
+    choice: { scope: 'all', focus: /DNS/, area: 'sig-network', last: 'failed' },
+    processes: 3,
+  });
+});
+
+test.each([
+  [['--focus', '('], /no regular expression/],
+  [['--procs', 'many'], /whole number/],
+  [['--resume', '--failed'], /what the interrupted run had selected/],
+  [['--resume', '--list'], /exclude each other/],
+])('%j is refused', (args, message) => {
+  expect(() => parseOptions(args)).toThrow(message);
+});

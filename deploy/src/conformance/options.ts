@@ -1,0 +1,74 @@
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { CommandError } from '../machine/command-error.ts';
+import type { Choice } from './selection.ts';
+
+export interface Options {
+  readonly choice: Choice;
+  /** `fresh` forgets an interrupted run; `resume` goes on with it; `list` runs nothing. */
+  readonly mode: 'fresh' | 'resume' | 'list' | 'prepare';
+  readonly processes: number;
+  readonly agents: number;
+  readonly cluster: 'remove' | 'keep';
+}
+
+export const USAGE = `npm run conformance:official [-- OPTION...]: runs Kubernetes' own conformance tests
+  --focus REGEX    only tests whose name matches
+  --area SIG       only tests of an area, such as sig-network
+  --failed         only tests that failed when they last ran
+  --all            what is claimed beyond conformance, too
+  --resume         go on with the run that was interrupted
+  --procs N        how many tests at once (default: two per CPU, at least four)
+  --agents N       how many nodes (default: 5)
+  --keep           leave the cluster running
+  --list           print the tests that would run, and end
+  --prepare        build the program and the images, and end`;
+
+export function parseOptions(args: readonly string[]): Options | 'help' {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      focus: { type: 'string' },
+      area: { type: 'string' },
+      failed: { type: 'boolean', default: false },
+      all: { type: 'boolean', default: false },
+      resume: { type: 'boolean', default: false },
+      procs: { type: 'string', default: String(Math.max(4, 2 * availableParallelism())) },
+      agents: { type: 'string', default: '5' },
+      keep: { type: 'boolean', default: false },
+      list: { type: 'boolean', default: false },
+      prepare: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  if (values.help) return 'help';
+  const choice: Choice = {
+    scope: values.all ? 'all' : 'conformance',
+    ...(values.focus === undefined ? {} : { focus: pattern(values.focus) }),
+    ...(values.area === undefined ? {} : { area: values.area }),
+    ...(values.failed ? { last: 'failed' as const } : {}),
+  };
+  const modes = (['resume', 'list', 'prepare'] as const).filter((mode) => values[mode]);
+  if (modes.length > 1) throw new CommandError(`--${modes.join(' and --')} exclude each other`);
+  const [mode = 'fresh'] = modes;
+  if (mode === 'resume' && (values.all || values.failed || values.focus !== undefined || values.area !== undefined)) {
+    throw new CommandError('--resume goes on with what the interrupted run had selected', 'leave the selection out');
+  }
+  const cluster = values.keep ? 'keep' : 'remove';
+  return { choice, mode, processes: count('procs', values.procs), agents: count('agents', values.agents), cluster };
+}
+
+function pattern(text: string): RegExp {
+  try {
+    return new RegExp(text);
+  } catch {
+    throw new CommandError(`--focus ${text} is no regular expression`);
+  }
+}
+
+function count(name: string, text: string): number {
+  const number = Number(text);
+  if (!Number.isInteger(number) || number < 1)
+    throw new CommandError(`--${name} must be a whole number from 1, not ${text}`);
+  return number;
+}

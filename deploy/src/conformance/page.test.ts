@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { formatPage } from './page.ts';
+import type { OfficialTest } from './test-list.ts';
+import type { TestResult } from './test-result.ts';
+import { parseRules } from './waits-for.ts';
+
+const parallel = (area: string, name: string): OfficialTest => ({
+  name: `[${area}] ${name}`,
+  area,
+  schedule: 'parallel',
+});
+const TESTS = [
+  parallel('sig-node', 'Pods should run [Conformance]'),
+  parallel('sig-network', 'DNS a|b [Conformance]'),
+  parallel('sig-network', 'Services should route [Conformance]'),
+  parallel('sig-auth', 'tokens should expire'),
+  parallel('sig-auth', 'tokens should be short'),
+];
+const result = (name: string, outcome: TestResult['outcome'], seconds: number): [string, TestResult] => [
+  name,
+  { name, outcome, seconds },
+];
+const RULES = parseRules('[{"test":"DNS","part":"network","why":"cluster DNS"}]');
+const page = (results: readonly (readonly [string, TestResult])[]) =>
+  formatPage({ release: 'v1.36.2', tests: TESTS, results: new Map(results), rules: RULES });
+
+test('the first line counts the conformance tests that passed', () => {
+  const text = page([
+    result('[sig-node] Pods should run [Conformance]', 'passed', 4.25),
+    result('[sig-auth] tokens should expire', 'passed', 1),
+  ]);
+  expect(text.split('\n')[0]).toBe('1 of 3');
+});
+
+test('each test says its result, its time and what it waits for', () => {
+  const text = page([
+    result('[sig-node] Pods should run [Conformance]', 'passed', 4.25),
+    result('[sig-network] DNS a|b [Conformance]', 'failed', 300),
+  ]);
+  expect(text).toContain('| [sig-node] Pods should run [Conformance] | passed | 4.3 |  |');
+  expect(text).toContain(String.raw`| [sig-network] DNS a\|b [Conformance] | failed | 300.0 | network: cluster DNS |`);
+  expect(text).toContain('| [sig-network] Services should route [Conformance] | not run |  |  |');
+  expect(text).toContain('| sig-network | 0 | 1 | 0 | 1 | 2 |');
+  expect(text).toContain('| network | 1 |');
+  expect(text).not.toContain('Beyond conformance');
+});
+
+test('what is claimed beyond conformance is reported beside, and only what did not pass is listed', () => {
+  const text = page([
+    result('[sig-auth] tokens should expire', 'passed', 1),
+    result('[sig-auth] tokens should be short', 'failed', 2),
+  ]);
+  const beyond = text.slice(text.indexOf('## Beyond conformance'));
+  expect(beyond).toContain('| sig-auth | 1 | 1 | 0 | 0 | 2 |');
+  expect(beyond).toContain('| [sig-auth] tokens should be short | failed | 2.0 | defect: not explained yet |');
+  expect(beyond).not.toContain('| [sig-auth] tokens should expire |');
+});

@@ -1,0 +1,28 @@
+import { isClaimedBeyondConformance, isConformance, type OfficialTest } from './test-list.ts';
+import type { TestResult } from './test-result.ts';
+
+/** Which tests are asked for; each value narrows the choice. */
+export interface Choice {
+  /** `conformance`: the suite alone; `all`: what is claimed beyond it, too. */
+  readonly scope: 'conformance' | 'all';
+  /** Tests whose name matches. */
+  readonly focus?: RegExp;
+  /** Tests of this special interest group. */
+  readonly area?: string;
+  /** Tests that had this outcome when they last ran. */
+  readonly last?: 'failed';
+}
+
+export function selectTests(
+  tests: readonly OfficialTest[],
+  choice: Choice,
+  results: ReadonlyMap<string, TestResult>,
+): readonly OfficialTest[] {
+  return tests.filter(
+    (test) =>
+      (isConformance(test) || (choice.scope === 'all' && isClaimedBeyondConformance(test))) &&
+      (choice.focus === undefined || choice.focus.test(test.name)) &&
+      (choice.area === undefined || test.area === choice.area) &&
+      (choice.last === undefined || results.get(test.name)?.outcome === choice.last),
+  );
+}

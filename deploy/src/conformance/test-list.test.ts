@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { isClaimedBeyondConformance, isConformance, type OfficialTest, parseTestList } from './test-list.ts';
+
+const LISTED = `The following spec names can be used with 'ginkgo run --focus/skip':
+    ../k8s.io/kubernetes/test/e2e/network/dns.go:114: [sig-network] DNS should provide DNS for services [Conformance]
+    k8s.io/kubernetes/test/e2e/scheduling/predicates.go:332: [sig-scheduling] SchedulerPredicates [Serial] validates resource limits [Conformance]
+    k8s.io/kubernetes/test/e2e/invariants/metrics.go:70: [invariants] Metrics should enable checking invariant metrics
+
+`;
+
+const named = (name: string): OfficialTest => ({
+  name,
+  area: /\[(sig-[a-z-]+)\]/.exec(name)?.[1] ?? '',
+  schedule: 'parallel',
+});
+
+test('tests are read with their area and schedule, and what no area owns is left out', () => {
+  expect(parseTestList(LISTED)).toEqual([
+    {
+      name: '[sig-network] DNS should provide DNS for services [Conformance]',
+      area: 'sig-network',
+      schedule: 'parallel',
+    },
+    {
+      name: '[sig-scheduling] SchedulerPredicates [Serial] validates resource limits [Conformance]',
+      area: 'sig-scheduling',
+      schedule: 'serial',
+    },
+  ]);
+});
+
+test('a conformance test is known by its tag', () => {
+  expect(isConformance(named('[sig-node] Pods should run [NodeConformance] [Conformance]'))).toBe(true);
+  expect(isConformance(named('[sig-node] Pods should run [NodeConformance]'))).toBe(false);
+});
+
+test.each([
+  ['[sig-auth] ServiceAccounts should mount tokens', true],
+  ['[sig-network] Services should be slow [Slow]', true],
+  ['[sig-auth] ServiceAccounts should mount tokens [Conformance]', false],
+  ['[sig-cloud-provider-gcp] Nodes should be there', false],
+  ['[sig-apps] Network Partition [Disruptive] should recover', false],
+  ['[sig-api-machinery] Garbage collector is unsure [Flaky]', false],
+  ['[sig-node] Pods in a new way [FeatureGate:New] [Alpha]', false],
+  ['[sig-node] Pods in a newer way [FeatureGate:Newer] [Beta]', true],
+  ['[sig-storage] In-tree Volumes [Driver: nfs] should mount', false],
+  ['[sig-network] LoadBalancers [Feature:LoadBalancer] should balance', false],
+])('%s is claimed beyond conformance: %s', (name, claimed) => {
+  expect(isClaimedBeyondConformance(named(name))).toBe(claimed);
+});

@@ -1,0 +1,51 @@
+import type { TestResult } from './test-result.ts';
+
+/** The parts that a test can wait for. `machine`: this machine cannot; `defect`: what exists is wrong. */
+export const PARTS = ['controllers', 'agent', 'network', 'scheduler', 'storage', 'machine', 'defect'] as const;
+export type Part = (typeof PARTS)[number];
+
+export interface WaitsFor {
+  readonly part: Part;
+  /** What is missing or wrong; for `machine` with the proof, and the machine on which the test should pass. */
+  readonly why: string;
+}
+
+/** The first rule whose patterns all match says what a test that did not pass waits for. */
+export interface Rule extends WaitsFor {
+  /** Matches the test's name. */
+  readonly test?: RegExp;
+  /** Matches the program's message. */
+  readonly message?: RegExp;
+}
+
+interface StoredRule {
+  readonly test?: string;
+  readonly message?: string;
+  readonly part: string;
+  readonly why: string;
+}
+
+/** Reads deploy/conformance/waits-for.json; a rule that can never match, or names no part, is a fault. */
+export function parseRules(text: string): readonly Rule[] {
+  return (JSON.parse(text) as readonly StoredRule[]).map(({ test, message, part, why }) => {
+    const known = PARTS.find((name) => name === part);
+    if (known === undefined) throw new RangeError(`waits-for.json: ${part} is none of ${PARTS.join(', ')}`);
+    if (why === '') throw new RangeError(`waits-for.json: a rule for ${part} does not say why`);
+    return {
+      part: known,
+      why,
+      ...(test === undefined ? {} : { test: new RegExp(test) }),
+      ...(message === undefined ? {} : { message: new RegExp(message) }),
+    };
+  });
+}
+
+const UNEXPLAINED: WaitsFor = { part: 'defect', why: 'not explained yet' };
+
+/** What a test that did not pass waits for. What no rule explains is a defect until it is explained. */
+export function waitsFor(result: TestResult, rules: readonly Rule[]): WaitsFor {
+  const matches = (pattern: RegExp | undefined, text: string) => pattern === undefined || pattern.test(text);
+  return (
+    rules.find((rule) => matches(rule.test, result.name) && matches(rule.message, result.message ?? '')) ?? UNEXPLAINED
+  );
+}

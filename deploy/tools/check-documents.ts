@@ -1,0 +1,42 @@
+/**
+ * Reports what Markdown pages name and the repository does not have: links, paths, npm scripts, excerpts of files and terms of
+ * the glossary.
+ */
+import { globSync, readFileSync, statSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { findBrokenReferences } from './prose/find-broken-references.ts';
+import { findStaleExcerpts } from './prose/find-stale-excerpts.ts';
+import { findUnknownTerms } from './prose/find-unknown-terms.ts';
+
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..');
+const GENERATED = ['node_modules', 'dist', 'dist-tools', '.git', '.gantry'];
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+
+const paths = new Set(globSync('**/*', { cwd: root, exclude: (name) => GENERATED.includes(basename(name)) }));
+const manifest = JSON.parse(read('package.json')) as { readonly scripts: Readonly<Record<string, string>> };
+const repository = { paths, scripts: new Set(Object.keys(manifest.scripts)), readPage: read };
+const pages = [...paths].filter((path) => path.endsWith('.md'));
+
+/** The text of a file, or of all files in a folder. */
+const readAll = (path: string) =>
+  [...paths]
+    .filter((file) => (file === path || file.startsWith(`${path}/`)) && statSync(join(root, file)).isFile())
+    .map(read)
+    .join('\n');
+
+let problems = 0;
+for (const page of pages) {
+  const text = read(page);
+  const broken = [
+    ...findBrokenReferences(page, text, repository),
+    ...findStaleExcerpts(text, (path) => (paths.has(path) ? read(path) : undefined)),
+    ...(page === 'docs/glossary.md' ? findUnknownTerms(text, readAll) : []),
+  ];
+  for (const { line, problem } of broken) {
+    problems++;
+    process.stderr.write(`${page}:${line}: ${problem}\n`);
+  }
+}
+process.stdout.write(`${pages.length} pages, ${problems} problems\n`);
+process.exitCode = problems === 0 ? 0 : 1;

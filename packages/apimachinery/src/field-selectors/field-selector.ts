@@ -1,0 +1,90 @@
+import { StatusError } from '@gantry/objects';
+import type { FieldLabels } from './field-labels.ts';
+
+export interface FieldRequirement {
+  readonly field: string;
+  readonly operator: '=' | '!=';
+  readonly value: string;
+}
+
+/** A field selector, parsed: every requirement must hold. Immutable. */
+export class FieldSelector {
+  readonly requirements: readonly FieldRequirement[];
+
+  constructor(requirements: readonly FieldRequirement[]) {
+    this.requirements = requirements;
+  }
+
+  /** Whether it matches everything. */
+  get empty(): boolean {
+    return this.requirements.length === 0;
+  }
+
+  /** `get` reads a field of the object; absent fields read as ''. */
+  matches(get: (field: string) => string): boolean {
+    return this.requirements.every(({ field, operator, value }) => (get(field) === value) === (operator === '='));
+  }
+
+  /** The one value that `field` must have, if the selector demands one. */
+  requiresExact(field: string): string | undefined {
+    return this.requirements.find((r) => r.field === field && r.operator === '=')?.value;
+  }
+}
+
+/**
+ * Reads the `fieldSelector` parameter; every field must be one that the kind knows. Throws StatusError BadRequest with
+ * Kubernetes' words.
+ */
+export function parseFieldSelector(text: string, labels: FieldLabels): FieldSelector {
+  const requirements: FieldRequirement[] = [];
+  for (const term of splitTerms(text)) {
+    if (term === '') continue;
+    const parsed = splitTerm(term);
+    if (parsed === undefined) throw StatusError.badRequest(`invalid selector: '${text}'; can't understand '${term}'`);
+    requirements.push({ ...parsed, value: unescape(parsed.value) });
+  }
+  for (const { field } of requirements) if (!labels.supports(field)) throw labels.refusal(field);
+  return new FieldSelector(requirements);
+}
+
+/** Splits at commas that no backslash escapes. */
+function splitTerms(text: string): readonly string[] {
+  const terms: string[] = [];
+  let start = 0;
+  for (let at = 0; at < text.length; at++) {
+    if (text[at] === '\\') at++;
+    else if (text[at] === ',') {
+      terms.push(text.slice(start, at));
+      start = at + 1;
+    }
+  }
+  terms.push(text.slice(start));
+  return terms;
+}
+
+function splitTerm(term: string): FieldRequirement | undefined {
+  for (let at = 0; at < term.length; at++) {
+    const rest = term.slice(at, at + 2);
+    if (rest === '!=') return { field: term.slice(0, at), operator: '!=', value: term.slice(at + 2) };
+    if (rest === '==') return { field: term.slice(0, at), operator: '=', value: term.slice(at + 2) };
+    if (rest.startsWith('=')) return { field: term.slice(0, at), operator: '=', value: term.slice(at + 1) };
+  }
+  return undefined;
+}
+
+function unescape(value: string): string {
+  let out = '';
+  for (let at = 0; at < value.length; at++) {
+    const character = value.charAt(at);
+    if (character === '\\') {
+      const next = String.fromCodePoint(...[value.codePointAt(++at)].filter((code) => code !== undefined));
+      if (next !== '\\' && next !== ',' && next !== '=')
+        throw StatusError.badRequest(`invalid field selector: invalid escape sequence: \\${next}`);
+      out += next;
+    } else if (character === ',' || character === '=') {
+      // Kubernetes says which one by its number.
+      throw StatusError.badRequest(`invalid field selector: unescaped character in value: ${character.charCodeAt(0)}`);
+    } else out += character;
+  }
+  return out;
+}

@@ -1,0 +1,91 @@
+import type { KubeObject } from '@gantry/objects';
+import { type Comparison, compareFields } from './compare.ts';
+import { FieldSet } from './field-set.ts';
+import { typeOf, type ManagedKind, type OtherVersion, versionOf } from './managed-kind.ts';
+import type { Manager, Managers } from './managers.ts';
+import { reconcileFields } from './reconcile-fields.ts';
+
+/** Paths without an owner. */
+const UNOWNED = FieldSet.of(
+  ['f:apiVersion'],
+  ['f:kind'],
+  ['f:metadata'],
+  ['f:metadata', 'f:name'],
+  ['f:metadata', 'f:namespace'],
+  ['f:metadata', 'f:creationTimestamp'],
+  ['f:metadata', 'f:selfLink'],
+  ['f:metadata', 'f:uid'],
+  ['f:metadata', 'f:clusterName'],
+  ['f:metadata', 'f:generation'],
+  ['f:metadata', 'f:managedFields'],
+  ['f:metadata', 'f:resourceVersion'],
+);
+
+/** Fields that can have an owner. */
+export function ownable(fields: FieldSet): FieldSet {
+  return fields.difference(UNOWNED);
+}
+
+/** A path that a change takes from a manager. */
+export interface Conflict {
+  /** `identify` of the manager. */
+  readonly id: string;
+  readonly manager: Manager;
+  readonly path: readonly string[];
+}
+
+/** A change, and its effect on other managers. */
+export interface Change {
+  readonly comparison: Comparison;
+  /** The others, without what the change takes from them or removes, and without those that are left with nothing. */
+  readonly others: Managers;
+  readonly conflicts: readonly Conflict[];
+}
+
+/** The managers without versions that are not served, their fields as the schemas have them now. */
+export function knownManagers(of: ManagedKind, managers: Managers): Map<string, Manager> {
+  const out = new Map<string, Manager>();
+  for (const [id, manager] of managers) {
+    const version = versionOf(of, manager.apiVersion);
+    if (version === undefined) continue;
+    const fields = reconcileFields(manager.fields, version.schema);
+    out.set(id, fields === manager.fields ? manager : { ...manager, fields });
+  }
+  return out;
+}
+
+/** Compares two objects of a kind, and tells who of `managers` but `self` loses what. Throws KeylessItem. */
+export function changeOwners(
+  of: ManagedKind,
+  change: { readonly before: KubeObject; readonly after: KubeObject },
+  managers: Managers,
+  self: string | undefined,
+): Change {
+  const { before, after } = change;
+  const compareIn = (version: OtherVersion): Comparison => {
+    const { added, modified, removed } = compareFields(typeOf(version), version.to(before), version.to(after));
+    return { added: of.reset(added), modified: of.reset(modified), removed: of.reset(removed) };
+  };
+  const comparison = compareIn({ schema: of.schema, to: (object) => object, from: (object) => object });
+  const inVersions = new Map<string, Comparison>();
+  const others = new Map<string, Manager>();
+  const conflicts: Conflict[] = [];
+  for (const [id, manager] of [...managers].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    if (id === self) continue;
+    const version = versionOf(of, manager.apiVersion);
+    if (version === undefined) continue;
+    let compared = version.schema === of.schema ? comparison : inVersions.get(manager.apiVersion);
+    if (compared === undefined) {
+      compared = compareIn(version);
+      inVersions.set(manager.apiVersion, compared);
+    }
+    const { fields } = manager;
+    const changed = compared.modified.union(compared.added);
+    const taken = changed.empty ? changed : fields.intersection(changed);
+    for (const path of taken.paths()) conflicts.push({ id, manager, path });
+    const left = fields.difference(taken).difference(compared.removed);
+    if (left === fields) others.set(id, manager);
+    else if (!left.empty) others.set(id, { ...manager, fields: left });
+  }
+  return { comparison, others, conflicts };
+}

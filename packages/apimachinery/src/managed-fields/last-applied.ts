@@ -1,0 +1,73 @@
+import { parseJson } from '../values/exact-number.ts';
+import { type JsonObject, type KubeObject, apiVersionOf } from '@gantry/objects';
+import { MAX_ANNOTATIONS_BYTES } from '../max-annotations.ts';
+import { findMisfits } from './check-values.ts';
+import { compareFields } from './compare.ts';
+import type { FieldSet } from './field-set.ts';
+import { typeOf, type ManagedKind } from './managed-kind.ts';
+import { isJsonMap, KeylessItem } from './shape.ts';
+import { toFieldSet } from './to-field-set.ts';
+
+const ANNOTATION = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/** Kubernetes lets this manager take over what it has applied from the client's side before. */
+export const KUBECTL = 'kubectl';
+
+/**
+ * The fields that an object still has as its `last-applied-configuration` annotation has them; undefined when there is none that
+ * can be read.
+ */
+export function fieldsLastApplied(of: ManagedKind, live: KubeObject): FieldSet | undefined {
+  const text = live.metadata?.annotations?.[ANNOTATION] ?? '';
+  if (text === '') return undefined;
+  let config: unknown;
+  try {
+    config = parseJson(text);
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+  if (!isJsonMap(config) || config['apiVersion'] !== apiVersionOf(of) || config['kind'] !== of.kind) return undefined;
+  const type = typeOf(of);
+  try {
+    if (findMisfits(type, config) !== undefined) return undefined;
+    const { modified, added, removed } = compareFields(type, config, live);
+    return toFieldSet(type, config).difference(modified).difference(added).difference(removed);
+  } catch (error) {
+    if (error instanceof KeylessItem) return undefined;
+    throw error;
+  }
+}
+
+/** The object with its `last-applied-configuration`, if it has one, replaced by `config`. */
+export function refreshLastApplied(object: KubeObject, config: JsonObject): KubeObject {
+  const annotations = object.metadata.annotations;
+  if (annotations === undefined || (annotations[ANNOTATION] ?? '') === '') return object;
+  const refreshed: Record<string, string> = { ...annotations, [ANNOTATION]: encodeConfig(config) };
+  const size = Object.entries(refreshed).reduce((sum, [key, value]) => sum + key.length + Buffer.byteLength(value), 0);
+  // Validation would refuse them all: this one is left out instead.
+  if (size > MAX_ANNOTATIONS_BYTES) delete refreshed[ANNOTATION];
+  return { ...object, metadata: { ...object.metadata, annotations: refreshed } };
+}
+
+function encodeConfig(config: JsonObject): string {
+  const { metadata } = config;
+  let shown = config;
+  if (isJsonMap(metadata) && isJsonMap(metadata['annotations'])) {
+    const { [ANNOTATION]: _last, ...annotations } = metadata['annotations'];
+    shown = { ...config, metadata: { ...metadata, annotations } };
+  }
+  const escaped = JSON.stringify(sorted(shown)).replace(/[<>&\u2028\u2029]/g, escapeCharacter);
+  return `${escaped}\n`;
+}
+
+function escapeCharacter(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (!isJsonMap(value)) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, item]) => [key, sorted(item)]));
+}

@@ -1,0 +1,94 @@
+import { formatTime, type Instant } from '@gantry/base';
+import { type KubeObject, type ManagedFieldsEntry, apiVersionOf, equalJson } from '@gantry/objects';
+import { capManagers } from './cap-managers.ts';
+import { changeOwners, knownManagers, ownable } from './change-owners.ts';
+import { emptyObject, type ManagedKind, withoutManagedFields } from './managed-kind.ts';
+import { identify, type Manager, type Managers, parseManagers, readManagers, writeManagers } from './managers.ts';
+import { KeylessItem } from './shape.ts';
+
+export interface ManagedFieldsInput {
+  readonly of: ManagedKind;
+  /** What is stored; undefined for a create. */
+  readonly oldObject: KubeObject | undefined;
+  /** The object after decoding and defaults, before admission and the strategy's `prepareFor…`: fields that those set have no owner. */
+  readonly newObject: KubeObject;
+  readonly manager: string;
+  readonly now: Instant;
+}
+
+/**
+ * The managedFields of an object after a create, update or patch. The manager becomes the only owner of fields that the write adds
+ * or changes; removed fields lose their owners. An entry's time changes only when its manager gained fields. Changes neither
+ * object. In Kubernetes' order. Empty when no field has an owner, when list items have no keys, and for stored objects without
+ * recorded owners.
+ */
+export function updateManagedFields(input: ManagedFieldsInput): ManagedFieldsEntry[] {
+  const { of, oldObject, newObject, manager, now } = input;
+  const starting = startingManagers(input);
+  if (starting.size === 0 && (oldObject?.metadata.uid ?? '') !== '') return [];
+  const before = oldObject === undefined ? emptyObject(of.schema) : withoutManagedFields(oldObject);
+  try {
+    const change = { before, after: withoutManagedFields(newObject) };
+    return writeManagers(capManagers(recordUpdate(of, change, starting, { manager, now })).values());
+  } catch (error) {
+    // Kubernetes records nothing of an object whose items cannot be told apart.
+    if (error instanceof KeylessItem) return [];
+    throw error;
+  }
+}
+
+/** The managers after an update from `before` to `after`. Throws KeylessItem. */
+export function recordUpdate(
+  of: ManagedKind,
+  change: { readonly before: KubeObject; readonly after: KubeObject },
+  managers: Managers,
+  by: { readonly manager: string; readonly now: Instant },
+): Managers {
+  const { comparison, others } = changeOwners(of, change, knownManagers(of, managers), undefined);
+  const taken = ownable(comparison.added.union(comparison.modified));
+  if (taken.empty) return others;
+  const self = {
+    manager: by.manager,
+    operation: 'Update',
+    apiVersion: apiVersionOf(of),
+    subresource: of.subresource,
+    time: formatTime(by.now),
+  } as const;
+  const id = identify(self);
+  const own: Manager | undefined = others.get(id);
+  return new Map([...others, [id, { ...self, fields: own === undefined ? taken : own.fields.union(taken) }]]);
+}
+
+/** Entries that the request sends count where it may send them: none or an empty one resets, what is wrong is ignored. */
+function startingManagers({ of, oldObject, newObject }: ManagedFieldsInput): Managers {
+  const stored = oldObject?.metadata.managedFields ?? [];
+  const sent = newObject.metadata.managedFields;
+  // What comes back as it was stored needs no reading.
+  if (of.subresource !== '' || sent === undefined || sent === stored) return readManagers(stored);
+  if (sent.length === 0) return new Map();
+  const [only] = sent;
+  if (sent.length === 1 && only !== undefined && Object.keys(only).length === 0) return new Map();
+  // Most clients send back what they have read.
+  if (equalJson(sent, stored)) return readManagers(stored);
+  try {
+    return parseManagers(sent);
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof TypeError) return readManagers(stored);
+    throw error;
+  }
+}
+
+/** At most this many bytes of a manager's name are kept. */
+const MAX_MANAGER_BYTES = 128;
+
+/** Who a write is by: its `fieldManager`, else what the User-Agent begins with, else `unknown`. */
+export function fieldManagerFrom(fieldManager: string, userAgent: string): string {
+  if (fieldManager !== '') return fieldManager;
+  const name = userAgent.split('/')[0] ?? '';
+  let out = '';
+  for (const character of name) {
+    if (Buffer.byteLength(out + character) > MAX_MANAGER_BYTES) break;
+    if (!/\p{C}/u.test(character)) out += character;
+  }
+  return out === '' ? 'unknown' : out;
+}

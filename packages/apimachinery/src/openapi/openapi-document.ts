@@ -1,0 +1,110 @@
+import type { Json, JsonObject } from '@gantry/objects';
+import type { ResourceDefinition, SubresourceDefinition } from '../resource-definition.ts';
+import { publishedSchemas } from '../schema/published-schema.ts';
+import { schemaNameOf } from '../schema/type-schema.ts';
+import { type Endpoint, pathItem } from './operations.ts';
+import { customSchemas, type OpenApiForm } from './custom-schemas.ts';
+import { customSchemaName, fullSchemaName } from './schema-names.ts';
+import { type Describe, reachableSchemas, schemaObject } from './schema-objects.ts';
+
+/** Schemas that every document contains in addition to its kinds. */
+const COMMON = [
+  'meta.v1.Status',
+  'meta.v1.DeleteOptions',
+  'meta.v1.Patch',
+  'meta.v1.WatchEvent',
+  'meta.v1.APIResourceList',
+];
+
+/** Paths below `/openapi/v3` that have a document: `api/v1`, `apis/apps/v1`, …. */
+export function openApiPaths(definitions: readonly ResourceDefinition[]): readonly string[] {
+  return [...new Set(definitions.map(rootOf))].sort();
+}
+
+/**
+ * The OpenAPI v3 document of one group version, with everything that its schemas refer to. With the form 'v2', custom resources
+ * are described in the words that version 2 has.
+ */
+export function openApiDocument(
+  definitions: readonly ResourceDefinition[],
+  path: string,
+  options: { readonly version: string; readonly describe: Describe; readonly form?: OpenApiForm },
+): JsonObject {
+  const own = definitions.filter((definition) => rootOf(definition) === path);
+  const endpoints = own.flatMap(endpointsOf);
+  const roots = endpoints.flatMap(({ schema }) => [schema, `${schema}List`]);
+  const custom = own.flatMap((definition) => customSchemas(definition, options.describe, options.form ?? 'v3'));
+  const meta = custom.length === 0 ? [] : ['meta.v1.ObjectMeta', 'meta.v1.ListMeta'];
+  const schemas = reachableSchemas([...roots, ...COMMON, ...meta]);
+  return {
+    openapi: '3.0.0',
+    info: { title: 'Kubernetes', version: options.version },
+    paths: Object.fromEntries(endpoints.map((endpoint) => [endpoint.path, pathItem(endpoint)])),
+    components: {
+      schemas: Object.fromEntries([
+        ...schemas.map((name): [string, Json] => [fullSchemaName(name), schemaObject(name, options.describe)]),
+        ...custom,
+      ]),
+      securitySchemes: {
+        BearerToken: {
+          type: 'apiKey',
+          description: 'Bearer Token authentication',
+          name: 'authorization',
+          in: 'header',
+        },
+      },
+    },
+  };
+}
+
+function rootOf({ group, version }: ResourceDefinition): string {
+  return group === '' ? `api/${version}` : `apis/${group}/${version}`;
+}
+
+function endpointsOf(definition: ResourceDefinition): readonly Endpoint[] {
+  const root = `/${rootOf(definition)}`;
+  const scope = definition.namespaced ? '/namespaces/{namespace}' : '';
+  const collection = `${root}${scope}/${definition.resource}`;
+  const { verbs } = definition;
+  const schema = schemaOfResource(definition);
+  const of = (path: string, allowed: readonly string[]): Endpoint => ({
+    definition,
+    subresource: undefined,
+    schema,
+    path,
+    verbs: verbs.filter((verb) => allowed.includes(verb)),
+  });
+  const endpoints = [
+    of(collection, ['list', 'create', 'deletecollection']),
+    of(`${collection}/{name}`, ['get', 'update', 'patch', 'delete']),
+    ...(definition.namespaced ? [of(`${root}/${definition.resource}`, ['list'])] : []),
+    ...definition.subresources.map((subresource) => subresourceEndpoint(definition, subresource, collection)),
+  ];
+  return endpoints.filter((endpoint) => endpoint.verbs.length > 0);
+}
+
+function subresourceEndpoint(
+  definition: ResourceDefinition,
+  subresource: SubresourceDefinition,
+  collection: string,
+): Endpoint {
+  const path = `${collection}/{name}/${subresource.name}`;
+  return {
+    definition,
+    subresource,
+    path,
+    verbs: subresource.verbs,
+    schema: schemaOfSubresource(definition, subresource),
+  };
+}
+
+function schemaOfSubresource(definition: ResourceDefinition, subresource: SubresourceDefinition): string {
+  const { group = definition.group, version = definition.version, kind } = subresource;
+  if (kind === undefined) return schemaOfResource(definition);
+  const short = `${group === '' ? 'core' : (group.split('.')[0] ?? group)}.${version}.${kind}`;
+  return short in publishedSchemas ? short : schemaOfResource(definition);
+}
+
+function schemaOfResource(definition: ResourceDefinition): string {
+  return definition.publishedSchema === undefined ? schemaNameOf(definition.schema) : customSchemaName(definition);
+}

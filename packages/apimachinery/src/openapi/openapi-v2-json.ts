@@ -1,0 +1,92 @@
+import type { Json, JsonObject } from '@gantry/objects';
+
+const METHODS = ['get', 'put', 'post', 'delete', 'patch'];
+
+/** What version 2 has no word for. */
+const UNSPOKEN: ReadonlySet<string> = new Set(['allOf', 'oneOf', 'default']);
+
+/** OpenAPI v2 as JSON, made from the documents of the form 'v2'. */
+export function openApiV2Json(documents: readonly JsonObject[], version: string): JsonObject {
+  const definitions: JsonObject = {};
+  const paths: JsonObject = {};
+  for (const document of documents) {
+    const components = document.components as JsonObject;
+    for (const [name, schema] of Object.entries(components.schemas as JsonObject))
+      definitions[name] ??= schemaV2(schema);
+    for (const [path, item] of Object.entries(document.paths as JsonObject)) paths[path] = pathItem(item as JsonObject);
+  }
+  return { swagger: '2.0', info: { title: 'Kubernetes', version }, paths, definitions };
+}
+
+function schemaV2(schema: Json | undefined): Json {
+  if (schema === null || schema === undefined || typeof schema !== 'object' || Array.isArray(schema))
+    return schema ?? {};
+  const out: JsonObject = {};
+  const [only] = (schema.allOf ?? []) as JsonObject[];
+  if (only?.$ref !== undefined) out.$ref = reference(only.$ref);
+  // What is a string or a number, version 2 calls a string.
+  if (schema.oneOf !== undefined && schema.type === undefined) out.type = 'string';
+  for (const [word, value] of Object.entries(schema)) {
+    if (UNSPOKEN.has(word)) continue;
+    if (word === '$ref') out.$ref = reference(value);
+    else if (word === 'properties') {
+      const fields = Object.entries(value as JsonObject).map(([name, inner]): [string, Json] => [
+        name,
+        schemaV2(inner),
+      ]);
+      out.properties = Object.fromEntries(fields);
+    } else if (word === 'items' || word === 'additionalProperties') out[word] = schemaV2(value);
+    else out[word] = value;
+  }
+  return out;
+}
+
+function reference(value: Json): string {
+  return String(value).replace('#/components/schemas/', '#/definitions/');
+}
+
+function pathItem(item: JsonObject): JsonObject {
+  const out: JsonObject = { parameters: ((item.parameters ?? []) as JsonObject[]).map(parameter) };
+  for (const method of METHODS) {
+    const operation = item[method];
+    if (operation !== undefined) out[method] = operationV2(operation as JsonObject);
+  }
+  return out;
+}
+
+function parameter({ schema, ...rest }: JsonObject): JsonObject {
+  return { ...rest, ...(schema as JsonObject) };
+}
+
+function operationV2({ requestBody, responses, parameters, ...rest }: JsonObject): JsonObject {
+  const body = requestBody as JsonObject | undefined;
+  const content = (body?.content ?? {}) as JsonObject;
+  const consumes = body === undefined ? ['*/*'] : Object.keys(content);
+  const first = Object.values(content)[0] as JsonObject | undefined;
+  const sent =
+    body === undefined
+      ? []
+      : [
+          {
+            name: 'body',
+            in: 'body',
+            ...(body.required === true ? { required: true } : {}),
+            schema: schemaV2(first?.schema),
+          },
+        ];
+  const answers = Object.entries(responses as JsonObject).map(([code, response]): [string, Json] => {
+    const { description = '', content: forms } = response as JsonObject;
+    const form = Object.values((forms ?? {}) as JsonObject)[0] as JsonObject | undefined;
+    return [code, { description, ...(form === undefined ? {} : { schema: schemaV2(form.schema) }) }];
+  });
+  const asked = [...sent, ...((parameters ?? []) as JsonObject[]).map(parameter)];
+  const ok = (responses as JsonObject)['200'] as JsonObject | undefined;
+  return {
+    ...rest,
+    consumes,
+    produces: Object.keys((ok?.content ?? {}) as JsonObject),
+    schemes: ['https'],
+    ...(asked.length === 0 ? {} : { parameters: asked }),
+    responses: Object.fromEntries(answers),
+  };
+}

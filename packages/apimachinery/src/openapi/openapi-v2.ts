@@ -1,0 +1,134 @@
+import type { Json, JsonObject } from '@gantry/objects';
+
+/**
+ * OpenAPI v2 as `application/com.github.proto-openapi.spec.v2@v1.0+protobuf`: the form in which kubectl before 1.28 asks what
+ * may be validated and patched. Made from the v3 documents; field numbers are those of gnostic's openapi.v2 messages.
+ * Only what such clients read is in it: definitions, and for each operation its kind and query parameters.
+ */
+export function encodeOpenApiV2(documents: readonly JsonObject[], version: string): Uint8Array {
+  const definitions = new Map<string, Json>();
+  const paths = new Map<string, Json>();
+  for (const document of documents) {
+    const components = document.components as JsonObject;
+    for (const [name, schema] of Object.entries(components.schemas as JsonObject)) definitions.set(name, schema);
+    for (const [path, item] of Object.entries(document.paths as JsonObject)) paths.set(path, item);
+  }
+  const info = concat([text(1, 'Kubernetes'), text(2, version)]);
+  return concat([
+    text(1, '2.0'),
+    message(2, info),
+    message(8, concat([...paths].sort(byName).map(([path, item]) => named(2, path, pathItem(item as JsonObject))))),
+    message(
+      9,
+      concat(
+        [...definitions].sort(byName).map(([name, schema]) => named(1, name, schemaMessage(schema as JsonObject))),
+      ),
+    ),
+  ]);
+}
+
+function byName(a: readonly [string, unknown], b: readonly [string, unknown]): number {
+  return a[0] < b[0] ? -1 : 1;
+}
+
+const METHODS: readonly (readonly [string, number])[] = [
+  ['get', 2],
+  ['put', 3],
+  ['post', 4],
+  ['delete', 5],
+  ['patch', 8],
+];
+
+function pathItem(item: JsonObject): Uint8Array {
+  return concat(
+    METHODS.map(([method, field]) => {
+      const operation = item[method];
+      return operation === undefined ? NOTHING : message(field, operationMessage(operation as JsonObject));
+    }),
+  );
+}
+
+function operationMessage(operation: JsonObject): Uint8Array {
+  const parameters = (operation.parameters ?? []) as JsonObject[];
+  const response = message(1, concat([text(1, '200'), message(2, message(1, text(1, 'OK')))]));
+  return concat([
+    text(5, String(operation.operationId)),
+    ...parameters.map((parameter) => message(8, message(1, message(2, message(3, queryParameter(parameter)))))),
+    message(9, response),
+    ...extensions(13, operation),
+  ]);
+}
+
+function queryParameter(parameter: JsonObject): Uint8Array {
+  const schema = parameter.schema as JsonObject;
+  return concat([text(2, 'query'), text(4, String(parameter.name)), text(6, String(schema.type)), flag(20)]);
+}
+
+function schemaMessage(schema: JsonObject): Uint8Array {
+  const all = schema.allOf as JsonObject[] | undefined;
+  const reference = (schema.$ref ?? all?.[0]?.$ref) as string | undefined;
+  const properties = Object.entries((schema.properties ?? {}) as JsonObject);
+  const { items, additionalProperties } = schema;
+  return concat([
+    reference === undefined ? NOTHING : text(1, reference.replace('#/components/schemas/', '#/definitions/')),
+    text(2, typeof schema.format === 'string' ? schema.format : ''),
+    text(4, typeof schema.description === 'string' ? schema.description : ''),
+    ...((schema.required ?? []) as string[]).map((name) => text(19, name)),
+    additionalProperties === undefined
+      ? NOTHING
+      : message(21, message(1, schemaMessage(additionalProperties as JsonObject))),
+    typeof schema.type === 'string' ? message(22, text(1, schema.type)) : NOTHING,
+    items === undefined ? NOTHING : message(23, message(1, schemaMessage(items as JsonObject))),
+    properties.length === 0
+      ? NOTHING
+      : message(25, concat(properties.map(([name, value]) => named(1, name, schemaMessage(value as JsonObject))))),
+    ...extensions(31, schema),
+  ]);
+}
+
+/** Vendor extensions: their values as YAML, which JSON is. */
+function extensions(field: number, value: JsonObject): readonly Uint8Array[] {
+  return Object.entries(value)
+    .filter(([name]) => name.startsWith('x-'))
+    .map(([name, inner]) => named(field, name, text(2, `${JSON.stringify(inner)}\n`)));
+}
+
+function named(field: number, name: string, value: Uint8Array): Uint8Array {
+  return message(field, concat([text(1, name), message(2, value)]));
+}
+
+const NOTHING = new Uint8Array(0);
+const encoder = new TextEncoder();
+
+function text(field: number, value: string): Uint8Array {
+  return value === '' ? NOTHING : message(field, encoder.encode(value));
+}
+
+function flag(field: number): Uint8Array {
+  return concat([varint(field * 8), varint(1)]);
+}
+
+function message(field: number, content: Uint8Array): Uint8Array {
+  return concat([varint(field * 8 + 2), varint(content.length), content]);
+}
+
+function varint(value: number): Uint8Array {
+  const out: number[] = [];
+  let rest = value;
+  while (rest >= 128) {
+    out.push((rest % 128) + 128);
+    rest = Math.floor(rest / 128);
+  }
+  out.push(rest);
+  return Uint8Array.from(out);
+}
+
+function concat(parts: readonly Uint8Array[]): Uint8Array {
+  const out = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    out.set(part, at);
+    at += part.length;
+  }
+  return out;
+}

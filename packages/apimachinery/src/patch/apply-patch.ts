@@ -1,0 +1,329 @@
+import { append } from '@gantry/base';
+import { type FieldValidation, keepReset } from '../decode/decode-object.ts';
+import { DecodeError, decodeStruct, type ErrorDialect } from '../values/decode-value.ts';
+import {
+  JsonSyntaxError,
+  NumberLiteral,
+  type Parsed,
+  type ParsedObject,
+  parseJsonText,
+} from '../values/json-parser.ts';
+import { notRegistered } from '../decode/not-registered.ts';
+import { jsonTypeOf } from '../values/scalars.ts';
+import { normaliseShape } from '../values/normalise-shape.ts';
+import { type JsonObject, type KubeObject, StatusError, apiVersionOf, cloneJson, invalid } from '@gantry/objects';
+import { type ResourceDefinition } from '../resource-definition.ts';
+import { schemaOf, type SchemaRef } from '../schema/type-schema.ts';
+import { goFormat } from './go-format.ts';
+import { applyJsonPatch, type JsonPatchOperation, PatchConflict } from './json-patch.ts';
+import { applyMergePatch, isPlainObject } from './merge-patch.ts';
+import { applyStrategicMergePatch, StrategicPatchError } from './strategic-merge.ts';
+
+/** Media types of patches that `applyPatch` understands. */
+export const PATCH_TYPES = [
+  'application/json-patch+json',
+  'application/merge-patch+json',
+  'application/strategic-merge-patch+json',
+] as const;
+
+/** More operations in one JSON patch are refused. */
+const MAX_OPERATIONS = 10_000;
+
+export interface PatchedObject {
+  readonly object: JsonObject;
+  /** Texts for `Warning: 299` headers. */
+  readonly warnings: string[];
+}
+
+interface Merged {
+  readonly document: unknown;
+  /** What an error shows of the patch. */
+  readonly shown: string;
+  readonly dialect: ErrorDialect;
+  readonly complaints: readonly string[];
+}
+
+/**
+ * `original` with a patch applied, decoded as a request body would be: canonical form, normalised shape, unknown fields dropped.
+ * `schema` is another than the definition's for subresources of their own kind. `original` is left alone.
+ * Throws StatusError: BadRequest for what is no patch, Invalid for one that does not fit, UnsupportedMediaType.
+ */
+export function applyPatch(
+  patchType: string,
+  original: KubeObject,
+  patch: Uint8Array,
+  definition: ResourceDefinition,
+  mode: FieldValidation,
+  schema: SchemaRef = definition.schema,
+): PatchedObject {
+  const merged = merge(patchType.split(';')[0]?.trim() ?? '', original, patch, schema, mode);
+  const { document, shown, dialect } = merged;
+  if (!isPlainObject(document)) throw invalidPatch(shown, 'json: cannot unmarshal into Go value');
+  if (losesVersion(document, original, definition, dialect)) return unread(merged, document, original, mode);
+  checkKind(document, original, definition, shown, dialect);
+  const type = schemaOf(schema);
+  let decoded: ReturnType<typeof decodeStruct>;
+  try {
+    decoded = decodeStruct(type, document as unknown as ParsedObject, dialect);
+  } catch (error) {
+    if (error instanceof DecodeError) throw invalidPatch(shown, error.message);
+    throw error;
+  }
+  // The results of these patches are written out, by name, before they are read.
+  const unknown = dialect === 'json' ? [...decoded.unknown].sort() : decoded.unknown;
+  const complaints = [...merged.complaints, ...unknown.map((path) => `unknown field ${JSON.stringify(path)}`)];
+  if (mode === 'Strict' && complaints.length > 0)
+    throw invalidPatch(shown, `strict decoding error: ${complaints.join(', ')}`);
+  const object = keepReset(normaliseShape(decoded.value, schema) as JsonObject, document);
+  return { object, warnings: mode === 'Warn' ? complaints : [] };
+}
+
+/** Whether the patch takes away what says in which version its result is to be read. Strategic merges do not ask. */
+function losesVersion(
+  { apiVersion = null, kind = null }: Record<string, unknown>,
+  original: KubeObject,
+  definition: ResourceDefinition,
+  dialect: ErrorDialect,
+): boolean {
+  if (dialect !== 'json' || definition.publishedSchema !== undefined) return false;
+  return (apiVersion === null || apiVersion === '') && (kind === null || kind === '' || kind === original.kind);
+}
+
+/** Kubernetes then takes the result for its own form of the kind, in which no field is called as it is in the API. */
+function unread(
+  { shown, complaints }: Merged,
+  document: Record<string, unknown>,
+  { apiVersion, kind }: KubeObject,
+  mode: FieldValidation,
+): PatchedObject {
+  const fields = Object.keys(document).filter((name) => name !== 'apiVersion' && name !== 'kind');
+  const unknown = [...complaints, ...fields.sort().map((name) => `unknown field ${JSON.stringify(name)}`)];
+  if (mode === 'Strict') throw invalidPatch(shown, `strict decoding error: ${unknown.join(', ')}`);
+  return { object: { apiVersion, kind, metadata: {} }, warnings: mode === 'Warn' ? unknown : [] };
+}
+
+function merge(
+  patchType: string,
+  original: KubeObject,
+  patch: Uint8Array,
+  schema: SchemaRef,
+  mode: FieldValidation,
+): Merged {
+  switch (patchType) {
+    case 'application/json-patch+json':
+      return jsonPatched(original, patch, mode);
+    case 'application/merge-patch+json':
+      return mergePatched(original, patch);
+    case 'application/strategic-merge-patch+json':
+      if (schemaOf(schema).custom !== undefined) throw notForCustomResources();
+      return strategicallyMerged(original, patch, schema);
+    default:
+      throw new StatusError('UnsupportedMediaType', '415: Unsupported Media Type', { details: {} });
+  }
+}
+
+/** Custom resources have no strategies. */
+function notForCustomResources(): StatusError {
+  const accepted = ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml'];
+  return new StatusError(
+    'UnsupportedMediaType',
+    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
+  );
+}
+
+/**
+ * The kind of an object does not change, whatever a patch says. Strategic merges are into a value that has its kind: what they
+ * say of it is only read.
+ */
+function checkKind(
+  document: JsonObject | Record<string, unknown>,
+  original: KubeObject,
+  definition: ResourceDefinition,
+  shown: string,
+  dialect: ErrorDialect,
+): void {
+  const served = original.apiVersion ?? apiVersionOf(definition);
+  const { apiVersion = null, kind = null } = document;
+  if (definition.publishedSchema !== undefined && served === apiVersionOf(definition)) {
+    checkCustomKind(document, original, shown);
+    return;
+  }
+  if (dialect === 'unstructured') {
+    if (apiVersion === null || typeof apiVersion === 'string') document.apiVersion = served;
+    if (kind === null || typeof kind === 'string') document.kind = original.kind;
+    return;
+  }
+  const given = { apiVersion: apiVersion ?? served, kind: kind === '' ? original.kind : (kind ?? original.kind) };
+  Object.assign(document, given);
+  if (given.kind === original.kind && given.apiVersion === served) return;
+  throw invalidPatch(shown, notRegistered(goFormat(given.kind), goFormat(given.apiVersion), served));
+}
+
+/** What a custom resource says it is stands in it, so that it has to be there. */
+function checkCustomKind(
+  { apiVersion = null, kind = null }: JsonObject | Record<string, unknown>,
+  original: KubeObject,
+  shown: string,
+): void {
+  for (const [name, value] of Object.entries({ apiVersion, kind })) {
+    if (value === null || typeof value === 'string') continue;
+    const found = jsonTypeOf(value as Parsed);
+    const why = `json: cannot unmarshal ${found} into Go struct field .${name} of type string`;
+    throw invalidPatch(shown, `couldn't get version/kind; json parse error: ${why}`);
+  }
+  if (kind === null || kind === '') throw invalidPatch(shown, `Object 'Kind' is missing in '${shown}'`);
+  if (apiVersion === null || apiVersion === '') {
+    throw StatusError.internal("Object 'apiVersion' is missing in 'object has no apiVersion field'");
+  }
+  const errors = [
+    ...(kind === original.kind ? [] : [invalid('kind', kind, `must be ${original.kind}`)]),
+    ...(apiVersion === original.apiVersion
+      ? []
+      : [invalid('apiVersion', apiVersion, `must be ${original.apiVersion}`)]),
+  ];
+  if (errors.length === 0) return;
+  const group = String(apiVersion).split('/').slice(0, -1).join('/');
+  throw StatusError.invalid(group, String(kind), original.metadata.name ?? '', errors);
+}
+
+function invalidPatch(shown: string, why: string): StatusError {
+  return StatusError.invalid('', '', '', [invalid('patch', shown, why)]);
+}
+
+interface ParsedPatch {
+  readonly value: Parsed;
+  readonly duplicates: readonly string[];
+}
+
+function parsePatch(patch: Uint8Array): ParsedPatch {
+  const result = parseJsonText(new TextDecoder('utf-8', { ignoreBOM: true }).decode(patch));
+  return {
+    value: result.value,
+    duplicates: result.duplicates.map((path) => `duplicate field ${JSON.stringify(path)}`),
+  };
+}
+
+function parsedObject(
+  patch: Uint8Array,
+  prefix: string,
+  nothing: 'refused' | 'taken',
+): ParsedPatch & { value: ParsedObject } {
+  let parsed: ParsedPatch;
+  try {
+    parsed = parsePatch(patch);
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) throw StatusError.badRequest(`${prefix}${error.message}`);
+    throw error;
+  }
+  const { value } = parsed;
+  if (value === null) {
+    if (nothing === 'refused') throw StatusError.badRequest('Invalid JSON Patch');
+    return { ...parsed, value: {} };
+  }
+  if (typeof value !== 'object' || Array.isArray(value) || value instanceof NumberLiteral)
+    throw StatusError.badRequest(
+      `${prefix}json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type map[string]interface {}`,
+    );
+  return { ...parsed, value };
+}
+
+function mergePatched(original: KubeObject, patch: Uint8Array): Merged {
+  const { value, duplicates } = parsedObject(patch, 'error decoding patch: ', 'refused');
+  const document = applyMergePatch(original, value);
+  return { document, shown: showDocument(document), dialect: 'json', complaints: duplicates };
+}
+
+/** As JSON, number literals by their text. */
+function showDocument(document: unknown): string {
+  return JSON.stringify(document, (_key, value: unknown) =>
+    value instanceof NumberLiteral ? Number(value.text) : value,
+  );
+}
+
+function strategicallyMerged(original: KubeObject, patch: Uint8Array, schema: SchemaRef): Merged {
+  const { value, duplicates } = parsedObject(patch, '', 'taken');
+  try {
+    const document = applyStrategicMergePatch(original as unknown as Record<string, unknown>, value, schemaOf(schema));
+    return { document, shown: goFormat(value), dialect: 'unstructured', complaints: duplicates };
+  } catch (error) {
+    if (error instanceof StrategicPatchError) throw StatusError.badRequest(error.message);
+    throw error;
+  }
+}
+
+function jsonPatched(original: KubeObject, patch: Uint8Array, mode: FieldValidation): Merged {
+  const { operations, complaints } = parseOperations(patch, mode);
+  try {
+    const document = applyJsonPatch(cloneJson(original), operations);
+    return { document, shown: showDocument(document), dialect: 'json', complaints };
+  } catch (error) {
+    if (error instanceof PatchConflict) throw rejected();
+    throw error;
+  }
+}
+
+/** What Kubernetes says of every JSON patch that does not apply. */
+function rejected(): StatusError {
+  return new StatusError('Invalid', 'the server rejected our request due to an error in our request', { details: {} });
+}
+
+interface ParsedOperations {
+  readonly operations: readonly JsonPatchOperation[];
+  readonly complaints: readonly string[];
+}
+
+/** Unless fields are ignored, a JSON patch is decoded twice: strictly at first, whose errors are told in other words. */
+function parseOperations(patch: Uint8Array, mode: FieldValidation): ParsedOperations {
+  const strict = mode !== 'Ignore';
+  const refused = (value: Parsed, into: string) =>
+    StatusError.badRequest(
+      `${strict ? 'error decoding patch: ' : ''}json: cannot unmarshal ${jsonTypeOf(value)} into Go ${into}`,
+    );
+  let parsed: ParsedPatch;
+  try {
+    parsed = parsePatch(patch);
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    throw StatusError.badRequest(`${strict ? 'error decoding patch: ' : ''}${error.message}`);
+  }
+  const { value } = parsed;
+  if (value === null) return { operations: [], complaints: [] };
+  if (!Array.isArray(value))
+    throw refused(value, strict ? 'value of type []handlers.jsonPatchOp' : 'value of type jsonpatch.Patch');
+  const complaints = parsed.duplicates.map((duplicate) => `json patch ${duplicate}`);
+  for (const [index, item] of value.entries()) {
+    if (item === null) continue;
+    if (!isPlainObject(item))
+      throw refused(item, strict ? 'value of type handlers.jsonPatchOp' : 'value of type jsonpatch.Operation');
+    if (strict) append(complaints, strictComplaints(item, index, refused));
+  }
+  if (value.length > MAX_OPERATIONS)
+    throw new StatusError(
+      'RequestEntityTooLarge',
+      `The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${value.length}`,
+    );
+  return { operations: value.map(readOperation), complaints };
+}
+
+function strictComplaints(
+  item: ParsedObject,
+  index: number,
+  refused: (value: Parsed, into: string) => StatusError,
+): readonly string[] {
+  for (const name of ['op', 'path', 'from']) {
+    const value = item[name];
+    if (value !== undefined && value !== null && typeof value !== 'string')
+      throw refused(value, `struct field jsonPatchOp.${name} of type string`);
+  }
+  const unknown = Object.keys(item).filter((name) => !['op', 'path', 'from', 'value'].includes(name));
+  return unknown.map((name) => `json patch unknown field ${JSON.stringify(`[${index}].${name}`)}`);
+}
+
+function readOperation(item: Parsed): JsonPatchOperation {
+  if (!isPlainObject(item)) throw rejected();
+  const { op, path, from, value } = item;
+  if (typeof op !== 'string' || typeof path !== 'string' || (from !== undefined && typeof from !== 'string'))
+    throw rejected();
+  if ((op === 'add' || op === 'replace') && value === undefined) throw rejected();
+  return { op, path, ...(from === undefined ? {} : { from }), value };
+}

@@ -1,0 +1,110 @@
+import { DecodeError, decodeStruct } from '../values/decode-value.ts';
+import { normaliseShape } from '../values/normalise-shape.ts';
+import { type KubeObject, StatusError } from '@gantry/objects';
+import { hasSchema, schemaOf } from '../schema/type-schema.ts';
+import { decodeMessage } from './decode-message.ts';
+import { encodeMessage } from './encode-message.ts';
+import { planOfSchema, schemaOfKind } from './message-plan.ts';
+import { BackwardWriter, LENGTH, WireError, WireReader } from './wire.ts';
+
+const PREFIX = Uint8Array.of(0x6b, 0x38, 0x73, 0x00);
+
+/** Name and version of what an envelope holds, where it does not say. */
+export interface KindName {
+  readonly apiVersion: string;
+  readonly kind: string;
+}
+
+/**
+ * An object as `application/vnd.kubernetes.protobuf`, envelope included. Throws StatusError NotAcceptable for a kind that has
+ * no protobuf form (Table).
+ */
+export function encodeProtobuf(object: KubeObject | (KindName & object)): Uint8Array {
+  const schema = schemaOfKind(object);
+  const plan = schema === undefined ? undefined : planOfSchema(schema);
+  if (plan === undefined)
+    throw new StatusError('NotAcceptable', `${object.apiVersion}, Kind=${object.kind} has no protobuf form`);
+  const writer = new BackwardWriter();
+  lengthOf(writer, 4, () => undefined);
+  lengthOf(writer, 3, () => undefined);
+  lengthOf(writer, 2, () => encodeMessage(writer, plan, object as unknown as Record<string, unknown>));
+  lengthOf(writer, 1, () => {
+    lengthOf(writer, 2, () => writer.string(object.kind));
+    lengthOf(writer, 1, () => writer.string(object.apiVersion));
+  });
+  writer.bytes(PREFIX);
+  return writer.finish();
+}
+
+function lengthOf(writer: BackwardWriter, field: number, content: () => void): void {
+  const before = writer.size;
+  content();
+  writer.varint(writer.size - before);
+  writer.tag(field, LENGTH);
+}
+
+/** One event of a protobuf watch stream: four bytes of length, then a WatchEvent around the encoded object. */
+export function encodeWatchFrame(type: string, object: Uint8Array): Uint8Array {
+  const writer = new BackwardWriter();
+  lengthOf(writer, 2, () => lengthOf(writer, 1, () => writer.bytes(object)));
+  lengthOf(writer, 1, () => writer.string(type));
+  const { size } = writer;
+  writer.bytes(Uint8Array.of(size >>> 24, (size >>> 16) & 0xff, (size >>> 8) & 0xff, size & 0xff));
+  return writer.finish();
+}
+
+/**
+ * The object in an envelope, in canonical form and normalised shape. `fallback` names what it is when the envelope does not.
+ * Throws StatusError BadRequest.
+ */
+export function decodeProtobuf(bytes: Uint8Array, fallback: KindName = { apiVersion: '', kind: '' }): KubeObject {
+  try {
+    const { apiVersion, kind, raw } = openEnvelope(bytes);
+    return decodeContent({ apiVersion: apiVersion || fallback.apiVersion, kind: kind || fallback.kind }, raw);
+  } catch (error) {
+    if (error instanceof WireError || error instanceof DecodeError) throw StatusError.badRequest(error.message);
+    throw error;
+  }
+}
+
+function openEnvelope(bytes: Uint8Array): KindName & { raw: Uint8Array } {
+  if (!PREFIX.every((byte, index) => bytes[index] === byte)) {
+    throw StatusError.badRequest(
+      'provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]',
+    );
+  }
+  const out: KindName & { raw: Uint8Array } = { apiVersion: '', kind: '', raw: new Uint8Array() };
+  const reader = new WireReader(bytes.subarray(PREFIX.length));
+  while (!reader.done) {
+    const { field, wireType } = reader.tag();
+    if (wireType !== LENGTH) reader.skip(wireType);
+    else if (field === 1) Object.assign(out, readTypeMeta(reader.bytes()));
+    else if (field === 2) out.raw = reader.bytes();
+    else reader.bytes();
+  }
+  return out;
+}
+
+function readTypeMeta(bytes: Uint8Array): Partial<KindName> {
+  const reader = new WireReader(bytes);
+  const out: { apiVersion?: string; kind?: string } = {};
+  while (!reader.done) {
+    const { field, wireType } = reader.tag();
+    if (wireType !== LENGTH) reader.skip(wireType);
+    else if (field === 1) out.apiVersion = reader.bytes().toString();
+    else if (field === 2) out.kind = reader.bytes().toString();
+    else reader.bytes();
+  }
+  return out;
+}
+
+function decodeContent(name: KindName, raw: Uint8Array): KubeObject {
+  const schema = schemaOfKind(name);
+  const plan = schema === undefined ? undefined : planOfSchema(schema);
+  if (schema === undefined || plan === undefined)
+    throw StatusError.badRequest(`no kind "${name.kind}" is registered for version "${name.apiVersion}"`);
+  const content = { ...decodeMessage(plan, raw), ...name };
+  if (!hasSchema(schema)) return content as unknown as KubeObject;
+  const { value } = decodeStruct(schemaOf(schema), content);
+  return normaliseShape({ ...value, ...name }, schema) as unknown as KubeObject;
+}

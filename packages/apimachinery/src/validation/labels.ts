@@ -1,0 +1,125 @@
+import { append } from '@gantry/base';
+import {
+  type FieldError,
+  type LabelSelector,
+  type LabelSelectorRequirement,
+  forbidden,
+  invalid,
+  labelValue,
+  qualifiedName,
+  required,
+  tooLong,
+} from '@gantry/objects';
+import { MAX_ANNOTATIONS_BYTES } from '../max-annotations.ts';
+import { invalidAll } from './errors.ts';
+
+export function validateLabels(labels: Record<string, string> | undefined, path: string): FieldError[] {
+  return Object.entries(labels ?? {}).flatMap(([key, value]) => [
+    ...invalidAll(path, key, qualifiedName(key)),
+    ...invalidAll(path, value, labelValue(value)),
+  ]);
+}
+
+/** Keys are compared in lower case, as Kubernetes allows capitals in annotation prefixes; values only count in the size. */
+export function validateAnnotations(annotations: Record<string, string> | undefined, path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  let size = 0;
+  for (const [key, value] of Object.entries(annotations ?? {})) {
+    append(errors, invalidAll(path, key, qualifiedName(key.toLowerCase())));
+    size += Buffer.byteLength(key) + Buffer.byteLength(value);
+  }
+  if (size > MAX_ANNOTATIONS_BYTES) errors.push(tooLong(path, MAX_ANNOTATIONS_BYTES));
+  return errors;
+}
+
+export function validateLabelSelector(selector: LabelSelector | null | undefined, path: string): FieldError[] {
+  if (selector === undefined || selector === null) return [];
+  return [
+    ...validateLabels(selector.matchLabels, `${path}.matchLabels`),
+    ...(selector.matchExpressions ?? []).flatMap((requirement, i) =>
+      validateLabelRequirement(requirement, `${path}.matchExpressions[${i}]`),
+    ),
+  ];
+}
+
+/** Rules on one requirement. Access reviews may use unknown operators ('any'). */
+export function validateLabelRequirement(
+  requirement: LabelSelectorRequirement,
+  path: string,
+  operators: 'known' | 'any' = 'known',
+): FieldError[] {
+  const errors: FieldError[] = [];
+  const values = requirement.values ?? [];
+  switch (requirement.operator) {
+    case 'In':
+    case 'NotIn':
+      if (values.length === 0) {
+        errors.push(required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'"));
+      }
+      break;
+    case 'Exists':
+    case 'DoesNotExist':
+      if (values.length > 0) {
+        errors.push(forbidden(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"));
+      }
+      break;
+    default:
+      if (operators === 'any') break;
+      errors.push(invalid(`${path}.operator`, requirement.operator ?? '', 'not a valid selector operator'));
+  }
+  const key = requirement.key ?? '';
+  append(errors, invalidAll(`${path}.key`, key, qualifiedName(key)));
+  values.forEach((value, i) => {
+    append(errors, invalidAll(`${path}.values[${i}]`, value, labelValue(value)));
+  });
+  return errors;
+}
+
+/** Whether a selector without requirements: `{}` selects everything, which workloads must not. */
+export function isEmptySelector(selector: LabelSelector): boolean {
+  return Object.keys(selector.matchLabels ?? {}).length + (selector.matchExpressions ?? []).length === 0;
+}
+
+/** Whether the labels meet every requirement. The selector is valid. */
+export function selectorMatches(selector: LabelSelector, labels: Readonly<Record<string, string>>): boolean {
+  const exact = Object.entries(selector.matchLabels ?? {}).every(([key, value]) => labels[key] === value);
+  return exact && (selector.matchExpressions ?? []).every((requirement) => meets(requirement, labels));
+}
+
+function meets(requirement: LabelSelectorRequirement, labels: Readonly<Record<string, string>>): boolean {
+  const value = labels[requirement.key];
+  switch (requirement.operator) {
+    case 'In':
+      return value !== undefined && (requirement.values ?? []).includes(value);
+    case 'NotIn':
+      return value === undefined || !(requirement.values ?? []).includes(value);
+    case 'Exists':
+      return value !== undefined;
+    default:
+      return value === undefined;
+  }
+}
+
+/** A selector as kubectl and tables print it: `app=a,app,tier in (x,y)`; `<none>` when it selects by nothing. */
+export function formatLabelSelector(selector: LabelSelector | null | undefined): string {
+  if (selector === undefined || selector === null || isEmptySelector(selector)) return '<none>';
+  const parts: { key: string; text: string }[] = Object.entries(selector.matchLabels ?? {}).map(([key, value]) => ({
+    key,
+    text: `${key}=${value}`,
+  }));
+  parts.sort(byKey);
+  for (const { key, operator, values } of selector.matchExpressions ?? []) {
+    const list = `(${[...(values ?? [])].sort().join(',')})`;
+    if (operator === 'Exists') parts.push({ key, text: key });
+    else if (operator === 'DoesNotExist') parts.push({ key, text: `!${key}` });
+    else parts.push({ key, text: `${key} ${operator === 'In' ? 'in' : 'notin'} ${list}` });
+  }
+  return parts
+    .sort(byKey)
+    .map((part) => part.text)
+    .join(',');
+}
+
+function byKey(a: { key: string }, b: { key: string }): number {
+  return a.key < b.key ? -1 : a.key > b.key ? 1 : 0;
+}

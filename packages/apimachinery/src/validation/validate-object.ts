@@ -1,0 +1,88 @@
+import { givenEmptyAt } from '../values/given-empty.ts';
+import { type FieldError, type KubeObject, pathSegment, subdomainName } from '@gantry/objects';
+import type { ResourceDefinition, Strategy, SubresourceDefinition } from '../resource-definition.ts';
+import { kubernetesFinalizers, validateObjectMeta, validateObjectMetaUpdate } from './object-meta.ts';
+
+function metaRules({ namespaced, strategy }: ResourceDefinition) {
+  return {
+    namespaced,
+    validateName: strategy.validateName ?? subdomainName,
+    finalizers: strategy.finalizers ?? 'kubernetes',
+  } as const;
+}
+
+/** Everything wrong with a new object, in Kubernetes' order, after defaults and `prepareForCreate`. */
+export function validateNew(definition: ResourceDefinition, object: KubeObject): readonly FieldError[] {
+  const { validate, validateCreate } = definition.strategy;
+  const rules = [...(validate?.(object) ?? []), ...(validateCreate?.(object) ?? [])];
+  const errors = definition.stored ? [...validateObjectMeta(object.metadata, metaRules(definition)), ...rules] : rules;
+  return errors.map((error) => showingGiven(error, object));
+}
+
+/**
+ * Everything wrong with an update of the main resource, in Kubernetes' order, after defaults and `prepareForUpdate`. Wrong metadata is
+ * reported as often as in Kubernetes.
+ */
+export function validateChange(
+  definition: ResourceDefinition,
+  object: KubeObject,
+  old: KubeObject,
+): readonly FieldError[] {
+  const { validate, validateUpdate, updateRules, metadataOnUpdate = 'whole' } = definition.strategy;
+  const [first, inner, second] = METADATA_ORDER[metadataOnUpdate];
+  const looks: Record<MetadataLook, () => readonly FieldError[]> = {
+    none: () => [],
+    change: () => ownMetadataRules(definition, object, old),
+    object: () => validateObjectMeta(object.metadata, metaRules(definition)),
+  };
+  const whole = [...looks[inner](), ...(validate?.(object, old) ?? [])];
+  const change = [...looks[second](), ...(validateUpdate?.(object, old) ?? [])];
+  const metadata = [...commonMetadataRules(definition, object, old), ...looks[first]()];
+  const errors = [...metadata, ...(updateRules === 'before' ? [...change, ...whole] : [...whole, ...change])];
+  return errors.map((error) => showingGiven(error, object));
+}
+
+type MetadataLook = 'none' | 'change' | 'object';
+
+/** The metadata rules that come first, before the rules on the whole object, and before those on the change. */
+const METADATA_ORDER: Readonly<
+  Record<NonNullable<Strategy['metadataOnUpdate']>, readonly [MetadataLook, MetadataLook, MetadataLook]>
+> = {
+  common: ['none', 'none', 'none'],
+  change: ['change', 'none', 'none'],
+  object: ['none', 'object', 'none'],
+  whole: ['change', 'object', 'none'],
+  'whole first': ['none', 'object', 'change'],
+  'object twice': ['none', 'object', 'object'],
+};
+
+/** The common rules on metadata: checked for every update, before the rules of the kind. */
+function commonMetadataRules({ namespaced }: ResourceDefinition, object: KubeObject, old: KubeObject): FieldError[] {
+  const whole = { namespaced, validateName: pathSegment, finalizers: 'qualified' } as const;
+  return [...validateObjectMeta(object.metadata, whole), ...validateObjectMetaUpdate(object.metadata, old.metadata)];
+}
+
+/** The metadata rules of a kind on changes. */
+function ownMetadataRules(definition: ResourceDefinition, object: KubeObject, old: KubeObject): FieldError[] {
+  const finalizers = definition.strategy.finalizers === 'qualified' ? [] : kubernetesFinalizers(object.metadata);
+  return [...validateObjectMetaUpdate(object.metadata, old.metadata), ...finalizers];
+}
+
+/** Everything wrong with an update through a subresource, after its own `prepareForUpdate`. */
+export function validatePartChange(
+  definition: ResourceDefinition,
+  subresource: SubresourceDefinition,
+  object: KubeObject,
+  old: KubeObject,
+): readonly FieldError[] {
+  const metadata = [...commonMetadataRules(definition, object, old), ...ownMetadataRules(definition, object, old)];
+  const errors = [...metadata, ...(subresource.validateUpdate?.(object, old) ?? [])];
+  return errors.map((error) => showingGiven(error, object));
+}
+
+/** Messages show an empty list or map as the client wrote it. */
+function showingGiven(error: FieldError, object: KubeObject): FieldError {
+  if (!('value' in error) || (error.value ?? null) !== null) return error;
+  const given = givenEmptyAt(object, error.field);
+  return given === undefined ? error : { ...error, value: given };
+}

@@ -1,0 +1,133 @@
+import { check } from '../check/checker.ts';
+import { type CheckedExpr } from '../check/checked.ts';
+import { type FunctionDeclaration } from '../environment/function-declaration.ts';
+import { validateLiterals } from './literal-checks.ts';
+import { type Declarations } from '../check/scope.ts';
+import { estimateCost } from '../cost/estimate.ts';
+import { type DeclaredType } from '../declared-type.ts';
+import { ConstantFailure, Planner, type Step } from '../evaluate/planner.ts';
+import { CostExceeded, Frame } from '../evaluate/frame.ts';
+import { KUBERNETES } from '../library/kubernetes.ts';
+import { PER_CALL_LIMIT } from '../limits.ts';
+import { Source } from '../source.ts';
+import { parse } from '../syntax/parser.ts';
+import { type CelType, INT, mapOf, STRING } from '../types.ts';
+import { CelError, type CelResult, isError } from '../values/value.ts';
+import {
+  type Bindings,
+  type Compilation,
+  type Environment,
+  type EnvironmentOptions,
+  type Evaluation,
+  type Program,
+  type StructTypes,
+} from '../environment/environment.ts';
+
+/** Creates an environment with Kubernetes' functions. */
+export function createEnvironment(options: EnvironmentOptions): Environment {
+  const declared = new Map<string, DeclaredType>();
+  const variables = new Map<string, CelType>();
+  for (const [name, type] of Object.entries(options.variables)) {
+    if ('kind' in type) variables.set(name, type);
+    else {
+      variables.set(name, type.type);
+      declared.set(name, type);
+    }
+  }
+  const structs = structsOf(declared.values(), options.structs);
+  const declarations: Declarations = { variables, functions: merged(options.functions ?? []), structs };
+  return {
+    compile(expression): Compilation {
+      const source = new Source(expression);
+      const failed = (issues: Parameters<Source['format']>[0]): Compilation => ({
+        ok: false,
+        stage: 'compilation',
+        issues: source.format(issues),
+      });
+      const parsed = parse(expression);
+      if (!parsed.ok) return failed(parsed.issues);
+      const { checked, issues } = check(parsed.expr, declarations);
+      if (issues.length > 0) return failed(issues);
+      const invalid = validateLiterals(checked);
+      if (invalid.length > 0) return failed(invalid);
+      try {
+        const step = new Planner(checked, structs).plan(checked.expr);
+        return { ok: true, program: programOf(expression, checked, step, declared) };
+      } catch (error) {
+        if (!(error instanceof ConstantFailure)) throw error;
+        return { ok: false, stage: 'program instantiation', issues: error.error.message };
+      }
+    },
+  };
+}
+
+function merged(more: readonly FunctionDeclaration[]): ReadonlyMap<string, FunctionDeclaration> {
+  const functions = new Map(KUBERNETES);
+  for (const { name, overloads } of more) {
+    functions.set(name, { name, overloads: [...(functions.get(name)?.overloads ?? []), ...overloads] });
+  }
+  return functions;
+}
+
+/** Fields of the objects in the declared types, then of the environment's own messages. */
+function structsOf(declared: Iterable<DeclaredType>, others: StructTypes | undefined): StructTypes {
+  const objects = new Map<string, ReadonlyMap<string, DeclaredType>>();
+  const collect = (type: DeclaredType): void => {
+    if (type.element !== undefined) collect(type.element);
+    if (type.fields === undefined || type.type.kind !== 'struct' || objects.has(type.type.name)) return;
+    objects.set(type.type.name, type.fields);
+    for (const field of type.fields.values()) collect(field);
+  };
+  for (const type of declared) collect(type);
+  return {
+    fieldType(struct, field) {
+      const fields = objects.get(struct);
+      if (fields !== undefined) return fields.get(field)?.type;
+      return others === undefined ? wellKnownField(struct, field) : others.fieldType(struct, field);
+    },
+    ...(others?.create === undefined ? {} : { create: others.create.bind(others) }),
+  };
+}
+
+function wellKnownField(struct: string, _field: string): CelType | null {
+  return struct === 'google.protobuf.Struct' ? mapOf(STRING, INT) : null;
+}
+
+function programOf(
+  expression: string,
+  checked: CheckedExpr,
+  step: Step,
+  declared: ReadonlyMap<string, DeclaredType>,
+): Program {
+  const references = new Set<string>();
+  for (const reference of checked.references.values()) if (reference.kind === 'ident') references.add(reference.name);
+  return {
+    expression,
+    resultType: checked.typeOf(checked.expr),
+    estimatedCost: estimateCost(checked, declared),
+    references,
+    evaluate: (bindings, costLimit = PER_CALL_LIMIT) => evaluate(step, bindings, costLimit),
+  };
+}
+
+function evaluate(step: Step, bindings: Bindings, costLimit: number): Evaluation {
+  const resolved = new Map<string, CelResult>();
+  const resolve = (name: string): CelResult => {
+    const known = resolved.get(name);
+    if (known !== undefined) return known;
+    const bound = Object.hasOwn(bindings, name) ? bindings[name] : undefined;
+    const value = typeof bound === 'function' ? bound() : bound;
+    const result = value ?? (value === null ? null : new CelError(`no such attribute(s): ${name}`));
+    resolved.set(name, result);
+    return result;
+  };
+  const frame = new Frame(resolve, costLimit);
+  try {
+    const value = step(frame);
+    if (isError(value)) return { ok: false, error: value.message, cost: frame.cost };
+    return { ok: true, value, cost: frame.cost };
+  } catch (error) {
+    if (!(error instanceof CostExceeded)) throw error;
+    return { ok: false, error: 'operation cancelled: actual cost limit exceeded', cost: frame.cost };
+  }
+}

@@ -1,0 +1,16 @@
+import { isReason, type StatusReason } from '@gantry/objects';
+
+/** Settles as `call` does, but resolves with undefined when the object does not exist (any more). */
+export function ignoreNotFound<T>(call: Promise<T>): Promise<T | undefined> {
+  return ignoreReasons(call, ['NotFound']);
+}
+
+/** Settles as `call` does, but resolves with undefined when it fails with one of these reasons. */
+export async function ignoreReasons<T>(call: Promise<T>, reasons: readonly StatusReason[]): Promise<T | undefined> {
+  try {
+    return await call;
+  } catch (error) {
+    if (reasons.some((reason) => isReason(error, reason))) return undefined;
+    throw error;
+  }
+}

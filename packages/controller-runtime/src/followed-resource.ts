@@ -1,0 +1,110 @@
+import { type Clock, errorMessage, type Random } from '@gantry/base';
+import type { ObjectReader } from '@gantry/client';
+import type { Resource } from '@gantry/objects';
+import { Informer } from './informer.ts';
+import type { Log } from './log.ts';
+import { Reflector, type ReflectorOptions } from './reflector.ts';
+import type { ObjectChange } from './resource-index.ts';
+import { groupResource } from './served-resource.ts';
+
+export interface FollowedResourceOptions<R extends Resource> {
+  readonly resource: R;
+  readonly client: Pick<ObjectReader, 'list' | 'watch'>;
+  /** What of its objects is followed; all of them and whole when absent. */
+  readonly selection?: Pick<ReflectorOptions, 'namespace' | 'labelSelector' | 'fieldSelector' | 'metadataOnly'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Another version of the same objects, whose contents are kept. */
+  readonly before?: FollowedResource;
+}
+
+/** What came of one event of the reflector. */
+export interface Progress {
+  readonly changes: readonly ObjectChange[];
+  /** `first` for the list that makes all objects known. */
+  readonly sync: 'first' | 'later' | 'failed';
+}
+
+/** One resource and its cached objects. It is followed on its own: one that cannot be listed is tried again without end. */
+export class FollowedResource<R extends Resource = Resource> {
+  readonly resource: R;
+  readonly informer: Informer;
+  readonly #options: FollowedResourceOptions<R>;
+  readonly #reflector: Reflector;
+  readonly #stop = new AbortController();
+  #state: 'unknown' | 'failing' | 'synced';
+
+  constructor(options: FollowedResourceOptions<R>) {
+    const { resource, client, selection = {}, clock, random, before } = options;
+    this.#options = options;
+    this.resource = resource;
+    this.informer = before?.informer ?? new Informer();
+    this.#state = before?.state ?? 'unknown';
+    this.#reflector = new Reflector({ client, resource, clock, random, ...selection });
+  }
+
+  /** `unknown` until the first attempt to list has ended; `failing` until one has succeeded. */
+  get state(): 'unknown' | 'failing' | 'synced' {
+    return this.#state;
+  }
+
+  /** Lists again now, instead of waiting for its watch. */
+  relist(): void {
+    this.#reflector.relist();
+  }
+
+  /** Ends `run`. */
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  /** Keeps the objects up to date until the signal is aborted, and calls `onProgress` after each step. */
+  async run(onProgress: (progress: Progress) => void, signal: AbortSignal): Promise<void> {
+    const either = AbortSignal.any([signal, this.#stop.signal]);
+    const failures = new FailureLog(this.resource, this.#options.log);
+    for await (const event of this.#reflector.events(either)) {
+      if (either.aborted) return;
+      if (event.kind === 'failed') {
+        failures.failed(event.phase, errorMessage(event.error));
+        if (this.#state === 'unknown') this.#state = 'failing';
+        onProgress({ changes: [], sync: 'failed' });
+        continue;
+      }
+      failures.succeeded();
+      const changes = this.informer.take(event);
+      const sync = this.#state === 'synced' ? 'later' : 'first';
+      this.#state = 'synced';
+      onProgress({ changes, sync });
+    }
+  }
+}
+
+/** Logs a row of failures once for each reason. */
+class FailureLog {
+  readonly #resource: Resource;
+  readonly #log: Log;
+  #reported = '';
+  #count = 0;
+
+  constructor(resource: Resource, log: Log) {
+    this.#resource = resource;
+    this.#log = log;
+  }
+
+  succeeded(): void {
+    this.#reported = '';
+    this.#count = 0;
+  }
+
+  /** One broken watch is not logged: it is opened again, or its resource is gone. */
+  failed(phase: 'listing' | 'watching', reason: string): void {
+    this.#count += 1;
+    if (reason === this.#reported || (phase === 'watching' && this.#count === 1)) return;
+    this.#log.warn(
+      { resource: groupResource(this.#resource), phase, reason },
+      'a resource cannot be followed, trying again',
+    );
+    this.#reported = reason;
+  }
+}

@@ -1,0 +1,202 @@
+import {
+  CelError,
+  type CelType,
+  createEnvironment,
+  type DeclaredType,
+  declaredBool,
+  declaredDyn,
+  declaredInt,
+  declaredList,
+  declaredMap,
+  declaredObject,
+  declaredString,
+  declaredTimestamp,
+  DYN,
+  EntryMap,
+  type Environment,
+  formatType,
+  type FunctionDeclaration,
+  NULL,
+  type Program,
+  sameType,
+  STRING,
+  structOf,
+  type StructTypes,
+} from '@gantry/cel';
+import { AUTHORIZER, AUTHORIZER_FUNCTIONS, RESOURCE_CHECK } from './authorizer-library.ts';
+
+/** What expressions of a webhook or policy can use in addition to the request. */
+export interface ExpressionScope {
+  readonly params: boolean;
+  readonly authorizer: boolean;
+  /** Whether they may make objects and patches (`Object{…}`, `JSONPatch{…}`). */
+  readonly patches: boolean;
+}
+
+/** Either a program or why there is none. */
+export type Compiled =
+  | { readonly ok: true; readonly program: Program }
+  | { readonly ok: false; readonly detail: string };
+
+const UNBOUNDED = 3 * 1024 * 1024;
+const object = (name: string, fields: Readonly<Record<string, DeclaredType>>): DeclaredType =>
+  declaredObject(`kubernetes.${name}`, new Map(Object.entries(fields)));
+const texts = declaredList(declaredString, UNBOUNDED);
+const textMap = declaredMap(declaredString, UNBOUNDED);
+
+const KIND = object('GroupVersionKind', { group: declaredString, version: declaredString, kind: declaredString });
+const RESOURCE = object('GroupVersionResource', {
+  group: declaredString,
+  version: declaredString,
+  resource: declaredString,
+});
+
+const REQUEST = object('AdmissionRequest', {
+  kind: KIND,
+  resource: RESOURCE,
+  subResource: declaredString,
+  requestKind: KIND,
+  requestResource: RESOURCE,
+  requestSubResource: declaredString,
+  name: declaredString,
+  namespace: declaredString,
+  operation: declaredString,
+  userInfo: object('UserInfo', {
+    username: declaredString,
+    uid: declaredString,
+    groups: texts,
+    extra: declaredMap(texts, UNBOUNDED),
+  }),
+  dryRun: declaredBool,
+  options: declaredDyn,
+});
+
+const NAMESPACE = object('Namespace', {
+  metadata: object('NamespaceMetadata', {
+    name: declaredString,
+    generateName: declaredString,
+    namespace: declaredString,
+    labels: textMap,
+    annotations: textMap,
+    UID: declaredString,
+    creationTimestamp: declaredTimestamp,
+    deletionGracePeriodSeconds: declaredInt,
+    deletionTimestamp: declaredTimestamp,
+    generation: declaredInt,
+    resourceVersion: declaredString,
+    finalizers: texts,
+  }),
+  spec: object('NamespaceSpec', { finalizers: texts }),
+  status: object('NamespaceStatus', {
+    conditions: declaredList(
+      object('NamespaceCondition', {
+        status: declaredString,
+        type: declaredString,
+        lastTransitionTime: declaredTimestamp,
+        message: declaredString,
+        reason: declaredString,
+      }),
+      UNBOUNDED,
+    ),
+    phase: declaredString,
+  }),
+});
+
+export const OBJECT = structOf('Object');
+export const JSON_PATCH = structOf('JSONPatch');
+const PATCH_FIELDS: Readonly<Record<string, CelType>> = { op: STRING, path: STRING, from: STRING, value: DYN };
+
+/** Objects have whatever fields they are given; patches have those of JSON patches. */
+const PATCH_STRUCTS: StructTypes = {
+  fieldType: (struct, field) => {
+    if (struct === 'JSONPatch') return PATCH_FIELDS[field];
+    return struct === 'Object' || struct.startsWith('Object.') ? DYN : null;
+  },
+  create: (struct, fields) => EntryMap.object(struct, fields),
+};
+
+/** What helps to write patches. */
+const PATCH_FUNCTIONS: readonly FunctionDeclaration[] = [
+  {
+    name: 'jsonpatch.escapeKey',
+    overloads: [
+      {
+        id: 'string_jsonpatch_escapeKey_string',
+        member: false,
+        args: [STRING],
+        result: STRING,
+        call: (key) =>
+          typeof key === 'string' ? key.replaceAll('~', '~0').replaceAll('/', '~1') : new CelError('no such overload'),
+      },
+    ],
+  },
+];
+
+/** Compiles the expressions of one webhook or policy: what is declared is known to what follows as `variables.<name>`. */
+export class AdmissionExpressions {
+  readonly #scope: ExpressionScope;
+  readonly #declared = new Map<string, DeclaredType>();
+  readonly #composed: boolean;
+  readonly #types: { readonly object?: DeclaredType; readonly params?: DeclaredType };
+  #environment: Environment | undefined;
+
+  /**
+   * With `composed`, `variables` is known even before any has been declared. Objects and parameters are anything but where
+   * `types` declares what they are.
+   */
+  constructor(
+    scope: ExpressionScope,
+    composed: boolean,
+    types: { readonly object?: DeclaredType; readonly params?: DeclaredType } = {},
+  ) {
+    this.#scope = scope;
+    this.#types = types;
+    this.#composed = composed;
+  }
+
+  /** Declares a variable with its type. */
+  declare(name: string, type: CelType): void {
+    this.#declared.set(name, { type, maxElements: UNBOUNDED, minSerializedSize: 0 });
+    this.#environment = undefined;
+  }
+
+  /** Compiles an expression that must yield one of `results`; anything when that is empty. */
+  compile(expression: string, results: readonly CelType[], scope: ExpressionScope = this.#scope): Compiled {
+    const compilation = this.#environmentFor(scope).compile(expression);
+    if (!compilation.ok) return { ok: false, detail: `${compilation.stage} failed: ${compilation.issues}` };
+    const { program } = compilation;
+    if (results.length === 0 || results.some((type) => sameType(type, program.resultType))) {
+      return { ok: true, program };
+    }
+    const [only] = results.map(shown);
+    const wanted = results.length === 1 ? only : `one of [${results.map(shown).join(' ')}]`;
+    return { ok: false, detail: `must evaluate to ${wanted ?? ''} but got ${shown(program.resultType)}` };
+  }
+
+  #environmentFor(scope: ExpressionScope): Environment {
+    if (scope !== this.#scope) return this.#create(scope);
+    this.#environment ??= this.#create(scope);
+    return this.#environment;
+  }
+
+  #create({ params, authorizer, patches }: ExpressionScope): Environment {
+    const variables = declaredObject('kubernetes.variables', new Map(this.#declared));
+    return createEnvironment({
+      variables: {
+        object: this.#types.object ?? DYN,
+        oldObject: this.#types.object ?? DYN,
+        namespaceObject: NAMESPACE,
+        request: REQUEST,
+        ...(params ? { params: this.#types.params ?? DYN } : {}),
+        ...(authorizer ? { authorizer: AUTHORIZER, 'authorizer.requestResource': RESOURCE_CHECK } : {}),
+        ...(this.#composed ? { variables } : {}),
+      },
+      functions: patches ? [...AUTHORIZER_FUNCTIONS, ...PATCH_FUNCTIONS] : AUTHORIZER_FUNCTIONS,
+      ...(patches ? { structs: PATCH_STRUCTS } : {}),
+    });
+  }
+}
+
+function shown(type: CelType): string {
+  return sameType(type, NULL) ? 'null_type' : formatType(type);
+}

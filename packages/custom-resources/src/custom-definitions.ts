@@ -1,0 +1,225 @@
+import { compileSchemaRules } from './rules/schema-rules.ts';
+import {
+  type CustomResourceDefinition,
+  type CustomResourceDefinitionVersion,
+  type KubeObject,
+  apiVersionOf,
+  cloneJson,
+  parseApiVersion,
+} from '@gantry/objects';
+import type {
+  CustomCodec,
+  JsonSchema,
+  ResourceDefinition,
+  StorageForm,
+  SubresourceDefinition,
+} from '@gantry/apimachinery';
+import { createCodec } from './codec.ts';
+import { customColumns } from './columns.ts';
+import { type CompileRules, CustomRules } from './custom-rules.ts';
+import { parseJsonPath } from './json-path.ts';
+import { resourceType } from './resource-type.ts';
+
+/** Asks the webhook of a definition to convert objects to a version. Rejects with StatusError. */
+export type ConvertRemotely = (objects: readonly KubeObject[], apiVersion: string) => Promise<readonly KubeObject[]>;
+
+export interface CustomHooks {
+  readonly compileRules?: CompileRules;
+  /** Needed where the definition converts by webhook. */
+  readonly convert?: ConvertRemotely;
+}
+
+interface Version {
+  readonly name: string;
+  readonly apiVersion: string;
+  readonly schema: JsonSchema;
+  readonly codec: CustomCodec;
+  readonly spec: CustomResourceDefinitionVersion;
+}
+
+/** The resources of a CustomResourceDefinition, one for each version that is served, by the names that were accepted. */
+export function customDefinitions(crd: CustomResourceDefinition, hooks: CustomHooks): readonly ResourceDefinition[] {
+  const { group, versions } = crd.spec;
+  const all = versions.map((spec): Version => {
+    const schema = (spec.schema?.openAPIV3Schema ?? { 'x-kubernetes-preserve-unknown-fields': true }) as JsonSchema;
+    const preserves = crd.spec.preserveUnknownFields === true;
+    const codec = createCodec(schema, preserves);
+    return { name: spec.name, apiVersion: apiVersionOf({ group, version: spec.name }), schema, codec, spec };
+  });
+  return all.filter(({ spec }) => spec.served).map((version) => definitionOf(crd, version, all, hooks));
+}
+
+function definitionOf(
+  crd: CustomResourceDefinition,
+  version: Version,
+  all: readonly Version[],
+  hooks: CustomHooks,
+): ResourceDefinition {
+  const { group, scope } = crd.spec;
+  const names = crd.status?.acceptedNames ?? crd.spec.names;
+  const { schema, spec, apiVersion } = version;
+  const { kind, plural } = names;
+  const rules = new CustomRules({
+    schema,
+    apiVersion,
+    kind,
+    scale: spec.subresources?.scale,
+    rules: (hooks.compileRules ?? compileSchemaRules)(schema),
+  });
+  const hasStatus = spec.subresources?.status !== undefined;
+  return {
+    group,
+    version: version.name,
+    kind,
+    ...(names.listKind === undefined || names.listKind === '' ? {} : { listKind: names.listKind }),
+    resource: plural,
+    singular: names.singular ?? '',
+    shortNames: names.shortNames ?? [],
+    categories: names.categories ?? [],
+    namespaced: scope === 'Namespaced',
+    schema: resourceType(schema, version.codec),
+    publishedSchema: schema,
+    requestWarnings: deprecationWarnings(version, crd),
+    storage: storageForm(crd, version, all, hooks),
+    // The order in which Kubernetes lists them.
+    verbs: ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'],
+    strategy: {
+      finalizers: 'qualified',
+      hasGeneration: true,
+      ...(hasStatus ? {} : { generationWith: 'status' as const }),
+      metadataOnUpdate: 'change',
+      allowUnconditionalUpdate: false,
+      prepareForCreate: (object) => {
+        if (hasStatus) delete (object as { status?: unknown }).status;
+      },
+      prepareForUpdate: (object, old) => {
+        if (hasStatus) keepField(object, old, 'status');
+      },
+      validateCreate: (object) => rules.validateNew(object),
+      validateUpdate: (object, old) => rules.validateChange(object, old),
+    },
+    subresources: subresourcesOf(version, rules),
+    columns: customColumns(spec.additionalPrinterColumns ?? []),
+    selectableFields: Object.fromEntries(
+      (spec.selectableFields ?? []).map(({ jsonPath }) => {
+        const read = parseJsonPath(jsonPath);
+        return [jsonPath.replace(/^\./, ''), (object: KubeObject) => selectable(read(object))];
+      }),
+    ),
+    stored: true,
+  };
+}
+
+function selectable(value: unknown): string {
+  return value === undefined || value === null || typeof value === 'object' ? '' : String(value);
+}
+
+function keepField(object: KubeObject, old: KubeObject, name: string): void {
+  const before = (old as unknown as Record<string, unknown>)[name];
+  const fields = object as unknown as Record<string, unknown>;
+  if (before === undefined) delete fields[name];
+  else fields[name] = before;
+}
+
+function deprecationWarnings({ spec, apiVersion }: Version, crd: CustomResourceDefinition): readonly string[] {
+  if (spec.deprecated !== true) return [];
+  return [spec.deprecationWarning ?? `${apiVersion} ${crd.spec.names.kind} is deprecated`];
+}
+
+function subresourcesOf({ spec }: Version, rules: CustomRules): readonly SubresourceDefinition[] {
+  const { status, scale } = spec.subresources ?? {};
+  const out: SubresourceDefinition[] = [];
+  if (status !== undefined) {
+    out.push({
+      name: 'status',
+      verbs: ['get', 'patch', 'update'],
+      requiresVersion: true,
+      prepareForUpdate: prepareStatus,
+      validateUpdate: (object, old) => rules.validateChange(object, old, 'status'),
+    });
+  }
+  if (scale !== undefined) {
+    out.push({
+      name: 'scale',
+      group: 'autoscaling',
+      version: 'v1',
+      kind: 'Scale',
+      verbs: ['get', 'patch', 'update'],
+      validateUpdate: (object, old) => rules.validateChange(object, old),
+      scale: {
+        specReplicas: scale.specReplicasPath,
+        statusReplicas: scale.statusReplicasPath,
+        selector: scale.labelSelectorPath ?? '',
+        checks: 'own',
+      },
+    });
+  }
+  return out;
+}
+
+/** Through the status everything else stays as it is, but for who manages it. */
+function prepareStatus(object: KubeObject, old: KubeObject): void {
+  const { managedFields } = object.metadata;
+  for (const name of new Set([...Object.keys(object), ...Object.keys(old)])) {
+    if (name !== 'status') keepField(object, old, name);
+  }
+  object.metadata = cloneJson(old.metadata);
+  if (managedFields === undefined) delete object.metadata.managedFields;
+  else object.metadata.managedFields = managedFields;
+}
+
+function storageForm(
+  crd: CustomResourceDefinition,
+  own: Version,
+  all: readonly Version[],
+  { convert }: CustomHooks,
+): StorageForm {
+  const { group } = crd.spec;
+  const stored = all.find(({ spec }) => spec.storage) ?? own;
+  const isRemote = crd.spec.conversion?.strategy === 'Webhook' && convert !== undefined;
+  const read = (object: KubeObject): KubeObject => readStored(object, all, own);
+  const form: StorageForm = {
+    group,
+    version: stored.name,
+    resource: crd.spec.names.plural,
+    toStored: (object) => renamed(object, own, stored),
+    fromStored: (object) => renamed(read(object), own, own),
+  };
+  if (!isRemote) return form;
+  return {
+    ...form,
+    remote: {
+      toStored: async (object) => {
+        if (stored === own) return object;
+        const [converted = object] = await convert([object], stored.apiVersion);
+        return renamed(converted, stored, stored);
+      },
+      fromStored: async (objects) => {
+        const all = objects.map(read);
+        const others = all.filter((object) => object.apiVersion !== own.apiVersion);
+        if (others.length === 0) return all;
+        const converted = await convert(others, own.apiVersion);
+        return all.map((object) => {
+          const at = others.indexOf(object);
+          return at < 0 ? object : renamed(converted[at] ?? object, own, own);
+        });
+      },
+    },
+  };
+}
+
+/** A stored object with the defaults of the version in which it is stored. */
+function readStored(object: KubeObject, all: readonly Version[], fallback: Version): KubeObject {
+  const { version } = parseApiVersion(object.apiVersion);
+  const { codec } = all.find(({ name }) => name === version) ?? fallback;
+  const value = codec.readStored(cloneJson(object) as unknown as Record<string, unknown>) as unknown as KubeObject;
+  value.metadata.generation ??= 1;
+  return value;
+}
+
+/** An object in another version, without what that one does not know. */
+function renamed(object: KubeObject, from: Version, to: Version): KubeObject {
+  if (from === to && object.apiVersion === to.apiVersion) return object;
+  const copy = { ...cloneJson(object), apiVersion: to.apiVersion };
+  return to.codec.convert(copy) as unknown as KubeObject;
+}

@@ -1,0 +1,173 @@
+import { append } from '@gantry/base';
+import { type FieldError, type KubeObject, invalid } from '@gantry/objects';
+import { validateEmbedded } from './embedded.ts';
+import type { JsonSchema } from '@gantry/apimachinery';
+import { validateUniqueItems } from './list-uniqueness.ts';
+import type { CompiledRules } from './rules/schema-rules.ts';
+import { schemaForObjects } from './validated-schema.ts';
+import { validateValue } from './validate-value.ts';
+
+/** Compiles the rules of a whole schema; undefined when it has none. */
+export type CompileRules = (schema: JsonSchema) => CompiledRules | undefined;
+
+/** Where the scale subresource looks, as the definition says. */
+export interface ScaleRule {
+  readonly specReplicasPath: string;
+  readonly statusReplicasPath: string;
+  readonly labelSelectorPath?: string;
+}
+
+const MAX_REPLICAS = 2 ** 31 - 1;
+
+/** After these errors rules are not asked: what they would look at may not be what they expect. */
+const BLOCKING: ReadonlySet<string> = new Set([
+  'FieldValueNotSupported',
+  'FieldValueRequired',
+  'FieldValueTooLong',
+  'FieldValueTooMany',
+  'FieldValueTypeInvalid',
+]);
+
+/** The rules on custom resources of one version. */
+export class CustomRules {
+  readonly #schema: JsonSchema;
+  /** The schema as objects are held against it. */
+  readonly #valueSchema: JsonSchema;
+  readonly #apiVersion: string;
+  readonly #kind: string;
+  readonly #scale: ScaleRule | undefined;
+  readonly #rules: CompiledRules | undefined;
+
+  constructor(of: {
+    readonly schema: JsonSchema;
+    readonly apiVersion: string;
+    readonly kind: string;
+    readonly scale: ScaleRule | undefined;
+    readonly rules: CompiledRules | undefined;
+  }) {
+    this.#schema = of.schema;
+    this.#valueSchema = schemaForObjects(of.schema);
+    this.#apiVersion = of.apiVersion;
+    this.#kind = of.kind;
+    this.#scale = of.scale;
+    this.#rules = of.rules;
+  }
+
+  validateNew(object: KubeObject): FieldError[] {
+    const kind = this.#validateKind(object);
+    if (kind.length > 0) return kind;
+    const value = withoutMetadata(object);
+    const errors = [
+      ...validateValue(object, this.#valueSchema),
+      ...this.#validateScale(object, 'whole'),
+      ...validateEmbedded(value, this.#schema),
+      ...validateUniqueItems(value, this.#schema),
+    ];
+    return [...errors, ...this.#applyRules(object, undefined, errors)];
+  }
+
+  /** `part` is 'status' for changes through that subresource, which the rest of the schema has no say in. */
+  validateChange(object: KubeObject, old: KubeObject, part: 'whole' | 'status' = 'whole'): FieldError[] {
+    const kind = this.#validateKind(object);
+    if (kind.length > 0) return kind;
+    const value = withoutMetadata(object);
+    const before = withoutMetadata(old);
+    const alike = validateUniqueItems(before, this.#schema).length === 0;
+    const errors = [
+      ...(part === 'status'
+        ? this.#validateStatus(value, before)
+        : validateValue(object, this.#valueSchema, '', { value: old })),
+      ...this.#validateScale(object, part),
+      ...validateEmbedded(value, this.#schema),
+      ...(alike ? validateUniqueItems(value, this.#schema) : []),
+    ];
+    return [...errors, ...this.#applyRules(object, old, errors)];
+  }
+
+  #validateStatus(value: Record<string, unknown>, before: Record<string, unknown>): FieldError[] {
+    const schema = this.#valueSchema.properties?.status;
+    if (schema === undefined || !Object.hasOwn(value, 'status')) return [];
+    return validateValue(value.status, schema, 'status', { value: before.status });
+  }
+
+  #validateKind(object: KubeObject): FieldError[] {
+    const errors: FieldError[] = [];
+    if (object.kind !== this.#kind) errors.push(invalid('kind', object.kind, `must be ${this.#kind}`));
+    if (object.apiVersion !== this.#apiVersion) {
+      errors.push(invalid('apiVersion', object.apiVersion, `must be ${this.#apiVersion}`));
+    }
+    return errors;
+  }
+
+  #validateScale(object: KubeObject, part: 'whole' | 'status'): FieldError[] {
+    if (this.#scale === undefined) return [];
+    const { specReplicasPath, statusReplicasPath, labelSelectorPath = '' } = this.#scale;
+    const errors = part === 'status' ? [] : validateReplicas(object, specReplicasPath);
+    append(errors, validateReplicas(object, statusReplicasPath));
+    if (labelSelectorPath === '') return errors;
+    const selector = at(object, labelSelectorPath);
+    if (selector.error === undefined && selector.value !== undefined && typeof selector.value !== 'string') {
+      errors.push(invalid(labelSelectorPath, '', accessorError(labelSelectorPath, selector.value, 'string')));
+    } else if (selector.error !== undefined) errors.push(invalid(labelSelectorPath, '', selector.error));
+    return errors;
+  }
+
+  #applyRules(object: KubeObject, old: KubeObject | undefined, errors: readonly FieldError[]): readonly FieldError[] {
+    if (this.#rules === undefined) return [];
+    if (!errors.some((error) => BLOCKING.has(error.type))) return this.#rules.validate(object, old);
+    const detail =
+      'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
+    return [invalid('<nil>', null, detail)];
+  }
+}
+
+function withoutMetadata(object: KubeObject): Record<string, unknown> {
+  const { metadata: _metadata, ...rest } = object;
+  return rest;
+}
+
+function validateReplicas(object: KubeObject, path: string): FieldError[] {
+  const { value, error } = at(object, path);
+  if (error !== undefined) return [invalid(path, 0, error)];
+  if (value === undefined) return [];
+  const isWhole = typeof value === 'bigint' || (typeof value === 'number' && Number.isSafeInteger(value));
+  if (!isWhole) return [invalid(path, 0, accessorError(path, value, 'int64'))];
+  if (value < 0) return [invalid(path, value, 'should be a non-negative integer')];
+  return value > MAX_REPLICAS ? [invalid(path, value, `should be less than or equal to ${MAX_REPLICAS}`)] : [];
+}
+
+function at(object: KubeObject, path: string): { readonly value?: unknown; readonly error?: string } {
+  let value: unknown = object;
+  const parts = path.replace(/^\./, '').split('.');
+  for (const [i, part] of parts.entries()) {
+    if (value === null || typeof value !== 'object' || Array.isArray(value)) {
+      return { error: accessorError(`.${parts.slice(0, i + 1).join('.')}`, value, 'map[string]interface{}') };
+    }
+    if (!Object.hasOwn(value, part)) return {};
+    value = (value as Record<string, unknown>)[part];
+  }
+  return { value };
+}
+
+/** How Kubernetes tells that a value has another Go type than the one that is read. */
+function accessorError(path: string, value: unknown, expected: string): string {
+  return `${path} accessor error: ${goValue(value)} is of the type ${goType(value)}, expected ${expected}`;
+}
+
+function goType(value: unknown): string {
+  if (value === null) return '<nil>';
+  if (Array.isArray(value)) return '[]interface {}';
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? 'int64' : 'float64';
+  if (typeof value === 'boolean') return 'bool';
+  return typeof value === 'string' ? 'string' : 'map[string]interface {}';
+}
+
+function goValue(value: unknown): string {
+  if (value === null) return '<nil>';
+  if (Array.isArray(value)) return `[${value.map(goValue).join(' ')}]`;
+  if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value))
+    return value.toExponential();
+  if (typeof value !== 'object') return String(value);
+  const keys = Object.keys(value).sort();
+  return `map[${keys.map((key) => `${key}:${goValue((value as Record<string, unknown>)[key])}`).join(' ')}]`;
+}

@@ -1,0 +1,83 @@
+import { append } from '@gantry/base';
+import { coerceEmbedded, validateEmbedded } from '../embedded.ts';
+import { DecodeError, type JsonSchema, META_FIELDS, asResourceRoot, itemsOf } from '@gantry/apimachinery';
+import { pruneValue } from '../prune.ts';
+import { validateRulesOf } from '../rules/schema-rules.ts';
+import { schemaForDefaults } from '../validated-schema.ts';
+import { validateValue } from '../validate-value.ts';
+import { type FieldError, cloneJson, equalJson, formatFieldError, invalid } from '@gantry/objects';
+
+/** Where in a resource a default stands. */
+interface Place {
+  /** The resource around it: the whole one, or one embedded in it. */
+  readonly resource: JsonSchema;
+  readonly insideMetadata: boolean;
+  /** The resource in which there is nothing but a value at this place. */
+  readonly surround: (value: unknown) => unknown;
+}
+
+/** Defaults that are not what their schema asks for. `schema` is a resource's. */
+export function validateDefaults(schema: JsonSchema, path: string): FieldError[] {
+  const root = asResourceRoot(schema);
+  return validateWithin(root, path, { resource: root, insideMetadata: false, surround: (value) => value });
+}
+
+function validateWithin(schema: JsonSchema, path: string, around: Place): FieldError[] {
+  const isResource = schema['x-kubernetes-embedded-resource'] === true;
+  const place: Place = isResource
+    ? { resource: schema, insideMetadata: false, surround: (value) => withTypeMeta(value) }
+    : around;
+  const errors: FieldError[] = [];
+  if (schema.default !== undefined && schema.default !== null) {
+    append(errors, validateDefault(schema, schema.default, `${path}.default`, place));
+  }
+  // Behind additionalProperties no default may stand.
+  const items = itemsOf(schema);
+  if (items !== undefined) {
+    const surround = (value: unknown) => place.surround([value]);
+    append(errors, validateWithin(items, `${path}.items`, { ...place, surround }));
+  }
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    const surround = (value: unknown) => place.surround({ [name]: value });
+    const insideMetadata = place.insideMetadata || (isResource && META_FIELDS.has(name));
+    append(errors, validateWithin(property, `${path}.properties[${name}]`, { ...place, insideMetadata, surround }));
+  }
+  return errors;
+}
+
+function withTypeMeta(value: unknown): unknown {
+  if (value === null || typeof value !== 'object') return value;
+  return { apiVersion: 'validation/v1', kind: 'Validation', ...value };
+}
+
+function validateDefault(schema: JsonSchema, value: unknown, path: string, place: Place): FieldError[] {
+  const errors: FieldError[] = [];
+  if (place.insideMetadata) {
+    const wrong = wrongMetadata(place.surround(cloneJson(value)), place.resource);
+    if (wrong !== undefined) return [invalid(path, value, `must result in valid metadata: ${wrong}`)];
+  } else {
+    const pruned = cloneJson(value);
+    pruneValue(pruned, schema);
+    if (!equalJson(pruned, value)) errors.push(invalid(path, value, 'must not have unknown fields'));
+    const embedded = validateEmbedded(value, schema, path);
+    if (embedded.length > 0) return [...errors, ...embedded];
+  }
+  const wrong = validateValue(value, schemaForDefaults(schema), path);
+  if (wrong.length > 0) return [...errors, ...wrong];
+  const isResource = schema === place.resource;
+  // As if it had always been there; and, where rules compare, as if it came anew.
+  const kept = validateRulesOf(schema, { value, old: value, isResource, path });
+  if (kept.length > 0) return [...errors, ...kept];
+  return [...errors, ...validateRulesOf(schema, { value, old: undefined, isResource, path })];
+}
+
+function wrongMetadata(object: unknown, schema: JsonSchema): string | undefined {
+  try {
+    coerceEmbedded(object, schema, 'refuse');
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    return error.message;
+  }
+  const texts = validateEmbedded(object, schema).map((error) => `${error.field}: ${formatFieldError(error)}`);
+  return texts.length > 1 ? `[${texts.join(', ')}]` : texts[0];
+}

@@ -1,0 +1,52 @@
+import { type JsonSchema, propertyOf, valuesOf } from '@gantry/apimachinery';
+
+/** Where a path of fields leads: `schema` is undefined where nothing is said of what is there. */
+export interface FoundField {
+  readonly names: readonly string[];
+  readonly schema: JsonSchema | undefined;
+}
+
+/** `.`, `[`, `]`, a text in single quotes, or what stands between those. */
+const TOKEN = /[.[\]]|'(?:\\.|[^'\\])*'|'.*$|[^.[\]]+/gs;
+
+const ESCAPES: Readonly<Record<string, string>> = { a: '\x07', b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' };
+
+/** Follows a path such as `.spec.a` or `.spec['a.b']` through a schema; gives the text of why it leads nowhere. */
+export function followFieldPath(
+  schema: JsonSchema,
+  path: string,
+  { brackets = true }: { readonly brackets?: boolean } = {},
+): FoundField | string {
+  const tokens = path.match(TOKEN) ?? [];
+  const names: string[] = [];
+  let at: JsonSchema | undefined = schema;
+  let next = 0;
+  const take = (): string | undefined => tokens[next++];
+  for (let token = take(); token !== undefined; token = take()) {
+    let name: string | undefined;
+    if (token === '.') name = take();
+    else if (token === '[') {
+      if (!brackets) return 'array notation is not allowed';
+      const quoted = take();
+      if (quoted !== undefined && !/^'.*'$/s.test(quoted)) return `expected single quoted string but got ${quoted}`;
+      name = quoted?.slice(1, -1).replace(/\\(.)/gs, (_whole, letter: string) => ESCAPES[letter] ?? letter);
+    } else return `expected [ or . but got: ${token}`;
+    if (name === undefined) return 'unexpected end of JSON path';
+    const found = step(at, name);
+    if (found === 'nowhere') return 'does not refer to a valid field';
+    names.push(name);
+    at = found;
+    if (token !== '[') continue;
+    const end = take();
+    if (end === undefined) return 'unexpected end of JSON path';
+    if (end !== ']') return `expected ] but got ${end}`;
+  }
+  return { names, schema: at };
+}
+
+function step(schema: JsonSchema | undefined, name: string): JsonSchema | undefined | 'nowhere' {
+  if (schema?.properties !== undefined && Object.keys(schema.properties).length > 0) {
+    return propertyOf(schema, name) ?? 'nowhere';
+  }
+  return schema?.additionalProperties === undefined ? 'nowhere' : valuesOf(schema);
+}

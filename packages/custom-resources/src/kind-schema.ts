@@ -1,0 +1,48 @@
+import type { CustomCodec, JsonSchema, ResourceDefinition, StructType } from '@gantry/apimachinery';
+import { apiVersionOf, type FieldError, type KubeObject, type Resource } from '@gantry/objects';
+import { createCodec } from './codec.ts';
+import { CustomRules } from './custom-rules.ts';
+import { resourceType } from './resource-type.ts';
+import { compileSchemaRules } from './rules/schema-rules.ts';
+
+/** The parts of a definition that follow from a JSON schema. Own rules are asked only of objects that satisfy the schema. */
+export interface KindSchema<T extends KubeObject> extends Required<Pick<ResourceDefinition, 'publishedSchema'>> {
+  readonly schema: StructType & { readonly custom: CustomCodec };
+  /** Every rule of the schema on a new object, then the kind's own. */
+  readonly validateNew: (object: T, own?: (object: T) => readonly FieldError[]) => readonly FieldError[];
+  /** Every rule of the schema on a changed object, then the kind's own. */
+  readonly validateChange: (
+    object: T,
+    old: T,
+    own?: (object: T, old: T) => readonly FieldError[],
+  ) => readonly FieldError[];
+  /** Every rule of the schema on a change through the status subresource. */
+  readonly validateStatus: (object: T, old: T) => readonly FieldError[];
+}
+
+/**
+ * The schema of a built-in kind that Kubernetes does not publish. Its objects are decoded, defaulted, pruned, checked and
+ * explained by a structural schema, as custom resources are; they have no protobuf form.
+ */
+export function kindSchema<T extends KubeObject>(of: Resource<T>, schema: JsonSchema): KindSchema<T> {
+  const codec = createCodec(schema, false);
+  const rules = new CustomRules({
+    schema,
+    apiVersion: apiVersionOf(of),
+    kind: of.kind,
+    scale: undefined,
+    rules: compileSchemaRules(schema),
+  });
+  return {
+    schema: { ...resourceType(schema, codec), custom: codec },
+    publishedSchema: schema,
+    validateNew: (object, own) => firstOf(rules.validateNew(object), () => own?.(object)),
+    validateChange: (object, old, own) => firstOf(rules.validateChange(object, old), () => own?.(object, old)),
+    validateStatus: (object, old) => rules.validateChange(object, old, 'status'),
+  };
+}
+
+/** The errors of the schema, or else those of the own rules: these may read only what the schema has found to be there. */
+function firstOf(errors: readonly FieldError[], own: () => readonly FieldError[] | undefined): readonly FieldError[] {
+  return errors.length > 0 ? errors : (own() ?? []);
+}

@@ -1,0 +1,296 @@
+import {
+  CelOptional,
+  type CelResult,
+  type DeclaredType,
+  isError,
+  MAX_MESSAGE_BYTES,
+  type Program,
+  RUNTIME_COST_BUDGET,
+} from '@gantry/cel';
+import { type FieldError, type KubeObject, OMITTED, forbidden, invalid, required } from '@gantry/objects';
+import {
+  type JsonSchema,
+  type ValidationRule,
+  isJsonObject,
+  itemsOf,
+  propertyOf,
+  valuesOf,
+} from '@gantry/apimachinery';
+import { type CompiledRule, compileRules } from './compile-rule.ts';
+import { type Correlation, correlateItem, fieldOf, isUnchanged, itemOf, UNCORRELATED } from './correlation.ts';
+import { declaredTypeOf, withTypeAndMetadata } from './declared-schema.ts';
+import { valueBySchema } from './schema-value.ts';
+
+/** The `x-kubernetes-validations` of a schema, compiled. */
+export interface CompiledRules {
+  /** What the rules say against an object; `old` is what it replaces. */
+  validate(object: KubeObject, old: KubeObject | undefined): readonly FieldError[];
+}
+
+/** Compiles the rules of a custom resource's whole schema; undefined when it has none. */
+export function compileSchemaRules(schema: JsonSchema): CompiledRules | undefined {
+  const node = compileNode(schema, schema, true);
+  if (node === undefined) return undefined;
+  return {
+    validate(object, old) {
+      const run = new RulesRun();
+      run.visit(
+        node,
+        '',
+        object,
+        old,
+        old === undefined ? UNCORRELATED : { known: { value: object, old, schema }, parent: undefined },
+      );
+      return run.errors;
+    },
+  };
+}
+
+/** What the rules in a schema say against one value; `path` is where it stands. */
+export function validateRulesOf(
+  schema: JsonSchema,
+  of: { readonly value: unknown; readonly old: unknown; readonly isResource: boolean; readonly path: string },
+): readonly FieldError[] {
+  const { value, old, isResource, path } = of;
+  const node = compileNode(schema, schema, isResource);
+  if (node === undefined) return [];
+  const run = new RulesRun();
+  const correlation = old === undefined ? UNCORRELATED : { known: { value, old, schema }, parent: undefined };
+  run.visit(node, path, value, old, correlation);
+  return run.errors;
+}
+
+/** The rules at one place of a schema, and those below it. */
+interface RuleNode {
+  readonly schema: JsonSchema;
+  readonly isResource: boolean;
+  /** Undefined where there are rules, and nothing is known of the values that they are about. */
+  readonly rules: readonly CompiledRule[] | undefined;
+  readonly items: RuleNode | undefined;
+  readonly values: RuleNode | undefined;
+  readonly properties: ReadonlyMap<string, RuleNode>;
+  readonly allOf: readonly RuleNode[];
+}
+
+/** `rules` has the rules; `schema` says what the values are: in allOf the two differ. */
+function compileNode(rules: JsonSchema, schema: JsonSchema, isResource: boolean): RuleNode | undefined {
+  const inner = (ruled: JsonSchema | undefined, typed: JsonSchema | undefined) =>
+    ruled === undefined || typed === undefined
+      ? undefined
+      : compileNode(ruled, typed, typed['x-kubernetes-embedded-resource'] === true);
+  const properties = new Map<string, RuleNode>();
+  for (const [name, property] of Object.entries(rules.properties ?? {})) {
+    const node = inner(property, propertyOf(schema, name));
+    if (node !== undefined) properties.set(name, node);
+  }
+  const items = inner(itemsOf(rules), itemsOf(schema));
+  const values = inner(valuesOf(rules), valuesOf(schema));
+  const allOf = (rules.allOf ?? [])
+    .map((one) => compileNode(one, schema, isResource))
+    .filter((one) => one !== undefined);
+  const own = rules['x-kubernetes-validations'] ?? [];
+  if (own.length === 0 && !items && !values && properties.size === 0 && allOf.length === 0) return undefined;
+  const type: DeclaredType | undefined = own.length === 0 ? undefined : declaredTypeOf(schema, isResource, 'selfType');
+  const compiled = own.length === 0 ? [] : type && compileRules(own, type);
+  return { schema, isResource, rules: compiled, items, values, properties, allOf };
+}
+
+const textOf = (rule: ValidationRule) => (rule.message || (rule.rule ?? '')).trim();
+
+/** One object's way through the rules, with one budget for all of them. */
+class RulesRun {
+  readonly errors: FieldError[] = [];
+  #budget = RUNTIME_COST_BUDGET;
+
+  visit(node: RuleNode, path: string, value: unknown, old: unknown, correlation: Correlation): void {
+    if (value === null || value === undefined || this.#budget < 0) return;
+    this.#evaluateAll(node, path, value, old, correlation);
+    for (const one of node.allOf) {
+      this.visit(one, path, value, old, { known: undefined, parent: correlation.parent });
+    }
+    if (Array.isArray(value)) this.#visitItems(node, path, value, old, correlation);
+    else if (isJsonObject(value)) this.#visitFields(node, path, value, isJsonObject(old) ? old : {}, correlation);
+  }
+
+  #visitItems(node: RuleNode, path: string, items: readonly unknown[], old: unknown, correlation: Correlation): void {
+    if (node.items === undefined) return;
+    for (const [index, item] of items.entries()) {
+      const before = correlateItem(node.schema, old, item);
+      this.visit(node.items, `${path}[${index}]`, item, before, itemOf(correlation, item));
+    }
+  }
+
+  #visitFields(
+    node: RuleNode,
+    path: string,
+    fields: Readonly<Record<string, unknown>>,
+    old: Readonly<Record<string, unknown>>,
+    correlation: Correlation,
+  ): void {
+    for (const [name, value] of Object.entries(fields)) {
+      const before = Object.hasOwn(old, name) ? old[name] : undefined;
+      const part = fieldOf(correlation, name);
+      if (node.values !== undefined) this.visit(node.values, `${path}[${name}]`, value, before, part);
+      const property = node.properties.get(name);
+      if (property !== undefined) this.visit(property, path === '' ? name : `${path}.${name}`, value, before, part);
+    }
+  }
+
+  #evaluateAll(node: RuleNode, path: string, value: unknown, old: unknown, correlation: Correlation): void {
+    if (node.rules?.length === 0) return;
+    const shownPath = path === '' ? '<nil>' : path;
+    const type = node.schema.type ?? '';
+    if (node.rules === undefined) {
+      const why = 'failed to convert to declType for CEL validation rules';
+      this.errors.push(invalid(shownPath, type, `rule compiler initialization error: ${why}`));
+      return;
+    }
+    if (this.#budget <= 0) {
+      this.#exhausted(
+        invalid(
+          shownPath,
+          type,
+          'validation failed due to running out of cost budget, no further validation rules will be run',
+        ),
+      );
+      return;
+    }
+    const schema = node.isResource ? withTypeAndMetadata(node.schema) : node.schema;
+    const self = () => valueBySchema(value, schema);
+    const oldSelf = (optional: boolean) => (): CelResult => {
+      if (old === undefined || old === null) return new CelOptional(undefined);
+      const before = valueBySchema(old, schema);
+      return optional && !isError(before) ? new CelOptional(before) : before;
+    };
+    for (const compiled of node.rules) {
+      const { rule, program } = compiled;
+      if (compiled.error !== undefined) {
+        this.errors.push(invalid(shownPath, type, `rule compile error: ${compiled.error}`));
+      }
+      if (program === undefined) continue;
+      const optional = rule.optionalOldSelf === true;
+      if (compiled.usesOldSelf && (old === undefined || old === null) && !optional) continue;
+      const bindings = { self, oldSelf: oldSelf(optional) };
+      const failure = this.#evaluate(program, rule, shownPath, type, bindings);
+      if (this.#budget < 0) return;
+      if (failure !== 'false') continue;
+      this.#addFailure(
+        compiled,
+        shownPath,
+        node.schema,
+        value,
+        bindings,
+        compiled.usesOldSelf ? undefined : correlation,
+      );
+      if (this.#budget < 0) return;
+    }
+  }
+
+  #exhausted(error: FieldError): void {
+    this.errors.push(error);
+    this.#budget = -1;
+  }
+
+  #evaluate(
+    program: Program,
+    rule: ValidationRule,
+    path: string,
+    type: string,
+    bindings: Parameters<Program['evaluate']>[0],
+  ): 'true' | 'false' | 'failed' {
+    const result = program.evaluate(bindings);
+    if (result.cost > this.#budget) {
+      this.#exhausted(
+        invalid(
+          path,
+          type,
+          `validation failed due to running out of cost budget, no further validation rules will be run`,
+        ),
+      );
+      return 'failed';
+    }
+    this.#budget -= result.cost;
+    if (result.ok) return result.value === true ? 'true' : 'false';
+    const { error } = result;
+    const text = textOf(rule);
+    if (error.startsWith('no such overload')) {
+      const detail = `'${error}': call arguments did not match a supported operator, function or macro signature for rule: ${text}`;
+      this.errors.push(invalid(path, type, detail));
+    } else if (error.startsWith('operation cancelled: actual cost limit exceeded')) {
+      const detail = `'${error}': no further validation rules will be run due to call cost exceeds limit for rule: ${text}`;
+      this.#exhausted(invalid(path, type, detail));
+    } else this.errors.push(invalid(path, type, `${error} evaluating rule: ${text}`));
+    return 'failed';
+  }
+
+  /** Values that have not changed are let be: the rule may have come after them. */
+  #addFailure(
+    compiled: CompiledRule,
+    path: string,
+    schema: JsonSchema,
+    value: unknown,
+    bindings: Parameters<Program['evaluate']>[0],
+    ratchet: Correlation | undefined,
+  ): void {
+    const { rule } = compiled;
+    const at = atFieldPath(path, rule.fieldPath ?? '');
+    const message = this.#message(compiled, at, schema, bindings);
+    if (message === undefined || (ratchet !== undefined && isUnchanged(ratchet))) return;
+    const shown = schema.type === 'object' || schema.type === 'array' ? OMITTED : value;
+    this.errors.push(errorFor(rule.reason, at, shown, message));
+  }
+
+  /** The rule's message; undefined when the budget ended with it. */
+  #message(
+    { rule, message }: CompiledRule,
+    path: string,
+    schema: JsonSchema,
+    bindings: Parameters<Program['evaluate']>[0],
+  ): string | undefined {
+    const standing = (rule.message ?? '') === '' ? `failed rule: ${textOf(rule)}` : textOf(rule);
+    if (message === undefined) return standing;
+    const result = message.evaluate(bindings);
+    const refuse = (detail: string) => {
+      this.#exhausted(invalid(path, schema.type, detail));
+      return undefined;
+    };
+    if (result.cost > this.#budget) {
+      return refuse(
+        'messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run',
+      );
+    }
+    if (!result.ok && result.error.startsWith('operation cancelled')) {
+      return refuse(
+        `no further validation rules will be run due to call cost exceeds limit for messageExpression: ${JSON.stringify(rule.messageExpression)}`,
+      );
+    }
+    this.#budget -= result.cost;
+    const text = result.ok && typeof result.value === 'string' ? result.value.trim() : '';
+    const isFit = text !== '' && Buffer.byteLength(text) <= MAX_MESSAGE_BYTES && !text.includes('\n');
+    return isFit ? text : standing;
+  }
+}
+
+/** `.spec.a` and `['b-c']` behind a path; field paths were checked when the rule came. */
+function atFieldPath(path: string, fieldPath: string): string {
+  const trimmed = fieldPath.trim();
+  if (trimmed === '') return path;
+  const normal = trimmed.replace(
+    /\['((?:[^'\\]|\\.)*)'\]/g,
+    (_whole, name: string) => `.${name.replace(/\\(.)/g, '$1')}`,
+  );
+  return path === '<nil>' ? normal.replace(/^\./, '') : `${path}${normal}`;
+}
+
+function errorFor(reason: string | undefined, path: string, value: unknown, message: string): FieldError {
+  switch (reason) {
+    case 'FieldValueForbidden':
+      return forbidden(path, message);
+    case 'FieldValueRequired':
+      return required(path, message);
+    case 'FieldValueDuplicate':
+      return { type: 'FieldValueDuplicate', field: path, value, detail: '' };
+    default:
+      return invalid(path, value, message);
+  }
+}

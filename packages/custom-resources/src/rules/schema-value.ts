@@ -1,0 +1,244 @@
+import {
+  ArrayList,
+  CelError,
+  CelList,
+  CelMap,
+  type CelResult,
+  type CelValue,
+  isError,
+  parseDurationText,
+  parseTimestampText,
+} from '@gantry/cel';
+import { type JsonSchema, isJsonObject, itemsOf, propertyOf, valuesOf } from '@gantry/apimachinery';
+import { withTypeAndMetadata } from './declared-schema.ts';
+import { escapeName } from './escape-name.ts';
+
+/** A value as rules see it by its schema, read in place. */
+export function valueBySchema(value: unknown, schema: JsonSchema): CelResult {
+  if (value === null || value === undefined) {
+    return schema.nullable === true ? null : new CelError('invalid data, got null for schema with nullable=false');
+  }
+  if (schema['x-kubernetes-int-or-string'] === true) {
+    if (typeof value === 'string') return value;
+    if (typeof value === 'number' && Number.isInteger(value)) return BigInt(value);
+    return new CelError('invalid data, expected XIntOrString value to be either a string or integer');
+  }
+  switch (schema.type) {
+    case 'object':
+      if (!isJsonObject(value)) return wrong('a map', 'object');
+      return new SchemaMap(
+        value,
+        schema['x-kubernetes-embedded-resource'] === true ? withTypeAndMetadata(schema) : schema,
+      );
+    case 'array':
+      return Array.isArray(value) ? listBySchema(value, schema) : wrong('an array', 'array');
+    case 'string':
+      return typeof value === 'string' ? textBySchema(value, schema) : mistyped('string', value);
+    case 'number':
+      return typeof value === 'number' ? value : mistyped('float', value);
+    case 'integer':
+      return typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : mistyped('int', value);
+    case 'boolean':
+      return typeof value === 'boolean' ? value : mistyped('boolean', value);
+    default:
+      return new CelError(
+        `invalid type, expected object, array, number, integer, boolean or string, or no type with x-kubernetes-int-or-string or x-kubernetes-preserve-unknown-fields is true, got ${schema.type ?? ''}`,
+      );
+  }
+}
+
+const wrong = (what: string, type: string) =>
+  new CelError(`invalid data, expected ${what} for the provided schema with type=${type}`);
+const mistyped = (expected: string, value: unknown) =>
+  new CelError(`invalid data, expected ${expected}, got ${typeof value}`);
+
+function textBySchema(text: string, { format = '' }: JsonSchema): CelResult {
+  switch (format) {
+    case 'duration':
+      return parseDurationText(text) ?? new CelError(`Invalid duration ${text}: unable to parse ${text} as duration`);
+    case 'date':
+      return parseTimestampText(`${text}T00:00:00Z`) ?? new CelError(`Invalid date formatted string ${text}`);
+    case 'date-time':
+      return parseTimestampText(text) ?? new CelError(`Invalid date-time formatted string ${text}`);
+    case 'byte':
+      return Buffer.from(text, 'base64');
+    default:
+      return text;
+  }
+}
+
+function listBySchema(items: readonly unknown[], schema: JsonSchema): CelResult {
+  const itemSchema = itemsOf(schema);
+  if (itemSchema === undefined) return new CelError('invalid array type, expected Items with a non-empty Schema');
+  switch (schema['x-kubernetes-list-type']) {
+    case 'map':
+      return new KeyedList(
+        items,
+        itemSchema,
+        (schema['x-kubernetes-list-map-keys'] ?? []).map((key) => escapeName(key) ?? key),
+      );
+    case 'set':
+      return new SetList(items, itemSchema);
+    default:
+      return new SchemaList(items, itemSchema);
+  }
+}
+
+/** An object or a map. Fields without a schema are not there for rules. */
+class SchemaMap extends CelMap {
+  readonly typeName: string;
+  readonly #fields: Readonly<Record<string, unknown>>;
+  readonly #schema: JsonSchema;
+  readonly #values: JsonSchema | undefined;
+
+  constructor(fields: Readonly<Record<string, unknown>>, schema: JsonSchema) {
+    super();
+    this.#fields = fields;
+    this.#schema = schema;
+    this.#values = valuesOf(schema);
+    this.typeName = this.#values === undefined ? 'object' : 'map';
+  }
+
+  get size(): number {
+    return [...this.keys()].length;
+  }
+
+  get(key: CelValue): CelResult | undefined {
+    if (typeof key !== 'string') return undefined;
+    if (this.#values !== undefined) {
+      return Object.hasOwn(this.#fields, key) ? valueBySchema(this.#fields[key], this.#values) : undefined;
+    }
+    const name = this.#nameOf(key);
+    const schema = name === undefined ? undefined : propertyOf(this.#schema, name);
+    return name === undefined || schema === undefined ? undefined : valueBySchema(this.#fields[name], schema);
+  }
+
+  *keys(): Iterable<CelValue> {
+    for (const name of Object.keys(this.#fields)) {
+      if (this.#values !== undefined) yield name;
+      else {
+        const escaped = escapeName(name);
+        if (escaped !== undefined && propertyOf(this.#schema, name) !== undefined) yield escaped;
+      }
+    }
+  }
+
+  #nameOf(escaped: string): string | undefined {
+    if (escapeName(escaped) === escaped && Object.hasOwn(this.#fields, escaped)) return escaped;
+    return Object.keys(this.#fields).find((name) => escapeName(name) === escaped);
+  }
+}
+
+class SchemaList extends CelList {
+  protected readonly items: readonly unknown[];
+  readonly #schema: JsonSchema;
+
+  constructor(items: readonly unknown[], schema: JsonSchema) {
+    super();
+    this.items = items;
+    this.#schema = schema;
+  }
+
+  get size(): number {
+    return this.items.length;
+  }
+
+  at(index: number): CelValue | undefined {
+    if (index < 0 || index >= this.items.length) return undefined;
+    const value = valueBySchema(this.items[index], this.#schema);
+    return isError(value) ? null : value;
+  }
+}
+
+type Equal = (left: CelValue, right: CelValue) => boolean;
+
+/** Equal in any order; adding keeps each element once. */
+class SetList extends SchemaList {
+  override equals(other: CelList, equal: Equal): boolean {
+    return equalSets(this, other, equal);
+  }
+
+  override plus(other: CelList): CelResult {
+    return new MergedSet(this, other);
+  }
+}
+
+function equalSets(left: CelList, right: CelList, equal: Equal): boolean {
+  const theirs = [...right];
+  return left.size === right.size && [...left].every((element) => theirs.some((held) => equal(element, held)));
+}
+
+/** A set with what another list adds to it. */
+class MergedSet extends ArrayList {
+  constructor(set: CelList, added: CelList) {
+    const texts = new Set([...set].map(String));
+    super([...set, ...[...added].filter((element) => !texts.has(String(element)))]);
+  }
+
+  override equals(other: CelList, equal: Equal): boolean {
+    return equalSets(this, other, equal);
+  }
+
+  override plus(other: CelList): CelResult {
+    return new MergedSet(this, other);
+  }
+}
+
+/** Items are known by their keys: equal in any order, and adding replaces the item of the same keys. */
+class KeyedList extends SchemaList {
+  readonly #keys: readonly string[];
+
+  constructor(items: readonly unknown[], schema: JsonSchema, keys: readonly string[]) {
+    super(items, schema);
+    this.#keys = keys;
+  }
+
+  override equals(other: CelList, equal: Equal): boolean {
+    return equalByKeys(this, other, this.#keys, equal);
+  }
+
+  override plus(other: CelList): CelResult {
+    return new MergedKeyed(this, other, this.#keys);
+  }
+}
+
+class MergedKeyed extends ArrayList {
+  readonly #keys: readonly string[];
+
+  constructor(list: CelList, added: CelList, keys: readonly string[]) {
+    const merged = byKeys(list, keys);
+    for (const [key, item] of byKeys(added, keys)) merged.set(key, item);
+    super([...merged.values()]);
+    this.#keys = keys;
+  }
+
+  override equals(other: CelList, equal: Equal): boolean {
+    return equalByKeys(this, other, this.#keys, equal);
+  }
+
+  override plus(other: CelList): CelResult {
+    return new MergedKeyed(this, other, this.#keys);
+  }
+}
+
+function equalByKeys(left: CelList, right: CelList, keys: readonly string[], equal: Equal): boolean {
+  const [ours, theirs] = [byKeys(left, keys), byKeys(right, keys)];
+  return (
+    left.size === right.size &&
+    [...ours].every(([key, item]) => {
+      const match = theirs.get(key);
+      return match !== undefined && equal(item, match);
+    })
+  );
+}
+
+function byKeys(list: CelList, keys: readonly string[]): Map<string, CelValue> {
+  const keyOf = (item: CelValue) =>
+    JSON.stringify(
+      keys.map((key) => {
+        const value = item instanceof CelMap ? item.get(key) : undefined;
+        return [typeof value, String(value)];
+      }),
+    );
+  return new Map([...list].map((item) => [keyOf(item), item]));
+}

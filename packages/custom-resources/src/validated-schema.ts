@@ -1,0 +1,36 @@
+import { isSupportedFormat } from './formats.ts';
+import { type JsonSchema, isJsonObject } from '@gantry/apimachinery';
+
+type Mutable = { -readonly [Word in keyof JsonSchema]: JsonSchema[Word] };
+
+/** A schema as it is held against objects: without the formats that mean nothing to values of its type. */
+export function schemaForObjects(schema: JsonSchema): JsonSchema {
+  return rewrite(schema, (one) => {
+    if (!isSupportedFormat(one.format ?? '', one.type)) delete one.format;
+  });
+}
+
+/** A schema as it is held against defaults: whether a number or a text is meant, Kubernetes does not look there. */
+export function schemaForDefaults(schema: JsonSchema): JsonSchema {
+  return rewrite(schema, (one) => {
+    delete one['x-kubernetes-int-or-string'];
+  });
+}
+
+function rewrite(schema: JsonSchema, change: (schema: Mutable) => void): JsonSchema {
+  const out: Mutable = { ...schema };
+  const inner = (one: JsonSchema) => rewrite(one, change);
+  for (const word of ['allOf', 'anyOf', 'oneOf'] as const) {
+    const list = schema[word];
+    if (list !== undefined) out[word] = list.map(inner);
+  }
+  if (schema.not !== undefined) out.not = inner(schema.not);
+  if (isJsonObject(schema.items)) out.items = inner(schema.items);
+  if (isJsonObject(schema.additionalProperties)) out.additionalProperties = inner(schema.additionalProperties);
+  if (schema.properties !== undefined) {
+    const entries = Object.entries(schema.properties).map(([name, one]) => [name, inner(one)] as const);
+    out.properties = Object.fromEntries(entries);
+  }
+  change(out);
+  return out;
+}

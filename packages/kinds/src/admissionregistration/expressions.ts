@@ -1,0 +1,113 @@
+import { append } from '@gantry/base';
+import { BOOL, type CelType, listOf, NULL, STRING } from '@gantry/cel';
+import { AdmissionExpressions, JSON_PATCH, OBJECT } from '@gantry/custom-resources';
+import {
+  type FieldError,
+  type MatchCondition,
+  type Variable,
+  duplicate,
+  invalid,
+  qualifiedName,
+  required,
+} from '@gantry/objects';
+import { invalidAll } from '@gantry/apimachinery';
+import { tooMany } from '../fields/bounded-lists.ts';
+
+/** Whether expressions know `params`. */
+export type Params = 'with params' | 'without params';
+
+const MAX_CONDITIONS = 64;
+const IDENTIFIER = /^[_a-zA-Z][_a-zA-Z0-9]*$/;
+const RESERVED: ReadonlySet<string> = new Set(
+  (
+    'true false null in as break const continue else for function if import let loop package namespace return var ' +
+    'void while'
+  ).split(' '),
+);
+
+/** Conditions by name, each an expression that says yes or no. */
+export function validateMatchConditions(
+  conditions: readonly MatchCondition[] | undefined,
+  params: Params,
+  path: string,
+): FieldError[] {
+  const list = conditions ?? [];
+  const errors: FieldError[] = [];
+  const scope = { params: params === 'with params', authorizer: true, patches: false };
+  const expressions = new AdmissionExpressions(scope, false);
+  if (list.length > MAX_CONDITIONS) {
+    errors.push(tooMany(path, list.length, MAX_CONDITIONS));
+  }
+  list.forEach(({ name = '', expression = '' }, i) => {
+    const at = `${path}[${i}]`;
+    const trimmed = expression.trim();
+    if (trimmed === '') errors.push(required(`${at}.expression`));
+    else {
+      const compiled = expressions.compile(trimmed, [BOOL]);
+      if (!compiled.ok) errors.push(invalid(`${at}.expression`, trimmed, compiled.detail));
+    }
+    if (name === '') errors.push(required(`${at}.name`));
+    else append(errors, invalidAll(`${at}.name`, name, qualifiedName(name)));
+    if (name !== '' && list.findIndex((other) => other.name === name) < i) {
+      errors.push(duplicate(`${at}.name`, name));
+    }
+  });
+  return errors;
+}
+
+/** What an expression is for, which decides what it must yield. */
+export type ExpressionUse = 'condition' | 'message' | 'annotation' | 'applyConfiguration' | 'jsonPatch';
+
+/** Checks the expressions of one policy: what is declared is known to what follows. */
+export interface ExpressionCheck {
+  /** Judges a variable and makes it known as `variables.<name>`. */
+  declare(variable: Variable, path: string): FieldError[];
+  /** Judges an expression; `shown` is what messages print for it. */
+  compile(expression: string, use: ExpressionUse, path: string, shown?: string): FieldError[];
+}
+
+const RESULTS: Readonly<Record<ExpressionUse, readonly CelType[]>> = {
+  condition: [BOOL],
+  message: [STRING],
+  annotation: [STRING, NULL],
+  applyConfiguration: [OBJECT],
+  jsonPatch: [listOf(JSON_PATCH)],
+};
+
+/** A check over what admission knows; with 'patches' expressions may make objects and patches. */
+export function createExpressionCheck(
+  params: Params,
+  results: 'values' | 'patches',
+  variables: 'variables' | 'no variables',
+): ExpressionCheck {
+  const scope = { params: params === 'with params', authorizer: true, patches: results === 'patches' };
+  const plain = { ...scope, patches: false };
+  const silent = { ...scope, authorizer: false };
+  const expressions = new AdmissionExpressions(scope, variables === 'variables' || results === 'patches');
+  return {
+    declare: (variable, path) => {
+      const errors = validateVariable(variable, path);
+      const { name = '', expression = '' } = variable;
+      if (expression.trim() === '') return errors;
+      const compiled = expressions.compile(expression, [], plain);
+      if (!compiled.ok) return [...errors, invalid(`${path}.expression`, expression, compiled.detail)];
+      expressions.declare(name, compiled.program.resultType);
+      return errors;
+    },
+    compile: (expression, use, path, shown = expression) => {
+      const compiled = expressions.compile(expression, RESULTS[use], use === 'message' ? silent : scope);
+      return compiled.ok ? [] : [invalid(path, shown, compiled.detail)];
+    },
+  };
+}
+
+/** A variable's name and whether there is an expression. */
+function validateVariable({ name = '', expression = '' }: Variable, path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  if (name.trim() === '') errors.push(required(`${path}.name`, 'name is not specified'));
+  else if (!IDENTIFIER.test(name) || RESERVED.has(name)) {
+    errors.push(invalid(`${path}.name`, name, 'must be a valid CEL identifier'));
+  }
+  if (expression.trim() === '') errors.push(required(`${path}.expression`, 'expression is not specified'));
+  return errors;
+}

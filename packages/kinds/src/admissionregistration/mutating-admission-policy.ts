@@ -1,0 +1,36 @@
+import { MUTATING_ADMISSION_POLICIES } from '@gantry/objects';
+import { ageColumn, column, defineResource, nameColumn } from '@gantry/apimachinery';
+import { defaultMatchResources, staticSuffixWarnings } from './match-resources.ts';
+import { paramKindColumn, validateMutatingPolicy } from './policies.ts';
+
+export const mutatingAdmissionPolicies = defineResource(MUTATING_ADMISSION_POLICIES, {
+  categories: ['api-extensions'],
+  schema: 'admissionregistration.v1.MutatingAdmissionPolicy',
+  strategy: {
+    applyDefaults: (object) => {
+      const spec = (object.spec ??= {});
+      spec.failurePolicy ??= 'Fail';
+      defaultMatchResources(spec.matchConstraints);
+    },
+    validateCreate: ({ spec }) => validateMutatingPolicy(spec ?? {}, undefined),
+    validateUpdate: ({ spec }, old) => validateMutatingPolicy(spec ?? {}, old.spec ?? {}),
+    finalizers: 'qualified',
+    metadataOnUpdate: 'object',
+    warnings: ({ metadata }) => staticSuffixWarnings(metadata.name),
+    allowUnconditionalUpdate: false,
+    hasGeneration: true,
+  },
+  columns: [
+    nameColumn,
+    column(
+      'Mutations',
+      'Mutation indicates the number of mutations rules defined in this configuration',
+      ({ spec }) => spec?.mutations?.length ?? 0,
+      {
+        type: 'integer',
+      },
+    ),
+    paramKindColumn,
+    ageColumn,
+  ],
+});

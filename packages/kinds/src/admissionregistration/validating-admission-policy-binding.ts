@@ -1,0 +1,73 @@
+import {
+  type FieldError,
+  VALIDATING_ADMISSION_POLICY_BINDINGS,
+  type ValidatingAdmissionPolicyBinding,
+  duplicate,
+  invalid,
+  notSupported,
+  required,
+} from '@gantry/objects';
+import { ageColumn, column, defineResource, nameColumn } from '@gantry/apimachinery';
+import {
+  defaultMatchResources,
+  staticSuffixWarnings,
+  validateMatchResources,
+  validateParamRef,
+  validatePolicyName,
+} from './match-resources.ts';
+import { formatParamRef } from './policies.ts';
+
+const ACTIONS = ['Audit', 'Deny', 'Warn'];
+
+function validate({ spec }: ValidatingAdmissionPolicyBinding): FieldError[] {
+  const { policyName, paramRef, matchResources, validationActions } = spec;
+  return [
+    ...validatePolicyName(policyName, 'spec.policyName'),
+    ...validateParamRef(paramRef, 'spec.paramRef'),
+    ...validateMatchResources(matchResources, 'spec.matchResources'),
+    ...validateActions(validationActions ?? [], 'spec.validationActions'),
+  ];
+}
+
+function validateActions(actions: readonly string[], path: string): FieldError[] {
+  const errors = actions.flatMap((action, i) => [
+    ...(ACTIONS.includes(action) ? [] : [notSupported(`${path}[${i}]`, action, ACTIONS)]),
+    ...(actions.indexOf(action) < i ? [duplicate(`${path}[${i}]`, action)] : []),
+  ]);
+  if (actions.includes('Deny') && actions.includes('Warn')) {
+    const detail =
+      'must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)';
+    errors.push(invalid(path, actions, detail));
+  }
+  if (actions.length === 0) errors.push(required(path, 'at least one validation action is required'));
+  return errors;
+}
+
+export const validatingAdmissionPolicyBindings = defineResource(VALIDATING_ADMISSION_POLICY_BINDINGS, {
+  categories: ['api-extensions'],
+  schema: 'admissionregistration.v1.ValidatingAdmissionPolicyBinding',
+  strategy: {
+    applyDefaults: (object) => {
+      object.spec ??= { policyName: '', validationActions: [] };
+      defaultMatchResources(object.spec.matchResources);
+    },
+    validate,
+    finalizers: 'qualified',
+    metadataOnUpdate: 'object',
+    warnings: ({ metadata }) => staticSuffixWarnings(metadata.name),
+    allowUnconditionalUpdate: false,
+    hasGeneration: true,
+  },
+  columns: [
+    nameColumn,
+    column(
+      'PolicyName',
+      'PolicyName indicates the policy definition which the policy binding binded to',
+      ({ spec }) => spec.policyName ?? '',
+    ),
+    column('ParamRef', 'ParamRef indicates the param resource which sets the configuration param', ({ spec }) =>
+      formatParamRef(spec.paramRef),
+    ),
+    ageColumn,
+  ],
+});

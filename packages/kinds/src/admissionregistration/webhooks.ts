@@ -1,0 +1,134 @@
+import {
+  type FieldError,
+  type MatchCondition,
+  type MutatingWebhook,
+  type ValidatingWebhook,
+  dns1123Subdomain,
+  duplicate,
+  equalJson,
+  invalid,
+  notSupported,
+  required,
+} from '@gantry/objects';
+import { validateMatchConditions } from './expressions.ts';
+import {
+  defaultMatching,
+  defaultRules,
+  FAILURE_POLICIES,
+  MATCH_POLICIES,
+  oneOf,
+  REINVOCATION_POLICIES,
+  validateRule,
+} from './match-resources.ts';
+import { validateAdmissionClient, validateLabelSelector, validateReviewVersions } from '@gantry/apimachinery';
+
+type Webhook = ValidatingWebhook & Partial<Pick<MutatingWebhook, 'reinvocationPolicy'>>;
+
+const REVIEW_VERSIONS = ['v1', 'v1beta1'];
+const HARMLESS = ['None', 'NoneOnDryRun'];
+const SIDE_EFFECTS = [...HARMLESS, 'Some', 'Unknown'];
+
+/** What both kinds of webhooks default alike. */
+export function defaultWebhook(webhook: Webhook): void {
+  webhook.failurePolicy ??= 'Fail';
+  defaultMatching(webhook);
+  webhook.timeoutSeconds ??= 10;
+  defaultRules(webhook.rules);
+  const service = webhook.clientConfig?.service;
+  if (service !== undefined) service.port ??= 443;
+}
+
+/** How strict the rules are: objects of earlier times keep what they were allowed. */
+interface Strictness {
+  readonly sideEffects: readonly string[];
+  readonly versions: 'known' | 'any';
+  readonly names: 'distinct' | 'any';
+  readonly conditions: 'checked' | 'kept';
+}
+
+const NEW: Strictness = { sideEffects: HARMLESS, versions: 'known', names: 'distinct', conditions: 'checked' };
+
+/** Rules on new webhooks. */
+export function validateNewWebhooks(webhooks: readonly Webhook[] | undefined): FieldError[] {
+  return validateWebhooks(webhooks ?? [], NEW);
+}
+
+/** Rules on changed webhooks: what the stored ones break, the changed ones may break too. */
+export function validateChangedWebhooks(
+  webhooks: readonly Webhook[] | undefined,
+  old: readonly Webhook[] | undefined,
+): FieldError[] {
+  const [changed, stored] = [webhooks ?? [], old ?? []];
+  const conditions = (list: readonly Webhook[]): readonly MatchCondition[][] =>
+    list.map(({ matchConditions }) => matchConditions ?? []);
+  return validateWebhooks(changed, {
+    sideEffects: stored.every(({ sideEffects = '' }) => HARMLESS.includes(sideEffects)) ? HARMLESS : SIDE_EFFECTS,
+    versions: stored.every(hasKnownVersion) ? 'known' : 'any',
+    names: new Set(stored.map(({ name }) => name)).size === stored.length ? 'distinct' : 'any',
+    conditions: equalJson(conditions(changed), conditions(stored)) ? 'kept' : 'checked',
+  });
+}
+
+function hasKnownVersion({ admissionReviewVersions }: Webhook): boolean {
+  const versions = (admissionReviewVersions as readonly string[] | null) ?? [];
+  return versions.length === 0 || versions.some((version) => REVIEW_VERSIONS.includes(version));
+}
+
+function validateWebhooks(webhooks: readonly Webhook[], strictness: Strictness): FieldError[] {
+  return webhooks.flatMap((webhook, i) => {
+    const path = `webhooks[${i}]`;
+    const { name = '', admissionReviewVersions } = webhook;
+    const errors = [
+      ...validateWebhook(webhook, strictness, path),
+      ...validateReviewVersions(
+        admissionReviewVersions,
+        REVIEW_VERSIONS,
+        strictness.versions,
+        `${path}.admissionReviewVersions`,
+      ),
+    ];
+    const taken = webhooks.findIndex((other) => other.name === name) < i;
+    if (strictness.names === 'distinct' && name !== '' && taken) errors.push(duplicate(`${path}.name`, name));
+    return errors;
+  });
+}
+
+function validateWebhook(webhook: Webhook, strictness: Strictness, path: string): FieldError[] {
+  const { failurePolicy, matchPolicy, reinvocationPolicy, timeoutSeconds } = webhook;
+  const errors = [
+    ...validateWebhookName(webhook.name ?? '', `${path}.name`),
+    ...(webhook.rules ?? []).flatMap((rule, i) => validateRule(rule, `${path}.rules[${i}]`)),
+    ...oneOf(`${path}.failurePolicy`, failurePolicy, FAILURE_POLICIES),
+    ...oneOf(`${path}.matchPolicy`, matchPolicy, MATCH_POLICIES),
+    ...validateSideEffects(webhook.sideEffects, strictness.sideEffects, `${path}.sideEffects`),
+  ];
+  if (timeoutSeconds !== undefined && (timeoutSeconds > 30 || timeoutSeconds < 1)) {
+    const detail = 'the timeout value must be between 1 and 30 seconds';
+    errors.push(invalid(`${path}.timeoutSeconds`, timeoutSeconds, detail));
+  }
+  return [
+    ...errors,
+    ...validateLabelSelector(webhook.namespaceSelector, `${path}.namespaceSelector`),
+    ...validateLabelSelector(webhook.objectSelector, `${path}.objectSelector`),
+    ...oneOf(`${path}.reinvocationPolicy`, reinvocationPolicy, REINVOCATION_POLICIES),
+    ...validateAdmissionClient(webhook.clientConfig, `${path}.clientConfig`),
+    ...(strictness.conditions === 'kept'
+      ? []
+      : validateMatchConditions(webhook.matchConditions, 'without params', `${path}.matchConditions`)),
+  ];
+}
+
+function validateWebhookName(name: string, path: string): FieldError[] {
+  if (name === '') return [required(path)];
+  const messages = dns1123Subdomain(name);
+  if (messages.length > 0) return [invalid(path, name, messages.join(','))];
+  return name.split('.').length < 3
+    ? [invalid(path, name, 'should be a domain with at least three segments separated by dots')]
+    : [];
+}
+
+function validateSideEffects(value: string | null | undefined, allowed: readonly string[], path: string): FieldError[] {
+  if (value === undefined || value === null)
+    return [required(path, `must specify one of ${[...allowed].sort().join(', ')}`)];
+  return allowed.includes(value) ? [] : [notSupported(path, value, allowed)];
+}

@@ -1,0 +1,102 @@
+import { type FieldError, REPLICA_SETS, type ReplicaSet, equalJson, invalid } from '@gantry/objects';
+import {
+  describedAs,
+  IMMUTABLE,
+  PART_VERBS,
+  ageColumn,
+  column,
+  defineResource,
+  nameColumn,
+  nonNegative,
+} from '@gantry/apimachinery';
+import { defaultPodTemplate } from '../pod-spec/defaults.ts';
+import { validateReplicatedTemplate } from '../pod-spec/template.ts';
+import { templateWarnings } from '../pod-spec/warnings.ts';
+import { surprisingName } from '../workloads/name-warnings.ts';
+import { validateReplicaCounts } from '../workloads/replica-counts.ts';
+import { workloadColumns } from '../workloads/columns.ts';
+
+function applyDefaults(object: ReplicaSet): void {
+  object.spec ??= { selector: {} };
+  object.spec.replicas ??= 1;
+  defaultPodTemplate(object.spec.template);
+}
+
+function validate(object: ReplicaSet): FieldError[] {
+  const { spec } = object;
+  return [
+    ...nonNegative('spec.replicas', spec?.replicas),
+    ...nonNegative('spec.minReadySeconds', spec?.minReadySeconds),
+    ...validateReplicatedTemplate(spec?.selector, spec?.template, 'spec'),
+  ];
+}
+
+function validateUpdate(object: ReplicaSet, old: ReplicaSet): FieldError[] {
+  return equalJson(object.spec?.selector, old.spec?.selector)
+    ? []
+    : [invalid('spec.selector', object.spec?.selector, IMMUTABLE)];
+}
+
+function keepStatus(object: ReplicaSet, old: ReplicaSet): void {
+  if (old.status === undefined) delete object.status;
+  else object.status = old.status;
+}
+
+export const replicaSets = defineResource(REPLICA_SETS, {
+  shortNames: ['rs'],
+  categories: ['all'],
+  schema: 'apps.v1.ReplicaSet',
+  strategy: {
+    applyDefaults,
+    prepareForCreate: (object) => {
+      object.status = { replicas: 0 };
+    },
+    prepareForUpdate: keepStatus,
+    validate,
+    validateUpdate,
+    metadataOnUpdate: 'change',
+    warnings: ({ metadata, spec }, old) => [
+      ...(old === undefined ? surprisingName(metadata.name ?? '') : []),
+      ...templateWarnings(spec?.template, old?.spec?.template, 'spec.template'),
+    ],
+    hasGeneration: true,
+  },
+  subresources: [
+    {
+      name: 'scale',
+      group: 'autoscaling',
+      version: 'v1',
+      kind: 'Scale',
+      verbs: PART_VERBS,
+      scale: { specReplicas: '.spec.replicas', statusReplicas: '.status.replicas', selector: '.spec.selector' },
+    },
+    {
+      name: 'status',
+      verbs: PART_VERBS,
+      prepareForUpdate: (object, old) => {
+        if (old.spec !== undefined) object.spec = old.spec;
+      },
+      validateUpdate: (object, old) => validateReplicaCounts(object.status, old.status),
+    },
+  ],
+  podTemplate: ({ spec }) => spec?.template,
+  columns: [
+    nameColumn,
+    column('Desired', describedAs('apps.v1.ReplicaSetSpec', 'replicas'), (object) => object.spec?.replicas ?? 0, {
+      type: 'integer',
+    }),
+    column('Current', describedAs('apps.v1.ReplicaSetStatus', 'replicas'), (object) => object.status?.replicas ?? 0, {
+      type: 'integer',
+    }),
+    column(
+      'Ready',
+      describedAs('apps.v1.ReplicaSetStatus', 'readyReplicas'),
+      (object) => object.status?.readyReplicas ?? 0,
+      { type: 'integer' },
+    ),
+    ageColumn,
+    ...workloadColumns(
+      "Selector is a label query over pods that should match the replica count. Label keys and values that must match in order to be controlled by this replica set. It must match the pod template's labels. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors",
+    ),
+  ],
+});

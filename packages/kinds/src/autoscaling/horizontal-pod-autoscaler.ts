@@ -1,0 +1,65 @@
+import { PART_VERBS, defineResource, givenEmpty } from '@gantry/apimachinery';
+import { HORIZONTAL_POD_AUTOSCALERS, type HPAScalingRules, type HorizontalPodAutoscaler } from '@gantry/objects';
+import { autoscalerColumns } from './columns.ts';
+import { cpuMetric } from './conversion.ts';
+import { validateAutoscaler, validateAutoscalerStatus } from './spec.ts';
+import { restoreField } from '../fields/restore-field.ts';
+
+const UP: HPAScalingRules = {
+  stabilizationWindowSeconds: 0,
+  selectPolicy: 'Max',
+  policies: [
+    { type: 'Pods', value: 4, periodSeconds: 15 },
+    { type: 'Percent', value: 100, periodSeconds: 15 },
+  ],
+};
+const DOWN: HPAScalingRules = {
+  selectPolicy: 'Max',
+  policies: [{ type: 'Percent', value: 100, periodSeconds: 15 }],
+};
+
+/** Defaults of the stored version, which the older one comes to when it is stored. */
+export function applyAutoscalerDefaults(object: HorizontalPodAutoscaler): void {
+  const spec = (object.spec ??= { maxReplicas: 0, scaleTargetRef: { kind: '', name: '' } });
+  spec.minReplicas ??= 1;
+  if ((spec.metrics ?? []).length === 0) spec.metrics = [cpuMetric()];
+  if (spec.behavior === undefined) return;
+  spec.behavior.scaleUp = withDefaults(spec.behavior.scaleUp, UP);
+  spec.behavior.scaleDown = withDefaults(spec.behavior.scaleDown, DOWN);
+}
+
+function withDefaults(rules: HPAScalingRules | undefined, defaults: HPAScalingRules): HPAScalingRules {
+  const copied = { ...defaults, policies: (defaults.policies ?? []).map((policy) => ({ ...policy })) };
+  // An empty list is what was asked for, and refused.
+  if (rules !== undefined && givenEmpty(rules, 'policies') !== undefined) return { ...copied, ...rules, policies: [] };
+  return { ...copied, ...rules };
+}
+
+export const horizontalPodAutoscalers = defineResource(HORIZONTAL_POD_AUTOSCALERS, {
+  shortNames: ['hpa'],
+  categories: ['all'],
+  schema: 'autoscaling.v2.HorizontalPodAutoscaler',
+  strategy: {
+    applyDefaults: applyAutoscalerDefaults,
+    prepareForCreate: (object) => {
+      object.status = { desiredReplicas: 0 };
+    },
+    prepareForUpdate: (object, old) => {
+      restoreField(object, old, 'status');
+    },
+    validateCreate: (object) => validateAutoscaler(object),
+    validateUpdate: validateAutoscaler,
+    metadataOnUpdate: 'change',
+  },
+  subresources: [
+    {
+      name: 'status',
+      verbs: PART_VERBS,
+      prepareForUpdate: (object, old) => {
+        restoreField(object, old, 'spec');
+      },
+      validateUpdate: validateAutoscalerStatus,
+    },
+  ],
+  columns: autoscalerColumns((object) => object),
+});

@@ -1,0 +1,37 @@
+import {
+  type CrossVersionObjectReference as ObjectReference,
+  type FieldError,
+  invalid,
+  pathSegment,
+  required,
+} from '@gantry/objects';
+import { invalidAll } from '@gantry/apimachinery';
+
+/** Whether an API version may be anything, must be well formed, or must also name a group. */
+export type ApiVersionRule = 'any' | 'formed' | 'grouped';
+
+/** The rules on what names an object of whatever kind. */
+export function validateReference(
+  reference: ObjectReference | undefined,
+  rule: ApiVersionRule,
+  path: string,
+): FieldError[] {
+  const errors = (['kind', 'name'] as const).flatMap((field) => {
+    const value = reference?.[field] ?? '';
+    return value === ''
+      ? [required(`${path}.${field}`)]
+      : invalidAll(`${path}.${field}`, value, pathSegment(value, false));
+  });
+  const fault = apiVersionFault(reference, rule);
+  if (fault !== undefined) errors.push(invalid(`${path}.apiVersion`, reference?.apiVersion ?? '', fault));
+  return errors;
+}
+
+/** What is wrong with the API version, or undefined. */
+export function apiVersionFault(reference: ObjectReference | undefined, rule: ApiVersionRule): string | undefined {
+  const version = reference?.apiVersion ?? '';
+  if (rule === 'any') return undefined;
+  if (version.split('/').length > 2) return `unexpected GroupVersion string: ${version}`;
+  const isGrouped = version.includes('/') && !version.startsWith('/');
+  return rule === 'grouped' && !isGrouped ? 'apiVersion must specify API group' : undefined;
+}

@@ -1,0 +1,117 @@
+import { type DeclaredType, DYN } from '@gantry/cel';
+import { type JsonSchema, schemaOf } from '@gantry/apimachinery';
+import { AdmissionExpressions, declaredKind, declaredTypeOf } from '@gantry/custom-resources';
+import {
+  type CustomResourceDefinition,
+  type ExpressionWarning,
+  type NamedRuleWithOperations,
+  type ValidatingAdmissionPolicy,
+  parseApiVersion,
+} from '@gantry/objects';
+import { findKind, resources } from './registry.ts';
+
+/** More kinds of one rule are not checked against. */
+const MAX_KINDS = 10;
+const COMPILATION = 'compilation failed: ';
+
+/** A kind that a policy may see, with what is declared of it. */
+interface CheckedKind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly type: DeclaredType;
+}
+
+/**
+ * What is wrong with the expressions of a policy for the kinds that its rules name, built-in ones and those of `crds`: policies
+ * are made and used whatever it is. Rules with wildcards name no kinds.
+ */
+export function checkPolicyTypes(
+  policy: ValidatingAdmissionPolicy,
+  crds: readonly CustomResourceDefinition[],
+): readonly ExpressionWarning[] {
+  const { matchConstraints, validations = [] } = policy.spec ?? {};
+  const kinds = namedKinds(matchConstraints?.resourceRules ?? [], crds);
+  const warn = (fieldRef: string, expression: string): readonly ExpressionWarning[] => {
+    const issues = kinds.flatMap((kind) => {
+      const issue = issueOf(policy, expression, kind, crds);
+      return issue === undefined ? [] : [`${kind.group}/${kind.version}, Kind=${kind.kind}: ${issue}\n`];
+    });
+    return issues.length === 0 ? [] : [{ fieldRef, warning: issues.join('\n') }];
+  };
+  return validations.flatMap(({ expression, messageExpression = '' }, i) => [
+    ...warn(`spec.validations[${i}].expression`, expression),
+    ...(messageExpression === '' ? [] : warn(`spec.validations[${i}].messageExpression`, messageExpression)),
+  ]);
+}
+
+function issueOf(
+  { spec = {} }: ValidatingAdmissionPolicy,
+  expression: string,
+  { type }: CheckedKind,
+  crds: readonly CustomResourceDefinition[],
+): string | undefined {
+  const { paramKind, variables = [] } = spec;
+  const { group, version } = parseApiVersion(paramKind?.apiVersion ?? '');
+  const params = paramKind === undefined ? undefined : declaredAs(group, version, paramKind.kind ?? '', crds);
+  const scope = { params: paramKind !== undefined, authorizer: true, patches: false };
+  const expressions = new AdmissionExpressions(scope, true, {
+    object: type,
+    ...(params === undefined ? {} : { params }),
+  });
+  for (const variable of variables) {
+    const compiled = expressions.compile(variable.expression, []);
+    expressions.declare(variable.name, compiled.ok ? compiled.program.resultType : DYN);
+  }
+  const compiled = expressions.compile(expression, []);
+  return compiled.ok ? undefined : compiled.detail.replace(COMPILATION, '');
+}
+
+/** Kinds by group, version and name. */
+function namedKinds(
+  rules: readonly NamedRuleWithOperations[],
+  crds: readonly CustomResourceDefinition[],
+): readonly CheckedKind[] {
+  const found = new Map<string, CheckedKind>();
+  for (const { apiGroups = [], apiVersions = [], resources: plurals = [] } of rules) {
+    if ([...apiGroups, ...apiVersions].some((text) => text.includes('*'))) continue;
+    const named = apiGroups.toSorted().flatMap((group) =>
+      apiVersions.toSorted().flatMap((version) =>
+        plurals
+          .filter((plural) => !/[*/]/.test(plural))
+          .toSorted()
+          .flatMap((plural) => kindOf(group, version, plural, crds) ?? []),
+      ),
+    );
+    for (const kind of named.slice(0, MAX_KINDS)) found.set(`${kind.group}/${kind.version}/${kind.kind}`, kind);
+  }
+  return [...found.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, kind]) => kind);
+}
+
+function kindOf(
+  group: string,
+  version: string,
+  plural: string,
+  crds: readonly CustomResourceDefinition[],
+): CheckedKind | undefined {
+  const builtIn = resources.find(
+    (one) => one.group === group && one.version === version && one.resource === plural,
+  )?.kind;
+  const kind =
+    builtIn ?? crds.find(({ spec }) => spec.group === group && spec.names.plural === plural)?.spec.names.kind;
+  const type = kind === undefined ? undefined : declaredAs(group, version, kind, crds);
+  return kind === undefined || type === undefined ? undefined : { group, version, kind, type };
+}
+
+function declaredAs(
+  group: string,
+  version: string,
+  kind: string,
+  crds: readonly CustomResourceDefinition[],
+): DeclaredType | undefined {
+  const definition = findKind(group, version, kind);
+  if (definition !== undefined) return declaredKind(schemaOf(definition.schema), kind);
+  const crd = crds.find(({ spec }) => spec.group === group && spec.names.kind === kind);
+  const schema = crd?.spec.versions.find(({ name, served }) => name === version && served)?.schema?.openAPIV3Schema;
+  return schema === undefined ? undefined : declaredTypeOf(schema as JsonSchema, true, kind);
+}

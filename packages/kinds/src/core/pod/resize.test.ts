@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { type Pod, cloneJson } from '@gantry/objects';
+import { validateResize } from './resize.ts';
+
+function pod(): Pod {
+  const sizes = { cpu: '100m', memory: '1Mi' };
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'p' },
+    spec: {
+      containers: [{ name: 'c', image: 'i', resources: { requests: { ...sizes }, limits: { ...sizes, cpu: '1' } } }],
+      ephemeralContainers: [{ name: 'e', image: 'i' }],
+    },
+  };
+}
+
+function changed(change: (object: Pod) => void): Pod {
+  const object = cloneJson(pod());
+  change(object);
+  return object;
+}
+
+describe('a resize', () => {
+  const faults = (change: (object: Pod) => void, old: Pod = pod()) =>
+    validateResize(changed(change), old).map(({ field, detail }) => `${field}: ${detail}`);
+  const resources = (object: Pod) => object.spec?.containers[0]?.resources ?? {};
+
+  it('may change amounts of CPU and memory', () => {
+    expect(faults((object) => Object.assign(resources(object).requests ?? {}, { cpu: '200m' }))).toEqual([]);
+  });
+
+  it.each<[string, (object: Pod) => void, string]>([
+    [
+      'take a request away',
+      (object) => delete resources(object).requests?.['cpu'],
+      'spec.containers[0].resources.requests: resource requests cannot be removed',
+    ],
+    [
+      'add another resource',
+      (object) => Object.assign(resources(object).limits ?? {}, { 'a.b/c': '1' }),
+      'spec: only cpu and memory resources are mutable',
+    ],
+    [
+      'rename a container',
+      (object) => Object.assign(object.spec?.containers[0] ?? {}, { name: 'd' }),
+      'spec.containers[0].name: containers may not be renamed or reordered on resize',
+    ],
+    [
+      'add a container',
+      (object) => object.spec?.containers.push({ name: 'd' }),
+      'spec.containers: containers may not be added or removed on resize',
+    ],
+  ])('may not %s', (_, change, fault) => {
+    expect(faults(change)).toContain(fault);
+  });
+
+  it('may not change the quality of service', () => {
+    const found = faults((object) => Object.assign(resources(object).requests ?? {}, { cpu: '1' }));
+    expect(found).toEqual(['spec: Pod QOS Class may not change as a result of resizing']);
+  });
+});

@@ -1,0 +1,95 @@
+import {
+  type ContainerStatus,
+  type FieldError,
+  type Pod,
+  type PodStatus,
+  dns1123Subdomain,
+  forbidden,
+  invalid,
+  qualifiedName,
+} from '@gantry/objects';
+import { IMMUTABLE, invalidAll } from '@gantry/apimachinery';
+import { ipFamily, validateIp } from '../../fields/ip.ts';
+import { validateAnnotationChange } from '../../pod-spec/annotations.ts';
+
+const SYSTEM_CONDITIONS: ReadonlySet<string> = new Set(['PodScheduled', 'Ready', 'Initialized']);
+
+/** What a status may say of a pod, and how it may change. */
+export function validatePodStatusChange(object: Pod, old: Pod): FieldError[] {
+  const { status = {} } = object;
+  const { restartPolicy = 'Always', initContainers = [] } = old.spec ?? {};
+  const sidecars = new Set(initContainers.filter((one) => one.restartPolicy === 'Always').map(({ name }) => name));
+  const nominated = status.nominatedNodeName ?? '';
+  return [
+    ...validateAnnotationChange(object, old),
+    ...(status.conditions ?? []).flatMap(({ type = '' }, i) =>
+      SYSTEM_CONDITIONS.has(type) ? [] : invalidAll(`status.conditions[${i}].Type`, type, qualifiedName(type)),
+    ),
+    ...(nominated === '' || nominated === old.status?.nominatedNodeName
+      ? []
+      : invalidAll('status.nominatedNodeName', nominated, dns1123Subdomain(nominated))),
+    ...(nominated === '' || nominated === old.status?.nominatedNodeName || (old.spec?.nodeName ?? '') === ''
+      ? []
+      : [forbidden('status.nominatedNodeName', 'may not be set on pods that are already bound to a node')]),
+    ...((status.observedGeneration ?? 0) < 0
+      ? [invalid('status.observedGeneration', status.observedGeneration, 'must be a non-negative integer')]
+      : []),
+    ...((status.qosClass ?? '') === (old.status?.qosClass ?? '')
+      ? []
+      : [invalid('status.qosClass', status.qosClass ?? '', IMMUTABLE)]),
+    ...validateTransitions('containerStatuses', object, old, restartPolicy),
+    ...validateTransitions('initContainerStatuses', object, old, restartPolicy, sidecars),
+    ...validateTransitions('ephemeralContainerStatuses', object, old, 'Never'),
+    ...validateAddresses(status.podIPs ?? [], old.status?.podIPs, 'status.podIPs'),
+    ...((status.hostIPs ?? []).length === 0 || status.hostIPs?.[0]?.ip === status.hostIP
+      ? []
+      : [invalid('status.hostIPs[0].ip', status.hostIPs?.[0]?.ip ?? '', 'must be equal to `hostIP`')]),
+    ...validateAddresses(status.hostIPs ?? [], old.status?.hostIPs, 'status.hostIPs'),
+  ];
+}
+
+type Address = Readonly<{ ip?: string }>;
+
+/** At most one of each family; what was written before may be wrong. */
+function validateAddresses(addresses: readonly Address[], old: readonly Address[] = [], path: string): FieldError[] {
+  const kept = old.map(({ ip = '' }) => ip);
+  const errors = addresses.flatMap(({ ip = '' }, i) => validateIp(ip, `${path}[${i}]`, kept));
+  const families = new Set(addresses.map(({ ip = '' }) => ipFamily(ip)));
+  if (addresses.length < 2 || (addresses.length === 2 && families.size === 2)) return errors;
+  const shown = addresses.map(({ ip = '' }) => ({ IP: ip }));
+  return [...errors, invalid(path, shown, 'may specify no more than one IP for each IP family')];
+}
+
+/** Generations that a writer leaves out stay what they were. Changes `status`. */
+export function keepObservedGenerations(status: PodStatus, old: PodStatus | undefined): void {
+  const before = old?.observedGeneration ?? 0;
+  if ((status.observedGeneration ?? 0) === 0 && before !== 0) status.observedGeneration = before;
+  const left = [...(old?.conditions ?? [])];
+  for (const condition of status.conditions ?? []) {
+    const at = left.findIndex(({ type }) => type === condition.type);
+    const [known] = at < 0 ? [] : left.splice(at, 1);
+    const generation = known?.observedGeneration ?? 0;
+    if ((condition.observedGeneration ?? 0) === 0 && generation !== 0) condition.observedGeneration = generation;
+  }
+}
+
+type StatusList = 'containerStatuses' | 'initContainerStatuses' | 'ephemeralContainerStatuses';
+
+/** A container that has ended for good does not come back. */
+function validateTransitions(
+  list: StatusList,
+  object: Pod,
+  old: Pod,
+  restartPolicy: string,
+  restartable: ReadonlySet<string> = new Set(),
+): FieldError[] {
+  if (restartPolicy === 'Always') return [];
+  const now: readonly ContainerStatus[] = object.status?.[list] ?? [];
+  return (old.status?.[list] ?? []).flatMap(({ name, state }, i) => {
+    const ended = state?.terminated;
+    if (ended === undefined || restartable.has(name)) return [];
+    if (restartPolicy === 'OnFailure' && ended.exitCode !== 0) return [];
+    const revived = now.some((status) => status.name === name && status.state?.terminated === undefined);
+    return revived ? [forbidden(`status.${list}[${i}].state`, 'may not be transitioned to non-terminated state')] : [];
+  });
+}

@@ -1,0 +1,27 @@
+import { SERVICE_ACCOUNTS, type ServiceAccount } from '@gantry/objects';
+import { ageColumn, defineResource, nameColumn } from '@gantry/apimachinery';
+
+const ENFORCE = 'kubernetes.io/enforce-mountable-secrets';
+
+/** Secrets are in the account's own namespace: all that is kept of a reference is the name. */
+function keepNames(object: ServiceAccount): void {
+  if (object.secrets !== undefined)
+    object.secrets = object.secrets.map(({ name }) => (name === undefined ? {} : { name }));
+}
+
+function warnings({ metadata }: ServiceAccount, old?: ServiceAccount): string[] {
+  const isNew = ENFORCE in (metadata.annotations ?? {}) && !(ENFORCE in (old?.metadata.annotations ?? {}));
+  const advice = 'deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets';
+  return isNew ? [`metadata.annotations[${ENFORCE}]: ${advice}`] : [];
+}
+
+export const serviceAccounts = defineResource(SERVICE_ACCOUNTS, {
+  shortNames: ['sa'],
+  schema: 'core.v1.ServiceAccount',
+  strategy: { deletionResponse: 'object', prepareForCreate: keepNames, prepareForUpdate: keepNames, warnings },
+  subresources: [
+    { name: 'token', group: 'authentication.k8s.io', version: 'v1', kind: 'TokenRequest', verbs: ['create'] },
+  ],
+  // Kubernetes 1.36 no longer counts secrets here.
+  columns: [nameColumn, ageColumn],
+});

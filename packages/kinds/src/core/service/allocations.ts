@@ -1,0 +1,68 @@
+import { type ServicePort, type ServiceSpec, equalJson } from '@gantry/objects';
+import { isExternallyAccessible, needsHealthCheckPort } from './spec.ts';
+
+export function needsClusterIp(spec: ServiceSpec): boolean {
+  return spec.type === 'ClusterIP' || spec.type === 'NodePort' || spec.type === 'LoadBalancer';
+}
+
+/** A load balancer may reach pods without a port of the nodes. */
+function needsNodePorts(spec: ServiceSpec): boolean {
+  return spec.type === 'NodePort' || (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false);
+}
+
+/** A client that replaces a service without repeating what was allocated for it keeps that. Changes `spec`. */
+export function carryServiceAllocations(spec: ServiceSpec, old: ServiceSpec): void {
+  if (needsClusterIp(spec) && needsClusterIp(old)) carryAddresses(spec, old);
+  if (needsNodePorts(spec) && needsNodePorts(old)) carryNodePorts(spec.ports ?? [], old.ports ?? []);
+  if (needsHealthCheckPort(spec) && needsHealthCheckPort(old) && (spec.healthCheckNodePort ?? 0) === 0) {
+    if (old.healthCheckNodePort !== undefined) spec.healthCheckNodePort = old.healthCheckNodePort;
+  }
+}
+
+function carryAddresses(spec: ServiceSpec, old: ServiceSpec): void {
+  const before = old.clusterIPs ?? [];
+  if ((spec.clusterIP ?? '') === '' && old.clusterIP !== undefined) spec.clusterIP = old.clusterIP;
+  if ((spec.clusterIPs ?? []).length === 0 && before.length > 0) spec.clusterIPs = before;
+  if (spec.clusterIP !== old.clusterIP && equalJson(spec.clusterIPs ?? [], before)) {
+    spec.clusterIPs = [spec.clusterIP ?? ''];
+  }
+  if ((spec.ipFamilies ?? []).length === 0 && old.ipFamilies !== undefined) spec.ipFamilies = old.ipFamilies;
+  if (old.ipFamilyPolicy !== undefined) spec.ipFamilyPolicy ??= old.ipFamilyPolicy;
+}
+
+/** Ports are told apart by name; a node port that the client gave to another port is not given twice. */
+function carryNodePorts(ports: readonly ServicePort[], old: readonly ServicePort[]): void {
+  const byName = new Map(old.map((port) => [port.name ?? '', port.nodePort ?? 0]));
+  const used = new Set(ports.map((port) => port.nodePort ?? 0));
+  for (const port of ports) {
+    const before = byName.get(port.name ?? '') ?? 0;
+    if ((port.nodePort ?? 0) !== 0 || before === 0 || used.has(before)) continue;
+    port.nodePort = before;
+    used.add(before);
+  }
+}
+
+/** What a service of another type held and cannot have any more goes, where the client left it as it was. Changes `spec`. */
+export function dropUnusedAllocations(spec: ServiceSpec, old: ServiceSpec): void {
+  if (needsClusterIp(old) && !needsClusterIp(spec) && spec.clusterIP === old.clusterIP) {
+    delete spec.clusterIP;
+    delete spec.clusterIPs;
+    delete spec.ipFamilies;
+    delete spec.ipFamilyPolicy;
+  }
+  if (needsNodePorts(old) && !needsNodePorts(spec)) {
+    const before = new Set((old.ports ?? []).map((port) => port.nodePort));
+    if ((spec.ports ?? []).every((port) => port.nodePort === undefined || before.has(port.nodePort))) {
+      for (const port of spec.ports ?? []) delete port.nodePort;
+    }
+  }
+  const unused: [(of: ServiceSpec) => boolean, keyof ServiceSpec][] = [
+    [needsHealthCheckPort, 'healthCheckNodePort'],
+    [(of) => of.type === 'LoadBalancer', 'allocateLoadBalancerNodePorts'],
+    [(of) => of.type === 'LoadBalancer', 'loadBalancerClass'],
+    [isExternallyAccessible, 'externalTrafficPolicy'],
+  ];
+  for (const [has, field] of unused) {
+    if (has(old) && !has(spec) && spec[field] === old[field]) delete spec[field];
+  }
+}

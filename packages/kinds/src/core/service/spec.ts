@@ -1,0 +1,244 @@
+import { append } from '@gantry/base';
+import {
+  type FieldError,
+  type ServicePort,
+  type ServiceSpec,
+  dns1123Label,
+  dns1123Subdomain,
+  duplicate,
+  forbidden,
+  invalid,
+  notSupported,
+  portNumber,
+  qualifiedName,
+  required,
+} from '@gantry/objects';
+import { invalidAll, unsupported, validateLabels } from '@gantry/apimachinery';
+import { validateCidr, validateEndpointIp, validateIp } from '../../fields/ip.ts';
+import { validatePortReference } from '../../pod-spec/probes.ts';
+import { isHeadless, validateClusterIps } from './ips.ts';
+import { repeatedAt } from '../../fields/repeated.ts';
+
+const TYPES = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
+const AFFINITIES = ['ClientIP', 'None'];
+const POLICIES = ['Cluster', 'Local'];
+const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
+const DISTRIBUTIONS = ['PreferClose', 'PreferSameZone', 'PreferSameNode'];
+const MAX_AFFINITY_SECONDS = 86400;
+const AGENT_PORT = 10250;
+const ONLY_LOAD_BALANCER = "may only be used when `type` is 'LoadBalancer'";
+
+/** Whether traffic from outside the cluster can come in by the service itself. */
+export function isExternallyAccessible(spec: ServiceSpec): boolean {
+  return (
+    spec.type === 'LoadBalancer' ||
+    spec.type === 'NodePort' ||
+    (spec.type === 'ClusterIP' && (spec.externalIPs ?? []).length > 0)
+  );
+}
+
+/** Whether load balancers ask a port of their own which nodes have a pod. */
+export function needsHealthCheckPort(spec: ServiceSpec): boolean {
+  return spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local';
+}
+
+/** The rules on a service whose addresses and ports have been allocated, in Kubernetes' order. */
+export function validateServiceSpec(spec: ServiceSpec): FieldError[] {
+  return [
+    ...validateByType(spec),
+    ...validatePorts(spec),
+    ...validateLabels(spec.selector, 'spec.selector'),
+    ...validateSessionAffinity(spec),
+    ...validateClusterIps(spec),
+    ...(spec.externalIPs ?? []).flatMap((address, i) => validateExternalIp(address, `spec.externalIPs[${i}]`)),
+    ...validateType(spec),
+    ...validateDistinctPorts(spec),
+    ...validateLoadBalancer(spec),
+    ...validateTrafficPolicies(spec),
+  ];
+}
+
+function validateByType(spec: ServiceSpec): FieldError[] {
+  const ports = spec.ports ?? [];
+  const errors: FieldError[] = [];
+  if (ports.length === 0 && !isHeadless(spec) && spec.type !== 'ExternalName') errors.push(required('spec.ports'));
+  if (spec.type === 'LoadBalancer') {
+    ports.forEach(({ port }, i) => {
+      if (port !== AGENT_PORT) return;
+      const detail = `may not expose port ${AGENT_PORT} externally since it is used by kubelet`;
+      errors.push(invalid(`spec.ports[${i}]`, port, detail));
+    });
+  }
+  if ((spec.type === 'LoadBalancer' || spec.type === 'NodePort') && isHeadless(spec)) {
+    errors.push(invalid('spec.clusterIPs[0]', 'None', `may not be set to 'None' for ${spec.type} services`));
+  }
+  return spec.type === 'ExternalName' ? [...errors, ...validateExternalName(spec)] : errors;
+}
+
+function validateExternalName(spec: ServiceSpec): FieldError[] {
+  const errors: FieldError[] = [];
+  const unused = 'may not be set for ExternalName services';
+  if ((spec.clusterIPs ?? []).length > 0) errors.push(forbidden('spec.clusterIPs', unused));
+  if ((spec.ipFamilies ?? []).length > 0) errors.push(forbidden('spec.ipFamilies', unused));
+  if (spec.ipFamilyPolicy !== undefined) errors.push(forbidden('spec.ipFamilyPolicy', unused));
+  const name = (spec.externalName ?? '').replace(/\.$/, '');
+  if (name === '') errors.push(required('spec.externalName'));
+  else append(errors, invalidAll('spec.externalName', name, dns1123Subdomain(name)));
+  return errors;
+}
+
+function validatePorts(spec: ServiceSpec): FieldError[] {
+  const ports = spec.ports ?? [];
+  const names = new Set<string>();
+  return ports.flatMap((port, i) => {
+    const at = `spec.ports[${i}]`;
+    const { name = '', protocol = '', appProtocol } = port;
+    const errors: FieldError[] = [];
+    if (name === '' && ports.length > 1) errors.push(required(`${at}.name`));
+    if (name !== '') {
+      append(errors, invalidAll(`${at}.name`, name, dns1123Label(name)));
+      if (names.has(name)) errors.push(duplicate(`${at}.name`, name));
+      names.add(name);
+    }
+    append(errors, invalidAll(`${at}.port`, port.port ?? 0, portNumber(port.port ?? 0)));
+    if (protocol === '') errors.push(required(`${at}.protocol`));
+    else if (!PROTOCOLS.includes(protocol)) errors.push(notSupported(`${at}.protocol`, protocol, PROTOCOLS));
+    append(errors, validatePortReference(port.targetPort, `${at}.targetPort`));
+    if (appProtocol !== undefined) {
+      append(errors, invalidAll(`${at}.appProtocol`, appProtocol, qualifiedName(appProtocol)));
+    }
+    return errors;
+  });
+}
+
+function validateSessionAffinity({ sessionAffinity = '', sessionAffinityConfig }: ServiceSpec): FieldError[] {
+  const path = 'spec.sessionAffinityConfig';
+  const errors: FieldError[] = [];
+  if (sessionAffinity === '') errors.push(required('spec.sessionAffinity'));
+  else if (!AFFINITIES.includes(sessionAffinity)) {
+    errors.push(notSupported('spec.sessionAffinity', sessionAffinity, AFFINITIES));
+  }
+  if (sessionAffinity === 'None' && sessionAffinityConfig !== undefined) {
+    errors.push(forbidden(path, 'must not be set when session affinity is None'));
+  }
+  if (sessionAffinity !== 'ClientIP') return errors;
+  const when = 'when session affinity type is ClientIP';
+  const seconds = sessionAffinityConfig?.clientIP?.timeoutSeconds;
+  if (sessionAffinityConfig === undefined) errors.push(required(path, when));
+  else if (sessionAffinityConfig.clientIP === undefined) errors.push(required(`${path}.clientIP`, when));
+  else if (seconds === undefined) errors.push(required(`${path}.clientIP.timeoutSeconds`, when));
+  else if (seconds <= 0 || seconds > MAX_AFFINITY_SECONDS) {
+    const detail = `must be greater than 0 and less than ${MAX_AFFINITY_SECONDS}`;
+    errors.push(invalid(`${path}.clientIP.timeoutSeconds`, seconds, detail));
+  }
+  return errors;
+}
+
+function validateExternalIp(address: string, path: string): FieldError[] {
+  const malformed = validateIp(address, path);
+  if (malformed.length > 0) return malformed;
+  return validateEndpointIp(address, path);
+}
+
+function validateType({ type = '', ports }: ServiceSpec): FieldError[] {
+  if (type === '') return [required('spec.type')];
+  if (!TYPES.includes(type)) return [notSupported('spec.type', type, TYPES)];
+  if (type !== 'ClusterIP') return [];
+  return (ports ?? []).flatMap(({ nodePort = 0 }, i) =>
+    nodePort === 0 ? [] : [forbidden(`spec.ports[${i}].nodePort`, "may not be used when `type` is 'ClusterIP'")],
+  );
+}
+
+/** The first port that Kubernetes would allot in a dry run. */
+const FIRST_ALLOTTED = 32769;
+
+/** Node ports as they are once allotted, which Kubernetes does before it checks: ports of one number get the same one. */
+function allottedPorts({ ports = [], ...spec }: ServiceSpec): readonly ServicePort[] {
+  const allots =
+    spec.type === 'NodePort' || (spec.type === 'LoadBalancer' && spec.allocateLoadBalancerNodePorts !== false);
+  if (!allots) return ports;
+  const byNumber = new Map<number, number>();
+  let next = ports.reduce((highest, { nodePort = 0 }) => Math.max(highest, nodePort + 1), FIRST_ALLOTTED);
+  for (const { port, nodePort = 0 } of ports) if (nodePort !== 0 && !byNumber.has(port)) byNumber.set(port, nodePort);
+  return ports.map((one) => {
+    if ((one.nodePort ?? 0) !== 0) return one;
+    const nodePort = byNumber.get(one.port) ?? next++;
+    byNumber.set(one.port, nodePort);
+    return { ...one, nodePort };
+  });
+}
+
+function validateDistinctPorts(spec: ServiceSpec): FieldError[] {
+  const ports = allottedPorts(spec);
+  const errors: FieldError[] = [];
+  const isNodePortRepeated = repeatedAt(ports.map(({ nodePort, protocol }) => `${nodePort ?? 0}/${protocol ?? ''}`));
+  const isPortRepeated = repeatedAt(ports.map(({ port, protocol }) => `${port}/${protocol ?? ''}`));
+  ports.forEach(({ nodePort = 0 }, i) => {
+    if (nodePort !== 0 && isNodePortRepeated(i)) errors.push(duplicate(`spec.ports[${i}].nodePort`, nodePort));
+  });
+  ports.forEach(({ port, protocol = '' }, i) => {
+    if (!isPortRepeated(i)) return;
+    const key = { Name: '', Protocol: protocol, AppProtocol: null, Port: port ?? 0, TargetPort: 0, NodePort: 0 };
+    errors.push(duplicate(`spec.ports[${i}]`, key));
+  });
+  return errors;
+}
+
+function validateLoadBalancer(spec: ServiceSpec): FieldError[] {
+  const errors: FieldError[] = [];
+  const { loadBalancerSourceRanges: ranges = [] } = spec;
+  const isLoadBalancer = spec.type === 'LoadBalancer';
+  // The path's capital is Kubernetes' own.
+  const path = 'spec.LoadBalancerSourceRanges';
+  if (ranges.length > 0 && !isLoadBalancer) errors.push(forbidden(path, ONLY_LOAD_BALANCER));
+  ranges.forEach((range, i) => {
+    append(errors, validateCidr(range.trim(), `${path}[${i}]`));
+  });
+  if (spec.allocateLoadBalancerNodePorts !== undefined && !isLoadBalancer) {
+    errors.push(forbidden('spec.allocateLoadBalancerNodePorts', ONLY_LOAD_BALANCER));
+  }
+  if (spec.allocateLoadBalancerNodePorts === undefined && isLoadBalancer) {
+    errors.push(required('spec.allocateLoadBalancerNodePorts'));
+  }
+  return [...errors, ...validateLoadBalancerClass(spec)];
+}
+
+/** The class of a load balancer. Kubernetes checks it on updates once more. */
+export function validateLoadBalancerClass({ type, loadBalancerClass: className }: ServiceSpec): FieldError[] {
+  if (className === undefined) return [];
+  const path = 'spec.loadBalancerClass';
+  return type === 'LoadBalancer'
+    ? invalidAll(path, className, qualifiedName(className))
+    : [forbidden(path, ONLY_LOAD_BALANCER)];
+}
+
+function validateTrafficPolicies(spec: ServiceSpec): FieldError[] {
+  const errors: FieldError[] = [];
+  const { externalTrafficPolicy: external = '', internalTrafficPolicy: internal, trafficDistribution } = spec;
+  const path = 'spec.externalTrafficPolicy';
+  if (!isExternallyAccessible(spec)) {
+    if (external !== '') errors.push(invalid(path, external, 'may only be set for externally-accessible services'));
+  } else if (external === '') errors.push(required(path));
+  else if (!POLICIES.includes(external)) errors.push(notSupported(path, external, POLICIES));
+  append(errors, validateHealthCheckPort(spec));
+  if (internal === undefined) {
+    if (['NodePort', 'LoadBalancer', 'ClusterIP'].includes(spec.type ?? '')) {
+      errors.push(required('spec.internalTrafficPolicy'));
+    }
+  } else if (!POLICIES.includes(internal)) errors.push(notSupported('spec.internalTrafficPolicy', internal, POLICIES));
+  if (trafficDistribution !== undefined && !DISTRIBUTIONS.includes(trafficDistribution)) {
+    errors.push(unsupported('spec.trafficDistribution', trafficDistribution, DISTRIBUTIONS));
+  }
+  return errors;
+}
+
+function validateHealthCheckPort(spec: ServiceSpec): FieldError[] {
+  const port = spec.healthCheckNodePort ?? 0;
+  const path = 'spec.healthCheckNodePort';
+  if (!needsHealthCheckPort(spec)) {
+    const detail = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
+    return port === 0 ? [] : [invalid(path, port, detail)];
+  }
+  // None given: one is allocated once the service is known to be valid.
+  return port === 0 ? [] : invalidAll(path, port, portNumber(port));
+}

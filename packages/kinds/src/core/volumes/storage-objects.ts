@@ -1,0 +1,58 @@
+import type { ObjectMeta, PersistentVolumeSpec } from '@gantry/objects';
+
+const CLASS_ANNOTATION = 'volume.beta.kubernetes.io/storage-class';
+const SHORT_MODES: readonly (readonly [string, string])[] = [
+  ['ReadWriteOnce', 'RWO'],
+  ['ReadOnlyMany', 'ROX'],
+  ['ReadWriteMany', 'RWX'],
+  ['ReadWriteOncePod', 'RWOP'],
+];
+const NOT_SOURCE: ReadonlySet<string> = new Set([
+  'accessModes',
+  'capacity',
+  'claimRef',
+  'mountOptions',
+  'nodeAffinity',
+  'persistentVolumeReclaimPolicy',
+  'storageClassName',
+  'volumeAttributesClassName',
+  'volumeMode',
+]);
+
+/** Access modes as tables print them. */
+export function shortModes(modes: readonly string[] | undefined): string {
+  return SHORT_MODES.filter(([mode]) => modes?.includes(mode) === true)
+    .map(([, short]) => short)
+    .join(',');
+}
+
+/** The class of a volume or claim; the annotation from before there was a field goes first. */
+export function storageClassOf(metadata: ObjectMeta, spec: { readonly storageClassName?: string } | undefined): string {
+  return metadata.annotations?.[CLASS_ANNOTATION] ?? spec?.storageClassName ?? '';
+}
+
+/** The part of a volume's spec that says what is mounted. */
+export function volumeSource(spec: PersistentVolumeSpec): PersistentVolumeSpec {
+  return Object.fromEntries(Object.entries(spec).filter(([name]) => !NOT_SOURCE.has(name)));
+}
+
+/** Sets the defaults of a volume's source. Idempotent. */
+export function defaultVolumeSource({ hostPath, rbd, iscsi, azureDisk, scaleIO }: PersistentVolumeSpec): void {
+  if (hostPath !== undefined) hostPath.type ??= '';
+  if (rbd !== undefined) {
+    if ((rbd.pool ?? '') === '') rbd.pool = 'rbd';
+    if ((rbd.user ?? '') === '') rbd.user = 'admin';
+    if ((rbd.keyring ?? '') === '') rbd.keyring = '/etc/ceph/keyring';
+  }
+  if (iscsi !== undefined && (iscsi.iscsiInterface ?? '') === '') iscsi.iscsiInterface = 'default';
+  if (azureDisk !== undefined) {
+    azureDisk.cachingMode ??= 'ReadWrite';
+    azureDisk.fsType ??= 'ext4';
+    azureDisk.readOnly ??= false;
+    azureDisk.kind ??= 'Shared';
+  }
+  if (scaleIO !== undefined) {
+    if ((scaleIO.storageMode ?? '') === '') scaleIO.storageMode = 'ThinProvisioned';
+    if ((scaleIO.fsType ?? '') === '') scaleIO.fsType = 'xfs';
+  }
+}

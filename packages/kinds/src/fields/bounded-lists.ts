@@ -1,0 +1,67 @@
+import { type FieldError, duplicate } from '@gantry/objects';
+
+/** A list with more entries than are allowed; nothing in it is looked at. */
+export function tooMany(field: string, count: number, max: number): FieldError {
+  return {
+    type: 'FieldValueTooMany',
+    field,
+    detail: `must have at most ${max} item${max === 1 ? '' : 's'}`,
+    value: count,
+  };
+}
+
+/** Rules on each entry of a list of at most `max` entries. */
+export function validateEach<T>(
+  list: readonly T[] | undefined,
+  max: number,
+  path: string,
+  each: (item: T, path: string) => readonly FieldError[],
+): FieldError[] {
+  const items = list ?? [];
+  if (items.length > max) return [tooMany(path, items.length, max)];
+  return items.flatMap((item, i) => each(item, `${path}[${i}]`));
+}
+
+/** The same for entries that are told apart by a key. `printed` is the key as it is shown, the key itself when absent. */
+export function validateDistinct<T>(
+  list: readonly T[] | undefined,
+  max: number,
+  path: string,
+  each: (item: T, path: string) => readonly FieldError[],
+  keyOf: (item: T) => string,
+  printed: (item: T) => unknown = keyOf,
+): FieldError[] {
+  const items = list ?? [];
+  const errors = validateEach(items, max, path, each);
+  if (items.length > max) return errors;
+  const seen = new Set<string>();
+  items.forEach((item, i) => {
+    const key = keyOf(item);
+    if (seen.has(key)) errors.push(duplicate(`${path}[${i}]`, printed(item)));
+    seen.add(key);
+  });
+  return errors;
+}
+
+/** Rules on keys and values of a map of at most `max` entries. Long keys are shortened in paths. */
+export function validateEntries<T>(
+  map: Readonly<Record<string, T>> | undefined,
+  limits: { readonly max: number; readonly keyLength: number },
+  path: string,
+  validateKey: (key: string, path: string) => readonly FieldError[],
+  each: (item: T, path: string) => readonly FieldError[],
+): FieldError[] {
+  const entries = Object.entries(map ?? {});
+  if (entries.length > limits.max) return [tooMany(path, entries.length, limits.max)];
+  return entries.flatMap(([key, item]) => [
+    ...validateKey(key, path),
+    ...each(item, `${path}[${shortened(key, limits.keyLength)}]`),
+  ]);
+}
+
+function shortened(text: string, length: number): string {
+  const max = Math.max(16, length);
+  if (text.length <= max) return text;
+  const rest = max - 3;
+  return `${text.slice(0, Math.floor((rest + 1) / 2))}...${text.slice(text.length - Math.floor(rest / 2))}`;
+}

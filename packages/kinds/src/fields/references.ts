@@ -1,0 +1,21 @@
+import { type FieldError, dns1123Subdomain, pathSegment, required } from '@gantry/objects';
+import { invalidAll } from '@gantry/apimachinery';
+
+/** A field that must hold something that can stand in a URL's path: a kind, a name. */
+export function validateSegment(text: string | undefined, path: string): FieldError[] {
+  if (text === undefined || text === '') return [required(path)];
+  return invalidAll(path, text, pathSegment(text, false));
+}
+
+/** A reference to an object of any kind by group, kind and name. */
+export function validateTypedReference(
+  reference: { readonly apiGroup?: string; readonly kind?: string; readonly name?: string },
+  path: string,
+): FieldError[] {
+  const { apiGroup, kind, name } = reference;
+  return [
+    ...(apiGroup === undefined ? [] : invalidAll(`${path}.apiGroup`, apiGroup, dns1123Subdomain(apiGroup))),
+    ...validateSegment(kind, `${path}.kind`),
+    ...validateSegment(name, `${path}.name`),
+  ];
+}

@@ -1,0 +1,182 @@
+import { append } from '@gantry/base';
+import {
+  type Container,
+  type ContainerPort,
+  type FieldError,
+  type PodSpec,
+  type Volume,
+  dns1123Label,
+  duplicate,
+  forbidden,
+  invalid,
+  notSupported,
+  portName,
+  portNumber,
+  required,
+} from '@gantry/objects';
+import { validateResourceRequirements } from './compute-resources.ts';
+import { validateEnv, validateEnvFrom } from './env.ts';
+import { invalidAll, unsupported } from '@gantry/apimachinery';
+import { validateVolumeDevices, validateVolumeMounts } from './mounts.ts';
+import { validateLifecycle, validateProbe } from './probes.ts';
+import { validateSecurityContext } from './security-context.ts';
+import { repeatedAt } from '../fields/repeated.ts';
+
+const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
+const PULL_POLICIES = ['Always', 'IfNotPresent', 'Never'];
+const MESSAGE_POLICIES = ['File', 'FallbackToLogsOnError'];
+const RESTART_POLICIES = ['Always', 'Never', 'OnFailure'];
+const RESIZABLE = ['cpu', 'memory'];
+const RESIZE_POLICIES = ['NotRequired', 'RestartContainer'];
+const NOT_FOR_INIT = 'may not be set for init containers without restartPolicy=Always';
+
+/** What the rules on a container need to know of its pod. */
+export interface ContainerScope {
+  readonly spec: PodSpec;
+  readonly volumes: ReadonlyMap<string, Volume>;
+}
+
+export function validateContainers(scope: ContainerScope, path: string): FieldError[] {
+  const containers = scope.spec.containers ?? [];
+  if (containers.length === 0) return [required(path)];
+  const isRepeated = repeatedAt(containers.map(({ name }) => name ?? ''));
+  const errors = containers.flatMap((container, i) => {
+    const at = `${path}[${i}]`;
+    return [
+      ...validateContainerParts(container, scope, at),
+      ...(isRepeated(i) ? [duplicate(`${at}.name`, container.name ?? '')] : []),
+      ...validateHooks(container, scope, at),
+      ...validateRestartPolicy(container, at),
+    ];
+  });
+  return [...errors, ...validateHostPorts(containers, path)];
+}
+
+export function validateInitContainers(scope: ContainerScope, path: string): FieldError[] {
+  const taken = new Set((scope.spec.containers ?? []).map(({ name }) => name ?? ''));
+  return (scope.spec.initContainers ?? []).flatMap((container, i) => {
+    const at = `${path}[${i}]`;
+    const { name = '', restartPolicy } = container;
+    const errors = [...validateContainerParts(container, scope, at), ...validateRestartPolicy(container, at)];
+    if (taken.has(name)) errors.push(duplicate(`${at}.name`, name));
+    else if (name !== '') taken.add(name);
+    append(errors, validateHostPorts([container], path));
+    if (restartPolicy === 'Always') return [...errors, ...validateHooks(container, scope, at)];
+    for (const field of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const) {
+      if (container[field] !== undefined) errors.push(forbidden(`${at}.${field}`, NOT_FOR_INIT));
+    }
+    if ((container.resizePolicy ?? []).length > 0) {
+      errors.push(invalid(`${at}.resizePolicy`, container.resizePolicy, 'must not be set for init containers'));
+    }
+    return errors;
+  });
+}
+
+function validateHooks(container: Container, { spec }: ContainerScope, path: string): FieldError[] {
+  return [
+    ...validateLifecycle(container.lifecycle, spec.terminationGracePeriodSeconds, `${path}.lifecycle`),
+    ...validateProbe(container.livenessProbe, 'liveness', `${path}.livenessProbe`),
+    ...validateProbe(container.readinessProbe, 'readiness', `${path}.readinessProbe`),
+    ...validateProbe(container.startupProbe, 'startup', `${path}.startupProbe`),
+  ];
+}
+
+function validateRestartPolicy({ restartPolicy }: Container, path: string): FieldError[] {
+  return restartPolicy === undefined || RESTART_POLICIES.includes(restartPolicy)
+    ? []
+    : [notSupported(`${path}.restartPolicy`, restartPolicy, RESTART_POLICIES)];
+}
+
+/** The rules on what all kinds of containers have. */
+export function validateContainerParts(
+  container: Container,
+  { spec, volumes }: ContainerScope,
+  path: string,
+): FieldError[] {
+  const { name = '', image = '', terminationMessagePolicy = '', imagePullPolicy = '' } = container;
+  const errors = name === '' ? [required(`${path}.name`)] : invalidAll(`${path}.name`, name, dns1123Label(name));
+  if (image === '') errors.push(required(`${path}.image`));
+  if (terminationMessagePolicy === '') errors.push(required(`${path}.terminationMessagePolicy`));
+  else if (!MESSAGE_POLICIES.includes(terminationMessagePolicy)) {
+    errors.push(unsupported(`${path}.terminationMessagePolicy`, terminationMessagePolicy, MESSAGE_POLICIES));
+  }
+  append(errors, [
+    ...validatePorts(container.ports, `${path}.ports`),
+    ...validateEnv(container.env, `${path}.env`),
+    ...validateEnvFrom(container.envFrom, `${path}.envFrom`),
+    ...validateVolumeMounts(container, volumes, `${path}.volumeMounts`),
+    ...validateVolumeDevices(container, volumes, `${path}.volumeDevices`),
+  ]);
+  if (imagePullPolicy === '') errors.push(required(`${path}.imagePullPolicy`));
+  else if (!PULL_POLICIES.includes(imagePullPolicy)) {
+    errors.push(notSupported(`${path}.imagePullPolicy`, imagePullPolicy, PULL_POLICIES));
+  }
+  return [
+    ...errors,
+    ...validateResourceRequirements(container.resources, `${path}.resources`),
+    ...validateResizePolicy(container, spec.restartPolicy, `${path}.resizePolicy`),
+    ...validateSecurityContext(container.securityContext, `${path}.securityContext`),
+  ];
+}
+
+function validatePorts(ports: readonly ContainerPort[] | undefined, path: string): FieldError[] {
+  const names = new Set<string>();
+  return (ports ?? []).flatMap((port, i) => {
+    const at = `${path}[${i}]`;
+    const { name = '', containerPort = 0, hostPort = 0, protocol = '' } = port;
+    const errors: FieldError[] = [];
+    if (name !== '') {
+      const complaints = portName(name);
+      if (complaints.length > 0) append(errors, invalidAll(`${at}.name`, name, complaints));
+      else if (names.has(name)) errors.push(duplicate(`${at}.name`, name));
+      else names.add(name);
+    }
+    if (containerPort === 0) errors.push(required(`${at}.containerPort`));
+    else append(errors, invalidAll(`${at}.containerPort`, containerPort, portNumber(containerPort)));
+    if (hostPort !== 0) append(errors, invalidAll(`${at}.hostPort`, hostPort, portNumber(hostPort)));
+    if (protocol === '') errors.push(required(`${at}.protocol`));
+    else if (!PROTOCOLS.includes(protocol)) errors.push(notSupported(`${at}.protocol`, protocol, PROTOCOLS));
+    return errors;
+  });
+}
+
+function validateHostPorts(containers: readonly Container[], path: string): FieldError[] {
+  const taken = new Set<string>();
+  return containers.flatMap((container, i) =>
+    (container.ports ?? []).flatMap(({ hostPort = 0, protocol = '', hostIP = '' }, j) => {
+      if (hostPort === 0) return [];
+      const claim = `${protocol}/${hostIP}/${hostPort}`;
+      if (taken.has(claim)) return [duplicate(`${path}[${i}].ports[${j}].hostPort`, claim)];
+      taken.add(claim);
+      return [];
+    }),
+  );
+}
+
+function validateResizePolicy(container: Container, podRestartPolicy: string | undefined, path: string): FieldError[] {
+  const policies = container.resizePolicy ?? [];
+  const isRepeated = repeatedAt(policies.map(({ resourceName = '' }) => resourceName));
+  return policies.flatMap(({ resourceName = '', restartPolicy = '' }, i) => {
+    const errors: FieldError[] = [];
+    if (isRepeated(i)) {
+      errors.push(duplicate(`${path}[${i}]`, resourceName));
+    }
+    if (resourceName === '') errors.push(required(path));
+    else if (!RESIZABLE.includes(resourceName)) errors.push(notSupported(path, resourceName, RESIZABLE));
+    if (restartPolicy === '') errors.push(required(path));
+    else if (!RESIZE_POLICIES.includes(restartPolicy)) errors.push(notSupported(path, restartPolicy, RESIZE_POLICIES));
+    if (podRestartPolicy === 'Never' && restartPolicy !== 'NotRequired') {
+      errors.push(invalid(path, restartPolicy, "must be 'NotRequired' when `restartPolicy` is 'Never'"));
+    }
+    return errors;
+  });
+}
+
+/** Spaces around an image's name are refused in Pods, and let through in templates. */
+export function validateImageSpaces(containers: readonly Container[] | undefined, path: string): FieldError[] {
+  return (containers ?? []).flatMap(({ image = '' }, i) =>
+    image === image.trim()
+      ? []
+      : [invalid(`${path}[${i}].image`, image, 'must not have leading or trailing whitespace')],
+  );
+}

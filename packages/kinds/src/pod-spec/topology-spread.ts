@@ -1,0 +1,62 @@
+import {
+  type FieldError,
+  type TopologySpreadConstraint,
+  duplicate,
+  invalid,
+  notSupported,
+  required,
+} from '@gantry/objects';
+import { validateLabelKeys } from './label-keys.ts';
+import { validateLabelSelector } from '@gantry/apimachinery';
+
+const WHEN = ['DoNotSchedule', 'ScheduleAnyway'];
+const INCLUSION = ['Honor', 'Ignore'];
+
+export function validateTopologySpread(
+  constraints: readonly TopologySpreadConstraint[] | undefined,
+  path: string,
+): FieldError[] {
+  const all = constraints ?? [];
+  return all.flatMap((constraint, i) => {
+    const at = `${path}[${i}]`;
+    const { maxSkew = 0, topologyKey = '', whenUnsatisfiable: when = '' } = constraint;
+    const errors: FieldError[] = [];
+    if (maxSkew <= 0) errors.push(invalid(`${at}.maxSkew`, maxSkew, 'must be greater than zero'));
+    if (topologyKey === '') errors.push(required(`${at}.topologyKey`, 'can not be empty'));
+    if (!WHEN.includes(when)) errors.push(notSupported(`${at}.whenUnsatisfiable`, when, WHEN));
+    const again = all
+      .slice(i + 1)
+      .some((o) => (o.topologyKey ?? '') === topologyKey && (o.whenUnsatisfiable ?? '') === when);
+    if (again) errors.push(duplicate(`${at}.{topologyKey, whenUnsatisfiable}`, `{${topologyKey}, ${when}}`));
+    return [
+      ...errors,
+      ...validateMinDomains(constraint.minDomains, when, `${at}.minDomains`),
+      ...validateRest(constraint, at),
+    ];
+  });
+}
+
+function validateMinDomains(minDomains: number | undefined, when: string, path: string): FieldError[] {
+  if (minDomains === undefined) return [];
+  const errors: FieldError[] = [];
+  if (minDomains <= 0) errors.push(invalid(path, minDomains, 'must be greater than zero'));
+  if (when !== 'DoNotSchedule') {
+    const detail = `can only use minDomains if whenUnsatisfiable=DoNotSchedule, not ${when}`;
+    errors.push(invalid(path, minDomains, detail));
+  }
+  return errors;
+}
+
+function validateRest(constraint: TopologySpreadConstraint, path: string): FieldError[] {
+  const errors: FieldError[] = [];
+  for (const field of ['nodeAffinityPolicy', 'nodeTaintsPolicy'] as const) {
+    const value = constraint[field];
+    if (value !== undefined && !INCLUSION.includes(value))
+      errors.push(notSupported(`${path}.${field}`, value, INCLUSION));
+  }
+  return [
+    ...errors,
+    ...validateLabelKeys(constraint, path),
+    ...validateLabelSelector(constraint.labelSelector, `${path}.labelSelector`),
+  ];
+}

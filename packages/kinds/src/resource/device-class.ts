@@ -1,0 +1,36 @@
+import { DEVICE_CLASSES, type DeviceClass, type FieldError, invalid, longName, qualifiedName } from '@gantry/objects';
+import { ageColumn, defineResource, nameColumn } from '@gantry/apimachinery';
+import { MAX_CONFIGS, validateDeviceConfiguration } from './device-config.ts';
+import { validateSelectors } from './device-selector.ts';
+import { validateEach } from '../fields/bounded-lists.ts';
+
+function validate({ spec }: DeviceClass): FieldError[] {
+  const { selectors, config, extendedResourceName } = spec ?? {};
+  const errors = [
+    ...validateSelectors(selectors, 'spec.selectors'),
+    ...validateEach(config, MAX_CONFIGS, 'spec.config', validateDeviceConfiguration),
+  ];
+  if (extendedResourceName !== undefined && !isExtendedResource(extendedResourceName)) {
+    const detail = 'must be a valid extended resource name';
+    errors.push(invalid('spec.extendedResourceName', extendedResourceName, detail));
+  }
+  return errors;
+}
+
+/** A resource that pods may ask for by a name outside Kubernetes' own domain. */
+function isExtendedResource(name: string): boolean {
+  const native = !name.includes('/') || name.includes('kubernetes.io/');
+  return !native && !name.startsWith('requests.') && qualifiedName(`requests.${name}`).length === 0;
+}
+
+export const deviceClasses = defineResource(DEVICE_CLASSES, {
+  schema: 'resource.v1.DeviceClass',
+  strategy: {
+    deletionResponse: 'object',
+    validateName: longName,
+    validate,
+    metadataOnUpdate: 'whole first',
+    hasGeneration: true,
+  },
+  columns: [nameColumn, ageColumn],
+});

@@ -1,0 +1,78 @@
+import { type FieldError, RESOURCE_CLAIMS, type ResourceResourceClaim, equalJson, invalid } from '@gantry/objects';
+import {
+  METADATA_AND_SPEC,
+  IMMUTABLE,
+  PART_VERBS,
+  ageColumn,
+  column,
+  defineResource,
+  nameColumn,
+} from '@gantry/apimachinery';
+import { defaultClaimSpec, validateClaimSpec } from './device-claim.ts';
+import { deviceKey, validateClaimStatus } from './device-status.ts';
+import { deviceQuota } from './claim-quota.ts';
+
+function validateUpdate({ spec }: ResourceResourceClaim, old: ResourceResourceClaim): FieldError[] {
+  return equalJson(spec, old.spec) ? [] : [invalid('spec', spec, IMMUTABLE)];
+}
+
+/** Through the status only the status changes, and what drivers said of devices goes when the claim gives those back. */
+function prepareStatus(object: ResourceResourceClaim, old: ResourceResourceClaim): void {
+  object.spec = old.spec;
+  for (const field of ['labels', 'annotations', 'finalizers', 'ownerReferences'] as const) {
+    const value = old.metadata[field];
+    if (value === undefined) delete object.metadata[field];
+    else Object.assign(object.metadata, { [field]: value });
+  }
+  const { status } = object;
+  if (status?.devices === undefined) return;
+  const kept = new Set((status.allocation?.devices?.results ?? []).map(deviceKey));
+  const given = (old.status?.allocation?.devices?.results ?? []).map(deviceKey).filter((key) => !kept.has(key));
+  const devices = status.devices.filter((device) => !given.includes(deviceKey(device)));
+  if (devices.length === 0) delete status.devices;
+  else status.devices = devices;
+}
+
+function stateOf({ metadata, status }: ResourceResourceClaim): string {
+  const deleted = metadata.deletionTimestamp !== undefined;
+  const states = deleted ? ['deleted'] : [];
+  if (status?.allocation === undefined) {
+    if (!deleted) states.push('pending');
+  } else {
+    states.push('allocated');
+    if ((status.reservedFor ?? []).length > 0) states.push('reserved');
+  }
+  return states.join(',');
+}
+
+export const resourceClaims = defineResource(RESOURCE_CLAIMS, {
+  schema: 'resource.v1.ResourceClaim',
+  strategy: {
+    deletionResponse: 'object',
+    applyDefaults: ({ spec }) => defaultClaimSpec(spec),
+    prepareForCreate: (object) => {
+      object.status = {};
+    },
+    prepareForUpdate: (object, old) => {
+      object.status = old.status ?? {};
+    },
+    metadataOnUpdate: 'whole first',
+    validateCreate: ({ spec }) => validateClaimSpec(spec, 'spec'),
+    validateUpdate,
+  },
+  subresources: [
+    {
+      name: 'status',
+      resetFields: METADATA_AND_SPEC,
+      verbs: PART_VERBS,
+      prepareForUpdate: prepareStatus,
+      validateUpdate: validateClaimStatus,
+    },
+  ],
+  quota: deviceQuota,
+  columns: [
+    nameColumn,
+    column('State', 'A summary of the current state (allocated, pending, reserved, etc.).', stateOf),
+    ageColumn,
+  ],
+});

@@ -1,0 +1,39 @@
+import type { KubeObject, LabelSelector, PodTemplateSpec } from '@gantry/objects';
+import { type Column, column, formatLabelSelector } from '@gantry/apimachinery';
+
+interface Workload extends KubeObject {
+  spec?: { selector?: LabelSelector; template?: PodTemplateSpec };
+}
+
+/** The wide columns of everything that makes pods from a template; `selector` describes the last. */
+export function workloadColumns(selector: string): readonly Column<Workload>[] {
+  return [
+    ...templateColumns,
+    column('Selector', selector, ({ spec }) => formatLabelSelector(spec?.selector), { wide: 'wide' }),
+  ];
+}
+
+/** Names and images of the template's containers. */
+export const templateColumns: readonly Column<Workload>[] = [
+  column('Containers', 'Names of each container in the template.', (object) => containers(object, 'name'), {
+    wide: 'wide',
+  }),
+  column('Images', 'Images referenced by each container in the template.', (object) => containers(object, 'image'), {
+    wide: 'wide',
+  }),
+];
+
+function containers(object: Workload, field: 'name' | 'image'): string {
+  return formatContainers(object.spec?.template, field);
+}
+
+/** Names or images of a template's containers, with commas. */
+export function formatContainers(template: PodTemplateSpec | undefined, field: 'name' | 'image'): string {
+  return (template?.spec?.containers ?? []).map((container) => container[field] ?? '').join(',');
+}
+
+/** Labels as tables print them: sorted, with commas; `<none>` when there are none. */
+export function formatLabels(labels: Readonly<Record<string, string>> | undefined): string {
+  const text = Object.entries(labels ?? {}).map(([key, value]) => `${key}=${value}`);
+  return text.length === 0 ? '<none>' : text.sort().join(',');
+}

@@ -1,0 +1,79 @@
+/**
+ * Objects of the API: what every client needs, and nothing about how a server treats them. Pure, no I/O.
+ *
+ * `PODS: Resource<Pod>` names a resource and carries the type of its objects; caches and clients take one and give that type.
+ * Parts: `generated` (types of all kinds, constants of all resources), `object` (keys, JSON), `resource-ref`, `api-version`,
+ * `quantity`, `int-or-string`, `names` (Kubernetes' rules on names), `label-selectors`, `field-error` and `status-error`.
+ *
+ * The generated files are exported whole: `npm run generate` writes them from Kubernetes' published schemas.
+ * Used by every workspace but `base`, `cel`, `etcd` and `proto`.
+ */
+export * from './generated/constants/resources.ts';
+export type * from './generated/types.ts';
+export { apiVersionOf, parseApiVersion } from './api-version.ts';
+export {
+  type FieldError,
+  type FieldErrorType,
+  OMITTED,
+  duplicate,
+  forbidden,
+  formatFieldError,
+  invalid,
+  notSupported,
+  required,
+  tooLong,
+} from './field-error.ts';
+export { resolveIntOrPercent } from './int-or-string.ts';
+export { parseLabelSelector } from './label-selectors/parse-label-selector.ts';
+export { type LabelOperator, type LabelRequirement, Selector, labelSelectorFrom } from './label-selectors/selector.ts';
+export {
+  cIdentifier,
+  configKey,
+  dns1035Label,
+  dns1123Label,
+  dns1123Subdomain,
+  dns1123SubdomainWithUnderscore,
+  envVarName,
+  httpHeaderName,
+  labelName,
+  labelValue,
+  longName,
+  pathSegment,
+  patternMessage,
+  percent,
+  portName,
+  portNumber,
+  qualifiedName,
+  subdomainName,
+  userId,
+  wildcardSubdomain,
+} from './names.ts';
+export {
+  type Json,
+  type JsonObject,
+  type KubeObject,
+  type ObjectKey,
+  cloneJson,
+  equalJson,
+  formatKey,
+  keyOf,
+  memberOf,
+  parseKey,
+  setMember,
+} from './object.ts';
+export {
+  type Quantity,
+  QuantityError,
+  type QuantityFormat,
+  addQuantity,
+  canonicalQuantity,
+  compareQuantity,
+  formatQuantity,
+  parseQuantity,
+  quantityMilli,
+  quantityValue,
+  subtractQuantity,
+} from './quantity.ts';
+export { type Resource, type ResourceRef } from './resource-ref.ts';
+export { type GroupResource, STATUS_CODES, StatusError, type StatusReason, isReason } from './status-error.ts';
+export { isTolerated, toleratesTaint } from './tolerations.ts';

@@ -1,0 +1,36 @@
+import type { Taint, Toleration } from './generated/types.ts';
+
+/** Whether any of the tolerations tolerates the taint. */
+export function isTolerated(taint: Taint, tolerations: readonly Toleration[] | undefined): boolean {
+  return (tolerations ?? []).some((toleration) => toleratesTaint(toleration, taint));
+}
+
+/**
+ * Whether a toleration tolerates a taint, as Kubernetes' ToleratesTaint does: an empty effect or key tolerates all of them,
+ * and an empty key tolerates only with the operator Exists.
+ */
+export function toleratesTaint(
+  { effect = '', key = '', operator = 'Equal', value = '' }: Toleration,
+  taint: Taint,
+): boolean {
+  if (effect !== '' && effect !== taint.effect) return false;
+  if (key !== '' && key !== taint.key) return false;
+  switch (operator) {
+    case 'Exists':
+      return true;
+    case '':
+    case 'Equal':
+      return key !== '' && value === (taint.value ?? '');
+    case 'Lt':
+    case 'Gt':
+      return compareNumbers(taint.value ?? '', value, operator);
+    default:
+      return false;
+  }
+}
+
+function compareNumbers(taint: string, toleration: string, operator: 'Lt' | 'Gt'): boolean {
+  const whole = /^-?\d+$/;
+  if (!whole.test(taint) || !whole.test(toleration)) return false;
+  return operator === 'Lt' ? BigInt(taint) < BigInt(toleration) : BigInt(taint) > BigInt(toleration);
+}

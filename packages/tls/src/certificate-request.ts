@@ -1,0 +1,49 @@
+import 'reflect-metadata';
+import { createPrivateKey, webcrypto } from 'node:crypto';
+import * as x509 from '@peculiar/x509';
+
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+
+x509.cryptoProvider.set(webcrypto);
+
+/** The implementation of `requests.ts`, which loads it on first use. */
+export async function generateKey(): Promise<string> {
+  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+  const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey));
+  const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
+  return `-----BEGIN PRIVATE KEY-----\n${lines.join('\n')}\n-----END PRIVATE KEY-----\n`;
+}
+
+export async function createRequest(subject: string, dnsNames: readonly string[], key: string): Promise<string> {
+  const names = dnsNames.map((value) => ({ type: 'dns' as const, value }));
+  return sign(subject, names.length === 0 ? [] : [new x509.SubjectAlternativeNameExtension(names)], key);
+}
+
+export async function createRenewalRequest(
+  certificate: string,
+  key: string,
+): Promise<{ readonly request: string; readonly subject: string }> {
+  const old = new x509.X509Certificate(certificate);
+  const names = old.getExtension(x509.SubjectAlternativeNameExtension);
+  return { request: await sign(old.subject, names === null ? [] : [names], key), subject: old.subject };
+}
+
+async function sign(subject: string, extensions: x509.Extension[], key: string): Promise<string> {
+  const request = await x509.Pkcs10CertificateRequestGenerator.create({
+    name: subject,
+    keys: await importKey(key),
+    signingAlgorithm: ALGORITHM,
+    extensions,
+  });
+  return request.toString('pem');
+}
+
+async function importKey(key: string): Promise<webcrypto.CryptoKeyPair> {
+  const jwk = createPrivateKey(key).export({ format: 'jwk' });
+  const { kty, crv, x, y } = jwk;
+  const publicJwk = { kty, crv, x, y } as webcrypto.JsonWebKey;
+  return {
+    privateKey: await webcrypto.subtle.importKey('jwk', jwk, ALGORITHM, true, ['sign']),
+    publicKey: await webcrypto.subtle.importKey('jwk', publicJwk, ALGORITHM, true, ['verify']),
+  };
+}

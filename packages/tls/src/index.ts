@@ -1,0 +1,16 @@
+/**
+ * TLS material of both sides of a connection, and its renewal while connections are open.
+ *
+ * - `tls-source`: `TlsSource`, which servers and clients take
+ * - `tls-folder`: a source from files that are read again when they change
+ * - `certificate-provider`: a source in grpc-js' form
+ * - `certificate-life`, `requests`: when a certificate is renewed; keys and certificate requests
+ *
+ * Used by the clients (`packages/client`, `packages/etcd`), the servers (`packages/service`, the apiserver) and the services
+ * that open the folders.
+ */
+export { type CertificateLife, certificateLife } from './certificate-life.ts';
+export { createCertificateProvider } from './certificate-provider.ts';
+export { createRenewalRequest, createRequest, generateKey } from './requests.ts';
+export { openTlsFolder, readTlsFolder, TlsFilesError, type TlsFolder } from './tls-folder.ts';
+export { fixedTls, type TlsMaterial, type TlsSource } from './tls-source.ts';

@@ -1,0 +1,20 @@
+/** Keys and certificate requests. The X.509 library is large and used once in weeks, so it is loaded on first use. */
+const load = () => import('./certificate-request.ts');
+
+/** A new private key, PEM (PKCS #8). */
+export async function generateKey(): Promise<string> {
+  return (await load()).generateKey();
+}
+
+/** A PKCS #10 request, PEM, for a subject (`O=..., CN=...`) and DNS names, signed with a key (PEM). */
+export async function createRequest(subject: string, dnsNames: readonly string[], key: string): Promise<string> {
+  return (await load()).createRequest(subject, dnsNames, key);
+}
+
+/** A PKCS #10 request, PEM, for the subject and names of an existing certificate (PEM), signed with a key (PEM). */
+export async function createRenewalRequest(
+  certificate: string,
+  key: string,
+): Promise<{ readonly request: string; readonly subject: string }> {
+  return (await load()).createRenewalRequest(certificate, key);
+}

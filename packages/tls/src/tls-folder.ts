@@ -1,0 +1,119 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { watch } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Clock, errorMessage, sleep } from '@gantry/base';
+import type { TlsMaterial, TlsSource } from './tls-source.ts';
+
+/** A folder with `ca.crt`, `tls.crt` and `tls.key`, read again when it changes. */
+export interface TlsFolder extends TlsSource, Disposable {}
+
+interface FolderOptions {
+  readonly clock: Clock;
+  readonly logger: {
+    info(fields: object, message: string): void;
+    warn(fields: object, message: string): void;
+  };
+}
+
+/** Delay between a change and the read: the three files are not written at one moment. */
+const READ_DELAY_MS = 100;
+/** Covers lost file events. */
+const RELOAD_MS = 60_000;
+const MISSING_RETRY_MS = 250;
+
+/** Opens a folder of TLS files. Waits until it holds a certificate with its key, and logs what is missing. */
+export async function openTlsFolder(folder: string, options: FolderOptions, signal: AbortSignal): Promise<TlsFolder> {
+  let reported = '';
+  for (;;) {
+    try {
+      return new WatchedTlsFolder(folder, await readTlsFolder(folder), options);
+    } catch (error) {
+      const reason = errorMessage(error);
+      if (reason !== reported) options.logger.warn({ folder, reason }, 'waiting for TLS files');
+      reported = reason;
+    }
+    await sleep(options.clock, MISSING_RETRY_MS, signal);
+  }
+}
+
+/** Reads the three files once. Rejects when one is missing or the key is not the certificate's. */
+export async function readTlsFolder(folder: string): Promise<TlsMaterial> {
+  const [ca, cert, key] = await Promise.all(
+    ['ca.crt', 'tls.crt', 'tls.key'].map((file) => readFile(join(folder, file))),
+  );
+  if (ca === undefined || cert === undefined || key === undefined) throw new TlsFilesError('a file is missing');
+  if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key))) {
+    throw new TlsFilesError(`tls.key does not belong to tls.crt in ${folder}`);
+  }
+  return { ca, cert, key };
+}
+
+/** TLS files that do not belong together. */
+export class TlsFilesError extends Error {
+  override readonly name = 'TlsFilesError';
+}
+
+class WatchedTlsFolder implements TlsFolder {
+  readonly #folder: string;
+  readonly #options: FolderOptions;
+  readonly #listeners = new Set<(material: TlsMaterial) => void>();
+  readonly #closeWatcher: () => void;
+  #material: TlsMaterial;
+  #cancelTimer: () => void;
+  #closed: 'open' | 'closed' = 'open';
+
+  constructor(folder: string, material: TlsMaterial, options: FolderOptions) {
+    this.#folder = folder;
+    this.#options = options;
+    this.#material = material;
+    const watcher = watch(folder, { persistent: false }, () => this.#reloadAfter(READ_DELAY_MS));
+    watcher.on('error', (error) => options.logger.warn({ folder, err: error }, 'watching TLS files failed'));
+    this.#closeWatcher = () => watcher.close();
+    this.#cancelTimer = options.clock.setTimer(RELOAD_MS, () => this.#reload());
+  }
+
+  current(): TlsMaterial {
+    return this.#material;
+  }
+
+  subscribe(listener: (material: TlsMaterial) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  [Symbol.dispose](): void {
+    this.#closed = 'closed';
+    this.#cancelTimer();
+    this.#closeWatcher();
+    this.#listeners.clear();
+  }
+
+  #reloadAfter(delayMs: number): void {
+    if (this.#closed === 'closed') return;
+    this.#cancelTimer();
+    this.#cancelTimer = this.#options.clock.setTimer(delayMs, () => this.#reload());
+  }
+
+  #reload(): void {
+    readTlsFolder(this.#folder).then(
+      (material) => {
+        this.#reloadAfter(RELOAD_MS);
+        this.#replace(material);
+      },
+      (error: unknown) => {
+        this.#options.logger.warn({ folder: this.#folder, reason: errorMessage(error) }, 'TLS files not reloaded');
+        this.#reloadAfter(READ_DELAY_MS * 10);
+      },
+    );
+  }
+
+  #replace(material: TlsMaterial): void {
+    const old = this.#material;
+    if (this.#closed === 'closed') return;
+    if (old.ca.equals(material.ca) && old.cert.equals(material.cert) && old.key.equals(material.key)) return;
+    this.#material = material;
+    this.#options.logger.info({ folder: this.#folder }, 'TLS files reloaded');
+    for (const listener of this.#listeners) listener(material);
+  }
+}

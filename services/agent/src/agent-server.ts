@@ -1,0 +1,49 @@
+import { join } from 'node:path';
+import { raceAbort } from '@gantry/base';
+import { toGrpcFailure } from '@gantry/client';
+import {
+  createHealth,
+  createMetrics,
+  type GroupMember,
+  grpcServer,
+  healthService,
+  httpEndpoint,
+} from '@gantry/service';
+import { openTlsFolder } from '@gantry/tls';
+import type { AgentEnvironment } from './agent-environment.ts';
+import type { NodeCertificate, Requester } from './identity/node-certificate.ts';
+import type { Self } from './identity/self.ts';
+import { logService } from './logs/log-service.ts';
+import { AGENT_PORT } from './node/node-object.ts';
+import type { Runtime } from './runtime/runtime.ts';
+
+/** Serves gRPC to the API servers as soon as the serving certificate exists, and renews that certificate. */
+export async function serveAgent(
+  { config, clock, logger }: AgentEnvironment,
+  { self, runtime }: { readonly self: Self; readonly runtime: Runtime },
+  { certificate, requester }: { readonly certificate: NodeCertificate; readonly requester: Requester },
+  signal: AbortSignal,
+): Promise<void> {
+  await certificate.ensure(requester, signal);
+  using tls = await openTlsFolder(join(self.state.path, 'tls', 'serving'), { clock, logger }, signal);
+  const owner = { cluster: config.clusterId, node: self.name };
+  const health = createHealth({});
+  const server = grpcServer({
+    tls,
+    address: `0.0.0.0:${AGENT_PORT}`,
+    services: [logService(runtime, owner), healthService(health, clock)],
+    logger,
+    toGrpcError: toGrpcFailure,
+  });
+  try {
+    await Promise.all([server.run(signal), certificate.renew(requester, signal)]);
+  } finally {
+    await server.close?.();
+  }
+}
+
+/** Health and metrics over plain HTTP, for use inside the container. */
+export function healthMember(ping: (signal: AbortSignal) => Promise<void>): GroupMember {
+  const check = () => raceAbort(ping(new AbortController().signal), AbortSignal.timeout(2000));
+  return httpEndpoint({ health: createHealth({ ready: [{ name: 'engine', check }] }), metrics: createMetrics() });
+}

@@ -1,0 +1,89 @@
+import { join } from 'node:path';
+import type { GrpcClient } from '@gantry/client';
+import { createEventRecorder } from '@gantry/controller-runtime';
+import type { AgentEnvironment } from './agent-environment.ts';
+import { NO_PODS } from './custodian/no-pods.ts';
+import type { Self } from './identity/self.ts';
+import { AddressPool } from './pods/address-pool.ts';
+import { FreshnessGate } from './pods/freshness-gate.ts';
+import { Slots } from './pods/slots.ts';
+import type { WorkerServices } from './pods/worker-services.ts';
+import type { EngineInfo, EnginePrivilege } from './runtime/engine.ts';
+import type { Runtime } from './runtime/runtime.ts';
+import { apiConfigSource } from './sources/api-config-source.ts';
+import { PodSource } from './sources/pod-source.ts';
+import { TokenSource } from './sources/token-source.ts';
+import { apiServerVariables, firstServiceAddress } from './spec/service-variables.ts';
+import { StatusReporter } from './status/status-reporter.ts';
+import { PodVolumes } from './volumes/pod-volumes.ts';
+
+const PARALLEL_STARTS = 6;
+const API_PORT = 443;
+
+/** The runtime and what was found out about its engine. */
+export interface NodeRuntime {
+  readonly runtime: Runtime;
+  readonly engine: EngineInfo;
+  readonly privilege: EnginePrivilege;
+}
+
+/** The services that the workers of this node's own pods share. */
+export function createWorkerServices(
+  { config, clock, random, logger }: AgentEnvironment,
+  self: Self,
+  { runtime, engine, privilege }: NodeRuntime,
+  client: GrpcClient,
+): WorkerServices {
+  const facts = {
+    nodeName: self.name,
+    hostAddress: self.address,
+    cpus: engine.cpus,
+    memoryBytes: engine.memoryBytes,
+  };
+  const pods = new PodSource({ client, node: self.name, clock, random, logger });
+  const source = apiConfigSource(client);
+  return {
+    mode: 'run',
+    owner: { cluster: config.clusterId, node: self.name },
+    facts,
+    privilege,
+    podNetwork: config.podNetwork,
+    sandboxImage: config.sandboxImage,
+    baseEnvironment: apiServerVariables(firstServiceAddress(config.serviceCidr), API_PORT),
+    runtime,
+    client,
+    pods,
+    gate: new FreshnessGate(clock, (signal) => pods.confirm(signal)),
+    reporter: new StatusReporter({ client, pods, clock, logger }),
+    volumes: new PodVolumes({ state: self.state, source, tokens: new TokenSource(client, clock), facts, clock }),
+    config: source,
+    addresses: new AddressPool(config.podCidr, clock, random),
+    events: createEventRecorder({ client, component: 'kubelet', host: self.name, clock, random, log: logger }),
+    starts: new Slots(PARALLEL_STARTS),
+    clock,
+    random,
+    logger,
+  };
+}
+
+/** Services that clean up another node's pods: with that node's pods and folders, otherwise this node's services. */
+export function createCleanupServices(
+  services: WorkerServices,
+  self: Self,
+  client: GrpcClient,
+  { node, object }: { readonly node: string; readonly object: 'present' | 'absent' },
+): WorkerServices {
+  const { clock, random, logger } = services;
+  const pods = new PodSource({ client: object === 'present' ? client : NO_PODS, node, clock, random, logger });
+  const folder = (shared: string) => join(shared, 'nodes', node);
+  const state = { path: folder(self.shared.path), hostPath: folder(self.shared.hostPath) };
+  const { config: source, facts } = services;
+  return {
+    ...services,
+    mode: 'cleanup',
+    owner: { cluster: services.owner.cluster, node },
+    pods,
+    gate: new FreshnessGate(clock, (abort) => pods.confirm(abort)),
+    volumes: new PodVolumes({ state, source, tokens: new TokenSource(client, clock), facts, clock }),
+  };
+}

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import type { ContainerSpec } from '../../runtime/containers.ts';
+import { containerOptions } from './container-options.ts';
+import { identityOptions } from './identity.ts';
+import { mountOptions } from './mounts.ts';
+import { namespaceOptions } from './namespaces.ts';
+import { processOptions } from './process.ts';
+import { resourceOptions } from './resources.ts';
+import { securityOptions } from './security.ts';
+
+const GROUPS = [identityOptions, processOptions, namespaceOptions, mountOptions, resourceOptions, securityOptions];
+const SPEC: ContainerSpec = {
+  owner: { cluster: 'c', node: 'n' },
+  pod: { uid: 'uid-1', namespace: 'default', name: 'web' },
+  name: 'main',
+  attempt: 2,
+  sandboxId: 'sandbox-0',
+  hash: 'abc',
+  restartDelayMs: 10_000,
+  graceSeconds: 30,
+  terminationMessagePath: '/state/message',
+  image: 'nginx:1.27',
+  command: ['nginx'],
+  args: ['-g'],
+  workingDir: '/srv',
+  env: [{ name: 'A', value: '1' }],
+  stdin: 'open-once',
+  terminal: 'tty',
+  mounts: [{ hostPath: '/state/v', containerPath: '/v', access: 'read-only' }],
+  resources: { cpuShares: 512, cpuQuotaMicros: 50_000, memoryBytes: 2 ** 26 },
+  oomScoreAdj: 100,
+  security: {
+    user: '1000:3000',
+    groups: ['2000'],
+    privilege: 'ordinary',
+    capabilities: { add: ['NET_ADMIN'], drop: ['ALL'] },
+    rootFilesystem: 'read-only',
+    escalation: 'denied',
+  },
+  processes: 'shared-with-pod',
+};
+
+describe('the engine’s options for a container', () => {
+  it('come from groups of which no two set the same option', () => {
+    const set = GROUPS.flatMap((group) => {
+      const { container = {}, host = {} } = group(SPEC, 'full');
+      return [...Object.keys(container), ...Object.keys(host).map((name) => `HostConfig.${name}`)];
+    });
+    expect(set.length).toBe(new Set(set).size);
+    const { HostConfig = {}, ...options } = containerOptions(SPEC, 'full');
+    const all = [...Object.keys(options), ...Object.keys(HostConfig).map((name) => `HostConfig.${name}`)];
+    expect([...set, 'HostConfig.LogConfig'].sort()).toEqual(all.sort());
+  });
+
+  it('join the sandbox and carry the labels of adoption', () => {
+    expect(containerOptions(SPEC, 'full')).toMatchObject({
+      name: 'gantry_main_web_default_uid-1_2',
+      Image: 'nginx:1.27',
+      Entrypoint: ['nginx'],
+      Cmd: ['-g'],
+      User: '1000:3000',
+      Labels: {
+        'gantry.cluster': 'c',
+        'gantry.node': 'n',
+        'io.kubernetes.pod.uid': 'uid-1',
+        'io.kubernetes.container.restartCount': '2',
+        'io.kubernetes.sandbox.id': 'sandbox-0',
+        'gantry.restart-delay-ms': '10000',
+        'gantry.termination-message': '/state/message',
+      },
+      HostConfig: {
+        NetworkMode: 'container:sandbox-0',
+        IpcMode: 'container:sandbox-0',
+        PidMode: 'container:sandbox-0',
+        RestartPolicy: { Name: 'no' },
+        CpuShares: 512,
+        CpuPeriod: 100_000,
+        CpuQuota: 50_000,
+        Memory: 2 ** 26,
+        MemorySwap: 2 ** 26,
+        ReadonlyRootfs: true,
+        CapDrop: ['ALL'],
+        SecurityOpt: ['no-new-privileges'],
+        Mounts: [{ Type: 'bind', Source: '/state/v', Target: '/v', ReadOnly: true }],
+      },
+    });
+  });
+
+  it('leave out of full privilege what the engine cannot give', () => {
+    const privileged = { ...SPEC, security: { ...SPEC.security, privilege: 'privileged' as const } };
+    expect(containerOptions(privileged, 'full').HostConfig).toMatchObject({ Privileged: true });
+    const restricted = containerOptions(privileged, 'no-sys-resource').HostConfig;
+    expect(restricted).toMatchObject({ CapAdd: ['ALL'], CapDrop: ['SYS_RESOURCE'] });
+    expect(restricted).not.toHaveProperty('Privileged');
+  });
+});

@@ -1,0 +1,12 @@
+import type Docker from 'dockerode';
+import type { ContainerSpec } from '../../runtime/containers.ts';
+import type { EnginePrivilege } from '../../runtime/engine.ts';
+
+/** The engine's options for one group of a container's fields. Groups never set the same option. */
+export type OptionGroup = (
+  spec: ContainerSpec,
+  engine: EnginePrivilege,
+) => {
+  readonly container?: Docker.ContainerCreateOptions;
+  readonly host?: Docker.HostConfig;
+};

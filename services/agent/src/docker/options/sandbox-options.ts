@@ -1,0 +1,37 @@
+import type Docker from 'dockerode';
+import { LABEL, SANDBOX_NAME } from '../../runtime/labels.ts';
+import type { SandboxSpec } from '../../runtime/sandboxes.ts';
+import { containerName, podLabels } from './identity.ts';
+import { LOG_CONFIG } from './logging.ts';
+import { MIN_CPU_SHARES } from './resources.ts';
+
+/** The engine's options for a pause container. */
+export function sandboxOptions(spec: SandboxSpec): Docker.ContainerCreateOptions {
+  const pod = spec.network.kind === 'pod' ? spec.network : undefined;
+  return {
+    name: containerName(spec.pod, SANDBOX_NAME, spec.attempt),
+    Image: spec.image,
+    Hostname: pod === undefined ? '' : spec.hostname,
+    Labels: {
+      ...podLabels(spec.owner, spec.pod, spec.graceSeconds),
+      [LABEL.containerName]: SANDBOX_NAME,
+      [LABEL.restartCount]: String(spec.attempt),
+    },
+    HostConfig: {
+      NetworkMode: pod?.name ?? 'host',
+      IpcMode: 'shareable',
+      RestartPolicy: { Name: 'no' },
+      LogConfig: LOG_CONFIG,
+      OomScoreAdj: spec.oomScoreAdj,
+      CpuShares: MIN_CPU_SHARES,
+      ExtraHosts: spec.hostAliases.flatMap((alias) => alias.hostnames.map((name) => `${name}:${alias.ip}`)),
+      Dns: [...spec.dns.servers],
+      DnsSearch: [...spec.dns.searches],
+      DnsOptions: [...spec.dns.options],
+      Sysctls: { ...spec.sysctls },
+    },
+    ...(pod === undefined
+      ? {}
+      : { NetworkingConfig: { EndpointsConfig: { [pod.name]: { IPAMConfig: { IPv4Address: pod.address } } } } }),
+  };
+}

@@ -1,0 +1,39 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Owner } from '../runtime/labels.ts';
+import type { EngineInfo, EnginePrivilege } from '../runtime/engine.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+
+interface ProbeResult {
+  readonly engine: string;
+  readonly version: string;
+  readonly privilege: EnginePrivilege;
+}
+
+/** The privilege that the engine gives: probed once per engine and version, stored in the state folder. */
+export async function enginePrivilege(
+  folder: string,
+  engine: EngineInfo,
+  runtime: Runtime,
+  image: string,
+  owner: Owner,
+  signal: AbortSignal,
+): Promise<EnginePrivilege> {
+  const file = join(folder, 'engine.json');
+  const known = await readResult(file);
+  if (known?.engine === engine.id && known.version === engine.version) return known.privilege;
+  if ((await runtime.images.inspectImage(image, signal)) === undefined) await runtime.images.pullImage(image, signal);
+  const privilege = await runtime.engine.probe(image, owner, signal);
+  const found: ProbeResult = { engine: engine.id, version: engine.version, privilege };
+  await writeFile(file, JSON.stringify(found));
+  return privilege;
+}
+
+async function readResult(file: string): Promise<ProbeResult | undefined> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as ProbeResult;
+  } catch {
+    // Not probed yet, or not written completely: probe again.
+    return undefined;
+  }
+}

@@ -1,0 +1,111 @@
+import { type Node, NODES, StatusError } from '@gantry/objects';
+import { ManualClock } from '@gantry/base/testing';
+import { createObjectClient, type ObjectWrite } from '@gantry/client';
+import { createOvertakenClient, FakeObjectClient } from '@gantry/client/testing';
+import { silentLogger } from '@gantry/service';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { HollowRuntime } from '../hollow/hollow-runtime.ts';
+import { NodeStatusManager } from './node-status-manager.ts';
+
+const KEY = { namespace: '', name: 'n' };
+
+describe('the node status with concurrent writes of other clients', () => {
+  let clock: ManualClock;
+  let server: FakeObjectClient;
+  let stop: AbortController;
+  let meanwhile: (write: ObjectWrite) => Promise<void>;
+  let manager: NodeStatusManager;
+  let reads: number;
+  beforeEach(async () => {
+    clock = new ManualClock();
+    server = new FakeObjectClient(clock);
+    stop = new AbortController();
+    meanwhile = async () => undefined;
+    reads = 0;
+    const { engine } = new HollowRuntime({ clock, images: {} });
+    const client = createOvertakenClient(server, (write) => meanwhile(write));
+    manager = new NodeStatusManager({
+      client: createObjectClient({
+        ...client,
+        get: (resource, key, signal) => {
+          reads += 1;
+          return client.get(resource, key, signal);
+        },
+      }),
+      engine,
+      observation: {
+        name: 'n',
+        engineName: 'engine',
+        address: '10.0.0.1',
+        engine: await engine.info(),
+        privilege: 'full',
+        shares: 1,
+        ids: { machine: 'm', boot: 'b', system: 's' },
+      },
+      clock,
+      logger: silentLogger,
+    });
+    await manager.register(stop.signal);
+    void manager.run(stop.signal);
+    await clock.advance(0);
+  });
+  afterEach(() => stop.abort());
+
+  const node = () => server.all(NODES)[0];
+  const ready = () => node()?.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
+  /** Does what the node lifecycle controller does after missing heartbeats. */
+  const markLost = async () => {
+    const status = { ...node()?.status, conditions: [{ type: 'Ready', status: 'Unknown' }] };
+    const object = { ...node(), status } as Node;
+    await server.updateStatus(NODES, object, stop.signal);
+  };
+  const patch = async (change: object) => {
+    await server.patch(NODES, KEY, { merge: change }, stop.signal);
+  };
+  /** Lets another client write first, `times` times. */
+  const overtake = (times: number, act: (time: number) => Promise<void>) => {
+    let left = times;
+    meanwhile = async () => {
+      if (left === 0) return;
+      left -= 1;
+      await act(left);
+    };
+  };
+
+  it('is Ready at once after a recovery, with several writes of other clients in between', async () => {
+    await markLost();
+    overtake(3, (time) => patch({ metadata: { labels: { team: `web-${time}` } } }));
+    manager.checkNow();
+    await clock.advance(1);
+    expect(ready()).toBe('True');
+    expect(node()?.metadata.labels?.['team']).toBe('web-0');
+  });
+
+  it('is checked again soon after a check that failed', async () => {
+    await markLost();
+    server.failNext(({ verb }) => verb === 'update', StatusError.unavailable('no'));
+    manager.checkNow();
+    await clock.advance(1);
+    expect(ready()).toBe('Unknown');
+    await clock.advance(500);
+    expect(ready()).toBe('True');
+  });
+
+  it('is checked once more after a request during a check', async () => {
+    await markLost();
+    overtake(1, async () => manager.checkNow());
+    reads = 0;
+    manager.checkNow();
+    await clock.advance(1);
+    expect(reads).toBe(2);
+  });
+
+  it('keeps a cordon that a user has set in the meantime', async () => {
+    const draining = 'gantry.dev/draining';
+    await patch({ metadata: { annotations: { [draining]: 'true' } }, spec: { unschedulable: true } });
+    overtake(1, () => patch({ metadata: { annotations: { [draining]: null } } }));
+    manager.checkNow();
+    await clock.advance(1);
+    expect(node()?.spec?.unschedulable).toBe(true);
+  });
+});

@@ -1,0 +1,156 @@
+import { type Clock, errorMessage, Signal, sleep } from '@gantry/base';
+import { equalJson, isReason, LEASES, type Node, NODES } from '@gantry/objects';
+import { ignoreNotFound, type ObjectClient } from '@gantry/client';
+import type { Logger } from '@gantry/service';
+import { AgentError } from '../runtime/agent-error.ts';
+import type { EngineRuntime } from '../runtime/engine.ts';
+import {
+  DRAINING_ANNOTATION,
+  ENGINE_LABEL,
+  newNode,
+  nodeLabels,
+  type NodeObservation,
+  nodeStatus,
+} from './node-object.ts';
+import { LEASE_NAMESPACE } from './heartbeat.ts';
+
+const CHECK_MS = 5_000;
+const RETRY_MS = 500;
+/** Attempts at once while other clients write the Node at the same time, like kubelet. */
+const ATTEMPTS = 5;
+/** A Node whose Lease was renewed within this time is alive. */
+const ALIVE_MS = 15_000;
+
+export interface NodeStatusManagerOptions {
+  readonly client: ObjectClient;
+  readonly engine: EngineRuntime;
+  readonly observation: Omit<NodeObservation, 'engineFailure'>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Registers this agent's Node and keeps its labels and status up to date. Writes only differences. */
+export class NodeStatusManager {
+  readonly #options: NodeStatusManagerOptions;
+  readonly #work = new Signal();
+
+  constructor(options: NodeStatusManagerOptions) {
+    this.#options = options;
+  }
+
+  /** Returns when the Node is registered; waits while a live agent of another engine has the same name. */
+  async register(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#options;
+    let reported = '';
+    for (;;) {
+      try {
+        await this.#sync(signal);
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        const reason = errorMessage(error);
+        if (reason !== reported) logger.info({ reason }, 'node is not registered yet');
+        reported = reason;
+      }
+      await sleep(clock, RETRY_MS, signal);
+    }
+  }
+
+  /** Checks the Node periodically and after each `checkNow`. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#options;
+    let restMs = CHECK_MS;
+    while (!signal.aborted) {
+      await this.#work.wait(clock, restMs, signal);
+      if (signal.aborted) return;
+      try {
+        await this.#sync(signal);
+        restMs = CHECK_MS;
+      } catch (error) {
+        if (signal.aborted) return;
+        logger.debug({ reason: errorMessage(error) }, 'node status was not written');
+        restMs = RETRY_MS;
+      }
+    }
+  }
+
+  /** Checks the Node at once: the control plane may have marked it as lost. */
+  checkNow(): void {
+    this.#work.notify();
+  }
+
+  async #sync(signal: AbortSignal): Promise<void> {
+    const observation = { ...this.#options.observation, engineFailure: await this.#engineFailure(signal) };
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await this.#write(observation, signal);
+        return;
+      } catch (error) {
+        if (attempt === ATTEMPTS || !isReason(error, 'Conflict')) throw error;
+      }
+    }
+  }
+
+  /** Every write is conditional on the version that it was computed from. */
+  async #write(observation: NodeObservation, signal: AbortSignal): Promise<void> {
+    const { client, clock } = this.#options;
+    const key = { namespace: '', name: observation.name };
+    const node = await this.#get(signal);
+    if (node === undefined) {
+      const object = newNode(observation, clock.now());
+      await client.create(NODES, object, signal);
+      return;
+    }
+    const engine = node.metadata.labels?.[ENGINE_LABEL];
+    if (engine !== undefined && engine !== observation.engineName && (await this.#isAlive(signal))) {
+      throw new AgentError(
+        'Identity',
+        `node ${observation.name} belongs to a live agent of another engine (${engine})`,
+      );
+    }
+    const patch = metadataPatch(node, nodeLabels(observation));
+    const current = patch === undefined ? node : await client.patch(NODES, key, { merge: patch }, signal);
+    const status = nodeStatus(observation, current.status ?? {}, clock.now());
+    if (equalJson(status, current.status)) return;
+    await client.updateStatus(NODES, { ...current, status }, signal);
+  }
+
+  #get(signal: AbortSignal): Promise<Node | undefined> {
+    const { client, observation } = this.#options;
+    return ignoreNotFound(client.get(NODES, { namespace: '', name: observation.name }, signal));
+  }
+
+  async #isAlive(signal: AbortSignal): Promise<boolean> {
+    const { client, observation, clock } = this.#options;
+    const key = { namespace: LEASE_NAMESPACE, name: observation.name };
+    const lease = await ignoreNotFound(client.get(LEASES, key, signal));
+    return lease !== undefined && clock.now() - Date.parse(lease.spec?.renewTime ?? '') < ALIVE_MS;
+  }
+
+  async #engineFailure(signal: AbortSignal): Promise<string | undefined> {
+    try {
+      await this.#options.engine.ping(signal);
+      return undefined;
+    } catch (error) {
+      signal.throwIfAborted();
+      return errorMessage(error);
+    }
+  }
+}
+
+/** Adds missing labels, and ends a drain: the agent has come back. */
+function metadataPatch(node: Node, labels: Readonly<Record<string, string>>): object | undefined {
+  const missing = Object.entries(labels).filter(([name, value]) => node.metadata.labels?.[name] !== value);
+  const isDraining = node.metadata.annotations?.[DRAINING_ANNOTATION] !== undefined;
+  if (missing.length === 0 && !isDraining) return undefined;
+  const { uid, resourceVersion } = node.metadata;
+  return {
+    metadata: {
+      uid,
+      resourceVersion,
+      labels: Object.fromEntries(missing),
+      ...(isDraining ? { annotations: { [DRAINING_ANNOTATION]: null } } : {}),
+    },
+    ...(isDraining ? { spec: { unschedulable: null } } : {}),
+  };
+}

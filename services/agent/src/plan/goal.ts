@@ -1,0 +1,19 @@
+import type { Instant } from '@gantry/base';
+import type { Pod } from '@gantry/objects';
+import type { PodGoal } from './pod-plan.ts';
+
+/** What is to become of a pod; without an object it is deleted. */
+export function goalOf(pod: Pod | undefined, now: Instant): PodGoal {
+  if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return 'delete';
+  const phase = pod.status?.phase;
+  if (phase === 'Succeeded' || phase === 'Failed') return 'end';
+  const deadline = activeDeadline(pod);
+  return deadline !== undefined && now >= deadline ? 'end' : 'run';
+}
+
+/** When a pod with `activeDeadlineSeconds` has been active for too long. */
+export function activeDeadline(pod: Pod): Instant | undefined {
+  const seconds = pod.spec?.activeDeadlineSeconds;
+  const start = pod.status?.startTime;
+  return seconds === undefined || start === undefined ? undefined : Date.parse(start) + seconds * 1000;
+}

@@ -1,0 +1,67 @@
+import type { Instant } from '@gantry/base';
+import type { ContainerStatus, Pod } from '@gantry/objects';
+import type { ContainerState } from '../runtime/containers.ts';
+import type { SandboxState } from '../runtime/sandboxes.ts';
+import { initContainersOf, mainContainersOf, shouldRestart } from '../spec/pod-containers.ts';
+import type { PodMemory } from './pod-memory.ts';
+
+/** What a plan for a running pod is computed from. */
+export interface ObservedPod {
+  readonly pod: Pod;
+  /** Newest attempts first. */
+  readonly containers: readonly ContainerState[];
+  readonly sandboxes: readonly SandboxState[];
+  readonly memory: PodMemory;
+  readonly now: Instant;
+}
+
+/** The same with the sandbox that runs. */
+export interface PodInSandbox extends ObservedPod {
+  readonly sandbox: SandboxState;
+}
+
+/** The newest attempt of a container. */
+export function latestAttempt(
+  { containers }: Pick<ObservedPod, 'containers'>,
+  name: string,
+): ContainerState | undefined {
+  return containers.find((container) => container.name === name);
+}
+
+/** The exit code of a container that has ended: from the engine, or from the pod's status when the container was removed. */
+export function exitCodeOf(observed: ObservedPod, name: string): number | undefined {
+  const latest = latestAttempt(observed, name);
+  if (latest !== undefined) return latest.state === 'exited' ? (latest.exitCode ?? 0) : undefined;
+  return reportedStatus(observed.pod, name)?.state?.terminated?.exitCode;
+}
+
+/** The number of the next attempt: one more than the engine has, or than was reported for a removed container. */
+export function nextAttempt(observed: ObservedPod, name: string): number {
+  const status = reportedStatus(observed.pod, name);
+  const known = status?.containerID !== undefined || status?.lastState?.terminated !== undefined;
+  return Math.max(latestAttempt(observed, name)?.attempt ?? -1, known ? (status?.restartCount ?? 0) : -1) + 1;
+}
+
+/** Whether no container of the pod will be started again. */
+export function hasEnded(observed: ObservedPod): boolean {
+  const { pod } = observed;
+  const over = mainContainersOf(pod).every(({ container, role }) => {
+    const exitCode = exitCodeOf(observed, container.name);
+    return exitCode !== undefined && !shouldRestart(pod, role, exitCode);
+  });
+  return over || hasFailedInit(observed);
+}
+
+/** Whether an init container failed that is not restarted. */
+function hasFailedInit(observed: ObservedPod): boolean {
+  return initContainersOf(observed.pod).some(({ container, role }) => {
+    const latest = latestAttempt(observed, container.name);
+    const exitCode = latest?.state === 'exited' ? (latest.exitCode ?? 0) : 0;
+    return role === 'init' && exitCode !== 0 && !shouldRestart(observed.pod, role, exitCode);
+  });
+}
+
+function reportedStatus(pod: Pod, name: string): ContainerStatus | undefined {
+  const { containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
+  return [...containerStatuses, ...initContainerStatuses].find((status) => status.name === name);
+}

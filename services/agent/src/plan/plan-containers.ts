@@ -1,0 +1,72 @@
+import type { ContainerState } from '../runtime/containers.ts';
+import { graceSecondsOf, initContainersOf, mainContainersOf, shouldRestart } from '../spec/pod-containers.ts';
+import { hasEnded, latestAttempt, type PodInSandbox } from './observed-pod.ts';
+import { planVolumes } from './plan-sandbox.ts';
+import type { PlanDraft } from './pod-plan.ts';
+import { planStart } from './start-rules.ts';
+import { planStopRules, stopContainer } from './stop-rules.ts';
+
+/** For a pod with a running sandbox: stops, prunes and starts its containers. */
+export function planContainers(draft: PlanDraft, observed: PodInSandbox): void {
+  const { pod, containers, sandboxes, sandbox } = observed;
+  for (const { id } of sandboxes) if (id !== sandbox.id) draft.actions.push({ kind: 'removeSandbox', id });
+  planStopRules(draft, observed);
+  prune(draft, containers);
+  if (!planVolumes(draft, observed)) return;
+  const hasStarted = mainContainersOf(pod).some(({ container }) =>
+    containers.some((state) => state.name === container.name && state.sandboxId === sandbox.id),
+  );
+  if (!hasStarted && !planInit(draft, observed)) return;
+  if (hasEnded(observed)) {
+    stopSidecars(draft, observed);
+    return;
+  }
+  const sidecars = initContainersOf(pod).filter(({ role }) => role === 'sidecar');
+  for (const item of hasStarted ? sidecars : []) planStart(draft, observed, item);
+  for (const item of mainContainersOf(pod)) planStart(draft, observed, item);
+}
+
+/** Keeps the newest attempt of each container and the one before, which `logs --previous` shows. */
+function prune(draft: PlanDraft, containers: readonly ContainerState[]): void {
+  const kept = new Map<string, number>();
+  for (const container of containers) {
+    const count = kept.get(container.name) ?? 0;
+    if (count >= 2 && container.state !== 'running') draft.actions.push({ kind: 'removeContainer', id: container.id });
+    kept.set(container.name, count + 1);
+  }
+}
+
+/** Starts the next init container that is due. True when all are done and the main ones may start. */
+function planInit(draft: PlanDraft, observed: PodInSandbox): boolean {
+  const { pod, sandbox, memory } = observed;
+  for (const item of initContainersOf(pod)) {
+    const { container, role } = item;
+    const latest = latestAttempt(observed, container.name);
+    const here = latest?.sandboxId === sandbox.id ? latest : undefined;
+    if (here?.state === 'running' && role === 'sidecar') {
+      if (container.startupProbe === undefined || memory.probes.get(container.name)?.started === true) continue;
+      return false;
+    }
+    if (here?.state === 'running') return false;
+    if (here?.state === 'exited' && role === 'init') {
+      if (here.exitCode === 0) continue;
+      if (!shouldRestart(pod, role, here.exitCode ?? 1)) return false;
+    }
+    planStart(draft, observed, item, here === undefined ? 'again' : 'by-policy');
+    return false;
+  }
+  return true;
+}
+
+/** Sidecars end after the main containers. */
+function stopSidecars(draft: PlanDraft, observed: PodInSandbox): void {
+  const { pod, memory } = observed;
+  for (const { container, role } of initContainersOf(pod)) {
+    const latest = latestAttempt(observed, container.name);
+    if (role !== 'sidecar' || latest?.state !== 'running' || memory.stopping.has(latest.id)) continue;
+    stopContainer(draft, latest, graceSecondsOf(pod), {
+      reason: 'Killing',
+      message: `Stopping container ${container.name}`,
+    });
+  }
+}

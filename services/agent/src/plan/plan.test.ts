@@ -1,0 +1,314 @@
+import { describe, expect, it } from 'vitest';
+import type { Pod } from '@gantry/objects';
+import type { PodState } from '../runtime/observer.ts';
+import { container, exited, NOW, pod, podState, reportedStatus, running, sandbox } from '../testing/pods.ts';
+import { emptyMemory, type PodMemory } from './pod-memory.ts';
+import { computePodActions } from './plan.ts';
+import { type PodAction } from './pod-plan.ts';
+
+const MOUNTED: PodMemory = { ...emptyMemory, volumes: 'ready' };
+
+/** An action as one line: what it does to what. */
+function brief(action: PodAction): string {
+  switch (action.kind) {
+    case 'startContainer':
+      return `start ${action.container.name} ${action.attempt} after ${action.restartDelayMs}`;
+    case 'stopContainer':
+      return `stop ${action.id} in ${action.graceSeconds}`;
+    case 'createSandbox':
+      return `createSandbox ${action.attempt}`;
+    case 'stopSandbox':
+    case 'removeContainer':
+    case 'removeSandbox':
+      return `${action.kind} ${action.id}`;
+    case 'mountVolumes':
+    case 'release':
+      return action.kind;
+  }
+}
+
+interface Case {
+  readonly name: string;
+  readonly pod: Pod | undefined;
+  readonly state?: PodState;
+  readonly memory?: PodMemory;
+  readonly actions: readonly string[];
+  readonly requeueInMs?: number;
+  readonly waiting?: Readonly<Record<string, string>>;
+}
+
+const deleted = { deletionTimestamp: '2026-01-01T00:10:05Z', deletionGracePeriodSeconds: 5 };
+const backOff = (reason: string, failedMsAgo: number, retryInMs: number) => ({
+  reason,
+  message: 'why',
+  failures: 1,
+  failedAt: NOW - failedMsAgo,
+  retryAt: NOW + retryInMs,
+});
+
+const cases: readonly Case[] = [
+  { name: 'mounts the volumes of a new pod first', pod: pod(), memory: emptyMemory, actions: ['mountVolumes'] },
+  {
+    name: 'waits before it mounts again',
+    pod: pod(),
+    memory: { ...emptyMemory, volumes: backOff('FailedMount', 0, 500) },
+    actions: [],
+    requeueInMs: 500,
+  },
+  { name: 'creates the sandbox when the volumes are mounted', pod: pod(), actions: ['createSandbox 0'] },
+  {
+    name: 'waits before it tries the sandbox again',
+    pod: pod(),
+    memory: { ...MOUNTED, sandbox: backOff('CreateContainerError', 0, 700) },
+    actions: [],
+    requeueInMs: 700,
+  },
+  {
+    name: 'starts containers in a running sandbox',
+    pod: pod(),
+    state: podState([sandbox()], []),
+    actions: ['start main 0 after 0'],
+  },
+  { name: 'has nothing to do for a running pod', pod: pod(), state: podState([sandbox()], [running()]), actions: [] },
+  {
+    name: 'restarts a container that died once at once',
+    pod: pod(),
+    state: podState([sandbox()], [exited(137)]),
+    actions: ['start main 1 after 10000'],
+  },
+  {
+    name: 'delays the restart of a container that died again',
+    pod: pod(),
+    state: podState([sandbox()], [exited(1, { attempt: 3, restartDelayMs: 20_000 })]),
+    actions: [],
+    requeueInMs: 19_000,
+    waiting: { main: 'CrashLoopBackOff' },
+  },
+  {
+    name: 'doubles the delay after each restart',
+    pod: pod(),
+    state: podState([sandbox()], [exited(1, { attempt: 3, restartDelayMs: 20_000, finishedAt: NOW - 20_000 })]),
+    actions: ['start main 4 after 40000'],
+  },
+  {
+    name: 'forgets the delay of a container that ran for ten minutes',
+    pod: pod(),
+    state: podState([sandbox()], [exited(1, { attempt: 3, restartDelayMs: 300_000, startedAt: NOW - 700_000 })]),
+    actions: ['start main 4 after 10000'],
+  },
+  {
+    name: 'does not restart what succeeded under OnFailure',
+    pod: pod({ restartPolicy: 'OnFailure' }),
+    state: podState([sandbox()], [exited(0)]),
+    actions: [],
+  },
+  {
+    name: 'does not restart anything under Never',
+    pod: pod({ restartPolicy: 'Never' }),
+    state: podState([sandbox()], [exited(1)]),
+    actions: [],
+  },
+  {
+    name: 'does not run a container again that ended by its status and is missing in the engine',
+    pod: pod(
+      { restartPolicy: 'Never' },
+      { containerStatuses: [reportedStatus({ state: { terminated: { exitCode: 0 } } })] },
+    ),
+    state: podState([sandbox()], []),
+    actions: [],
+  },
+  {
+    name: 'continues the count of a container that was removed',
+    pod: pod({}, { containerStatuses: [reportedStatus({ restartCount: 2, containerID: 'docker://x' })] }),
+    state: podState([sandbox()], []),
+    actions: ['start main 3 after 0'],
+  },
+  {
+    name: 'removes a container that was created but never started',
+    pod: pod(),
+    state: podState([sandbox()], [running({ state: 'created' })]),
+    actions: ['removeContainer main-0'],
+  },
+  {
+    name: 'stops containers whose sandbox has died',
+    pod: pod(),
+    state: podState([sandbox({ state: 'exited' })], [running()]),
+    actions: ['stop main-0 in 30'],
+  },
+  {
+    name: 'creates a new sandbox when nothing runs in the dead one',
+    pod: pod(),
+    state: podState([sandbox({ state: 'exited' })], [exited(137)]),
+    actions: ['removeSandbox sandbox-0', 'createSandbox 1'],
+  },
+  {
+    name: 'creates no new sandbox for a pod that has ended',
+    pod: pod({ restartPolicy: 'Never' }),
+    state: podState([sandbox({ state: 'exited' })], [exited(0)]),
+    actions: [],
+  },
+  {
+    name: 'stops a container of another sandbox',
+    pod: pod(),
+    state: podState([sandbox({ id: 'sandbox-1', attempt: 1 }), sandbox({ state: 'exited' })], [running()]),
+    actions: ['removeSandbox sandbox-0', 'stop main-0 in 30'],
+  },
+  {
+    name: 'replaces a container whose image was changed',
+    pod: pod({ containers: [container('main', { image: 'nginx:1.28' })] }),
+    state: podState([sandbox()], [running()]),
+    actions: ['stop main-0 in 30'],
+  },
+  {
+    name: 'stops a container that failed its liveness probe',
+    pod: pod(),
+    state: podState([sandbox()], [running()]),
+    memory: {
+      ...MOUNTED,
+      probes: new Map([['main', { containerId: 'main-0', started: true, ready: false, failed: 'liveness' }]]),
+    },
+    actions: ['stop main-0 in 30'],
+  },
+  {
+    name: 'keeps two attempts of a container',
+    pod: pod(),
+    state: podState([sandbox()], [running({ attempt: 2 }), exited(1, { attempt: 1 }), exited(1)]),
+    actions: ['removeContainer main-0'],
+  },
+  {
+    name: 'runs init containers one after the other',
+    pod: pod({ initContainers: [container('a'), container('b')] }),
+    state: podState([sandbox()], [exited(0, { name: 'a' })]),
+    actions: ['start b 0 after 0'],
+  },
+  {
+    name: 'waits for a running init container',
+    pod: pod({ initContainers: [container('a')] }),
+    state: podState([sandbox()], [running({ name: 'a' })]),
+    actions: [],
+  },
+  {
+    name: 'retries a failed init container unless the policy is Never',
+    pod: pod({ initContainers: [container('a')], restartPolicy: 'OnFailure' }),
+    state: podState([sandbox()], [exited(1, { name: 'a' })]),
+    actions: ['start a 1 after 10000'],
+  },
+  {
+    name: 'gives up after a failed init container under Never',
+    pod: pod({ initContainers: [container('a')], restartPolicy: 'Never' }),
+    state: podState([sandbox()], [exited(1, { name: 'a' })]),
+    actions: [],
+  },
+  {
+    name: 'runs init containers again in a new sandbox',
+    pod: pod({ initContainers: [container('a')] }),
+    state: podState([sandbox({ id: 'sandbox-1', attempt: 1 })], [exited(0, { name: 'a' }), exited(137)]),
+    actions: ['start a 1 after 10000'],
+  },
+  {
+    name: 'starts the main containers beside a running sidecar',
+    pod: pod({ initContainers: [container('side', { restartPolicy: 'Always' })] }),
+    state: podState([sandbox()], [running({ name: 'side' })]),
+    actions: ['start main 0 after 0'],
+  },
+  {
+    name: 'stops sidecars when the main containers are done',
+    pod: pod({ initContainers: [container('side', { restartPolicy: 'Always' })], restartPolicy: 'Never' }),
+    state: podState([sandbox()], [running({ name: 'side' }), exited(0)]),
+    actions: ['stop side-0 in 30'],
+  },
+  {
+    name: 'shows a failed pull as ErrImagePull first',
+    pod: pod(),
+    state: podState([sandbox()], []),
+    memory: { ...MOUNTED, backOffs: new Map([['main', backOff('ErrImagePull', 500, 9_500)]]) },
+    actions: [],
+    requeueInMs: 1_500,
+    waiting: { main: 'ErrImagePull' },
+  },
+  {
+    name: 'shows a failed pull as ImagePullBackOff later',
+    pod: pod(),
+    state: podState([sandbox()], []),
+    memory: { ...MOUNTED, backOffs: new Map([['main', backOff('ErrImagePull', 3_000, 7_000)]]) },
+    actions: [],
+    requeueInMs: 7_000,
+    waiting: { main: 'ImagePullBackOff' },
+  },
+  {
+    name: 'pulls again when the back-off is over',
+    pod: pod(),
+    state: podState([sandbox()], []),
+    memory: { ...MOUNTED, backOffs: new Map([['main', backOff('ErrImagePull', 10_000, 0)]]) },
+    actions: ['start main 0 after 0'],
+    waiting: { main: 'ImagePullBackOff' },
+  },
+  {
+    name: 'stops the containers of a deleted pod with its grace',
+    pod: pod({}, {}, deleted),
+    state: podState([sandbox()], [running()]),
+    actions: ['stop main-0 in 5'],
+  },
+  {
+    name: 'does not stop twice',
+    pod: pod({}, {}, deleted),
+    state: podState([sandbox()], [running()]),
+    memory: { ...MOUNTED, stopping: new Map([['main-0', NOW + 4_000]]) },
+    actions: [],
+  },
+  {
+    name: 'stops again when the grace was shortened',
+    pod: pod({}, {}, { ...deleted, deletionGracePeriodSeconds: 0 }),
+    state: podState([sandbox()], [running()]),
+    memory: { ...MOUNTED, stopping: new Map([['main-0', NOW + 4_000]]) },
+    actions: ['stop main-0 in 0'],
+  },
+  {
+    name: 'removes the containers and sandbox of a deleted pod that has ended',
+    pod: pod({}, {}, deleted),
+    state: podState([sandbox()], [exited(0)]),
+    actions: ['removeContainer main-0', 'removeSandbox sandbox-0'],
+  },
+  { name: 'releases a deleted pod without containers', pod: pod({}, {}, deleted), actions: ['release'] },
+  {
+    name: 'removes the containers of a pod without an object',
+    pod: undefined,
+    state: podState([sandbox()], [running()]),
+    actions: ['stop main-0 in 30'],
+  },
+  {
+    name: 'ends the sandbox of a pod that has ended, keeping containers for their logs',
+    pod: pod({ restartPolicy: 'Never' }, { phase: 'Succeeded' }),
+    state: podState([sandbox()], [exited(0)]),
+    actions: ['stopSandbox sandbox-0'],
+  },
+  {
+    name: 'stops a pod that has been active for too long',
+    pod: pod({ activeDeadlineSeconds: 60 }, { startTime: '2026-01-01T00:09:00Z' }),
+    state: podState([sandbox()], [running()]),
+    actions: ['stop main-0 in 30'],
+  },
+  {
+    name: 'plans again at the active deadline',
+    pod: pod({ activeDeadlineSeconds: 90 }, { startTime: '2026-01-01T00:09:00Z' }),
+    state: podState([sandbox()], [running()]),
+    actions: [],
+    requeueInMs: 30_000,
+  },
+];
+
+describe('the plan of a pod', () => {
+  it.each(cases)('$name', ({ pod: object, state, memory = MOUNTED, actions, requeueInMs, waiting = {} }) => {
+    const plan = computePodActions(object, state, memory, NOW);
+    expect(plan.actions.map(brief)).toEqual(actions);
+    expect(plan.requeueAt).toBe(requeueInMs === undefined ? undefined : NOW + requeueInMs);
+    expect(Object.fromEntries([...plan.waiting].map(([name, { reason }]) => [name, reason]))).toEqual(waiting);
+  });
+
+  it("reports a crashing container with kubelet's message", () => {
+    const state = podState([sandbox()], [exited(1, { attempt: 5, restartDelayMs: 80_000 })]);
+    expect(computePodActions(pod(), state, MOUNTED, NOW).waiting.get('main')?.message).toBe(
+      'back-off 1m20s restarting failed container=main pod=web_default(uid-1)',
+    );
+  });
+});

@@ -1,0 +1,47 @@
+import type { Instant } from '@gantry/base';
+import type { Pod } from '@gantry/objects';
+import type { PodState } from '../runtime/observer.ts';
+import { graceSecondsOf } from '../spec/pod-containers.ts';
+import { activeDeadline, goalOf } from './goal.ts';
+import { planContainers } from './plan-containers.ts';
+import { planSandbox } from './plan-sandbox.ts';
+import { planStop } from './plan-stop.ts';
+import type { PodMemory } from './pod-memory.ts';
+import { PlanDraft, type PodPlan } from './pod-plan.ts';
+
+/** For containers without labels and objects to take it from. */
+const DEFAULT_GRACE_SECONDS = 30;
+
+/**
+ * The next actions for a pod, read from top to bottom:
+ *
+ * 1. `goal`: is it to run, to end or to be deleted? Without an object it is deleted, with the grace that its containers carry.
+ * 2. `plan-stop`: how a pod ends.
+ * 3. `plan-sandbox`: how it gets volumes and a sandbox.
+ * 4. `plan-containers`: init containers, sidecars and main containers, by `stop-rules` and `start-rules`.
+ *
+ * Steps that depend on each other come in successive plans. Planning again after applying one moves on; a pod that is as its
+ * object says gets no action.
+ */
+export function computePodActions(
+  pod: Pod | undefined,
+  state: PodState | undefined,
+  memory: PodMemory,
+  now: Instant,
+): PodPlan {
+  const draft = new PlanDraft();
+  const goal = goalOf(pod, now);
+  const { containers = [], sandboxes = [] } = state ?? {};
+  if (pod === undefined || goal !== 'run') {
+    const graceSeconds = pod === undefined ? (state?.graceSeconds ?? DEFAULT_GRACE_SECONDS) : graceSecondsOf(pod);
+    planStop(draft, { containers, sandboxes }, memory, { goal, graceSeconds, now });
+    return draft.finish(goal);
+  }
+  const deadline = activeDeadline(pod);
+  if (deadline !== undefined) draft.requeue(deadline);
+  const observed = { pod, containers, sandboxes, memory, now };
+  const sandbox = sandboxes.find((candidate) => candidate.state === 'running');
+  if (sandbox === undefined) planSandbox(draft, observed);
+  else planContainers(draft, { ...observed, sandbox });
+  return draft.finish(goal);
+}

@@ -1,0 +1,24 @@
+import type { Instant } from '@gantry/base';
+import type { ProbeFindings } from '../probes/probe-counter.ts';
+import type { BackOffEntry } from './back-off.ts';
+
+/** A worker's knowledge apart from API and engine. It may be lost: a restarted agent begins with `emptyMemory`. */
+export interface PodMemory {
+  /** Containers being stopped → when SIGKILL is due. */
+  readonly stopping: ReadonlyMap<string, Instant>;
+  /** Container name → why it could not be started. */
+  readonly backOffs: ReadonlyMap<string, BackOffEntry>;
+  readonly volumes: 'absent' | 'ready' | BackOffEntry;
+  /** Why the sandbox could not be created. */
+  readonly sandbox?: BackOffEntry;
+  /** Container name → probe findings. */
+  readonly probes: ReadonlyMap<string, ProbeFindings>;
+}
+
+/** The memory of a new worker. */
+export const emptyMemory: PodMemory = {
+  stopping: new Map(),
+  backOffs: new Map(),
+  volumes: 'absent',
+  probes: new Map(),
+};

@@ -1,0 +1,69 @@
+import type { Instant, Plan } from '@gantry/base';
+import type { Container } from '@gantry/objects';
+import type { ContainerRole } from '../spec/pod-containers.ts';
+
+/** `run`: containers as the spec says. `end`: the pod has ended, its containers stay for their logs. `delete`: everything goes. */
+export type PodGoal = 'run' | 'end' | 'delete';
+
+/** Creates and starts the next attempt of a container. */
+export interface StartContainer {
+  readonly kind: 'startContainer';
+  readonly container: Container;
+  readonly role: ContainerRole;
+  readonly attempt: number;
+  readonly sandboxId: string;
+  readonly restartDelayMs: number;
+}
+
+/** Stops a container; it keeps running until its grace period ends. */
+export interface StopContainer {
+  readonly kind: 'stopContainer';
+  readonly id: string;
+  readonly name: string;
+  readonly graceSeconds: number;
+  /** Reason and message of the Event that reports it. */
+  readonly reason: 'Killing' | 'SandboxChanged';
+  readonly message: string;
+}
+
+/** One action of a plan. */
+export type PodAction =
+  | { readonly kind: 'mountVolumes' }
+  | { readonly kind: 'createSandbox'; readonly attempt: number }
+  | StartContainer
+  | StopContainer
+  | { readonly kind: 'stopSandbox'; readonly id: string }
+  | { readonly kind: 'removeContainer'; readonly id: string }
+  | { readonly kind: 'removeSandbox'; readonly id: string }
+  /** Nothing of the pod is left in the engine: its folders and its object may go. */
+  | { readonly kind: 'release' };
+
+/** Why a container is not running, as its status shows it. */
+export interface Waiting {
+  readonly reason: string;
+  readonly message?: string;
+}
+
+/** What to do now for a pod, and what its status shows of it. */
+export interface PodPlan extends Plan<PodAction> {
+  readonly goal: PodGoal;
+  /** By container name. */
+  readonly waiting: ReadonlyMap<string, Waiting>;
+}
+
+/** A plan while it is made. */
+export class PlanDraft {
+  readonly actions: PodAction[] = [];
+  readonly waiting = new Map<string, Waiting>();
+  #requeueAt: Instant | undefined;
+
+  /** Plans again at `at` at the latest. */
+  requeue(at: Instant): void {
+    this.#requeueAt = this.#requeueAt === undefined ? at : Math.min(this.#requeueAt, at);
+  }
+
+  finish(goal: PodGoal): PodPlan {
+    const { actions, waiting } = this;
+    return { goal, actions, waiting, ...(this.#requeueAt === undefined ? {} : { requeueAt: this.#requeueAt }) };
+  }
+}

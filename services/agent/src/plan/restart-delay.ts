@@ -1,0 +1,30 @@
+import type { Instant } from '@gantry/base';
+import type { ContainerState } from '../runtime/containers.ts';
+
+const INITIAL_DELAY_MS = 10_000;
+const MAX_DELAY_MS = 300_000;
+/** The delay is reset after the container ran this long. */
+const RESET_AFTER_MS = 600_000;
+
+function delayMs(ended: ContainerState): number {
+  const ranMs = (ended.finishedAt ?? ended.createdAt) - (ended.startedAt ?? ended.finishedAt ?? ended.createdAt);
+  return ranMs >= RESET_AFTER_MS ? 0 : ended.restartDelayMs;
+}
+
+/** When the next attempt of an ended container may start: at once after the first end, then after 10 s, 20 s, … 300 s. */
+export function restartAt(ended: ContainerState): Instant {
+  return (ended.finishedAt ?? ended.createdAt) + delayMs(ended);
+}
+
+/** The delay that is stored with the next attempt, for the attempt after it: so it survives a restart of the agent. */
+export function nextRestartDelayMs(ended: ContainerState | undefined): number {
+  if (ended === undefined) return 0;
+  const delay = delayMs(ended);
+  return delay === 0 ? INITIAL_DELAY_MS : Math.min(MAX_DELAY_MS, delay * 2);
+}
+
+/** `10s`, `1m20s`, `5m0s`: Go's format, which kubelet's messages use. */
+export function formatDelay(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;
+}

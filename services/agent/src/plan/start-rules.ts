@@ -1,0 +1,93 @@
+import type { Instant } from '@gantry/base';
+import type { Container } from '@gantry/objects';
+import type { ContainerState } from '../runtime/containers.ts';
+import { containerHash, type PodContainer, shouldRestart } from '../spec/pod-containers.ts';
+import { formatPod } from '../spec/pod-names.ts';
+import type { BackOffEntry } from './back-off.ts';
+import { exitCodeOf, latestAttempt, nextAttempt, type PodInSandbox } from './observed-pod.ts';
+import type { PlanDraft, Waiting } from './pod-plan.ts';
+import { formatDelay, nextRestartDelayMs, restartAt } from './restart-delay.ts';
+
+/** How long a failed pull shows as ErrImagePull before it shows as ImagePullBackOff. */
+const PULL_ERROR_SHOWN_MS = 2_000;
+
+interface StartCandidate extends PodInSandbox, PodContainer {
+  readonly latest: ContainerState | undefined;
+  /** Whether the spec has changed since the newest attempt. */
+  readonly definition: 'same' | 'changed';
+  /** `again`: an earlier exit does not count, since it was in another sandbox. */
+  readonly mode: 'by-policy' | 'again';
+}
+
+/** A reason not to start a container now. `decided`: later rules are not asked, and it is not started. */
+type StartRule = (candidate: StartCandidate, draft: PlanDraft) => 'decided' | 'next-rule';
+
+/** Asked in this order. A new reason to hold a start back is a rule here. */
+const START_RULES: readonly StartRule[] = [
+  function isRunning({ latest }) {
+    return latest?.state === 'running' ? 'decided' : 'next-rule';
+  },
+  function wasNeverStarted({ latest }, draft) {
+    if (latest?.state !== 'created') return 'next-rule';
+    // Left by an agent that was stopped between create and start.
+    draft.actions.push({ kind: 'removeContainer', id: latest.id });
+    return 'decided';
+  },
+  function hasEndedForGood(candidate) {
+    const { pod, role, container, definition, mode } = candidate;
+    if (mode === 'again' || definition === 'changed') return 'next-rule';
+    const exitCode = exitCodeOf(candidate, container.name);
+    return exitCode === undefined || shouldRestart(pod, role, exitCode) ? 'next-rule' : 'decided';
+  },
+  function waitsForItsRestart({ pod, container, latest, definition, now }, draft) {
+    const startAt = latest === undefined || definition === 'changed' ? now : restartAt(latest);
+    if (latest === undefined || now >= startAt) return 'next-rule';
+    draft.requeue(startAt);
+    draft.waiting.set(container.name, {
+      reason: 'CrashLoopBackOff',
+      message: `back-off ${formatDelay(latest.restartDelayMs)} restarting failed container=${container.name} pod=${formatPod(pod)}`,
+    });
+    return 'decided';
+  },
+  function backsOff({ container, memory, now }, draft) {
+    const entry = memory.backOffs.get(container.name);
+    if (entry === undefined) return 'next-rule';
+    draft.waiting.set(container.name, waitingFor(draft, container, entry, now));
+    if (now >= entry.retryAt) return 'next-rule';
+    draft.requeue(entry.retryAt);
+    return 'decided';
+  },
+];
+
+/** Starts one container unless a rule holds it back. */
+export function planStart(
+  draft: PlanDraft,
+  observed: PodInSandbox,
+  item: PodContainer,
+  mode: StartCandidate['mode'] = 'by-policy',
+): void {
+  const { container, role } = item;
+  const latest = latestAttempt(observed, container.name);
+  const isChanged = latest !== undefined && latest.hash !== containerHash(container);
+  const definition = isChanged ? 'changed' : 'same';
+  const candidate: StartCandidate = { ...observed, ...item, latest, definition, mode };
+  if (START_RULES.some((rule) => rule(candidate, draft) === 'decided')) return;
+  draft.actions.push({
+    kind: 'startContainer',
+    container,
+    role,
+    attempt: nextAttempt(observed, container.name),
+    sandboxId: observed.sandbox.id,
+    restartDelayMs: nextRestartDelayMs(latest),
+  });
+}
+
+function waitingFor(draft: PlanDraft, container: Container, entry: BackOffEntry, now: Instant): Waiting {
+  const shownUntil = entry.failedAt + PULL_ERROR_SHOWN_MS;
+  if (entry.reason === 'ErrImagePull' && now < shownUntil) draft.requeue(shownUntil);
+  if (entry.reason !== 'ErrImagePull' || now < shownUntil) return { reason: entry.reason, message: entry.message };
+  return {
+    reason: 'ImagePullBackOff',
+    message: `Back-off pulling image "${container.image ?? ''}": ErrImagePull: ${entry.message}`,
+  };
+}

@@ -1,0 +1,75 @@
+import { ManualClock } from '@gantry/base/testing';
+import { describe, expect, it } from 'vitest';
+import { FreshnessGate } from './freshness-gate.ts';
+
+/** A gate whose reads are completed by the test. */
+function gateWithReads() {
+  const clock = new ManualClock();
+  const reads: PromiseWithResolvers<void>[] = [];
+  const gate = new FreshnessGate(clock, (signal) => {
+    const read = Promise.withResolvers<void>();
+    signal.addEventListener('abort', () => read.reject(signal.reason), { once: true });
+    reads.push(read);
+    return read.promise;
+  });
+  return { clock, reads, gate };
+}
+
+describe('the freshness gate', () => {
+  it('opens by one read for all waiting callers, and stays open', async () => {
+    const { reads, gate } = gateWithReads();
+    const { signal } = new AbortController();
+    const both = Promise.all([gate.pass(signal), gate.pass(signal)]);
+    reads[0]?.resolve();
+    await both;
+    await gate.pass(signal);
+    expect(reads).toHaveLength(1);
+  });
+
+  it('reads again for the waiting callers when the first one is aborted', async () => {
+    const { reads, gate } = gateWithReads();
+    const first = new AbortController();
+    const leaving = gate.pass(first.signal);
+    const staying = gate.pass(new AbortController().signal);
+    first.abort('pod deleted');
+    await expect(leaving).rejects.toBe('pod deleted');
+    await expect.poll(() => reads.length).toBe(2);
+    reads[1]?.resolve();
+    await staying;
+  });
+
+  it('rejects an aborted caller while another one reads', async () => {
+    const { reads, gate } = gateWithReads();
+    const asking = gate.pass(new AbortController().signal);
+    const waiting = new AbortController();
+    const leaving = gate.pass(waiting.signal);
+    waiting.abort('pod deleted');
+    await expect(leaving).rejects.toBe('pod deleted');
+    reads[0]?.resolve();
+    await asking;
+  });
+
+  it('rejects all waiting callers when the read fails', async () => {
+    const { reads, gate } = gateWithReads();
+    const { signal } = new AbortController();
+    const both = Promise.allSettled([gate.pass(signal), gate.pass(signal)]);
+    reads[0]?.reject('unavailable');
+    expect(await both).toEqual([
+      { status: 'rejected', reason: 'unavailable' },
+      { status: 'rejected', reason: 'unavailable' },
+    ]);
+  });
+
+  it('closes after a gap in its own time', async () => {
+    const { clock, reads, gate } = gateWithReads();
+    const { signal } = new AbortController();
+    const opening = gate.pass(signal);
+    reads[0]?.resolve();
+    await opening;
+    await clock.advance(3_001);
+    const passing = gate.pass(signal);
+    expect(reads).toHaveLength(2);
+    reads[1]?.resolve();
+    await passing;
+  });
+});

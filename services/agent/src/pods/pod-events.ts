@@ -1,0 +1,68 @@
+import type { Pod } from '@gantry/objects';
+import type { EventRecorder } from '@gantry/controller-runtime';
+import { type BackOffEntry, isImageFailure } from '../plan/back-off.ts';
+import type { PodPlan, StopContainer, Waiting } from '../plan/pod-plan.ts';
+import type { ProbeKind } from '../probes/probe-counter.ts';
+import type { PodState } from '../runtime/observer.ts';
+import { allContainersOf } from '../spec/pod-containers.ts';
+import { containerPath, formatPod } from '../spec/pod-names.ts';
+import type { WorkerMemory } from './worker-memory.ts';
+
+/** The Events of one pod, as kubelet records them. */
+export class PodEvents {
+  readonly #recorder: EventRecorder;
+  /** By container, the waiting that was recorded last. */
+  readonly #recorded = new Map<string, string>();
+
+  constructor(recorder: EventRecorder) {
+    this.#recorder = recorder;
+  }
+
+  /** Records once per attempt and failure that a container is in its back-off. */
+  waiting(pod: Pod, state: PodState | undefined, plan: PodPlan, memory: WorkerMemory): void {
+    for (const [name, waiting] of plan.waiting) {
+      const attempt = state?.containers.find((container) => container.name === name)?.id ?? '';
+      const key = `${waiting.reason}/${attempt}/${memory.backOffs.get(name)?.failures ?? 0}`;
+      if (this.#recorded.get(name) === key) continue;
+      this.#recorded.set(name, key);
+      this.#backOff(pod, name, waiting);
+    }
+  }
+
+  unhealthy(pod: Pod, container: string, probe: ProbeKind, message: string): void {
+    const title = `${probe.charAt(0).toUpperCase()}${probe.slice(1)}`;
+    const path = containerPath(pod, container);
+    this.#recorder.event(pod, 'Warning', 'Unhealthy', `${title} probe failed: ${message}`, path);
+  }
+
+  stopping(pod: Pod, { reason, message, name }: StopContainer): void {
+    // A changed sandbox concerns the pod, not one container.
+    const path = reason === 'SandboxChanged' ? undefined : containerPath(pod, name);
+    this.#recorder.event(pod, 'Normal', reason, message, path);
+  }
+
+  startFailed(pod: Pod, container: string, entry: BackOffEntry): void {
+    const message = `Error: ${isImageFailure(entry) ? entry.reason : entry.message}`;
+    this.#recorder.event(pod, 'Warning', 'Failed', message, containerPath(pod, container));
+  }
+
+  mountFailed(pod: Pod, message: string): void {
+    this.#recorder.event(pod, 'Warning', 'FailedMount', message);
+  }
+
+  sandboxFailed(pod: Pod, message: string): void {
+    this.#recorder.event(pod, 'Warning', 'FailedCreatePodSandBox', `Failed to create pod sandbox: ${message}`);
+  }
+
+  #backOff(pod: Pod, name: string, { reason }: Waiting): void {
+    const path = containerPath(pod, name);
+    if (reason === 'CrashLoopBackOff') {
+      const message = `Back-off restarting failed container ${name} in pod ${formatPod(pod)}`;
+      this.#recorder.event(pod, 'Warning', 'BackOff', message, path);
+    } else if (reason === 'ImagePullBackOff') {
+      const image = allContainersOf(pod).find(({ container }) => container.name === name)?.container.image ?? '';
+      this.#recorder.event(pod, 'Normal', 'BackOff', `Back-off pulling image "${image}"`, path);
+      this.#recorder.event(pod, 'Warning', 'Failed', 'Error: ImagePullBackOff', path);
+    }
+  }
+}

@@ -1,0 +1,29 @@
+import type { Instant } from '@gantry/base';
+import type { BackOffEntry } from '../plan/back-off.ts';
+import type { PodMemory } from '../plan/pod-memory.ts';
+import type { ProbeFindings } from '../probes/probe-counter.ts';
+
+/** The memory that a worker and its actions change. */
+export interface WorkerMemory extends PodMemory {
+  readonly stopping: Map<string, Instant>;
+  readonly backOffs: Map<string, BackOffEntry>;
+  volumes: PodMemory['volumes'];
+  /** When the volumes' content was read last, on the monotonic clock. */
+  volumesSyncedMs: number;
+  sandbox?: BackOffEntry;
+  readonly probes: Map<string, ProbeFindings>;
+  /** The deletionTimestamp for which the object was deleted: finalizers may keep the object after that. */
+  releasedFor: string | undefined;
+}
+
+/** An empty memory. */
+export function createWorkerMemory(): WorkerMemory {
+  return {
+    stopping: new Map(),
+    backOffs: new Map(),
+    volumes: 'absent',
+    volumesSyncedMs: 0,
+    probes: new Map(),
+    releasedFor: undefined,
+  };
+}

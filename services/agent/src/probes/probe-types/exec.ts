@@ -1,0 +1,14 @@
+import { DeadlineError, errorMessage } from '@gantry/base';
+import { defineProbeType, failure, type ProbeOutcome, SUCCESS } from './probe-type.ts';
+
+/** Runs a command in the container: exit code 0 is success. */
+export const execProbe = defineProbeType('exec', async ({ command = [] }, { containers, containerId }, signal) => {
+  const outcome = await containers.exec(containerId, command, signal).then(
+    ({ exitCode, output }): ProbeOutcome => (exitCode === 0 ? SUCCESS : failure(output)),
+    (error: unknown) => failure(errorMessage(error)),
+  );
+  if (outcome.kind === 'failure' && signal.reason instanceof DeadlineError) {
+    return failure(`command ${JSON.stringify(command.join(' '))} timed out`);
+  }
+  return outcome;
+});

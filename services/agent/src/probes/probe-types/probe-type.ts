@@ -1,0 +1,69 @@
+import type { Container, Probe } from '@gantry/objects';
+import type { ContainerRuntime } from '../../runtime/containers.ts';
+
+/** The container that is probed. */
+export interface ProbeTarget {
+  readonly container: Container;
+  readonly containerId: string;
+  /** The pod's address. */
+  readonly address: string;
+}
+
+/** The target with the means to reach it. */
+export interface ProbeContext extends ProbeTarget {
+  readonly containers: Pick<ContainerRuntime, 'exec'>;
+}
+
+/** The result of one run of a probe. */
+export type ProbeOutcome = { readonly kind: 'success' } | { readonly kind: 'failure'; readonly message: string };
+
+/** The outcome of a probe that passed. */
+export const SUCCESS: ProbeOutcome = { kind: 'success' };
+
+/** The outcome of a probe that failed, with kubelet's message. */
+export function failure(message: string): ProbeOutcome {
+  return { kind: 'failure', message };
+}
+
+/** The fields of a probe that select its type. */
+type ProbeField = 'exec' | 'httpGet' | 'tcpSocket' | 'grpc';
+
+/** One way to probe a container; `probe-types/` has one file for each. */
+export interface ProbeType {
+  readonly field: ProbeField;
+  /** Runs the probe once; `signal` is its timeout. An error that it throws counts as a failure. */
+  readonly run: (probe: Probe, context: ProbeContext, signal: AbortSignal) => Promise<ProbeOutcome>;
+}
+
+/** A probe type whose `run` is given its own field of the probe. */
+export function defineProbeType<Field extends ProbeField>(
+  field: Field,
+  run: (action: NonNullable<Probe[Field]>, context: ProbeContext, signal: AbortSignal) => Promise<ProbeOutcome>,
+): ProbeType {
+  return {
+    field,
+    run: async (probe, context, signal) => {
+      const action = probe[field];
+      return action === undefined ? SUCCESS : run(action, context, signal);
+    },
+  };
+}
+
+/** A port by number, or by its name among the container's ports. */
+export function portNumber(port: number | string, container: Container): number {
+  if (typeof port === 'number') return port;
+  const named = container.ports?.find((candidate) => candidate.name === port)?.containerPort;
+  return named ?? Number(port);
+}
+
+/** Why a connection failed, in the words of Go's dialer, which kubelet reports. */
+export function dialError(error: Error, host: string, port: number): string {
+  const { code } = error as NodeJS.ErrnoException;
+  const known: Readonly<Record<string, string>> = {
+    ECONNREFUSED: 'connect: connection refused',
+    EHOSTUNREACH: 'connect: no route to host',
+    ENETUNREACH: 'connect: network is unreachable',
+  };
+  const text = known[code ?? ''];
+  return text === undefined ? error.message : `dial tcp ${host}:${port}: ${text}`;
+}

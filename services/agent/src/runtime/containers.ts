@@ -1,0 +1,109 @@
+import type { Instant } from '@gantry/base';
+import type { Owner, PodIdentity } from './labels.ts';
+import type { RunState } from './sandboxes.ts';
+
+/** One bind mount of a container. */
+export interface MountSpec {
+  /** Path on the engine's host. */
+  readonly hostPath: string;
+  readonly containerPath: string;
+  readonly access: 'read-write' | 'read-only';
+}
+
+/** Control group values of a container; an absent one is not limited. */
+export interface ResourceLimits {
+  readonly cpuShares?: number;
+  readonly cpuQuotaMicros?: number;
+  readonly memoryBytes?: number;
+}
+
+/** The security context of a container. */
+export interface ContainerSecurity {
+  readonly user?: string;
+  readonly groups: readonly string[];
+  readonly privilege: 'ordinary' | 'privileged';
+  readonly capabilities: { readonly add: readonly string[]; readonly drop: readonly string[] };
+  readonly rootFilesystem: 'read-write' | 'read-only';
+  readonly escalation: 'allowed' | 'denied';
+}
+
+/** Which container this is: names, labels and links that adoption needs. */
+export interface ContainerIdentity {
+  readonly owner: Owner;
+  readonly pod: PodIdentity;
+  readonly name: string;
+  /** Equal to the container's restartCount. */
+  readonly attempt: number;
+  readonly sandboxId: string;
+  readonly hash: string;
+  /** How long a successor must wait after this container's end. */
+  readonly restartDelayMs: number;
+  readonly graceSeconds: number;
+  /** The agent's path of the file that is mounted as the termination message. */
+  readonly terminationMessagePath?: string;
+}
+
+/** What the container runs. */
+export interface ContainerProcess {
+  readonly image: string;
+  /** Absent: the image's entry point. */
+  readonly command?: readonly string[];
+  readonly args?: readonly string[];
+  readonly workingDir?: string;
+  readonly env: readonly { readonly name: string; readonly value: string }[];
+  readonly stdin: 'closed' | 'open' | 'open-once';
+  readonly terminal: 'none' | 'tty';
+}
+
+/** What a container is made of, by groups of fields. It joins its sandbox's network and IPC namespaces. */
+export interface ContainerSpec extends ContainerIdentity, ContainerProcess {
+  readonly mounts: readonly MountSpec[];
+  readonly resources: ResourceLimits;
+  readonly oomScoreAdj: number;
+  readonly security: ContainerSecurity;
+  /** Its process namespace. */
+  readonly processes: 'own' | 'shared-with-pod' | 'host';
+}
+
+/** A container as the runtime reports it. */
+export interface ContainerState {
+  readonly id: string;
+  readonly name: string;
+  readonly attempt: number;
+  readonly sandboxId: string;
+  readonly hash: string;
+  readonly image: string;
+  readonly imageId: string;
+  readonly state: RunState;
+  readonly createdAt: Instant;
+  readonly startedAt?: Instant;
+  readonly finishedAt?: Instant;
+  readonly exitCode?: number;
+  readonly endedBy?: 'oom';
+  /** The engine's message about a failed start. */
+  readonly error?: string;
+  readonly restartDelayMs: number;
+  readonly terminationMessagePath?: string;
+}
+
+/** The result of a command; its output is standard output and error. */
+export interface ExecResult {
+  readonly exitCode: number;
+  readonly output: string;
+}
+
+/** Creates, runs and removes containers. Stop and remove are idempotent. */
+export interface ContainerRuntime {
+  /** AgentError 'Conflict' when this attempt exists, 'CreateContainerError' otherwise. */
+  createContainer(spec: ContainerSpec, signal: AbortSignal): Promise<string>;
+  /** AgentError 'RunContainerError' when the engine cannot start it. */
+  startContainer(id: string, signal: AbortSignal): Promise<void>;
+  /**
+   * Sends the image's stop signal, then SIGKILL after the grace period. Resolves when the container does not run. A second
+   * call may shorten the grace.
+   */
+  stopContainer(id: string, graceSeconds: number, signal: AbortSignal): Promise<void>;
+  removeContainer(id: string, signal: AbortSignal): Promise<void>;
+  /** Runs a command and kills it when `signal` is aborted. */
+  exec(id: string, command: readonly string[], signal: AbortSignal): Promise<ExecResult>;
+}

@@ -1,0 +1,25 @@
+import type { Owner } from './labels.ts';
+
+/** What the engine reports about itself and its host. */
+export interface EngineInfo {
+  readonly id: string;
+  readonly name: string;
+  readonly version: string;
+  readonly cpus: number;
+  readonly memoryBytes: number;
+  readonly kernel: string;
+  readonly os: string;
+  readonly architecture: string;
+}
+
+/** What a test container showed: an engine without CAP_SYS_RESOURCE refuses negative OOM scores and full privilege. */
+export type EnginePrivilege = 'full' | 'no-sys-resource';
+
+/** Questions to the engine itself. */
+export interface EngineRuntime {
+  info(signal: AbortSignal): Promise<EngineInfo>;
+  /** Resolves when the engine answers; cheap. */
+  ping(signal: AbortSignal): Promise<void>;
+  /** Starts and removes one container of `image`, with `owner`'s labels and without a pod. */
+  probe(image: string, owner: Owner, signal: AbortSignal): Promise<EnginePrivilege>;
+}

@@ -1,0 +1,17 @@
+/** An image that the engine has. */
+export interface ImageInfo {
+  readonly id: string;
+  readonly sizeBytes: number;
+  /** Repository digests and tags; the first digest is what `imageID` shows. */
+  readonly digests: readonly string[];
+  /** The image's user: '' is root. */
+  readonly user: string;
+}
+
+/** Inspects and pulls images. */
+export interface ImageRuntime {
+  /** Undefined when the engine does not have it. */
+  inspectImage(reference: string, signal: AbortSignal): Promise<ImageInfo | undefined>;
+  /** AgentError 'ErrImagePull' with the registry's message. */
+  pullImage(reference: string, signal: AbortSignal): Promise<void>;
+}

@@ -1,0 +1,36 @@
+import type { ContainerState } from './containers.ts';
+import type { Owner, PodIdentity } from './labels.ts';
+import type { SandboxState } from './sandboxes.ts';
+
+/** Everything of one pod that exists in the engine, newest attempts first. */
+export interface PodState {
+  readonly owner: Owner;
+  readonly identity: PodIdentity;
+  readonly graceSeconds: number;
+  readonly sandboxes: readonly SandboxState[];
+  readonly containers: readonly ContainerState[];
+}
+
+/** A container of the cluster changed: list this pod again. */
+export interface RuntimeEvent {
+  readonly node: string;
+  readonly podUid: string;
+  readonly what: 'started' | 'ended' | 'removed';
+}
+
+/** Which pods to list; absent fields match everything of the cluster on this engine. */
+export interface PodFilter {
+  readonly cluster: string;
+  readonly node?: string;
+  readonly podUid?: string;
+}
+
+/** Lists pods and watches for changes of their containers. */
+export interface RuntimeObserver {
+  listPods(filter: PodFilter, signal: AbortSignal): Promise<readonly PodState[]>;
+  /**
+   * Events from now on. The first element is 'connected': list after it, since earlier events may be missing. Ends with an
+   * error when the engine goes away; the caller connects again.
+   */
+  watch(cluster: string, signal: AbortSignal): AsyncIterable<RuntimeEvent | 'connected'>;
+}

@@ -1,0 +1,52 @@
+import type { Instant } from '@gantry/base';
+import type { Owner, PodIdentity } from './labels.ts';
+
+/** What a pod's sandbox is made of: the container that owns the network and IPC namespaces. */
+export interface SandboxSpec {
+  readonly owner: Owner;
+  readonly pod: PodIdentity;
+  /** 0 for the first; part of the name, so that a second create of the same attempt fails instead of making a double. */
+  readonly attempt: number;
+  readonly image: string;
+  readonly hostname: string;
+  /** Name of the network and the address on it, or the host's own network. */
+  readonly network:
+    | { readonly kind: 'pod'; readonly name: string; readonly address: string }
+    | { readonly kind: 'host' };
+  /** `name → address` lines for its hosts file. */
+  readonly hostAliases: readonly { readonly ip: string; readonly hostnames: readonly string[] }[];
+  readonly dns: {
+    readonly servers: readonly string[];
+    readonly searches: readonly string[];
+    readonly options: readonly string[];
+  };
+  readonly sysctls: Readonly<Record<string, string>>;
+  readonly oomScoreAdj: number;
+  readonly graceSeconds: number;
+}
+
+/** `created`: never started. `exited`: has ended, or failed to start. */
+export type RunState = 'created' | 'running' | 'exited';
+
+/** A sandbox as the runtime reports it. */
+export interface SandboxState {
+  readonly id: string;
+  readonly attempt: number;
+  readonly state: RunState;
+  readonly createdAt: Instant;
+  readonly finishedAt?: Instant;
+  /** '' on the host's network or while it does not run. */
+  readonly address: string;
+}
+
+/** Creates and removes sandboxes. Stop and remove are idempotent: a sandbox that does not exist is not an error. */
+export interface SandboxRuntime {
+  /**
+   * Creates and starts. AgentError 'AddressInUse' when the address is taken; the failed sandbox is removed then. AgentError
+   * 'Conflict' when this attempt exists.
+   */
+  createSandbox(spec: SandboxSpec, signal: AbortSignal): Promise<string>;
+  /** Kills its process at once; its address is free afterwards. */
+  stopSandbox(id: string, signal: AbortSignal): Promise<void>;
+  removeSandbox(id: string, signal: AbortSignal): Promise<void>;
+}

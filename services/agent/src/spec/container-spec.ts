@@ -1,0 +1,52 @@
+import type { Container, Pod } from '@gantry/objects';
+import type { ContainerSpec, MountSpec } from '../runtime/containers.ts';
+import type { EnginePrivilege } from '../runtime/engine.ts';
+import type { ImageInfo } from '../runtime/images.ts';
+import type { Owner } from '../runtime/labels.ts';
+import { processNamespace } from './namespaces.ts';
+import { containerHash, graceSecondsOf } from './pod-containers.ts';
+import { identityOf } from './pod-names.ts';
+import { processOf } from './process.ts';
+import { oomScore, resourceLimits } from './resources.ts';
+import { containerSecurity } from './security.ts';
+
+/** The container, its pod, and the results of the steps before its creation. */
+export interface ContainerSpecInput {
+  readonly owner: Owner;
+  readonly pod: Pod;
+  readonly container: Container;
+  readonly attempt: number;
+  readonly sandboxId: string;
+  readonly restartDelayMs: number;
+  readonly environment: ReadonlyMap<string, string>;
+  readonly mounts: readonly MountSpec[];
+  readonly image: ImageInfo;
+  readonly engine: EnginePrivilege;
+  readonly capacityBytes: number;
+  readonly terminationMessagePath?: string;
+}
+
+/**
+ * A container of a pod as the runtime takes it, put together from one file per group of fields. AgentError
+ * 'CreateContainerConfigError' for a spec that cannot be run.
+ */
+export function containerSpec(input: ContainerSpecInput): ContainerSpec {
+  const { owner, pod, container, image, mounts, terminationMessagePath } = input;
+  return {
+    owner,
+    pod: identityOf(pod),
+    name: container.name,
+    attempt: input.attempt,
+    sandboxId: input.sandboxId,
+    hash: containerHash(container),
+    restartDelayMs: input.restartDelayMs,
+    graceSeconds: graceSecondsOf(pod),
+    ...(terminationMessagePath === undefined ? {} : { terminationMessagePath }),
+    ...processOf(container, input.environment),
+    mounts,
+    resources: resourceLimits(container),
+    oomScoreAdj: oomScore(pod, container, input.capacityBytes, input.engine),
+    security: containerSecurity(pod, container, image),
+    processes: processNamespace(pod),
+  };
+}

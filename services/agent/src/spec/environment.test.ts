@@ -1,0 +1,73 @@
+import { describe, expect, it } from 'vitest';
+import type { Container } from '@gantry/objects';
+import { container, pod } from '../testing/pods.ts';
+import type { ConfigSource } from './config-source.ts';
+import { containerEnvironment } from './environment.ts';
+
+const signal = new AbortController().signal;
+
+describe('a container’s variables', () => {
+  const source: ConfigSource = {
+    configMap: async (_namespace, name) =>
+      name === 'settings' ? { apiVersion: 'v1', kind: 'ConfigMap', metadata: {}, data: { mode: 'fast' } } : undefined,
+    secret: async (_namespace, name) =>
+      name === 'keys' ? { apiVersion: 'v1', kind: 'Secret', metadata: {}, data: { token: 'c2VjcmV0' } } : undefined,
+  };
+  const facts = { nodeName: 'node-a', hostAddress: '10.0.0.1', cpus: 4, memoryBytes: 2 ** 30 };
+  const resolve = (change: Partial<Container>) =>
+    containerEnvironment(
+      container('main', change),
+      { pod: pod({}, {}, { labels: { app: 'x' } }), podAddress: '10.0.0.9', facts, source, base: { BASE: 'b' } },
+      signal,
+    ).then((variables) => Object.fromEntries(variables));
+
+  it('come from all sources, later ones winning', async () => {
+    expect(
+      await resolve({
+        envFrom: [
+          { prefix: 'P_', configMapRef: { name: 'settings' } },
+          { secretRef: { name: 'keys' } },
+          { configMapRef: { name: 'none', optional: true } },
+        ],
+        env: [
+          { name: 'PLAIN', value: '$(BASE)-$(P_mode)-$(LATER)' },
+          { name: 'LATER', value: 'l' },
+          { name: 'FROM_MAP', valueFrom: { configMapKeyRef: { name: 'settings', key: 'mode' } } },
+          { name: 'FROM_SECRET', valueFrom: { secretKeyRef: { name: 'keys', key: 'token' } } },
+          { name: 'ABSENT', valueFrom: { secretKeyRef: { name: 'keys', key: 'none', optional: true } } },
+          { name: 'POD', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+          { name: 'LABEL', valueFrom: { fieldRef: { fieldPath: "metadata.labels['app']" } } },
+          { name: 'IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
+          { name: 'CPUS', valueFrom: { resourceFieldRef: { resource: 'limits.cpu' } } },
+          { name: 'BASE', value: 'own' },
+        ],
+      }),
+    ).toEqual({
+      BASE: 'own',
+      P_mode: 'fast',
+      token: 'secret',
+      PLAIN: 'b-fast-$(LATER)',
+      LATER: 'l',
+      FROM_MAP: 'fast',
+      FROM_SECRET: 'secret',
+      POD: 'web',
+      LABEL: 'x',
+      IP: '10.0.0.9',
+      CPUS: '4',
+    });
+  });
+
+  it.each([
+    [{ envFrom: [{ secretRef: { name: 'none' } }] }, 'secret "none" not found'],
+    [
+      { env: [{ name: 'A', valueFrom: { configMapKeyRef: { name: 'none', key: 'k' } } }] },
+      'configmap "none" not found',
+    ],
+    [
+      { env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'keys', key: 'k' } } }] },
+      "couldn't find key k in Secret default/keys",
+    ],
+  ])('%j fail with kubelet’s words', async (change, message) => {
+    await expect(resolve(change)).rejects.toMatchObject({ code: 'CreateContainerConfigError', message });
+  });
+});

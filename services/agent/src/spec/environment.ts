@@ -1,0 +1,130 @@
+import type { Container, EnvVar, Pod } from '@gantry/objects';
+import { AgentError } from '../runtime/agent-error.ts';
+import type { ConfigSource } from './config-source.ts';
+import { expand } from './expand.ts';
+import { type NodeFacts, podField, resourceField } from './field-values.ts';
+
+/** The sources of variables' values. */
+export interface EnvironmentContext {
+  readonly pod: Pod;
+  readonly podAddress: string;
+  readonly facts: NodeFacts;
+  readonly source: ConfigSource;
+  /** Variables that every container gets before its own. */
+  readonly base: Readonly<Record<string, string>>;
+}
+
+/**
+ * A container's variables: the base, then `envFrom` in order, then `env` in order, later ones winning; `$(NAME)` refers to
+ * variables before it. AgentError 'CreateContainerConfigError' with kubelet's message when a reference cannot be resolved.
+ */
+export async function containerEnvironment(
+  container: Container,
+  context: EnvironmentContext,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, string>> {
+  const variables = new Map(Object.entries(context.base));
+  for (const [name, value] of await fromSources(container, context, signal)) variables.set(name, value);
+  for (const variable of container.env ?? []) {
+    const value =
+      variable.valueFrom === undefined
+        ? expand(variable.value ?? '', variables)
+        : await valueFrom(variable, variable.valueFrom, container, context, signal);
+    if (value !== undefined) variables.set(variable.name, value);
+  }
+  return variables;
+}
+
+async function fromSources(
+  container: Container,
+  context: EnvironmentContext,
+  signal: AbortSignal,
+): Promise<readonly (readonly [string, string])[]> {
+  const out: (readonly [string, string])[] = [];
+  for (const { prefix = '', configMapRef, secretRef } of container.envFrom ?? []) {
+    const references = [
+      { kind: 'configmap' as const, reference: configMapRef },
+      { kind: 'secret' as const, reference: secretRef },
+    ];
+    for (const { kind, reference } of references) {
+      if (reference === undefined) continue;
+      const name = reference.name ?? '';
+      const data = await READ[kind](context, name, signal);
+      if (data === undefined && reference.optional !== true) throw missing(kind, name);
+      for (const [key, value] of Object.entries(data ?? {})) out.push([prefix + key, value]);
+    }
+  }
+  return out;
+}
+
+/** The value of one `valueFrom`; undefined for an optional reference without a value. */
+async function valueFrom(
+  { name: variable }: EnvVar,
+  from: NonNullable<EnvVar['valueFrom']>,
+  container: Container,
+  context: EnvironmentContext,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const { pod, podAddress, facts } = context;
+  if (from.fieldRef !== undefined) {
+    const value = podField(pod, from.fieldRef.fieldPath, podAddress, facts);
+    if (value === undefined) throw config(`field label not supported: ${from.fieldRef.fieldPath}`);
+    return value;
+  }
+  if (from.resourceFieldRef !== undefined) {
+    const { containerName } = from.resourceFieldRef;
+    const other = pod.spec?.containers.find((candidate) => candidate.name === containerName);
+    return resourceField(other ?? container, from.resourceFieldRef, facts);
+  }
+  if (from.configMapKeyRef !== undefined) return keyValue('configmap', from.configMapKeyRef, context, signal);
+  if (from.secretKeyRef !== undefined) return keyValue('secret', from.secretKeyRef, context, signal);
+  throw config(`the source of variable ${variable} is not supported`);
+}
+
+type Kind = 'configmap' | 'secret';
+
+const TITLE: Readonly<Record<Kind, string>> = { configmap: 'ConfigMap', secret: 'Secret' };
+
+/** The text values of an object of the pod's namespace; undefined when it does not exist. */
+type ReadData = (
+  context: EnvironmentContext,
+  name: string,
+  signal: AbortSignal,
+) => Promise<Readonly<Record<string, string>> | undefined>;
+
+const READ: Readonly<Record<Kind, ReadData>> = {
+  configmap: async ({ pod, source }, name, signal) => {
+    const found = await source.configMap(pod.metadata.namespace ?? '', name, signal);
+    return found === undefined ? undefined : (found.data ?? {});
+  },
+  secret: async ({ pod, source }, name, signal) => {
+    const found = await source.secret(pod.metadata.namespace ?? '', name, signal);
+    if (found === undefined) return undefined;
+    return Object.fromEntries(Object.entries(found.data ?? {}).map(([key, value]) => [key, decode(value)]));
+  },
+};
+
+async function keyValue(
+  kind: Kind,
+  { name = '', key, optional }: { readonly name?: string; readonly key: string; readonly optional?: boolean },
+  context: EnvironmentContext,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const data = await READ[kind](context, name, signal);
+  const value = data?.[key];
+  if (value !== undefined || optional === true) return value;
+  if (data === undefined) throw missing(kind, name);
+  throw config(`couldn't find key ${key} in ${TITLE[kind]} ${context.pod.metadata.namespace ?? ''}/${name}`);
+}
+
+function decode(base64: string): string {
+  return Buffer.from(base64, 'base64').toString();
+}
+
+function missing(kind: Kind, name: string): AgentError {
+  return config(`${kind} "${name}" not found`);
+}
+
+function config(message: string): AgentError {
+  return new AgentError('CreateContainerConfigError', message);
+}

@@ -1,0 +1,60 @@
+import { createHash } from 'node:crypto';
+import type { Container, Pod } from '@gantry/objects';
+
+/** `sidecar`: an init container with restart policy Always, which runs beside the main containers. */
+export type ContainerRole = 'init' | 'sidecar' | 'main';
+
+/** A container with its role in the pod. */
+export interface PodContainer {
+  readonly role: ContainerRole;
+  readonly container: Container;
+}
+
+/** Init containers in their order, sidecars among them. */
+export function initContainersOf(pod: Pod): readonly PodContainer[] {
+  return (pod.spec?.initContainers ?? []).map((container) => ({
+    role: container.restartPolicy === 'Always' ? 'sidecar' : 'init',
+    container,
+  }));
+}
+
+/** Main containers in their order. */
+export function mainContainersOf(pod: Pod): readonly PodContainer[] {
+  return (pod.spec?.containers ?? []).map((container) => ({ role: 'main', container }));
+}
+
+/** Every container of a pod, main ones first: names are unique among all of them. */
+export function allContainersOf(pod: Pod): readonly PodContainer[] {
+  return [...mainContainersOf(pod), ...initContainersOf(pod)];
+}
+
+/** Names of the pod's sidecars. */
+export function sidecarsOf(pod: Pod): ReadonlySet<string> {
+  return new Set(initContainersOf(pod).flatMap(({ role, container }) => (role === 'sidecar' ? [container.name] : [])));
+}
+
+/** Changes when a container must be created again: only its image may change while the pod lives. */
+export function containerHash(container: Container): string {
+  return createHash('sha256')
+    .update(JSON.stringify([container.name, container.image]))
+    .digest('hex')
+    .slice(0, 8);
+}
+
+/** Whether a container is started again after this exit code. */
+export function shouldRestart(pod: Pod, role: ContainerRole, exitCode: number): boolean {
+  const policy = pod.spec?.restartPolicy ?? 'Always';
+  switch (role) {
+    case 'sidecar':
+      return true;
+    case 'init':
+      return exitCode !== 0 && policy !== 'Never';
+    case 'main':
+      return policy === 'Always' || (policy === 'OnFailure' && exitCode !== 0);
+  }
+}
+
+/** Seconds between the stop signal and SIGKILL. */
+export function graceSecondsOf(pod: Pod): number {
+  return pod.metadata.deletionGracePeriodSeconds ?? pod.spec?.terminationGracePeriodSeconds ?? 30;
+}

@@ -1,0 +1,23 @@
+import type { Pod } from '@gantry/objects';
+import type { PodIdentity } from '../runtime/labels.ts';
+
+/** The identity of a pod for labels and names. */
+export function identityOf(pod: Pod): PodIdentity {
+  return {
+    uid: pod.metadata.uid ?? '',
+    namespace: pod.metadata.namespace ?? '',
+    name: pod.metadata.name ?? '',
+  };
+}
+
+/** `name_namespace(uid)`: a pod in kubelet's messages. */
+export function formatPod(pod: Pod): string {
+  const { name, namespace, uid } = identityOf(pod);
+  return `${name}_${namespace}(${uid})`;
+}
+
+/** The path of a container in its pod's spec, as Events write it. */
+export function containerPath(pod: Pod, name: string): string {
+  const isInit = (pod.spec?.initContainers ?? []).some((container) => container.name === name);
+  return `spec.${isInit ? 'initContainers' : 'containers'}{${name}}`;
+}

@@ -1,0 +1,19 @@
+import type { Container } from '@gantry/objects';
+import type { ContainerProcess } from '../runtime/containers.ts';
+import { expand } from './expand.ts';
+
+/** What the container runs: image, command, arguments, variables and terminal. */
+export function processOf(container: Container, environment: ReadonlyMap<string, string>): ContainerProcess {
+  const { image = '', workingDir } = container;
+  const command = container.command?.map((text) => expand(text, environment));
+  const args = container.args?.map((text) => expand(text, environment));
+  return {
+    image,
+    ...(command === undefined || command.length === 0 ? {} : { command }),
+    ...(args === undefined || args.length === 0 ? {} : { args }),
+    ...(workingDir === undefined ? {} : { workingDir }),
+    env: [...environment].map(([name, value]) => ({ name, value })),
+    stdin: container.stdin === true ? (container.stdinOnce === true ? 'open-once' : 'open') : 'closed',
+    terminal: container.tty === true ? 'tty' : 'none',
+  };
+}

@@ -1,0 +1,31 @@
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ManualClock } from '@gantry/base/testing';
+import type { Volume } from '@gantry/objects';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { VolumeContext } from '../volumes/volume-types/volume-type.ts';
+import { gitRepoVolume } from './example-volume.ts';
+import { pod } from './pods.ts';
+
+const signal = new AbortController().signal;
+const volume: Volume = { name: 'v', gitRepo: { repository: 'https://example.dev/a.git' } };
+const context: VolumeContext = {
+  pod: pod(),
+  podAddress: '10.0.0.9',
+  facts: { nodeName: 'n', hostAddress: 'h', cpus: 1, memoryBytes: 1 },
+  source: { configMap: async () => undefined, secret: async () => undefined },
+  token: async () => 'token',
+};
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'gantry-volume-'));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+it('shows the repository in a read-only file', async () => {
+  await gitRepoVolume.sync(volume, { folder, clock: new ManualClock() }, context, signal);
+  expect(await readFile(join(folder, 'SOURCE'), 'utf8')).toBe('https://example.dev/a.git@HEAD\n');
+  expect((await stat(join(folder, 'SOURCE'))).mode & 0o777).toBe(0o444);
+});

@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { must } from '@gantry/base';
+import type { Volume } from '@gantry/objects';
+import { pod } from '../testing/pods.ts';
+import { volumeTypeOf } from './supported-volumes.ts';
+import type { VolumeContext } from './volume-types/volume-type.ts';
+import { configMapVolume } from './volume-types/config-map.ts';
+import { projectedVolume } from './volume-types/projected.ts';
+import { secretVolume } from './volume-types/secret.ts';
+
+const signal = new AbortController().signal;
+
+describe('the files of a volume', () => {
+  const context: VolumeContext = {
+    pod: pod({}, {}, { labels: { app: 'x' } }),
+    podAddress: '10.0.0.9',
+    facts: { nodeName: 'n', hostAddress: 'h', cpus: 1, memoryBytes: 1 },
+    source: {
+      configMap: async (_namespace, name) =>
+        name === 'kube-root-ca.crt'
+          ? { apiVersion: 'v1', kind: 'ConfigMap', metadata: {}, data: { 'ca.crt': 'CA' }, binaryData: { raw: 'AQI=' } }
+          : undefined,
+      secret: async () => undefined,
+    },
+    token: async ({ audience = '' }) => `token for ${audience}`,
+  };
+  const types = [configMapVolume, secretVolume, projectedVolume];
+  const filesOf = async (volume: Volume) => {
+    const type = types.find(({ field }) => volume[field] !== undefined);
+    return must(type, 'a type for the volume').files(volume, context, signal);
+  };
+  const files = async (volume: Volume) =>
+    Object.fromEntries(
+      (await filesOf(volume)).map(({ path, content, mode }) => [
+        path,
+        `${mode.toString(8)} ${Buffer.from(content).toString('latin1')}`,
+      ]),
+    );
+
+  it('contain the projected service account as admission adds it', async () => {
+    const sources = [
+      { serviceAccountToken: { path: 'token', audience: 'api' } },
+      { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+      { downwardAPI: { items: [{ path: 'namespace', fieldRef: { fieldPath: 'metadata.namespace' } }] } },
+    ];
+    expect(await files({ name: 'v', projected: { sources, defaultMode: 0o600 } })).toEqual({
+      token: '600 token for api',
+      'ca.crt': '600 CA',
+      namespace: '600 default',
+    });
+  });
+
+  it('hold text and bytes of a ConfigMap', async () => {
+    expect(await files({ name: 'v', configMap: { name: 'kube-root-ca.crt' } })).toEqual({
+      'ca.crt': '644 CA',
+      raw: '644 \u0001\u0002',
+    });
+  });
+
+  it.each<[Volume, string]>([
+    [{ name: 'v', configMap: { name: 'none' } }, 'configmap "none" not found'],
+    [{ name: 'v', secret: { secretName: 'none' } }, 'secret "none" not found'],
+    [
+      { name: 'v', configMap: { name: 'kube-root-ca.crt', items: [{ key: 'x', path: 'x' }] } },
+      'non-existent config key: x',
+    ],
+    [{ name: 'v', configMap: { name: 'kube-root-ca.crt', items: [{ key: 'raw', path: '../x' }] } }, 'invalid path'],
+    [{ name: 'v', projected: { sources: [{ clusterTrustBundle: { path: 'x' } }] } }, 'is not supported'],
+  ])('%j are refused', async (volume, message) => {
+    await expect(filesOf(volume)).rejects.toThrow(message);
+  });
+
+  it('are empty for an optional source that is missing', async () => {
+    expect(await files({ name: 'v', secret: { secretName: 'none', optional: true } })).toEqual({});
+  });
+});
+
+describe('supported volumes', () => {
+  it.each<[Volume, string]>([
+    [{ name: 'v', emptyDir: {} }, 'read-write'],
+    [{ name: 'v', configMap: { name: 'settings' } }, 'read-only'],
+  ])('%j is %s', (volume, access) => {
+    expect(volumeTypeOf(volume).access).toBe(access);
+  });
+
+  it('refuse a volume of any other type by its field', () => {
+    const volume: Volume = { name: 'v', hostPath: { path: '/' } };
+    expect(() => volumeTypeOf(volume)).toThrow('volumes of kind hostPath are not supported by this node');
+  });
+});

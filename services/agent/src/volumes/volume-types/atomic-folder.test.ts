@@ -1,0 +1,30 @@
+import { mkdtemp, readdir, readFile, readlink, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { writeAtomically } from './atomic-folder.ts';
+
+describe('writeAtomically', () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gantry-volume-'));
+  });
+  afterEach(() => rm(folder, { recursive: true, force: true }));
+  const file = (path: string, text: string, mode = 0o644) => ({ path, content: Buffer.from(text), mode });
+
+  it('shows files through one link, and only the new ones after a change', async () => {
+    await writeAtomically(folder, [file('a', '1'), file('deep/b', '2', 0o400)], 'v1');
+    expect(await readFile(join(folder, 'a'), 'utf8')).toBe('1');
+    expect((await stat(join(folder, 'deep/b'))).mode & 0o777).toBe(0o400);
+    await writeAtomically(folder, [file('a', '3'), file('c', '4')], 'v2');
+    expect((await readdir(folder)).filter((name) => !name.startsWith('..')).sort()).toEqual(['a', 'c']);
+    expect(await readFile(join(folder, 'a'), 'utf8')).toBe('3');
+    expect(await readdir(folder)).not.toContain('..v1');
+  });
+
+  it('changes nothing when the content is equal', async () => {
+    await writeAtomically(folder, [file('a', '1')], 'v1');
+    await writeAtomically(folder, [file('a', '1')], 'v2');
+    expect(await readlink(join(folder, '..data'))).toBe('..v1');
+  });
+});

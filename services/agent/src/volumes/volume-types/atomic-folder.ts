@@ -1,0 +1,71 @@
+import { mkdir, readdir, readlink, rename, rm, symlink, writeFile, chmod, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+/** A file of a volume. */
+export interface VolumeFile {
+  /** Relative, without `..`; may contain folders. */
+  readonly path: string;
+  readonly content: Uint8Array;
+  readonly mode: number;
+}
+
+const DATA = '..data';
+
+/**
+ * Replaces the content of `folder` by `files`, all at one moment, as kubelet does: it fills a new hidden folder and renames
+ * a link to it to `..data`; a link for each first path part leads through `..data`. Equal content changes nothing.
+ */
+export async function writeAtomically(folder: string, files: readonly VolumeFile[], version: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o755 });
+  const old = await currentVersion(folder);
+  if (old !== undefined && (await isEqual(join(folder, old), files))) return;
+  const next = `..${version}`;
+  await rm(join(folder, next), { recursive: true, force: true });
+  await mkdir(join(folder, next), { mode: 0o755 });
+  for (const file of files) {
+    const path = join(folder, next, file.path);
+    await mkdir(dirname(path), { recursive: true, mode: 0o755 });
+    await writeFile(path, file.content);
+    await chmod(path, file.mode);
+  }
+  const swap = join(folder, '..data_tmp');
+  await rm(swap, { force: true });
+  await symlink(next, swap);
+  await rename(swap, join(folder, DATA));
+  await linkNames(folder, new Set(files.map((file) => file.path.split('/')[0] ?? '')));
+  if (old !== undefined && old !== next) await rm(join(folder, old), { recursive: true, force: true });
+}
+
+async function currentVersion(folder: string): Promise<string | undefined> {
+  try {
+    return await readlink(join(folder, DATA));
+  } catch {
+    // The folder is new.
+    return undefined;
+  }
+}
+
+async function isEqual(folder: string, files: readonly VolumeFile[]): Promise<boolean> {
+  try {
+    const found = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+    if (found.length !== files.length) return false;
+    for (const file of files) if (!(await readFile(join(folder, file.path))).equals(file.content)) return false;
+    return true;
+  } catch {
+    // Something is missing: not equal.
+    return false;
+  }
+}
+
+async function linkNames(folder: string, names: ReadonlySet<string>): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (!name.startsWith('..') && !names.has(name)) await rm(join(folder, name), { force: true });
+  }
+  for (const name of names) {
+    try {
+      await symlink(join(DATA, name), join(folder, name));
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    }
+  }
+}

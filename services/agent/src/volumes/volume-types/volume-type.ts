@@ -1,0 +1,80 @@
+import type { Pod, ServiceAccountTokenProjection, Volume } from '@gantry/objects';
+import type { Clock } from '@gantry/base';
+import type { ConfigSource } from '../../spec/config-source.ts';
+import type { NodeFacts } from '../../spec/field-values.ts';
+import { type VolumeFile, writeAtomically } from './atomic-folder.ts';
+
+/** The sources of a volume's content. */
+export interface VolumeContext {
+  readonly pod: Pod;
+  readonly podAddress: string;
+  readonly facts: NodeFacts;
+  readonly source: ConfigSource;
+  readonly token: (projection: ServiceAccountTokenProjection, signal: AbortSignal) => Promise<string>;
+}
+
+/** The fields of a volume that select its type. */
+export type VolumeField = Exclude<keyof Volume, 'name'>;
+
+/** The folder of a volume. The clock names versions of its content. */
+export interface VolumeTarget {
+  readonly folder: string;
+  readonly clock: Clock;
+}
+
+/** One type of volume; `volume-types/` has one file for each. */
+export interface VolumeType {
+  readonly field: VolumeField;
+  /** Whether containers may write to it. A mount may restrict that further. */
+  readonly access: 'read-write' | 'read-only';
+  /** Makes the volume in its folder and brings its content up to date. Idempotent. */
+  readonly sync: (volume: Volume, target: VolumeTarget, context: VolumeContext, signal: AbortSignal) => Promise<void>;
+}
+
+/** A volume type whose `sync` is given its own field of the volume. */
+export function defineVolumeType<Field extends VolumeField>(
+  field: Field,
+  access: VolumeType['access'],
+  sync: (
+    source: NonNullable<Volume[Field]>,
+    target: VolumeTarget,
+    context: VolumeContext,
+    signal: AbortSignal,
+  ) => Promise<void>,
+): VolumeType {
+  return {
+    field,
+    access,
+    sync: async (volume, target, context, signal) => {
+      const source = volume[field];
+      if (source !== undefined) await sync(source, target, context, signal);
+    },
+  };
+}
+
+/** A volume type whose files come from the API: read-only, and replaced all at one moment. */
+export interface FileVolumeType extends VolumeType {
+  readonly files: (volume: Volume, context: VolumeContext, signal: AbortSignal) => Promise<readonly VolumeFile[]>;
+}
+
+/** A volume type whose files are computed from its own field of the volume. */
+export function defineFileVolumeType<Field extends VolumeField>(
+  field: Field,
+  files: (
+    source: NonNullable<Volume[Field]>,
+    context: VolumeContext,
+    signal: AbortSignal,
+  ) => Promise<readonly VolumeFile[]>,
+): FileVolumeType {
+  const type = defineVolumeType(field, 'read-only', async (source, { folder, clock }, context, signal) => {
+    const version = new Date(clock.now()).toISOString().replaceAll(/[-:.TZ]/g, '_');
+    await writeAtomically(folder, await files(source, context, signal), version);
+  });
+  return {
+    ...type,
+    files: async (volume, context, signal) => {
+      const source = volume[field];
+      return source === undefined ? [] : files(source, context, signal);
+    },
+  };
+}

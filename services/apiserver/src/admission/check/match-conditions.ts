@@ -1,0 +1,54 @@
+import { AdmissionExpressions, type Compiled } from '@gantry/custom-resources';
+import type { MatchCondition } from '@gantry/objects';
+import { type Bindings, BOOL, MATCH_CONDITIONS_COST_BUDGET, PER_CALL_LIMIT } from '@gantry/cel';
+import { aggregate } from './refuse.ts';
+
+/** Why nothing more is evaluated. */
+export const OUT_OF_BUDGET =
+  'validation failed due to running out of cost budget, no further validation rules will be run';
+
+/** Whether conditions hold; when that cannot be told, why. */
+export type Matched = { readonly matches: boolean } | { readonly error: string };
+
+const SCOPE = { params: true, authorizer: true, patches: false };
+const compiled = new WeakMap<MatchCondition, Compiled>();
+
+/** One that does not hold decides, whatever else cannot be evaluated. None of them sees the namespace. */
+export function matchConditions(
+  conditions: readonly MatchCondition[],
+  values: Bindings,
+  failurePolicy: string | undefined,
+): Matched {
+  const errors: string[] = [];
+  const seen: Bindings = { ...values, namespaceObject: null };
+  let budget = MATCH_CONDITIONS_COST_BUDGET;
+  let falsified = false;
+  for (const condition of conditions) {
+    const program = programOf(condition);
+    if (!program.ok) {
+      errors.push(`compilation error: ${program.detail}`);
+      continue;
+    }
+    const result = program.program.evaluate(seen, PER_CALL_LIMIT);
+    budget -= result.cost;
+    if (budget < 0) return failurePolicy === 'Ignore' ? { matches: false } : { error: OUT_OF_BUDGET };
+    if (!result.ok) errors.push(evaluationError(condition.expression, result.error));
+    else if (result.value === false) falsified = true;
+  }
+  if (falsified) return { matches: false };
+  if (errors.length === 0) return { matches: true };
+  return failurePolicy === 'Ignore' ? { matches: false } : { error: aggregate(errors) };
+}
+
+/** Why an expression has no value, as Kubernetes tells it. */
+export function evaluationError(expression: string, why: string): string {
+  return `expression '${expression}' resulted in error: ${why}`;
+}
+
+function programOf(condition: MatchCondition): Compiled {
+  const known = compiled.get(condition);
+  if (known !== undefined) return known;
+  const made = new AdmissionExpressions(SCOPE, false).compile(condition.expression.trim(), [BOOL]);
+  compiled.set(condition, made);
+  return made;
+}

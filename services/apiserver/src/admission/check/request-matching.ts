@@ -1,0 +1,90 @@
+import type { ResourceDefinition } from '@gantry/apimachinery';
+import { type LabelSelector, type NamedRuleWithOperations, type Namespace, labelSelectorFrom } from '@gantry/objects';
+import type { AdmissionReader, AdmissionRequest, ServedResources } from './admission-check.ts';
+import { equivalentsOf } from './equivalents.ts';
+
+const NAMESPACES = { group: '', version: 'v1', resource: 'namespaces' };
+const CONFIGURATIONS = 'admissionregistration.k8s.io';
+
+/** Which requests a webhook or policy is about. */
+export interface Matching {
+  readonly rules?: readonly NamedRuleWithOperations[] | undefined;
+  readonly matchPolicy?: string | undefined;
+  readonly namespaceSelector?: LabelSelector | undefined;
+  readonly objectSelector?: LabelSelector | undefined;
+}
+
+/** What decides about requests cannot decide about itself: a mistake in it could never be mended. */
+export function isExempt({ definition }: AdmissionRequest): boolean {
+  return definition.group === CONFIGURATIONS;
+}
+
+/** The namespace that a request is in; a Namespace is in itself. */
+export function namespaceOf(request: AdmissionRequest): string {
+  const { definition, namespace, name } = request;
+  return definition.group === '' && definition.resource === 'namespaces' ? name : namespace;
+}
+
+/** The version of the resource that a rule names, when one of them means this request. */
+export function matchRules(
+  request: AdmissionRequest,
+  matching: Matching,
+  served: ServedResources,
+): ResourceDefinition | undefined {
+  const { definition } = request;
+  const rules = matching.rules ?? [];
+  if (rules.some((rule) => meets(rule, request, definition))) return definition;
+  if (matching.matchPolicy === 'Exact') return undefined;
+  const others = equivalentsOf(definition, served);
+  for (const rule of rules) {
+    const found = others.find((other) => meets(rule, request, other));
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function meets(rule: NamedRuleWithOperations, request: AdmissionRequest, as: ResourceDefinition): boolean {
+  const { operations = [], apiGroups = [], apiVersions = [], resources = [], resourceNames = [] } = rule;
+  const has = (list: readonly string[], value: string) => list.includes('*') || list.includes(value);
+  if (!isInScope(rule.scope, request)) return false;
+  if (!has(operations, request.operation.toUpperCase())) return false;
+  if (!has(apiGroups, as.group) || !has(apiVersions, as.version)) return false;
+  if (resourceNames.length > 0 && !resourceNames.includes(request.name)) return false;
+  return resources.some((resource) => {
+    const [whole = '', part = ''] = resource.split(/\/(.*)/s);
+    return (whole === '*' || whole === as.resource) && (part === '*' || part === request.subresource);
+  });
+}
+
+function isInScope(scope: string | undefined, { definition }: AdmissionRequest): boolean {
+  if (scope === 'Namespaced') return definition.namespaced;
+  return scope !== 'Cluster' || !definition.namespaced;
+}
+
+/** Whether the labels of the request's namespace are meant. Everything outside of namespaces is. */
+export async function matchNamespace(
+  selector: LabelSelector | undefined,
+  request: AdmissionRequest,
+  reader: AdmissionReader,
+): Promise<boolean> {
+  if (selector === undefined || selectsAll(selector)) return true;
+  const { definition, operation, object, subresource } = request;
+  const isNamespace = definition.group === '' && definition.resource === 'namespaces';
+  if (!definition.namespaced && !isNamespace) return true;
+  const own = isNamespace && subresource === '' && (operation === 'create' || operation === 'update');
+  const found = own ? object : await reader.find<Namespace>(NAMESPACES, '', namespaceOf(request));
+  return found !== undefined && labelSelectorFrom(selector).matches(found.metadata.labels);
+}
+
+/** Whether the labels of the object are meant, those that it has or those that it had. */
+export function matchObject(selector: LabelSelector | undefined, request: AdmissionRequest): boolean {
+  if (selector === undefined || selectsAll(selector)) return true;
+  const parsed = labelSelectorFrom(selector);
+  const { operation, object, old } = request;
+  const shown = operation === 'delete' ? [old] : [object, old];
+  return shown.some((one) => one?.metadata !== undefined && parsed.matches(one.metadata.labels));
+}
+
+function selectsAll({ matchLabels, matchExpressions }: LabelSelector): boolean {
+  return Object.keys(matchLabels ?? {}).length + (matchExpressions ?? []).length === 0;
+}

@@ -1,0 +1,44 @@
+import { StatusError } from '@gantry/objects';
+import type { User } from '../user.ts';
+import { ANONYMOUS, type ClientCertificate, userOfCertificate } from './identity.ts';
+import type { TokenAuthenticator } from './token-authenticator.ts';
+
+/** What a request shows of who sends it. */
+export interface Credentials {
+  /** A client certificate that came: 'untrusted' when the CA has not signed it or it has run out. */
+  readonly certificate: ClientCertificate | 'untrusted' | undefined;
+  /** The Authorization header. */
+  readonly authorization: string | undefined;
+}
+
+/** Authenticates a request. Throws StatusError Unauthorized for invalid credentials; without credentials the user is anonymous. */
+export type Authenticate = (credentials: Credentials) => Promise<User>;
+
+/** Certificates first, then each kind of token in turn. */
+export function createAuthenticator(tokens: readonly TokenAuthenticator[]): Authenticate {
+  const users = new WeakMap<ClientCertificate, User>();
+  return async ({ certificate, authorization }) => {
+    if (certificate !== undefined && certificate !== 'untrusted') {
+      const user = users.get(certificate) ?? userOfCertificate(certificate);
+      if (user !== undefined) {
+        users.set(certificate, user);
+        return user;
+      }
+    }
+    const token = bearerToken(authorization);
+    if (token !== undefined) {
+      for (const authenticator of tokens) {
+        const user = await authenticator.authenticate(token);
+        if (user !== undefined) return user;
+      }
+      throw StatusError.unauthorized();
+    }
+    if (certificate !== undefined) throw StatusError.unauthorized();
+    return ANONYMOUS;
+  };
+}
+
+function bearerToken(authorization: string | undefined): string | undefined {
+  const match = /^bearer +(\S+)$/i.exec(authorization?.trim() ?? '');
+  return match?.[1];
+}

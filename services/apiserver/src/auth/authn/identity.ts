@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto';
+import type { User } from '../user.ts';
+
+/** A client certificate that the CA has signed: the used part of Node's `PeerCertificate`. */
+export interface ClientCertificate {
+  readonly subject: { readonly CN?: string | string[]; readonly O?: string | string[] };
+  /** DER. */
+  readonly raw: Uint8Array;
+}
+
+const AUTHENTICATED = 'system:authenticated';
+const CREDENTIAL_ID = 'authentication.kubernetes.io/credential-id';
+
+/** Who asks without credentials. */
+export const ANONYMOUS: User = { name: 'system:anonymous', uid: '', groups: ['system:unauthenticated'], extra: {} };
+
+/** A user that was authenticated, with the group that says so. */
+export function authenticated(
+  name: string,
+  groups: readonly string[],
+  rest: { readonly uid?: string; readonly extra?: User['extra'] } = {},
+): User {
+  const all = groups.includes(AUTHENTICATED) ? groups : [...groups, AUTHENTICATED];
+  return { name, uid: rest.uid ?? '', groups: all, extra: rest.extra ?? {} };
+}
+
+/** The user that a verified client certificate stands for: common name and organisations. Undefined without a common name. */
+export function userOfCertificate(certificate: ClientCertificate): User | undefined {
+  const name = list(certificate.subject.CN)[0];
+  if (name === undefined || name === '') return undefined;
+  const fingerprint = createHash('sha256').update(certificate.raw).digest('hex');
+  return authenticated(name, list(certificate.subject.O), {
+    extra: { [CREDENTIAL_ID]: [`X509SHA256=${fingerprint}`] },
+  });
+}
+
+/** The user that an identity of mutual TLS stands for, where only its names are known. */
+export function userOfIdentity(commonName: string, organizations: readonly string[]): User {
+  return authenticated(commonName, organizations);
+}
+
+function list(value: string | string[] | undefined): readonly string[] {
+  if (value === undefined) return [];
+  return Array.isArray(value) ? value : [value];
+}

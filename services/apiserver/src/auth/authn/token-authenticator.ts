@@ -1,0 +1,108 @@
+import type { Clock, Instant } from '@gantry/base';
+import { type JWTPayload, jwtVerify } from 'jose';
+import type { User } from '../user.ts';
+import { authenticated } from './identity.ts';
+import type { ObjectLookup } from '../authz/object-lookup.ts';
+import { ISSUER, type KubernetesClaim, parseKubernetesClaim, serviceAccountUser } from './service-account-claims.ts';
+import type { SigningKeys } from './signing-keys.ts';
+
+/** The user behind a token, and whom the token is meant for if it says so. */
+export type TokenUser = User & { readonly audiences?: readonly string[] };
+
+/** Finds the user behind a bearer token; undefined when it is not one of this authenticator's, or no longer good. */
+export interface TokenAuthenticator {
+  /** `audiences` are those of whom the token must be meant for one: the API server's own when absent. */
+  authenticate(token: string, audiences?: readonly string[]): Promise<TokenUser | undefined>;
+}
+
+interface Verified {
+  readonly claim: KubernetesClaim;
+  readonly jti: string | undefined;
+  readonly audiences: readonly string[];
+  readonly notBefore: Instant;
+  readonly expires: Instant;
+}
+
+const CACHE_SIZE = 4096;
+const EXTRA = 'authentication.kubernetes.io';
+
+/**
+ * Verifies service account tokens. The signature is checked once per token; that the account and what the token is bound to
+ * still exist is checked on every request.
+ */
+export function createServiceAccountAuthenticator(
+  keys: SigningKeys,
+  lookup: ObjectLookup,
+  clock: Clock,
+): TokenAuthenticator {
+  const verified = new Map<string, Verified>();
+  const verify = async (token: string): Promise<Verified | undefined> => {
+    const known = verified.get(token);
+    if (known !== undefined) return known;
+    const fresh = await verifyToken(token, keys, clock);
+    if (fresh === undefined) return undefined;
+    const oldest = verified.size >= CACHE_SIZE ? verified.keys().next().value : undefined;
+    if (oldest !== undefined) verified.delete(oldest);
+    verified.set(token, fresh);
+    return fresh;
+  };
+  return {
+    authenticate: async (token, audiences = [ISSUER]) => {
+      const found = await verify(token);
+      if (found === undefined || !found.audiences.some((one) => audiences.includes(one))) return undefined;
+      const now = clock.now();
+      if (now >= found.expires || now < found.notBefore) return undefined;
+      return stillBound(found.claim, lookup) ? { ...userOf(found), audiences: found.audiences } : undefined;
+    },
+  };
+}
+
+async function verifyToken(token: string, keys: SigningKeys, clock: Clock): Promise<Verified | undefined> {
+  let payload: JWTPayload;
+  try {
+    ({ payload } = await jwtVerify(token, keys.publicKey, {
+      issuer: ISSUER,
+      algorithms: [keys.algorithm],
+      requiredClaims: ['exp', 'sub'],
+      currentDate: new Date(clock.now()),
+    }));
+  } catch {
+    // An invalid token does not authenticate; the client gets no details.
+    return undefined;
+  }
+  const claim = parseKubernetesClaim(payload['kubernetes.io']);
+  if (claim === undefined || payload.exp === undefined) return undefined;
+  if (payload.sub !== serviceAccountUser(claim.namespace, claim.serviceaccount.name)) return undefined;
+  const audiences = [payload.aud ?? []].flat();
+  return { claim, jti: payload.jti, audiences, notBefore: (payload.nbf ?? 0) * 1000, expires: payload.exp * 1000 };
+}
+
+function stillBound(claim: KubernetesClaim, lookup: ObjectLookup): boolean {
+  const { namespace, serviceaccount, pod, secret, node } = claim;
+  if (lookup.get('serviceaccounts', namespace, serviceaccount.name)?.metadata.uid !== serviceaccount.uid) return false;
+  if (pod !== undefined && lookup.get('pods', namespace, pod.name)?.metadata.uid !== pod.uid) return false;
+  if (secret !== undefined && lookup.get('secrets', namespace, secret.name)?.metadata.uid !== secret.uid) return false;
+  // A pod's token names its node for information; a token bound to a node alone lives and dies with it.
+  if (pod === undefined && node !== undefined && lookup.get('nodes', '', node.name)?.metadata.uid !== node.uid)
+    return false;
+  return true;
+}
+
+function userOf({ claim, jti }: Verified): User {
+  const { namespace, serviceaccount, pod, node } = claim;
+  const extra: Record<string, readonly string[]> = {};
+  if (jti !== undefined) extra[`${EXTRA}/credential-id`] = [`JTI=${jti}`];
+  if (node !== undefined) {
+    extra[`${EXTRA}/node-name`] = [node.name];
+    extra[`${EXTRA}/node-uid`] = [node.uid];
+  }
+  if (pod !== undefined) {
+    extra[`${EXTRA}/pod-name`] = [pod.name];
+    extra[`${EXTRA}/pod-uid`] = [pod.uid];
+  }
+  return authenticated(
+    serviceAccountUser(namespace, serviceaccount.name),
+    ['system:serviceaccounts', `system:serviceaccounts:${namespace}`],
+    { uid: serviceaccount.uid, extra },
+  );
+}

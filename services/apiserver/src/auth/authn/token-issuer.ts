@@ -1,0 +1,73 @@
+import { type Clock, formatTime, type NewUid } from '@gantry/base';
+import { SignJWT } from 'jose';
+import { ISSUER, type KubernetesClaim, serviceAccountUser } from './service-account-claims.ts';
+import type { SigningKeys } from './signing-keys.ts';
+
+/** What a service account token may be bound to: it is valid only while this object exists. */
+export interface BoundObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly uid: string;
+  /** The node of a bound pod, when it has one. */
+  readonly node?: { readonly name: string; readonly uid: string };
+}
+
+/** Signs service account tokens. The registry has checked that the account and the bound object exist. */
+export interface TokenIssuer {
+  issue(request: {
+    readonly serviceAccount: { readonly namespace: string; readonly name: string; readonly uid: string };
+    /** Empty means the issuer's own audience. */
+    readonly audiences: readonly string[];
+    readonly expirationSeconds: number;
+    readonly boundObject: BoundObject | undefined;
+  }): Promise<{ readonly token: string; readonly expirationTimestamp: string }>;
+}
+
+const DEFAULT_SECONDS = 3600;
+const MIN_SECONDS = 600;
+const MAX_SECONDS = 2 ** 32;
+
+type IssueRequest = Parameters<TokenIssuer['issue']>[0];
+
+/** Signs bound service account tokens with Kubernetes' claims. Lifetimes are held between ten minutes and 2^32 seconds. */
+export function createTokenIssuer(keys: SigningKeys, clock: Clock, newUid: NewUid): TokenIssuer {
+  return {
+    issue: async (request) => {
+      const now = Math.floor(clock.now() / 1000);
+      const wanted = request.expirationSeconds > 0 ? request.expirationSeconds : DEFAULT_SECONDS;
+      const expires = now + Math.min(MAX_SECONDS, Math.max(MIN_SECONDS, wanted));
+      const { namespace, name } = request.serviceAccount;
+      const token = await new SignJWT({ 'kubernetes.io': claimOf(request) })
+        .setProtectedHeader({ alg: keys.algorithm, kid: keys.keyId })
+        .setIssuer(ISSUER)
+        .setSubject(serviceAccountUser(namespace, name))
+        .setAudience(request.audiences.length === 0 ? [ISSUER] : [...request.audiences])
+        .setIssuedAt(now)
+        .setNotBefore(now)
+        .setExpirationTime(expires)
+        .setJti(newUid())
+        .sign(keys.privateKey);
+      return { token, expirationTimestamp: formatTime(expires * 1000) };
+    },
+  };
+}
+
+function claimOf({ serviceAccount, boundObject }: IssueRequest): KubernetesClaim {
+  const base = {
+    namespace: serviceAccount.namespace,
+    serviceaccount: { name: serviceAccount.name, uid: serviceAccount.uid },
+  };
+  if (boundObject === undefined) return base;
+  const ref = { name: boundObject.name, uid: boundObject.uid };
+  switch (boundObject.kind) {
+    case 'Pod':
+      return { ...base, pod: ref, ...(boundObject.node === undefined ? {} : { node: { ...boundObject.node } }) };
+    case 'Secret':
+      return { ...base, secret: ref };
+    case 'Node':
+      return { ...base, node: ref };
+    default:
+      return base;
+  }
+}

@@ -1,0 +1,146 @@
+import type { Verb } from '@gantry/apimachinery';
+import { type JsonObject, type PolicyRule, StatusError } from '@gantry/objects';
+import type { AccessTarget } from './request.ts';
+import type { User } from '../user.ts';
+import { selectedName } from './field-selection.ts';
+import { fixedPathRight, fixedRight, isFixedIdentity } from './fixed-rights.ts';
+import type { ObjectLookup } from './object-lookup.ts';
+import { type Action, allows } from '../rbac/rules.ts';
+import type { RoleIndex } from '../rbac/role-index.ts';
+import type { Request } from './request.ts';
+
+/** Decides who may do what. */
+export interface Authorizer {
+  /**
+   * Throws StatusError Forbidden. `object` is the stored or new object where rules depend on it (an agent's own pods).
+   * `fieldSelector` is that of a list, watch or deletecollection: some may list only what it narrows down to.
+   */
+  authorize(
+    user: User,
+    verb: Verb | string,
+    target: AccessTarget,
+    object: JsonObject | undefined,
+    fieldSelector?: string,
+  ): void;
+}
+
+/** Rights on paths that are no resources. */
+export interface PathAuthorizer {
+  /** Throws StatusError Forbidden. */
+  authorizePath(user: User, verb: string, path: string): void;
+}
+
+/** Whether a user may do something, with the reason as Kubernetes words it. */
+export interface Decision {
+  readonly allowed: boolean;
+  readonly reason: string;
+}
+
+/** Rights as they are told: whether a user may do something, and all the rules that he has. */
+export interface AccessDecider {
+  decide(user: User, request: Omit<Request, 'user'>): Decision;
+  decidePath(user: User, verb: string, path: string): Decision;
+  /** Every rule that holds in a namespace, and what could not be found out. */
+  rulesFor(user: User, namespace: string): { readonly rules: readonly PolicyRule[]; readonly problem: string };
+}
+
+const ADMINISTRATORS = 'system:masters';
+const ALL: readonly PolicyRule[] = [
+  { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
+  { verbs: ['*'], nonResourceURLs: ['*'] },
+];
+
+/**
+ * Authorises requests: administrators may do everything, services and agents have fixed rights, and all users those of their bound
+ * roles (RBAC). For fixed identities only roles of all authenticated users count: a binding to a service's name grants nothing.
+ */
+export function createAuthorizer(lookup: ObjectLookup, roles: RoleIndex): Authorizer & PathAuthorizer & AccessDecider {
+  const decide: AccessDecider['decide'] = (user, asked) => {
+    if (user.groups.includes(ADMINISTRATORS)) return { allowed: true, reason: '' };
+    if (fixedRight({ ...asked, user }, lookup)) return { allowed: true, reason: '' };
+    return decideByRoles(roles, user, actionOf(asked));
+  };
+  const decidePath: AccessDecider['decidePath'] = (user, verb, path) => {
+    if (user.groups.includes(ADMINISTRATORS) || fixedPathRight(user, verb, path)) return { allowed: true, reason: '' };
+    return decideByRoles(roles, user, { kind: 'path', verb, path });
+  };
+  return {
+    decide,
+    decidePath,
+    rulesFor: (user, namespace) => {
+      const grants = roles.grants(rbacUser(user), namespace);
+      const own = user.groups.includes(ADMINISTRATORS) && grants.length === 0 ? ALL : [];
+      const missing = grants.flatMap((grant) => ('missing' in grant ? [grant.missing] : []));
+      return {
+        rules: [...own, ...grants.flatMap((grant) => ('rules' in grant ? grant.rules : []))],
+        problem: problemOf(missing),
+      };
+    },
+    authorize: (user, verb, target, object, fieldSelector = '') => {
+      const { allowed, reason } = decide(user, { verb, target, object, fieldSelector });
+      if (!allowed) throw forbidden(user, verb, target, reason);
+    },
+    authorizePath: (user, verb, path) => {
+      const { allowed, reason } = decidePath(user, verb, path);
+      if (allowed) return;
+      const text = `User ${JSON.stringify(user.name)} cannot ${verb} path ${JSON.stringify(path)}`;
+      throw new StatusError('Forbidden', `forbidden: ${withReason(text, reason)}`, { details: {} });
+    },
+  };
+}
+
+/** Whom RBAC sees. */
+function rbacUser(user: User): Pick<User, 'name' | 'groups'> {
+  return isFixedIdentity(user) ? { name: '', groups: ['system:authenticated'] } : user;
+}
+
+function decideByRoles(roles: RoleIndex, user: User, action: Action): Decision {
+  const missing: string[] = [];
+  for (const grant of roles.grants(rbacUser(user), action.kind === 'resource' ? action.namespace : '')) {
+    if ('missing' in grant) missing.push(grant.missing);
+    else if (grant.rules.some((rule) => allows(rule, action))) {
+      return { allowed: true, reason: `RBAC: allowed by ${grant.through}` };
+    }
+  }
+  const problem = problemOf(missing);
+  return { allowed: false, reason: problem === '' ? '' : `RBAC: ${problem}` };
+}
+
+/** Several problems as one text, each once. */
+function problemOf(problems: readonly string[]): string {
+  const texts = [...new Set(problems)];
+  return texts.length > 1 ? `[${texts.join(', ')}]` : (texts[0] ?? '');
+}
+
+/** A Namespace counts as within itself: rights in it also apply to it. */
+function namespaceOf({ definition, namespace, name }: AccessTarget): string {
+  return definition.group === '' && definition.resource === 'namespaces' && namespace === '' ? name : namespace;
+}
+
+function actionOf({ verb, target, fieldSelector }: Omit<Request, 'user'>): Action {
+  const { definition, subresource } = target;
+  const { group, resource } = definition;
+  // The object of a creation has no name yet; a list that is narrowed to one object is about that.
+  const created = verb === 'create' && subresource === '';
+  const name = created ? '' : target.name === '' ? (selectedName(fieldSelector) ?? '') : target.name;
+  const namespace = namespaceOf({ ...target, name });
+  return { kind: 'resource', verb, group, resource, subresource, namespace, name };
+}
+
+function forbidden(user: User, verb: string, target: AccessTarget, reason: string): StatusError {
+  const { definition, name, subresource } = target;
+  const namespace = namespaceOf(target);
+  const resource = subresource === '' ? definition.resource : `${definition.resource}/${subresource}`;
+  const where = namespace === '' ? 'at the cluster scope' : `in the namespace ${JSON.stringify(namespace)}`;
+  const group = JSON.stringify(definition.group);
+  const text = `User ${JSON.stringify(user.name)} cannot ${verb} resource ${JSON.stringify(resource)} in API group ${group} ${where}`;
+  return StatusError.forbidden(
+    { group: definition.group, resource: definition.resource },
+    name,
+    withReason(text, reason),
+  );
+}
+
+function withReason(text: string, reason: string): string {
+  return reason === '' ? text : `${text}: ${reason}`;
+}

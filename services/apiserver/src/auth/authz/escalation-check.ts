@@ -1,0 +1,178 @@
+import type { ResourceDefinition } from '@gantry/apimachinery';
+import {
+  type CertificateSigningRequest,
+  type ClusterRole,
+  type KubeObject,
+  type PolicyRule,
+  type RoleBinding,
+  StatusError,
+  equalJson,
+} from '@gantry/objects';
+import type { User } from '../user.ts';
+import type { AccessDecider } from './authorizer.ts';
+import { missingRights, describeRules, quoteList } from '../rbac/rules.ts';
+import type { RoleIndex } from '../rbac/role-index.ts';
+
+/** One write as it will be stored, before its fields are checked. */
+export interface GuardedChange {
+  readonly user: User;
+  readonly definition: ResourceDefinition;
+  readonly namespace: string;
+  readonly subresource: string;
+  readonly object: KubeObject;
+  /** Undefined for a creation. */
+  readonly old: KubeObject | undefined;
+}
+
+/** Refuses writes that are allowed by verb and resource, and not by what they would do. */
+export interface EscalationCheck {
+  /** Throws StatusError. */
+  check(change: GuardedChange): void;
+}
+
+const ADMINISTRATORS = 'system:masters';
+const RBAC = 'rbac.authorization.k8s.io';
+const FULL: readonly PolicyRule[] = [
+  { verbs: ['*'], apiGroups: ['*'], resources: ['*'] },
+  { verbs: ['*'], nonResourceURLs: ['*'] },
+];
+
+/** Prevents granting rights that the writer does not have, and using signers without the right to. */
+export function createEscalationCheck(access: AccessDecider, roles: RoleIndex): EscalationCheck {
+  return {
+    check: (change) => {
+      const { user, definition } = change;
+      if (definition.group === 'certificates.k8s.io') checkCertificate(access, change);
+      if (definition.group !== RBAC || user.groups.includes(ADMINISTRATORS) || onlyCleansUp(change)) return;
+      if (definition.resource === 'roles' || definition.resource === 'clusterroles') checkRole(access, change);
+      else checkBinding(access, roles, change);
+    },
+  };
+}
+
+/** A change of nothing but finalizers and owners, which garbage collection makes. */
+function onlyCleansUp({ object, old }: GuardedChange): boolean {
+  if (old === undefined) return false;
+  const rest = ({ metadata, ...others }: KubeObject): object => {
+    const { finalizers: _, ownerReferences: _owners, managedFields: _fields, ...kept } = metadata;
+    return { ...others, metadata: kept };
+  };
+  return equalJson(rest(object), rest(old));
+}
+
+function checkRole(access: AccessDecider, change: GuardedChange): void {
+  const { user, definition, namespace, object, old } = change;
+  const name = object.metadata.name ?? '';
+  const target = { definition, namespace, name: old === undefined ? '' : name, subresource: '' };
+  // `escalate` on a name is about a role that exists: a creation has none yet.
+  const asked = { verb: 'escalate', target, object: undefined, fieldSelector: '' };
+  if (access.decide(user, asked).allowed) return;
+  requireHeld(access, change, (object as ClusterRole).rules ?? []);
+  const gathers = gathersRules(object) || (old !== undefined && gathersRules(old));
+  if (!gathers || missingRights(access.rulesFor(user, '').rules, FULL).length === 0) return;
+  const text = 'must have cluster-admin privileges to use the aggregationRule';
+  throw StatusError.forbidden({ group: RBAC, resource: definition.resource }, name, text);
+}
+
+function gathersRules(role: KubeObject): boolean {
+  const { aggregationRule } = role as ClusterRole & KubeObject;
+  return (aggregationRule?.clusterRoleSelectors ?? []).length > 0;
+}
+
+function checkBinding(access: AccessDecider, roles: RoleIndex, change: GuardedChange): void {
+  const { user, namespace, object } = change;
+  const { roleRef } = object as RoleBinding & KubeObject;
+  const resource = { Role: 'roles', ClusterRole: 'clusterroles' }[roleRef.kind];
+  if (resource !== undefined) {
+    const target = {
+      definition: { group: roleRef.apiGroup ?? '', resource },
+      namespace,
+      name: roleRef.name,
+      subresource: '',
+    };
+    if (access.decide(user, { verb: 'bind', target, object: undefined, fieldSelector: '' }).allowed) return;
+  }
+  const rules = roles.rulesOf(roleRef, namespace);
+  if (rules === undefined) {
+    throw StatusError.notFound({ group: RBAC, resource: resource ?? roleRef.kind.toLowerCase() }, roleRef.name);
+  }
+  requireHeld(access, change, rules);
+}
+
+/** Refuses to give what the giver has not. */
+function requireHeld(access: AccessDecider, change: GuardedChange, wanted: readonly PolicyRule[]): void {
+  const { user, definition, namespace, object } = change;
+  const { rules, problem } = access.rulesFor(user, namespace);
+  const missing = missingRights(rules, wanted);
+  if (missing.length === 0) return;
+  const who = `user ${JSON.stringify(user.name)} (groups=${quoteList(user.groups)})`;
+  const text = `${who} is attempting to grant RBAC permissions not currently held:\n${describeRules(missing).join('\n')}`;
+  const why = problem === '' ? '' : `; resolution errors: [${problem}]`;
+  throw StatusError.forbidden({ group: RBAC, resource: definition.resource }, object.metadata.name ?? '', text + why);
+}
+
+const CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client';
+
+/** Checks certificate requests: rights to approve and sign for a signer, and subjects that may not be requested. */
+function checkCertificate(access: AccessDecider, { user, object, old, subresource }: GuardedChange): void {
+  const { spec, status } = object as CertificateSigningRequest;
+  const name = object.metadata.name ?? '';
+  const signer = ((old ?? object) as CertificateSigningRequest).spec?.signerName ?? spec?.signerName ?? '';
+  const refuse = (text: string): never => {
+    throw StatusError.forbidden({ group: 'certificates.k8s.io', resource: 'certificatesigningrequests' }, name, text);
+  };
+  if (old === undefined) {
+    if (signer !== CLIENT_SIGNER || !asksForAdministrators(spec?.request ?? '')) return;
+    refuse(`use of ${CLIENT_SIGNER} signer with ${ADMINISTRATORS} group is not allowed`);
+  }
+  const before = (old as CertificateSigningRequest | undefined)?.status;
+  if (subresource === 'approval' && !maySigner(access, user, 'approve', signer)) {
+    refuse(`user not permitted to approve requests with signerName ${JSON.stringify(signer)}`);
+  }
+  const signs = subresource === 'status' && !equalJson(before ?? {}, status ?? {});
+  if (signs && !maySigner(access, user, 'sign', signer)) {
+    refuse(`user not permitted to sign requests with signerName ${JSON.stringify(signer)}`);
+  }
+}
+
+/** Whether the organisation that all administrators share stands in the request: as a text of DER, whatever its alphabet. */
+export function asksForAdministrators(request: string): boolean {
+  const pem = Buffer.from(request, 'base64').toString('latin1');
+  const blocks = [...pem.matchAll(/-----BEGIN CERTIFICATE REQUEST-----([A-Za-z0-9+/=\s]+)-----END/g)];
+  return blocks.some(([, body = '']) => namesAdministrators(Buffer.from(body, 'base64')));
+}
+
+/** id-at-organizationName, which a string of any kind follows. */
+const ORGANIZATION = Buffer.from([0x06, 0x03, 0x55, 0x04, 0x0a]);
+
+function namesAdministrators(der: Buffer): boolean {
+  for (let at = der.indexOf(ORGANIZATION); at >= 0; at = der.indexOf(ORGANIZATION, at + 1)) {
+    const value = at + ORGANIZATION.length;
+    const isLong = der[value + 1] === 0x81;
+    const start = value + (isLong ? 3 : 2);
+    const bytes = der.subarray(start, start + (der[start - 1] ?? 0));
+    if (stringOf(der[value] ?? 0, bytes) === ADMINISTRATORS) return true;
+  }
+  return false;
+}
+
+const UNIVERSAL_STRING = 0x1c;
+const BMP_STRING = 0x1e;
+
+/** Two kinds of strings have wide characters, big end first; in all others this name is one byte a character. */
+function stringOf(tag: number, bytes: Buffer): string {
+  const width = tag === UNIVERSAL_STRING ? 4 : tag === BMP_STRING ? 2 : 1;
+  if (width === 1) return bytes.toString('utf8');
+  const codes = Array.from({ length: Math.floor(bytes.length / width) }, (_, i) => bytes.readUIntBE(i * width, width));
+  return codes.map((code) => (code < 0x110000 ? String.fromCodePoint(code) : '')).join('');
+}
+
+/** A right on one signer, or on all of a domain (`example.com/*`). */
+function maySigner(access: AccessDecider, user: User, verb: string, signer: string): boolean {
+  const definition = { group: 'certificates.k8s.io', resource: 'signers' };
+  const domain = signer.split('/')[0] ?? '';
+  return [signer, `${domain}/*`].some((name) => {
+    const target = { definition, namespace: '', name, subresource: '' };
+    return access.decide(user, { verb, target, object: undefined, fieldSelector: '' }).allowed;
+  });
+}

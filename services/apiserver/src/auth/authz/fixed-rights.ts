@@ -1,0 +1,75 @@
+import type { JsonObject } from '@gantry/objects';
+import type { AccessTarget } from './request.ts';
+import { APISERVER, APISERVERS } from '../apiserver-user.ts';
+import type { User } from '../user.ts';
+import { selectedName } from './field-selection.ts';
+import { mayNode, NODE_USER_PREFIX, objectReadByNodeRules } from './node-rules.ts';
+import type { ObjectLookup } from './object-lookup.ts';
+import type { Request } from './request.ts';
+
+/** The rights of the cluster's own parts: what services, agents and holders of the bootstrap token need, whatever roles say. */
+const PUBLIC_PATHS = /^\/(livez|readyz|healthz|version)(\/|$)/;
+const READ_VERBS: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
+const FIXED_GROUPS = ['gantry:services', APISERVERS, 'system:nodes', 'system:bootstrappers'];
+
+/** Whether the rights of this user are fixed here. */
+export function isFixedIdentity(user: User): boolean {
+  return FIXED_GROUPS.some((group) => user.groups.includes(group));
+}
+
+/** Whether the rights of this user look at the object of a write to the target. Only those of agents do. */
+export function objectReadBy(user: User, target: AccessTarget): 'never' | 'sometimes' | 'always' {
+  const isAgent = user.name.startsWith(NODE_USER_PREFIX) && user.groups.includes('system:nodes');
+  return isAgent ? objectReadByNodeRules(target) : 'never';
+}
+
+export function fixedPathRight(user: User, verb: string, path: string): boolean {
+  if (verb !== 'get' && verb !== 'head') return false;
+  return PUBLIC_PATHS.test(path) || (path === '/metrics' && user.groups.includes('gantry:services'));
+}
+
+export function fixedRight(request: Request, lookup: ObjectLookup): boolean {
+  const { user, verb, target } = request;
+  if (!user.groups.includes('system:authenticated')) return false;
+  const { group, resource } = target.definition;
+  if (group === 'authentication.k8s.io' && resource === 'selfsubjectreviews') return verb === 'create';
+  if (!isFixedIdentity(user)) return false;
+  if (user.name === 'system:kube-controller-manager') return true;
+  if (isCertificateRequest(target)) return mayRequestCertificate(request, lookup);
+  if (user.name === 'system:kube-scheduler') return mayScheduler(request);
+  if (user.name === APISERVER.name) return isOwnLease(target, 'kube-apiserver');
+  return user.name.startsWith(NODE_USER_PREFIX) && user.groups.includes('system:nodes') && mayNode(request, lookup);
+}
+
+function mayScheduler({ verb, target }: Request): boolean {
+  const { group, resource } = target.definition;
+  // Other parts of objects are ways to what runs: proxies, logs, commands.
+  if (READ_VERBS.has(verb))
+    return ['', 'status'].includes(target.subresource) && !(group === '' && resource === 'secrets');
+  if (group === 'coordination.k8s.io') return isOwnLease(target, 'kube-scheduler');
+  if (resource === 'events') return verb === 'create' || verb === 'patch' || verb === 'update';
+  if (group !== '' || resource !== 'pods') return false;
+  if (target.subresource === 'binding') return verb === 'create';
+  if (target.subresource === 'status') return verb === 'patch' || verb === 'update';
+  return target.subresource === '' && verb === 'delete';
+}
+
+function isOwnLease({ definition, namespace, name }: AccessTarget, own: string): boolean {
+  if (definition.group !== 'coordination.k8s.io' || definition.resource !== 'leases') return false;
+  return namespace === 'kube-system' && (name === own || name === '' || name.startsWith(`${own}-`));
+}
+
+function isCertificateRequest({ definition, subresource }: AccessTarget): boolean {
+  return definition.group === 'certificates.k8s.io' && subresource === '';
+}
+
+/** They may ask for certificates and look at their own requests. */
+function mayRequestCertificate({ user, verb, target, object, fieldSelector }: Request, lookup: ObjectLookup): boolean {
+  if (verb === 'create') return true;
+  if (!READ_VERBS.has(verb)) return false;
+  const name = target.name === '' ? selectedName(fieldSelector) : target.name;
+  if (name === undefined) return false;
+  const stored = object ?? (lookup.get('certificatesigningrequests', '', name) as unknown as JsonObject | undefined);
+  const spec = stored?.spec as JsonObject | undefined;
+  return stored === undefined || spec?.username === user.name;
+}

@@ -1,0 +1,39 @@
+import type { Container, EphemeralContainer, Pod } from '@gantry/objects';
+
+/** Names of the Secrets that a pod uses. */
+export function secretsOf(pod: Pod): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const volume of pod.spec?.volumes ?? []) {
+    add(names, volume.secret?.secretName);
+    for (const source of volume.projected?.sources ?? []) add(names, source.secret?.name);
+  }
+  for (const reference of pod.spec?.imagePullSecrets ?? []) add(names, reference.name);
+  for (const container of containersOf(pod)) {
+    for (const source of container.envFrom ?? []) add(names, source.secretRef?.name);
+    for (const variable of container.env ?? []) add(names, variable.valueFrom?.secretKeyRef?.name);
+  }
+  return names;
+}
+
+/** Names of the ConfigMaps that a pod uses. */
+export function configMapsOf(pod: Pod): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const volume of pod.spec?.volumes ?? []) {
+    add(names, volume.configMap?.name);
+    for (const source of volume.projected?.sources ?? []) add(names, source.configMap?.name);
+  }
+  for (const container of containersOf(pod)) {
+    for (const source of container.envFrom ?? []) add(names, source.configMapRef?.name);
+    for (const variable of container.env ?? []) add(names, variable.valueFrom?.configMapKeyRef?.name);
+  }
+  return names;
+}
+
+function containersOf(pod: Pod): readonly (Container | EphemeralContainer)[] {
+  const { containers = [], initContainers = [], ephemeralContainers = [] } = pod.spec ?? {};
+  return [...initContainers, ...containers, ...ephemeralContainers];
+}
+
+function add(names: Set<string>, name: string | undefined): void {
+  if (name !== undefined && name !== '') names.add(name);
+}

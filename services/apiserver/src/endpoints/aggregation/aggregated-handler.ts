@@ -1,0 +1,102 @@
+import { type Clock, withDeadline } from '@gantry/base';
+import type { Authorizer } from '../../auth/authz/authorizer.ts';
+import type { PathAuthorizer } from '../../auth/authz/authorizer.ts';
+import { forward, UnreachableError } from '../proxy/forward.ts';
+import { upgradeOf } from '../../http/upgrades.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
+import { sendText } from '../../http/respond.ts';
+import { WebhookCallError } from '../../webhooks/index.ts';
+import type { ApiServiceIndex, RemoteApi } from '../../aggregation/api-service-index.ts';
+import { userHeaders } from '../../aggregation/front-proxy.ts';
+import type { RemoteServers } from '../../aggregation/remote-servers.ts';
+import { requestAttributes } from './request-attributes.ts';
+
+/** Serves what extension servers serve, through them. */
+export interface AggregatedApis {
+  /** Who serves the path, when it is not this server. */
+  find(path: string): RemoteApi | undefined;
+  /** Whether the request is one that may go on for long: a watch, or one for another protocol. */
+  isLasting(request: Pick<Exchange, 'req' | 'method' | 'path' | 'query'>): boolean;
+  /** Authorises the request and passes it on. */
+  serve(exchange: AuthenticatedExchange, remote: RemoteApi): Promise<void>;
+}
+
+/** Clients ask each server what it has before they do anything: one that hangs must not stop them. */
+const DISCOVERY_MS = 5000;
+
+export function createAggregatedApis(dependencies: {
+  readonly index: ApiServiceIndex;
+  readonly servers: RemoteServers;
+  readonly authorizer: Authorizer & PathAuthorizer;
+  readonly clock: Clock;
+}): AggregatedApis {
+  const { index, servers, authorizer, clock } = dependencies;
+  return {
+    find: (path) => {
+      const [, root, group = '', version = ''] = path.split('/');
+      return root === 'apis' ? index.remote(group, version) : undefined;
+    },
+    isLasting: ({ req, method, path, query }) => {
+      if (upgradeOf(req) !== undefined) return true;
+      const asked = requestAttributes(method, path, query);
+      return asked.kind === 'resource' && (asked.verb === 'watch' || LASTING_PARTS.has(asked.subresource));
+    },
+    serve: async (exchange, remote) => {
+      authorize(exchange, authorizer);
+      const asksWhatIsServed = exchange.path.split('/').filter((part) => part !== '').length === 3;
+      if (!asksWhatIsServed) {
+        await passOn(exchange, remote, servers);
+        return;
+      }
+      using deadline = withDeadline(clock, exchange.signal, DISCOVERY_MS);
+      await passOn({ ...exchange, signal: deadline }, remote, servers, exchange.signal);
+    },
+  };
+}
+
+/** Subresources that are streams by nature. */
+const LASTING_PARTS: ReadonlySet<string> = new Set(['attach', 'exec', 'log', 'portforward', 'proxy']);
+
+/** Sends the request on to the extension server, with the word of who asks. */
+async function passOn(
+  exchange: AuthenticatedExchange,
+  remote: RemoteApi,
+  servers: RemoteServers,
+  whole: AbortSignal = exchange.signal,
+): Promise<void> {
+  if (!remote.isAvailable) {
+    await unavailable(exchange, 'service unavailable');
+    return;
+  }
+  // Escaped anew from what was authorised: the server cannot read another path out of it.
+  const path = encodeURI(exchange.path).replace(/[?#]/g, encodeURIComponent);
+  const target = `${path}${/\?.*$/s.exec(exchange.req.url ?? '')?.[0] ?? ''}`;
+  const headers = { ...userHeaders(exchange.user, exchange.req.headers), host: undefined };
+  try {
+    await forward(exchange, { backend: servers.backend(remote), target, prefix: '', headers, redirects: 'refused' });
+  } catch (error) {
+    if (whole.aborted) throw error;
+    if (exchange.signal.aborted)
+      await unavailable(exchange, 'error trying to reach service: context deadline exceeded');
+    else if (error instanceof WebhookCallError) await unavailable(exchange, 'service unavailable');
+    else if (error instanceof UnreachableError) await unavailable(exchange, error.message);
+    else throw error;
+  }
+}
+
+async function unavailable(exchange: Exchange, text: string): Promise<void> {
+  await sendText(exchange, 503, `${text}\n`);
+}
+
+function authorize(exchange: AuthenticatedExchange, authorizer: Authorizer & PathAuthorizer): void {
+  const { user, method, path, query } = exchange;
+  const asked = requestAttributes(method, path, query);
+  if (asked.kind === 'path') {
+    authorizer.authorizePath(user, asked.verb, path);
+    return;
+  }
+  const { verb, group, resource, subresource, namespace, name } = asked;
+  const target = { definition: { group, resource }, namespace, name, subresource };
+  authorizer.authorize(user, verb, target, undefined, query.get('fieldSelector') ?? '');
+}

@@ -1,0 +1,7 @@
+import type { User } from '../auth/user.ts';
+import type { Exchange } from '../http/exchange.ts';
+
+/** One request whose sender is known. */
+export interface AuthenticatedExchange extends Exchange {
+  readonly user: User;
+}

@@ -1,0 +1,44 @@
+import type { JsonObject } from '@gantry/objects';
+import type { ResourceRegistry } from '../../resource-registry/resource-registry.ts';
+import type { Served } from './served-groups.ts';
+import type { ApiServiceIndex } from '../../aggregation/api-service-index.ts';
+import type { RemoteDirectory } from '../../aggregation/remote-documents.ts';
+
+/** Everything that clients are told is served, here and by extension servers. */
+export interface PublishedApis {
+  /** Rises with every change. */
+  readonly generation: number;
+  served(): Served;
+  /** The OpenAPI documents of extension servers, by path below `/openapi/v3/`. */
+  openApis(): ReadonlyMap<string, JsonObject>;
+}
+
+export function createPublishedApis(
+  resourceRegistry: ResourceRegistry,
+  index: ApiServiceIndex,
+  directory: RemoteDirectory,
+): PublishedApis {
+  return {
+    get generation() {
+      return resourceRegistry.generation + index.generation + directory.generation;
+    },
+    served: () => ({
+      definitions: resourceRegistry.definitions.filter(
+        ({ group, version }) => index.remote(group, version) === undefined,
+      ),
+      remotes: index.remotes.map((remote) => {
+        const { resources, freshness } = directory.documents(remote);
+        const { group, version } = remote;
+        return { group, version, freshness, ...(resources === undefined ? {} : { resources }) };
+      }),
+      priority: index.priority,
+    }),
+    openApis: () =>
+      new Map(
+        index.remotes.flatMap((remote) => {
+          const { openApi } = directory.documents(remote);
+          return openApi === undefined ? [] : [[`apis/${remote.group}/${remote.version}`, openApi] as const];
+        }),
+      ),
+  };
+}

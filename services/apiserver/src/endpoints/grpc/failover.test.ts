@@ -1,0 +1,57 @@
+import { must, systemClock } from '@gantry/base';
+import { findResource } from '@gantry/kinds';
+import { CONFIG_MAPS, type ConfigMap, isReason } from '@gantry/objects';
+import { createGrpcClient } from '@gantry/client';
+import { fixedTls } from '@gantry/tls';
+import { describe, expect, it } from 'vitest';
+import { startApiServer, type TestApiServer } from '../../testing/start-api-server.ts';
+import { createTestPki } from '../../testing/test-pki.ts';
+
+const { signal } = new AbortController();
+
+/** A client that knows both servers; they share a certificate authority, not their objects. */
+async function twoServers(): Promise<readonly [TestApiServer, TestApiServer]> {
+  const pki = await createTestPki(systemClock.now());
+  return [await startApiServer({ pki }), await startApiServer({ pki })];
+}
+
+/** Whether a server has the object, read through its registry. */
+async function holds({ registry }: TestApiServer): Promise<boolean> {
+  const user = { name: 'x', uid: '', groups: ['system:masters', 'system:authenticated'], extra: {} };
+  const definition = must(findResource(CONFIG_MAPS), 'configmaps');
+  const target = { definition, namespace: 'default', name: 'before', subresource: '' };
+  try {
+    await registry.get({ user, signal, fence: undefined, warn: () => undefined }, target, '');
+    return true;
+  } catch (error) {
+    if (isReason(error, 'NotFound')) return false;
+    throw error;
+  }
+}
+
+describe('a gRPC client with several servers', () => {
+  it('asks the other one within seconds when its server stops', async () => {
+    const [first, second] = await twoServers();
+    using client = createGrpcClient({
+      addresses: [first, second].map(({ grpcPort }) => `localhost:${grpcPort}`),
+      tls: fixedTls(first.admin),
+      fieldManager: 'test',
+      lookup: async () => ['127.0.0.1'],
+    });
+    const create = (name: string) => {
+      const object: ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'default' } };
+      return client.create(CONFIG_MAPS, object, signal);
+    };
+    const made = await create('before');
+    const read = () => client.get(CONFIG_MAPS, { namespace: 'default', name: 'before' }, signal);
+    const [holder, other] = (await holds(first)) ? [first, second] : [second, first];
+    expect((await read()).metadata.uid).toBe(made.metadata.uid);
+    await holder.stop();
+    const began = performance.now();
+    // The other server has never heard of it: its answer shows who was asked.
+    await expect(read()).rejects.toSatisfy((error) => isReason(error, 'NotFound'));
+    expect(performance.now() - began).toBeLessThan(5000);
+    await create('after');
+    await other.stop();
+  });
+});

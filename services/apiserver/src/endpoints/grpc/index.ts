@@ -1,0 +1,2 @@
+/** The gRPC endpoint to the registry. */
+export { objectService, type ObjectServiceOptions } from './object-service.ts';

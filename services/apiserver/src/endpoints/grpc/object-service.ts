@@ -1,0 +1,190 @@
+import { create } from '@bufbuild/protobuf';
+import { StatusError } from '@gantry/objects';
+import { errorMessage } from '@gantry/base';
+import {
+  type BatchReply,
+  type BatchReply_Result,
+  BatchReply_ResultSchema,
+  BatchReplySchema,
+  type BatchRequest,
+  type GetRequest,
+  type ListReply,
+  ListReplySchema,
+  type ListRequest,
+  type ObjectReply,
+  ObjectReplySchema,
+  ObjectService,
+  type WatchBatch,
+  type WatchRequest,
+  type Write,
+  type WriteRequest,
+} from '@gantry/proto';
+import type { GrpcCall, GrpcService, Logger } from '@gantry/service';
+import { userOfIdentity } from '../../auth/authn/identity.ts';
+import type { ResourceRegistry } from '../../resource-registry/resource-registry.ts';
+import type { Body, DeleteBody, Registry, RequestContext } from '../../registry/index.ts';
+import type { ObjectResponse } from '../../cache/object-response.ts';
+import {
+  checkScope,
+  decodeDeleteOptions,
+  decodeFence,
+  decodeResource,
+  decodeTarget,
+  decodeWriteOptions,
+} from './decode-request.ts';
+import { metadataJson, wholeJson } from './object-json.ts';
+import { packWatch } from './watch-batches.ts';
+
+export interface ObjectServiceOptions {
+  readonly resourceRegistry: ResourceRegistry;
+  readonly registry: Registry;
+  readonly logger: Logger;
+}
+
+const MAX_BATCH = 1000;
+
+/** The gRPC endpoint: the same registry as REST, for services that show a client certificate. */
+export function objectService(options: ObjectServiceOptions): GrpcService {
+  const endpoint = new ObjectEndpoint(options);
+  const write = {
+    kind: 'unary',
+    handle: (request: WriteRequest, call: GrpcCall) => endpoint.write(request, call),
+  } as const;
+  return {
+    descriptor: ObjectService,
+    handlers: {
+      get: { kind: 'unary', handle: (request: GetRequest, call: GrpcCall) => endpoint.get(request, call) },
+      list: { kind: 'unary', handle: (request: ListRequest, call: GrpcCall) => endpoint.list(request, call) },
+      watch: { kind: 'stream', handle: (request: WatchRequest, call: GrpcCall) => endpoint.watch(request, call) },
+      create: write,
+      update: write,
+      updateStatus: write,
+      patch: write,
+      delete: write,
+      batch: { kind: 'unary', handle: (request: BatchRequest, call: GrpcCall) => endpoint.batch(request, call) },
+    },
+  };
+}
+
+class ObjectEndpoint {
+  readonly #registry: Registry;
+  readonly #resourceRegistry: ResourceRegistry;
+  readonly #logger: Logger;
+
+  constructor({ registry, resourceRegistry, logger }: ObjectServiceOptions) {
+    this.#resourceRegistry = resourceRegistry;
+    this.#registry = registry;
+    this.#logger = logger;
+  }
+
+  async get(request: GetRequest, call: GrpcCall): Promise<ObjectReply> {
+    const definition = decodeResource(request.resource, this.#resourceRegistry);
+    checkScope(definition, request.namespace);
+    const { namespace, name, subresource, resourceVersion } = request;
+    const target = { definition, namespace, name, subresource };
+    return reply(await this.#registry.get(this.#context(call, undefined), target, resourceVersion));
+  }
+
+  async list(request: ListRequest, call: GrpcCall): Promise<ListReply> {
+    const definition = decodeResource(request.resource, this.#resourceRegistry);
+    const { namespace, labelSelector, fieldSelector, resourceVersion, continueToken } = request;
+    const response = await this.#registry.list(this.#context(call, undefined), definition, {
+      namespace,
+      labelSelector,
+      fieldSelector,
+      resourceVersion,
+      resourceVersionMatch: decodeMatch(request.resourceVersionMatch),
+      limit: Number(request.limit),
+      continueToken,
+    });
+    return create(ListReplySchema, {
+      objects: response.items.map(request.metadataOnly ? metadataJson : wholeJson),
+      resourceVersion: String(response.resourceVersion),
+      continueToken: response.continueToken,
+    });
+  }
+
+  async *watch(request: WatchRequest, call: GrpcCall): AsyncIterable<WatchBatch> {
+    const definition = decodeResource(request.resource, this.#resourceRegistry);
+    const { namespace, labelSelector, fieldSelector, resourceVersion, sendInitialEvents } = request;
+    const items = await this.#registry.watch(this.#context(call, undefined), definition, {
+      namespace,
+      labelSelector,
+      fieldSelector,
+      resourceVersion,
+      resourceVersionMatch: sendInitialEvents ? 'NotOlderThan' : '',
+      sendInitialEvents: sendInitialEvents ? true : undefined,
+      allowBookmarks: true,
+    });
+    yield* packWatch(items, request.metadataOnly ? metadataJson : wholeJson);
+  }
+
+  async write(request: WriteRequest, call: GrpcCall): Promise<ObjectReply> {
+    if (request.write === undefined) throw StatusError.badRequest('write is missing');
+    return reply(await this.#one(request.write, this.#context(call, decodeFence(request.fence))));
+  }
+
+  async batch(request: BatchRequest, call: GrpcCall): Promise<BatchReply> {
+    if (request.writes.length > MAX_BATCH) {
+      throw new StatusError('RequestEntityTooLarge', `a batch holds at most ${MAX_BATCH} writes`);
+    }
+    const context = this.#context(call, decodeFence(request.fence));
+    const results = await Promise.all(request.writes.map((write) => this.#result(write, context)));
+    return create(BatchReplySchema, { results });
+  }
+
+  async #result(write: Write, context: RequestContext): Promise<BatchReply_Result> {
+    try {
+      const response = await this.#one(write, context);
+      return create(BatchReply_ResultSchema, { outcome: { case: 'object', value: response.json() } });
+    } catch (error) {
+      if (!(error instanceof StatusError)) this.#logger.error({ err: error }, 'a write of a batch failed');
+      const failure = error instanceof StatusError ? error : StatusError.internal(errorMessage(error));
+      const value = Buffer.from(JSON.stringify(failure.toStatus()));
+      return create(BatchReply_ResultSchema, { outcome: { case: 'status', value } });
+    }
+  }
+
+  async #one(write: Write, context: RequestContext): Promise<ObjectResponse> {
+    const target = decodeTarget(write, this.#resourceRegistry);
+    const options = decodeWriteOptions(write);
+    const read = () => Promise.resolve(write.body);
+    const body: Body = { mediaType: 'application/json', read };
+    switch (write.verb) {
+      case 'create':
+        return this.#registry.create(context, target, body, options);
+      case 'update':
+        return (await this.#registry.update(context, target, body, options)).response;
+      case 'patch':
+        return (await this.#registry.patch(context, target, { type: write.patchType, read }, options)).response;
+      case 'delete':
+        return (await this.#registry.delete(context, target, deleteBodyOf(write))).response;
+      default:
+        throw StatusError.badRequest(`verb ${JSON.stringify(write.verb)} is not one of create, update, patch, delete`);
+    }
+  }
+
+  #context(call: GrpcCall, fence: RequestContext['fence']): RequestContext {
+    if (call.identity === undefined) throw StatusError.unauthorized();
+    return {
+      user: userOfIdentity(call.identity.commonName, call.identity.organizations),
+      signal: call.signal,
+      fence,
+      warn: (text) => this.#logger.debug({ warning: text }, 'a request was answered with a warning'),
+    };
+  }
+}
+
+/** The options of a deletion, decoded once the registry has authorised it. */
+function deleteBodyOf({ body, dryRun }: Write): DeleteBody {
+  return { read: async () => ({ options: decodeDeleteOptions(body), dryRun }) };
+}
+
+function reply(response: ObjectResponse): ObjectReply {
+  return create(ObjectReplySchema, { object: response.json() });
+}
+
+function decodeMatch(text: string): '' | 'Exact' | 'NotOlderThan' {
+  if (text === '' || text === 'Exact' || text === 'NotOlderThan') return text;
+  throw StatusError.badRequest(`resourceVersionMatch: ${JSON.stringify(text)} is not supported`);
+}

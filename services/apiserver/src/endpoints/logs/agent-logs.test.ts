@@ -1,0 +1,148 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { create } from '@bufbuild/protobuf';
+import { systemClock } from '@gantry/base';
+import { StatusError } from '@gantry/objects';
+import { toGrpcFailure } from '@gantry/client';
+import { AgentService, type ContainerLogsRequest, LogChunkSchema } from '@gantry/proto';
+import { type GrpcCall, type GrpcService, grpcServer, silentLogger } from '@gantry/service';
+import { fixedTls } from '@gantry/tls';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createTestPki } from '../../testing/test-pki.ts';
+import { type AgentLogs, createAgentLogs, type LogRequest } from './agent-logs.ts';
+
+/** Resolved when the agent has heard that an "endless" log is not wanted any more. */
+let endlessEnded = Promise.withResolvers<void>();
+
+/** An agent that answers "missing" as an error, begins "endless" without an end, and answers all else with the request it heard, in two chunks. */
+const agent: GrpcService = {
+  descriptor: AgentService,
+  handlers: {
+    containerLogs: {
+      kind: 'stream',
+      handle: async function* (request: ContainerLogsRequest, call: GrpcCall) {
+        if (request.container === 'missing') throw StatusError.badRequest('no such container');
+        const { pod, container, tailLines, follow } = request;
+        yield create(LogChunkSchema, { data: Buffer.from(`${pod} ${container} `) });
+        if (container === 'endless') {
+          await new Promise((resolve) => call.signal.addEventListener('abort', resolve, { once: true }));
+          endlessEnded.resolve();
+          return;
+        }
+        yield create(LogChunkSchema, { data: Buffer.from(`${String(tailLines)} ${String(follow)}`) });
+      },
+    },
+  },
+};
+
+const stopping = new AbortController();
+let logs: AgentLogs;
+let throughRelay: AgentLogs;
+let relay: Awaited<ReturnType<typeof startRelay>>;
+let running: Promise<void>;
+
+beforeAll(async () => {
+  const pki = await createTestPki(systemClock.now());
+  const listening = Promise.withResolvers<number>();
+  const server = grpcServer({
+    tls: fixedTls(await pki.issue('system:node:node-a', ['system:nodes'], ['node-a'])),
+    address: '127.0.0.1:0',
+    services: [agent],
+    logger: silentLogger,
+    toGrpcError: toGrpcFailure,
+    onListening: listening.resolve,
+  });
+  running = server.run(stopping.signal).then(() => server.close?.());
+  const client = await pki.issue('system:apiserver', ['gantry:apiservers']);
+  const port = await listening.promise;
+  logs = createAgentLogs(fixedTls(client), systemClock, port);
+  relay = await startRelay(port);
+  throughRelay = createAgentLogs(fixedTls(client), systemClock, relay.port, { everyMs: 50, patienceMs: 2000 });
+});
+
+afterAll(async () => {
+  relay.close();
+  stopping.abort();
+  await running;
+});
+
+/** Carries bytes to `port` and back until it is frozen. */
+async function startRelay(port: number) {
+  const sockets: Socket[] = [];
+  const server = createServer((near) => {
+    const far = connect(port, '127.0.0.1');
+    for (const socket of [near, far]) {
+      socket.on('error', () => socket.destroy());
+      sockets.push(socket);
+    }
+    near.pipe(far).pipe(near);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    port: (server.address() as AddressInfo).port,
+    freeze: () => {
+      for (const socket of sockets) socket.unpipe().pause();
+    },
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+function requestFor(container: string): LogRequest {
+  return {
+    namespace: 'default',
+    pod: 'web',
+    podUid: 'u',
+    container,
+    follow: true,
+    previous: false,
+    timestamps: false,
+    tailLines: 5n,
+  };
+}
+
+async function read(container: string, node = 'node-a'): Promise<string> {
+  const request = requestFor(container);
+  const parts: Uint8Array[] = [];
+  const never = new AbortController().signal;
+  for await (const part of logs.read({ node, host: '127.0.0.1' }, request, never)) parts.push(part);
+  return Buffer.concat(parts).toString();
+}
+
+describe('agent logs', () => {
+  it('come over mutual TLS as the agent sends them', async () => {
+    expect(await read('c')).toBe('web c 5 true');
+  });
+
+  it('end when the agent answers no more', async () => {
+    const never = new AbortController().signal;
+    const chunks = throughRelay.read({ node: 'node-a', host: '127.0.0.1' }, requestFor('endless'), never);
+    const iterator = chunks[Symbol.asyncIterator]();
+    expect((await iterator.next()).done).toBe(false);
+    relay.freeze();
+    await expect(iterator.next()).rejects.toMatchObject({ reason: 'ServiceUnavailable' });
+  });
+
+  it('end at the agent when the reader leaves in the middle', async () => {
+    endlessEnded = Promise.withResolvers();
+    const never = new AbortController().signal;
+    for await (const part of logs.read({ node: 'node-a', host: '127.0.0.1' }, requestFor('endless'), never)) {
+      expect(Buffer.from(part).toString()).toBe('web endless ');
+      break;
+    }
+    await endlessEnded.promise;
+  });
+
+  it('are not read for one who left while the agent was being reached', async () => {
+    const abort = new AbortController();
+    const chunks = logs.read({ node: 'node-a', host: '127.0.0.1' }, requestFor('endless'), abort.signal);
+    const first = chunks[Symbol.asyncIterator]().next();
+    abort.abort();
+    await expect(first).rejects.toMatchObject({ reason: 'Timeout' });
+  });
+
+  it("fail with the agent's own Status", async () => {
+    await expect(read('missing')).rejects.toMatchObject({ reason: 'BadRequest', message: 'no such container' });
+  });
+});

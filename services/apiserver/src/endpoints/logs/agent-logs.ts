@@ -1,0 +1,121 @@
+import type { Clock } from '@gantry/base';
+import { create, type Message } from '@bufbuild/protobuf';
+import {
+  AgentService,
+  type ContainerLogsRequest,
+  ContainerLogsRequestSchema,
+  type LogChunk,
+  serviceDefinition,
+} from '@gantry/proto';
+import type { TlsSource } from '@gantry/tls';
+import {
+  type Client,
+  type ClientReadableStream,
+  credentials,
+  makeGenericClientConstructor,
+  Metadata,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js';
+import { type Status, StatusError } from '@gantry/objects';
+
+/** Where an agent listens. */
+export interface AgentAddress {
+  readonly node: string;
+  readonly host: string;
+}
+
+/** Reads logs from agents. */
+export interface AgentLogs {
+  /** Bytes as they come; fails with StatusError only. Cancelled by `signal`. */
+  read(agent: AgentAddress, request: LogRequest, signal: AbortSignal): AsyncIterable<Uint8Array>;
+}
+
+/** How often a silent connection is tried, and how long the answer may take. */
+interface Keepalive {
+  readonly everyMs: number;
+  readonly patienceMs: number;
+}
+
+/** ContainerLogsRequest without its generated parts. */
+export type LogRequest = Omit<ContainerLogsRequest, keyof Message | '$typeName' | '$unknown'>;
+
+const AGENT_PORT = 10250;
+const CONNECT_MS = 5000;
+/** A frozen or unreachable agent sends nothing; a client that follows a log would wait forever. */
+const KEEPALIVE: Keepalive = { everyMs: 10_000, patienceMs: 5000 };
+
+type StreamClient = Client & {
+  containerLogs(request: ContainerLogsRequest, metadata: Metadata): ClientReadableStream<LogChunk>;
+};
+
+/** Reads logs over gRPC with mutual TLS; an agent's certificate must be made out to its node's name. */
+export function createAgentLogs(
+  tls: TlsSource,
+  clock: Clock,
+  port: number = AGENT_PORT,
+  keepalive: Keepalive = KEEPALIVE,
+): AgentLogs {
+  const Constructor = makeGenericClientConstructor(serviceDefinition(AgentService), 'AgentService');
+  return {
+    read: async function* (agent, request, signal) {
+      const { ca, key, cert } = tls.current();
+      const address = agent.host.includes(':') ? `[${agent.host}]:${port}` : `${agent.host}:${port}`;
+      const client = new Constructor(address, credentials.createSsl(ca, key, cert), {
+        'grpc.ssl_target_name_override': agent.node,
+        'grpc.default_authority': agent.node,
+        'grpc.max_receive_message_length': -1,
+        'grpc.enable_retries': 0,
+        'grpc.keepalive_time_ms': keepalive.everyMs,
+        'grpc.keepalive_timeout_ms': keepalive.patienceMs,
+      }) as unknown as StreamClient;
+      try {
+        await connected(client, agent.node, clock.now() + CONNECT_MS);
+        const call = client.containerLogs(create(ContainerLogsRequestSchema, request), new Metadata());
+        // After the loop below, an 'error' without a listener (from our cancellation) would end the process.
+        call.on('error', () => undefined);
+        const cancel = (): void => call.cancel();
+        // The caller may have left while the agent was being reached.
+        if (signal.aborted) cancel();
+        else signal.addEventListener('abort', cancel, { once: true });
+        try {
+          for await (const chunk of call as AsyncIterable<LogChunk>) yield chunk.data;
+        } finally {
+          signal.removeEventListener('abort', cancel);
+          cancel();
+        }
+      } catch (error) {
+        throw toStatusError(error, agent.node);
+      } finally {
+        client.close();
+      }
+    },
+  };
+}
+
+function connected(client: Client, node: string, deadline: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    client.waitForReady(deadline, (error) => {
+      if (error === undefined) resolve();
+      else reject(StatusError.unavailable(`the agent of node ${JSON.stringify(node)} cannot be reached`));
+    });
+  });
+}
+
+function toStatusError(error: unknown, node: string): StatusError {
+  if (error instanceof StatusError) return error;
+  const failure = error as Partial<ServiceError>;
+  const carried = failure.metadata?.get('gantry-status-bin')[0];
+  if (Buffer.isBuffer(carried)) return StatusError.fromStatus(JSON.parse(carried.toString('utf8')) as Status);
+  const details = failure.details ?? String(error);
+  switch (failure.code) {
+    case status.NOT_FOUND:
+    case status.INVALID_ARGUMENT:
+    case status.FAILED_PRECONDITION:
+      return StatusError.badRequest(details);
+    case status.CANCELLED:
+      return StatusError.timeout('the request was cancelled');
+    default:
+      return StatusError.unavailable(`the agent of node ${JSON.stringify(node)} failed: ${details}`);
+  }
+}

@@ -1,0 +1,112 @@
+import type { Clock } from '@gantry/base';
+import { type KubeObject, type Node, type Pod, StatusError } from '@gantry/objects';
+import type { ObjectLookup } from '../../auth/authz/object-lookup.ts';
+import type { RegistryReader } from '../../registry/index.ts';
+import type { Authorizer } from '../../auth/authz/authorizer.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
+import type { ResourceRoute } from '../request-info.ts';
+import { sendText, setCommonHeaders } from '../../http/respond.ts';
+import type { AgentLogs, LogRequest } from './agent-logs.ts';
+import { type LogOptions, parseLogOptions } from './log-options.ts';
+import { checkHasLog, selectContainer } from './select-container.ts';
+
+export interface LogHandlerDependencies {
+  readonly registry: RegistryReader;
+  readonly authorizer: Authorizer;
+  readonly lookup: ObjectLookup;
+  readonly agents: AgentLogs;
+  readonly clock: Clock;
+}
+
+/** Serves `GET pods/<name>/log`. */
+export type LogHandler = (exchange: AuthenticatedExchange, route: ResourceRoute) => Promise<void>;
+
+export function createLogHandler(dependencies: LogHandlerDependencies): LogHandler {
+  const { registry, authorizer, lookup, agents, clock } = dependencies;
+  return async (exchange, route) => {
+    const { definition, namespace, name } = route;
+    const target = { definition, namespace, name, subresource: 'log' };
+    authorizer.authorize(exchange.user, 'get', target, undefined);
+    const context = {
+      user: exchange.user,
+      signal: exchange.signal,
+      fence: undefined,
+      warn: (text: string) => exchange.warnings.add(text),
+    };
+    const found = await registry.get(context, { ...target, subresource: '' }, '');
+    const pod = found.object as Pod;
+    const options = parseLogOptions(exchange.query, name);
+    const container = selectContainer(pod, options.container);
+    const node = pod.spec?.nodeName ?? '';
+    if (node === '') {
+      await sendText(exchange, 200, '');
+      return;
+    }
+    checkHasLog(pod, container, options.previous ? 'previous' : 'current');
+    const address = { node, host: addressOf(lookup.get('nodes', '', node), node) };
+    const request = logRequest(pod, container, options, clock.now());
+    await pipe(exchange, agents.read(address, request, exchange.signal));
+  };
+}
+
+function addressOf(found: KubeObject | undefined, name: string): string {
+  const node: Partial<Node> | undefined = found;
+  const addresses = node?.status?.addresses ?? [];
+  const internal = addresses.find((address) => address.type === 'InternalIP');
+  if (internal === undefined) throw StatusError.unavailable(`node ${JSON.stringify(name)} has no InternalIP`);
+  return internal.address;
+}
+
+function logRequest(pod: Pod, container: string, options: LogOptions, now: number): LogRequest {
+  const { sinceSeconds, sinceTime, tailLines, limitBytes } = options;
+  const sinceMs = sinceTime ?? (sinceSeconds === undefined ? undefined : now - sinceSeconds * 1000);
+  return {
+    namespace: pod.metadata.namespace ?? '',
+    pod: pod.metadata.name ?? '',
+    podUid: pod.metadata.uid ?? '',
+    container,
+    follow: options.follow,
+    previous: options.previous,
+    timestamps: options.timestamps,
+    ...(tailLines === undefined ? {} : { tailLines: BigInt(tailLines) }),
+    ...(limitBytes === undefined ? {} : { limitBytes: BigInt(limitBytes) }),
+    ...(sinceMs === undefined ? {} : { sinceMs: BigInt(Math.floor(sinceMs)) }),
+  };
+}
+
+/** Headers go out with the first bytes, so that an agent's refusal can still be a Status. A failure later ends the text. */
+async function pipe(exchange: Exchange, chunks: AsyncIterable<Uint8Array>): Promise<void> {
+  const { res, signal } = exchange;
+  const begin = (): void => {
+    if (res.headersSent) return;
+    res.statusCode = 200;
+    res.setHeader('content-type', 'text/plain');
+    setCommonHeaders(exchange);
+  };
+  try {
+    for await (const chunk of chunks) {
+      begin();
+      if (signal.aborted || res.destroyed) break;
+      if (!res.write(chunk)) await writable(exchange);
+    }
+  } catch (error) {
+    if (!res.headersSent && !signal.aborted) throw error;
+  }
+  begin();
+  res.end();
+}
+
+function writable({ res, signal }: Exchange): Promise<void> {
+  return new Promise((resolve) => {
+    const settle = (): void => {
+      res.off('drain', settle);
+      res.off('close', settle);
+      signal.removeEventListener('abort', settle);
+      resolve();
+    };
+    res.on('drain', settle);
+    res.on('close', settle);
+    signal.addEventListener('abort', settle, { once: true });
+  });
+}

@@ -1,0 +1,40 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { type Describe, type ResourceDefinition, reachableSchemas, schemaNameOf } from '@gantry/apimachinery';
+import { type Descriptions, extractDescriptions } from './extract-descriptions.ts';
+
+const NOTHING: Readonly<Record<string, string>> = {};
+
+/**
+ * What is said about schemas and fields: from the file that the build puts beside the bundle, otherwise from the packages that
+ * the build takes it from. Read when first asked for.
+ */
+export function createDescribe(definitions: readonly ResourceDefinition[]): Describe {
+  let read = (): Descriptions => {
+    const descriptions = load(definitions);
+    read = () => descriptions;
+    return descriptions;
+  };
+  return (schema, field = '') => {
+    const all = read();
+    const own = Object.hasOwn(all, schema) ? all[schema] : undefined;
+    const sentences = own ?? NOTHING;
+    return Object.hasOwn(sentences, field) ? sentences[field] : undefined;
+  };
+}
+
+function load(definitions: readonly ResourceDefinition[]): Descriptions {
+  const file = fileURLToPath(new URL('./descriptions.json', import.meta.url));
+  if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as Descriptions;
+  return extractDescriptions(schemasOf(definitions));
+}
+
+/** Every schema that the documents of these resources hold. */
+export function schemasOf(definitions: readonly ResourceDefinition[]): readonly string[] {
+  return reachableSchemas(
+    definitions.flatMap((definition) => {
+      const schema = schemaNameOf(definition.schema);
+      return [schema, `${schema}List`, 'meta.v1.Status', 'meta.v1.DeleteOptions'];
+    }),
+  );
+}

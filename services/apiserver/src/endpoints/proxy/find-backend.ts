@@ -1,0 +1,198 @@
+import { lookup } from 'node:dns/promises';
+import { BlockList, isIP } from 'node:net';
+import { findResource } from '@gantry/kinds';
+import {
+  type EndpointAddress,
+  type Endpoints,
+  type Node,
+  type Pod,
+  type Service,
+  StatusError,
+  isReason,
+} from '@gantry/objects';
+import { errorMessage, must, type Random } from '@gantry/base';
+import type { TlsSource } from '@gantry/tls';
+import type { RegistryReader, RequestContext } from '../../registry/index.ts';
+import type { Backend } from '../../http/backend.ts';
+
+export interface BackendOptions {
+  readonly registry: RegistryReader;
+  /** By which agents know the apiserver, and the authority of theirs. */
+  readonly tls: TlsSource;
+  readonly random: Random;
+  /** Whether what is asked for may be at this address; all but this machine and its own network when absent. */
+  readonly mayReach?: (address: string) => boolean;
+  /** The addresses of a name; those that this machine knows when absent. */
+  readonly resolve?: (host: string) => Promise<readonly string[]>;
+}
+
+/** What a name in the path of a proxy says: `name`, `name:port` or `scheme:name:port`. */
+interface Wanted {
+  readonly scheme: 'http' | 'https';
+  readonly name: string;
+  readonly port: string;
+}
+
+const AGENT_PORT = 10250;
+/** Certificates of pods are their own affair, as with Kubernetes. */
+const ANY_CERTIFICATE = { rejectUnauthorized: false } as const;
+const PREFERRED = ['InternalIP', 'ExternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS'];
+
+/** Where a request to the proxy of a pod, service or node goes. Fails with StatusError when nothing is there. */
+export async function findBackend(
+  options: BackendOptions,
+  context: RequestContext,
+  { resource, namespace, id }: { readonly resource: string; readonly namespace: string; readonly id: string },
+): Promise<Backend> {
+  const kind = resource.replace(/s$/, '');
+  const wanted = parseId(id);
+  if (wanted === undefined) throw StatusError.badRequest(`invalid ${kind} request ${JSON.stringify(id)}`);
+  const find: Lookup = (of, name) => read(options.registry, context, of, of === 'nodes' ? '' : namespace, name);
+  switch (resource) {
+    case 'pods':
+      return ofPod(options, wanted, find);
+    case 'services':
+      return ofService(options, wanted, namespace, find);
+    default:
+      return ofNode(options, wanted, find);
+  }
+}
+
+type Lookup = (resource: 'endpoints' | 'nodes' | 'pods' | 'services', name: string) => Promise<unknown>;
+
+function parseId(id: string): Wanted | undefined {
+  const parts = id.split(':');
+  if (parts.length > 3) return undefined;
+  const [scheme = '', name = '', port = ''] = parts.length === 3 ? parts : ['', ...parts];
+  if (name === '' || !['', 'http', 'https'].includes(scheme)) return undefined;
+  return { scheme: scheme === 'https' ? 'https' : 'http', name, port };
+}
+
+async function read(
+  registry: RegistryReader,
+  context: RequestContext,
+  resource: string,
+  namespace: string,
+  name: string,
+): Promise<unknown> {
+  const definition = must(findResource({ group: '', version: 'v1', resource }), resource);
+  const { object } = await registry.get(context, { definition, namespace, name, subresource: '' }, '');
+  return object;
+}
+
+async function ofPod(options: BackendOptions, { scheme, name, port }: Wanted, find: Lookup): Promise<Backend> {
+  const { spec, status } = (await find('pods', name)) as Pod;
+  const [first] = (spec?.containers ?? []).flatMap(({ ports }) => ports ?? []);
+  const number = Number(port === '' ? (first?.containerPort ?? (scheme === 'https' ? 443 : 80)) : port);
+  const host = status?.podIPs?.[0]?.ip ?? '';
+  if (!mayReach(options, host)) throw StatusError.badRequest('address not allowed');
+  return { scheme, host, port: checkedPort(host, number, port), tls: ANY_CERTIFICATE };
+}
+
+/** A port that no connection can be opened to is told as Kubernetes' dialer does. */
+function checkedPort(host: string, number: number, port: string): number {
+  if (Number.isInteger(number) && number > 0 && number < 65536) return number;
+  const where = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const why = /^\d+$/.test(port) ? `address ${port}: invalid port` : `lookup tcp/${port}: unknown port`;
+  throw StatusError.unavailable(
+    `error trying to reach service: dial tcp: ${why}${/^\d+$/.test(port) ? '' : ` (${where})`}`,
+  );
+}
+
+async function ofService(
+  options: BackendOptions,
+  { scheme, name, port }: Wanted,
+  namespace: string,
+  find: Lookup,
+): Promise<Backend> {
+  let portName = port;
+  if (/^[+-]?\d+$/.test(port)) {
+    const { spec } = (await find('services', name)) as Service;
+    const declared = (spec?.ports ?? []).find((one) => one.port === Number(port));
+    if (declared === undefined) {
+      throw StatusError.unavailable(`no service port ${Number(port)} found for service ${JSON.stringify(name)}`);
+    }
+    portName = declared.name ?? '';
+  }
+  const { subsets = [] } = (await find('endpoints', name)) as Endpoints;
+  const candidates = shuffled(subsets, options.random).flatMap(({ addresses = [], ports = [] }) =>
+    ports
+      .filter((one) => (one.name ?? '') === portName)
+      .flatMap((one) => shuffled(addresses, options.random).map((address) => ({ address, port: one.port }))),
+  );
+  for (const one of candidates) {
+    if (!(await isOfPod(one.address, namespace, find))) continue;
+    return { scheme, host: one.address.ip, port: one.port, tls: ANY_CERTIFICATE };
+  }
+  const id =
+    subsets.length === 0 ? name : [scheme === 'https' ? 'https' : '', name, port].join(':').replace(/^:|:$/g, '');
+  throw StatusError.unavailable(`no endpoints available for service ${JSON.stringify(id)}`);
+}
+
+/** A service reaches only addresses of pods: writers of endpoints must not choose any target. */
+async function isOfPod({ ip, targetRef }: EndpointAddress, namespace: string, find: Lookup): Promise<boolean> {
+  if (targetRef === undefined || targetRef.namespace !== namespace) return false;
+  try {
+    const { status } = (await find('pods', targetRef.name ?? '')) as Pod;
+    return (status?.podIPs ?? []).some((one) => one.ip === ip);
+  } catch (error) {
+    if (isReason(error, 'NotFound')) return false;
+    throw error;
+  }
+}
+
+async function ofNode(options: BackendOptions, { scheme, name, port }: Wanted, find: Lookup): Promise<Backend> {
+  const { status } = (await find('nodes', name)) as Node;
+  const addresses = status?.addresses ?? [];
+  const found = PREFERRED.map((type) => addresses.find((one) => one.type === type)).find((one) => one !== undefined);
+  if (found === undefined) {
+    throw StatusError.unavailable('no preferred addresses found; known addresses: []');
+  }
+  const host = found.address;
+  for (const address of await addressesOf(options, host)) {
+    if (!mayReach(options, address)) throw StatusError.badRequest('address not allowed');
+  }
+  const own = status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
+  const agent = own > 0 ? own : AGENT_PORT;
+  if (port !== '' && port !== String(agent)) {
+    return { scheme, host, port: checkedPort(host, Number(port), port), tls: ANY_CERTIFICATE };
+  }
+  return { scheme: 'https', host, port: agent, tls: { ...options.tls.current(), servername: name } };
+}
+
+/** Every address that a name stands for: that one of them may be reached does not say which will be. */
+async function addressesOf({ resolve = resolveHere }: BackendOptions, host: string): Promise<readonly string[]> {
+  if (isIP(host) !== 0) return [host];
+  try {
+    return await resolve(host);
+  } catch (error) {
+    throw StatusError.badRequest(`lookup ${host}: ${errorMessage(error)}`);
+  }
+}
+
+async function resolveHere(host: string): Promise<readonly string[]> {
+  return (await lookup(host, { all: true })).map(({ address }) => address);
+}
+
+const UNREACHABLE = new BlockList();
+UNREACHABLE.addSubnet('127.0.0.0', 8);
+UNREACHABLE.addSubnet('169.254.0.0', 16);
+UNREACHABLE.addSubnet('224.0.0.0', 4);
+UNREACHABLE.addAddress('0.0.0.0');
+UNREACHABLE.addAddress('255.255.255.255');
+UNREACHABLE.addAddress('::', 'ipv6');
+UNREACHABLE.addAddress('::1', 'ipv6');
+UNREACHABLE.addSubnet('fe80::', 10, 'ipv6');
+UNREACHABLE.addSubnet('ff00::', 8, 'ipv6');
+
+/** What is addressed to one machine, and that is not this one or its neighbour on a wire. */
+function mayReach(options: BackendOptions, address: string): boolean {
+  const family = isIP(address);
+  if (family === 0) return false;
+  return options.mayReach?.(address) ?? !UNREACHABLE.check(address, family === 6 ? 'ipv6' : 'ipv4');
+}
+
+function shuffled<T>(values: readonly T[], random: Random): readonly T[] {
+  const start = Math.floor(random() * values.length);
+  return [...values.slice(start), ...values.slice(0, start)];
+}

@@ -1,0 +1,80 @@
+import http from 'node:http';
+import net, { type AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Exchange } from '../../http/exchange.ts';
+import { forward } from './forward.ts';
+
+/** What the backend understood, as `METHOD path body`. */
+const seen: string[] = [];
+
+const backend = http.createServer((request, response) => {
+  let body = '';
+  request.setEncoding('utf8').on('data', (part: string) => (body += part));
+  request.on('end', () => {
+    seen.push(`${request.method ?? ''} ${request.url ?? ''} ${body}`);
+    response.end('ok');
+  });
+});
+const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+const front = http.createServer((req, res) => {
+  const { method = '', url = '' } = req;
+  const signal = new AbortController().signal;
+  const exchange: Exchange = {
+    req,
+    res,
+    method,
+    path: url,
+    query: new URLSearchParams(),
+    signal,
+    warnings: new Set(),
+  };
+  const { port } = backend.address() as AddressInfo;
+  const to = { scheme: 'http', host: '127.0.0.1', port, agent } as const;
+  forward(exchange, { backend: to, target: url, prefix: '', headers: {} }).catch(() => res.destroy());
+});
+
+beforeAll(async () => {
+  for (const server of [backend, front]) await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+});
+afterAll(() => {
+  agent.destroy();
+  for (const server of [backend, front]) server.close().closeAllConnections();
+});
+beforeEach(() => seen.splice(0));
+
+/** Sends the text on a connection of its own, and gives all that comes back. */
+function exchangeText(text: string): Promise<string> {
+  const { port } = front.address() as AddressInfo;
+  return new Promise((resolve, reject) => {
+    const socket = net.connect(port, '127.0.0.1', () => socket.write(text));
+    let answer = '';
+    socket.setEncoding('utf8').on('data', (part: string) => (answer += part));
+    socket.on('end', () => resolve(answer)).on('error', reject);
+  });
+}
+
+describe('a request that is sent on', () => {
+  const hidden = 'GET /hidden HTTP/1.1\r\nHost: b\r\nX-Remote-User: root\r\n\r\n';
+
+  describe.each(['GET', 'DELETE', 'OPTIONS', 'POST', 'PUT', 'PATCH'])('by %s', (method) => {
+    const chunks = `${hidden.length.toString(16)}\r\n${hidden}\r\n0\r\n\r\n`;
+
+    it.each([
+      ['of known length', `Connection: close\r\nContent-Length: ${hidden.length}`, hidden],
+      [
+        'whose length is said to concern the connection',
+        `Connection: close, Content-Length\r\nContent-Length: ${hidden.length}`,
+        hidden,
+      ],
+      ['in chunks', 'Connection: close\r\nTransfer-Encoding: chunked', chunks],
+    ])('has a body %s, which is no request', async (_, headers, body) => {
+      expect(await exchangeText(`${method} /shown HTTP/1.1\r\nHost: f\r\n${headers}\r\n\r\n${body}`)).toContain('ok');
+      expect(seen).toEqual([`${method} /shown ${hidden}`]);
+    });
+
+    it('may have no body', async () => {
+      expect(await exchangeText(`${method} /shown HTTP/1.1\r\nHost: f\r\nConnection: close\r\n\r\n`)).toContain('ok');
+      expect(seen).toEqual([`${method} /shown `]);
+    });
+  });
+});

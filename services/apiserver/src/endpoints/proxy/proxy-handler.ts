@@ -1,0 +1,80 @@
+import { posix } from 'node:path';
+import type { Verb } from '@gantry/apimachinery';
+import { StatusError } from '@gantry/objects';
+import { type RegistryReader, type RegistryStreams, type RequestContext, streamOptions } from '../../registry/index.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
+import type { ResourceRoute } from '../request-info.ts';
+import { setCommonHeaders } from '../../http/respond.ts';
+import { type BackendOptions, findBackend } from './find-backend.ts';
+import { forward, UnreachableError } from './forward.ts';
+import { upgradeOf } from '../../http/upgrades.ts';
+
+/** Serves the proxies of pods, services and nodes, with all that is behind them. */
+export type ProxyHandler = (exchange: AuthenticatedExchange, route: ResourceRoute) => Promise<void>;
+
+const VERBS: Readonly<Record<string, Verb>> = {
+  GET: 'get',
+  HEAD: 'get',
+  POST: 'create',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+};
+
+interface ProxyOptions extends BackendOptions {
+  readonly registry: RegistryReader & RegistryStreams;
+}
+
+export function createProxyHandler(options: ProxyOptions): ProxyHandler {
+  return async (exchange, route) => {
+    const { method, query } = exchange;
+    const { definition, namespace, name } = route;
+    const context: RequestContext = {
+      user: exchange.user,
+      signal: exchange.signal,
+      fence: undefined,
+      warn: (text) => exchange.warnings.add(text),
+    };
+    const target = { definition, namespace, name, subresource: 'proxy' };
+    const path = pathBehind(exchange.path, definition.namespaced ? 8 : 6);
+    const asked = new URLSearchParams(path === '' ? {} : { path });
+    await options.registry.connect(context, target, VERBS[method] ?? '', streamOptions(target, asked));
+    if (query.has('dryRun')) throw StatusError.badRequest('dryRun is not supported');
+    const own: RequestContext = { ...context, user: { ...context.user, groups: ['system:masters'] } };
+    const backend = await findBackend(options, own, { resource: definition.resource, namespace, id: name });
+    const search = /\?.*$/s.exec(exchange.req.url ?? '')?.[0] ?? '';
+    if (path === '' && upgradeOf(exchange.req) === undefined && (method === 'GET' || method === 'HEAD')) {
+      redirect(exchange, `${encoded(exchange.path)}/${search}`);
+      return;
+    }
+    const prefix = exchange.path.endsWith(path) ? exchange.path.slice(0, exchange.path.length - path.length) : '';
+    try {
+      const target = `${encoded(path === '' ? '/' : path)}${search}`;
+      await forward(exchange, { backend, target, prefix, headers: {} });
+    } catch (error) {
+      if (error instanceof UnreachableError) throw StatusError.unavailable(error.message);
+      throw error;
+    }
+  };
+}
+
+/** What stands behind `…/proxy`, made clean: nothing in it leads above its own root. */
+function pathBehind(path: string, depth: number): string {
+  const rest = path.replace(/\/$/, '').split('/').slice(depth).join('/');
+  if (rest === '') return path.endsWith('/') ? '/' : '';
+  return posix.normalize(`/${rest}${path.endsWith('/') ? '/' : ''}`);
+}
+
+function encoded(path: string): string {
+  return encodeURI(path).replace(/[?#]/g, encodeURIComponent);
+}
+
+/** Pages link to each other relative to the root, which ends with a slash. */
+function redirect(exchange: Exchange, location: string): void {
+  const { res } = exchange;
+  res.statusCode = 301;
+  res.setHeader('location', location);
+  setCommonHeaders(exchange);
+  res.end();
+}

@@ -1,0 +1,119 @@
+import type { ResourceDefinition, SubresourceDefinition, Verb } from '@gantry/apimachinery';
+import type { ResourceRegistry } from '../resource-registry/resource-registry.ts';
+
+/** What a path of the API means. */
+export type Route =
+  | {
+      readonly kind: 'resource';
+      readonly definition: ResourceDefinition;
+      readonly subresource: SubresourceDefinition | undefined;
+      /** '' for all namespaces or cluster scope. */
+      readonly namespace: string;
+      /** '' for the collection. */
+      readonly name: string;
+      /** 'all' is the read-only list of a namespaced resource over every namespace. */
+      readonly reach: 'namespace' | 'cluster' | 'all';
+      /** The old `/watch/` form, which needs no `?watch=true`. */
+      readonly form: 'plain' | 'legacy-watch';
+    }
+  /** Under a served group, but nothing is there: a Status 404. */
+  | { readonly kind: 'missing' }
+  /** Outside the resource tree: health, discovery, OpenAPI, or nothing. */
+  | { readonly kind: 'other' };
+
+export type ResourceRoute = Extract<Route, { kind: 'resource' }>;
+
+/** Finds the definitions of served resources. */
+export type ResourceIndex = Pick<ResourceRegistry, 'find' | 'hasGroup'>;
+
+const MISSING: Route = { kind: 'missing' };
+const OTHER: Route = { kind: 'other' };
+
+/** Reads a decoded path (`/api/v1/namespaces/default/pods/web`). A slash at the end does not matter, one too many does. */
+export function parseRoute(path: string, resources: ResourceIndex): Route {
+  const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+  const parts = trimmed.split('/').slice(1);
+  const group = parts[0] === 'api' ? '' : parts[0] === 'apis' ? parts[1] : undefined;
+  if (group === undefined || (parts[0] === 'apis' && group === '')) return OTHER;
+  const rest = parts.slice(parts[0] === 'api' ? 1 : 2);
+  if (!resources.hasGroup(group) || rest.length < 2) return rest.length >= 2 && parts[0] === 'api' ? MISSING : OTHER;
+  const [version = '', ...tail] = rest;
+  return parseResource(group, version, tail, resources);
+}
+
+function parseResource(group: string, version: string, tail: readonly string[], resources: ResourceIndex): Route {
+  const form = tail[0] === 'watch' ? 'legacy-watch' : 'plain';
+  const parts = form === 'legacy-watch' ? tail.slice(1) : tail;
+  const inNamespace =
+    parts[0] === 'namespaces' && parts.length >= 3 && !isNamespaceSubresource(parts, group, resources);
+  const namespace = inNamespace ? (parts[1] ?? '') : '';
+  const [resource = '', name = '', subresource = '', ...more] = inNamespace ? parts.slice(2) : parts;
+  const definition = resources.find({ group, version, resource });
+  const isProxy = group === '' && subresource === 'proxy';
+  if (definition === undefined || (more.length > 0 && !isProxy) || (inNamespace && namespace === '')) return MISSING;
+  if (inNamespace !== definition.namespaced && (inNamespace || name !== '')) return MISSING;
+  if (!isServedAt(definition, inNamespace, name, subresource)) return MISSING;
+  const found = definition.subresources.find((s) => s.name === subresource);
+  if (subresource !== '' && (found === undefined || form === 'legacy-watch')) return MISSING;
+  const reach = !definition.namespaced ? 'cluster' : inNamespace ? 'namespace' : 'all';
+  return { kind: 'resource', definition, subresource: found, namespace, name, reach, form };
+}
+
+const OF_OBJECTS: ReadonlySet<Verb> = new Set(['get', 'update', 'patch', 'delete']);
+
+/** What is only posted has no paths of single objects, and none over all namespaces. */
+function isServedAt(
+  { verbs, namespaced }: ResourceDefinition,
+  inNamespace: boolean,
+  name: string,
+  subresource: string,
+): boolean {
+  if (name !== '') return subresource !== '' || verbs.some((verb) => OF_OBJECTS.has(verb));
+  return !namespaced || inNamespace || verbs.includes('list');
+}
+
+/** `/namespaces/x/status` is the Namespace's own status, not a resource named "status" in it. */
+function isNamespaceSubresource(parts: readonly string[], group: string, resources: ResourceIndex): boolean {
+  if (group !== '' || parts.length !== 3) return false;
+  const namespaces = resources.find({ group: '', version: 'v1', resource: 'namespaces' });
+  return namespaces?.subresources.some((s) => s.name === parts[2]) ?? false;
+}
+
+/** What the request wants to do, or undefined when the resource does not allow the method there. */
+export function verbOf(route: ResourceRoute, method: string, watch: boolean): Verb | undefined {
+  const verb = wantedVerb(route, method, watch);
+  if (verb === undefined) return undefined;
+  const allowed = route.subresource?.verbs ?? route.definition.verbs;
+  return allowed.includes(verb) ? verb : undefined;
+}
+
+function wantedVerb(route: ResourceRoute, method: string, watch: boolean): Verb | undefined {
+  if (route.form === 'legacy-watch') return method === 'GET' ? 'watch' : undefined;
+  if (route.subresource !== undefined) return method === 'POST' ? 'create' : namedVerb(method);
+  if (route.name !== '') return namedVerb(method);
+  switch (method) {
+    case 'GET':
+      return watch ? 'watch' : 'list';
+    case 'POST':
+      return route.reach === 'all' ? undefined : 'create';
+    case 'DELETE':
+      return route.reach === 'all' ? undefined : 'deletecollection';
+    default:
+      return undefined;
+  }
+}
+
+function namedVerb(method: string): Verb | undefined {
+  switch (method) {
+    case 'GET':
+      return 'get';
+    case 'PUT':
+      return 'update';
+    case 'PATCH':
+      return 'patch';
+    case 'DELETE':
+      return 'delete';
+    default:
+      return undefined;
+  }
+}

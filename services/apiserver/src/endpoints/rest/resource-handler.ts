@@ -1,0 +1,278 @@
+import type { Clock, Random } from '@gantry/base';
+import { type ResourceDefinition, type Verb, fieldLabelsOf, parseFieldSelector } from '@gantry/apimachinery';
+import { type KubeObject, type Status, StatusError, isReason } from '@gantry/objects';
+import type { Logger } from '@gantry/service';
+import {
+  type Body,
+  type DeleteBody,
+  type Registry,
+  type RequestContext,
+  type Target,
+  type WatchRequest,
+  isStream,
+  streamOptions,
+} from '../../registry/index.ts';
+import type { WatchItem } from '../../cache/watch-item.ts';
+import { type DecodeProtobuf, decodeDeleteOptions } from './delete-options-body.ts';
+import { header } from '../../http/exchange.ts';
+import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
+import { negotiateInput, negotiateOutput, negotiatePatch, type OutputForm } from '../../http/negotiate.ts';
+import { parseBoolean } from '../../http/query.ts';
+import { checkDeleteOptions, deleteOptionsOfQuery } from './delete-options.ts';
+import { type ListOptions, parseListOptions, watchRequestOf } from './list-options.ts';
+import { parseWriteOptions } from './write-options.ts';
+import { readBody } from '../../http/read-body.ts';
+import type { ResourceRoute } from '../request-info.ts';
+import { sendStatus } from '../../http/respond.ts';
+import { sendList } from './send-list.ts';
+import { sendObject } from './send-object.ts';
+import type { Tables } from './table.ts';
+import { sendWatch } from './watch-stream.ts';
+
+export interface ResourceHandlerDependencies {
+  readonly registry: Registry;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly tables: Tables;
+  readonly decodeProtobuf: DecodeProtobuf;
+  /** Counts open watches; the returned function ends the counting. */
+  readonly onWatch: (resource: string) => () => void;
+}
+
+/** Serves one verb on one resource through the registry. */
+export interface ResourceHandler {
+  handle(exchange: AuthenticatedExchange, route: ResourceRoute, verb: Verb): Promise<void>;
+}
+
+/** Watches without a timeout of their own last between half an hour and an hour, so that they do not all end together. */
+const WATCH_MIN_MS = 1_800_000;
+
+const NO_EXPORT = 'the export parameter, deprecated since v1.14, is no longer supported';
+
+export function createResourceHandler(dependencies: ResourceHandlerDependencies): ResourceHandler {
+  const { registry, tables } = dependencies;
+  const handlers: Record<Verb, (exchange: AuthenticatedExchange, route: ResourceRoute) => Promise<void>> = {
+    get: async (exchange, route) => {
+      const form = formOf(exchange, route, 'single');
+      if (parseBoolean(exchange.query, 'export') === true) throw StatusError.badRequest(NO_EXPORT);
+      const resourceVersion = exchange.query.get('resourceVersion') ?? '';
+      const response = await registry.get(contextOf(exchange), targetOf(route), resourceVersion);
+      await sendObject(exchange, 200, response, form, route.definition, tables);
+    },
+    list: async (exchange, route) => {
+      const form = formOf(exchange, route, 'streams');
+      const options = parseListOptions(exchange.query);
+      const request = { ...options, namespace: route.namespace };
+      await sendList(
+        exchange,
+        await registry.list(contextOf(exchange), route.definition, request),
+        form,
+        route.definition,
+        dependencies,
+      );
+    },
+    watch: (exchange, route) => watch(dependencies, exchange, route),
+    create: async (exchange, route) => {
+      const rows = route.definition.stored === false ? 'no-tables' : 'tables';
+      const form = formOf(exchange, route, 'single', rows);
+      const body = bodyOf(exchange);
+      const options = parseWriteOptions(exchange.query, 'CreateOptions', header(exchange.req, 'user-agent'));
+      const response = await registry.create(contextOf(exchange), targetOf(route), body, options);
+      await sendObject(exchange, 201, response, form, route.definition, tables);
+    },
+    update: async (exchange, route) => {
+      const form = formOf(exchange, route, 'single');
+      const body = bodyOf(exchange);
+      const options = parseWriteOptions(exchange.query, 'UpdateOptions', header(exchange.req, 'user-agent'));
+      const { response, created } = await registry.update(contextOf(exchange), targetOf(route), body, options);
+      await sendObject(exchange, created ? 201 : 200, response, form, route.definition, tables);
+    },
+    patch: async (exchange, route) => {
+      const type = negotiatePatch(header(exchange.req, 'content-type'), route.definition);
+      const form = formOf(exchange, route, 'single');
+      const sent = { type, read: () => readBody(exchange.req, exchange.signal) };
+      const userAgent = header(exchange.req, 'user-agent');
+      const options = parseWriteOptions(exchange.query, 'PatchOptions', userAgent, type);
+      const { response, created } = await registry.patch(contextOf(exchange), targetOf(route), sent, options);
+      await sendObject(exchange, created ? 201 : 200, response, form, route.definition, tables);
+    },
+    delete: (exchange, route) => deleteOne(dependencies, exchange, route),
+    deletecollection: (exchange, route) => deleteMany(dependencies, exchange, route),
+  };
+  return {
+    handle: (exchange, route, verb) => {
+      const target = targetOf(route);
+      for (const warning of route.definition.requestWarnings ?? []) exchange.warnings.add(warning);
+      if (!isStream(target)) return handlers[verb](exchange, route);
+      return registry.connect(contextOf(exchange), target, verb, streamOptions(target, exchange.query));
+    },
+  };
+}
+
+/** The form of an answer. */
+function formOf(
+  exchange: AuthenticatedExchange,
+  { definition }: ResourceRoute,
+  streams: 'streams' | 'single',
+  tables?: 'tables' | 'no-tables',
+): OutputForm {
+  const isCustom = definition.publishedSchema !== undefined;
+  const accept = header(exchange.req, 'accept');
+  return negotiateOutput(accept, streams, tables, isCustom ? 'no-protobuf' : 'any-form');
+}
+
+function contextOf(exchange: AuthenticatedExchange, signal: AbortSignal = exchange.signal): RequestContext {
+  return { user: exchange.user, signal, fence: undefined, warn: (text) => exchange.warnings.add(text) };
+}
+
+function targetOf(route: ResourceRoute): Target {
+  const { definition, namespace, name, subresource } = route;
+  return { definition, namespace, name, subresource: subresource?.name ?? '' };
+}
+
+async function watch(
+  dependencies: ResourceHandlerDependencies,
+  exchange: AuthenticatedExchange,
+  route: ResourceRoute,
+): Promise<void> {
+  const { registry, clock, random, logger, tables, onWatch } = dependencies;
+  const form = formOf(exchange, route, 'streams');
+  const options = parseListOptions(exchange.query);
+  const timeoutMs =
+    (options.timeoutSeconds ?? 0) > 0 ? (options.timeoutSeconds ?? 0) * 1000 : WATCH_MIN_MS * (1 + random());
+  // No AbortSignal.any: that looks at all its sources each time it is asked, and a watch asks at every event.
+  const ended = new AbortController();
+  const { signal } = ended;
+  const end = () => ended.abort(exchange.signal.reason);
+  const cancel = clock.setTimer(timeoutMs, end);
+  if (exchange.signal.aborted) end();
+  else exchange.signal.addEventListener('abort', end, { once: true });
+  const closed = onWatch(route.definition.resource);
+  try {
+    const request = { ...watchRequestOf(namedOnly(options, route)), namespace: route.namespace };
+    const isOver = () => signal.aborted && !exchange.signal.aborted;
+    const items = await openWatch(registry, contextOf(exchange, signal), route.definition, request).catch(
+      (error: unknown) => {
+        // Its own time was over before it was open: a watch without events, as Kubernetes answers it.
+        if (isOver() && isReason(error, 'Timeout')) return nothing();
+        throw error;
+      },
+    );
+    await sendWatch({ ...exchange, signal }, items, { definition: route.definition, form, clock, tables, logger });
+  } finally {
+    closed();
+    cancel();
+    exchange.signal.removeEventListener('abort', end);
+  }
+}
+
+/**
+ * Opens a watch. That its version is too old, or not reached in time, is an ERROR event of a watch that has begun, as with
+ * Kubernetes' own cache; all else that is wrong is an answer of its own.
+ */
+async function openWatch(
+  registry: Registry,
+  context: RequestContext,
+  definition: ResourceDefinition,
+  request: WatchRequest,
+): Promise<AsyncIterable<readonly WatchItem[]>> {
+  try {
+    return await registry.watch(context, definition, request);
+  } catch (error) {
+    if (isReason(error, 'Expired') || isReason(error, 'Gone') || isTooLargeVersion(error)) return failing(error);
+    throw error;
+  }
+}
+
+function isTooLargeVersion(error: unknown): error is StatusError {
+  if (!isReason(error, 'Timeout')) return false;
+  return error.toStatus().details?.causes?.some((cause) => cause.reason === 'ResourceVersionTooLarge') === true;
+}
+
+async function* nothing(): AsyncIterable<readonly WatchItem[]> {}
+
+async function* failing(error: StatusError): AsyncIterable<readonly WatchItem[]> {
+  await Promise.resolve();
+  throw error;
+}
+
+/** A watch on one object's path is a watch with a field selector for its name; another selector beside it must say the same. */
+function namedOnly(options: ListOptions, { name, definition }: ResourceRoute): ListOptions {
+  if (name === '') return options;
+  const { fieldSelector } = options;
+  if (fieldSelector === '') return { ...options, fieldSelector: `metadata.name=${name}` };
+  const selected = parseFieldSelector(fieldSelector, fieldLabelsOf(definition));
+  if (selected.requiresExact('metadata.name') === name) return options;
+  throw StatusError.badRequest("fieldSelector metadata.name doesn't match requested name");
+}
+
+/** The body of a write, which the registry reads once it has authorised the request. */
+function bodyOf(exchange: AuthenticatedExchange): Body {
+  const mediaType = negotiateInput(header(exchange.req, 'content-type'));
+  return { mediaType, read: () => readBody(exchange.req, exchange.signal) };
+}
+
+/** The options of a deletion, which the registry reads once it has authorised the request. */
+function deleteBodyOf({ decodeProtobuf }: ResourceHandlerDependencies, exchange: AuthenticatedExchange): DeleteBody {
+  return {
+    read: async () => {
+      const bytes = await readBody(exchange.req, exchange.signal);
+      // An empty body needs no Content-Type.
+      if (bytes.length === 0) return checkDeleteOptions(deleteOptionsOfQuery(exchange.query));
+      const mediaType = negotiateInput(header(exchange.req, 'content-type'));
+      return checkDeleteOptions(decodeDeleteOptions(bytes, mediaType, decodeProtobuf));
+    },
+  };
+}
+
+async function deleteOne(
+  dependencies: ResourceHandlerDependencies,
+  exchange: AuthenticatedExchange,
+  route: ResourceRoute,
+): Promise<void> {
+  const { registry, tables } = dependencies;
+  const { definition } = route;
+  const form = formOf(exchange, route, 'single');
+  const { read } = deleteBodyOf(dependencies, exchange);
+  let orphanDependents: boolean | undefined;
+  const body: DeleteBody = {
+    read: async () => {
+      const deletion = await read();
+      ({ orphanDependents } = deletion.options);
+      return deletion;
+    },
+  };
+  const { response, gone } = await registry.delete(contextOf(exchange), targetOf(route), body);
+  if (!gone || definition.strategy.deletionResponse === 'object') {
+    const code = !gone && orphanDependents === false ? 202 : 200;
+    await sendObject(exchange, code, response, form, definition, tables);
+    return;
+  }
+  await sendStatus(exchange, deletedStatus(route, response.object), 200);
+}
+
+function deletedStatus(route: ResourceRoute, object: KubeObject): Status {
+  const { group, resource } = route.definition;
+  const details = {
+    name: route.name,
+    ...(group === '' ? {} : { group }),
+    kind: resource,
+    ...(object.metadata.uid === undefined ? {} : { uid: object.metadata.uid }),
+  };
+  return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', details };
+}
+
+async function deleteMany(
+  dependencies: ResourceHandlerDependencies,
+  exchange: AuthenticatedExchange,
+  route: ResourceRoute,
+): Promise<void> {
+  const { registry } = dependencies;
+  const form = formOf(exchange, route, 'single');
+  const list = parseListOptions(exchange.query);
+  const body = deleteBodyOf(dependencies, exchange);
+  const request = { ...list, namespace: route.namespace };
+  const response = await registry.deleteCollection(contextOf(exchange), route.definition, request, body);
+  await sendList(exchange, response, form, route.definition, dependencies);
+}

@@ -1,0 +1,93 @@
+import { gunzipSync } from 'node:zlib';
+import { decodeProtobuf } from '@gantry/apimachinery';
+import type { KubeObject } from '@gantry/objects';
+import { parse } from 'yaml';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type CallOptions, callServer, type Reply } from '../../testing/call-server.ts';
+import { startApiServer, type TestApiServer } from '../../testing/start-api-server.ts';
+
+const COUNT = 60;
+const PATH = '/api/v1/namespaces/default/configmaps';
+const PROTOBUF = 'application/vnd.kubernetes.protobuf';
+const names = Array.from({ length: COUNT }, (_, index) => `big-${String(index).padStart(3, '0')}`);
+
+let server: TestApiServer;
+
+function get(path: string, headers: CallOptions['headers'] = {}): Promise<Reply> {
+  return callServer(server, 'GET', path, { headers });
+}
+
+function namesIn(list: unknown): readonly (string | undefined)[] {
+  return (list as { items: readonly KubeObject[] }).items.map((item) => item.metadata.name);
+}
+
+beforeAll(async () => {
+  server = await startApiServer();
+  for (const name of names) {
+    const body = JSON.stringify({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name },
+      data: { text: name.repeat(700) },
+    });
+    await callServer(server, 'POST', PATH, { headers: { 'content-type': 'application/json' }, body });
+  }
+});
+
+afterAll(async () => {
+  await server.stop();
+});
+
+describe('a list that is too big for one slab', () => {
+  it.each([
+    ['JSON', {}, (bytes: Buffer): unknown => JSON.parse(bytes.toString())],
+    ['indented JSON', { 'user-agent': 'curl/8' }, (bytes: Buffer): unknown => JSON.parse(bytes.toString())],
+    ['YAML', { accept: 'application/yaml' }, (bytes: Buffer): unknown => parse(bytes.toString()) as unknown],
+    ['protobuf', { accept: PROTOBUF }, (bytes: Buffer): unknown => decodeProtobuf(bytes)],
+    ['compressed JSON', { 'accept-encoding': 'gzip' }, (b: Buffer): unknown => JSON.parse(gunzipSync(b).toString())],
+  ])('is streamed whole as %s', async (_, headers: Record<string, string>, read) => {
+    const reply = await get(PATH, headers);
+    expect(reply.code).toBe(200);
+    expect(reply.headers['content-length']).toBeUndefined();
+    const list = read(reply.bytes);
+    expect(namesIn(list)).toEqual(names);
+    expect(list).toMatchObject({ kind: 'ConfigMapList' });
+    expect(list).toHaveProperty('items.0.data.text', names[0]?.repeat(700));
+  });
+
+  it('is not compressed for a client that refuses it', async () => {
+    const reply = await get(PATH, { 'accept-encoding': 'gzip;q=0, identity' });
+    expect(reply.headers['content-encoding']).toBeUndefined();
+    expect(namesIn(reply.json)).toEqual(names);
+  });
+
+  it('is streamed as rows with the whole objects', async () => {
+    const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io';
+    const { json } = await get(`${PATH}?includeObject=Object`, { accept });
+    const { rows } = json as unknown as { rows: readonly { object: KubeObject; cells: readonly string[] }[] };
+    expect(rows.map((row) => row.object.metadata.name)).toEqual(names);
+    expect(rows.map((row) => row.cells[0])).toEqual(names);
+  });
+
+  it.each([
+    ['JSON', 'application/json'],
+    ['protobuf', PROTOBUF],
+  ])('gives the metadata alone as %s', async (_, type) => {
+    const accept = `${type};as=PartialObjectMetadataList;v=v1;g=meta.k8s.io`;
+    const reply = await get(PATH, { accept });
+    const list = type === PROTOBUF ? decodeProtobuf(reply.bytes) : reply.json;
+    expect(list).toMatchObject({ kind: 'PartialObjectMetadataList' });
+    expect(namesIn(list)).toEqual(names);
+  });
+
+  it.each([
+    ['application/json', {}],
+    ['application/yaml', {}],
+    ['application/json', { 'user-agent': 'curl/8' }],
+  ])('says so when nothing is in it (%s)', async (accept, headers) => {
+    const reply = await get(`${PATH}?labelSelector=no=such`, { accept, ...headers });
+    const list: unknown = accept === 'application/yaml' ? parse(reply.bytes.toString()) : reply.json;
+    expect(list).toMatchObject({ kind: 'ConfigMapList', items: [] });
+    expect(reply.headers['content-length']).toBeDefined();
+  });
+});

@@ -1,0 +1,160 @@
+import { type Clock, errorMessage } from '@gantry/base';
+import { type ResourceDefinition, encodeProtobuf, encodeWatchFrame } from '@gantry/apimachinery';
+import { type Json, type JsonObject, type KubeObject, StatusError, apiVersionOf } from '@gantry/objects';
+import type { Logger } from '@gantry/service';
+import type { WatchItem } from '../../cache/watch-item.ts';
+import { waitForDrain } from '../../http/wait-for-drain.ts';
+import type { Exchange } from '../../http/exchange.ts';
+import { joinPieces } from '../../http/join-pieces.ts';
+import type { OutputForm } from '../../http/negotiate.ts';
+import { partialFrameOf } from './custom-protobuf.ts';
+import { partialFrame } from './protobuf-frame.ts';
+import { setCommonHeaders } from '../../http/respond.ts';
+import { type IncludeObject, parseIncludeObject, partialMetadata, table, type Tables } from './table.ts';
+
+interface StreamOptions {
+  readonly definition: ResourceDefinition;
+  readonly form: OutputForm;
+  readonly clock: Clock;
+  readonly tables: Tables;
+  readonly logger: Logger;
+}
+
+/** Writes a watch to the client until it ends, is aborted, or the client stalls. Errors on the way become an ERROR event. */
+export async function sendWatch(
+  exchange: Exchange,
+  items: AsyncIterable<readonly WatchItem[]>,
+  options: StreamOptions,
+): Promise<void> {
+  const encode = createEncoder(exchange, options);
+  const { res, signal } = exchange;
+  res.statusCode = 200;
+  res.setHeader('content-type', streamType(options.form));
+  setCommonHeaders(exchange);
+  res.flushHeaders();
+  try {
+    for await (const batch of items) {
+      if (signal.aborted || res.destroyed) break;
+      for (const slab of joinPieces(framesOf(batch, encode))) {
+        if (!res.write(slab)) await waitForDrain(exchange, options.clock);
+        if (signal.aborted || res.destroyed) break;
+      }
+    }
+  } catch (error) {
+    if (!signal.aborted && !res.destroyed) res.write(encode.error(toStatusError(error, options.logger)));
+  }
+  res.end();
+}
+
+function* framesOf(batch: readonly WatchItem[], encode: Encoder): Generator<Uint8Array> {
+  for (const item of batch) yield encode.item(item);
+}
+
+function streamType(form: OutputForm): string {
+  return form.mediaType === 'application/vnd.kubernetes.protobuf'
+    ? `${form.mediaType};stream=watch`
+    : 'application/json';
+}
+
+function toStatusError(error: unknown, logger: Logger): StatusError {
+  if (error instanceof StatusError) return error;
+  logger.error({ err: error }, 'a watch failed');
+  return StatusError.internal(errorMessage(error));
+}
+
+interface Encoder {
+  item(item: WatchItem): Uint8Array;
+  error(error: StatusError): Uint8Array;
+}
+
+function createEncoder(exchange: Exchange, options: StreamOptions): Encoder {
+  if (options.form.mediaType === 'application/vnd.kubernetes.protobuf') return protobufEncoder(options);
+  if (options.form.shape === 'table') return tableEncoder(options, parseIncludeObject(exchange.query));
+  return jsonEncoder(options);
+}
+
+const AFTER = Buffer.from('}\n');
+
+function line(type: string, object: unknown): Buffer {
+  return Buffer.from(`{"type":"${type}","object":${JSON.stringify(object)}}\n`);
+}
+
+function jsonEncoder({ definition, form }: StreamOptions): Encoder {
+  const partial = form.shape === 'partial' || form.shape === 'partial-list';
+  return {
+    error: (error) => line('ERROR', error.toStatus()),
+    item: (item) => {
+      if (item.type === 'BOOKMARK') {
+        const bookmark = bookmarkOf(definition, item);
+        return line('BOOKMARK', partial ? partialMetadata(definition, bookmark, form.metaVersion) : bookmark);
+      }
+      const { type, response } = item;
+      if (partial) {
+        const make = () => line(type, partialMetadata(definition, response.object, form.metaVersion));
+        return response.form(`json/${form.metaVersion}/${type}`, make);
+      }
+      const make = () => Buffer.concat([Buffer.from(`{"type":"${type}","object":`), response.json(), AFTER]);
+      return response.form(`json/${type}`, make);
+    },
+  };
+}
+
+function tableEncoder({ definition, form, tables }: StreamOptions, include: IncludeObject): Encoder {
+  let columns: Json[] | null = tables.columns(definition);
+  const event = (type: string, rows: JsonObject[], resourceVersion: string): Buffer => {
+    const bytes = line(type, table(form.metaVersion, columns, rows, { resourceVersion }));
+    columns = null;
+    return bytes;
+  };
+  return {
+    error: (error) => line('ERROR', error.toStatus()),
+    item: (item) => {
+      if (item.type === 'BOOKMARK') {
+        const bookmark = bookmarkOf(definition, item);
+        const object =
+          include === 'None'
+            ? null
+            : include === 'Object'
+              ? bookmark
+              : partialMetadata(definition, bookmark, form.metaVersion);
+        return event('BOOKMARK', [{ cells: [], object: object as Json }], String(item.resourceVersion));
+      }
+      const { object } = item.response;
+      const row = tables.row(definition, object, include, form.metaVersion);
+      return event(item.type, [row], object.metadata.resourceVersion ?? '');
+    },
+  };
+}
+
+function protobufEncoder({ definition, form }: StreamOptions): Encoder {
+  const partial = form.shape === 'partial' || form.shape === 'partial-list';
+  const metaApi = `meta.k8s.io/${form.metaVersion}`;
+  return {
+    error: (error) => encodeWatchFrame('ERROR', encodeProtobuf(error.toStatus())),
+    item: (item) => {
+      if (item.type !== 'BOOKMARK') {
+        const { type, response } = item;
+        if (!partial) return response.form(`protobuf/${type}`, () => encodeWatchFrame(type, response.protobuf()));
+        const make = () => encodeWatchFrame(type, partialFrameOf(definition, metaApi, response));
+        return response.form(`protobuf/${form.metaVersion}/${type}`, make);
+      }
+      const bytes = encodeProtobuf(bookmarkOf(definition, item));
+      return encodeWatchFrame('BOOKMARK', partial ? partialFrame(metaApi, bytes) : bytes);
+    },
+  };
+}
+
+type Bookmark = Extract<WatchItem, { type: 'BOOKMARK' }>;
+
+const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
+
+function bookmarkOf(definition: ResourceDefinition, item: Bookmark): KubeObject {
+  return {
+    kind: definition.kind,
+    apiVersion: apiVersionOf(definition),
+    metadata: {
+      resourceVersion: String(item.resourceVersion),
+      ...(item.initialEventsEnd ? { annotations: { [INITIAL_EVENTS_END]: 'true' } } : {}),
+    },
+  };
+}

@@ -1,0 +1,89 @@
+import type { Clock, NewUid, Random } from '@gantry/base';
+import { decodeProtobuf } from '@gantry/apimachinery';
+import { resources } from '@gantry/kinds';
+import type { Logger, Metrics } from '@gantry/service';
+import type { TlsSource } from '@gantry/tls';
+import type { Router } from 'express';
+import type { AggregatedApis } from '../aggregation/aggregated-handler.ts';
+import type { PublishedApis } from '../discovery/published-apis.ts';
+import { createAuthenticator } from '../../auth/authn/authenticator.ts';
+import type { AccessDecider, PathAuthorizer } from '../../auth/authz/authorizer.ts';
+import type { ObjectLookup } from '../../auth/authz/object-lookup.ts';
+import type { SigningKeys } from '../../auth/authn/signing-keys.ts';
+import type { TokenAuthenticator } from '../../auth/authn/token-authenticator.ts';
+import type { WatchCache } from '../../cache/index.ts';
+import type { ResourceRegistry } from '../../resource-registry/resource-registry.ts';
+import type { Registry } from '../../registry/index.ts';
+import type { Authorizer } from '../../auth/authz/authorizer.ts';
+import { createAgentLogs } from '../logs/agent-logs.ts';
+import { createLogHandler } from '../logs/log-handler.ts';
+import { createDescribe } from '../openapi/descriptions.ts';
+import { createProxyHandler } from '../proxy/proxy-handler.ts';
+import type { HealthChecks } from './health-routes.ts';
+import { createPathHandlers } from './path-handlers.ts';
+import { createRequestMetrics } from './request-metrics.ts';
+import { createResourceHandler } from '../rest/resource-handler.ts';
+import { createHttpEndpoint } from './http-endpoint.ts';
+import { createTables } from '../rest/table.ts';
+
+/** How long a request for what is not served yet waits to hear of it. */
+const CATCH_UP_MS = 1000;
+
+export interface RouterOptions {
+  readonly resourceRegistry: ResourceRegistry;
+  readonly aggregated: AggregatedApis;
+  readonly published: PublishedApis;
+  readonly cache: WatchCache;
+  readonly registry: Registry;
+  readonly lookup: ObjectLookup;
+  readonly authorizer: Authorizer & PathAuthorizer & AccessDecider;
+  readonly tls: TlsSource;
+  readonly signingKeys: SigningKeys;
+  readonly tokens: readonly TokenAuthenticator[];
+  readonly checks: HealthChecks;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly newUid: NewUid;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  /** Aborted when lasting streams must end. */
+  readonly stopping: AbortSignal;
+}
+
+/** Everything behind the REST port. */
+export function createRouter(options: RouterOptions): Router {
+  const { registry, resourceRegistry, lookup, authorizer, clock, random, newUid, logger, signingKeys } = options;
+  const metrics = createRequestMetrics(options.metrics);
+  const describe = createDescribe(resources);
+  const agents = createAgentLogs(options.tls, clock);
+  return createHttpEndpoint({
+    authenticate: createAuthenticator(options.tokens),
+    authorizer,
+    resourceRegistry,
+    catchUp: (signal) => options.cache.catchUp(CATCH_UP_MS, signal),
+    resources: createResourceHandler({
+      registry,
+      clock,
+      random,
+      logger,
+      tables: createTables(clock, describe),
+      decodeProtobuf: (bytes) => decodeProtobuf(bytes, { apiVersion: 'meta.k8s.io/v1', kind: 'DeleteOptions' }),
+      onWatch: (resource) => metrics.watching(resource),
+    }),
+    aggregated: options.aggregated,
+    logs: createLogHandler({ registry, authorizer, lookup, agents, clock }),
+    proxies: createProxyHandler({ registry, tls: options.tls, random }),
+    paths: createPathHandlers({
+      describe,
+      published: options.published,
+      checks: options.checks,
+      metrics: options.metrics,
+      signingKeys,
+    }),
+    metrics,
+    clock,
+    newUid,
+    logger,
+    stopping: options.stopping,
+  });
+}

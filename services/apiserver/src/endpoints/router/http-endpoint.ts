@@ -1,0 +1,256 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Http2ServerRequest } from 'node:http2';
+import type { PeerCertificate, TLSSocket } from 'node:tls';
+import { type Clock, errorMessage, type NewUid } from '@gantry/base';
+import { StatusError } from '@gantry/objects';
+import type { Logger } from '@gantry/service';
+import { type Request, type Response, Router } from 'express';
+import type { Authenticate, Credentials } from '../../auth/authn/authenticator.ts';
+import type { AggregatedApis } from '../aggregation/aggregated-handler.ts';
+import type { AccessDecider, PathAuthorizer } from '../../auth/authz/authorizer.ts';
+import { impersonated } from '../../auth/authn/impersonation.ts';
+import { isKubernetesGroup } from '../kubernetes-groups.ts';
+import type { LogHandler } from '../logs/log-handler.ts';
+import type { ProxyHandler } from '../proxy/proxy-handler.ts';
+import { missingCustom, refuseCustom } from './custom-resource-errors.ts';
+import { type Exchange, header, parseTarget } from '../../http/exchange.ts';
+import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
+import { discardBody } from '../../http/discard-body.ts';
+import { parseBoolean } from '../../http/query.ts';
+import { parseRoute, type ResourceIndex, type ResourceRoute, type Route, verbOf } from '../request-info.ts';
+import type { RequestMetrics } from './request-metrics.ts';
+import type { ResourceHandler } from '../rest/resource-handler.ts';
+import { methodNotAllowed, notFoundResource, PAGE_NOT_FOUND, sendStatus, sendText } from '../../http/respond.ts';
+
+/** Answers paths that are no resources; false when the path is none of its own. */
+export type PathHandler = (exchange: Exchange) => Promise<boolean>;
+
+export interface HttpEndpointDependencies {
+  readonly authenticate: Authenticate;
+  readonly authorizer: PathAuthorizer & AccessDecider;
+  readonly resourceRegistry: ResourceIndex;
+  /** Waits until the resource registry has heard of everything that was done before now. */
+  readonly catchUp: (signal: AbortSignal) => Promise<unknown>;
+  readonly resources: ResourceHandler;
+  readonly aggregated: AggregatedApis;
+  readonly logs: LogHandler;
+  readonly proxies: ProxyHandler;
+  readonly paths: readonly PathHandler[];
+  readonly metrics: RequestMetrics;
+  readonly clock: Clock;
+  readonly newUid: NewUid;
+  readonly logger: Logger;
+  /** Aborted when the server drains: ends watches and followed logs. */
+  readonly stopping: AbortSignal;
+}
+
+/** Methods that metrics tell apart: a client may invent others. */
+const METHODS: ReadonlySet<string> = new Set(['DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT']);
+
+/** Kubernetes' limit for requests that do not last by nature. */
+const REQUEST_MS = 60_000;
+
+/** The HTTP endpoint: an express router that answers everything, and turns whatever goes wrong into a Status. */
+export function createHttpEndpoint(dependencies: HttpEndpointDependencies): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+  router.use((req: Request, res: Response) => {
+    serve(dependencies, req, res).catch((error: unknown) => {
+      dependencies.logger.error({ err: error, url: req.url }, 'a request was not answered');
+      res.destroy();
+    });
+  });
+  return router;
+}
+
+/** Why a request was given up. */
+class RequestEndedError extends Error {
+  override readonly name = 'RequestEndedError';
+}
+
+// Made once: a reason with its stack trace for each request would be a good part of what a small request costs.
+const CLIENT_GONE = new RequestEndedError('the client has gone');
+const OUT_OF_TIME = new RequestEndedError('the time for the request is up');
+
+interface Labels {
+  verb: string;
+  resource: string;
+}
+
+async function serve(dependencies: HttpEndpointDependencies, req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const { clock, newUid, metrics } = dependencies;
+  const started = clock.monotonicMs();
+  const labels: Labels = { verb: METHODS.has(req.method ?? '') ? (req.method ?? '') : 'OTHER', resource: '' };
+  const gone = new AbortController();
+  const left = (): void => {
+    if (!res.writableFinished) gone.abort(CLIENT_GONE);
+  };
+  res.on('error', left);
+  res.once('close', left);
+  res.setHeader('audit-id', newUid());
+  try {
+    await route(dependencies, req, res, gone, labels);
+  } finally {
+    const seconds = (clock.monotonicMs() - started) / 1000;
+    metrics.observe({ verb: labels.verb, resource: labels.resource, code: res.statusCode, seconds });
+  }
+}
+
+async function route(
+  dependencies: HttpEndpointDependencies,
+  req: IncomingMessage,
+  res: ServerResponse,
+  gone: AbortController,
+  labels: Labels,
+): Promise<void> {
+  const { aggregated, authenticate, resourceRegistry, clock, logger, stopping } = dependencies;
+  const target = parseTarget(req.url ?? '/');
+  const method = req.method ?? 'GET';
+  const { path, query } = target ?? { path: '/', query: new URLSearchParams() };
+  let exchange: Exchange = { req, res, method, path, query, signal: gone.signal, warnings: new Set() };
+  let cancel = (): void => undefined;
+  try {
+    if (target === undefined) throw StatusError.badRequest('the path is not decodable');
+    const user = impersonated(await authenticate(credentialsOf(req)), req.headers, dependencies.authorizer);
+    let remote = aggregated.find(path);
+    let found = parseRoute(path, resourceRegistry);
+    if (remote === undefined && found.kind !== 'resource' && /^\/apis\/[^/.]+\.[^/]+\//.test(path)) {
+      // Another apiserver may have told the client of it already.
+      await dependencies.catchUp(gone.signal);
+      remote = aggregated.find(path);
+      found = parseRoute(path, resourceRegistry);
+    }
+    const lasting = remote === undefined ? isLasting(found, query) : aggregated.isLasting(exchange);
+    if (!lasting) cancel = clock.setTimer(REQUEST_MS, () => gone.abort(OUT_OF_TIME));
+    const signal = lasting ? AbortSignal.any([gone.signal, stopping]) : gone.signal;
+    const authenticated: AuthenticatedExchange = { ...exchange, user, signal };
+    exchange = authenticated;
+    if (remote === undefined) await answer(dependencies, authenticated, found, labels);
+    else await aggregated.serve(authenticated, remote);
+    discardBody(req, clock);
+  } catch (error) {
+    discardBody(req, clock);
+    await fail(exchange, error, logger);
+  } finally {
+    cancel();
+  }
+}
+
+function isLasting(found: Route, query: URLSearchParams): boolean {
+  if (found.kind !== 'resource') return false;
+  if (found.subresource?.name === 'log') return parseBoolean(query, 'follow') === true;
+  if (found.subresource?.name === 'proxy') return true;
+  return found.form === 'legacy-watch' || parseBoolean(query, 'watch') === true;
+}
+
+async function answer(
+  dependencies: HttpEndpointDependencies,
+  exchange: AuthenticatedExchange,
+  found: Route,
+  labels: Labels,
+): Promise<void> {
+  switch (found.kind) {
+    case 'resource':
+      await answerResource(dependencies, exchange, found, labels);
+      return;
+    case 'missing':
+      dependencies.authorizer.authorizePath(exchange.user, verbOfMethod(exchange.method), exchange.path);
+      await answerMissing(dependencies, exchange);
+      return;
+    case 'other':
+      dependencies.authorizer.authorizePath(exchange.user, verbOfMethod(exchange.method), exchange.path);
+      for (const handler of dependencies.paths) if (await handler(exchange)) return;
+      if (
+        /^\/(api|apis\/[^/]+)\/[^/]+/.test(exchange.path) &&
+        isKnownGroup(dependencies.resourceRegistry, exchange.path)
+      ) {
+        throw notFoundResource();
+      }
+      await sendText(exchange, 404, PAGE_NOT_FOUND);
+  }
+}
+
+async function answerMissing({ resourceRegistry }: HttpEndpointDependencies, exchange: Exchange): Promise<void> {
+  const missing = missingCustom(exchange.path, resourceRegistry);
+  if (missing === undefined) throw notFoundResource();
+  if (missing !== 'nothing') throw missing;
+  await sendText(exchange, 404, PAGE_NOT_FOUND);
+}
+
+/** Groups of Kubernetes itself answer as its API does, whether we serve them or not. */
+function isKnownGroup(resourceRegistry: ResourceIndex, path: string): boolean {
+  const [, root, group = ''] = path.split('/');
+  return root === 'api' || resourceRegistry.hasGroup(group) || isKubernetesGroup(group);
+}
+
+function verbOfMethod(method: string): string {
+  const verbs: Readonly<Record<string, string>> = { POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'delete' };
+  return verbs[method] ?? method.toLowerCase();
+}
+
+async function answerResource(
+  dependencies: HttpEndpointDependencies,
+  exchange: AuthenticatedExchange,
+  found: ResourceRoute,
+  labels: Labels,
+): Promise<void> {
+  const { resource } = found.definition;
+  labels.resource = found.subresource === undefined ? resource : `${resource}/${found.subresource.name}`;
+  if (found.subresource?.name === 'proxy') {
+    labels.verb = 'connect';
+    await dependencies.proxies(exchange, found);
+    return;
+  }
+  const verb = verbOf(found, exchange.method, parseBoolean(exchange.query, 'watch') ?? false);
+  if (verb === undefined) {
+    if (found.definition.publishedSchema === undefined) throw methodNotAllowed();
+    const refusal = refuseCustom(found, exchange.method);
+    if (refusal !== undefined) throw refusal;
+    await sendText(exchange, 404, PAGE_NOT_FOUND);
+    return;
+  }
+  labels.verb = verb;
+  if (found.subresource?.name === 'log') {
+    labels.verb = 'log';
+    await dependencies.logs(exchange, found);
+    return;
+  }
+  await dependencies.resources.handle(exchange, found, verb);
+}
+
+/** The certificate of a connection, asked of TLS once. */
+const certificates = new WeakMap<object, { readonly of: Credentials['certificate'] }>();
+
+/** What TLS knows of the client, and its Authorization header. */
+function credentialsOf(req: IncomingMessage): Credentials {
+  const authorization = header(req, 'authorization');
+  const session = (req as unknown as Partial<Http2ServerRequest>).stream?.session;
+  const connection = session ?? req.socket;
+  const known = certificates.get(connection);
+  if (known !== undefined) return { certificate: known.of, authorization };
+  const socket = (session?.socket ?? req.socket) as TLSSocket;
+  const peer = socket.getPeerCertificate() as PeerCertificate | null;
+  const certificate = peer?.raw === undefined ? undefined : socket.authorized ? peer : 'untrusted';
+  certificates.set(connection, { of: certificate });
+  return { certificate, authorization };
+}
+
+/** Turns what was thrown into a Status. Only what is no StatusError, and not the client's leaving, is worth a log line. */
+async function fail(exchange: Exchange, error: unknown, logger: Logger): Promise<void> {
+  const { res } = exchange;
+  if (res.destroyed || res.writableEnded) return;
+  if (res.headersSent) {
+    res.destroy();
+    return;
+  }
+  const status = toStatusError(exchange, error, logger);
+  await sendStatus(exchange, status.toStatus(), status.code);
+}
+
+function toStatusError(exchange: Exchange, error: unknown, logger: Logger): StatusError {
+  if (error instanceof StatusError) return error;
+  if (exchange.signal.aborted) {
+    return StatusError.timeout('Timeout: request did not complete within the allotted timeout');
+  }
+  logger.error({ err: error, method: exchange.method, path: exchange.path }, 'a request failed');
+  return StatusError.internal(errorMessage(error));
+}

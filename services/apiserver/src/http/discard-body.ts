@@ -1,0 +1,38 @@
+import type { IncomingMessage } from 'node:http';
+import { constants, type Http2ServerRequest } from 'node:http2';
+import type { Clock } from '@gantry/base';
+
+/** How much of a body that is not read may still arrive, and for how long, before the connection is closed. */
+const MAX_DISCARDED = 1024 * 1024;
+const DISCARD_MS = 5000;
+
+/**
+ * Discards the rest of a request's body, so that the connection can serve the next request. A client that goes on sending beyond the
+ * bounds, or sends nothing more, loses its connection (HTTP/1) or its stream (HTTP/2). To be called before the response ends: after
+ * that Node discards bodies itself, without a bound on their size, and only the time counts.
+ */
+export function discardBody(req: IncomingMessage, clock: Clock): void {
+  const { stream } = req as unknown as Partial<Http2ServerRequest>;
+  if (req.complete || req.destroyed || stream?.endAfterHeaders === true) return;
+  let bytes = 0;
+  const end = (): void => {
+    cancel();
+    req.off('data', onData);
+    req.off('end', end);
+    req.off('close', end);
+  };
+  const cut = (): void => {
+    end();
+    if (stream === undefined) req.socket.destroy();
+    else stream.close(constants.NGHTTP2_NO_ERROR);
+  };
+  const onData = (part: Buffer): void => {
+    bytes += part.length;
+    if (bytes > MAX_DISCARDED) cut();
+  };
+  const cancel = clock.setTimer(DISCARD_MS, cut);
+  req.on('data', onData);
+  req.on('end', end);
+  req.on('close', end);
+  req.resume();
+}

@@ -1,0 +1,33 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** One request and its response. */
+export interface Exchange {
+  readonly req: IncomingMessage;
+  readonly res: ServerResponse;
+  readonly method: string;
+  /** Decoded, without the query. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** Aborted when the client has gone, the server stops, or (but for watches and logs) the time is up. */
+  readonly signal: AbortSignal;
+  /** Texts for `Warning: 299` headers, in order, each once. */
+  readonly warnings: Set<string>;
+}
+
+/** First value of a request header. */
+export function header(req: IncomingMessage, name: string): string | undefined {
+  const value = req.headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+/** Splits a request target into its decoded path and its query; undefined when the path is not decodable. */
+export function parseTarget(url: string): { path: string; query: URLSearchParams } | undefined {
+  const mark = url.indexOf('?');
+  const raw = mark < 0 ? url : url.slice(0, mark);
+  try {
+    return { path: decodeURIComponent(raw), query: new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1)) };
+  } catch {
+    // A malformed escape: there is nothing behind such a path.
+    return undefined;
+  }
+}

@@ -1,0 +1,96 @@
+import { once } from 'node:events';
+import { setImmediate as turn } from 'node:timers/promises';
+import { createGzip, type Gzip } from 'node:zlib';
+import type { Clock } from '@gantry/base';
+import { waitForDrain } from './wait-for-drain.ts';
+import type { Exchange } from './exchange.ts';
+import { joinPieces } from './join-pieces.ts';
+import { acceptsGzip, sendBytes, setCommonHeaders } from './respond.ts';
+
+/**
+ * Sends an answer that is made piece by piece. What fits one slab goes out whole, with its length; anything bigger is streamed as
+ * it is made, compressed when the client asks, and never stands in memory as a whole. A failure after the first bytes breaks the
+ * connection off, so that the client sees that the answer is not whole.
+ */
+export async function sendPieces(
+  exchange: Exchange,
+  contentType: string,
+  pieces: Iterable<Uint8Array>,
+  clock: Clock,
+): Promise<void> {
+  const slabs = joinPieces(pieces);
+  const first = slabs.next();
+  const second = first.done === true ? first : slabs.next();
+  if (first.done === true || second.done === true) {
+    await sendBytes(exchange, 200, contentType, first.done === true ? new Uint8Array(0) : first.value);
+    return;
+  }
+  const { res } = exchange;
+  if (res.headersSent || res.destroyed) return;
+  res.statusCode = 200;
+  res.setHeader('content-type', contentType);
+  setCommonHeaders(exchange);
+  const compress = acceptsGzip(exchange);
+  if (compress) {
+    res.setHeader('content-encoding', 'gzip');
+    res.setHeader('vary', 'Accept-Encoding');
+  }
+  if (exchange.method === 'HEAD') {
+    res.end();
+    return;
+  }
+  try {
+    const all = rest(first.value, second.value, slabs);
+    await (compress ? writeCompressed(exchange, all, clock) : writePlain(exchange, all, clock));
+  } catch (error) {
+    res.destroy();
+    throw error;
+  }
+}
+
+function* rest(first: Uint8Array, second: Uint8Array, slabs: Iterable<Uint8Array>): Generator<Uint8Array> {
+  yield first;
+  yield second;
+  yield* slabs;
+}
+
+async function writePlain(exchange: Exchange, slabs: Iterable<Uint8Array>, clock: Clock): Promise<void> {
+  const { res } = exchange;
+  for (const slab of slabs) {
+    if (isOver(exchange)) break;
+    if (!res.write(slab)) await waitForDrain(exchange, clock);
+    await turn();
+  }
+  finish(exchange);
+}
+
+async function writeCompressed(exchange: Exchange, slabs: Iterable<Uint8Array>, clock: Clock): Promise<void> {
+  const gzip = createGzip({ level: 1 });
+  const copied = copyTo(exchange, gzip, clock);
+  for (const slab of slabs) {
+    if (isOver(exchange)) break;
+    if (!gzip.write(slab)) await Promise.race([once(gzip, 'drain'), copied]);
+    await turn();
+  }
+  gzip.end();
+  await copied;
+  finish(exchange);
+}
+
+/** Passes compressed bytes on as fast as the client reads them. */
+async function copyTo(exchange: Exchange, gzip: Gzip, clock: Clock): Promise<void> {
+  for await (const chunk of gzip as AsyncIterable<Buffer>) {
+    if (isOver(exchange)) break;
+    if (!exchange.res.write(chunk)) await waitForDrain(exchange, clock);
+  }
+}
+
+function isOver({ res, signal }: Exchange): boolean {
+  return signal.aborted || res.destroyed;
+}
+
+/** An answer that was given up must not look complete. */
+function finish({ res, signal }: Exchange): void {
+  if (signal.aborted) res.destroy();
+  else res.end();
+}

@@ -1,0 +1,121 @@
+import { type Clock, errorMessage } from '@gantry/base';
+import type { GroupMember, Logger } from '@gantry/service';
+import type { ApiServiceIndex, RemoteApi } from '../../aggregation/api-service-index.ts';
+import {
+  fetchDocuments,
+  type RemoteDirectory,
+  type RemoteDocuments,
+  STALE,
+} from '../../aggregation/remote-documents.ts';
+import type { RemoteServers } from '../../aggregation/remote-servers.ts';
+import { ControlLoop } from '../control-loop.ts';
+
+export interface RefreshedDirectoryOptions {
+  readonly index: ApiServiceIndex;
+  readonly servers: RemoteServers;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const REFRESH_MS = 30_000;
+const RETRY_FIRST_MS = 500;
+
+interface Known {
+  /** Of the RemoteApi that was asked. */
+  readonly key: string;
+  readonly documents: RemoteDocuments;
+  /** Of the documents. */
+  readonly text: string;
+  readonly dueAt: number;
+  readonly failures: number;
+}
+
+/**
+ * The documents of extension servers. Each server is asked when its APIService changes, and every half minute. Readers never
+ * wait for a server.
+ */
+export class RefreshedDirectory implements RemoteDirectory {
+  readonly #options: RefreshedDirectoryOptions;
+  readonly #known = new Map<string, Known>();
+  readonly #asking = new Set<string>();
+  readonly #loop: ControlLoop;
+  #generation = 0;
+
+  constructor(options: RefreshedDirectoryOptions) {
+    this.#options = options;
+    const { index, clock, logger } = options;
+    this.#loop = new ControlLoop({
+      name: 'remote-directory',
+      clock,
+      intervalMs: REFRESH_MS,
+      retry: { initialMs: RETRY_FIRST_MS, maxMs: REFRESH_MS },
+      subscribe: (notify) => [index.observe(notify)],
+      reconcile: async (signal) => this.#start(signal) - clock.monotonicMs(),
+      onError: (error) => logger.warn({ reason: errorMessage(error) }, 'asking extension servers failed, retrying'),
+    });
+  }
+
+  get generation(): number {
+    return this.#generation;
+  }
+
+  documents({ name }: RemoteApi): RemoteDocuments {
+    return this.#known.get(name)?.documents ?? STALE;
+  }
+
+  /** Refreshes the documents, and closes the connections at the end. */
+  member(): GroupMember {
+    const { name, run } = this.#loop;
+    return { name, run, close: async () => this.#options.servers.close() };
+  }
+
+  /** Asks the servers that are due. Returns when the next one is. */
+  #start(signal: AbortSignal): number {
+    const { index, servers, clock } = this.#options;
+    const now = clock.monotonicMs();
+    const present = new Set(index.remotes.map(({ name }) => name));
+    for (const name of [...this.#known.keys()]) {
+      if (present.has(name)) continue;
+      this.#known.delete(name);
+      servers.forget(name);
+    }
+    let next = now + REFRESH_MS;
+    for (const remote of index.remotes) {
+      if (this.#asking.has(remote.name)) continue;
+      const known = this.#known.get(remote.name);
+      const dueAt = known?.key === JSON.stringify(remote) ? known.dueAt : now;
+      if (dueAt <= now) void this.#ask(remote, signal);
+      else next = Math.min(next, dueAt);
+    }
+    return next;
+  }
+
+  async #ask(remote: RemoteApi, signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#options;
+    const { name } = remote;
+    this.#asking.add(name);
+    const before = this.#known.get(name);
+    let documents = STALE;
+    let failures = 0;
+    try {
+      if (remote.isAvailable) documents = await fetchDocuments(this.#options, remote, signal);
+    } catch (error) {
+      failures = (before?.failures ?? 0) + 1;
+      const reason = errorMessage(error);
+      if (failures === 1 && !signal.aborted)
+        logger.warn({ apiService: name, reason }, 'reading the discovery of an extension server failed, retrying');
+    }
+    const text = JSON.stringify(documents);
+    const waitMs = failures === 0 ? REFRESH_MS : Math.min(REFRESH_MS, RETRY_FIRST_MS * 2 ** (failures - 1));
+    this.#known.set(name, {
+      key: JSON.stringify(remote),
+      documents,
+      text,
+      dueAt: clock.monotonicMs() + waitMs,
+      failures,
+    });
+    if (text !== (before?.text ?? JSON.stringify(STALE))) this.#generation++;
+    this.#asking.delete(name);
+    this.#loop.notify();
+  }
+}

@@ -1,0 +1,160 @@
+import { type Clock, errorMessage, formatTime, type Random } from '@gantry/base';
+import type { KubeObject, ResourceRef, Service, ServiceCIDR } from '@gantry/objects';
+import type { GroupMember, Logger } from '@gantry/service';
+import { createAllocators, firstAddress, parseAddressRange } from '../../allocators/index.ts';
+import type { WatchCache } from '../../cache/index.ts';
+import type { ObjectStore } from '../../storage/index.ts';
+import { ControlLoop } from '../control-loop.ts';
+import type { LoopbackClient } from '../loopback-client.ts';
+import { type StandingObject, standingObjects } from './standing-objects.ts';
+
+const NAMESPACES: ResourceRef = { group: '', version: 'v1', resource: 'namespaces' };
+const SERVICES: ResourceRef = { group: '', version: 'v1', resource: 'services' };
+const SERVICE_RANGES: ResourceRef = { group: 'networking.k8s.io', version: 'v1', resource: 'servicecidrs' };
+const STANDING_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
+const RETRY = { initialMs: 500, maxMs: 5000 };
+
+export interface BootstrapOptions {
+  /** The built-in resources. */
+  readonly resources: readonly ResourceRef[];
+  readonly client: LoopbackClient;
+  readonly store: ObjectStore;
+  readonly cache: WatchCache;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Range of Service addresses, `10.96.0.0/16`. */
+  readonly serviceCidr: string;
+  /** Called once, when everything is there. */
+  readonly onDone: () => void;
+  readonly logger: Logger;
+}
+
+/**
+ * Creates what every cluster has and makes the claims of Services agree with the Services, once. Idempotent; any number of
+ * apiservers may run it at once.
+ */
+export function bootstrapLoop(options: BootstrapOptions): GroupMember {
+  const { cache, clock, logger, onDone } = options;
+  return new ControlLoop({
+    name: 'bootstrap',
+    clock,
+    intervalMs: Infinity,
+    retry: RETRY,
+    whenReady: (signal) => cache.whenReady(signal),
+    reconcile: async (signal) => {
+      await bootstrap(options, signal);
+      onDone();
+    },
+    onError: (error) => logger.warn({ reason: errorMessage(error) }, 'bootstrap failed, retrying'),
+  });
+}
+
+async function bootstrap(options: BootstrapOptions, signal: AbortSignal): Promise<void> {
+  const { client, cache, resources, serviceCidr } = options;
+  await createAllocators(options).repair(storedServices(cache), signal);
+  for (const name of STANDING_NAMESPACES) await ensure(client, NAMESPACES, namespace(name), signal);
+  await ensure(client, SERVICES, kubernetesService(serviceCidr), signal);
+  await ensureServiceRange(options, signal);
+  await ensureStandingObjects(client, standingObjects(resources), signal);
+}
+
+/** Creates what is missing and corrects what differs; the objects of one resource at the same time. */
+async function ensureStandingObjects(
+  client: LoopbackClient,
+  all: readonly StandingObject[],
+  signal: AbortSignal,
+): Promise<void> {
+  const byResource = Map.groupBy(all, ({ group, resource }) => `${group}/${resource}`);
+  for (const objects of byResource.values()) {
+    await Promise.all(objects.map((standing) => ensureStanding(client, standing, signal)));
+  }
+}
+
+async function ensureStanding(client: LoopbackClient, standing: StandingObject, signal: AbortSignal): Promise<void> {
+  const { group, resource, object, corrected } = standing;
+  const ref = { group, version: 'v1', resource };
+  await ensure(client, ref, object, signal);
+  if (corrected === undefined) return;
+  for (let freshness: 'cached' | 'latest' = 'cached'; ; freshness = 'latest') {
+    const stored = await client.get(ref, object.metadata, freshness, signal);
+    const wanted = stored === undefined ? undefined : corrected(stored);
+    if (wanted === undefined || (await client.update(ref, wanted, '', signal)) !== undefined) return;
+  }
+}
+
+/** The range of Service addresses that every cluster has, with its condition Ready. */
+async function ensureServiceRange(
+  { client, serviceCidr, clock }: BootstrapOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const range: ServiceCIDR & KubeObject = {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'ServiceCIDR',
+    metadata: { name: 'kubernetes' },
+    spec: { cidrs: [serviceCidr] },
+  };
+  await ensure(client, SERVICE_RANGES, range, signal);
+  const stored: (ServiceCIDR & KubeObject) | undefined = await client.get(
+    SERVICE_RANGES,
+    range.metadata,
+    'latest',
+    signal,
+  );
+  if (stored === undefined || (stored.status?.conditions ?? []).some(({ type }) => type === 'Ready')) return;
+  const ready = {
+    type: 'Ready',
+    status: 'True',
+    reason: '',
+    message: 'Kubernetes default Service CIDR is ready',
+    lastTransitionTime: formatTime(clock.now()),
+  };
+  await client.update(SERVICE_RANGES, { ...stored, status: { conditions: [ready] } } as KubeObject, 'status', signal);
+}
+
+function storedServices(cache: WatchCache): readonly Service[] {
+  const entries = cache.resource({ group: '', resource: 'services' }).snapshot();
+  return entries.map((entry) => entry.response.object as Service);
+}
+
+/** Creates the object unless there is one of its name, by this apiserver or another. */
+async function ensure(
+  client: LoopbackClient,
+  ref: ResourceRef,
+  object: KubeObject,
+  signal: AbortSignal,
+): Promise<void> {
+  if ((await client.get(ref, object.metadata, 'cached', signal)) !== undefined) return;
+  try {
+    await client.create(ref, object, signal);
+  } catch (error) {
+    // Another apiserver may have created it just now, with claims that this one's creation then lacks.
+    if ((await client.get(ref, object.metadata, 'latest', signal)) === undefined) throw error;
+  }
+}
+
+function namespace(name: string): KubeObject {
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
+}
+
+function kubernetesService(serviceCidr: string): KubeObject {
+  const address = firstAddress(parseAddressRange(serviceCidr));
+  const service: Service & KubeObject = {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: {
+      name: 'kubernetes',
+      namespace: 'default',
+      labels: { component: 'apiserver', provider: 'kubernetes' },
+    },
+    spec: {
+      type: 'ClusterIP',
+      clusterIP: address,
+      clusterIPs: [address],
+      ipFamilies: ['IPv4'],
+      ipFamilyPolicy: 'SingleStack',
+      ports: [{ name: 'https', port: 443, protocol: 'TCP', targetPort: 6443 }],
+      sessionAffinity: 'None',
+    },
+  };
+  return service;
+}

@@ -1,0 +1,137 @@
+import {
+  FLOW_AUTO_UPDATE,
+  MANDATORY_FLOW_SCHEMAS,
+  MANDATORY_PRIORITY_LEVELS,
+  SUGGESTED_FLOW_SCHEMAS,
+  SUGGESTED_PRIORITY_LEVELS,
+  SYSTEM_PRIORITIES,
+} from '@gantry/kinds';
+import {
+  type KubeObject,
+  type PolicyRule,
+  type PriorityClass,
+  type ResourceRef,
+  type Subject,
+  equalJson,
+} from '@gantry/objects';
+import {
+  bootstrapClusterRoleBindings,
+  bootstrapClusterRoles,
+  bootstrapRoleBindings,
+  bootstrapRoles,
+  RBAC_AUTO_UPDATE,
+} from '../../auth/rbac/bootstrap-policy.ts';
+import { missingRights } from '../../auth/rbac/rules.ts';
+import { localApiServices } from '../../aggregation/api-services.ts';
+
+/** An object that every cluster has, and how a stored one that differs is put right. */
+export interface StandingObject {
+  readonly group: string;
+  readonly resource: string;
+  readonly object: KubeObject;
+  /** The stored object as it should be; undefined when it is fine or its owner wants it so. */
+  readonly corrected?: (stored: KubeObject) => KubeObject | undefined;
+}
+
+const RBAC = 'rbac.authorization.k8s.io';
+const FLOW = 'flowcontrol.apiserver.k8s.io';
+
+/**
+ * Everything that Kubernetes makes at its start, and an APIService for each group version of the built-in `resources`, in an
+ * order in which nothing waits for what comes later.
+ */
+export function standingObjects(resources: readonly ResourceRef[]): readonly StandingObject[] {
+  return [
+    ...of(RBAC, 'clusterroles', bootstrapClusterRoles(), (stored, wanted) => withRights(stored, wanted)),
+    ...of(RBAC, 'clusterrolebindings', bootstrapClusterRoleBindings(), withSubjects),
+    ...of(RBAC, 'roles', bootstrapRoles(), (stored, wanted) => withRights(stored, wanted)),
+    ...of(RBAC, 'rolebindings', bootstrapRoleBindings(), withSubjects),
+    ...of('scheduling.k8s.io', 'priorityclasses', systemPriorityClasses()),
+    ...of(FLOW, 'prioritylevelconfigurations', MANDATORY_PRIORITY_LEVELS),
+    ...of(FLOW, 'prioritylevelconfigurations', SUGGESTED_PRIORITY_LEVELS, withSpec),
+    ...of(FLOW, 'flowschemas', MANDATORY_FLOW_SCHEMAS),
+    ...of(FLOW, 'flowschemas', SUGGESTED_FLOW_SCHEMAS, withSpec),
+    ...of('apiregistration.k8s.io', 'apiservices', localApiServices(resources)),
+  ];
+}
+
+function of<T extends { metadata: KubeObject['metadata'] }>(
+  group: string,
+  resource: string,
+  objects: readonly T[],
+  correct?: (stored: T, wanted: T) => T | undefined,
+): StandingObject[] {
+  return objects.map((object) => ({
+    group,
+    resource,
+    object: object as unknown as KubeObject,
+    ...(correct === undefined
+      ? {}
+      : {
+          corrected: (stored: KubeObject) =>
+            correct(stored as unknown as T, object) as unknown as KubeObject | undefined,
+        }),
+  }));
+}
+
+function systemPriorityClasses(): readonly PriorityClass[] {
+  const why: Readonly<Record<string, string>> = {
+    'system-node-critical': 'Used for system critical pods that must not be moved from their current node.',
+    'system-cluster-critical':
+      'Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.',
+  };
+  return Object.entries(SYSTEM_PRIORITIES).map(([name, value]) => ({
+    apiVersion: 'scheduling.k8s.io/v1',
+    kind: 'PriorityClass',
+    metadata: { name },
+    value,
+    description: why[name] ?? '',
+  }));
+}
+
+interface RoleLike {
+  metadata: KubeObject['metadata'];
+  rules?: PolicyRule[];
+  aggregationRule?: unknown;
+}
+
+/** The role with its missing rules added; additional rules stay. */
+function withRights<T extends RoleLike>(stored: T, wanted: T): T | undefined {
+  if (isProtected(stored, RBAC_AUTO_UPDATE)) return undefined;
+  // The rules of one that gathers others' are the controller's.
+  const missing = wanted.aggregationRule === undefined ? missingRights(stored.rules ?? [], wanted.rules ?? []) : [];
+  const regathers = wanted.aggregationRule !== undefined && stored.aggregationRule === undefined;
+  const labels = Object.entries(wanted.metadata.labels ?? {});
+  const relabels = labels.some(([key, value]) => stored.metadata.labels?.[key] !== value);
+  if (missing.length === 0 && !relabels && !regathers) return undefined;
+  return {
+    ...stored,
+    metadata: { ...stored.metadata, labels: { ...stored.metadata.labels, ...wanted.metadata.labels } },
+    ...(missing.length === 0 ? {} : { rules: [...(stored.rules ?? []), ...missing] }),
+    ...(regathers ? { aggregationRule: wanted.aggregationRule } : {}),
+  };
+}
+
+interface BindingLike {
+  metadata: KubeObject['metadata'];
+  subjects?: Subject[];
+}
+
+/** A binding with the subjects that it lacks. */
+function withSubjects<T extends BindingLike>(stored: T, wanted: T): T | undefined {
+  if (isProtected(stored, RBAC_AUTO_UPDATE)) return undefined;
+  const has = stored.subjects ?? [];
+  const missing = (wanted.subjects ?? []).filter((one) => !has.some((other) => equalJson(other, one)));
+  return missing.length === 0 ? undefined : { ...stored, subjects: [...has, ...missing] };
+}
+
+/** A suggestion as it is now, unless its owner has made it his own. */
+function withSpec<T extends { metadata: KubeObject['metadata']; spec?: object }>(stored: T, wanted: T): T | undefined {
+  const follows = stored.metadata.annotations?.[FLOW_AUTO_UPDATE] === 'true';
+  if (!follows || equalJson(stored.spec ?? {}, wanted.spec ?? {})) return undefined;
+  return { ...stored, spec: wanted.spec };
+}
+
+function isProtected({ metadata }: { metadata: KubeObject['metadata'] }, annotation: string): boolean {
+  return metadata.annotations?.[annotation] === 'false';
+}

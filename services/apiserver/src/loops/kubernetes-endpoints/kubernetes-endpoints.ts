@@ -1,0 +1,115 @@
+import { errorMessage, must, type Clock } from '@gantry/base';
+import { type Endpoints, type EndpointSlice, equalJson, type KubeObject } from '@gantry/objects';
+import type { GroupMember, Logger } from '@gantry/service';
+import { ControlLoop } from '../control-loop.ts';
+import type { LoopbackClient } from '../loopback-client.ts';
+import type { PeerAddress, PeerRegistry } from './peer-registry.ts';
+
+export interface KubernetesEndpointsOptions {
+  readonly client: LoopbackClient;
+  readonly peers: PeerRegistry;
+  /** Resolves when objects can be written. */
+  readonly whenReady: (signal: AbortSignal) => Promise<void>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const EVERY_MS = 5000;
+const RETRY_MS = 500;
+const NAME = 'kubernetes';
+const NAMESPACE = 'default';
+const ENDPOINTS = { group: '', version: 'v1', resource: 'endpoints' } as const;
+const SLICES = { group: 'discovery.k8s.io', version: 'v1', resource: 'endpointslices' } as const;
+
+/**
+ * Keeps Endpoints and EndpointSlice of `default/kubernetes`: the addresses of all apiservers that are alive. Every apiserver
+ * runs it, and writes only what differs.
+ */
+export function kubernetesEndpoints(options: KubernetesEndpointsOptions): GroupMember {
+  const { peers, clock, logger, whenReady } = options;
+  const loop = new ControlLoop({
+    name: 'kubernetes-endpoints',
+    clock,
+    intervalMs: EVERY_MS,
+    retry: { initialMs: RETRY_MS, maxMs: EVERY_MS },
+    whenReady,
+    reconcile: async (signal) => {
+      const isDone = await reconcile(options.client, await peers.list(signal), signal);
+      return isDone ? EVERY_MS : RETRY_MS;
+    },
+    onError: (error, failures) => {
+      if (failures > 1) return;
+      logger.warn({ reason: errorMessage(error) }, 'writing the endpoints of default/kubernetes failed, retrying');
+    },
+  });
+  return {
+    name: loop.name,
+    run: async (signal) => {
+      await Promise.all([peers.run(signal), loop.run(signal)]);
+    },
+  };
+}
+
+/** False when another apiserver was faster: what it wrote is compared in the next round. */
+async function reconcile(client: LoopbackClient, peers: readonly PeerAddress[], signal: AbortSignal): Promise<boolean> {
+  if (peers.length === 0) return true;
+  const endpoints = endpointsOf(peers);
+  const slice = sliceOf(peers);
+  return (
+    (await put(client, ENDPOINTS, endpoints, (stored) => equalJson(stored.subsets, endpoints.subsets), signal)) &&
+    (await put(
+      client,
+      SLICES,
+      slice,
+      (stored) => equalJson(stored.endpoints, slice.endpoints) && equalJson(stored.ports, slice.ports),
+      signal,
+    ))
+  );
+}
+
+/** Creates the object, or replaces the stored one unless it is current. False when another writer was faster. */
+async function put<T extends KubeObject>(
+  client: LoopbackClient,
+  ref: typeof ENDPOINTS | typeof SLICES,
+  object: T,
+  isCurrent: (stored: T) => boolean,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const stored = await client.get(ref, object.metadata, 'cached', signal);
+  if (stored === undefined) return (await client.create(ref, object, signal)) !== undefined;
+  if (isCurrent(stored as T)) return true;
+  const { resourceVersion } = stored.metadata;
+  const metadata = { ...object.metadata, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
+  return (await client.update(ref, { ...object, metadata }, '', signal)) !== undefined;
+}
+
+/** The ports that the addresses share; several only where apiservers listen on several. */
+function byPort(peers: readonly PeerAddress[]): readonly (readonly [port: number, ips: readonly string[]])[] {
+  return [...Map.groupBy(peers, ({ port }) => port)].map(([port, same]) => [port, same.map(({ ip }) => ip)]);
+}
+
+function endpointsOf(peers: readonly PeerAddress[]): Endpoints & KubeObject {
+  return {
+    apiVersion: 'v1',
+    kind: 'Endpoints',
+    metadata: { name: NAME, namespace: NAMESPACE, labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } },
+    subsets: byPort(peers).map(([port, ips]) => ({
+      addresses: ips.map((ip) => ({ ip })),
+      ports: [{ name: 'https', port, protocol: 'TCP' }],
+    })),
+  };
+}
+
+/** One slice holds one set of ports: that of the most apiservers. */
+function sliceOf(peers: readonly PeerAddress[]): EndpointSlice & KubeObject {
+  const [most] = byPort(peers).toSorted(([, one], [, other]) => other.length - one.length);
+  const [port, ips] = must(most, 'an address');
+  return {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { name: NAME, namespace: NAMESPACE, labels: { 'kubernetes.io/service-name': NAME } },
+    addressType: 'IPv4',
+    endpoints: ips.map((ip) => ({ addresses: [ip], conditions: { ready: true } })),
+    ports: [{ name: 'https', port, protocol: 'TCP' }],
+  };
+}

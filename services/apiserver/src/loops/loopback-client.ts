@@ -1,0 +1,98 @@
+import { findResource } from '@gantry/kinds';
+import { isReason, type KubeObject, type ResourceRef } from '@gantry/objects';
+import { must } from '@gantry/base';
+import { APISERVER } from '../auth/apiserver-user.ts';
+import {
+  DELETE_AS_USUAL,
+  type RegistryReader,
+  type RegistryWriter,
+  type RequestContext,
+  type Target,
+  deleteBody,
+  jsonBody,
+} from '../registry/index.ts';
+
+const WRITE = { dryRun: false, fieldManager: 'kube-apiserver', fieldValidation: 'Ignore' } as const;
+
+/**
+ * The apiserver as a client of its own registry. A write that another apiserver or a user was faster with is not an error:
+ * it returns undefined, and the caller observes again.
+ */
+export interface LoopbackClient {
+  /** `freshness` is 'cached' for what the cache holds, 'latest' for what is stored. Undefined when there is no such object. */
+  get(
+    ref: ResourceRef,
+    key: ObjectName,
+    freshness: 'cached' | 'latest',
+    signal: AbortSignal,
+  ): Promise<KubeObject | undefined>;
+  /** Undefined when there is an object of this name already. */
+  create(ref: ResourceRef, object: KubeObject, signal: AbortSignal): Promise<KubeObject | undefined>;
+  /** The object carries the version that it was read at. Undefined when it has changed or gone since. */
+  update(
+    ref: ResourceRef,
+    object: KubeObject,
+    subresource: string,
+    signal: AbortSignal,
+  ): Promise<KubeObject | undefined>;
+  /** Undefined when the object has changed or gone since it was read. */
+  delete(ref: ResourceRef, object: KubeObject, signal: AbortSignal): Promise<KubeObject | undefined>;
+}
+
+/** Where an object stands among those of its resource; `namespace` is absent for cluster scope. */
+export interface ObjectName {
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+}
+
+export function createLoopbackClient(registry: RegistryReader & RegistryWriter): LoopbackClient {
+  return {
+    get: async (ref, key, freshness, signal) => {
+      const resourceVersion = freshness === 'cached' ? '0' : '';
+      const found = unless(['NotFound'], registry.get(loopbackContext(signal), targetOf(ref, key), resourceVersion));
+      return (await found)?.object;
+    },
+    create: async (ref, object, signal) => {
+      const target = { ...targetOf(ref, object.metadata), name: '' };
+      const created = registry.create(loopbackContext(signal), target, jsonBody(object), WRITE);
+      return (await unless(['AlreadyExists'], created))?.object;
+    },
+    update: async (ref, object, subresource, signal) => {
+      const target = { ...targetOf(ref, object.metadata), subresource };
+      const updated = registry.update(loopbackContext(signal), target, jsonBody(object), WRITE);
+      return (await unless(['Conflict', 'NotFound'], updated))?.response.object;
+    },
+    delete: async (ref, object, signal) => {
+      const { uid, resourceVersion } = object.metadata;
+      const preconditions = {
+        ...(uid === undefined ? {} : { uid }),
+        ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      };
+      const body = deleteBody({ ...DELETE_AS_USUAL, preconditions });
+      const deleted = registry.delete(loopbackContext(signal), targetOf(ref, object.metadata), body);
+      return (await unless(['Conflict', 'NotFound'], deleted))?.response.object;
+    },
+  };
+}
+
+/** The context of a request that the apiserver makes itself. */
+export function loopbackContext(signal: AbortSignal): RequestContext {
+  return { user: APISERVER, signal, fence: undefined, warn: () => undefined };
+}
+
+/** Undefined when the request fails for one of these reasons. */
+async function unless<T>(
+  reasons: readonly ('AlreadyExists' | 'Conflict' | 'NotFound')[],
+  request: Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await request;
+  } catch (error) {
+    if (reasons.some((reason) => isReason(error, reason))) return undefined;
+    throw error;
+  }
+}
+
+function targetOf(ref: ResourceRef, { namespace = '', name = '' }: ObjectName): Target {
+  return { definition: must(findResource(ref), ref.resource), namespace, name, subresource: '' };
+}

@@ -1,0 +1,172 @@
+import { findResource } from '@gantry/kinds';
+import type { KubeObject, Service } from '@gantry/objects';
+import { must } from '@gantry/base';
+import { silentLogger } from '@gantry/service';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { jsonBody, createHarness, type Harness, WRITE } from '../../registry/testing.ts';
+import { createLoopbackClient } from '../loopback-client.ts';
+import { planAddresses, type StoredAddress } from './plan-addresses.ts';
+import { planRanges, PROTECTION, type StoredRange } from './plan-ranges.ts';
+import { serviceAddresses } from './service-addresses.ts';
+import { DELETE_AS_USUAL, deleteBody } from '../../registry/index.ts';
+
+const service = (name: string, clusterIP: string): Service & KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name, namespace: 'n' },
+  spec: { clusterIP, clusterIPs: [clusterIP] },
+});
+
+describe('the plan of addresses', () => {
+  it('has one for each address, with whose it is', () => {
+    const plan = planAddresses([service('a', '10.96.0.9'), service('b', 'None')], []);
+    expect(plan).toEqual([
+      {
+        kind: 'create',
+        object: {
+          apiVersion: 'networking.k8s.io/v1',
+          kind: 'IPAddress',
+          metadata: {
+            name: '10.96.0.9',
+            labels: {
+              'ipaddress.kubernetes.io/ip-family': 'IPv4',
+              'ipaddress.kubernetes.io/managed-by': 'ipallocator.k8s.io',
+            },
+          },
+          spec: { parentRef: { group: '', resource: 'services', namespace: 'n', name: 'a' } },
+        },
+      },
+    ]);
+    const [made] = plan;
+    expect(planAddresses([service('a', '10.96.0.9')], [must(made, 'an action').object])).toEqual([]);
+  });
+
+  it('takes those of Services that have gone away, and leaves those of others', () => {
+    const [made] = planAddresses([service('a', '10.96.0.9')], []);
+    const ours = must(made, 'an action').object;
+    const other: StoredAddress = { ...ours, metadata: { name: '10.96.0.10' } };
+    expect(planAddresses([], [ours, other])).toEqual([{ kind: 'delete', object: ours }]);
+    expect(planAddresses([service('b', '10.96.0.9')], [ours])).toEqual([{ kind: 'delete', object: ours }]);
+  });
+});
+
+describe('the plan of ranges', () => {
+  const range = (name: string, cidr: string, metadata: object = {}): StoredRange => ({
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'ServiceCIDR',
+    metadata: { name, ...metadata },
+    spec: { cidrs: [cidr] },
+  });
+  const now = Date.parse('2026-01-01T00:01:00Z');
+  const given = planAddresses([service('a', '10.1.0.9')], []).map(({ object }) => object);
+  const leaving = { finalizers: [PROTECTION], deletionTimestamp: '2026-01-01T00:00:55Z' };
+
+  it('protects a range, tells that it is ready, and then nothing more', () => {
+    const [first] = planRanges([range('r', '10.1.0.0/24')], [], now);
+    expect(first).toMatchObject({
+      kind: 'update',
+      subresource: '',
+      object: { metadata: { finalizers: [PROTECTION] } },
+    });
+    const kept = must(first?.kind === 'update' ? first.object : undefined, 'the range');
+    const [second] = planRanges([kept], [], now);
+    expect(second).toMatchObject({ subresource: 'status' });
+    const told = must(second?.kind === 'update' ? second.object : undefined, 'the range');
+    expect(told.status?.conditions).toMatchObject([
+      { type: 'Ready', status: 'True', message: 'Kubernetes Service CIDR is ready' },
+    ]);
+    expect(planRanges([told], [], now)).toEqual([]);
+  });
+
+  it('keeps one that is being deleted while an address is of it alone', () => {
+    const going = range('r', '10.1.0.0/24', leaving);
+    expect(planRanges([going], given, now)[0]).toMatchObject({
+      object: { status: { conditions: [{ type: 'Ready', status: 'False', reason: 'Terminating' }] } },
+    });
+    const wider = range('w', '10.0.0.0/8', { finalizers: [PROTECTION] });
+    expect(planRanges([going, wider], given, now)[0]).toEqual({
+      kind: 'look-again',
+      at: Date.parse('2026-01-01T00:01:05Z'),
+    });
+    expect(planRanges([going], [], now + 10_000)[0]).toMatchObject({ object: { metadata: { finalizers: [] } } });
+  });
+});
+
+describe('addresses of Services', () => {
+  let h: Harness;
+  let stopping: AbortController;
+  let running: Promise<unknown>;
+
+  beforeEach(async () => {
+    h = await createHarness();
+    stopping = new AbortController();
+    const client = createLoopbackClient(h.registry);
+    const leads = () => Promise.resolve(true);
+    const member = serviceAddresses({ cache: h.deps.cache, client, leads, clock: h.clock, logger: silentLogger });
+    running = Promise.resolve(member.run(stopping.signal));
+  });
+  afterEach(async () => {
+    stopping.abort();
+    await h.settle(running);
+    await h.stop();
+  });
+
+  const cluster = (resource: string, name: string) => {
+    const ref = { group: 'networking.k8s.io', version: 'v1', resource };
+    return { definition: must(findResource(ref), resource), namespace: '', name, subresource: '' };
+  };
+  const found = async (resource: string, name: string): Promise<KubeObject | undefined> => {
+    await h.clock.advance(100);
+    return h.settle(
+      h.registry.get(h.context(), cluster(resource, name), '').then(
+        ({ object }) => object,
+        () => undefined,
+      ),
+    );
+  };
+  const create = async (resource: string, object: object): Promise<void> => {
+    await h.settle(h.registry.create(h.context(), cluster(resource, ''), jsonBody(object), WRITE));
+  };
+  const made = (name: string, spec: object = {}) =>
+    h.create('services', {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name },
+      spec: { ports: [{ port: 80 }], ...spec },
+    });
+
+  it('are objects, which go with the Service', async () => {
+    const { spec } = (await made('a')) as Service;
+    const address = spec?.clusterIP ?? '';
+    expect(await found('ipaddresses', address)).toMatchObject({
+      spec: { parentRef: { resource: 'services', namespace: 'n', name: 'a' } },
+    });
+    await h.settle(h.registry.delete(h.context(), h.target('services', 'a'), deleteBody(DELETE_AS_USUAL)));
+    expect(await found('ipaddresses', address)).toBeUndefined();
+  });
+
+  it('are neither those of others nor outside of all ranges', async () => {
+    const parentRef = { resource: 'gateways', group: 'example.org', name: 'g' };
+    const metadata = { name: '10.96.0.77' };
+    await create('ipaddresses', {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'IPAddress',
+      metadata,
+      spec: { parentRef },
+    });
+    const refused = (why: string) => `failed to allocate IP ${why}`;
+    await expect(made('a', { clusterIP: '10.96.0.77' })).rejects.toThrow(
+      refused('10.96.0.77: provided IP is already allocated'),
+    );
+    await expect(made('a', { clusterIP: '10.1.0.9' })).rejects.toThrow(
+      refused('10.1.0.9: the provided network does not match the current range'),
+    );
+    const range = { apiVersion: 'networking.k8s.io/v1', kind: 'ServiceCIDR', metadata: { name: 'more' } };
+    await create('servicecidrs', { ...range, spec: { cidrs: ['10.1.0.0/24'] } });
+    expect(await found('servicecidrs', 'more')).toMatchObject({
+      metadata: { finalizers: [PROTECTION] },
+      status: { conditions: [{ type: 'Ready', status: 'True' }] },
+    });
+    expect(((await made('a', { clusterIP: '10.1.0.9' })) as Service).spec?.clusterIP).toBe('10.1.0.9');
+  });
+});

@@ -1,0 +1,78 @@
+import type { KeyValue, MemberStatus } from '@gantry/etcd';
+import { COMMIT_ROOT } from '../../storage/keys.ts';
+
+/** What the owner of maintenance sees every few minutes. */
+export interface ObservedStore {
+  readonly revision: number;
+  /** The revision of the round before; undefined in an owner's first. */
+  readonly previousRevision: number | undefined;
+  readonly members: readonly MemberStatus[];
+  /** Keys under the commit root, without values. */
+  readonly commitKeys: readonly KeyValue[];
+  /** Records of fenced deletions, without values. */
+  readonly deletionRecords: readonly KeyValue[];
+}
+
+export type MaintenanceAction =
+  | { readonly kind: 'compact'; readonly revision: number }
+  | { readonly kind: 'remove-keys'; readonly keys: readonly GuardedKey[] }
+  | { readonly kind: 'defragment'; readonly member: number }
+  /** Allows writes again after NOSPACE. */
+  | { readonly kind: 'disarm' };
+
+/** A key to remove if it still is what was seen and, for a lane, if its process still holds no lease. */
+export interface GuardedKey {
+  readonly key: string;
+  readonly modRevision: number;
+  readonly absentKey?: string;
+}
+
+/** Members whose file is mostly air, and much of it, are defragmented: one a round, since one that is answers nothing. */
+const WORTH_BYTES = 100 * 1024 * 1024;
+const WORTH_SHARE = 0.5;
+
+/**
+ * What to do about history, dead processes' lanes, old deletion records and the members' files. History of at least one round is kept,
+ * for watches that resume. Removing a lane is safe at any time: its groups compare a mod revision that never recurs.
+ */
+export function planMaintenance(observed: ObservedStore): readonly MaintenanceAction[] {
+  const { previousRevision, members } = observed;
+  const full = members.some(({ alarms }) => alarms.some((alarm) => alarm.includes('NOSPACE')));
+  const horizon = full ? observed.revision : previousRevision;
+  const keys = [...deadLanes(observed.commitKeys), ...oldRecords(observed.deletionRecords, horizon)];
+  return [
+    ...(keys.length === 0 ? [] : [{ kind: 'remove-keys', keys } as const]),
+    ...(horizon === undefined || horizon === 0 ? [] : [{ kind: 'compact', revision: horizon } as const]),
+    ...membersToDefragment(members, full).map((member) => ({ kind: 'defragment', member }) as const),
+    ...(full ? [{ kind: 'disarm' } as const] : []),
+  ];
+}
+
+function deadLanes(keys: readonly KeyValue[]): readonly GuardedKey[] {
+  const present = new Set(keys.map(({ key }) => key));
+  return keys.flatMap(({ key, modRevision }) => {
+    const process = key.slice(COMMIT_ROOT.length, key.lastIndexOf('/'));
+    const absentKey = `${COMMIT_ROOT}${process}/alive`;
+    return key === absentKey || present.has(absentKey) ? [] : [{ key, modRevision, absentKey }];
+  });
+}
+
+function oldRecords(records: readonly KeyValue[], horizon: number | undefined): readonly GuardedKey[] {
+  if (horizon === undefined) return [];
+  return records
+    .filter(({ modRevision }) => modRevision < horizon)
+    .map(({ key, modRevision }) => ({ key, modRevision }));
+}
+
+function membersToDefragment(members: readonly MemberStatus[], full: boolean): readonly number[] {
+  if (full) return members.map((_, index) => index);
+  const wasted = members.map(({ dbSizeBytes, dbSizeInUseBytes }, index) => ({
+    index,
+    bytes: dbSizeBytes - dbSizeInUseBytes,
+    share: dbSizeBytes === 0 ? 0 : 1 - dbSizeInUseBytes / dbSizeBytes,
+  }));
+  const worst = wasted
+    .filter(({ bytes, share }) => bytes > WORTH_BYTES && share > WORTH_SHARE)
+    .sort((a, b) => b.bytes - a.bytes)[0];
+  return worst === undefined ? [] : [worst.index];
+}

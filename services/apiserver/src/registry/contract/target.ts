@@ -1,0 +1,27 @@
+import type { ResourceDefinition, SubresourceDefinition } from '@gantry/apimachinery';
+import { type GroupResource, StatusError } from '@gantry/objects';
+import type { Target } from './registry.ts';
+
+/** Group and plural, as errors name them. */
+export function groupResource(definition: ResourceDefinition): GroupResource {
+  return { group: definition.group, resource: definition.resource };
+}
+
+/** The target's subresource, undefined for the object itself; 404 or 405 when there is none with this verb. */
+export function requireSubresource(target: Target, verb: string): SubresourceDefinition | undefined {
+  if (target.subresource === '') return undefined;
+  const found = target.definition.subresources.find((one) => one.name === target.subresource);
+  if (found === undefined) {
+    throw new StatusError('NotFound', 'the server could not find the requested resource', { details: {} });
+  }
+  if (!(found.verbs as readonly string[]).includes(verb)) {
+    throw methodNotAllowed();
+  }
+  return found;
+}
+
+export function methodNotAllowed(): StatusError {
+  return new StatusError('MethodNotAllowed', 'the server does not allow this method on the requested resource', {
+    details: {},
+  });
+}

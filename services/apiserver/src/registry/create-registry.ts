@@ -1,0 +1,138 @@
+import type { Verb } from '@gantry/apimachinery';
+import { type JsonObject, type KubeObject, StatusError } from '@gantry/objects';
+import { errorMessage } from '@gantry/base';
+import { createAdmissionChecks } from '../admission/index.ts';
+import { createAllocators } from '../allocators/index.ts';
+import { objectKey } from '../cache/index.ts';
+import { NO_WRITE_OPTIONS, type Registry, type RequestContext, type Target } from './contract/registry.ts';
+import { write } from './writing/pipeline.ts';
+import { writePatch, writePost, writePut } from './by-method.ts';
+import { remove } from './verbs/remove.ts';
+import { removeCollection } from './verbs/remove-collection.ts';
+import type { WriteParts } from './writing/write.ts';
+import { AdmissionChain } from './writing/admission-chain.ts';
+import { Committer } from './writing/committer.ts';
+import { ComponentStatuses, isComponentStatus } from './reading/component-statuses.ts';
+import type { RegistryDependencies } from './contract/dependencies.ts';
+import { createUpdateQuotaStatus } from './writing/update-quota-status.ts';
+import { Reader } from './reading/reader.ts';
+import { toStatusError } from '../storage/store-errors.ts';
+import { isProxy, isStream, streamOptions, streamRefusal } from './subresources/streams.ts';
+import { requireSubresource } from './contract/target.ts';
+import { WrittenRevision } from './writing/written-revision.ts';
+
+/** The registry over a store and a watch cache that is running. */
+export function createRegistry(deps: RegistryDependencies): Registry {
+  const { settings } = deps;
+  const reader = new Reader(deps);
+  const written = new WrittenRevision();
+  const committer = new Committer(deps.store, reader, written);
+  const checks = createAdmissionChecks({
+    ...deps,
+    access: deps.authorizer,
+    updateQuotaStatus: createUpdateQuotaStatus(committer),
+    caller: deps.webhookCaller,
+    defaultTolerationSeconds: settings.defaultTolerationSeconds,
+  });
+  const admission = new AdmissionChain(checks, deps, written);
+  const allocators = createAllocators({ ...deps, serviceCidr: settings.serviceCidr });
+  const components = new ComponentStatuses(deps);
+  const parts: WriteParts = { deps, admission, allocators, committer, reader };
+
+  const connect = async (
+    ...[context, target, verb, options]: Parameters<Registry['connect']>
+  ): Promise<KubeObject | undefined> => {
+    const { definition, namespace, name } = target;
+    const entry = await reader.fromStore(objectKey(definition, namespace, name), context.signal);
+    const object = entry?.response.object;
+    deps.authorizer.authorize(context.user, verb, target, object as unknown as JsonObject | undefined);
+    await admission.connect(context, target, options);
+    return object;
+  };
+  const refuse = async (context: RequestContext, target: Target, verb: Verb): Promise<never> => {
+    throw streamRefusal(target, await connect(context, target, verb, streamOptions(target, new URLSearchParams())));
+  };
+
+  const registry: Registry = {
+    connect: (context, target, verb, options) =>
+      onlyStatusErrors(context, async () => {
+        const object = await connect(context, target, verb, options);
+        if (!isProxy(target)) throw streamRefusal(target, object);
+      }),
+    get: (context, target, resourceVersion) =>
+      onlyStatusErrors(context, () =>
+        (isComponentStatus(target.definition) ? components : reader).get(context, target, resourceVersion),
+      ),
+    list: (context, definition, request) =>
+      onlyStatusErrors(context, () =>
+        (isComponentStatus(definition) ? components : reader).list(context, definition, request),
+      ),
+    watch: (context, definition, request) =>
+      onlyStatusErrors(context, () => reader.watch(context, definition, request)),
+    create: (context, target, body, options) =>
+      onlyStatusErrors(context, async () => {
+        const subresource = requireSubresource(target, 'create');
+        return (await writePost(parts, { context, target, options, subresource }, body)).response;
+      }),
+    update: (context, target, body, options) =>
+      onlyStatusErrors(context, async () => {
+        const subresource = requireSubresource(target, 'update');
+        const { response, effect } = await writePut(parts, { context, target, options, subresource }, body);
+        return { response, created: effect === 'created' };
+      }),
+    patch: (context, target, sent, options) =>
+      onlyStatusErrors(context, async () => {
+        const subresource = requireSubresource(target, 'patch');
+        const { response, effect } = await writePatch(parts, { context, target, options, subresource }, sent);
+        return { response, created: effect === 'created' };
+      }),
+    delete: (context, target, body) =>
+      onlyStatusErrors(context, async () => {
+        const request = { context, target, options: NO_WRITE_OPTIONS, subresource: undefined };
+        const { response, effect } = await write(parts, remove, request, body);
+        return { response, gone: effect === 'removed' };
+      }),
+    deleteCollection: (context, definition, list, body) =>
+      onlyStatusErrors(context, () => removeCollection(parts, { context, definition, list }, body)),
+  };
+  return { ...registry, ...withoutStreams(registry, refuse) };
+}
+
+/** Refuses streams to the methods for objects. */
+function withoutStreams(
+  registry: Registry,
+  refuse: (context: RequestContext, target: Target, verb: Verb) => Promise<never>,
+): Pick<Registry, 'get' | 'create' | 'update' | 'patch' | 'delete'> {
+  const guarded =
+    <Args extends unknown[], T>(
+      verb: Verb,
+      work: (context: RequestContext, target: Target, ...args: Args) => Promise<T>,
+    ) =>
+    (context: RequestContext, target: Target, ...args: Args): Promise<T> =>
+      isStream(target)
+        ? onlyStatusErrors(context, () => refuse(context, target, verb))
+        : work(context, target, ...args);
+  return {
+    get: guarded('get', registry.get),
+    create: guarded('create', registry.create),
+    update: guarded('update', registry.update),
+    patch: guarded('patch', registry.patch),
+    delete: guarded('delete', registry.delete),
+  };
+}
+
+/** Turns every error of the work into a StatusError. */
+async function onlyStatusErrors<T>({ signal }: RequestContext, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const status = toStatusError(error);
+    if (status instanceof StatusError) throw status;
+    if (signal.aborted && error === signal.reason) {
+      throw StatusError.timeout('the request was given up before its outcome was known');
+    }
+    throw new StatusError('InternalError', `Internal error occurred: ${errorMessage(error)}`, {
+      details: { causes: [{ message: errorMessage(error) }] },
+    });
+  }
+}

@@ -1,0 +1,136 @@
+import type { SubresourceDefinition } from '@gantry/apimachinery';
+import { type KubeObject } from '@gantry/objects';
+import type { AdmissionRequest } from '../../admission/index.ts';
+import { type Allocation, noAllocation } from '../../allocators/allocators.ts';
+import { storedForm } from '../writing/committer.ts';
+import type { Outcome } from '../writing/attempts.ts';
+import { normalised } from '../objects/decode-body.ts';
+import { endsDeletion } from '../objects/deletion.ts';
+import { recordManager } from '../objects/record-manager.ts';
+import { carryMetadata, checkNamespace, copyOf, isUnchanged, raiseGeneration } from '../objects/metadata.ts';
+import { responseOf } from '../objects/response-of.ts';
+import { requireValidChange } from '../objects/validation.ts';
+import type { Attempt, Draft, StoredState, WriteParts } from '../writing/write.ts';
+
+/** What admission judges instead of the object: the kind that a subresource takes. */
+export interface View {
+  readonly operation: 'create' | 'update';
+  readonly kind: AdmissionRequest['kind'];
+  readonly of: (object: KubeObject) => KubeObject;
+  readonly old: KubeObject | undefined;
+  /** Puts the view, which admission may have changed, back into the object. */
+  readonly put: (object: KubeObject, view: KubeObject) => void;
+}
+
+export interface Change {
+  readonly stored: StoredState;
+  /** The new object; the stored one is not touched. */
+  readonly object: KubeObject;
+  /** Whether the managers of its fields are recorded in it already. */
+  readonly managers: 'recorded' | 'unrecorded';
+  readonly view?: View;
+  /** An assignment by the scheduler changes the spec and keeps the generation. */
+  readonly generation?: 'kept';
+}
+
+/** A stored object that is changed: as a whole, or the part that a subresource writes. */
+export class ChangedObject implements Draft {
+  readonly object: KubeObject;
+  readonly #parts: WriteParts;
+  readonly #attempt: Attempt;
+  readonly #change: Change;
+  readonly #subresource: SubresourceDefinition | undefined;
+
+  constructor(parts: WriteParts, attempt: Attempt, change: Change) {
+    this.#parts = parts;
+    this.#attempt = attempt;
+    this.#change = change;
+    this.#subresource = attempt.subresource;
+    this.object = change.object;
+    carryMetadata(this.object, change.stored.object);
+  }
+
+  record(): void {
+    const { target, options, now } = this.#attempt;
+    if (this.#change.managers === 'recorded') return;
+    const { definition, subresource } = target;
+    recordManager(this.object, this.#old, { definition, manager: options.fieldManager, subresource, now });
+  }
+
+  admissionRequest(): AdmissionRequest {
+    const { context, target, options } = this.#attempt;
+    const { view } = this.#change;
+    return this.#parts.admission.request({
+      context,
+      target,
+      operation: view?.operation ?? 'update',
+      ...(view === undefined ? {} : { kind: view.kind }),
+      object: view === undefined ? this.object : view.of(this.object),
+      old: view === undefined ? this.#old : view.old,
+      write: options,
+    });
+  }
+
+  restore(admitted: AdmissionRequest): AdmissionRequest {
+    this.#change.view?.put(this.object, admitted.object);
+    checkNamespace(this.#attempt.target, this.object.metadata);
+    carryMetadata(this.object, this.#old);
+    return admitted;
+  }
+
+  prepare(): void {
+    const { context, target, now } = this.#attempt;
+    const { definition } = target;
+    const strategy = this.#subresource ?? definition.strategy;
+    strategy.prepareForUpdate?.(this.object, copyOf(this.#old), { now, user: context.user, warn: context.warn });
+    if (this.#change.generation === 'kept') return;
+    raiseGeneration(this.object, this.#old, definition, this.#subresource === undefined ? 'main' : 'subresource');
+  }
+
+  validate(): void {
+    const { context, target } = this.#attempt;
+    const { definition } = target;
+    requireValidChange({ definition, subresource: this.#subresource }, this.object, this.#old);
+    const warnings =
+      this.#subresource === undefined
+        ? definition.strategy.warnings?.(this.object, this.#old)
+        : this.#subresource.warnings?.(this.object);
+    for (const warning of warnings ?? []) context.warn(warning);
+  }
+
+  claim(): Promise<Allocation> {
+    const { context, target, options } = this.#attempt;
+    const { definition } = target;
+    normalised(definition, this.object);
+    if (this.#subresource !== undefined) return Promise.resolve(noAllocation);
+    const claimant = { definition, object: this.object, old: this.#old, dryRun: options.dryRun };
+    return this.#parts.allocators.claim(claimant, context.signal);
+  }
+
+  async commit(mustExist: readonly string[]): Promise<Outcome> {
+    const { context, target, options, fence } = this.#attempt;
+    const { definition, namespace, name } = target;
+    const { stored } = this.#change;
+    if (isUnchanged(this.object, stored.object) && (await this.#isStoredAlike())) {
+      return { kind: 'unchanged', response: stored.shown.response };
+    }
+    if (options.dryRun) return { kind: 'committed', response: responseOf(this.object), effect: 'updated' };
+    const ends = endsDeletion(this.object, stored.object, definition);
+    const expected = stored.entry.resourceVersion;
+    const object = ends ? undefined : this.object;
+    const write = { context, definition, namespace, name, expected, object, mustExist, fence };
+    const outcome = await this.#parts.committer.commit(write, this.object);
+    return outcome.kind === 'committed' ? { ...outcome, effect: ends ? 'removed' : 'updated' } : outcome;
+  }
+
+  get #old(): KubeObject {
+    return this.#change.stored.object;
+  }
+
+  /** Whether the form in which the object is stored is the stored one: otherwise even an update that changes nothing is written. */
+  async #isStoredAlike(): Promise<boolean> {
+    const { definition } = this.#attempt.target;
+    if (definition.storage === undefined) return true;
+    return isUnchanged(await storedForm(definition, this.object), this.#change.stored.entry.response.object);
+  }
+}

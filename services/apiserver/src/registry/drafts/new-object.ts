@@ -1,0 +1,141 @@
+import { randomSuffix } from '@gantry/base';
+import type { KubeObject } from '@gantry/objects';
+import { type AdmissionRequest, requireActive } from '../../admission/index.ts';
+import type { Allocation } from '../../allocators/allocators.ts';
+import { createEntry, objectKey } from '../../cache/index.ts';
+import type { Lookups } from '../writing/admission-chain.ts';
+import { type Outcome, retry } from '../writing/attempts.ts';
+import { withDefaults } from '../objects/decode-body.ts';
+import { recordManager } from '../objects/record-manager.ts';
+import { checkNamespace, fillNew } from '../objects/metadata.ts';
+import { encodeProtobuf, responseOf } from '../objects/response-of.ts';
+import { requireValidNew } from '../objects/validation.ts';
+import type { Attempt, Draft, WriteParts } from '../writing/write.ts';
+import { StatusError } from '@gantry/objects';
+import { groupResource } from '../contract/target.ts';
+
+/** Longest generated name without its suffix. */
+const MAX_PREFIX = 58;
+/** How often a namespace may change under a creation before it gives up. */
+const STALE_TRIES = 10;
+const NAMESPACES = { group: '', resource: 'namespaces' };
+
+/** An object that is created. `managers` tells whether the managers of its fields are recorded in it already. */
+export class NewObject implements Draft {
+  readonly object: KubeObject;
+  readonly #parts: WriteParts;
+  readonly #attempt: Attempt;
+  readonly #managers: 'recorded' | 'unrecorded';
+  readonly #isGenerated: boolean;
+  readonly #uid: string;
+
+  constructor(
+    parts: WriteParts,
+    attempt: Attempt,
+    { object, managers }: { readonly object: KubeObject; readonly managers: 'recorded' | 'unrecorded' },
+  ) {
+    this.#parts = parts;
+    this.#attempt = attempt;
+    this.#managers = managers;
+    this.object = object;
+    this.#isGenerated = generatesName(object);
+    this.#uid = parts.deps.newUid();
+    fillNew(object, attempt.target.definition, attempt.now, this.#uid);
+  }
+
+  record(): void {
+    const { target, options, now } = this.#attempt;
+    if (this.#managers === 'recorded') return;
+    const by = { definition: target.definition, manager: options.fieldManager, subresource: '', now };
+    recordManager(this.object, undefined, by);
+  }
+
+  admissionRequest(): AdmissionRequest {
+    const { context, target, options } = this.#attempt;
+    return this.#parts.admission.request({
+      context,
+      target: { ...target, name: this.object.metadata.name ?? '', subresource: '' },
+      operation: 'create',
+      object: this.object,
+      old: undefined,
+      write: options,
+    });
+  }
+
+  restore(admitted: AdmissionRequest): AdmissionRequest {
+    const { target, now } = this.#attempt;
+    const { metadata } = this.object;
+    checkNamespace(target, metadata);
+    fillNew(this.object, target.definition, now, this.#uid);
+    if ((metadata.name ?? '') === '' && generatesName(this.object)) this.#generateName();
+    const { name = '' } = metadata;
+    return admitted.name === name ? admitted : { ...admitted, name };
+  }
+
+  prepare(): void {
+    const { context, target, now } = this.#attempt;
+    const { definition } = target;
+    definition.strategy.prepareForCreate?.(this.object, { now, user: context.user, warn: context.warn });
+    withDefaults(definition, this.object);
+  }
+
+  validate(): void {
+    const { context, target } = this.#attempt;
+    requireValidNew(target.definition, this.object);
+    for (const warning of target.definition.strategy.warnings?.(this.object) ?? []) context.warn(warning);
+  }
+
+  claim(): Promise<Allocation> {
+    const { context, target, options } = this.#attempt;
+    const { definition } = target;
+    const claimant = { definition, object: this.object, old: undefined, dryRun: options.dryRun };
+    return this.#parts.allocators.claim(claimant, context.signal);
+  }
+
+  commit(mustExist: readonly string[], lookups: Lookups): Promise<Outcome> {
+    return this.#attempt.options.dryRun ? this.#dryRun() : this.#store(mustExist, lookups);
+  }
+
+  async #dryRun(): Promise<Outcome> {
+    const { context, target } = this.#attempt;
+    const { name = '' } = this.object.metadata;
+    const key = objectKey(target.definition, target.namespace, name);
+    const taken = await this.#parts.deps.store.get(key, context.signal);
+    if (taken === null) return { kind: 'committed', response: responseOf(this.object), effect: 'created' };
+    return { kind: 'taken', name, isGenerated: this.#isGenerated, current: createEntry(taken, encodeProtobuf) };
+  }
+
+  /** Stores the object while its namespace is as the checks saw it: not being deleted. */
+  async #store(mustExist: readonly string[], lookups: Lookups): Promise<Outcome> {
+    const { context, target, fence } = this.#attempt;
+    const { definition, namespace } = target;
+    const { object } = this;
+    const { name = '' } = object.metadata;
+    const namespaceKey = definition.namespaced ? objectKey(NAMESPACES, '', namespace) : undefined;
+    const write = { context, definition, namespace, name, expected: 'absent', object, mustExist, fence } as const;
+    const outcome = await retry(STALE_TRIES, async () => {
+      const seen = namespaceKey === undefined ? undefined : lookups.seen(namespaceKey);
+      const unchanged = seen === undefined ? [] : [{ key: seen.key, resourceVersion: seen.resourceVersion }];
+      const committed = await this.#parts.committer.commitUnlessStale(write, unchanged, object);
+      if (committed.kind !== 'stale') return committed;
+      const fresh = await lookups.readAgain(committed.key);
+      requireActive(fresh?.response.object, namespace, definition, name);
+      return undefined;
+    });
+    if (outcome === undefined) throw StatusError.conflict(groupResource(definition), name);
+    if (outcome.kind === 'committed') return { ...outcome, effect: 'created' };
+    return { kind: 'taken', name, isGenerated: this.#isGenerated, current: outcome.current };
+  }
+
+  #generateName(): void {
+    const { metadata } = this.object;
+    const prefix = (metadata.generateName ?? '').slice(0, MAX_PREFIX);
+    metadata.name = `${prefix}${randomSuffix(this.#parts.deps.random)}`;
+    withDefaults(this.#attempt.target.definition, this.object);
+  }
+}
+
+/** Whether the name of a new object is generated. */
+export function generatesName({ metadata }: KubeObject): boolean {
+  return (metadata.name ?? '') === '' && (metadata.generateName ?? '') !== '';
+}

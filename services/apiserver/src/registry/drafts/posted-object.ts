@@ -1,0 +1,79 @@
+import { type KubeObject, StatusError } from '@gantry/objects';
+import { validateNew } from '@gantry/apimachinery';
+import type { AdmissionRequest } from '../../admission/index.ts';
+import { type Allocation, noAllocation } from '../../allocators/allocators.ts';
+import type { Lookups } from '../writing/admission-chain.ts';
+import type { Outcome } from '../writing/attempts.ts';
+import { recordManager } from '../objects/record-manager.ts';
+import { responseOf } from '../objects/response-of.ts';
+import type { Attempt, Draft, WriteParts } from '../writing/write.ts';
+
+export interface Post {
+  readonly object: KubeObject;
+  /** The kind of the object, where it is a subresource's; undefined when the resource itself is posted. */
+  readonly kind?: AdmissionRequest['kind'];
+  /** Does what was asked, once it is admitted, and makes the response. */
+  readonly respond: (lookups: Lookups) => Promise<KubeObject>;
+}
+
+/** An object that is posted and answered, and not stored: reviews, evictions, token requests. */
+export class PostedObject implements Draft {
+  readonly object: KubeObject;
+  readonly #parts: WriteParts;
+  readonly #attempt: Attempt;
+  readonly #post: Post;
+
+  constructor(parts: WriteParts, attempt: Attempt, post: Post) {
+    this.#parts = parts;
+    this.#attempt = attempt;
+    this.#post = post;
+    this.object = post.object;
+  }
+
+  record(): void {
+    if (this.#post.kind !== undefined) return;
+    const { target, options, now } = this.#attempt;
+    const by = { definition: target.definition, manager: options.fieldManager, subresource: '', now };
+    recordManager(this.object, undefined, by);
+  }
+
+  admissionRequest(): AdmissionRequest {
+    const { context, target, options } = this.#attempt;
+    const { kind, object } = this.#post;
+    return this.#parts.admission.request({
+      context,
+      target,
+      operation: 'create',
+      ...(kind === undefined ? {} : { kind }),
+      object,
+      old: undefined,
+      write: options,
+    });
+  }
+
+  restore(admitted: AdmissionRequest): AdmissionRequest {
+    return admitted;
+  }
+
+  prepare(): void {
+    if (this.#post.kind !== undefined) return;
+    const { context, target, now } = this.#attempt;
+    target.definition.strategy.prepareForCreate?.(this.object, { now, user: context.user, warn: context.warn });
+  }
+
+  validate(): void {
+    if (this.#post.kind !== undefined) return;
+    const { definition } = this.#attempt.target;
+    const errors = validateNew(definition, this.object);
+    // Kubernetes names no kind here.
+    if (errors.length > 0) throw StatusError.invalid(definition.group, '', '', errors);
+  }
+
+  claim(): Promise<Allocation> {
+    return Promise.resolve(noAllocation);
+  }
+
+  async commit(_mustExist: readonly string[], lookups: Lookups): Promise<Outcome> {
+    return { kind: 'committed', response: responseOf(await this.#post.respond(lookups)), effect: 'created' };
+  }
+}

@@ -1,0 +1,60 @@
+import { applyPatch, decodeAs, decodeObject, type ResourceDefinition, normaliseShape } from '@gantry/apimachinery';
+import type { KubeObject } from '@gantry/objects';
+import type { Body } from '../contract/registry.ts';
+import type { WriteRequest } from '../contract/write-request.ts';
+
+/** A patch as it came. */
+export interface PatchBytes {
+  readonly bytes: Uint8Array;
+  readonly type: string;
+}
+
+/** Reads a body of the resource's own kind, with its defaults set. */
+export async function decodeBody({ context, target, options }: WriteRequest, body: Body): Promise<KubeObject> {
+  const { definition } = target;
+  const { mediaType } = body;
+  const bytes = await body.read();
+  const { object, warnings } = decodeObject({ bytes, mediaType, definition, mode: options.fieldValidation });
+  for (const warning of warnings) context.warn(warning);
+  return withDefaults(definition, object);
+}
+
+/** Reads a body of a subresource's kind (`autoscaling.v1.Scale`). */
+export async function decodeKind({ context, options }: WriteRequest, body: Body, schema: string): Promise<KubeObject> {
+  const { object, warnings } = decodeAs(schema, await body.read(), body.mediaType, options.fieldValidation);
+  for (const warning of warnings) context.warn(warning);
+  return object;
+}
+
+/** Sets what Kubernetes defaults in code, in the normalised shape. Changes and returns `object`. */
+export function withDefaults(definition: ResourceDefinition, object: KubeObject): KubeObject {
+  definition.strategy.applyDefaults?.(object);
+  return normalised(definition, object);
+}
+
+/** The shape in which objects are compared, stored and answered. Changes and returns `object`. */
+export function normalised(definition: ResourceDefinition, object: KubeObject): KubeObject {
+  return normaliseShape(object, definition.schema);
+}
+
+/** `original` with a patch applied and defaults set; the original is not touched. */
+export function patched(
+  original: KubeObject,
+  patch: PatchBytes,
+  { target, options }: WriteRequest,
+): { readonly object: KubeObject; readonly warnings: readonly string[] } {
+  const { definition } = target;
+  const { object, warnings } = applyPatch(patch.type, original, patch.bytes, definition, options.fieldValidation);
+  return { object: withDefaults(definition, object as unknown as KubeObject), warnings };
+}
+
+/** The Scale `original` with a patch applied. */
+export function patchedScale(
+  original: KubeObject,
+  patch: PatchBytes,
+  { request: { target, options }, schema }: { readonly request: WriteRequest; readonly schema: string },
+): KubeObject {
+  const { definition } = target;
+  const { object } = applyPatch(patch.type, original, patch.bytes, definition, options.fieldValidation, schema);
+  return object as unknown as KubeObject;
+}

@@ -1,0 +1,99 @@
+import { resources } from '@gantry/kinds';
+import type { KubeObject } from '@gantry/objects';
+import { formatTime } from '@gantry/base';
+import { describe, expect, it } from 'vitest';
+import { DELETE_AS_USUAL, type DeleteOptions } from '../contract/registry.ts';
+import { endsDeletion, planDeletion } from './deletion.ts';
+import { definitionOf } from '../testing.ts';
+
+const NOW = 1_767_225_600_000;
+const configMaps = definitionOf('configmaps');
+const pods = definitionOf('pods');
+
+const object = (metadata: object, rest: object = {}): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'X',
+  metadata: { name: 'a', namespace: 'n', ...metadata },
+  ...rest,
+});
+const plan = (stored: KubeObject, options: Partial<DeleteOptions> = {}, definition = configMaps) =>
+  planDeletion(stored, definition, { ...DELETE_AS_USUAL, ...options }, NOW);
+const bound = { spec: { nodeName: 'x', terminationGracePeriodSeconds: 30, containers: [] } };
+
+describe('the plan of a deletion', () => {
+  it('removes at once what nothing keeps', () => {
+    expect(plan(object({}))).toEqual({ kind: 'remove' });
+    expect(plan(object({}), { propagationPolicy: 'Background' })).toEqual({ kind: 'remove' });
+  });
+
+  it.each([
+    ['Orphan', 'orphan'],
+    ['Foreground', 'foregroundDeletion'],
+  ] as const)('marks for the policy %s', (propagationPolicy, finalizer) => {
+    expect(plan(object({ generation: 3 }), { propagationPolicy })).toMatchObject({
+      kind: 'mark',
+      then: 'keep',
+      object: {
+        metadata: {
+          finalizers: [finalizer],
+          generation: 4,
+          deletionTimestamp: formatTime(NOW),
+          deletionGracePeriodSeconds: 0,
+        },
+      },
+    });
+  });
+
+  it('keeps what a former request wanted unless this one says otherwise', () => {
+    const orphaned = object({ finalizers: ['orphan', 'x/y'] });
+    expect(plan(orphaned)).toMatchObject({ object: { metadata: { finalizers: ['orphan', 'x/y'] } } });
+    expect(plan(orphaned, { propagationPolicy: 'Background' })).toMatchObject({
+      object: { metadata: { finalizers: ['x/y'] } },
+    });
+    expect(plan(object({ finalizers: ['orphan'] }), { orphanDependents: false })).toEqual({ kind: 'remove' });
+  });
+
+  it('gives a bound pod its grace period, which later requests can only shorten', () => {
+    const first = plan(object({ generation: 1 }, bound), {}, pods);
+    expect(first).toMatchObject({
+      then: 'keep',
+      object: {
+        metadata: { deletionGracePeriodSeconds: 30, deletionTimestamp: formatTime(NOW + 30_000), generation: 2 },
+      },
+    });
+    const marked = object({ deletionGracePeriodSeconds: 30, deletionTimestamp: formatTime(NOW + 30_000) }, bound);
+    expect(plan(marked, {}, pods)).toEqual({ kind: 'pending' });
+    expect(plan(marked, { gracePeriodSeconds: 60 }, pods)).toEqual({ kind: 'pending' });
+    expect(plan(marked, { gracePeriodSeconds: 10 }, pods)).toMatchObject({
+      then: 'keep',
+      object: { metadata: { deletionGracePeriodSeconds: 10, deletionTimestamp: formatTime(NOW + 10_000) } },
+    });
+    expect(plan(marked, { gracePeriodSeconds: 0 }, pods)).toMatchObject({ then: 'remove' });
+    expect(plan(marked, { gracePeriodSeconds: -5 }, pods)).toMatchObject({
+      object: { metadata: { deletionGracePeriodSeconds: 1 } },
+    });
+  });
+
+  it('removes what was marked without a grace period, when another write came in between', () => {
+    const marked = { deletionTimestamp: formatTime(NOW), deletionGracePeriodSeconds: 0 };
+    expect(plan(object(marked, bound), {}, pods)).toEqual({ kind: 'remove' });
+    expect(plan(object({ ...marked, finalizers: ['x/y'] }, bound), {}, pods)).toEqual({ kind: 'pending' });
+  });
+
+  it('changes nothing of what it is given', () => {
+    const stored = object({ finalizers: ['x/y'] }, bound);
+    const before = structuredClone(stored);
+    for (const definition of resources) plan(stored, { propagationPolicy: 'Foreground' }, definition);
+    expect(stored).toEqual(before);
+  });
+
+  it('ends when the last finalizer goes, and not before the grace period has', () => {
+    const deleting = { deletionTimestamp: formatTime(NOW) };
+    const kept = object({ ...deleting, finalizers: ['x/y'] });
+    expect(endsDeletion(object(deleting), kept, configMaps)).toBe(true);
+    expect(endsDeletion(kept, kept, configMaps)).toBe(false);
+    expect(endsDeletion(object({}), object({ finalizers: ['x/y'] }), configMaps)).toBe(false);
+    const waiting = { ...deleting, deletionGracePeriodSeconds: 30 };
+    expect(endsDeletion(object(waiting), object({ ...waiting, finalizers: ['x/y'] }), pods)).toBe(false);
+  });
+});

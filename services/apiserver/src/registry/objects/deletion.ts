@@ -1,0 +1,180 @@
+import type { ResourceDefinition } from '@gantry/apimachinery';
+import type { KubeObject, Namespace } from '@gantry/objects';
+import { formatTime, type Instant } from '@gantry/base';
+import type { DeleteOptions } from '../contract/registry.ts';
+import { copyOf } from './metadata.ts';
+
+const ORPHAN = 'orphan';
+const FOREGROUND = 'foregroundDeletion';
+
+/** What a delete request does to an object. */
+export type DeletionPlan =
+  /** It is removed now. */
+  | { readonly kind: 'remove' }
+  /** It is marked as being deleted; with `then: 'remove'` it is removed right after. */
+  | { readonly kind: 'mark'; readonly object: KubeObject; readonly then: 'keep' | 'remove' }
+  /** It is being deleted already and nothing changes. */
+  | { readonly kind: 'pending' };
+
+/** Decides what a delete request does. Pure. */
+export function planDeletion(
+  stored: KubeObject,
+  definition: ResourceDefinition,
+  options: DeleteOptions,
+  now: Instant,
+): DeletionPlan {
+  if (isNamespace(definition)) return planNamespaceDeletion(stored, definition, options, now);
+  const { markForDeletion } = definition.strategy;
+  if (markForDeletion !== undefined && stored.metadata.deletionTimestamp === undefined) {
+    const object = copyOf(stored);
+    object.metadata.deletionTimestamp = formatTime(now);
+    markForDeletion(object, now);
+    return { kind: 'mark', object, then: 'keep' };
+  }
+  return planObjectDeletion(stored, definition, options, now);
+}
+
+function planNamespaceDeletion(
+  stored: Namespace,
+  definition: ResourceDefinition,
+  options: DeleteOptions,
+  now: Instant,
+): DeletionPlan {
+  if (stored.metadata.deletionTimestamp === undefined) {
+    const object = copyOf(stored) as Namespace;
+    object.metadata.deletionTimestamp = formatTime(now);
+    object.status = { ...object.status, phase: 'Terminating' };
+    setGarbageFinalizers(object, definition, options);
+    return { kind: 'mark', object, then: 'keep' };
+  }
+  if ((stored.spec?.finalizers ?? []).length > 0) return { kind: 'pending' };
+  return planObjectDeletion(stored, definition, options, now);
+}
+
+function planObjectDeletion(
+  stored: KubeObject,
+  definition: ResourceDefinition,
+  options: DeleteOptions,
+  now: Instant,
+): DeletionPlan {
+  const object = copyOf(stored);
+  const grace = applyGracePeriod(object, definition, options, now);
+  if (grace === 'pending') return { kind: 'pending' };
+  setGarbageFinalizers(object, definition, options);
+  const hasFinalizers = (object.metadata.finalizers ?? []).length > 0;
+  if (grace === 'graceful') {
+    const keep = hasFinalizers || (object.metadata.deletionGracePeriodSeconds ?? 0) > 0;
+    return { kind: 'mark', object, then: keep ? 'keep' : 'remove' };
+  }
+  if (!hasFinalizers) return { kind: 'remove' };
+  markAsDeleting(object, now);
+  return { kind: 'mark', object, then: 'keep' };
+}
+
+/** Sets deletion time and grace period of kinds that end gracefully; a running grace period can only be shortened. */
+function applyGracePeriod(
+  object: KubeObject,
+  definition: ResourceDefinition,
+  options: DeleteOptions,
+  now: Instant,
+): 'immediate' | 'graceful' | 'pending' {
+  const { gracePeriodSeconds } = definition.strategy;
+  if (gracePeriodSeconds === undefined) return 'immediate';
+  const { metadata } = object;
+  const requested = clampGrace(options.gracePeriodSeconds);
+  if (metadata.deletionTimestamp !== undefined) {
+    const running = metadata.deletionGracePeriodSeconds;
+    if (running === undefined) return 'immediate';
+    // Marked with no time left and nothing to wait for: the removal that follows met another write, and is due again.
+    if (running === 0 && (metadata.finalizers ?? []).length === 0) return 'immediate';
+    if (requested === undefined || requested >= running) return 'pending';
+    const end = Date.parse(metadata.deletionTimestamp) - running * 1000 + requested * 1000;
+    metadata.deletionTimestamp = formatTime(end);
+    metadata.deletionGracePeriodSeconds = requested;
+    return 'graceful';
+  }
+  const period = gracePeriodSeconds(object, requested);
+  if (period === undefined) return 'immediate';
+  metadata.deletionTimestamp = formatTime(now + period * 1000);
+  metadata.deletionGracePeriodSeconds = period;
+  bumpGeneration(object);
+  return 'graceful';
+}
+
+/** A negative grace period means one second. */
+function clampGrace(seconds: number | undefined): number | undefined {
+  return seconds !== undefined && seconds < 0 ? 1 : seconds;
+}
+
+function markAsDeleting(object: KubeObject, now: Instant): void {
+  const { metadata } = object;
+  if (metadata.deletionTimestamp === undefined) bumpGeneration(object);
+  if (metadata.deletionTimestamp === undefined || Date.parse(metadata.deletionTimestamp) > now) {
+    metadata.deletionTimestamp = formatTime(now);
+  }
+  metadata.deletionGracePeriodSeconds = 0;
+}
+
+function bumpGeneration(object: KubeObject): void {
+  const { generation } = object.metadata;
+  if (generation !== undefined && generation > 0) object.metadata.generation = generation + 1;
+}
+
+function setGarbageFinalizers(object: KubeObject, definition: ResourceDefinition, options: DeleteOptions): void {
+  const present = object.metadata.finalizers ?? [];
+  const kept = present.filter((finalizer) => finalizer !== ORPHAN && finalizer !== FOREGROUND);
+  const wanted = garbageFinalizer(present, definition, options);
+  const finalizers = wanted === undefined ? kept : [...kept, wanted];
+  if (finalizers.length === 0) delete object.metadata.finalizers;
+  else if (finalizers.length !== present.length || finalizers.some((one) => !present.includes(one))) {
+    object.metadata.finalizers = finalizers;
+  }
+}
+
+/** The request decides, then the finalizers of an earlier request, then the kind's default. */
+function garbageFinalizer(
+  present: readonly string[],
+  definition: ResourceDefinition,
+  options: DeleteOptions,
+): string | undefined {
+  if (options.orphanDependents !== undefined) return options.orphanDependents ? ORPHAN : undefined;
+  switch (options.propagationPolicy) {
+    case 'Orphan':
+      return ORPHAN;
+    case 'Foreground':
+      return FOREGROUND;
+    case 'Background':
+      return undefined;
+    case undefined:
+      break;
+  }
+  if (present.includes(ORPHAN)) return ORPHAN;
+  if (present.includes(FOREGROUND)) return FOREGROUND;
+  switch (definition.strategy.defaultPropagation) {
+    case 'orphan':
+      return ORPHAN;
+    case 'foreground':
+      return FOREGROUND;
+    case 'background':
+    case undefined:
+      return undefined;
+  }
+}
+
+/** Whether an update removes the last finalizer of an object that is being deleted: then the object is removed, not stored. */
+export function endsDeletion(object: KubeObject, old: KubeObject, definition: ResourceDefinition): boolean {
+  const { metadata } = object;
+  if (metadata.deletionTimestamp === undefined) return false;
+  if ((metadata.finalizers ?? []).length > 0 || (metadata.deletionGracePeriodSeconds ?? 0) > 0) return false;
+  if (!isNamespace(definition)) return (old.metadata.finalizers ?? []).length > 0;
+  const before = finalizersOf(old);
+  return finalizersOf(object) === 0 && before > 0;
+}
+
+function finalizersOf(namespace: Namespace): number {
+  return (namespace.spec?.finalizers ?? []).length + (namespace.metadata.finalizers ?? []).length;
+}
+
+function isNamespace(definition: ResourceDefinition): boolean {
+  return definition.group === '' && definition.resource === 'namespaces';
+}

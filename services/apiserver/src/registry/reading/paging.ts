@@ -1,0 +1,72 @@
+import { type Status, StatusError } from '@gantry/objects';
+import { type Entry, type Filter, formatContinueToken, parseContinueToken, prefixBounds } from '../../cache/index.ts';
+import type { ResourceVersion } from '../../storage/object-store.ts';
+
+/** A part of a list. */
+export interface Page {
+  readonly items: readonly Entry[];
+  /** Key to go on from, when there is more. */
+  readonly next: string | undefined;
+  /** How many keys lie beyond it. */
+  readonly remaining: number;
+}
+
+/** Up to `limit` (0: all) matching entries under `prefix` from `startKey` on. */
+export function pageOf(
+  entries: readonly Entry[],
+  prefix: string,
+  startKey: string | undefined,
+  filter: Filter,
+  limit: number,
+): Page {
+  const [from, to] = prefixBounds(entries, prefix, startKey);
+  const items: Entry[] = [];
+  for (let at = from; at < to; at++) {
+    const entry = entries[at];
+    if (entry === undefined || !filter.matches(entry.response.object)) continue;
+    items.push(entry);
+    if (limit > 0 && items.length === limit && at + 1 < to) {
+      return { items, next: `${entry.key}\0`, remaining: to - at - 1 };
+    }
+  }
+  return { items, next: undefined, remaining: 0 };
+}
+
+/** The token that goes on at `next`. */
+export function tokenAfter(next: string, prefix: string, resourceVersion: ResourceVersion): string {
+  return formatContinueToken({ resourceVersion, start: next.slice(prefix.length) });
+}
+
+/** Where a token says to go on, inside `prefix`. */
+export function startOf(
+  token: string,
+  prefix: string,
+): { startKey: string; resourceVersion: ResourceVersion | undefined } {
+  const { start, resourceVersion } = parseContinueToken(token);
+  return { startKey: `${prefix}${start}`, resourceVersion };
+}
+
+/** 410 with a token that goes on without consistency. */
+class ContinueExpiredError extends StatusError {
+  readonly #token: string;
+
+  constructor(token: string) {
+    super(
+      'Expired',
+      'The provided continue parameter is too old to display a consistent list result. You can start a new list without ' +
+        'the continue parameter, or use the continue token in this response to retrieve the remainder of the results. ' +
+        'Continuing with the provided token results in an inconsistent list - objects that were created, modified, or ' +
+        'deleted between the time the first chunk was returned and now may show up in the list.',
+    );
+    this.#token = token;
+  }
+
+  override toStatus(): Status {
+    return { ...super.toStatus(), metadata: { continue: this.#token } };
+  }
+}
+
+/** The error for a token whose revision is compacted away; `start` is relative to the list's prefix. */
+export function continueExpired(start: string): StatusError {
+  return new ContinueExpiredError(formatContinueToken({ resourceVersion: undefined, start }));
+}

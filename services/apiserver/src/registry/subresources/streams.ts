@@ -1,0 +1,81 @@
+import { type KubeObject, StatusError } from '@gantry/objects';
+import type { Target } from '../contract/registry.ts';
+import { groupResource } from '../contract/target.ts';
+
+/** Subresources that are streams, with the kind of their options (of proxies below) and which of those are read how. */
+const STREAMS: Readonly<
+  Record<
+    string,
+    { readonly kind: string; readonly fields: Readonly<Record<string, 'flag' | 'text' | 'texts' | 'ports'>> }
+  >
+> = {
+  attach: {
+    kind: 'PodAttachOptions',
+    fields: { stdin: 'flag', stdout: 'flag', stderr: 'flag', tty: 'flag', container: 'text' },
+  },
+  exec: {
+    kind: 'PodExecOptions',
+    fields: { stdin: 'flag', stdout: 'flag', stderr: 'flag', tty: 'flag', container: 'text', command: 'texts' },
+  },
+  portforward: { kind: 'PodPortForwardOptions', fields: { ports: 'ports' } },
+  proxy: { kind: '', fields: { path: 'text' } },
+};
+
+/** The resources that have proxies, with the kind of the options. */
+const PROXIES: Readonly<Record<string, string>> = {
+  nodes: 'NodeProxyOptions',
+  pods: 'PodProxyOptions',
+  services: 'ServiceProxyOptions',
+};
+
+/** Whether a request is for a stream: attach, exec, portforward or a proxy. */
+export function isStream(target: Target): boolean {
+  const { definition, subresource } = target;
+  return (
+    (definition.group === '' && definition.resource === 'pods' && Object.hasOwn(STREAMS, subresource)) ||
+    isProxy(target)
+  );
+}
+
+/** Whether a request is for the proxy of a pod, a service or a node. */
+export function isProxy({ definition, subresource }: Target): boolean {
+  return definition.group === '' && subresource === 'proxy' && Object.hasOwn(PROXIES, definition.resource);
+}
+
+/** The stream's options from the query, as the object that admission judges. */
+export function streamOptions(target: Target, query: URLSearchParams): KubeObject {
+  const { definition, subresource } = target;
+  const stream = STREAMS[subresource];
+  const kind = (isProxy(target) ? PROXIES[definition.resource] : stream?.kind) ?? '';
+  const entries = Object.entries(stream?.fields ?? {}).flatMap(([name, form]) => {
+    const value = readOption(query.getAll(name), form);
+    return value === undefined ? [] : [[name, value] as const];
+  });
+  const options = { kind, apiVersion: 'v1', ...Object.fromEntries(entries) };
+  // Options are objects without metadata.
+  return options as unknown as KubeObject;
+}
+
+function readOption(values: readonly string[], form: 'flag' | 'text' | 'texts' | 'ports'): unknown {
+  const [first] = values;
+  if (first === undefined) return undefined;
+  switch (form) {
+    case 'flag':
+      // As Kubernetes reads them: anything but these is yes.
+      return first === '0' || first.toLowerCase() === 'false' ? undefined : true;
+    case 'text':
+      return first === '' ? undefined : first;
+    case 'texts':
+      return values;
+    case 'ports':
+      return values.flatMap((value) => value.split(',')).map(Number);
+  }
+}
+
+/** The error for a stream, which is not served: NotFound without the object, else MethodNotAllowed. */
+export function streamRefusal(target: Target, object: KubeObject | undefined): StatusError {
+  const { definition, name, subresource } = target;
+  if (object === undefined) return StatusError.notFound(groupResource(definition), name);
+  const what = `${definition.resource}/${subresource}`;
+  return new StatusError('MethodNotAllowed', `${what} is not served here: no stream exists`, { details: {} });
+}

@@ -1,0 +1,152 @@
+import type { ResourceDefinition } from '@gantry/apimachinery';
+import { findResource, resources } from '@gantry/kinds';
+import type { KubeObject } from '@gantry/objects';
+import { must, seededRandom } from '@gantry/base';
+import { ManualClock } from '@gantry/base/testing';
+import { WatchCache } from '../cache/index.ts';
+import { ResourceRegistry } from '../resource-registry/resource-registry.ts';
+import {
+  jsonBody,
+  type Patch,
+  type Registry,
+  type RequestContext,
+  type Target,
+  type WriteOptions,
+} from './contract/registry.ts';
+import type { User } from '../auth/user.ts';
+import { createMemoryObjectStore, type MemoryObjectStore } from '../storage/index.ts';
+import { cachedServices, createWebhookCaller } from '../webhooks/index.ts';
+import { createRegistry } from './create-registry.ts';
+import type { RegistryDependencies } from './contract/dependencies.ts';
+import { encodeProtobuf } from './objects/response-of.ts';
+
+export { jsonBody };
+
+const ADMIN: User = { name: 'kubernetes-admin', uid: '', groups: ['system:masters'], extra: {} };
+
+/** Rights without limit, for tests that are not about rights. */
+export const allowAll: RegistryDependencies['authorizer'] = {
+  authorize: () => undefined,
+  decide: () => ({ allowed: true, reason: '' }),
+  decidePath: () => ({ allowed: true, reason: '' }),
+};
+
+/** One apiserver's heart over a store in memory, driven by a clock that a test moves. */
+export interface Harness {
+  readonly registry: Registry;
+  readonly deps: RegistryDependencies;
+  readonly store: MemoryObjectStore;
+  readonly clock: ManualClock;
+  readonly warnings: string[];
+  context(overrides?: Partial<RequestContext>): RequestContext;
+  target(resource: string, name: string, options?: { namespace?: string; subresource?: string }): Target;
+  create(resource: string, object: object, options?: Partial<WriteOptions>): Promise<KubeObject>;
+  /** Runs work whose timers must come due: moves the clock until it settles. */
+  settle<T>(work: Promise<T>): Promise<T>;
+  stop(): Promise<void>;
+}
+
+export const WRITE: WriteOptions = { dryRun: false, fieldManager: 'test', fieldValidation: 'Strict' };
+
+/** A patch of this type. */
+export function patchBody(type: string, bytes: Uint8Array): Patch {
+  return { type, read: () => Promise.resolve(bytes) };
+}
+
+/** The definition of a resource by its plural, whatever its group. */
+export function definitionOf(resource: string): ResourceDefinition {
+  return must(
+    resources.find((one) => one.resource === resource) ?? findResource({ group: '', version: 'v1', resource }),
+    resource,
+  );
+}
+
+/** A harness with the namespaces `default` and `n`; several may share one etcd. */
+export async function createHarness(
+  options: { etcd?: MemoryObjectStore['etcd']; seed?: number; resourceRegistry?: ResourceRegistry } = {},
+): Promise<Harness> {
+  const clock = new ManualClock();
+  const random = seededRandom(options.seed ?? 7);
+  const store = createMemoryObjectStore({
+    clock,
+    random,
+    ...(options.etcd === undefined ? {} : { etcd: options.etcd }),
+  });
+  const stopping = new AbortController();
+  const cache = new WatchCache({ store, clock, definitions: resources, encodeProtobuf, onError: () => undefined });
+  const running = cache.run(stopping.signal);
+  let uids = 0;
+  const deps: RegistryDependencies = {
+    resourceRegistry: options.resourceRegistry ?? new ResourceRegistry(resources),
+    store,
+    cache,
+    clock,
+    random,
+    newUid: () => `00000000-0000-4000-8000-${String(++uids + (options.seed ?? 0) * 1000).padStart(12, '0')}`,
+    authorizer: allowAll,
+    escalationCheck: { check: () => undefined },
+    reviewer: { review: () => Promise.resolve() },
+    storeHealth: () => Promise.resolve([]),
+    tokenIssuer: {
+      issue: ({ serviceAccount, expirationSeconds }) =>
+        Promise.resolve({
+          token: `token of ${serviceAccount.namespace}/${serviceAccount.name}`,
+          expirationTimestamp: new Date(clock.now() + expirationSeconds * 1000).toISOString(),
+        }),
+    },
+    webhookCaller: createWebhookCaller({ objects: cachedServices(cache), clock, random }),
+    settings: { serviceCidr: '10.96.0.0/16', defaultTolerationSeconds: 5 },
+  };
+  const registry = createRegistry(deps);
+  const warnings: string[] = [];
+  const harness: Harness = {
+    registry,
+    deps,
+    store,
+    clock,
+    warnings,
+    context: (overrides = {}) => ({
+      user: ADMIN,
+      signal: new AbortController().signal,
+      fence: undefined,
+      warn: (text) => warnings.push(text),
+      ...overrides,
+    }),
+    target: (resource, name, { namespace, subresource = '' } = {}) => {
+      const definition = definitionOf(resource);
+      return { definition, namespace: namespace ?? (definition.namespaced ? 'n' : ''), name, subresource };
+    },
+    create: async (resource, object, overrides = {}) => {
+      const target = harness.target(resource, '');
+      const work = registry.create(harness.context(), target, jsonBody(object), { ...WRITE, ...overrides });
+      return (await harness.settle(work)).object;
+    },
+    settle: (work) => settle(clock, work),
+    stop: async () => {
+      stopping.abort();
+      await clock.advance(1000);
+      await running;
+    },
+  };
+  await harness.settle(cache.whenReady(new AbortController().signal));
+  for (const name of ['default', 'n']) {
+    const body = jsonBody({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+    const work = registry.create(harness.context(), harness.target('namespaces', ''), body, WRITE);
+    await harness.settle(work.catch((error: unknown) => error));
+  }
+  return harness;
+}
+
+async function settle<T>(clock: ManualClock, work: Promise<T>): Promise<T> {
+  let done = false;
+  const finished = () => {
+    done = true;
+  };
+  work.then(finished, finished);
+  for (let i = 0; i < 10_000; i++) {
+    await clock.advance(0);
+    if (done) break;
+    await clock.advance(1);
+  }
+  return work;
+}

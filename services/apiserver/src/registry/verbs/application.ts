@@ -1,0 +1,117 @@
+import {
+  type ApplyConfig,
+  type ReplicasPath,
+  type ResourceDefinition,
+  SCALE_KIND,
+  type SubresourceDefinition,
+  applyConfiguration,
+  ownersFromScale,
+  ownersInScale,
+  readApplyConfig,
+  normaliseShape,
+  updateManagedFields,
+} from '@gantry/apimachinery';
+import { type KubeObject, type ManagedFieldsEntry, type Scale, StatusError } from '@gantry/objects';
+import type { Instant } from '@gantry/base';
+import type { Target, WriteOptions } from '../contract/registry.ts';
+import { withDefaults } from '../objects/decode-body.ts';
+import { managedIn } from '../objects/record-manager.ts';
+import { findVersion } from '../objects/other-versions.ts';
+import { SCALE_SCHEMA, type ScalePaths, scaleOf, withScale } from '../subresources/scale.ts';
+import { groupResource } from '../contract/target.ts';
+
+/** A server-side apply: the object that it makes of a stored one. Decodes its body when first asked, and once. */
+export class Application {
+  readonly #target: Target;
+  readonly #bytes: Uint8Array;
+  readonly #options: WriteOptions;
+  #config: ApplyConfig | undefined;
+  #warnings: readonly string[] = [];
+
+  constructor(target: Target, bytes: Uint8Array, options: WriteOptions) {
+    this.#target = target;
+    this.#bytes = bytes;
+    this.#options = options;
+  }
+
+  /** Texts for `Warning: 299` headers, once it was applied. */
+  get warnings(): readonly string[] {
+    return this.#warnings;
+  }
+
+  /** The applied object with its defaults set; the stored one, if there is one, is not touched. */
+  to(live: KubeObject | undefined, now: Instant): KubeObject {
+    const { definition, subresource, name } = this.#target;
+    const applied = withDefaults(definition, this.#apply(managedIn(definition, subresource), live, now));
+    const { uid = '' } = applied.metadata;
+    if (live === undefined && uid !== '') {
+      const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`;
+      throw StatusError.conflict(groupResource(definition), name, why);
+    }
+    return applied;
+  }
+
+  /** The same for the Scale of an object. */
+  toScale(live: KubeObject, now: Instant): KubeObject {
+    return this.#apply(SCALE_KIND, live, now);
+  }
+
+  #apply(of: typeof SCALE_KIND, live: KubeObject | undefined, now: Instant): KubeObject {
+    this.#config ??= readApplyConfig(this.#bytes);
+    const { fieldManager, force = false, fieldValidation } = this.#options;
+    const config = this.#config;
+    const applied = applyConfiguration({ of, live, config: config.object, manager: fieldManager, force, now });
+    this.#warnings = config.complain(fieldValidation);
+    return applied;
+  }
+}
+
+/** A change of a Scale. */
+export interface ScaleChange {
+  readonly paths: ScalePaths;
+  /** The new Scale, made from the present one with its managers. */
+  readonly change: (scale: Scale & KubeObject) => KubeObject;
+  /** Whether `change` records the managers. */
+  readonly recorded: boolean;
+  readonly manager: string;
+  readonly now: Instant;
+}
+
+/** The object after its Scale was changed: with the new replicas and their managers. */
+export function changeScale(
+  object: KubeObject,
+  definition: ResourceDefinition,
+  { paths, change, recorded, manager, now }: ScaleChange,
+): { readonly object: KubeObject; readonly scale: Scale & KubeObject } {
+  const pathIn = replicasPathOf(definition);
+  const stored = object.metadata.managedFields ?? [];
+  const shown = normaliseShape(scaleOf(object, paths), SCALE_SCHEMA);
+  const live = withOwners(shown, ownersInScale(stored, pathIn));
+  const scale = change(live) as Scale & KubeObject;
+  const owners = recorded
+    ? (scale.metadata.managedFields ?? [])
+    : updateManagedFields({ of: SCALE_KIND, oldObject: live, newObject: scale, manager, now });
+  const { apiVersion } = object;
+  const scaled = withScale(object, scale, paths);
+  return { object: withOwners(scaled, ownersFromScale(stored, owners, pathIn, apiVersion)), scale };
+}
+
+function withOwners<T extends KubeObject>(object: T, managedFields: ManagedFieldsEntry[]): T {
+  const { managedFields: _managedFields, ...metadata } = object.metadata;
+  return { ...object, metadata: managedFields.length === 0 ? metadata : { ...metadata, managedFields } };
+}
+
+/** Where the versions of a kind keep their replicas. */
+function replicasPathOf(definition: ResourceDefinition): ReplicasPath {
+  return (apiVersion) => {
+    const path = findVersion(definition, apiVersion)?.subresources.find(hasScale)?.scale?.specReplicas;
+    return path
+      ?.split('.')
+      .filter((part) => part !== '')
+      .map((part) => `f:${part}`);
+  };
+}
+
+function hasScale({ scale }: SubresourceDefinition): boolean {
+  return scale !== undefined;
+}

@@ -1,0 +1,32 @@
+import { Application } from './application.ts';
+import { ChangedObject } from '../drafts/changed-object.ts';
+import { NewObject } from '../drafts/new-object.ts';
+import { checkName, checkNamespace } from '../objects/metadata.ts';
+import type { Patch } from '../contract/registry.ts';
+import type { WriteVerb } from '../writing/write.ts';
+import { checkPatched } from './patch.ts';
+
+/** Server-side apply. It records the managers itself, and creates the object where there is none. */
+export const apply: WriteVerb<Patch, Application> = {
+  right: 'patch',
+  startsFrom: 'stored',
+  decode: async ({ target, options }, { read }) => ({ sent: new Application(target, await read(), options) }),
+  draft: (parts, attempt) => {
+    const { stored, sent, target, now } = attempt;
+    if (stored !== undefined) {
+      const object = sent.to(stored.object, now);
+      checkPatched(target, object, stored.object);
+      return new ChangedObject(parts, attempt, { stored, object, managers: 'recorded' });
+    }
+    if (attempt.subresource !== undefined) return undefined;
+    const object = sent.to(undefined, now);
+    checkNamespace(target, object.metadata);
+    checkName(target, object.metadata);
+    delete object.metadata.resourceVersion;
+    return new NewObject(parts, attempt, { object, managers: 'recorded' });
+  },
+  respond: (response, { context, sent }) => {
+    for (const warning of sent.warnings) context.warn(warning);
+    return response;
+  },
+};

@@ -1,0 +1,25 @@
+import { type KubeObject, StatusError } from '@gantry/objects';
+import { decodeBody } from '../objects/decode-body.ts';
+import { generatesName, NewObject } from '../drafts/new-object.ts';
+import { checkNamespace, copyOf } from '../objects/metadata.ts';
+import type { Body } from '../contract/registry.ts';
+import type { WriteVerb } from '../writing/write.ts';
+
+/** POST of an object that is stored. */
+export const create: WriteVerb<Body, KubeObject> = {
+  right: 'create',
+  startsFrom: 'nothing',
+  decode: async (request, body) => {
+    const sent = await decodeBody(request, body);
+    checkNamespace(request.target, sent.metadata);
+    if ((sent.metadata.resourceVersion ?? '') !== '' && !request.options.dryRun) {
+      throw StatusError.badRequest('resourceVersion should not be set on objects to be created');
+    }
+    return { sent };
+  },
+  draft: (parts, attempt) => {
+    const { sent } = attempt;
+    // Only an object whose name is generated is attempted again.
+    return new NewObject(parts, attempt, { object: generatesName(sent) ? copyOf(sent) : sent, managers: 'unrecorded' });
+  },
+};

@@ -1,0 +1,43 @@
+import { type KubeObject, StatusError } from '@gantry/objects';
+import { decodeBody } from '../objects/decode-body.ts';
+import { ChangedObject } from '../drafts/changed-object.ts';
+import { NewObject } from '../drafts/new-object.ts';
+import { checkName, checkNamespace, copyOf } from '../objects/metadata.ts';
+import { checkUpdatePreconditions, requireVersion } from '../objects/preconditions.ts';
+import type { Body } from '../contract/registry.ts';
+import { groupResource } from '../contract/target.ts';
+import type { Attempt, WriteVerb } from '../writing/write.ts';
+
+/** PUT of an object, or of the part of it that a subresource writes. Some kinds are created where there is none. */
+export const update: WriteVerb<Body, KubeObject> = {
+  right: 'update',
+  startsFrom: 'stored',
+  decode: async (request, body) => {
+    const sent = await decodeBody(request, body);
+    checkName(request.target, sent.metadata);
+    checkNamespace(request.target, sent.metadata);
+    return { sent, seenVersion: sent.metadata.resourceVersion ?? '' };
+  },
+  draft: (parts, attempt) => {
+    const { stored, sent, target } = attempt;
+    if (stored === undefined) {
+      if (!createsMissing(attempt)) return undefined;
+      return new NewObject(parts, attempt, { object: copyOf(sent), managers: 'unrecorded' });
+    }
+    checkUpdatePreconditions(stored.object, target.definition, sent.metadata);
+    requireVersion(attempt, sent);
+    return new ChangedObject(parts, attempt, { stored, object: copyOf(sent), managers: 'unrecorded' });
+  },
+};
+
+/** Whether an object that does not exist is created. Throws Conflict for one that the client has seen. */
+function createsMissing({ target, subresource, sent }: Attempt<KubeObject>): boolean {
+  const { definition, name } = target;
+  if (definition.strategy.allowCreateOnUpdate !== true || subresource !== undefined) return false;
+  const { uid = '', resourceVersion = '' } = sent.metadata;
+  if (uid !== '') {
+    const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: `;
+    throw StatusError.conflict(groupResource(definition), name, why);
+  }
+  return resourceVersion === '';
+}

@@ -1,0 +1,124 @@
+import type { ResourceDefinition } from '@gantry/apimachinery';
+import { isReason, StatusError } from '@gantry/objects';
+import type { Entry } from '../../cache/index.ts';
+import type { ObjectResponse } from '../../cache/object-response.ts';
+import { groupResource } from '../contract/target.ts';
+
+/** Attempts after which a write gives up. A guard fails only when another write has succeeded. */
+export const MAX_TRIES = 100;
+/** Names that are generated for a new object until one is free. */
+const GENERATE_TRIES = 8;
+
+/** What one attempt at a write came to. */
+export type Outcome =
+  /** Stored or removed. With dry run: it could have been. */
+  | { readonly kind: 'committed'; readonly response: ObjectResponse; readonly effect: Effect }
+  /** Nothing had to be stored. */
+  | { readonly kind: 'unchanged'; readonly response: ObjectResponse }
+  /** There is no object, and the verb creates none. */
+  | { readonly kind: 'absent' }
+  /** The stored object is not the one from which the attempt started. */
+  | { readonly kind: 'conflict'; readonly current: Entry | undefined }
+  /** The name of a new object is in use. */
+  | {
+      readonly kind: 'taken';
+      readonly name: string;
+      readonly isGenerated: boolean;
+      readonly current: Entry | undefined;
+    };
+
+export type Effect = 'created' | 'updated' | 'removed';
+
+/** An outcome that stands. */
+export type Decided = Extract<Outcome, { readonly kind: 'committed' | 'unchanged' | 'absent' }>;
+
+/** The state from which an attempt starts, and where it comes from. A creation presumes that there is no object. */
+export interface State {
+  readonly origin: 'presumed' | 'cache' | 'store';
+  readonly entry: Entry | undefined;
+}
+
+/** One write that is attempted until its outcome stands. */
+export interface Attempts {
+  readonly definition: ResourceDefinition;
+  readonly name: string;
+  readonly attempt: (entry: Entry | undefined) => Promise<Outcome>;
+  readonly readStored: () => Promise<Entry | undefined>;
+}
+
+/**
+ * Attempts a write until its outcome stands:
+ * - after a conflict it tries again from the state that was found;
+ * - what was decided from the cache stands only when the store has the same state, else it tries again from the store's state;
+ * - a generated name that is in use is generated again;
+ * - an unknown outcome (Timeout) is never tried again: the write may have happened.
+ */
+export async function attemptUntilDecided(first: State, write: Attempts): Promise<Decided> {
+  let state = first;
+  const decided = await retry(MAX_TRIES, async (tries) => {
+    const outcome = await write.attempt(state.entry).catch((error: unknown) => ({ kind: 'failed', error }) as const);
+    const next = await stateAfter(outcome, { state, tries, readStored: write.readStored });
+    if (next === undefined) return decidedBy(outcome, write);
+    state = next;
+    return undefined;
+  });
+  if (decided === undefined) throw StatusError.conflict(groupResource(write.definition), write.name);
+  return decided;
+}
+
+/** Runs `step` until it returns a value, at most `limit` times; undefined when it never did. */
+export async function retry<T>(limit: number, step: (tries: number) => Promise<T | undefined>): Promise<T | undefined> {
+  for (let tries = 1; tries <= limit; tries++) {
+    const value = await step(tries);
+    if (value !== undefined) return value;
+  }
+  return undefined;
+}
+
+type OutcomeOrError = Outcome | { readonly kind: 'failed'; readonly error: unknown };
+
+/** The state for the next attempt; undefined when the outcome stands. */
+async function stateAfter(
+  outcome: OutcomeOrError,
+  { state, tries, readStored }: { state: State; tries: number; readStored: Attempts['readStored'] },
+): Promise<State | undefined> {
+  switch (outcome.kind) {
+    case 'committed':
+      return undefined;
+    case 'conflict':
+      return { origin: 'store', entry: outcome.current };
+    case 'taken':
+      if (state.origin !== 'presumed') return { origin: 'store', entry: outcome.current };
+      return outcome.isGenerated && tries < GENERATE_TRIES ? state : undefined;
+    case 'failed':
+      if (!(outcome.error instanceof StatusError) || isReason(outcome.error, 'Timeout')) return undefined;
+      break;
+    case 'unchanged':
+    case 'absent':
+      break;
+  }
+  if (state.origin !== 'cache') return undefined;
+  const entry = await readStored();
+  return entry?.resourceVersion === state.entry?.resourceVersion ? undefined : { origin: 'store', entry };
+}
+
+function decidedBy(outcome: OutcomeOrError, { definition, name }: Attempts): Decided {
+  switch (outcome.kind) {
+    case 'failed':
+      throw outcome.error;
+    case 'taken':
+      throw alreadyExists(definition, outcome.name, outcome.current);
+    case 'conflict':
+      throw StatusError.conflict(groupResource(definition), name);
+    default:
+      return outcome;
+  }
+}
+
+function alreadyExists(definition: ResourceDefinition, name: string, current: Entry | undefined): StatusError {
+  const error = StatusError.alreadyExists(groupResource(definition), name);
+  if (current?.response.object.metadata.deletionTimestamp === undefined) return error;
+  return new StatusError('AlreadyExists', `object is being deleted: ${error.message}`, {
+    ...(error.details === undefined ? {} : { details: error.details }),
+  });
+}

@@ -1,0 +1,55 @@
+import type { ResourceDefinition } from '@gantry/apimachinery';
+import { StatusError } from '@gantry/objects';
+import type { RequestContext } from '../contract/registry.ts';
+import type { Fence } from '../../storage/object-store.ts';
+import { groupResource } from '../contract/target.ts';
+
+/** The services that may write only as the leader, with the keys of their elections. */
+const ELECTION_KEYS: Readonly<Record<string, string>> = {
+  'system:kube-controller-manager': '/gantry/elections/kube-controller-manager',
+  'system:kube-scheduler': '/gantry/elections/kube-scheduler',
+};
+
+/** Resources that a standby may create too: it requests its own certificate. */
+const UNFENCED_CREATES: ReadonlySet<string> = new Set(['certificates.k8s.io/certificatesigningrequests']);
+
+/**
+ * The fence that guards a write of this request. Refuses a leader's write without one, with another component's, and from a
+ * cache that has not yet seen the leader's own election.
+ */
+export function fenceOf(
+  context: RequestContext,
+  definition: ResourceDefinition,
+  name: string,
+  verb: 'create' | 'update' | 'patch' | 'delete',
+): Fence | undefined {
+  const { fence, user } = context;
+  const ownKey = Object.hasOwn(ELECTION_KEYS, user.name) ? ELECTION_KEYS[user.name] : undefined;
+  const refuse = (why: string) => StatusError.forbidden(groupResource(definition), name, why);
+  if (fence === undefined) {
+    if (ownKey === undefined || !definition.stored) return undefined;
+    if (verb === 'create' && UNFENCED_CREATES.has(`${definition.group}/${definition.resource}`)) return undefined;
+    throw refuse(`User "${user.name}" may write only as the leader: the request carries no fence`);
+  }
+  if (ownKey === undefined)
+    throw refuse(`User "${user.name}" takes part in no election: the request may carry no fence`);
+  if (fence.electionKey !== ownKey) {
+    throw refuse(`User "${user.name}" is not elected by ${fence.electionKey}: its fence is ${ownKey}`);
+  }
+  if (fence.cacheRevision < fence.epoch) {
+    throw refuse(
+      `the leader's cache is at revision ${fence.cacheRevision}, before its own election at ${fence.epoch}: it may not act yet`,
+    );
+  }
+  return { electionKey: fence.electionKey, epoch: fence.epoch, incarnation: fence.incarnation };
+}
+
+/** The error for a write whose fence did not hold when it was committed. */
+export function fencedError(definition: ResourceDefinition, name: string, fence: Fence | undefined): StatusError {
+  const epoch = fence === undefined ? '' : ` of epoch ${fence.epoch}`;
+  return StatusError.forbidden(
+    groupResource(definition),
+    name,
+    `the leadership${epoch} has ended: the write was refused`,
+  );
+}

@@ -1,0 +1,62 @@
+import { append } from '@gantry/base';
+import type { EndpointSlice, Endpoints, KubeObject, Service } from '@gantry/objects';
+import type { Random } from '@gantry/base';
+import { WebhookCallError } from './webhook-call-error.ts';
+
+/** The objects that say where a service is. */
+export interface ServiceObjects {
+  service(namespace: string, name: string): (Service & KubeObject) | undefined;
+  /** Slices of the service, those of its primary address family first. */
+  slices(namespace: string, name: string): readonly EndpointSlice[];
+  endpoints(namespace: string, name: string): Endpoints | undefined;
+}
+
+export interface Address {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** An address behind the service's port: one of its ready endpoints, or the name that it stands for. */
+export function resolveService(
+  objects: ServiceObjects,
+  service: { readonly namespace: string; readonly name: string; readonly port: number },
+  random: Random,
+): Address {
+  const { namespace, name, port } = service;
+  const found = objects.service(namespace, name);
+  if (found === undefined) throw new WebhookCallError(`service ${JSON.stringify(name)} not found`);
+  const { type = 'ClusterIP', externalName = '', ports = [] } = found.spec ?? {};
+  if (type === 'ExternalName') return { host: externalName, port };
+  const wanted = ports.find((one) => one.port === port);
+  if (wanted === undefined) {
+    throw new WebhookCallError(`no service port ${port} found for service ${JSON.stringify(name)}`);
+  }
+  const portName = wanted.name ?? '';
+  const addresses = [...sliceAddresses(objects.slices(namespace, name), portName)];
+  if (addresses.length === 0) append(addresses, endpointAddresses(objects.endpoints(namespace, name), portName));
+  const chosen = addresses[Math.floor(random() * addresses.length)];
+  if (chosen === undefined) {
+    throw new WebhookCallError(`no endpoints available for service ${JSON.stringify(name)}`);
+  }
+  return chosen;
+}
+
+/** Ready addresses of the first slice that has any behind the port. */
+function sliceAddresses(slices: readonly EndpointSlice[], portName: string): readonly Address[] {
+  for (const slice of slices) {
+    const port = (slice.ports ?? []).find((one) => (one.name ?? '') === portName)?.port;
+    if (port === undefined) continue;
+    const ready = (slice.endpoints ?? []).filter(({ conditions }) => conditions?.ready !== false);
+    const addresses = ready.flatMap(({ addresses: [host] }) => (host === undefined ? [] : [{ host, port }]));
+    if (addresses.length > 0) return addresses;
+  }
+  return [];
+}
+
+/** The same from Endpoints, for services whose slices have not been made yet. */
+function endpointAddresses(endpoints: Endpoints | undefined, portName: string): readonly Address[] {
+  return (endpoints?.subsets ?? []).flatMap((subset) => {
+    const port = (subset.ports ?? []).find((one) => (one.name ?? '') === portName)?.port;
+    return port === undefined ? [] : (subset.addresses ?? []).map(({ ip }) => ({ host: ip, port }));
+  });
+}

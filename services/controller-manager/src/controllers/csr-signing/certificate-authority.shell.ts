@@ -1,0 +1,114 @@
+import 'reflect-metadata';
+import { randomBytes, webcrypto } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Instant } from '@gantry/base';
+import * as x509 from '@peculiar/x509';
+import type { RequestedCertificate } from './plan.ts';
+
+/** What is certified, for how long. */
+export interface CertificateTerms {
+  readonly requested: RequestedCertificate;
+  readonly usages: readonly string[];
+  readonly seconds: number;
+}
+
+/** Signs requests with the cluster's CA key. */
+export interface CertificateAuthority {
+  /** What a PEM request asks for, its own signature checked; a text that says why when it cannot be read. */
+  parse(requestPem: string): Promise<RequestedCertificate | string>;
+  /** A PEM certificate for the request's key. The names come from `terms`, not from the request. */
+  sign(requestPem: string, terms: CertificateTerms, now: Instant): Promise<string>;
+}
+
+const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+/** Clocks of other machines may be a little behind. */
+const BACKDATE_MS = 60_000;
+
+/** The authority whose `ca.crt` and `ca.key` are in a folder. */
+export async function openCertificateAuthority(folder: string): Promise<CertificateAuthority> {
+  x509.cryptoProvider.set(webcrypto);
+  const [certificatePem, keyPem] = await Promise.all([
+    readFile(join(folder, 'ca.crt'), 'utf8'),
+    readFile(join(folder, 'ca.key'), 'utf8'),
+  ]);
+  const issuer = new x509.X509Certificate(certificatePem);
+  const signingKey = await webcrypto.subtle.importKey('pkcs8', x509.PemConverter.decodeFirst(keyPem), EC, false, [
+    'sign',
+  ]);
+  return {
+    parse: parseRequest,
+    sign: async (requestPem, terms, now) => {
+      const request = new x509.Pkcs10CertificateRequest(requestPem);
+      const certificate = await x509.X509CertificateGenerator.create({
+        serialNumber: newSerial(),
+        subject: subjectOf(terms.requested),
+        issuer: issuer.subject,
+        notBefore: new Date(now - BACKDATE_MS),
+        notAfter: new Date(Math.min(now + terms.seconds * 1000, issuer.notAfter.getTime())),
+        signingAlgorithm: EC,
+        publicKey: request.publicKey,
+        signingKey,
+        extensions: await extensionsOf(terms, issuer, request),
+      });
+      return `${certificate.toString('pem')}\n`;
+    },
+  };
+}
+
+async function parseRequest(requestPem: string): Promise<RequestedCertificate | string> {
+  try {
+    const request = new x509.Pkcs10CertificateRequest(requestPem);
+    if (!(await request.verify())) return 'its signature is not made with its key';
+    const names =
+      request.extensions
+        .find((extension) => extension instanceof x509.SubjectAlternativeNameExtension)
+        ?.names.toJSON() ?? [];
+    const dnsNames = names.filter(({ type }) => type === 'dns').map(({ value }) => value);
+    const ipAddresses = names.filter(({ type }) => type === 'ip').map(({ value }) => value);
+    return {
+      commonName: request.subjectName.getField('CN')[0] ?? '',
+      organizations: request.subjectName.getField('O'),
+      dnsNames,
+      ipAddresses,
+      otherNames: names.length - dnsNames.length - ipAddresses.length,
+    };
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function subjectOf({ commonName, organizations }: RequestedCertificate): string {
+  return new x509.Name([...organizations.map((name) => ({ O: [name] })), { CN: [commonName] }]).toString();
+}
+
+async function extensionsOf(
+  { requested, usages }: CertificateTerms,
+  issuer: x509.X509Certificate,
+  request: x509.Pkcs10CertificateRequest,
+): Promise<x509.Extension[]> {
+  const extended = [
+    ...(usages.includes('client auth') ? [x509.ExtendedKeyUsage.clientAuth] : []),
+    ...(usages.includes('server auth') ? [x509.ExtendedKeyUsage.serverAuth] : []),
+  ];
+  const names: x509.JsonGeneralNames = [
+    ...requested.dnsNames.map((value) => ({ type: 'dns' as const, value })),
+    ...requested.ipAddresses.map((value) => ({ type: 'ip' as const, value })),
+  ];
+  const encipherment = usages.includes('key encipherment') ? x509.KeyUsageFlags.keyEncipherment : 0;
+  return [
+    new x509.BasicConstraintsExtension(false, undefined, true),
+    new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature | encipherment, true),
+    new x509.ExtendedKeyUsageExtension(extended),
+    await x509.AuthorityKeyIdentifierExtension.create(issuer),
+    await x509.SubjectKeyIdentifierExtension.create(request.publicKey),
+    ...(names.length === 0 ? [] : [new x509.SubjectAlternativeNameExtension(names)]),
+  ];
+}
+
+/** 127 random bits: positive, and of one length. */
+function newSerial(): string {
+  const bytes = randomBytes(16);
+  bytes[0] = ((bytes[0] ?? 0) & 0x7f) | 0x40;
+  return bytes.toString('hex');
+}

@@ -1,0 +1,59 @@
+import { isReason, type KubeObject, type ObjectKey, type OwnerReference, type Resource } from '@gantry/objects';
+import { type ControllerContext, kindKeyOf } from '@gantry/controller-runtime';
+import { cachedOwner, describeMissing } from './owners.ts';
+import type { OwnerMemory } from './owner-memory.ts';
+import { isDeletingDependents, type ObservedOwner } from './plan.ts';
+import { groupKindOf, resourceOf } from './collected-resources.ts';
+
+/**
+ * An owner is absent when its deletion was seen or the store does not have it; the cache alone does not prove that. `findObject` is
+ * not enough here: an object of the same name may be another one, and a kind that is not served is not an absent object.
+ */
+export async function ownerState(
+  object: KubeObject,
+  reference: OwnerReference,
+  context: ControllerContext,
+  memory: OwnerMemory,
+  signal: AbortSignal,
+): Promise<ObservedOwner['state']> {
+  const { cache, events, served } = context;
+  if (memory.isGone(reference.uid)) return 'absent';
+  const groupKind = groupKindOf(reference);
+  const resource = resourceOf(groupKind, served);
+  const found = resource === undefined ? 'unserved' : await lookUp(object, reference, resource, context, signal);
+  if (found === 'unserved') {
+    memory.waits(kindKeyOf(object), groupKind);
+    return 'unknown';
+  }
+  const namespace = object.metadata.namespace ?? '';
+  const isElsewhere = found === 'absent' && cache.withUid(reference.uid) !== undefined;
+  if (found === 'misplaced' || isElsewhere) {
+    events.event(object, 'Warning', 'OwnerRefInvalidNamespace', describeMissing(reference, namespace));
+  }
+  return found === 'misplaced' ? 'unknown' : found;
+}
+
+/** `misplaced`: an object of cluster scope cannot have an owner in a namespace. `unserved`: the kind is not served. */
+async function lookUp(
+  object: KubeObject,
+  reference: OwnerReference,
+  resource: Resource,
+  { cache, client }: ControllerContext,
+  signal: AbortSignal,
+): Promise<'misplaced' | 'unserved' | 'present' | 'deletingDependents' | 'absent'> {
+  const namespace = object.metadata.namespace ?? '';
+  const { namespaced } = resource;
+  if (namespaced && namespace === '') return 'misplaced';
+  const stateOf = (owner: KubeObject) => (isDeletingDependents(owner) ? 'deletingDependents' : 'present');
+  const cached = cachedOwner(object, reference, cache);
+  if (cached !== undefined) return stateOf(cached);
+  const key: ObjectKey = { namespace: namespaced ? namespace : '', name: reference.name };
+  try {
+    const owner = await client.get(resource, key, signal);
+    return owner.metadata.uid === reference.uid ? stateOf(owner) : 'absent';
+  } catch (error) {
+    if (!isReason(error, 'NotFound')) throw error;
+    // Without the object's name the resource itself is missing: its objects are unknown.
+    return error.toStatus().details?.name === reference.name ? 'absent' : 'unserved';
+  }
+}

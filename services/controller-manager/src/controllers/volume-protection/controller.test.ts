@@ -1,0 +1,31 @@
+import { PERSISTENT_VOLUME_CLAIMS, VOLUME_ATTRIBUTES_CLASSES } from '@gantry/objects';
+import { expect, it } from 'vitest';
+import { createControllerHarness } from '../../testing/controller-harness.ts';
+import { attributesProtectionController } from './controller.ts';
+import { ATTRIBUTES_PROTECTION } from './plan.ts';
+
+it('releases a class when its last claim moves to another class', async () => {
+  const { clock, client, stop, run } = createControllerHarness();
+  await client.put(VOLUME_ATTRIBUTES_CLASSES, {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'VolumeAttributesClass',
+    metadata: { name: 'gold', finalizers: [ATTRIBUTES_PROTECTION] },
+    driverName: 'example.org',
+  });
+  const claim = { namespace: 'a', name: 'c' };
+  await client.put(PERSISTENT_VOLUME_CLAIMS, {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: claim,
+    spec: { volumeAttributesClassName: 'gold' },
+  });
+  run([attributesProtectionController]);
+  await clock.advance(1000);
+  await client.delete(VOLUME_ATTRIBUTES_CLASSES, { namespace: '', name: 'gold' }, {}, stop.signal);
+  await clock.advance(1000);
+  expect(client.all(VOLUME_ATTRIBUTES_CLASSES)).toHaveLength(1);
+  const merge = { spec: { volumeAttributesClassName: 'silver' } };
+  await client.patch(PERSISTENT_VOLUME_CLAIMS, claim, { merge }, stop.signal);
+  await clock.advance(1000);
+  expect(client.all(VOLUME_ATTRIBUTES_CLASSES)).toEqual([]);
+});

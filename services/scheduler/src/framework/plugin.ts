@@ -1,0 +1,33 @@
+import type { PodInfo } from './pod-info.ts';
+import type { NodeInfo } from './snapshot.ts';
+
+/** A change of the cluster that may make a refused pod schedulable. */
+export type ClusterChange =
+  | { readonly kind: 'node-added'; readonly node: NodeInfo }
+  | { readonly kind: 'node-changed'; readonly node: NodeInfo; readonly old: NodeInfo }
+  /** A pod was deleted or has finished. */
+  | { readonly kind: 'pod-gone'; readonly pod: PodInfo };
+
+/** Excludes nodes for a pod. Pure. */
+export interface FilterPlugin {
+  readonly name: string;
+  /** Kubernetes' reasons against the node; empty when the pod fits. */
+  readonly filter: (pod: PodInfo, node: NodeInfo) => readonly string[];
+  /** Whether preemption could resolve the reasons; never when absent. */
+  readonly curedByRoom?: (pod: PodInfo, node: NodeInfo) => boolean;
+  /** Whether a change may make the pod fit. A hint: it may be true in vain, but not false wrongly. */
+  readonly helps: (change: ClusterChange, pod: PodInfo) => boolean;
+}
+
+/** Ranks the nodes that fit. Pure. */
+export interface ScorePlugin {
+  readonly name: string;
+  readonly weight: number;
+  /** Scores from 0 to 100, in the order of `nodes`. */
+  readonly score: (pod: PodInfo, nodes: readonly NodeInfo[]) => readonly number[];
+}
+
+/** The hint of filters that read only the node: whether the changed node passes `filter`. */
+export function nodePasses(filter: FilterPlugin['filter']): FilterPlugin['helps'] {
+  return (change, pod) => change.kind !== 'pod-gone' && filter(pod, change.node).length === 0;
+}

@@ -1,0 +1,52 @@
+import type { Pod } from '@gantry/objects';
+import { type Amounts, podRequests } from './resources.ts';
+
+/** A host port of a pod's container. */
+export interface HostPort {
+  readonly protocol: string;
+  /** '0.0.0.0' for all addresses. */
+  readonly address: string;
+  readonly port: number;
+}
+
+/** A pod with the values that scheduling needs, computed once per version. */
+export interface PodInfo {
+  /** `namespace/name`. */
+  readonly key: string;
+  readonly uid: string;
+  readonly pod: Pod;
+  readonly requests: Amounts;
+  readonly hostPorts: readonly HostPort[];
+  /** Uid of the controlling owner, or ''. Pods of one owner are spread. */
+  readonly ownerUid: string;
+  readonly priority: number;
+}
+
+export function createPodInfo(pod: Pod): PodInfo {
+  const { namespace = '', name = '', uid = '', ownerReferences = [] } = pod.metadata;
+  return {
+    key: `${namespace}/${name}`,
+    uid,
+    pod,
+    requests: podRequests(pod),
+    hostPorts: hostPortsOf(pod),
+    ownerUid: ownerReferences.find((owner) => owner.controller === true)?.uid ?? '',
+    priority: pod.spec?.priority ?? 0,
+  };
+}
+
+function hostPortsOf(pod: Pod): readonly HostPort[] {
+  const containers = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])];
+  return containers.flatMap((container) =>
+    (container.ports ?? []).flatMap(({ hostPort, hostIP, protocol = 'TCP' }) =>
+      hostPort === undefined || hostPort === 0
+        ? []
+        : [{ protocol, address: hostIP === undefined || hostIP === '' ? '0.0.0.0' : hostIP, port: hostPort }],
+    ),
+  );
+}
+
+/** Whether a pod has finished and no longer uses resources of its node. */
+export function isFinished(pod: Pod): boolean {
+  return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
+}

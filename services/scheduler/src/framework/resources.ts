@@ -1,0 +1,63 @@
+import { type Container, type Pod, QuantityError, quantityMilli, quantityValue } from '@gantry/objects';
+
+/** Amounts by resource name: `cpu` in thousandths, everything else in whole units. */
+export type Amounts = Readonly<Record<string, number>>;
+
+export const NO_AMOUNTS: Amounts = {};
+
+/** Parses a resource list. An invalid quantity counts as 0: it may be older than its validation. */
+export function parseAmounts(list: Readonly<Record<string, string>> | undefined): Amounts {
+  const out: Record<string, number> = {};
+  for (const [name, text] of Object.entries(list ?? {})) {
+    try {
+      out[name] = name === 'cpu' ? quantityMilli(text) : quantityValue(text);
+    } catch (error) {
+      if (!(error instanceof QuantityError)) throw error;
+      out[name] = 0;
+    }
+  }
+  return out;
+}
+
+export function addAmounts(a: Amounts, b: Amounts): Amounts {
+  const out: Record<string, number> = { ...a };
+  for (const [name, amount] of Object.entries(b)) out[name] = (out[name] ?? 0) + amount;
+  return out;
+}
+
+export function subtractAmounts(a: Amounts, b: Amounts): Amounts {
+  const out: Record<string, number> = { ...a };
+  for (const [name, amount] of Object.entries(b)) out[name] = (out[name] ?? 0) - amount;
+  return out;
+}
+
+function maxAmounts(a: Amounts, b: Amounts): Amounts {
+  const out: Record<string, number> = { ...a };
+  for (const [name, amount] of Object.entries(b)) out[name] = Math.max(out[name] ?? 0, amount);
+  return out;
+}
+
+/**
+ * A pod's resources: the larger of its containers with sidecars, and its largest init container with the sidecars started before
+ * it; plus overhead.
+ */
+export function podRequests(pod: Pod): Amounts {
+  const spec = pod.spec;
+  let running = NO_AMOUNTS;
+  for (const container of spec?.containers ?? []) running = addAmounts(running, requestsOf(container));
+  let sidecars = NO_AMOUNTS;
+  let initPeak = NO_AMOUNTS;
+  for (const container of spec?.initContainers ?? []) {
+    const own = requestsOf(container);
+    if (container.restartPolicy === 'Always') {
+      sidecars = addAmounts(sidecars, own);
+      initPeak = maxAmounts(initPeak, sidecars);
+    } else initPeak = maxAmounts(initPeak, addAmounts(sidecars, own));
+  }
+  const total = maxAmounts(addAmounts(running, sidecars), initPeak);
+  return spec?.overhead === undefined ? total : addAmounts(total, parseAmounts(spec.overhead));
+}
+
+function requestsOf(container: Container): Amounts {
+  return container.resources?.requests === undefined ? NO_AMOUNTS : parseAmounts(container.resources.requests);
+}

@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest';
+import { createPodInfo } from './pod-info.ts';
+import { SnapshotKeeper } from './snapshot.ts';
+import { exampleNode, examplePod } from '../testing/examples.ts';
+
+function cpuOn(keeper: SnapshotKeeper, name: string): number {
+  return keeper.node(name)?.requested['cpu'] ?? 0;
+}
+
+describe('a snapshot keeper', () => {
+  it('returns the same snapshot without changes, and never changes a returned one', () => {
+    const keeper = new SnapshotKeeper();
+    keeper.setNode(exampleNode('a'));
+    const before = keeper.snapshot();
+    expect(keeper.snapshot()).toBe(before);
+    keeper.setPod(examplePod('p', { cpu: '1', node: 'a' }));
+    expect(before.nodes[0]?.pods.size).toBe(0);
+    expect(keeper.snapshot().nodes[0]?.pods.size).toBe(1);
+  });
+
+  it('counts pods on a node that is added after them', () => {
+    const keeper = new SnapshotKeeper();
+    keeper.setPod(examplePod('p', { cpu: '1', node: 'a' }));
+    keeper.setNode(exampleNode('a'));
+    expect(cpuOn(keeper, 'a')).toBe(1000);
+    keeper.removeNode('a');
+    keeper.setNode(exampleNode('a'));
+    expect(cpuOn(keeper, 'a')).toBe(1000);
+  });
+
+  it('frees the resources of finished and deleted pods', () => {
+    const keeper = new SnapshotKeeper();
+    keeper.setNode(exampleNode('a'));
+    const [one, two] = [examplePod('one', { cpu: '1', node: 'a' }), examplePod('two', { cpu: '1', node: 'a' })];
+    keeper.setPod(one);
+    keeper.setPod(two);
+    keeper.setPod({ ...one, status: { phase: 'Succeeded' } });
+    expect(cpuOn(keeper, 'a')).toBe(1000);
+    keeper.removePod('default/two');
+    expect(cpuOn(keeper, 'a')).toBe(0);
+  });
+
+  it('counts an assumed pod until the cache shows its node, or it is forgotten', () => {
+    const keeper = new SnapshotKeeper();
+    keeper.setNode(exampleNode('a'));
+    keeper.setNode(exampleNode('b'));
+    const info = createPodInfo(examplePod('p', { cpu: '1' }));
+    keeper.assume(info, 'a');
+    keeper.setPod(examplePod('p', { cpu: '1' }));
+    expect(cpuOn(keeper, 'a')).toBe(1000);
+    keeper.setPod(examplePod('p', { cpu: '1', node: 'b' }));
+    expect([cpuOn(keeper, 'a'), cpuOn(keeper, 'b')]).toEqual([0, 1000]);
+    keeper.forget(info);
+    expect(cpuOn(keeper, 'b')).toBe(1000);
+    const other = createPodInfo(examplePod('q', { cpu: '1' }));
+    keeper.assume(other, 'a');
+    keeper.forget(other);
+    expect(cpuOn(keeper, 'a')).toBe(0);
+  });
+});

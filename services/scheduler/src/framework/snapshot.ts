@@ -1,0 +1,131 @@
+import type { Node, Pod } from '@gantry/objects';
+import { createPodInfo, isFinished, type PodInfo } from './pod-info.ts';
+import { addAmounts, type Amounts, NO_AMOUNTS, parseAmounts, subtractAmounts } from './resources.ts';
+
+/** A node with its pods. Immutable. */
+export interface NodeInfo {
+  readonly name: string;
+  readonly node: Node;
+  readonly allocatable: Amounts;
+  readonly requested: Amounts;
+  readonly pods: ReadonlyMap<string, PodInfo>;
+}
+
+/** The cluster at one moment, sorted by node name. Immutable; shares unchanged parts with earlier snapshots. */
+export interface ClusterSnapshot {
+  readonly nodes: readonly NodeInfo[];
+}
+
+/** `node` with one more pod. */
+export function withPod(node: NodeInfo, pod: PodInfo): NodeInfo {
+  const pods = new Map(node.pods).set(pod.key, pod);
+  return { ...node, pods, requested: addAmounts(node.requested, pod.requests) };
+}
+
+function withoutPod(node: NodeInfo, key: string): NodeInfo {
+  const gone = node.pods.get(key);
+  if (gone === undefined) return node;
+  const pods = new Map(node.pods);
+  pods.delete(key);
+  return { ...node, pods, requested: subtractAmounts(node.requested, gone.requests) };
+}
+
+/** A pod that was assigned to a node, before the cache shows it. */
+interface Assumed {
+  readonly uid: string;
+  readonly nodeName: string;
+}
+
+/**
+ * Updates the snapshot with each change. Assigned pods count before the cache shows the assignment (`assume`), until it does or
+ * the assignment fails (`forget`).
+ */
+export class SnapshotKeeper {
+  readonly #nodes = new Map<string, NodeInfo>();
+  /** The node of each pod, by key. The node need not exist yet. */
+  readonly #placed = new Map<string, { readonly nodeName: string; readonly info: PodInfo }>();
+  readonly #assumed = new Map<string, Assumed>();
+  #snapshot: ClusterSnapshot | undefined;
+
+  /** The current snapshot. Cheap without changes. */
+  snapshot(): ClusterSnapshot {
+    this.#snapshot ??= { nodes: [...this.#nodes.values()].sort((a, b) => (a.name < b.name ? -1 : 1)) };
+    return this.#snapshot;
+  }
+
+  /** The current state of a node. */
+  node(name: string): NodeInfo | undefined {
+    return this.#nodes.get(name);
+  }
+
+  setNode(node: Node): void {
+    const name = node.metadata.name ?? '';
+    const known = this.#nodes.get(name);
+    const allocatable = parseAmounts(node.status?.allocatable);
+    if (known !== undefined) {
+      this.#put({ ...known, node, allocatable });
+      return;
+    }
+    let info: NodeInfo = { name, node, allocatable, requested: NO_AMOUNTS, pods: new Map() };
+    for (const placed of this.#placed.values()) if (placed.nodeName === name) info = withPod(info, placed.info);
+    this.#put(info);
+  }
+
+  removeNode(name: string): void {
+    if (this.#nodes.delete(name)) this.#snapshot = undefined;
+  }
+
+  /** Sets a pod from the cache. A pod without a node is ignored while it is assumed to have one. */
+  setPod(pod: Pod): void {
+    const { namespace = '', name = '', uid } = pod.metadata;
+    const key = `${namespace}/${name}`;
+    const nodeName = pod.spec?.nodeName ?? '';
+    const assumed = this.#assumed.get(key);
+    if (nodeName === '' && assumed !== undefined && assumed.uid === uid && !isFinished(pod)) return;
+    this.#assumed.delete(key);
+    this.#unplace(key);
+    if (nodeName !== '' && !isFinished(pod)) this.#place(nodeName, createPodInfo(pod));
+  }
+
+  removePod(key: string): void {
+    this.#assumed.delete(key);
+    this.#unplace(key);
+  }
+
+  /** Counts a pod on a node before the cache shows it. */
+  assume(info: PodInfo, nodeName: string): void {
+    this.#unplace(info.key);
+    this.#assumed.set(info.key, { uid: info.uid, nodeName });
+    this.#place(nodeName, info);
+  }
+
+  /** The assignment failed. No effect once the cache shows the pod's node. */
+  forget(info: PodInfo): void {
+    if (this.#assumed.get(info.key)?.uid !== info.uid) return;
+    this.#assumed.delete(info.key);
+    this.#unplace(info.key);
+  }
+
+  isAssumed(key: string): boolean {
+    return this.#assumed.has(key);
+  }
+
+  #place(nodeName: string, info: PodInfo): void {
+    this.#placed.set(info.key, { nodeName, info });
+    const node = this.#nodes.get(nodeName);
+    if (node !== undefined) this.#put(withPod(node, info));
+  }
+
+  #unplace(key: string): void {
+    const placed = this.#placed.get(key);
+    if (placed === undefined) return;
+    this.#placed.delete(key);
+    const node = this.#nodes.get(placed.nodeName);
+    if (node !== undefined) this.#put(withoutPod(node, key));
+  }
+
+  #put(node: NodeInfo): void {
+    this.#nodes.set(node.name, node);
+    this.#snapshot = undefined;
+  }
+}
