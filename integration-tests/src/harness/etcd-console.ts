@@ -16,8 +16,12 @@ interface RawEvent {
   };
 }
 
-/** Starts etcdctl in a container beside the cluster, with the API server's certificate. */
-async function startEtcdctl(cluster: Cluster, args: readonly string[]): Promise<StartedTestContainer> {
+/** Starts a program of etcd's image in a container beside the cluster, with the API server's certificate. */
+async function startBesideEtcd(
+  cluster: Cluster,
+  command: readonly [string, ...string[]],
+): Promise<StartedTestContainer> {
+  const [program, ...args] = command;
   const image = await cluster.docker(['inspect', '-f', '{{.Config.Image}}', `${cluster.clusterId}-etcd-0-1`]);
   return await new GenericContainer(image)
     .withLabels({ ...CONTAINER_LABELS })
@@ -29,8 +33,8 @@ async function startEtcdctl(cluster: Cluster, args: readonly string[]): Promise<
       ETCDCTL_CERT: '/tls/tls.crt',
       ETCDCTL_KEY: '/tls/tls.key',
     })
-    .withEntrypoint([ETCDCTL])
-    .withCommand([...args])
+    .withEntrypoint([program])
+    .withCommand(args)
     .start();
 }
 
@@ -46,8 +50,9 @@ afterAll(async () => {
 /** The output of an etcdctl that must succeed, in a container that all questions of a test file share. */
 async function etcdctl(cluster: Cluster, args: readonly string[]): Promise<string> {
   await prepareContainers();
-  // It watches a key that is never written: the image has no shell to wait in.
-  const started = consoles.get(cluster.clusterId) ?? startEtcdctl(cluster, ['watch', '/gantry/never-written']);
+  // The image has no shell to wait in, and a watch of the cluster ends by a fault: an etcd of its own keeps it running.
+  const started =
+    consoles.get(cluster.clusterId) ?? startBesideEtcd(cluster, ['/usr/local/bin/etcd', '--data-dir', '/tmp/etcd']);
   consoles.set(cluster.clusterId, started);
   const { exitCode, stdout, output } = await (await started).exec([ETCDCTL, ...args]);
   if (exitCode !== 0) throw new Error(`etcdctl ${args.join(' ')} ended with ${exitCode}: ${output}`);
@@ -72,7 +77,7 @@ export interface RecordedHistory extends AsyncDisposable {
 export async function recordHistory(cluster: Cluster, fromRevision: number): Promise<RecordedHistory> {
   await prepareContainers();
   const watch = ['watch', '/', '--prefix', `--rev=${fromRevision}`, '-w', 'json'];
-  const container = await startEtcdctl(cluster, watch);
+  const container = await startBesideEtcd(cluster, [ETCDCTL, ...watch]);
   let output = '';
   (await container.logs()).setEncoding('utf8').on('data', (chunk: string) => (output += chunk));
   return {

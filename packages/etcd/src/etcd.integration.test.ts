@@ -214,7 +214,7 @@ describe('an etcd with certificates and authentication', () => {
 
   beforeAll(async () => {
     certificate = await createTestAuthority();
-    secured = await startEtcdCluster({ size: 1, tls: await certificate('etcd') });
+    secured = await startEtcdCluster({ size: 1, tls: certificate });
   }, 120_000);
 
   afterAll(async () => {

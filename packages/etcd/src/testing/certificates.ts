@@ -1,13 +1,17 @@
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
+import { isIP } from 'node:net';
 import * as x509 from '@peculiar/x509';
 import type { TlsMaterial } from '@gantry/tls';
 
 const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 const DAY_MS = 86_400_000;
 
-/** Issues certificates for 127.0.0.1, for servers and clients, by common name. All of one throw-away authority. */
-export type Issue = (commonName: string) => Promise<TlsMaterial>;
+/**
+ * Issues certificates for servers and clients, by common name. All of one throw-away authority. `host` is the address or
+ * name under which a server is reached.
+ */
+export type Issue = (commonName: string, host?: string) => Promise<TlsMaterial>;
 
 export async function createTestAuthority(): Promise<Issue> {
   x509.cryptoProvider.set(webcrypto);
@@ -21,7 +25,7 @@ export async function createTestAuthority(): Promise<Issue> {
     keys: caKeys,
     extensions: [new x509.BasicConstraintsExtension(true, 0, true)],
   });
-  return async (commonName) => {
+  return async (commonName, host = '127.0.0.1') => {
     const keys = await generate();
     const certificate = await x509.X509CertificateGenerator.create({
       ...validity,
@@ -32,7 +36,7 @@ export async function createTestAuthority(): Promise<Issue> {
       signingKey: caKeys.privateKey,
       extensions: [
         new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.serverAuth, x509.ExtendedKeyUsage.clientAuth]),
-        new x509.SubjectAlternativeNameExtension([{ type: 'ip', value: '127.0.0.1' }]),
+        new x509.SubjectAlternativeNameExtension([{ type: isIP(host) === 0 ? 'dns' : 'ip', value: host }]),
       ],
     });
     const key = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey));

@@ -1,5 +1,6 @@
 import type { TlsMaterial } from '@gantry/tls';
 import type { ContainerRuntimeClient, StartedNetwork, StartedTestContainer } from 'testcontainers';
+import type { Issue } from './certificates.ts';
 
 /** One member of a throw-away cluster: a container. */
 export interface ClusterMember {
@@ -31,8 +32,8 @@ export interface EtcdClusterOptions {
   readonly size?: number;
   /** Arguments added to each member's. */
   readonly args?: readonly string[];
-  /** The certificate of every member's client port. Clients need one of the same authority. */
-  readonly tls?: TlsMaterial;
+  /** Issues the certificate of every member's client port. Clients need one of the same authority. */
+  readonly tls?: Issue;
 }
 
 /** The image of the cluster's own etcd: official, or made from Debian packages by deploy/bin/ensure-images. */
@@ -52,6 +53,8 @@ export async function startEtcdCluster(options: EtcdClusterOptions = {}): Promis
   // Loaded when a cluster is started: unit tests need the model alone.
   const { Network, RandomPortGenerator } = await import('testcontainers');
   const runtime = await prepareContainers();
+  const host = clientHost(runtime);
+  const tls = await options.tls?.('etcd', host);
   const network = await new Network().start();
   const names = Array.from({ length: options.size ?? 3 }, (_, index) => `m${index}`);
   const members: Member[] = [];
@@ -67,7 +70,9 @@ export async function startEtcdCluster(options: EtcdClusterOptions = {}): Promis
   try {
     for (const name of names) {
       const port = await new RandomPortGenerator().generatePort();
-      members.push(new Member({ name, names, port, network, runtime, options, other: () => otherThan(name) }));
+      members.push(
+        new Member({ name, names, host, port, network, runtime, options, tls, other: () => otherThan(name) }),
+      );
     }
     await Promise.all(members.map((member) => member.create('new')));
   } catch (error) {
@@ -89,13 +94,21 @@ export async function prepareContainers(): Promise<ContainerRuntimeClient> {
   return runtime;
 }
 
+/** Where published ports are reached: this machine, or the gateway of its network when the tests run in a container. */
+function clientHost({ info }: ContainerRuntimeClient): string {
+  const { host } = info.containerRuntime;
+  return host === 'localhost' ? '127.0.0.1' : host;
+}
+
 interface MemberOptions {
   readonly name: string;
   readonly names: readonly string[];
+  readonly host: string;
   readonly port: number;
   readonly network: StartedNetwork;
   readonly runtime: ContainerRuntimeClient;
   readonly options: EtcdClusterOptions;
+  readonly tls: TlsMaterial | undefined;
   /** A member that runs while this one is replaced. */
   readonly other: () => Member;
 }
@@ -108,9 +121,7 @@ class Member implements ClusterMember {
   #state: 'running' | 'frozen' | 'killed' = 'killed';
 
   constructor(options: MemberOptions) {
-    const { host } = options.runtime.info.containerRuntime;
-    const scheme = options.options.tls === undefined ? 'http' : 'https';
-    this.endpoint = `${scheme}://${host === 'localhost' ? '127.0.0.1' : host}:${options.port}`;
+    this.endpoint = `${options.tls === undefined ? 'http' : 'https'}://${options.host}:${options.port}`;
     this.#options = options;
   }
 
@@ -120,7 +131,7 @@ class Member implements ClusterMember {
 
   async create(state: 'new' | 'existing'): Promise<void> {
     const { GenericContainer, Wait } = await import('testcontainers');
-    const { name, port, network, options } = this.#options;
+    const { name, port, network, tls } = this.#options;
     const container = new GenericContainer(IMAGE)
       .withLabels({ ...CONTAINER_LABELS })
       .withNetwork(network)
@@ -129,8 +140,8 @@ class Member implements ClusterMember {
       .withCommand(['/usr/local/bin/etcd', ...this.#args(state)])
       .withStartupTimeout(START_TIMEOUT_MS)
       .withWaitStrategy(Wait.forLogMessage(/ready to serve client requests/));
-    if (options.tls !== undefined) {
-      const { ca, cert, key } = options.tls;
+    if (tls !== undefined) {
+      const { ca, cert, key } = tls;
       container.withCopyContentToContainer(
         Object.entries({ 'ca.crt': ca, 'tls.crt': cert, 'tls.key': key }).map(([file, content]) => ({
           target: `${CERTIFICATES}/${file}`,
@@ -213,10 +224,10 @@ class Member implements ClusterMember {
   }
 
   #args(state: 'new' | 'existing'): readonly string[] {
-    const { name, names, network, options } = this.#options;
-    const scheme = options.tls === undefined ? 'http' : 'https';
+    const { name, names, network, options, tls } = this.#options;
+    const scheme = tls === undefined ? 'http' : 'https';
     const security =
-      options.tls === undefined
+      tls === undefined
         ? []
         : [
             ...['--trusted-ca-file', `${CERTIFICATES}/ca.crt`, '--client-cert-auth'],
