@@ -46,6 +46,7 @@ export function createWorkerServices(
     mode: 'run',
     owner: { cluster: config.clusterId, node: self.name },
     facts,
+    engine,
     privilege,
     podNetwork: config.podNetwork,
     sandboxImage: config.sandboxImage,

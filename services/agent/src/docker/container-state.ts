@@ -86,6 +86,6 @@ function containerState(container: Docker.ContainerInspectInfo, labels: Record<s
     ...(failedStart ? { finishedAt: createdAt, exitCode: 128, error: state.Error } : {}),
     ...(state.OOMKilled ? { endedBy: 'oom' as const } : {}),
     restartDelayMs: Number(labels[LABEL.restartDelayMs] ?? '0'),
-    ...(message === undefined ? {} : { terminationMessagePath: message }),
+    ...(message === undefined || message === '' ? {} : { terminationMessagePath: message }),
   };
 }

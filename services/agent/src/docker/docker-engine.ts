@@ -1,6 +1,6 @@
 import type Docker from 'dockerode';
 import { LABEL, type Owner } from '../runtime/labels.ts';
-import type { EnginePrivilege, EngineRuntime } from '../runtime/engine.ts';
+import type { EngineInfo, EnginePrivilege, EngineRuntime } from '../runtime/engine.ts';
 import { fromDocker, idempotent } from './docker-error.ts';
 
 /** The engine's information about itself, and the probe of its privilege. */
@@ -18,6 +18,8 @@ export function dockerEngine(docker: Docker): EngineRuntime {
           kernel: String(info['KernelVersion']),
           os: String(info['OperatingSystem']),
           architecture: String(info['Architecture']),
+          ...securityOf(info['SecurityOptions']),
+          runtimes: Object.keys((info['Runtimes'] as object | undefined) ?? {}),
         };
       } catch (error) {
         throw fromDocker(error, 'Runtime');
@@ -31,6 +33,17 @@ export function dockerEngine(docker: Docker): EngineRuntime {
       }
     },
     probe: (image, owner) => probe(docker, image, owner),
+  };
+}
+
+/** Reads `name=seccomp,profile=default`, `name=apparmor`, …: one entry per mechanism that the engine has. */
+export function securityOf(options: unknown): Pick<EngineInfo, 'appArmor' | 'seccomp'> {
+  const entries = (Array.isArray(options) ? options : []).map((option) => new Set(String(option).split(',')));
+  const seccomp = entries.find((entry) => entry.has('name=seccomp'));
+  return {
+    appArmor: entries.some((entry) => entry.has('name=apparmor')) ? 'enabled' : 'disabled',
+    seccomp:
+      seccomp === undefined ? 'unavailable' : seccomp.has('profile=unconfined') ? 'unconfined' : 'default-profile',
   };
 }
 

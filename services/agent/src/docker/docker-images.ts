@@ -20,6 +20,7 @@ async function inspect(docker: Docker, reference: string): Promise<ImageInfo | u
       sizeBytes: image.Size,
       digests: image.RepoDigests ?? [],
       user: image.Config.User ?? '',
+      labels: Object.keys(image.Config.Labels ?? {}),
     };
   } catch (error) {
     if (describeDockerError(error).status === 404) return undefined;

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import Docker from 'dockerode';
+import { expect, it } from 'vitest';
 import { describeRuntime } from '../runtime/testing/runtime-contract.ts';
 import { connectDocker } from './docker-runtime.ts';
 
@@ -39,4 +40,79 @@ describeRuntime('docker runtime', async () => {
       await network.remove();
     },
   };
+});
+
+it('a container keeps no label of its image, so that Compose and agents never take it for one of theirs', async () => {
+  const docker = new Docker({ socketPath: SOCKET });
+  const runtime = connectDocker(SOCKET, () => 'no-sys-resource');
+  const cluster = `labels-${randomBytes(4).toString('hex')}`;
+  const reference = `gantry.test/${cluster}:1`;
+  const labels = {
+    'com.docker.compose.project': cluster,
+    'com.docker.compose.service': 'etcd-0',
+    'com.docker.compose.container-number': '1',
+    'com.docker.compose.oneoff': 'False',
+    'gantry.cluster': 'another',
+    'gantry.termination-message': '/etc/passwd',
+    'io.kubernetes.pod.uid': 'another',
+    maintainer: 'x',
+  };
+  const { signal } = new AbortController();
+  const base = await docker.createContainer({ Image: 'busybox:1.36' });
+  try {
+    const changes = Object.entries(labels).map(([name, value]) => `LABEL ${name}=${value}`);
+    await base.commit({ repo: `gantry.test/${cluster}`, tag: '1', changes: changes.join('\n') });
+    const image = await runtime.images.inspectImage(reference, signal);
+    if (image === undefined) throw new Error('the image does not exist');
+    const sandbox = await docker.createContainer({ Image: 'busybox:1.36', Labels: { [LABEL]: cluster } });
+    const id = await runtime.containers.createContainer(
+      {
+        owner: { cluster, node: 'n' },
+        pod: { uid: 'uid-1', namespace: 'default', name: 'web' },
+        name: 'main',
+        attempt: 0,
+        sandboxId: sandbox.id,
+        hash: 'abc',
+        restartDelayMs: 0,
+        graceSeconds: 0,
+        image: image.id,
+        imageLabels: image.labels,
+        env: [],
+        stdin: 'closed',
+        terminal: 'none',
+        mounts: [],
+        resources: {},
+        oomScoreAdj: 0,
+        security: {
+          groups: [],
+          privilege: 'ordinary',
+          capabilities: { add: [], drop: [] },
+          rootFilesystem: 'read-write',
+          escalation: 'denied',
+          seccomp: 'engine-default',
+          appArmor: { kind: 'engine-default' },
+          seLinux: {},
+          proc: 'masked',
+        },
+        processes: 'own',
+        ipc: 'shared-with-pod',
+      },
+      signal,
+    );
+    const { Config: config } = await docker.getContainer(id).inspect();
+    const foreign = Object.entries(config.Labels).filter(
+      ([name, value]) => value === labels[name as keyof typeof labels],
+    );
+    expect(foreign).toEqual([]);
+    expect(config.Labels).toMatchObject({ 'gantry.cluster': cluster, 'io.kubernetes.pod.uid': 'uid-1' });
+    const taken = await runtime.agents.listNumbers(cluster, 'etcd-0', signal);
+    expect(taken.size).toBe(0);
+    const pods = await runtime.observer.listPods({ cluster }, signal);
+    expect(pods[0]?.containers[0]).not.toHaveProperty('terminationMessagePath');
+  } finally {
+    const ours = await docker.listContainers({ all: true, filters: { label: [`${LABEL}=${cluster}`] } });
+    await Promise.all(ours.map(({ Id }) => docker.getContainer(Id).remove({ force: true, v: true })));
+    await base.remove({ force: true, v: true });
+    await docker.getImage(reference).remove();
+  }
 });

@@ -2,7 +2,7 @@ import { systemClock } from '@gantry/base';
 import { describeRuntime } from '../runtime/testing/runtime-contract.ts';
 import { HollowRuntime } from './hollow-runtime.ts';
 
-const IMAGE = { id: 'sha256:1', sizeBytes: 1, digests: [], user: '' };
+const IMAGE = { id: 'sha256:1', sizeBytes: 1, digests: [], user: '', labels: [] };
 
 describeRuntime('hollow runtime', async () => {
   const runtime = new HollowRuntime({

@@ -118,7 +118,7 @@ export class HollowRuntime implements Runtime {
       if ([...this.#containers.values()].some(same)) {
         throw new AgentError('Conflict', `container ${spec.name} ${spec.attempt} of pod ${spec.pod.uid} exists`);
       }
-      const image = this.#images.get(spec.image);
+      const image = this.#image(spec.image);
       if (image === undefined) throw new AgentError('ImageNotFound', `No such image: ${spec.image}`);
       const id = this.#id();
       this.#containers.set(id, {
@@ -167,7 +167,7 @@ export class HollowRuntime implements Runtime {
   };
 
   readonly images = {
-    inspectImage: async (reference: string): Promise<ImageInfo | undefined> => this.#images.get(reference),
+    inspectImage: async (reference: string): Promise<ImageInfo | undefined> => this.#image(reference),
     pullImage: async (reference: string, signal: AbortSignal): Promise<void> => {
       await this.#wait(this.#behaviour.pullMs, signal);
       const image = this.#options.registry?.[reference];
@@ -195,6 +195,9 @@ export class HollowRuntime implements Runtime {
       kernel: 'hollow',
       os: 'hollow',
       architecture: 'x86_64',
+      appArmor: 'enabled',
+      seccomp: 'default-profile',
+      runtimes: ['runc'],
       ...this.#options.engine,
     }),
     ping: async (): Promise<void> => undefined,
@@ -204,6 +207,11 @@ export class HollowRuntime implements Runtime {
   async #wait(ms: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (ms > 0) await sleep(this.#options.clock, ms, signal);
+  }
+
+  /** An image by its name or id. */
+  #image(reference: string): ImageInfo | undefined {
+    return this.#images.get(reference) ?? [...this.#images.values()].find(({ id }) => id === reference);
   }
 
   #id(): string {

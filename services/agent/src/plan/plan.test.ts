@@ -289,6 +289,19 @@ const cases: readonly Case[] = [
     actions: ['stop main-0 in 30'],
   },
   {
+    name: 'creates nothing of a pod that the node rejects',
+    pod: pod(),
+    memory: { ...emptyMemory, rejection: { reason: 'PodOSNotSupported', message: 'why' } },
+    actions: [],
+  },
+  {
+    name: 'stops a pod that the node rejects although it runs',
+    pod: pod(),
+    state: podState([sandbox()], [running()]),
+    memory: { ...MOUNTED, rejection: { reason: 'SysctlForbidden', message: 'why' } },
+    actions: ['stop main-0 in 30'],
+  },
+  {
     name: 'plans again at the active deadline',
     pod: pod({ activeDeadlineSeconds: 90 }, { startTime: '2026-01-01T00:09:00Z' }),
     state: podState([sandbox()], [running()]),

@@ -30,7 +30,7 @@ export function computePodActions(
   now: Instant,
 ): PodPlan {
   const draft = new PlanDraft();
-  const goal = goalOf(pod, now);
+  const goal = goalOf(pod, memory.rejection, now);
   const { containers = [], sandboxes = [] } = state ?? {};
   if (pod === undefined || goal !== 'run') {
     const graceSeconds = pod === undefined ? (state?.graceSeconds ?? DEFAULT_GRACE_SECONDS) : graceSecondsOf(pod);

@@ -1,5 +1,6 @@
 import type { Instant } from '@gantry/base';
 import type { ProbeFindings } from '../probes/probe-counter.ts';
+import type { PodRejection } from '../spec/pod-rejection.ts';
 import type { BackOffEntry } from './back-off.ts';
 
 /** A worker's knowledge apart from API and engine. It may be lost: a restarted agent begins with `emptyMemory`. */
@@ -11,6 +12,8 @@ export interface PodMemory {
   readonly volumes: 'absent' | 'ready' | BackOffEntry;
   /** Why the sandbox could not be created. */
   readonly sandbox?: BackOffEntry;
+  /** Why this node rejects the pod; set before each plan. */
+  readonly rejection: PodRejection | undefined;
   /** Container name → probe findings. */
   readonly probes: ReadonlyMap<string, ProbeFindings>;
 }
@@ -20,5 +23,6 @@ export const emptyMemory: PodMemory = {
   stopping: new Map(),
   backOffs: new Map(),
   volumes: 'absent',
+  rejection: undefined,
   probes: new Map(),
 };

@@ -3,7 +3,7 @@ import { type Random, seededRandom } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import type { Pod } from '@gantry/objects';
 import { HollowRuntime } from '../hollow/hollow-runtime.ts';
-import { container, pod } from '../testing/pods.ts';
+import { container, ENGINE, pod } from '../testing/pods.ts';
 import { podStatus } from '../status/pod-status.ts';
 import { containerSpec } from '../spec/container-spec.ts';
 import { identityOf } from '../spec/pod-names.ts';
@@ -12,7 +12,7 @@ import { computePodActions } from '../plan/plan.ts';
 import type { PodAction, PodPlan } from '../plan/pod-plan.ts';
 
 const OWNER = { cluster: 'c', node: 'n' };
-const IMAGE = { id: 'sha256:1', sizeBytes: 1, digests: [], user: '' };
+const IMAGE = { id: 'sha256:1', sizeBytes: 1, digests: [], user: '', labels: [] };
 const MEMORY: PodMemory = { ...emptyMemory, volumes: 'ready' };
 const signal = new AbortController().signal;
 
@@ -64,6 +64,8 @@ class Simulation {
             pod: { uid: 'uid-1', namespace: 'default', name: 'web' },
             attempt: action.attempt,
             image: 'pause',
+            imageLabels: [],
+            ipc: 'own',
             hostname: 'web',
             network: { kind: 'pod', name: 'pods', address: '10.0.0.9' },
             hostAliases: [],
@@ -88,7 +90,8 @@ class Simulation {
           environment: new Map(),
           mounts: [],
           image: IMAGE,
-          engine: 'full',
+          engine: ENGINE,
+          privilege: 'full',
           capacityBytes: 2 ** 30,
         });
         expect(spec.pod).toEqual(identityOf(object));

@@ -38,6 +38,13 @@ describe('the Events of a pod', () => {
     expect(recorded).toEqual(Array(2).fill(`Warning BackOff at spec.containers{main}: ${message}`));
   });
 
+  it('record once that the node rejects the pod', () => {
+    const rejection = { reason: 'PodOSNotSupported', message: 'why' };
+    events.rejected(POD, rejection);
+    events.rejected(POD, rejection);
+    expect(recorded).toEqual(['Warning PodOSNotSupported at pod: why']);
+  });
+
   it('name the image of a pull in its back-off', () => {
     events.waiting(POD, undefined, waitingPlan('ImagePullBackOff'), createWorkerMemory());
     expect(recorded).toEqual([

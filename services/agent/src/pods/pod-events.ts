@@ -5,6 +5,7 @@ import type { PodPlan, StopContainer, Waiting } from '../plan/pod-plan.ts';
 import type { ProbeKind } from '../probes/probe-counter.ts';
 import type { PodState } from '../runtime/observer.ts';
 import { allContainersOf } from '../spec/pod-containers.ts';
+import type { PodRejection } from '../spec/pod-rejection.ts';
 import { containerPath, formatPod } from '../spec/pod-names.ts';
 import type { WorkerMemory } from './worker-memory.ts';
 
@@ -13,6 +14,7 @@ export class PodEvents {
   readonly #recorder: EventRecorder;
   /** By container, the waiting that was recorded last. */
   readonly #recorded = new Map<string, string>();
+  #rejection: string | undefined;
 
   constructor(recorder: EventRecorder) {
     this.#recorder = recorder;
@@ -27,6 +29,13 @@ export class PodEvents {
       this.#recorded.set(name, key);
       this.#backOff(pod, name, waiting);
     }
+  }
+
+  /** Records once that the node rejects the pod. */
+  rejected(pod: Pod, { reason, message }: PodRejection): void {
+    if (this.#rejection === reason) return;
+    this.#rejection = reason;
+    this.#recorder.event(pod, 'Warning', reason, message);
   }
 
   unhealthy(pod: Pod, container: string, probe: ProbeKind, message: string): void {

@@ -6,6 +6,7 @@ import type { PodAction, PodGoal, PodPlan } from '../plan/pod-plan.ts';
 import { ProbeRunner } from '../probes/probe-runner.ts';
 import type { PodState } from '../runtime/observer.ts';
 import { allContainersOf } from '../spec/pod-containers.ts';
+import { podRejection } from '../spec/pod-rejection.ts';
 import { podStatus } from '../status/pod-status.ts';
 import { addressOf, performAction } from './perform-action.ts';
 import { PodEvents } from './pod-events.ts';
@@ -89,13 +90,14 @@ export class PodWorker {
   }
 
   async #once(step: AbortSignal, signal: AbortSignal): Promise<'again' | 'ended' | { requeueAt: Instant }> {
-    const { pods, runtime, owner, clock, gate, mode } = this.#services;
+    const { pods, runtime, engine, owner, clock, gate, mode } = this.#services;
     // Everything that was notified of until now is read below.
     this.#work.clear();
     const listed = (await runtime.observer.listPods({ ...owner, podUid: this.#uid }, step))[0];
     const pod = pods.get(this.#uid);
     const state = interpretEnds(pod, listed);
     const messages = await this.#messages.read(state?.containers ?? []);
+    this.#memory.rejection = pod === undefined ? undefined : podRejection(pod, engine);
     const plan = computePodActions(pod, state, this.#memory, clock.now());
     this.#goal = plan.goal;
     if (mode === 'run') {
@@ -135,6 +137,9 @@ export class PodWorker {
   #report(pod: Pod, state: PodState | undefined, plan: PodPlan, messages: ReadonlyMap<string, string>): void {
     const { reporter, facts, clock } = this.#services;
     this.#events.waiting(pod, state, plan, this.#memory);
+    const { rejection } = this.#memory;
+    const isOver = pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
+    if (rejection !== undefined && plan.goal === 'end' && !isOver) this.#events.rejected(pod, rejection);
     const observation = { pod, state, plan, memory: this.#memory, hostAddress: facts.hostAddress, messages };
     reporter.report(this.#uid, podStatus(observation, clock.now()));
   }

@@ -1,10 +1,13 @@
 import type { Pod } from '@gantry/objects';
 import type { StartContainer } from '../plan/pod-plan.ts';
+import { AgentError } from '../runtime/agent-error.ts';
 import type { SandboxState } from '../runtime/sandboxes.ts';
 import { containerSpec } from '../spec/container-spec.ts';
 import { containerEnvironment } from '../spec/environment.ts';
 import { containerPath } from '../spec/pod-names.ts';
+import { sandboxRefusal } from '../spec/pod-rejection.ts';
 import { ensureImage } from './ensure-image.ts';
+import { runtimeHandler } from './runtime-handler.ts';
 import type { WorkerServices } from './worker-services.ts';
 
 /**
@@ -20,6 +23,9 @@ export async function startContainer(
 ): Promise<void> {
   const { runtime, events, facts, clock } = services;
   const { container, attempt } = action;
+  // A sandbox of before this rule must not get new containers.
+  const refusal = sandboxRefusal(pod);
+  if (refusal !== undefined) throw new AgentError('CreateContainerError', refusal);
   const podAddress = pod.spec?.hostNetwork === true ? facts.hostAddress : (sandbox?.address ?? '');
   const path = containerPath(pod, container.name);
   const record = (type: 'Normal' | 'Warning', reason: string, message: string) =>
@@ -27,6 +33,7 @@ export async function startContainer(
   const image = await ensureImage(container, { images: runtime.images, record, clock }, signal);
   const context = { pod, podAddress, facts, source: services.config, base: services.baseEnvironment };
   const environment = await containerEnvironment(container, context, signal);
+  const handler = await runtimeHandler(pod, services, signal);
   const { mounts, terminationMessagePath } = await services.volumes.mounts(pod, container, attempt, environment);
   const spec = containerSpec({
     owner: services.owner,
@@ -38,7 +45,9 @@ export async function startContainer(
     environment,
     mounts,
     image,
-    engine: services.privilege,
+    engine: services.engine,
+    privilege: services.privilege,
+    ...(handler === undefined ? {} : { runtime: handler }),
     capacityBytes: facts.memoryBytes,
     terminationMessagePath,
   });

@@ -1,26 +1,31 @@
 import type { Pod } from '@gantry/objects';
 import { AgentError, isAgentError } from '../runtime/agent-error.ts';
+import type { ImageInfo } from '../runtime/images.ts';
 import type { SandboxSpec } from '../runtime/sandboxes.ts';
+import { sandboxRefusal } from '../spec/pod-rejection.ts';
 import { sandboxSpec } from '../spec/sandbox-spec.ts';
+import { runtimeHandler } from './runtime-handler.ts';
 import type { WorkerServices } from './worker-services.ts';
 
 /** More refused addresses in a row than this mean that the range is nearly full. */
 const MAX_ADDRESSES_TRIED = 64;
 
-/** Starts a pod's sandbox on the first address that the engine accepts. */
+/** Starts a pod's sandbox on the first address that the engine accepts. AgentError 'Runtime' for one that this node cannot make. */
 export async function startSandbox(
   pod: Pod,
   attempt: number,
   services: WorkerServices,
   signal: AbortSignal,
 ): Promise<void> {
-  const { runtime, addresses, sandboxImage, owner, privilege } = services;
-  if ((await runtime.images.inspectImage(sandboxImage, signal)) === undefined) {
-    await runtime.images.pullImage(sandboxImage, signal);
-  }
+  const { addresses, owner, privilege } = services;
+  const refusal = sandboxRefusal(pod);
+  if (refusal !== undefined) throw new AgentError('Runtime', refusal);
+  const runtime = await runtimeHandler(pod, services, signal);
+  const image = await sandboxImage(services, signal);
   const createOn = async (network: SandboxSpec['network']) => {
-    const spec = sandboxSpec({ owner, pod, attempt, image: sandboxImage, network, engine: privilege });
-    await runtime.sandboxes.createSandbox(spec, signal);
+    const handler = runtime === undefined ? {} : { runtime };
+    const spec = sandboxSpec({ owner, pod, attempt, image, network, privilege, ...handler });
+    await services.runtime.sandboxes.createSandbox(spec, signal);
   };
   if (pod.spec?.hostNetwork === true) {
     await createOn({ kind: 'host' });
@@ -37,4 +42,13 @@ export async function startSandbox(
     }
   }
   throw new AgentError('NoAddress', `the engine refused ${MAX_ADDRESSES_TRIED} pod addresses as already in use`);
+}
+
+async function sandboxImage({ runtime, sandboxImage: name }: WorkerServices, signal: AbortSignal): Promise<ImageInfo> {
+  const present = await runtime.images.inspectImage(name, signal);
+  if (present !== undefined) return present;
+  await runtime.images.pullImage(name, signal);
+  const pulled = await runtime.images.inspectImage(name, signal);
+  if (pulled === undefined) throw new AgentError('ErrImagePull', `image ${name} does not exist after its pull`);
+  return pulled;
 }

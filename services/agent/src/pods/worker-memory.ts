@@ -11,6 +11,7 @@ export interface WorkerMemory extends PodMemory {
   /** When the volumes' content was read last, on the monotonic clock. */
   volumesSyncedMs: number;
   sandbox?: BackOffEntry;
+  rejection: PodMemory['rejection'];
   readonly probes: Map<string, ProbeFindings>;
   /** The deletionTimestamp for which the object was deleted: finalizers may keep the object after that. */
   releasedFor: string | undefined;
@@ -23,6 +24,7 @@ export function createWorkerMemory(): WorkerMemory {
     backOffs: new Map(),
     volumes: 'absent',
     volumesSyncedMs: 0,
+    rejection: undefined,
     probes: new Map(),
     releasedFor: undefined,
   };

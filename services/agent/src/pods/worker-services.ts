@@ -3,7 +3,7 @@ import type { ObjectClient } from '@gantry/client';
 import type { EventRecorder } from '@gantry/controller-runtime';
 import type { Logger } from '@gantry/service';
 import type { Owner } from '../runtime/labels.ts';
-import type { EnginePrivilege } from '../runtime/engine.ts';
+import type { EngineInfo, EnginePrivilege } from '../runtime/engine.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { StatusReporter } from '../status/status-reporter.ts';
 import type { PodVolumes } from '../volumes/pod-volumes.ts';
@@ -20,6 +20,7 @@ export interface WorkerServices {
   readonly mode: 'run' | 'cleanup';
   readonly owner: Owner;
   readonly facts: NodeFacts;
+  readonly engine: EngineInfo;
   readonly privilege: EnginePrivilege;
   readonly podNetwork: string;
   readonly sandboxImage: string;

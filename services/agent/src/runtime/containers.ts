@@ -25,7 +25,18 @@ export interface ContainerSecurity {
   readonly capabilities: { readonly add: readonly string[]; readonly drop: readonly string[] };
   readonly rootFilesystem: 'read-write' | 'read-only';
   readonly escalation: 'allowed' | 'denied';
+  readonly seccomp: 'engine-default' | 'unconfined';
+  readonly appArmor: AppArmor;
+  /** Parts of the SELinux label that replace the engine's; without SELinux the engine ignores them. */
+  readonly seLinux: Readonly<Partial<Record<'user' | 'role' | 'type' | 'level', string>>>;
+  /** Whether the engine hides what /proc tells and allows of the host. */
+  readonly proc: 'masked' | 'unmasked';
 }
+
+/** `engine-default`: what the engine gives; it gives privileged containers none. `runtime-default`: its profile in any case. */
+export type AppArmor =
+  | { readonly kind: 'engine-default' | 'runtime-default' | 'unconfined' }
+  | { readonly kind: 'profile'; readonly name: string };
 
 /** Which container this is: names, labels and links that adoption needs. */
 export interface ContainerIdentity {
@@ -45,7 +56,12 @@ export interface ContainerIdentity {
 
 /** What the container runs. */
 export interface ContainerProcess {
+  /** The id of an image: by its name, the engine could take another one than the one whose user and labels were checked. */
   readonly image: string;
+  /** Names of the image's labels, none of which the container may carry. */
+  readonly imageLabels: readonly string[];
+  /** The low-level runtime; absent: the engine's default. */
+  readonly runtime?: string;
   /** Absent: the image's entry point. */
   readonly command?: readonly string[];
   readonly args?: readonly string[];
@@ -55,7 +71,7 @@ export interface ContainerProcess {
   readonly terminal: 'none' | 'tty';
 }
 
-/** What a container is made of, by groups of fields. It joins its sandbox's network and IPC namespaces. */
+/** What a container is made of, by groups of fields. It joins its sandbox's network namespace. */
 export interface ContainerSpec extends ContainerIdentity, ContainerProcess {
   readonly mounts: readonly MountSpec[];
   readonly resources: ResourceLimits;
@@ -63,6 +79,8 @@ export interface ContainerSpec extends ContainerIdentity, ContainerProcess {
   readonly security: ContainerSecurity;
   /** Its process namespace. */
   readonly processes: 'own' | 'shared-with-pod' | 'host';
+  /** Its IPC namespace. */
+  readonly ipc: 'shared-with-pod' | 'host';
 }
 
 /** A container as the runtime reports it. */

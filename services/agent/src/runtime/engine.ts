@@ -10,6 +10,11 @@ export interface EngineInfo {
   readonly kernel: string;
   readonly os: string;
   readonly architecture: string;
+  readonly appArmor: 'enabled' | 'disabled';
+  /** What a container without a profile of its own gets. */
+  readonly seccomp: 'default-profile' | 'unconfined' | 'unavailable';
+  /** Names of the low-level runtimes, which RuntimeClasses call handlers. */
+  readonly runtimes: readonly string[];
 }
 
 /** What a test container showed: an engine without CAP_SYS_RESOURCE refuses negative OOM scores and full privilege. */

@@ -4,8 +4,10 @@ export interface ImageInfo {
   readonly sizeBytes: number;
   /** Repository digests and tags; the first digest is what `imageID` shows. */
   readonly digests: readonly string[];
-  /** The image's user: '' is root. */
+  /** The image's user as its author wrote it, with or without a group; '' is root. */
   readonly user: string;
+  /** Names of its labels. The engine copies to a container every one that the container does not set itself. */
+  readonly labels: readonly string[];
 }
 
 /** Inspects and pulls images. */

@@ -8,6 +8,12 @@ export interface SandboxSpec {
   /** 0 for the first; part of the name, so that a second create of the same attempt fails instead of making a double. */
   readonly attempt: number;
   readonly image: string;
+  /** Names of the image's labels, none of which the sandbox may carry. */
+  readonly imageLabels: readonly string[];
+  /** The low-level runtime; absent: the engine's default. */
+  readonly runtime?: string;
+  /** Its IPC namespace. */
+  readonly ipc: 'own' | 'host';
   readonly hostname: string;
   /** Name of the network and the address on it, or the host's own network. */
   readonly network:

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import type { Container } from '@gantry/objects';
-import { container, pod } from '../testing/pods.ts';
+import type { Container, SecurityContext } from '@gantry/objects';
+import { container, ENGINE, pod } from '../testing/pods.ts';
 import { containerSpec } from './container-spec.ts';
 
 describe('a container for the runtime', () => {
-  const image = { id: 'sha256:1', sizeBytes: 1, digests: [], user: '' };
+  const image = { id: 'sha256:1', sizeBytes: 1, digests: [], user: '', labels: ['com.docker.compose.project'] };
   const spec = (change: Partial<Container>, user = '') =>
     containerSpec({
       owner: { cluster: 'c', node: 'n' },
@@ -16,7 +16,8 @@ describe('a container for the runtime', () => {
       environment: new Map([['NAME', 'world']]),
       mounts: [],
       image: { ...image, user },
-      engine: 'full',
+      engine: ENGINE,
+      privilege: 'full',
       capacityBytes: 2 ** 30,
     });
 
@@ -41,11 +42,30 @@ describe('a container for the runtime', () => {
     });
   });
 
-  it.each([
-    [{ runAsNonRoot: true }, '', 'container has runAsNonRoot and image will run as root'],
+  const nonRoot = (users: readonly string[], message: string) =>
+    users.map((user): [SecurityContext, string, string] => [{ runAsNonRoot: true }, user, message]);
+
+  it.each<[SecurityContext, string, string]>([
+    ...nonRoot(
+      ['', '0', '00', '000', '+0', '-0', '0:0', '00:1000', ':1000'],
+      'container has runAsNonRoot and image will run as root',
+    ),
+    ...nonRoot(['www', 'root', 'toor', ' 0', '0x0', '0_0', '0.0', '٠'], 'image has non-numeric user ('),
+    ...nonRoot(['4294967296', '-1', '+4294967296', '2147483648', '99999999999999999999'], ', which is not an id'),
     [{ runAsNonRoot: true, runAsUser: 0 }, '5', "container's runAsUser breaks non-root policy"],
-    [{ runAsNonRoot: true }, 'www', 'container has runAsNonRoot and image has non-numeric user (www)'],
+    [{ runAsNonRoot: true, runAsUser: 4294967296 }, '5', 'runAsUser 4294967296 is not an id'],
   ])('refuses %j for an image of user %j', (securityContext, user, message) => {
     expect(() => spec({ securityContext }, user)).toThrow(message);
+  });
+
+  it.each(['1000', '1000:0', '2147483647'])('runs an image of user %j without root', (user) => {
+    expect(spec({ securityContext: { runAsNonRoot: true } }, user).security).not.toHaveProperty('user');
+  });
+
+  it('runs the very image that was checked, by its id', () => {
+    expect(spec({ image: 'nginx:1.27' })).toMatchObject({
+      image: 'sha256:1',
+      imageLabels: ['com.docker.compose.project'],
+    });
   });
 });

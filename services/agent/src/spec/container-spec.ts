@@ -1,6 +1,6 @@
 import type { Container, Pod } from '@gantry/objects';
 import type { ContainerSpec, MountSpec } from '../runtime/containers.ts';
-import type { EnginePrivilege } from '../runtime/engine.ts';
+import type { EngineInfo, EnginePrivilege } from '../runtime/engine.ts';
 import type { ImageInfo } from '../runtime/images.ts';
 import type { Owner } from '../runtime/labels.ts';
 import { processNamespace } from './namespaces.ts';
@@ -21,7 +21,10 @@ export interface ContainerSpecInput {
   readonly environment: ReadonlyMap<string, string>;
   readonly mounts: readonly MountSpec[];
   readonly image: ImageInfo;
-  readonly engine: EnginePrivilege;
+  readonly engine: EngineInfo;
+  readonly privilege: EnginePrivilege;
+  /** The handler of the pod's RuntimeClass. */
+  readonly runtime?: string;
   readonly capacityBytes: number;
   readonly terminationMessagePath?: string;
 }
@@ -42,11 +45,13 @@ export function containerSpec(input: ContainerSpecInput): ContainerSpec {
     restartDelayMs: input.restartDelayMs,
     graceSeconds: graceSecondsOf(pod),
     ...(terminationMessagePath === undefined ? {} : { terminationMessagePath }),
-    ...processOf(container, input.environment),
+    ...processOf(container, input.environment, image),
+    ...(input.runtime === undefined ? {} : { runtime: input.runtime }),
     mounts,
     resources: resourceLimits(container),
-    oomScoreAdj: oomScore(pod, container, input.capacityBytes, input.engine),
-    security: containerSecurity(pod, container, image),
+    oomScoreAdj: oomScore(pod, container, input.capacityBytes, input.privilege),
+    security: containerSecurity(pod, container, image, input.engine),
     processes: processNamespace(pod),
+    ipc: pod.spec?.hostIPC === true ? 'host' : 'shared-with-pod',
   };
 }

@@ -1,36 +1,44 @@
 import type { Pod } from '@gantry/objects';
 import type { EnginePrivilege } from '../runtime/engine.ts';
+import type { ImageInfo } from '../runtime/images.ts';
 import type { Owner } from '../runtime/labels.ts';
 import type { SandboxSpec } from '../runtime/sandboxes.ts';
 import { podHostname, sandboxDns } from './dns.ts';
 import { graceSecondsOf } from './pod-containers.ts';
 import { identityOf } from './pod-names.ts';
 import { sandboxOomScore } from './resources.ts';
+import { dottedSysctl } from './sysctls.ts';
 
 /** The pod, the attempt and the network of its sandbox. */
 export interface SandboxSpecInput {
   readonly owner: Owner;
   readonly pod: Pod;
   readonly attempt: number;
-  readonly image: string;
+  readonly image: ImageInfo;
   readonly network: SandboxSpec['network'];
-  readonly engine: EnginePrivilege;
+  readonly privilege: EnginePrivilege;
+  /** The handler of the pod's RuntimeClass. */
+  readonly runtime?: string;
 }
 
 /** A pod's sandbox as the runtime takes it. */
-export function sandboxSpec({ owner, pod, attempt, image, network, engine }: SandboxSpecInput): SandboxSpec {
+export function sandboxSpec(input: SandboxSpecInput): SandboxSpec {
+  const { owner, pod, attempt, image, network, privilege, runtime } = input;
   const sysctls = pod.spec?.securityContext?.sysctls ?? [];
   return {
     owner,
     pod: identityOf(pod),
     attempt,
-    image,
+    image: image.id,
+    imageLabels: image.labels,
+    ...(runtime === undefined ? {} : { runtime }),
+    ipc: pod.spec?.hostIPC === true ? 'host' : 'own',
     hostname: podHostname(pod),
     network,
     hostAliases: (pod.spec?.hostAliases ?? []).map(({ ip, hostnames = [] }) => ({ ip, hostnames })),
     dns: sandboxDns(pod),
-    sysctls: Object.fromEntries(sysctls.map(({ name, value }) => [name, value])),
-    oomScoreAdj: sandboxOomScore(engine),
+    sysctls: Object.fromEntries(sysctls.map(({ name, value }) => [dottedSysctl(name), value])),
+    oomScoreAdj: sandboxOomScore(privilege),
     graceSeconds: graceSecondsOf(pod),
   };
 }

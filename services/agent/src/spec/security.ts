@@ -1,14 +1,25 @@
-import type { Container, Pod } from '@gantry/objects';
+import type { Container, Pod, SecurityContext } from '@gantry/objects';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { ContainerSecurity } from '../runtime/containers.ts';
+import type { EngineInfo } from '../runtime/engine.ts';
 import type { ImageInfo } from '../runtime/images.ts';
+import { appArmorOf } from './app-armor.ts';
 import { formatPod } from './pod-names.ts';
+
+/** The kernel's ids that engines accept. */
+const MAX_ID = 2 ** 31 - 1;
 
 /**
  * The security context of a container: its own fields, else the pod's. AgentError 'CreateContainerConfigError' when
- * `runAsNonRoot` cannot be guaranteed.
+ * `runAsNonRoot` cannot be guaranteed, 'CreateContainerError' for a seccomp profile that this node cannot apply. What makes a
+ * whole pod impossible is `podRejection`'s and `sandboxRefusal`'s.
  */
-export function containerSecurity(pod: Pod, container: Container, image: ImageInfo): ContainerSecurity {
+export function containerSecurity(
+  pod: Pod,
+  container: Container,
+  image: ImageInfo,
+  engine: EngineInfo,
+): ContainerSecurity {
   const own = container.securityContext ?? {};
   const shared = pod.spec?.securityContext ?? {};
   const user = own.runAsUser ?? shared.runAsUser;
@@ -16,33 +27,77 @@ export function containerSecurity(pod: Pod, container: Container, image: ImageIn
   if ((own.runAsNonRoot ?? shared.runAsNonRoot) === true) requireNonRoot(pod, container, user, image);
   const groups = [...(shared.supplementalGroups ?? []), ...(shared.fsGroup === undefined ? [] : [shared.fsGroup])];
   const name = user === undefined ? undefined : String(user);
+  const privilege = own.privileged === true ? 'privileged' : 'ordinary';
   return {
     ...(name === undefined && group === undefined
       ? {}
       : { user: group === undefined ? (name ?? '') : `${name ?? (image.user.split(':')[0] || '0')}:${group}` }),
     groups: groups.map(String),
-    privilege: own.privileged === true ? 'privileged' : 'ordinary',
+    privilege,
     capabilities: { add: own.capabilities?.add ?? [], drop: own.capabilities?.drop ?? [] },
     rootFilesystem: own.readOnlyRootFilesystem === true ? 'read-only' : 'read-write',
     escalation: own.allowPrivilegeEscalation === false ? 'denied' : 'allowed',
+    seccomp: privilege === 'privileged' ? 'unconfined' : seccompOf(own.seccompProfile ?? shared.seccompProfile, engine),
+    appArmor: appArmorOf(pod, container),
+    seLinux: seLinuxOf(own.seLinuxOptions ?? shared.seLinuxOptions),
+    proc: own.procMount === 'Unmasked' ? 'unmasked' : 'masked',
   };
 }
 
+/** Without a profile a container gets the engine's default, as kubelet's `seccompDefault` gives it. */
+function seccompOf(profile: SecurityContext['seccompProfile'], engine: EngineInfo): ContainerSecurity['seccomp'] {
+  const type = profile?.type;
+  if (type === 'Unconfined') return 'unconfined';
+  if (type === 'Localhost') {
+    const name = JSON.stringify(profile?.localhostProfile ?? '');
+    throw new AgentError('CreateContainerError', `cannot load seccomp profile ${name}: this node has no profiles`);
+  }
+  if (type !== undefined && engine.seccomp !== 'default-profile') {
+    const why = engine.seccomp === 'unavailable' ? '' : ': the default profile of the engine is unconfined';
+    throw new AgentError('CreateContainerError', `seccomp is not supported${why}`);
+  }
+  return 'engine-default';
+}
+
+function seLinuxOf(options: SecurityContext['seLinuxOptions'] = {}): ContainerSecurity['seLinux'] {
+  const { user = '', role = '', type = '', level = '' } = options;
+  return Object.fromEntries(Object.entries({ user, role, type, level }).filter(([, value]) => value !== ''));
+}
+
+/**
+ * Kubelet's rule: an image's numeric user is read as Go reads integers (`00` and `+0` are root), and a name proves nothing, since
+ * the image's own /etc/passwd decides its id. An id that does not fit is refused: truncated to 32 bits it may be root.
+ */
 function requireNonRoot(pod: Pod, container: Container, user: number | undefined, image: ImageInfo): void {
   const where = `(pod: "${formatPod(pod)}", container: ${container.name})`;
-  const imageUser = image.user.split(':')[0] ?? '';
   if (user !== undefined) {
-    if (user !== 0) return;
-    throw refused(`container's runAsUser breaks non-root policy ${where}`);
+    if (user === 0) throw refused(`container's runAsUser breaks non-root policy ${where}`);
+    if (!isId(user)) {
+      throw refused(
+        `container has runAsNonRoot and runAsUser ${user} is not an id, cannot verify user is non-root ${where}`,
+      );
+    }
+    return;
   }
-  if (imageUser === '' || imageUser === '0' || imageUser === 'root') {
+  const name = image.user.split(':')[0] ?? '';
+  const isNumeric = /^[+-]?\d+$/.test(name);
+  if (name === '' || (isNumeric && Number(name) === 0)) {
     throw refused(`container has runAsNonRoot and image will run as root ${where}`);
   }
-  if (!/^\d+$/.test(imageUser)) {
+  if (!isNumeric) {
     throw refused(
-      `container has runAsNonRoot and image has non-numeric user (${imageUser}), cannot verify user is non-root ${where}`,
+      `container has runAsNonRoot and image has non-numeric user (${name}), cannot verify user is non-root ${where}`,
     );
   }
+  if (!isId(Number(name))) {
+    throw refused(
+      `container has runAsNonRoot and image has user ${name}, which is not an id, cannot verify user is non-root ${where}`,
+    );
+  }
+}
+
+function isId(id: number): boolean {
+  return Number.isInteger(id) && id >= 0 && id <= MAX_ID;
 }
 
 function refused(message: string): AgentError {

@@ -72,6 +72,17 @@ describe('the status of a pod', () => {
     });
   });
 
+  it('is Failed, with the reason, for a pod that the node rejects', () => {
+    const rejection = { reason: 'SysctlForbidden', message: 'forbidden sysctl: "kernel.msgmax" not allowlisted' };
+    expect(statusOf(pod(), undefined, { ...MOUNTED, rejection })).toMatchObject({
+      phase: 'Failed',
+      reason: 'SysctlForbidden',
+      message: 'Pod was rejected: forbidden sysctl: "kernel.msgmax" not allowlisted',
+    });
+    const ended = pod({}, { phase: 'Succeeded' });
+    expect(statusOf(ended, undefined, { ...MOUNTED, rejection })).not.toHaveProperty('reason');
+  });
+
   it('does not change when it is computed again from itself', () => {
     const state = podState([sandbox()], [running({ attempt: 1 }), exited(137)]);
     const first = statusOf(pod(), state);

@@ -25,8 +25,8 @@ export function podStatus(observed: PodObservation, now: Instant): PodStatus {
   const old = pod.status ?? {};
   const init = statuses(observed, initContainersOf(pod), old.initContainerStatuses);
   const main = statuses(observed, mainContainersOf(pod), old.containerStatuses);
-  const overdue = plan.goal === 'end' && old.phase !== 'Succeeded' && old.phase !== 'Failed';
-  const phase = overdue ? 'Failed' : podPhase(pod, init, main);
+  const failure = plan.goal === 'end' && !isOver(old.phase ?? '') ? failureOf(observed) : undefined;
+  const phase = failure === undefined ? podPhase(pod, init, main) : 'Failed';
   const sandbox = state?.sandboxes.find((candidate) => candidate.state === 'running');
   const address = pod.spec?.hostNetwork === true ? observed.hostAddress : (sandbox?.address ?? '');
   // An ended pod keeps its address.
@@ -39,9 +39,7 @@ export function podStatus(observed: PodObservation, now: Instant): PodStatus {
     hostIP: observed.hostAddress,
     hostIPs: [{ ip: observed.hostAddress }],
     startTime: old.startTime ?? formatTime(now),
-    ...(overdue
-      ? { reason: 'DeadlineExceeded', message: 'Pod was active on the node longer than the specified deadline' }
-      : {}),
+    ...failure,
     containerStatuses: [...main],
     ...(init.length === 0 ? {} : { initContainerStatuses: [...init] }),
   };
@@ -54,6 +52,12 @@ export function podStatus(observed: PodObservation, now: Instant): PodStatus {
   }
   next.conditions = podConditions({ pod, phase, init, main, sandbox: sandbox === undefined ? 'absent' : 'ready' }, now);
   return next;
+}
+
+/** Why the node ends a pod that has not ended by itself. */
+function failureOf({ memory: { rejection } }: PodObservation): Pick<PodStatus, 'reason' | 'message'> {
+  if (rejection !== undefined) return { reason: rejection.reason, message: `Pod was rejected: ${rejection.message}` };
+  return { reason: 'DeadlineExceeded', message: 'Pod was active on the node longer than the specified deadline' };
 }
 
 function isOver(phase: string): boolean {

@@ -1,11 +1,27 @@
 import type { Container, ContainerStatus, Pod, PodSpec, PodStatus } from '@gantry/objects';
 import { containerHash } from '../spec/pod-containers.ts';
 import type { ContainerState } from '../runtime/containers.ts';
+import type { EngineInfo } from '../runtime/engine.ts';
 import type { PodState } from '../runtime/observer.ts';
 import type { SandboxState } from '../runtime/sandboxes.ts';
 
 /** Pods and the states that an engine reports of them, for tests. */
 export const NOW = Date.parse('2026-01-01T00:10:00Z');
+
+/** An engine with every feature that agents ask for. */
+export const ENGINE: EngineInfo = {
+  id: 'engine',
+  name: 'host',
+  version: '28.0.0',
+  cpus: 8,
+  memoryBytes: 2 ** 34,
+  kernel: '6.1.0-13-amd64',
+  os: 'Debian',
+  architecture: 'x86_64',
+  appArmor: 'enabled',
+  seccomp: 'default-profile',
+  runtimes: ['runc'],
+};
 
 export function container(name = 'main', change: Partial<Container> = {}): Container {
   return { name, image: 'nginx:1.27', ...change };

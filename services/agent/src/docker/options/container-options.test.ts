@@ -19,7 +19,8 @@ const SPEC: ContainerSpec = {
   restartDelayMs: 10_000,
   graceSeconds: 30,
   terminationMessagePath: '/state/message',
-  image: 'nginx:1.27',
+  image: 'sha256:5ac0',
+  imageLabels: ['com.docker.compose.project', 'gantry.node', 'maintainer'],
   command: ['nginx'],
   args: ['-g'],
   workingDir: '/srv',
@@ -36,8 +37,13 @@ const SPEC: ContainerSpec = {
     capabilities: { add: ['NET_ADMIN'], drop: ['ALL'] },
     rootFilesystem: 'read-only',
     escalation: 'denied',
+    seccomp: 'engine-default',
+    appArmor: { kind: 'engine-default' },
+    seLinux: {},
+    proc: 'masked',
   },
   processes: 'shared-with-pod',
+  ipc: 'shared-with-pod',
 };
 
 describe('the engine’s options for a container', () => {
@@ -55,11 +61,13 @@ describe('the engine’s options for a container', () => {
   it('join the sandbox and carry the labels of adoption', () => {
     expect(containerOptions(SPEC, 'full')).toMatchObject({
       name: 'gantry_main_web_default_uid-1_2',
-      Image: 'nginx:1.27',
+      Image: 'sha256:5ac0',
       Entrypoint: ['nginx'],
       Cmd: ['-g'],
       User: '1000:3000',
       Labels: {
+        'com.docker.compose.project': '',
+        maintainer: '',
         'gantry.cluster': 'c',
         'gantry.node': 'n',
         'io.kubernetes.pod.uid': 'uid-1',

@@ -18,11 +18,17 @@ export function podLabels(owner: Owner, pod: PodIdentity, graceSeconds: number):
   };
 }
 
+/** Empty values for an image's labels: a label of a container replaces its image's, and there is no way to leave one out. */
+export function withoutLabels(names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [name, '']));
+}
+
 /** Name and labels. */
 export const identityOptions: OptionGroup = (spec) => ({
   container: {
     name: containerName(spec.pod, spec.name, spec.attempt),
     Labels: {
+      ...withoutLabels(spec.imageLabels),
       ...podLabels(spec.owner, spec.pod, spec.graceSeconds),
       [LABEL.containerName]: spec.name,
       [LABEL.restartCount]: String(spec.attempt),

@@ -1,10 +1,10 @@
 import type { OptionGroup } from './option-group.ts';
 
-/** Network and IPC namespaces of the sandbox, and the process namespace that the pod asks for. */
-export const namespaceOptions: OptionGroup = ({ sandboxId, processes }) => ({
+/** The network namespace of the sandbox, and the process and IPC namespaces that the pod asks for. */
+export const namespaceOptions: OptionGroup = ({ sandboxId, processes, ipc }) => ({
   host: {
     NetworkMode: `container:${sandboxId}`,
-    IpcMode: `container:${sandboxId}`,
+    IpcMode: ipc === 'host' ? 'host' : `container:${sandboxId}`,
     ...(processes === 'own' ? {} : { PidMode: processes === 'host' ? 'host' : `container:${sandboxId}` }),
   },
 });

@@ -14,5 +14,5 @@ export const processOptions: OptionGroup = (spec) => ({
     // A health check of the image is Docker's, not the pod's.
     Healthcheck: { Test: ['NONE'] },
   },
-  host: { RestartPolicy: { Name: 'no' } },
+  host: { RestartPolicy: { Name: 'no' }, ...(spec.runtime === undefined ? {} : { Runtime: spec.runtime }) },
 });

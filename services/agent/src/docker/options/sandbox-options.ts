@@ -1,7 +1,7 @@
 import type Docker from 'dockerode';
 import { LABEL, SANDBOX_NAME } from '../../runtime/labels.ts';
 import type { SandboxSpec } from '../../runtime/sandboxes.ts';
-import { containerName, podLabels } from './identity.ts';
+import { containerName, podLabels, withoutLabels } from './identity.ts';
 import { LOG_CONFIG } from './logging.ts';
 import { MIN_CPU_SHARES } from './resources.ts';
 
@@ -11,15 +11,19 @@ export function sandboxOptions(spec: SandboxSpec): Docker.ContainerCreateOptions
   return {
     name: containerName(spec.pod, SANDBOX_NAME, spec.attempt),
     Image: spec.image,
+    // A health check of the image is Docker's, not the pod's.
+    Healthcheck: { Test: ['NONE'] },
     Hostname: pod === undefined ? '' : spec.hostname,
     Labels: {
+      ...withoutLabels(spec.imageLabels),
       ...podLabels(spec.owner, spec.pod, spec.graceSeconds),
       [LABEL.containerName]: SANDBOX_NAME,
       [LABEL.restartCount]: String(spec.attempt),
     },
     HostConfig: {
       NetworkMode: pod?.name ?? 'host',
-      IpcMode: 'shareable',
+      IpcMode: spec.ipc === 'host' ? 'host' : 'shareable',
+      ...(spec.runtime === undefined ? {} : { Runtime: spec.runtime }),
       RestartPolicy: { Name: 'no' },
       LogConfig: LOG_CONFIG,
       OomScoreAdj: spec.oomScoreAdj,

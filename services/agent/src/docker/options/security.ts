@@ -1,35 +1,68 @@
 import type Docker from 'dockerode';
-import type { ContainerSecurity } from '../../runtime/containers.ts';
+import type { AppArmor, ContainerSecurity } from '../../runtime/containers.ts';
 import type { EnginePrivilege } from '../../runtime/engine.ts';
 import type { OptionGroup } from './option-group.ts';
 
-/** User, groups, capabilities and privilege. */
+/** The profile that Docker gives to containers that are not privileged. */
+const DOCKER_APPARMOR = 'docker-default';
+
+/** User, groups, capabilities, profiles and privilege. */
 export const securityOptions: OptionGroup = ({ security }, engine) => ({
   container: security.user === undefined ? {} : { User: security.user },
   host: {
     ReadonlyRootfs: security.rootFilesystem === 'read-only',
     GroupAdd: [...security.groups],
-    ...(security.privilege === 'privileged' ? privilegedOptions(engine) : ordinaryOptions(security)),
+    ...(security.privilege === 'privileged' ? privilegedOptions(security, engine) : ordinaryOptions(security)),
   },
 });
 
-/** Full privilege, or as much of it as the engine can give. */
-function privilegedOptions(engine: EnginePrivilege): Docker.HostConfig {
-  if (engine === 'full') return { Privileged: true };
+/** Full privilege, or as much of it as the engine can give. Seccomp never applies to it, in Docker as in Kubernetes. */
+function privilegedOptions(security: ContainerSecurity, engine: EnginePrivilege): Docker.HostConfig {
+  const labels = [...seLinuxOptions(security)];
+  if (engine === 'full') {
+    return { Privileged: true, SecurityOpt: [...appArmorOptions(security.appArmor), ...labels] };
+  }
+  const appArmor = security.appArmor.kind === 'engine-default' ? ({ kind: 'unconfined' } as const) : security.appArmor;
   return {
     CapAdd: ['ALL'],
     CapDrop: ['SYS_RESOURCE'],
-    SecurityOpt: ['seccomp=unconfined', 'apparmor=unconfined'],
+    SecurityOpt: ['seccomp=unconfined', ...appArmorOptions(appArmor), ...labels],
     DeviceCgroupRules: ['a *:* rwm'],
-    MaskedPaths: [],
-    ReadonlyPaths: [],
+    ...UNMASKED,
   };
 }
 
-function ordinaryOptions({ capabilities, escalation }: ContainerSecurity): Docker.HostConfig {
+/** Nothing of /proc hidden or read-only. */
+const UNMASKED: Docker.HostConfig = { MaskedPaths: [], ReadonlyPaths: [] };
+
+function ordinaryOptions(security: ContainerSecurity): Docker.HostConfig {
+  const { capabilities, escalation, seccomp, proc } = security;
   return {
     CapAdd: [...capabilities.add],
     CapDrop: [...capabilities.drop],
-    SecurityOpt: escalation === 'denied' ? ['no-new-privileges'] : [],
+    SecurityOpt: [
+      ...(escalation === 'denied' ? ['no-new-privileges'] : []),
+      ...(seccomp === 'unconfined' ? ['seccomp=unconfined'] : []),
+      ...appArmorOptions(security.appArmor),
+      ...seLinuxOptions(security),
+    ],
+    ...(proc === 'unmasked' ? UNMASKED : {}),
   };
+}
+
+function appArmorOptions(profile: AppArmor): readonly string[] {
+  switch (profile.kind) {
+    case 'engine-default':
+      return [];
+    case 'runtime-default':
+      return [`apparmor=${DOCKER_APPARMOR}`];
+    case 'unconfined':
+      return ['apparmor=unconfined'];
+    case 'profile':
+      return [`apparmor=${profile.name}`];
+  }
+}
+
+function seLinuxOptions({ seLinux }: ContainerSecurity): readonly string[] {
+  return Object.entries(seLinux).map(([part, value]) => `label=${part}:${value}`);
 }

@@ -1,0 +1,70 @@
+import type { Pod } from '@gantry/objects';
+import type { EngineInfo } from '../runtime/engine.ts';
+import { appArmorOf } from './app-armor.ts';
+import { allContainersOf } from './pod-containers.ts';
+import { forbiddenSysctl } from './sysctls.ts';
+
+/** Why this node never runs a pod: the pod fails with this reason and `Pod was rejected: MESSAGE`. */
+export interface PodRejection {
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** What agents read of an engine before they run a pod. */
+type EngineFeatures = Pick<EngineInfo, 'kernel' | 'appArmor'>;
+
+type Rule = (pod: Pod, engine: EngineFeatures) => PodRejection | undefined;
+
+const OS = 'linux';
+const OS_LABEL = 'kubernetes.io/os';
+
+/** In kubelet's order, with its reasons and messages: pkg/kubelet/sysctl, pkg/kubelet/lifecycle, pkg/security/apparmor. */
+const RULES: readonly Rule[] = [
+  function unsafeSysctl(pod, { kernel }) {
+    const message = forbiddenSysctl(pod, kernel);
+    return message === undefined ? undefined : { reason: 'SysctlForbidden', message };
+  },
+  function otherSystemByLabel({ metadata }) {
+    const label = metadata.labels?.[OS_LABEL];
+    if (label === undefined || label === OS) return undefined;
+    const message = "Failed to admit pod as the `kubernetes.io/os` label doesn't match node label";
+    return { reason: 'PodOSSelectorNodeLabelDoesNotMatch', message };
+  },
+  function otherSystem({ spec }) {
+    if (spec?.os === undefined || spec.os.name === OS) return undefined;
+    return { reason: 'PodOSNotSupported', message: "Failed to admit pod as the OS field doesn't match node OS" };
+  },
+  // The engine adds the groups that the image's /etc/group gives to the user.
+  function strictGroups({ spec }) {
+    if (spec?.securityContext?.supplementalGroupsPolicy !== 'Strict') return undefined;
+    return {
+      reason: 'SupplementalGroupsPolicyNotSupported',
+      message: 'SupplementalGroupsPolicy=Strict is not supported in this node',
+    };
+  },
+  function appArmorWithoutSupport(pod, { appArmor }) {
+    const needsNone = allContainersOf(pod).every(({ container }) =>
+      ['engine-default', 'unconfined'].includes(appArmorOf(pod, container).kind),
+    );
+    if (appArmor === 'enabled' || needsNone) return undefined;
+    return { reason: 'AppArmor', message: 'Cannot enforce AppArmor: AppArmor is not enabled on the host' };
+  },
+];
+
+/** Why a node on this engine rejects a pod before anything of it is created. */
+export function podRejection(pod: Pod, engine: EngineFeatures): PodRejection | undefined {
+  for (const rule of RULES) {
+    const rejection = rule(pod, engine);
+    if (rejection !== undefined) return rejection;
+  }
+  return undefined;
+}
+
+/**
+ * Why this node cannot create a pod's sandbox, in kubelet's words; it is tried again, as by kubelet. Pod Security waives
+ * checks for a pod with users of its own, so that it must never run with the host's.
+ */
+export function sandboxRefusal({ spec }: Pod): string | undefined {
+  if (spec?.hostUsers !== false) return undefined;
+  return "can't set `spec.hostUsers: false`, runtime does not support user namespaces";
+}
