@@ -1,5 +1,5 @@
 import { ManualClock } from '@gantry/base/testing';
-import type { ObjectWrite } from '@gantry/client';
+import { createObjectClient, type ObjectClient, type ObjectWrite } from '@gantry/client';
 import { createOvertakenClient, FakeObjectClient } from '@gantry/client/testing';
 import { type ControllerSpec, createFenceHolder, createManager, type ManagerOptions } from '@gantry/controller-runtime';
 import { silentLog } from '@gantry/controller-runtime/testing';
@@ -11,6 +11,8 @@ export interface RunOptions {
   readonly aggregated?: ManagerOptions['aggregated'];
   /** What others write before a write of the controllers arrives: after they have read the cache. */
   readonly meanwhile?: (write: ObjectWrite) => Promise<void>;
+  /** Awaited before each request of the controllers: an API that does not answer. */
+  readonly reach?: (signal: AbortSignal) => Promise<void>;
 }
 
 /** What a test of a controller's shell needs: a clock, the objects of an API server, and a manager that leads. */
@@ -38,9 +40,11 @@ export function createControllerHarness(): ControllerHarness {
         ({ reason, involvedObject }) =>
           reason !== 'LeaderElection' && involvedObject.kind === (kind ?? involvedObject.kind),
       );
-  const run: ControllerHarness['run'] = (controllers, { aggregated, meanwhile = async () => undefined } = {}) => {
+  const run: ControllerHarness['run'] = (controllers, options = {}) => {
+    const { aggregated, meanwhile = async () => undefined, reach } = options;
+    const overtaken = createOvertakenClient(client, meanwhile);
     const manager = createManager({
-      client: createOvertakenClient(client, meanwhile),
+      client: reach === undefined ? overtaken : createReachedClient(overtaken, reach),
       ...(aggregated === undefined ? {} : { aggregated }),
       fences: createFenceHolder(),
       component: 'kube-controller-manager',
@@ -54,4 +58,19 @@ export function createControllerHarness(): ControllerHarness {
     void manager.lead({ electionKey: '/gantry/elections/test', epoch: 1, incarnation: 'i' }, stop.signal);
   };
   return { clock, client, stop, events, run };
+}
+
+/** Awaits `reach` before each request. */
+function createReachedClient(client: ObjectClient, reach: (signal: AbortSignal) => Promise<void>): ObjectClient {
+  const after = async <T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> => {
+    await reach(signal);
+    return call();
+  };
+  return createObjectClient({
+    get: (resource, key, signal) => after(signal, () => client.get(resource, key, signal)),
+    list: (resource, options, signal) => after(signal, () => client.list(resource, options, signal)),
+    watch: (resource, options, signal) => client.watch(resource, options, signal),
+    write: (write, signal) => after(signal, () => client.write(write, signal)),
+    batch: (writes, signal) => after(signal, () => client.batch(writes, signal)),
+  });
 }

@@ -1,4 +1,5 @@
-import { type Node, NODES, PODS } from '@gantry/objects';
+import { formatMicroTime, pause } from '@gantry/base';
+import { LEASES, NAMESPACES, type Node, NODES, PODS, StatusError } from '@gantry/objects';
 import type { ObjectWrite } from '@gantry/client';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
@@ -6,6 +7,13 @@ import { createNodeLifecycleController } from './controller.ts';
 
 const GRACE_MS = 4000;
 const KEY = { namespace: '', name: 'n' };
+const LEASE_NAMESPACE = 'kube-node-lease';
+
+function putLeaseNamespace(client: ControllerHarness['client']) {
+  return client.put(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: LEASE_NAMESPACE } });
+}
+
+const isReadyStatus = ({ status }: Node) => status?.conditions?.find(({ type }) => type === 'Ready')?.status;
 
 describe('the node lifecycle controller, overtaken by others', () => {
   let clock: ControllerHarness['clock'];
@@ -14,9 +22,10 @@ describe('the node lifecycle controller, overtaken by others', () => {
   let stop: AbortController;
   let start: ControllerHarness['run'];
   let meanwhile: (write: ObjectWrite) => Promise<void>;
-  beforeEach(() => {
+  beforeEach(async () => {
     ({ clock, client, stop, events, run: start } = createControllerHarness());
     meanwhile = async () => undefined;
+    await putLeaseNamespace(client);
   });
 
   const run = () => {
@@ -137,5 +146,137 @@ describe('the node lifecycle controller, overtaken by others', () => {
       new Set(['Ready,False,R', 'example.org/gate,True,']),
     );
     expect(events('Pod').map(({ count }) => count)).toEqual([1]);
+  });
+});
+
+describe('the node lifecycle controller, when the API does not answer', () => {
+  let harness: ControllerHarness;
+  beforeEach(async () => {
+    harness = createControllerHarness();
+    const { client } = harness;
+    await putLeaseNamespace(client);
+    for (const name of ['alive', 'dead']) {
+      await client.put(NODES, {
+        apiVersion: 'v1',
+        kind: 'Node',
+        metadata: { name },
+        status: { conditions: [{ type: 'Ready', status: 'True' }] },
+      });
+      await client.put(LEASES, {
+        apiVersion: 'coordination.k8s.io/v1',
+        kind: 'Lease',
+        metadata: { namespace: LEASE_NAMESPACE, name },
+        spec: { renewTime: '2026-01-01T00:00:00.000000Z' },
+      });
+    }
+  });
+
+  /** Renews the Lease of the living node every second while `isUp`. */
+  const beat = async (isUp: () => boolean) => {
+    const { clock, client, stop } = harness;
+    const key = { namespace: LEASE_NAMESPACE, name: 'alive' };
+    while (!stop.signal.aborted) {
+      const merge = { spec: { renewTime: formatMicroTime(clock.now()) } };
+      if (isUp()) await client.patch(LEASES, key, { merge }, stop.signal);
+      await pause(clock, 1000, stop.signal);
+    }
+  };
+  /** When each node was seen to be lost, in ms since now; looked for every 50 ms. */
+  const lossesWithin = async (ms: number) => {
+    const losses: Record<string, number> = {};
+    for (let passedMs = 0; passedMs < ms; passedMs += 50) {
+      await harness.clock.advance(50);
+      for (const node of harness.client.all(NODES)) {
+        if (isReadyStatus(node) !== 'True') losses[node.metadata.name ?? ''] ??= passedMs + 50;
+      }
+    }
+    return losses;
+  };
+
+  const INSTANTS = [2500, 3600, 3900, 4050, 4200, 4600, 5300, 9000];
+  it.each(INSTANTS)('gives every node a full period when it answers again after %i ms', async (downMs) => {
+    const { clock, stop, run } = harness;
+    const upAgainMs = clock.monotonicMs() + 100 + downMs;
+    const isDown = () => clock.monotonicMs() > upAgainMs - downMs && clock.monotonicMs() < upAgainMs;
+    const reach = async (signal: AbortSignal) => {
+      if (isDown()) await pause(clock, upAgainMs - clock.monotonicMs(), signal);
+      signal.throwIfAborted();
+    };
+    // The agent finds out 900 ms later than the controller that the API answers again.
+    void beat(() => clock.monotonicMs() < upAgainMs - downMs || clock.monotonicMs() >= upAgainMs + 900);
+    run([createNodeLifecycleController({ graceMs: GRACE_MS })], { reach });
+    await clock.advance(100 + downMs);
+    const losses = await lossesWithin(12_000);
+    expect(Object.keys(losses)).toEqual(['dead']);
+    expect(losses['dead']).toBeGreaterThanOrEqual(GRACE_MS);
+    stop.abort();
+  });
+
+  it('gives every node a full period when the store takes writes again, though it answered reads', async () => {
+    const { clock, client, run, stop } = harness;
+    const upAgainMs = clock.monotonicMs() + 10_000;
+    client.failNext(
+      ({ verb }) => clock.monotonicMs() < upAgainMs && !['get', 'list', 'watch'].includes(verb),
+      StatusError.internal('etcdserver: mvcc: database space exceeded'),
+      Number.POSITIVE_INFINITY,
+    );
+    void beat(() => clock.monotonicMs() >= upAgainMs + 900);
+    run([createNodeLifecycleController({ graceMs: GRACE_MS })]);
+    expect(await lossesWithin(10_000)).toEqual({});
+    const losses = await lossesWithin(12_000);
+    expect(Object.keys(losses)).toEqual(['dead']);
+    stop.abort();
+  });
+
+  it.each(['deleted', 'terminating'])('loses no node while the namespace of the Leases is %s', async (state) => {
+    const { clock, client, run } = harness;
+    run([createNodeLifecycleController({ graceMs: GRACE_MS })]);
+    await clock.advance(100);
+    const key = { namespace: '', name: LEASE_NAMESPACE };
+    if (state === 'terminating') {
+      await client.patch(NAMESPACES, key, { merge: { metadata: { finalizers: ['a/b'] } } }, harness.stop.signal);
+    }
+    await client.delete(NAMESPACES, key, {}, harness.stop.signal);
+    expect(await lossesWithin(20_000)).toEqual({});
+    if (state === 'terminating') {
+      await client.patch(NAMESPACES, key, { merge: { metadata: { finalizers: null } } }, harness.stop.signal);
+    }
+    await putLeaseNamespace(client);
+    void beat(() => true);
+    expect(Object.keys(await lossesWithin(12_000))).toEqual(['dead']);
+  });
+
+  it('notices a dead node in time while the API answers', async () => {
+    const { clock, run } = harness;
+    void beat(() => true);
+    run([createNodeLifecycleController({ graceMs: GRACE_MS })]);
+    await clock.advance(1);
+    const losses = await lossesWithin(8000);
+    expect(losses).toEqual({ dead: expect.any(Number) });
+    expect(losses['dead']).toBeLessThanOrEqual(GRACE_MS + 200);
+  });
+
+  it('records Events about registration, loss and removal', async () => {
+    const { clock, client, events, run, stop } = harness;
+    void beat(() => true);
+    run([createNodeLifecycleController({ graceMs: GRACE_MS })]);
+    await clock.advance(GRACE_MS + 1000);
+    await client.delete(NODES, { namespace: '', name: 'dead' }, {}, stop.signal);
+    await clock.advance(100);
+    const of = (name: string) =>
+      events('Node')
+        .filter(({ involvedObject }) => involvedObject.name === name)
+        .map(({ type, reason, message }) => ({ type, reason, message }));
+    const registered = (name: string) => ({
+      type: 'Normal',
+      reason: 'RegisteredNode',
+      message: `Node ${name} event: Registered Node ${name} in Controller`,
+    });
+    expect(of('alive')).toEqual([registered('alive')]);
+    expect(of('dead')).toEqual([
+      registered('dead'),
+      { type: 'Normal', reason: 'NodeNotReady', message: 'Node dead status is now: NodeNotReady' },
+      { type: 'Normal', reason: 'RemovingNode', message: 'Node dead event: Removing Node dead from Controller' },
+    ]);
   });
 });

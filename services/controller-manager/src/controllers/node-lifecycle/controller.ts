@@ -1,5 +1,16 @@
 import { errorMessage, withDeadline } from '@gantry/base';
-import { isReason, keyOf, type Lease, LEASES, type Node, NODES, type ObjectKey, PODS } from '@gantry/objects';
+import {
+  isReason,
+  keyOf,
+  type Lease,
+  LEASES,
+  NAMESPACES,
+  type Node,
+  NODES,
+  type ObjectKey,
+  PODS,
+  StatusError,
+} from '@gantry/objects';
 import { ignoreNotFound } from '@gantry/client';
 import {
   type ControllerContext,
@@ -10,12 +21,10 @@ import {
   watchMapped,
   watchSelf,
 } from '@gantry/controller-runtime';
+import { ApiView, LEASE_NAMESPACE, UnverifiedError, VERIFY_MS } from './api-view.shell.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { type Action, type ObservedNode, planNode } from './plan.ts';
 
-const LEASE_NAMESPACE = 'kube-node-lease';
-/** A read that takes longer than this says more about the store than about the node. */
-const VERIFY_MS = 1000;
 const RECHECK_MS = 500;
 /** How often a Node that others write meanwhile is read and planned anew at once. */
 const ATTEMPTS = 5;
@@ -23,6 +32,7 @@ const ATTEMPTS = 5;
 /** Watches over the agents' heartbeats: a silent node is unknown, tainted, and its pods are not ready. */
 export function createNodeLifecycleController(options: { readonly graceMs: number }): ControllerSpec {
   const heartbeats = new Heartbeats(options.graceMs);
+  const memory: Memory = { heartbeats, view: new ApiView(heartbeats), registered: new Map() };
   return {
     name: 'node-lifecycle',
     eventSource: 'node-controller',
@@ -31,47 +41,68 @@ export function createNodeLifecycleController(options: { readonly graceMs: numbe
       watchMapped(LEASES, ({ metadata }) =>
         metadata.namespace === LEASE_NAMESPACE ? [{ namespace: '', name: metadata.name ?? '' }] : [],
       ),
-      // Only cached: changed pods queue nothing.
+      // Only cached: their changes queue nothing.
       { resource: PODS, keys: () => [] },
+      { resource: NAMESPACES, keys: () => [] },
     ],
-    begin: () => heartbeats.reset(),
-    reconcile: (key, context, signal) => reconcile(heartbeats, key, context, signal),
+    begin: () => {
+      heartbeats.reset();
+      memory.registered.clear();
+    },
+    reconcile: (key, context, signal) => reconcile(memory, key, context, signal),
   };
 }
 
+/** What a term remembers. */
+interface Memory {
+  readonly heartbeats: Heartbeats;
+  readonly view: ApiView;
+  /** Nodes whose registration has been recorded, by name. */
+  readonly registered: Map<string, Node>;
+}
+
 async function reconcile(
-  heartbeats: Heartbeats,
+  memory: Memory,
   key: ObjectKey,
   context: ControllerContext,
   signal: AbortSignal,
 ): Promise<Result> {
-  const { cache, client, clock } = context;
+  const { cache, client, clock, events } = context;
+  const { heartbeats, registered } = memory;
   let node = cache.get(NODES, key);
   for (let attempt = 1; node !== undefined && attempt <= ATTEMPTS; attempt++) {
-    const { observed, leftMs } = await observe(heartbeats, node, context, signal);
+    const { observed, lookInMs } = await observe(memory, node, context, signal);
     const plan = planNode(observed, clock.now());
-    const outcome = await writeAll(node, plan.actions, context, signal);
-    if (outcome === 'done') return leftMs > 0 ? { requeueAfterMs: leftMs + 1 } : resultOf(plan, clock);
+    const outcome = await writeAll(memory, node, plan.actions, context, signal);
+    if (outcome === 'done') return lookInMs === undefined ? resultOf(plan, clock) : { requeueAfterMs: lookInMs };
     if (outcome === 'pods-changed') return { requeueAfterMs: RECHECK_MS };
     node = await ignoreNotFound(client.get(NODES, key, signal));
   }
   // A fixed delay, not a back-off: a silent node must be noticed in time however often others write it.
   if (node !== undefined) return { requeueAfterMs: RECHECK_MS };
   heartbeats.forget(key.name);
+  const removed = registered.get(key.name);
+  if (removed !== undefined) {
+    registered.delete(key.name);
+    const message = `Node ${key.name} event: Removing Node ${key.name} from Controller`;
+    events.event(removed, 'Normal', 'RemovingNode', message);
+  }
   return {};
 }
 
+/** The node as the plan sees it; `lookInMs` is when a node that is not silent must be looked at again. */
 async function observe(
-  heartbeats: Heartbeats,
+  memory: Memory,
   node: Node,
   context: ControllerContext,
   signal: AbortSignal,
-): Promise<{ readonly observed: ObservedNode; readonly leftMs: number }> {
+): Promise<{ readonly observed: ObservedNode; readonly lookInMs: number | undefined }> {
   const { cache, clock } = context;
+  const { heartbeats, registered } = memory;
   const { name = '' } = node.metadata;
   const lease = cache.get(LEASES, { namespace: LEASE_NAMESPACE, name });
   let leftMs = heartbeats.note(name, markOf(node, lease), clock.monotonicMs());
-  if (leftMs <= 0) leftMs = await verifySilence(heartbeats, node, context, signal);
+  if (heartbeats.isQuiet(leftMs)) leftMs = await lookCloser(memory, node, context, signal);
   const observed: ObservedNode = {
     node,
     pods: cache.onNode(PODS, name),
@@ -79,8 +110,26 @@ async function observe(
     elsewhere: cache.list(NODES).some((other) => other.metadata.name !== name && isReady(other))
       ? 'some-ready'
       : 'none-ready',
+    registration: registered.has(name) ? 'recorded' : 'new',
   };
-  return { observed, leftMs };
+  return { observed, lookInMs: leftMs > 0 ? heartbeats.nextLookMs(leftMs) : undefined };
+}
+
+/**
+ * How long a quiet node may stay so: only time in which its heartbeat could have been observed counts, and before it is
+ * silent its Lease is read from the store.
+ */
+async function lookCloser(
+  { heartbeats, view }: Memory,
+  node: Node,
+  context: ControllerContext,
+  signal: AbortSignal,
+): Promise<number> {
+  const name = node.metadata.name ?? '';
+  const works = (await view.confirm(context, signal)) === 'works';
+  const leftMs = heartbeats.leftMs(name, context.clock.monotonicMs());
+  if (!works) return Math.max(1, leftMs);
+  return leftMs > 0 ? leftMs : await verifySilence(heartbeats, node, context, signal);
 }
 
 /** Changes with every heartbeat: the Lease's renewal, or the status that the agent writes. */
@@ -89,10 +138,7 @@ function markOf(node: Node, lease: Lease | undefined): string {
   return `${lease?.spec?.renewTime ?? ''} ${ready?.lastHeartbeatTime ?? ''}`;
 }
 
-/**
- * Reads the Lease from the store before a node counts as lost. When the store does not respond, no heartbeat could have
- * arrived: every node gets its full period again.
- */
+/** Reads the Lease from the store before a node counts as lost. */
 async function verifySilence(
   heartbeats: Heartbeats,
   node: Node,
@@ -104,15 +150,10 @@ async function verifySilence(
   const reading = ignoreNotFound(client.get(LEASES, { namespace: LEASE_NAMESPACE, name }, deadline));
   const lease = await reading.catch((error: unknown) => {
     signal.throwIfAborted();
-    heartbeats.extendAll(clock.monotonicMs());
+    heartbeats.interrupted();
     throw new UnverifiedError(`the heartbeat of ${name} could not be verified: ${errorMessage(error)}`);
   });
   return heartbeats.note(name, markOf(node, lease), clock.monotonicMs());
-}
-
-/** The store could not be asked whether a node is alive. */
-export class UnverifiedError extends Error {
-  override readonly name = 'UnverifiedError';
 }
 
 function isReady(node: Node): boolean {
@@ -124,6 +165,7 @@ type Outcome = 'done' | 'node-changed' | 'pods-changed';
 
 /** Writes the Node, then its pods; a rejected write of the Node does not hold up the pods. */
 async function writeAll(
+  { heartbeats, registered }: Memory,
   node: Node,
   actions: readonly Action[],
   context: ControllerContext,
@@ -132,9 +174,10 @@ async function writeAll(
   const pods = actions.filter((action) => action.kind === 'markPodNotReady');
   const failures: unknown[] = [];
   try {
-    await writeNode(node, actions, context, signal);
+    await writeNode(node, actions, registered, context, signal);
   } catch (error) {
     if (isReason(error, 'Conflict')) return 'node-changed';
+    if (!isRejection(error)) heartbeats.interrupted();
     failures.push(error);
   }
   try {
@@ -147,6 +190,11 @@ async function writeAll(
   return 'done';
 }
 
+/** Whether the API took the write's content for wrong. With any other error it would have taken no heartbeat either. */
+function isRejection(error: unknown): boolean {
+  return error instanceof StatusError && error.code < 500 && error.code !== 429;
+}
+
 /**
  * Each write is conditional on the version that the one before it made, the first on the one that was planned from: taints
  * are replaced as a whole, and those that others add meanwhile must not be lost.
@@ -154,6 +202,7 @@ async function writeAll(
 async function writeNode(
   node: Node,
   actions: readonly Action[],
+  registered: Memory['registered'],
   { client, events }: ControllerContext,
   signal: AbortSignal,
 ): Promise<void> {
@@ -170,6 +219,15 @@ async function writeNode(
     switch (action.kind) {
       case 'updateStatus':
         await patchNode({}, { status: { conditions: action.conditions } }, 'status');
+        break;
+      case 'recordRegistered':
+        registered.set(key.name, node);
+        events.event(
+          node,
+          'Normal',
+          'RegisteredNode',
+          `Node ${key.name} event: Registered Node ${key.name} in Controller`,
+        );
         break;
       case 'recordNotReady':
         events.event(node, 'Normal', 'NodeNotReady', `Node ${key.name} status is now: NodeNotReady`);

@@ -33,7 +33,7 @@ const pod: Pod = {
 };
 
 function observed(of: Partial<ObservedNode> & { node: Node }): ObservedNode {
-  return { pods: [], heartbeat: 'heard', elsewhere: 'some-ready', ...of };
+  return { pods: [], heartbeat: 'heard', elsewhere: 'some-ready', registration: 'recorded', ...of };
 }
 
 const keys = (taints: readonly Taint[]) => taints.map(({ key, effect }) => `${key}:${effect}`);
@@ -118,12 +118,50 @@ describe('heartbeats', () => {
     expect(heartbeats.note('n', '2', 7500)).toBe(0);
   });
 
-  it('forget heartbeats of an earlier term, and extend the time while none could arrive', () => {
+  it('forget heartbeats of an earlier term', () => {
     const heartbeats = new Heartbeats(4000);
     heartbeats.note('n', '1', 0);
-    heartbeats.extendAll(5000);
-    expect(heartbeats.note('n', '1', 5000)).toBe(4000);
     heartbeats.reset();
     expect(heartbeats.note('n', '1', 60_000)).toBe(4000);
+  });
+
+  it('begin every period anew with the first evidence after a gap', () => {
+    const heartbeats = new Heartbeats(4000);
+    heartbeats.note('n', '1', 0);
+    heartbeats.viewed(1500);
+    expect(heartbeats.leftMs('n', 3000)).toBe(1000);
+    heartbeats.viewed(5000);
+    expect(heartbeats.leftMs('n', 5000)).toBe(4000);
+    expect(heartbeats.isViewed(5400)).toBe(true);
+    heartbeats.interrupted();
+    expect(heartbeats.isViewed(5400)).toBe(false);
+    heartbeats.viewed(5500);
+    expect(heartbeats.leftMs('n', 5500)).toBe(4000);
+  });
+
+  it('of other nodes are evidence, those that a node begins with are none', () => {
+    const heartbeats = new Heartbeats(4000);
+    heartbeats.note('n', '1', 0);
+    heartbeats.note('other', '1', 3000);
+    expect(heartbeats.isViewed(3000)).toBe(false);
+    heartbeats.note('other', '2', 3000);
+    expect(heartbeats.isViewed(3000)).toBe(true);
+    expect(heartbeats.leftMs('n', 3000)).toBe(4000);
+  });
+
+  it('are looked for when one is late, and then often', () => {
+    const heartbeats = new Heartbeats(4000);
+    expect(heartbeats.nextLookMs(4000)).toBe(1200);
+    expect(heartbeats.nextLookMs(2000)).toBe(500);
+    expect(heartbeats.nextLookMs(100)).toBe(101);
+  });
+});
+
+describe('planning the Events of a node', () => {
+  it('records its registration once in a term', () => {
+    const registration = 'new';
+    expect(planNode(observed({ node: node('True'), registration }), NOW).actions).toEqual([
+      { kind: 'recordRegistered' },
+    ]);
   });
 });

@@ -10,6 +10,8 @@ export interface ObservedNode {
   readonly heartbeat: 'heard' | 'silent';
   /** Whether some node of the cluster is ready. While none is, pods are not evicted: they could not run anywhere. */
   readonly elsewhere: 'some-ready' | 'none-ready';
+  /** Whether this term has recorded the node's registration, as Kubernetes does for each node and leader. */
+  readonly registration: 'new' | 'recorded';
 }
 
 export type Action =
@@ -19,7 +21,8 @@ export type Action =
   | { readonly kind: 'annotate'; readonly annotations: Readonly<Record<string, string>> }
   /** Merges `ready` into the pod's Ready condition. */
   | { readonly kind: 'markPodNotReady'; readonly pod: Pod; readonly ready: PodCondition }
-  | { readonly kind: 'recordNotReady' };
+  | { readonly kind: 'recordNotReady' }
+  | { readonly kind: 'recordRegistered' };
 
 const RECHECK_MS = 500;
 const PREFIX = 'node.kubernetes.io/';
@@ -50,6 +53,7 @@ const OWN_NO_EXECUTE: ReadonlySet<string> = new Set([NOT_READY, UNREACHABLE]);
 export function planNode(observed: ObservedNode, now: Instant): Plan<Action> {
   const { node } = observed;
   const actions: Action[] = [];
+  if (observed.registration === 'new') actions.push({ kind: 'recordRegistered' });
   const conditions = conditionsOf(observed, now);
   const before = node.status?.conditions ?? [];
   const isChanged = conditions !== before;
