@@ -1,8 +1,9 @@
-import { type Pod, PODS } from '@gantry/objects';
+import { NODES, type Pod, PODS, StatusError } from '@gantry/objects';
 import type { ObjectWrite } from '@gantry/client';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { createPodGcController } from './controller.ts';
+import { QUARANTINE_MS } from './plan.ts';
 
 const KEY = { namespace: 'a', name: 'p' };
 
@@ -34,7 +35,7 @@ describe('the collector of pods, overtaken by others', () => {
       await client.updateStatus(PODS, object, stop.signal);
     };
     start([createPodGcController()], { meanwhile });
-    await clock.advance(6000);
+    await clock.advance(QUARANTINE_MS + 1000);
     return client.all(PODS)[0];
   };
 
@@ -50,5 +51,79 @@ describe('the collector of pods, overtaken by others', () => {
     expect(pod?.status?.phase).toBe('Failed');
     expect(pod?.status?.conditions).toContainEqual(expect.objectContaining(gate));
     expect(pod?.metadata.deletionTimestamp).toBeDefined();
+  });
+});
+
+describe('the collector of pods, waiting for a node', () => {
+  let harness: ControllerHarness;
+  beforeEach(() => {
+    harness = createControllerHarness();
+  });
+  const putPod = (name: string) =>
+    harness.client.put(PODS, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { namespace: 'a', name },
+      spec: { containers: [], nodeName: 'n' },
+    });
+  const putNode = () => harness.client.put(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } });
+  const names = () => harness.client.all(PODS).map(({ metadata }) => metadata.name);
+
+  it('gives each pod that is bound to a missing node the whole time', async () => {
+    const { clock, run } = harness;
+    await putPod('first');
+    run([createPodGcController()]);
+    await clock.advance(QUARANTINE_MS - 1000);
+    await putPod('second');
+    await clock.advance(2000);
+    expect(names()).toEqual(['second']);
+    await clock.advance(QUARANTINE_MS - 3000);
+    expect(names()).toEqual(['second']);
+    await clock.advance(2000);
+    expect(names()).toEqual([]);
+  });
+
+  it('gives a pod of the same name, and one bound to the name of a node that went long ago, the whole time', async () => {
+    const { clock, client, stop, run } = harness;
+    await putPod('p');
+    run([createPodGcController()]);
+    await clock.advance(QUARANTINE_MS - 1000);
+    await client.delete(PODS, { namespace: 'a', name: 'p' }, {}, stop.signal);
+    await putPod('p');
+    await clock.advance(QUARANTINE_MS - 1000);
+    expect(names()).toEqual(['p']);
+    await clock.advance(2000);
+    expect(names()).toEqual([]);
+    await clock.advance(60_000);
+    await putPod('late');
+    await clock.advance(QUARANTINE_MS - 1000);
+    expect(names()).toEqual(['late']);
+  });
+
+  it('keeps the pods of a node that registers again in time', async () => {
+    const { clock, run } = harness;
+    await putPod('p');
+    run([createPodGcController()]);
+    await clock.advance(QUARANTINE_MS - 1000);
+    await putNode();
+    await clock.advance(QUARANTINE_MS * 2);
+    expect(names()).toEqual(['p']);
+  });
+
+  it('keeps the pods of a node that lives, though the cache does not show it', async () => {
+    const { clock, client, run } = harness;
+    await putPod('p');
+    run([createPodGcController()]);
+    await clock.advance(100);
+    client.failNext(
+      ({ verb, resource }) => resource.resource === 'nodes' && verb !== 'get',
+      StatusError.unavailable('down'),
+      Number.POSITIVE_INFINITY,
+    );
+    client.breakWatches();
+    await clock.advance(100);
+    await putNode();
+    await clock.advance(QUARANTINE_MS * 2);
+    expect(names()).toEqual(['p']);
   });
 });

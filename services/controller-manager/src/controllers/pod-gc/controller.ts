@@ -6,12 +6,20 @@ import {
   findObject,
   watchSelf,
 } from '@gantry/controller-runtime';
-import { keyOf, NODES, type Pod, PODS } from '@gantry/objects';
+import { formatKey, keyOf, NODES, type Pod, PODS } from '@gantry/objects';
+import type { Instant } from '@gantry/base';
 import { type Action, planPodCollection } from './plan.ts';
+
+/** A pod that has been seen without its node. */
+interface Orphan {
+  readonly uid: string | undefined;
+  readonly nodeName: string;
+  readonly since: Instant;
+}
 
 /** Removes the pods of nodes that no longer exist. */
 export function createPodGcController(): ControllerSpec {
-  const missingSince = new Map<string, number>();
+  const orphans = new Map<string, Orphan>();
   return {
     name: 'pod-gc',
     eventSource: 'pod-garbage-collector',
@@ -25,16 +33,20 @@ export function createPodGcController(): ControllerSpec {
             : [],
       },
     ],
-    begin: () => missingSince.clear(),
+    begin: () => orphans.clear(),
     reconcile: async (key, context, signal) => {
       const { cache, clock } = context;
       const pod = cache.get(PODS, key);
-      if (pod === undefined) return {};
-      const name = pod.spec?.nodeName ?? '';
+      const name = pod?.spec?.nodeName ?? '';
       const now = clock.now();
-      if (name === '' || cache.get(NODES, { namespace: '', name }) !== undefined) missingSince.delete(name);
-      else if (!missingSince.has(name)) missingSince.set(name, now);
-      const observed = { pod, missingSince: name === '' ? undefined : missingSince.get(name) };
+      const id = formatKey(key);
+      if (pod === undefined || name === '' || cache.get(NODES, { namespace: '', name }) !== undefined) {
+        orphans.delete(id);
+      } else if (!isSame(orphans.get(id), pod)) {
+        orphans.set(id, { uid: pod.metadata.uid, nodeName: name, since: now });
+      }
+      if (pod === undefined) return {};
+      const observed = { pod, missingSince: orphans.get(id)?.since };
       const plan = planPodCollection(observed, now);
       const isNodeGone = plan.actions.some((action) => action.kind === 'delete' && action.why === 'node-gone');
       if (isNodeGone && (await findObject(NODES, { namespace: '', name }, context, signal)) !== undefined) {
@@ -43,6 +55,10 @@ export function createPodGcController(): ControllerSpec {
       return await carryOut(plan, (action) => execute(pod, action, context, signal), clock);
     },
   };
+}
+
+function isSame(orphan: Orphan | undefined, { metadata, spec }: Pod): boolean {
+  return orphan !== undefined && orphan.uid === metadata.uid && orphan.nodeName === spec?.nodeName;
 }
 
 async function execute(pod: Pod, action: Action, { client }: ControllerContext, signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 import type { Pod } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { failedStatus, planPodCollection } from './plan.ts';
+import { failedStatus, planPodCollection, QUARANTINE_MS } from './plan.ts';
 
 const NOW = 1_000_000;
 const pod = (nodeName: string | undefined, deletionTimestamp?: string): Pod => ({
@@ -19,9 +19,9 @@ describe('planning the collection of pods', () => {
   it('removes pods of a node that has been gone for a while', () => {
     expect(planPodCollection({ pod: pod('n'), missingSince: NOW }, NOW)).toEqual({
       actions: [],
-      requeueAt: NOW + 5000,
+      requeueAt: NOW + QUARANTINE_MS,
     });
-    expect(planPodCollection({ pod: pod('n'), missingSince: NOW }, NOW + 5000).actions).toMatchObject([
+    expect(planPodCollection({ pod: pod('n'), missingSince: NOW }, NOW + QUARANTINE_MS).actions).toMatchObject([
       { kind: 'markFailed' },
       { kind: 'delete', why: 'node-gone' },
     ]);

@@ -2,7 +2,7 @@ import { formatTime, type Instant, type Plan } from '@gantry/base';
 import type { Pod, PodStatus } from '@gantry/objects';
 import { disruptionTarget } from '../taint-eviction/plan.ts';
 
-/** What the plan looks at. `missingSince` is when its node was first seen to be gone. */
+/** What the plan looks at. `missingSince` is since when this pod has been seen without its node. */
 export interface ObservedPod {
   readonly pod: Pod;
   readonly missingSince: Instant | undefined;
@@ -13,8 +13,11 @@ export type Action =
   /** Without a grace period: no agent is left that could stop the pod. */
   | { readonly kind: 'delete'; readonly why: 'node-gone' | 'never-started' };
 
-/** A node that is deleted by mistake and registers again keeps its pods. */
-const QUARANTINE_MS = 5000;
+/**
+ * A node that is deleted by mistake and registers again keeps its pods, and one whose pod is seen first is waited for: an
+ * agent looks for its Node every few seconds, and as soon as it can. As in Kubernetes (`quarantineTime`).
+ */
+export const QUARANTINE_MS = 40_000;
 
 /** Removes pods whose node is gone, and pods that were deleted before they got a node. */
 export function planPodCollection({ pod, missingSince }: ObservedPod, now: Instant): Plan<Action> {
