@@ -32,6 +32,7 @@ export class ClusterView {
   /** Queues every pod that waits for a node: a new leader begins with all of them. */
   requeue(pods: readonly KubeObject[]): void {
     this.#queue.clear();
+    this.keeper.forgetAll();
     for (const pod of pods as readonly Pod[]) if (isWaiting(pod)) this.#enqueue(pod);
   }
 

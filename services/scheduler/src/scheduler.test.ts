@@ -1,4 +1,4 @@
-import { type Event, type KubeObject, NODES, type Pod, PODS, StatusError } from '@gantry/objects';
+import { type Binding, type Event, type KubeObject, NODES, type Pod, PODS, StatusError } from '@gantry/objects';
 import { seededRandom } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import type { ObjectClient, ObjectWrite, WriteResult } from '@gantry/client';
@@ -144,13 +144,74 @@ describe('a scheduling cycle', () => {
     expect(server.writes.filter((write) => write.verb === 'create')).toHaveLength(1);
   });
 
-  it('takes the room back and tries again when a binding failed', async () => {
+  it('keeps the room of a binding whose outcome is unknown, and sends it again to the same node', async () => {
+    const { clock, server, view, see, addNode, cycle } = start();
+    addNode('a');
+    addNode('b');
+    const pod = examplePod('p', { cpu: '2' });
+    server.pods.set('p', pod);
+    see(pod);
+    server.answer = () => StatusError.timeout('outcome unknown');
+    await cycle();
+    const room = () => ['a', 'b'].map((name) => view.keeper.node(name)?.pods.size);
+    const first = room();
+    expect(first.toSorted()).toEqual([0, 1]);
+    // Another pod gets the other node, and a third one none.
+    see(examplePod('q', { cpu: '2' }));
+    see(examplePod('r', { cpu: '2' }));
+    server.answer = () => undefined;
+    await cycle();
+    expect(room()).toEqual([1, 1]);
+    await clock.advance(2000);
+    await cycle();
+    const targets = server.writes.flatMap((write) =>
+      write.verb === 'create' && write.name === 'p' ? [(write.object as Binding).target.name] : [],
+    );
+    expect(targets).toEqual([first[0] === 1 ? 'a' : 'b', first[0] === 1 ? 'a' : 'b']);
+    expect(room()).toEqual([1, 1]);
+  });
+
+  it('keeps the room though a later attempt is rejected for certain, until the cache says', async () => {
     const { clock, server, view, see, addNode, cycle } = start();
     addNode('a');
     const pod = examplePod('p', { cpu: '2' });
     server.pods.set('p', pod);
     see(pod);
     server.answer = () => StatusError.timeout('outcome unknown');
+    await cycle();
+    server.answer = () => StatusError.conflict({ group: '', resource: 'pods/binding' }, 'p', 'changed');
+    await clock.advance(2000);
+    await cycle();
+    expect(view.keeper.node('a')?.pods.size).toBe(1);
+    view.take({ kind: 'changed', resource: PODS, changes: [{ object: undefined, old: pod }] });
+    expect(view.keeper.node('a')?.pods.size).toBe(0);
+    await clock.advance(20_000);
+    await cycle();
+    expect(server.writes).toHaveLength(2);
+  });
+
+  it('forgets what it assumed in an earlier term: the fence lets none of it land any more', async () => {
+    const { server, view, see, addNode, cycle } = start();
+    addNode('a');
+    const pod = examplePod('p', { cpu: '2' });
+    server.pods.set('p', pod);
+    see(pod);
+    server.answer = () => StatusError.timeout('outcome unknown');
+    await cycle();
+    view.requeue([pod]);
+    expect(view.keeper.node('a')?.pods.size).toBe(0);
+    server.answer = () => undefined;
+    await cycle();
+    expect(server.writes).toHaveLength(2);
+  });
+
+  it('takes the room back and tries again when a binding failed', async () => {
+    const { clock, server, view, see, addNode, cycle } = start();
+    addNode('a');
+    const pod = examplePod('p', { cpu: '2' });
+    server.pods.set('p', pod);
+    see(pod);
+    server.answer = () => StatusError.unavailable('not reached');
     await cycle();
     expect(view.keeper.node('a')?.pods.size).toBe(0);
     server.answer = () => undefined;

@@ -54,14 +54,25 @@ export async function runCycle(options: SchedulerOptions, signal: AbortSignal): 
   const pods = queue.take(MAX_PODS_PER_CYCLE);
   if (pods.length === 0) return;
   const seed = Math.floor(random() * 2 ** 32);
-  const decisions = planAssignments(view.keeper.snapshot(), pods, seed);
-  const assignments = decisions.filter((decision) => decision.kind === 'assign');
+  const doubtful = pods.flatMap((pod) => assignmentInDoubt(view, pod));
+  const others = pods.filter((pod) => view.keeper.assumedNode(pod) === undefined);
+  const decisions = planAssignments(view.keeper.snapshot(), others, seed);
+  const assignments = [...doubtful, ...decisions.filter((decision) => decision.kind === 'assign')];
   const refusals = decisions.filter((decision) => decision.kind === 'refuse');
   log.debug({ seed, pods: pods.length, assigned: assignments.length }, 'decided');
   const bound = await bind(options, assignments, signal);
   await reportRefusals(options, refusals, signal);
   const seconds = (clock.monotonicMs() - startedMs) / 1000;
   for (const result of [...bound, ...refusals.map(() => 'unschedulable' as const)]) onResult?.(result, seconds);
+}
+
+/**
+ * An assignment whose outcome is unknown is sent again, to the same node: only one of both can be stored, and both say the
+ * same.
+ */
+function assignmentInDoubt(view: ClusterView, pod: PodInfo): readonly Assignment[] {
+  const nodeName = view.keeper.assumedNode(pod);
+  return nodeName === undefined ? [] : [{ kind: 'assign', pod, nodeName }];
 }
 
 /** Binds in one batch; pods count where they were put until the write is known to have failed. */
@@ -72,11 +83,13 @@ async function bind(
 ): Promise<readonly ScheduleResult[]> {
   const { client, view, events } = options;
   if (assignments.length === 0) return [];
+  const inDoubt = new Set(assignments.filter(({ pod }) => view.keeper.assumedNode(pod) !== undefined));
   for (const { pod, nodeName } of assignments) view.keeper.assume(pod, nodeName);
   const writes = assignments.map(({ pod, nodeName }) => bindingOf(pod, nodeName));
   const results = await resultsOf(() => client.batch(writes, signal), assignments.length);
   return Promise.all(
-    assignments.map(async ({ pod, nodeName }, i): Promise<ScheduleResult> => {
+    assignments.map(async (assignment, i): Promise<ScheduleResult> => {
+      const { pod, nodeName } = assignment;
       const result = results[i];
       if (result?.ok === true) {
         options.queue.remove(pod.key);
@@ -84,17 +97,27 @@ async function bind(
         return 'scheduled';
       }
       const error = result === undefined ? StatusError.timeout('no answer') : StatusError.fromStatus(result.status);
-      await recover(options, pod, error, signal);
+      const mayHaveLanded = inDoubt.has(assignment) || isOutcomeUnknown(error);
+      await recover(options, pod, { error, mayHaveLanded }, signal);
       return 'error';
     }),
   );
 }
 
-/** An assignment has failed, or may have: what is true is read, and the pod tried again if it still waits. */
+/** Whether the server may still store the write. */
+function isOutcomeUnknown(error: StatusError): boolean {
+  return error.code >= 500 && error.reason !== 'ServiceUnavailable';
+}
+
+/**
+ * An assignment has failed, or may have: the pod is read, and tried again if it still waits. Room is freed only when the
+ * assignment has failed for certain: one that may have landed can do so after the read, so the pod counts on its node until
+ * the cache says otherwise.
+ */
 async function recover(
   options: SchedulerOptions,
   pod: PodInfo,
-  error: StatusError,
+  { error, mayHaveLanded }: { readonly error: StatusError; readonly mayHaveLanded: boolean },
   signal: AbortSignal,
 ): Promise<void> {
   const { client, view, queue, log } = options;
@@ -118,7 +141,7 @@ async function recover(
     }
     if (!signal.aborted) log.warn({ pod: pod.key, err: readError }, 'reading the pod failed too');
   }
-  view.keeper.forget(pod);
+  if (!mayHaveLanded) view.keeper.forget(pod);
   queue.failed(pod);
 }
 

@@ -38,7 +38,7 @@ interface Assumed {
 
 /**
  * Updates the snapshot with each change. Assigned pods count before the cache shows the assignment (`assume`), until it does or
- * the assignment fails (`forget`).
+ * the assignment is known to have failed (`forget`).
  */
 export class SnapshotKeeper {
   readonly #nodes = new Map<string, NodeInfo>();
@@ -99,15 +99,27 @@ export class SnapshotKeeper {
     this.#place(nodeName, info);
   }
 
-  /** The assignment failed. No effect once the cache shows the pod's node. */
+  /** The assignment has failed for certain. No effect once the cache shows the pod's node. */
   forget(info: PodInfo): void {
     if (this.#assumed.get(info.key)?.uid !== info.uid) return;
     this.#assumed.delete(info.key);
     this.#unplace(info.key);
   }
 
+  /** Forgets every assignment that the cache does not show: a new leader's cache has seen all that was ever written before. */
+  forgetAll(): void {
+    for (const key of this.#assumed.keys()) this.#unplace(key);
+    this.#assumed.clear();
+  }
+
   isAssumed(key: string): boolean {
     return this.#assumed.has(key);
+  }
+
+  /** The node that a pod is assumed to be on; undefined when the cache shows its state. */
+  assumedNode(info: PodInfo): string | undefined {
+    const assumed = this.#assumed.get(info.key);
+    return assumed?.uid === info.uid ? assumed.nodeName : undefined;
   }
 
   #place(nodeName: string, info: PodInfo): void {
