@@ -5,6 +5,9 @@ ensure_packages() {
   if [ -f "$marker" ] && [ ! "$GANTRY_ROOT/package-lock.json" -nt "$marker" ]; then return; fi
   have npm || die "npm is missing" "install Node.js 18 or newer: https://nodejs.org (Debian: sudo apt-get install nodejs npm)"
   if [ "$GANTRY_INSTALL" = no ]; then die "the npm packages of package-lock.json are not installed, and GANTRY_INSTALL=no forbids it" "run: npm ci"; fi
+  unverified=$(cd "$GANTRY_ROOT" && node deploy/lib/unverified-packages.mjs) || die "package-lock.json cannot be read"
+  [ -z "$unverified" ] || die "package-lock.json has no checksum for" $unverified \
+    "npm would install them unverified; add as \"integrity\" what this says of each: npm view NAME@VERSION dist.integrity"
   say "installing the npm packages of package-lock.json (Node.js 24 is among them)"
   mkdir -p "$GANTRY_CACHE"
   (cd "$GANTRY_ROOT" && npm ci --no-audit --no-fund >"$GANTRY_CACHE/npm-ci.log" 2>&1) ||

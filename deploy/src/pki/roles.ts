@@ -18,8 +18,14 @@ export interface Role {
   readonly owner: number;
 }
 
-/** The user of services that do not need root. */
-export const SERVICE_UID = 65_532;
+/**
+ * The user of services that do not need root. Neither this nor etcd's is an id that images or distributions commonly use, such as
+ * 1000, 65532 or 65534: a pod of that id would own the files of a service. Both are below 65536, so that engines that remap users
+ * have them.
+ */
+export const SERVICE_UID = 60_811;
+/** The user of etcd. */
+export const ETCD_UID = 60_812;
 export const ROOT_UID = 0;
 
 /** Names by which clients reach the apiservers; never a container's address. */
@@ -46,7 +52,7 @@ export function fixedRoles(options: { readonly etcdMembers: readonly string[]; r
   const etcd = options.etcdMembers.map(
     (member): Role => ({
       folder: member,
-      owner: ROOT_UID,
+      owner: ETCD_UID,
       certificate: {
         commonName: 'etcd',
         organisations: [],
