@@ -1,6 +1,7 @@
 import { isReason, type KubeObject, type Resource, StatusError } from '@gantry/objects';
 import { backoffMs, type Clock, DeadlineError, pause, raceAbort, type Random, withDeadline } from '@gantry/base';
 import type { ObjectReader, WatchEvent } from '@gantry/client';
+import { parseVersion } from './revision.ts';
 
 /** One change as the server reported it. */
 export type ReflectedChange<T extends KubeObject> =
@@ -170,8 +171,13 @@ function changesOf<T extends KubeObject>(batch: readonly WatchEvent<T>[]): reado
   return changes;
 }
 
+/**
+ * The version from which a watch continues after a batch. It never goes back: a server that lags may send a bookmark of before
+ * what it has sent, or of before the watch's own beginning. Versions that are not numbers, of an extension server, have no order.
+ */
 function lastVersion<T extends KubeObject>(batch: readonly WatchEvent<T>[], before: string): string {
   const last = batch.at(-1);
   if (last === undefined) return before;
-  return (last.type === 'BOOKMARK' ? last.resourceVersion : last.object.metadata.resourceVersion) ?? before;
+  const version = (last.type === 'BOOKMARK' ? last.resourceVersion : last.object.metadata.resourceVersion) ?? before;
+  return parseVersion(version) > 0 && parseVersion(version) < parseVersion(before) ? before : version;
 }

@@ -186,8 +186,8 @@ export class ResourceCache {
 
   /** Tells watches that asked for it how far they are. */
   bookmark(revision: number): void {
-    const item: WatchItem = { type: 'BOOKMARK', resourceVersion: listVersion(revision), initialEventsEnd: false };
-    for (const watcher of this.#allWatchers()) if (watcher.bookmarks) watcher.push(item);
+    const reached = listVersion(revision);
+    for (const watcher of this.#allWatchers()) if (watcher.bookmarks) watcher.bookmark(reached);
   }
 
   /** What it holds, in numbers. */

@@ -84,6 +84,15 @@ describe('the watch cache', () => {
     return seen;
   };
 
+  /** What the watch has sent so far, while it stays open. */
+  const follow = (watcher: Watcher): readonly string[] => {
+    const seen: string[] = [];
+    void (async () => {
+      for await (const items of watcher) append(seen, items.map(show));
+    })();
+    return seen;
+  };
+
   beforeEach(() => {
     clock = new ManualClock();
     store = createMemoryObjectStore({ clock });
@@ -171,6 +180,39 @@ describe('the watch cache', () => {
     await clock.advance(1000);
     expect(await drain(asked)).toEqual([`BOOKMARK ${listVersion(cache.revision)}`]);
     expect(await drain(silent)).toEqual([]);
+  });
+
+  it('sends no bookmark below the version at which a watch began, though the cache lags behind it', async () => {
+    await start({ bookmarkEveryMs: 1000 });
+    const a = await put('a');
+    store.etcd.silenceWatches();
+    const elsewhere = await put('b');
+    expect(listVersion(cache.revision)).toBeLessThan(elsewhere);
+    const ahead = follow(open(elsewhere, true));
+    const behind = follow(open(a, true));
+    const lagging = listVersion(cache.revision);
+    await clock.advance(1000);
+    expect(ahead).toEqual([`BOOKMARK ${elsewhere}`]);
+    expect(behind).toEqual([`BOOKMARK ${lagging}`]);
+    store.etcd.resumeWatches();
+    await clock.advance(1000);
+    expect(ahead).toEqual([`BOOKMARK ${elsewhere}`, `BOOKMARK ${listVersion(cache.revision)}`]);
+    expect(behind).toEqual([`BOOKMARK ${lagging}`, 'ADDED b', `BOOKMARK ${listVersion(cache.revision)}`]);
+  });
+
+  it('keeps watches open over many bookmarks, whose versions only rise', async () => {
+    await start({ bookmarkEveryMs: 1000 });
+    const watcher = open(await put('a'), true);
+    const seen = follow(watcher);
+    for (let tick = 0; tick < 5; tick++) {
+      await put(`b${tick}`);
+      await clock.advance(1000);
+    }
+    const versions = seen.flatMap((item) => (item.startsWith('BOOKMARK ') ? [Number(item.slice(9))] : []));
+    expect(watcher.end).toBe('open');
+    expect(seen.filter((item) => item.startsWith('ADDED'))).toEqual([0, 1, 2, 3, 4].map((tick) => `ADDED b${tick}`));
+    expect(versions).toHaveLength(5);
+    expect(versions).toEqual([...new Set(versions)].sort((left, right) => left - right));
   });
 
   it('catches up with a write of another process that changed nothing it holds', async () => {

@@ -1,4 +1,5 @@
 import type { WatchItem } from './watch-item.ts';
+import type { ResourceVersion } from '../storage/object-store.ts';
 import type { CacheEvent } from './event-ring.ts';
 import type { Filter } from './filter.ts';
 import type { View } from './view.ts';
@@ -17,18 +18,21 @@ export class Watcher implements AsyncIterable<readonly WatchItem[]> {
   readonly #maxQueued: number;
   readonly #onClose: (watcher: Watcher) => void;
   /** Events up to this version are not for this watch. */
-  readonly #after: number;
+  readonly #after: ResourceVersion;
+  /** The client knows everything up to this version: it began there, or was sent it. */
+  #reached: ResourceVersion;
   #queue: WatchItem[] = [];
   /** The initial items, which do not count against the limit. */
   #exempt = 0;
   #end: WatchEnd = 'open';
   #wake: (() => void) | undefined;
+  readonly #releases: (() => void)[] = [];
 
   constructor(options: {
     filter: Filter;
     view: View;
     bookmarks: boolean;
-    after: number;
+    after: ResourceVersion;
     maxQueued: number;
     onClose: (watcher: Watcher) => void;
   }) {
@@ -36,6 +40,7 @@ export class Watcher implements AsyncIterable<readonly WatchItem[]> {
     this.#view = options.view;
     this.bookmarks = options.bookmarks;
     this.#after = options.after;
+    this.#reached = options.after;
     this.#maxQueued = options.maxQueued;
     this.#onClose = options.onClose;
   }
@@ -54,11 +59,32 @@ export class Watcher implements AsyncIterable<readonly WatchItem[]> {
   /** Queues this event if it concerns the watch. */
   offer(event: CacheEvent): void {
     if (event.resourceVersion <= this.#after) return;
+    this.#reached = Math.max(this.#reached, event.resourceVersion);
     const item = itemFor(this.#view.event(event), this.filter);
-    if (item !== undefined) this.push(item);
+    if (item !== undefined) this.#push(item);
   }
 
-  push(item: WatchItem): void {
+  /**
+   * Queues a bookmark at this version, which the cache has reached. A watch may have begun at a later one, which its client has
+   * seen at another server: then the bookmark repeats that one, so that no client resumes from before its own past.
+   */
+  bookmark(resourceVersion: ResourceVersion): void {
+    this.#reached = Math.max(this.#reached, resourceVersion);
+    this.#push({ type: 'BOOKMARK', resourceVersion: this.#reached, initialEventsEnd: false });
+  }
+
+  /** Ends the watch when the signal is aborted. The listener goes when the watch ends, since the signal may outlive it by far. */
+  endWith(signal: AbortSignal): void {
+    if (signal.aborted) {
+      this.close('stopped');
+      return;
+    }
+    const onAbort = () => this.close('stopped');
+    signal.addEventListener('abort', onAbort, { once: true });
+    this.#releases.push(() => signal.removeEventListener('abort', onAbort));
+  }
+
+  #push(item: WatchItem): void {
     if (this.#end !== 'open') return;
     if (this.#queue.length - this.#exempt >= this.#maxQueued) {
       this.close('too-slow');
@@ -72,6 +98,7 @@ export class Watcher implements AsyncIterable<readonly WatchItem[]> {
   close(why: Exclude<WatchEnd, 'open'>): void {
     if (this.#end !== 'open') return;
     this.#end = why;
+    for (const release of this.#releases.splice(0)) release();
     this.#onClose(this);
     this.#notify();
   }

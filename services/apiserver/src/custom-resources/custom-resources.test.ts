@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { customDefinitions } from '@gantry/custom-resources';
 import { resources } from '@gantry/kinds';
 import { type CustomResourceDefinition, type KubeObject, StatusError } from '@gantry/objects';
@@ -6,6 +7,7 @@ import { createLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { ResourceRegistry } from '../resource-registry/resource-registry.ts';
 import { DELETE_AS_USUAL, EVERYTHING, deleteBody } from '../registry/index.ts';
+import type { Watcher } from '../cache/index.ts';
 import type { WatchItem } from '../cache/watch-item.ts';
 import { patchBody, jsonBody, createHarness, type Harness, WRITE } from '../registry/testing.ts';
 import { createLoopbackClient } from '../loops/loopback-client.ts';
@@ -118,6 +120,29 @@ describe('custom resources', () => {
     expect(h.deps.cache.resource(old).snapshot()).toEqual([]);
     await establish();
     expect((await h.settle(h.registry.list(h.context(), things(), EVERYTHING))).items).toEqual([]);
+  });
+
+  it('leave no listener behind for a watch that has ended', async () => {
+    const served = await establish();
+    const lifetime = must(resourceRegistry.lifetime(served), 'the lifetime of a custom resource');
+    const before = getEventListeners(lifetime, 'abort').length;
+    const { context } = h;
+    const request = { ...EVERYTHING, sendInitialEvents: undefined, allowBookmarks: false } as const;
+    const signals: AbortSignal[] = [];
+    for (let i = 0; i < 10; i++) {
+      const ended = new AbortController();
+      signals.push(ended.signal);
+      const items = await h.settle(h.registry.watch(context({ signal: ended.signal }), served, request));
+      const reading = (async () => {
+        for await (const _batch of items) expect.unreachable('there are no objects');
+      })();
+      expect(getEventListeners(lifetime, 'abort').length).toBe(before + 1);
+      if (i % 2 === 0) ended.abort();
+      else (items as Watcher).close('too-slow');
+      await h.settle(reading);
+    }
+    expect(getEventListeners(lifetime, 'abort').length).toBe(before);
+    for (const signal of signals) expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   it('may be changed while their definition goes, and made no more', async () => {

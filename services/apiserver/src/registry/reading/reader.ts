@@ -134,10 +134,8 @@ export class Reader {
       view: view.remote ? STORED_VIEW : view,
     });
     const lifetime = this.#deps.resourceRegistry.lifetime(definition);
-    if (lifetime?.aborted === true) watcher.close('stopped');
-    else lifetime?.addEventListener('abort', () => watcher.close('stopped'), { once: true });
-    if (context.signal.aborted) watcher.close('stopped');
-    else context.signal.addEventListener('abort', () => watcher.close('stopped'), { once: true });
+    if (lifetime !== undefined) watcher.endWith(lifetime);
+    watcher.endWith(context.signal);
     if (!view.remote) return watcher;
     const show = (stored: Entry) => this.shown(definition, stored);
     return convertedWatch(watcher, { definition, resource, filter, fromState, show });
