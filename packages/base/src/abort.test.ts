@@ -1,5 +1,6 @@
+import { getEventListeners } from 'node:events';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { DeadlineError, raceAbort, withDeadline } from './abort.ts';
+import { anySignal, DeadlineError, raceAbort, withDeadline } from './abort.ts';
 import { pause, sleep } from './clock.ts';
 import { ManualClock } from './testing/index.ts';
 
@@ -82,5 +83,32 @@ describe('waiting', () => {
     await paused;
     await pause(clock, 50, abort.signal);
     expect(clock.nextTimerMs()).toBeUndefined();
+  });
+});
+
+describe('anySignal', () => {
+  it('is aborted with the first of its parents, for the reason of that one', () => {
+    const [first, second] = [new AbortController(), new AbortController()];
+    const either = anySignal(first.signal, second.signal);
+    second.abort('second');
+    first.abort('first');
+    expect(either.reason).toBe('second');
+    expect(anySignal(new AbortController().signal, second.signal).reason).toBe('second');
+  });
+
+  it('leaves no listener on its parents once it is aborted or disposed of', () => {
+    const [first, second] = [new AbortController(), new AbortController()];
+    const listeners = () => [first, second].map(({ signal }) => getEventListeners(signal, 'abort').length);
+    {
+      using either = anySignal(first.signal, second.signal);
+      either.addEventListener('abort', () => undefined);
+      expect(listeners()).toEqual([1, 1]);
+    }
+    expect(listeners()).toEqual([0, 0]);
+    anySignal(first.signal, second.signal);
+    second.abort();
+    expect(listeners()).toEqual([0, 0]);
+    anySignal(first.signal, second.signal);
+    expect(listeners()).toEqual([0, 0]);
   });
 });

@@ -20,6 +20,32 @@ export function withDeadline(clock: Clock, parent: AbortSignal, ms: number): Abo
 }
 
 /**
+ * A signal that is aborted with the first of `parents`. Unlike one of `AbortSignal.any`, it does not live as long as its parents
+ * when a listener is left on it: dispose of it when the work is done.
+ */
+export function anySignal(...parents: readonly AbortSignal[]): AbortSignal & Disposable {
+  const controller = new AbortController();
+  const releases: (() => void)[] = [];
+  const dispose = () => {
+    for (const release of releases.splice(0)) release();
+  };
+  for (const parent of parents) {
+    if (parent.aborted) {
+      controller.abort(parent.reason);
+      break;
+    }
+    const follow = () => {
+      dispose();
+      controller.abort(parent.reason);
+    };
+    parent.addEventListener('abort', follow, { once: true });
+    releases.push(() => parent.removeEventListener('abort', follow));
+  }
+  if (controller.signal.aborted) dispose();
+  return Object.assign(controller.signal, { [Symbol.dispose]: dispose });
+}
+
+/**
  * Rejects with the signal's reason as soon as it is aborted, otherwise settles as `work` does. A later failure of aborted
  * work is ignored; it does not become an unhandled rejection.
  */

@@ -10,7 +10,7 @@
  *
  * Every package and service uses it. It imports no other package and performs no I/O. `./testing` has the manual clock.
  */
-export { DeadlineError, errorMessage, raceAbort, withDeadline } from './abort.ts';
+export { anySignal, DeadlineError, errorMessage, raceAbort, withDeadline } from './abort.ts';
 export { append } from './append.ts';
 export { assert, AssertionError, must, unreachable } from './assert.ts';
 export { backoffMs, type BackoffOptions } from './backoff.ts';

@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, type Random } from '@gantry/base';
+import { anySignal, type Clock, errorMessage, type Random } from '@gantry/base';
 import type { ObjectReader } from '@gantry/client';
 import type { Resource } from '@gantry/objects';
 import { Informer } from './informer.ts';
@@ -61,7 +61,7 @@ export class FollowedResource<R extends Resource = Resource> {
 
   /** Keeps the objects up to date until the signal is aborted, and calls `onProgress` after each step. */
   async run(onProgress: (progress: Progress) => void, signal: AbortSignal): Promise<void> {
-    const either = AbortSignal.any([signal, this.#stop.signal]);
+    using either = anySignal(signal, this.#stop.signal);
     const failures = new FailureLog(this.resource, this.#options.log);
     for await (const event of this.#reflector.events(either)) {
       if (either.aborted) return;

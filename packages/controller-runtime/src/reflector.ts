@@ -1,5 +1,14 @@
 import { isReason, type KubeObject, type Resource, StatusError } from '@gantry/objects';
-import { backoffMs, type Clock, DeadlineError, pause, raceAbort, type Random, withDeadline } from '@gantry/base';
+import {
+  anySignal,
+  backoffMs,
+  type Clock,
+  DeadlineError,
+  pause,
+  raceAbort,
+  type Random,
+  withDeadline,
+} from '@gantry/base';
 import type { ObjectReader, WatchEvent } from '@gantry/client';
 import { parseVersion } from './revision.ts';
 
@@ -120,7 +129,7 @@ export class Reflector<T extends KubeObject = KubeObject> {
   async *#watch(resourceVersion: string, signal: AbortSignal): AsyncIterable<readonly WatchEvent<T>[]> {
     const { client, resource, clock, idleMs = DEFAULT_IDLE_MS } = this.#options;
     const abort = new AbortController();
-    const ended = AbortSignal.any([signal, this.#relist.signal]);
+    using ended = anySignal(signal, this.#relist.signal);
     const onEnded = () => abort.abort(ended.reason);
     if (ended.aborted) onEnded();
     else ended.addEventListener('abort', onEnded, { once: true });

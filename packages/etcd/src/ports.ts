@@ -143,7 +143,7 @@ export interface MemberStatus {
   readonly alarms: readonly string[];
 }
 
-/** Maintenance of the members. */
+/** Maintenance of the members. Compaction and disarming go to one member after the other until one responds. */
 export interface Maintenance {
   status(options: CallOptions): Promise<MemberStatus>;
   /** Compacts history below `revision`. A revision that is compacted already is not an error. */

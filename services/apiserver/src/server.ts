@@ -101,6 +101,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const cache = new WatchCache({
     store,
     clock,
+    random,
     definitions: options.resources,
     encodeProtobuf: (object: KubeObject) => encodeProtobuf(object),
     onError: (message) => logger.warn({ reason: message }, 'watch cache'),

@@ -2,7 +2,16 @@ import { lookup as dnsLookup } from 'node:dns/promises';
 import { create, type Message } from '@bufbuild/protobuf';
 import { type ClientReadableStream, status as GrpcStatus } from '@grpc/grpc-js';
 import { type KubeObject, type ObjectKey, type Resource, type Status, StatusError } from '@gantry/objects';
-import { type Clock, type Random, systemClock, systemRandom, withDeadline } from '@gantry/base';
+import {
+  backoffMs,
+  type BackoffOptions,
+  type Clock,
+  type Random,
+  sleep,
+  systemClock,
+  systemRandom,
+  withDeadline,
+} from '@gantry/base';
 import {
   type BatchReply,
   BatchRequestSchema,
@@ -58,6 +67,8 @@ const DEFAULT_DEADLINE_MS = 10_000;
 /** How long a small read may stay unanswered before another address is asked. Doubles with each attempt. */
 const GET_ATTEMPT_MS = 800;
 const LIST_ATTEMPT_MS = 5000;
+/** Between rounds in which every server refused. */
+const RETRY: BackoffOptions = { initialMs: 20, maxMs: 1000, jitter: 0.5 };
 
 /**
  * Connects to all addresses of the API servers. Reads are asked again elsewhere when a server is lost or slow. Writes are
@@ -70,6 +81,7 @@ export function createGrpcClient(options: GrpcClientOptions): GrpcClient {
 class GrpcObjectClient extends ObjectCalls implements Disposable {
   readonly #options: GrpcClientOptions;
   readonly #clock: Clock;
+  readonly #random: Random;
   readonly #endpoints: Endpoints;
   readonly #floor: VersionFloor = createVersionFloor();
   readonly #methods = serviceDefinition(ObjectService);
@@ -78,11 +90,12 @@ class GrpcObjectClient extends ObjectCalls implements Disposable {
     super();
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
+    this.#random = options.random ?? systemRandom;
     this.#endpoints = new Endpoints({
       addresses: options.addresses,
       tls: options.tls,
       clock: this.#clock,
-      random: options.random ?? systemRandom,
+      random: this.#random,
       lookup: options.lookup ?? lookupAll,
     });
   }
@@ -223,6 +236,7 @@ class GrpcObjectClient extends ObjectCalls implements Disposable {
   async #read<Reply>(name: MethodName, request: Message, attemptMs: number, signal: AbortSignal): Promise<Reply> {
     const endMs = this.#clock.monotonicMs() + (this.#options.deadlineMs ?? DEFAULT_DEADLINE_MS);
     const tried = new Set<Endpoint>();
+    let rounds = 0;
     for (let patienceMs = attemptMs; ; patienceMs *= 2) {
       const endpoint = await this.#acquire(tried, signal);
       tried.add(endpoint);
@@ -235,7 +249,13 @@ class GrpcObjectClient extends ObjectCalls implements Disposable {
         const failure = fromFailedCall(error);
         const isWorthAnother = failure.reason === 'ServiceUnavailable' || failure.reason === 'Timeout';
         if (!isWorthAnother || this.#clock.monotonicMs() + 1 >= endMs) throw failure;
-        if (!this.#endpoints.hasOther(tried)) tried.clear();
+        if (!this.#endpoints.hasOther(tried)) {
+          tried.clear();
+          rounds += 1;
+          // All have been asked: one that refuses at once would else be asked as fast as it can refuse.
+          const pauseMs = Math.min(backoffMs(RETRY, rounds, this.#random), endMs - this.#clock.monotonicMs());
+          await sleep(this.#clock, pauseMs, signal);
+        }
       }
     }
   }
@@ -243,15 +263,17 @@ class GrpcObjectClient extends ObjectCalls implements Disposable {
   async #writeOnce<Reply>(name: MethodName, request: Message, signal: AbortSignal): Promise<Reply> {
     const endMs = this.#clock.monotonicMs() + (this.#options.deadlineMs ?? DEFAULT_DEADLINE_MS);
     const tried = new Set<Endpoint>();
-    for (;;) {
+    for (let failures = 1; ; failures++) {
       const endpoint = await this.#acquire(tried, signal);
       tried.add(endpoint);
       try {
         return await this.#call<Reply>(endpoint, name, request, endMs - this.#clock.monotonicMs(), signal);
       } catch (error) {
         signal.throwIfAborted();
-        if (wasNeverSent(error) && this.#clock.monotonicMs() < endMs) continue;
-        throw unknownOrAnswered(error);
+        const leftMs = endMs - this.#clock.monotonicMs();
+        if (!wasNeverSent(error) || leftMs <= 0) throw unknownOrAnswered(error);
+        const pauseMs = this.#endpoints.hasOther(tried) ? 0 : backoffMs(RETRY, failures, this.#random);
+        await sleep(this.#clock, Math.min(leftMs, pauseMs), signal);
       }
     }
   }

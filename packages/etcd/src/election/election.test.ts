@@ -2,19 +2,26 @@ import { seededRandom } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { describe, expect, it } from 'vitest';
 import { EtcdError } from '../etcd-error.ts';
-import type { Leases } from '../ports.ts';
+import type { KeyValueStore, Leases, Transaction, Watcher } from '../ports.ts';
 import { MemoryEtcd } from '../testing/memory-etcd.ts';
 import { createElection, type ElectionEvent, electionKeyOf } from './election.ts';
 
 const KEY = electionKeyOf('kube-scheduler');
+
+/** What a test replaces of the store, to see or to fail calls. */
+interface Parts {
+  readonly kv: KeyValueStore;
+  readonly watcher: Watcher;
+  readonly leases: Leases;
+}
 
 class Campaigner {
   readonly events: ElectionEvent[] = [];
   readonly stop = new AbortController();
   readonly done: Promise<void>;
 
-  constructor(etcd: MemoryEtcd, clock: ManualClock, identity: string, leases: Leases = etcd) {
-    const parts = { memberCount: 3, kv: etcd, watcher: etcd, leases };
+  constructor(etcd: MemoryEtcd, clock: ManualClock, identity: string, replaced: Partial<Parts> = {}) {
+    const parts = { memberCount: 3, kv: etcd, watcher: etcd, leases: etcd, ...replaced };
     const options = { etcd: parts, clock, random: seededRandom(1), component: 'kube-scheduler', identity, ttlMs: 2000 };
     this.done = this.#run(createElection(options).campaign(this.stop.signal));
   }
@@ -97,7 +104,7 @@ describe('an election', () => {
     const etcd = await startEtcd();
     const clock = new ManualClock();
     const leases = flakyLeases(etcd);
-    const a = new Campaigner(etcd, clock, 'a', leases);
+    const a = new Campaigner(etcd, clock, 'a', { leases });
     await clock.advance(600);
     leases.reach = 'down';
     await clock.advance(1200);
@@ -114,7 +121,7 @@ describe('an election', () => {
     const etcd = await startEtcd();
     const clock = new ManualClock();
     const leases = flakyLeases(etcd);
-    const a = new Campaigner(etcd, clock, 'a', leases);
+    const a = new Campaigner(etcd, clock, 'a', { leases });
     await clock.advance(10);
     const { kvs } = await etcd.range({ key: KEY }, { signal: a.stop.signal });
     leases.reach = 'down';
@@ -136,7 +143,7 @@ describe('an election', () => {
     const a = new Campaigner(etcd, clock, 'a');
     await clock.advance(10);
     await remove(etcd, KEY);
-    await clock.advance(10);
+    await clock.advance(200);
     expect(a.kinds).toEqual(['elected', 'lost', 'elected']);
     await a.resign();
   });
@@ -146,8 +153,108 @@ describe('an election', () => {
     const clock = new ManualClock();
     etcd.injectFault({ kind: 'answer-lost' });
     const a = new Campaigner(etcd, clock, 'a');
-    await clock.advance(10);
+    await clock.advance(200);
     expect(a.kinds).toEqual(['elected']);
+    await a.resign();
+  });
+
+  it('pauses between attempts to take the key whose outcome is unknown, longer each time', async () => {
+    const etcd = await startEtcd();
+    const clock = new ManualClock();
+    const attempts: number[] = [];
+    const isAttempt = (transaction: Transaction) => transaction.success.some((operation) => operation.kind === 'put');
+    const kv: KeyValueStore = {
+      range: (request, options) => etcd.range(request, options),
+      transact: (transaction, options) => {
+        if (!isAttempt(transaction)) return etcd.transact(transaction, options);
+        attempts.push(clock.monotonicMs());
+        return Promise.reject(new EtcdError('outcome-unknown', 'no answer'));
+      },
+    };
+    const a = new Campaigner(etcd, clock, 'a', { kv });
+    await clock.advance(10_000);
+    expect(attempts.length).toBeGreaterThan(5);
+    expect(attempts.length).toBeLessThan(30);
+    await a.resign();
+  });
+
+  it('pauses after a race that it has lost, however often the winner goes at once', async () => {
+    const etcd = await startEtcd();
+    const clock = new ManualClock();
+    let attempts = 0;
+    const kv: KeyValueStore = {
+      range: (request, options) => etcd.range(request, options),
+      transact: async (transaction, options) => {
+        if (!transaction.success.some((operation) => operation.kind === 'put'))
+          return etcd.transact(transaction, options);
+        attempts += 1;
+        const taken = { kind: 'put', key: KEY, value: Buffer.from('other') } as const;
+        await etcd.transact({ compare: [], success: [taken], failure: [] }, options);
+        const result = await etcd.transact(transaction, options);
+        await remove(etcd, KEY);
+        return result;
+      },
+    };
+    const a = new Campaigner(etcd, clock, 'a', { kv });
+    await clock.advance(10_000);
+    expect(a.kinds).toEqual([]);
+    expect(attempts).toBeGreaterThan(5);
+    expect(attempts).toBeLessThan(30);
+    await a.resign();
+  });
+
+  it('pauses between terms that end at once', async () => {
+    const etcd = await startEtcd();
+    const clock = new ManualClock();
+    const watcher: Watcher = {
+      watch: (request, signal) => {
+        if (request.startRevision > 2) void remove(etcd, KEY);
+        return etcd.watch(request, signal);
+      },
+    };
+    const a = new Campaigner(etcd, clock, 'a', { watcher });
+    await clock.advance(10_000);
+    expect(a.kinds.filter((kind) => kind === 'elected').length).toBeGreaterThan(5);
+    expect(a.kinds.filter((kind) => kind === 'elected').length).toBeLessThan(30);
+    await a.resign();
+  });
+
+  it('does not resume a term after a doubt when its key is not its own any more', async () => {
+    const etcd = await startEtcd();
+    const clock = new ManualClock();
+    const leases = flakyLeases(etcd);
+    const a = new Campaigner(etcd, clock, 'a', { leases });
+    await clock.advance(10);
+    leases.reach = 'down';
+    etcd.silenceWatches();
+    await clock.advance(2500);
+    expect(a.kinds).toEqual(['elected', 'suspended']);
+    // The lease stands, and the key is of another: as after an operator's repair, or a restore.
+    await remove(etcd, KEY);
+    const taken = { kind: 'put', key: KEY, value: Buffer.from('other') } as const;
+    await etcd.transact({ compare: [], success: [taken], failure: [] }, { signal: a.stop.signal });
+    leases.reach = 'up';
+    await clock.advance(500);
+    expect(a.kinds).toEqual(['elected', 'suspended', 'lost']);
+    await a.resign();
+  });
+
+  it('still sees that its key is deleted after the history of its watch was compacted away', async () => {
+    const etcd = await startEtcd();
+    const clock = new ManualClock();
+    const a = new Campaigner(etcd, clock, 'a');
+    await clock.advance(10);
+    etcd.silenceWatches();
+    for (let i = 0; i < 5; i++) {
+      const put = { kind: 'put', key: '/other', value: Buffer.from(String(i)) } as const;
+      await etcd.transact({ compare: [], success: [put], failure: [] }, { signal: a.stop.signal });
+    }
+    etcd.compactHistory(etcd.revision);
+    etcd.resumeWatches();
+    await clock.advance(500);
+    await remove(etcd, KEY);
+    await clock.advance(10);
+    expect(a.kinds).toEqual(['elected', 'lost']);
     await a.resign();
   });
 

@@ -1,4 +1,13 @@
-import { backoffMs, type BackoffOptions, type Clock, errorMessage, pause, type Random } from '@gantry/base';
+import {
+  anySignal,
+  backoffMs,
+  type BackoffOptions,
+  type Clock,
+  errorMessage,
+  pause,
+  type Random,
+  sleep,
+} from '@gantry/base';
 import { EtcdError, isEtcdError } from '../etcd-error.ts';
 import type { CallOptions, Etcd, Lease, Operation } from '../ports.ts';
 import { holdLease } from './lease-holder.ts';
@@ -50,7 +59,7 @@ export interface Election {
 
 const ELECTIONS = '/gantry/elections/';
 const INCARNATION_KEY = '/gantry/incarnation';
-const RETRY: BackoffOptions = { initialMs: 100, maxMs: 1000 };
+const RETRY: BackoffOptions = { initialMs: 100, maxMs: 1000, jitter: 0.5 };
 const CALL_TIMEOUT_MS = 1000;
 
 /** Creates a candidate for a component's leader. No failure of etcd ends a campaign. */
@@ -59,20 +68,21 @@ export function createElection(options: ElectionOptions): Election {
 }
 
 async function* runCampaign(options: ElectionOptions, signal: AbortSignal): AsyncGenerator<ElectionEvent> {
+  const { clock, random, ttlMs } = options;
   let failures = 0;
   while (!signal.aborted) {
+    const sinceMs = clock.monotonicMs();
     try {
       await waitForVacancy(options, signal);
       const won = await tryToWin(options, signal);
-      if (won === undefined) continue;
-      failures = 0;
-      yield* serve(options, won, signal);
+      if (won !== undefined) yield* serve(options, won, signal);
     } catch (error) {
       if (signal.aborted) return;
       options.onNotice?.({ kind: 'retrying', reason: errorMessage(error) });
-      failures += 1;
-      await pause(options.clock, backoffMs(RETRY, failures, options.random), signal);
     }
+    // A lost race, and a term that ends at once, are failures: neither may repeat without a pause.
+    failures = clock.monotonicMs() - sinceMs >= ttlMs ? 1 : failures + 1;
+    await pause(clock, backoffMs(RETRY, failures, random), signal);
   }
 }
 
@@ -89,10 +99,8 @@ async function waitForVacancy(options: ElectionOptions, signal: AbortSignal): Pr
   if (holder === undefined) return;
   options.onNotice?.({ kind: 'following', leader: Buffer.from(holder.value).toString() });
   const stop = new AbortController();
-  const watch = options.etcd.watcher.watch(
-    { key, startRevision: revision + 1 },
-    AbortSignal.any([signal, stop.signal]),
-  );
+  using either = anySignal(signal, stop.signal);
+  const watch = options.etcd.watcher.watch({ key, startRevision: revision + 1 }, either);
   try {
     for await (const item of watch) {
       if (item.kind === 'compacted') return;
@@ -112,7 +120,7 @@ interface Won {
 
 /** Tries once to take the key under a fresh lease; undefined when another candidate was faster. */
 async function tryToWin(options: ElectionOptions, signal: AbortSignal): Promise<Won | undefined> {
-  const { etcd, clock, identity, ttlMs, component } = options;
+  const { etcd, clock, random, identity, ttlMs, component } = options;
   const key = electionKeyOf(component);
   const call: CallOptions = { signal, timeoutMs: CALL_TIMEOUT_MS };
   const sentAtMs = clock.monotonicMs();
@@ -122,7 +130,7 @@ async function tryToWin(options: ElectionOptions, signal: AbortSignal): Promise<
     { kind: 'range', key: INCARNATION_KEY },
   ];
   try {
-    for (;;) {
+    for (let failures = 0; ; ) {
       const take: Operation = { kind: 'put', key, value: Buffer.from(identity), lease: lease.id };
       const result = await etcd.kv
         .transact({ compare: [vacant(key)], success: [take, ...read], failure: read }, call)
@@ -131,7 +139,11 @@ async function tryToWin(options: ElectionOptions, signal: AbortSignal): Promise<
           if (isEtcdError(error, 'outcome-unknown')) return undefined;
           throw error;
         });
-      if (result === undefined) continue;
+      if (result === undefined) {
+        failures += 1;
+        await sleep(clock, backoffMs(RETRY, failures, random), signal);
+        continue;
+      }
       const [holder, incarnation] = result.results.flatMap((inner) => (inner.kind === 'range' ? [inner.kvs[0]] : []));
       if (holder?.lease !== lease.id) break;
       if (incarnation === undefined) throw new EtcdError('unavailable', `${INCARNATION_KEY} has not been written yet`);

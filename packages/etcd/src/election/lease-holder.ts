@@ -1,5 +1,14 @@
-import { type CancelTimer, type Clock, errorMessage, Signal, sleep } from '@gantry/base';
-import { isEtcdError } from '../etcd-error.ts';
+import {
+  backoffMs,
+  type BackoffOptions,
+  type CancelTimer,
+  type Clock,
+  errorMessage,
+  type Random,
+  Signal,
+  sleep,
+} from '@gantry/base';
+import { EtcdError, isEtcdError } from '../etcd-error.ts';
 import type { Etcd, Lease } from '../ports.ts';
 
 /**
@@ -19,6 +28,7 @@ export interface HeldLease {
 interface HolderOptions {
   readonly etcd: Pick<Etcd, 'memberCount' | 'kv' | 'watcher' | 'leases'>;
   readonly clock: Clock;
+  readonly random: Random;
   /** The key that the lease carries, and its create revision. */
   readonly key: string;
   readonly epoch: number;
@@ -27,7 +37,8 @@ interface HolderOptions {
 const RENEWAL_TIMEOUT_MS = 500;
 /** Between the local deadline and etcd's, for clocks of different speed. */
 const MARGIN = 0.05;
-const RETRY_PAUSE_MS = 50;
+/** Short, since a lease may have no more than two seconds. */
+const RETRY: BackoffOptions = { initialMs: 50, maxMs: 100, jitter: 0.5 };
 
 /** Holds a lease with four renewals per time to live, each at another member after a failure. The local deadline counts from the sending of the last successful one. */
 export function holdLease(options: HolderOptions, lease: Lease, sentAtMs: number): HeldLease {
@@ -93,8 +104,9 @@ class LeaseHolder implements HeldLease {
 
   async #renew(): Promise<void> {
     const { clock, etcd } = this.#options;
-    const signal = this.#stop.signal;
+    const { signal } = this.#stop;
     let member = 0;
+    let failures = 0;
     let pauseMs = this.#lease.ttlMs / 4;
     while (!signal.aborted) {
       if (!(await slept(clock, pauseMs, signal))) return;
@@ -104,12 +116,14 @@ class LeaseHolder implements HeldLease {
         if (this.#state === 'in-doubt' && !(await this.#stillOurs(member))) return this.#enter('gone');
         this.#armDeadline(sentAtMs, renewed.ttlMs);
         this.#enter('standing');
+        failures = 0;
         pauseMs = Math.max(0, renewed.ttlMs / 4 - (clock.monotonicMs() - sentAtMs));
       } catch (error) {
         if (signal.aborted) return;
         if (isEtcdError(error, 'lease-gone')) return this.#enter('gone');
         member += 1;
-        pauseMs = RETRY_PAUSE_MS;
+        failures += 1;
+        pauseMs = backoffMs(RETRY, failures, this.#options.random);
       }
     }
   }
@@ -121,14 +135,33 @@ class LeaseHolder implements HeldLease {
     return kvs[0]?.createRevision === epoch;
   }
 
-  /** Detects that the key is deleted while its lease stands (by a restore, or an operator). */
+  /** Detects that the key is deleted while its lease stands (by a restore, or an operator), also past a compaction. */
   async #watchKey(): Promise<void> {
-    const { etcd, key, epoch } = this.#options;
-    const watch = etcd.watcher.watch({ key, startRevision: epoch + 1 }, this.#stop.signal);
-    for await (const item of watch) {
-      if (item.kind === 'events' && item.events.some((event) => event.kind === 'delete')) return this.#enter('gone');
-      if (item.kind === 'compacted' && !(await this.#stillOurs(0))) return this.#enter('gone');
+    const { clock, random, epoch } = this.#options;
+    const { signal } = this.#stop;
+    let startRevision = epoch + 1;
+    for (let failures = 0; !signal.aborted; failures++) {
+      if (failures > 0 && !(await slept(clock, backoffMs(RETRY, failures, random), signal))) return;
+      try {
+        const end = await this.#watchFrom(startRevision);
+        if (end === 'deleted') return this.#enter('gone');
+        if (end === 'stopped') return;
+        if (!(await this.#stillOurs(failures))) return this.#enter('gone');
+        startRevision = end.compactRevision;
+      } catch (error) {
+        if (!(error instanceof EtcdError) || error.code === 'permission-denied') throw error;
+      }
     }
+  }
+
+  /** How a watch of the key ended. */
+  async #watchFrom(startRevision: number): Promise<'deleted' | 'stopped' | { readonly compactRevision: number }> {
+    const { etcd, key } = this.#options;
+    for await (const item of etcd.watcher.watch({ key, startRevision }, this.#stop.signal)) {
+      if (item.kind === 'events' && item.events.some((event) => event.kind === 'delete')) return 'deleted';
+      if (item.kind === 'compacted') return item;
+    }
+    return 'stopped';
   }
 }
 

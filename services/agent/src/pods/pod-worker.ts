@@ -1,4 +1,4 @@
-import { backoffMs, errorMessage, type Instant, pause, Signal } from '@gantry/base';
+import { anySignal, backoffMs, errorMessage, type Instant, pause, Signal } from '@gantry/base';
 import type { Pod } from '@gantry/objects';
 import { interpretEnds } from '../plan/interpret-ends.ts';
 import { computePodActions } from '../plan/plan.ts';
@@ -75,7 +75,8 @@ export class PodWorker {
     while (!signal.aborted) {
       this.#step = new AbortController();
       try {
-        const outcome = await this.#once(AbortSignal.any([signal, this.#step.signal]), signal);
+        using step = anySignal(signal, this.#step.signal);
+        const outcome = await this.#once(step, signal);
         failures = 0;
         if (outcome === 'ended') return;
         if (outcome !== 'again') await this.#work.wait(clock, outcome.requeueAt - clock.now(), signal);

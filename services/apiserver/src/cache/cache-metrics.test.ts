@@ -1,3 +1,4 @@
+import { seededRandom } from '@gantry/base';
 import { resources } from '@gantry/kinds';
 import { ManualClock } from '@gantry/base/testing';
 import { createMetrics } from '@gantry/service';
@@ -11,7 +12,14 @@ describe('the metrics of the watch cache', () => {
     const clock = new ManualClock();
     const store = createMemoryObjectStore({ clock });
     const encodeProtobuf = () => new Uint8Array(10);
-    const cache = new WatchCache({ store, clock, definitions: resources, encodeProtobuf, onError: () => {} });
+    const cache = new WatchCache({
+      store,
+      clock,
+      random: seededRandom(1),
+      definitions: resources,
+      encodeProtobuf,
+      onError: () => {},
+    });
     const stopping = new AbortController();
     const running = cache.run(stopping.signal);
     await clock.advance(10);

@@ -1,6 +1,6 @@
 import { resources } from '@gantry/kinds';
 import { type KubeObject, StatusError } from '@gantry/objects';
-import { append, must } from '@gantry/base';
+import { append, must, seededRandom } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { WatchItem } from './watch-item.ts';
@@ -28,6 +28,7 @@ describe('the watch cache', () => {
     cache = new WatchCache({
       store,
       clock,
+      random: seededRandom(1),
       definitions: resources,
       encodeProtobuf: () => new Uint8Array(),
       onError: (message) => errors.push(message),

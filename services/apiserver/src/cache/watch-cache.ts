@@ -1,6 +1,6 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
 import type { KubeObject } from '@gantry/objects';
-import { type Clock, errorMessage, pause, raceAbort } from '@gantry/base';
+import { backoffMs, type BackoffOptions, type Clock, errorMessage, pause, raceAbort, type Random } from '@gantry/base';
 import { type ObjectStore, StoreError, type StoreWatchItem } from '../storage/object-store.ts';
 import type { EncodeProtobuf } from './object-response.ts';
 import { type CachedEntry, createEntry } from './entry.ts';
@@ -15,6 +15,7 @@ import { createView, type View } from './view.ts';
 export interface WatchCacheOptions {
   readonly store: ObjectStore;
   readonly clock: Clock;
+  readonly random: Random;
   /** Built-in resources. Custom resources are added when their first object is read. */
   readonly definitions: readonly ResourceDefinition[];
   readonly encodeProtobuf: EncodeProtobuf;
@@ -31,7 +32,7 @@ const RING: RingLimits = { minEvents: 128, maxEvents: 8192, maxBytes: 32 * 1024 
 const RETAINED_BYTES = 64 * 1024 * 1024;
 const MAX_QUEUED = 4096;
 const BOOKMARK_EVERY_MS = 30_000;
-const RETRY_MS = 250;
+const RETRY: BackoffOptions = { initialMs: 250, maxMs: 5000, jitter: 0.5 };
 const PAGE = 5000;
 
 /**
@@ -125,16 +126,21 @@ export class WatchCache {
 
   /** Lists and follows until aborted. Never throws. */
   async run(signal: AbortSignal): Promise<void> {
+    const { clock, random } = this.#options;
     const stopBookmarks = this.#scheduleBookmarks(signal);
+    let failures = 0;
     try {
       while (!signal.aborted) {
         try {
-          await this.#follow(await this.#load(signal), signal);
+          const revision = await this.#load(signal);
+          failures = 0;
+          await this.#follow(revision, signal);
         } catch (error) {
           if (signal.aborted) break;
           this.#options.onError(`watch cache: ${errorMessage(error)}`);
         }
-        await pause(this.#options.clock, RETRY_MS, signal);
+        failures += 1;
+        await pause(clock, backoffMs(RETRY, failures, random), signal);
       }
     } finally {
       stopBookmarks();

@@ -73,7 +73,14 @@ export async function createHarness(
     ...(options.etcd === undefined ? {} : { etcd: options.etcd }),
   });
   const stopping = new AbortController();
-  const cache = new WatchCache({ store, clock, definitions: resources, encodeProtobuf, onError: () => undefined });
+  const cache = new WatchCache({
+    store,
+    clock,
+    random,
+    definitions: resources,
+    encodeProtobuf,
+    onError: () => undefined,
+  });
   const running = cache.run(stopping.signal);
   let uids = 0;
   const deps: RegistryDependencies = {

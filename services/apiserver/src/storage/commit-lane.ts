@@ -67,33 +67,51 @@ export class CommitLane {
   /** Commits `writes` as one transaction. One call at a time. `signal` ends the lane, not a write. */
   async commit(writes: readonly IdentifiedWrite[], signal: AbortSignal): Promise<GroupEnd> {
     for (;;) {
-      const modRevision = (this.#lastModRevision ??= await this.#open(signal));
-      const sequence = this.#nextSequence();
-      const settled = await this.#settle(this.#transaction(writes, modRevision, sequence, 'put'), sequence, signal);
-      if (settled === 'lane-lost') continue;
-      if (settled.kind === 'landed') return this.#landed(writes, settled, signal);
-      if (settled.error.code !== 'no-space' || writes.some((item) => item.write.value !== null)) return settled;
-      return this.#commitWithoutMarker(writes, modRevision, signal);
+      const opened = this.#lastModRevision ?? (await this.#open(signal));
+      const end =
+        opened instanceof EtcdError
+          ? ({ kind: 'failed', error: opened } as const)
+          : await this.#commitMarked(writes, (this.#lastModRevision = opened), signal);
+      if (end === 'lane-lost') continue;
+      if (end.kind === 'landed' || end.error.code !== 'no-space') return end;
+      if (writes.some((item) => item.write.value !== null)) return end;
+      const unmarked = await this.#commitUnmarked(writes, signal);
+      if (unmarked !== 'lane-lost') return unmarked;
     }
+  }
+
+  async #commitMarked(
+    writes: readonly IdentifiedWrite[],
+    modRevision: number,
+    signal: AbortSignal,
+  ): Promise<GroupEnd | 'lane-lost'> {
+    const sequence = this.#nextSequence();
+    const settled = await this.#settle(this.#transaction(writes, modRevision, sequence, 'put'), sequence, signal);
+    return settled === 'lane-lost' || settled.kind === 'failed' ? settled : this.#landed(writes, settled, signal);
   }
 
   /**
    * Deletes while etcd has no space left: every put is refused then, the lane's own and deletion records included. Guards by mod
    * revision make a late copy of a deletion harmless, but an unknown outcome stays unknown.
    */
-  async #commitWithoutMarker(
-    writes: readonly IdentifiedWrite[],
-    modRevision: number,
-    signal: AbortSignal,
-  ): Promise<GroupEnd> {
+  async #commitUnmarked(writes: readonly IdentifiedWrite[], signal: AbortSignal): Promise<GroupEnd | 'lane-lost'> {
+    // Absent when it could not be opened, or was removed to end a doubt.
+    const modRevision = this.#lastModRevision ?? 0;
     const transaction = this.#transaction(writes, modRevision, '', 'omitted');
-    try {
-      const result = await this.#send(transaction, signal);
-      if (!result.succeeded) return failedEnd('outcome-unknown', 'the lane has changed under a delete without marker');
-      return { kind: 'landed', outcomes: outcomes(writes, readResults(result.results), result.revision) };
-    } catch (error) {
-      if (error instanceof EtcdError) return { kind: 'failed', error };
-      throw error;
+    for (let failures = 1; ; failures++) {
+      try {
+        const result = await this.#send(transaction, signal);
+        if (result.succeeded) {
+          return { kind: 'landed', outcomes: outcomes(writes, readResults(result.results), result.revision) };
+        }
+        // This was the only copy, so nothing of it was written.
+        this.#lastModRevision = undefined;
+        return 'lane-lost';
+      } catch (error) {
+        if (!(error instanceof EtcdError)) throw error;
+        if (error.code !== 'busy') return { kind: 'failed', error };
+        await this.#pause(error, failures, signal);
+      }
     }
   }
 
@@ -141,7 +159,10 @@ export class CommitLane {
     }
   }
 
-  /** Makes sure that a transaction whose copies may still be under way never lands, by moving the lane key on; or finds that it has landed. */
+  /**
+   * Makes sure that a transaction whose copies may still be under way never lands, by moving the lane key on; or finds that it has
+   * landed. Without space, which every put needs, the key is deleted instead: mod revisions do not recur, so no copy finds its own.
+   */
   async #abandon(
     transaction: Transaction,
     sequence: string,
@@ -150,17 +171,16 @@ export class CommitLane {
   ): Promise<Settled | 'lane-lost'> {
     const { key } = this.#options;
     const barrier = this.#nextSequence();
-    const move: Transaction = {
-      compare: transaction.compare,
-      success: [{ kind: 'put', key, value: Buffer.from(barrier) }],
-      failure: [{ kind: 'range', key }],
-    };
+    let step: Operation = { kind: 'put', key, value: Buffer.from(barrier) };
+    if (cause.code === 'no-space') step = { kind: 'delete', key };
     for (let failures = 1; ; failures++) {
       try {
+        const move = { compare: transaction.compare, success: [step], failure: [{ kind: 'range', key }] } as const;
         const result = await this.#send(move, signal);
         const lane = result.succeeded ? undefined : laneValueOf(result);
         if (result.succeeded || (lane !== undefined && text(lane) === barrier)) {
-          this.#lastModRevision = result.succeeded ? result.revision : lane?.modRevision;
+          const moved = result.succeeded ? result.revision : lane?.modRevision;
+          this.#lastModRevision = step.kind === 'delete' ? undefined : moved;
           return { kind: 'failed', error: cause };
         }
         if (lane !== undefined && text(lane) === sequence) {
@@ -169,6 +189,7 @@ export class CommitLane {
         return this.#lost('may-have-landed');
       } catch (error) {
         if (!(error instanceof EtcdError)) throw error;
+        if (error.code === 'no-space') step = { kind: 'delete', key };
         await this.#pause(error, failures, signal);
       }
     }
@@ -221,8 +242,8 @@ export class CommitLane {
     }
   }
 
-  /** Creates the lane's key, or finds that an earlier copy of the same request has. */
-  async #open(signal: AbortSignal): Promise<number> {
+  /** Creates the lane's key, or finds that an earlier copy of the same request has. Returns its mod revision, or that there is no space. */
+  async #open(signal: AbortSignal): Promise<number | EtcdError> {
     const { key, owner } = this.#options;
     const create: Transaction = {
       compare: [{ key, target: 'create-revision', equals: 0 }],
@@ -238,10 +259,9 @@ export class CommitLane {
         if (lane !== undefined) return lane.modRevision;
       } catch (error) {
         if (!(error instanceof EtcdError)) throw error;
+        if (error.code === 'no-space') return error;
         if (isDefinite(error) && error.code !== 'busy') {
-          throw new StoreError(error.code === 'no-space' ? 'no-space' : 'unavailable', errorMessage(error), {
-            cause: error,
-          });
+          throw new StoreError('unavailable', errorMessage(error), { cause: error });
         }
         await this.#pause(error, failures, signal);
       }

@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, type NewUid, type Random } from '@gantry/base';
+import { anySignal, type Clock, errorMessage, type NewUid, type Random } from '@gantry/base';
 import { type Etcd, EtcdError, prefixEnd, type RangeRequest, type RangeResult } from '@gantry/etcd';
 import { CommitLane } from './commit-lane.ts';
 import { CurrentRevision } from './current-revision.ts';
@@ -112,7 +112,8 @@ class EtcdObjectStore implements ClosableObjectStore {
 
   async *watch(revision: number, signal: AbortSignal): AsyncGenerator<StoreWatchItem> {
     const request = { key: REGISTRY, rangeEnd: prefixEnd(REGISTRY), startRevision: revision + 1 };
-    const watch = this.#etcd.watcher.watch(request, AbortSignal.any([signal, this.#closed.signal]));
+    using either = anySignal(signal, this.#closed.signal);
+    const watch = this.#etcd.watcher.watch(request, either);
     this.#watches.add(watch);
     try {
       for await (const item of watch) yield toStoreItem(item);

@@ -1,7 +1,7 @@
-import { EtcdError, type Transaction, type TransactionResult } from '@gantry/etcd';
+import { EtcdError, type Operation, type Transaction, type TransactionResult } from '@gantry/etcd';
 import { type MemoryEtcd } from '@gantry/etcd/testing';
 import { describe, expect, it } from 'vitest';
-import { createMemoryObjectStore } from './memory-store.ts';
+import { createMemoryObjectStore, type MemoryObjectStore } from './memory-store.ts';
 import type { StoreWatchItem } from './object-store.ts';
 import { revisionOf } from './resource-version.ts';
 import { committed, create, pod, remove, update } from './testing/store-contract.ts';
@@ -178,6 +178,83 @@ describe('a group that fails as a whole', () => {
     await expect(store.write(create(pod('b')), signal())).rejects.toMatchObject({ code: 'no-space' });
     await committed(store.write(remove(pod('a'), version), signal()));
     expect(await store.get(pod('a'), signal())).toBeNull();
+  });
+});
+
+describe('an etcd without space', () => {
+  const noSpace = () => new EtcdError('no-space', 'database space exceeded');
+  /** Refuses every put from now on, until the returned function is called. */
+  const fill = (store: MemoryObjectStore): (() => void) => {
+    let state: 'full' | 'free' = 'full';
+    const puts = (operations: readonly Operation[]): boolean =>
+      operations.some((one) => one.kind === 'put' || (one.kind === 'transaction' && puts(one.success)));
+    for (let i = 0; i < 1000; i++) {
+      store.etcd.injectFault(
+        { kind: 'error', error: noSpace() },
+        (transaction) => state === 'full' && puts(transaction.success),
+      );
+    }
+    return () => {
+      state = 'free';
+    };
+  };
+
+  it('leaves no lane stuck that was in doubt: its writes fail, deletes land, and no late copy does', async () => {
+    const store = createMemoryObjectStore({ lanes: 1 });
+    const version = await committed(store.write(create(pod('a')), signal()));
+    let land: Land | undefined;
+    store.etcd.injectFault({ kind: 'late', held: (release) => (land = release) }, writesKey(pod('b')));
+    const doubtful = store.write(create(pod('b')), signal());
+    while (land === undefined) await new Promise((resolve) => setImmediate(resolve));
+    const free = fill(store);
+    await expect(doubtful).rejects.toMatchObject({ code: 'no-space' });
+    await committed(store.write(remove(pod('a'), version), signal()));
+    expect(await store.get(pod('a'), signal())).toBeNull();
+    free();
+    land();
+    expect(await store.get(pod('b'), signal())).toBeNull();
+    await committed(store.write(create(pod('c')), signal()));
+  });
+
+  it('deletes through a lane in doubt about a deletion', async () => {
+    const store = createMemoryObjectStore({ lanes: 1 });
+    const version = await committed(store.write(create(pod('a')), signal()));
+    let land: Land | undefined;
+    store.etcd.injectFault({ kind: 'late', held: (release) => (land = release) }, writesKey(pod('a')));
+    const deletion = store.write(remove(pod('a'), version), signal());
+    while (land === undefined) await new Promise((resolve) => setImmediate(resolve));
+    const free = fill(store);
+    await committed(deletion);
+    free();
+    const again = await committed(store.write(create(pod('a')), signal()));
+    land();
+    expect((await store.get(pod('a'), signal()))?.resourceVersion).toBe(again);
+  });
+
+  it('finds that a write in doubt has landed', async () => {
+    const store = createMemoryObjectStore({ lanes: 1 });
+    await committed(store.write(create(pod('a')), signal()));
+    let free = (): void => undefined;
+    store.etcd.injectFault({ kind: 'answer-lost' }, writesKey(pod('b')));
+    const doubtful = store.write(create(pod('b')), signal());
+    await Promise.resolve();
+    setImmediate(() => {
+      free = fill(store);
+    });
+    await committed(doubtful);
+    free();
+    expect(await store.get(pod('b'), signal())).not.toBeNull();
+  });
+
+  it('deletes through a lane that cannot be opened', async () => {
+    const before = createMemoryObjectStore({ lanes: 1 });
+    const version = await committed(before.write(create(pod('a')), signal()));
+    const after = createMemoryObjectStore({ lanes: 1, etcd: before.etcd });
+    const free = fill(after);
+    await expect(after.write(create(pod('b')), signal())).rejects.toMatchObject({ code: 'no-space' });
+    await committed(after.write(remove(pod('a'), version), signal()));
+    free();
+    await committed(after.write(create(pod('b')), signal()));
   });
 });
 

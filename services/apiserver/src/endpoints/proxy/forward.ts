@@ -246,7 +246,10 @@ async function join(
   client.pipe(server);
   server.pipe(client);
   await new Promise<void>((resolve) => {
-    const ended = (): void => resolve();
+    const ended = (): void => {
+      signal.removeEventListener('abort', ended);
+      resolve();
+    };
     for (const socket of [client, server]) socket.once('finish', ended).once('close', ended).once('error', ended);
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', ended, { once: true });

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import type { PeerCertificate, TLSSocket } from 'node:tls';
-import { type Clock, errorMessage, type NewUid } from '@gantry/base';
+import { anySignal, type Clock, errorMessage, type NewUid } from '@gantry/base';
 import { StatusError } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
 import { type Request, type Response, Router } from 'express';
@@ -121,7 +121,8 @@ async function route(
     }
     const lasting = remote === undefined ? isLasting(found, query) : aggregated.isLasting(exchange);
     if (!lasting) cancel = clock.setTimer(REQUEST_MS, () => gone.abort(OUT_OF_TIME));
-    const signal = lasting ? AbortSignal.any([gone.signal, stopping]) : gone.signal;
+    using either = lasting ? anySignal(gone.signal, stopping) : undefined;
+    const signal = either ?? gone.signal;
     const authenticated: AuthenticatedExchange = { ...exchange, user, signal };
     exchange = authenticated;
     if (remote === undefined) await answer(dependencies, authenticated, found, labels);

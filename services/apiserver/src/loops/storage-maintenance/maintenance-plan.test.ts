@@ -70,6 +70,21 @@ describe('maintenance', () => {
     expect(planMaintenance(observed({ members: [member(150, 100)] }))).toHaveLength(1);
   });
 
+  it('defragments nothing while a member is down, since the cluster would lose its quorum', () => {
+    const members = [member(400, 100), undefined, member(120, 100)];
+    expect(planMaintenance(observed({ members }))).toEqual([{ kind: 'compact', revision: 300 }]);
+  });
+
+  it('makes room in the members that respond when one is down', () => {
+    const members = [member(100, 90, ['memberID:1 alarm:NOSPACE ']), undefined, member(100, 90)];
+    expect(planMaintenance(observed({ members }))).toEqual([
+      { kind: 'compact', revision: 500 },
+      { kind: 'defragment', member: 0 },
+      { kind: 'defragment', member: 2 },
+      { kind: 'disarm' },
+    ]);
+  });
+
   it('makes room at once when there is no space left, and allows writes again', () => {
     const members = [member(100, 90, ['memberID:1 alarm:NOSPACE ']), member(100, 90)];
     expect(planMaintenance(observed({ members }))).toEqual([

@@ -6,7 +6,8 @@ export interface ObservedStore {
   readonly revision: number;
   /** The revision of the round before; undefined in an owner's first. */
   readonly previousRevision: number | undefined;
-  readonly members: readonly MemberStatus[];
+  /** By the member's index; undefined for one that does not respond. */
+  readonly members: readonly (MemberStatus | undefined)[];
   /** Keys under the commit root, without values. */
   readonly commitKeys: readonly KeyValue[];
   /** Records of fenced deletions, without values. */
@@ -37,7 +38,7 @@ const WORTH_SHARE = 0.5;
  */
 export function planMaintenance(observed: ObservedStore): readonly MaintenanceAction[] {
   const { previousRevision, members } = observed;
-  const full = members.some(({ alarms }) => alarms.some((alarm) => alarm.includes('NOSPACE')));
+  const full = members.some((member) => member !== undefined && isFull(member));
   const horizon = full ? observed.revision : previousRevision;
   const keys = [...deadLanes(observed.commitKeys), ...oldRecords(observed.deletionRecords, horizon)];
   return [
@@ -46,6 +47,11 @@ export function planMaintenance(observed: ObservedStore): readonly MaintenanceAc
     ...membersToDefragment(members, full).map((member) => ({ kind: 'defragment', member }) as const),
     ...(full ? [{ kind: 'disarm' } as const] : []),
   ];
+}
+
+/** Whether a member reports that some member of the cluster has run out of space: then etcd refuses every put. */
+export function isFull({ alarms }: MemberStatus): boolean {
+  return alarms.some((alarm) => alarm.includes('NOSPACE'));
 }
 
 function deadLanes(keys: readonly KeyValue[]): readonly GuardedKey[] {
@@ -64,9 +70,12 @@ function oldRecords(records: readonly KeyValue[], horizon: number | undefined): 
     .map(({ key, modRevision }) => ({ key, modRevision }));
 }
 
-function membersToDefragment(members: readonly MemberStatus[], full: boolean): readonly number[] {
-  if (full) return members.map((_, index) => index);
-  const wasted = members.map(({ dbSizeBytes, dbSizeInUseBytes }, index) => ({
+/** A member does not respond while it is defragmented: without a full store, none is while another is down. */
+function membersToDefragment(members: readonly (MemberStatus | undefined)[], full: boolean): readonly number[] {
+  const present = members.flatMap((member, index) => (member === undefined ? [] : [{ member, index }]));
+  if (full) return present.map(({ index }) => index);
+  if (present.length < members.length) return [];
+  const wasted = present.map(({ member: { dbSizeBytes, dbSizeInUseBytes }, index }) => ({
     index,
     bytes: dbSizeBytes - dbSizeInUseBytes,
     share: dbSizeBytes === 0 ? 0 : 1 - dbSizeInUseBytes / dbSizeBytes,

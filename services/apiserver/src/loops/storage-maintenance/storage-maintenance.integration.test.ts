@@ -1,14 +1,25 @@
 import { sleep, systemClock, systemRandom, systemUid } from '@gantry/base';
-import { connectEtcd, type Operation } from '@gantry/etcd';
+import { connectEtcd, type Etcd, type Operation } from '@gantry/etcd';
 import { startEtcdCluster } from '@gantry/etcd/testing';
 import { expect, it } from 'vitest';
 import { createEtcdObjectStore } from '../../storage/etcd-object-store.ts';
-import { runMaintenanceRound, runStorageMaintenance } from './storage-maintenance.ts';
+import { runMaintenanceRound, runRescue, runStorageMaintenance } from './storage-maintenance.ts';
 import { revisionOf } from '../../storage/resource-version.ts';
 import { committed, create, pod, putKey, remove, update } from '../../storage/testing/store-contract.ts';
 
 const signal = (): AbortSignal => AbortSignal.timeout(60_000);
 const base = { clock: systemClock, random: systemRandom };
+
+/** Writes until there is no space left. */
+async function fill(etcd: Etcd): Promise<void> {
+  const write = async (): Promise<void> => {
+    for (;;) {
+      const put: Operation = { kind: 'put', key: '/filler', value: Buffer.alloc(1_000_000) };
+      await etcd.kv.transact({ compare: [], success: [put], failure: [] }, { signal: signal() });
+    }
+  };
+  await expect(write()).rejects.toMatchObject({ code: 'no-space' });
+}
 
 it('cares for a real etcd: history, lanes of the dead, and nothing that is in use', async () => {
   await using cluster = await startEtcdCluster();
@@ -43,16 +54,63 @@ it('makes an etcd writable again that ran out of space', async () => {
   await using etcd = connectEtcd({ ...base, endpoints: cluster.endpoints });
   const store = createEtcdObjectStore({ ...base, etcd, newUid: systemUid, process: 'mine', lanes: 2 });
   const precious = await committed(store.write(create(pod('precious')), signal()));
-  const fill = async (): Promise<void> => {
-    for (;;) {
-      const put: Operation = { kind: 'put', key: '/filler', value: Buffer.alloc(1_000_000) };
-      await etcd.kv.transact({ compare: [], success: [put], failure: [] }, { signal: signal() });
-    }
-  };
-  await expect(fill()).rejects.toMatchObject({ code: 'no-space' });
+  await fill(etcd);
   await expect(store.write(create(pod('more')), signal())).rejects.toMatchObject({ code: 'no-space' });
   await committed(store.write(remove(pod('precious'), precious), signal()));
   await runMaintenanceRound({ ...base, etcd, process: 'mine' }, undefined, signal());
   await committed(store.write(create(pod('more')), signal()));
   await store.close(AbortSignal.timeout(1000));
+}, 180_000);
+
+it('forgets history, cleans up and makes a full etcd writable again while a member is down', async () => {
+  await using cluster = await startEtcdCluster({ args: ['--quota-backend-bytes', String(16 * 1024 * 1024)] });
+  await using etcd = connectEtcd({ ...base, endpoints: cluster.endpoints });
+  const store = createEtcdObjectStore({ ...base, etcd, newUid: systemUid, process: 'mine', lanes: 2 });
+  const first = await committed(store.write(create(pod('a')), signal()));
+  await committed(store.write(update(pod('a'), first), signal()));
+  await putKey(etcd.kv, '/gantry/commit/dead/0', 'x');
+  await fill(etcd);
+  // The one that is called first.
+  await cluster.members[0]?.kill();
+  const reported: string[] = [];
+  const options = { ...base, etcd, process: 'mine', onError: (reason: string) => reported.push(reason) };
+  await runMaintenanceRound(options, undefined, signal());
+  expect(reported).toEqual([expect.stringMatching(/^status of member 0: unavailable/)]);
+  const lanes = await etcd.kv.range({ key: '/gantry/commit/', rangeEnd: '/gantry/commit0' }, { signal: signal() });
+  expect(lanes.kvs.map(({ key }) => key)).not.toContain('/gantry/commit/dead/0');
+  const past = etcd.kv.range({ key: pod('a'), revision: revisionOf(first) }, { signal: signal() });
+  await expect(past).rejects.toMatchObject({ code: 'compacted' });
+  await committed(store.write(create(pod('b')), signal()));
+  await store.close(AbortSignal.timeout(1000));
+}, 180_000);
+
+it('frees a full etcd that can elect no owner, since it grants no lease', async () => {
+  await using cluster = await startEtcdCluster({ size: 1, args: ['--quota-backend-bytes', String(16 * 1024 * 1024)] });
+  await using etcd = connectEtcd({ ...base, endpoints: cluster.endpoints });
+  const store = createEtcdObjectStore({ ...base, etcd, newUid: systemUid, process: 'mine', lanes: 2 });
+  expect(await runRescue({ ...base, etcd, process: 'mine' }, signal())).toBe('not-needed');
+  await fill(etcd);
+  await expect(etcd.leases.grant(5000, { signal: signal() })).rejects.toMatchObject({ code: 'no-space' });
+  const stop = new AbortController();
+  const running = runStorageMaintenance({ ...base, etcd, process: 'mine', rescueEveryMs: 200 }, stop.signal);
+  const request = { key: '/gantry/elections/etcd-maintenance' };
+  while ((await etcd.kv.range(request, { signal: signal() })).count === 0) await sleep(systemClock, 20, signal());
+  await committed(store.write(create(pod('a')), signal()));
+  stop.abort();
+  await running;
+  await store.close(AbortSignal.timeout(1000));
+}, 180_000);
+
+it('deletes through lanes that an etcd without space cannot open', async () => {
+  await using cluster = await startEtcdCluster({ size: 1, args: ['--quota-backend-bytes', String(16 * 1024 * 1024)] });
+  await using etcd = connectEtcd({ ...base, endpoints: cluster.endpoints });
+  const before = createEtcdObjectStore({ ...base, etcd, newUid: systemUid, process: 'before', lanes: 2 });
+  const version = await committed(before.write(create(pod('a')), signal()));
+  await before.close(AbortSignal.timeout(1000));
+  await fill(etcd);
+  const after = createEtcdObjectStore({ ...base, etcd, newUid: systemUid, process: 'after', lanes: 2 });
+  await expect(after.write(create(pod('b')), signal())).rejects.toMatchObject({ code: 'no-space' });
+  await committed(after.write(remove(pod('a'), version), signal()));
+  expect(await after.get(pod('a'), signal())).toBeNull();
+  await after.close(AbortSignal.timeout(1000));
 }, 180_000);

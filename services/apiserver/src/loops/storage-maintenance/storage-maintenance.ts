@@ -1,8 +1,18 @@
-import { type Clock, errorMessage, pause, type Random } from '@gantry/base';
-import { createElection, type Etcd, isEtcdError, type KeyValue, type Operation, prefixEnd } from '@gantry/etcd';
+import { backoffMs, type Clock, errorMessage, pause, type Random } from '@gantry/base';
+import {
+  createElection,
+  electionKeyOf,
+  type Etcd,
+  EtcdError,
+  isEtcdError,
+  type KeyValue,
+  type MemberStatus,
+  type Operation,
+  prefixEnd,
+} from '@gantry/etcd';
 import { aliveKeyOf, COMMIT_ROOT, DELETED_ROOT } from '../../storage/keys.ts';
 import { ControlLoop } from '../control-loop.ts';
-import { type GuardedKey, type MaintenanceAction, planMaintenance } from './maintenance-plan.ts';
+import { type GuardedKey, isFull, type MaintenanceAction, planMaintenance } from './maintenance-plan.ts';
 
 export interface MaintenanceOptions {
   readonly etcd: Etcd;
@@ -12,11 +22,16 @@ export interface MaintenanceOptions {
   readonly process: string;
   /** Between rounds; five minutes when absent. */
   readonly intervalMs?: number;
+  /** Between looks at an etcd that may be full without an owner; 30 seconds, give or take half, when absent. */
+  readonly rescueEveryMs?: number;
   readonly onAction?: (action: MaintenanceAction) => void;
   readonly onError?: (reason: string) => void;
 }
 
+/** Names the election. */
+const OWNER = 'etcd-maintenance';
 const INTERVAL_MS = 300_000;
+const RESCUE_EVERY_MS = 30_000;
 const OWNER_TTL_MS = 15_000;
 const ALIVE_TTL_MS = 60_000;
 const CALL_TIMEOUT_MS = 5000;
@@ -28,7 +43,37 @@ const RETRY = { initialMs: 500, maxMs: 10_000 };
  * removes what ended processes left, defragments. Runs until aborted; failures are reported and retried.
  */
 export async function runStorageMaintenance(options: MaintenanceOptions, signal: AbortSignal): Promise<void> {
-  await Promise.all([laneKeeper(options).run(signal), maintainWhileElected(options, signal)]);
+  await Promise.all([laneKeeper(options).run(signal), maintainWhileElected(options, signal), rescue(options, signal)]);
+}
+
+/**
+ * Frees an etcd that is full and has no owner of maintenance: it grants no lease then, so that none could be elected. Several
+ * apiservers may do so at the same time; each step may be repeated, and each round begins by looking whether it is still needed.
+ */
+async function rescue(options: MaintenanceOptions, signal: AbortSignal): Promise<void> {
+  const { clock, random, rescueEveryMs = RESCUE_EVERY_MS, onError } = options;
+  const every = { initialMs: rescueEveryMs, maxMs: rescueEveryMs, jitter: 0.5 };
+  while (!signal.aborted) {
+    await pause(clock, backoffMs(every, 1, random), signal);
+    if (signal.aborted) return;
+    try {
+      await runRescue(options, signal);
+    } catch (error) {
+      if (!signal.aborted) onError?.(errorMessage(error));
+    }
+  }
+}
+
+/** One look at an etcd that may be full without an owner, and what it takes to make it writable. Tells whether it was needed. */
+export async function runRescue(options: MaintenanceOptions, signal: AbortSignal): Promise<'needed' | 'not-needed'> {
+  const { etcd } = options;
+  const request = { key: electionKeyOf(OWNER), fields: 'count' } as const;
+  const { count } = await etcd.kv.range(request, { signal, timeoutMs: CALL_TIMEOUT_MS });
+  if (count > 0) return 'not-needed';
+  const members = await memberStatuses(options, signal);
+  if (!members.some((member) => member !== undefined && isFull(member))) return 'not-needed';
+  await runMaintenanceRound(options, undefined, signal);
+  return 'needed';
 }
 
 /** Holds the key without which another process may take over this one's lanes. */
@@ -60,7 +105,7 @@ function laneKeeper({ etcd, clock, process, onError }: MaintenanceOptions): Cont
 async function maintainWhileElected(options: MaintenanceOptions, signal: AbortSignal): Promise<void> {
   const election = createElection({
     ...options,
-    component: 'etcd-maintenance',
+    component: OWNER,
     identity: options.process,
     ttlMs: OWNER_TTL_MS,
   });
@@ -97,29 +142,67 @@ async function runRounds(options: MaintenanceOptions, signal: AbortSignal): Prom
   await rounds.run(signal);
 }
 
-/** One round: observe, plan, act. Gives the revision that the next round may forget. */
+/**
+ * One round: observe, plan, act. A member that is down takes no part, and an action that fails is reported and keeps none of the
+ * others from being tried. Returns the revision that the next round may forget.
+ */
 export async function runMaintenanceRound(
   options: MaintenanceOptions,
   previousRevision: number | undefined,
   signal: AbortSignal,
 ): Promise<number> {
   const { etcd } = options;
-  const list = async (prefix: string): Promise<readonly KeyValue[]> => {
+  const list = async (prefix: string): Promise<{ readonly revision: number; readonly kvs: readonly KeyValue[] }> => {
     const request = { key: prefix, rangeEnd: prefixEnd(prefix), fields: 'keys' } as const;
-    return (await etcd.kv.range(request, { signal, timeoutMs: CALL_TIMEOUT_MS })).kvs;
+    return etcd.kv.range(request, { signal, timeoutMs: CALL_TIMEOUT_MS });
   };
-  const members = await Promise.all(
-    Array.from({ length: etcd.memberCount }, (_, member) =>
-      etcd.maintenance.status({ signal, timeoutMs: CALL_TIMEOUT_MS, member }),
-    ),
-  );
+  const members = await memberStatuses(options, signal);
   const [commitKeys, deletionRecords] = await Promise.all([list(COMMIT_ROOT), list(`${DELETED_ROOT}/`)]);
-  const revision = Math.max(...members.map((member) => member.revision));
-  for (const action of planMaintenance({ revision, previousRevision, members, commitKeys, deletionRecords })) {
+  const { revision } = deletionRecords;
+  const observed = {
+    revision,
+    previousRevision,
+    members,
+    commitKeys: commitKeys.kvs,
+    deletionRecords: deletionRecords.kvs,
+  };
+  for (const action of planMaintenance(observed)) {
     options.onAction?.(action);
-    await execute(etcd, action, signal);
+    await attempt(options, action.kind, signal, () => execute(etcd, action, signal));
   }
   return revision;
+}
+
+/** By the member's index; undefined for one that does not respond, which is reported. */
+function memberStatuses(
+  options: MaintenanceOptions,
+  signal: AbortSignal,
+): Promise<readonly (MemberStatus | undefined)[]> {
+  const { etcd } = options;
+  return Promise.all(
+    Array.from({ length: etcd.memberCount }, (_, member) =>
+      attempt(options, `status of member ${member}`, signal, () =>
+        etcd.maintenance.status({ signal, timeoutMs: CALL_TIMEOUT_MS, member }),
+      ),
+    ),
+  );
+}
+
+/** The result of a step, or undefined when etcd refused it or did not respond, which is reported. */
+async function attempt<T>(
+  { onError }: MaintenanceOptions,
+  what: string,
+  signal: AbortSignal,
+  step: () => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    return await step();
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!(error instanceof EtcdError)) throw error;
+    onError?.(`${what}: ${error.message}`);
+    return undefined;
+  }
 }
 
 async function execute(etcd: Etcd, action: MaintenanceAction, signal: AbortSignal): Promise<void> {
