@@ -99,9 +99,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const state = { bootstrap: 'pending', process: 'serving' } as State;
   const stopping = new AbortController();
   const cache = new WatchCache({
-    store,
-    clock,
-    random,
+    ...{ store, clock, random },
     definitions: options.resources,
     encodeProtobuf: (object: KubeObject) => encodeProtobuf(object),
     onError: (message) => logger.warn({ reason: message }, 'watch cache'),

@@ -1,19 +1,23 @@
 import { APISERVER } from '../auth/apiserver-user.ts';
-import { append } from '@gantry/base';
+import { append, sleep } from '@gantry/base';
 import type { JsonObject, KubeObject, Service } from '@gantry/objects';
 import type { Clock } from '@gantry/base';
 import { objectKey } from '../cache/index.ts';
-import type { GuardedWrite, ObjectStore, StoredObject } from '../storage/object-store.ts';
+import type { ObjectStore, StoredObject, Unchanged } from '../storage/object-store.ts';
 
 /** Where claims are kept: beside the objects, in the same store. */
 export const ALLOCATIONS = '/gantry/allocations/';
 export const ADDRESSES = `${ALLOCATIONS}addresses/`;
 export const NODE_PORTS = `${ALLOCATIONS}node-ports/`;
 
-/** After this time, a claim whose owner does not exist may be taken over. A creation ends long before. */
-const STALE_MS = 60_000;
-/** How often a Service may change while one of its claims is given back. */
-const RELEASE_TRIES = 5;
+/**
+ * How long a claim that no stored Service needs is left to the write that made it, by this process's monotonic clock. That only
+ * saves such a write a second attempt: what keeps it from being stored without its claim is the version that its commit compares.
+ */
+const LEFT_ALONE_MS = 1000;
+const LOOK_EVERY_MS = 100;
+/** How often a claim, or a Service that may need it, may change while it is claimed or given back. */
+const TRIES = 5;
 const SERVICES = { group: '', resource: 'services' };
 const WRITER = { name: APISERVER.name };
 
@@ -26,69 +30,83 @@ export interface Owner {
   readonly uid: string;
 }
 
-interface Claim extends Owner {
-  readonly at: number;
-}
+/** What became of an attempt to claim a key. A write that needs the claim must find it in this version. */
+export type Claimed =
+  | { readonly kind: 'created' | 'held'; readonly claim: Unchanged }
+  /** Another object has it. */
+  | { readonly kind: 'taken' };
 
-/** Claims of addresses and ports: a key that exists is taken, whichever apiserver wrote it. */
+/** Whether a stored Service needs a claim. */
+export type NeedsClaim = (service: Service & KubeObject, key: string) => boolean;
+
+/** Claims of addresses and ports: a key that exists is taken, whichever apiserver wrote it, while a stored Service needs it. */
 export class Claims {
   readonly #store: ObjectStore;
   readonly #clock: Clock;
+  readonly #needs: NeedsClaim;
 
-  constructor(store: ObjectStore, clock: Clock) {
+  constructor(store: ObjectStore, clock: Clock, needs: NeedsClaim) {
     this.#store = store;
     this.#clock = clock;
+    this.#needs = needs;
   }
 
-  /** Claims the key for `owner`: 'held' when the claim was there already, 'taken' when another object has it. */
-  async claim(key: string, owner: Owner, signal: AbortSignal): Promise<'created' | 'held' | 'taken'> {
+  /** Claims the key for `owner`. With `orphans: 'taken-over'` it takes over a claim that stays without a Service that needs it. */
+  async claim(
+    key: string,
+    owner: Owner,
+    { orphans }: { readonly orphans: 'left' | 'taken-over' },
+    signal: AbortSignal,
+  ): Promise<Claimed> {
     let expected: 'absent' | number = 'absent';
-    for (let tries = 0; tries < 3; tries++) {
-      const outcome = await this.#store.write(
-        { key, expected, value: this.#encode(owner), mustExist: [], writer: WRITER },
-        signal,
-      );
-      if (outcome.kind === 'committed') return 'created';
-      if (outcome.kind !== 'conflict') return 'taken';
-      if (outcome.current === null) {
-        expected = 'absent';
-        continue;
+    let unchanged: readonly Unchanged[] = [];
+    for (let tries = 0; tries < TRIES; tries++) {
+      const write = { key, expected, value: encode(owner), unchanged, mustExist: [], writer: WRITER };
+      const outcome = await this.#store.write(write, signal);
+      if (outcome.kind === 'committed') {
+        return { kind: 'created', claim: { key, resourceVersion: outcome.resourceVersion } };
       }
-      if (claimOf(outcome.current).uid === owner.uid) return 'held';
-      if (!(await this.#isStale(outcome.current, signal))) return 'taken';
-      expected = outcome.current.resourceVersion;
+      const current = outcome.kind === 'conflict' ? outcome.current : await this.#store.get(key, signal);
+      expected = current?.resourceVersion ?? 'absent';
+      unchanged = [];
+      if (current === null) continue;
+      if (ownerOf(current).uid === owner.uid) return { kind: 'held', claim: versionOf(current) };
+      if (orphans === 'left') return { kind: 'taken' };
+      const orphan = await this.#waitForOwner(current, signal);
+      if (orphan === 'needed') return { kind: 'taken' };
+      if (orphan !== 'changed') unchanged = [orphan];
     }
-    return 'taken';
+    return { kind: 'taken' };
   }
 
-  /** Whether another object has the key. */
+  /** Whether a stored Service other than `owner` needs the key. */
   async isTaken(key: string, owner: Owner, signal: AbortSignal): Promise<boolean> {
     const stored = await this.#store.get(key, signal);
-    return stored !== null && claimOf(stored).uid !== owner.uid && !(await this.#isStale(stored, signal));
+    return stored !== null && ownerOf(stored).uid !== owner.uid && (await this.#owner(stored, signal)) === 'needed';
   }
 
-  /** Gives a key back if it is `owner`'s and the stored object does not need it; the object must not change meanwhile. */
-  async release(
-    key: string,
-    { owner, isNeeded }: { readonly owner: Owner; readonly isNeeded: (service: Service & KubeObject) => boolean },
-    signal: AbortSignal,
-  ): Promise<void> {
-    for (let tries = 0; tries < RELEASE_TRIES; tries++) {
+  /** Gives a key back if it is `owner`'s and the stored object does not need it; neither may change meanwhile. */
+  async release(key: string, owner: Owner, signal: AbortSignal): Promise<void> {
+    for (let tries = 0; tries < TRIES; tries++) {
       const claim = await this.#store.get(key, signal);
-      if (claim === null || claimOf(claim).uid !== owner.uid) return;
-      const stored = await this.#store.get(objectKey(SERVICES, owner.namespace, owner.name), signal);
-      const service = stored === null ? undefined : (stored.object as unknown as Service & KubeObject);
-      const isOwner = service?.metadata.uid === owner.uid;
-      if (isOwner && isNeeded(service)) return;
-      const unchanged =
-        isOwner && stored !== null ? [{ key: stored.key, resourceVersion: stored.resourceVersion }] : [];
-      if (await this.#remove(claim, signal, unchanged)) return;
+      if (claim === null || ownerOf(claim).uid !== owner.uid) return;
+      const found = await this.#owner(claim, signal);
+      if (found === 'needed' || (await this.#remove(claim, found, signal))) return;
     }
   }
 
-  /** Gives back claims whose owners do not exist. */
-  async releaseStale(claims: readonly StoredObject[], signal: AbortSignal): Promise<void> {
-    for (const stored of claims) if (await this.#isStale(stored, signal)) await this.#remove(stored, signal);
+  /** Gives back those of the claims that no stored Service needs, and still none after a while. Returns how many. */
+  async releaseOrphans(claims: readonly StoredObject[], signal: AbortSignal): Promise<number> {
+    const orphans: StoredObject[] = [];
+    for (const claim of claims) if ((await this.#owner(claim, signal)) !== 'needed') orphans.push(claim);
+    if (orphans.length === 0) return 0;
+    await sleep(this.#clock, LEFT_ALONE_MS, signal);
+    let released = 0;
+    for (const claim of orphans) {
+      const found = await this.#owner(claim, signal);
+      if (found !== 'needed' && (await this.#remove(claim, found, signal))) released += 1;
+    }
+    return released;
   }
 
   /** Every claim under `prefix`. */
@@ -107,35 +125,45 @@ export class Claims {
     return found;
   }
 
-  /** Whether it was removed: not when the claim or one of `unchanged` has changed. */
-  async #remove(
-    { key, resourceVersion: expected }: StoredObject,
-    signal: AbortSignal,
-    unchanged: NonNullable<GuardedWrite['unchanged']> = [],
-  ): Promise<boolean> {
-    const write = { key, expected, value: null, mustExist: [], unchanged, writer: WRITER };
+  /** Waits for the Service that the claim was made for: it is stored, or the claim changes, or the claim stays an orphan. */
+  async #waitForOwner(claim: StoredObject, signal: AbortSignal): Promise<'needed' | 'changed' | Unchanged> {
+    for (let waitedMs = 0; ; waitedMs += LOOK_EVERY_MS) {
+      const found = await this.#owner(claim, signal);
+      if (found === 'needed' || waitedMs >= LEFT_ALONE_MS) return found;
+      await sleep(this.#clock, LOOK_EVERY_MS, signal);
+      const now = await this.#store.get(claim.key, signal);
+      if (now?.resourceVersion !== claim.resourceVersion) return 'changed';
+    }
+  }
+
+  /** Whether the claim's Service needs it; if not, in which version it does not. */
+  async #owner(claim: StoredObject, signal: AbortSignal): Promise<'needed' | Unchanged> {
+    const { namespace, name, uid } = ownerOf(claim);
+    const key = objectKey(SERVICES, namespace, name);
+    const stored = await this.#store.get(key, signal);
+    if (stored === null) return { key, resourceVersion: 'absent' };
+    const service = stored.object as unknown as Service & KubeObject;
+    return service.metadata.uid === uid && this.#needs(service, claim.key) ? 'needed' : versionOf(stored);
+  }
+
+  /** Whether it was removed: not when the claim or its Service has changed. */
+  async #remove(claim: StoredObject, owner: Unchanged, signal: AbortSignal): Promise<boolean> {
+    const { key, resourceVersion: expected } = claim;
+    const write = { key, expected, value: null, mustExist: [], unchanged: [owner], writer: WRITER };
     return (await this.#store.write(write, signal)).kind === 'committed';
-  }
-
-  async #isStale(stored: StoredObject, signal: AbortSignal): Promise<boolean> {
-    const claim = claimOf(stored);
-    if (this.#clock.now() - claim.at < STALE_MS) return false;
-    const owner = await this.#store.get(objectKey(SERVICES, claim.namespace, claim.name), signal);
-    return (owner?.object as Partial<Service> | undefined)?.metadata?.uid !== claim.uid;
-  }
-
-  #encode(owner: Owner): Uint8Array {
-    const { namespace, name, uid } = owner;
-    return encoder.encode(JSON.stringify({ metadata: {}, claim: { namespace, name, uid, at: this.#clock.now() } }));
   }
 }
 
-function claimOf(stored: StoredObject): Claim {
-  const {
-    namespace = '',
-    name = '',
-    uid = '',
-    at = 0,
-  } = (stored.object as JsonObject & { claim?: Partial<Claim> }).claim ?? {};
-  return { namespace, name, uid, at };
+/** The object that a claim was made for. */
+export function ownerOf(claim: StoredObject): Owner {
+  const { namespace = '', name = '', uid = '' } = (claim.object as JsonObject & { claim?: Partial<Owner> }).claim ?? {};
+  return { namespace, name, uid };
+}
+
+function versionOf({ key, resourceVersion }: StoredObject): Unchanged {
+  return { key, resourceVersion };
+}
+
+function encode({ namespace, name, uid }: Owner): Uint8Array {
+  return encoder.encode(JSON.stringify({ metadata: {}, claim: { namespace, name, uid } }));
 }

@@ -8,7 +8,7 @@ import { ServiceAllocators } from './service-allocators.ts';
 export { containsAddress, firstAddress, parseAddressRange, readAddressRange } from './address-range.ts';
 export { IP_ADDRESSES, SERVICE_CIDRS } from './address-space.ts';
 export type { Allocation, Allocators } from './allocators.ts';
-export type { ServiceAllocators } from './service-allocators.ts';
+export type { Duplicate, ServiceAllocators } from './service-allocators.ts';
 
 /** The allocators over the store that holds the claims. */
 export function createAllocators(options: {

@@ -1,8 +1,9 @@
 import type { KubeObject, Service } from '@gantry/objects';
 import { must } from '@gantry/base';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Registry, createRegistry } from '../registry/index.ts';
-import { createHarness, definitionOf, type Harness, patchBody, WRITE } from '../registry/testing.ts';
+import { EVERYTHING, type Registry, createRegistry } from '../registry/index.ts';
+import { createHarness, definitionOf, type Harness, jsonBody, patchBody, WRITE } from '../registry/testing.ts';
+import { ownerOf } from './claims.ts';
 import type { ObjectStore } from '../storage/object-store.ts';
 import { createAllocators } from './index.ts';
 
@@ -31,6 +32,13 @@ describe('the allocators', () => {
         never,
       ),
     );
+  /** Claims, and stores the Service. */
+  const store = async (object: KubeObject, serviceCidr?: string) => {
+    await begin(object, serviceCidr);
+    const key = `/registry/services/n/${object.metadata.name ?? ''}`;
+    const value = new TextEncoder().encode(JSON.stringify(object));
+    await h.settle(h.store.write({ key, expected: 'absent', value, mustExist: [], writer: { name: 'test' } }, never));
+  };
   const draft = (uid: string, spec: object = {}): Service & KubeObject => ({
     ...service(uid, spec),
     metadata: { name: uid, namespace: 'n', uid },
@@ -40,11 +48,45 @@ describe('the allocators', () => {
     return page.objects.map((one) => one.key.slice('/gantry/allocations/'.length)).sort();
   };
 
+  const removeClaim = async (name: string) => {
+    const key = `/gantry/allocations/${name}`;
+    const claim = must(await h.settle(h.store.get(key, never)), 'the claim');
+    const gone = { key, expected: claim.resourceVersion, value: null, mustExist: [], writer: { name: 'test' } };
+    await h.settle(h.store.write(gone, never));
+  };
+  const claimant = async (name: string) => {
+    const claim = must(await h.settle(h.store.get(`/gantry/allocations/${name}`, never)), name);
+    return ownerOf(claim).uid;
+  };
+  /** The store, some of whose methods are replaced. */
+  const passedOn = (replaced: Partial<ObjectStore>): ObjectStore => ({
+    get: (...args) => h.store.get(...args),
+    list: (...args) => h.store.list(...args),
+    currentRevision: (...args) => h.store.currentRevision(...args),
+    watch: (...args) => h.store.watch(...args),
+    requestProgress: () => h.store.requestProgress(),
+    write: (...args) => h.store.write(...args),
+    ...replaced,
+  });
+  /** An apiserver that is interrupted once, just before it commits a Service. */
+  const interrupted = (meanwhile: () => Promise<void>): Registry => {
+    let times = 0;
+    const store = passedOn({
+      write: async (write, signal) => {
+        if (write.key.startsWith('/registry/services/') && write.writer.name !== 'test' && ++times === 1) {
+          await meanwhile();
+        }
+        return h.store.write(write, signal);
+      },
+    });
+    return createRegistry({ ...h.deps, store });
+  };
+
   it('finds the last free address of a small range, and says when it is full', async () => {
     const addresses = new Set<string>();
     for (let i = 0; i < 13; i++) {
       const object = draft(`s${i}`);
-      await begin(object, '10.9.0.0/28');
+      await store(object, '10.9.0.0/28');
       addresses.add(must(object.spec?.clusterIP, 'an address'));
     }
     expect(addresses.size).toBe(13);
@@ -53,7 +95,7 @@ describe('the allocators', () => {
   });
 
   it('gives back everything when one port cannot be had', async () => {
-    await begin(draft('a', { type: 'NodePort', ports: [{ port: 80, nodePort: 30_001 }] }));
+    await store(draft('a', { type: 'NodePort', ports: [{ port: 80, nodePort: 30_001 }] }));
     const before = await claims();
     const object = draft('b', {
       type: 'NodePort',
@@ -71,48 +113,155 @@ describe('the allocators', () => {
     expect(await claims()).toEqual(before);
   });
 
-  it('repairs: claims used addresses, releases unused ones, and keeps recent claims', async () => {
+  it('repairs: claims used addresses, and gives back those that no Service needs', async () => {
     const stored = (await h.create('services', service('a'))) as Service;
     const kept = `addresses/${stored.spec?.clusterIP}`;
-    const key = `/gantry/allocations/${kept}`;
-    const claim = must(await h.settle(h.store.get(key, never)), 'the claim');
-    const gone = { key, expected: claim.resourceVersion, value: null, mustExist: [], writer: { name: 'test' } };
-    await h.settle(h.store.write(gone, never));
+    await removeClaim(kept);
     await begin(draft('lost', { clusterIP: '10.96.7.7' }));
-    await h.clock.advance(61_000);
-    await begin(draft('young', { clusterIP: '10.96.8.8' }));
-    await h.settle(allocators().repair([stored], never));
-    expect(await claims()).toEqual([kept, 'addresses/10.96.8.8'].sort());
+    expect(await h.settle(allocators().repair([stored], never))).toEqual([]);
+    expect(await claims()).toEqual([kept]);
   });
 
-  it('gives a claim away whose owner never came to be', async () => {
+  it('repairs: gives back what a stored Service holds no more', async () => {
+    const stored = (await h.create('services', service('a'))) as Service;
+    const kept = `addresses/${stored.spec?.clusterIP}`;
+    const changed = structuredClone(stored) as Service & KubeObject;
+    changed.spec = { ...changed.spec, type: 'NodePort', ports: [{ port: 80, nodePort: 30_001 }] };
+    await h.settle(
+      allocators().claim(
+        { definition: definitionOf('services'), object: changed, old: stored, dryRun: false },
+        never,
+      ),
+    );
+    expect(await claims()).toEqual([kept, 'node-ports/30001']);
+    await h.settle(allocators().repair([stored], never));
+    expect(await claims()).toEqual([kept]);
+  });
+
+  it('reports at start what two stored Services hold, whichever has the claim', async () => {
+    const first = (await h.create('services', service('first', { clusterIP: '10.96.7.7' }))) as Service;
+    await removeClaim('addresses/10.96.7.7');
+    const second = (await h.create('services', service('second', { clusterIP: '10.96.7.7' }))) as Service;
+    expect(await h.settle(allocators().repair([first, second], never))).toEqual([
+      { service: first, held: { kind: 'address', address: '10.96.7.7' } },
+    ]);
+    const spec = { type: 'NodePort', ports: [{ port: 80, nodePort: 30_001 }] };
+    const third = (await h.create('services', service('third', spec))) as Service;
+    await removeClaim('node-ports/30001');
+    const fourth = (await h.create('services', service('fourth', spec))) as Service;
+    expect(await h.settle(allocators().repair([third, fourth], never))).toEqual([
+      { service: third, held: { kind: 'port', port: 30_001 } },
+    ]);
+  });
+
+  it('gives a claim away whose owner never came to be, once its write has had the time to end', async () => {
     await begin(draft('lost', { clusterIP: '10.96.7.7' }));
-    await h.clock.advance(61_000);
+    const before = h.clock.monotonicMs();
     const next = (await h.create('services', service('next', { clusterIP: '10.96.7.7' }))) as Service;
     expect(next.spec?.clusterIP).toBe('10.96.7.7');
+    expect(h.clock.monotonicMs() - before).toBeGreaterThanOrEqual(1000);
+    expect(await claimant('addresses/10.96.7.7')).toBe(next.metadata.uid);
   });
 
-  it('keeps what the winner of two identical patches holds', async () => {
-    await h.create('services', service('a'));
-    const spec = { type: 'NodePort', ports: [{ port: 80, nodePort: 30_001 }] };
+  it('finds an address though all are claimed by Services that never came to be', async () => {
+    for (let i = 0; i < 14; i++) await begin(draft(`lost${i}`), '10.9.0.0/28').catch(() => undefined);
+    const object = draft('next');
+    await begin(object, '10.9.0.0/28');
+    expect(object.spec?.clusterIP).toMatch(/^10\.9\.0\./);
+  });
+
+  it.each([
+    ['address', { clusterIP: '10.96.7.7' }],
+    ['port', { type: 'NodePort', ports: [{ port: 80, nodePort: 30_001 }] }],
+  ])('stores no Service whose claim on its %s was taken over before its commit', async (_what, spec) => {
+    let taken: Service | undefined;
+    // The slow apiserver stops between its claim and its commit, for longer than a claim is left alone.
+    const slow = interrupted(async () => {
+      taken = (await h.create('services', service('fast', spec)));
+    });
+    const target = h.target('services', '');
+    const losing = slow.create(h.context(), target, jsonBody(service('slow', spec)), WRITE);
+    await expect(h.settle(losing)).rejects.toThrow('provided');
+    expect(taken).toBeDefined();
+    const stored = await h.settle(h.registry.list(h.context(), definitionOf('services'), EVERYTHING));
+    expect(stored.items.map(({ object }) => object.metadata.name)).toEqual(['fast']);
+  });
+
+  it('claims another address when the one that it was given is taken over before its commit', async () => {
+    let address = '';
+    const slow = interrupted(async () => {
+      address = must((await claims())[0], 'the claim of the slow one').slice('addresses/'.length);
+      await h.create('services', service('fast', { clusterIP: address }));
+    });
+    const made = await h.settle(slow.create(h.context(), h.target('services', ''), jsonBody(service('slow')), WRITE));
+    const { spec } = made.object as Service;
+    expect(spec?.clusterIP).not.toBe(address);
+    expect(await claims()).toEqual([`addresses/${address}`, `addresses/${spec?.clusterIP}`].sort());
+  });
+
+  it('takes nothing over from a Service that was stored meanwhile', async () => {
+    const winner = draft('winner', { clusterIP: '10.96.7.7' });
+    await begin(winner);
+    const stored = h.store;
+    // The Service is stored after it was looked for, just before its claim is taken over.
+    const racing: ObjectStore = passedOn({
+      write: async (write, signal) => {
+        if (write.expected !== 'absent' && write.key.endsWith('10.96.7.7')) {
+          const value = new TextEncoder().encode(JSON.stringify(winner));
+          const key = '/registry/services/n/winner';
+          await stored.write({ key, expected: 'absent', value, mustExist: [], writer: { name: 'test' } }, signal);
+        }
+        return stored.write(write, signal);
+      },
+    });
+    const target = h.target('services', '');
+    const body = jsonBody(service('late', { clusterIP: '10.96.7.7' }));
+    const late = createRegistry({ ...h.deps, store: racing }).create(h.context(), target, body, WRITE);
+    await expect(h.settle(late)).rejects.toThrow('provided IP is already allocated');
+    expect(await claimant('addresses/10.96.7.7')).toBe('winner');
+  });
+
+  it('gives one address and one port to one Service, however many ask at once at several apiservers', async () => {
+    const other = await createHarness({ etcd: h.store.etcd, seed: 8 });
+    const spec = { clusterIP: '10.96.7.7', type: 'NodePort', ports: [{ port: 80, nodePort: 30_001 }] };
+    const creations = Array.from({ length: 12 }, (_, i) => {
+      const { registry, context, target } = i % 2 === 0 ? h : other;
+      return registry.create(context(), target('services', ''), jsonBody(service(`s${i}`, spec)), WRITE);
+    });
+    const ended = h.settle(Promise.allSettled(creations));
+    await other.settle(ended);
+    const results = await ended;
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    const { items } = await h.settle(h.registry.list(h.context(), definitionOf('services'), EVERYTHING));
+    expect(items).toHaveLength(1);
+    const uid = must(items[0], 'the one').object.metadata.uid;
+    expect(await claimant('addresses/10.96.7.7')).toBe(uid);
+    expect(await claimant('node-ports/30001')).toBe(uid);
+    await other.stop();
+  });
+
+  it.each([
+    ['port', {}, { type: 'NodePort', ports: [{ port: 80, nodePort: 30_001 }] }, 'node-ports/30001'],
+    [
+      'address',
+      { type: 'ExternalName', externalName: 'example.org' },
+      { type: 'ClusterIP', externalName: null, clusterIP: '10.96.7.7' },
+      'addresses/10.96.7.7',
+    ],
+  ])('keeps the %s that the winner of two identical patches holds', async (_what, before, spec, claim) => {
+    await h.create('services', service('a', before));
     const patch = patchBody('application/merge-patch+json', Buffer.from(JSON.stringify({ spec })));
     const patchWith = (registry: Registry) => registry.patch(h.context(), h.target('services', 'a'), patch, WRITE);
-    const { store } = h;
     let races = 0;
     // The other patch is committed between the claim and the commit of ours.
-    const racing: ObjectStore = {
-      get: (...args) => store.get(...args),
-      list: (...args) => store.list(...args),
-      currentRevision: (...args) => store.currentRevision(...args),
-      watch: (...args) => store.watch(...args),
-      requestProgress: () => store.requestProgress(),
+    const racing = passedOn({
       write: async (write, signal) => {
         if (write.key.startsWith('/registry/services/') && ++races === 1) await patchWith(h.registry);
-        return store.write(write, signal);
+        return h.store.write(write, signal);
       },
-    };
+    });
     await h.settle(patchWith(createRegistry({ ...h.deps, store: racing })));
     expect(races).toBe(1);
-    expect(await claims()).toContain('node-ports/30001');
+    expect(await claims()).toContain(claim);
   });
 });

@@ -9,11 +9,11 @@ import {
 } from '@gantry/objects';
 import { type Clock, type Random, withDeadline } from '@gantry/base';
 import { fromStore } from '../storage/store-errors.ts';
-import type { ObjectStore } from '../storage/object-store.ts';
+import type { ObjectStore, Unchanged } from '../storage/object-store.ts';
 import { containsAddress, givenAddresses, randomAddress } from './address-range.ts';
 import type { AddressSpace } from './address-space.ts';
 import { type Allocation, type Allocators, type Claimant, noAllocation } from './allocators.ts';
-import { ADDRESSES, ALLOCATIONS, Claims, NODE_PORTS, type Owner } from './claims.ts';
+import { ADDRESSES, ALLOCATIONS, Claims, NODE_PORTS, type Owner, ownerOf as ownerOfClaim } from './claims.ts';
 
 const FIRST_PORT = 30_000;
 const LAST_PORT = 32_767;
@@ -27,8 +27,8 @@ interface Work {
   readonly owner: Owner;
   readonly signal: AbortSignal;
   readonly dryRun: boolean;
-  /** Claims that this write needs, so far. */
-  readonly claimed: string[];
+  /** Claims that this write needs, so far, by their keys. */
+  readonly claimed: Map<string, Unchanged>;
   /** Those of them that did not exist before: a concurrent write of the same Service may have created the others. */
   readonly created: string[];
 }
@@ -41,17 +41,21 @@ export class ServiceAllocators implements Allocators {
   readonly #random: Random;
 
   constructor(deps: { store: ObjectStore; clock: Clock; random: Random; space: AddressSpace }) {
-    this.#claims = new Claims(deps.store, deps.clock);
+    this.#claims = new Claims(deps.store, deps.clock, (service, key) => keysOf(service).has(key));
     this.#clock = deps.clock;
     this.#random = deps.random;
     this.#space = deps.space;
+  }
+
+  isClaimant(definition: ResourceDefinition): boolean {
+    return isService(definition);
   }
 
   async claim({ definition, object, old, dryRun }: Claimant, signal: AbortSignal): Promise<Allocation> {
     if (!isService(definition)) return noAllocation;
     const service = object as Service;
     const held = old === undefined ? new Set<string>() : keysOf(old);
-    const work: Work = { owner: ownerOf(service), dryRun, signal, claimed: [], created: [] };
+    const work: Work = { owner: ownerOf(service), dryRun, signal, claimed: new Map(), created: [] };
     try {
       await this.#address(service, held, work);
       await this.#ports(service, held, work);
@@ -61,7 +65,7 @@ export class ServiceAllocators implements Allocators {
     }
     const needed = keysOf(service);
     return {
-      mustExist: work.claimed,
+      claims: [...work.claimed.values()],
       commit: () =>
         this.#giveBack(
           [...held].filter((key) => !needed.has(key)),
@@ -75,16 +79,28 @@ export class ServiceAllocators implements Allocators {
     if (isService(definition)) await this.#giveBack([...keysOf(object)], ownerOf(object));
   }
 
-  /** Claims what stored Services need and is not claimed, and gives back claims whose Service does not exist. Called at start. */
-  async repair(services: readonly Service[], signal: AbortSignal): Promise<void> {
+  /**
+   * Claims what stored Services need and is not claimed, and gives back claims that no Service needs. Returns what several Services
+   * hold, by those that do not have the claim. Called at start.
+   */
+  async repair(services: readonly Service[], signal: AbortSignal): Promise<readonly Duplicate[]> {
     const claimed = await fromStore(this.#claims.all(ALLOCATIONS, signal));
-    const known = new Set(claimed.map((claim) => claim.key));
+    const holders = new Map(claimed.map((claim) => [claim.key, ownerOfClaim(claim).uid]));
+    const duplicates: Duplicate[] = [];
     for (const service of services) {
       for (const key of keysOf(service)) {
-        if (!known.has(key)) await fromStore(this.#claims.claim(key, ownerOf(service), signal));
+        const owner = ownerOf(service);
+        if (holders.get(key) === owner.uid) {
+          holders.delete(key);
+          continue;
+        }
+        const outcome = await fromStore(this.#claims.claim(key, owner, { orphans: 'taken-over' }, signal));
+        if (outcome.kind === 'taken') duplicates.push(duplicateOf(key, service));
       }
     }
-    await fromStore(this.#claims.releaseStale(claimed, signal));
+    const unneeded = claimed.filter((claim) => holders.has(claim.key));
+    await fromStore(this.#claims.releaseOrphans(unneeded, signal));
+    return duplicates;
   }
 
   async #address(service: Service, held: ReadonlySet<string>, work: Work): Promise<void> {
@@ -105,7 +121,7 @@ export class ServiceAllocators implements Allocators {
       throw refuse('the provided network does not match the current range');
     }
     const isReserved = this.#space.isReserved(asked, service);
-    if (isReserved || !(await this.#take(`${ADDRESSES}${asked}`, work)))
+    if (isReserved || !(await this.#take(`${ADDRESSES}${asked}`, work, 'taken-over')))
       throw refuse('provided IP is already allocated');
   }
 
@@ -119,13 +135,29 @@ export class ServiceAllocators implements Allocators {
         const address = await take(randomAddress(range, this.#random));
         if (address !== undefined) return address;
       }
-      const taken = new Set((await fromStore(this.#claims.all(ADDRESSES, work.signal))).map((one) => one.key));
-      for (const free of givenAddresses(range)) {
-        const address = taken.has(`${ADDRESSES}${free}`) ? undefined : await take(free);
-        if (address !== undefined) return address;
-      }
+      const found = await this.#search(ADDRESSES, givenAddresses(range), take, work.signal);
+      if (found !== undefined) return found;
     }
     throw StatusError.internal('failed to allocate a serviceIP: range is full');
+  }
+
+  /** The first of `values` that is not claimed and can be taken; claims that no Service needs are given back where all are claimed. */
+  async #search<T extends number | string>(
+    prefix: string,
+    values: Iterable<T>,
+    take: (value: T) => Promise<T | undefined>,
+    signal: AbortSignal,
+  ): Promise<T | undefined> {
+    const all = [...values];
+    for (;;) {
+      const claims = await fromStore(this.#claims.all(prefix, signal));
+      const taken = new Set(claims.map((one) => one.key));
+      for (const value of all) {
+        const found = taken.has(`${prefix}${value}`) ? undefined : await take(value);
+        if (found !== undefined) return found;
+      }
+      if ((await fromStore(this.#claims.releaseOrphans(claims, signal))) === 0) return undefined;
+    }
   }
 
   async #ports(service: Service, held: ReadonlySet<string>, work: Work): Promise<void> {
@@ -161,11 +193,11 @@ export class ServiceAllocators implements Allocators {
   /** Why the port cannot be had; undefined when it is the Service's now. */
   async #askedPort(port: number, held: ReadonlySet<string>, work: Work): Promise<string | undefined> {
     const key = `${NODE_PORTS}${port}`;
-    if (held.has(key) || work.claimed.includes(key)) return undefined;
+    if (held.has(key) || work.claimed.has(key)) return undefined;
     if (port < FIRST_PORT || port > LAST_PORT) {
       return `provided port is not in the valid range. The range of valid ports is ${FIRST_PORT}-${LAST_PORT}`;
     }
-    return (await this.#take(key, work)) ? undefined : 'provided port is already allocated';
+    return (await this.#take(key, work, 'taken-over')) ? undefined : 'provided port is already allocated';
   }
 
   async #freePort(work: Work): Promise<number> {
@@ -174,25 +206,27 @@ export class ServiceAllocators implements Allocators {
       const port = FIRST_GIVEN_PORT + Math.floor(this.#random() * count);
       if (await this.#takeNew(`${NODE_PORTS}${port}`, work)) return port;
     }
-    const taken = new Set((await fromStore(this.#claims.all(NODE_PORTS, work.signal))).map((one) => one.key));
-    for (let offset = 0; offset < LAST_PORT - FIRST_PORT + 1; offset++) {
-      const port = FIRST_PORT + ((FIRST_GIVEN_PORT - FIRST_PORT + offset) % (LAST_PORT - FIRST_PORT + 1));
-      const key = `${NODE_PORTS}${port}`;
-      if (!taken.has(key) && (await this.#takeNew(key, work))) return port;
-    }
+    const ports = Array.from(
+      { length: LAST_PORT - FIRST_PORT + 1 },
+      (_, offset) => FIRST_PORT + ((FIRST_GIVEN_PORT - FIRST_PORT + offset) % (LAST_PORT - FIRST_PORT + 1)),
+    );
+    const take = async (port: number) => ((await this.#takeNew(`${NODE_PORTS}${port}`, work)) ? port : undefined);
+    const found = await this.#search(NODE_PORTS, ports, take, work.signal);
+    if (found !== undefined) return found;
     throw StatusError.internal('failed to allocate a nodePort: range is full');
   }
 
   async #takeNew(key: string, work: Work): Promise<boolean> {
-    return !work.claimed.includes(key) && (await this.#take(key, work));
+    return !work.claimed.has(key) && (await this.#take(key, work));
   }
 
-  async #take(key: string, work: Work): Promise<boolean> {
+  /** Takes a key that was asked for, or one of many (`orphans: 'left'`), where another one does as well. */
+  async #take(key: string, work: Work, orphans: 'left' | 'taken-over' = 'left'): Promise<boolean> {
     if (work.dryRun) return !(await fromStore(this.#claims.isTaken(key, work.owner, work.signal)));
-    const outcome = await fromStore(this.#claims.claim(key, work.owner, work.signal));
-    if (outcome === 'taken') return false;
-    work.claimed.push(key);
-    if (outcome === 'created') work.created.push(key);
+    const outcome = await fromStore(this.#claims.claim(key, work.owner, { orphans }, work.signal));
+    if (outcome.kind === 'taken') return false;
+    work.claimed.set(key, outcome.claim);
+    if (outcome.kind === 'created') work.created.push(key);
     return true;
   }
 
@@ -203,13 +237,22 @@ export class ServiceAllocators implements Allocators {
   async #giveBack(keys: readonly string[], owner: Owner): Promise<void> {
     if (keys.length === 0) return;
     using signal = withDeadline(this.#clock, new AbortController().signal, GIVE_BACK_MS);
-    await Promise.allSettled(keys.map((key) => this.#claims.release(key, { owner, isNeeded: needs(key) }, signal)));
+    await Promise.allSettled(keys.map((key) => this.#claims.release(key, owner, signal)));
   }
 }
 
-/** Whether a stored Service needs a claim. */
-function needs(key: string): (service: Service) => boolean {
-  return (service) => keysOf(service).has(key);
+/** An address or a port that a stored Service holds, and whose claim another one has. */
+export interface Duplicate {
+  readonly service: Service;
+  readonly held:
+    | { readonly kind: 'address'; readonly address: string }
+    | { readonly kind: 'port'; readonly port: number };
+}
+
+function duplicateOf(key: string, service: Service): Duplicate {
+  return key.startsWith(ADDRESSES)
+    ? { service, held: { kind: 'address', address: key.slice(ADDRESSES.length) } }
+    : { service, held: { kind: 'port', port: Number(key.slice(NODE_PORTS.length)) } };
 }
 
 function isService(definition: ResourceDefinition): boolean {

@@ -1,11 +1,12 @@
 import { resources } from '@gantry/kinds';
 import { type KubeObject, type Namespace, type Pod, type Service, StatusError } from '@gantry/objects';
+import { must } from '@gantry/base';
 import { silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { bootstrapLoop } from '../loops/bootstrap/bootstrap.ts';
 import { createLoopbackClient } from '../loops/loopback-client.ts';
-import { deleteBody, DELETE_AS_USUAL, type DeleteOptions } from './contract/registry.ts';
-import { patchBody, jsonBody, createHarness, type Harness, WRITE } from './testing.ts';
+import { deleteBody, DELETE_AS_USUAL, type DeleteOptions, EVERYTHING } from './contract/registry.ts';
+import { patchBody, jsonBody, createHarness, definitionOf, type Harness, WRITE } from './testing.ts';
 
 const pod = (name: string, spec: object = {}) => ({
   apiVersion: 'v1',
@@ -275,6 +276,30 @@ describe('the generic registry on kinds of their own ways', () => {
     expect(await h.create('selfsubjectreviews', review)).toMatchObject({
       status: { userInfo: { username: 'kubernetes-admin' } },
     });
+  });
+
+  it('records an Event about an address that two stored Services hold, one from all apiservers', async () => {
+    await h.create('services', service('first', { clusterIP: '10.96.7.7' }));
+    const key = '/gantry/allocations/addresses/10.96.7.7';
+    const signal = new AbortController().signal;
+    const claim = must(await h.settle(h.store.get(key, signal)), 'the claim');
+    const gone = { key, expected: claim.resourceVersion, value: null, mustExist: [], writer: { name: 'test' } };
+    await h.settle(h.store.write(gone, signal));
+    await h.create('services', service('second', { clusterIP: '10.96.7.7' }));
+    const other = await createHarness({ etcd: h.store.etcd, seed: 8 });
+    await Promise.all([bootstrapped(h), bootstrapped(other)]);
+    const events = await h.settle(
+      h.registry.list(h.context(), definitionOf('events'), { ...EVERYTHING, namespace: 'n' }),
+    );
+    expect(events.items.map(({ object }) => object)).toMatchObject([
+      {
+        involvedObject: { kind: 'Service', name: 'first' },
+        type: 'Warning',
+        reason: 'ClusterIPAlreadyAllocated',
+        message: 'Cluster IP 10.96.7.7 was assigned to multiple services; please recreate service',
+      },
+    ]);
+    await other.stop();
   });
 
   it('makes what every cluster has, from two apiservers at once', async () => {

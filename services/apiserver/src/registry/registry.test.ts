@@ -76,6 +76,38 @@ describe('the generic registry', () => {
     expect(response.object.metadata.resourceVersion).toBe(created.metadata.resourceVersion);
   });
 
+  it('takes an update that names version 0, as one without a version, for unconditional', async () => {
+    await h.create('configmaps', configMap('a', { resourceVersion: '0' }));
+    await h.settle(update({ ...configMap('a', { resourceVersion: '0' }), data: { n: 'put' } }));
+    expect((await get('a')).object).toMatchObject({ data: { n: 'put' } });
+    const content = { metadata: { resourceVersion: '0' }, data: { n: 'patched' } };
+    const merge = patchBody('application/merge-patch+json', new TextEncoder().encode(JSON.stringify(content)));
+    await h.settle(h.registry.patch(h.context(), h.target('configmaps', 'a'), merge, WRITE));
+    expect((await get('a')).object).toMatchObject({ data: { n: 'patched' } });
+    const applied = { ...configMap('a', { resourceVersion: '0' }), data: { n: 'applied' } };
+    const apply = patchBody('application/apply-patch+yaml', new TextEncoder().encode(JSON.stringify(applied)));
+    await h.settle(h.registry.patch(h.context(), h.target('configmaps', 'a'), apply, { ...WRITE, force: true }));
+    expect((await get('a')).object).toMatchObject({ data: { n: 'applied' } });
+    expect((await get('a')).object.metadata.resourceVersion).not.toBe('0');
+    const old = await failure(update(configMap('a', { resourceVersion: '300' })));
+    expect(old.reason).toBe('Conflict');
+  });
+
+  it('wants a version other than 0 where a kind has no unconditional updates', async () => {
+    const budget = (resourceVersion: string) => ({
+      apiVersion: 'policy/v1',
+      kind: 'PodDisruptionBudget',
+      metadata: { name: 'a', resourceVersion },
+      spec: { minAvailable: 1, selector: {} },
+    });
+    await h.create('poddisruptionbudgets', budget(''));
+    const target = h.target('poddisruptionbudgets', 'a');
+    const refused = await failure(h.registry.update(h.context(), target, jsonBody(budget('0')), WRITE));
+    expect(refused.message).toBe(
+      'poddisruptionbudgets.policy "a" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update',
+    );
+  });
+
   it('refuses an update of an older version, of another uid and of another name', async () => {
     const created = await h.create('configmaps', configMap('a'));
     await h.settle(update({ ...created, data: { n: '2' } }));

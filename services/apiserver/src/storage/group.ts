@@ -2,7 +2,7 @@ import { append } from '@gantry/base';
 import type { Compare, KeyValue, Operation, OperationResult, Transaction } from '@gantry/etcd';
 import { encodeEnvelope } from './envelope.ts';
 import { deletedKeyOf, INCARNATION_KEY, resourceRootOf } from './keys.ts';
-import type { GuardedWrite, WriteOutcome } from './object-store.ts';
+import type { GuardedWrite, Unchanged, WriteOutcome } from './object-store.ts';
 import { revisionOf, versionOf } from './resource-version.ts';
 import { readStored } from './stored-object.ts';
 
@@ -92,7 +92,7 @@ function guardOf(write: GuardedWrite, options: GuardOptions): readonly Compare[]
   const needed = [
     ...write.mustExist.map((key): Compare => ({ key, target: 'exists' })),
     ...(write.unchanged ?? []).map(
-      ({ key, resourceVersion }): Compare => ({ key, target: 'mod-revision', equals: revisionOf(resourceVersion) }),
+      (unchanged): Compare => ({ key: unchanged.key, target: 'mod-revision', equals: seenRevision(unchanged) }),
     ),
   ];
   const fence = write.writer.fence;
@@ -103,6 +103,11 @@ function guardOf(write: GuardedWrite, options: GuardOptions): readonly Compare[]
     { key: fence.electionKey, target: 'create-revision', equals: fence.epoch },
     { key: INCARNATION_KEY, target: 'value', equals: Buffer.from(fence.incarnation) },
   ];
+}
+
+/** The mod revision that a key had when it was read; etcd's is 0 where there is no key. */
+function seenRevision({ resourceVersion }: Unchanged): number {
+  return resourceVersion === 'absent' ? 0 : revisionOf(resourceVersion);
 }
 
 function putOperation(write: GuardedWrite, writeId: Uint8Array, index: number): Operation {
@@ -177,7 +182,7 @@ export function explainFailure(write: GuardedWrite, read: readonly KeyValue[]): 
   const missing = write.mustExist.find((key) => !at.has(key));
   if (missing !== undefined) return { kind: 'missing', key: missing };
   const changed = write.unchanged?.find(
-    ({ key, resourceVersion }) => at.get(key)?.modRevision !== revisionOf(resourceVersion),
+    (unchanged) => (at.get(unchanged.key)?.modRevision ?? 0) !== seenRevision(unchanged),
   );
   if (changed !== undefined) return { kind: 'missing', key: changed.key };
   const current = at.get(write.key);

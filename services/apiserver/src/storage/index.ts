@@ -14,6 +14,7 @@ export {
   type StoreEvent,
   type StorePage,
   type StoreWatchItem,
+  type Unchanged,
   type WriteOutcome,
   type Writer,
 } from './object-store.ts';

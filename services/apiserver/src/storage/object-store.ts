@@ -19,6 +19,12 @@ export interface Writer {
   readonly fence?: Fence;
 }
 
+/** A key as it was read: in this version, or not there. */
+export interface Unchanged {
+  readonly key: string;
+  readonly resourceVersion: ResourceVersion | 'absent';
+}
+
 /** One guarded write. */
 export interface GuardedWrite {
   /** `/registry/<group>/<resource>/<namespace>/<name>`, empty segments left out. */
@@ -29,8 +35,8 @@ export interface GuardedWrite {
   readonly value: Uint8Array | null;
   /** Keys that must exist (the Namespace of a create). */
   readonly mustExist: readonly string[];
-  /** Keys that must still be as they were read (the Namespace of a create, which was not being deleted). */
-  readonly unchanged?: readonly { readonly key: string; readonly resourceVersion: ResourceVersion }[];
+  /** Keys that must still be as they were read (the Namespace of a create, which was not being deleted; claims of addresses). */
+  readonly unchanged?: readonly Unchanged[];
   readonly writer: Writer;
 }
 

@@ -1,7 +1,7 @@
 import { type Clock, errorMessage, formatTime, type Random } from '@gantry/base';
-import type { KubeObject, ResourceRef, Service, ServiceCIDR } from '@gantry/objects';
+import type { Event, KubeObject, ResourceRef, Service, ServiceCIDR } from '@gantry/objects';
 import type { GroupMember, Logger } from '@gantry/service';
-import { createAllocators, firstAddress, parseAddressRange } from '../../allocators/index.ts';
+import { createAllocators, type Duplicate, firstAddress, parseAddressRange } from '../../allocators/index.ts';
 import type { WatchCache } from '../../cache/index.ts';
 import type { ObjectStore } from '../../storage/index.ts';
 import { ControlLoop } from '../control-loop.ts';
@@ -9,6 +9,7 @@ import type { LoopbackClient } from '../loopback-client.ts';
 import { type StandingObject, standingObjects } from './standing-objects.ts';
 
 const NAMESPACES: ResourceRef = { group: '', version: 'v1', resource: 'namespaces' };
+const EVENTS: ResourceRef = { group: '', version: 'v1', resource: 'events' };
 const SERVICES: ResourceRef = { group: '', version: 'v1', resource: 'services' };
 const SERVICE_RANGES: ResourceRef = { group: 'networking.k8s.io', version: 'v1', resource: 'servicecidrs' };
 const STANDING_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
@@ -51,11 +52,50 @@ export function bootstrapLoop(options: BootstrapOptions): GroupMember {
 
 async function bootstrap(options: BootstrapOptions, signal: AbortSignal): Promise<void> {
   const { client, cache, resources, serviceCidr } = options;
-  await createAllocators(options).repair(storedServices(cache), signal);
+  const duplicates = await createAllocators(options).repair(storedServices(cache), signal);
   for (const name of STANDING_NAMESPACES) await ensure(client, NAMESPACES, namespace(name), signal);
   await ensure(client, SERVICES, kubernetesService(serviceCidr), signal);
   await ensureServiceRange(options, signal);
   await ensureStandingObjects(client, standingObjects(resources), signal);
+  await reportDuplicates(options, duplicates, signal);
+}
+
+/** Logs addresses and ports that several Services hold, and records Kubernetes' Events about them. */
+async function reportDuplicates(
+  { client, clock, logger }: BootstrapOptions,
+  duplicates: readonly Duplicate[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (const duplicate of duplicates) {
+    const event = duplicateEvent(duplicate, formatTime(clock.now()));
+    const { namespace, name } = duplicate.service.metadata;
+    logger.warn({ service: `${namespace ?? ''}/${name ?? ''}`, ...duplicate.held }, event.message);
+    await ensure(client, EVENTS, event, signal);
+  }
+}
+
+/** One Event for each duplicate, however many apiservers find it. */
+function duplicateEvent({ service, held }: Duplicate, at: string): Event & KubeObject & { readonly message: string } {
+  const { namespace = '', name = '', uid = '', resourceVersion = '' } = service.metadata;
+  const [what, reason, value] =
+    held.kind === 'address'
+      ? [`Cluster IP ${held.address}`, 'ClusterIPAlreadyAllocated', held.address]
+      : [`Port ${held.port}`, 'PortAlreadyAllocated', String(held.port)];
+  return {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name: `${name}.${uid.slice(0, 8)}.${value}`, namespace },
+    involvedObject: { apiVersion: 'v1', kind: 'Service', namespace, name, uid, resourceVersion },
+    type: 'Warning',
+    reason,
+    message: `${what} was assigned to multiple services; please recreate service`,
+    source: {
+      component: held.kind === 'address' ? 'ipallocator-repair-controller' : 'portallocator-repair-controller',
+    },
+    firstTimestamp: at,
+    lastTimestamp: at,
+    count: 1,
+  };
 }
 
 /** Creates what is missing and corrects what differs; the objects of one resource at the same time. */

@@ -2,6 +2,7 @@ import type { SubresourceDefinition } from '@gantry/apimachinery';
 import { type KubeObject } from '@gantry/objects';
 import type { AdmissionRequest } from '../../admission/index.ts';
 import { type Allocation, noAllocation } from '../../allocators/allocators.ts';
+import type { Unchanged } from '../../storage/index.ts';
 import { storedForm } from '../writing/committer.ts';
 import type { Outcome } from '../writing/attempts.ts';
 import { normalised } from '../objects/decode-body.ts';
@@ -107,7 +108,7 @@ export class ChangedObject implements Draft {
     return this.#parts.allocators.claim(claimant, context.signal);
   }
 
-  async commit(mustExist: readonly string[]): Promise<Outcome> {
+  async commit(claims: readonly Unchanged[]): Promise<Outcome> {
     const { context, target, options, fence } = this.#attempt;
     const { definition, namespace, name } = target;
     const { stored } = this.#change;
@@ -118,8 +119,9 @@ export class ChangedObject implements Draft {
     const ends = endsDeletion(this.object, stored.object, definition);
     const expected = stored.entry.resourceVersion;
     const object = ends ? undefined : this.object;
-    const write = { context, definition, namespace, name, expected, object, mustExist, fence };
-    const outcome = await this.#parts.committer.commit(write, this.object);
+    const write = { context, definition, namespace, name, expected, object, fence };
+    const outcome = await this.#parts.committer.commitUnlessStale(write, claims, this.object);
+    if (outcome.kind === 'stale') return { kind: 'claims-lost' };
     return outcome.kind === 'committed' ? { ...outcome, effect: ends ? 'removed' : 'updated' } : outcome;
   }
 

@@ -101,7 +101,7 @@ export class DeletedObject implements Draft {
     const { context, target, fence } = this.#attempt;
     const { definition, namespace, name } = target;
     const expected = current.resourceVersion;
-    const write = { context, definition, namespace, name, expected, object, mustExist: [], fence };
+    const write = { context, definition, namespace, name, expected, object, fence };
     const outcome = await this.#parts.committer.commit(write, current.response.object);
     if (outcome.kind === 'conflict') return outcome;
     return { ...outcome, effect: object === undefined ? 'removed' : 'updated' };

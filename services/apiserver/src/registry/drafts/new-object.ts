@@ -2,6 +2,7 @@ import { randomSuffix } from '@gantry/base';
 import type { KubeObject } from '@gantry/objects';
 import { type AdmissionRequest, requireActive } from '../../admission/index.ts';
 import type { Allocation } from '../../allocators/allocators.ts';
+import type { Unchanged } from '../../storage/index.ts';
 import { createEntry, objectKey } from '../../cache/index.ts';
 import type { Lookups } from '../writing/admission-chain.ts';
 import { type Outcome, retry } from '../writing/attempts.ts';
@@ -92,8 +93,8 @@ export class NewObject implements Draft {
     return this.#parts.allocators.claim(claimant, context.signal);
   }
 
-  commit(mustExist: readonly string[], lookups: Lookups): Promise<Outcome> {
-    return this.#attempt.options.dryRun ? this.#dryRun() : this.#store(mustExist, lookups);
+  commit(claims: readonly Unchanged[], lookups: Lookups): Promise<Outcome> {
+    return this.#attempt.options.dryRun ? this.#dryRun() : this.#store(claims, lookups);
   }
 
   async #dryRun(): Promise<Outcome> {
@@ -105,24 +106,25 @@ export class NewObject implements Draft {
     return { kind: 'taken', name, isGenerated: this.#isGenerated, current: createEntry(taken, encodeProtobuf) };
   }
 
-  /** Stores the object while its namespace is as the checks saw it: not being deleted. */
-  async #store(mustExist: readonly string[], lookups: Lookups): Promise<Outcome> {
+  /** Stores the object while its claims are its own and its namespace is as the checks saw it: not being deleted. */
+  async #store(claims: readonly Unchanged[], lookups: Lookups): Promise<Outcome> {
     const { context, target, fence } = this.#attempt;
     const { definition, namespace } = target;
     const { object } = this;
     const { name = '' } = object.metadata;
     const namespaceKey = definition.namespaced ? objectKey(NAMESPACES, '', namespace) : undefined;
-    const write = { context, definition, namespace, name, expected: 'absent', object, mustExist, fence } as const;
+    const write = { context, definition, namespace, name, expected: 'absent', object, fence } as const;
     const outcome = await retry(STALE_TRIES, async () => {
       const seen = namespaceKey === undefined ? undefined : lookups.seen(namespaceKey);
-      const unchanged = seen === undefined ? [] : [{ key: seen.key, resourceVersion: seen.resourceVersion }];
-      const committed = await this.#parts.committer.commitUnlessStale(write, unchanged, object);
-      if (committed.kind !== 'stale') return committed;
+      const space = seen === undefined ? [] : [{ key: seen.key, resourceVersion: seen.resourceVersion }];
+      const committed = await this.#parts.committer.commitUnlessStale(write, [...claims, ...space], object);
+      if (committed.kind !== 'stale' || committed.key !== namespaceKey) return committed;
       const fresh = await lookups.readAgain(committed.key);
       requireActive(fresh?.response.object, namespace, definition, name);
       return undefined;
     });
     if (outcome === undefined) throw StatusError.conflict(groupResource(definition), name);
+    if (outcome.kind === 'stale') return { kind: 'claims-lost' };
     if (outcome.kind === 'committed') return { ...outcome, effect: 'created' };
     return { kind: 'taken', name, isGenerated: this.#isGenerated, current: outcome.current };
   }

@@ -1,5 +1,5 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
-import { type KubeObject, StatusError } from '@gantry/objects';
+import { type KubeObject, type ObjectMeta, StatusError } from '@gantry/objects';
 import type { DeleteOptions } from '../contract/registry.ts';
 import { objectKey } from '../../cache/index.ts';
 import { groupResource } from '../contract/target.ts';
@@ -57,6 +57,14 @@ function conflict(
   );
 }
 
+/**
+ * The version that an update names; '' for none. Kubernetes reads versions as numbers, and 0 as none: an update that names it
+ * is unconditional (`Store.Update` of its generic registry).
+ */
+export function namedVersion({ resourceVersion = '' }: ObjectMeta): string {
+  return /^0+$/.test(resourceVersion) ? '' : resourceVersion;
+}
+
 /** Refuses an update of another object of the same name, or of an older version. */
 export function checkUpdatePreconditions(
   current: KubeObject,
@@ -79,7 +87,7 @@ export function checkUpdatePreconditions(
 /** Refuses an update without a resourceVersion where the kind or the subresource wants one. */
 export function requireVersion({ target, subresource }: WriteRequest, sent: KubeObject): void {
   const { definition, name } = target;
-  if ((sent.metadata.resourceVersion ?? '') !== '') return;
+  if (namedVersion(sent.metadata) !== '') return;
   const isRequired = subresource?.requiresVersion ?? definition.strategy.allowUnconditionalUpdate === false;
   if (!isRequired) return;
   throw StatusError.invalid(definition.group, definition.resource, name, [

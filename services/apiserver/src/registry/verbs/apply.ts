@@ -2,6 +2,7 @@ import { Application } from './application.ts';
 import { ChangedObject } from '../drafts/changed-object.ts';
 import { NewObject } from '../drafts/new-object.ts';
 import { checkName, checkNamespace } from '../objects/metadata.ts';
+import { requireVersion } from '../objects/preconditions.ts';
 import type { Patch } from '../contract/registry.ts';
 import type { WriteVerb } from '../writing/write.ts';
 import { checkPatched } from './patch.ts';
@@ -15,7 +16,9 @@ export const apply: WriteVerb<Patch, Application> = {
     const { stored, sent, target, now } = attempt;
     if (stored !== undefined) {
       const object = sent.to(stored.object, now);
+      const { resourceVersion = '' } = object.metadata;
       checkPatched(target, object, stored.object);
+      if (resourceVersion !== '') requireVersion(attempt, object);
       return new ChangedObject(parts, attempt, { stored, object, managers: 'recorded' });
     }
     if (attempt.subresource !== undefined) return undefined;

@@ -2,6 +2,7 @@ import { type KubeObject, StatusError } from '@gantry/objects';
 import { decodeBody } from '../objects/decode-body.ts';
 import { generatesName, NewObject } from '../drafts/new-object.ts';
 import { checkNamespace, copyOf } from '../objects/metadata.ts';
+import { namedVersion } from '../objects/preconditions.ts';
 import type { Body } from '../contract/registry.ts';
 import type { WriteVerb } from '../writing/write.ts';
 
@@ -12,14 +13,16 @@ export const create: WriteVerb<Body, KubeObject> = {
   decode: async (request, body) => {
     const sent = await decodeBody(request, body);
     checkNamespace(request.target, sent.metadata);
-    if ((sent.metadata.resourceVersion ?? '') !== '' && !request.options.dryRun) {
+    // Kubernetes reads what is not a number as none here.
+    if (/^\d+$/.test(namedVersion(sent.metadata)) && !request.options.dryRun) {
       throw StatusError.badRequest('resourceVersion should not be set on objects to be created');
     }
     return { sent };
   },
   draft: (parts, attempt) => {
     const { sent } = attempt;
-    // Only an object whose name is generated is attempted again.
-    return new NewObject(parts, attempt, { object: generatesName(sent) ? copyOf(sent) : sent, managers: 'unrecorded' });
+    // Only an object whose name is generated, or that needs claims, is attempted again.
+    const isRepeatable = generatesName(sent) || parts.allocators.isClaimant(attempt.target.definition);
+    return new NewObject(parts, attempt, { object: isRepeatable ? copyOf(sent) : sent, managers: 'unrecorded' });
   },
 };

@@ -198,7 +198,6 @@ async function store(
       name,
       expected: entry.resourceVersion,
       object: normalised(definition, changed),
-      mustExist: [],
       fence: fenceOf(context, definition, name, 'update'),
     },
     changed,

@@ -2,7 +2,7 @@ import { apiVersionOf, type KubeObject } from '@gantry/objects';
 import { type PatchBytes, patched } from '../objects/decode-body.ts';
 import { ChangedObject } from '../drafts/changed-object.ts';
 import { checkName, checkNamespace } from '../objects/metadata.ts';
-import { checkUpdatePreconditions, requireVersion } from '../objects/preconditions.ts';
+import { checkUpdatePreconditions, namedVersion, requireVersion } from '../objects/preconditions.ts';
 import type { Patch, Target } from '../contract/registry.ts';
 import type { WriteVerb } from '../writing/write.ts';
 
@@ -37,5 +37,5 @@ export function checkPatched(target: Target, object: KubeObject, stored: KubeObj
   checkNamespace(target, object.metadata);
   object.apiVersion = apiVersionOf(definition);
   object.kind = definition.kind;
-  checkUpdatePreconditions(stored, definition, { resourceVersion: object.metadata.resourceVersion });
+  checkUpdatePreconditions(stored, definition, { resourceVersion: namedVersion(object.metadata) });
 }

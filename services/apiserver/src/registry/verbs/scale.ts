@@ -5,7 +5,7 @@ import { Application, changeScale } from './application.ts';
 import { decodeKind, patchedScale } from '../objects/decode-body.ts';
 import { ChangedObject } from '../drafts/changed-object.ts';
 import { checkName, checkNamespace } from '../objects/metadata.ts';
-import { checkUpdatePreconditions } from '../objects/preconditions.ts';
+import { checkUpdatePreconditions, namedVersion, requireVersion } from '../objects/preconditions.ts';
 import type { Body, Patch } from '../contract/registry.ts';
 import { responseOf } from '../objects/response-of.ts';
 import { SCALE_SCHEMA, type ScalePaths, scaleOf, withScale } from '../subresources/scale.ts';
@@ -35,7 +35,10 @@ const scale: Pick<WriteVerb<never, SentScale>, 'startsFrom' | 'draft' | 'respond
       manager: options.fieldManager,
       now,
     });
-    checkUpdatePreconditions(stored.object, definition, changed.metadata);
+    const { uid, resourceVersion = '' } = changed.metadata;
+    checkUpdatePreconditions(stored.object, definition, { uid, resourceVersion: namedVersion(changed.metadata) });
+    // Without a version the Scale has that of its object.
+    if (resourceVersion !== '') requireVersion({ ...attempt, subresource: undefined }, changed);
     const view = {
       operation: 'update',
       kind: { group: 'autoscaling', version: 'v1', kind: 'Scale' },

@@ -3,7 +3,7 @@ import { decodeBody } from '../objects/decode-body.ts';
 import { ChangedObject } from '../drafts/changed-object.ts';
 import { NewObject } from '../drafts/new-object.ts';
 import { checkName, checkNamespace, copyOf } from '../objects/metadata.ts';
-import { checkUpdatePreconditions, requireVersion } from '../objects/preconditions.ts';
+import { checkUpdatePreconditions, namedVersion, requireVersion } from '../objects/preconditions.ts';
 import type { Body } from '../contract/registry.ts';
 import { groupResource } from '../contract/target.ts';
 import type { Attempt, WriteVerb } from '../writing/write.ts';
@@ -16,7 +16,7 @@ export const update: WriteVerb<Body, KubeObject> = {
     const sent = await decodeBody(request, body);
     checkName(request.target, sent.metadata);
     checkNamespace(request.target, sent.metadata);
-    return { sent, seenVersion: sent.metadata.resourceVersion ?? '' };
+    return { sent, seenVersion: namedVersion(sent.metadata) };
   },
   draft: (parts, attempt) => {
     const { stored, sent, target } = attempt;
@@ -24,7 +24,8 @@ export const update: WriteVerb<Body, KubeObject> = {
       if (!createsMissing(attempt)) return undefined;
       return new NewObject(parts, attempt, { object: copyOf(sent), managers: 'unrecorded' });
     }
-    checkUpdatePreconditions(stored.object, target.definition, sent.metadata);
+    const { uid } = sent.metadata;
+    checkUpdatePreconditions(stored.object, target.definition, { uid, resourceVersion: namedVersion(sent.metadata) });
     requireVersion(attempt, sent);
     return new ChangedObject(parts, attempt, { stored, object: copyOf(sent), managers: 'unrecorded' });
   },
@@ -34,10 +35,10 @@ export const update: WriteVerb<Body, KubeObject> = {
 function createsMissing({ target, subresource, sent }: Attempt<KubeObject>): boolean {
   const { definition, name } = target;
   if (definition.strategy.allowCreateOnUpdate !== true || subresource !== undefined) return false;
-  const { uid = '', resourceVersion = '' } = sent.metadata;
+  const { uid = '' } = sent.metadata;
   if (uid !== '') {
     const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: `;
     throw StatusError.conflict(groupResource(definition), name, why);
   }
-  return resourceVersion === '';
+  return namedVersion(sent.metadata) === '';
 }

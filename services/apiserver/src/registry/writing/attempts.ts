@@ -17,6 +17,8 @@ export type Outcome =
   | { readonly kind: 'unchanged'; readonly response: ObjectResponse }
   /** There is no object, and the verb creates none. */
   | { readonly kind: 'absent' }
+  /** Another write has taken over what this one had claimed, such as an address: nothing is stored. */
+  | { readonly kind: 'claims-lost' }
   /** The stored object is not the one from which the attempt started. */
   | { readonly kind: 'conflict'; readonly current: Entry | undefined }
   /** The name of a new object is in use. */
@@ -51,6 +53,7 @@ export interface Attempts {
  * - after a conflict it tries again from the state that was found;
  * - what was decided from the cache stands only when the store has the same state, else it tries again from the store's state;
  * - a generated name that is in use is generated again;
+ * - claims that were lost are made again;
  * - an unknown outcome (Timeout) is never tried again: the write may have happened.
  */
 export async function attemptUntilDecided(first: State, write: Attempts): Promise<Decided> {
@@ -85,6 +88,8 @@ async function stateAfter(
   switch (outcome.kind) {
     case 'committed':
       return undefined;
+    case 'claims-lost':
+      return state;
     case 'conflict':
       return { origin: 'store', entry: outcome.current };
     case 'taken':
@@ -108,6 +113,7 @@ function decidedBy(outcome: OutcomeOrError, { definition, name }: Attempts): Dec
       throw outcome.error;
     case 'taken':
       throw alreadyExists(definition, outcome.name, outcome.current);
+    case 'claims-lost':
     case 'conflict':
       throw StatusError.conflict(groupResource(definition), name);
     default:

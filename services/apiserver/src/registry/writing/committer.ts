@@ -3,7 +3,7 @@ import { type KubeObject, StatusError } from '@gantry/objects';
 import { createEntry, type Entry, objectKey, SharedResponse, withVersion } from '../../cache/index.ts';
 import type { RequestContext } from '../contract/registry.ts';
 import type { ObjectResponse } from '../../cache/object-response.ts';
-import type { Fence, GuardedWrite, ObjectStore, WriteOutcome } from '../../storage/object-store.ts';
+import type { Fence, GuardedWrite, ObjectStore, Unchanged, WriteOutcome } from '../../storage/object-store.ts';
 import { fencedError } from './fences.ts';
 import { encodeProtobuf } from '../objects/response-of.ts';
 import { toStored } from '../objects/metadata.ts';
@@ -37,7 +37,6 @@ export interface PlannedWrite {
   readonly expected: GuardedWrite['expected'];
   /** The object to store; undefined to delete. */
   readonly object: KubeObject | undefined;
-  readonly mustExist: readonly string[];
   readonly fence: Fence | undefined;
 }
 
@@ -69,7 +68,7 @@ export class Committer {
   /** The same, only while the keys of `unchanged` are as they were read. */
   async commitUnlessStale(
     write: PlannedWrite,
-    unchanged: NonNullable<GuardedWrite['unchanged']>,
+    unchanged: readonly Unchanged[],
     last: KubeObject,
   ): Promise<Committed | Stale> {
     const { context, definition, namespace, name, fence } = write;
@@ -80,7 +79,7 @@ export class Committer {
           key: objectKey(definition, namespace, name),
           expected: write.expected,
           value: stored === undefined ? null : encodeObject(stored),
-          mustExist: write.mustExist,
+          mustExist: [],
           unchanged,
           writer: { name: context.user.name, ...(fence === undefined ? {} : { fence }) },
         },

@@ -100,7 +100,7 @@ async function claimAndCommit(
 ): Promise<Outcome> {
   const claim = await draft.claim();
   try {
-    const outcome = await draft.commit(claim.mustExist, lookups);
+    const outcome = await draft.commit(claim.claims, lookups);
     if (outcome.kind !== 'committed' || options.dryRun) {
       await claim.rollback();
       return outcome;

@@ -23,7 +23,6 @@ export function createUpdateQuotaStatus(committer: Committer): UpdateQuotaStatus
         name,
         expected: Number(resourceVersion),
         object,
-        mustExist: [],
         fence: undefined,
       },
       object,
