@@ -128,10 +128,7 @@ describe('the allocators', () => {
     const changed = structuredClone(stored) as Service & KubeObject;
     changed.spec = { ...changed.spec, type: 'NodePort', ports: [{ port: 80, nodePort: 30_001 }] };
     await h.settle(
-      allocators().claim(
-        { definition: definitionOf('services'), object: changed, old: stored, dryRun: false },
-        never,
-      ),
+      allocators().claim({ definition: definitionOf('services'), object: changed, old: stored, dryRun: false }, never),
     );
     expect(await claims()).toEqual([kept, 'node-ports/30001']);
     await h.settle(allocators().repair([stored], never));
@@ -177,7 +174,7 @@ describe('the allocators', () => {
     let taken: Service | undefined;
     // The slow apiserver stops between its claim and its commit, for longer than a claim is left alone.
     const slow = interrupted(async () => {
-      taken = (await h.create('services', service('fast', spec)));
+      taken = await h.create('services', service('fast', spec));
     });
     const target = h.target('services', '');
     const losing = slow.create(h.context(), target, jsonBody(service('slow', spec)), WRITE);

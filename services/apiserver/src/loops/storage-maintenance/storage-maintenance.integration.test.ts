@@ -69,6 +69,7 @@ it('forgets history, cleans up and makes a full etcd writable again while a memb
   const first = await committed(store.write(create(pod('a')), signal()));
   await committed(store.write(update(pod('a'), first), signal()));
   await putKey(etcd.kv, '/gantry/commit/dead/0', 'x');
+  await putKey(etcd.kv, '/gantry/commit/mine/alive', '');
   await fill(etcd);
   // The one that is called first.
   await cluster.members[0]?.kill();
