@@ -2,7 +2,6 @@ import type { SubresourceDefinition } from '@gantry/apimachinery';
 import { type KubeObject } from '@gantry/objects';
 import type { AdmissionRequest } from '../../admission/index.ts';
 import { type Allocation, noAllocation } from '../../allocators/allocators.ts';
-import type { Unchanged } from '../../storage/index.ts';
 import { storedForm } from '../writing/committer.ts';
 import type { Outcome } from '../writing/attempts.ts';
 import { normalised } from '../objects/decode-body.ts';
@@ -108,7 +107,7 @@ export class ChangedObject implements Draft {
     return this.#parts.allocators.claim(claimant, context.signal);
   }
 
-  async commit(claims: readonly Unchanged[]): Promise<Outcome> {
+  async commit(claims: Allocation['claims']): Promise<Outcome> {
     const { context, target, options, fence } = this.#attempt;
     const { definition, namespace, name } = target;
     const { stored } = this.#change;

@@ -2,7 +2,6 @@ import { randomSuffix } from '@gantry/base';
 import type { KubeObject } from '@gantry/objects';
 import { type AdmissionRequest, requireActive } from '../../admission/index.ts';
 import type { Allocation } from '../../allocators/allocators.ts';
-import type { Unchanged } from '../../storage/index.ts';
 import { createEntry, objectKey } from '../../cache/index.ts';
 import type { Lookups } from '../writing/admission-chain.ts';
 import { type Outcome, retry } from '../writing/attempts.ts';
@@ -93,7 +92,7 @@ export class NewObject implements Draft {
     return this.#parts.allocators.claim(claimant, context.signal);
   }
 
-  commit(claims: readonly Unchanged[], lookups: Lookups): Promise<Outcome> {
+  commit(claims: Allocation['claims'], lookups: Lookups): Promise<Outcome> {
     return this.#attempt.options.dryRun ? this.#dryRun() : this.#store(claims, lookups);
   }
 
@@ -107,7 +106,7 @@ export class NewObject implements Draft {
   }
 
   /** Stores the object while its claims are its own and its namespace is as the checks saw it: not being deleted. */
-  async #store(claims: readonly Unchanged[], lookups: Lookups): Promise<Outcome> {
+  async #store(claims: Allocation['claims'], lookups: Lookups): Promise<Outcome> {
     const { context, target, fence } = this.#attempt;
     const { definition, namespace } = target;
     const { object } = this;

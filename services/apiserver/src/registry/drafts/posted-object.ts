@@ -2,7 +2,6 @@ import { type KubeObject, StatusError } from '@gantry/objects';
 import { validateNew } from '@gantry/apimachinery';
 import type { AdmissionRequest } from '../../admission/index.ts';
 import { type Allocation, noAllocation } from '../../allocators/allocators.ts';
-import type { Unchanged } from '../../storage/index.ts';
 import type { Lookups } from '../writing/admission-chain.ts';
 import type { Outcome } from '../writing/attempts.ts';
 import { recordManager } from '../objects/record-manager.ts';
@@ -74,7 +73,7 @@ export class PostedObject implements Draft {
     return Promise.resolve(noAllocation);
   }
 
-  async commit(_claims: readonly Unchanged[], lookups: Lookups): Promise<Outcome> {
+  async commit(_claims: Allocation['claims'], lookups: Lookups): Promise<Outcome> {
     return { kind: 'committed', response: responseOf(await this.#post.respond(lookups)), effect: 'created' };
   }
 }

@@ -4,7 +4,7 @@ import type { AdmissionRequest } from '../../admission/index.ts';
 import type { Allocation, Allocators } from '../../allocators/allocators.ts';
 import type { Entry } from '../../cache/index.ts';
 import type { ObjectResponse } from '../../cache/object-response.ts';
-import type { Fence, Unchanged } from '../../storage/object-store.ts';
+import type { Fence } from '../../storage/object-store.ts';
 import type { AdmissionChain, Lookups } from './admission-chain.ts';
 import type { Outcome } from './attempts.ts';
 import type { Committer } from './committer.ts';
@@ -92,5 +92,5 @@ export interface Draft {
   /** Claims what must be unique in the cluster. */
   claim(): Promise<Allocation>;
   /** Stores the object, while each of the claims is in the version that was made or found for it. */
-  commit(claims: readonly Unchanged[], lookups: Lookups): Promise<Outcome>;
+  commit(claims: Allocation['claims'], lookups: Lookups): Promise<Outcome>;
 }
