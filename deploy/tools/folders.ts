@@ -148,7 +148,7 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
     '.': ['*'],
     'index.ts': ANYTHING,
   },
-  'packages/service': { '.': [], grpc: ['.'], 'index.ts': ANYTHING },
+  'packages/service': { '.': [], connections: [], grpc: ['.', 'connections'], 'index.ts': ANYTHING },
   'services/apiserver': {
     http: [],
     storage: [],

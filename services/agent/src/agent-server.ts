@@ -32,6 +32,7 @@ export async function serveAgent(
     tls,
     address: `0.0.0.0:${AGENT_PORT}`,
     services: [logService(runtime, owner), healthService(health, clock)],
+    clock,
     logger,
     toGrpcError: toGrpcFailure,
   });

@@ -21,6 +21,7 @@ import { createBootstrapAuthenticator } from './auth/authn/bootstrap-token.ts';
 import { createCacheLookup } from './auth/authz/cache-lookup.ts';
 import { createRoleIndex, createRoleSource } from './auth/rbac/role-index.ts';
 import type { SigningKeys } from './auth/authn/signing-keys.ts';
+import { StandingRequests } from './auth/authn/standing-requests.ts';
 import { createServiceAccountAuthenticator } from './auth/authn/token-authenticator.ts';
 import { createTokenIssuer } from './auth/authn/token-issuer.ts';
 import { createEscalationCheck } from './auth/authz/escalation-check.ts';
@@ -135,6 +136,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     leads,
     objects: serviceObjects,
   });
+  const standing = new StandingRequests(clock);
   const router = createRouter({
     ...options,
     aggregated: aggregation.apis,
@@ -145,6 +147,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     lookup,
     authorizer,
     tokens,
+    standing,
     checks,
     stopping: stopping.signal,
   });
@@ -152,6 +155,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   serveDefinitions(cache, resourceRegistry, hooks);
   const members: GroupMember[] = [
     { name: 'watch-cache', run: (signal) => cache.run(signal) },
+    { name: 'standing-requests', run: (signal) => standing.run(signal) },
     ...aggregation.members,
     ...controlLoops(options, {
       client,
@@ -165,6 +169,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       tls: options.tls,
       address: `${listen.host}:${listen.grpcPort}`,
       services: [objectService({ registry, resourceRegistry, logger }), healthService(health, clock)],
+      clock,
       logger,
       toGrpcError: toGrpcFailure,
       ...(listen.onGrpc === undefined ? {} : { onListening: listen.onGrpc }),
@@ -174,6 +179,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       tls: options.tls,
       host: listen.host,
       port: listen.restPort,
+      clock,
       logger,
       onDrain: () => stopping.abort(),
       mayUpgrade: (path) => STREAMS.test(path) || aggregation.apis.find(path) !== undefined,

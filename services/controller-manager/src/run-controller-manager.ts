@@ -86,6 +86,7 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
         tls,
         address: `0.0.0.0:${config.healthPort}`,
         services: [healthService(health, clock)],
+        clock,
         logger,
         toGrpcError: toGrpcFailure,
       }),

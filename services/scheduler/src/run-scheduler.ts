@@ -74,6 +74,7 @@ export async function runScheduler(config: SchedulerConfig): Promise<GroupOutcom
         tls,
         address: GRPC_ADDRESS,
         services: [healthService(health, clock)],
+        clock,
         logger,
         toGrpcError: toGrpcFailure,
       }),

@@ -10,6 +10,7 @@ import {
   WatchRequestSchema,
 } from '@gantry/proto';
 import { Client, type ClientReadableStream, credentials, type ServiceError, status } from '@grpc/grpc-js';
+import { systemClock } from '@gantry/base';
 import { describe, expect, it } from 'vitest';
 import { silentLogger } from '../logger.ts';
 import { type GrpcCall, type GrpcHandler, grpcServer } from './grpc-server.ts';
@@ -24,6 +25,7 @@ async function start(handlers: Handlers) {
     tls: 'insecure',
     address: '127.0.0.1:0',
     services: [{ descriptor: ObjectService, handlers }],
+    clock: systemClock,
     logger: silentLogger,
     toGrpcError: (error) => ({
       code: status.ABORTED,

@@ -1,3 +1,5 @@
+import type { SecureServerOptions } from 'node:http2';
+import { type AddressInfo, createServer, type Server as NetServer, type Socket } from 'node:net';
 import {
   type handleServerStreamingCall,
   type handleUnaryCall,
@@ -10,7 +12,9 @@ import {
   status,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
+import { type Clock, pause } from '@gantry/base';
 import { serviceDefinition } from '@gantry/proto';
+import { PeerTrust, type TrustedPeer } from '../connections/peer-trust.ts';
 import type { Logger } from '../logger.ts';
 import type { GroupMember } from '../run-group.ts';
 import { createCertificateProvider, type TlsSource } from '@gantry/tls';
@@ -52,6 +56,7 @@ export interface GrpcServerOptions {
   /** `0.0.0.0:6444`. */
   readonly address: string;
   readonly services: readonly GrpcService[];
+  readonly clock: Clock;
   readonly logger: Logger;
   /** Converts the error of a failed call for its client. */
   readonly toGrpcError: (error: unknown) => GrpcError;
@@ -59,46 +64,98 @@ export interface GrpcServerOptions {
   readonly onListening?: (port: number) => void;
 }
 
+/** How long a connection without a call stays open. */
+const IDLE_MS = 120_000;
+const MAX_STREAMS = 10_000;
+/** Open connections of one address, and of all. */
+const MAX_PER_ADDRESS = 1000;
+const MAX_CONNECTIONS = 8000;
+/** How often streams are checked for the end of their client's certificate. */
+const CHECK_PEERS_MS = 5000;
+
 const SERVER_OPTIONS = {
   'grpc.max_receive_message_length': 32 * 1024 * 1024,
   'grpc.max_send_message_length': -1,
   'grpc.keepalive_time_ms': 10_000,
   'grpc.keepalive_timeout_ms': 5000,
-  'grpc.max_concurrent_streams': 10_000,
+  'grpc.max_connection_idle_ms': IDLE_MS,
+  'grpc.max_concurrent_streams': MAX_STREAMS,
   // Records of every call and connection, which are not used.
   'grpc.enable_channelz': 0,
 };
 
+/** Limits of TLS and HTTP/2, which grpc-js passes on to Node.js. */
+const CONNECTION_OPTIONS: SecureServerOptions = {
+  handshakeTimeout: 10_000,
+  maxHeaderListPairs: 256,
+  streamResetBurst: 1000,
+  streamResetRate: 100,
+  settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: 64 * 1024 },
+};
+
 /**
- * A gRPC server with mutual TLS. A renewed certificate applies to new connections; open ones are not closed. Draining lets
- * unary calls finish and ends streams.
+ * A gRPC server with mutual TLS. A renewed certificate applies to new connections; open ones are not closed. A client's certificate is
+ * checked at every call, and streams end with it. Draining lets unary calls finish and ends streams.
  */
 export function grpcServer(options: GrpcServerOptions): GroupMember {
   const server = new Server(SERVER_OPTIONS);
   const stopping = new AbortController();
+  const peers = new Peers(options);
   for (const service of options.services) {
-    server.addService(serviceDefinition(service.descriptor), implementation(service, options, stopping.signal));
+    server.addService(serviceDefinition(service.descriptor), implementation(service, options, stopping.signal, peers));
   }
+  const listener = listenerOf(server, options);
   return {
     name: 'grpc-server',
-    run: (signal) => listen(server, options, signal),
+    run: async (signal) => {
+      const checked = peers.run(signal);
+      await listen(listener, options, signal);
+      await checked;
+    },
     drain: () => {
       stopping.abort();
+      listener.close();
       return new Promise((resolve) => server.tryShutdown(() => resolve()));
     },
-    close: async () => server.forceShutdown(),
+    close: async () => {
+      listener.close();
+      server.forceShutdown();
+    },
   };
 }
 
-function listen(server: Server, options: GrpcServerOptions, signal: AbortSignal): Promise<void> {
+/** Accepts connections within the limits; grpc-js takes over from there. */
+function listenerOf(server: Server, { tls }: GrpcServerOptions): NetServer {
+  const injector = server.createConnectionInjector(serverCredentials(tls));
+  const open = new Map<string, number>();
+  const listener = createServer({ noDelay: true }, (socket: Socket) => {
+    const address = socket.remoteAddress ?? '';
+    const count = open.get(address) ?? 0;
+    if (count >= MAX_PER_ADDRESS) {
+      socket.destroy();
+      return;
+    }
+    open.set(address, count + 1);
+    socket.once('close', () => {
+      const left = (open.get(address) ?? 1) - 1;
+      if (left === 0) open.delete(address);
+      else open.set(address, left);
+    });
+    injector.injectConnection(socket);
+  });
+  listener.maxConnections = MAX_CONNECTIONS;
+  return listener;
+}
+
+function listen(listener: NetServer, options: GrpcServerOptions, signal: AbortSignal): Promise<void> {
+  const { address } = options;
+  const colon = address.lastIndexOf(':');
   return new Promise((resolve, reject) => {
     signal.addEventListener('abort', () => resolve(), { once: true });
-    server.bindAsync(options.address, serverCredentials(options.tls), (error, port) => {
-      if (error !== null) {
-        reject(error);
-        return;
-      }
-      options.logger.info({ address: options.address, port }, 'gRPC server listens');
+    listener.once('error', reject);
+    listener.listen(Number(address.slice(colon + 1)), address.slice(0, colon), () => {
+      const { port } = listener.address() as AddressInfo;
+      options.logger.info({ address, port }, 'gRPC server listens');
       options.onListening?.(port);
     });
   });
@@ -107,17 +164,20 @@ function listen(server: Server, options: GrpcServerOptions, signal: AbortSignal)
 function serverCredentials(tls: TlsSource | 'insecure'): ServerCredentials {
   if (tls === 'insecure') return ServerCredentials.createInsecure();
   const provider = createCertificateProvider(tls);
-  return experimental.createCertificateProviderServerCredentials(provider, provider, true);
+  const credentials = experimental.createCertificateProviderServerCredentials(provider, provider, true);
+  Object.assign(credentials._getConstructorOptions() ?? {}, CONNECTION_OPTIONS);
+  return credentials;
 }
 
 function implementation(
   service: GrpcService,
   options: GrpcServerOptions,
   stopping: AbortSignal,
+  peers: Peers,
 ): UntypedServiceImplementation {
   const out: UntypedServiceImplementation = {};
   for (const [name, handler] of Object.entries(service.handlers)) {
-    out[name] = handler.kind === 'unary' ? unary(handler, options) : stream(handler, options, stopping);
+    out[name] = handler.kind === 'unary' ? unary(handler, options, peers) : stream(handler, options, stopping, peers);
   }
   return out;
 }
@@ -127,10 +187,16 @@ type Call = ServerUnaryCall<object, object> | ServerWritableStream<object, objec
 function unary(
   handler: Extract<GrpcHandler, { kind: 'unary' }>,
   { toGrpcError, logger }: GrpcServerOptions,
+  peers: Peers,
 ): handleUnaryCall<object, object> {
   return (call, callback) => {
+    const peer = peers.of(call);
+    if (peer === 'ended') {
+      callback(CERTIFICATE_ENDED);
+      return;
+    }
     const { abort, unfollow } = followCancel(call);
-    handler.handle(call.request as never, callInfo(call, abort.signal)).then(
+    handler.handle(call.request as never, callInfo(call, abort.signal, peer)).then(
       (response) => {
         unfollow();
         callback(null, response);
@@ -149,24 +215,40 @@ function stream(
   handler: Extract<GrpcHandler, { kind: 'stream' }>,
   { toGrpcError, logger }: GrpcServerOptions,
   stopping: AbortSignal,
+  peers: Peers,
 ): handleServerStreamingCall<object, object> {
   return (call) => {
+    const peer = peers.of(call);
+    if (peer === 'ended') {
+      call.emit('error', CERTIFICATE_ENDED);
+      return;
+    }
     const { abort } = followCancel(call);
     const stop = () => abort.abort(new StreamEndedError('the server is stopping'));
     stopping.addEventListener('abort', stop, { once: true });
-    pump(call, handler.handle(call.request as never, callInfo(call, abort.signal)), abort.signal)
+    const left = peers.follow(peer, abort);
+    pump(call, handler.handle(call.request as never, callInfo(call, abort.signal, peer)), abort.signal)
+      .then(() => {
+        // A watch ends without an error when its signal is aborted.
+        if (abort.signal.reason === PEER_ENDED) throw PEER_ENDED;
+      })
       .then(
         () => call.end(),
         (error: unknown) => {
           if (call.cancelled) return;
           const failure = stopping.aborted
             ? { code: status.UNAVAILABLE, message: 'the server is stopping', trailers: {} }
-            : toGrpcError(error);
+            : error === PEER_ENDED
+              ? { code: CERTIFICATE_ENDED.code, message: CERTIFICATE_ENDED.details, trailers: {} }
+              : toGrpcError(error);
           if (!stopping.aborted) logUnexpected(logger, failure, error);
           call.emit('error', { code: failure.code, details: failure.message, metadata: trailers(failure) });
         },
       )
-      .finally(() => stopping.removeEventListener('abort', stop));
+      .finally(() => {
+        left();
+        stopping.removeEventListener('abort', stop);
+      });
   };
 }
 
@@ -177,6 +259,9 @@ export class StreamEndedError extends Error {
 
 /** Created once: a stack trace for each call would cost more than the call itself. */
 const CLIENT_GONE = new StreamEndedError('the client has gone');
+const PEER_ENDED = new StreamEndedError('the client certificate is no longer valid');
+
+const CERTIFICATE_ENDED = { code: status.UNAUTHENTICATED, details: PEER_ENDED.message };
 
 /** Writes every element, and waits while the client reads more slowly. */
 async function pump(
@@ -213,24 +298,72 @@ function followCancel(call: Call): { readonly abort: AbortController; readonly u
   return { abort, unfollow: () => call.off('cancelled', cancel) };
 }
 
-function callInfo(call: Call, signal: AbortSignal): GrpcCall {
+function callInfo(call: Call, signal: AbortSignal, peer: Peer | undefined): GrpcCall {
   return {
     signal,
-    identity: identityOf(call),
+    identity: peer?.identity,
     header: (name) => call.metadata.get(name)[0]?.toString(),
   };
 }
 
-/** Caches the identity of each connection: decoding a certificate costs more than a small call. */
-const identities = new WeakMap<object, { readonly of: PeerIdentity | undefined }>();
+/** The client of a connection. */
+interface Peer {
+  readonly identity: PeerIdentity | undefined;
+  readonly certificate: TrustedPeer;
+  /** Its open streams. */
+  readonly streams: Set<AbortController>;
+}
 
-function identityOf(call: Call): PeerIdentity | undefined {
-  const session = sessionOf(call);
-  const known = session === undefined ? undefined : identities.get(session);
-  if (known !== undefined) return known.of;
-  const of = identityOfCertificate(call.getAuthContext().sslPeerCertificate);
-  if (session !== undefined) identities.set(session, { of });
-  return of;
+/** The clients of a server: their identities, decoded once for each connection, and their streams. */
+class Peers {
+  readonly #trust: PeerTrust | undefined;
+  readonly #clock: Clock;
+  readonly #bySession = new WeakMap<object, Peer>();
+  readonly #streaming = new Set<Peer>();
+
+  constructor({ tls, clock }: GrpcServerOptions) {
+    this.#clock = clock;
+    this.#trust = tls === 'insecure' ? undefined : new PeerTrust(tls, clock);
+  }
+
+  /** Who calls: undefined without TLS, 'ended' when the certificate is no longer good. */
+  of(call: Call): Peer | 'ended' | undefined {
+    if (this.#trust === undefined) return undefined;
+    const session = sessionOf(call);
+    let peer = session === undefined ? undefined : this.#bySession.get(session);
+    if (peer === undefined) {
+      const certificate = call.getAuthContext().sslPeerCertificate;
+      if (certificate === undefined) return 'ended';
+      peer = {
+        identity: identityOfCertificate(certificate),
+        certificate: this.#trust.accept(certificate),
+        streams: new Set(),
+      };
+      if (session !== undefined) this.#bySession.set(session, peer);
+    }
+    return this.#trust.isGood(peer.certificate) ? peer : 'ended';
+  }
+
+  /** Ends a stream together with its client's certificate; the returned function is called when it ends by itself. */
+  follow(peer: Peer | undefined, stream: AbortController): () => void {
+    if (peer === undefined) return () => undefined;
+    peer.streams.add(stream);
+    this.#streaming.add(peer);
+    return () => {
+      peer.streams.delete(stream);
+      if (peer.streams.size === 0) this.#streaming.delete(peer);
+    };
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      for (const peer of this.#streaming) {
+        if (this.#trust?.isGood(peer.certificate) === false)
+          for (const stream of peer.streams) stream.abort(PEER_ENDED);
+      }
+      await pause(this.#clock, CHECK_PEERS_MS, signal);
+    }
+  }
 }
 
 /** The HTTP/2 session of a call, from grpc-js' private fields; undefined when another version stores it elsewhere. */

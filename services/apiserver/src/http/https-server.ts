@@ -2,8 +2,11 @@ import { type IncomingMessage, ServerResponse } from 'node:http';
 import http2, { type Http2SecureServer, type ServerHttp2Session } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { GroupMember, Logger } from '@gantry/service';
+import { type Clock, pause } from '@gantry/base';
+import { type Connection, type ConnectionLimits, Connections, type GroupMember, type Logger } from '@gantry/service';
 import type { TlsMaterial, TlsSource } from '@gantry/tls';
+import { connectionOf, recordConnection } from './client-connection.ts';
+import { limitControlFrames, Pings } from './session-limits.ts';
 import { offerUpgrade } from './upgrades.ts';
 import type { Request, Response, Router } from 'express';
 
@@ -12,7 +15,10 @@ export interface HttpsServerOptions {
   readonly tls: TlsSource;
   readonly host: string;
   readonly port: number;
+  readonly clock: Clock;
   readonly logger: Logger;
+  /** Those of a cluster when absent. */
+  readonly limits?: ConnectionLimits;
   /** Told before the listeners stop: ends the streams that would last. */
   readonly onDrain: () => void;
   readonly onListening?: (port: number) => void;
@@ -23,48 +29,74 @@ export interface HttpsServerOptions {
 /** Streams of one HTTP/2 connection: a client library holds all its watches on one. */
 const MAX_STREAMS = 1000;
 const SESSION_MEMORY_MB = 256;
-/** How long a connection of HTTP/1.1 may idle, as with Kubernetes: a client that writes just when it is closed cannot tell what happened. */
-const IDLE_MS = 90_000;
 const HEADER_BYTES = 64 * 1024;
+const MAX_HEADERS = 256;
+const HANDSHAKE_MS = 10_000;
+/** For all headers of a request of HTTP/1.1, and for the first request of a connection. */
+const HEADERS_MS = 10_000;
+const CHECK_HEADERS_MS = 2000;
+
+/**
+ * How long a connection may idle: 90 s as with Kubernetes, since a client that writes just when it is closed cannot tell what happened.
+ * Behind the load balancer all anonymous clients have one address.
+ */
+const LIMITS: ConnectionLimits = { perOwner: 1000, total: 8000, anonymousIdleMs: 30_000, idleMs: 90_000 };
+const SWEEP_MS = 5000;
+
+const SERVER_OPTIONS: http2.SecureServerOptions & { readonly maxHeaderSize: number } = {
+  allowHTTP1: true,
+  requestCert: true,
+  rejectUnauthorized: false,
+  handshakeTimeout: HANDSHAKE_MS,
+  maxSessionMemory: SESSION_MEMORY_MB,
+  maxHeaderListPairs: MAX_HEADERS,
+  maxHeaderSize: HEADER_BYTES,
+  // A client library that drops all its watches resets as many streams at once as it may hold.
+  streamResetBurst: MAX_STREAMS,
+  streamResetRate: 33,
+  settings: { maxConcurrentStreams: MAX_STREAMS, initialWindowSize: 1024 * 1024, maxHeaderListSize: HEADER_BYTES },
+};
 
 /**
  * HTTPS with HTTP/1.1 and HTTP/2 on one port. Client certificates are asked for and may be absent; whether one that came is
- * good is the authenticator's business. New TLS material takes effect for new connections.
+ * good is the authenticator's business. New TLS material takes effect for new connections. Connections are limited by address and
+ * by user; idle ones are closed, and those whose client does not answer pings.
  */
 export function httpsServer(options: HttpsServerOptions): GroupMember {
   const handle = dispatch(options.router);
   const server = http2.createSecureServer(
-    {
-      ...secureContext(options.tls.current()),
-      allowHTTP1: true,
-      requestCert: true,
-      rejectUnauthorized: false,
-      maxSessionMemory: SESSION_MEMORY_MB,
-      maxHeaderListPairs: 2000,
-      settings: { maxConcurrentStreams: MAX_STREAMS, initialWindowSize: 1024 * 1024, maxHeaderListSize: HEADER_BYTES },
-    },
+    { ...secureContext(options.tls.current()), ...SERVER_OPTIONS },
     handle as never,
   );
+  const connections = new Connections(options.limits ?? LIMITS, options.clock);
   // A connection of HTTP/1.1 that is idle can be closed when the server drains; HTTP/2 closes its sessions itself.
   const sockets = new Map<Duplex, 'idle' | 'busy' | 'http2'>();
   const sessions = new Set<ServerHttp2Session>();
   const state: { listening: 'yes' | 'no' } = { listening: 'yes' };
+  const accepted = acceptWithin(server, connections);
   server.on('secureConnection', (socket) => {
     sockets.set(socket, socket.alpnProtocol === 'h2' ? 'http2' : 'idle');
     socket.setNoDelay(true);
     socket.on('error', () => socket.destroy());
     socket.once('close', () => sockets.delete(socket));
+    const one = accepted.get(idOf(socket));
+    if (one === undefined) return;
+    one.close = () => socket.destroy();
+    if (one.connection !== undefined) recordConnection(socket, one.connection);
   });
   server.on('session', (session) => {
     sessions.add(session);
-    session.on('error', () => session.destroy());
     session.once('close', () => sessions.delete(session));
+    followSession(session, accepted, options.clock);
   });
   server.on('request', (request, response) => {
     if (request.httpVersionMajor >= 2) return;
     const socket = request.socket;
     sockets.set(socket, 'busy');
+    const connection = connectionOf(socket);
+    connection?.begin();
     response.once('close', () => {
+      connection?.end();
       if (!sockets.has(socket)) return;
       sockets.set(socket, 'idle');
       if (state.listening === 'no') socket.destroy();
@@ -72,16 +104,36 @@ export function httpsServer(options: HttpsServerOptions): GroupMember {
   });
   server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
     sockets.set(socket, 'busy');
+    connectionOf(socket)?.begin();
     handle(request, responseOn(request, socket, head));
   });
   server.setTimeout(0);
   const shouldUpgradeCallback = ({ url = '' }: IncomingMessage): boolean =>
     options.mayUpgrade(url.replace(/[?#].*$/s, ''));
-  Object.assign(server, { keepAliveTimeout: IDLE_MS, shouldUpgradeCallback });
+  Object.assign(server, {
+    keepAliveTimeout: LIMITS.idleMs,
+    headersTimeout: HEADERS_MS,
+    // Bodies have limits of their own; what is sent through a proxy may take long.
+    requestTimeout: 0,
+    connectionsCheckingInterval: CHECK_HEADERS_MS,
+    shouldUpgradeCallback,
+  });
   const unsubscribe = options.tls.subscribe((material) => server.setSecureContext(secureContext(material)));
+  const pings = new Pings(options.clock);
+  const sweep = async (signal: AbortSignal): Promise<void> => {
+    while (!signal.aborted) {
+      connections.sweep();
+      for (const session of sessions) pings.send(session);
+      await pause(options.clock, SWEEP_MS, signal);
+    }
+  };
   return {
     name: 'https-server',
-    run: (signal) => listen(server, options, signal),
+    run: async (signal) => {
+      const swept = sweep(signal);
+      await listen(server, options, signal);
+      await swept;
+    },
     drain: async () => {
       state.listening = 'no';
       const closed = new Promise<void>((resolve) => {
@@ -98,6 +150,51 @@ export function httpsServer(options: HttpsServerOptions): GroupMember {
       for (const socket of sockets.keys()) socket.destroy();
     },
   };
+}
+
+/** Counts connections from their first byte, and closes those that are refused. */
+function acceptWithin(server: Http2SecureServer, connections: Connections): Map<string, Accepted> {
+  const accepted = new Map<string, Accepted>();
+  server.on('connection', (socket: Socket) => {
+    const id = idOf(socket);
+    const one: Accepted = { connection: undefined, close: () => socket.destroy() };
+    one.connection = connections.open(socket.remoteAddress ?? '', () => one.close());
+    if (one.connection === undefined) {
+      socket.destroy();
+      return;
+    }
+    accepted.set(id, one);
+    socket.once('close', () => {
+      accepted.delete(id);
+      one.connection?.closed();
+    });
+  });
+  return accepted;
+}
+
+function followSession(session: ServerHttp2Session, accepted: ReadonlyMap<string, Accepted>, clock: Clock): void {
+  session.on('error', () => session.destroy());
+  limitControlFrames(session, clock);
+  const one = accepted.get(idOf(session.socket));
+  const connection = one?.connection;
+  if (one === undefined || connection === undefined) return;
+  one.close = () => session.close();
+  recordConnection(session, connection);
+  session.on('stream', (stream) => {
+    connection.begin();
+    stream.once('close', () => connection.end());
+  });
+}
+
+/** A connection of TCP, and how it is closed at its present stage. */
+interface Accepted {
+  connection: Connection | undefined;
+  close: () => void;
+}
+
+/** The same for a connection and for TLS over it. */
+function idOf({ remoteAddress = '', remotePort = 0 }: Pick<Socket, 'remoteAddress' | 'remotePort'>): string {
+  return `${remoteAddress}|${remotePort}`;
 }
 
 /** The response to an upgrade request: an ordinary one that ends the connection, unless a handler takes the connection over. */

@@ -1,11 +1,71 @@
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
+import { ManualClock } from '@gantry/base/testing';
 import { expect, it } from 'vitest';
-import { readBody } from './read-body.ts';
+import { createBodyReader } from './read-body.ts';
+
+const never = new AbortController().signal;
+const LIMITS = { total: 100, perUser: 40, perAddress: 1000, stallMs: 10_000 };
+
+function request(): IncomingMessage {
+  return new IncomingMessage(new Socket());
+}
 
 it('is given up where the client has gone before', async () => {
-  const request = new IncomingMessage(new Socket());
-  request.destroy();
-  await new Promise((closed) => request.once('close', closed));
-  await expect(readBody(request, AbortSignal.abort())).rejects.toThrow('did not arrive in time');
+  const gone = request();
+  gone.destroy();
+  await new Promise((closed) => gone.once('close', closed));
+  const bodies = createBodyReader(new ManualClock());
+  await expect(bodies.read(gone, 'alice', AbortSignal.abort())).rejects.toThrow('did not arrive in time');
+});
+
+it('refuses more unfinished bytes of one user than its share, and takes those of others', async () => {
+  const bodies = createBodyReader(new ManualClock(), LIMITS);
+  const first = request();
+  const unfinished = bodies.read(first, 'mallory', never);
+  first.emit('data', Buffer.alloc(30));
+  const second = request();
+  const tooMuch = bodies.read(second, 'mallory', never);
+  second.emit('data', Buffer.alloc(30));
+  await expect(tooMuch).rejects.toMatchObject({ code: 429 });
+  const other = request();
+  const read = bodies.read(other, 'admin', never);
+  other.emit('data', Buffer.alloc(30));
+  other.emit('end');
+  expect(await read).toHaveLength(30);
+  first.emit('end');
+  expect(await unfinished).toHaveLength(30);
+});
+
+it('refuses more unfinished bytes of one address than its share by any of its users', async () => {
+  const bodies = createBodyReader(new ManualClock(), { ...LIMITS, perAddress: 50 });
+  const first = request();
+  const unfinished = bodies.read(first, 'alice', never);
+  first.emit('data', Buffer.alloc(30));
+  const second = request();
+  const tooMuch = bodies.read(second, 'bob', never);
+  second.emit('data', Buffer.alloc(30));
+  await expect(tooMuch).rejects.toMatchObject({ code: 429 });
+  first.emit('end');
+  await unfinished;
+});
+
+it('gives up a body that stops arriving, not one that is slow', async () => {
+  const clock = new ManualClock();
+  const bodies = createBodyReader(clock, LIMITS);
+  const slow = request();
+  const read = bodies.read(slow, 'alice', never);
+  const refused = expect(read).rejects.toThrow('the request body did not arrive in time');
+  for (let i = 0; i < 3; i++) {
+    slow.emit('data', Buffer.alloc(1));
+    await clock.advance(9000);
+  }
+  const stalled = request();
+  const second = bodies.read(stalled, 'bob', never);
+  const secondRefused = expect(second).rejects.toThrow('the request body did not arrive in time');
+  await clock.advance(10_000);
+  await secondRefused;
+  slow.emit('data', Buffer.alloc(1));
+  await clock.advance(30_000);
+  await refused;
 });

@@ -1,29 +1,91 @@
 import type { IncomingMessage } from 'node:http';
+import type { Clock } from '@gantry/base';
 import { StatusError } from '@gantry/objects';
 
 const MAX_BODY = 3 * 1024 * 1024;
 const EMPTY = new Uint8Array(0);
 
-/** The limit for the bytes of all bodies that have not ended yet. */
-const MAX_ARRIVING = 256 * 1024 * 1024;
-const arriving = { bytes: 0 };
+/** How much may have arrived of bodies that have not ended yet, in bytes. */
+export interface BodyLimits {
+  readonly total: number;
+  /** Of one user, and of one address: neither takes the room of the others. */
+  readonly perUser: number;
+  readonly perAddress: number;
+  /** How long a body may stop arriving. */
+  readonly stallMs: number;
+}
 
-/**
- * The whole request body; RequestEntityTooLarge above 3 MB (the rest is discarded, so that the client gets the response), and
- * TooManyRequests while others that have not ended yet take all the room there is.
- */
-export function readBody(req: IncomingMessage, signal: AbortSignal): Promise<Uint8Array> {
+const MIB = 1024 * 1024;
+const LIMITS: BodyLimits = { total: 256 * MIB, perUser: 48 * MIB, perAddress: 128 * MIB, stallMs: 10_000 };
+
+/** Reads a body whose request was authorised. */
+export interface BodyReader {
+  /**
+   * The whole body; RequestEntityTooLarge above 3 MB (the rest is discarded, so that the client gets the response), TooManyRequests
+   * while unfinished bodies of the user, its address or all take the room there is, Timeout when it stops arriving.
+   */
+  read(req: IncomingMessage, user: string, signal: AbortSignal): Promise<Uint8Array>;
+}
+
+/** A reader with room of its own for bodies that have not ended. */
+export function createBodyReader(clock: Pick<Clock, 'setTimer'>, limits: BodyLimits = LIMITS): BodyReader {
+  const room = new Room(limits);
+  return {
+    read: (req, user, signal) => {
+      const address = req.socket.remoteAddress ?? '';
+      return readBody(req, signal, {
+        take: (bytes) => room.take(user, address, bytes),
+        stalled: (fire) => clock.setTimer(limits.stallMs, fire),
+      });
+    },
+  };
+}
+
+/** Bytes of unfinished bodies, by whom they are from. */
+class Room {
+  readonly #limits: BodyLimits;
+  readonly #users = new Map<string, number>();
+  readonly #addresses = new Map<string, number>();
+  #total = 0;
+
+  constructor(limits: BodyLimits) {
+    this.#limits = limits;
+  }
+
+  /** Counts bytes, negative ones when they are given back; false when they are more than there is room for. */
+  take(user: string, address: string, bytes: number): boolean {
+    this.#total += bytes;
+    const ofUser = add(this.#users, user, bytes);
+    const ofAddress = add(this.#addresses, address, bytes);
+    const { total, perUser, perAddress } = this.#limits;
+    return this.#total <= total && ofUser <= perUser && ofAddress <= perAddress;
+  }
+}
+
+function add(counts: Map<string, number>, key: string, by: number): number {
+  const count = (counts.get(key) ?? 0) + by;
+  if (count === 0) counts.delete(key);
+  else counts.set(key, count);
+  return count;
+}
+
+interface Bounds {
+  readonly take: (bytes: number) => boolean;
+  readonly stalled: (fire: () => void) => () => void;
+}
+
+function readBody(req: IncomingMessage, signal: AbortSignal, { take, stalled }: Bounds): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     let size = 0;
+    let seen = 0;
     const onData = (part: Buffer) => {
       size += part.length;
-      arriving.bytes += part.length;
       parts.push(part);
-      if (size > MAX_BODY) {
-        refuse(new StatusError('RequestEntityTooLarge', `Request entity too large: limit is ${MAX_BODY}`));
-      } else if (arriving.bytes > MAX_ARRIVING) {
+      if (!take(part.length)) {
         refuse(new StatusError('TooManyRequests', 'Too many requests, please try again later.'));
+      } else if (size > MAX_BODY) {
+        refuse(new StatusError('RequestEntityTooLarge', `Request entity too large: limit is ${MAX_BODY}`));
       }
     };
     const refuse = (error: StatusError) => {
@@ -44,16 +106,25 @@ export function readBody(req: IncomingMessage, signal: AbortSignal): Promise<Uin
       settle();
       reject(StatusError.timeout('Timeout: the request body did not arrive in time'));
     };
+    const onStall = () => {
+      if (size === seen) onAbort();
+      else {
+        seen = size;
+        cancel = stalled(onStall);
+      }
+    };
     const settle = () => {
       // Once: an error may still follow.
-      arriving.bytes -= size;
+      if (size > 0) take(-size);
       size = 0;
+      cancel();
       req.off('data', onData);
       req.off('end', onEnd);
       req.off('aborted', onError);
       req.off('close', onError);
       signal.removeEventListener('abort', onAbort);
     };
+    let cancel = stalled(onStall);
     req.on('data', onData);
     req.on('end', onEnd);
     req.on('error', onError);

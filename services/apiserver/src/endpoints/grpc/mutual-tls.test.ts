@@ -20,6 +20,7 @@ it('asks every client for a certificate of the authority, and shows the one that
     },
     address: '127.0.0.1:0',
     services: [],
+    clock: systemClock,
     logger: silentLogger,
     toGrpcError: () => expect.unreachable(),
     onListening: listening.resolve,

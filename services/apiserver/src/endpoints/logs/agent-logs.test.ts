@@ -47,6 +47,7 @@ beforeAll(async () => {
     tls: fixedTls(await pki.issue('system:node:node-a', ['system:nodes'], ['node-a'])),
     address: '127.0.0.1:0',
     services: [agent],
+    clock: systemClock,
     logger: silentLogger,
     toGrpcError: toGrpcFailure,
     onListening: listening.resolve,

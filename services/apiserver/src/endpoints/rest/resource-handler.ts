@@ -21,7 +21,7 @@ import { parseBoolean } from '../../http/query.ts';
 import { checkDeleteOptions, deleteOptionsOfQuery } from './delete-options.ts';
 import { type ListOptions, parseListOptions, watchRequestOf } from './list-options.ts';
 import { parseWriteOptions } from './write-options.ts';
-import { readBody } from '../../http/read-body.ts';
+import type { BodyReader } from '../../http/read-body.ts';
 import type { ResourceRoute } from '../request-info.ts';
 import { sendStatus } from '../../http/respond.ts';
 import { sendList } from './send-list.ts';
@@ -31,6 +31,7 @@ import { sendWatch } from './watch-stream.ts';
 
 export interface ResourceHandlerDependencies {
   readonly registry: Registry;
+  readonly bodies: BodyReader;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -76,14 +77,14 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
     create: async (exchange, route) => {
       const rows = route.definition.stored === false ? 'no-tables' : 'tables';
       const form = formOf(exchange, route, 'single', rows);
-      const body = bodyOf(exchange);
+      const body = bodyOf(dependencies, exchange);
       const options = parseWriteOptions(exchange.query, 'CreateOptions', header(exchange.req, 'user-agent'));
       const response = await registry.create(contextOf(exchange), targetOf(route), body, options);
       await sendObject(exchange, 201, response, form, route.definition, tables);
     },
     update: async (exchange, route) => {
       const form = formOf(exchange, route, 'single');
-      const body = bodyOf(exchange);
+      const body = bodyOf(dependencies, exchange);
       const options = parseWriteOptions(exchange.query, 'UpdateOptions', header(exchange.req, 'user-agent'));
       const { response, created } = await registry.update(contextOf(exchange), targetOf(route), body, options);
       await sendObject(exchange, created ? 201 : 200, response, form, route.definition, tables);
@@ -91,7 +92,7 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
     patch: async (exchange, route) => {
       const type = negotiatePatch(header(exchange.req, 'content-type'), route.definition);
       const form = formOf(exchange, route, 'single');
-      const sent = { type, read: () => readBody(exchange.req, exchange.signal) };
+      const sent = { type, read: () => readBody(dependencies, exchange) };
       const userAgent = header(exchange.req, 'user-agent');
       const options = parseWriteOptions(exchange.query, 'PatchOptions', userAgent, type);
       const { response, created } = await registry.patch(contextOf(exchange), targetOf(route), sent, options);
@@ -208,20 +209,24 @@ function namedOnly(options: ListOptions, { name, definition }: ResourceRoute): L
 }
 
 /** The body of a write, which the registry reads once it has authorised the request. */
-function bodyOf(exchange: AuthenticatedExchange): Body {
+function bodyOf(dependencies: ResourceHandlerDependencies, exchange: AuthenticatedExchange): Body {
   const mediaType = negotiateInput(header(exchange.req, 'content-type'));
-  return { mediaType, read: () => readBody(exchange.req, exchange.signal) };
+  return { mediaType, read: () => readBody(dependencies, exchange) };
+}
+
+function readBody({ bodies }: ResourceHandlerDependencies, exchange: AuthenticatedExchange): Promise<Uint8Array> {
+  return bodies.read(exchange.req, exchange.user.name, exchange.signal);
 }
 
 /** The options of a deletion, which the registry reads once it has authorised the request. */
-function deleteBodyOf({ decodeProtobuf }: ResourceHandlerDependencies, exchange: AuthenticatedExchange): DeleteBody {
+function deleteBodyOf(dependencies: ResourceHandlerDependencies, exchange: AuthenticatedExchange): DeleteBody {
   return {
     read: async () => {
-      const bytes = await readBody(exchange.req, exchange.signal);
+      const bytes = await readBody(dependencies, exchange);
       // An empty body needs no Content-Type.
       if (bytes.length === 0) return checkDeleteOptions(deleteOptionsOfQuery(exchange.query));
       const mediaType = negotiateInput(header(exchange.req, 'content-type'));
-      return checkDeleteOptions(decodeDeleteOptions(bytes, mediaType, decodeProtobuf));
+      return checkDeleteOptions(decodeDeleteOptions(bytes, mediaType, dependencies.decodeProtobuf));
     },
   };
 }

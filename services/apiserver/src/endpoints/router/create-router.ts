@@ -1,7 +1,7 @@
 import type { Clock, NewUid, Random } from '@gantry/base';
 import { decodeProtobuf } from '@gantry/apimachinery';
 import { resources } from '@gantry/kinds';
-import type { Logger, Metrics } from '@gantry/service';
+import { type Logger, type Metrics, PeerTrust } from '@gantry/service';
 import type { TlsSource } from '@gantry/tls';
 import type { Router } from 'express';
 import type { AggregatedApis } from '../aggregation/aggregated-handler.ts';
@@ -10,11 +10,13 @@ import { createAuthenticator } from '../../auth/authn/authenticator.ts';
 import type { AccessDecider, PathAuthorizer } from '../../auth/authz/authorizer.ts';
 import type { ObjectLookup } from '../../auth/authz/object-lookup.ts';
 import type { SigningKeys } from '../../auth/authn/signing-keys.ts';
+import type { StandingRequests } from '../../auth/authn/standing-requests.ts';
 import type { TokenAuthenticator } from '../../auth/authn/token-authenticator.ts';
 import type { WatchCache } from '../../cache/index.ts';
 import type { ResourceRegistry } from '../../resource-registry/resource-registry.ts';
 import type { Registry } from '../../registry/index.ts';
 import type { Authorizer } from '../../auth/authz/authorizer.ts';
+import { createBodyReader } from '../../http/read-body.ts';
 import { createAgentLogs } from '../logs/agent-logs.ts';
 import { createLogHandler } from '../logs/log-handler.ts';
 import { createDescribe } from '../openapi/descriptions.ts';
@@ -40,6 +42,8 @@ export interface RouterOptions {
   readonly tls: TlsSource;
   readonly signingKeys: SigningKeys;
   readonly tokens: readonly TokenAuthenticator[];
+  /** Authenticates again, from time to time, what lasts. */
+  readonly standing: StandingRequests;
   readonly checks: HealthChecks;
   readonly clock: Clock;
   readonly random: Random;
@@ -58,11 +62,14 @@ export function createRouter(options: RouterOptions): Router {
   const agents = createAgentLogs(options.tls, clock);
   return createHttpEndpoint({
     authenticate: createAuthenticator(options.tokens),
+    trust: new PeerTrust(options.tls, clock),
+    standing: options.standing,
     authorizer,
     resourceRegistry,
     catchUp: (signal) => options.cache.catchUp(CATCH_UP_MS, signal),
     resources: createResourceHandler({
       registry,
+      bodies: createBodyReader(clock),
       clock,
       random,
       logger,

@@ -3,9 +3,11 @@ import type { Http2ServerRequest } from 'node:http2';
 import type { PeerCertificate, TLSSocket } from 'node:tls';
 import { anySignal, type Clock, errorMessage, type NewUid } from '@gantry/base';
 import { StatusError } from '@gantry/objects';
-import type { Logger } from '@gantry/service';
+import type { Connection, Logger, PeerTrust, TrustedPeer } from '@gantry/service';
 import { type Request, type Response, Router } from 'express';
 import type { Authenticate, Credentials } from '../../auth/authn/authenticator.ts';
+import { ANONYMOUS } from '../../auth/authn/identity.ts';
+import type { StandingRequests } from '../../auth/authn/standing-requests.ts';
 import type { AggregatedApis } from '../aggregation/aggregated-handler.ts';
 import type { AccessDecider, PathAuthorizer } from '../../auth/authz/authorizer.ts';
 import { impersonated } from '../../auth/authn/impersonation.ts';
@@ -13,6 +15,7 @@ import { isKubernetesGroup } from '../kubernetes-groups.ts';
 import type { LogHandler } from '../logs/log-handler.ts';
 import type { ProxyHandler } from '../proxy/proxy-handler.ts';
 import { missingCustom, refuseCustom } from './custom-resource-errors.ts';
+import { connectionOf, transportOf } from '../../http/client-connection.ts';
 import { type Exchange, header, parseTarget } from '../../http/exchange.ts';
 import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
 import { discardBody } from '../../http/discard-body.ts';
@@ -27,6 +30,8 @@ export type PathHandler = (exchange: Exchange) => Promise<boolean>;
 
 export interface HttpEndpointDependencies {
   readonly authenticate: Authenticate;
+  readonly trust: PeerTrust;
+  readonly standing: StandingRequests;
   readonly authorizer: PathAuthorizer & AccessDecider;
   readonly resourceRegistry: ResourceIndex;
   /** Waits until the resource registry has heard of everything that was done before now. */
@@ -110,7 +115,14 @@ async function route(
   let cancel = (): void => undefined;
   try {
     if (target === undefined) throw StatusError.badRequest('the path is not decodable');
-    const user = impersonated(await authenticate(credentialsOf(req)), req.headers, dependencies.authorizer);
+    const client = clientOf(req, dependencies.trust);
+    const credentials = credentialsOf(req, client, dependencies.trust);
+    const requester = await authenticate(credentials);
+    if (client.connection !== undefined && requester !== ANONYMOUS) {
+      client.connection.belongsTo(requester.name);
+      client.connection = undefined;
+    }
+    const user = impersonated(requester, req.headers, dependencies.authorizer);
     let remote = aggregated.find(path);
     let found = parseRoute(path, resourceRegistry);
     if (remote === undefined && found.kind !== 'resource' && /^\/apis\/[^/.]+\.[^/]+\//.test(path)) {
@@ -120,7 +132,9 @@ async function route(
       found = parseRoute(path, resourceRegistry);
     }
     const lasting = remote === undefined ? isLasting(found, query) : aggregated.isLasting(exchange);
-    if (!lasting) cancel = clock.setTimer(REQUEST_MS, () => gone.abort(OUT_OF_TIME));
+    if (lasting)
+      cancel = dependencies.standing.follow(gone, () => authenticate(credentialsOf(req, client, dependencies.trust)));
+    else cancel = clock.setTimer(REQUEST_MS, () => gone.abort(OUT_OF_TIME));
     using either = lasting ? anySignal(gone.signal, stopping) : undefined;
     const signal = either ?? gone.signal;
     const authenticated: AuthenticatedExchange = { ...exchange, user, signal };
@@ -218,21 +232,45 @@ async function answerResource(
   await dependencies.resources.handle(exchange, found, verb);
 }
 
-/** The certificate of a connection, asked of TLS once. */
-const certificates = new WeakMap<object, { readonly of: Credentials['certificate'] }>();
+/** What is known of a connection's client. */
+interface Client {
+  /** The certificate that TLS has verified. */
+  readonly certificate: PeerCertificate | undefined;
+  readonly trusted: TrustedPeer | undefined;
+  /** Whether a certificate came. */
+  readonly shown: 'certificate' | 'none';
+  connection: Connection | undefined;
+}
 
-/** What TLS knows of the client, and its Authorization header. */
-function credentialsOf(req: IncomingMessage): Credentials {
-  const authorization = header(req, 'authorization');
+/** The clients of connections, asked of TLS once. */
+const clients = new WeakMap<object, Client>();
+
+function clientOf(req: IncomingMessage, trust: PeerTrust): Client {
+  const transport = transportOf(req);
+  const known = clients.get(transport);
+  if (known !== undefined) return known;
   const session = (req as unknown as Partial<Http2ServerRequest>).stream?.session;
-  const connection = session ?? req.socket;
-  const known = certificates.get(connection);
-  if (known !== undefined) return { certificate: known.of, authorization };
   const socket = (session?.socket ?? req.socket) as TLSSocket;
   const peer = socket.getPeerCertificate() as PeerCertificate | null;
-  const certificate = peer?.raw === undefined ? undefined : socket.authorized ? peer : 'untrusted';
-  certificates.set(connection, { of: certificate });
-  return { certificate, authorization };
+  const came = peer?.raw === undefined ? undefined : peer;
+  const certificate = socket.authorized ? came : undefined;
+  const client: Client = {
+    certificate,
+    trusted: certificate === undefined ? undefined : trust.accept(certificate),
+    shown: came === undefined ? 'none' : 'certificate',
+    connection: connectionOf(transport),
+  };
+  clients.set(transport, client);
+  return client;
+}
+
+/** What TLS knows of the client, if that is still so, and its Authorization header. */
+function credentialsOf(req: IncomingMessage, client: Client, trust: PeerTrust): Credentials {
+  const authorization = header(req, 'authorization');
+  if (client.shown === 'none') return { certificate: undefined, authorization };
+  const { certificate, trusted } = client;
+  const isGood = trusted !== undefined && trust.isGood(trusted);
+  return { certificate: isGood ? certificate : 'untrusted', authorization };
 }
 
 /** Turns what was thrown into a Status. Only what is no StatusError, and not the client's leaving, is worth a log line. */

@@ -1,7 +1,7 @@
 import { type KubeObject, StatusError } from '@gantry/objects';
 import { decodeBody } from '../objects/decode-body.ts';
 import { generatesName, NewObject } from '../drafts/new-object.ts';
-import { checkNamespace, copyOf } from '../objects/metadata.ts';
+import { checkName, checkNamespace, copyOf } from '../objects/metadata.ts';
 import { namedVersion } from '../objects/preconditions.ts';
 import type { Body } from '../contract/registry.ts';
 import type { WriteVerb } from '../writing/write.ts';
@@ -12,6 +12,8 @@ export const create: WriteVerb<Body, KubeObject> = {
   startsFrom: 'nothing',
   decode: async (request, body) => {
     const sent = await decodeBody(request, body);
+    // Over gRPC the request names what it creates, and that name was authorised.
+    if (request.target.name !== '') checkName(request.target, sent.metadata);
     checkNamespace(request.target, sent.metadata);
     // Kubernetes reads what is not a number as none here.
     if (/^\d+$/.test(namedVersion(sent.metadata)) && !request.options.dryRun) {

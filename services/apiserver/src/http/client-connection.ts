@@ -1,0 +1,20 @@
+import type { IncomingMessage } from 'node:http';
+import type { Http2ServerRequest } from 'node:http2';
+import type { Connection } from '@gantry/service';
+
+const connections = new WeakMap<object, Connection>();
+
+/** Records the connection behind a socket (HTTP/1.1) or a session (HTTP/2). */
+export function recordConnection(transport: object, connection: Connection): void {
+  connections.set(transport, connection);
+}
+
+/** The connection behind a socket or a session; undefined when the server does not count it. */
+export function connectionOf(transport: object): Connection | undefined {
+  return connections.get(transport);
+}
+
+/** What a request came over: the session (HTTP/2) or the socket (HTTP/1.1). */
+export function transportOf(req: IncomingMessage): object {
+  return (req as unknown as Partial<Http2ServerRequest>).stream?.session ?? req.socket;
+}
