@@ -10,12 +10,13 @@ await runMain(async () => {
   const logger = createLogger({ service: 'agent', level: config.logLevel });
   const environment = {
     config,
-    connect: (privilege: Parameters<typeof connectDocker>[1]) => connectDocker(config.dockerSocket, privilege),
+    connect: (privilege: Parameters<typeof connectDocker>[1]) =>
+      connectDocker(config.dockerSocket, privilege, systemClock),
     clock: systemClock,
     random: systemRandom,
     logger,
   };
-  const probe = connectDocker(config.dockerSocket, () => 'no-sys-resource');
+  const probe = connectDocker(config.dockerSocket, () => 'no-sys-resource', systemClock);
   return runGroup([healthMember((signal) => probe.engine.ping(signal)), agentMember(environment)], {
     clock: systemClock,
     logger,

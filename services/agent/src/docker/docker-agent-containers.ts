@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type Docker from 'dockerode';
 import type { AgentContainers, SelfContainer } from '../runtime/agent-containers.ts';
 import { describeDockerError, fromDocker } from './docker-error.ts';
+import type { EngineCalls } from './engine-calls.ts';
 
 const COMPOSE = {
   project: 'com.docker.compose.project',
@@ -11,26 +12,26 @@ const COMPOSE = {
 } as const;
 
 /** The agents' own containers, by Compose's labels. */
-export function dockerAgentContainers(docker: Docker): AgentContainers {
+export function dockerAgentContainers(calls: EngineCalls): AgentContainers {
   return {
-    describeSelf: async () => {
+    describeSelf: async (signal) => {
       const id = await ownContainerId();
       if (id === undefined) return undefined;
       try {
-        return describe(await docker.getContainer(id).inspect());
+        return describe(
+          await calls.read(signal, (docker, abortSignal) => docker.getContainer(id).inspect({ abortSignal })),
+        );
       } catch (error) {
         if (describeDockerError(error).status === 404) return undefined;
         throw fromDocker(error, 'Runtime');
       }
     },
-    listNumbers: async (project, service) => {
+    listNumbers: async (project, service, signal) => {
       try {
-        const containers = await docker.listContainers({
-          all: true,
-          filters: {
-            label: [`${COMPOSE.project}=${project}`, `${COMPOSE.service}=${service}`, `${COMPOSE.oneOff}=False`],
-          },
-        });
+        const label = [`${COMPOSE.project}=${project}`, `${COMPOSE.service}=${service}`, `${COMPOSE.oneOff}=False`];
+        const containers = await calls.read(signal, (docker, abortSignal) =>
+          docker.listContainers({ all: true, filters: { label }, abortSignal }),
+        );
         const numbers = new Map<number, 'running' | 'stopped'>();
         for (const container of containers) {
           const number = Number(container.Labels[COMPOSE.number]);

@@ -1,30 +1,47 @@
-import type Docker from 'dockerode';
 import type { ContainerRuntime } from '../runtime/containers.ts';
 import type { EnginePrivilege } from '../runtime/engine.ts';
 import { containerOptions } from './options/container-options.ts';
 import { fromDocker, idempotent } from './docker-error.ts';
+import { type EngineCalls, REQUEST_MS } from './engine-calls.ts';
 import { execInContainer } from './exec.ts';
 
 /** Containers of pods. `privilege` is the result of the engine's probe. */
-export function dockerContainers(docker: Docker, privilege: () => EnginePrivilege): ContainerRuntime {
+export function dockerContainers(calls: EngineCalls, privilege: () => EnginePrivilege): ContainerRuntime {
   return {
-    createContainer: async (spec) => {
+    createContainer: async (spec, signal) => {
       try {
-        return (await docker.createContainer(containerOptions(spec, privilege()))).id;
+        const options = containerOptions(spec, privilege());
+        const create = await calls.change(signal, (docker, abortSignal) =>
+          docker.createContainer({ ...options, abortSignal }),
+        );
+        return create.id;
       } catch (error) {
         throw fromDocker(error, 'CreateContainerError');
       }
     },
-    startContainer: async (id) => {
+    startContainer: async (id, signal) => {
       try {
-        await docker.getContainer(id).start();
+        await calls.change(signal, (docker, abortSignal) => docker.getContainer(id).start({ abortSignal }));
       } catch (error) {
         throw fromDocker(error, 'RunContainerError');
       }
     },
-    stopContainer: (id, graceSeconds, signal) =>
-      idempotent(() => docker.getContainer(id).stop({ t: Math.max(0, Math.ceil(graceSeconds)), abortSignal: signal })),
-    removeContainer: (id) => idempotent(() => docker.getContainer(id).remove({ force: true, v: true })),
-    exec: (id, command, signal) => execInContainer(docker, id, command, signal),
+    stopContainer: (id, graceSeconds, signal) => {
+      const t = Math.max(0, Math.ceil(graceSeconds));
+      const stop = () =>
+        calls.read(
+          signal,
+          (docker, abortSignal) => docker.getContainer(id).stop({ t, abortSignal }),
+          t * 1000 + REQUEST_MS,
+        );
+      return idempotent(stop);
+    },
+    removeContainer: (id, signal) =>
+      idempotent(() =>
+        calls.change(signal, (docker, abortSignal) =>
+          docker.getContainer(id).remove({ force: true, v: true, abortSignal }),
+        ),
+      ),
+    exec: (id, command, signal) => execInContainer(calls, id, command, signal),
   };
 }

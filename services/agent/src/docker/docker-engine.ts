@@ -1,14 +1,24 @@
 import type Docker from 'dockerode';
+import { DeadlineError } from '@gantry/base';
 import { LABEL, type Owner } from '../runtime/labels.ts';
 import type { EngineInfo, EnginePrivilege, EngineRuntime } from '../runtime/engine.ts';
+import { getJson } from './dial.ts';
 import { fromDocker, idempotent } from './docker-error.ts';
+import type { EngineCalls } from './engine-calls.ts';
+import { withoutLabels } from './options/identity.ts';
+
+/** Kubelet calls a runtime down that has not answered for 30 s; the node is checked every 5 s. */
+const PING_MS = 15_000;
 
 /** The engine's information about itself, and the probe of its privilege. */
-export function dockerEngine(docker: Docker): EngineRuntime {
+export function dockerEngine(calls: EngineCalls): EngineRuntime {
   return {
-    info: async () => {
+    info: async (signal) => {
       try {
-        const info = (await docker.info()) as Record<string, unknown>;
+        const info = (await calls.read(signal, (docker, abort) => getJson(docker, { path: '/info', abort }))) as Record<
+          string,
+          unknown
+        >;
         return {
           id: String(info['ID']),
           name: String(info['Name']),
@@ -25,14 +35,20 @@ export function dockerEngine(docker: Docker): EngineRuntime {
         throw fromDocker(error, 'Runtime');
       }
     },
-    ping: async () => {
+    ping: async (signal) => {
       try {
-        await docker.ping();
+        await calls.read(
+          signal,
+          (docker, abortSignal) => getJson(docker, { path: '/_ping', abort: abortSignal }),
+          PING_MS,
+        );
+        // An engine that is stuck on its containers still answers a ping.
+        await calls.read(signal, (docker, abortSignal) => docker.listContainers({ limit: 1, abortSignal }), PING_MS);
       } catch (error) {
         throw fromDocker(error, 'Runtime');
       }
     },
-    probe: (image, owner) => probe(docker, image, owner),
+    probe: (image, owner, signal) => probe(calls, image, owner, signal),
   };
 }
 
@@ -48,24 +64,40 @@ export function securityOf(options: unknown): Pick<EngineInfo, 'appArmor' | 'sec
 }
 
 /** Starts a test container with a negative OOM score and SYS_RESOURCE: both need the same right of the engine. */
-async function probe(docker: Docker, image: string, owner: Owner): Promise<EnginePrivilege> {
+async function probe(calls: EngineCalls, image: string, owner: Owner, signal: AbortSignal): Promise<EnginePrivilege> {
   let container: Docker.Container;
   try {
-    container = await docker.createContainer({
-      Image: image,
-      Labels: { [LABEL.cluster]: owner.cluster, [LABEL.node]: owner.node, [LABEL.containerName]: 'probe' },
-      HostConfig: { NetworkMode: 'none', OomScoreAdj: -999, CapAdd: ['SYS_RESOURCE'], RestartPolicy: { Name: 'no' } },
+    container = await calls.change(signal, async (docker, abortSignal) => {
+      const { Config: config } = (await getJson(docker, {
+        path: `/images/${image}/json`,
+        abort: abortSignal,
+      })) as Docker.ImageInspectInfo;
+      return docker.createContainer({
+        Image: image,
+        Labels: {
+          ...withoutLabels(Object.keys(config.Labels ?? {})),
+          [LABEL.cluster]: owner.cluster,
+          [LABEL.node]: owner.node,
+          [LABEL.containerName]: 'probe',
+        },
+        HostConfig: { NetworkMode: 'none', OomScoreAdj: -999, CapAdd: ['SYS_RESOURCE'], RestartPolicy: { Name: 'no' } },
+        abortSignal,
+      });
     });
   } catch (error) {
     throw fromDocker(error, 'Runtime');
   }
   try {
-    await container.start();
+    await calls.change(signal, (_docker, abortSignal) => container.start({ abortSignal }));
     return 'full';
-  } catch {
+  } catch (error) {
+    if (signal.aborted || error instanceof DeadlineError) throw fromDocker(error, 'Runtime');
     // The engine refused: it lacks the right.
     return 'no-sys-resource';
   } finally {
-    await idempotent(() => container.remove({ force: true }));
+    const { signal: never } = new AbortController();
+    await idempotent(() =>
+      calls.change(never, (_docker, abortSignal) => container.remove({ force: true, abortSignal })),
+    );
   }
 }

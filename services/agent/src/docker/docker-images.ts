@@ -1,20 +1,28 @@
+import type { Readable } from 'node:stream';
 import type Docker from 'dockerode';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { ImageInfo, ImageRuntime } from '../runtime/images.ts';
+import { getJson } from './dial.ts';
 import { describeDockerError, fromDocker } from './docker-error.ts';
+import type { EngineCalls } from './engine-calls.ts';
 import { readLines } from './lines.ts';
 
+/** A pull that makes no progress for this long has failed. */
+const PROGRESS_MS = 120_000;
+
 /** Images of the engine. */
-export function dockerImages(docker: Docker): ImageRuntime {
+export function dockerImages(calls: EngineCalls): ImageRuntime {
   return {
-    inspectImage: (reference) => inspect(docker, reference),
-    pullImage: (reference, signal) => pull(docker, reference, signal),
+    inspectImage: (reference, signal) => inspect(calls, reference, signal),
+    pullImage: (reference, signal) => pull(calls, reference, signal),
   };
 }
 
-async function inspect(docker: Docker, reference: string): Promise<ImageInfo | undefined> {
+async function inspect(calls: EngineCalls, reference: string, signal: AbortSignal): Promise<ImageInfo | undefined> {
   try {
-    const image = await docker.getImage(reference).inspect();
+    const image = (await calls.read(signal, (docker, abort) =>
+      getJson(docker, { path: `/images/${reference}/json`, abort }),
+    )) as Docker.ImageInspectInfo;
     return {
       id: image.Id,
       sizeBytes: image.Size,
@@ -29,11 +37,14 @@ async function inspect(docker: Docker, reference: string): Promise<ImageInfo | u
 }
 
 /** The engine responds 200 before the pull; an error is a line of the progress stream. */
-async function pull(docker: Docker, reference: string, signal: AbortSignal): Promise<void> {
+async function pull(calls: EngineCalls, reference: string, signal: AbortSignal): Promise<void> {
   const tagged = /(:[^/]+|@sha256:[0-9a-f]+)$/.test(reference) ? reference : `${reference}:latest`;
   try {
-    const stream: NodeJS.ReadableStream = await docker.pull(tagged, { abortSignal: signal });
-    for await (const line of readLines(stream as AsyncIterable<Buffer>)) {
+    const stream = await calls.open(
+      signal,
+      async (docker, abortSignal) => (await docker.pull(tagged, { abortSignal })) as Readable,
+    );
+    for await (const line of readLines(calls.chunks(stream, signal, PROGRESS_MS))) {
       const progress = JSON.parse(line) as { error?: string };
       if (progress.error !== undefined) throw new AgentError('ErrImagePull', progress.error);
     }

@@ -1,36 +1,51 @@
+import type { Readable } from 'node:stream';
 import type Docker from 'dockerode';
 import type { LogOptions, LogRuntime } from '../runtime/logs.ts';
 import { demultiplex } from './demultiplex.ts';
+import { getStream } from './dial.ts';
 import { fromDocker } from './docker-error.ts';
+import type { EngineCalls } from './engine-calls.ts';
 
-/** Logs of containers, without the engine's framing. */
-export function dockerLogs(docker: Docker): LogRuntime {
+/** A log that is not followed is on the engine's disk: it comes without pauses. */
+const IDLE_MS = 60_000;
+
+/** Logs of containers, without the engine's framing. They are streamed as they are read: no log is held in memory. */
+export function dockerLogs(calls: EngineCalls): LogRuntime {
   return {
-    readLogs: (id, options, signal) => read(docker, id, options, signal),
+    readLogs: (id, options, signal) => read(calls, id, options, signal),
   };
 }
 
-async function* read(docker: Docker, id: string, options: LogOptions, signal: AbortSignal): AsyncIterable<Uint8Array> {
-  const container = docker.getContainer(id);
+async function* read(
+  calls: EngineCalls,
+  id: string,
+  options: LogOptions,
+  signal: AbortSignal,
+): AsyncIterable<Uint8Array> {
   try {
-    const { Config: config } = await container.inspect();
-    const common = {
-      stdout: true,
-      stderr: true,
-      timestamps: options.timestamps,
-      ...(options.tailLines === undefined ? {} : { tail: options.tailLines }),
-      ...(options.since === undefined ? {} : { since: options.since / 1000 }),
-      abortSignal: signal,
-    };
-    const raw: AsyncIterable<Uint8Array> = options.follow
-      ? ((await container.logs({ ...common, follow: true })) as AsyncIterable<Uint8Array>)
-      : once(await container.logs({ ...common, follow: false }));
-    yield* config.Tty ? raw : demultiplex(raw);
+    const { Config: config } = await calls.read(signal, (docker, abortSignal) =>
+      docker.getContainer(id).inspect({ abortSignal }),
+    );
+    const stream = await calls.open(signal, (docker, abort) => openLog(docker, id, options, abort));
+    try {
+      const raw = options.follow ? stream : calls.chunks(stream, signal, IDLE_MS);
+      yield* config.Tty ? raw : demultiplex(raw);
+    } finally {
+      stream.destroy();
+    }
   } catch (error) {
     throw signal.aborted ? signal.reason : fromDocker(error, 'Runtime');
   }
 }
 
-async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
-  yield bytes;
+function openLog(docker: Docker, id: string, options: LogOptions, abort: AbortSignal): Promise<Readable> {
+  const query = {
+    stdout: true,
+    stderr: true,
+    follow: options.follow,
+    timestamps: options.timestamps,
+    ...(options.tailLines === undefined ? {} : { tail: options.tailLines }),
+    ...(options.since === undefined ? {} : { since: options.since / 1000 }),
+  };
+  return getStream(docker, { path: `/containers/${id}/logs`, query, abort });
 }

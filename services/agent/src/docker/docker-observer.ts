@@ -1,42 +1,52 @@
+import type { Readable } from 'node:stream';
 import type Docker from 'dockerode';
 import type { PodFilter, RuntimeEvent, RuntimeObserver } from '../runtime/observer.ts';
 import { LABEL } from '../runtime/labels.ts';
 import { podStates } from './container-state.ts';
+import { getStream } from './dial.ts';
 import { describeDockerError, fromDocker } from './docker-error.ts';
+import type { EngineCalls } from './engine-calls.ts';
 import { readLines } from './lines.ts';
 
 const WHAT: Readonly<Record<string, RuntimeEvent['what']>> = { start: 'started', die: 'ended', destroy: 'removed' };
 
 /** Containers and events of a cluster. Inspections of ended containers are cached: they cannot change. */
 export class DockerObserver implements RuntimeObserver {
-  readonly #docker: Docker;
+  readonly #calls: EngineCalls;
   readonly #ended = new Map<string, Docker.ContainerInspectInfo>();
 
-  constructor(docker: Docker) {
-    this.#docker = docker;
+  constructor(calls: EngineCalls) {
+    this.#calls = calls;
   }
 
-  async listPods(filter: PodFilter) {
+  async listPods(filter: PodFilter, signal: AbortSignal) {
     const labels = [
       `${LABEL.cluster}=${filter.cluster}`,
       ...(filter.node === undefined ? [] : [`${LABEL.node}=${filter.node}`]),
       ...(filter.podUid === undefined ? [] : [`${LABEL.podUid}=${filter.podUid}`]),
     ];
     try {
-      const containers = await this.#docker.listContainers({ all: true, filters: { label: labels } });
-      const inspected = await Promise.all(containers.map((container) => this.#inspect(container)));
+      const containers = await this.#calls.read(signal, (docker, abortSignal) =>
+        docker.listContainers({ all: true, filters: { label: labels }, abortSignal }),
+      );
+      const inspected = await Promise.all(containers.map((container) => this.#inspect(container, signal)));
       return podStates(inspected.filter((container) => container !== undefined));
     } catch (error) {
       throw fromDocker(error, 'Runtime');
     }
   }
 
-  async #inspect(container: Docker.ContainerInfo): Promise<Docker.ContainerInspectInfo | undefined> {
+  async #inspect(
+    container: Docker.ContainerInfo,
+    signal: AbortSignal,
+  ): Promise<Docker.ContainerInspectInfo | undefined> {
     if (container.State !== 'exited') this.#ended.delete(container.Id);
     const known = this.#ended.get(container.Id);
     if (known !== undefined) return known;
     try {
-      const inspected = await this.#docker.getContainer(container.Id).inspect();
+      const inspected = await this.#calls.read(signal, (docker, abortSignal) =>
+        docker.getContainer(container.Id).inspect({ abortSignal }),
+      );
       if (inspected.State.Status === 'exited') this.#ended.set(container.Id, inspected);
       return inspected;
     } catch (error) {
@@ -49,7 +59,7 @@ export class DockerObserver implements RuntimeObserver {
     const stream = await this.#events(cluster, signal);
     yield 'connected';
     try {
-      for await (const line of readLines(stream as AsyncIterable<Buffer>)) {
+      for await (const line of readLines(stream)) {
         const event = JSON.parse(line) as {
           Action?: string;
           Actor?: { ID?: string; Attributes?: Record<string, string> };
@@ -65,12 +75,12 @@ export class DockerObserver implements RuntimeObserver {
     }
   }
 
-  async #events(cluster: string, signal: AbortSignal): Promise<NodeJS.ReadableStream> {
+  async #events(cluster: string, signal: AbortSignal): Promise<Readable> {
     try {
-      return await this.#docker.getEvents({
-        filters: { type: ['container'], event: Object.keys(WHAT), label: [`${LABEL.cluster}=${cluster}`] },
-        abortSignal: signal,
-      });
+      const filters = { type: ['container'], event: Object.keys(WHAT), label: [`${LABEL.cluster}=${cluster}`] };
+      return await this.#calls.open(signal, (docker, abort) =>
+        getStream(docker, { path: '/events', query: { filters }, abort }),
+      );
     } catch (error) {
       throw fromDocker(error, 'Runtime');
     }

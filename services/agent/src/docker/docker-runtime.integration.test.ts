@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { systemClock } from '@gantry/base';
 import Docker from 'dockerode';
 import { expect, it } from 'vitest';
 import { describeRuntime } from '../runtime/testing/runtime-contract.ts';
@@ -18,7 +19,7 @@ describeRuntime('docker runtime', async () => {
     IPAM: { Config: [{ Subnet: `10.213.${third}.0/24` }] },
   });
   return {
-    runtime: connectDocker(SOCKET, () => 'no-sys-resource'),
+    runtime: connectDocker(SOCKET, () => 'no-sys-resource', systemClock),
     cluster,
     network: cluster,
     addresses: [`10.213.${third}.130`, `10.213.${third}.131`],
@@ -44,7 +45,7 @@ describeRuntime('docker runtime', async () => {
 
 it('a container keeps no label of its image, so that Compose and agents never take it for one of theirs', async () => {
   const docker = new Docker({ socketPath: SOCKET });
-  const runtime = connectDocker(SOCKET, () => 'no-sys-resource');
+  const runtime = connectDocker(SOCKET, () => 'no-sys-resource', systemClock);
   const cluster = `labels-${randomBytes(4).toString('hex')}`;
   const reference = `gantry.test/${cluster}:1`;
   const labels = {

@@ -1,4 +1,5 @@
 import Docker from 'dockerode';
+import type { Clock } from '@gantry/base';
 import type { AgentContainers } from '../runtime/agent-containers.ts';
 import type { EnginePrivilege } from '../runtime/engine.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -9,22 +10,26 @@ import { dockerImages } from './docker-images.ts';
 import { dockerLogs } from './docker-logs.ts';
 import { DockerObserver } from './docker-observer.ts';
 import { dockerSandboxes } from './docker-sandboxes.ts';
+import { EngineCalls } from './engine-calls.ts';
 
 /** A Docker engine as a container runtime, and the agents' containers that it runs. */
 export interface DockerRuntime extends Runtime {
   readonly agents: AgentContainers;
 }
 
-/** Uses unversioned paths, which the engine serves with its newest API: works with API 1.41 and later. */
-export function connectDocker(socketPath: string, privilege: () => EnginePrivilege): DockerRuntime {
-  const docker = new Docker({ socketPath });
+/**
+ * Uses unversioned paths, which the engine serves with its newest API: works with API 1.41 and later. Deadlines of calls are on
+ * `clock`.
+ */
+export function connectDocker(socketPath: string, privilege: () => EnginePrivilege, clock: Clock): DockerRuntime {
+  const calls = new EngineCalls(new Docker({ socketPath }), clock);
   return {
-    sandboxes: dockerSandboxes(docker),
-    containers: dockerContainers(docker, privilege),
-    images: dockerImages(docker),
-    observer: new DockerObserver(docker),
-    logs: dockerLogs(docker),
-    engine: dockerEngine(docker),
-    agents: dockerAgentContainers(docker),
+    sandboxes: dockerSandboxes(calls),
+    containers: dockerContainers(calls, privilege),
+    images: dockerImages(calls),
+    observer: new DockerObserver(calls),
+    logs: dockerLogs(calls),
+    engine: dockerEngine(calls),
+    agents: dockerAgentContainers(calls),
   };
 }

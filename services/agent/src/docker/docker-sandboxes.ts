@@ -1,30 +1,37 @@
-import type Docker from 'dockerode';
 import type { SandboxRuntime } from '../runtime/sandboxes.ts';
 import { sandboxOptions } from './options/sandbox-options.ts';
 import { fromDocker, idempotent } from './docker-error.ts';
+import type { EngineCalls } from './engine-calls.ts';
 
 /** Sandboxes as pause containers. */
-export function dockerSandboxes(docker: Docker): SandboxRuntime {
+export function dockerSandboxes(calls: EngineCalls): SandboxRuntime {
+  const remove = (id: string, signal: AbortSignal) =>
+    idempotent(() =>
+      calls.change(signal, (docker, abortSignal) =>
+        docker.getContainer(id).remove({ force: true, v: true, abortSignal }),
+      ),
+    );
   return {
-    createSandbox: async (spec) => {
-      const container = await create(docker, sandboxOptions(spec));
+    createSandbox: async (spec, signal) => {
+      const options = sandboxOptions(spec);
       try {
-        await container.start();
+        const { id } = await calls.change(signal, (docker, abortSignal) =>
+          docker.createContainer({ ...options, abortSignal }),
+        );
+        try {
+          await calls.change(signal, (docker, abortSignal) => docker.getContainer(id).start({ abortSignal }));
+        } catch (error) {
+          // The sandbox goes although the caller may have left: its address would stay in use.
+          await remove(id, new AbortController().signal);
+          throw error;
+        }
+        return id;
       } catch (error) {
-        await idempotent(() => container.remove({ force: true }));
         throw fromDocker(error, 'Runtime');
       }
-      return container.id;
     },
-    stopSandbox: (id) => idempotent(() => docker.getContainer(id).kill()),
-    removeSandbox: (id) => idempotent(() => docker.getContainer(id).remove({ force: true, v: true })),
+    stopSandbox: (id, signal) =>
+      idempotent(() => calls.change(signal, (docker, abortSignal) => docker.getContainer(id).kill({ abortSignal }))),
+    removeSandbox: remove,
   };
-}
-
-async function create(docker: Docker, options: Docker.ContainerCreateOptions): Promise<Docker.Container> {
-  try {
-    return await docker.createContainer(options);
-  } catch (error) {
-    throw fromDocker(error, 'Runtime');
-  }
 }

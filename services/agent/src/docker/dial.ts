@@ -1,0 +1,38 @@
+import type { Readable } from 'node:stream';
+import type Docker from 'dockerode';
+
+/** A request that the client library offers without a signal, or whose response it holds in memory as a whole. */
+interface Get {
+  readonly path: string;
+  readonly query?: Readonly<Record<string, unknown>>;
+  readonly abort: AbortSignal;
+}
+
+const STATUS_CODES = { 200: true, 400: 'bad parameter', 404: 'not found', 409: 'conflict', 500: 'server error' };
+
+/** The JSON of a response; '' for an empty one. Errors are the client library's. */
+export function getJson(docker: Docker, get: Get): Promise<unknown> {
+  return dial(docker, get, 'whole');
+}
+
+/** The body of a response, as it comes. */
+export async function getStream(docker: Docker, get: Get): Promise<Readable> {
+  return (await dial(docker, get, 'stream')) as Readable;
+}
+
+function dial(docker: Docker, { path, query = {}, abort }: Get, body: 'whole' | 'stream'): Promise<unknown> {
+  const request = {
+    path: `${path}?`,
+    method: 'GET',
+    isStream: body === 'stream',
+    abortSignal: abort,
+    statusCodes: STATUS_CODES,
+    options: { ...query },
+  };
+  return new Promise((resolve, reject) => {
+    docker.modem.dial(request, (error: Error | null | undefined, response: unknown) => {
+      if (error === null || error === undefined) resolve(response);
+      else reject(error);
+    });
+  });
+}

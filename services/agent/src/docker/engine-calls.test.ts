@@ -1,0 +1,181 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { ManualClock } from '@gantry/base/testing';
+import Docker from 'dockerode';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { connectDocker, type DockerRuntime } from './docker-runtime.ts';
+import { EngineCalls } from './engine-calls.ts';
+
+const OWNER = { cluster: 'c', node: 'n' };
+const LOG = { follow: false, timestamps: false };
+
+async function drain(chunks: AsyncIterable<unknown>): Promise<void> {
+  for await (const _chunk of chunks);
+}
+
+/** Every method of the runtime; the compiler says when one is missing. */
+const CALLS: { readonly [Part in keyof DockerRuntime]: { readonly [Name in keyof DockerRuntime[Part]]: Method } } = {
+  sandboxes: {
+    createSandbox: (runtime, signal) =>
+      runtime.sandboxes.createSandbox(
+        {
+          owner: OWNER,
+          pod: { uid: 'u', namespace: 'd', name: 'p' },
+          attempt: 0,
+          image: 'i',
+          imageLabels: [],
+          hostname: 'p',
+          network: { kind: 'host' },
+          ipc: 'own',
+          hostAliases: [],
+          dns: { servers: [], searches: [], options: [] },
+          sysctls: {},
+          oomScoreAdj: 0,
+          graceSeconds: 0,
+        },
+        signal,
+      ),
+    stopSandbox: (runtime, signal) => runtime.sandboxes.stopSandbox('id', signal),
+    removeSandbox: (runtime, signal) => runtime.sandboxes.removeSandbox('id', signal),
+  },
+  containers: {
+    createContainer: (runtime, signal) =>
+      runtime.containers.createContainer(
+        {
+          owner: OWNER,
+          pod: { uid: 'u', namespace: 'd', name: 'p' },
+          name: 'c',
+          attempt: 0,
+          sandboxId: 's',
+          hash: 'h',
+          restartDelayMs: 0,
+          graceSeconds: 0,
+          image: 'i',
+          imageLabels: [],
+          env: [],
+          stdin: 'closed',
+          terminal: 'none',
+          mounts: [],
+          resources: {},
+          oomScoreAdj: 0,
+          security: {
+            groups: [],
+            privilege: 'ordinary',
+            capabilities: { add: [], drop: [] },
+            rootFilesystem: 'read-write',
+            escalation: 'denied',
+            seccomp: 'engine-default',
+            appArmor: { kind: 'engine-default' },
+            seLinux: {},
+            proc: 'masked',
+          },
+          processes: 'own',
+          ipc: 'shared-with-pod',
+        },
+        signal,
+      ),
+    startContainer: (runtime, signal) => runtime.containers.startContainer('id', signal),
+    stopContainer: (runtime, signal) => runtime.containers.stopContainer('id', 30, signal),
+    removeContainer: (runtime, signal) => runtime.containers.removeContainer('id', signal),
+    exec: (runtime, signal) => runtime.containers.exec('id', ['true'], signal),
+  },
+  images: {
+    inspectImage: (runtime, signal) => runtime.images.inspectImage('i', signal),
+    pullImage: (runtime, signal) => runtime.images.pullImage('i', signal),
+  },
+  observer: {
+    listPods: (runtime, signal) => runtime.observer.listPods({ cluster: 'c' }, signal),
+    watch: (runtime, signal) => drain(runtime.observer.watch('c', signal)),
+  },
+  logs: { readLogs: (runtime, signal) => drain(runtime.logs.readLogs('id', LOG, signal)) },
+  engine: {
+    info: (runtime, signal) => runtime.engine.info(signal),
+    ping: (runtime, signal) => runtime.engine.ping(signal),
+    probe: (runtime, signal) => runtime.engine.probe('i', OWNER, signal),
+  },
+  agents: {
+    // Outside a container of the engine it asks the engine nothing.
+    describeSelf: async (runtime, signal) => {
+      if ((await runtime.agents.describeSelf(signal)) === undefined) await runtime.engine.info(signal);
+    },
+    listNumbers: (runtime, signal) => runtime.agents.listNumbers('p', 's', signal),
+  },
+};
+type Method = (runtime: DockerRuntime, signal: AbortSignal) => Promise<unknown>;
+
+const METHODS = Object.entries(CALLS).flatMap(([part, methods]) =>
+  Object.entries(methods).map(([name, call]) => ({ name: `${part}.${name}`, call: call })),
+);
+
+describe('with an engine that accepts connections and never answers', () => {
+  let folder: string;
+  let server: Server;
+  let sockets: Socket[];
+  let clock: ManualClock;
+  let runtime: DockerRuntime;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'engine-'));
+    sockets = [];
+    server = createServer((socket) => {
+      sockets.push(socket);
+      socket.on('error', () => socket.destroy());
+      socket.resume();
+    });
+    server.listen(join(folder, 'engine.sock'));
+    await once(server, 'listening');
+    clock = new ManualClock();
+    runtime = connectDocker(join(folder, 'engine.sock'), () => 'full', clock);
+  });
+  afterEach(async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+    await rm(folder, { recursive: true });
+  });
+
+  it.each(METHODS)('$name fails at its deadline', async ({ call }) => {
+    const request = once(server, 'connection');
+    const result = call(runtime, new AbortController().signal);
+    const failed = expect(result).rejects.toThrow(/^the engine has not answered within \d+ s$/);
+    await request;
+    await clock.advance(600_000);
+    await failed;
+  });
+
+  it.each(METHODS)('$name ends after its signal', async ({ call }) => {
+    const abort = new AbortController();
+    const request = once(server, 'connection');
+    const result = call(runtime, abort.signal);
+    const failed = expect(result).rejects.toBeDefined();
+    await request;
+    abort.abort(new Error('left'));
+    await clock.advance(5_000);
+    await failed;
+  });
+
+  it.each(METHODS)('$name is not begun with a signal that was aborted', async ({ call }) => {
+    await expect(call(runtime, AbortSignal.abort(new Error('left')))).rejects.toThrow('left');
+    expect(sockets).toEqual([]);
+  });
+});
+
+describe('the chunks of a stream', () => {
+  it('fail when they pause for too long, but not while their reader does', async () => {
+    const clock = new ManualClock();
+    const stream = new PassThrough();
+    const calls = new EngineCalls(new Docker(), clock);
+    const chunks = calls.chunks(stream, new AbortController().signal, 60_000)[Symbol.asyncIterator]();
+    stream.write('one');
+    expect(String((await chunks.next()).value)).toBe('one');
+    await clock.advance(600_000);
+    stream.write('two');
+    expect(String((await chunks.next()).value)).toBe('two');
+    const failed = expect(chunks.next()).rejects.toThrow('the engine has not answered within 60 s');
+    await clock.advance(60_000);
+    await failed;
+    expect(stream.destroyed).toBe(true);
+  });
+});
