@@ -30,6 +30,8 @@ export interface ProbeRunnerOptions {
 interface Probed {
   readonly containerId: string;
   readonly abort: AbortController;
+  /** Ends the probes that would restart the container. */
+  readonly ending: AbortController;
   readonly counts: Record<ProbeKind, ProbeCount>;
   /** The findings that were reported last. */
   reported: string;
@@ -44,7 +46,10 @@ export class ProbeRunner {
     this.#options = options;
   }
 
-  /** Starts the probes of new containers and stops those of containers that do not run any more. No probe starts in an ending pod. */
+  /**
+   * Starts the probes of new containers and stops those of containers that do not run any more. In an ending pod no probe starts, and
+   * only readiness goes on, as in kubelet: a restart is out of the question, but endpoints still have to know.
+   */
   sync(running: readonly ProbedContainer[], mode: 'running' | 'ending', signal: AbortSignal): void {
     const wanted = new Map(running.map((target) => [target.container.name, target]));
     for (const [name, probed] of this.#probed) {
@@ -52,7 +57,10 @@ export class ProbeRunner {
       probed.abort.abort();
       this.#probed.delete(name);
     }
-    if (mode === 'ending') return;
+    if (mode === 'ending') {
+      for (const { ending } of this.#probed.values()) ending.abort();
+      return;
+    }
     for (const target of running) if (!this.#probed.has(target.container.name)) this.#begin(target, signal);
   }
 
@@ -66,17 +74,19 @@ export class ProbeRunner {
     const probes = probesOf(container);
     if (probes.length === 0) return;
     const abort = new AbortController();
+    const ending = new AbortController();
     const probed: Probed = {
       containerId,
       abort,
+      ending,
       counts: { startup: NO_COUNT, readiness: NO_COUNT, liveness: NO_COUNT },
       reported: '',
     };
     this.#probed.set(container.name, probed);
-    const both = AbortSignal.any([signal, abort.signal]);
     for (const [kind, probe] of probes) {
+      const ends = [signal, abort.signal, ...(kind === 'readiness' ? [] : [ending.signal])];
       // A loop rejects only when its signal is aborted: `performProbe` never rejects.
-      this.#loop(kind, probe, target, probed, both).catch(() => undefined);
+      this.#loop(kind, probe, target, probed, AbortSignal.any(ends)).catch(() => undefined);
     }
   }
 
