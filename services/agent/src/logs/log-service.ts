@@ -7,6 +7,8 @@ import type { ContainerState } from '../runtime/containers.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 
 const CALLERS = 'gantry:apiservers';
+/** Of one message; API servers accept sixteen times this. */
+const MAX_CHUNK_BYTES = 64 * 1024;
 
 /** The agent's gRPC service for API servers: logs of the containers of its node. */
 export function logService(runtime: Runtime, owner: Owner): GrpcService {
@@ -34,16 +36,18 @@ async function* containerLogs(
   const options = {
     follow: request.follow,
     timestamps: request.timestamps,
-    ...(request.tailLines === undefined ? {} : { tailLines: Number(request.tailLines) }),
-    ...(request.sinceMs === undefined ? {} : { since: Number(request.sinceMs) }),
+    ...(request.tailLines === undefined ? {} : { tailLines: Math.max(0, Number(request.tailLines)) }),
+    ...(request.sinceMs === undefined ? {} : { since: Math.max(0, Number(request.sinceMs)) }),
   };
   let left = request.limitBytes === undefined ? Number.POSITIVE_INFINITY : Number(request.limitBytes);
   if (left <= 0) return;
   for await (const data of runtime.logs.readLogs(container.id, options, call.signal)) {
-    const part = data.length > left ? data.subarray(0, left) : data;
-    left -= part.length;
-    yield create(LogChunkSchema, { data: part });
-    if (left <= 0) return;
+    for (let from = 0; from < data.length; from += MAX_CHUNK_BYTES) {
+      const part = data.subarray(from, Math.min(from + MAX_CHUNK_BYTES, from + left));
+      left -= part.length;
+      yield create(LogChunkSchema, { data: part });
+      if (left <= 0) return;
+    }
   }
 }
 

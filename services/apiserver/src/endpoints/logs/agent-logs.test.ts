@@ -13,13 +13,20 @@ import { type AgentLogs, createAgentLogs, type LogRequest } from './agent-logs.t
 /** Resolved when the agent has heard that an "endless" log is not wanted any more. */
 let endlessEnded = Promise.withResolvers<void>();
 
-/** An agent that answers "missing" as an error, begins "endless" without an end, and answers all else with the request it heard, in two chunks. */
+const FLOOD = Buffer.alloc(2 ** 19);
+
+/** An agent that answers "missing" as an error, "flood" without an end and "giant" with one large message, begins "endless" without an end, and answers all else with the request it heard, in two chunks. */
 const agent: GrpcService = {
   descriptor: AgentService,
   handlers: {
     containerLogs: {
       kind: 'stream',
       handle: async function* (request: ContainerLogsRequest, call: GrpcCall) {
+        if (request.container === 'flood') {
+          while (!call.signal.aborted) yield create(LogChunkSchema, { data: FLOOD });
+          return;
+        }
+        if (request.container === 'giant') yield create(LogChunkSchema, { data: Buffer.alloc(2 ** 20 + 1) });
         if (request.container === 'missing') throw StatusError.badRequest('no such container');
         const { pod, container, tailLines, follow } = request;
         yield create(LogChunkSchema, { data: Buffer.from(`${pod} ${container} `) });
@@ -114,6 +121,28 @@ async function read(container: string, node = 'node-a'): Promise<string> {
 describe('agent logs', () => {
   it('come over mutual TLS as the agent sends them', async () => {
     expect(await read('c')).toBe('web c 5 true');
+  });
+
+  const sizeOf = async (change: Partial<LogRequest>) => {
+    const request = { ...requestFor('flood'), ...change };
+    let size = 0;
+    for await (const part of logs.read({ node: 'node-a', host: '127.0.0.1' }, request, new AbortController().signal)) {
+      size += part.length;
+    }
+    return size;
+  };
+
+  it('end at their limit, whatever the agent sends', async () => {
+    expect(await sizeOf({ limitBytes: 1_000_000n })).toBe(1_000_000);
+    expect(await sizeOf({ limitBytes: 1_000_000n, follow: false })).toBe(1_000_000);
+  });
+
+  it('that are not followed end where an engine keeps no more', async () => {
+    expect(await sizeOf({ follow: false })).toBe(64 * 2 ** 20);
+  });
+
+  it('fail for a message that is larger than agents send', async () => {
+    await expect(read('giant')).rejects.toMatchObject({ reason: 'ServiceUnavailable' });
   });
 
   it('end when the agent answers no more', async () => {

@@ -27,7 +27,10 @@ export interface AgentAddress {
 
 /** Reads logs from agents. */
 export interface AgentLogs {
-  /** Bytes as they come; fails with StatusError only. Cancelled by `signal`. */
+  /**
+   * Bytes as they come and are consumed, never more than the request's limit, and of a log that is not followed never more than 64
+   * MiB; fails with StatusError only. Cancelled by `signal`.
+   */
   read(agent: AgentAddress, request: LogRequest, signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
@@ -42,6 +45,10 @@ export type LogRequest = Omit<ContainerLogsRequest, keyof Message | '$typeName' 
 
 const AGENT_PORT = 10250;
 const CONNECT_MS = 5000;
+/** Of one message; agents send far smaller ones. */
+const MAX_MESSAGE_BYTES = 2 ** 20;
+/** More than an engine keeps of one container's log: five files of 10 MB. A log that is followed has no end. */
+const MAX_LOG_BYTES = 64 * 2 ** 20;
 /** A frozen or unreachable agent sends nothing; a client that follows a log would wait forever. */
 const KEEPALIVE: Keepalive = { everyMs: 10_000, patienceMs: 5000 };
 
@@ -64,7 +71,7 @@ export function createAgentLogs(
       const client = new Constructor(address, credentials.createSsl(ca, key, cert), {
         'grpc.ssl_target_name_override': agent.node,
         'grpc.default_authority': agent.node,
-        'grpc.max_receive_message_length': -1,
+        'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
         'grpc.enable_retries': 0,
         'grpc.keepalive_time_ms': keepalive.everyMs,
         'grpc.keepalive_timeout_ms': keepalive.patienceMs,
@@ -79,7 +86,13 @@ export function createAgentLogs(
         if (signal.aborted) cancel();
         else signal.addEventListener('abort', cancel, { once: true });
         try {
-          for await (const chunk of call as AsyncIterable<LogChunk>) yield chunk.data;
+          // An agent is not trusted to keep to a limit.
+          let left = limitOf(request);
+          for await (const { data } of call as AsyncIterable<LogChunk>) {
+            yield data.length > left ? data.subarray(0, left) : data;
+            left -= data.length;
+            if (left <= 0) return;
+          }
         } finally {
           signal.removeEventListener('abort', cancel);
           cancel();
@@ -91,6 +104,11 @@ export function createAgentLogs(
       }
     },
   };
+}
+
+function limitOf({ limitBytes, follow }: LogRequest): number {
+  const most = follow ? Number.POSITIVE_INFINITY : MAX_LOG_BYTES;
+  return limitBytes === undefined ? most : Math.min(Number(limitBytes), most);
 }
 
 function connected(client: Client, node: string, deadline: number): Promise<void> {

@@ -7,8 +7,9 @@ import type { Exchange } from '../../http/exchange.ts';
 import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
 import type { ResourceRoute } from '../request-info.ts';
 import { sendText, setCommonHeaders } from '../../http/respond.ts';
-import type { AgentLogs, LogRequest } from './agent-logs.ts';
-import { type LogOptions, parseLogOptions } from './log-options.ts';
+import type { AgentLogs } from './agent-logs.ts';
+import { parseLogOptions } from './log-options.ts';
+import { logRequest } from './log-request.ts';
 import { checkHasLog, selectContainer } from './select-container.ts';
 
 export interface LogHandlerDependencies {
@@ -56,23 +57,6 @@ function addressOf(found: KubeObject | undefined, name: string): string {
   const internal = addresses.find((address) => address.type === 'InternalIP');
   if (internal === undefined) throw StatusError.unavailable(`node ${JSON.stringify(name)} has no InternalIP`);
   return internal.address;
-}
-
-function logRequest(pod: Pod, container: string, options: LogOptions, now: number): LogRequest {
-  const { sinceSeconds, sinceTime, tailLines, limitBytes } = options;
-  const sinceMs = sinceTime ?? (sinceSeconds === undefined ? undefined : now - sinceSeconds * 1000);
-  return {
-    namespace: pod.metadata.namespace ?? '',
-    pod: pod.metadata.name ?? '',
-    podUid: pod.metadata.uid ?? '',
-    container,
-    follow: options.follow,
-    previous: options.previous,
-    timestamps: options.timestamps,
-    ...(tailLines === undefined ? {} : { tailLines: BigInt(tailLines) }),
-    ...(limitBytes === undefined ? {} : { limitBytes: BigInt(limitBytes) }),
-    ...(sinceMs === undefined ? {} : { sinceMs: BigInt(Math.floor(sinceMs)) }),
-  };
 }
 
 /** Headers go out with the first bytes, so that an agent's refusal can still be a Status. A failure later ends the text. */

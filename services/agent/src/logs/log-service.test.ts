@@ -1,0 +1,67 @@
+import { create } from '@bufbuild/protobuf';
+import { ManualClock } from '@gantry/base/testing';
+import { type ContainerLogsRequest, ContainerLogsRequestSchema, type LogChunk } from '@gantry/proto';
+import type { GrpcCall } from '@gantry/service';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { HollowRuntime } from '../hollow/hollow-runtime.ts';
+import { containerSpec } from '../spec/container-spec.ts';
+import { sandboxSpec } from '../spec/sandbox-spec.ts';
+import { container, ENGINE, pod } from '../testing/pods.ts';
+import { logService } from './log-service.ts';
+
+const OWNER = { cluster: 'c', node: 'n' };
+const IMAGE = { id: 'sha256:1', sizeBytes: 1, digests: [], user: '', labels: [] };
+const { signal } = new AbortController();
+
+describe('the log service', () => {
+  let runtime: HollowRuntime;
+  beforeEach(async () => {
+    runtime = new HollowRuntime({
+      clock: new ManualClock(),
+      images: { nginx: IMAGE },
+      behaviour: { output: () => `${'x'.repeat(200_000)}\n` },
+    });
+    const common = { owner: OWNER, pod: pod(), attempt: 0, image: IMAGE, privilege: 'full' as const };
+    const sandboxId = await runtime.sandboxes.createSandbox(
+      sandboxSpec({ ...common, network: { kind: 'host' } }),
+      signal,
+    );
+    const spec = containerSpec({
+      ...common,
+      container: container(),
+      sandboxId,
+      restartDelayMs: 0,
+      environment: new Map(),
+      mounts: [],
+      engine: ENGINE,
+      capacityBytes: 2 ** 30,
+    });
+    await runtime.containers.startContainer(await runtime.containers.createContainer(spec, signal), signal);
+  });
+
+  const sizes = async (limitBytes?: bigint) => {
+    const { handlers } = logService(runtime, OWNER);
+    const { handle } = handlers['containerLogs'] as unknown as {
+      handle: (request: ContainerLogsRequest, call: Partial<GrpcCall>) => AsyncIterable<LogChunk>;
+    };
+    const request = create(ContainerLogsRequestSchema, {
+      podUid: 'uid-1',
+      container: 'main',
+      ...(limitBytes === undefined ? {} : { limitBytes }),
+    });
+    const call = { signal, identity: { commonName: 'a', organizations: ['gantry:apiservers'] } };
+    const found: number[] = [];
+    for await (const { data } of handle(request, call)) found.push(data.length);
+    return found;
+  };
+
+  it('sends a long line in small messages', async () => {
+    expect(await sizes()).toEqual([65_536, 65_536, 65_536, 3_393]);
+  });
+
+  it('ends at the limit', async () => {
+    expect(await sizes(100_000n)).toEqual([65_536, 34_464]);
+    expect(await sizes(65_536n)).toEqual([65_536]);
+    expect(await sizes(0n)).toEqual([]);
+  });
+});

@@ -1,0 +1,25 @@
+import { create, toBinary } from '@bufbuild/protobuf';
+import { ContainerLogsRequestSchema } from '@gantry/proto';
+import { describe, expect, it } from 'vitest';
+import { parseLogOptions } from './log-options.ts';
+import { logRequest } from './log-request.ts';
+
+const POD = { apiVersion: 'v1', kind: 'Pod', metadata: { namespace: 'n', name: 'p', uid: 'u' } } as const;
+const NOW = Date.parse('2026-01-01T00:00:00Z');
+const MOST = BigInt(Number.MAX_SAFE_INTEGER);
+
+describe('the request for a log', () => {
+  it.each([
+    ['tailLines=5', { tailLines: 5n }],
+    ['tailLines=9223372036854775807', { tailLines: MOST }],
+    ['limitBytes=9223372036854775807', { limitBytes: MOST }],
+    ['sinceSeconds=60', { sinceMs: BigInt(NOW - 60_000) }],
+    ['sinceSeconds=9223372036854775807', { sinceMs: 0n }],
+    ['sinceTime=0001-01-01T00:00:00Z', { sinceMs: 0n }],
+    ['sinceTime=9999-12-31T23:59:59Z', { sinceMs: 253402300799000n }],
+  ])('%s reaches the agent as %j', (query, expected) => {
+    const request = logRequest(POD, 'c', parseLogOptions(new URLSearchParams(query), 'p'), NOW);
+    expect(request).toMatchObject(expected);
+    expect(toBinary(ContainerLogsRequestSchema, create(ContainerLogsRequestSchema, request)).length).toBeGreaterThan(0);
+  });
+});
