@@ -1,157 +1,459 @@
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type Scalar, type Tags } from 'yaml';
+import { setMember } from '@gantry/objects';
 import { MAX_DEPTH, NumberLiteral, type Parsed, type ParsedObject } from '../values/json-parser.ts';
+import { MAX_REPORTED, ValueCount } from '../values/document-limits.ts';
+import { resolvePlain, resolveTagged, YamlSyntaxError } from './yaml-scalar.ts';
+import { YamlText } from './yaml-text.ts';
 
-/** A text that is not YAML. */
-export class YamlSyntaxError extends Error {
-  override readonly name = 'YamlSyntaxError';
-}
-
-/** Aliases may not make more values than this: a small document must not become a huge one. */
-const MAX_VALUES = 200_000;
-
-/** YAML 1.1 types that Go's decoder leaves as texts, sequences and maps. */
-const UNKNOWN_TO_GO: ReadonlySet<string> = new Set([
-  'tag:yaml.org,2002:omap',
-  'tag:yaml.org,2002:pairs',
-  'tag:yaml.org,2002:set',
-  'tag:yaml.org,2002:timestamp',
-]);
+export { YamlSyntaxError } from './yaml-scalar.ts';
 
 export interface YamlResult {
   readonly value: Parsed;
-  /** `line 7: key "a" already set in map`, as Go's decoder words it. */
+  /** `line 7: key "a" already set in map`, as Go's decoder words it; the first hundred. */
   readonly duplicates: readonly string[];
 }
 
 /**
- * Reads the first document by the rules of YAML 1.1 as Go's decoder knows them (`y` is true, times are texts).
- * Throws YamlSyntaxError.
+ * Reads the first document by the rules of YAML 1.1 as Go's decoder knows them (`y` is true, times are texts), in time linear in
+ * the text. Values that aliases repeat are counted each time. Throws YamlSyntaxError, or StatusError RequestEntityTooLarge for more
+ * values than a request may have.
  */
 export function parseYamlText(text: string): YamlResult {
-  const lineCounter = new LineCounter();
-  const document = parseDocument(text, {
-    version: '1.1',
-    merge: true,
-    uniqueKeys: false,
-    intAsBigInt: true,
-    lineCounter,
-    prettyErrors: false,
-    logLevel: 'silent',
-    customTags: goTags,
-  });
-  const problem = document.errors.find((error) => error.code !== 'MULTIPLE_DOCS');
-  if (problem !== undefined) {
-    const { line } = lineCounter.linePos(problem.pos[0]);
-    throw new YamlSyntaxError(
-      `yaml: line ${line}: ${problem.code === 'TAB_AS_INDENT' ? 'found a tab character that violates indentation' : problem.message}`,
-    );
-  }
-  const reader = new NodeReader(lineCounter);
-  return { value: reader.read(document.contents), duplicates: reader.duplicates };
+  return new YamlParser(text).parse();
 }
 
-function goTags(tags: Tags): Tags {
-  return tags.filter((tag) => {
-    if (typeof tag === 'string') return true;
-    return !UNKNOWN_TO_GO.has(tag.tag) && !('format' in tag && tag.format === 'TIME');
-  });
+/** What stands before a node: `&anchor` and `!tag`. */
+interface Properties {
+  readonly anchor: string | undefined;
+  readonly tag: string | undefined;
 }
 
-class NodeReader {
-  readonly duplicates: string[] = [];
-  readonly #anchors = new Map<string, unknown>();
-  readonly #lines: LineCounter;
-  readonly #path: (string | number)[] = [];
-  #values = 0;
+/** Where a node stands in a block: whether collections may begin on the same line, and sequences at the block's own column. */
+interface Place {
+  readonly compact: boolean;
+  readonly indentless: boolean;
+}
 
-  constructor(lines: LineCounter) {
-    this.#lines = lines;
+const VALUE: Place = { compact: false, indentless: true };
+const ITEM: Place = { compact: true, indentless: false };
+const EXPLICIT: Place = { compact: true, indentless: true };
+const ROOT: Place = { compact: false, indentless: false };
+
+/** A value that an alias can stand for, and how many values it has. */
+interface Anchored {
+  readonly value: Parsed;
+  readonly size: number;
+}
+
+const CORE_TAG = 'tag:yaml.org,2002:';
+
+class YamlParser {
+  readonly #text: YamlText;
+  readonly #duplicates: string[] = [];
+  readonly #anchors = new Map<string, Anchored | 'open'>();
+  readonly #count = new ValueCount();
+  /** The last scalar as it was written. */
+  #scalarText = '';
+  #depth = 0;
+
+  constructor(text: string) {
+    this.#text = new YamlText(text);
   }
 
-  read(node: unknown): Parsed {
-    if (++this.#values > MAX_VALUES) throw new YamlSyntaxError('yaml: document contains excessive aliasing');
-    if (this.#path.length > MAX_DEPTH) throw new YamlSyntaxError('yaml: exceeded max depth');
-    if (isAlias(node)) {
-      const target = this.#anchors.get(node.source);
-      if (target === undefined) throw new YamlSyntaxError(`yaml: unknown anchor '${node.source}' referenced`);
-      return this.read(target);
+  parse(): YamlResult {
+    const text = this.#text;
+    text.skip('block');
+    while (text.character === '%' && text.column === 0) {
+      text.skipLine();
+      text.skip('block');
     }
-    this.#remember(node);
-    if (isMap(node)) return this.#map(node.items);
-    if (isSeq(node)) return node.items.map((item, index) => this.#within(index, item));
-    return isScalar(node) ? scalarValue(node) : null;
+    let isFresh = true;
+    if (text.atMarker && text.character === '-') {
+      text.move(3);
+      isFresh = text.skip('block');
+    }
+    const value = this.#content(-1, ROOT, isFresh);
+    text.skip('block');
+    if (!text.ended) text.fail('did not find expected <document start>');
+    return { value, duplicates: this.#duplicates };
   }
 
-  /** Anchors come before their aliases; looking them up in the document would read it whole each time. */
-  #remember(node: unknown): void {
-    if ((isMap(node) || isSeq(node) || isScalar(node)) && node.anchor !== undefined)
-      this.#anchors.set(node.anchor, node);
+  /** The node behind an indicator of a block at column `indent`. */
+  #node(indent: number, place: Place): Parsed {
+    return this.#content(indent, place, this.#text.skip('block'));
   }
 
-  #within(step: string | number, node: unknown): Parsed {
-    this.#path.push(step);
-    const value = this.read(node);
-    this.#path.pop();
+  /** A node at the next token. `outer` are properties that stand on a line before it. */
+  #content(indent: number, place: Place, isFresh: boolean, outer?: Properties): Parsed {
+    const text = this.#text;
+    if (text.ended) return this.#empty(outer);
+    const { column } = text;
+    if (isFresh && column <= indent) {
+      const isSequence = place.indentless && column === indent && text.isIndicator('-');
+      return isSequence ? this.#anchored(outer, () => this.#sequence(column, 'indentless')) : this.#empty(outer);
+    }
+    const mayOpen = isFresh || place.compact;
+    if (text.isIndicator('-')) {
+      if (!mayOpen) text.fail('block sequence entries are not allowed in this context');
+      return this.#anchored(outer, () => this.#sequence(column, 'indented'));
+    }
+    if (text.isIndicator('?') || text.isIndicator(':')) {
+      if (!mayOpen) text.fail('mapping values are not allowed in this context');
+      return this.#anchored(outer, () => this.#mapping(column, undefined));
+    }
+    const start = text.at;
+    const own = this.#properties();
+    if (own !== undefined && text.skip('block')) {
+      if (outer !== undefined) text.fail('did not find expected node content');
+      return this.#content(indent, place, true, own);
+    }
+    if (own !== undefined && text.ended) return this.#empty(own);
+    if (text.character === '|' || text.character === '>') {
+      const scalar = text.block(indent);
+      return this.#anchored(outer ?? own, () => tagged(scalar, (outer ?? own)?.tag));
+    }
+    return this.#lineNode({ indent, column, start, mayOpen }, outer, own);
+  }
+
+  /** A node that begins on this line and is either a flow node or the first key of a mapping. */
+  #lineNode(
+    at: { readonly indent: number; readonly column: number; readonly start: number; readonly mayOpen: boolean },
+    outer: Properties | undefined,
+    own: Properties | undefined,
+  ): Parsed {
+    const text = this.#text;
+    const { lineStart } = text;
+    const first = text.character;
+    const before = this.#count.values;
+    const read = this.#flowNode(at.indent + 1, 'block', own);
+    if (!text.atColon('spaced', 'block')) {
+      if (outer === undefined) return read;
+      // Only now is it clear that the outer properties are this node's, and not those of a mapping that it is a key of.
+      const isTagged = outer.tag !== undefined && first !== '[' && first !== '{' && first !== '*';
+      return this.#remember(outer, isTagged ? tagged(this.#scalarText, outer.tag) : read, before);
+    }
+    if (!at.mayOpen || text.lineStart !== lineStart) text.fail('mapping values are not allowed in this context');
+    return this.#anchored(outer, () => this.#mapping(at.column, keyOf(read, first, at.start)));
+  }
+
+  #sequence(column: number, kind: 'indented' | 'indentless'): Parsed[] {
+    const text = this.#text;
+    const items: Parsed[] = [];
+    this.#enter();
+    for (;;) {
+      text.move(1);
+      items.push(this.#node(column, ITEM));
+      text.skip('block');
+      if (text.ended || text.column < column) break;
+      if (text.column > column || !text.isIndicator('-')) {
+        if (text.column === column && kind === 'indentless') break;
+        text.fail("did not find expected '-' indicator");
+      }
+    }
+    this.#depth--;
+    return items;
+  }
+
+  #mapping(column: number, first: Key | undefined): ParsedObject {
+    const text = this.#text;
+    const entries = new Entries(this.#duplicates, (at) => text.lineAt(at));
+    this.#enter();
+    let key = first;
+    for (;;) {
+      if (key === undefined && text.isIndicator('?')) this.#explicitEntry(column, entries);
+      else {
+        key ??= this.#implicitKey();
+        text.move(1);
+        entries.set(key, this.#node(column, VALUE));
+      }
+      key = undefined;
+      text.skip('block');
+      if (text.ended || text.column < column) break;
+      if (text.column > column) text.fail('did not find expected key');
+    }
+    this.#depth--;
+    return entries.object();
+  }
+
+  #explicitEntry(column: number, entries: Entries): void {
+    const text = this.#text;
+    const { at } = text;
+    text.move(1);
+    const key = this.#node(column, EXPLICIT);
+    text.skip('block');
+    const hasValue = !text.ended && text.column === column && text.isIndicator(':');
+    if (hasValue) text.move(1);
+    entries.set(keyOf(key, '', at), hasValue ? this.#node(column, EXPLICIT) : null);
+  }
+
+  #implicitKey(): Key {
+    const text = this.#text;
+    const { at, lineStart } = text;
+    if (text.isIndicator(':')) return keyOf(null, '', at);
+    if (text.isIndicator('-')) text.fail('block sequence entries are not allowed in this context');
+    const properties = this.#properties();
+    const first = text.character;
+    const key = this.#flowNode(0, 'block', properties);
+    if (text.lineStart !== lineStart || !text.atColon('spaced', 'block'))
+      text.fail("could not find expected ':'");
+    return keyOf(key, first, at);
+  }
+
+  /** An alias, a scalar, or a collection in brackets. */
+  #flowNode(indent: number, context: 'block' | 'flow', properties: Properties | undefined): Parsed {
+    const text = this.#text;
+    switch (text.character) {
+      case '*':
+        if (properties !== undefined) text.fail('did not find expected node content');
+        return this.#alias();
+      case '[':
+        return this.#anchored(properties, () => this.#flowSequence());
+      case '{':
+        return this.#anchored(properties, () => this.#flowMapping());
+      case "'":
+        return this.#scalar(text.singleQuoted(), properties);
+      case '"':
+        return this.#scalar(text.doubleQuoted(), properties);
+      default: {
+        if (!this.#startsPlain(context)) text.fail(cannotStart(text.character));
+        const plain = text.plain(indent, context);
+        this.#scalarText = plain;
+        if (properties?.tag !== undefined) return this.#scalar(plain, properties);
+        return this.#anchored(properties, () => resolvePlain(plain));
+      }
+    }
+  }
+
+  #startsPlain(context: 'block' | 'flow'): boolean {
+    const { character } = this.#text;
+    if (character !== '-' && character !== '?' && character !== ':') return isPlainStart(character);
+    return context === 'flow' ? character !== ':' : !this.#text.isIndicator(character);
+  }
+
+  #scalar(scalar: string, properties: Properties | undefined): Parsed {
+    this.#scalarText = scalar;
+    return this.#anchored(properties, () => tagged(scalar, properties?.tag));
+  }
+
+  #flowSequence(): Parsed[] {
+    const text = this.#text;
+    const items: Parsed[] = [];
+    this.#enter();
+    text.move(1);
+    for (;;) {
+      text.skip('flow');
+      if (text.character === ']') break;
+      items.push(this.#flowItem());
+      text.skip('flow');
+      if (text.character === ',') text.move(1);
+      else if (text.character !== ']') text.fail("did not find expected ',' or ']'");
+    }
+    text.move(1);
+    this.#depth--;
+    return items;
+  }
+
+  /** An item of a sequence in brackets; `a: b` is a map of its own. */
+  #flowItem(): Parsed {
+    const text = this.#text;
+    const { at } = text;
+    const isExplicit = text.isIndicator('?');
+    const key = this.#flowKey();
+    if (!isExplicit && !this.#flowColon(isJsonLike(key.first))) return key.value;
+    const entries = new Entries(this.#duplicates, (place) => text.lineAt(place));
+    entries.set(keyOf(key.value, key.first, at), this.#flowValue(isExplicit, isJsonLike(key.first)));
+    return entries.object();
+  }
+
+  #flowMapping(): ParsedObject {
+    const text = this.#text;
+    const entries = new Entries(this.#duplicates, (at) => text.lineAt(at));
+    this.#enter();
+    text.move(1);
+    for (;;) {
+      text.skip('flow');
+      if (text.character === '}') break;
+      const { at } = text;
+      const key = this.#flowKey();
+      entries.set(keyOf(key.value, key.first, at), this.#flowValue(true, isJsonLike(key.first)));
+      text.skip('flow');
+      if (text.character === ',') text.move(1);
+      else if (text.character !== '}') text.fail("did not find expected ',' or '}'");
+    }
+    text.move(1);
+    this.#depth--;
+    return entries.object();
+  }
+
+  #flowKey(): { readonly value: Parsed; readonly first: string } {
+    const text = this.#text;
+    if (text.isIndicator('?')) {
+      text.move(1);
+      text.skip('flow');
+    }
+    const properties = this.#properties();
+    if (properties !== undefined) text.skip('flow');
+    const { character } = text;
+    if (character === ':' || (properties !== undefined && (character === ',' || character === ']' || character === '}')))
+      return { value: this.#empty(properties), first: '' };
+    if (character === ',' || character === '') text.fail('did not find expected node content');
+    return { value: this.#flowNode(0, 'flow', properties), first: character };
+  }
+
+  #flowColon(quoted: boolean): boolean {
+    return this.#text.atColon(quoted ? 'adjacent' : 'spaced', 'flow');
+  }
+
+  /** The value behind a key in braces; keys without a value have null. `onLaterLine`: the colon may be on a line of its own. */
+  #flowValue(onLaterLine: boolean, quoted: boolean): Parsed {
+    const text = this.#text;
+    if (onLaterLine) text.skip('flow');
+    if (!this.#flowColon(quoted)) return this.#empty(undefined);
+    text.move(1);
+    text.skip('flow');
+    const properties = this.#properties();
+    if (properties !== undefined) text.skip('flow');
+    const { character } = text;
+    if (character === ',' || character === '}' || character === ']') return this.#empty(properties);
+    if (character === '') text.fail('did not find expected node content');
+    return this.#flowNode(0, 'flow', properties);
+  }
+
+  /** The properties here; undefined where there are none. Blanks behind them are left. */
+  #properties(): Properties | undefined {
+    const text = this.#text;
+    let anchor: string | undefined;
+    let tag: string | undefined;
+    for (;;) {
+      if (text.character === '&' && anchor === undefined) {
+        text.move(1);
+        anchor = text.name();
+      } else if (text.character === '!' && tag === undefined) tag = this.#tag();
+      else break;
+      text.match(/[ \t]+/y);
+    }
+    return anchor === undefined && tag === undefined ? undefined : { anchor, tag };
+  }
+
+  #tag(): string {
+    const text = this.#text;
+    const found = text.match(/!<[^\s>]*>|![^\s,[\]{}]*/y);
+    const name = found.startsWith('!<') ? found.slice(2, -1) : found;
+    if (!/^[\s,\]}]?$/.test(text.character)) text.fail('did not find expected whitespace or line break');
+    return name.startsWith(CORE_TAG) ? `!!${name.slice(CORE_TAG.length)}` : name;
+  }
+
+  #alias(): Parsed {
+    const text = this.#text;
+    text.move(1);
+    const name = text.name();
+    const found = this.#anchors.get(name);
+    if (found === undefined) throw new YamlSyntaxError(`yaml: unknown anchor '${name}' referenced`);
+    if (found === 'open') throw new YamlSyntaxError(`yaml: anchor '${name}' value contains itself`);
+    if (!this.#count.hasRoom(found.size)) throw new YamlSyntaxError('yaml: document contains excessive aliasing');
+    this.#count.add(found.size);
+    return found.value;
+  }
+
+  #empty(properties: Properties | undefined): Parsed {
+    const { tag } = properties ?? {};
+    return this.#anchored(properties, () => (tag === undefined ? null : tagged('', tag)));
+  }
+
+  /** Counts a value, and remembers it by its anchor. */
+  #anchored<T extends Parsed>(properties: Properties | undefined, read: () => T): T {
+    const before = this.#count.values;
+    this.#count.add(1);
+    if (properties?.anchor === undefined) return read();
+    this.#anchors.set(properties.anchor, 'open');
+    return this.#remember(properties, read(), before);
+  }
+
+  #remember<T extends Parsed>({ anchor }: Properties, value: T, before: number): T {
+    if (anchor !== undefined) this.#anchors.set(anchor, { value, size: this.#count.values - before });
     return value;
   }
 
-  #map(pairs: readonly { key: unknown; value: unknown }[]): ParsedObject {
-    const own = new Map<string, Parsed>();
-    const merged = new Map<string, Parsed>();
-    for (const { key, value } of pairs) {
-      if (isMergeKey(key)) {
-        for (const source of asList(this.read(value))) {
-          for (const [name, item] of Object.entries(source)) if (!merged.has(name)) merged.set(name, item);
-        }
-        continue;
-      }
-      this.#remember(key);
-      const name = keyText(isAlias(key) ? this.read(key) : isScalar(key) ? scalarValue(key) : undefined);
-      if (own.has(name)) this.#reportDuplicate(key, name);
-      own.set(name, this.#within(name, value));
+  #enter(): void {
+    if (++this.#depth > MAX_DEPTH) throw new YamlSyntaxError('yaml: exceeded max depth');
+  }
+}
+
+function isPlainStart(character: string): boolean {
+  return character !== '' && !',[]{}#&*!|>\'"%@`'.includes(character);
+}
+
+function cannotStart(character: string): string {
+  return ',[]{}'.includes(character) ? 'did not find expected node content' : 'found character that cannot start any token';
+}
+
+/** A scalar's text under a tag; without one, and under a tag that says nothing, it stays a text. */
+function tagged(text: string, tag: string | undefined): Parsed {
+  return tag === undefined ? text : resolveTagged(text, tag);
+}
+
+/** Whether what begins like this may be a key without a blank behind its colon. */
+function isJsonLike(first: string): boolean {
+  return first === '"' || first === "'" || first === '[' || first === '{';
+}
+
+interface Key {
+  readonly key: Parsed;
+  readonly at: number;
+  /** Whether it is the key under which other maps are merged in. */
+  readonly merges: boolean;
+}
+
+/** A key that begins with the character `first`: in quotes, `<<` is a key like any other. */
+function keyOf(key: Parsed, first: string, at: number): Key {
+  return { key, at, merges: key === '<<' && first === '<' };
+}
+
+/** The members of one map: what `<<` brings in comes first and gives way to the map's own. */
+class Entries {
+  readonly #duplicates: string[];
+  readonly #lineAt: (at: number) => number;
+  readonly #own: ParsedObject = {};
+  #merged: ParsedObject | undefined;
+
+  constructor(duplicates: string[], lineAt: (at: number) => number) {
+    this.#duplicates = duplicates;
+    this.#lineAt = lineAt;
+  }
+
+  set({ key, at, merges }: Key, value: Parsed): void {
+    if (merges) {
+      this.#merge(value);
+      return;
     }
-    return Object.fromEntries([...merged, ...own]);
+    const name = keyText(key);
+    if (Object.hasOwn(this.#own, name) && this.#duplicates.length < MAX_REPORTED)
+      this.#duplicates.push(`line ${this.#lineAt(at)}: key ${JSON.stringify(name)} already set in map`);
+    setMember(this.#own, name, value);
   }
 
-  #reportDuplicate(key: unknown, name: string): void {
-    const at = isScalar(key) && key.range ? this.#lines.linePos(key.range[0]).line : 0;
-    this.duplicates.push(`line ${at}: key ${JSON.stringify(name)} already set in map`);
+  object(): ParsedObject {
+    const merged = this.#merged;
+    if (merged === undefined) return this.#own;
+    for (const name of Object.keys(this.#own)) setMember(merged, name, this.#own[name] ?? null);
+    return merged;
+  }
+
+  #merge(value: Parsed): void {
+    const merged = (this.#merged ??= {});
+    for (const source of Array.isArray(value) ? value : [value]) {
+      if (source === null || typeof source !== 'object' || Array.isArray(source) || source instanceof NumberLiteral)
+        throw new YamlSyntaxError('yaml: map merge requires map or sequence of maps as the value');
+      for (const name of Object.keys(source)) {
+        if (!Object.hasOwn(merged, name)) setMember(merged, name, source[name] ?? null);
+      }
+    }
   }
 }
 
-function isMergeKey(key: unknown): boolean {
-  return isScalar(key) && (typeof key.value === 'symbol' || (key.value === '<<' && key.type === 'PLAIN'));
-}
-
-function asList(value: Parsed): readonly ParsedObject[] {
-  const list = Array.isArray(value) ? value : [value];
-  return list.map((item) => {
-    if (item === null || typeof item !== 'object' || Array.isArray(item) || item instanceof NumberLiteral)
-      throw new YamlSyntaxError('yaml: map merge requires map or sequence of maps as the value');
-    return item;
-  });
-}
-
-function keyText(value: Parsed | undefined): string {
+function keyText(value: Parsed): string {
   if (value instanceof NumberLiteral) return value.text;
   if (typeof value === 'string') return value;
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  throw new YamlSyntaxError(
-    `error converting YAML to JSON: unsupported map key: ${JSON.stringify(value ?? 'collection')}`,
-  );
-}
-
-function scalarValue(node: Scalar): Parsed {
-  const { value } = node;
-  if (value === null || value === undefined || typeof value === 'string' || typeof value === 'boolean')
-    return value ?? null;
-  if (value instanceof Uint8Array) return new TextDecoder().decode(value);
-  if (typeof value === 'bigint' || typeof value === 'number') {
-    const double = Number(value);
-    if (Number.isSafeInteger(double)) return double;
-    if (!Number.isFinite(double))
-      throw new YamlSyntaxError(`error converting YAML to JSON: json: unsupported value: ${double}`);
-    return new NumberLiteral(String(value));
-  }
-  return String(node.source ?? '');
+  const found = value === null ? 'null' : 'a collection';
+  throw new YamlSyntaxError(`error converting YAML to JSON: unsupported map key: ${found}`);
 }

@@ -8,6 +8,7 @@ import {
   type Type,
 } from '../schema/type-schema.ts';
 import { exactInteger } from './exact-number.ts';
+import { MAX_REPORTED } from './document-limits.ts';
 import { formatPath, NumberLiteral, type Parsed, type ParsedObject } from './json-parser.ts';
 import { ContentError, decodeScalar, jsonTypeOf, TypeMismatch } from './scalars.ts';
 
@@ -18,9 +19,6 @@ export class DecodeError extends Error {
 
 /** Whose words a mismatch is told in: those of Go's JSON decoder, or of Kubernetes' converter, which strategic merge patches go through. */
 export type ErrorDialect = 'json' | 'unstructured';
-
-/** Kubernetes reports at most this many unknown and duplicate fields. */
-const MAX_STRICT_ERRORS = 100;
 
 export interface Decoded {
   readonly value: Record<string, unknown>;
@@ -58,7 +56,7 @@ class Decoder {
       const field = fields.get(name);
       this.#path.push(name);
       if (field === undefined) {
-        if (this.unknown.length < MAX_STRICT_ERRORS) this.unknown.push(formatPath(this.#path));
+        if (this.unknown.length < MAX_REPORTED) this.unknown.push(formatPath(this.#path));
       } else {
         this.#owner = owner;
         this.#fields.push(name);

@@ -1,4 +1,5 @@
 import { setMember } from '@gantry/objects';
+import { MAX_REPORTED, ValueCount } from './document-limits.ts';
 
 /** A text that is not JSON, in the words of Go's decoder. */
 export class JsonSyntaxError extends Error {
@@ -22,14 +23,14 @@ export interface ParsedObject {
 
 export interface ParseResult {
   readonly value: Parsed;
-  /** Paths of keys that came more than once, `spec.containers[0].name`, in order of the repetition. The last value counts. */
+  /** Paths of keys that came more than once, `spec.containers[0].name`, in order of the repetition; the first hundred. The last value counts. */
   readonly duplicates: readonly string[];
 }
 
 /** Deeper nesting is refused, long before the stack ends. */
 export const MAX_DEPTH = 1000;
 
-/** Reads one JSON text strictly. Throws JsonSyntaxError. */
+/** Reads one JSON text strictly. Throws JsonSyntaxError, or StatusError RequestEntityTooLarge for more values than a request may have. */
 export function parseJsonText(text: string): ParseResult {
   return new JsonParser(text).parse();
 }
@@ -44,6 +45,10 @@ const ESCAPES: Readonly<Record<string, string>> = {
   r: '\r',
   t: '\t',
 };
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+// eslint-disable-next-line no-control-regex
+const PLAIN_CHARACTERS = /[^"\\\x00-\x1f]*/y;
 const PLAIN_INTEGER = /^-?(0|[1-9][0-9]{0,15})$/;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
 
@@ -51,6 +56,7 @@ class JsonParser {
   readonly #text: string;
   readonly #duplicates: string[] = [];
   readonly #path: (string | number)[] = [];
+  readonly #count = new ValueCount();
   #at = 0;
 
   constructor(text: string) {
@@ -65,6 +71,7 @@ class JsonParser {
   }
 
   #value(): Parsed {
+    this.#count.add(1);
     this.#space();
     switch (this.#text.charCodeAt(this.#at)) {
       case 0x7b:
@@ -102,7 +109,9 @@ class JsonParser {
       if (this.#text[this.#at] !== ':') this.#fail('after object key');
       this.#at++;
       this.#path[this.#path.length - 1] = key;
-      if (Object.hasOwn(out, key)) this.#duplicates.push(formatPath(this.#path));
+      this.#count.add(1);
+      if (Object.hasOwn(out, key) && this.#duplicates.length < MAX_REPORTED)
+        this.#duplicates.push(formatPath(this.#path));
       const value = this.#value();
       setMember(out, key, value);
       this.#space();
@@ -148,47 +157,76 @@ class JsonParser {
   #string(): string {
     const text = this.#text;
     const start = ++this.#at;
-    for (;;) {
-      const code = text.charCodeAt(this.#at);
-      if (code === 0x22) return text.slice(start, this.#at++);
-      if (code === 0x5c) break;
-      if (Number.isNaN(code) || code < 0x20) this.#fail('in string literal');
+    const end = this.#plainEnd(start);
+    const code = text.charCodeAt(end);
+    this.#at = end;
+    if (code === QUOTE) {
       this.#at++;
+      return text.slice(start, end);
     }
     return this.#escaped(start);
   }
 
-  #escaped(start: number): string {
+  /** Where the characters end that stand for themselves. */
+  #plainEnd(start: number): number {
     const text = this.#text;
-    let out = text.slice(start, this.#at);
-    for (;;) {
-      const character = text[this.#at];
-      if (character === undefined || character < ' ') this.#fail('in string literal');
-      this.#at++;
-      if (character === '"') return out.isWellFormed() ? out : out.toWellFormed();
-      if (character !== '\\') {
-        out += character;
-        continue;
-      }
-      const escape = text[this.#at];
-      if (escape === 'u') {
-        out += this.#unicode();
-      } else {
-        const plain = escape === undefined ? undefined : ESCAPES[escape];
-        if (plain === undefined) this.#fail('in string escape code');
-        out += plain;
-        this.#at++;
-      }
+    // Most strings are short: calling the pattern costs more than looking at some characters.
+    const near = start + 32;
+    for (let at = start; at < near; at++) {
+      const code = text.charCodeAt(at);
+      if (code === QUOTE || code === BACKSLASH || code < 0x20 || Number.isNaN(code)) return at;
     }
+    PLAIN_CHARACTERS.lastIndex = near;
+    return near + (PLAIN_CHARACTERS.exec(text)?.[0].length ?? 0);
+  }
+
+  /** A string with escapes, by the runtime's own reader; what that refuses is read again for Go's words. */
+  #escaped(start: number): string {
+    const end = closingQuote(this.#text, this.#at);
+    const value = end === undefined ? undefined : parsedString(this.#text.slice(start - 1, end + 1));
+    if (end === undefined || value === undefined) return this.#misspelt(start);
+    this.#at = end + 1;
+    return value.isWellFormed() ? value : value.toWellFormed();
+  }
+
+  #misspelt(start: number): string {
+    const text = this.#text;
+    const pieces: string[] = [];
+    let from = start;
+    for (;;) {
+      if (this.#at > from) pieces.push(text.slice(from, this.#at));
+      const code = text.charCodeAt(this.#at);
+      if (code === QUOTE) break;
+      if (code !== BACKSLASH) this.#fail('in string literal');
+      this.#at++;
+      pieces.push(this.#escape());
+      from = this.#at;
+      this.#at = this.#plainEnd(from);
+    }
+    this.#at++;
+    const out = pieces.join('');
+    return out.isWellFormed() ? out : out.toWellFormed();
+  }
+
+  #escape(): string {
+    const escape = this.#text.charAt(this.#at);
+    if (escape === 'u') return this.#unicode();
+    const plain = ESCAPES[escape];
+    if (plain === undefined) this.#fail('in string escape code');
+    this.#at++;
+    return plain;
   }
 
   #unicode(): string {
+    let code = 0;
     for (let digit = 0; digit < 4; digit++) {
       this.#at++;
-      if (!/^[0-9a-fA-F]$/.test(this.#text[this.#at] ?? '')) this.#fail('in \\u hexadecimal character escape');
+      const value = hexValue(this.#text.charCodeAt(this.#at));
+      if (value < 0) this.#fail('in \\u hexadecimal character escape');
+      code = code * 16 + value;
     }
     this.#at++;
-    return String.fromCharCode(Number.parseInt(this.#text.slice(this.#at - 4, this.#at), 16));
+    return String.fromCharCode(code);
   }
 
   #literal<T extends Parsed>(word: string, value: T): T {
@@ -243,9 +281,45 @@ function quoteCharacter(character: string): string {
   return `'${JSON.stringify(character).slice(1, -1)}'`;
 }
 
+/** Where the string ends that goes on at `from`; undefined for one that does not, or not validly. */
+export function closingQuote(text: string, from: number): number | undefined {
+  for (let at = from; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === BACKSLASH) at++;
+    else if (code === QUOTE) return at;
+    else if (code < 0x20) return undefined;
+  }
+  return undefined;
+}
+
+/** A JSON string by its text, quotes included; undefined for an invalid one. */
+export function parsedString(text: string): string | undefined {
+  try {
+    return JSON.parse(text) as string;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/** The value of a hexadecimal digit by its character's code; negative for what is none. */
+function hexValue(code: number): number {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30;
+  const letter = code | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
+}
+
+/** Longer steps and paths are cut: a hundred complaints must not repeat a name of a megabyte. */
+const MAX_STEP = 1000;
+const MAX_PATH = 10_000;
+
 /** `metadata.name`, `spec.containers[0].name`. */
 export function formatPath(path: readonly (string | number)[]): string {
   let out = '';
-  for (const step of path) out += typeof step === 'number' ? `[${step}]` : out === '' ? step : `.${step}`;
+  for (const step of path) {
+    if (out.length > MAX_PATH) return `${out}...`;
+    if (typeof step === 'number') out += `[${step}]`;
+    else out += `${out === '' ? '' : '.'}${step.length > MAX_STEP ? `${step.slice(0, MAX_STEP)}...` : step}`;
+  }
   return out;
 }

@@ -1,0 +1,100 @@
+import { NumberLiteral, type Parsed } from '../values/json-parser.ts';
+
+/** A text that is not YAML. */
+export class YamlSyntaxError extends Error {
+  override readonly name = 'YamlSyntaxError';
+}
+
+/** The tag of what a scalar is, in its short form. */
+type ScalarTag = '!!null' | '!!bool' | '!!int' | '!!float' | '!!str';
+
+interface Resolved {
+  readonly tag: ScalarTag;
+  readonly value: Parsed;
+}
+
+const words = (value: Parsed, ...texts: readonly string[]): [string, Parsed][] =>
+  texts.flatMap((text) => [text, text[0]?.toUpperCase() + text.slice(1), text.toUpperCase()]).map((t) => [t, value]);
+
+/** The words of YAML 1.1 that Go's decoder knows. */
+const WORDS: ReadonlyMap<string, Parsed> = new Map([
+  ['', null],
+  ['~', null],
+  ...words(null, 'null'),
+  ...words(true, 'y', 'yes', 'true', 'on'),
+  ...words(false, 'n', 'no', 'false', 'off'),
+]);
+
+const INFINITE: ReadonlyMap<string, string> = new Map([
+  ...['.inf', '.Inf', '.INF', '+.inf', '+.Inf', '+.INF'].map((text) => [text, '+Inf'] as const),
+  ...['-.inf', '-.Inf', '-.INF'].map((text) => [text, '-Inf'] as const),
+  ...['.nan', '.NaN', '.NAN'].map((text) => [text, 'NaN'] as const),
+]);
+
+const DECIMAL = /^[-+]?(?:0|[1-9][0-9]*)$/;
+const BASED = /^([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[oO]?([0-7]+)|0[bB]([01]+))$/;
+const FLOAT = /^[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?$/;
+/** More digits than 64 bits have in base two; a longer text is out of range whatever its base. */
+const MAX_DIGITS = 66;
+/** A longer number is a text: none that is longer means more. */
+const MAX_NUMBER = 1024;
+const MIN_INT64 = -(2n ** 63n);
+const MAX_UINT64 = 2n ** 64n - 1n;
+
+/** What a scalar without quotes stands for: the rules of YAML 1.1 as Go's decoder has them. Linear in the length. */
+export function resolvePlain(text: string): Parsed {
+  return resolve(text).value;
+}
+
+function resolve(text: string): Resolved {
+  const word = WORDS.get(text);
+  if (word !== undefined) return { tag: word === null ? '!!null' : '!!bool', value: word };
+  const first = text.charCodeAt(0);
+  const isNumeric = (first >= 0x30 && first <= 0x39) || first === 0x2b || first === 0x2d || first === 0x2e;
+  if (!isNumeric) return { tag: '!!str', value: text };
+  const infinite = INFINITE.get(text);
+  if (infinite !== undefined) throw new YamlSyntaxError(`error converting YAML to JSON: json: unsupported value: ${infinite}`);
+  if (text.length > MAX_NUMBER) return { tag: '!!str', value: text };
+  const bare = text.replaceAll('_', '');
+  const whole = wholeNumber(bare);
+  if (whole !== undefined) return { tag: '!!int', value: whole };
+  const number = FLOAT.test(bare) ? Number(bare) : Number.NaN;
+  // What is out of range is a text, as in Go.
+  if (!Number.isFinite(number)) return { tag: '!!str', value: text };
+  return { tag: '!!float', value: Number.isSafeInteger(number) ? number : new NumberLiteral(String(number)) };
+}
+
+/** A whole number of 64 bits, in any of the bases that Go reads. */
+function wholeNumber(text: string): Parsed | undefined {
+  if (text.length > MAX_DIGITS) return undefined;
+  if (DECIMAL.test(text)) return exact(BigInt(text.replace('+', '')));
+  const based = BASED.exec(text);
+  if (based === null) return undefined;
+  const [, sign, hex, octal, binary] = based;
+  const digits = hex === undefined ? (octal === undefined ? `0b${binary ?? ''}` : `0o${octal}`) : `0x${hex}`;
+  return exact(sign === '-' ? -BigInt(digits) : BigInt(digits));
+}
+
+function exact(value: bigint): Parsed | undefined {
+  if (value < MIN_INT64 || value > MAX_UINT64) return undefined;
+  const double = Number(value);
+  return Number.isSafeInteger(double) ? double : new NumberLiteral(String(value));
+}
+
+/** A scalar under a tag of its own. Tags that Go's decoder does not know leave the text as it is. Throws YamlSyntaxError. */
+export function resolveTagged(text: string, tag: string): Parsed {
+  switch (tag) {
+    case '!!binary':
+      return new TextDecoder().decode(Buffer.from(text, 'base64'));
+    case '!!null':
+    case '!!bool':
+    case '!!int':
+    case '!!float': {
+      const found = resolve(text);
+      if (found.tag === tag || (tag === '!!float' && found.tag === '!!int')) return found.value;
+      throw new YamlSyntaxError(`yaml: cannot decode ${found.tag} \`${text.slice(0, 100)}\` as a ${tag}`);
+    }
+    default:
+      return text;
+  }
+}

@@ -1,0 +1,32 @@
+import { StatusError } from '@gantry/objects';
+
+/**
+ * More values and keys together are refused in one document. Kubernetes has no such bound: the time that decoding, validating and
+ * storing take grows with these rather than with the bytes. 3 MiB can hold 1.5 million of them; in real objects of that size one has
+ * more than 30 bytes on average.
+ */
+export const MAX_VALUES = 100_000;
+
+/** Kubernetes reports at most this many unknown and duplicate fields. */
+export const MAX_REPORTED = 100;
+
+/** Counts the values and keys of one document. */
+export class ValueCount {
+  #values = 0;
+
+  get values(): number {
+    return this.#values;
+  }
+
+  /** Whether there is room for this many more. */
+  hasRoom(values: number): boolean {
+    return this.#values + values <= MAX_VALUES;
+  }
+
+  /** Throws StatusError RequestEntityTooLarge beyond the limit. */
+  add(values: number): void {
+    this.#values += values;
+    if (this.#values > MAX_VALUES)
+      throw new StatusError('RequestEntityTooLarge', `Request entity too large: limit is ${MAX_VALUES} values`);
+  }
+}
