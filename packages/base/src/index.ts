@@ -6,7 +6,7 @@
  * - `plan`: `Plan`, the result of a pure decision
  * - `abort`: deadlines and races over `AbortSignal`
  * - `backoff`, `random`: delays after failures; random numbers, names and uids
- * - `assert`, `append`: assertions about our own code; lists of any length
+ * - `assert`, `append`, `repeatedAt`: assertions about our own code; lists of any length
  *
  * Every package and service uses it. It imports no other package and performs no I/O. `./testing` has the manual clock.
  */
@@ -26,4 +26,5 @@ export {
 } from './clock.ts';
 export type { Plan } from './plan.ts';
 export { type NewUid, type Random, randomSuffix, safeEncode, seededRandom, systemRandom, systemUid } from './random.ts';
+export { repeatedAt } from './repeated.ts';
 export { Signal } from './signal.ts';

@@ -39,6 +39,11 @@ function validateMap(value: readonly unknown[], schema: JsonSchema, path: string
   return repeated(keys).map((i) => duplicate(`${path}[${i}]`, keys[i]));
 }
 
+/** Whether two items are equal as JSON. */
+export function hasRepeated(values: readonly unknown[]): boolean {
+  return repeated(values).length > 0;
+}
+
 /** Where a value comes for the second time. */
 function repeated(values: readonly unknown[]): readonly number[] {
   const seen = new Map<string, number>();

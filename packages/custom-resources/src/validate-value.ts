@@ -1,3 +1,4 @@
+import { hasRepeated } from './list-uniqueness.ts';
 import { append } from '@gantry/base';
 import { type FieldError, equalJson } from '@gantry/objects';
 import { hasFormat, isStringFormat } from './formats.ts';
@@ -269,7 +270,7 @@ function checkList(value: readonly unknown[], schema: JsonSchema, path: string, 
     result.add(invalidFinding(path, value.length, `${path} in body should have at least ${minItems} items`));
   }
   if (maxItems !== undefined && value.length > maxItems) result.add(tooMany(path, value.length, maxItems));
-  if (uniqueItems === true && value.some((item, i) => value.slice(0, i).some((other) => equalJson(other, item)))) {
+  if (uniqueItems === true && hasRepeated(value)) {
     result.add(invalidFinding(path, '', `${path} in body shouldn't contain duplicates`));
   }
   result.matches++;

@@ -23,16 +23,22 @@ const DECIMAL: readonly string[] = ['n', 'u', 'm', '', 'k', 'M', 'G', 'T', 'P', 
 const BINARY: readonly string[] = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 const NANO = 1_000_000_000n;
 const MAX_BINARY = (2n ** 63n - 1n) * NANO;
+/** More digits are no amount of anything, and numbers of any length take more than linear time; Kubernetes sets no bound. */
+const MAX_DIGITS = 128;
+/** Sign, point and exponent included. */
+const MAX_TEXT = MAX_DIGITS + 32;
 /** Powers of ten beyond this are no amounts of anything; Kubernetes sets no bound. */
 const MAX_EXPONENT = 100;
 
 /** Reads a quantity; throws QuantityError. */
 export function parseQuantity(text: string): Quantity {
   if (text === '') throw new QuantityError(FORMAT_WRONG);
+  if (text.length > MAX_TEXT) throw new QuantityError(/^[+-]?[0-9.]+/.test(text) ? NUMERIC_WRONG : FORMAT_WRONG);
   const parts = FORM.exec(text);
   if (parts === null) throw new QuantityError(FORMAT_WRONG);
   const [, sign = '', whole = '', fraction = '', suffix = ''] = parts;
   if (whole === '' && fraction === '' && suffix !== '') throw new QuantityError(NUMERIC_WRONG);
+  if (whole.length + fraction.length > MAX_DIGITS) throw new QuantityError(NUMERIC_WRONG);
   const { base, exponent, format } = interpretSuffix(suffix);
   const digits = BigInt(`${whole}${fraction}` || '0');
   const numerator = base === 2 ? digits * 2n ** BigInt(exponent) * NANO : digits;
@@ -99,13 +105,16 @@ function formatBinary(value: bigint): string {
   return `${mantissa}${BINARY[step] ?? ''}`;
 }
 
+/** Zeros between billionths and the largest suffix. */
+const MAX_ZEROS = 27;
+
 function formatDecimal(nano: bigint, format: QuantityFormat): string {
-  let mantissa = nano;
-  let exponent = -9;
-  while (mantissa % 1000n === 0n && (format === 'decimalExponent' || exponent < 18)) {
-    mantissa /= 1000n;
-    exponent += 3;
-  }
+  const digits = nano.toString();
+  const zeros = digits.length - digits.replace(/0+$/, '').length;
+  const most = format === 'decimalExponent' ? zeros : MAX_ZEROS;
+  const steps = Math.floor(Math.min(zeros, most) / 3);
+  const mantissa = digits.slice(0, digits.length - steps * 3);
+  const exponent = steps * 3 - 9;
   if (format === 'decimalExponent') return exponent === 0 ? `${mantissa}` : `${mantissa}e${exponent}`;
   return `${mantissa}${DECIMAL[exponent / 3 + 3] ?? ''}`;
 }

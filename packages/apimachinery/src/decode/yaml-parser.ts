@@ -193,8 +193,7 @@ class YamlParser {
     const properties = this.#properties();
     const first = text.character;
     const key = this.#flowNode(0, 'block', properties);
-    if (text.lineStart !== lineStart || !text.atColon('spaced', 'block'))
-      text.fail("could not find expected ':'");
+    if (text.lineStart !== lineStart || !text.atColon('spaced', 'block')) text.fail("could not find expected ':'");
     return keyOf(key, first, at);
   }
 
@@ -293,7 +292,10 @@ class YamlParser {
     const properties = this.#properties();
     if (properties !== undefined) text.skip('flow');
     const { character } = text;
-    if (character === ':' || (properties !== undefined && (character === ',' || character === ']' || character === '}')))
+    if (
+      character === ':' ||
+      (properties !== undefined && (character === ',' || character === ']' || character === '}'))
+    )
       return { value: this.#empty(properties), first: '' };
     if (character === ',' || character === '') text.fail('did not find expected node content');
     return { value: this.#flowNode(0, 'flow', properties), first: character };
@@ -383,7 +385,9 @@ function isPlainStart(character: string): boolean {
 }
 
 function cannotStart(character: string): string {
-  return ',[]{}'.includes(character) ? 'did not find expected node content' : 'found character that cannot start any token';
+  return ',[]{}'.includes(character)
+    ? 'did not find expected node content'
+    : 'found character that cannot start any token';
 }
 
 /** A scalar's text under a tag; without one, and under a tag that says nothing, it stays a text. */

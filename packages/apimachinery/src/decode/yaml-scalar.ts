@@ -53,7 +53,8 @@ function resolve(text: string): Resolved {
   const isNumeric = (first >= 0x30 && first <= 0x39) || first === 0x2b || first === 0x2d || first === 0x2e;
   if (!isNumeric) return { tag: '!!str', value: text };
   const infinite = INFINITE.get(text);
-  if (infinite !== undefined) throw new YamlSyntaxError(`error converting YAML to JSON: json: unsupported value: ${infinite}`);
+  if (infinite !== undefined)
+    throw new YamlSyntaxError(`error converting YAML to JSON: json: unsupported value: ${infinite}`);
   if (text.length > MAX_NUMBER) return { tag: '!!str', value: text };
   const bare = text.replaceAll('_', '');
   const whole = wholeNumber(bare);

@@ -1,3 +1,4 @@
+import { FieldSet } from './field-set.ts';
 import { identify, type Manager, type Managers } from './managers.ts';
 
 /** More managers by update than this are not told apart. */
@@ -11,6 +12,7 @@ export function capManagers(managers: Managers): Managers {
   if (left <= MAX_UPDATE_MANAGERS) return managers;
   const out = new Map(managers);
   const firstOf = new Map<string, string>();
+  const buckets = new Map<string, FieldSet[]>();
   for (const [id, updater] of updaters.sort(byAge)) {
     if (left <= MAX_UPDATE_MANAGERS) break;
     const first = firstOf.get(updater.apiVersion);
@@ -23,8 +25,16 @@ export function capManagers(managers: Managers): Managers {
     const into = out.get(bucket) ?? out.get(first);
     if (!out.has(bucket)) out.delete(first);
     out.delete(id);
-    out.set(bucket, { ...merged, fields: into === undefined ? updater.fields : updater.fields.union(into.fields) });
+    const parts = buckets.get(bucket) ?? (into === undefined ? [] : [into.fields]);
+    parts.push(updater.fields);
+    buckets.set(bucket, parts);
+    out.set(bucket, merged);
     left--;
+  }
+  // At once: one after another, each would copy all before it.
+  for (const [bucket, parts] of buckets) {
+    const manager = out.get(bucket);
+    if (manager !== undefined) out.set(bucket, { ...manager, fields: FieldSet.unionOf(parts) });
   }
   return out;
 }

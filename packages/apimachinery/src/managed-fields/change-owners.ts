@@ -42,6 +42,11 @@ export interface Change {
   readonly conflicts: readonly Conflict[];
 }
 
+/** A comparison, with all that was changed or added: the same for every manager. */
+interface Compared extends Comparison {
+  readonly changed: FieldSet;
+}
+
 /** The managers without versions that are not served, their fields as the schemas have them now. */
 export function knownManagers(of: ManagedKind, managers: Managers): Map<string, Manager> {
   const out = new Map<string, Manager>();
@@ -67,23 +72,25 @@ export function changeOwners(
     return { added: of.reset(added), modified: of.reset(modified), removed: of.reset(removed) };
   };
   const comparison = compareIn({ schema: of.schema, to: (object) => object, from: (object) => object });
-  const inVersions = new Map<string, Comparison>();
+  const inVersions = new Map<string, Compared>();
+  const compared = (one: Comparison): Compared => ({ ...one, changed: one.modified.union(one.added) });
+  const inOwn = compared(comparison);
   const others = new Map<string, Manager>();
   const conflicts: Conflict[] = [];
   for (const [id, manager] of [...managers].sort(([a], [b]) => (a < b ? -1 : 1))) {
     if (id === self) continue;
     const version = versionOf(of, manager.apiVersion);
     if (version === undefined) continue;
-    let compared = version.schema === of.schema ? comparison : inVersions.get(manager.apiVersion);
-    if (compared === undefined) {
-      compared = compareIn(version);
-      inVersions.set(manager.apiVersion, compared);
+    let change = version.schema === of.schema ? inOwn : inVersions.get(manager.apiVersion);
+    if (change === undefined) {
+      change = compared(compareIn(version));
+      inVersions.set(manager.apiVersion, change);
     }
     const { fields } = manager;
-    const changed = compared.modified.union(compared.added);
+    const { changed, removed } = change;
     const taken = changed.empty ? changed : fields.intersection(changed);
     for (const path of taken.paths()) conflicts.push({ id, manager, path });
-    const left = fields.difference(taken).difference(compared.removed);
+    const left = fields.difference(taken).difference(removed);
     if (left === fields) others.set(id, manager);
     else if (!left.empty) others.set(id, { ...manager, fields: left });
   }

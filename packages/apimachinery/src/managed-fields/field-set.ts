@@ -68,6 +68,15 @@ export class FieldSet {
     return this.#with(unite(this.#root, other.#root));
   }
 
+  /** Members of any of these, in time linear in all of them together. */
+  static unionOf(sets: readonly FieldSet[]): FieldSet {
+    const [first = new FieldSet(), ...others] = sets;
+    if (others.length === 0) return first;
+    const root: Node = { member: false, children: new Map() };
+    for (const set of sets) addTo(root, set.#root);
+    return new FieldSet(root);
+  }
+
   /** Members of this and not of `other`. */
   difference(other: FieldSet): FieldSet {
     return this.#with(subtract(this.#root, other.#root));
@@ -149,6 +158,19 @@ function unite(a: Node, b: Node): Node {
   return { member: a.member || b.member, children };
 }
 
+/** Adds copies of what `from` has to `into`, which is changed. */
+function addTo(into: Node, from: Node): void {
+  into.member ||= from.member;
+  for (const [element, child] of from.children) {
+    let own = into.children.get(element);
+    if (own === undefined) {
+      own = { member: false, children: new Map() };
+      into.children.set(element, own);
+    }
+    addTo(own, child);
+  }
+}
+
 function subtract(a: Node, b: Node): Node {
   return without(a, b, subtract);
 }
@@ -160,9 +182,12 @@ function prune(a: Node, b: Node): Node {
 /** Takes `b` out of `a`; `each` tells what is left of a child that both have. */
 function without(a: Node, b: Node, each: (own: Node, other: Node) => Node): Node {
   let children: Map<string, Node> | undefined;
-  for (const [element, child] of b.children) {
+  // Many small sets are compared with a large one: the smaller one says what both have.
+  const elements = a.children.size < b.children.size ? a.children.keys() : b.children.keys();
+  for (const element of elements) {
     const own = a.children.get(element);
-    if (own === undefined) continue;
+    const child = b.children.get(element);
+    if (own === undefined || child === undefined) continue;
     const left = each(own, child);
     if (left === own) continue;
     children ??= new Map(a.children);
@@ -175,9 +200,11 @@ function without(a: Node, b: Node, each: (own: Node, other: Node) => Node): Node
 
 function intersect(a: Node, b: Node): Node {
   const children = new Map<string, Node>();
-  for (const [element, child] of a.children) {
+  const elements = a.children.size < b.children.size ? a.children.keys() : b.children.keys();
+  for (const element of elements) {
+    const child = a.children.get(element);
     const other = b.children.get(element);
-    const both = other === undefined ? NOTHING : intersect(child, other);
+    const both = child === undefined || other === undefined ? NOTHING : intersect(child, other);
     if (!isEmpty(both)) children.set(element, both);
   }
   return { member: a.member && b.member, children };

@@ -70,9 +70,14 @@ function validateFinalizers(finalizers: readonly string[], path: string): FieldE
   return errors;
 }
 
+/** The errors of several controllers print at most this many references, or one list. */
+const MAX_PRINTED_OWNERS = 10_000;
+
 function validateOwnerReferences(references: readonly OwnerReference[] | undefined, path: string): FieldError[] {
   const errors: FieldError[] = [];
   let controller = '';
+  let shown: readonly OwnerReference[] | undefined;
+  let printed = 0;
   for (const reference of references ?? []) {
     append(errors, validateOwnerReference(reference, path));
     if (reference.controller !== true) continue;
@@ -81,10 +86,14 @@ function validateOwnerReferences(references: readonly OwnerReference[] | undefin
       controller = name;
       continue;
     }
+    shown ??= (references ?? []).map(printedOwner);
+    // Each repeats the whole list.
+    printed += shown.length;
+    if (printed > MAX_PRINTED_OWNERS && printed > shown.length) continue;
     errors.push(
       invalid(
         path,
-        (references ?? []).map(printedOwner),
+        shown,
         `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${name}`,
       ),
     );
@@ -123,7 +132,8 @@ function validateOwnerReference(reference: OwnerReference, path: string): FieldE
 export function validateObjectMetaUpdate(meta: ObjectMeta, old: ObjectMeta, path = 'metadata'): FieldError[] {
   const errors: FieldError[] = [];
   if (old.deletionTimestamp !== undefined) {
-    const extra = (meta.finalizers ?? []).filter((text) => !(old.finalizers ?? []).includes(text)).sort();
+    const before = new Set(old.finalizers);
+    const extra = (meta.finalizers ?? []).filter((text) => !before.has(text)).sort();
     if (extra.length > 0) {
       const list = extra.map((text) => JSON.stringify(text)).join(', ');
       errors.push(

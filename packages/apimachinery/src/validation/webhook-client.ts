@@ -1,3 +1,4 @@
+import { repeatedAt } from '@gantry/base';
 import { type FieldError, dns1035Label, dns1123Subdomain, invalid, portNumber, required } from '@gantry/objects';
 
 /** How a webhook is reached: by URL, or as a service of the cluster. */
@@ -129,8 +130,9 @@ export function validateReviewVersions(
     return [required(path, `must specify one of ${accepted.join(', ')}`)];
   }
   const errors: FieldError[] = [];
+  const isRepeated = repeatedAt(versions);
   versions.forEach((version, i) => {
-    if (versions.indexOf(version) < i) errors.push(invalid(`${path}[${i}]`, version, 'duplicate version'));
+    if (isRepeated(i)) errors.push(invalid(`${path}[${i}]`, version, 'duplicate version'));
     else for (const message of dns1035Label(version)) errors.push(invalid(`${path}[${i}]`, version, message));
   });
   if (known === 'known' && !versions.some((version) => accepted.includes(version))) {

@@ -196,7 +196,7 @@ function convertNumber(scalar: ScalarKind, parsed: Parsed): Parsed {
   if (!(parsed instanceof NumberLiteral) && typeof parsed !== 'number') return parsed;
   const text = parsed instanceof NumberLiteral ? parsed.text : String(parsed);
   const value = Number(text);
-  if (!Number.isInteger(value) || Math.abs(value) >= 2 ** 63) return parsed;
+  if (text.length > 400 || !Number.isInteger(value) || Math.abs(value) >= 2 ** 63) return parsed;
   const whole = /^-?\d+$/.test(text) ? BigInt(text) : BigInt(value);
   return scalar === 'int32' ? Number(BigInt.asIntN(32, whole)) : new NumberLiteral(String(whole));
 }

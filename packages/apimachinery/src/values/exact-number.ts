@@ -26,6 +26,8 @@ const MAX_INT64 = 2n ** 63n - 1n;
 
 /** The value of a whole number's text: a number where that is exact, else a bigint; undefined beyond 64 bits. */
 export function exactInteger(text: string): number | bigint | undefined {
+  // A sign and nineteen digits: longer texts are out of range, and would take more than linear time.
+  if (text.length > 20) return undefined;
   const value = BigInt(text);
   if (value < MIN_INT64 || value > MAX_INT64) return undefined;
   const double = Number(value);

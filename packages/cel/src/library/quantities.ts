@@ -24,11 +24,15 @@ class QuantityValue extends CelOpaque {
 const BINARY = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 const DECIMAL: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, '': 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
 
+/** Numbers of any length would take more than linear time. */
+const MAX_DIGITS = 128;
+
 function parseQuantity(text: string): QuantityValue | undefined {
   const match = /^([+-]?)(\d+(?:\.\d*)?|\.\d+)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]|[eE][+-]?\d+)?$/.exec(text);
   if (match === null) return undefined;
   const [, sign, number = '', suffix = ''] = match;
   const [whole = '', fraction = ''] = number.split('.');
+  if (number.length > MAX_DIGITS) return undefined;
   const digits = BigInt(`${whole}${fraction}` || '0');
   const binary = BINARY.indexOf(suffix);
   const factor = binary > 0 ? 1024n ** BigInt(binary) : 1n;

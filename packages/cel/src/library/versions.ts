@@ -40,6 +40,13 @@ function compareVersions(left: SemverValue, right: SemverValue): number {
   return order(left.pre.length, right.pre.length);
 }
 
+/** Numbers of versions have 64 bits. */
+const MAX_DIGITS = 20;
+
+function outOfRange(number: string): string {
+  return `strconv.ParseUint: parsing ${JSON.stringify(number)}: value out of range`;
+}
+
 const IDENTIFIER = /^[0-9A-Za-z-]+$/;
 
 function parse(text: string): SemverValue | string {
@@ -61,12 +68,14 @@ function parse(text: string): SemverValue | string {
   ] as const) {
     if (!/^\d+$/.test(number))
       return `Invalid character(s) found in ${name.toLowerCase()} number ${JSON.stringify(number)}`;
+    if (number.length > MAX_DIGITS) return outOfRange(number);
     if (number.length > 1 && number.startsWith('0'))
       return `${name} number must not contain leading zeroes ${JSON.stringify(number)}`;
   }
   for (const part of pre) {
     if (!IDENTIFIER.test(part))
       return part === '' ? 'Prerelease is empty' : `Invalid character(s) found in prerelease ${JSON.stringify(part)}`;
+    if (part.length > MAX_DIGITS && /^\d+$/.test(part)) return outOfRange(part);
     if (/^0\d+$/.test(part))
       return `Numeric PreRelease version must not contain leading zeroes ${JSON.stringify(part)}`;
   }

@@ -9,7 +9,7 @@ const UNITS: Readonly<Record<string, bigint>> = { d: 86_400n, w: 604_800n, h: 3_
 export function parseDurationText(text: string): CelDuration | undefined {
   const parsed = parseGoDuration(text);
   if (parsed !== undefined) return new CelDuration(parsed);
-  const match = /^(\d+)\s*(d|days?|w|weeks?|hours?|minutes?|seconds?)$/i.exec(text.trim());
+  const match = /^0*(\d{1,20})\s*(d|days?|w|weeks?|hours?|minutes?|seconds?)$/i.exec(text.trim());
   const unit = UNITS[(match?.[2] ?? '').slice(0, 1).toLowerCase()];
   return match === null || unit === undefined
     ? undefined

@@ -44,8 +44,8 @@ export function toInt(value: CelValue): CelResult {
   if (value instanceof CelTimestamp) return floorDiv(value.nanoseconds, 1_000_000_000n);
   if (value instanceof CelDuration) return value.nanoseconds;
   if (typeof value === 'string' && /^[+-]?\d+$/.test(value)) {
-    const number = BigInt(value.replace('+', ''));
-    if (BigInt.asIntN(64, number) === number) return number;
+    const number = int64Of(value);
+    if (number !== undefined && BigInt.asIntN(64, number) === number) return number;
   }
   return conversionError(value, 'int');
 }
@@ -58,10 +58,17 @@ export function toUint(value: CelValue): CelResult {
     return fromDouble(value, -1, uintOf, 'unsigned integer overflow');
   }
   if (typeof value === 'string' && /^\d+$/.test(value)) {
-    const number = BigInt(value);
-    if (BigInt.asUintN(64, number) === number) return new CelUint(number);
+    const number = int64Of(value);
+    if (number !== undefined && BigInt.asUintN(64, number) === number) return new CelUint(number);
   }
   return conversionError(value, 'uint');
+}
+
+/** The value of digits with a sign; undefined for more of them than 64 bits can have, whose value would take long. */
+function int64Of(text: string): bigint | undefined {
+  const [, sign = '', digits = ''] = /^([+-]?)0*(\d+)$/.exec(text) ?? [];
+  if (digits.length > 20) return undefined;
+  return sign === '-' ? -BigInt(digits) : BigInt(digits);
 }
 
 /** Truncates. The smallest value is refused too: doubles below the range round to it. */

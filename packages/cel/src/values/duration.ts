@@ -20,7 +20,9 @@ export function parseGoDuration(text: string): bigint | undefined {
   for (const [, number = '', unit = ''] of body.matchAll(/([\d.]+)([a-zµμ]+)/g)) {
     const [whole = '', fraction = ''] = number.split('.');
     const scale = UNITS[unit] ?? 0n;
-    total += BigInt(whole === '' ? 0 : whole) * scale;
+    const units = whole.replace(/^0+/, '');
+    if (units.length > 20) return undefined;
+    total += BigInt(units === '' ? 0 : units) * scale;
     const digits = fraction.slice(0, 18);
     if (digits !== '') total += (BigInt(digits) * scale) / 10n ** BigInt(digits.length);
     if (total > MAX + 1n) return undefined;

@@ -1,4 +1,4 @@
-import { append } from '@gantry/base';
+import { append, repeatedAt } from '@gantry/base';
 import { followFieldPath } from '../field-path.ts';
 import { type JsonSchema, type ValidationRule, givenEmpty, isJsonObject, itemsOf } from '@gantry/apimachinery';
 import { type FieldError, forbidden, invalid, notSupported, required } from '@gantry/objects';
@@ -203,6 +203,7 @@ function validateKeys(schema: JsonSchema, path: string): FieldError[] {
 
 function validateKeyNames(keys: readonly string[], items: JsonSchema, path: string): FieldError[] {
   const at = `${path}.x-kubernetes-list-map-keys`;
+  const isRepeated = repeatedAt(keys);
   return keys.flatMap((key, i) => {
     const errors: FieldError[] = [];
     const property = items.properties?.[key];
@@ -211,7 +212,7 @@ function validateKeyNames(keys: readonly string[], items: JsonSchema, path: stri
       const why = "must be a scalar type if parent array's x-kubernetes-list-type is map";
       errors.push(invalid(`${path}.items.properties[${key}].type`, items.type, why));
     }
-    if (keys.indexOf(key) < i) errors.push(invalid(at, keys, 'must not contain duplicate entries'));
+    if (isRepeated(i)) errors.push(invalid(at, keys, 'must not contain duplicate entries'));
     return errors;
   });
 }

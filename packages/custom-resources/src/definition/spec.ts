@@ -1,4 +1,4 @@
-import { append } from '@gantry/base';
+import { append, repeatedAt } from '@gantry/base';
 import { followFieldPath } from '../field-path.ts';
 import { type JsonSchema, itemsOf, validateWebhookService, validateWebhookUrl, valuesOf } from '@gantry/apimachinery';
 import {
@@ -397,9 +397,10 @@ function validateConversion(conversion: CustomResourceConversion | undefined): F
 
 function validateReviewVersions(versions: readonly string[], path: string): FieldError[] {
   if (versions.length === 0) return [required(path)];
+  const isRepeated = repeatedAt(versions);
   const errors = versions.flatMap((version, i) => {
     const at = `${path}[${i}]`;
-    if (versions.indexOf(version) < i) return [invalid(at, version, 'duplicate version')];
+    if (isRepeated(i)) return [invalid(at, version, 'duplicate version')];
     return dns1035Label(version).map((detail) => invalid(at, version, detail));
   });
   if (!versions.some((version) => version === 'v1' || version === 'v1beta1')) {

@@ -1,4 +1,4 @@
-import { append } from '@gantry/base';
+import { append, repeatedAt } from '@gantry/base';
 import { BOOL, type CelType, listOf, NULL, STRING } from '@gantry/cel';
 import { AdmissionExpressions, JSON_PATCH, OBJECT } from '@gantry/custom-resources';
 import {
@@ -38,6 +38,7 @@ export function validateMatchConditions(
   if (list.length > MAX_CONDITIONS) {
     errors.push(tooMany(path, list.length, MAX_CONDITIONS));
   }
+  const isRepeated = repeatedAt(list.map(({ name = '' }) => name));
   list.forEach(({ name = '', expression = '' }, i) => {
     const at = `${path}[${i}]`;
     const trimmed = expression.trim();
@@ -48,7 +49,7 @@ export function validateMatchConditions(
     }
     if (name === '') errors.push(required(`${at}.name`));
     else append(errors, invalidAll(`${at}.name`, name, qualifiedName(name)));
-    if (name !== '' && list.findIndex((other) => other.name === name) < i) {
+    if (name !== '' && isRepeated(i)) {
       errors.push(duplicate(`${at}.name`, name));
     }
   });

@@ -1,4 +1,4 @@
-import { append } from '@gantry/base';
+import { append, repeatedAt } from '@gantry/base';
 import {
   type FieldError,
   type LabelSelector,
@@ -135,12 +135,10 @@ function requiredSelector(selector: LabelSelector | undefined, path: string): Fi
 
 function validateNamedRule(rule: NamedRuleWithOperations, path: string): FieldError[] {
   const names = rule.resourceNames ?? [];
+  const isRepeated = repeatedAt(names);
   const errors = names.flatMap((name, i) => {
     const at = `${path}.resourceNames[${i}]`;
-    return [
-      ...invalidAll(at, name, pathSegment(name, false)),
-      ...(names.indexOf(name) < i ? [duplicate(at, name)] : []),
-    ];
+    return [...invalidAll(at, name, pathSegment(name, false)), ...(isRepeated(i) ? [duplicate(at, name)] : [])];
   });
   return [...errors, ...validateRule(rule, path)];
 }

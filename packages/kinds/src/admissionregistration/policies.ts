@@ -1,4 +1,4 @@
-import { append } from '@gantry/base';
+import { append, repeatedAt } from '@gantry/base';
 import {
   type AuditAnnotation,
   type FieldError,
@@ -101,11 +101,12 @@ export function validateValidatingPolicy(
     const detail = `must not have more than ${MAX_AUDIT_ANNOTATIONS} auditAnnotations`;
     errors.push(invalid('spec.auditAnnotations', printed, detail));
   }
+  const isRepeated = repeatedAt(auditAnnotations.map(({ key = '' }) => key));
   auditAnnotations.forEach((annotation, i) => {
     const path = `spec.auditAnnotations[${i}]`;
     append(errors, validateAuditAnnotation(name, annotation, check, path));
     const { key = '' } = annotation;
-    if (auditAnnotations.findIndex((other) => (other.key ?? '') === key) < i) {
+    if (isRepeated(i)) {
       errors.push(duplicate(`${path}.key`, key));
     }
   });

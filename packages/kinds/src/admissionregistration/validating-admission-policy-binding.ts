@@ -1,3 +1,4 @@
+import { repeatedAt } from '@gantry/base';
 import {
   type FieldError,
   VALIDATING_ADMISSION_POLICY_BINDINGS,
@@ -30,9 +31,10 @@ function validate({ spec }: ValidatingAdmissionPolicyBinding): FieldError[] {
 }
 
 function validateActions(actions: readonly string[], path: string): FieldError[] {
+  const isRepeated = repeatedAt(actions);
   const errors = actions.flatMap((action, i) => [
     ...(ACTIONS.includes(action) ? [] : [notSupported(`${path}[${i}]`, action, ACTIONS)]),
-    ...(actions.indexOf(action) < i ? [duplicate(`${path}[${i}]`, action)] : []),
+    ...(isRepeated(i) ? [duplicate(`${path}[${i}]`, action)] : []),
   ]);
   if (actions.includes('Deny') && actions.includes('Warn')) {
     const detail =

@@ -1,3 +1,4 @@
+import { repeatedAt } from '@gantry/base';
 import {
   type FieldError,
   type MatchCondition,
@@ -75,6 +76,7 @@ function hasKnownVersion({ admissionReviewVersions }: Webhook): boolean {
 }
 
 function validateWebhooks(webhooks: readonly Webhook[], strictness: Strictness): FieldError[] {
+  const isRepeated = repeatedAt(webhooks.map(({ name = '' }) => name));
   return webhooks.flatMap((webhook, i) => {
     const path = `webhooks[${i}]`;
     const { name = '', admissionReviewVersions } = webhook;
@@ -87,8 +89,7 @@ function validateWebhooks(webhooks: readonly Webhook[], strictness: Strictness):
         `${path}.admissionReviewVersions`,
       ),
     ];
-    const taken = webhooks.findIndex((other) => other.name === name) < i;
-    if (strictness.names === 'distinct' && name !== '' && taken) errors.push(duplicate(`${path}.name`, name));
+    if (strictness.names === 'distinct' && name !== '' && isRepeated(i)) errors.push(duplicate(`${path}.name`, name));
     return errors;
   });
 }

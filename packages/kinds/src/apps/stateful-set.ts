@@ -198,12 +198,12 @@ function validateSelectorAndTemplate(spec: Partial<StatefulSetSpec>, rules: Spec
 function asMade(spec: PodSpec, claims: readonly PersistentVolumeClaim[]): PodSpec {
   const { subdomain: _, hostname: __, ...rest } = spec;
   if (claims.length === 0) return rest;
-  const names = claims.map((claim) => claim.metadata?.name ?? '');
+  const names = new Set(claims.map((claim) => claim.metadata?.name ?? ''));
   return {
     ...rest,
     volumes: [
-      ...[...new Set(names)].map((name) => ({ name, persistentVolumeClaim: { claimName: name } })),
-      ...(spec.volumes ?? []).filter(({ name }) => !names.includes(name)),
+      ...[...names].map((name) => ({ name, persistentVolumeClaim: { claimName: name } })),
+      ...(spec.volumes ?? []).filter(({ name }) => !names.has(name)),
     ],
   };
 }

@@ -1,4 +1,4 @@
-import { append } from '@gantry/base';
+import { append, repeatedAt } from '@gantry/base';
 import {
   type FieldError,
   type JobSpec,
@@ -95,11 +95,12 @@ function validateExitCodes(
   const at = `${path}.values`;
   if (values.length === 0) errors.push(invalid(at, requirement.values ?? null, 'at least one value is required'));
   else if (values.length > MAX_EXIT_CODES) errors.push(tooMany(at, values.length, MAX_EXIT_CODES));
+  const isRepeated = repeatedAt(values);
   values.forEach((value, i) => {
     if (operator === 'In' && value === 0) {
       errors.push(invalid(`${at}[${i}]`, value, 'must not be 0 for the In operator'));
     }
-    if (values.indexOf(value) < i) errors.push(duplicate(`${at}[${i}]`, value));
+    if (isRepeated(i)) errors.push(duplicate(`${at}[${i}]`, value));
   });
   if (values.some((value, i) => i > 0 && (values[i - 1] ?? value) > value)) {
     errors.push(invalid(at, values, 'must be ordered'));

@@ -1,4 +1,4 @@
-import { append, formatTime, type Instant } from '@gantry/base';
+import { append, formatTime, type Instant, repeatedAt } from '@gantry/base';
 import {
   CERTIFICATE_SIGNING_REQUESTS,
   type CertificateSigningRequest,
@@ -27,7 +27,6 @@ import {
   nameColumn,
   unsupported,
 } from '@gantry/apimachinery';
-import { repeatedAt } from '../fields/repeated.ts';
 
 const USAGES = [
   'any',
@@ -189,6 +188,7 @@ function validateSignerName(name: string, path: string): FieldError[] {
 
 function validateConditions(conditions: readonly CertificateSigningRequestCondition[]): FieldError[] {
   const errors: FieldError[] = [];
+  const before = new Set<string>();
   conditions.forEach((condition, i) => {
     const at = `status.conditions[${i}]`;
     const { type = '', status = '' } = condition;
@@ -197,12 +197,12 @@ function validateConditions(conditions: readonly CertificateSigningRequestCondit
     const allowed = lasting ? ['True'] : ['True', 'False', 'Unknown'];
     if (status === '') errors.push(required(`${at}.status`));
     else if (!allowed.includes(status)) errors.push(unsupported(`${at}.status`, status, allowed));
-    const before = conditions.slice(0, i).map((one) => one.type);
     const opposite = { Approved: 'Denied', Denied: 'Approved' }[type];
-    if (opposite !== undefined && before.includes(opposite)) {
+    if (opposite !== undefined && before.has(opposite)) {
       errors.push(invalid('status.conditions', type, 'Approved and Denied conditions are mutually exclusive'));
     }
-    if (before.includes(type)) errors.push(duplicate(`${at}.type`, type));
+    if (before.has(type)) errors.push(duplicate(`${at}.type`, type));
+    before.add(type);
   });
   return errors;
 }

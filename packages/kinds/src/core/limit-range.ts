@@ -1,4 +1,4 @@
-import { append } from '@gantry/base';
+import { append, repeatedAt } from '@gantry/base';
 import {
   type FieldError,
   LIMIT_RANGES,
@@ -15,7 +15,6 @@ import {
 } from '@gantry/objects';
 import { createdAtColumn, defineResource, invalidAll, nameColumn } from '@gantry/apimachinery';
 import { isOvercommitAllowed, validateAnyResourceName, validateResourceName } from '../pod-spec/compute-resources.ts';
-import { repeatedAt } from '../fields/repeated.ts';
 
 const TYPES = ['Container', 'PersistentVolumeClaim', 'Pod'];
 const NANO_PER_UNIT = 1_000_000_000n;

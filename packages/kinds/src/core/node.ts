@@ -1,4 +1,4 @@
-import { append } from '@gantry/base';
+import { append, repeatedAt } from '@gantry/base';
 import { type FieldError, NODES, type Node, duplicate, equalJson, forbidden, invalid } from '@gantry/objects';
 import {
   describedAs,
@@ -11,7 +11,6 @@ import {
 } from '@gantry/apimachinery';
 import { validateAmount } from '../pod-spec/compute-resources.ts';
 import { cidrFamily, cidrWarnings, validateCidr } from '../fields/ip.ts';
-import { repeatedAt } from '../fields/repeated.ts';
 import { validateTaints } from '../pod-spec/taints.ts';
 
 const ROLE_PREFIX = 'node-role.kubernetes.io/';

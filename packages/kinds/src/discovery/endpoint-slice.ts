@@ -1,4 +1,4 @@
-import { append } from '@gantry/base';
+import { append, repeatedAt } from '@gantry/base';
 import {
   type DiscoveryEndpointPort,
   ENDPOINT_SLICES,
@@ -72,14 +72,14 @@ function validate({ addressType = '', ...slice }: EndpointSlice): FieldError[] {
     errors.push(notSupported('addressType', addressType, ADDRESS_TYPES));
   }
   if (ports.length > MAX_PORTS) return [...errors, tooMany('ports', ports.length, MAX_PORTS)];
-  return [...errors, ...ports.flatMap((port, i) => validatePort(port, ports, i))];
+  const isRepeated = repeatedAt(ports.map(({ name = '' }) => name));
+  return [...errors, ...ports.flatMap((port, i) => validatePort(port, `ports[${i}]`, isRepeated(i)))];
 }
 
-function validatePort(port: DiscoveryEndpointPort, all: readonly DiscoveryEndpointPort[], i: number): FieldError[] {
+function validatePort(port: DiscoveryEndpointPort, path: string, isRepeated: boolean): FieldError[] {
   const { name = '', protocol, appProtocol } = port;
-  const path = `ports[${i}]`;
   const errors = name === '' ? [] : invalidAll(`${path}.name`, name, dns1123Label(name));
-  if (all.findIndex((other) => (other.name ?? '') === name) < i) errors.push(duplicate(`${path}.name`, name));
+  if (isRepeated) errors.push(duplicate(`${path}.name`, name));
   if (protocol === undefined) errors.push(required(`${path}.protocol`));
   else if (!PROTOCOLS.includes(protocol)) errors.push(notSupported(`${path}.protocol`, protocol, PROTOCOLS));
   if (appProtocol !== undefined) {

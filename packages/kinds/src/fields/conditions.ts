@@ -1,3 +1,4 @@
+import { repeatedAt } from '@gantry/base';
 import {
   type Condition,
   type FieldError,
@@ -9,7 +10,6 @@ import {
   tooLong,
 } from '@gantry/objects';
 import { invalidAll, unsupported } from '@gantry/apimachinery';
-import { repeatedAt } from './repeated.ts';
 
 const STATUSES = ['False', 'True', 'Unknown'];
 const MAX_REASON_BYTES = 1024;

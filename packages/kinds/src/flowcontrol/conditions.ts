@@ -1,11 +1,13 @@
+import { repeatedAt } from '@gantry/base';
 import { type FieldError, duplicate, required } from '@gantry/objects';
 
 /** Rules on the conditions of both kinds of flow control: each type once. */
 export function validateFlowConditions(conditions: readonly { readonly type?: string }[] | undefined): FieldError[] {
   const types = (conditions ?? []).map(({ type = '' }) => type);
+  const isRepeated = repeatedAt(types);
   return types.flatMap((type, i) => {
     const path = `status.conditions[${i}].type`;
-    const twice = types.indexOf(type) < i ? [duplicate(path, type)] : [];
+    const twice = isRepeated(i) ? [duplicate(path, type)] : [];
     return type === '' ? [...twice, required(path)] : twice;
   });
 }

@@ -1,3 +1,4 @@
+import { repeatedAt } from '@gantry/base';
 import {
   type Container,
   type ContainerPort,
@@ -8,7 +9,6 @@ import {
 } from '@gantry/objects';
 import { APP_ARMOR_PREFIX, appArmorProfileOf, oldAppArmorWarning } from './app-armor.ts';
 import type { Placed } from './each-container.ts';
-import { repeatedAt } from '../fields/repeated.ts';
 
 const NANO_PER_BYTE = 1_000_000_000n;
 const BYTES = ['memory', 'ephemeral-storage'] as const;

@@ -1,4 +1,4 @@
-import { append } from '@gantry/base';
+import { append, repeatedAt } from '@gantry/base';
 import {
   type Container,
   type ContainerPort,
@@ -20,7 +20,6 @@ import { invalidAll, unsupported } from '@gantry/apimachinery';
 import { validateVolumeDevices, validateVolumeMounts } from './mounts.ts';
 import { validateLifecycle, validateProbe } from './probes.ts';
 import { validateSecurityContext } from './security-context.ts';
-import { repeatedAt } from '../fields/repeated.ts';
 
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
 const PULL_POLICIES = ['Always', 'IfNotPresent', 'Never'];

@@ -1,3 +1,4 @@
+import { repeatedAt } from '@gantry/base';
 import {
   type Container,
   type FieldError,
@@ -11,7 +12,6 @@ import {
 } from '@gantry/objects';
 import { notFound } from '@gantry/apimachinery';
 import { validateDescendingPath } from '../fields/file-paths.ts';
-import { repeatedAt } from '../fields/repeated.ts';
 
 const PROPAGATIONS = ['Bidirectional', 'HostToContainer', 'None'];
 const READ_ONLY_MODES = ['Disabled', 'Enabled', 'IfPossible'];

@@ -1,4 +1,4 @@
-import { append } from '@gantry/base';
+import { append, repeatedAt } from '@gantry/base';
 import {
   type FieldError,
   type PodSecurityContext,
@@ -15,7 +15,6 @@ import {
 import { PROFILE_TYPES, validateAppArmorProfile } from './app-armor.ts';
 import { invalidAll } from '@gantry/apimachinery';
 import { validateDescendingPath } from '../fields/file-paths.ts';
-import { repeatedAt } from '../fields/repeated.ts';
 
 const SYSCTL_NAME = /^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$/;
 const SYSCTL_MESSAGE =

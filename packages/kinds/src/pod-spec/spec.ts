@@ -1,4 +1,4 @@
-import { append } from '@gantry/base';
+import { append, repeatedAt } from '@gantry/base';
 import {
   type FieldError,
   type PodSpec,
@@ -21,7 +21,6 @@ import { validatePodSecurityContext } from './security-context.ts';
 import { validateTolerations } from './tolerations.ts';
 import { validateTopologySpread } from './topology-spread.ts';
 import { validateVolumes } from './volumes.ts';
-import { repeatedAt } from '../fields/repeated.ts';
 
 const RESTART_POLICIES = ['Always', 'OnFailure', 'Never'];
 const DNS_POLICIES = ['ClusterFirstWithHostNet', 'ClusterFirst', 'Default', 'None'];

@@ -1,3 +1,4 @@
+import { repeatedAt } from '@gantry/base';
 import {
   type FieldError,
   type TopologySpreadConstraint,
@@ -17,6 +18,10 @@ export function validateTopologySpread(
   path: string,
 ): FieldError[] {
   const all = constraints ?? [];
+  // Kubernetes reports the first of two.
+  const comesAgain = repeatedAt(
+    all.map((one) => JSON.stringify([one.topologyKey ?? '', one.whenUnsatisfiable ?? ''])).reverse(),
+  );
   return all.flatMap((constraint, i) => {
     const at = `${path}[${i}]`;
     const { maxSkew = 0, topologyKey = '', whenUnsatisfiable: when = '' } = constraint;
@@ -24,10 +29,8 @@ export function validateTopologySpread(
     if (maxSkew <= 0) errors.push(invalid(`${at}.maxSkew`, maxSkew, 'must be greater than zero'));
     if (topologyKey === '') errors.push(required(`${at}.topologyKey`, 'can not be empty'));
     if (!WHEN.includes(when)) errors.push(notSupported(`${at}.whenUnsatisfiable`, when, WHEN));
-    const again = all
-      .slice(i + 1)
-      .some((o) => (o.topologyKey ?? '') === topologyKey && (o.whenUnsatisfiable ?? '') === when);
-    if (again) errors.push(duplicate(`${at}.{topologyKey, whenUnsatisfiable}`, `{${topologyKey}, ${when}}`));
+    if (comesAgain(all.length - 1 - i))
+      errors.push(duplicate(`${at}.{topologyKey, whenUnsatisfiable}`, `{${topologyKey}, ${when}}`));
     return [
       ...errors,
       ...validateMinDomains(constraint.minDomains, when, `${at}.minDomains`),

@@ -1,4 +1,4 @@
-import { append } from '@gantry/base';
+import { append, repeatedAt } from '@gantry/base';
 import {
   type NodeSelectorTerm,
   type ObjectMeta,
@@ -15,7 +15,6 @@ import { ipWarnings } from '../fields/ip.ts';
 import { oldLabelAdvice } from '../fields/deprecated-labels.ts';
 import { POD_SECCOMP } from './annotations.ts';
 import { claimSpecWarnings, overlapWarnings, volumeWarnings } from './volume-warnings.ts';
-import { repeatedAt } from '../fields/repeated.ts';
 
 interface PodLike {
   readonly metadata?: ObjectMeta;

@@ -1,4 +1,4 @@
-import { append } from '@gantry/base';
+import { append, repeatedAt } from '@gantry/base';
 import {
   type FieldError,
   cIdentifier,
@@ -99,9 +99,10 @@ export function validateBindingConditions(
       );
   }
   for (const [field, list] of Object.entries(lists)) {
+    const isRepeated = repeatedAt(list);
     list.forEach((name, i) => {
       const at = `${path}.${field}[${i}]`;
-      if (list.indexOf(name) < i) errors.push({ type: 'FieldValueDuplicate', field: at, value: name, detail: '' });
+      if (isRepeated(i)) errors.push({ type: 'FieldValueDuplicate', field: at, value: name, detail: '' });
       if (field === 'bindingFailureConditions' && bindingConditions.includes(name)) {
         errors.push(invalid(at, name, 'bindingFailureConditions must not overlap with bindingConditions'));
       }

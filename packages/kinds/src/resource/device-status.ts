@@ -65,7 +65,8 @@ export function validateClaimStatus(object: ResourceResourceClaim, old: Resource
     errors.push(forbidden('status.reservedFor', 'may not be specified when `allocated` is not set'));
   } else if (object.metadata.deletionTimestamp !== undefined) {
     const before = old.status?.reservedFor ?? [];
-    if (reservedFor.some((one) => !before.some((other) => equalJson(one, other)))) {
+    const known = new Set(before.map(consumerText));
+    if (reservedFor.some((one) => !known.has(consumerText(one)))) {
       const detail = 'new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set';
       errors.push(forbidden('status.reservedFor', detail));
     }
@@ -74,6 +75,10 @@ export function validateClaimStatus(object: ResourceResourceClaim, old: Resource
   if (allocation === undefined) return errors;
   if (before === undefined) return [...errors, ...validateAllocation(allocation, object)];
   return equalJson(allocation, before) ? errors : [...errors, invalid('status.allocation', allocation, IMMUTABLE)];
+}
+
+function consumerText({ apiGroup, resource, name, uid }: ResourceClaimConsumerReference): string {
+  return JSON.stringify([apiGroup ?? null, resource ?? null, name ?? null, uid ?? null]);
 }
 
 function validateConsumer(reference: ResourceClaimConsumerReference, path: string): FieldError[] {

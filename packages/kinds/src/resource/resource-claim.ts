@@ -27,8 +27,8 @@ function prepareStatus(object: ResourceResourceClaim, old: ResourceResourceClaim
   const { status } = object;
   if (status?.devices === undefined) return;
   const kept = new Set((status.allocation?.devices?.results ?? []).map(deviceKey));
-  const given = (old.status?.allocation?.devices?.results ?? []).map(deviceKey).filter((key) => !kept.has(key));
-  const devices = status.devices.filter((device) => !given.includes(deviceKey(device)));
+  const given = new Set((old.status?.allocation?.devices?.results ?? []).map(deviceKey));
+  const devices = status.devices.filter((device) => kept.has(deviceKey(device)) || !given.has(deviceKey(device)));
   if (devices.length === 0) delete status.devices;
   else status.devices = devices;
 }

@@ -1,4 +1,4 @@
-import { append } from '@gantry/base';
+import { append, repeatedAt } from '@gantry/base';
 import {
   type CSIDriver,
   type CSIDriverSpec,
@@ -78,9 +78,10 @@ function validateSettings(spec: CSIDriverSpec): FieldError[] {
 }
 
 function validateTokenRequests(requests: readonly StorageTokenRequest[]): FieldError[] {
+  const isRepeated = repeatedAt(requests.map(({ audience = '' }) => audience));
   return requests.flatMap(({ audience = '', expirationSeconds: seconds }, i) => {
     const path = `spec.tokenRequests[${i}]`;
-    if (requests.findIndex((other) => (other.audience ?? '') === audience) < i) {
+    if (isRepeated(i)) {
       return [duplicate(`${path}.audience`, audience)];
     }
     const at = `${path}.expirationSeconds`;

@@ -1,4 +1,4 @@
-import { append } from '@gantry/base';
+import { append, repeatedAt } from '@gantry/base';
 import {
   type CSINode,
   type CSINodeDriver,
@@ -19,7 +19,6 @@ import {
   nonNegative,
 } from '@gantry/apimachinery';
 import { validateDriverName } from '../pod-spec/volume-sources.ts';
-import { repeatedAt } from '../fields/repeated.ts';
 
 const MAX_NODE_ID = 256;
 

@@ -31,19 +31,24 @@ function tokensOf(text: string): readonly Token[] {
   const tokens: Token[] = [];
   let at = 0;
   while (at < text.length) {
-    const rest = text.slice(at);
-    const space = /^[ \t\r\n]+/.exec(rest);
-    if (space !== null) {
-      at += space[0].length;
+    const space = matchAt(/[ \t\r\n]+/y, text, at);
+    if (space !== '') {
+      at += space.length;
       continue;
     }
-    const symbol = [rest.slice(0, 2), rest.slice(0, 1)].find((candidate) => SYMBOLS.has(candidate));
-    const word = symbol ?? /^[^=!(),><\s]+/.exec(rest)?.[0] ?? rest.slice(0, 1);
+    const first = text.charAt(at);
+    const symbol = [text.slice(at, at + 2), first].find((candidate) => SYMBOLS.has(candidate));
+    const word = symbol ?? (matchAt(/[^=!(),><\s]+/y, text, at) || first);
     const kind = symbol ?? (word === 'in' || word === 'notin' ? word : 'identifier');
     tokens.push({ kind: kind as TokenKind, text: word });
     at += word.length;
   }
   return tokens;
+}
+
+function matchAt(pattern: RegExp, text: string, at: number): string {
+  pattern.lastIndex = at;
+  return pattern.exec(text)?.[0] ?? '';
 }
 
 function fail(message: string): never {

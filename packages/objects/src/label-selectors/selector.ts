@@ -52,11 +52,17 @@ function meets({ key, operator, values }: LabelRequirement, labels: Readonly<Rec
       return value === undefined || !values.includes(value);
     case 'gt':
     case 'lt': {
-      if (value === undefined || !/^[+-]?\d+$/.test(value)) return false;
-      const difference = BigInt(value.replace('+', '')) - BigInt((values[0] ?? '0').replace('+', ''));
+      const [left, right] = [wholeNumber(value), wholeNumber(values[0])];
+      if (left === undefined || right === undefined) return false;
+      const difference = left - right;
       return operator === 'gt' ? difference > 0n : difference < 0n;
     }
   }
+}
+
+/** A whole number as labels can hold it; undefined for anything else. */
+function wholeNumber(text: string | undefined): bigint | undefined {
+  return text !== undefined && /^[+-]?\d{1,63}$/.test(text) ? BigInt(text.replace('+', '')) : undefined;
 }
 
 function formatRequirement({ key, operator, values }: LabelRequirement): string {

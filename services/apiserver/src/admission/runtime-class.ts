@@ -1,3 +1,4 @@
+import { repeatedAt } from '@gantry/base';
 import { type Pod, type RuntimeClass, type Toleration, equalJson } from '@gantry/objects';
 import { type AdmissionCheck, type AdmissionReader, type AdmissionRequest, isCore } from './check/admission-check.ts';
 import { refuse } from './check/refuse.ts';
@@ -54,14 +55,19 @@ async function classOf(request: AdmissionRequest, reader: AdmissionReader): Prom
   return found;
 }
 
+/** Of more tolerations, none is left out because another one covers it: each is compared with each. */
+const MAX_COMPARED = 200;
+
+function tolerationText({ key, operator, value, effect, tolerationSeconds }: Toleration): string {
+  return JSON.stringify([key ?? null, operator ?? null, value ?? null, effect ?? null, tolerationSeconds ?? null]);
+}
+
 /** Those of both that no other covers. */
 function mergeTolerations(own: readonly Toleration[], added: readonly Toleration[]): Toleration[] {
-  const all = [...own, ...added];
-  return all.filter((one, i) => {
-    const others = all.filter((_, at) => at !== i);
-    const same = all.findIndex((other) => equalJson(one, other)) < i;
-    return !same && !others.some((other) => !equalJson(one, other) && covers(other, one));
-  });
+  const isRepeated = repeatedAt([...own, ...added].map(tolerationText));
+  const all = [...own, ...added].filter((_, i) => !isRepeated(i));
+  if (all.length > MAX_COMPARED) return all;
+  return all.filter((one) => !all.some((other) => other !== one && covers(other, one)));
 }
 
 /** Whether whatever the second tolerates, the first tolerates too. */

@@ -9,7 +9,8 @@ export function parseInt64(query: URLSearchParams, name: string): number | undef
   if (!/^[+-]?\d+$/.test(text)) {
     throw StatusError.badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
   }
-  const value = BigInt(text.startsWith('+') ? text.slice(1) : text);
+  const [, sign = '', digits = ''] = /^([+-]?)0*(\d+)$/.exec(text) ?? [];
+  const value = digits.length > 20 ? INT64_MAX + 1n : BigInt(`${sign === '-' ? '-' : ''}${digits}`);
   if (value > INT64_MAX || value < -INT64_MAX - 1n) {
     throw StatusError.badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: value out of range`);
   }

@@ -64,10 +64,9 @@ function validateAddresses(addresses: readonly Address[], old: readonly Address[
 export function keepObservedGenerations(status: PodStatus, old: PodStatus | undefined): void {
   const before = old?.observedGeneration ?? 0;
   if ((status.observedGeneration ?? 0) === 0 && before !== 0) status.observedGeneration = before;
-  const left = [...(old?.conditions ?? [])];
+  const left = Map.groupBy([...(old?.conditions ?? [])].reverse(), ({ type }) => type);
   for (const condition of status.conditions ?? []) {
-    const at = left.findIndex(({ type }) => type === condition.type);
-    const [known] = at < 0 ? [] : left.splice(at, 1);
+    const known = left.get(condition.type)?.pop();
     const generation = known?.observedGeneration ?? 0;
     if ((condition.observedGeneration ?? 0) === 0 && generation !== 0) condition.observedGeneration = generation;
   }

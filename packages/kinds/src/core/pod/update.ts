@@ -77,8 +77,10 @@ function validateDeadline(
 }
 
 function validateAddedTolerations(tolerations: readonly Toleration[], before: readonly Toleration[]): FieldError[] {
-  const without = ({ tolerationSeconds: _, ...rest }: Toleration) => rest;
-  const kept = before.every((old) => tolerations.some((one) => equalJson(without(one), without(old))));
+  const idOf = ({ key, operator, value, effect }: Toleration) =>
+    JSON.stringify([key ?? null, operator ?? null, value ?? null, effect ?? null]);
+  const present = new Set(tolerations.map(idOf));
+  const kept = before.every((old) => present.has(idOf(old)));
   if (!kept)
     return [forbidden('spec.tolerations', 'existing toleration can not be modified except its tolerationSeconds')];
   return validateTolerations(tolerations, 'spec.tolerations');

@@ -1,4 +1,4 @@
-import { append } from '@gantry/base';
+import { append, repeatedAt } from '@gantry/base';
 import { type FieldError, type ServiceSpec, duplicate, invalid, notSupported } from '@gantry/objects';
 import { type IpFamily, ipFamily, validateIp } from '../../fields/ip.ts';
 
@@ -26,9 +26,10 @@ export function validateClusterIps(spec: ServiceSpec): FieldError[] {
   } else if (clusterIPs.length > 0 && clusterIPs[0] !== clusterIP) {
     errors.push(invalid(path, clusterIPs, 'first value must match `clusterIP`'));
   }
+  const isRepeated = repeatedAt(ipFamilies);
   ipFamilies.forEach((family, i) => {
     if (!FAMILIES.includes(family)) errors.push(notSupported(`spec.ipFamilies[${i}]`, family, FAMILIES));
-    if (ipFamilies.indexOf(family) < i) errors.push(duplicate(`spec.ipFamilies[${i}]`, family));
+    if (isRepeated(i)) errors.push(duplicate(`spec.ipFamilies[${i}]`, family));
   });
   if (ipFamilyPolicy !== undefined && !FAMILY_POLICIES.includes(ipFamilyPolicy)) {
     errors.push(notSupported('spec.ipFamilyPolicy', ipFamilyPolicy, FAMILY_POLICIES));

@@ -1,4 +1,4 @@
-import { append } from '@gantry/base';
+import { append, repeatedAt } from '@gantry/base';
 import {
   type FieldError,
   type ServicePort,
@@ -17,7 +17,6 @@ import { invalidAll, unsupported, validateLabels } from '@gantry/apimachinery';
 import { validateCidr, validateEndpointIp, validateIp } from '../../fields/ip.ts';
 import { validatePortReference } from '../../pod-spec/probes.ts';
 import { isHeadless, validateClusterIps } from './ips.ts';
-import { repeatedAt } from '../../fields/repeated.ts';
 
 const TYPES = ['ClusterIP', 'ExternalName', 'LoadBalancer', 'NodePort'];
 const AFFINITIES = ['ClientIP', 'None'];

@@ -18,11 +18,21 @@ export interface Hook {
 export function hooksOf(configurations: readonly (KubeObject & { webhooks?: Webhook[] })[]): readonly Hook[] {
   const byName = (a: KubeObject, b: KubeObject) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1);
   return [...configurations].sort(byName).flatMap(({ metadata, webhooks = [] }) =>
-    webhooks.map((webhook, i) => {
-      const before = webhooks.slice(0, i).filter(({ name }) => name === webhook.name).length;
-      return { id: `${metadata.name ?? ''}/${webhook.name}/${before}`, webhook };
-    }),
+    numbered(webhooks).map(({ webhook, before }) => ({
+      id: `${metadata.name ?? ''}/${webhook.name}/${before}`,
+      webhook,
+    })),
   );
+}
+
+/** Each webhook with how many of its name come before it. */
+function numbered(webhooks: readonly Webhook[]): readonly { readonly webhook: Webhook; readonly before: number }[] {
+  const counts = new Map<string, number>();
+  return webhooks.map((webhook) => {
+    const before = counts.get(webhook.name) ?? 0;
+    counts.set(webhook.name, before + 1);
+    return { webhook, before };
+  });
 }
 
 /** The version in which a webhook wants to be asked about a request; undefined when it does not want to be asked. */

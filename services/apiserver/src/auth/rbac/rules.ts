@@ -50,9 +50,9 @@ function withoutStars(url: string): string {
   return url.slice(0, end);
 }
 
-/** As many missing rights are told at most, and so often is looked for one: the lists of a rule multiply. */
+/** As many missing rights are told at most, and so many items are looked at: the lists of a rule multiply. */
 const MAX_MISSING = 500;
-const MAX_LOOKS = 20_000;
+const MAX_LOOKS = 100_000;
 
 /**
  * The rights of `wanted` that `held` does not cover, each the smallest rule that says it; not all of them when there are very
@@ -61,7 +61,10 @@ const MAX_LOOKS = 20_000;
 export function missingRights(held: readonly PolicyRule[], wanted: readonly PolicyRule[]): readonly PolicyRule[] {
   const missing: PolicyRule[] = [];
   let looks = 0;
-  const isHeld = (rule: PolicyRule): boolean => ++looks <= MAX_LOOKS && held.some((one) => coversRule(one, rule));
+  const isHeld = (rule: PolicyRule): boolean => {
+    looks += LISTS.reduce((sum, list) => sum + (rule[list]?.length ?? 0), 1);
+    return looks <= MAX_LOOKS && held.some((one) => coversRule(one, rule));
+  };
   for (const part of wanted.flatMap(partsOf)) {
     for (const right of uncovered(part, isHeld)) {
       missing.push(right);

@@ -1,5 +1,5 @@
+import { parsePlainBody } from '@gantry/apimachinery';
 import { StatusError } from '@gantry/objects';
-import { parse as parseYaml } from 'yaml';
 import type { MediaType } from '../../http/negotiate.ts';
 import type { RawDeleteOptions } from './delete-options.ts';
 
@@ -47,10 +47,10 @@ export function decodeDeleteOptions(
 
 function decode(bytes: Uint8Array, mediaType: MediaType, decodeProtobuf: DecodeProtobuf): unknown {
   if (mediaType === 'application/vnd.kubernetes.protobuf') return decodeProtobuf(bytes);
-  const text = Buffer.from(bytes).toString('utf8');
   try {
-    return mediaType === 'application/yaml' ? parseYaml(text, { version: '1.1' }) : JSON.parse(text);
+    return parsePlainBody(bytes, mediaType === 'application/yaml' ? 'yaml' : 'json');
   } catch (error) {
+    if (error instanceof StatusError) throw error;
     throw unrecognized(error instanceof Error ? error.message : String(error), bytes);
   }
 }

@@ -122,11 +122,12 @@ function bumpGeneration(object: KubeObject): void {
 
 function setGarbageFinalizers(object: KubeObject, definition: ResourceDefinition, options: DeleteOptions): void {
   const present = object.metadata.finalizers ?? [];
+  const known = new Set(present);
   const kept = present.filter((finalizer) => finalizer !== ORPHAN && finalizer !== FOREGROUND);
   const wanted = garbageFinalizer(present, definition, options);
   const finalizers = wanted === undefined ? kept : [...kept, wanted];
   if (finalizers.length === 0) delete object.metadata.finalizers;
-  else if (finalizers.length !== present.length || finalizers.some((one) => !present.includes(one))) {
+  else if (finalizers.length !== present.length || finalizers.some((one) => !known.has(one))) {
     object.metadata.finalizers = finalizers;
   }
 }

@@ -8,7 +8,7 @@ const MAX_UINT64 = 2n ** 64n - 1n;
 /** Parses a client's resourceVersion; undefined for '' and '0'. BadRequest in Go's words for anything that is not a number. */
 export function parseResourceVersion(text: string, prefix = ''): ResourceVersion | undefined {
   if (text === '') return undefined;
-  const why = /^[0-9]+$/.test(text) ? (BigInt(text) > MAX_UINT64 ? 'value out of range' : '') : 'invalid syntax';
+  const why = /^[0-9]+$/.test(text) ? (isOutOfRange(text) ? 'value out of range' : '') : 'invalid syntax';
   if (why !== '') {
     const quoted = JSON.stringify(text);
     throw StatusError.badRequest(
@@ -18,6 +18,12 @@ export function parseResourceVersion(text: string, prefix = ''): ResourceVersion
   // A number that is too big to be exact is no version that was ever given: only its text is shown.
   const value = Number(text);
   return value === 0 ? undefined : value;
+}
+
+/** Whether digits make more than 64 bits; long texts are not calculated with. */
+function isOutOfRange(digits: string): boolean {
+  const significant = digits.replace(/^0+/, '');
+  return significant.length > 20 || BigInt(significant === '' ? 0 : significant) > MAX_UINT64;
 }
 
 /** The error for a version below every version that was ever given. */

@@ -1,12 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Container } from '@gantry/objects';
-import { portWarnings } from '../pod-spec/container-warnings.ts';
-import { repeatedAt } from './repeated.ts';
-
-it('tells which values came before', () => {
-  const values = ['a', 'b', 'a', '', 'a', ''];
-  expect(values.map((_, index) => repeatedAt(values)(index))).toEqual([false, false, true, false, true, true]);
-});
+import { portWarnings } from './container-warnings.ts';
 
 it('warns of ports that are alike, of few of very many', () => {
   const container: Container = { name: 'c', ports: [{ containerPort: 80 }, { containerPort: 80, hostPort: 1 }] };
