@@ -53,7 +53,7 @@ const HEX_DIGITS: Readonly<Record<string, number>> = { x: 2, u: 4, U: 8 };
 type Chomping = '-' | '+' | '';
 
 /** What may not stand in a YAML text (https://yaml.org/spec/1.1, printable characters), its first byte order mark apart. */
- 
+
 const UNPRINTABLE = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x84\x86-\x9f\ufffe\uffff]/;
 
 /**

@@ -47,7 +47,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
- 
+
 const PLAIN_CHARACTERS = /[^"\\\x00-\x1f]*/y;
 const PLAIN_INTEGER = /^-?(0|[1-9][0-9]{0,15})$/;
 const NUMBER = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/y;
