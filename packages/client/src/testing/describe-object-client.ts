@@ -1,4 +1,12 @@
-import { CONFIG_MAPS, type ConfigMap, isReason, type KubeObject, StatusError } from '@gantry/objects';
+import {
+  CONFIG_MAPS,
+  type ConfigMap,
+  DEPLOYMENTS,
+  isReason,
+  keyOf,
+  type KubeObject,
+  StatusError,
+} from '@gantry/objects';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ObjectClient, WatchEvent } from '../object-client.ts';
 
@@ -60,6 +68,33 @@ export function describeObjectClient(name: string, open: () => Promise<ClientUnd
       };
       expect((await update({ key: 'second' })).data).toEqual({ key: 'second' });
       await expect(update({ key: 'third' })).rejects.toSatisfy((error) => isReason(error, 'Conflict'));
+    });
+
+    it('writes the status and the annotations of a status update, and neither spec nor labels', async () => {
+      const { namespace, client } = under;
+      const template = {
+        metadata: { labels: { app: 'a' } },
+        spec: { containers: [{ name: 'c', image: 'i' }] },
+      };
+      const spec = { replicas: 1, selector: { matchLabels: { app: 'a' } }, template };
+      const created = await client.create(
+        DEPLOYMENTS,
+        { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { generateName: 'status-', namespace }, spec },
+        signal,
+      );
+      const written = await client.updateStatus(
+        DEPLOYMENTS,
+        {
+          ...created,
+          metadata: { ...created.metadata, labels: { l: 'v' }, annotations: { a: 'v' } },
+          spec: { ...spec, replicas: 7 },
+          status: { replicas: 3 },
+        },
+        signal,
+      );
+      expect(written).toMatchObject({ metadata: { annotations: { a: 'v' } }, spec: { replicas: 1 } });
+      expect([written.status?.replicas, written.metadata.labels]).toEqual([3, undefined]);
+      await client.delete(DEPLOYMENTS, keyOf(created), {}, signal);
     });
 
     it('merges a patch', async () => {

@@ -330,7 +330,11 @@ function merge(old: KubeObject, object: KubeObject, subresource: string | undefi
     resourceVersion: old.metadata.resourceVersion,
   };
   const status = (of: KubeObject): object => ('status' in of ? { status: of.status } : {});
-  if (subresource === 'status' || subresource === 'approval') return { ...old, ...status(object) };
+  if (subresource === 'status' || subresource === 'approval') {
+    // As in Kubernetes, whose strategies reset the spec and the labels alone.
+    const { annotations } = object.metadata;
+    return { ...old, metadata: { ...old.metadata, ...(annotations && { annotations }) }, ...status(object) };
+  }
   const { status: _given, ...rest } = object as KubeObject & { status?: unknown };
   const deleting =
     old.metadata.deletionTimestamp === undefined ? {} : { deletionTimestamp: old.metadata.deletionTimestamp };

@@ -72,4 +72,48 @@ describe('the freshness gate', () => {
     reads[1]?.resolve();
     await passing;
   });
+
+  it('stays closed when the process was frozen while it read: the response is old', async () => {
+    const { clock, reads, gate } = gateWithReads();
+    const opened: string[] = [];
+    const passing = gate.pass(new AbortController().signal).then(() => opened.push('opened'));
+    await clock.advance(3_001);
+    reads[0]?.resolve();
+    await expect.poll(() => reads.length).toBe(2);
+    expect(opened).toEqual([]);
+    reads[1]?.resolve();
+    await passing;
+  });
+
+  it('closes by its own ticks too: a pass soon after the freeze comes too late to see the gap', async () => {
+    const { clock, reads, gate } = gateWithReads();
+    const stop = new AbortController();
+    const opening = gate.pass(stop.signal);
+    reads[0]?.resolve();
+    await opening;
+    await clock.advance(3_001);
+    // The first thing that runs after the freeze.
+    const running = gate.run(stop.signal);
+    await clock.advance(1_000);
+    const passing = gate.pass(stop.signal);
+    expect(reads).toHaveLength(2);
+    reads[1]?.resolve();
+    await passing;
+    stop.abort();
+    await running;
+  });
+
+  it('stays open while its ticks have no gap', async () => {
+    const { clock, reads, gate } = gateWithReads();
+    const stop = new AbortController();
+    const running = gate.run(stop.signal);
+    const opening = gate.pass(stop.signal);
+    reads[0]?.resolve();
+    await opening;
+    await clock.advance(60_000);
+    await gate.pass(stop.signal);
+    expect(reads).toHaveLength(1);
+    stop.abort();
+    await running;
+  });
 });

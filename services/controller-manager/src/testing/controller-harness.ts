@@ -12,8 +12,10 @@ export interface RunOptions {
   /** What others write before a write of the controllers arrives: after they have read the cache. */
   readonly meanwhile?: (write: ObjectWrite) => Promise<void>;
   /** Awaited before each request of the controllers: an API that does not answer. */
-  readonly reach?: (signal: AbortSignal) => Promise<void>;
+  readonly reach?: Reach;
 }
+
+type Reach = (signal: AbortSignal, call: { readonly verb: string; readonly resource?: string }) => Promise<void>;
 
 /** What a test of a controller's shell needs: a clock, the objects of an API server, and a manager that leads. */
 export interface ControllerHarness {
@@ -61,16 +63,24 @@ export function createControllerHarness(): ControllerHarness {
 }
 
 /** Awaits `reach` before each request. */
-function createReachedClient(client: ObjectClient, reach: (signal: AbortSignal) => Promise<void>): ObjectClient {
-  const after = async <T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> => {
-    await reach(signal);
-    return call();
-  };
+function createReachedClient(client: ObjectClient, reach: Reach): ObjectClient {
   return createObjectClient({
-    get: (resource, key, signal) => after(signal, () => client.get(resource, key, signal)),
-    list: (resource, options, signal) => after(signal, () => client.list(resource, options, signal)),
-    watch: (resource, options, signal) => client.watch(resource, options, signal),
-    write: (write, signal) => after(signal, () => client.write(write, signal)),
-    batch: (writes, signal) => after(signal, () => client.batch(writes, signal)),
+    get: async (of, key, signal) => {
+      await reach(signal, { verb: 'get', resource: of.resource });
+      return client.get(of, key, signal);
+    },
+    list: async (of, options, signal) => {
+      await reach(signal, { verb: 'list', resource: of.resource });
+      return client.list(of, options, signal);
+    },
+    watch: (of, options, signal) => client.watch(of, options, signal),
+    write: async (write, signal) => {
+      await reach(signal, { verb: write.verb, resource: write.resource.resource });
+      return client.write(write, signal);
+    },
+    batch: async (writes, signal) => {
+      await reach(signal, { verb: 'batch' });
+      return client.batch(writes, signal);
+    },
   });
 }

@@ -8,6 +8,7 @@ import {
   type Resource,
   StatusError,
 } from '@gantry/objects';
+import type { ObjectWrite } from '@gantry/client';
 import { establishedDefinition, WIDGETS } from '@gantry/controller-runtime/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
@@ -75,6 +76,47 @@ describe('the garbage collector with custom resources', () => {
     expect(names(CONFIG_MAPS)).toEqual(['owned', 'other']);
     await remove(WIDGETS, 'owner');
     expect(names(CONFIG_MAPS)).toEqual(['other']);
+  });
+
+  it('keeps what has been given a living owner since it was read', async () => {
+    const living = await configMap('living', []);
+    await configMap('owned', [gone({ apiVersion: 'v1', kind: 'ConfigMap' })]);
+    let acted: 'no' | 'yes' = 'no';
+    const meanwhile = async ({ verb, resource }: ObjectWrite) => {
+      if (acted === 'yes' || verb !== 'delete' || resource.resource !== CONFIG_MAPS.resource) return;
+      acted = 'yes';
+      const merge = { metadata: { ownerReferences: [owned(living)] } };
+      await client.patch(CONFIG_MAPS, { namespace: 'a', name: 'owned' }, { merge }, stop.signal);
+    };
+    start([createGarbageCollector()], { meanwhile });
+    await clock.advance(5000);
+    expect(acted).toBe('yes');
+    expect(references('owned')).toEqual([owned(living)]);
+  });
+
+  it('completes no foreground deletion before it has listed every resource that may hold dependents', async () => {
+    await define();
+    const owner = await configMap('owner', []);
+    await widget('dependent', { ownerReferences: [owned(owner, { blockOwnerDeletion: true })] });
+    const merge = {
+      metadata: { finalizers: ['foregroundDeletion'], deletionTimestamp: '2026-01-01T00:00:00Z' },
+    };
+    await client.patch(CONFIG_MAPS, { namespace: 'a', name: 'owner' }, { merge }, stop.signal);
+    const listed = Promise.withResolvers<void>();
+    start([createGarbageCollector()], {
+      reach: async (_signal, { verb, resource }) => {
+        if (verb === 'list' && resource === WIDGETS.resource) await listed.promise;
+      },
+    });
+    await clock.advance(5000);
+    expect([names(CONFIG_MAPS), names(WIDGETS)]).toEqual([['owner'], ['dependent']]);
+    listed.resolve();
+    await clock.advance(1000);
+    const deleted = client.writes.flatMap((write) =>
+      write.verb === 'delete' && write.resource.resource !== 'events' ? [write.key.name] : [],
+    );
+    expect(deleted).toEqual(['dependent']);
+    expect([names(CONFIG_MAPS), names(WIDGETS)]).toEqual([[], []]);
   });
 
   it('collects custom resources that something owned', async () => {

@@ -1,0 +1,58 @@
+import type { ObjectWrite } from '@gantry/client';
+import { describe, expect, it } from 'vitest';
+import { createControllers } from './registry.ts';
+import { type ControllerHarness, createControllerHarness } from './testing/controller-harness.ts';
+import { EXAMPLE_WORLD } from './testing/example-world.ts';
+
+const create = () =>
+  createControllers({
+    authority: { parse: async () => 'there is no request', sign: async () => '' },
+    readCa: () => 'a certificate',
+    firstServiceAddress: '10.96.0.1',
+    nodeGraceMs: 4000,
+  });
+/** Longer than every quarantine and grace period of the example world. */
+const SETTLED_MS = 60_000;
+const NAMES = create().map(({ name }) => name);
+
+/** What a controller has written, without Leases and Events: who leads, and what was seen. */
+function writesOf({ client }: ControllerHarness): readonly string[] {
+  return client.writes.filter(({ resource }) => !['leases', 'events'].includes(resource.resource)).map(describeWrite);
+}
+
+function describeWrite(write: ObjectWrite): string {
+  const name = write.verb === 'create' ? (write.name ?? write.object.metadata.name ?? '') : write.key.name;
+  return [write.verb, write.resource.resource, name].join(' ');
+}
+
+/** A leader of one controller, or of all of them, over the same objects. */
+async function lead(harness: ControllerHarness, name?: string): Promise<void> {
+  harness.run(create().filter((controller) => name === undefined || controller.name === name));
+  await harness.clock.advance(SETTLED_MS);
+}
+
+async function createWorld(): Promise<ControllerHarness> {
+  const harness = createControllerHarness();
+  for (const [resource, object] of EXAMPLE_WORLD) await harness.client.put(resource, object);
+  return harness;
+}
+
+describe.each(NAMES)('the controller %s', (name) => {
+  it('acts in the example world, and planning again for everything yields nothing', async () => {
+    const harness = await createWorld();
+    await lead(harness, name);
+    const first = writesOf(harness);
+    expect(first).not.toEqual([]);
+    // A new leader plans for every object, without a memory of what was done.
+    await lead(harness, name);
+    expect(writesOf(harness).slice(first.length)).toEqual([]);
+  });
+});
+
+it('all controllers together come to rest, and planning again for everything yields nothing', async () => {
+  const harness = await createWorld();
+  await lead(harness);
+  const first = writesOf(harness);
+  await lead(harness);
+  expect(writesOf(harness).slice(first.length)).toEqual([]);
+});

@@ -1,0 +1,113 @@
+import {
+  CERTIFICATE_SIGNING_REQUESTS,
+  CLUSTER_ROLES,
+  CONFIG_MAPS,
+  DEPLOYMENTS,
+  type KubeObject,
+  NAMESPACES,
+  NODES,
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
+  PODS,
+  REPLICA_SETS,
+  type Resource,
+  RESOURCE_QUOTAS,
+  SECRETS,
+  SERVICE_ACCOUNTS,
+  VALIDATING_ADMISSION_POLICIES,
+  VOLUME_ATTRIBUTES_CLASSES,
+} from '@gantry/objects';
+
+const DELETED = { deletionTimestamp: '2026-01-01T00:00:00Z' };
+const TEMPLATE = { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'c', image: 'i' }] } };
+const WEB = {
+  replicas: 2,
+  progressDeadlineSeconds: 30,
+  selector: { matchLabels: { app: 'web' } },
+  template: TEMPLATE,
+};
+
+function of<T extends KubeObject>(
+  resource: Resource<T>,
+  metadata: KubeObject['metadata'],
+  rest: object = {},
+): readonly [Resource, KubeObject] {
+  const apiVersion = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
+  return [resource, { apiVersion, kind: resource.kind, metadata, ...rest }];
+}
+
+/** A namespaced object of `a`. */
+const inside = <T extends KubeObject>(resource: Resource<T>, name: string, rest: object = {}, metadata: object = {}) =>
+  of(resource, { namespace: 'a', name, ...metadata }, rest);
+
+/** A cluster in which every controller has something to do. A new controller adds what it acts on. */
+export const EXAMPLE_WORLD: readonly (readonly [Resource, KubeObject])[] = [
+  of(NAMESPACES, { name: 'a' }, { spec: { finalizers: ['kubernetes'] }, status: { phase: 'Active' } }),
+  of(NAMESPACES, { name: 'kube-node-lease' }),
+  of(
+    NAMESPACES,
+    { name: 'ending', ...DELETED },
+    { spec: { finalizers: ['kubernetes'] }, status: { phase: 'Terminating' } },
+  ),
+  of(CONFIG_MAPS, { namespace: 'ending', name: 'content' }),
+  of(NODES, { name: 'silent' }, { status: { conditions: [{ type: 'Ready', status: 'True' }] } }),
+  of(
+    NODES,
+    { name: 'tainted' },
+    {
+      spec: { taints: [{ key: 'k', effect: 'NoExecute' }] },
+      status: { conditions: [{ type: 'Ready', status: 'True' }] },
+    },
+  ),
+  inside(PODS, 'evicted', { spec: { containers: [], nodeName: 'tainted' } }),
+  inside(PODS, 'orphan', { spec: { containers: [], nodeName: 'missing' } }),
+  inside(DEPLOYMENTS, 'web', { spec: WEB }, { generation: 1, uid: 'web' }),
+  inside(REPLICA_SETS, 'alone', {
+    spec: {
+      ...WEB,
+      selector: { matchLabels: { app: 'alone' } },
+      template: { ...TEMPLATE, metadata: { labels: { app: 'alone' } } },
+    },
+  }),
+  inside(
+    CONFIG_MAPS,
+    'left',
+    {},
+    {
+      ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'gone', uid: 'gone' }],
+    },
+  ),
+  inside(RESOURCE_QUOTAS, 'quota', { spec: { hard: { configmaps: '10', pods: '10' } } }),
+  inside(SERVICE_ACCOUNTS, 'builder'),
+  inside(
+    SECRETS,
+    'token',
+    { type: 'kubernetes.io/service-account-token', data: { token: 'dA==' } },
+    { annotations: { 'kubernetes.io/service-account.name': 'builder' } },
+  ),
+  of(
+    CLUSTER_ROLES,
+    { name: 'part', labels: { gather: 'yes' } },
+    {
+      rules: [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }],
+    },
+  ),
+  of(
+    CLUSTER_ROLES,
+    { name: 'whole' },
+    {
+      aggregationRule: { clusterRoleSelectors: [{ matchLabels: { gather: 'yes' } }] },
+    },
+  ),
+  of(
+    CERTIFICATE_SIGNING_REQUESTS,
+    { name: 'unreadable' },
+    {
+      spec: { signerName: 'kubernetes.io/kubelet-serving', request: '', usages: [] },
+    },
+  ),
+  of(VALIDATING_ADMISSION_POLICIES, { name: 'policy', generation: 1 }, { spec: { validations: [] } }),
+  inside(PERSISTENT_VOLUME_CLAIMS, 'claim', {}, { ...DELETED, finalizers: ['kubernetes.io/pvc-protection'] }),
+  of(PERSISTENT_VOLUMES, { name: 'volume', ...DELETED, finalizers: ['kubernetes.io/pv-protection'] }, {}),
+  of(VOLUME_ATTRIBUTES_CLASSES, { name: 'class', ...DELETED, finalizers: ['kubernetes.io/vac-protection'] }, {}),
+];
