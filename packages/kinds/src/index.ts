@@ -16,6 +16,11 @@ export {
   setDefinitionCondition,
 } from './apiextensions/custom-resource-definition.ts';
 export {
+  NO_POD_SECURITY_EXEMPTIONS,
+  type PodSecurityExemptions,
+  exemptNamespaceWarning,
+} from './pod-security/exemptions.ts';
+export {
   type LevelVersion,
   type PodSecurityPolicy,
   formatLevel,

@@ -1,4 +1,6 @@
-import { type ConfigReader, LOG_LEVELS, type LogLevel, readConfig } from '@gantry/service';
+import type { PodSecurityExemptions } from '@gantry/kinds';
+import { dns1123Label, dns1123Subdomain } from '@gantry/objects';
+import { ConfigError, type ConfigReader, LOG_LEVELS, type LogLevel, readConfig } from '@gantry/service';
 
 /** The process's settings; see docs/conventions.md. */
 export interface ApiServerConfig {
@@ -12,6 +14,7 @@ export interface ApiServerConfig {
   readonly serviceCidr: string;
   readonly podCidr: string;
   readonly defaultTolerationSeconds: number;
+  readonly podSecurityExemptions: PodSecurityExemptions;
   readonly logLevel: LogLevel;
 }
 
@@ -28,6 +31,25 @@ export function readApiServerConfig(environment: NodeJS.ProcessEnv = process.env
     serviceCidr: reader.text('GANTRY_SERVICE_CIDR', '10.96.0.0/16'),
     podCidr: reader.text('GANTRY_POD_CIDR', '10.128.0.0/20'),
     defaultTolerationSeconds: reader.integer('GANTRY_DEFAULT_TOLERATION_SECONDS', { min: 0, max: 86_400 }, 5),
+    podSecurityExemptions: {
+      usernames: names(reader, 'GANTRY_POD_SECURITY_EXEMPT_USERNAMES', () => []),
+      runtimeClasses: names(reader, 'GANTRY_POD_SECURITY_EXEMPT_RUNTIME_CLASSES', dns1123Subdomain),
+      namespaces: names(reader, 'GANTRY_POD_SECURITY_EXEMPT_NAMESPACES', dns1123Label),
+    },
     logLevel: reader.oneOf('GANTRY_LOG_LEVEL', LOG_LEVELS, 'info'),
   }));
+}
+
+/** A list of different names, none by default. `problems` says what is wrong with one. */
+function names(
+  reader: ConfigReader,
+  variable: string,
+  problems: (name: string) => readonly string[],
+): readonly string[] {
+  const found = reader.list(variable, []);
+  for (const [i, name] of found.entries()) {
+    const [problem] = found.indexOf(name) < i ? ['is repeated'] : problems(name);
+    if (problem !== undefined) throw new ConfigError(variable, `${JSON.stringify(name)}: ${problem}`);
+  }
+  return found;
 }

@@ -73,7 +73,11 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
     frontProxy,
     signingKeys,
     bootstrapDir: config.bootstrapDir,
-    settings: { serviceCidr: config.serviceCidr, defaultTolerationSeconds: config.defaultTolerationSeconds },
+    settings: {
+      serviceCidr: config.serviceCidr,
+      defaultTolerationSeconds: config.defaultTolerationSeconds,
+      podSecurityExemptions: config.podSecurityExemptions,
+    },
     listen: { host: '0.0.0.0', restPort: REST_PORT, grpcPort: GRPC_PORT },
     storeHealth: (signal) => etcdHealth(etcd, signal),
     ...peersOf(etcd, processId, config, logger),

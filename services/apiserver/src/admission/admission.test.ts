@@ -1,5 +1,6 @@
 import { type KubeObject, type Pod, type PodSpec, StatusError } from '@gantry/objects';
 import { must, seededRandom, systemClock } from '@gantry/base';
+import { NO_POD_SECURITY_EXEMPTIONS } from '@gantry/kinds';
 import { describe, expect, it } from 'vitest';
 import { allowAll, definitionOf } from '../registry/testing.ts';
 import { type AdmissionReader, createAdmissionChecks, Reinvocation } from './index.ts';
@@ -13,6 +14,7 @@ const checks = createAdmissionChecks({
   updateQuotaStatus: () => Promise.resolve({ kind: 'updated' }),
   access: allowAll,
   defaultTolerationSeconds: 5,
+  podSecurityExemptions: NO_POD_SECURITY_EXEMPTIONS,
 });
 
 /** What the checks make of a new pod in namespace `n`, whose objects are these. */

@@ -1,4 +1,5 @@
 import type { Clock, NewUid, Random } from '@gantry/base';
+import type { PodSecurityExemptions } from '@gantry/kinds';
 import type { WebhookCaller } from '../webhooks/index.ts';
 import type { Access, AdmissionCheck } from './check/admission-check.ts';
 import { claimResize } from './claim-resize.ts';
@@ -47,6 +48,7 @@ export function createAdmissionChecks(options: {
   readonly updateQuotaStatus: UpdateQuotaStatus;
   readonly access: Access;
   readonly defaultTolerationSeconds: number;
+  readonly podSecurityExemptions: PodSecurityExemptions;
 }): readonly AdmissionCheck[] {
   return [
     paramAccess(options.access),
@@ -54,7 +56,7 @@ export function createAdmissionChecks(options: {
     limitRanger,
     serviceAccount(options.random, options.clock),
     taintNodesByCondition,
-    podSecurity,
+    podSecurity(options.podSecurityExemptions),
     priority,
     defaultTolerationSeconds(options.defaultTolerationSeconds),
     defaultStorageClass,

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { patchBody, createHarness, type Harness, WRITE } from '../registry/testing.ts';
+import type { User } from '../auth/user.ts';
+import { ADMIN, createHarness, type Harness, jsonBody, patchBody, WRITE } from '../registry/testing.ts';
 
 const PREFIX = 'pod-security.kubernetes.io/';
 
@@ -48,5 +49,91 @@ describe('pod security', () => {
       reason: 'Invalid',
       message: `Namespace "n" is invalid: metadata.labels[${PREFIX}enforce]: Invalid value: "some": must be one of privileged, baseline, restricted`,
     });
+  });
+});
+
+describe('the exemptions of pod security', () => {
+  const USER = { name: 'trusted', uid: '', groups: ['system:masters'], extra: {} };
+  let h: Harness;
+  beforeEach(async () => {
+    h = await createHarness({
+      podSecurityExemptions: { usernames: ['trusted'], runtimeClasses: ['strong'], namespaces: ['default'] },
+    });
+    const labels = { [`${PREFIX}enforce`]: 'restricted', [`${PREFIX}warn`]: 'baseline' };
+    const patch = new TextEncoder().encode(JSON.stringify({ metadata: { labels } }));
+    for (const namespace of ['n', 'default']) {
+      const metadata = { name: 'default', namespace };
+      const account = jsonBody({ apiVersion: 'v1', kind: 'ServiceAccount', metadata });
+      await h.settle(h.registry.create(h.context(), h.target('serviceaccounts', '', { namespace }), account, WRITE));
+      const target = h.target('namespaces', namespace);
+      await h.settle(h.registry.patch(h.context(), target, patchBody('application/merge-patch+json', patch), WRITE));
+    }
+    const metadata = { name: 'strong' };
+    await h.create('runtimeclasses', { apiVersion: 'node.k8s.io/v1', kind: 'RuntimeClass', metadata, handler: 'runc' });
+  });
+  afterEach(async () => {
+    await h.stop();
+  });
+
+  const createPod = ({
+    namespace = 'n',
+    user = ADMIN,
+    ...change
+  }: {
+    namespace?: string;
+    user?: User;
+    runtimeClassName?: string;
+  }) => {
+    const spec = { containers: [{ name: 'c', image: 'i' }], hostPID: true, ...change };
+    const body = jsonBody({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec });
+    return h.settle(h.registry.create(h.context({ user }), h.target('pods', '', { namespace }), body, WRITE));
+  };
+
+  it.each([[{ user: USER }], [{ namespace: 'default' }], [{ runtimeClassName: 'strong' }]])(
+    'let %j pass without a warning',
+    async (exempt) => {
+      h.warnings.length = 0;
+      await createPod(exempt);
+      expect(h.warnings).toEqual([]);
+    },
+  );
+
+  it('let templates of an exempt class pass without a warning', async () => {
+    h.warnings.length = 0;
+    const template = (runtimeClassName?: string) => ({
+      spec: {
+        containers: [{ name: 'c', image: 'i' }],
+        hostPID: true,
+        ...(runtimeClassName === undefined ? {} : { runtimeClassName }),
+      },
+    });
+    const create = (name: string, runtimeClassName?: string) =>
+      h.create('podtemplates', {
+        apiVersion: 'v1',
+        kind: 'PodTemplate',
+        metadata: { name },
+        template: template(runtimeClassName),
+      });
+    await create('a', 'strong');
+    expect(h.warnings).toEqual([]);
+    await create('b');
+    expect(h.warnings).toHaveLength(1);
+  });
+
+  it('are of exact names', async () => {
+    await expect(createPod({})).rejects.toMatchObject({ reason: 'Forbidden' });
+    await expect(createPod({ user: { ...USER, name: 'Trusted' } })).rejects.toMatchObject({ reason: 'Forbidden' });
+    await expect(
+      createPod({ user: { ...USER, name: 'x', groups: ['trusted', 'system:masters'] } }),
+    ).rejects.toMatchObject({
+      reason: 'Forbidden',
+    });
+  });
+
+  it('warn when an exempt namespace demands a level', () => {
+    expect(h.warnings).toContain(
+      'namespace "default" is exempt from Pod Security, and the policy (enforce=restricted:latest, warn=baseline:latest) will be ignored',
+    );
+    expect(h.warnings.filter((text) => text.startsWith('namespace "n"'))).toEqual([]);
   });
 });

@@ -1,6 +1,8 @@
 import {
   type LevelVersion,
+  type PodSecurityExemptions,
   type PodSecurityPolicy,
+  exemptNamespaceWarning,
   formatLevel,
   formatViolations,
   isPrivileged,
@@ -23,17 +25,27 @@ const MAX_PODS = 3000;
  * Enforces the Pod Security Standard of the namespace's labels on pods, or warns; pod templates only get warnings. There is no
  * audit log.
  */
-export const podSecurity: AdmissionCheck = {
-  name: 'PodSecurity',
-  validate: async (request, reader) => {
-    const { operation, definition, subresource } = request;
-    if (operation !== 'create' && operation !== 'update') return;
-    if (isCore(request, 'namespaces')) await judgeNamespace(request, reader);
-    else if (definition.group === '' && definition.resource === 'pods') {
-      if (!HARMLESS.includes(subresource)) await judgePod(request, reader);
-    } else if (subresource === '') await judgeTemplate(request, reader);
-  },
-};
+export function podSecurity(exemptions: PodSecurityExemptions): AdmissionCheck {
+  const namespaces = new Set(exemptions.namespaces);
+  const usernames = new Set(exemptions.usernames);
+  const classes = new Set(exemptions.runtimeClasses);
+  const isExempt = ({ namespace, user }: AdmissionRequest) => namespaces.has(namespace) || usernames.has(user.name);
+  const isExemptPod = (spec: Partial<PodSpec>) => classes.has(spec.runtimeClassName ?? '');
+  return {
+    name: 'PodSecurity',
+    validate: async (request, reader) => {
+      const { operation, definition, subresource } = request;
+      if (operation !== 'create' && operation !== 'update') return;
+      if (isCore(request, 'namespaces')) {
+        const looksAt = (pods: readonly Pod[]) => pods.filter(({ spec = {} }) => !isExemptPod(spec));
+        await judgeNamespace(request, reader, { exempt: namespaces.has(request.name), looksAt });
+      } else if (definition.group === '' && definition.resource === 'pods') {
+        if (HARMLESS.includes(subresource) || isExempt(request)) return;
+        if (!isExemptPod((request.object as Pod).spec ?? {})) await judgePod(request, reader);
+      } else if (subresource === '' && !isExempt(request)) await judgeTemplate(request, reader, isExemptPod);
+    },
+  };
+}
 
 async function judgePod(request: AdmissionRequest, reader: AdmissionReader): Promise<void> {
   const policy = await policyFor(request, reader);
@@ -49,9 +61,13 @@ async function judgePod(request: AdmissionRequest, reader: AdmissionReader): Pro
   warnOf({ metadata, spec }, policy.warn, request);
 }
 
-async function judgeTemplate(request: AdmissionRequest, reader: AdmissionReader): Promise<void> {
+async function judgeTemplate(
+  request: AdmissionRequest,
+  reader: AdmissionReader,
+  isExemptPod: (spec: Partial<PodSpec>) => boolean,
+): Promise<void> {
   const template = request.definition.podTemplate?.(request.object);
-  if (template?.spec === undefined) return;
+  if (template?.spec === undefined || isExemptPod(template.spec)) return;
   const { warn } = await policyFor(request, reader);
   warnOf({ metadata: template.metadata ?? {}, spec: template.spec }, warn, request);
 }
@@ -89,19 +105,29 @@ function isSignificant(spec: NonNullable<Pod['spec']>, old: Partial<PodSpec> = {
 }
 
 /** The labels must be good; pods that are there already and do not meet a new demand are warned of. */
-async function judgeNamespace(request: AdmissionRequest, reader: AdmissionReader): Promise<void> {
+async function judgeNamespace(
+  request: AdmissionRequest,
+  reader: AdmissionReader,
+  { exempt, looksAt }: { readonly exempt: boolean; readonly looksAt: (pods: readonly Pod[]) => readonly Pod[] },
+): Promise<void> {
   const { object, old, name } = request;
   const { policy, errors } = podSecurityOf(object.metadata.labels ?? {});
   const before = old === undefined ? undefined : podSecurityOf(old.metadata.labels ?? {});
   if (errors.length > 0 && !equalJson(errors, before?.errors ?? [])) {
     throw StatusError.invalid('', 'Namespace', name, errors);
   }
-  if (before === undefined) return;
+  const ignored = exempt ? exemptNamespaceWarning(name, policy) : undefined;
+  if (before === undefined) {
+    if (ignored !== undefined) request.warn(ignored);
+    return;
+  }
   const { enforce } = policy;
   const was = before.policy.enforce;
   const stricter = strictness(enforce.level) > strictness(was.level);
   if (enforce.level === 'privileged' || (enforce.version === was.version && !stricter)) return;
-  for (const text of warningsOf(await reader.list<Pod>(PODS, name), name, enforce)) request.warn(text);
+  if (ignored !== undefined) request.warn(ignored);
+  if (exempt) return;
+  for (const text of warningsOf(looksAt(await reader.list<Pod>(PODS, name)), name, enforce)) request.warn(text);
 }
 
 function warningsOf(pods: readonly Pod[], namespace: string, level: LevelVersion): readonly string[] {

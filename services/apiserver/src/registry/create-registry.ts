@@ -33,6 +33,7 @@ export function createRegistry(deps: RegistryDependencies): Registry {
     updateQuotaStatus: createUpdateQuotaStatus(committer),
     caller: deps.webhookCaller,
     defaultTolerationSeconds: settings.defaultTolerationSeconds,
+    podSecurityExemptions: settings.podSecurityExemptions,
   });
   const admission = new AdmissionChain(checks, deps, written);
   const allocators = createAllocators({ ...deps, serviceCidr: settings.serviceCidr });

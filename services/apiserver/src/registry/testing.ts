@@ -1,5 +1,5 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
-import { findResource, resources } from '@gantry/kinds';
+import { findResource, NO_POD_SECURITY_EXEMPTIONS, type PodSecurityExemptions, resources } from '@gantry/kinds';
 import type { KubeObject } from '@gantry/objects';
 import { must, seededRandom } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
@@ -22,7 +22,8 @@ import { encodeProtobuf } from './objects/response-of.ts';
 
 export { jsonBody };
 
-const ADMIN: User = { name: 'kubernetes-admin', uid: '', groups: ['system:masters'], extra: {} };
+/** The user of requests that name no other. */
+export const ADMIN: User = { name: 'kubernetes-admin', uid: '', groups: ['system:masters'], extra: {} };
 
 /** Rights without limit, for tests that are not about rights. */
 export const allowAll: RegistryDependencies['authorizer'] = {
@@ -63,7 +64,12 @@ export function definitionOf(resource: string): ResourceDefinition {
 
 /** A harness with the namespaces `default` and `n`; several may share one etcd. */
 export async function createHarness(
-  options: { etcd?: MemoryObjectStore['etcd']; seed?: number; resourceRegistry?: ResourceRegistry } = {},
+  options: {
+    etcd?: MemoryObjectStore['etcd'];
+    seed?: number;
+    resourceRegistry?: ResourceRegistry;
+    podSecurityExemptions?: PodSecurityExemptions;
+  } = {},
 ): Promise<Harness> {
   const clock = new ManualClock();
   const random = seededRandom(options.seed ?? 7);
@@ -102,7 +108,11 @@ export async function createHarness(
         }),
     },
     webhookCaller: createWebhookCaller({ objects: cachedServices(cache), clock, random }),
-    settings: { serviceCidr: '10.96.0.0/16', defaultTolerationSeconds: 5 },
+    settings: {
+      serviceCidr: '10.96.0.0/16',
+      defaultTolerationSeconds: 5,
+      podSecurityExemptions: options.podSecurityExemptions ?? NO_POD_SECURITY_EXEMPTIONS,
+    },
   };
   const registry = createRegistry(deps);
   const warnings: string[] = [];

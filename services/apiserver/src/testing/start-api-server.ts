@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Clock, systemClock, systemRandom, systemUid } from '@gantry/base';
-import { resources } from '@gantry/kinds';
+import { NO_POD_SECURITY_EXEMPTIONS, resources } from '@gantry/kinds';
 import { createMetrics, type GroupOutcome, type Logger, runGroup, silentLogger } from '@gantry/service';
 import { fixedTls, type TlsMaterial } from '@gantry/tls';
 import { createSigningKeys } from '../auth/authn/signing-keys.ts';
@@ -62,7 +62,11 @@ export async function startApiServer(options: TestApiServerOptions = {}): Promis
     frontProxy: fixedTls(await pki.issueFrontProxy()),
     signingKeys: createSigningKeys(pki.serviceAccountKey),
     bootstrapDir,
-    settings: { serviceCidr: '10.96.0.0/16', defaultTolerationSeconds: 5 },
+    settings: {
+      serviceCidr: '10.96.0.0/16',
+      defaultTolerationSeconds: 5,
+      podSecurityExemptions: NO_POD_SECURITY_EXEMPTIONS,
+    },
     listen: {
       host: '127.0.0.1',
       restPort: options.restPort ?? 0,

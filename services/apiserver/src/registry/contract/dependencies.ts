@@ -1,3 +1,4 @@
+import type { PodSecurityExemptions } from '@gantry/kinds';
 import type { Clock, NewUid, Random } from '@gantry/base';
 import type { WatchCache } from '../../cache/watch-cache.ts';
 import type { Reviewer } from '../../auth/reviews/access-reviews.ts';
@@ -26,6 +27,7 @@ export interface RegistrySettings {
   readonly serviceCidr: string;
   /** Seconds that pods without tolerations of their own tolerate a node that is not ready or unreachable. */
   readonly defaultTolerationSeconds: number;
+  readonly podSecurityExemptions: PodSecurityExemptions;
 }
 
 /** What the registry works with. `cache` must be running (`cache.run`) and ready before requests are let in. */
