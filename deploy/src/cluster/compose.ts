@@ -21,9 +21,16 @@ export interface Project {
   up(counts: ReadonlyMap<string, number>, onLine: (line: string) => void): Promise<void>;
   /** Removes containers and networks, and with `remove` also volumes. */
   down(volumes: 'remove' | 'keep', onLine: (line: string) => void): Promise<void>;
+  /** Removes a service's containers, and the volumes that each of them has for itself. */
   removeService(service: string): Promise<void>;
+  /** Unmounts what agents have mounted in their state volume: the engine cannot remove a volume before that. Needs no agent. */
+  unmountState(): Promise<void>;
   containers(): Promise<readonly ServiceContainer[]>;
 }
+
+/** In an agent's container: unmounts everything below its state folder, what was mounted last first. */
+const UNMOUNT_STATE = `cut -d ' ' -f 5 /proc/self/mountinfo | grep '^/var/lib/gantry/' | tac |
+  while read -r path; do umount --no-canonicalize "$path" || exit 1; done`;
 
 /** Services that the user may scale. */
 const SCALED = ['apiserver', 'scheduler', 'controller-manager', 'agent'] as const;
@@ -65,7 +72,13 @@ export function openProject(config: CommandConfig, clusterId: string, shell: She
       }
     },
     removeService: async (service) => {
-      await mustRun(shell, 'docker', [...base, 'rm', '-s', '-f', service], options());
+      await mustRun(shell, 'docker', [...base, 'rm', '-s', '-f', '-v', service], options());
+    },
+    unmountState: async () => {
+      const volume = ['volume', 'ls', '-q', '--filter', `name=^${clusterId}_agent-state$`];
+      if ((await mustRun(shell, 'docker', volume)).trim() === '') return;
+      const command = ['run', '--rm', '--no-deps', '-T', 'agent', 'sh', '-c', UNMOUNT_STATE];
+      await mustRun(shell, 'docker', [...base, ...command], options());
     },
     containers: () => listContainers(shell, clusterId),
   };

@@ -2,7 +2,7 @@
 import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { systemClock } from '@gantry/base';
+import { errorMessage, systemClock } from '@gantry/base';
 import { kubeconfigOf } from '../cluster/api.ts';
 import { openProject } from '../cluster/compose.ts';
 import { removePodLeftovers } from '../cluster/pod-leftovers.ts';
@@ -28,6 +28,15 @@ await runCommand(async () => {
   await progress.step('agents', () => project.removeService('agent'));
   await progress.step("pods' containers", async (note) => {
     note(`${await removePodLeftovers(shell, settings.clusterId)} removed`);
+  });
+  await progress.step("pods' memory", async (note) => {
+    try {
+      await project.unmountState();
+      note('unmounted');
+    } catch (error) {
+      // An engine that refuses an agent's container never ran one. Otherwise the next step names the volume that is in use.
+      note(errorMessage(error));
+    }
   });
   await progress.step(data === 'keep' ? 'services (data stays)' : 'services, networks, data', (note) =>
     project.down(data, (line) => note(line.trim())),

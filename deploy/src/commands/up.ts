@@ -30,9 +30,10 @@ await runCommand(async () => {
   const script = (name: string) => join(config.root, 'deploy/bin', name);
   mkdirSync(config.home, { recursive: true });
 
-  await progress.step('Docker Engine', async (note) => {
+  const engineRoot = await progress.step('Docker Engine', async (note) => {
     await mustRun(shell, script('ensure-engine'), [], { onLine: note });
     note(`version ${(await mustRun(shell, 'docker', ['version', '-f', '{{.Server.Version}}'])).trim()}`);
+    return (await mustRun(shell, 'docker', ['info', '-f', '{{.DockerRootDir}}'])).trim();
   });
   const settings = await progress.step('settings', async (note) => {
     const chosen = await ensureSettings(config, shell);
@@ -45,7 +46,7 @@ await runCommand(async () => {
     note('all there');
   });
   const images = await progress.step('service image', (note) => ensureServiceImages(config, shell, note));
-  storeSettings(config, settings, images);
+  storeSettings(config, settings, images, engineRoot);
 
   const project = openProject(config, settings.clusterId, shell);
   const before = await project.containers();

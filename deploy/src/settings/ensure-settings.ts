@@ -31,14 +31,20 @@ export async function ensureSettings(config: CommandConfig, shell: Shell): Promi
   return await refreshSettings(stored, config.home, await readInUse(shell, own));
 }
 
-/** Writes the settings for Compose, and links them as `.env` for plain `docker compose` in the checkout. */
-export function storeSettings(config: CommandConfig, settings: Settings, images: ServiceImages): void {
+/** Writes the settings for Compose, with the engine's root folder on its host, and links them as `.env` for plain `docker compose` in the checkout. */
+export function storeSettings(
+  config: CommandConfig,
+  settings: Settings,
+  images: ServiceImages,
+  engineRoot: string,
+): void {
   mkdirSync(config.home, { recursive: true });
   const file = settingsFileOf(config);
   const loadBalancer = readFileSync(join(config.root, 'deploy/load-balancer/haproxy.cfg'));
   const text = formatSettings(settings, {
     GANTRY_IMAGE: images.services,
     GANTRY_PKI_IMAGE: images.pki,
+    GANTRY_ENGINE_ROOT: engineRoot,
     // A hash, so that Compose recreates the load balancer when its mounted configuration changes.
     GANTRY_LOAD_BALANCER_CONFIG: createHash('sha256').update(loadBalancer).digest('hex').slice(0, 12),
   });

@@ -25,7 +25,7 @@ export async function serveAgent(
   signal: AbortSignal,
 ): Promise<void> {
   await certificate.ensure(requester, signal);
-  using tls = await openTlsFolder(join(self.state.path, 'tls', 'serving'), { clock, logger }, signal);
+  using tls = await openTlsFolder(join(config.keyDir, 'serving'), { clock, logger }, signal);
   const owner = { cluster: config.clusterId, node: self.name };
   const health = createHealth({});
   const server = grpcServer({

@@ -27,12 +27,14 @@ import { bootstrapRequester } from './identity/bootstrap-client.ts';
 import { NodeCertificate } from './identity/node-certificate.ts';
 import { findSelf, type Self } from './identity/self.ts';
 import { enginePrivilege } from './node/engine-privilege.ts';
+import { checkPropagation, linuxMounts } from './mounts/linux-mounts.ts';
 import { Heartbeat } from './node/heartbeat.ts';
 import { readHostIds } from './node/host-ids.ts';
 import { NodeStatusManager } from './node/node-status-manager.ts';
 import { PodManager } from './pods/pod-manager.ts';
 import type { WorkerServices } from './pods/worker-services.ts';
 import type { EnginePrivilege } from './runtime/engine.ts';
+import type { HostMounts } from './runtime/host-mounts.ts';
 import { runTogether } from './run-together.ts';
 import { serveAgent } from './agent-server.ts';
 
@@ -54,20 +56,23 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
   const { config, clock, random, logger } = environment;
   let privilege: EnginePrivilege = 'no-sys-resource';
   const runtime = environment.connect(() => privilege);
+  const mounts = linuxMounts();
   const engine = await runtime.engine.info(signal);
   const self = await findSelf(config, engine, runtime.agents, signal);
   const owner = { cluster: config.clusterId, node: self.name };
   logger.info({ node: self.name, engine: engine.id, version: engine.version, address: self.address }, 'agent starts');
+  if (self.container !== undefined) await checkPropagation(self.shared.path);
   privilege = await enginePrivilege(self.state.path, engine, runtime, config.sandboxImage, owner, signal);
 
   const certificates = certificatesOf(self, environment);
   const bootstrap = bootstrapRequester(config.bootstrapDir, config.apiservers, clock, random);
   await certificates.client.ensure(bootstrap, signal);
-  using tls = await openTlsFolder(join(self.state.path, 'tls', 'client'), { clock, logger }, signal);
+  using tls = await openTlsFolder(join(config.keyDir, 'client'), { clock, logger }, signal);
   using client = createGrpcClient({ addresses: config.apiservers, tls, fieldManager: 'kubelet', clock, random });
 
-  const services = createWorkerServices(environment, self, { runtime, engine, privilege }, client);
-  const node = await nodeStatusManager(environment, self, { runtime, engine, privilege }, client);
+  const services = createWorkerServices(environment, self, { runtime, engine, privilege, mounts }, client);
+  await services.volumes.prepare();
+  const node = await nodeStatusManager(environment, self, { runtime, engine, privilege, mounts }, client);
   await node.register(signal);
   const heartbeat = new Heartbeat({ client, node: self.name, clock, logger, onRecovered: () => node.checkNow() });
   const requester = () => Promise.resolve(withoutDispose(client));
@@ -79,7 +84,7 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
       (abort) => services.pods.run(abort),
       (abort) => services.reporter.run(abort),
       (abort) => new PodManager(services).run(abort),
-      (abort) => runCustodian(environment, { self, hostName: engine.name, runtime, services, client }, abort),
+      (abort) => runCustodian(environment, { self, hostName: engine.name, runtime, services, client, mounts }, abort),
       (abort) => certificates.client.renew(requester, abort),
       (abort) => serveAgent(environment, { self, runtime }, { certificate: certificates.serving, requester }, abort),
     ],
@@ -93,7 +98,7 @@ function certificatesOf(self: Self, { config, clock, random, logger }: AgentEnvi
     new NodeCertificate({
       node: self.name,
       use,
-      folder: join(self.state.path, 'tls', use),
+      folder: join(config.keyDir, use),
       readAuthority,
       clock,
       random,
@@ -128,12 +133,13 @@ interface CustodianParts {
   readonly runtime: DockerRuntime;
   readonly services: WorkerServices;
   readonly client: GrpcClient;
+  readonly mounts: HostMounts;
 }
 
 /** Campaigns for this host's custodian, and acts as such while elected. */
 async function runCustodian(
   { config, clock, logger }: AgentEnvironment,
-  { self, hostName, runtime, services, client }: CustodianParts,
+  { self, hostName, runtime, services, client, mounts }: CustodianParts,
   signal: AbortSignal,
 ): Promise<void> {
   const custodian = new Custodian({
@@ -146,7 +152,8 @@ async function runCustodian(
     engineName: self.engineName,
     hostName,
     statePath: self.shared.path,
-    servicesFor: (node, object) => createCleanupServices(services, self, client, { node, object }),
+    mounts,
+    servicesFor: (node, object) => createCleanupServices(services, self, client, mounts, { node, object }),
     clock,
     logger,
   });

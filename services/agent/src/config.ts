@@ -5,7 +5,10 @@ export interface AgentConfig {
   readonly clusterId: string;
   readonly apiservers: readonly string[];
   readonly bootstrapDir: string;
+  /** The folder of pods' volumes, shared by the agents of one engine. What is mounted in it appears on the engine's host. */
   readonly stateDir: string;
+  /** The folder of this agent's keys and certificates, its own alone. */
+  readonly keyDir: string;
   readonly podCidr: string;
   readonly podNetwork: string;
   readonly serviceCidr: string;
@@ -26,6 +29,7 @@ export function readAgentConfig(): AgentConfig {
     apiservers: read.list('GANTRY_APISERVERS'),
     bootstrapDir: read.text('GANTRY_BOOTSTRAP_DIR', '/etc/gantry/bootstrap'),
     stateDir: read.text('GANTRY_STATE_DIR', '/var/lib/gantry'),
+    keyDir: read.text('GANTRY_KEY_DIR', '/var/lib/gantry-keys'),
     podCidr: read.text('GANTRY_POD_CIDR'),
     podNetwork: read.text('GANTRY_POD_NETWORK'),
     serviceCidr: read.text('GANTRY_SERVICE_CIDR', '10.96.0.0/16'),

@@ -15,6 +15,7 @@ import { PodSource } from './sources/pod-source.ts';
 import { TokenSource } from './sources/token-source.ts';
 import { apiServerVariables, firstServiceAddress } from './spec/service-variables.ts';
 import { StatusReporter } from './status/status-reporter.ts';
+import type { HostMounts } from './runtime/host-mounts.ts';
 import { PodVolumes } from './volumes/pod-volumes.ts';
 
 const PARALLEL_STARTS = 6;
@@ -25,13 +26,14 @@ export interface NodeRuntime {
   readonly runtime: Runtime;
   readonly engine: EngineInfo;
   readonly privilege: EnginePrivilege;
+  readonly mounts: HostMounts;
 }
 
 /** The services that the workers of this node's own pods share. */
 export function createWorkerServices(
   { config, clock, random, logger }: AgentEnvironment,
   self: Self,
-  { runtime, engine, privilege }: NodeRuntime,
+  { runtime, engine, privilege, mounts }: NodeRuntime,
   client: GrpcClient,
 ): WorkerServices {
   const facts = {
@@ -56,7 +58,14 @@ export function createWorkerServices(
     pods,
     gate: new FreshnessGate(clock, (signal) => pods.confirm(signal)),
     reporter: new StatusReporter({ client, pods, clock, logger }),
-    volumes: new PodVolumes({ state: self.state, source, tokens: new TokenSource(client, clock), facts, clock }),
+    volumes: new PodVolumes({
+      state: self.state,
+      mounts,
+      source,
+      tokens: new TokenSource(client, clock),
+      facts,
+      clock,
+    }),
     config: source,
     addresses: new AddressPool(config.podCidr, clock, random),
     events: createEventRecorder({ client, component: 'kubelet', host: self.name, clock, random, log: logger }),
@@ -72,6 +81,7 @@ export function createCleanupServices(
   services: WorkerServices,
   self: Self,
   client: GrpcClient,
+  mounts: HostMounts,
   { node, object }: { readonly node: string; readonly object: 'present' | 'absent' },
 ): WorkerServices {
   const { clock, random, logger } = services;
@@ -85,6 +95,6 @@ export function createCleanupServices(
     owner: { cluster: services.owner.cluster, node },
     pods,
     gate: new FreshnessGate(clock, (abort) => pods.confirm(abort)),
-    volumes: new PodVolumes({ state, source, tokens: new TokenSource(client, clock), facts, clock }),
+    volumes: new PodVolumes({ state, mounts, source, tokens: new TokenSource(client, clock), facts, clock }),
   };
 }

@@ -9,6 +9,7 @@ import { silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AgentError } from '../runtime/agent-error.ts';
 import { HollowRuntime } from '../hollow/hollow-runtime.ts';
+import { linuxMounts } from '../mounts/linux-mounts.ts';
 import { Custodian } from './custodian.ts';
 
 const NODE_KEY = { namespace: '', name: 'host-2' };
@@ -52,6 +53,7 @@ describe('a host custodian with an agent that comes back', () => {
       engineName: 'engine',
       hostName: 'host',
       statePath,
+      mounts: linuxMounts(),
       servicesFor: () => {
         throw new AgentError('Identity', 'nothing to clean up');
       },

@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, errorMessage, type Instant, pause } from '@gantry/base';
 import { isReason, type KubeObject, type Lease, LEASES, type Node, NODES, type Pod, PODS } from '@gantry/objects';
@@ -10,6 +9,7 @@ import { DRAINING_ANNOTATION, ENGINE_LABEL } from '../node/node-object.ts';
 import { PodManager } from '../pods/pod-manager.ts';
 import type { WorkerServices } from '../pods/worker-services.ts';
 import type { AgentContainers, SelfContainer } from '../runtime/agent-containers.ts';
+import type { HostMounts } from '../runtime/host-mounts.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { type CustodianAction, type ObservedNode, planCustodian } from './plan.ts';
 
@@ -29,6 +29,7 @@ export interface CustodianOptions {
   readonly engineName: string;
   readonly hostName: string;
   readonly statePath: string;
+  readonly mounts: HostMounts;
   /** Worker services for the pods of another node of this host, in cleanup mode. */
   readonly servicesFor: (node: string, object: 'present' | 'absent') => WorkerServices;
   readonly clock: Clock;
@@ -212,7 +213,7 @@ export class Custodian {
    * observed version: an agent that has come back renews or writes one of them, and the removal ends in a Conflict.
    */
   async #removeNode(node: string, signal: AbortSignal): Promise<void> {
-    const { client, statePath, logger } = this.#options;
+    const { client, statePath, mounts, logger } = this.#options;
     const objects = [
       { resource: LEASES, namespace: LEASE_NAMESPACE, seen: this.#heartbeats.get(node)?.lease },
       { resource: NODES, namespace: '', seen: this.#nodes.get(node) },
@@ -221,7 +222,7 @@ export class Custodian {
       if (seen === undefined) continue;
       await ignoreNotFound(client.delete(resource, { namespace, name: node }, versionOf(seen), signal));
     }
-    await rm(join(statePath, 'nodes', node), { recursive: true, force: true });
+    await mounts.remove(join(statePath, 'nodes', node));
     this.#missing.delete(node);
     logger.info({ node }, 'host custodian: node removed');
   }

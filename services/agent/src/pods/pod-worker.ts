@@ -97,7 +97,7 @@ export class PodWorker {
     const listed = (await runtime.observer.listPods({ ...owner, podUid: this.#uid }, step))[0];
     const pod = pods.get(this.#uid);
     const state = interpretEnds(pod, listed);
-    const messages = await this.#messages.read(state?.containers ?? []);
+    const messages = await this.#messages.read(this.#uid, state?.containers ?? []);
     this.#memory.rejection = pod === undefined ? undefined : podRejection(pod, engine);
     const plan = computePodActions(pod, state, this.#memory, clock.now());
     this.#goal = plan.goal;

@@ -1,3 +1,4 @@
+import { errorMessage } from '@gantry/base';
 import type { Pod } from '@gantry/objects';
 import type { StartContainer } from '../plan/pod-plan.ts';
 import { AgentError } from '../runtime/agent-error.ts';
@@ -6,6 +7,7 @@ import { containerSpec } from '../spec/container-spec.ts';
 import { containerEnvironment } from '../spec/environment.ts';
 import { containerPath } from '../spec/pod-names.ts';
 import { sandboxRefusal } from '../spec/pod-rejection.ts';
+import type { ContainerMounts } from '../volumes/pod-volumes.ts';
 import { ensureImage } from './ensure-image.ts';
 import { runtimeHandler } from './runtime-handler.ts';
 import type { WorkerServices } from './worker-services.ts';
@@ -34,7 +36,8 @@ export async function startContainer(
   const context = { pod, podAddress, facts, source: services.config, base: services.baseEnvironment };
   const environment = await containerEnvironment(container, context, signal);
   const handler = await runtimeHandler(pod, services, signal);
-  const { mounts, terminationMessagePath } = await services.volumes.mounts(pod, container, attempt, environment);
+  await using prepared = await prepareMounts(pod, action, environment, services);
+  const { mounts, terminationMessagePath } = prepared;
   const spec = containerSpec({
     owner: services.owner,
     pod,
@@ -57,4 +60,22 @@ export async function startContainer(
     await runtime.containers.startContainer(id, signal);
   }, signal);
   record('Normal', 'Started', 'Container started');
+}
+
+/** The container's mounts. A failure to take their paths away again is logged: the container runs, and the pod's release repeats it. */
+async function prepareMounts(
+  pod: Pod,
+  { container, attempt }: StartContainer,
+  environment: ReadonlyMap<string, string>,
+  { volumes, logger }: WorkerServices,
+): Promise<ContainerMounts> {
+  const prepared = await volumes.mounts(pod, container, attempt, environment);
+  const dispose = async () => {
+    try {
+      await prepared[Symbol.asyncDispose]();
+    } catch (error) {
+      logger.warn({ pod: pod.metadata.uid, reason: errorMessage(error) }, "a container's bound paths were not removed");
+    }
+  };
+  return { ...prepared, [Symbol.asyncDispose]: dispose };
 }

@@ -11,12 +11,13 @@ export class TerminationMessages {
   }
 
   /** Messages by container id, for the containers that exist. */
-  async read(containers: readonly ContainerState[]): Promise<ReadonlyMap<string, string>> {
+  async read(podUid: string, containers: readonly ContainerState[]): Promise<ReadonlyMap<string, string>> {
     const present = new Set(containers.map(({ id }) => id));
     for (const id of this.#byId.keys()) if (!present.has(id)) this.#byId.delete(id);
-    for (const { id, state, terminationMessagePath } of containers) {
+    for (const { id, state, name, attempt, terminationMessagePath } of containers) {
       if (state !== 'exited' || terminationMessagePath === undefined || this.#byId.has(id)) continue;
-      this.#byId.set(id, await this.#volumes.terminationMessage(terminationMessagePath));
+      // The path is computed anew: what an agent reads is not decided by a label of a container.
+      this.#byId.set(id, await this.#volumes.terminationMessage(podUid, name, attempt));
     }
     return this.#byId;
   }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { expand } from './expand.ts';
+import { expand, expandAll } from './expand.ts';
 
 describe('expand', () => {
   it.each([
@@ -9,5 +9,13 @@ describe('expand', () => {
     ['$A $( $(A', '$A $( $(A'],
   ])('%s gives %s', (text, expected) => {
     expect(expand(text, new Map([['A', '1']]))).toBe(expected);
+  });
+
+  it('names the variables that are unknown or empty', () => {
+    const variables = new Map([
+      ['A', '1'],
+      ['EMPTY', ''],
+    ]);
+    expect(expandAll('$(A)/$(Z)/$(EMPTY)/$$(B)', variables)).toEqual({ text: '1/$(Z)//$(B)', missing: ['EMPTY', 'Z'] });
   });
 });

@@ -1,6 +1,7 @@
 import { type Container, type Pod, quantityMilli, quantityValue } from '@gantry/objects';
 import type { EnginePrivilege } from '../runtime/engine.ts';
 import type { ResourceLimits } from '../runtime/containers.ts';
+import { allContainersOf, type ContainerRole } from './pod-containers.ts';
 
 const MIN_SHARES = 2;
 const MAX_SHARES = 262_144;
@@ -20,6 +21,21 @@ export function resourceLimits(container: Container): ResourceLimits {
       : { cpuQuotaMicros: Math.max(MIN_QUOTA_MICROS, quantityMilli(cpu) * 100) }),
     ...(memory === undefined || quantityValue(memory) === 0 ? {} : { memoryBytes: quantityValue(memory) }),
   };
+}
+
+/**
+ * The memory that a pod's containers may use together, in bytes: the most that run at a time, init containers or main ones, with
+ * the sidecars. 0, without a limit, unless every container has one.
+ */
+export function memoryLimitOf(pod: Pod): number {
+  const containers = allContainersOf(pod).map(({ role, container }) => ({
+    role,
+    bytes: resourceLimits(container).memoryBytes ?? 0,
+  }));
+  if (containers.some(({ bytes }) => bytes === 0)) return 0;
+  const bytesOf = (wanted: ContainerRole) => containers.flatMap(({ role, bytes }) => (role === wanted ? [bytes] : []));
+  const sum = (all: readonly number[]) => all.reduce((total, bytes) => total + bytes, 0);
+  return sum(bytesOf('sidecar')) + Math.max(sum(bytesOf('main')), ...bytesOf('init'));
 }
 
 /** The OOM score, by which the kernel kills BestEffort first, then Burstable by request, then Guaranteed. */

@@ -28,6 +28,19 @@ function conditions(status: PodStatus): Readonly<Record<string, string>> {
 }
 
 describe('the status of a pod', () => {
+  it('bounds the termination messages of all containers together', () => {
+    const names = ['a', 'b', 'c', 'd', 'e', 'f'];
+    const containers = names.map((name) => container(name));
+    const messages = new Map(names.map((name) => [`${name}-0`, 'é'.repeat(2048)]));
+    const state = podState(
+      [sandbox()],
+      names.map((name) => exited(1, { name })),
+    );
+    const status = statusOf(pod({ containers, restartPolicy: 'Never' }), state, MOUNTED, messages);
+    const lengths = status.containerStatuses?.map((each) => Buffer.byteLength(each.state?.terminated?.message ?? ''));
+    expect(lengths).toEqual(names.map(() => 2048));
+  });
+
   it('is Pending with containers being created at first', () => {
     const status = statusOf(pod(), undefined);
     expect(status).toMatchObject({

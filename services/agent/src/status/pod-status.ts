@@ -6,6 +6,7 @@ import type { PodPlan } from '../plan/pod-plan.ts';
 import type { PodState } from '../runtime/observer.ts';
 import { podConditions } from './conditions.ts';
 import { containerStatus } from './container-status.ts';
+import { limitMessages } from './limit-messages.ts';
 import { podPhase } from './phase.ts';
 
 /** The facts from which a pod's status is computed. */
@@ -70,7 +71,7 @@ function statuses(
   old: readonly ContainerStatus[] = [],
 ): readonly ContainerStatus[] {
   const hasInit = (observed.pod.spec?.initContainers ?? []).length > 0;
-  return containers.map(({ container, role }) =>
+  const statuses = containers.map(({ container, role }) =>
     containerStatus({
       container,
       role,
@@ -82,4 +83,5 @@ function statuses(
       messages: observed.messages,
     }),
   );
+  return limitMessages(observed.pod, statuses);
 }

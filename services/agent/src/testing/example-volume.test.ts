@@ -25,7 +25,8 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 it('shows the repository in a read-only file', async () => {
-  await gitRepoVolume.sync(volume, { folder, clock: new ManualClock() }, context, signal);
+  const mountMemory = () => Promise.reject(new Error('the volume lies on the disk'));
+  await gitRepoVolume.sync(volume, { folder, clock: new ManualClock(), mountMemory }, context, signal);
   expect(await readFile(join(folder, 'SOURCE'), 'utf8')).toBe('https://example.dev/a.git@HEAD\n');
   expect((await stat(join(folder, 'SOURCE'))).mode & 0o777).toBe(0o444);
 });

@@ -1,28 +1,45 @@
-import { rm } from 'node:fs/promises';
+import { statfs } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { type Clock, errorMessage } from '@gantry/base';
-import type { Container, Pod } from '@gantry/objects';
+import type { Container, Pod, VolumeMount } from '@gantry/objects';
+import { openBeneath, openOwned } from '../mounts/open-path.ts';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { MountSpec } from '../runtime/containers.ts';
+import type { HostMounts, OpenedPath } from '../runtime/host-mounts.ts';
 import type { StateFolder } from '../runtime/state-folder.ts';
 import type { TokenSource } from '../sources/token-source.ts';
 import type { ConfigSource } from '../spec/config-source.ts';
-import { expand } from '../spec/expand.ts';
 import type { NodeFacts } from '../spec/field-values.ts';
-import { resolveSubPath } from './sub-path.ts';
+import { subPathOf } from './sub-path.ts';
 import { volumeTypeOf } from './supported-volumes.ts';
-import { createMessageFile, readMessageFile } from './termination-message.ts';
+import { messageContainerPath, openMessageFile, readMessageFile } from './termination-message.ts';
 import type { VolumeContext } from './volume-types/volume-type.ts';
+
+/** The type of tmpfs in statfs(2). */
+const TMPFS_MAGIC = 0x01021994;
+const MIB = 2 ** 20;
+/** Memory for the files of Secrets and tokens of all pods of a node: a share of the host's, within these bounds. */
+const MEMORY_SHARE = 32;
+const MIN_MEMORY_BYTES = 64 * MIB;
+const MAX_MEMORY_BYTES = 512 * MIB;
 
 export interface PodVolumesOptions {
   readonly state: StateFolder;
+  readonly mounts: HostMounts;
   readonly source: ConfigSource;
   readonly tokens: TokenSource;
   readonly facts: NodeFacts;
   readonly clock: Clock;
 }
 
-/** The folders of this node's pods: volumes and termination messages. They exist until the pod is released. */
+/** What the engine mounts into one container. Its paths exist until it is disposed of; a started container keeps its mounts. */
+export interface ContainerMounts extends AsyncDisposable {
+  /** In the order of the container's spec, and then the file for its termination message. */
+  readonly mounts: readonly MountSpec[];
+  readonly terminationMessagePath: string;
+}
+
+/** The folders of a node's pods: volumes and termination messages. They exist until the pod is released. */
 export class PodVolumes {
   readonly #options: PodVolumesOptions;
 
@@ -30,15 +47,30 @@ export class PodVolumes {
     this.#options = options;
   }
 
+  /** Removes what an earlier process of this agent left half done, and makes the memory for Secrets. Call it before `sync`. */
+  async prepare(): Promise<void> {
+    const { mounts, facts } = this.#options;
+    await mounts.remove(this.#bindsFolder());
+    const share = facts.memoryBytes / MEMORY_SHARE;
+    await mounts.mountMemory(
+      this.#memoryFolder(),
+      Math.min(MAX_MEMORY_BYTES, Math.max(MIN_MEMORY_BYTES, share)),
+      0o700,
+    );
+  }
+
   /** Makes every volume and brings its content up to date. Idempotent. AgentError 'FailedMount' with kubelet's message. */
   async sync(pod: Pod, podAddress: string, signal: AbortSignal): Promise<void> {
-    const { source, tokens, facts, clock } = this.#options;
+    const { source, tokens, facts, clock, mounts } = this.#options;
     const token: VolumeContext['token'] = (projection, abort) => tokens.token(pod, projection, abort);
     const context = { pod, podAddress, facts, source, token };
     for (const volume of pod.spec?.volumes ?? []) {
-      const folder = this.#volumeFolder(pod, volume.name);
       try {
-        await volumeTypeOf(volume).sync(volume, { folder, clock }, context, signal);
+        const type = volumeTypeOf(volume);
+        if (type.storage === 'memory') await this.#checkMemory();
+        const folder = this.#volumeFolder(pod, volume.name);
+        const mountMemory = (sizeBytes: number) => mounts.mountMemory(folder, sizeBytes, 0o777);
+        await type.sync(volume, { folder, clock, mountMemory }, context, signal);
       } catch (error) {
         signal.throwIfAborted();
         const message = `MountVolume.SetUp failed for volume "${volume.name}" : ${errorMessage(error)}`;
@@ -47,48 +79,115 @@ export class PodVolumes {
     }
   }
 
-  /** A container's mounts in the order of its spec, and the file for its termination message. */
+  /**
+   * Opens all that a container mounts and binds what was opened to paths of its own, in which no pod can change a component.
+   * AgentError 'CreateContainerConfigError' for a subPath that is refused.
+   */
   async mounts(
     pod: Pod,
     container: Container,
     attempt: number,
     environment: ReadonlyMap<string, string>,
-  ): Promise<{ readonly mounts: readonly MountSpec[]; readonly terminationMessagePath: string }> {
-    const mounts: MountSpec[] = [];
+  ): Promise<ContainerMounts> {
+    const { mounts } = this.#options;
+    const uid = pod.metadata.uid ?? '';
+    const folder = join(this.#bindsFolder(), uid, `${container.name}-${attempt}`);
+    const release = () => mounts.remove(folder);
+    await release();
+    await using opened = new AsyncDisposableStack();
+    const paths: OpenedPath[] = [];
     for (const mount of container.volumeMounts ?? []) {
-      const volume = (pod.spec?.volumes ?? []).find((candidate) => candidate.name === mount.name);
-      const subPath = mount.subPathExpr === undefined ? mount.subPath : expand(mount.subPathExpr, environment);
-      const path = await resolveSubPath(this.#volumeFolder(pod, mount.name), subPath);
-      const isWritable = volume !== undefined && volumeTypeOf(volume).access === 'read-write';
-      const access = isWritable && mount.readOnly !== true ? 'read-write' : 'read-only';
-      mounts.push({ hostPath: this.#hostPath(path), containerPath: mount.mountPath, access });
+      paths.push(opened.use(await this.#open(pod, container, mount, environment)));
     }
-    const message = await createMessageFile(this.#podFolder(pod.metadata.uid ?? ''), container, attempt);
-    const hostPath = this.#hostPath(message.file);
-    mounts.push({ hostPath, containerPath: message.containerPath, access: 'read-write' });
-    return { mounts, terminationMessagePath: message.file };
+    const terminationMessagePath = this.#messageFile(uid, container.name, attempt);
+    paths.push(opened.use(await openMessageFile(terminationMessagePath)));
+    const bound = (await mounts.bind(paths, folder)).map((path) => this.#hostPath(path));
+    const specs = (container.volumeMounts ?? []).map((mount, index) => ({
+      hostPath: bound[index] ?? '',
+      containerPath: mount.mountPath,
+      access: accessOf(pod, mount),
+    }));
+    specs.push({
+      hostPath: bound.at(-1) ?? '',
+      containerPath: messageContainerPath(container),
+      access: 'read-write',
+    });
+    return { mounts: specs, terminationMessagePath, [Symbol.asyncDispose]: release };
   }
 
   /** The message that an ended container wrote; '' without one. */
-  terminationMessage(path: string): Promise<string> {
-    return readMessageFile(path);
+  terminationMessage(podUid: string, container: string, attempt: number): Promise<string> {
+    return readMessageFile(this.#messageFile(podUid, container, attempt));
   }
 
   /** Removes everything of a pod. Idempotent. */
   async release(podUid: string): Promise<void> {
-    this.#options.tokens.forget(podUid);
-    await rm(this.#podFolder(podUid), { recursive: true, force: true });
+    const { tokens, mounts } = this.#options;
+    tokens.forget(podUid);
+    await mounts.remove(join(this.#bindsFolder(), podUid));
+    await mounts.remove(join(this.#memoryFolder(), podUid));
+    await mounts.remove(this.#podFolder(podUid));
+  }
+
+  /** A volume's root is a folder of the agent; what lies in it may be the pod's. */
+  async #open(
+    pod: Pod,
+    container: Container,
+    mount: VolumeMount,
+    environment: ReadonlyMap<string, string>,
+  ): Promise<OpenedPath> {
+    const subPath = subPathOf(mount, environment);
+    const root = await openOwned(this.#volumeFolder(pod, mount.name));
+    if (subPath === '') return root;
+    await using _ = root;
+    try {
+      return await openBeneath(root, subPath, 'create');
+    } catch (error) {
+      // Kubelet's message. It names no path: what lies where is not shown to who may only write pods.
+      throw new AgentError(
+        'CreateContainerConfigError',
+        `failed to prepare subPath for volumeMount "${mount.name}" of container "${container.name}"`,
+        { cause: error },
+      );
+    }
+  }
+
+  /** What belongs into memory must not be written to a disk when the memory is not mounted. */
+  async #checkMemory(): Promise<void> {
+    const { type } = await statfs(this.#memoryFolder());
+    if (type !== TMPFS_MAGIC) throw new AgentError('FailedMount', "the node's memory for Secrets is not mounted");
   }
 
   #podFolder(uid: string): string {
     return join(this.#options.state.path, 'pods', uid);
   }
 
+  #memoryFolder(): string {
+    return join(this.#options.state.path, 'memory');
+  }
+
+  #bindsFolder(): string {
+    return join(this.#options.state.path, 'binds');
+  }
+
+  #messageFile(uid: string, container: string, attempt: number): string {
+    return join(this.#podFolder(uid), 'containers', container, String(attempt));
+  }
+
   #volumeFolder(pod: Pod, name: string): string {
-    return join(this.#podFolder(pod.metadata.uid ?? ''), 'volumes', name);
+    const uid = pod.metadata.uid ?? '';
+    const volume = pod.spec?.volumes?.find((candidate) => candidate.name === name);
+    const isInMemory = volume !== undefined && volumeTypeOf(volume).storage === 'memory';
+    return isInMemory ? join(this.#memoryFolder(), uid, name) : join(this.#podFolder(uid), 'volumes', name);
   }
 
   #hostPath(path: string): string {
     return join(this.#options.state.hostPath, relative(this.#options.state.path, path));
   }
+}
+
+function accessOf(pod: Pod, mount: VolumeMount): MountSpec['access'] {
+  const volume = pod.spec?.volumes?.find((candidate) => candidate.name === mount.name);
+  const isWritable = volume !== undefined && volumeTypeOf(volume).access === 'read-write';
+  return isWritable && mount.readOnly !== true ? 'read-write' : 'read-only';
 }

@@ -1,26 +1,26 @@
-import { mkdir, realpath } from 'node:fs/promises';
-import { join, relative } from 'node:path';
+import type { VolumeMount } from '@gantry/objects';
 import { AgentError } from '../runtime/agent-error.ts';
+import { expandAll } from '../spec/expand.ts';
 
 /**
- * The folder or file of a volume that a mount shows, created when it does not exist. AgentError 'CreateContainerConfigError'
- * when `subPath` leads out of the volume, also by links in it.
+ * The path inside its volume that a mount shows, '' for the whole volume. AgentError 'CreateContainerConfigError' with kubelet's
+ * message for an absolute path, for `..`, and for a variable of `subPathExpr` that is missing or empty.
  */
-export async function resolveSubPath(volume: string, subPath: string | undefined): Promise<string> {
-  if (subPath === undefined || subPath === '') return volume;
-  if (subPath.startsWith('/') || subPath.split('/').includes('..')) throw leadsOut(subPath);
-  const path = join(volume, subPath);
-  try {
-    const real = await realpath(path);
-    if (relative(await realpath(volume), real).startsWith('..')) throw leadsOut(subPath);
-    return real;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    await mkdir(path, { recursive: true, mode: 0o750 });
-    return path;
-  }
+export function subPathOf(mount: VolumeMount, environment: ReadonlyMap<string, string>): string {
+  const subPath = mount.subPathExpr === undefined ? (mount.subPath ?? '') : expanded(mount.subPathExpr, environment);
+  if (subPath.startsWith('/')) throw refused(`error SubPath \`${subPath}\` must not be an absolute path`);
+  if (subPath.split('/').includes('..'))
+    throw refused(`unable to provision SubPath \`${subPath}\`: must not contain '..'`);
+  if (subPath.includes('\0')) throw refused('error SubPath must not contain a zero byte');
+  return subPath;
 }
 
-function leadsOut(subPath: string): AgentError {
-  return new AgentError('CreateContainerConfigError', `subPath ${JSON.stringify(subPath)} leads out of its volume`);
+function expanded(expression: string, environment: ReadonlyMap<string, string>): string {
+  const { text, missing } = expandAll(expression, environment);
+  if (missing.length === 0) return text;
+  throw refused(`missing value for ${missing.map((name) => JSON.stringify(name)).join(', ')}`);
+}
+
+function refused(message: string): AgentError {
+  return new AgentError('CreateContainerConfigError', message);
 }

@@ -1,31 +1,51 @@
-import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { constants } from 'node:fs';
+import { type FileHandle, mkdir, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { errorMessage } from '@gantry/base';
 import type { Container } from '@gantry/objects';
+import type { OpenedPath } from '../runtime/host-mounts.ts';
 
 /** Where a container writes its message unless its spec says otherwise. */
 const DEFAULT_PATH = '/dev/termination-log';
+/** The longest message of a container (Kubernetes: MaxContainerTerminationMessageLength). */
 const MAX_MESSAGE_BYTES = 4096;
+/** What stands there is a regular file; should it ever be a link or a FIFO, it is neither followed nor waited for. */
+const SAFELY = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Makes the empty file that an attempt of a container mounts for its termination message. */
-export async function createMessageFile(
-  podFolder: string,
-  container: Container,
-  attempt: number,
-): Promise<{ readonly file: string; readonly containerPath: string }> {
-  const folder = join(podFolder, 'containers', container.name);
-  await mkdir(folder, { recursive: true });
-  const file = join(folder, String(attempt));
-  await writeFile(file, '');
-  await chmod(file, 0o666);
-  return { file, containerPath: container.terminationMessagePath ?? DEFAULT_PATH };
+/** The path at which a container finds the file for its message. */
+export function messageContainerPath(container: Container): string {
+  const path = container.terminationMessagePath ?? '';
+  return path === '' ? DEFAULT_PATH : path;
 }
 
-/** The message that an ended container wrote; '' without one. */
-export async function readMessageFile(path: string): Promise<string> {
+/** Makes the empty file that an attempt of a container mounts for its termination message; any user may write to it. */
+export async function openMessageFile(path: string): Promise<OpenedPath> {
+  await mkdir(dirname(path), { recursive: true });
+  const handle = await open(path, constants.O_RDWR | constants.O_CREAT | constants.O_TRUNC | SAFELY, 0o666);
   try {
-    return (await readFile(path)).subarray(0, MAX_MESSAGE_BYTES).toString();
+    await handle.chmod(0o666);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    await handle.close();
     throw error;
   }
+  return { fd: handle.fd, kind: 'file', stat: () => handle.stat(), [Symbol.asyncDispose]: () => handle.close() };
+}
+
+/** The end of the message that an ended container wrote, as kubelet reads it; '' without one. Never rejects. */
+export async function readMessageFile(path: string): Promise<string> {
+  try {
+    await using handle = await open(path, constants.O_RDONLY | SAFELY);
+    return await readTail(handle);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    // Kubelet's message. The pod must end although its message cannot be read.
+    return `Error on reading termination log: ${errorMessage(error)}`;
+  }
+}
+
+async function readTail(handle: FileHandle): Promise<string> {
+  const { size } = await handle.stat();
+  const length = Math.min(size, MAX_MESSAGE_BYTES);
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, size - length);
+  return buffer.subarray(0, bytesRead).toString();
 }

@@ -20,13 +20,12 @@ export async function writeAtomically(folder: string, files: readonly VolumeFile
   const old = await currentVersion(folder);
   if (old !== undefined && (await isEqual(join(folder, old), files))) return;
   const next = `..${version}`;
-  await rm(join(folder, next), { recursive: true, force: true });
-  await mkdir(join(folder, next), { mode: 0o755 });
-  for (const file of files) {
-    const path = join(folder, next, file.path);
-    await mkdir(dirname(path), { recursive: true, mode: 0o755 });
-    await writeFile(path, file.content);
-    await chmod(path, file.mode);
+  try {
+    await writeFiles(join(folder, next), files);
+  } catch (error) {
+    // A part of a version, perhaps on a file system that is full: the next attempt needs its room.
+    await rm(join(folder, next), { recursive: true, force: true });
+    throw error;
   }
   const swap = join(folder, '..data_tmp');
   await rm(swap, { force: true });
@@ -34,6 +33,17 @@ export async function writeAtomically(folder: string, files: readonly VolumeFile
   await rename(swap, join(folder, DATA));
   await linkNames(folder, new Set(files.map((file) => file.path.split('/')[0] ?? '')));
   if (old !== undefined && old !== next) await rm(join(folder, old), { recursive: true, force: true });
+}
+
+async function writeFiles(folder: string, files: readonly VolumeFile[]): Promise<void> {
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { mode: 0o755 });
+  for (const file of files) {
+    const path = join(folder, file.path);
+    await mkdir(dirname(path), { recursive: true, mode: 0o755 });
+    await writeFile(path, file.content);
+    await chmod(path, file.mode);
+  }
 }
 
 async function currentVersion(folder: string): Promise<string | undefined> {
@@ -58,8 +68,11 @@ async function isEqual(folder: string, files: readonly VolumeFile[]): Promise<bo
 }
 
 async function linkNames(folder: string, names: ReadonlySet<string>): Promise<void> {
-  for (const name of await readdir(folder)) {
-    if (!name.startsWith('..') && !names.has(name)) await rm(join(folder, name), { force: true });
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    // Folders are not of a version: a container's subPath that names no file has made them.
+    if (entry.isSymbolicLink() && !entry.name.startsWith('..') && !names.has(entry.name)) {
+      await rm(join(folder, entry.name), { force: true });
+    }
   }
   for (const name of names) {
     try {

@@ -4,7 +4,7 @@ import { DEFAULT_MODE, keyFiles, type KeysReference, referenced } from './volume
 import { defineFileVolumeType, type VolumeContext } from './volume-type.ts';
 
 /** The keys of a ConfigMap. */
-export const configMapVolume = defineFileVolumeType('configMap', (source, context, signal) =>
+export const configMapVolume = defineFileVolumeType('configMap', 'disk', (source, context, signal) =>
   configMapFiles(source, source.defaultMode ?? DEFAULT_MODE, context, signal),
 );
 

@@ -8,6 +8,7 @@ import { defineFileVolumeType, type VolumeContext } from './volume-type.ts';
 /** Fields of the pod and resources of its containers. */
 export const downwardApiVolume = defineFileVolumeType(
   'downwardAPI',
+  'memory',
   async ({ items = [], defaultMode = DEFAULT_MODE }, context) => downwardApiFiles(items, defaultMode, context),
 );
 

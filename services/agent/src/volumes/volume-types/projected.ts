@@ -11,6 +11,7 @@ import { secretFiles } from './secret.ts';
 /** Several sources in one folder; a later source wins when two write the same path. */
 export const projectedVolume = defineFileVolumeType(
   'projected',
+  'memory',
   async ({ sources = [], defaultMode = DEFAULT_MODE }, context, signal) => {
     const files: VolumeFile[] = [];
     for (const source of sources) append(files, await projectedFiles(source, defaultMode, context, signal));

@@ -6,6 +6,7 @@ import { defineFileVolumeType, type VolumeContext } from './volume-type.ts';
 /** The keys of a Secret. */
 export const secretVolume = defineFileVolumeType(
   'secret',
+  'memory',
   ({ secretName: name, items, optional, defaultMode = DEFAULT_MODE }, context, signal) =>
     secretFiles({ name, items, optional }, defaultMode, context, signal),
 );

@@ -20,13 +20,19 @@ export type VolumeField = Exclude<keyof Volume, 'name'>;
 export interface VolumeTarget {
   readonly folder: string;
   readonly clock: Clock;
+  /** Makes the folder a file system in memory of at most this size, unless it is one. AgentError 'FailedMount'. */
+  readonly mountMemory: (sizeBytes: number) => Promise<void>;
 }
+
+/** Where the files of a volume lie: on the engine's disk, or in the memory that a node has for Secrets. As in kubelet. */
+export type VolumeStorage = 'disk' | 'memory';
 
 /** One type of volume; `volume-types/` has one file for each. */
 export interface VolumeType {
   readonly field: VolumeField;
   /** Whether containers may write to it. A mount may restrict that further. */
   readonly access: 'read-write' | 'read-only';
+  readonly storage: VolumeStorage;
   /** Makes the volume in its folder and brings its content up to date. Idempotent. */
   readonly sync: (volume: Volume, target: VolumeTarget, context: VolumeContext, signal: AbortSignal) => Promise<void>;
 }
@@ -34,7 +40,7 @@ export interface VolumeType {
 /** A volume type whose `sync` is given its own field of the volume. */
 export function defineVolumeType<Field extends VolumeField>(
   field: Field,
-  access: VolumeType['access'],
+  { access, storage }: Pick<VolumeType, 'access' | 'storage'>,
   sync: (
     source: NonNullable<Volume[Field]>,
     target: VolumeTarget,
@@ -45,6 +51,7 @@ export function defineVolumeType<Field extends VolumeField>(
   return {
     field,
     access,
+    storage,
     sync: async (volume, target, context, signal) => {
       const source = volume[field];
       if (source !== undefined) await sync(source, target, context, signal);
@@ -60,13 +67,15 @@ export interface FileVolumeType extends VolumeType {
 /** A volume type whose files are computed from its own field of the volume. */
 export function defineFileVolumeType<Field extends VolumeField>(
   field: Field,
+  storage: VolumeStorage,
   files: (
     source: NonNullable<Volume[Field]>,
     context: VolumeContext,
     signal: AbortSignal,
   ) => Promise<readonly VolumeFile[]>,
 ): FileVolumeType {
-  const type = defineVolumeType(field, 'read-only', async (source, { folder, clock }, context, signal) => {
+  const kind = { access: 'read-only', storage } as const;
+  const type = defineVolumeType(field, kind, async (source, { folder, clock }, context, signal) => {
     const version = new Date(clock.now()).toISOString().replaceAll(/[-:.TZ]/g, '_');
     await writeAtomically(folder, await files(source, context, signal), version);
   });

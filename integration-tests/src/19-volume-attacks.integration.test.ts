@@ -1,0 +1,284 @@
+/** Pods that try to reach the host through their volumes. Every pod here is one that Pod Security `restricted` admits. */
+import { type Container as PodContainer, NAMESPACES, type Pod, PODS, SECRETS, type Volume } from '@gantry/objects';
+import { describe, expect, test } from 'vitest';
+import { Cluster } from './harness/cluster.ts';
+import { eventually } from './harness/eventually.ts';
+
+const cluster = new Cluster();
+const IMAGE = 'busybox:1.36';
+const USER = 12345;
+const WORK: Volume = { name: 'work', emptyDir: {} };
+const WHOLE = { name: 'work', mountPath: '/work' };
+const RACE_PODS = 12;
+const PATIENCE_MS = 120_000;
+
+const shell = (name: string, script: string, change: Partial<PodContainer> = {}): PodContainer => ({
+  name,
+  image: IMAGE,
+  command: ['sh', '-c', script],
+  securityContext: {
+    allowPrivilegeEscalation: false,
+    capabilities: { drop: ['ALL'] },
+  },
+  ...change,
+});
+
+const podOf = (name: string, spec: Partial<Pod['spec']> & { readonly containers: PodContainer[] }): Pod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name },
+  spec: {
+    restartPolicy: 'Never',
+    terminationGracePeriodSeconds: 0,
+    volumes: [WORK],
+    securityContext: { runAsNonRoot: true, runAsUser: USER, seccompProfile: { type: 'RuntimeDefault' } },
+    ...spec,
+  },
+});
+
+/** A pod whose init container prepares the volume and whose main container mounts a subPath of it and lists that. */
+const attack = (name: string, prepare: string, subPath: string): Pod =>
+  podOf(name, {
+    initContainers: [shell('prepare', prepare, { volumeMounts: [WHOLE] })],
+    containers: [
+      shell('main', 'ls -A /seen; cat /seen', { volumeMounts: [{ name: 'work', mountPath: '/seen', subPath }] }),
+    ],
+  });
+
+async function restricted(): Promise<AsyncDisposable & { readonly name: string }> {
+  const namespace = await cluster.namespace();
+  const labels = { 'pod-security.kubernetes.io/enforce': 'restricted' };
+  await cluster.api.patch(
+    NAMESPACES,
+    { namespace: '', name: namespace.name },
+    { merge: { metadata: { labels } } },
+    AbortSignal.timeout(PATIENCE_MS),
+  );
+  return namespace;
+}
+
+const untilEnded = (namespace: string, name: string) =>
+  eventually(`${name} has ended`, PATIENCE_MS, async () => {
+    const pod = await cluster.get(PODS, namespace, name);
+    return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed' ? pod : undefined;
+  });
+
+const untilWaiting = (namespace: string, name: string) =>
+  eventually(`${name} was refused`, PATIENCE_MS, async () => {
+    const pod = await cluster.get(PODS, namespace, name);
+    const waiting = pod.status?.containerStatuses?.[0]?.state?.waiting;
+    return waiting?.reason?.includes('Error') === true ? waiting : undefined;
+  });
+
+const logs = (namespace: string, name: string) => cluster.mustKubectl(['logs', '-n', namespace, name, '-c', 'main']);
+
+/** The folder of the authority's key on the engine's host. */
+async function authorityFolder(): Promise<string> {
+  return await cluster.docker(['volume', 'inspect', '-f', '{{.Mountpoint}}', `${cluster.clusterId}_pki-ca`]);
+}
+
+const inAgent = async (script: string) => {
+  const [agent] = await cluster.containers('agent');
+  return await cluster.docker(['exec', agent?.id ?? '', 'sh', '-c', script]);
+};
+
+describe('a subPath', () => {
+  test('never leads to the host: links, absolute and relative, to folders and files, of the host and of the agent', async () => {
+    await using namespace = await restricted();
+    const authority = await authorityFolder();
+    const attacks: Readonly<Record<string, readonly [prepare: string, subPath: string]>> = {
+      'root-link': ['ln -s / /work/link', `link${authority}`],
+      'folder-link': [`ln -s ${authority} /work/link`, 'link'],
+      'file-link': [`ln -s ${authority}/ca.key /work/link`, 'link'],
+      'climbing-link': ['ln -s ../../../../../../../../../../../../.. /work/link', `link${authority}`],
+      'link-behind-folder': ['mkdir -p /work/a/b && ln -s /etc /work/a/b/link', 'a/b/link/shadow'],
+      'link-of-process': ['ln -s /proc/self/root /work/link', `link${authority}`],
+      'link-to-create': ['ln -s /made-by-a-pod /work/link', 'link/new/folder'],
+      'dangling-link': ['ln -s nowhere /work/link', 'link'],
+      'chain-of-links': ['ln -s b /work/a && ln -s c/.. /work/b && ln -s / /work/c', `a${authority}`],
+      'keys-of-the-agent': ['ln -s /var/lib/gantry-keys /work/link', 'link/client'],
+    };
+    for (const [name, [prepare, subPath]] of Object.entries(attacks)) {
+      await cluster.create(PODS, namespace.name, attack(name, prepare, subPath));
+    }
+    for (const name of Object.keys(attacks)) {
+      expect(await untilWaiting(namespace.name, name), name).toEqual({
+        reason: 'CreateContainerConfigError',
+        message: 'failed to prepare subPath for volumeMount "work" of container "main"',
+      });
+    }
+    const onHost = ['run', '--rm', '--network', 'none', '-v', '/:/host:ro', IMAGE, 'ls', '/host'];
+    expect((await cluster.docker(onHost)).split('\n')).not.toContain('made-by-a-pod');
+    expect((await inAgent('ls /')).split('\n')).not.toContain('made-by-a-pod');
+  });
+
+  test('by an expression is refused where a variable makes it absolute or lead upwards', async () => {
+    await using namespace = await restricted();
+    const expressions = { absolute: '/etc', upwards: '../../..', empty: '' };
+    for (const [name, value] of Object.entries(expressions)) {
+      const main = shell('main', 'true', {
+        env: [{ name: 'EVIL', value }],
+        volumeMounts: [{ name: 'work', mountPath: '/seen', subPathExpr: '$(EVIL)' }],
+      });
+      await cluster.create(PODS, namespace.name, podOf(name, { containers: [main] }));
+    }
+    const messages = [];
+    for (const name of Object.keys(expressions)) messages.push((await untilWaiting(namespace.name, name)).message);
+    expect(messages).toEqual([
+      'error SubPath `/etc` must not be an absolute path',
+      "unable to provision SubPath `../../..`: must not contain '..'",
+      'missing value for "EVIL"',
+    ]);
+  });
+
+  test('works for folders, files, links inside the volume, new folders of any user, and keys of a Secret', async () => {
+    await using namespace = await restricted();
+    await cluster.create(SECRETS, namespace.name, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'keys' },
+      stringData: { password: 'open sesame' },
+    });
+    const prepare =
+      'mkdir -p /work/a/b && echo in-file >/work/a/file && ln -s a/../a/b/../file /work/link && mkfifo /work/fifo';
+    const main = shell('main', 'cat /file /link /password; touch /new/x && ls /new; test -p /fifo && echo fifo', {
+      volumeMounts: [
+        { name: 'work', mountPath: '/file', subPath: 'a/file' },
+        { name: 'work', mountPath: '/link', subPath: 'link' },
+        { name: 'work', mountPath: '/new', subPath: 'new/deep' },
+        { name: 'work', mountPath: '/fifo', subPath: 'fifo' },
+        { name: 'keys', mountPath: '/password', subPath: 'password' },
+      ],
+    });
+    const pod = podOf('usual', {
+      volumes: [WORK, { name: 'keys', secret: { secretName: 'keys' } }],
+      initContainers: [shell('prepare', prepare, { volumeMounts: [WHOLE] })],
+      containers: [main],
+    });
+    await cluster.create(PODS, namespace.name, pod);
+    expect((await untilEnded(namespace.name, 'usual')).status?.phase).toBe('Succeeded');
+    expect(await logs(namespace.name, 'usual')).toBe('in-file\nin-file\nopen sesamex\nfifo\n');
+  });
+
+  test('never leads to the host while the pod exchanges a folder and a link to it', async () => {
+    await using namespace = await restricted();
+    const authority = await authorityFolder();
+    // A main container exchanges the two without end; another one restarts and mounts whichever is there.
+    const race = `mkdir -p /work/x${authority} && ln -s / /work/y
+      while true; do mv -T /work/x /work/z; mv -T /work/y /work/x; mv -T /work/z /work/y; done`;
+    const names = Array.from({ length: RACE_PODS }, (_, index) => `race-${index}`);
+    for (const name of names) {
+      const main = shell('main', 'ls -A /seen', {
+        volumeMounts: [{ name: 'work', mountPath: '/seen', subPath: `x${authority}` }],
+      });
+      const racer = shell('racer', race, { volumeMounts: [WHOLE], restartPolicy: 'Always' });
+      await cluster.create(PODS, namespace.name, podOf(name, { initContainers: [racer], containers: [main] }));
+    }
+    for (const name of names) {
+      const ended = await untilEnded(namespace.name, name);
+      expect(ended.status?.phase, name).toBe('Succeeded');
+      // Empty: the folder of the volume. The authority's folder has its key in it.
+      expect(await logs(namespace.name, name), name).toBe('');
+    }
+  });
+});
+
+describe('a termination message', () => {
+  test('is bounded however large its file is, and is not written through a link', async () => {
+    await using namespace = await restricted();
+    const sparse = (size: string) => `dd if=/dev/zero of=/dev/termination-log bs=1 count=0 seek=${size} 2>/dev/null
+      echo the end >>/dev/termination-log; exit 3`;
+    await cluster.create(PODS, namespace.name, podOf('large', { containers: [shell('main', sparse('1536M'))] }));
+    await cluster.create(PODS, namespace.name, podOf('huge', { containers: [shell('main', sparse('3072M'))] }));
+    const linked = podOf('linked', {
+      initContainers: [shell('prepare', 'ln -s / /work/link', { volumeMounts: [WHOLE] })],
+      containers: [
+        shell('main', 'echo hello >/work/link/tmp/message; cat /work/link/etc/hostname', {
+          volumeMounts: [WHOLE],
+          terminationMessagePath: '/work/link/tmp/message',
+        }),
+      ],
+    });
+    await cluster.create(PODS, namespace.name, linked);
+    for (const name of ['large', 'huge']) {
+      const ended = await untilEnded(namespace.name, name);
+      const message = ended.status?.containerStatuses?.[0]?.state?.terminated?.message ?? '';
+      expect(Buffer.byteLength(message), name).toBe(4096);
+      expect(message.endsWith('the end\n'), name).toBe(true);
+    }
+    const ended = await untilEnded(namespace.name, 'linked');
+    // The engine resolves the container's path inside the container.
+    expect(ended.status?.containerStatuses?.[0]?.state?.terminated?.message).toBe('hello\n');
+    expect(await logs(namespace.name, 'linked')).toBe('linked\n');
+  });
+});
+
+describe('Secrets and tokens', () => {
+  test('lie in memory, and so does an emptyDir that asks for it, with a size', async () => {
+    await using namespace = await restricted();
+    const marker = `marker-${process.pid}-${Math.floor(performance.now())}`;
+    await cluster.create(SECRETS, namespace.name, {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'keys' },
+      stringData: { password: marker },
+    });
+    const script = `for f in /keys /fast /var/run/secrets/kubernetes.io/serviceaccount; do stat -f -c %T $f; done
+      dd if=/dev/zero of=/fast/x bs=1M count=3 2>&1 | grep -c 'No space left'; echo ready; trap 'exit 0' TERM
+      while true; do sleep 0.2; done`;
+    const pod = podOf('memory', {
+      volumes: [
+        { name: 'keys', secret: { secretName: 'keys' } },
+        { name: 'fast', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
+      ],
+      containers: [
+        shell('main', script, {
+          volumeMounts: [
+            { name: 'keys', mountPath: '/keys' },
+            { name: 'fast', mountPath: '/fast' },
+          ],
+        }),
+      ],
+    });
+    await cluster.create(PODS, namespace.name, pod);
+    await eventually('the pod is ready', PATIENCE_MS, async () =>
+      (await logs(namespace.name, 'memory')).includes('ready'),
+    );
+    expect(await logs(namespace.name, 'memory')).toBe('tmpfs\ntmpfs\ntmpfs\n1\nready\n');
+    // `-xdev` stays on the disk of the state volume.
+    expect(await inAgent(`find /var/lib/gantry -xdev -type f -exec grep -l ${marker} {} +; true`)).toBe('');
+    expect(await inAgent(`grep -rl ${marker} /var/lib/gantry/nodes/*/memory | wc -l`)).toBe('1');
+
+    const uid = (await cluster.get(PODS, namespace.name, 'memory')).metadata.uid ?? '';
+    await cluster.mustKubectl(['delete', 'pod', '-n', namespace.name, 'memory', '--wait']);
+    await eventually('nothing of the pod is left', PATIENCE_MS, async () => {
+      const found = await inAgent(`grep -c ${uid} /proc/self/mountinfo; find /var/lib/gantry -name '${uid}*'; true`);
+      return found === '0';
+    });
+  });
+
+  test('and the keys of an agent are shown to no other agent', async () => {
+    const agents = await cluster.containers('agent');
+    const keys = new Set<string>();
+    for (const { id } of agents) {
+      const files = await cluster.docker(['exec', id, 'sh', '-c', 'sha256sum /var/lib/gantry-keys/*/tls.key']);
+      for (const line of files.split('\n')) keys.add(line.split(' ')[0] ?? '');
+      const shared = await cluster.docker([
+        'exec',
+        id,
+        'sh',
+        '-c',
+        'find /var/lib/gantry /var/lib/gantry-volume -name "*.key"',
+      ]);
+      expect(shared).toBe('');
+    }
+    // A client's and a server's key of each.
+    expect(keys.size).toBe(agents.length * 2);
+  });
+
+  test('leave no bound paths behind: they exist only while a container starts', async () => {
+    await eventually('no bound path is left', PATIENCE_MS, async () => {
+      return (await inAgent("grep -c '/binds/' /proc/self/mountinfo; true")) === '0';
+    });
+  });
+});

@@ -1,0 +1,104 @@
+import { spawn } from 'node:child_process';
+import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { release } from 'node:os';
+import { join } from 'node:path';
+import { AgentError } from '../runtime/agent-error.ts';
+import type { HostMounts, OpenedPath } from '../runtime/host-mounts.ts';
+import { type Mount, mountOf, mountsBelow, parseMountTable } from './mount-table.ts';
+
+/** The first descriptor after the standard ones: where a child finds the first of those that it is given. */
+const FIRST_FD = 3;
+/**
+ * Binds pairs of descriptor and path. `--no-canonicalize` makes mount(8) hand the descriptor to the kernel as it is, not the path
+ * that it has at the moment.
+ */
+const BIND_PAIRS = `set -e
+while [ $# -gt 0 ]; do mount --no-canonicalize --bind "/proc/self/fd/$1" "$2"; shift 2; done`;
+/** Options of file systems in memory. The kernel knows `noswap` from 6.4 on. */
+const MEMORY_OPTIONS = ['nosuid', 'nodev'];
+const NOSWAP_KERNEL = [6, 4] as const;
+
+/** Mounts by mount(8), in this process's mount namespace. Needs CAP_SYS_ADMIN. */
+export function linuxMounts(): HostMounts {
+  return { bind, mountMemory, remove };
+}
+
+/**
+ * AgentError 'FailedMount' unless what is mounted in `folder` appears on the engine's host too: containers would be given what
+ * lies under the mount there.
+ */
+export async function checkPropagation(folder: string): Promise<void> {
+  if (mountOf(await mountTable(), folder)?.propagation === 'shared') return;
+  throw new AgentError(
+    'FailedMount',
+    `what is mounted in ${folder} (GANTRY_STATE_DIR) does not appear on the engine's host: bind the folder with the propagation rshared, as docker-compose.yml does`,
+  );
+}
+
+async function bind(opened: readonly OpenedPath[], folder: string): Promise<readonly string[]> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await chmod(folder, 0o700);
+  const paths = opened.map((_, index) => join(folder, String(index)));
+  for (const [index, { kind }] of opened.entries()) {
+    const path = paths[index] ?? '';
+    if (kind === 'folder') await mkdir(path);
+    else await writeFile(path, '', { flag: 'wx' });
+  }
+  const pairs = paths.flatMap((path, index) => [String(FIRST_FD + index), path]);
+  await run(
+    'sh',
+    ['-c', BIND_PAIRS, 'bind', ...pairs],
+    opened.map(({ fd }) => fd),
+  );
+  for (const [index, each] of opened.entries()) await checkSame(each, paths[index] ?? '');
+  return paths;
+}
+
+/** The last line of defence: the bound path is the object that was opened. */
+async function checkSame(opened: OpenedPath, path: string): Promise<void> {
+  const [wanted, found] = await Promise.all([opened.stat(), stat(path)]);
+  if (wanted.dev === found.dev && wanted.ino === found.ino) return;
+  throw new AgentError('FailedMount', `${path} does not show what was bound there`);
+}
+
+async function mountMemory(folder: string, sizeBytes: number, mode: number): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const mounted = mountOf(await mountTable(), folder);
+  if (mounted?.path === folder && mounted.fileSystem === 'tmpfs') return;
+  const noswap = knowsNoswap(release()) ? ['noswap'] : [];
+  const options = [...MEMORY_OPTIONS, ...noswap, `size=${Math.ceil(sizeBytes)}`, `mode=${mode.toString(8)}`].join(',');
+  await run('mount', ['--no-canonicalize', '-t', 'tmpfs', '-o', options, 'tmpfs', folder], []);
+}
+
+function knowsNoswap(kernel: string): boolean {
+  const [major = 0, minor = 0] = kernel.split('.').map(Number);
+  return major > NOSWAP_KERNEL[0] || (major === NOSWAP_KERNEL[0] && minor >= NOSWAP_KERNEL[1]);
+}
+
+async function remove(folder: string): Promise<void> {
+  const mounts = mountsBelow(await mountTable(), folder).map(({ path }) => path);
+  if (mounts.length > 0) await run('umount', ['--no-canonicalize', ...mounts], []);
+  await rm(folder, { recursive: true, force: true });
+}
+
+async function mountTable(): Promise<readonly Mount[]> {
+  return parseMountTable(await readFile('/proc/self/mountinfo', 'utf8'));
+}
+
+/** Runs a program to its end, with `fds` as its descriptors from 3 on. AgentError 'FailedMount' with its error output. */
+async function run(program: string, args: readonly string[], fds: readonly number[]): Promise<void> {
+  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe', ...fds] });
+  const { promise, resolve, reject } = Promise.withResolvers<number | null>();
+  let output = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  child.once('error', reject).once('close', resolve);
+  let code: number | null;
+  try {
+    code = await promise;
+  } catch (error) {
+    throw new AgentError('FailedMount', `${program} cannot be run`, { cause: error });
+  }
+  if (code !== 0) throw new AgentError('FailedMount', `${program} failed: ${output.trim()}`);
+}

@@ -1,0 +1,53 @@
+import { isAbsolute, relative } from 'node:path';
+
+/** A mount of this process's mount namespace. */
+export interface Mount {
+  readonly path: string;
+  readonly fileSystem: string;
+  /** Whether mounts below it appear in other namespaces too, such as the engine's. */
+  readonly propagation: 'shared' | 'none';
+}
+
+/** Reads the text of `/proc/self/mountinfo` (proc_pid_mountinfo(5)), in its order. */
+export function parseMountTable(text: string): readonly Mount[] {
+  return text
+    .split('\n')
+    .filter((line) => line !== '')
+    .map((line) => {
+      const fields = line.split(' ');
+      // Optional fields follow the sixth; a single hyphen ends them.
+      const end = fields.indexOf('-', 6);
+      const isShared = fields.slice(6, end).some((field) => field.startsWith('shared:'));
+      return {
+        path: unescape(fields[4] ?? ''),
+        fileSystem: fields[end + 1] ?? '',
+        propagation: isShared ? 'shared' : 'none',
+      };
+    });
+}
+
+/** The mounts at and below `folder`, those mounted last first: in this order they can be unmounted. */
+export function mountsBelow(table: readonly Mount[], folder: string): readonly Mount[] {
+  return table.filter(({ path }) => isWithin(path, folder)).toReversed();
+}
+
+/** The mount that `path` lies on. */
+export function mountOf(table: readonly Mount[], path: string): Mount | undefined {
+  // Of equally long ones the last: it covers those before it.
+  return table
+    .filter((mount) => isWithin(path, mount.path))
+    .reduce<Mount | undefined>(
+      (best, mount) => (mount.path.length >= (best?.path.length ?? 0) ? mount : best),
+      undefined,
+    );
+}
+
+function isWithin(path: string, folder: string): boolean {
+  const rest = relative(folder, path);
+  return rest !== '..' && !rest.startsWith('../') && !isAbsolute(rest);
+}
+
+/** The kernel writes space, tab, newline and backslash in octal. */
+function unescape(text: string): string {
+  return text.replaceAll(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)));
+}

@@ -1,0 +1,190 @@
+/**
+ * Opens what a pod names inside its volume, which the pod itself may change at any moment. Each component is opened relative
+ * to the open folder before it, and the kernel follows no link: a swap of a folder for a link is met as a link. Links are
+ * resolved here, by the same steps, and only as far as they stay in the volume.
+ */
+import { constants, type Stats } from 'node:fs';
+import { chmod, type FileHandle, mkdir, open, readlink } from 'node:fs/promises';
+import { AgentError } from '../runtime/agent-error.ts';
+import type { OpenedPath } from '../runtime/host-mounts.ts';
+
+/** Linux's O_PATH: the descriptor names the object and opens nothing, so a FIFO does not block and a device does not act. */
+const O_PATH = 0o10000000;
+const NAME_ONLY = O_PATH | constants.O_NOFOLLOW;
+/** As many links as the kernel follows in one path. */
+const MAX_LINKS = 40;
+
+/** Whether a component that is missing is made, as a folder with the mode of the volume's root. */
+export type Missing = 'create' | 'refuse';
+
+/** Opens a folder or file at a path in which no pod can change a component. Its last component must not be a link. */
+export async function openOwned(path: string): Promise<OpenedPath> {
+  const { handle, stats } = await openName(path);
+  return await openedOrClosed(handle, stats, path);
+}
+
+/**
+ * Opens `subPath` inside `root`. AgentError 'CreateContainerConfigError' when it leads out of `root`, leads through something
+ * that is no folder, or ends at a device; when it is missing behind a link, even with `create`: nothing is made through a link.
+ */
+export async function openBeneath(root: OpenedPath, subPath: string, missing: Missing): Promise<OpenedPath> {
+  const walk = new Walk(root, subPath, missing);
+  try {
+    return await walk.toEnd();
+  } finally {
+    await walk.close();
+  }
+}
+
+/** One walk from a volume's root. The open folders on the way are kept, since `..` of a link goes back to them. */
+class Walk {
+  readonly #root: OpenedPath;
+  readonly #subPath: string;
+  readonly #missing: Missing;
+  /** Names that are still to be opened, in order. */
+  readonly #names: string[];
+  /** The folders from below the root to the current one. */
+  readonly #folders: FileHandle[] = [];
+  #links = 0;
+
+  constructor(root: OpenedPath, subPath: string, missing: Missing) {
+    this.#root = root;
+    this.#subPath = subPath;
+    this.#missing = missing;
+    this.#names = namesOf(subPath);
+  }
+
+  async toEnd(): Promise<OpenedPath> {
+    for (let name = this.#names.shift(); name !== undefined; name = this.#names.shift()) {
+      if (name === '..') await this.#goBack();
+      else {
+        const file = await this.#enter(name);
+        if (file !== undefined) return file;
+      }
+    }
+    const last = this.#folders.pop();
+    const handle = last ?? (await open(`/proc/self/fd/${this.#root.fd}/.`, NAME_ONLY));
+    return opened(handle, 'folder');
+  }
+
+  async close(): Promise<void> {
+    for (const handle of this.#folders) await handle.close();
+  }
+
+  async #goBack(): Promise<void> {
+    const folder = this.#folders.pop();
+    if (folder === undefined) throw refused(this.#subPath, 'leads out of its volume');
+    await folder.close();
+  }
+
+  /** Goes into a folder or replaces a link by the names of its target. What is neither is returned: it must be the end. */
+  async #enter(name: string): Promise<OpenedPath | undefined> {
+    const path = this.#pathOf(name);
+    const { handle, stats } = await this.#openOrMake(path);
+    if (stats.isDirectory()) {
+      this.#folders.push(handle);
+      return undefined;
+    }
+    if (!stats.isSymbolicLink() && this.#names.length === 0) {
+      return await openedOrClosed(handle, stats, this.#subPath);
+    }
+    await handle.close();
+    if (!stats.isSymbolicLink()) throw refused(this.#subPath, 'leads through a file');
+    await this.#queueLink(path);
+    return undefined;
+  }
+
+  async #openOrMake(path: string): Promise<{ readonly handle: FileHandle; readonly stats: Stats }> {
+    try {
+      return await openName(path);
+    } catch (error) {
+      if (codeOf(error) !== 'ENOENT') throw unreadable(this.#subPath, error);
+    }
+    if (this.#missing === 'refuse') throw refused(this.#subPath, 'does not exist');
+    if (this.#links > 0) throw refused(this.#subPath, 'does not exist behind a link');
+    try {
+      await mkdir(path);
+    } catch (error) {
+      // The pod has made something there in the meantime: it is opened as what it is.
+      if (codeOf(error) !== 'EEXIST') throw unreadable(this.#subPath, error);
+    }
+    const { mode } = await this.#root.stat();
+    const made = await openFolder(path, this.#subPath);
+    try {
+      // Through the descriptor: the mode belongs to what was opened, not to what has the name now.
+      await chmod(`/proc/self/fd/${made.handle.fd}`, mode & 0o7777);
+    } catch (error) {
+      await made.handle.close();
+      throw unreadable(this.#subPath, error);
+    }
+    return made;
+  }
+
+  async #queueLink(path: string): Promise<void> {
+    this.#links++;
+    if (this.#links > MAX_LINKS) throw refused(this.#subPath, 'has too many links');
+    const target = await linkTarget(path, this.#subPath);
+    if (target.startsWith('/')) throw refused(this.#subPath, 'leads out of its volume');
+    this.#names.unshift(...namesOf(target));
+  }
+
+  #pathOf(name: string): string {
+    return `/proc/self/fd/${this.#folders.at(-1)?.fd ?? this.#root.fd}/${name}`;
+  }
+}
+
+function namesOf(path: string): string[] {
+  return path.split('/').filter((name) => name !== '' && name !== '.');
+}
+
+async function openName(path: string, flags = 0): Promise<{ readonly handle: FileHandle; readonly stats: Stats }> {
+  const handle = await open(path, NAME_ONLY | flags);
+  try {
+    return { handle, stats: await handle.stat() };
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+async function openFolder(path: string, subPath: string) {
+  try {
+    return await openName(path, constants.O_DIRECTORY);
+  } catch (error) {
+    throw unreadable(subPath, error);
+  }
+}
+
+/** What was opened. A link or a device is closed and refused. */
+async function openedOrClosed(handle: FileHandle, stats: Stats, path: string): Promise<OpenedPath> {
+  if (stats.isSymbolicLink() || stats.isBlockDevice() || stats.isCharacterDevice()) {
+    await handle.close();
+    throw refused(path, stats.isSymbolicLink() ? 'is a link' : 'is a device');
+  }
+  return opened(handle, stats.isDirectory() ? 'folder' : 'file');
+}
+
+function opened(handle: FileHandle, kind: OpenedPath['kind']): OpenedPath {
+  return { fd: handle.fd, kind, stat: () => handle.stat(), [Symbol.asyncDispose]: () => handle.close() };
+}
+
+async function linkTarget(path: string, subPath: string): Promise<string> {
+  try {
+    return await readlink(path);
+  } catch (error) {
+    throw unreadable(subPath, error);
+  }
+}
+
+function refused(path: string, why: string): AgentError {
+  return new AgentError('CreateContainerConfigError', `path ${JSON.stringify(path)} ${why}`);
+}
+
+function unreadable(path: string, cause: unknown): AgentError {
+  const message = `path ${JSON.stringify(path)} cannot be opened: ${codeOf(cause) ?? 'unknown error'}`;
+  return new AgentError('CreateContainerConfigError', message, { cause });
+}
+
+function codeOf(error: unknown): string | undefined {
+  return (error as NodeJS.ErrnoException).code;
+}

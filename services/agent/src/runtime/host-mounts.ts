@@ -1,0 +1,22 @@
+import type { Stats } from 'node:fs';
+
+/** An open file or folder: what was opened stays what it is, whatever happens to its name. */
+export interface OpenedPath extends AsyncDisposable {
+  /** The descriptor; it may be one that only names what was opened (O_PATH) and cannot be read. */
+  readonly fd: number;
+  readonly kind: 'folder' | 'file';
+  stat(): Promise<Stats>;
+}
+
+/** Mounts inside the state folder. The engine's host shows them at the same place: see `StateFolder`. */
+export interface HostMounts {
+  /**
+   * Binds each opened path below `folder`, which it makes readable by the agent alone. Returns the paths in the same order.
+   * AgentError 'FailedMount'; what was mounted until then stays until `remove`.
+   */
+  bind(opened: readonly OpenedPath[], folder: string): Promise<readonly string[]>;
+  /** Makes `folder` a file system in memory of at most `sizeBytes`. One that exists stays as it is. AgentError 'FailedMount'. */
+  mountMemory(folder: string, sizeBytes: number, mode: number): Promise<void>;
+  /** Unmounts everything at and below `folder` and removes it. Idempotent. AgentError 'FailedMount'. */
+  remove(folder: string): Promise<void>;
+}
