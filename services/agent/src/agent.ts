@@ -5,6 +5,7 @@
  * - `runtime`: the port to a container runtime, labels, errors. `docker` and `hollow` (in memory) implement it
  * - `spec`: a pod's spec as the runtime takes it, one file per group of fields
  * - `sources`: what is read from the API: pods, ConfigMaps, Secrets, tokens
+ * - `mounts`: opens what pods name in their volumes without following links, and mounts it where the engine sees it
  * - `probes`, `volumes`: one file per type of probe and of volume
  * - `plan`: the next actions for a pod, pure; `status`: its status, pure but for the reporter
  * - `pods`: one worker per pod, which observes, plans and acts

@@ -6,10 +6,11 @@ import { ManualClock } from '@gantry/base/testing';
 import type { ObjectWrite } from '@gantry/client';
 import { createOvertakenClient, FakeObjectClient } from '@gantry/client/testing';
 import { silentLogger } from '@gantry/service';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AgentError } from '../runtime/agent-error.ts';
 import { HollowRuntime } from '../hollow/hollow-runtime.ts';
 import { linuxMounts } from '../mounts/linux-mounts.ts';
+import { writeKeyVolume } from '../identity/key-volume.ts';
 import { Custodian } from './custodian.ts';
 
 const NODE_KEY = { namespace: '', name: 'host-2' };
@@ -20,11 +21,13 @@ describe('a host custodian with an agent that comes back', () => {
   let server: FakeObjectClient;
   let stop: AbortController;
   let statePath: string;
+  let removedVolumes: string[];
   let meanwhile: (write: ObjectWrite) => Promise<void>;
   beforeEach(async () => {
     clock = new ManualClock();
     server = new FakeObjectClient(clock);
     stop = new AbortController();
+    removedVolumes = [];
     statePath = await mkdtemp(join(tmpdir(), 'gantry-custodian-'));
     await mkdir(join(statePath, 'nodes', 'host-2'), { recursive: true });
     meanwhile = async () => undefined;
@@ -46,7 +49,13 @@ describe('a host custodian with an agent that comes back', () => {
     const custodian = new Custodian({
       client: createOvertakenClient(server, (write) => meanwhile(write)),
       runtime: new HollowRuntime({ clock, images: {} }),
-      agents: { describeSelf: async () => undefined, listNumbers: async () => new Map([[1, 'running']]) },
+      agents: {
+        describeSelf: async () => undefined,
+        listNumbers: async () => new Map([[1, 'running']]),
+        removeUnusedVolume: async (volume) => {
+          removedVolumes.push(volume);
+        },
+      },
       compose: { project: 'p', service: 'agent', number: 1, kind: 'service' },
       cluster: 'c',
       node: 'host-1',
@@ -75,6 +84,17 @@ describe('a host custodian with an agent that comes back', () => {
     await wait();
     expect(server.all(NODES)).toEqual([]);
     expect(server.all(LEASES)).toEqual([]);
+  });
+
+  it.each([
+    ['of the engine that has no name', 'ab'.repeat(32), ['ab'.repeat(32)]],
+    ['that has a name', 'cluster_pki-ca', []],
+  ])('removes with a node its volume of keys, only one %s', async (_, volume, removed) => {
+    await writeKeyVolume(join(statePath, 'nodes', 'host-2'), volume);
+    lead();
+    await wait();
+    await vi.waitFor(async () => expect(await readdir(join(statePath, 'nodes'))).toEqual([]));
+    expect(removedVolumes).toEqual(removed);
   });
 
   it('does not remove a node whose Lease was renewed in the meantime', async () => {

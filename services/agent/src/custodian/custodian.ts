@@ -3,6 +3,7 @@ import { type Clock, errorMessage, type Instant, pause } from '@gantry/base';
 import { isReason, type KubeObject, type Lease, LEASES, type Node, NODES, type Pod, PODS } from '@gantry/objects';
 import { ignoreNotFound, ignoreReasons, type ObjectClient } from '@gantry/client';
 import type { Logger } from '@gantry/service';
+import { readKeyVolume } from '../identity/key-volume.ts';
 import { numberOf } from '../identity/node-identity.ts';
 import { LEASE_NAMESPACE } from '../node/heartbeat.ts';
 import { DRAINING_ANNOTATION, ENGINE_LABEL } from '../node/node-object.ts';
@@ -213,7 +214,7 @@ export class Custodian {
    * observed version: an agent that has come back renews or writes one of them, and the removal ends in a Conflict.
    */
   async #removeNode(node: string, signal: AbortSignal): Promise<void> {
-    const { client, statePath, mounts, logger } = this.#options;
+    const { client, agents, statePath, mounts, logger } = this.#options;
     const objects = [
       { resource: LEASES, namespace: LEASE_NAMESPACE, seen: this.#heartbeats.get(node)?.lease },
       { resource: NODES, namespace: '', seen: this.#nodes.get(node) },
@@ -222,7 +223,10 @@ export class Custodian {
       if (seen === undefined) continue;
       await ignoreNotFound(client.delete(resource, { namespace, name: node }, versionOf(seen), signal));
     }
-    await mounts.remove(join(statePath, 'nodes', node));
+    const state = join(statePath, 'nodes', node);
+    const keys = await readKeyVolume(state);
+    if (keys !== undefined) await agents.removeUnusedVolume(keys, signal);
+    await mounts.remove(state);
     this.#missing.delete(node);
     logger.info({ node }, 'host custodian: node removed');
   }

@@ -44,6 +44,14 @@ export function dockerAgentContainers(calls: EngineCalls): AgentContainers {
         throw fromDocker(error, 'Runtime');
       }
     },
+    removeUnusedVolume: async (volume) => {
+      try {
+        await docker.getVolume(volume).remove();
+      } catch (error) {
+        const { status } = describeDockerError(error);
+        if (status !== 404 && status !== 409) throw fromDocker(error, 'Runtime');
+      }
+    },
   };
 }
 
@@ -73,7 +81,11 @@ function describe(container: Docker.ContainerInspectInfo): SelfContainer {
             kind: labels[COMPOSE.oneOff] === 'True' ? ('one-off' as const) : ('service' as const),
           },
         }),
-    mounts: container.Mounts.map((mount) => ({ containerPath: mount.Destination, hostPath: mount.Source })),
+    mounts: container.Mounts.map((mount) => ({
+      containerPath: mount.Destination,
+      hostPath: mount.Source,
+      ...(mount.Type === 'volume' && mount.Name !== undefined ? { volume: mount.Name } : {}),
+    })),
     addresses: Object.fromEntries(
       Object.entries(container.NetworkSettings.Networks).map(([name, network]) => [name, network.IPAddress]),
     ),

@@ -4,6 +4,7 @@ import { AgentError } from '../runtime/agent-error.ts';
 import type { AgentContainers, SelfContainer } from '../runtime/agent-containers.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
 import type { StateFolder } from '../runtime/state-folder.ts';
+import { writeKeyVolume } from './key-volume.ts';
 import { checkedName, engineName, nodeName } from './node-identity.ts';
 
 /** The settings that decide who this agent is. */
@@ -12,6 +13,7 @@ export interface SelfSettings {
   readonly nodeAddress: string;
   readonly podNetwork: string;
   readonly stateDir: string;
+  readonly keyDir: string;
 }
 
 /** An agent's identity: all that it knows before its first request to the API. */
@@ -46,6 +48,8 @@ export async function findSelf(
   const shared = { path: config.stateDir, hostPath: hostPathOf(config.stateDir, container) };
   const state = { path: join(shared.path, 'nodes', name), hostPath: join(shared.hostPath, 'nodes', name) };
   await mkdir(state.path, { recursive: true });
+  const keys = container?.mounts.find(({ containerPath }) => containerPath === config.keyDir)?.volume;
+  if (keys !== undefined) await writeKeyVolume(state.path, keys);
   return { name, engineName: engineName(engine.id), address, state, shared, container };
 }
 

@@ -78,7 +78,13 @@ function knowsNoswap(kernel: string): boolean {
 async function remove(folder: string): Promise<void> {
   const mounts = mountsBelow(await mountTable(), folder).map(({ path }) => path);
   if (mounts.length > 0) await run('umount', ['--no-canonicalize', ...mounts], []);
-  await rm(folder, { recursive: true, force: true });
+  try {
+    await rm(folder, { recursive: true, force: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENAMETOOLONG') throw error;
+    // Nested deeper than a path can be long. rm(1) goes down folder by folder.
+    await run('rm', ['-rf', '--one-file-system', '--', folder], []);
+  }
 }
 
 async function mountTable(): Promise<readonly Mount[]> {

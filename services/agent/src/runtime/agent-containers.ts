@@ -1,3 +1,11 @@
+/** A mount of the agent's own container. */
+export interface SelfMount {
+  readonly containerPath: string;
+  readonly hostPath: string;
+  /** The engine's volume, if it is one. */
+  readonly volume?: string;
+}
+
 /** The container that this agent runs in, as the engine describes it. */
 export interface SelfContainer {
   readonly id: string;
@@ -9,7 +17,7 @@ export interface SelfContainer {
     readonly kind: 'service' | 'one-off';
   };
   /** Path inside the container → path on the engine's host. */
-  readonly mounts: readonly { readonly containerPath: string; readonly hostPath: string }[];
+  readonly mounts: readonly SelfMount[];
   /** Its address on each network. */
   readonly addresses: Readonly<Record<string, string>>;
 }
@@ -24,4 +32,6 @@ export interface AgentContainers {
     service: string,
     signal: AbortSignal,
   ): Promise<ReadonlyMap<number, 'running' | 'stopped'>>;
+  /** Removes a volume that no container uses. One that is missing or in use is left. */
+  removeUnusedVolume(volume: string, signal: AbortSignal): Promise<void>;
 }
