@@ -28,9 +28,10 @@ export interface Project {
   containers(): Promise<readonly ServiceContainer[]>;
 }
 
-/** In an agent's container: unmounts everything below its state folder, what was mounted last first. */
-const UNMOUNT_STATE = `cut -d ' ' -f 5 /proc/self/mountinfo | grep '^/var/lib/gantry/' | tac |
-  while read -r path; do umount --no-canonicalize "$path" || exit 1; done`;
+/** In an agent's container: unmounts everything below its state folder, inner mounts first, and fails where something is left. */
+const UNMOUNT_STATE = `cut -d ' ' -f 5 /proc/self/mountinfo | grep '^/var/lib/gantry/' | sort -r |
+  while read -r path; do umount --no-canonicalize "$path"; done
+if grep ' /var/lib/gantry/' /proc/self/mountinfo >&2; then exit 1; fi`;
 
 /** Services that the user may scale. */
 const SCALED = ['apiserver', 'scheduler', 'controller-manager', 'agent'] as const;

@@ -1,4 +1,4 @@
-import { statfs } from 'node:fs/promises';
+import { stat, statfs } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { type Clock, errorMessage } from '@gantry/base';
 import type { Container, Pod, VolumeMount } from '@gantry/objects';
@@ -91,7 +91,7 @@ export class PodVolumes {
   ): Promise<ContainerMounts> {
     const { mounts } = this.#options;
     const uid = pod.metadata.uid ?? '';
-    const folder = join(this.#bindsFolder(), uid, `${container.name}-${attempt}`);
+    const folder = join(this.#bindsFolder(), component(uid), component(`${container.name}-${attempt}`));
     const release = () => mounts.remove(folder);
     await release();
     await using opened = new AsyncDisposableStack();
@@ -124,8 +124,8 @@ export class PodVolumes {
   async release(podUid: string): Promise<void> {
     const { tokens, mounts } = this.#options;
     tokens.forget(podUid);
-    await mounts.remove(join(this.#bindsFolder(), podUid));
-    await mounts.remove(join(this.#memoryFolder(), podUid));
+    await mounts.remove(join(this.#bindsFolder(), component(podUid)));
+    await mounts.remove(join(this.#memoryFolder(), component(podUid)));
     await mounts.remove(this.#podFolder(podUid));
   }
 
@@ -154,12 +154,18 @@ export class PodVolumes {
 
   /** What belongs into memory must not be written to a disk when the memory is not mounted. */
   async #checkMemory(): Promise<void> {
-    const { type } = await statfs(this.#memoryFolder());
-    if (type !== TMPFS_MAGIC) throw new AgentError('FailedMount', "the node's memory for Secrets is not mounted");
+    const folder = this.#memoryFolder();
+    const [{ type }, inside, outside] = await Promise.all([
+      statfs(folder),
+      stat(folder),
+      stat(this.#options.state.path),
+    ]);
+    if (type === TMPFS_MAGIC && inside.dev !== outside.dev) return;
+    throw new AgentError('FailedMount', "the node's memory for Secrets is not mounted");
   }
 
   #podFolder(uid: string): string {
-    return join(this.#options.state.path, 'pods', uid);
+    return join(this.#options.state.path, 'pods', component(uid));
   }
 
   #memoryFolder(): string {
@@ -171,19 +177,26 @@ export class PodVolumes {
   }
 
   #messageFile(uid: string, container: string, attempt: number): string {
-    return join(this.#podFolder(uid), 'containers', container, String(attempt));
+    return join(this.#podFolder(uid), 'containers', component(container), String(attempt));
   }
 
   #volumeFolder(pod: Pod, name: string): string {
     const uid = pod.metadata.uid ?? '';
     const volume = pod.spec?.volumes?.find((candidate) => candidate.name === name);
     const isInMemory = volume !== undefined && volumeTypeOf(volume).storage === 'memory';
-    return isInMemory ? join(this.#memoryFolder(), uid, name) : join(this.#podFolder(uid), 'volumes', name);
+    const folder = isInMemory ? join(this.#memoryFolder(), component(uid)) : join(this.#podFolder(uid), 'volumes');
+    return join(folder, component(name));
   }
 
   #hostPath(path: string): string {
     return join(this.#options.state.hostPath, relative(this.#options.state.path, path));
   }
+}
+
+/** `name`, or AgentError 'FailedMount' when it is not one component of a path: with another the wrong folder would be removed. */
+function component(name: string): string {
+  if (name !== '' && name !== '.' && name !== '..' && !/[/\0]/.test(name)) return name;
+  throw new AgentError('FailedMount', `${JSON.stringify(name)} cannot be the name of a folder`);
 }
 
 function accessOf(pod: Pod, mount: VolumeMount): MountSpec['access'] {

@@ -1,0 +1,73 @@
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { FakeObjectClient } from '@gantry/client/testing';
+import { ManualClock } from '@gantry/base/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { linuxMounts } from '../mounts/linux-mounts.ts';
+import { TokenSource } from '../sources/token-source.ts';
+import { pod } from '../testing/pods.ts';
+import { PodVolumes } from './pod-volumes.ts';
+
+const signal = new AbortController().signal;
+
+describe('the volumes of pods', () => {
+  let state: string;
+  let volumes: PodVolumes;
+  beforeEach(async () => {
+    state = await mkdtemp(join(tmpdir(), 'gantry-volumes-'));
+    const clock = new ManualClock();
+    volumes = new PodVolumes({
+      state: { path: state, hostPath: '/on/the/host' },
+      mounts: linuxMounts(),
+      source: {
+        configMap: async () => undefined,
+        secret: async () => ({ apiVersion: 'v1', kind: 'Secret', metadata: {}, data: { password: 'c2VzYW1l' } }),
+      },
+      tokens: new TokenSource(new FakeObjectClient(clock), clock),
+      facts: { nodeName: 'n', hostAddress: 'h', cpus: 1, memoryBytes: 2 ** 30 },
+      clock,
+    });
+  });
+  afterEach(() => rm(state, { recursive: true }));
+
+  it('write no Secret to the disk where the memory for it is not mounted', async () => {
+    await mkdir(join(state, 'memory'));
+    const withSecret = pod({ volumes: [{ name: 'keys', secret: { secretName: 'keys' } }] });
+    await expect(volumes.sync(withSecret, '', signal)).rejects.toThrow(
+      `MountVolume.SetUp failed for volume "keys" : the node's memory for Secrets is not mounted`,
+    );
+    expect(await readdir(state, { recursive: true })).toEqual(['memory']);
+  });
+
+  it('refuse a medium that they do not have', async () => {
+    const huge = pod({ volumes: [{ name: 'huge', emptyDir: { medium: 'HugePages' } }] });
+    await expect(volumes.sync(huge, '', signal)).rejects.toThrow('unknown storage medium "HugePages"');
+  });
+
+  it.each(['', '.', '..', '../..', 'a/b'])('remove nothing for a pod with the uid %j', async (uid) => {
+    await mkdir(join(state, 'pods', 'another'), { recursive: true });
+    await expect(volumes.release(uid)).rejects.toThrow('cannot be the name of a folder');
+    expect(existsSync(join(state, 'pods', 'another'))).toBe(true);
+  });
+
+  it('read the message of a container where its pod is, whatever its labels say', async () => {
+    const folder = join(state, 'pods', 'uid-1', 'containers', 'main');
+    await mkdir(folder, { recursive: true });
+    await writeFile(join(folder, '2'), 'goodbye');
+    expect(await volumes.terminationMessage('uid-1', 'main', 2)).toBe('goodbye');
+    await expect(async () => volumes.terminationMessage('uid-1', '../../../..', 2)).rejects.toThrow('name of a folder');
+  });
+
+  it('leave the mode of an emptyDir to its pod', async () => {
+    const withFolder = pod({ volumes: [{ name: 'work', emptyDir: {} }] });
+    await volumes.sync(withFolder, '', signal);
+    const folder = join(state, 'pods', 'uid-1', 'volumes', 'work');
+    expect((await stat(folder)).mode & 0o777).toBe(0o777);
+    await chmod(folder, 0o700);
+    await volumes.sync(withFolder, '', signal);
+    expect((await stat(folder)).mode & 0o777).toBe(0o700);
+    expect(await readdir(join(folder, '..'))).toEqual(['work']);
+  });
+});
