@@ -44,9 +44,9 @@ export function dockerAgentContainers(calls: EngineCalls): AgentContainers {
         throw fromDocker(error, 'Runtime');
       }
     },
-    removeUnusedVolume: async (volume) => {
+    removeUnusedVolume: async (volume, signal) => {
       try {
-        await docker.getVolume(volume).remove();
+        await calls.change(signal, (docker, abortSignal) => docker.getVolume(volume).remove({ abortSignal }));
       } catch (error) {
         const { status } = describeDockerError(error);
         if (status !== 404 && status !== 409) throw fromDocker(error, 'Runtime');

@@ -103,6 +103,7 @@ const CALLS: { readonly [Part in keyof DockerRuntime]: { readonly [Name in keyof
       if ((await runtime.agents.describeSelf(signal)) === undefined) await runtime.engine.info(signal);
     },
     listNumbers: (runtime, signal) => runtime.agents.listNumbers('p', 's', signal),
+    removeUnusedVolume: (runtime, signal) => runtime.agents.removeUnusedVolume('v', signal),
   },
 };
 type Method = (runtime: DockerRuntime, signal: AbortSignal) => Promise<unknown>;
