@@ -20,7 +20,7 @@ const NOSWAP_KERNEL = [6, 4] as const;
 
 /** Mounts by mount(8), in this process's mount namespace. Needs CAP_SYS_ADMIN. */
 export function linuxMounts(): HostMounts {
-  return { bind, mountMemory, remove };
+  return { bind, mountMemory, checkMemory, remove };
 }
 
 /**
@@ -63,11 +63,19 @@ async function checkSame(opened: OpenedPath, path: string): Promise<void> {
 
 async function mountMemory(folder: string, sizeBytes: number, mode: number): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  const mounted = mountOf(await mountTable(), folder);
-  if (mounted?.path === folder && mounted.fileSystem === 'tmpfs') return;
+  if (await isMemory(folder)) return;
   const noswap = knowsNoswap(release()) ? ['noswap'] : [];
   const options = [...MEMORY_OPTIONS, ...noswap, `size=${Math.ceil(sizeBytes)}`, `mode=${mode.toString(8)}`].join(',');
   await run('mount', ['--no-canonicalize', '-t', 'tmpfs', '-o', options, 'tmpfs', folder], []);
+}
+
+async function checkMemory(folder: string): Promise<void> {
+  if (!(await isMemory(folder))) throw new AgentError('FailedMount', 'the memory for Secrets is not mounted');
+}
+
+async function isMemory(folder: string): Promise<boolean> {
+  const mounted = mountOf(await mountTable(), folder);
+  return mounted?.path === folder && mounted.fileSystem === 'tmpfs';
 }
 
 function knowsNoswap(kernel: string): boolean {

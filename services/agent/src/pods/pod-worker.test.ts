@@ -3,9 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ManualClock } from '@gantry/base/testing';
 import { type FakeCall, FakeObjectClient } from '@gantry/client/testing';
-import { CONFIG_MAPS, type ConfigMap, PODS, StatusError } from '@gantry/objects';
+import { CONFIG_MAPS, PODS, StatusError } from '@gantry/objects';
 import { createLogger } from '@gantry/service';
 import { expect, it, onTestFinished } from 'vitest';
+import { hollowMounts } from '../hollow/hollow-mounts.ts';
 import { HollowRuntime } from '../hollow/hollow-runtime.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { apiConfigSource } from '../sources/api-config-source.ts';
@@ -62,7 +63,14 @@ async function startNode() {
     pods,
     gate: new FreshnessGate(clock, (signal) => pods.confirm(signal)),
     reporter: new StatusReporter({ client, pods, clock, logger }),
-    volumes: new PodVolumes({ state, source, tokens: new TokenSource(client, clock), facts, clock }),
+    volumes: new PodVolumes({
+      state,
+      mounts: hollowMounts(),
+      source,
+      tokens: new TokenSource(client, clock),
+      facts,
+      clock,
+    }),
     config: source,
     addresses: new AddressPool('10.1.0.0/24', clock, random),
     events: { event: () => undefined },

@@ -17,6 +17,8 @@ export interface HostMounts {
   bind(opened: readonly OpenedPath[], folder: string): Promise<readonly string[]>;
   /** Makes `folder` a file system in memory of at most `sizeBytes`. One that exists stays as it is. AgentError 'FailedMount'. */
   mountMemory(folder: string, sizeBytes: number, mode: number): Promise<void>;
+  /** AgentError 'FailedMount' unless `mountMemory` has made `folder` a file system in memory. */
+  checkMemory(folder: string): Promise<void>;
   /** Unmounts everything at and below `folder` and removes it. Idempotent. AgentError 'FailedMount'. */
   remove(folder: string): Promise<void>;
 }

@@ -36,7 +36,7 @@ describe('the volumes of pods', () => {
     await mkdir(join(state, 'memory'));
     const withSecret = pod({ volumes: [{ name: 'keys', secret: { secretName: 'keys' } }] });
     await expect(volumes.sync(withSecret, '', signal)).rejects.toThrow(
-      `MountVolume.SetUp failed for volume "keys" : the node's memory for Secrets is not mounted`,
+      `MountVolume.SetUp failed for volume "keys" : the memory for Secrets is not mounted`,
     );
     expect(await readdir(state, { recursive: true })).toEqual(['memory']);
   });

@@ -1,4 +1,3 @@
-import { stat, statfs } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { type Clock, errorMessage } from '@gantry/base';
 import type { Container, Pod, VolumeMount } from '@gantry/objects';
@@ -15,8 +14,6 @@ import { volumeTypeOf } from './supported-volumes.ts';
 import { messageContainerPath, openMessageFile, readMessageFile } from './termination-message.ts';
 import type { VolumeContext } from './volume-types/volume-type.ts';
 
-/** The type of tmpfs in statfs(2). */
-const TMPFS_MAGIC = 0x01021994;
 const MIB = 2 ** 20;
 /** Memory for the files of Secrets and tokens of all pods of a node: a share of the host's, within these bounds. */
 const MEMORY_SHARE = 32;
@@ -67,7 +64,8 @@ export class PodVolumes {
     for (const volume of pod.spec?.volumes ?? []) {
       try {
         const type = volumeTypeOf(volume);
-        if (type.storage === 'memory') await this.#checkMemory();
+        // What belongs into memory must not be written to a disk.
+        if (type.storage === 'memory') await mounts.checkMemory(this.#memoryFolder());
         const folder = this.#volumeFolder(pod, volume.name);
         const mountMemory = (sizeBytes: number) => mounts.mountMemory(folder, sizeBytes, 0o777);
         await type.sync(volume, { folder, clock, mountMemory }, context, signal);
@@ -150,18 +148,6 @@ export class PodVolumes {
         { cause: error },
       );
     }
-  }
-
-  /** What belongs into memory must not be written to a disk when the memory is not mounted. */
-  async #checkMemory(): Promise<void> {
-    const folder = this.#memoryFolder();
-    const [{ type }, inside, outside] = await Promise.all([
-      statfs(folder),
-      stat(folder),
-      stat(this.#options.state.path),
-    ]);
-    if (type === TMPFS_MAGIC && inside.dev !== outside.dev) return;
-    throw new AgentError('FailedMount', "the node's memory for Secrets is not mounted");
   }
 
   #podFolder(uid: string): string {

@@ -1,0 +1,15 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { it } from 'vitest';
+import { exerciseHostMounts } from '../runtime/testing/mounts-contract.ts';
+import { hollowMounts } from './hollow-mounts.ts';
+
+it('hollow mounts keep the contract of real ones', async () => {
+  const base = await mkdtemp(join(tmpdir(), 'gantry-hollow-'));
+  try {
+    await exerciseHostMounts(hollowMounts(), base);
+  } finally {
+    await rm(base, { recursive: true });
+  }
+});

@@ -1,0 +1,54 @@
+import { deepEqual, equal, rejects } from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { mkdir, open, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { HostMounts, OpenedPath } from '../host-mounts.ts';
+
+/**
+ * The contract of `HostMounts`, tried in a new folder of `base`; rejects where it is broken. It needs no test runner: real
+ * mounts are tried in a container that may mount.
+ */
+export async function exerciseHostMounts(mounts: HostMounts, base: string): Promise<void> {
+  const folder = join(base, 'exercise');
+  await mkdir(join(folder, 'volume', 'inner'), { recursive: true });
+  try {
+    await bindsInOrder(mounts, folder);
+    await keepsMemory(mounts, join(folder, 'memory'));
+  } finally {
+    await mounts.remove(join(folder, 'memory'));
+    await rm(folder, { recursive: true });
+  }
+}
+
+async function bindsInOrder(mounts: HostMounts, folder: string): Promise<void> {
+  const sources = [join(folder, 'volume', 'file'), join(folder, 'volume', 'inner')];
+  await writeFile(sources[0] ?? '', 'of the volume');
+  await using opened = new AsyncDisposableStack();
+  const paths: OpenedPath[] = [];
+  for (const [index, source] of sources.entries()) paths.push(opened.use(await openedPath(source, index)));
+  const bound = await mounts.bind(paths, join(folder, 'binds'));
+  const inodes = (all: readonly string[]) => Promise.all(all.map(async (path) => (await stat(path)).ino));
+  deepEqual(await inodes(bound), await inodes(sources));
+  await mounts.remove(join(folder, 'binds'));
+  await mounts.remove(join(folder, 'binds'));
+  equal(existsSync(join(folder, 'binds')), false);
+  equal(await readFile(sources[0] ?? '', 'utf8'), 'of the volume');
+}
+
+async function openedPath(path: string, index: number): Promise<OpenedPath> {
+  const handle = await open(path);
+  const kind = index === 0 ? 'file' : 'folder';
+  return { fd: handle.fd, kind, stat: () => handle.stat(), [Symbol.asyncDispose]: () => handle.close() };
+}
+
+async function keepsMemory(mounts: HostMounts, folder: string): Promise<void> {
+  await rejects(mounts.checkMemory(folder));
+  await mounts.mountMemory(folder, 2 ** 20, 0o755);
+  await mounts.checkMemory(folder);
+  await writeFile(join(folder, 'file'), 'in memory');
+  await mounts.mountMemory(folder, 2 ** 20, 0o755);
+  equal(await readFile(join(folder, 'file'), 'utf8'), 'in memory');
+  await mounts.remove(folder);
+  equal(existsSync(folder), false);
+  await rejects(mounts.checkMemory(folder));
+}
