@@ -148,7 +148,13 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
     '.': ['*'],
     'index.ts': ANYTHING,
   },
-  'packages/service': { '.': [], connections: [], grpc: ['.', 'connections'], 'index.ts': ANYTHING },
+  'packages/service': {
+    '.': [],
+    connections: [],
+    'event-loop': ['.'],
+    grpc: ['.', 'connections'],
+    'index.ts': ANYTHING,
+  },
   'services/apiserver': {
     http: [],
     storage: [],

@@ -7,10 +7,12 @@
  * - `abort`: deadlines and races over `AbortSignal`
  * - `backoff`, `random`: delays after failures; random numbers, names and uids
  * - `assert`, `append`, `repeatedAt`: assertions about our own code; lists of any length
+ * - `activities`: what a process does at present, for reports of stalls
  *
  * Every package and service uses it. It imports no other package and performs no I/O. `./testing` has the manual clock.
  */
 export { anySignal, DeadlineError, errorMessage, raceAbort, withDeadline } from './abort.ts';
+export { Activities, type Activity } from './activities.ts';
 export { append } from './append.ts';
 export { assert, AssertionError, must, unreachable } from './assert.ts';
 export { backoffMs, type BackoffOptions } from './backoff.ts';

@@ -1,5 +1,5 @@
 import { isReason } from '@gantry/objects';
-import { type Clock, DeadlineError, errorMessage, type Random, withDeadline } from '@gantry/base';
+import { type Activities, type Clock, DeadlineError, errorMessage, type Random, withDeadline } from '@gantry/base';
 import type { ObjectClient } from '@gantry/client';
 import type { Cache } from './cache.ts';
 import type { ControllerSpec } from './controller.ts';
@@ -28,6 +28,8 @@ export interface ControllerRunnerOptions {
   readonly random: Random;
   readonly log: Log;
   readonly onReconcile?: (report: ReconcileReport) => void;
+  /** Takes note of reconciles, for reports of stalls. */
+  readonly activities?: Activities;
 }
 
 const DEFAULT_WORKERS = 5;
@@ -107,7 +109,10 @@ export class ControllerRunner {
         return;
       }
       const writes = new ExpectedWrites(this.#options.client);
+      const { activities } = this.#options;
+      const activity = activities?.begin('reconcile', () => `${this.spec.name} ${formatReconcileKey(key)}`);
       await this.#reconcile(key, writes, act);
+      if (activity !== undefined) activities?.end(activity);
       if (writes.areSeenBy(this.#options.informers.cache)) this.#queue.done(key);
       else void this.#doneWhenSeen(key, writes, stop);
     }

@@ -4,7 +4,7 @@ import {
   type CustomResourceDefinition,
   type ResourceRef,
 } from '@gantry/objects';
-import type { Clock, Random } from '@gantry/base';
+import type { Activities, Clock, Random } from '@gantry/base';
 import type { ObjectClient } from '@gantry/client';
 import type { Cache } from './cache.ts';
 import type { ControllerSpec } from './controller.ts';
@@ -37,6 +37,8 @@ export interface ManagerOptions {
   readonly random: Random;
   readonly log: Log;
   readonly onReconcile?: (report: ReconcileReport) => void;
+  /** Takes note of reconciles, for reports of stalls. */
+  readonly activities?: Activities;
 }
 
 /** Warm caches always; control loops while leading. */
@@ -179,7 +181,7 @@ class ControllerManager implements Manager {
   }
 
   async #runController(spec: ControllerSpec, stop: AbortSignal, signal: AbortSignal): Promise<void> {
-    const { clock, random, log, onReconcile } = this.#options;
+    const { clock, random, log, onReconcile, activities } = this.#options;
     const client = this.#client;
     const events = createEventRecorder({ client, component: spec.eventSource, clock, random, log });
     const runner = new ControllerRunner(spec, {
@@ -191,6 +193,7 @@ class ControllerManager implements Manager {
       random,
       log,
       ...(onReconcile === undefined ? {} : { onReconcile }),
+      ...(activities === undefined ? {} : { activities }),
     });
     try {
       await runner.run(stop, signal);

@@ -4,6 +4,7 @@
  * - `config`, `logger`, `metrics`, `health`: settings read once, JSON logs, metrics, liveness and readiness
  * - `run-main`, `run-group`: the members of a process, run together and stopped in order
  * - `connections/`: limits of open connections, and certificates that end while theirs are open
+ * - `event-loop/`: stalls of the event loop, logged with what ran and counted
  * - `grpc/`: a gRPC server with mutual TLS and the health service; `http-endpoint`: health and metrics over plain HTTP
  * - `certificate-renewal`: renews the certificate of a TLS folder
  *
@@ -16,6 +17,7 @@ export {
 } from './certificate-renewal.ts';
 export { type Connection, type ConnectionLimits, Connections } from './connections/connections.ts';
 export { PeerTrust, type TrustedPeer } from './connections/peer-trust.ts';
+export { eventLoopWatch, type EventLoopWatchOptions, type LoopTimes } from './event-loop/event-loop-watch.ts';
 export { ConfigError, type ConfigReader, createConfigReader, readConfig } from './config.ts';
 export {
   type GrpcCall,

@@ -1,4 +1,4 @@
-import type { Clock, Random } from '@gantry/base';
+import type { Activities, Clock, Random } from '@gantry/base';
 import type { Logger } from '@gantry/service';
 import type { AgentConfig } from './config.ts';
 import type { DockerRuntime } from './docker/docker-runtime.ts';
@@ -11,5 +11,7 @@ export interface AgentEnvironment {
   readonly connect: (privilege: () => EnginePrivilege) => DockerRuntime;
   readonly clock: Clock;
   readonly random: Random;
+  /** What the agent does, for reports of stalls. */
+  readonly activities: Activities;
   readonly logger: Logger;
 }

@@ -1,14 +1,7 @@
 import { join } from 'node:path';
 import { raceAbort } from '@gantry/base';
 import { toGrpcFailure } from '@gantry/client';
-import {
-  createHealth,
-  createMetrics,
-  type GroupMember,
-  grpcServer,
-  healthService,
-  httpEndpoint,
-} from '@gantry/service';
+import { createHealth, type GroupMember, grpcServer, healthService, httpEndpoint, type Metrics } from '@gantry/service';
 import { openTlsFolder } from '@gantry/tls';
 import type { AgentEnvironment } from './agent-environment.ts';
 import type { NodeCertificate, Requester } from './identity/node-certificate.ts';
@@ -19,7 +12,7 @@ import type { Runtime } from './runtime/runtime.ts';
 
 /** Serves gRPC to the API servers as soon as the serving certificate exists, and renews that certificate. */
 export async function serveAgent(
-  { config, clock, logger }: AgentEnvironment,
+  { config, clock, activities, logger }: AgentEnvironment,
   { self, runtime }: { readonly self: Self; readonly runtime: Runtime },
   { certificate, requester }: { readonly certificate: NodeCertificate; readonly requester: Requester },
   signal: AbortSignal,
@@ -32,6 +25,7 @@ export async function serveAgent(
     tls,
     address: `0.0.0.0:${AGENT_PORT}`,
     services: [logService(runtime, owner), healthService(health, clock)],
+    activities,
     clock,
     logger,
     toGrpcError: toGrpcFailure,
@@ -44,7 +38,7 @@ export async function serveAgent(
 }
 
 /** Health and metrics over plain HTTP, for use inside the container. */
-export function healthMember(ping: (signal: AbortSignal) => Promise<void>): GroupMember {
+export function healthMember(ping: (signal: AbortSignal) => Promise<void>, metrics: Metrics): GroupMember {
   const check = () => raceAbort(ping(new AbortController().signal), AbortSignal.timeout(2000));
-  return httpEndpoint({ health: createHealth({ ready: [{ name: 'engine', check }] }), metrics: createMetrics() });
+  return httpEndpoint({ health: createHealth({ ready: [{ name: 'engine', check }] }), metrics });
 }

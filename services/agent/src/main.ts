@@ -1,5 +1,5 @@
-import { systemClock, systemRandom } from '@gantry/base';
-import { createLogger, runGroup, runMain } from '@gantry/service';
+import { Activities, systemClock, systemRandom } from '@gantry/base';
+import { createLogger, createMetrics, eventLoopWatch, runGroup, runMain } from '@gantry/service';
 import { agentMember } from './agent.ts';
 import { healthMember } from './agent-server.ts';
 import { readAgentConfig } from './config.ts';
@@ -14,11 +14,17 @@ await runMain(async () => {
       connectDocker(config.dockerSocket, privilege, systemClock),
     clock: systemClock,
     random: systemRandom,
+    activities: new Activities(systemClock),
     logger,
   };
+  const metrics = createMetrics();
   const probe = connectDocker(config.dockerSocket, () => 'no-sys-resource', systemClock);
-  return runGroup([healthMember((signal) => probe.engine.ping(signal)), agentMember(environment)], {
-    clock: systemClock,
-    logger,
-  });
+  return runGroup(
+    [
+      eventLoopWatch({ ...environment, metrics }),
+      healthMember((signal) => probe.engine.ping(signal), metrics),
+      agentMember(environment),
+    ],
+    { clock: systemClock, logger },
+  );
 });

@@ -1,10 +1,11 @@
 import { join } from 'node:path';
-import { errorMessage, sleep, systemClock, systemRandom, systemUid } from '@gantry/base';
+import { Activities, errorMessage, sleep, systemClock, systemRandom, systemUid } from '@gantry/base';
 import { type AccessRule, connectEtcd, type Etcd } from '@gantry/etcd';
 import {
   certificateRenewal,
   createLogger,
   createMetrics,
+  eventLoopWatch,
   exitOnStopSignals,
   type GroupMember,
   type GroupOutcome,
@@ -45,6 +46,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
   const clock = systemClock;
   const logger = createLogger({ service: 'apiserver', level: config.logLevel });
   const metrics = createMetrics();
+  const activities = new Activities(clock);
   const starting = new AbortController();
   const startUpIsOver = exitOnStopSignals();
   using tls = await openTlsFolder(config.tlsDir, { clock, logger }, starting.signal);
@@ -86,6 +88,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
     newUid: systemUid,
     logger,
     metrics,
+    activities,
   });
   reportCache(cache, metrics);
   const storeMember: GroupMember = {
@@ -116,7 +119,14 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
     random: systemRandom,
     logger,
   });
-  const all = [storeMember, maintenance, ...members, renewal, httpEndpoint({ health, metrics })];
+  const all = [
+    storeMember,
+    maintenance,
+    ...members,
+    renewal,
+    httpEndpoint({ health, metrics }),
+    eventLoopWatch({ clock, logger, metrics, activities }),
+  ];
   return await runGroup(all, { clock, logger });
 }
 

@@ -1,4 +1,4 @@
-import { type Clock, must, type NewUid, type Random, sleep } from '@gantry/base';
+import { type Activities, type Clock, must, type NewUid, type Random, sleep } from '@gantry/base';
 import { encodeProtobuf, type ResourceDefinition } from '@gantry/apimachinery';
 import { findResource } from '@gantry/kinds';
 import type { KubeObject } from '@gantry/objects';
@@ -7,6 +7,7 @@ import {
   createHealth,
   type GroupMember,
   grpcServer,
+  type GrpcService,
   type Health,
   type HealthCheck,
   healthService,
@@ -43,7 +44,7 @@ import { eventSweeper } from './loops/events/event-sweeper.ts';
 import { objectService } from './endpoints/grpc/index.ts';
 import { createRouter } from './endpoints/router/create-router.ts';
 import type { HealthChecks } from './endpoints/router/health-routes.ts';
-import { httpsServer } from './http/https-server.ts';
+import { httpsServer, type HttpsServerOptions } from './http/https-server.ts';
 import { serviceAddresses } from './loops/service-addresses/service-addresses.ts';
 import type { ObjectStore } from './storage/index.ts';
 import { createLoopbackClient, type LoopbackClient } from './loops/loopback-client.ts';
@@ -80,6 +81,8 @@ export interface ApiServerOptions {
   readonly newUid: NewUid;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  /** Requests, for reports of stalls. */
+  readonly activities: Activities;
 }
 
 /** Paths of subresources that lead to what an object stands for. */
@@ -96,7 +99,7 @@ export interface ApiServer {
 
 /** Wires store, cache, registry, loops and endpoints. Nothing runs before the members do. */
 export function createApiServer(options: ApiServerOptions): ApiServer {
-  const { store, clock, random, newUid, logger, listen, settings } = options;
+  const { store, clock, random, newUid, logger, settings } = options;
   const state = { bootstrap: 'pending', process: 'serving' } as State;
   const stopping = new AbortController();
   const cache = new WatchCache({
@@ -165,29 +168,45 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       leads,
       onBootstrapped: () => (state.bootstrap = 'done'),
     }),
-    grpcServer({
-      tls: options.tls,
-      address: `${listen.host}:${listen.grpcPort}`,
-      services: [objectService({ registry, resourceRegistry, logger }), healthService(health, clock)],
-      clock,
-      logger,
-      toGrpcError: toGrpcFailure,
-      ...(listen.onGrpc === undefined ? {} : { onListening: listen.onGrpc }),
-    }),
-    httpsServer({
+    ...endpoints(options, {
       router,
-      tls: options.tls,
-      host: listen.host,
-      port: listen.restPort,
-      clock,
-      logger,
+      services: [objectService({ registry, resourceRegistry, logger }), healthService(health, clock)],
       onDrain: () => stopping.abort(),
       mayUpgrade: (path) => STREAMS.test(path) || aggregation.apis.find(path) !== undefined,
-      ...(listen.onRest === undefined ? {} : { onListening: listen.onRest }),
     }),
     readinessMember(state, clock, options.unreadyMs ?? 1500),
   ];
   return { members, health, registry, client, cache };
+}
+
+/** The ports of gRPC and REST. */
+function endpoints(
+  { tls, listen, clock, activities, logger }: ApiServerOptions,
+  served: {
+    readonly router: HttpsServerOptions['router'];
+    readonly services: readonly GrpcService[];
+    readonly onDrain: () => void;
+    readonly mayUpgrade: (path: string) => boolean;
+  },
+): readonly GroupMember[] {
+  const shared = { tls, clock, logger };
+  return [
+    grpcServer({
+      ...shared,
+      address: `${listen.host}:${listen.grpcPort}`,
+      services: served.services,
+      activities,
+      toGrpcError: toGrpcFailure,
+      ...(listen.onGrpc === undefined ? {} : { onListening: listen.onGrpc }),
+    }),
+    httpsServer({
+      ...shared,
+      ...served,
+      host: listen.host,
+      port: listen.restPort,
+      ...(listen.onRest === undefined ? {} : { onListening: listen.onRest }),
+    }),
+  ];
 }
 
 /** Authentication and authorisation over what the cache holds. */

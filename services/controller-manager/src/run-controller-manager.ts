@@ -1,4 +1,4 @@
-import { systemClock, systemRandom, systemUid } from '@gantry/base';
+import { Activities, systemClock, systemRandom, systemUid } from '@gantry/base';
 import { createGrpcClient, createHttpClient, discoverResources, toGrpcFailure } from '@gantry/client';
 import {
   createCertificateRequester,
@@ -14,6 +14,7 @@ import {
   createHealth,
   createLogger,
   createMetrics,
+  eventLoopWatch,
   exitOnStopSignals,
   type GroupOutcome,
   grpcServer,
@@ -36,6 +37,7 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
   const { clock } = base;
   const logger = createLogger({ service: 'controller-manager', level: config.logLevel });
   const metrics = createMetrics();
+  const activities = new Activities(clock);
   const startUpIsOver = exitOnStopSignals();
   const authority = await openCertificateAuthority(config.caDir);
   using tls = await openTlsFolder(config.tlsDir, { clock, logger }, new AbortController().signal);
@@ -67,6 +69,7 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
     controllers,
     log: logger,
     onReconcile,
+    activities,
   });
   const election = createElection({
     ...base,
@@ -81,11 +84,13 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
   startUpIsOver();
   return await runGroup(
     [
+      eventLoopWatch({ clock, logger, metrics, activities }),
       httpEndpoint({ health, metrics }),
       grpcServer({
         tls,
         address: `0.0.0.0:${config.healthPort}`,
         services: [healthService(health, clock)],
+        activities,
         clock,
         logger,
         toGrpcError: toGrpcFailure,

@@ -1,5 +1,5 @@
 import { NODES, PODS } from '@gantry/objects';
-import { systemClock, systemRandom, systemUid } from '@gantry/base';
+import { Activities, systemClock, systemRandom, systemUid } from '@gantry/base';
 import { createGrpcClient, toGrpcFailure } from '@gantry/client';
 import { createCertificateRequester, createFenceHolder, Informers, runElected } from '@gantry/controller-runtime';
 import { connectEtcd, createElection } from '@gantry/etcd';
@@ -9,6 +9,7 @@ import {
   createHealth,
   createLogger,
   createMetrics,
+  eventLoopWatch,
   exitOnStopSignals,
   type GroupOutcome,
   grpcServer,
@@ -33,6 +34,7 @@ export async function runScheduler(config: SchedulerConfig): Promise<GroupOutcom
   const { clock } = base;
   const logger = createLogger({ service: 'scheduler', level: config.logLevel });
   const metrics = createMetrics();
+  const activities = new Activities(clock);
   const startUpIsOver = exitOnStopSignals();
   using tls = await openTlsFolder(config.tlsDir, { clock, logger }, new AbortController().signal);
   await using etcd = connectEtcd({ ...base, endpoints: config.etcd, tls });
@@ -69,11 +71,13 @@ export async function runScheduler(config: SchedulerConfig): Promise<GroupOutcom
   startUpIsOver();
   return await runGroup(
     [
+      eventLoopWatch({ clock, logger, metrics, activities }),
       httpEndpoint({ health, metrics }),
       grpcServer({
         tls,
         address: GRPC_ADDRESS,
         services: [healthService(health, clock)],
+        activities,
         clock,
         logger,
         toGrpcError: toGrpcFailure,

@@ -10,7 +10,7 @@ import {
   WatchRequestSchema,
 } from '@gantry/proto';
 import { Client, type ClientReadableStream, credentials, type ServiceError, status } from '@grpc/grpc-js';
-import { systemClock } from '@gantry/base';
+import { Activities, systemClock } from '@gantry/base';
 import { describe, expect, it } from 'vitest';
 import { silentLogger } from '../logger.ts';
 import { type GrpcCall, type GrpcHandler, grpcServer } from './grpc-server.ts';
@@ -26,6 +26,7 @@ async function start(handlers: Handlers) {
     address: '127.0.0.1:0',
     services: [{ descriptor: ObjectService, handlers }],
     clock: systemClock,
+    activities: new Activities(systemClock),
     logger: silentLogger,
     toGrpcError: (error) => ({
       code: status.ABORTED,

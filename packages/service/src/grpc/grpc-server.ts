@@ -12,7 +12,7 @@ import {
   status,
   type UntypedServiceImplementation,
 } from '@grpc/grpc-js';
-import { type Clock, pause } from '@gantry/base';
+import { type Activities, type Clock, pause } from '@gantry/base';
 import { serviceDefinition } from '@gantry/proto';
 import { PeerTrust, type TrustedPeer } from '../connections/peer-trust.ts';
 import type { Logger } from '../logger.ts';
@@ -57,6 +57,8 @@ export interface GrpcServerOptions {
   readonly address: string;
   readonly services: readonly GrpcService[];
   readonly clock: Clock;
+  /** Unary calls, for reports of stalls. */
+  readonly activities: Activities;
   readonly logger: Logger;
   /** Converts the error of a failed call for its client. */
   readonly toGrpcError: (error: unknown) => GrpcError;
@@ -186,7 +188,7 @@ type Call = ServerUnaryCall<object, object> | ServerWritableStream<object, objec
 
 function unary(
   handler: Extract<GrpcHandler, { kind: 'unary' }>,
-  { toGrpcError, logger }: GrpcServerOptions,
+  { toGrpcError, logger, activities }: GrpcServerOptions,
   peers: Peers,
 ): handleUnaryCall<object, object> {
   return (call, callback) => {
@@ -196,13 +198,16 @@ function unary(
       return;
     }
     const { abort, unfollow } = followCancel(call);
+    const activity = activities.begin('call', () => `${call.getPath()} of ${peer?.identity?.commonName ?? 'a client'}`);
     handler.handle(call.request as never, callInfo(call, abort.signal, peer)).then(
       (response) => {
         unfollow();
+        activities.end(activity);
         callback(null, response);
       },
       (error: unknown) => {
         unfollow();
+        activities.end(activity);
         const failure = toGrpcError(error);
         logUnexpected(logger, failure, error);
         callback({ code: failure.code, details: failure.message, metadata: trailers(failure) });

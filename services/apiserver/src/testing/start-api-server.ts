@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Clock, systemClock, systemRandom, systemUid } from '@gantry/base';
+import { Activities, type Clock, systemClock, systemRandom, systemUid } from '@gantry/base';
 import { NO_POD_SECURITY_EXEMPTIONS, resources } from '@gantry/kinds';
 import { createMetrics, type GroupOutcome, type Logger, runGroup, silentLogger } from '@gantry/service';
 import { fixedTls, type TlsMaterial } from '@gantry/tls';
@@ -82,6 +82,7 @@ export async function startApiServer(options: TestApiServerOptions = {}): Promis
     newUid: systemUid,
     logger,
     metrics: createMetrics(),
+    activities: new Activities(clock),
   });
   const signals = new EventEmitter();
   const ended = runGroup(members, { clock, logger, signals }).finally(() => rm(bootstrapDir, { recursive: true }));

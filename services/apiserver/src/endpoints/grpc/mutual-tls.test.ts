@@ -1,5 +1,5 @@
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
-import { must, systemClock } from '@gantry/base';
+import { Activities, must, systemClock } from '@gantry/base';
 import { grpcServer, silentLogger } from '@gantry/service';
 import type { TlsMaterial } from '@gantry/tls';
 import { expect, it } from 'vitest';
@@ -21,6 +21,7 @@ it('asks every client for a certificate of the authority, and shows the one that
     address: '127.0.0.1:0',
     services: [],
     clock: systemClock,
+    activities: new Activities(systemClock),
     logger: silentLogger,
     toGrpcError: () => expect.unreachable(),
     onListening: listening.resolve,

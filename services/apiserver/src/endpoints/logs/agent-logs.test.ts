@@ -1,6 +1,6 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { create } from '@bufbuild/protobuf';
-import { systemClock } from '@gantry/base';
+import { Activities, systemClock } from '@gantry/base';
 import { StatusError } from '@gantry/objects';
 import { toGrpcFailure } from '@gantry/client';
 import { AgentService, type ContainerLogsRequest, LogChunkSchema } from '@gantry/proto';
@@ -55,6 +55,7 @@ beforeAll(async () => {
     address: '127.0.0.1:0',
     services: [agent],
     clock: systemClock,
+    activities: new Activities(systemClock),
     logger: silentLogger,
     toGrpcError: toGrpcFailure,
     onListening: listening.resolve,

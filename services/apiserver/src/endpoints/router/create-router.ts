@@ -1,4 +1,4 @@
-import type { Clock, NewUid, Random } from '@gantry/base';
+import type { Activities, Clock, NewUid, Random } from '@gantry/base';
 import { decodeProtobuf } from '@gantry/apimachinery';
 import { resources } from '@gantry/kinds';
 import { type Logger, type Metrics, PeerTrust } from '@gantry/service';
@@ -50,6 +50,7 @@ export interface RouterOptions {
   readonly newUid: NewUid;
   readonly logger: Logger;
   readonly metrics: Metrics;
+  readonly activities: Activities;
   /** Aborted when lasting streams must end. */
   readonly stopping: AbortSignal;
 }
@@ -88,6 +89,7 @@ export function createRouter(options: RouterOptions): Router {
       signingKeys,
     }),
     metrics,
+    activities: options.activities,
     clock,
     newUid,
     logger,

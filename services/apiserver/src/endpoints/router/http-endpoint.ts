@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import type { PeerCertificate, TLSSocket } from 'node:tls';
-import { anySignal, type Clock, errorMessage, type NewUid } from '@gantry/base';
+import { type Activities, anySignal, type Clock, errorMessage, type NewUid } from '@gantry/base';
 import { StatusError } from '@gantry/objects';
 import type { Connection, Logger, PeerTrust, TrustedPeer } from '@gantry/service';
 import { type Request, type Response, Router } from 'express';
@@ -42,6 +42,7 @@ export interface HttpEndpointDependencies {
   readonly proxies: ProxyHandler;
   readonly paths: readonly PathHandler[];
   readonly metrics: RequestMetrics;
+  readonly activities: Activities;
   readonly clock: Clock;
   readonly newUid: NewUid;
   readonly logger: Logger;
@@ -82,7 +83,7 @@ interface Labels {
 }
 
 async function serve(dependencies: HttpEndpointDependencies, req: IncomingMessage, res: ServerResponse): Promise<void> {
-  const { clock, newUid, metrics } = dependencies;
+  const { clock, newUid, metrics, activities } = dependencies;
   const started = clock.monotonicMs();
   const labels: Labels = { verb: METHODS.has(req.method ?? '') ? (req.method ?? '') : 'OTHER', resource: '' };
   const gone = new AbortController();
@@ -92,9 +93,11 @@ async function serve(dependencies: HttpEndpointDependencies, req: IncomingMessag
   res.on('error', left);
   res.once('close', left);
   res.setHeader('audit-id', newUid());
+  const activity = activities.begin('request', () => `${req.method} ${req.url}`);
   try {
     await route(dependencies, req, res, gone, labels);
   } finally {
+    activities.end(activity);
     const seconds = (clock.monotonicMs() - started) / 1000;
     metrics.observe({ verb: labels.verb, resource: labels.resource, code: res.statusCode, seconds });
   }

@@ -1,0 +1,148 @@
+import { type Activities, type Clock, pause } from '@gantry/base';
+import type { Logger } from '../logger.ts';
+import type { Metrics } from '../metrics.ts';
+import type { GroupMember } from '../run-group.ts';
+
+/** A stall that is logged, in milliseconds. */
+const STALL_MS = 250;
+/** How often an event loop is looked at while it is busy, and while it is idle. */
+const BUSY_BEAT_MS = 10;
+const IDLE_BEAT_MS = 250;
+const BUSY_FROM = 0.1;
+/** The longest stall is that of this long, and at most twice as long. */
+const WINDOW_MS = 60_000;
+
+/** The times of an event loop since its start, in milliseconds. */
+export interface LoopTimes {
+  /** Time that it waited for events. */
+  idleMs(): number;
+  /** Processor time of its thread. */
+  cpuMs(): number;
+}
+
+const OF_THIS_PROCESS: LoopTimes = {
+  idleMs: () => performance.eventLoopUtilization().idle,
+  cpuMs: () => {
+    const { user, system } = process.threadCpuUsage();
+    return (user + system) / 1000;
+  },
+};
+
+export interface EventLoopWatchOptions {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly activities: Activities;
+  /** Those of this process when absent. */
+  readonly times?: LoopTimes;
+}
+
+const SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+/**
+ * Watches the event loop of a process: how long it was held without a turn. A stall over 250 ms is logged with what ran. A stall is
+ * the time in which the loop was busy while a timer was due; the part of it that the processor spent on this thread is counted apart,
+ * since a busy machine makes every process wait.
+ */
+export function eventLoopWatch(options: EventLoopWatchOptions): GroupMember {
+  return {
+    name: 'event-loop-watch',
+    run: async (signal) => {
+      const watch = new EventLoopWatch(options);
+      while (!signal.aborted) {
+        await pause(options.clock, watch.nextBeatMs, signal);
+        if (!signal.aborted) watch.beat();
+      }
+    },
+  };
+}
+
+class EventLoopWatch {
+  readonly #options: EventLoopWatchOptions;
+  readonly #times: LoopTimes;
+  readonly #observe: (stallMs: number, cpuMs: number) => void;
+  readonly #windows: { startedMs: number; longest: Stall; before: Stall };
+  #lastMs: number;
+  #lastIdleMs: number;
+  #lastCpuMs: number;
+  nextBeatMs = IDLE_BEAT_MS;
+
+  constructor(options: EventLoopWatchOptions) {
+    const { clock, metrics, times = OF_THIS_PROCESS } = options;
+    this.#options = options;
+    this.#times = times;
+    this.#lastMs = clock.monotonicMs();
+    this.#lastIdleMs = times.idleMs();
+    this.#lastCpuMs = times.cpuMs();
+    this.#windows = { startedMs: this.#lastMs, longest: NO_STALL, before: NO_STALL };
+    const stalls = metrics.counter('gantry_event_loop_stalls_total', 'Stalls of the event loop over 250 ms.');
+    stalls.inc({}, 0);
+    const wall = metrics.histogram('gantry_event_loop_stall_seconds', 'Turns of the event loop.', [], SECONDS);
+    const cpu = metrics.histogram(
+      'gantry_event_loop_stall_cpu_seconds',
+      'Processor time of the turns of the event loop.',
+      [],
+      SECONDS,
+    );
+    this.#observe = (stallMs, cpuMs) => {
+      wall.observe(stallMs / 1000);
+      cpu.observe(cpuMs / 1000);
+      if (stallMs > STALL_MS) stalls.inc();
+    };
+    const longest = (of: (stall: Stall) => number) => Math.max(of(this.#windows.longest), of(this.#windows.before));
+    metrics.gauge(
+      'gantry_event_loop_longest_stall_seconds',
+      'The longest turn of the event loop in the last minute or two, and its processor time.',
+      ['time'],
+      (gauge) => {
+        this.beat();
+        gauge.set(longest(({ wallMs }) => wallMs) / 1000, { time: 'wall' });
+        gauge.set(longest(({ cpuMs }) => cpuMs) / 1000, { time: 'cpu' });
+      },
+    );
+  }
+
+  /** Looks at the time since the last beat, which is one turn of the loop where a beat was due in it. */
+  beat(): void {
+    const { clock, logger, activities } = this.#options;
+    const now = clock.monotonicMs();
+    const idle = this.#times.idleMs();
+    const cpu = this.#times.cpuMs();
+    const sinceMs = this.#lastMs;
+    const gapMs = now - sinceMs;
+    const busyMs = Math.max(0, gapMs - (idle - this.#lastIdleMs));
+    const cpuMs = Math.min(busyMs, cpu - this.#lastCpuMs);
+    const isLate = gapMs >= this.nextBeatMs;
+    this.#lastMs = now;
+    this.#lastIdleMs = idle;
+    this.#lastCpuMs = cpu;
+    this.#rotate(now);
+    if (isLate) {
+      this.nextBeatMs = busyMs > gapMs * BUSY_FROM ? BUSY_BEAT_MS : IDLE_BEAT_MS;
+      this.#observe(busyMs, cpuMs);
+      const { longest } = this.#windows;
+      this.#windows.longest = {
+        wallMs: Math.max(longest.wallMs, busyMs),
+        cpuMs: Math.max(longest.cpuMs, cpuMs),
+      };
+    }
+    if (busyMs <= STALL_MS) return;
+    const stall = { stallMs: Math.round(busyMs), cpuMs: Math.round(cpuMs) };
+    logger.warn({ ...stall, during: activities.since(sinceMs) }, 'the event loop stalled');
+  }
+
+  #rotate(now: number): void {
+    const { startedMs, longest } = this.#windows;
+    if (now - startedMs < WINDOW_MS) return;
+    this.#windows.startedMs = now;
+    this.#windows.before = longest;
+    this.#windows.longest = NO_STALL;
+  }
+}
+
+interface Stall {
+  readonly wallMs: number;
+  readonly cpuMs: number;
+}
+
+const NO_STALL: Stall = { wallMs: 0, cpuMs: 0 };
