@@ -5,6 +5,7 @@ import {
   type KubeObject,
   apiVersionOf,
   cloneJson,
+  compareVersions,
   parseApiVersion,
 } from '@gantry/objects';
 import type {
@@ -123,7 +124,15 @@ function keepField(object: KubeObject, old: KubeObject, name: string): void {
 
 function deprecationWarnings({ spec, apiVersion }: Version, crd: CustomResourceDefinition): readonly string[] {
   if (spec.deprecated !== true) return [];
-  return [spec.deprecationWarning ?? `${apiVersion} ${crd.spec.names.kind} is deprecated`];
+  if (spec.deprecationWarning !== undefined) return [spec.deprecationWarning];
+  const { group, names, versions } = crd.spec;
+  // As Kubernetes: the newest version that is served and not deprecated, if it is newer than this one.
+  const [better] = versions
+    .filter(({ name, served, deprecated }) => served && deprecated !== true && compareVersions(name, spec.name) < 0)
+    .map(({ name }) => name)
+    .sort(compareVersions);
+  const advice = better === undefined ? '' : `; use ${group}/${better} ${names.kind}`;
+  return [`${apiVersion} ${names.kind} is deprecated${advice}`];
 }
 
 function subresourcesOf({ spec }: Version, rules: CustomRules): readonly SubresourceDefinition[] {

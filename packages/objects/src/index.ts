@@ -10,7 +10,7 @@
  */
 export * from './generated/constants/resources.ts';
 export type * from './generated/types.ts';
-export { apiVersionOf, parseApiVersion } from './api-version.ts';
+export { apiVersionOf, compareVersions, parseApiVersion } from './api-version.ts';
 export {
   type FieldError,
   type FieldErrorType,

@@ -8,6 +8,8 @@ export interface ObjectResponse {
   readonly object: KubeObject;
   /** JSON bytes, made once per revision and shared. They begin with `{"kind":…,"apiVersion":…,` in this order. */
   json(): Uint8Array;
+  /** The same with the line end that Kubernetes puts after a JSON body. The bytes are shared with `json`. */
+  jsonLine(): Uint8Array;
   /** `application/vnd.kubernetes.protobuf` bytes, envelope included, made once per revision and shared. */
   protobuf(): Uint8Array;
   /** Any other bytes that many may share, made once by `make` and known by their name. */
@@ -35,6 +37,10 @@ export class SharedResponse implements ObjectResponse, Retainer {
   }
 
   json(): Uint8Array {
+    return this.jsonLine().subarray(0, -1);
+  }
+
+  jsonLine(): Uint8Array {
     return this.form('json', () => encodeJson(this.object));
   }
 
@@ -59,5 +65,5 @@ export class SharedResponse implements ObjectResponse, Retainer {
 
 function encodeJson(object: KubeObject): Uint8Array {
   const { kind, apiVersion, ...rest } = object;
-  return encoder.encode(JSON.stringify({ kind, apiVersion, ...rest }));
+  return encoder.encode(`${JSON.stringify({ kind, apiVersion, ...rest })}\n`);
 }

@@ -173,20 +173,35 @@ describe('custom resources', () => {
     await until(() => resourceRegistry.find(REF) === undefined);
   });
 
-  it('warn about a deprecated version', () => {
-    const [, old] = customDefinitions(
+  it.each([
+    ['the newest version that may be used', ['v2', 'v3', 'v1'], ['v1'], '; use example.org/v3 Thing'],
+    ['a version, not its beta', ['v2beta1', 'v2', 'v1'], ['v1'], '; use example.org/v2 Thing'],
+    ['no version that is deprecated too', ['v2', 'v1'], ['v1', 'v2'], ''],
+    ['no older version', ['v1', 'v1beta1'], ['v1'], ''],
+  ])('warn about a deprecated version and name %s', (_, versions, deprecated, advice) => {
+    const all = customDefinitions(
       definition({
-        versions: ['v2', 'v1'].map((name) => ({
+        versions: versions.map((name, index) => ({
           name,
           served: true,
-          storage: name === 'v2',
-          deprecated: name === 'v1',
+          storage: index === 0,
+          deprecated: deprecated.includes(name),
           schema: { openAPIV3Schema: { type: 'object' } },
         })),
       }),
       {},
     );
-    expect(old?.requestWarnings).toEqual(['example.org/v1 Thing is deprecated']);
+    const old = all.find(({ version }) => version === 'v1');
+    expect(old?.requestWarnings).toEqual([`example.org/v1 Thing is deprecated${advice}`]);
+  });
+
+  it('warn in the words of the definition where it has some', () => {
+    const version = { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } };
+    const [only] = customDefinitions(
+      definition({ versions: [{ ...version, deprecated: true, deprecationWarning: 'Use something else.' }] }),
+      {},
+    );
+    expect(only?.requestWarnings).toEqual(['Use something else.']);
   });
 
   it('may share no names with others of their group', () => {

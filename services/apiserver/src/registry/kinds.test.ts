@@ -31,8 +31,8 @@ const deployment = (name: string) => ({
   },
 });
 
-/** Runs the bootstrap of one apiserver until it is done. */
-async function bootstrapped({ registry, deps, settle }: Harness): Promise<void> {
+/** Runs the bootstrap of one apiserver until it is done; then `act`, while its loop goes on. */
+async function bootstrapped({ registry, deps, settle }: Harness, act = async () => undefined as void): Promise<void> {
   const stop = new AbortController();
   const done = Promise.withResolvers<void>();
   const loop = bootstrapLoop({
@@ -45,6 +45,7 @@ async function bootstrapped({ registry, deps, settle }: Harness): Promise<void> 
   });
   const running = loop.run(stop.signal);
   await settle(done.promise);
+  await act();
   stop.abort();
   await running;
 }
@@ -300,6 +301,25 @@ describe('the generic registry on kinds of their own ways', () => {
       },
     ]);
     await other.stop();
+  });
+
+  it('creates a standing namespace again that a user has deleted', async () => {
+    await bootstrapped(h, async () => {
+      const first = await get<Namespace>('namespaces', 'kube-node-lease');
+      await remove('namespaces', 'kube-node-lease');
+      const emptied = { ...(await get<Namespace>('namespaces', 'kube-node-lease')), spec: { finalizers: [] } };
+      await update('namespaces', emptied, 'finalize');
+      await h.settle(
+        expect
+          .poll(() =>
+            get('namespaces', 'kube-node-lease').then(
+              ({ metadata }) => metadata.uid,
+              () => '',
+            ),
+          )
+          .toMatch(new RegExp(`^(?!${first.metadata.uid ?? ''}).`)),
+      );
+    });
   });
 
   it('makes what every cluster has, from two apiservers at once', async () => {

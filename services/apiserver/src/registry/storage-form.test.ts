@@ -51,7 +51,7 @@ describe('a version that is stored in another form', () => {
     expect((await plain('a')).object).toMatchObject({ apiVersion: 'v1', data: { speak: 'hey' } });
     const [one, two] = [await shown('a'), await shown('a')];
     expect(one.object).toMatchObject({ apiVersion: 'loud.example/v2', data: { shout: 'HEY' } });
-    expect(one.json()).toBe(two.json());
+    expect(one.jsonLine()).toBe(two.jsonLine());
     expect(one.object.metadata.resourceVersion).toBe((await plain('a')).object.metadata.resourceVersion);
   });
 

@@ -1,5 +1,5 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
-import { apiVersionOf } from '@gantry/objects';
+import { apiVersionOf, compareVersions } from '@gantry/objects';
 import type { Priority } from '../../aggregation/api-services.ts';
 
 /** A group version of an extension server, as discovery lists it. */
@@ -68,18 +68,4 @@ function rankOf(group: string, versions: readonly string[], priority: Served['pr
 
 function byResource(a: ResourceDefinition, b: ResourceDefinition): number {
   return a.resource < b.resource ? -1 : 1;
-}
-
-/** Kubernetes' order of version names: v2 before v1 before v1beta1 before v1alpha1, and others after them by name. */
-export function compareVersions(a: string, b: string): number {
-  const parse = (version: string): readonly number[] => {
-    const match = /^v(\d+)(?:(alpha|beta)(\d+))?$/.exec(version);
-    if (match === null) return [-1, 0, 0];
-    const stage = match[2] === undefined ? 2 : match[2] === 'beta' ? 1 : 0;
-    return [stage, Number(match[1]), Number(match[3] ?? 0)];
-  };
-  const left = parse(a);
-  const right = parse(b);
-  for (const [i, value] of left.entries()) if (value !== right[i]) return (right[i] ?? 0) - value;
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -38,6 +38,35 @@ afterAll(async () => {
   await server.stop();
 });
 
+describe('the end of a JSON body', () => {
+  const ends = async (method: string, path: string, headers: Record<string, string>, body?: string) => {
+    const reply = await callServer(server, method, path, { headers, ...(body === undefined ? {} : { body }) });
+    return reply.bytes.toString().slice(-2);
+  };
+  const type = { 'content-type': 'application/json' };
+  const configMap = JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'ends' } });
+
+  it.each([
+    ['POST', PATH, configMap],
+    ['GET', `${PATH}/ends`],
+    ['GET', `${PATH}/missing`],
+    ['GET', `${PATH}?limit=1`],
+    ['GET', '/api/v1'],
+    ['PUT', `${PATH}/ends`, configMap],
+    ['PATCH', `${PATH}/ends`, '{"data":{"a":"b"}}'],
+    ['DELETE', `${PATH}/ends`],
+  ])('of %s %s is a line end, as in Kubernetes', async (method, path, body?: string) => {
+    const headers = method === 'PATCH' ? { 'content-type': 'application/merge-patch+json' } : type;
+    expect(await ends(method, path, headers, body)).toBe('}\n');
+  });
+
+  it('is none where it is indented, nor is there one inside the frames of a watch or between items', async () => {
+    expect(await ends('GET', `${PATH}/${names[0] ?? ''}?pretty=1`, {})).toBe('\n}');
+    const list = await callServer(server, 'GET', `${PATH}?limit=2`, {});
+    expect(list.bytes.toString().split('\n')).toHaveLength(2);
+  });
+});
+
 describe('a list that is too big for one slab', () => {
   it.each([
     ['JSON', {}, (bytes: Buffer): unknown => JSON.parse(bytes.toString())],

@@ -41,7 +41,7 @@ export async function sendObject(
         if (isJsonOnly(definition, response)) throw noProtobuf();
         await sendBytes(exchange, code, form.mediaType, response.protobuf());
       } else if (form.mediaType === 'application/json' && !wantsPretty(exchange)) {
-        await sendBytes(exchange, code, form.mediaType, response.json());
+        await sendBytes(exchange, code, form.mediaType, response.jsonLine());
       } else await sendValue(exchange, code, response.object, form);
       return;
   }

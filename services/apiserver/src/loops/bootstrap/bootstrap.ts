@@ -2,7 +2,7 @@ import { type Clock, errorMessage, formatTime, type Random } from '@gantry/base'
 import type { Event, KubeObject, ResourceRef, Service, ServiceCIDR } from '@gantry/objects';
 import type { GroupMember, Logger } from '@gantry/service';
 import { createAllocators, type Duplicate, firstAddress, parseAddressRange } from '../../allocators/index.ts';
-import type { WatchCache } from '../../cache/index.ts';
+import { objectKey, type WatchCache } from '../../cache/index.ts';
 import type { ObjectStore } from '../../storage/index.ts';
 import { ControlLoop } from '../control-loop.ts';
 import type { LoopbackClient } from '../loopback-client.ts';
@@ -14,6 +14,8 @@ const SERVICES: ResourceRef = { group: '', version: 'v1', resource: 'services' }
 const SERVICE_RANGES: ResourceRef = { group: 'networking.k8s.io', version: 'v1', resource: 'servicecidrs' };
 const STANDING_NAMESPACES = ['default', 'kube-system', 'kube-public', 'kube-node-lease'];
 const RETRY = { initialMs: 500, maxMs: 5000 };
+/** How often the namespaces are looked for without a change of one: as often as Kubernetes does. */
+const INTERVAL_MS = 60_000;
 
 export interface BootstrapOptions {
   /** The built-in resources. */
@@ -31,19 +33,30 @@ export interface BootstrapOptions {
 }
 
 /**
- * Creates what every cluster has and makes the claims of Services agree with the Services, once. Idempotent; any number of
- * apiservers may run it at once.
+ * Creates what every cluster has and makes the claims of Services agree with the Services, once; then creates the standing
+ * namespaces again whenever one is gone. Idempotent; any number of apiservers may run it at once.
  */
 export function bootstrapLoop(options: BootstrapOptions): GroupMember {
-  const { cache, clock, logger, onDone } = options;
+  const { cache, client, clock, logger, onDone } = options;
+  let state: 'starting' | 'done' = 'starting';
   return new ControlLoop({
     name: 'bootstrap',
     clock,
-    intervalMs: Infinity,
+    intervalMs: INTERVAL_MS,
     retry: RETRY,
+    subscribe: (notify) => [
+      cache.resource(NAMESPACES).observe(() => {
+        if (state === 'done' && STANDING_NAMESPACES.some((name) => !isCached(cache, name))) notify();
+      }),
+    ],
     whenReady: (signal) => cache.whenReady(signal),
     reconcile: async (signal) => {
+      if (state === 'done') {
+        await ensureNamespaces(client, signal);
+        return;
+      }
       await bootstrap(options, signal);
+      state = 'done';
       onDone();
     },
     onError: (error) => logger.warn({ reason: errorMessage(error) }, 'bootstrap failed, retrying'),
@@ -53,7 +66,7 @@ export function bootstrapLoop(options: BootstrapOptions): GroupMember {
 async function bootstrap(options: BootstrapOptions, signal: AbortSignal): Promise<void> {
   const { client, cache, resources, serviceCidr } = options;
   const duplicates = await createAllocators(options).repair(storedServices(cache), signal);
-  for (const name of STANDING_NAMESPACES) await ensure(client, NAMESPACES, namespace(name), signal);
+  await ensureNamespaces(client, signal);
   await ensure(client, SERVICES, kubernetesService(serviceCidr), signal);
   await ensureServiceRange(options, signal);
   await ensureStandingObjects(client, standingObjects(resources), signal);
@@ -96,6 +109,15 @@ function duplicateEvent({ service, held }: Duplicate, at: string): Event & KubeO
     lastTimestamp: at,
     count: 1,
   };
+}
+
+function isCached(cache: WatchCache, name: string): boolean {
+  return cache.resource(NAMESPACES).get(objectKey(NAMESPACES, '', name)) !== undefined;
+}
+
+/** One that is being deleted is created again when it is gone. */
+async function ensureNamespaces(client: LoopbackClient, signal: AbortSignal): Promise<void> {
+  for (const name of STANDING_NAMESPACES) await ensure(client, NAMESPACES, namespace(name), signal);
 }
 
 /** Creates what is missing and corrects what differs; the objects of one resource at the same time. */

@@ -14,7 +14,7 @@ export interface CsrSigningOptions {
 export function createCsrSigningController({ authority, firstServiceAddress }: CsrSigningOptions): ControllerSpec {
   return {
     name: 'csr-signing',
-    eventSource: 'csr-signing',
+    eventSource: 'csr-signing-controller',
     watches: [watchSelf(CERTIFICATE_SIGNING_REQUESTS)],
     reconcile: async (key, context, signal) => {
       const { cache, client, clock } = context;
