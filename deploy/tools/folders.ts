@@ -2,17 +2,19 @@
 import { ANYTHING, type FolderTable } from './folder-graph.ts';
 
 const APISERVER_ENDPOINTS: FolderTable = {
-  endpoints: ['http', 'auth', 'resource-registry'],
+  endpoints: ['http', 'auth', 'audit', 'resource-registry'],
   'endpoints/rest': ['http', 'cache', 'registry', 'endpoints'],
-  'endpoints/grpc': ['cache', 'auth/authn', 'resource-registry', 'registry'],
+  'endpoints/grpc': ['audit', 'cache', 'auth/authn', 'resource-registry', 'registry'],
   'endpoints/discovery': ['http', 'resource-registry', 'aggregation'],
   'endpoints/openapi': ['http', 'endpoints', 'endpoints/discovery'],
   'endpoints/logs': ['http', 'auth/authz', 'registry', 'endpoints'],
-  'endpoints/proxy': ['http', 'webhooks', 'registry', 'endpoints'],
+  'endpoints/proxy': ['http', 'audit', 'webhooks', 'registry', 'endpoints'],
   'endpoints/aggregation': ['http', 'auth/authz', 'webhooks', 'aggregation', 'endpoints', 'endpoints/proxy'],
   // Listens, authenticates and dispatches to the others.
   'endpoints/router': [
     'http',
+    'audit',
+    'auth',
     'auth/authz',
     'auth/authn',
     'cache',
@@ -30,6 +32,7 @@ const APISERVER_ENDPOINTS: FolderTable = {
 
 const APISERVER_REGISTRY: FolderTable = {
   'registry/contract': [
+    'audit',
     'storage',
     'cache',
     'auth',
@@ -51,6 +54,7 @@ const APISERVER_REGISTRY: FolderTable = {
     'registry/subresources',
   ],
   'registry/writing': [
+    'audit',
     'storage',
     'cache',
     'auth',
@@ -75,7 +79,7 @@ const APISERVER_REGISTRY: FolderTable = {
 };
 
 const APISERVER_LOOPS: FolderTable = {
-  loops: ['auth', 'registry'],
+  loops: ['audit', 'auth', 'registry'],
   'loops/bootstrap': ['storage', 'auth/rbac', 'cache', 'allocators', 'aggregation', 'loops'],
   'loops/custom-resources': ['cache', 'custom-resources', 'registry', 'loops'],
   'loops/events': ['storage', 'cache', 'loops'],
@@ -160,10 +164,11 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
     storage: [],
     'resource-registry': [],
     auth: [],
+    audit: ['auth'],
     cache: ['storage'],
     webhooks: ['cache'],
     'auth/rbac': ['auth', 'cache'],
-    'auth/authz': ['auth', 'auth/rbac', 'cache'],
+    'auth/authz': ['auth', 'auth/rbac', 'audit', 'cache'],
     'auth/authn': ['auth', 'auth/authz'],
     'auth/reviews': ['auth', 'auth/authz', 'auth/authn'],
     'custom-resources': ['cache', 'resource-registry', 'webhooks'],

@@ -88,6 +88,7 @@ await runCommand(async () => {
   progress.line(`next:
   export KUBECONFIG=${kubeconfigOf(config)}
   kubectl scale deployment nginx-deployment --replicas=5 && kubectl get pods -o wide --watch
-  docker compose up -d --no-recreate --scale agent=5 && kubectl get nodes --watch`);
+  docker compose up -d --no-recreate --scale agent=5 && kubectl get nodes --watch
+  docker compose exec apiserver sh -c 'tail -f /var/log/gantry/audit-*.log'   # who writes what`);
   return 0;
 });

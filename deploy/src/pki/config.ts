@@ -1,8 +1,8 @@
 /** Settings of the certificate job. */
 export interface PkiConfig {
   readonly root: string;
-  /** Contains one data folder per etcd member. */
-  readonly etcdDataRoot: string;
+  /** Contains one data folder per etcd member, and that of the audit log. */
+  readonly dataRoot: string;
   readonly etcdMembers: readonly string[];
   readonly serviceCidr: string;
   readonly clusterId: string;
@@ -21,7 +21,7 @@ export function readPkiConfig(environment: Environment): PkiConfig {
   };
   return Object.freeze({
     root: text('GANTRY_PKI_DIR', '/pki'),
-    etcdDataRoot: text('GANTRY_ETCD_DATA_DIR', '/data'),
+    dataRoot: text('GANTRY_DATA_DIR', '/data'),
     etcdMembers: text('GANTRY_ETCD_MEMBERS', 'etcd-0,etcd-1,etcd-2').split(','),
     serviceCidr: text('GANTRY_SERVICE_CIDR', '10.96.0.0/16'),
     clusterId: text('GANTRY_CLUSTER_ID', 'gantry'),

@@ -14,8 +14,8 @@ import { ETCD_UID, fixedRoles, type Role, ROOT_UID, SERVICE_UID } from './roles.
 export interface OneShotOptions {
   /** Contains one folder per role. */
   readonly root: string;
-  /** Contains one data folder per etcd member. */
-  readonly etcdDataRoot: string;
+  /** Contains one data folder per etcd member, and that of the audit log. */
+  readonly dataRoot: string;
   readonly etcdMembers: readonly string[];
   readonly serviceCidr: string;
   readonly clock: Clock;
@@ -28,7 +28,7 @@ const TOKEN_ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
 /**
  * Creates or renews the authorities, the certificates of the fixed services, the key of service account tokens and the
- * bootstrap token, and gives etcd its data folders. Idempotent; the next run completes an interrupted one.
+ * bootstrap token, and gives etcd and the API servers their data folders. Idempotent; the next run completes an interrupted one.
  */
 export async function runOneShot(options: OneShotOptions): Promise<void> {
   const folder = (name: string, uid: number) => openFolder(join(options.root, name), { uid, gid: uid });
@@ -41,8 +41,9 @@ export async function runOneShot(options: OneShotOptions): Promise<void> {
   await (await folder('load-balancer', 0)).write('ca.crt', authority.certificate, 'public');
 
   for (const member of options.etcdMembers) {
-    await ensureOwner(join(options.etcdDataRoot, member), { uid: ETCD_UID, gid: ETCD_UID });
+    await ensureOwner(join(options.dataRoot, member), { uid: ETCD_UID, gid: ETCD_UID });
   }
+  await ensureOwner(join(options.dataRoot, 'audit'), { uid: SERVICE_UID, gid: SERVICE_UID });
   const roles = fixedRoles(options);
   const folders = new Map<Role, Folder>();
   for (const role of roles) folders.set(role, await folder(role.folder, role.owner));

@@ -15,6 +15,12 @@ export interface ApiServerConfig {
   readonly podCidr: string;
   readonly defaultTolerationSeconds: number;
   readonly podSecurityExemptions: PodSecurityExemptions;
+  readonly audit: {
+    readonly policyFile: string;
+    readonly folder: string;
+    readonly maxMiB: number;
+    readonly maxBackups: number;
+  };
   readonly logLevel: LogLevel;
 }
 
@@ -35,6 +41,12 @@ export function readApiServerConfig(environment: NodeJS.ProcessEnv = process.env
       usernames: names(reader, 'GANTRY_POD_SECURITY_EXEMPT_USERNAMES', () => []),
       runtimeClasses: names(reader, 'GANTRY_POD_SECURITY_EXEMPT_RUNTIME_CLASSES', dns1123Subdomain),
       namespaces: names(reader, 'GANTRY_POD_SECURITY_EXEMPT_NAMESPACES', dns1123Label),
+    },
+    audit: {
+      policyFile: reader.text('GANTRY_AUDIT_POLICY_FILE', '/etc/gantry/audit-policy.yaml'),
+      folder: reader.text('GANTRY_AUDIT_LOG_DIR', '/var/log/gantry'),
+      maxMiB: reader.integer('GANTRY_AUDIT_LOG_MAX_MIB', { min: 1, max: 10_240 }, 100),
+      maxBackups: reader.integer('GANTRY_AUDIT_LOG_MAX_BACKUPS', { min: 0, max: 1000 }, 10),
     },
     logLevel: reader.oneOf('GANTRY_LOG_LEVEL', LOG_LEVELS, 'info'),
   }));

@@ -1,8 +1,12 @@
+import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { Activities, errorMessage, sleep, systemClock, systemRandom, systemUid } from '@gantry/base';
+import { Activities, type Clock, errorMessage, sleep, systemClock, systemRandom, systemUid } from '@gantry/base';
+import { decodeProtobuf } from '@gantry/apimachinery';
 import { type AccessRule, connectEtcd, type Etcd } from '@gantry/etcd';
 import {
   certificateRenewal,
+  ConfigError,
   createLogger,
   createMetrics,
   eventLoopWatch,
@@ -11,9 +15,11 @@ import {
   type GroupOutcome,
   httpEndpoint,
   type Logger,
+  type Metrics,
   runGroup,
 } from '@gantry/service';
 import { openTlsFolder } from '@gantry/tls';
+import { type AuditPolicy, type AuditTrail, createAuditTrail, createLogFile, parseAuditPolicy } from './audit/index.ts';
 import { readSigningKeys, type SigningKeys } from './auth/authn/signing-keys.ts';
 import { reportCache } from './cache/index.ts';
 import { createCertificateRequester } from './certificate-requests.ts';
@@ -68,6 +74,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
       logger.warn({ reason: why }, 'sending a group of writes again');
     },
   });
+  const { audit, auditLog } = await openAudit(config, { clock, logger, metrics });
   const { members, health, client, cache } = createApiServer({
     store,
     resources,
@@ -89,6 +96,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
     logger,
     metrics,
     activities,
+    audit,
   });
   reportCache(cache, metrics);
   const storeMember: GroupMember = {
@@ -120,6 +128,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
     logger,
   });
   const all = [
+    auditLog,
     storeMember,
     maintenance,
     ...members,
@@ -128,6 +137,31 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
     eventLoopWatch({ clock, logger, metrics, activities }),
   ];
   return await runGroup(all, { clock, logger });
+}
+
+/** The audit log: what decides and formats events, and the member that writes them. */
+async function openAudit(
+  { audit: { policyFile, folder, maxMiB, maxBackups } }: ApiServerConfig,
+  shell: { readonly clock: Clock; readonly logger: Logger; readonly metrics: Metrics },
+): Promise<{ readonly audit: AuditTrail; readonly auditLog: GroupMember }> {
+  const file = createLogFile({ ...shell, folder, server: hostname(), maxBytes: maxMiB * 2 ** 20, maxBackups });
+  const audit = createAuditTrail({
+    policy: await readAuditPolicy(policyFile),
+    clock: shell.clock,
+    newUid: systemUid,
+    append: (line) => file.append(line),
+    decodeProtobuf: (bytes) => decodeProtobuf(bytes),
+  });
+  return { audit, auditLog: file.member };
+}
+
+/** The policy of the audit log. Throws ConfigError for a file that cannot be read or used. */
+async function readAuditPolicy(file: string): Promise<AuditPolicy> {
+  try {
+    return parseAuditPolicy(await readFile(file, 'utf8'));
+  } catch (error) {
+    throw new ConfigError('GANTRY_AUDIT_POLICY_FILE', `${file}: ${errorMessage(error)}`);
+  }
 }
 
 /** Each member in turn, as it says of itself. */

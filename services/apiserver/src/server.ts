@@ -16,6 +16,7 @@ import {
 } from '@gantry/service';
 import type { TlsSource } from '@gantry/tls';
 import { createAggregation } from './create-aggregation.ts';
+import type { AuditTrail } from './audit/index.ts';
 import { createReviewer } from './auth/reviews/access-reviews.ts';
 import { createAuthorizer } from './auth/authz/authorizer.ts';
 import { createBootstrapAuthenticator } from './auth/authn/bootstrap-token.ts';
@@ -83,6 +84,8 @@ export interface ApiServerOptions {
   readonly metrics: Metrics;
   /** Requests, for reports of stalls. */
   readonly activities: Activities;
+  /** Writes the events of requests to the audit log. */
+  readonly audit: AuditTrail;
 }
 
 /** Paths of subresources that lead to what an object stands for. */
@@ -170,7 +173,10 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     }),
     ...endpoints(options, {
       router,
-      services: [objectService({ registry, resourceRegistry, logger }), healthService(health, clock)],
+      services: [
+        objectService({ registry, resourceRegistry, audit: options.audit, clock, logger }),
+        healthService(health, clock),
+      ],
       onDrain: () => stopping.abort(),
       mayUpgrade: (path) => STREAMS.test(path) || aggregation.apis.find(path) !== undefined,
     }),

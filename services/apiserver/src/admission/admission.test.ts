@@ -49,6 +49,7 @@ async function admit(spec: Partial<PodSpec>, stored: Record<string, object> = {}
     options: {},
     signal: new AbortController().signal,
     warn: () => undefined,
+    annotate: () => undefined,
     reinvocation: new Reinvocation(),
   } as const;
   for (const check of checks) await check.mutate?.(request, reader);

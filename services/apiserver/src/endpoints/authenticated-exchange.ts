@@ -1,7 +1,9 @@
+import type { AuditedExchange } from '../audit/index.ts';
 import type { User } from '../auth/user.ts';
 import type { Exchange } from '../http/exchange.ts';
 
 /** One request whose sender is known. */
 export interface AuthenticatedExchange extends Exchange {
   readonly user: User;
+  readonly audit: AuditedExchange;
 }

@@ -12,6 +12,8 @@ export interface Exchange {
   readonly signal: AbortSignal;
   /** Texts for `Warning: 299` headers, in order, each once. */
   readonly warnings: Set<string>;
+  /** Called with the body of a response that is sent whole, before it is compressed. */
+  readonly onBody: (contentType: string, bytes: Uint8Array) => void;
 }
 
 /** First value of a request header. */

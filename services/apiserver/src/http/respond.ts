@@ -23,6 +23,7 @@ export async function sendBytes(
   res.statusCode = code;
   res.setHeader('content-type', contentType);
   setCommonHeaders(exchange);
+  exchange.onBody(contentType, bytes);
   let body = bytes;
   if (bytes.length >= GZIP_FROM && acceptsGzip(exchange)) {
     body = await gzip(bytes, { level: 1 });

@@ -1,6 +1,7 @@
 import { findResource } from '@gantry/kinds';
 import { isReason, type KubeObject, type ResourceRef } from '@gantry/objects';
 import { must } from '@gantry/base';
+import { NOT_AUDITED } from '../audit/index.ts';
 import { APISERVER } from '../auth/apiserver-user.ts';
 import {
   DELETE_AS_USUAL,
@@ -77,7 +78,7 @@ export function createLoopbackClient(registry: RegistryReader & RegistryWriter):
 
 /** The context of a request that the apiserver makes itself. */
 export function loopbackContext(signal: AbortSignal): RequestContext {
-  return { user: APISERVER, signal, fence: undefined, warn: () => undefined };
+  return { user: APISERVER, signal, fence: undefined, warn: () => undefined, audit: NOT_AUDITED };
 }
 
 /** Undefined when the request fails for one of these reasons. */

@@ -46,7 +46,7 @@ export function createRegistry(deps: RegistryDependencies): Registry {
     const { definition, namespace, name } = target;
     const entry = await reader.fromStore(objectKey(definition, namespace, name), context.signal);
     const object = entry?.response.object;
-    deps.authorizer.authorize(context.user, verb, target, object as unknown as JsonObject | undefined);
+    deps.authorizer.authorize(context, verb, target, object as unknown as JsonObject | undefined);
     await admission.connect(context, target, options);
     return object;
   };

@@ -3,6 +3,7 @@ import { findResource, NO_POD_SECURITY_EXEMPTIONS, type PodSecurityExemptions, r
 import type { KubeObject } from '@gantry/objects';
 import { must, seededRandom } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
+import { NOT_AUDITED } from '../audit/index.ts';
 import { WatchCache } from '../cache/index.ts';
 import { ResourceRegistry } from '../resource-registry/resource-registry.ts';
 import {
@@ -127,6 +128,7 @@ export async function createHarness(
       signal: new AbortController().signal,
       fence: undefined,
       warn: (text) => warnings.push(text),
+      audit: NOT_AUDITED,
       ...overrides,
     }),
     target: (resource, name, { namespace, subresource = '' } = {}) => {

@@ -25,6 +25,7 @@ function create(annotations: Record<string, string>): void {
     options: {},
     signal: new AbortController().signal,
     warn: () => undefined,
+    annotate: () => undefined,
     reinvocation: new Reinvocation(),
   };
   void namespaceContact.validate?.(request, reader);

@@ -1,6 +1,7 @@
 import { findResource } from '@gantry/kinds';
 import { type KubeObject, isReason } from '@gantry/objects';
 import { must } from '@gantry/base';
+import { NOT_AUDITED } from '../audit/index.ts';
 import { type Registry, type RequestContext, jsonBody } from '../registry/index.ts';
 import type { User } from '../auth/user.ts';
 
@@ -17,7 +18,13 @@ const OPTIONS = { dryRun: false, fieldManager: 'kube-controller-manager', fieldV
  * server that runs without one.
  */
 export async function runStandInControllers(registry: Registry, ca: string, signal: AbortSignal): Promise<void> {
-  const context: RequestContext = { user: CONTROLLER, signal, fence: undefined, warn: () => undefined };
+  const context: RequestContext = {
+    user: CONTROLLER,
+    signal,
+    fence: undefined,
+    warn: () => undefined,
+    audit: NOT_AUDITED,
+  };
   const request = {
     namespace: '',
     labelSelector: '',

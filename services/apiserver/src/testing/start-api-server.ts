@@ -4,8 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Activities, type Clock, systemClock, systemRandom, systemUid } from '@gantry/base';
 import { NO_POD_SECURITY_EXEMPTIONS, resources } from '@gantry/kinds';
+import { decodeProtobuf } from '@gantry/apimachinery';
 import { createMetrics, type GroupOutcome, type Logger, runGroup, silentLogger } from '@gantry/service';
 import { fixedTls, type TlsMaterial } from '@gantry/tls';
+import { type AuditPolicy, createAuditTrail } from '../audit/index.ts';
 import { createSigningKeys } from '../auth/authn/signing-keys.ts';
 import type { Registry } from '../registry/index.ts';
 import { ensureIncarnation } from '../incarnation.ts';
@@ -41,7 +43,11 @@ export interface TestApiServerOptions {
   readonly unreadyMs?: number;
   readonly pki?: TestPki;
   readonly peers?: ApiServerOptions['peers'];
+  /** The policy of the audit log and where its lines go; nothing is logged when absent. */
+  readonly audit?: { readonly policy: AuditPolicy; readonly append: (line: string) => void };
 }
+
+const LOGS_NOTHING: AuditPolicy = { rules: [], omitStages: [], omitManagedFields: false };
 
 /** Starts one and waits until it is ready. */
 export async function startApiServer(options: TestApiServerOptions = {}): Promise<TestApiServer> {
@@ -83,6 +89,13 @@ export async function startApiServer(options: TestApiServerOptions = {}): Promis
     logger,
     metrics: createMetrics(),
     activities: new Activities(clock),
+    audit: createAuditTrail({
+      policy: options.audit?.policy ?? LOGS_NOTHING,
+      append: options.audit?.append ?? (() => undefined),
+      clock,
+      newUid: systemUid,
+      decodeProtobuf: (bytes) => decodeProtobuf(bytes),
+    }),
   });
   const signals = new EventEmitter();
   const ended = runGroup(members, { clock, logger, signals }).finally(() => rm(bootstrapDir, { recursive: true }));

@@ -30,6 +30,8 @@ export interface AdmissionRequest {
   readonly signal: AbortSignal;
   /** Adds a text for a `Warning: 299` header. */
   readonly warn: (text: string) => void;
+  /** Adds an annotation to the request's events in the audit log. */
+  readonly annotate: (key: string, value: string) => void;
   readonly reinvocation: Reinvocation;
 }
 

@@ -26,6 +26,8 @@ const CODES: Readonly<Record<string, number>> = { Forbidden: 403, RequestEntityT
 interface Decision {
   readonly message: string;
   readonly reason: string;
+  /** The validation that was violated, by its place; absent when the policy as a whole failed. */
+  readonly expressionIndex?: number;
 }
 
 /** A policy, one of its bindings (none where the policy itself is at fault), and what they say. */
@@ -67,7 +69,11 @@ async function judge(
   const values = await expressionValues(request, as, reader, access);
   return params.flatMap((param) => {
     const seen = { ...values, params: param === null ? null : valueOfJson(param) };
-    const { decisions, annotationErrors } = evaluate(policy, seen);
+    const { decisions, annotations, annotationErrors } = evaluate(policy, seen);
+    for (const [key, value] of annotations) request.annotate(`${names.policy}/${key}`, value);
+    if (binding.spec.validationActions.includes('Audit') && decisions.length > 0) {
+      request.annotate(FAILURE_ANNOTATION, failuresOf(decisions, names, binding));
+    }
     return [
       ...decisions.flatMap((decision) => act(decision, binding, names, request)),
       ...annotationErrors.map((message) => ({ ...names, message, reason: '' })),
@@ -75,7 +81,7 @@ async function judge(
   });
 }
 
-/** The effect of a violated policy by its binding: a denial, a warning, or an audit annotation (not kept yet). */
+/** The effect of a violated policy by its binding: a denial, a warning, or an annotation of the audit log. */
 function act(
   decision: Decision,
   { spec }: ValidatingAdmissionPolicyBinding,
@@ -91,16 +97,38 @@ function act(
   return spec.validationActions.includes('Deny') ? [{ ...decision, ...names }] : [];
 }
 
-/** What a policy has to say against a request, and which notes for the audit could not be made. */
+/** How Kubernetes' audit log shows what a policy found that only audits. */
+const FAILURE_ANNOTATION = 'validation.policy.admission.k8s.io/validation_failure';
+
+function failuresOf(
+  decisions: readonly Decision[],
+  names: { readonly policy: string; readonly binding: string },
+  { spec }: ValidatingAdmissionPolicyBinding,
+): string {
+  const failures = decisions.map(({ message, expressionIndex }) => ({
+    message,
+    ...names,
+    expressionIndex,
+    validationActions: spec.validationActions,
+  }));
+  return JSON.stringify(failures);
+}
+
+/** What a policy has to say against a request, its audit annotations, and which of them could not be made. */
 interface Verdict {
   readonly decisions: readonly Decision[];
+  readonly annotations: ReadonlyMap<string, string>;
   readonly annotationErrors: readonly string[];
 }
 
 function evaluate(policy: ValidatingAdmissionPolicy, known: Bindings): Verdict {
   const { matchConditions: conditions = [], failurePolicy } = policy.spec ?? {};
   const failed = (message: string): Decision[] => (failurePolicy === 'Ignore' ? [] : [{ message, reason: '' }]);
-  const only = (decisions: readonly Decision[]): Verdict => ({ decisions, annotationErrors: [] });
+  const only = (decisions: readonly Decision[]): Verdict => ({
+    decisions,
+    annotations: new Map(),
+    annotationErrors: [],
+  });
   const matched = matchConditions(conditions, known, failurePolicy);
   if ('error' in matched) return only(failed(matched.error));
   if (!matched.matches) return only([]);
@@ -121,12 +149,19 @@ function evaluate(policy: ValidatingAdmissionPolicy, known: Bindings): Verdict {
   }
   const noted = new PolicyEvaluation(variables, known, RUNTIME_COST_BUDGET);
   const annotationErrors: string[] = [];
+  const made = new Map<string, string>();
   for (const { annotation, value } of annotations) {
     const outcome = resultOf(noted, value, annotation.valueExpression);
     if (outcome === undefined) return only(failed(OUT_OF_BUDGET));
-    if ('error' in outcome && failurePolicy !== 'Ignore') annotationErrors.push(outcome.error);
+    if (!('error' in outcome)) {
+      if (typeof outcome.value === 'string') made.set(annotation.key, outcome.value);
+    } else if (failurePolicy !== 'Ignore') annotationErrors.push(outcome.error);
   }
-  return { decisions: validations.flatMap((one) => decisions.get(one) ?? []), annotationErrors };
+  const found = validations.flatMap((one, expressionIndex) => {
+    const decision = decisions.get(one);
+    return decision === undefined ? [] : [{ ...decision, expressionIndex }];
+  });
+  return { decisions: found, annotations: made, annotationErrors };
 }
 
 /** What an expression yields, or why it yields nothing; undefined when there is no budget left for it. */

@@ -12,6 +12,8 @@ export interface ReviewAnswer {
   readonly patch: Buffer | undefined;
   readonly patchType: string;
   readonly warnings: readonly string[];
+  /** For the audit log, by keys without the webhook's name. */
+  readonly auditAnnotations: Readonly<Record<string, string>>;
 }
 
 /** The question that a webhook is asked, in the version `as` that its rule names. */
@@ -56,7 +58,7 @@ export function admissionReview(
 export function readReview(answer: unknown, uid: string, type: 'mutating' | 'validating'): ReviewAnswer {
   const { kind = '', apiVersion = '', response } = fields(answer);
   if (response === undefined || response === null) throw invalid('webhook response was absent');
-  const { uid: answered = '', allowed, patch, patchType, status, warnings } = fields(response);
+  const { uid: answered = '', allowed, patch, patchType, status, warnings, auditAnnotations } = fields(response);
   if (answered !== uid) {
     throw invalid(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(answered)}`);
   }
@@ -72,6 +74,11 @@ export function readReview(answer: unknown, uid: string, type: 'mutating' | 'val
     patch: bytes,
     patchType: typeof patchType === 'string' ? patchType : '',
     warnings: Array.isArray(warnings) ? warnings.filter((one) => typeof one === 'string') : [],
+    auditAnnotations: Object.fromEntries(
+      Object.entries(fields(auditAnnotations)).filter(
+        (entry): entry is [string, string] => typeof entry[1] === 'string',
+      ),
+    ),
   };
 }
 

@@ -14,6 +14,12 @@ export interface WebhookDependencies {
   readonly access: Access;
 }
 
+/** The place of a webhook among those of a request, as Kubernetes' audit annotations name it. */
+export type WebhookTurn = `round_${number}_index_${number}`;
+
+/** How audit annotations name the two kinds. */
+const PHASES = { mutating: 'mutation', validating: 'validating' } as const;
+
 const DEFAULT_TIMEOUT_SECONDS = 10;
 const HARMLESS = ['None', 'NoneOnDryRun'];
 
@@ -26,7 +32,7 @@ export async function askWebhook(
   type: 'mutating' | 'validating',
   request: AdmissionRequest,
   as: ResourceDefinition,
-  { caller, newUid }: Pick<WebhookDependencies, 'caller' | 'newUid'>,
+  { caller, newUid, at }: Pick<WebhookDependencies, 'caller' | 'newUid'> & { readonly at: WebhookTurn },
 ): Promise<ReviewAnswer | undefined> {
   if (request.dryRun && !HARMLESS.includes(webhook.sideEffects)) throw dryRunUnsupported(webhook.name);
   try {
@@ -46,12 +52,16 @@ export async function askWebhook(
     );
     const read = readReview(answer, uid, type);
     for (const warning of read.warnings) request.warn(warning);
+    for (const [key, value] of Object.entries(read.auditAnnotations)) {
+      request.annotate(`${webhook.name}/${key}`, value);
+    }
     if (!read.allowed) throw denial(webhook.name, read.status);
     return read;
   } catch (error) {
     if (!(error instanceof WebhookCallError)) throw error;
-    if (webhook.failurePolicy === 'Ignore') return undefined;
-    throw failure(webhook.name, error.message);
+    if (webhook.failurePolicy !== 'Ignore') throw failure(webhook.name, error.message);
+    request.annotate(`failed-open.${PHASES[type]}.webhook.admission.k8s.io/${at}`, webhook.name);
+    return undefined;
   }
 }
 

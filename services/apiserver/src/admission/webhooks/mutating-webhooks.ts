@@ -24,12 +24,19 @@ export function mutatingWebhooks(dependencies: WebhookDependencies): AdmissionCh
       if (isExempt(request)) return;
       const hooks = hooksOf(await reader.list<MutatingWebhookConfiguration>(CONFIGURATIONS, ''));
       const notes = ReinvocationNotes.of(request, NAME);
-      for (const hook of hooks) {
+      const round = request.reinvocation.again ? 1 : 0;
+      for (const [index, hook] of hooks.entries()) {
         const as = await wanted(hook, request, reader, dependencies.access);
         const { webhook, id } = hook;
         if (as === undefined || notes.passes(request, id)) continue;
-        const answer = await askWebhook(webhook, 'mutating', request, as, dependencies);
-        if (answer?.patch !== undefined && (await applyAnswer(answer, request, as, webhook))) notes.changed(request);
+        const at = `round_${round}_index_${index}` as const;
+        const answer = await askWebhook(webhook, 'mutating', request, as, { ...dependencies, at });
+        const mutated = answer?.patch !== undefined && (await applyAnswer(answer, request, as, webhook));
+        if (mutated) notes.changed(request);
+        if (answer !== undefined) {
+          const value = JSON.stringify({ configuration: hook.configuration, webhook: webhook.name, mutated });
+          request.annotate(`mutation.webhook.admission.k8s.io/${at}`, value);
+        }
         notes.asked(id, webhook.reinvocationPolicy);
       }
       notes.done(request.object);

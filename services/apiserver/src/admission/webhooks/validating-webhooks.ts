@@ -26,9 +26,10 @@ export function validatingWebhooks(dependencies: WebhookDependencies): Admission
       // Every webhook is waited for: none is left talking about a request that is over.
       let first: { readonly error: unknown } | undefined;
       await Promise.all(
-        relevant.map(async ({ hook, as }) => {
+        relevant.map(async ({ hook, as }, index) => {
           try {
-            await askWebhook(hook.webhook, 'validating', request, as, dependencies);
+            const at = `round_0_index_${index}` as const;
+            await askWebhook(hook.webhook, 'validating', request, as, { ...dependencies, at });
           } catch (error) {
             first ??= { error };
           }

@@ -11,6 +11,8 @@ export type Webhook = ValidatingWebhook & Partial<Pick<MutatingWebhook, 'reinvoc
 /** A webhook with a name of its own among all. */
 export interface Hook {
   readonly id: string;
+  /** The name of its configuration. */
+  readonly configuration: string;
   readonly webhook: Webhook;
 }
 
@@ -20,6 +22,7 @@ export function hooksOf(configurations: readonly (KubeObject & { webhooks?: Webh
   return [...configurations].sort(byName).flatMap(({ metadata, webhooks = [] }) =>
     numbered(webhooks).map(({ webhook, before }) => ({
       id: `${metadata.name ?? ''}/${webhook.name}/${before}`,
+      configuration: metadata.name ?? '',
       webhook,
     })),
   );

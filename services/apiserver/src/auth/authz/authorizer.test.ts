@@ -4,10 +4,13 @@ import { must } from '@gantry/base';
 import { describe, expect, it } from 'vitest';
 import type { AccessTarget } from './request.ts';
 import type { User } from '../user.ts';
-import { createAuthorizer } from './authorizer.ts';
+import { NOT_AUDITED } from '../../audit/index.ts';
+import { type Asker, createAuthorizer } from './authorizer.ts';
 import { ANONYMOUS, authenticated, userOfIdentity } from '../authn/identity.ts';
 import type { ObjectLookup } from './object-lookup.ts';
 import { bootstrapPolicy } from '../rbac/testing.ts';
+
+const asker = (user: User): Asker => ({ user, audit: NOT_AUDITED });
 
 const node = (name: string, engine: string): KubeObject => ({
   apiVersion: 'v1',
@@ -76,7 +79,7 @@ function target(path: string): AccessTarget {
 
 function allows(user: User, verb: string, { path, object, fieldSelector }: Case): boolean {
   try {
-    authorizer.authorize(user, verb, target(path), object, fieldSelector);
+    authorizer.authorize(asker(user), verb, target(path), object, fieldSelector);
     return true;
   } catch (error) {
     if (error instanceof Error && error.message.includes('cannot')) return false;
@@ -160,13 +163,13 @@ describe('others', () => {
   });
 
   it('says who may not do what, in Kubernetes words', () => {
-    expect(() => authorizer.authorize(account, 'list', target('pods y'), undefined)).toThrow(
+    expect(() => authorizer.authorize(asker(account), 'list', target('pods y'), undefined)).toThrow(
       'pods is forbidden: User "system:serviceaccount:default:default" cannot list resource "pods" in API group "" in the namespace "y"',
     );
-    expect(() => authorizer.authorizePath(ANONYMOUS, 'get', '/apis')).toThrow(
+    expect(() => authorizer.authorizePath(asker(ANONYMOUS), 'get', '/apis')).toThrow(
       'forbidden: User "system:anonymous" cannot get path "/apis"',
     );
-    authorizer.authorizePath(account, 'get', '/apis');
-    authorizer.authorizePath(ANONYMOUS, 'get', '/readyz');
+    authorizer.authorizePath(asker(account), 'get', '/apis');
+    authorizer.authorizePath(asker(ANONYMOUS), 'get', '/readyz');
   });
 });

@@ -1,6 +1,7 @@
 import type { Verb } from '@gantry/apimachinery';
 import { type JsonObject, type PolicyRule, StatusError } from '@gantry/objects';
 import type { AccessTarget } from './request.ts';
+import type { RequestAudit } from '../../audit/request-audit.ts';
 import type { User } from '../user.ts';
 import { selectedName } from './field-selection.ts';
 import { fixedPathRight, fixedRight, isFixedIdentity } from './fixed-rights.ts';
@@ -9,6 +10,12 @@ import { type Action, allows } from '../rbac/rules.ts';
 import type { RoleIndex } from '../rbac/role-index.ts';
 import type { Request } from './request.ts';
 
+/** A user whose request is decided on, and the request's audit log, which says how. */
+export interface Asker {
+  readonly user: User;
+  readonly audit: RequestAudit;
+}
+
 /** Decides who may do what. */
 export interface Authorizer {
   /**
@@ -16,7 +23,7 @@ export interface Authorizer {
    * `fieldSelector` is that of a list, watch or deletecollection: some may list only what it narrows down to.
    */
   authorize(
-    user: User,
+    asker: Asker,
     verb: Verb | string,
     target: AccessTarget,
     object: JsonObject | undefined,
@@ -27,7 +34,7 @@ export interface Authorizer {
 /** Rights on paths that are no resources. */
 export interface PathAuthorizer {
   /** Throws StatusError Forbidden. */
-  authorizePath(user: User, verb: string, path: string): void;
+  authorizePath(asker: Asker, verb: string, path: string): void;
 }
 
 /** Whether a user may do something, with the reason as Kubernetes words it. */
@@ -76,17 +83,23 @@ export function createAuthorizer(lookup: ObjectLookup, roles: RoleIndex): Author
         problem: problemOf(missing),
       };
     },
-    authorize: (user, verb, target, object, fieldSelector = '') => {
-      const { allowed, reason } = decide(user, { verb, target, object, fieldSelector });
+    authorize: ({ user, audit }, verb, target, object, fieldSelector = '') => {
+      const { allowed, reason } = noted(audit, decide(user, { verb, target, object, fieldSelector }));
       if (!allowed) throw forbidden(user, verb, target, reason);
     },
-    authorizePath: (user, verb, path) => {
-      const { allowed, reason } = decidePath(user, verb, path);
+    authorizePath: ({ user, audit }, verb, path) => {
+      const { allowed, reason } = noted(audit, decidePath(user, verb, path));
       if (allowed) return;
       const text = `User ${JSON.stringify(user.name)} cannot ${verb} path ${JSON.stringify(path)}`;
       throw new StatusError('Forbidden', `forbidden: ${withReason(text, reason)}`, { details: {} });
     },
   };
+}
+
+/** A decision, which the audit log shows. A refusal stands, whatever was allowed before it. */
+function noted(audit: RequestAudit, decision: Decision): Decision {
+  audit.decided(decision.allowed ? 'allow' : 'forbid', decision.reason);
+  return decision;
 }
 
 /** Whom RBAC sees. */

@@ -3,6 +3,7 @@ import { createServer, get } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { ManualClock } from '@gantry/base/testing';
 import { expect, it } from 'vitest';
+import { UNLOGGED } from '../../audit/index.ts';
 import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
 import { createAggregatedApis } from './aggregated-handler.ts';
 import type { ApiServiceIndex, RemoteApi } from '../../aggregation/api-service-index.ts';
@@ -42,6 +43,8 @@ it('gives a server that hangs five seconds to say what it serves', async () => {
       ...about,
       signal: new AbortController().signal,
       warnings: new Set(),
+      audit: UNLOGGED,
+      onBody: () => undefined,
     };
     void apis.serve(exchange, REMOTE);
   }).listen(0, '127.0.0.1');

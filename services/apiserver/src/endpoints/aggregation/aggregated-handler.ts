@@ -90,13 +90,13 @@ async function unavailable(exchange: Exchange, text: string): Promise<void> {
 }
 
 function authorize(exchange: AuthenticatedExchange, authorizer: Authorizer & PathAuthorizer): void {
-  const { user, method, path, query } = exchange;
+  const { method, path, query } = exchange;
   const asked = requestAttributes(method, path, query);
   if (asked.kind === 'path') {
-    authorizer.authorizePath(user, asked.verb, path);
+    authorizer.authorizePath(exchange, asked.verb, path);
     return;
   }
   const { verb, group, resource, subresource, namespace, name } = asked;
   const target = { definition: { group, resource }, namespace, name, subresource };
-  authorizer.authorize(user, verb, target, undefined, query.get('fieldSelector') ?? '');
+  authorizer.authorize(exchange, verb, target, undefined, query.get('fieldSelector') ?? '');
 }

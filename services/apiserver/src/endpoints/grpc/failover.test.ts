@@ -3,6 +3,7 @@ import { findResource } from '@gantry/kinds';
 import { CONFIG_MAPS, type ConfigMap, isReason } from '@gantry/objects';
 import { createGrpcClient } from '@gantry/client';
 import { fixedTls } from '@gantry/tls';
+import { NOT_AUDITED } from '../../audit/index.ts';
 import { describe, expect, it } from 'vitest';
 import { startApiServer, type TestApiServer } from '../../testing/start-api-server.ts';
 import { createTestPki } from '../../testing/test-pki.ts';
@@ -21,7 +22,7 @@ async function holds({ registry }: TestApiServer): Promise<boolean> {
   const definition = must(findResource(CONFIG_MAPS), 'configmaps');
   const target = { definition, namespace: 'default', name: 'before', subresource: '' };
   try {
-    await registry.get({ user, signal, fence: undefined, warn: () => undefined }, target, '');
+    await registry.get({ user, signal, fence: undefined, warn: () => undefined, audit: NOT_AUDITED }, target, '');
     return true;
   } catch (error) {
     if (isReason(error, 'NotFound')) return false;

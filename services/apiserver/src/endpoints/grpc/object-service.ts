@@ -1,4 +1,5 @@
 import { create } from '@bufbuild/protobuf';
+import type { Clock } from '@gantry/base';
 import { StatusError } from '@gantry/objects';
 import { errorMessage } from '@gantry/base';
 import {
@@ -22,7 +23,8 @@ import {
 import type { GrpcCall, GrpcService, Logger } from '@gantry/service';
 import { userOfIdentity } from '../../auth/authn/identity.ts';
 import type { ResourceRegistry } from '../../resource-registry/resource-registry.ts';
-import type { Body, DeleteBody, Registry, RequestContext } from '../../registry/index.ts';
+import type { Body, DeleteBody, Registry, RequestContext, Target } from '../../registry/index.ts';
+import { type AuditedExchange, type AuditTrail, UNLOGGED } from '../../audit/index.ts';
 import type { ObjectResponse } from '../../cache/object-response.ts';
 import {
   checkScope,
@@ -38,6 +40,8 @@ import { packWatch } from './watch-batches.ts';
 export interface ObjectServiceOptions {
   readonly resourceRegistry: ResourceRegistry;
   readonly registry: Registry;
+  readonly audit: AuditTrail;
+  readonly clock: Clock;
   readonly logger: Logger;
 }
 
@@ -69,11 +73,15 @@ export function objectService(options: ObjectServiceOptions): GrpcService {
 class ObjectEndpoint {
   readonly #registry: Registry;
   readonly #resourceRegistry: ResourceRegistry;
+  readonly #audit: AuditTrail;
+  readonly #clock: Clock;
   readonly #logger: Logger;
 
-  constructor({ registry, resourceRegistry, logger }: ObjectServiceOptions) {
+  constructor({ registry, resourceRegistry, audit, clock, logger }: ObjectServiceOptions) {
     this.#resourceRegistry = resourceRegistry;
     this.#registry = registry;
+    this.#audit = audit;
+    this.#clock = clock;
     this.#logger = logger;
   }
 
@@ -82,21 +90,26 @@ class ObjectEndpoint {
     checkScope(definition, request.namespace);
     const { namespace, name, subresource, resourceVersion } = request;
     const target = { definition, namespace, name, subresource };
-    return reply(await this.#registry.get(this.#context(call, undefined), target, resourceVersion));
+    return await this.#audited(call, undefined, { verb: 'get', ...target }, async (context) =>
+      reply(await this.#registry.get(context, target, resourceVersion)),
+    );
   }
 
   async list(request: ListRequest, call: GrpcCall): Promise<ListReply> {
     const definition = decodeResource(request.resource, this.#resourceRegistry);
     const { namespace, labelSelector, fieldSelector, resourceVersion, continueToken } = request;
-    const response = await this.#registry.list(this.#context(call, undefined), definition, {
-      namespace,
-      labelSelector,
-      fieldSelector,
-      resourceVersion,
-      resourceVersionMatch: decodeMatch(request.resourceVersionMatch),
-      limit: Number(request.limit),
-      continueToken,
-    });
+    const target = { verb: 'list', definition, namespace, name: '', subresource: '' };
+    const response = await this.#audited(call, undefined, target, (context) =>
+      this.#registry.list(context, definition, {
+        namespace,
+        labelSelector,
+        fieldSelector,
+        resourceVersion,
+        resourceVersionMatch: decodeMatch(request.resourceVersionMatch),
+        limit: Number(request.limit),
+        continueToken,
+      }),
+    );
     return create(ListReplySchema, {
       objects: response.items.map(request.metadataOnly ? metadataJson : wholeJson),
       resourceVersion: String(response.resourceVersion),
@@ -107,35 +120,39 @@ class ObjectEndpoint {
   async *watch(request: WatchRequest, call: GrpcCall): AsyncIterable<WatchBatch> {
     const definition = decodeResource(request.resource, this.#resourceRegistry);
     const { namespace, labelSelector, fieldSelector, resourceVersion, sendInitialEvents } = request;
-    const items = await this.#registry.watch(this.#context(call, undefined), definition, {
-      namespace,
-      labelSelector,
-      fieldSelector,
-      resourceVersion,
-      resourceVersionMatch: sendInitialEvents ? 'NotOlderThan' : '',
-      sendInitialEvents: sendInitialEvents ? true : undefined,
-      allowBookmarks: true,
-    });
+    const target = { verb: 'watch', definition, namespace, name: '', subresource: '' };
+    // The opening of the watch is one event; its end is none.
+    const items = await this.#audited(call, undefined, target, (context) =>
+      this.#registry.watch(context, definition, {
+        namespace,
+        labelSelector,
+        fieldSelector,
+        resourceVersion,
+        resourceVersionMatch: sendInitialEvents ? 'NotOlderThan' : '',
+        sendInitialEvents: sendInitialEvents ? true : undefined,
+        allowBookmarks: true,
+      }),
+    );
     yield* packWatch(items, request.metadataOnly ? metadataJson : wholeJson);
   }
 
   async write(request: WriteRequest, call: GrpcCall): Promise<ObjectReply> {
     if (request.write === undefined) throw StatusError.badRequest('write is missing');
-    return reply(await this.#one(request.write, this.#context(call, decodeFence(request.fence))));
+    return reply(await this.#one(request.write, call, decodeFence(request.fence)));
   }
 
   async batch(request: BatchRequest, call: GrpcCall): Promise<BatchReply> {
     if (request.writes.length > MAX_BATCH) {
       throw new StatusError('RequestEntityTooLarge', `a batch holds at most ${MAX_BATCH} writes`);
     }
-    const context = this.#context(call, decodeFence(request.fence));
-    const results = await Promise.all(request.writes.map((write) => this.#result(write, context)));
+    const fence = decodeFence(request.fence);
+    const results = await Promise.all(request.writes.map((write) => this.#result(write, call, fence)));
     return create(BatchReplySchema, { results });
   }
 
-  async #result(write: Write, context: RequestContext): Promise<BatchReply_Result> {
+  async #result(write: Write, call: GrpcCall, fence: RequestContext['fence']): Promise<BatchReply_Result> {
     try {
-      const response = await this.#one(write, context);
+      const response = await this.#one(write, call, fence);
       return create(BatchReply_ResultSchema, { outcome: { case: 'object', value: response.json() } });
     } catch (error) {
       if (!(error instanceof StatusError)) this.#logger.error({ err: error }, 'a write of a batch failed');
@@ -145,8 +162,17 @@ class ObjectEndpoint {
     }
   }
 
-  async #one(write: Write, context: RequestContext): Promise<ObjectResponse> {
+  #one(write: Write, call: GrpcCall, fence: RequestContext['fence']): Promise<ObjectResponse> {
     const target = decodeTarget(write, this.#resourceRegistry);
+    return this.#audited(call, fence, { verb: write.verb, ...target }, async (context, audit) => {
+      audit.sent('application/json', write.body);
+      const response = await this.#carryOut(write, target, context);
+      audit.returned('application/json', response.json());
+      return response;
+    });
+  }
+
+  async #carryOut(write: Write, target: Target, context: RequestContext): Promise<ObjectResponse> {
     const options = decodeWriteOptions(write);
     const read = () => Promise.resolve(write.body);
     const body: Body = { mediaType: 'application/json', read };
@@ -164,20 +190,60 @@ class ObjectEndpoint {
     }
   }
 
-  #context(call: GrpcCall, fence: RequestContext['fence']): RequestContext {
+  /** Serves a request with its audit events. */
+  async #audited<T>(
+    call: GrpcCall,
+    fence: RequestContext['fence'],
+    { verb, definition, namespace, name, subresource }: Target & { readonly verb: string },
+    serve: (context: RequestContext, audit: AuditedExchange) => Promise<T>,
+  ): Promise<T> {
     if (call.identity === undefined) throw StatusError.unauthorized();
-    return {
-      user: userOfIdentity(call.identity.commonName, call.identity.organizations),
-      signal: call.signal,
-      fence,
-      warn: (text) => this.#logger.debug({ warning: text }, 'a request was answered with a warning'),
-    };
+    const user = userOfIdentity(call.identity.commonName, call.identity.organizations);
+    const { group, version, resource } = definition;
+    const { concernsReads, newId } = this.#audit;
+    const isRead = verb === 'get' || verb === 'list' || verb === 'watch';
+    const audit =
+      isRead && !concernsReads
+        ? UNLOGGED
+        : this.#audit.begin({
+            request: { kind: 'resource', verb, group, version, resource, subresource, namespace, name },
+            auditId: newId(),
+            requestUri: pathOf({
+              definition,
+              namespace,
+              subresource,
+              name: verb === 'create' && subresource === '' ? '' : name,
+            }),
+            user,
+            impersonated: undefined,
+            sourceIps: [],
+            userAgent: call.header('user-agent') ?? '',
+            receivedAt: this.#clock.now(),
+          });
+    const warn = (text: string): void => this.#logger.debug({ warning: text }, 'a request was answered with a warning');
+    try {
+      const result = await serve({ user, signal: call.signal, fence, warn, audit }, audit);
+      audit.completed(verb === 'create' ? 201 : 200);
+      return result;
+    } catch (error) {
+      const status = error instanceof StatusError ? error : StatusError.internal(errorMessage(error));
+      audit.completed(status.code, status.toStatus());
+      throw error;
+    }
   }
 }
 
 /** The options of a deletion, decoded once the registry has authorised it. */
 function deleteBodyOf({ body, dryRun }: Write): DeleteBody {
   return { read: async () => ({ options: decodeDeleteOptions(body), dryRun }) };
+}
+
+/** The path at which REST serves the same. */
+function pathOf({ definition, namespace, name, subresource }: Target): string {
+  const { group, version, resource } = definition;
+  const root = group === '' ? `/api/${version}` : `/apis/${group}/${version}`;
+  const place = namespace === '' ? '' : `/namespaces/${namespace}`;
+  return [`${root}${place}/${resource}`, name, subresource].filter((part) => part !== '').join('/');
 }
 
 function reply(response: ObjectResponse): ObjectReply {

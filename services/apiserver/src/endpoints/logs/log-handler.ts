@@ -28,12 +28,13 @@ export function createLogHandler(dependencies: LogHandlerDependencies): LogHandl
   return async (exchange, route) => {
     const { definition, namespace, name } = route;
     const target = { definition, namespace, name, subresource: 'log' };
-    authorizer.authorize(exchange.user, 'get', target, undefined);
+    authorizer.authorize(exchange, 'get', target, undefined);
     const context = {
       user: exchange.user,
       signal: exchange.signal,
       fence: undefined,
       warn: (text: string) => exchange.warnings.add(text),
+      audit: exchange.audit,
     };
     const found = await registry.get(context, { ...target, subresource: '' }, '');
     const pod = found.object as Pod;

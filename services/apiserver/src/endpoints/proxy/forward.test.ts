@@ -27,6 +27,7 @@ const front = http.createServer((req, res) => {
     query: new URLSearchParams(),
     signal,
     warnings: new Set(),
+    onBody: () => undefined,
   };
   const { port } = backend.address() as AddressInfo;
   const to = { scheme: 'http', host: '127.0.0.1', port, agent } as const;

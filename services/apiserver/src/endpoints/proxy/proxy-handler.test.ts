@@ -7,6 +7,7 @@ import { type KubeObject, StatusError } from '@gantry/objects';
 import { must } from '@gantry/base';
 import { fixedTls } from '@gantry/tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { UNLOGGED } from '../../audit/index.ts';
 import type { Registry } from '../../registry/index.ts';
 import { parseRoute } from '../request-info.ts';
 import { ResourceRegistry } from '../../resource-registry/resource-registry.ts';
@@ -70,7 +71,7 @@ beforeAll(async () => {
     const user = { name: 'jane', uid: '', groups: [], extra: {} };
     const path = decodeURIComponent((req.url ?? '/').replace(/\?.*$/, ''));
     const about = { method: req.method ?? '', path, query: url.searchParams, user, signal: gone.signal };
-    const exchange = { req, res, ...about, warnings: new Set<string>() };
+    const exchange = { req, res, ...about, warnings: new Set<string>(), audit: UNLOGGED, onBody: () => undefined };
     const route = parseRoute(path, resourceRegistry);
     if (route.kind !== 'resource') {
       res.writeHead(404).end();

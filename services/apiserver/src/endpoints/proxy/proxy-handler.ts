@@ -8,6 +8,7 @@ import type { ResourceRoute } from '../request-info.ts';
 import { setCommonHeaders } from '../../http/respond.ts';
 import { type BackendOptions, findBackend } from './find-backend.ts';
 import { forward, UnreachableError } from './forward.ts';
+import { NOT_AUDITED } from '../../audit/index.ts';
 import { upgradeOf } from '../../http/upgrades.ts';
 
 /** Serves the proxies of pods, services and nodes, with all that is behind them. */
@@ -35,13 +36,18 @@ export function createProxyHandler(options: ProxyOptions): ProxyHandler {
       signal: exchange.signal,
       fence: undefined,
       warn: (text) => exchange.warnings.add(text),
+      audit: exchange.audit,
     };
     const target = { definition, namespace, name, subresource: 'proxy' };
     const path = pathBehind(exchange.path, definition.namespaced ? 8 : 6);
     const asked = new URLSearchParams(path === '' ? {} : { path });
     await options.registry.connect(context, target, VERBS[method] ?? '', streamOptions(target, asked));
     if (query.has('dryRun')) throw StatusError.badRequest('dryRun is not supported');
-    const own: RequestContext = { ...context, user: { ...context.user, groups: ['system:masters'] } };
+    const own: RequestContext = {
+      ...context,
+      user: { ...context.user, groups: ['system:masters'] },
+      audit: NOT_AUDITED,
+    };
     const backend = await findBackend(options, own, { resource: definition.resource, namespace, id: name });
     const search = /\?.*$/s.exec(exchange.req.url ?? '')?.[0] ?? '';
     if (path === '' && upgradeOf(exchange.req) === undefined && (method === 'GET' || method === 'HEAD')) {

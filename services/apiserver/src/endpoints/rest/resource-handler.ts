@@ -92,7 +92,7 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
     patch: async (exchange, route) => {
       const type = negotiatePatch(header(exchange.req, 'content-type'), route.definition);
       const form = formOf(exchange, route, 'single');
-      const sent = { type, read: () => readBody(dependencies, exchange) };
+      const sent = { type, read: () => readBody(dependencies, exchange, type) };
       const userAgent = header(exchange.req, 'user-agent');
       const options = parseWriteOptions(exchange.query, 'PatchOptions', userAgent, type);
       const { response, created } = await registry.patch(contextOf(exchange), targetOf(route), sent, options);
@@ -124,7 +124,8 @@ function formOf(
 }
 
 function contextOf(exchange: AuthenticatedExchange, signal: AbortSignal = exchange.signal): RequestContext {
-  return { user: exchange.user, signal, fence: undefined, warn: (text) => exchange.warnings.add(text) };
+  const { user, audit, warnings } = exchange;
+  return { user, signal, fence: undefined, warn: (text) => warnings.add(text), audit };
 }
 
 function targetOf(route: ResourceRoute): Target {
@@ -211,18 +212,24 @@ function namedOnly(options: ListOptions, { name, definition }: ResourceRoute): L
 /** The body of a write, which the registry reads once it has authorised the request. */
 function bodyOf(dependencies: ResourceHandlerDependencies, exchange: AuthenticatedExchange): Body {
   const mediaType = negotiateInput(header(exchange.req, 'content-type'));
-  return { mediaType, read: () => readBody(dependencies, exchange) };
+  return { mediaType, read: () => readBody(dependencies, exchange, mediaType) };
 }
 
-function readBody({ bodies }: ResourceHandlerDependencies, exchange: AuthenticatedExchange): Promise<Uint8Array> {
-  return bodies.read(exchange.req, exchange.user.name, exchange.signal);
+async function readBody(
+  { bodies }: ResourceHandlerDependencies,
+  { req, user, signal, audit }: AuthenticatedExchange,
+  mediaType: string,
+): Promise<Uint8Array> {
+  const bytes = await bodies.read(req, user.name, signal);
+  audit.sent(mediaType, bytes);
+  return bytes;
 }
 
 /** The options of a deletion, which the registry reads once it has authorised the request. */
 function deleteBodyOf(dependencies: ResourceHandlerDependencies, exchange: AuthenticatedExchange): DeleteBody {
   return {
     read: async () => {
-      const bytes = await readBody(dependencies, exchange);
+      const bytes = await readBody(dependencies, exchange, header(exchange.req, 'content-type') ?? '');
       // An empty body needs no Content-Type.
       if (bytes.length === 0) return checkDeleteOptions(deleteOptionsOfQuery(exchange.query));
       const mediaType = negotiateInput(header(exchange.req, 'content-type'));

@@ -4,6 +4,7 @@ import { type Json, type JsonObject, type KubeObject, StatusError, apiVersionOf 
 import type { Logger } from '@gantry/service';
 import type { WatchItem } from '../../cache/watch-item.ts';
 import { waitForDrain } from '../../http/wait-for-drain.ts';
+import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { joinPieces } from '../../http/join-pieces.ts';
 import type { OutputForm } from '../../http/negotiate.ts';
@@ -22,7 +23,7 @@ interface StreamOptions {
 
 /** Writes a watch to the client until it ends, is aborted, or the client stalls. Errors on the way become an ERROR event. */
 export async function sendWatch(
-  exchange: Exchange,
+  exchange: AuthenticatedExchange,
   items: AsyncIterable<readonly WatchItem[]>,
   options: StreamOptions,
 ): Promise<void> {
@@ -32,6 +33,7 @@ export async function sendWatch(
   res.setHeader('content-type', streamType(options.form));
   setCommonHeaders(exchange);
   res.flushHeaders();
+  exchange.audit.started(200);
   try {
     for await (const batch of items) {
       if (signal.aborted || res.destroyed) break;

@@ -6,6 +6,7 @@ import type { TlsSource } from '@gantry/tls';
 import type { Router } from 'express';
 import type { AggregatedApis } from '../aggregation/aggregated-handler.ts';
 import type { PublishedApis } from '../discovery/published-apis.ts';
+import type { AuditTrail } from '../../audit/index.ts';
 import { createAuthenticator } from '../../auth/authn/authenticator.ts';
 import type { AccessDecider, PathAuthorizer } from '../../auth/authz/authorizer.ts';
 import type { ObjectLookup } from '../../auth/authz/object-lookup.ts';
@@ -48,6 +49,7 @@ export interface RouterOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly newUid: NewUid;
+  readonly audit: AuditTrail;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly activities: Activities;
@@ -90,6 +92,7 @@ export function createRouter(options: RouterOptions): Router {
     }),
     metrics,
     activities: options.activities,
+    audit: options.audit,
     clock,
     newUid,
     logger,

@@ -2,18 +2,21 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import type { PeerCertificate, TLSSocket } from 'node:tls';
 import { type Activities, anySignal, type Clock, errorMessage, type NewUid } from '@gantry/base';
-import { StatusError } from '@gantry/objects';
+import { type Status, StatusError } from '@gantry/objects';
 import type { Connection, Logger, PeerTrust, TrustedPeer } from '@gantry/service';
 import { type Request, type Response, Router } from 'express';
 import type { Authenticate, Credentials } from '../../auth/authn/authenticator.ts';
 import { ANONYMOUS } from '../../auth/authn/identity.ts';
+import type { User } from '../../auth/user.ts';
 import type { StandingRequests } from '../../auth/authn/standing-requests.ts';
+import { type AuditedExchange, type AuditTrail, UNLOGGED } from '../../audit/index.ts';
 import type { AggregatedApis } from '../aggregation/aggregated-handler.ts';
 import type { AccessDecider, PathAuthorizer } from '../../auth/authz/authorizer.ts';
 import { impersonated } from '../../auth/authn/impersonation.ts';
 import { isKubernetesGroup } from '../kubernetes-groups.ts';
 import type { LogHandler } from '../logs/log-handler.ts';
 import type { ProxyHandler } from '../proxy/proxy-handler.ts';
+import { auditedRequest } from './audited-request.ts';
 import { missingCustom, refuseCustom } from './custom-resource-errors.ts';
 import { connectionOf, transportOf } from '../../http/client-connection.ts';
 import { type Exchange, header, parseTarget } from '../../http/exchange.ts';
@@ -43,6 +46,7 @@ export interface HttpEndpointDependencies {
   readonly paths: readonly PathHandler[];
   readonly metrics: RequestMetrics;
   readonly activities: Activities;
+  readonly audit: AuditTrail;
   readonly clock: Clock;
   readonly newUid: NewUid;
   readonly logger: Logger;
@@ -114,7 +118,11 @@ async function route(
   const target = parseTarget(req.url ?? '/');
   const method = req.method ?? 'GET';
   const { path, query } = target ?? { path: '/', query: new URLSearchParams() };
-  let exchange: Exchange = { req, res, method, path, query, signal: gone.signal, warnings: new Set() };
+  const receivedAt = clock.now();
+  let audit: AuditedExchange | undefined;
+  let failure: Status | undefined;
+  const onBody = (contentType: string, bytes: Uint8Array): void => audit?.returned(contentType, bytes);
+  let exchange: Exchange = { req, res, method, path, query, signal: gone.signal, warnings: new Set(), onBody };
   let cancel = (): void => undefined;
   try {
     if (target === undefined) throw StatusError.badRequest('the path is not decodable');
@@ -140,17 +148,50 @@ async function route(
     else cancel = clock.setTimer(REQUEST_MS, () => gone.abort(OUT_OF_TIME));
     using either = lasting ? anySignal(gone.signal, stopping) : undefined;
     const signal = either ?? gone.signal;
-    const authenticated: AuthenticatedExchange = { ...exchange, user, signal };
+    audit = beginAudit(dependencies, exchange, { requester, user, found, receivedAt });
+    const authenticated: AuthenticatedExchange = { ...exchange, user, signal, audit };
     exchange = authenticated;
     if (remote === undefined) await answer(dependencies, authenticated, found, labels);
     else await aggregated.serve(authenticated, remote);
     discardBody(req, clock);
   } catch (error) {
     discardBody(req, clock);
-    await fail(exchange, error, logger);
+    // Refused before its sender was known.
+    audit ??= beginAudit(dependencies, exchange, {
+      requester: UNKNOWN_USER,
+      user: UNKNOWN_USER,
+      found: parseRoute(path, resourceRegistry),
+      receivedAt,
+    });
+    failure = await fail(exchange, error, logger);
   } finally {
     cancel();
+    audit?.completed(res.statusCode, failure);
   }
+}
+
+/** What audit events name as the user of a request that failed authentication. */
+const UNKNOWN_USER: User = { name: '', uid: '', groups: [], extra: {} };
+
+function beginAudit(
+  { audit }: HttpEndpointDependencies,
+  exchange: Exchange,
+  about: { readonly requester: User; readonly user: User; readonly found: Route; readonly receivedAt: number },
+): AuditedExchange {
+  const { req, res } = exchange;
+  const { requester, user, found, receivedAt } = about;
+  const isRead = exchange.method === 'GET' || exchange.method === 'HEAD' || exchange.method === 'OPTIONS';
+  if (isRead && !audit.concernsReads) return UNLOGGED;
+  return audit.begin({
+    request: auditedRequest(exchange, found),
+    auditId: String(res.getHeader('audit-id')),
+    requestUri: req.url ?? '/',
+    user: requester,
+    impersonated: user === requester ? undefined : user,
+    sourceIps: req.socket.remoteAddress === undefined ? [] : [req.socket.remoteAddress],
+    userAgent: header(req, 'user-agent') ?? '',
+    receivedAt,
+  });
 }
 
 function isLasting(found: Route, query: URLSearchParams): boolean {
@@ -171,11 +212,11 @@ async function answer(
       await answerResource(dependencies, exchange, found, labels);
       return;
     case 'missing':
-      dependencies.authorizer.authorizePath(exchange.user, verbOfMethod(exchange.method), exchange.path);
+      dependencies.authorizer.authorizePath(exchange, verbOfMethod(exchange.method), exchange.path);
       await answerMissing(dependencies, exchange);
       return;
     case 'other':
-      dependencies.authorizer.authorizePath(exchange.user, verbOfMethod(exchange.method), exchange.path);
+      dependencies.authorizer.authorizePath(exchange, verbOfMethod(exchange.method), exchange.path);
       for (const handler of dependencies.paths) if (await handler(exchange)) return;
       if (
         /^\/(api|apis\/[^/]+)\/[^/]+/.test(exchange.path) &&
@@ -277,15 +318,17 @@ function credentialsOf(req: IncomingMessage, client: Client, trust: PeerTrust): 
 }
 
 /** Turns what was thrown into a Status. Only what is no StatusError, and not the client's leaving, is worth a log line. */
-async function fail(exchange: Exchange, error: unknown, logger: Logger): Promise<void> {
+async function fail(exchange: Exchange, error: unknown, logger: Logger): Promise<Status | undefined> {
   const { res } = exchange;
-  if (res.destroyed || res.writableEnded) return;
+  if (res.destroyed || res.writableEnded) return undefined;
   if (res.headersSent) {
     res.destroy();
-    return;
+    return undefined;
   }
-  const status = toStatusError(exchange, error, logger);
-  await sendStatus(exchange, status.toStatus(), status.code);
+  const statusError = toStatusError(exchange, error, logger);
+  const status = statusError.toStatus();
+  await sendStatus(exchange, status, statusError.code);
+  return status;
 }
 
 function toStatusError(exchange: Exchange, error: unknown, logger: Logger): StatusError {

@@ -1,5 +1,6 @@
 import type { ResourceDefinition, Verb } from '@gantry/apimachinery';
 import type { FieldError, KubeObject } from '@gantry/objects';
+import type { RequestAudit } from '../../audit/request-audit.ts';
 import type { User } from '../../auth/user.ts';
 import type { ObjectResponse } from '../../cache/object-response.ts';
 import type { WatchItem } from '../../cache/watch-item.ts';
@@ -13,6 +14,8 @@ export interface RequestContext {
   readonly fence: (Fence & { readonly cacheRevision: number }) | undefined;
   /** Adds a text for a `Warning: 299` header. */
   readonly warn: (text: string) => void;
+  /** What the audit log is to say of the request. */
+  readonly audit: RequestAudit;
 }
 
 /** Options of writes, validated by the endpoint that parsed them. */

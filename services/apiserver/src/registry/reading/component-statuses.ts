@@ -34,7 +34,7 @@ export class ComponentStatuses {
 
   readonly get: RegistryReader['get'] = async (context, target) => {
     const { definition, name } = target;
-    this.#options.authorizer.authorize(context.user, 'get', target, undefined);
+    this.#options.authorizer.authorize(context, 'get', target, undefined);
     const found = (await this.#all(context.signal)).find((one) => one.name === name);
     if (found === undefined) throw StatusError.notFound({ group: '', resource: definition.singular }, name);
     return statusResponse(found);
@@ -42,7 +42,7 @@ export class ComponentStatuses {
 
   readonly list: RegistryReader['list'] = async (context, definition, request) => {
     const target = { definition, namespace: '', name: '', subresource: '' };
-    this.#options.authorizer.authorize(context.user, 'list', target, undefined, request.fieldSelector);
+    this.#options.authorizer.authorize(context, 'list', target, undefined, request.fieldSelector);
     const filter = filterOf(definition, request);
     const items = (await this.#all(context.signal)).map(statusResponse).filter(({ object }) => filter.matches(object));
     return { items, resourceVersion: 0, continueToken: '', remainingItemCount: undefined };

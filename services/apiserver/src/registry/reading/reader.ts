@@ -47,7 +47,7 @@ export class Reader {
     const cached = await this.#fresh(resourceVersion, context.signal);
     const stored = cached ? this.#deps.cache.resource(definition).get(key) : await this.fromStore(key, context.signal);
     const entry = stored === undefined ? undefined : await this.shown(definition, stored);
-    this.#deps.authorizer.authorize(context.user, 'get', target, json(entry));
+    this.#deps.authorizer.authorize(context, 'get', target, json(entry));
     if (entry === undefined) throw StatusError.notFound(groupResource(definition), name);
     if (subresource?.scale === undefined) return entry.response;
     requireReplicas(entry.response.object, subresource.scale);
@@ -268,7 +268,7 @@ export class Reader {
     request: { readonly namespace: string; readonly fieldSelector: string },
   ): void {
     const target: Target = { definition, namespace: request.namespace, name: '', subresource: '' };
-    this.#deps.authorizer.authorize(context.user, verb, target, undefined, request.fieldSelector);
+    this.#deps.authorizer.authorize(context, verb, target, undefined, request.fieldSelector);
   }
 }
 

@@ -31,7 +31,7 @@ export async function removeCollection(
 ): Promise<ListResponse> {
   const { context, definition, list } = collection;
   const target = { definition, namespace: list.namespace, name: '', subresource: '' };
-  parts.deps.authorizer.authorize(context.user, 'deletecollection', target, undefined, list.fieldSelector);
+  parts.deps.authorizer.authorize(context, 'deletecollection', target, undefined, list.fieldSelector);
   const deletion = await body.read();
   const listed = await parts.reader.select(context, definition, list);
   const { items } = listed;

@@ -134,6 +134,7 @@ export class AdmissionChain {
       options: asked.options === undefined ? writeOptions(operation, write) : asked.options,
       signal: context.signal,
       warn: context.warn,
+      annotate: (key, value) => context.audit.annotate(key, value),
       reinvocation: new Reinvocation(),
     };
   }

@@ -72,6 +72,7 @@ async function attempt<Sent>(
   const draft = verb.draft(parts, { ...decoded, stored, now: deps.clock.now() });
   if (draft === undefined) return { kind: 'absent' };
   if (stored === undefined) authoriseNew(parts, verb, decoded, draft.object);
+  context.audit.describe(draft.object.metadata);
   draft.record();
   const lookups = admission.lookups(context.signal);
   const admitted = draft.admissionRequest();
@@ -125,7 +126,7 @@ export function authorise(
   { context, target }: Pick<WriteRequest, 'context' | 'target'>,
 ): Fence | undefined {
   const { user } = context;
-  if (objectReadBy(user, target) !== 'always') deps.authorizer.authorize(user, verb.right, target, undefined);
+  if (objectReadBy(user, target) !== 'always') deps.authorizer.authorize(context, verb.right, target, undefined);
   return verb.startsFrom === 'not-stored' ? undefined : fenceOf(context, target.definition, target.name, verb.right);
 }
 
@@ -138,7 +139,7 @@ function authoriseStored(
 ): void {
   if (rights === 'granted' || objectReadBy(context.user, target) === 'never') return;
   if (stored === undefined && right === 'create') return;
-  deps.authorizer.authorize(context.user, right, target, asJson(stored?.object));
+  deps.authorizer.authorize(context, right, target, asJson(stored?.object));
 }
 
 /** Asks for the right to create: an update or an apply that creates needs it as well. */
@@ -150,7 +151,7 @@ function authoriseNew(
 ): void {
   if (rights === 'granted') return;
   if (right === 'create' && objectReadBy(context.user, target) === 'never') return;
-  deps.authorizer.authorize(context.user, 'create', target, asJson(object));
+  deps.authorizer.authorize(context, 'create', target, asJson(object));
 }
 
 /** Undefined when only the store can tell. */

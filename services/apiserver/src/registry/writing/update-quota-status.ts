@@ -1,6 +1,7 @@
 import { findResource } from '@gantry/kinds';
 import type { KubeObject } from '@gantry/objects';
 import { must } from '@gantry/base';
+import { NOT_AUDITED } from '../../audit/index.ts';
 import type { UpdateQuotaStatus } from '../../admission/index.ts';
 import { APISERVER } from '../../auth/apiserver-user.ts';
 import type { RequestContext } from '../contract/registry.ts';
@@ -13,7 +14,7 @@ export function createUpdateQuotaStatus(committer: Committer): UpdateQuotaStatus
   return async (quota, { signal, warn }) => {
     const definition = must(findResource(QUOTAS), 'the definition of quotas');
     const { namespace = '', name = '', resourceVersion = '' } = quota.metadata;
-    const context: RequestContext = { user: APISERVER, signal, fence: undefined, warn };
+    const context: RequestContext = { user: APISERVER, signal, fence: undefined, warn, audit: NOT_AUDITED };
     const object: KubeObject = quota;
     const outcome = await committer.commit(
       {

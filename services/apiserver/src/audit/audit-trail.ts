@@ -1,0 +1,213 @@
+import { type Clock, formatMicroTime, type Instant, type NewUid } from '@gantry/base';
+import type { JsonObject, ObjectMeta, Status } from '@gantry/objects';
+import type { User } from '../auth/user.ts';
+import { type BodyDecoder, decodeAuditedBody } from './decode-body.ts';
+import { NOT_AUDITED, type RequestAudit } from './request-audit.ts';
+import {
+  type AuditDecision,
+  type AuditedRequest,
+  type AuditPolicy,
+  concernsReads,
+  decideLevel,
+  type Level,
+  LEVELS,
+  type Stage,
+} from './policy.ts';
+
+/** What an endpoint knows of a request before it is served. */
+export interface ReceivedRequest {
+  readonly request: AuditedRequest;
+  readonly auditId: string;
+  readonly requestUri: string;
+  /** Who sent it. */
+  readonly user: User;
+  /** Whom it acts as, when that is another. */
+  readonly impersonated: User | undefined;
+  readonly sourceIps: readonly string[];
+  readonly userAgent: string;
+  readonly receivedAt: Instant;
+}
+
+/** One request whose events are logged, or not, by the policy. */
+export interface AuditedExchange extends RequestAudit {
+  /** Keeps the body that was sent, for policies that ask for it. */
+  sent(mediaType: string, bytes: Uint8Array): void;
+  /** Keeps the body of the response. */
+  returned(mediaType: string, bytes: Uint8Array): void;
+  /** A response that lasts has begun: a watch, a followed log. */
+  started(code: number): void;
+  /** The response is complete; `status` says why the request failed. */
+  completed(code: number, status?: Status): void;
+}
+
+/** Decides which requests are logged, and writes their events. */
+export interface AuditTrail {
+  readonly newId: NewUid;
+  /** Whether the policy can concern a request that reads; if not, `begin` need not be called for one. */
+  readonly concernsReads: boolean;
+  begin(received: ReceivedRequest): AuditedExchange;
+}
+
+/** A request of which nothing is logged. */
+export const UNLOGGED: AuditedExchange = {
+  ...NOT_AUDITED,
+  sent: () => undefined,
+  returned: () => undefined,
+  started: () => undefined,
+  completed: () => undefined,
+};
+
+/** Bodies above this size are not kept for the log: an event says so in an annotation. */
+const MAX_BODY = 1024 * 1024;
+const TOO_LARGE = 'audit.gantry.dev/omitted';
+
+/** Writes each event as one line of JSON, `audit.k8s.io/v1` Event, to `append`. */
+export function createAuditTrail(options: {
+  readonly policy: AuditPolicy;
+  readonly clock: Clock;
+  readonly newUid: NewUid;
+  readonly append: (line: string) => void;
+  readonly decodeProtobuf: BodyDecoder;
+}): AuditTrail {
+  const { policy, newUid } = options;
+  return {
+    newId: newUid,
+    concernsReads: concernsReads(policy),
+    begin: (received) => {
+      const decision = decideLevel(policy, received.impersonated ?? received.user, received.request);
+      return decision.level === 'None' ? UNLOGGED : new LoggedExchange(received, decision, options);
+    },
+  };
+}
+
+class LoggedExchange implements AuditedExchange {
+  readonly #received: ReceivedRequest;
+  readonly #decision: AuditDecision;
+  readonly #options: Parameters<typeof createAuditTrail>[0];
+  readonly #annotations = new Map<string, string>();
+  #object: Parameters<RequestAudit['describe']>[0] = {};
+  #requestObject: unknown;
+  #responseObject: unknown;
+  #isCompleted = false;
+
+  constructor(received: ReceivedRequest, decision: AuditDecision, options: Parameters<typeof createAuditTrail>[0]) {
+    this.#received = received;
+    this.#decision = decision;
+    this.#options = options;
+    this.#log('RequestReceived', undefined);
+  }
+
+  annotate(key: string, value: string): void {
+    if (!this.#annotations.has(key)) this.#annotations.set(key, value);
+  }
+
+  decided(decision: 'allow' | 'forbid', reason: string): void {
+    this.#annotations.set('authorization.k8s.io/decision', decision);
+    this.#annotations.set('authorization.k8s.io/reason', reason);
+  }
+
+  describe(metadata: Parameters<RequestAudit['describe']>[0]): void {
+    this.#object = metadata;
+  }
+
+  sent(mediaType: string, bytes: Uint8Array): void {
+    if (this.#reaches('Request')) this.#requestObject = this.#decode('request', mediaType, bytes);
+  }
+
+  returned(mediaType: string, bytes: Uint8Array): void {
+    if (this.#reaches('RequestResponse')) this.#responseObject = this.#decode('response', mediaType, bytes);
+  }
+
+  started(code: number): void {
+    this.#log('ResponseStarted', { metadata: {}, code });
+  }
+
+  completed(code: number, status?: Status): void {
+    if (this.#isCompleted) return;
+    this.#isCompleted = true;
+    const { kind: _kind, apiVersion: _apiVersion, ...failure } = status ?? {};
+    this.#log('ResponseComplete', { metadata: {}, ...failure, code });
+  }
+
+  #reaches(level: Level): boolean {
+    return LEVELS.indexOf(this.#decision.level) >= LEVELS.indexOf(level);
+  }
+
+  #decode(what: 'request' | 'response', mediaType: string, bytes: Uint8Array): unknown {
+    if (bytes.length > MAX_BODY) {
+      this.annotate(TOO_LARGE, `${what}: ${bytes.length} bytes`);
+      return undefined;
+    }
+    const object = decodeAuditedBody(mediaType, bytes, this.#options.decodeProtobuf);
+    return this.#decision.omitManagedFields ? withoutManagedFields(object) : object;
+  }
+
+  #log(stage: Stage, responseStatus: object | undefined): void {
+    const { level, omitStages } = this.#decision;
+    if (omitStages.has(stage)) return;
+    const { auditId, requestUri, request, user, impersonated, sourceIps, userAgent, receivedAt } = this.#received;
+    const event = {
+      kind: 'Event',
+      apiVersion: 'audit.k8s.io/v1',
+      level,
+      auditID: auditId,
+      stage,
+      requestURI: requestUri,
+      verb: request.verb,
+      user: userInfo(user),
+      ...(impersonated === undefined ? {} : { impersonatedUser: userInfo(impersonated) }),
+      ...(sourceIps.length === 0 ? {} : { sourceIPs: sourceIps }),
+      ...(userAgent === '' ? {} : { userAgent }),
+      ...(request.kind === 'resource' ? { objectRef: objectRef(request, this.#object) } : {}),
+      ...(responseStatus === undefined ? {} : { responseStatus }),
+      ...(this.#requestObject === undefined ? {} : { requestObject: this.#requestObject }),
+      ...(this.#responseObject === undefined ? {} : { responseObject: this.#responseObject }),
+      requestReceivedTimestamp: formatMicroTime(receivedAt),
+      stageTimestamp: formatMicroTime(this.#options.clock.now()),
+      ...(this.#annotations.size === 0 ? {} : { annotations: Object.fromEntries(this.#annotations) }),
+    };
+    this.#options.append(JSON.stringify(event));
+  }
+}
+
+function userInfo({ name, uid, groups, extra }: User): JsonObject {
+  return {
+    username: name,
+    ...(uid === '' ? {} : { uid }),
+    ...(groups.length === 0 ? {} : { groups: [...groups] }),
+    ...(Object.keys(extra).length === 0
+      ? {}
+      : { extra: Object.fromEntries(Object.entries(extra).map(([key, values]) => [key, [...values]])) }),
+  };
+}
+
+/** What the path says, and of the object what the path does not say. Empty fields are left out, as Kubernetes does. */
+function objectRef(
+  request: Extract<AuditedRequest, { kind: 'resource' }>,
+  object: Pick<ObjectMeta, 'name' | 'namespace' | 'uid' | 'resourceVersion'>,
+): Readonly<Record<string, string>> {
+  const { resource, namespace, name, group, version, subresource } = request;
+  const all = {
+    resource,
+    namespace: namespace === '' ? (object.namespace ?? '') : namespace,
+    name: name === '' ? (object.name ?? '') : name,
+    uid: object.uid ?? '',
+    apiGroup: group,
+    apiVersion: version,
+    resourceVersion: object.resourceVersion ?? '',
+    subresource,
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== ''));
+}
+
+/** A copy of an object or of a list of objects without `metadata.managedFields`. */
+function withoutManagedFields(value: unknown): unknown {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return value;
+  const { metadata, items, ...rest } = value as Readonly<Record<string, unknown>>;
+  const shown = { ...(metadata as Readonly<Record<string, unknown>> | undefined), managedFields: undefined };
+  return {
+    ...rest,
+    ...(metadata === undefined ? {} : { metadata: shown }),
+    ...(items === undefined ? {} : { items: Array.isArray(items) ? items.map(withoutManagedFields) : items }),
+  };
+}

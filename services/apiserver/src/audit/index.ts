@@ -1,0 +1,12 @@
+/** The audit log: which requests are logged by the policy, their events, and the file that they are written to. */
+export {
+  type AuditedExchange,
+  type AuditTrail,
+  createAuditTrail,
+  type ReceivedRequest,
+  UNLOGGED,
+} from './audit-trail.ts';
+export { createLogFile, type LogFile } from './log-file.ts';
+export { AuditPolicyError, parseAuditPolicy } from './parse-policy.ts';
+export type { AuditedRequest, AuditPolicy } from './policy.ts';
+export { NOT_AUDITED, type RequestAudit } from './request-audit.ts';

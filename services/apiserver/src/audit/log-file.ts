@@ -1,0 +1,165 @@
+import { type FileHandle, mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Clock, errorMessage, formatTime, pause, Signal } from '@gantry/base';
+import type { GroupMember, Logger, Metrics } from '@gantry/service';
+
+export interface LogFileOptions {
+  /** Shared by all API servers of the host; each writes a file of its own. */
+  readonly folder: string;
+  /** Distinguishes this server's file. */
+  readonly server: string;
+  /** A file of this size is rotated. */
+  readonly maxBytes: number;
+  /** Number of rotated files that are kept in the folder, those of all servers together. */
+  readonly maxBackups: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+}
+
+/** Takes lines; a member of the process writes them. */
+export interface LogFile {
+  /** Queues a line, without its end. Never waits: lines above the limit of the queue are dropped and counted. */
+  append(line: string): void;
+  readonly member: GroupMember;
+}
+
+/** More bytes than this do not wait to be written: the disk is full or slower than the requests. */
+const MAX_QUEUED = 16 * 1024 * 1024;
+const RETRY_MS = 1000;
+const PREFIX = 'audit-';
+const SUFFIX = '.log';
+/** The time in the name of a rotated file: `audit-SERVER-2026-01-02T03-04-05Z.log`. */
+const ROTATED = /-\d{4}-\d{2}-\d{2}T\d{2}-\d{2}-\d{2}Z(\.\d+)?\.log$/;
+
+/** The audit log of one API server: appended in batches, rotated by size. */
+export function createLogFile(options: LogFileOptions): LogFile {
+  const { clock, logger, metrics } = options;
+  const written = metrics.counter('apiserver_audit_event_total', 'Audit events that were queued for the log.');
+  const lost = metrics.counter('apiserver_audit_error_total', 'Audit events that were not logged.', ['plugin']);
+  const wake = new Signal();
+  let lines: string[] = [];
+  let queued = 0;
+  const flush = async (file: RotatingFile): Promise<void> => {
+    const batch = lines;
+    [lines, queued] = [[], 0];
+    if (batch.length === 0) return;
+    try {
+      await file.write(Buffer.from(`${batch.join('\n')}\n`));
+    } catch (error) {
+      lost.inc({ plugin: 'log' }, batch.length);
+      throw error;
+    }
+  };
+  return {
+    append: (line) => {
+      if (queued > MAX_QUEUED) {
+        lost.inc({ plugin: 'log' });
+        return;
+      }
+      lines.push(line);
+      queued += line.length;
+      written.inc();
+      wake.notify();
+    },
+    member: {
+      name: 'audit-log',
+      run: async (signal) => {
+        const file = new RotatingFile(options);
+        const flushLogged = async (): Promise<boolean> => {
+          try {
+            await flush(file);
+            return true;
+          } catch (error) {
+            logger.error({ reason: errorMessage(error), folder: options.folder }, 'the audit log cannot be written');
+            return false;
+          }
+        };
+        while (!signal.aborted) {
+          await wake.wait(clock, Infinity, signal);
+          if (!(await flushLogged())) await pause(clock, RETRY_MS, signal);
+        }
+        await flushLogged();
+        await file.close();
+      },
+    },
+  };
+}
+
+/** A file that is renamed and begun anew when it is full. */
+class RotatingFile {
+  readonly #options: LogFileOptions;
+  readonly #path: string;
+  #open: { readonly handle: FileHandle; size: number } | undefined;
+
+  constructor(options: LogFileOptions) {
+    this.#options = options;
+    this.#path = join(options.folder, `${PREFIX}${options.server}${SUFFIX}`);
+  }
+
+  async write(bytes: Uint8Array): Promise<void> {
+    const file = (this.#open ??= await this.#start());
+    if (file.size > 0 && file.size + bytes.length > this.#options.maxBytes) {
+      await this.#rotate();
+      await this.write(bytes);
+      return;
+    }
+    file.size += bytes.length;
+    await file.handle.appendFile(bytes);
+  }
+
+  async close(): Promise<void> {
+    const file = this.#open;
+    this.#open = undefined;
+    await file?.handle.close();
+  }
+
+  async #start(): Promise<{ readonly handle: FileHandle; size: number }> {
+    await mkdir(this.#options.folder, { recursive: true });
+    // The owner alone: events name users and objects.
+    const handle = await open(this.#path, 'a', 0o600);
+    return { handle, size: (await handle.stat()).size };
+  }
+
+  async #rotate(): Promise<void> {
+    await this.close();
+    const { clock, folder, server } = this.#options;
+    const time = formatTime(clock.now()).replaceAll(':', '-');
+    const names = new Set(await readdir(folder));
+    const free = (count: number): string => {
+      const name = `${PREFIX}${server}-${time}${count === 0 ? '' : `.${count}`}${SUFFIX}`;
+      return names.has(name) ? free(count + 1) : name;
+    };
+    await rename(this.#path, join(folder, free(0)));
+    await this.#prune();
+  }
+
+  /** Removes the oldest rotated files above the limit, those of servers that are gone too. */
+  async #prune(): Promise<void> {
+    const { folder, maxBackups } = this.#options;
+    const rotated = (await readdir(folder)).filter((name) => name.startsWith(PREFIX) && ROTATED.test(name));
+    const aged = await Promise.all(
+      rotated.map(async (name) => ({ name, at: (await statOf(join(folder, name)))?.mtimeMs ?? 0 })),
+    );
+    const surplus = aged.toSorted((one, other) => other.at - one.at).slice(maxBackups);
+    await Promise.all(surplus.map(({ name }) => removeFile(join(folder, name))));
+  }
+}
+
+/** Undefined for a file that another server has removed. */
+async function statOf(path: string): Promise<{ readonly mtimeMs: number } | undefined> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+async function removeFile(path: string): Promise<void> {
+  try {
+    await unlink(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+  }
+}
