@@ -74,8 +74,10 @@ execFileSync(process.execPath, [
   join(target, 'app/lib/descriptions.json'),
 ]);
 cpSync(join(root, 'node_modules/etcd3/proto'), join(target, 'app/proto'), { recursive: true });
-copyFileSync(join(root, 'deploy/images/healthcheck'), join(target, 'bin/healthcheck'));
-chmodSync(join(target, 'bin/healthcheck'), 0o755);
+for (const script of ['healthcheck', 'pod-egress']) {
+  copyFileSync(join(root, 'deploy/images', script), join(target, 'bin', script));
+  chmodSync(join(target, 'bin', script), 0o755);
+}
 
 const runtime = join(root, 'node_modules', `node-linux-${process.arch}`);
 const runtimeVersion = JSON.parse(readFileSync(join(runtime, 'package.json'), 'utf8')).version as string;

@@ -20,6 +20,7 @@ interface Inspected {
 /** Services that run as root, and the capabilities that they keep. All others have a user of their own and no capability. */
 const ROOT: Readonly<Record<string, readonly string[]>> = {
   pki: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER'],
+  'pod-egress': ['NET_ADMIN'],
   agent: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'SYS_ADMIN', 'SYS_PTRACE'],
 };
 /** User ids that images commonly have. */
@@ -36,7 +37,7 @@ test('no container of the control plane can write its image, gain rights, or tak
   expect(new Set(services.map(([service]) => service))).toEqual(
     new Set([
       ...['pki', 'etcd-0', 'etcd-1', 'etcd-2', 'apiserver', 'load-balancer'],
-      ...['scheduler', 'controller-manager', 'agent'],
+      ...['scheduler', 'controller-manager', 'agent', 'pod-egress'],
     ]),
   );
   for (const [service, { HostConfig }] of services) {

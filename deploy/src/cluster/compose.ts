@@ -25,6 +25,8 @@ export interface Project {
   removeService(service: string): Promise<void>;
   /** Unmounts what agents have mounted in their state volume: the engine cannot remove a volume before that. Needs no agent. */
   unmountState(): Promise<void>;
+  /** Removes the routing rules of pods from this host, and the service that keeps them. */
+  removePodEgress(): Promise<void>;
   containers(): Promise<readonly ServiceContainer[]>;
 }
 
@@ -80,6 +82,15 @@ export function openProject(config: CommandConfig, clusterId: string, shell: She
       if ((await mustRun(shell, 'docker', volume)).trim() === '') return;
       const command = ['run', '--rm', '--no-deps', '-T', 'agent', 'sh', '-c', UNMOUNT_STATE];
       await mustRun(shell, 'docker', [...base, ...command], options());
+    },
+    removePodEgress: async () => {
+      const kept = (await listContainers(shell, clusterId)).find(({ service }) => service === 'pod-egress');
+      if (kept === undefined) return;
+      // It removes its rules when it is stopped, but not when it was killed.
+      await mustRun(shell, 'docker', [...base, 'rm', '-s', '-f', 'pod-egress'], options());
+      if (kept.state === 'running') return;
+      const remove = ['run', '--rm', '--no-deps', '-T', 'pod-egress', 'pod-egress', 'remove'];
+      await mustRun(shell, 'docker', [...base, ...remove], options());
     },
     containers: () => listContainers(shell, clusterId),
   };

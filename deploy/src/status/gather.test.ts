@@ -25,6 +25,7 @@ test('reports the certificates of existing services and of the kubeconfig', asyn
       up: () => Promise.resolve(),
       down: () => Promise.resolve(),
       unmountState: () => Promise.resolve(),
+      removePodEgress: () => Promise.resolve(),
       removeService: () => Promise.resolve(),
     },
     openApi: () => {

@@ -1,0 +1,73 @@
+import { PODS } from '@gantry/objects';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Cluster } from './harness/cluster.ts';
+import { eventually } from './harness/eventually.ts';
+import { runProgram } from './harness/process.ts';
+
+const cluster = new Cluster();
+const METADATA = '169.254.169.254 80';
+let namespace: Awaited<ReturnType<Cluster['namespace']>>;
+
+beforeAll(async () => {
+  namespace = await cluster.namespace();
+  await cluster.create(PODS, namespace.name, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'client' },
+    spec: {
+      containers: [{ name: 'client', image: 'busybox:1.36', command: ['sleep', '3600'] }],
+      terminationGracePeriodSeconds: 0,
+    },
+  });
+});
+afterAll(async () => {
+  await namespace[Symbol.asyncDispose]();
+});
+
+/** What a connection from the pod ends with; '' when it was made. */
+async function connect(target: string): Promise<string> {
+  const id = await eventually('the pod runs', 120_000, async () => {
+    const labels = ['io.kubernetes.container.name=client', `io.kubernetes.pod.namespace=${namespace.name}`];
+    return (await cluster.podContainers(labels.map((label) => `label=${label}`)))[0];
+  });
+  const { code, stderr } = await runProgram('docker', ['exec', id, 'sh', '-c', `nc -w 3 ${target} </dev/null`]);
+  return code === 0 ? '' : stderr.trim();
+}
+
+/** Addresses of a service's containers on one of the cluster's networks. */
+async function addressesOf(service: string, network: 'control' | 'pods'): Promise<readonly string[]> {
+  const ids = (await cluster.containers(service)).map(({ id }) => id);
+  const name = `${cluster.clusterId}-${network}`;
+  const format = `{{(index .NetworkSettings.Networks "${name}").IPAddress}}`;
+  return (await cluster.docker(['inspect', '-f', format, ...ids])).split('\n');
+}
+
+const busybox = (script: string) =>
+  cluster.docker(['run', '--rm', '--network', 'host', '--cap-add', 'NET_ADMIN', 'busybox:1.36', 'sh', '-c', script]);
+
+test('a pod reaches the API, and neither etcd, nor a service by its control address, nor link-local addresses', async () => {
+  for (const address of await addressesOf('apiserver', 'pods')) expect(await connect(`${address} 6443`)).toBe('');
+  const closed = [
+    ...(await addressesOf('etcd-0', 'control')).flatMap((address) => [`${address} 2379`, `${address} 2380`]),
+    ...(await addressesOf('apiserver', 'control')).flatMap((address) => [`${address} 6443`, `${address} 6444`]),
+    ...(await addressesOf('agent', 'control')).map((address) => `${address} 10250`),
+  ];
+  for (const target of closed) expect(await connect(target), target).not.toBe('');
+  expect(await connect(METADATA)).toContain('No route to host');
+  expect(await connect('169.254.170.2 80')).toContain('No route to host');
+});
+
+test('the rules come back after they were removed', async () => {
+  const rules = async () => (await busybox('ip rule')).split('\n').filter((rule) => /^10[01]:/.test(rule));
+  const before = await rules();
+  await busybox('ip rule del pref 101; ip rule del pref 100');
+  expect((await rules()).length).toBeLessThan(before.length);
+  await eventually('all rules are there', 60_000, async () => (await rules()).length === before.length);
+  expect(await connect(METADATA)).toContain('No route to host');
+});
+
+test('a service on both networks carries no packets from one to the other', async () => {
+  for (const { id } of [...(await cluster.containers('apiserver')), ...(await cluster.containers('agent'))]) {
+    expect(await cluster.docker(['exec', id, 'cat', '/proc/sys/net/ipv4/ip_forward'])).toBe('0');
+  }
+});
