@@ -51,10 +51,10 @@ test('a pod reaches the API, and neither etcd, nor a service by its control addr
     ...(await addressesOf('etcd-0', 'control')).flatMap((address) => [`${address} 2379`, `${address} 2380`]),
     ...(await addressesOf('apiserver', 'control')).flatMap((address) => [`${address} 6443`, `${address} 6444`]),
     ...(await addressesOf('agent', 'control')).map((address) => `${address} 10250`),
+    ...[METADATA, '169.254.170.2 80'],
   ];
-  for (const target of closed) expect(await connect(target), target).not.toBe('');
-  expect(await connect(METADATA)).toContain('No route to host');
-  expect(await connect('169.254.170.2 80')).toContain('No route to host');
+  // The kernel limits how often it says why: some attempts time out.
+  for (const target of closed) expect(await connect(target), target).toMatch(/No route to host|timed out/);
 });
 
 test('the rules come back after they were removed', async () => {
@@ -63,7 +63,7 @@ test('the rules come back after they were removed', async () => {
   await busybox('ip rule del pref 101; ip rule del pref 100');
   expect((await rules()).length).toBeLessThan(before.length);
   await eventually('all rules are there', 60_000, async () => (await rules()).length === before.length);
-  expect(await connect(METADATA)).toContain('No route to host');
+  expect(await connect(METADATA)).toMatch(/No route to host|timed out/);
 });
 
 test('a service on both networks carries no packets from one to the other', async () => {
