@@ -90,6 +90,15 @@ describe('a path inside a volume', () => {
     await expect(openBeneath(root, 'folder/file/x', 'create')).rejects.toEqual(refusal('leads through a file'));
   });
 
+  it('is refused where it would keep too many folders open, or lead through too many names', async () => {
+    const deep = (depth: number) => Array.from({ length: depth }, () => 'd').join('/');
+    await using deepest = await openBeneath(root, deep(128), 'create');
+    expect(deepest.kind).toBe('folder');
+    await expect(openBeneath(root, deep(129), 'create')).rejects.toEqual(refusal('is too deep'));
+    await symlink(Array.from({ length: 600 }, () => 'd/..').join('/'), join(volume, 'zigzag'));
+    await expect(openBeneath(root, 'zigzag', 'refuse')).rejects.toEqual(refusal('is too deep'));
+  });
+
   it('is opened without waiting where a FIFO stands in place of a file', async () => {
     execFileSync('mkfifo', [join(volume, 'fifo')]);
     await using opened = await openBeneath(root, 'fifo', 'create');

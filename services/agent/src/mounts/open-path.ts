@@ -13,6 +13,10 @@ const O_PATH = 0o10000000;
 const NAME_ONLY = O_PATH | constants.O_NOFOLLOW;
 /** As many links as the kernel follows in one path. */
 const MAX_LINKS = 40;
+/** Each folder on the way stays open, so a pod could use up the agent's descriptors. */
+const MAX_DEPTH = 128;
+/** Names of all links on the way together. */
+const MAX_NAMES = 1024;
 
 /** Whether a component that is missing is made, as a folder with the mode of the volume's root. */
 export type Missing = 'create' | 'refuse';
@@ -46,6 +50,7 @@ class Walk {
   /** The folders from below the root to the current one. */
   readonly #folders: FileHandle[] = [];
   #links = 0;
+  #opened = 0;
 
   constructor(root: OpenedPath, subPath: string, missing: Missing) {
     this.#root = root;
@@ -56,6 +61,8 @@ class Walk {
 
   async toEnd(): Promise<OpenedPath> {
     for (let name = this.#names.shift(); name !== undefined; name = this.#names.shift()) {
+      this.#opened++;
+      if (this.#opened > MAX_NAMES || this.#folders.length >= MAX_DEPTH) throw refused(this.#subPath, 'is too deep');
       if (name === '..') await this.#goBack();
       else {
         const file = await this.#enter(name);

@@ -7,7 +7,7 @@ import { ManualClock } from '@gantry/base/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { linuxMounts } from '../mounts/linux-mounts.ts';
 import { TokenSource } from '../sources/token-source.ts';
-import { pod } from '../testing/pods.ts';
+import { container, pod } from '../testing/pods.ts';
 import { PodVolumes } from './pod-volumes.ts';
 
 const signal = new AbortController().signal;
@@ -58,6 +58,13 @@ describe('the volumes of pods', () => {
     await writeFile(join(folder, '2'), 'goodbye');
     expect(await volumes.terminationMessage('uid-1', 'main', 2)).toBe('goodbye');
     await expect(async () => volumes.terminationMessage('uid-1', '../../../..', 2)).rejects.toThrow('name of a folder');
+  });
+
+  it('are mounted into a container up to a number', async () => {
+    const mount = (index: number) => ({ name: 'work', mountPath: `/m/${index}` });
+    const crowded = container('main', { volumeMounts: Array.from({ length: 1001 }, (_, index) => mount(index)) });
+    await expect(volumes.mounts(pod(), crowded, 0, new Map())).rejects.toThrow('this node mounts at most 1000');
+    expect(await readdir(state)).toEqual([]);
   });
 
   it('leave the mode of an emptyDir to its pod', async () => {

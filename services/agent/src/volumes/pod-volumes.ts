@@ -20,6 +20,9 @@ const MEMORY_SHARE = 32;
 const MIN_MEMORY_BYTES = 64 * MIB;
 const MAX_MEMORY_BYTES = 512 * MIB;
 
+/** Each mount of a container costs an open descriptor and a bound path while it starts. */
+const MAX_MOUNTS = 1000;
+
 export interface PodVolumesOptions {
   readonly state: StateFolder;
   readonly mounts: HostMounts;
@@ -88,19 +91,24 @@ export class PodVolumes {
     environment: ReadonlyMap<string, string>,
   ): Promise<ContainerMounts> {
     const { mounts } = this.#options;
+    const { volumeMounts = [] } = container;
+    if (volumeMounts.length > MAX_MOUNTS) {
+      const message = `container "${container.name}" has ${volumeMounts.length} volumeMounts; this node mounts at most ${MAX_MOUNTS}`;
+      throw new AgentError('CreateContainerConfigError', message);
+    }
     const uid = pod.metadata.uid ?? '';
     const folder = join(this.#bindsFolder(), component(uid), component(`${container.name}-${attempt}`));
     const release = () => mounts.remove(folder);
     await release();
     await using opened = new AsyncDisposableStack();
     const paths: OpenedPath[] = [];
-    for (const mount of container.volumeMounts ?? []) {
+    for (const mount of volumeMounts) {
       paths.push(opened.use(await this.#open(pod, container, mount, environment)));
     }
     const terminationMessagePath = this.#messageFile(uid, container.name, attempt);
     paths.push(opened.use(await openMessageFile(terminationMessagePath)));
     const bound = (await mounts.bind(paths, folder)).map((path) => this.#hostPath(path));
-    const specs = (container.volumeMounts ?? []).map((mount, index) => ({
+    const specs = volumeMounts.map((mount, index) => ({
       hostPath: bound[index] ?? '',
       containerPath: mount.mountPath,
       access: accessOf(pod, mount),
