@@ -1,8 +1,14 @@
 import 'reflect-metadata';
-import { X509Certificate as NodeCertificate, createPrivateKey, randomBytes, webcrypto } from 'node:crypto';
+import {
+  X509Certificate as NodeCertificate,
+  createPrivateKey,
+  createPublicKey,
+  randomBytes,
+  webcrypto,
+} from 'node:crypto';
 import type { Instant } from '@gantry/base';
 import * as x509 from '@peculiar/x509';
-import type { FoundCertificate } from './plan.ts';
+import { type FoundCertificate, RENEWAL_PART } from './plan.ts';
 import type { CertificateSpec } from './roles.ts';
 
 /** A certificate and its key, PEM. */
@@ -23,9 +29,27 @@ x509.cryptoProvider.set(webcrypto);
 /** Creates a certificate authority. */
 export async function createAuthority(commonName: string, now: Instant): Promise<KeyPair> {
   const keys = await generateKeys();
+  return { certificate: await selfSign(`CN=${commonName}`, keys, now), key: await exportKey(keys.privateKey) };
+}
+
+/** A new certificate of an authority, for the same name and key: a client that trusts one accepts what the other has signed. */
+export async function renewAuthority({ certificate, key }: KeyPair, now: Instant): Promise<KeyPair> {
+  const old = new x509.X509Certificate(certificate);
+  const publicKey = await old.publicKey.export(ALGORITHM, ['verify']);
+  const keys = { privateKey: await importKey(key), publicKey };
+  return { certificate: await selfSign(old.subject, keys, now), key };
+}
+
+/** Whether a certificate is due for renewal. */
+export function isNearItsEnd(certificate: string, now: Instant): boolean {
+  const { notBefore, notAfter } = new x509.X509Certificate(certificate);
+  return notAfter.getTime() - now < (notAfter.getTime() - notBefore.getTime()) * RENEWAL_PART;
+}
+
+async function selfSign(name: string, keys: webcrypto.CryptoKeyPair, now: Instant): Promise<string> {
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: newSerial(),
-    name: `CN=${commonName}`,
+    name,
     notBefore: new Date(now - BACKDATE_MS),
     notAfter: new Date(now + CA_DAYS * DAY_MS),
     signingAlgorithm: ALGORITHM,
@@ -39,7 +63,7 @@ export async function createAuthority(commonName: string, now: Instant): Promise
       await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   });
-  return { certificate: certificate.toString('pem'), key: await exportKey(keys.privateKey) };
+  return certificate.toString('pem');
 }
 
 /** Issues a certificate by `authority` with a new key. */
@@ -110,6 +134,11 @@ export async function createTokenKeys(): Promise<{ readonly privateKey: string; 
   const keys = await generateKeys();
   const spki = await webcrypto.subtle.exportKey('spki', keys.publicKey);
   return { privateKey: await exportKey(keys.privateKey), publicKey: x509.PemConverter.encode(spki, 'PUBLIC KEY') };
+}
+
+/** Whether a private key and a public one (PEM) belong together. */
+export function isPairOf(privateKey: string, publicKey: string): boolean {
+  return createPublicKey(privateKey).equals(createPublicKey(publicKey));
 }
 
 function generateKeys(): Promise<webcrypto.CryptoKeyPair> {

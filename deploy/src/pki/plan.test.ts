@@ -37,3 +37,16 @@ test('the first address of a range is one after its start', () => {
   expect(firstServiceAddress('10.96.0.0/16')).toBe('10.96.0.1');
   expect(firstServiceAddress('10.97.3.255/24')).toBe('10.97.4.0');
 });
+
+test('users of etcd and servers of agents are certified by authorities of their own', () => {
+  const of = (folder: string) => roles.find((role) => role.folder === folder);
+  for (const folder of ['etcd-0', 'apiserver-etcd', 'scheduler-etcd', 'controller-manager-etcd']) {
+    expect(of(folder)).toMatchObject({ authority: 'etcd', trusts: 'etcd' });
+  }
+  expect(of('apiserver-agents')).toMatchObject({ authority: 'cluster', trusts: 'nodes' });
+  expect(roles.filter(({ authority }) => authority === 'nodes')).toEqual([]);
+  const servers = roles.filter(
+    ({ authority, certificate }) => authority === 'etcd' && certificate.usages.includes('server'),
+  );
+  expect(servers.map(({ folder }) => folder)).toEqual(['etcd-0']);
+});

@@ -22,7 +22,7 @@ export interface Issue {
 }
 
 /** A certificate is renewed when less than this part of its validity is left. */
-const RENEWAL_PART = 1 / 3;
+export const RENEWAL_PART = 1 / 3;
 
 /** The certificates to issue now. Planning again after issuing them yields none. */
 export function planCertificates(

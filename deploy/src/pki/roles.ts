@@ -7,13 +7,22 @@ export interface CertificateSpec {
   readonly usages: readonly ('client' | 'server')[];
 }
 
+/**
+ * The authorities of a cluster. Holders of a certificate of one must not pass for those of another: users of the API (`cluster`), servers
+ * of agents (`nodes`), members and clients of etcd (`etcd`), the apiserver in front of extension servers (`front-proxy`).
+ */
+export const AUTHORITIES = ['cluster', 'nodes', 'etcd', 'front-proxy'] as const;
+export type AuthorityName = (typeof AUTHORITIES)[number];
+
 /** A folder that one service mounts, and its certificate. */
 export interface Role {
   /** Name of the folder in the job's root; each is a volume. */
   readonly folder: string;
   readonly certificate: CertificateSpec;
-  /** The issuer; the cluster's authority when absent. */
-  readonly authority?: 'front-proxy';
+  /** The issuer. */
+  readonly authority: AuthorityName;
+  /** The authority whose certificate is the folder's `ca.crt`: that of the peers. */
+  readonly trusts: AuthorityName;
   /** User id of the service, which renews the folder's files. */
   readonly owner: number;
 }
@@ -53,6 +62,8 @@ export function fixedRoles(options: { readonly etcdMembers: readonly string[]; r
     (member): Role => ({
       folder: member,
       owner: ETCD_UID,
+      authority: 'etcd',
+      trusts: 'etcd',
       certificate: {
         commonName: 'etcd',
         organisations: [],
@@ -67,6 +78,8 @@ export function fixedRoles(options: { readonly etcdMembers: readonly string[]; r
     {
       folder: 'apiserver',
       owner: SERVICE_UID,
+      authority: 'cluster',
+      trusts: 'cluster',
       certificate: {
         commonName: 'system:apiserver',
         organisations: ['gantry:apiservers'],
@@ -75,16 +88,33 @@ export function fixedRoles(options: { readonly etcdMembers: readonly string[]; r
         usages: ['server', 'client'],
       },
     },
-    { folder: 'apiserver-etcd', owner: SERVICE_UID, certificate: clientOnly('root', []) },
+    // Towards agents: a client of the cluster, which trusts the authority of their servers.
+    {
+      folder: 'apiserver-agents',
+      owner: SERVICE_UID,
+      authority: 'cluster',
+      trusts: 'nodes',
+      certificate: clientOnly('system:apiserver', ['gantry:apiservers']),
+    },
+    etcdClient('apiserver-etcd', 'root'),
+    etcdClient('scheduler-etcd', 'system:kube-scheduler'),
+    etcdClient('controller-manager-etcd', 'system:kube-controller-manager'),
     {
       folder: 'front-proxy',
       owner: SERVICE_UID,
       authority: 'front-proxy',
+      trusts: 'front-proxy',
       certificate: clientOnly('front-proxy-client', []),
     },
     service('scheduler', 'system:kube-scheduler'),
     service('controller-manager', 'system:kube-controller-manager'),
-    { folder: 'admin', owner: ROOT_UID, certificate: clientOnly('kubernetes-admin', ['system:masters']) },
+    {
+      folder: 'admin',
+      owner: ROOT_UID,
+      authority: 'cluster',
+      trusts: 'cluster',
+      certificate: clientOnly('kubernetes-admin', ['system:masters']),
+    },
   ];
 }
 
@@ -92,6 +122,8 @@ function service(folder: string, commonName: string): Role {
   return {
     folder,
     owner: SERVICE_UID,
+    authority: 'cluster',
+    trusts: 'cluster',
     certificate: {
       commonName,
       organisations: ['gantry:services'],
@@ -100,6 +132,11 @@ function service(folder: string, commonName: string): Role {
       usages: ['server', 'client'],
     },
   };
+}
+
+/** A user of etcd. etcd maps the common name to its own user of that name. */
+function etcdClient(folder: string, user: string): Role {
+  return { folder, owner: SERVICE_UID, authority: 'etcd', trusts: 'etcd', certificate: clientOnly(user, []) };
 }
 
 function clientOnly(commonName: string, organisations: readonly string[]): CertificateSpec {

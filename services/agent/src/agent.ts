@@ -98,6 +98,7 @@ function certificatesOf(self: Self, { config, clock, random, logger }: AgentEnvi
   const create = (use: 'client' | 'serving') =>
     new NodeCertificate({
       node: self.name,
+      engine: self.engineName,
       use,
       folder: join(config.keyDir, use),
       readAuthority,

@@ -8,6 +8,8 @@ export interface ApiServerConfig {
   readonly etcd: readonly string[];
   readonly tlsDir: string;
   readonly etcdTlsDir: string;
+  /** The client certificate for agents, and the authority of their servers. */
+  readonly agentTlsDir: string;
   readonly frontProxyDir: string;
   readonly serviceAccountDir: string;
   readonly bootstrapDir: string;
@@ -31,6 +33,7 @@ export function readApiServerConfig(environment: NodeJS.ProcessEnv = process.env
     etcd: reader.list('GANTRY_ETCD'),
     tlsDir: reader.text('GANTRY_TLS_DIR', '/etc/gantry/tls'),
     etcdTlsDir: reader.text('GANTRY_ETCD_TLS_DIR', '/etc/gantry/etcd'),
+    agentTlsDir: reader.text('GANTRY_AGENT_TLS_DIR', '/etc/gantry/agents'),
     frontProxyDir: reader.text('GANTRY_FRONT_PROXY_DIR', '/etc/gantry/front-proxy'),
     serviceAccountDir: reader.text('GANTRY_SA_DIR', '/etc/gantry/sa'),
     bootstrapDir: reader.text('GANTRY_BOOTSTRAP_DIR', '/etc/gantry/bootstrap'),

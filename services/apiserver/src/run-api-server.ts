@@ -20,7 +20,7 @@ import {
 } from '@gantry/service';
 import { openTlsFolder } from '@gantry/tls';
 import { type AuditPolicy, type AuditTrail, createAuditTrail, createLogFile, parseAuditPolicy } from './audit/index.ts';
-import { readSigningKeys, type SigningKeys } from './auth/authn/signing-keys.ts';
+import { readSigningKeys, SigningKeyFolder } from './auth/authn/signing-keys.ts';
 import { reportCache } from './cache/index.ts';
 import { createCertificateRequester } from './certificate-requests.ts';
 import type { ApiServerConfig } from './config.ts';
@@ -58,7 +58,8 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
   using tls = await openTlsFolder(config.tlsDir, { clock, logger }, starting.signal);
   using frontProxy = await openTlsFolder(config.frontProxyDir, { clock, logger }, starting.signal);
   using etcdTls = await openTlsFolder(config.etcdTlsDir, { clock, logger }, starting.signal);
-  const signingKeys = await waitForKeys(config.serviceAccountDir, logger, starting.signal);
+  using agentTls = await openTlsFolder(config.agentTlsDir, { clock, logger }, starting.signal);
+  using signingKeys = await openKeys(config.serviceAccountDir, logger, starting.signal);
   await using etcd = connectEtcd({ endpoints: config.etcd, tls: etcdTls, clock, random: systemRandom });
   await prepareEtcd(etcd, logger, starting.signal);
   const retries = metrics.counter('gantry_store_group_retries_total', 'Groups of writes that were sent to etcd again.');
@@ -79,6 +80,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
     store,
     resources,
     tls,
+    agentTls,
     frontProxy,
     signingKeys,
     bootstrapDir: config.bootstrapDir,
@@ -120,19 +122,16 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
         signal,
       ),
   };
-  const renewal = certificateRenewal({
-    folder: config.tlsDir,
-    requestCertificate: createCertificateRequester(client, clock),
-    clock,
-    random: systemRandom,
-    logger,
-  });
+  const requestCertificate = createCertificateRequester(client, clock);
+  const renewals = [config.tlsDir, config.agentTlsDir].map((folder) =>
+    certificateRenewal({ folder, requestCertificate, clock, random: systemRandom, logger }),
+  );
   const all = [
     auditLog,
     storeMember,
     maintenance,
     ...members,
-    renewal,
+    ...renewals,
     httpEndpoint({ health, metrics }),
     eventLoopWatch({ clock, logger, metrics, activities }),
   ];
@@ -193,8 +192,10 @@ function peersOf(
   return { peers: createPeerRegistry({ etcd, clock: systemClock, process, address, onError }) };
 }
 
-async function waitForKeys(folder: string, logger: Logger, signal: AbortSignal): Promise<SigningKeys> {
-  return retried(() => readSigningKeys(folder), `service account keys (${join(folder, 'sa.key')})`, logger, signal);
+async function openKeys(folder: string, logger: Logger, signal: AbortSignal): Promise<SigningKeyFolder> {
+  const what = `service account keys (${join(folder, 'sa.key')})`;
+  const keys = await retried(() => readSigningKeys(folder), what, logger, signal);
+  return new SigningKeyFolder(folder, keys, { clock: systemClock, logger });
 }
 
 /** Users and roles, and the incarnation: both made by whichever apiserver comes first. */

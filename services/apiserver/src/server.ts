@@ -22,7 +22,7 @@ import { createAuthorizer } from './auth/authz/authorizer.ts';
 import { createBootstrapAuthenticator } from './auth/authn/bootstrap-token.ts';
 import { createCacheLookup } from './auth/authz/cache-lookup.ts';
 import { createRoleIndex, createRoleSource } from './auth/rbac/role-index.ts';
-import type { SigningKeys } from './auth/authn/signing-keys.ts';
+import type { SigningKeySource } from './auth/authn/signing-keys.ts';
 import { StandingRequests } from './auth/authn/standing-requests.ts';
 import { createServiceAccountAuthenticator } from './auth/authn/token-authenticator.ts';
 import { createTokenIssuer } from './auth/authn/token-issuer.ts';
@@ -56,9 +56,11 @@ export interface ApiServerOptions {
   /** The built-in resources, in discovery order: those of @gantry/kinds, and in tests others. */
   readonly resources: readonly ResourceDefinition[];
   readonly tls: TlsSource;
+  /** The client certificate for agents, and the authority of their servers. */
+  readonly agentTls: TlsSource;
   /** What extension servers know apiservers by: its authority, and a certificate for `front-proxy-client`. */
   readonly frontProxy: TlsSource;
-  readonly signingKeys: SigningKeys;
+  readonly signingKeys: SigningKeySource;
   /** The folder of the bootstrap token's file. */
   readonly bootstrapDir: string;
   readonly settings: RegistrySettings;
@@ -112,8 +114,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     onError: (message) => logger.warn({ reason: message }, 'watch cache'),
   });
   const resourceRegistry = new ResourceRegistry(options.resources);
-  const { lookup, tokens, ...security } = createSecurity(options, cache);
-  const { authorizer } = security;
+  const { tokens, ...security } = createSecurity(options, cache);
+  const { authorizer, lookup } = security;
   const serviceObjects = cachedServices(cache);
   const webhookCaller = createWebhookCaller({ objects: serviceObjects, clock, random });
   const dependencies: RegistryDependencies = {
@@ -217,7 +219,7 @@ function endpoints(
 
 /** Authentication and authorisation over what the cache holds. */
 function createSecurity({ bootstrapDir, signingKeys, clock, newUid, logger }: ApiServerOptions, cache: WatchCache) {
-  const lookup = createCacheLookup(cache);
+  const lookup = createCacheLookup(cache, clock);
   const roles = createRoleIndex(createRoleSource(cache));
   const authorizer = createAuthorizer(lookup, roles);
   const tokens = [

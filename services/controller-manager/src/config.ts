@@ -8,8 +8,13 @@ export interface Config {
   readonly apiserverUrl: string;
   readonly etcd: readonly string[];
   readonly tlsDir: string;
+  /** The client certificate for etcd, of etcd's own authority. */
+  readonly etcdTlsDir: string;
   readonly caDir: string;
-  readonly saDir: string;
+  /** The authority of the servers of agents. */
+  readonly nodeCaDir: string;
+  /** Whether serving certificates of nodes are approved without an administrator. */
+  readonly servingApproval: 'automatic' | 'manual';
   readonly serviceCidr: string;
   readonly leaseTtlMs: number;
   /** How long a node may be silent before it counts as lost. */
@@ -27,8 +32,10 @@ export function readControllerManagerConfig(environment: Readonly<Record<string,
     apiserverUrl: read.text('GANTRY_APISERVER_URL', 'https://apiserver:6443'),
     etcd: read.list('GANTRY_ETCD'),
     tlsDir: read.text('GANTRY_TLS_DIR', '/etc/gantry/tls'),
+    etcdTlsDir: read.text('GANTRY_ETCD_TLS_DIR', '/etc/gantry/etcd'),
     caDir: read.text('GANTRY_CA_DIR', '/etc/gantry/ca'),
-    saDir: read.text('GANTRY_SA_DIR', '/etc/gantry/sa'),
+    nodeCaDir: read.text('GANTRY_NODE_CA_DIR', '/etc/gantry/node-ca'),
+    servingApproval: read.oneOf('GANTRY_SERVING_APPROVAL', ['automatic', 'manual'], 'manual'),
     serviceCidr: read.text('GANTRY_SERVICE_CIDR', '10.96.0.0/16'),
     leaseTtlMs: read.integer('GANTRY_LEASE_TTL_MS', { min: 500, max: 60_000 }, 2000),
     nodeGraceMs: read.integer('GANTRY_NODE_GRACE_MS', { min: 1000, max: 600_000 }, 4000),

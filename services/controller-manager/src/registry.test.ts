@@ -4,11 +4,12 @@ import { createControllers } from './registry.ts';
 import { type ControllerHarness, createControllerHarness } from './testing/controller-harness.ts';
 import { EXAMPLE_WORLD } from './testing/example-world.ts';
 
+const AUTHORITY = { parse: async () => 'there is no request', sign: async () => '' };
 const create = () =>
   createControllers({
-    authority: { parse: async () => 'there is no request', sign: async () => '' },
+    authorities: { cluster: AUTHORITY, 'node-serving': AUTHORITY },
+    signers: { firstServiceAddress: '10.96.0.1', reservedNames: [], servingApproval: 'automatic' },
     readCa: () => 'a certificate',
-    firstServiceAddress: '10.96.0.1',
     nodeGraceMs: 4000,
   });
 /** Longer than every quarantine and grace period of the example world. */

@@ -1,8 +1,7 @@
 import type { ControllerSpec } from '@gantry/controller-runtime';
-import type { CertificateAuthority } from './controllers/csr-signing/certificate-authority.shell.ts';
 import { admissionPolicyStatusController } from './controllers/admission-policy-status/controller.ts';
 import { clusterRoleAggregationController } from './controllers/clusterrole-aggregation/controller.ts';
-import { createCsrSigningController } from './controllers/csr-signing/controller.ts';
+import { type CsrSigningOptions, createCsrSigningController } from './controllers/csr-signing/controller.ts';
 import { deploymentController } from './controllers/deployment/controller.ts';
 import { createGarbageCollector } from './controllers/garbage-collector/controller.ts';
 import { namespaceController } from './controllers/namespace/controller.ts';
@@ -21,12 +20,9 @@ import {
 } from './controllers/volume-protection/controller.ts';
 
 /** What controllers are built from. */
-export interface RegistryOptions {
-  readonly authority: CertificateAuthority;
+export interface RegistryOptions extends CsrSigningOptions {
   /** The newest PEM of the cluster's CA. */
   readonly readCa: () => string;
-  /** The address of `default/kubernetes`. */
-  readonly firstServiceAddress: string;
   readonly nodeGraceMs: number;
 }
 

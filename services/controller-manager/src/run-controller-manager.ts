@@ -39,9 +39,14 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
   const metrics = createMetrics();
   const activities = new Activities(clock);
   const startUpIsOver = exitOnStopSignals();
-  const authority = await openCertificateAuthority(config.caDir);
-  using tls = await openTlsFolder(config.tlsDir, { clock, logger }, new AbortController().signal);
-  await using etcd = connectEtcd({ ...base, endpoints: config.etcd, tls });
+  const starting = new AbortController().signal;
+  const authorities = {
+    cluster: await openCertificateAuthority(config.caDir),
+    'node-serving': await openCertificateAuthority(config.nodeCaDir),
+  };
+  using tls = await openTlsFolder(config.tlsDir, { clock, logger }, starting);
+  using etcdTls = await openTlsFolder(config.etcdTlsDir, { clock, logger }, starting);
+  await using etcd = connectEtcd({ ...base, endpoints: config.etcd, tls: etcdTls });
   const fences = createFenceHolder();
   using client = createGrpcClient({
     ...base,
@@ -53,9 +58,13 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
   using aggregated = createHttpClient({ server: config.apiserverUrl, tls, fieldManager: COMPONENT });
   const identity = `${config.identity}_${systemUid()}`;
   const controllers = createControllers({
-    authority,
+    authorities,
+    signers: {
+      firstServiceAddress: firstAddress(config.serviceCidr),
+      reservedNames: reservedNames(config),
+      servingApproval: config.servingApproval,
+    },
     readCa: () => tls.current().ca.toString(),
-    firstServiceAddress: firstAddress(config.serviceCidr),
     nodeGraceMs: config.nodeGraceMs,
   });
   const onReconcile = reportTo(metrics);
@@ -106,6 +115,13 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
     ],
     { clock, logger },
   );
+}
+
+/** DNS names of the control plane: those that are fixed, and those at which this process finds it. */
+function reservedNames({ apiservers, apiserverUrl, etcd }: Config): readonly string[] {
+  const fixed = ['apiserver', 'controller-manager', 'kubernetes', 'kubernetes.default', 'load-balancer', 'scheduler'];
+  const hosts = [apiserverUrl, ...etcd, ...apiservers.map((address) => `https://${address}`)];
+  return [...fixed, ...hosts.map((url) => new URL(url).hostname)];
 }
 
 function reportTo(metrics: Metrics): (report: ReconcileReport) => void {

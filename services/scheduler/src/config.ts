@@ -5,6 +5,8 @@ export interface SchedulerConfig {
   readonly apiservers: readonly string[];
   readonly etcd: readonly string[];
   readonly tlsDir: string;
+  /** The client certificate for etcd, of etcd's own authority. */
+  readonly etcdTlsDir: string;
   readonly leaseTtlMs: number;
   readonly logLevel: LogLevel;
   /** Names this process among the schedulers. */
@@ -19,6 +21,7 @@ export function readSchedulerConfig(
     apiservers: read.list('GANTRY_APISERVERS', ['apiserver:6444']),
     etcd: read.list('GANTRY_ETCD'),
     tlsDir: read.text('GANTRY_TLS_DIR', '/etc/gantry/tls'),
+    etcdTlsDir: read.text('GANTRY_ETCD_TLS_DIR', '/etc/gantry/etcd'),
     leaseTtlMs: read.integer('GANTRY_LEASE_TTL_MS', { min: 500, max: 60_000 }, 2000),
     logLevel: read.oneOf('GANTRY_LOG_LEVEL', LOG_LEVELS, 'info'),
     identity: read.text('HOSTNAME', 'scheduler'),

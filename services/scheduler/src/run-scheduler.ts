@@ -36,8 +36,10 @@ export async function runScheduler(config: SchedulerConfig): Promise<GroupOutcom
   const metrics = createMetrics();
   const activities = new Activities(clock);
   const startUpIsOver = exitOnStopSignals();
-  using tls = await openTlsFolder(config.tlsDir, { clock, logger }, new AbortController().signal);
-  await using etcd = connectEtcd({ ...base, endpoints: config.etcd, tls });
+  const starting = new AbortController().signal;
+  using tls = await openTlsFolder(config.tlsDir, { clock, logger }, starting);
+  using etcdTls = await openTlsFolder(config.etcdTlsDir, { clock, logger }, starting);
+  await using etcd = connectEtcd({ ...base, endpoints: config.etcd, tls: etcdTls });
   const fences = createFenceHolder();
   using client = createGrpcClient({
     ...base,

@@ -4,6 +4,7 @@ import type { PeerCertificate } from 'node:tls';
 export interface PeerIdentity {
   readonly commonName: string;
   readonly organizations: readonly string[];
+  readonly organizationalUnits: readonly string[];
 }
 
 /** The identity in a verified peer certificate, or undefined without a certificate or a common name. */
@@ -12,7 +13,11 @@ export function identityOfCertificate(certificate: PeerCertificate | undefined):
   const subject = certificate?.subject;
   const commonName = many(subject?.['CN'])[0];
   if (commonName === undefined || commonName === '') return undefined;
-  return { commonName, organizations: many(subject?.['O']) };
+  return {
+    commonName,
+    organizations: many(subject?.['O']),
+    organizationalUnits: many(subject?.['OU']),
+  };
 }
 
 function many(value: string | string[] | undefined): readonly string[] {

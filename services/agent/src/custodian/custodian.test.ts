@@ -97,6 +97,20 @@ describe('a host custodian with an agent that comes back', () => {
     expect(removedVolumes).toEqual(removed);
   });
 
+  it('asks for no pods of a living agent, for which it has no right', async () => {
+    let asked = 0;
+    const list = server.list.bind(server);
+    server.list = (resource, options, signal) => {
+      if (resource.resource === PODS.resource) asked += 1;
+      return list(resource, options, signal);
+    };
+    lead();
+    await clock.advance(4000);
+    expect(asked).toBe(0);
+    await wait();
+    expect(asked).toBeGreaterThan(0);
+  });
+
   it('does not remove a node whose Lease was renewed in the meantime', async () => {
     meanwhile = async () => {
       const renewTime = new Date(clock.now()).toISOString();

@@ -12,7 +12,7 @@ import type { WorkerServices } from '../pods/worker-services.ts';
 import type { AgentContainers, SelfContainer } from '../runtime/agent-containers.ts';
 import type { HostMounts } from '../runtime/host-mounts.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { type CustodianAction, type ObservedNode, planCustodian } from './plan.ts';
+import { type CustodianAction, DEAD_MS, type ObservedNode, planCustodian } from './plan.ts';
 
 const INTERVAL_MS = 2_000;
 /** Containers of nodes without an object are looked for once in this many rounds. */
@@ -35,6 +35,13 @@ export interface CustodianOptions {
   readonly servicesFor: (node: string, object: 'present' | 'absent') => WorkerServices;
   readonly clock: Clock;
   readonly logger: Logger;
+}
+
+/** What all nodes of one round are observed with. */
+interface Round {
+  /** The states of the agents' containers by number; undefined for agents that Compose did not make. */
+  readonly numbers: ReadonlyMap<number, 'running' | 'stopped'> | undefined;
+  readonly nowMs: Instant;
 }
 
 /** The cleanup for one node, while it runs. */
@@ -67,8 +74,10 @@ export class Custodian {
     for (let round = 0; !signal.aborted; round++) {
       try {
         if (round % OBJECTLESS_ROUNDS === 0) this.#withoutObject = await this.#ownersOfContainers(signal);
-        const observed = await this.#observe(signal);
-        const actions = planCustodian(observed, clock.monotonicMs());
+        // One time for the whole round: what was not looked at because a node was alive is not judged by a later one.
+        const nowMs = clock.monotonicMs();
+        const observed = await this.#observe(nowMs, signal);
+        const actions = planCustodian(observed, nowMs);
         await this.#stopCleanups(actions);
         for (const action of actions) await this.#act(action, signal);
       } catch (error) {
@@ -88,7 +97,7 @@ export class Custodian {
     return [...new Set(pods.map((pod) => pod.owner.node))];
   }
 
-  async #observe(signal: AbortSignal): Promise<readonly ObservedNode[]> {
+  async #observe(nowMs: Instant, signal: AbortSignal): Promise<readonly ObservedNode[]> {
     const { client, agents, compose, engineName, node: own } = this.#options;
     const [nodes, leases, numbers] = await Promise.all([
       client.list(NODES, { labelSelector: `${ENGINE_LABEL}=${engineName}` }, signal),
@@ -100,7 +109,9 @@ export class Custodian {
     this.#nodes = objects;
     const names = new Set([...objects.keys(), ...this.#withoutObject]);
     names.delete(own);
-    return Promise.all([...names].map((name) => this.#observeNode(name, objects.get(name), numbers, signal)));
+    return Promise.all(
+      [...names].map((name) => this.#observeNode(name, objects.get(name), { numbers, nowMs }, signal)),
+    );
   }
 
   /** A heartbeat counts from the moment its change is observed: clocks of other processes are not trusted. */
@@ -119,7 +130,7 @@ export class Custodian {
   async #observeNode(
     name: string,
     object: Node | undefined,
-    numbers: ReadonlyMap<number, 'running' | 'stopped'> | undefined,
+    { numbers, nowMs }: Round,
     signal: AbortSignal,
   ): Promise<ObservedNode> {
     const { client, runtime, cluster, hostName, clock } = this.#options;
@@ -127,8 +138,10 @@ export class Custodian {
     const container = numbers === undefined || number === undefined ? 'unknown' : (numbers.get(number) ?? 'missing');
     if (container !== 'missing') this.#missing.delete(name);
     else if (!this.#missing.has(name)) this.#missing.set(name, clock.monotonicMs());
-    // Pods and containers are listed only for nodes that may be removed.
-    const mayBeRemoved = container === 'missing' || object === undefined;
+    const heartbeatMs = this.#heartbeats.get(name)?.atMs;
+    const isDead = heartbeatMs === undefined || nowMs - heartbeatMs >= DEAD_MS;
+    // Pods and containers are listed only for nodes that may be removed. A custodian has no right to those of a living agent.
+    const mayBeRemoved = isDead && (container === 'missing' || object === undefined);
     const [pods, states] = await Promise.all([
       mayBeRemoved && object !== undefined
         ? client.list(PODS, { fieldSelector: `spec.nodeName=${name}` }, signal)
@@ -142,7 +155,7 @@ export class Custodian {
       schedulable: object?.spec?.unschedulable === true ? 'no' : 'yes',
       container,
       missingSinceMs: this.#missing.get(name),
-      heartbeatMs: this.#heartbeats.get(name)?.atMs,
+      heartbeatMs,
       livingPods: bound.filter((pod) => pod.metadata.deletionTimestamp === undefined).map(identity),
       podCount: bound.length,
       containerCount: states.length,

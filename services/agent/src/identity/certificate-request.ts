@@ -19,15 +19,43 @@ export const REQUEST_TERMS: Readonly<Record<CertificateUse, RequestTerms>> = {
   serving: { signerName: 'kubernetes.io/kubelet-serving', usages: ['digital signature', 'server auth'] },
 };
 
-/** A PKCS #10 request, PEM, for `system:node:<node>`; a serving one has the node's name as its DNS name. */
-export function createNodeRequest(node: string, use: CertificateUse, key: string): Promise<string> {
-  return createRequest(`O=system:nodes, CN=system:node:${node}`, use === 'serving' ? [node] : [], key);
+/** Whose certificate it is. */
+export interface NodeSubject {
+  readonly node: string;
+  /** The name of its Docker engine, which the signer binds into the client certificate. */
+  readonly engine: string;
 }
 
-/** The life of a certificate; undefined when it is not a certificate of this key, and a new one is needed. */
-export function lifeForKey(certificate: string, key: string): CertificateLife | undefined {
+/**
+ * A PKCS #10 request, PEM, for `system:node:<node>`. A client certificate names the engine, whose custodian the agent may become; a
+ * serving one has the node's name as its DNS name.
+ */
+export function createNodeRequest({ node, engine }: NodeSubject, use: CertificateUse, key: string): Promise<string> {
+  const unit = use === 'client' ? `OU=${ENGINE_UNIT}${engine}, ` : '';
+  return createRequest(`O=system:nodes, ${unit}CN=system:node:${node}`, use === 'serving' ? [node] : [], key);
+}
+
+const ENGINE_UNIT = 'gantry:engine:';
+
+/** What a certificate must fit to be used. */
+export interface CertificateTerms extends Pick<NodeSubject, 'engine'> {
+  readonly use: CertificateUse;
+  readonly key: string;
+  /** The cluster's authority, PEM. It certifies users, and servers of agents no more. */
+  readonly authority: Uint8Array;
+}
+
+/**
+ * The life of a certificate; undefined when it is not a certificate of this key, a client's for another engine, or a server's of the
+ * authority of users, and a new one is needed.
+ */
+export function usableLife(certificate: string, terms: CertificateTerms): CertificateLife | undefined {
   try {
-    if (!new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key))) return undefined;
+    const parsed = new X509Certificate(certificate);
+    if (!parsed.checkPrivateKey(createPrivateKey(terms.key))) return undefined;
+    const isOfEngine = parsed.subject.split('\n').includes(`OU=${ENGINE_UNIT}${terms.engine}`);
+    if (terms.use === 'client' && !isOfEngine) return undefined;
+    if (terms.use === 'serving' && parsed.checkIssued(new X509Certificate(terms.authority))) return undefined;
     return certificateLife(certificate);
   } catch {
     // Not a certificate or not a key.

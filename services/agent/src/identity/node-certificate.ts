@@ -6,7 +6,7 @@ import type { ObjectClient } from '@gantry/client';
 import type { Logger } from '@gantry/service';
 import { type CertificateLife, generateKey } from '@gantry/tls';
 import { AgentError } from '../runtime/agent-error.ts';
-import { type CertificateUse, createNodeRequest, lifeForKey, REQUEST_TERMS } from './certificate-request.ts';
+import { type CertificateUse, createNodeRequest, REQUEST_TERMS, usableLife } from './certificate-request.ts';
 
 const POLL_MS = 200;
 const SIGNING_MS = 30_000;
@@ -15,6 +15,7 @@ const RENEWAL_RETRY_MS = 30_000;
 
 export interface NodeCertificateOptions {
   readonly node: string;
+  readonly engine: string;
   readonly use: CertificateUse;
   /** Holds `ca.crt`, `tls.crt` and `tls.key`. */
   readonly folder: string;
@@ -83,7 +84,9 @@ export class NodeCertificate {
 
   async #read(): Promise<CertificateLife | undefined> {
     const [certificate, key] = await Promise.all([this.#file('tls.crt'), this.#file('tls.key')]);
-    return certificate === undefined || key === undefined ? undefined : lifeForKey(certificate, key);
+    if (certificate === undefined || key === undefined) return undefined;
+    const { engine, use, readAuthority } = this.#options;
+    return usableLife(certificate, { engine, use, key, authority: await readAuthority() });
   }
 
   async #file(name: string): Promise<string | undefined> {
@@ -96,14 +99,14 @@ export class NodeCertificate {
   }
 
   async #request(requester: Requester, signal: AbortSignal): Promise<void> {
-    const { folder, node, use, readAuthority } = this.#options;
+    const { folder, use, readAuthority } = this.#options;
     await mkdir(folder, { recursive: true, mode: 0o700 });
     let key = await this.#file('tls.key');
     if (key === undefined) {
       key = await generateKey();
       await this.#write('tls.key', key);
     }
-    const request = await createNodeRequest(node, use, key);
+    const request = await createNodeRequest(this.#options, use, key);
     const client = await requester();
     try {
       const certificate = await this.#sign(client, request, signal);

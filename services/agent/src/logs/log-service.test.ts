@@ -49,7 +49,10 @@ describe('the log service', () => {
       container: 'main',
       ...(limitBytes === undefined ? {} : { limitBytes }),
     });
-    const call = { signal, identity: { commonName: 'a', organizations: ['gantry:apiservers'] } };
+    const call = {
+      signal,
+      identity: { commonName: 'a', organizations: ['gantry:apiservers'], organizationalUnits: [] },
+    };
     const found: number[] = [];
     for await (const { data } of handle(request, call)) found.push(data.length);
     return found;

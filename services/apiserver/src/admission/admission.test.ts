@@ -13,6 +13,7 @@ const checks = createAdmissionChecks({
   caller: { post: () => Promise.reject(new Error('no webhooks')), close: () => undefined },
   updateQuotaStatus: () => Promise.resolve({ kind: 'updated' }),
   access: allowAll,
+  lookup: { get: () => undefined, podsOnNode: () => [], hasExpired: () => true },
   defaultTolerationSeconds: 5,
   podSecurityExemptions: NO_POD_SECURITY_EXEMPTIONS,
 });

@@ -1,5 +1,6 @@
 import type { Clock, NewUid, Random } from '@gantry/base';
 import type { PodSecurityExemptions } from '@gantry/kinds';
+import type { ObjectLookup } from '../auth/authz/object-lookup.ts';
 import type { WebhookCaller } from '../webhooks/index.ts';
 import type { Access, AdmissionCheck } from './check/admission-check.ts';
 import { claimResize } from './claim-resize.ts';
@@ -9,6 +10,7 @@ import { defaultTolerationSeconds } from './default-toleration-seconds.ts';
 import { limitRanger } from './limit-ranger/limit-ranger.ts';
 import { namespaceLifecycle } from './namespace-lifecycle.ts';
 import { nodeDeclaredFeatures } from './node-declared-features.ts';
+import { nodeRestriction } from './node-restriction/node-restriction.ts';
 import { podResize } from './pod-resize.ts';
 import { podSecurity } from './pod-security.ts';
 import { podTopologyLabels } from './pod-topology-labels.ts';
@@ -47,6 +49,7 @@ export function createAdmissionChecks(options: {
   readonly caller: WebhookCaller;
   readonly updateQuotaStatus: UpdateQuotaStatus;
   readonly access: Access;
+  readonly lookup: ObjectLookup;
   readonly defaultTolerationSeconds: number;
   readonly podSecurityExemptions: PodSecurityExemptions;
 }): readonly AdmissionCheck[] {
@@ -55,6 +58,7 @@ export function createAdmissionChecks(options: {
     namespaceLifecycle,
     limitRanger,
     serviceAccount(options.random, options.clock),
+    nodeRestriction(options.lookup, options.access),
     taintNodesByCondition,
     podSecurity(options.podSecurityExemptions),
     priority,

@@ -69,7 +69,12 @@ describe('the order of a write', () => {
     const registry = createRegistry({ ...h.deps, authorizer: { ...allowAll, authorize } });
     await h.create('serviceaccounts', { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: 'default' } });
     const containers = [{ name: 'c', image: 'nginx' }];
-    await h.create('pods', { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' }, spec: { containers } });
+    await h.create('pods', {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: 'p' },
+      spec: { nodeName: 'a', containers },
+    });
     const context = h.context({ user: agent });
     const node = jsonBody({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'a' } });
     await h.settle(registry.create(context, h.target('nodes', ''), node, WRITE));
@@ -78,7 +83,7 @@ describe('the order of a write', () => {
     const map = jsonBody({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'm' } });
     await h.settle(registry.create(context, h.target('configmaps', ''), map, WRITE));
     expect(asked).toEqual([
-      'create nodes with the object',
+      'create nodes before the body',
       'patch pods before the body',
       'patch pods with the object',
       'create configmaps before the body',

@@ -18,6 +18,7 @@ import type { User } from '../auth/user.ts';
 import { createMemoryObjectStore, type MemoryObjectStore } from '../storage/index.ts';
 import { cachedServices, createWebhookCaller } from '../webhooks/index.ts';
 import { createRegistry } from './create-registry.ts';
+import { createCacheLookup } from '../auth/authz/cache-lookup.ts';
 import type { RegistryDependencies } from './contract/dependencies.ts';
 import { encodeProtobuf } from './objects/response-of.ts';
 
@@ -98,16 +99,11 @@ export async function createHarness(
     random,
     newUid: () => `00000000-0000-4000-8000-${String(++uids + (options.seed ?? 0) * 1000).padStart(12, '0')}`,
     authorizer: allowAll,
+    lookup: createCacheLookup(cache, clock),
     escalationCheck: { check: () => undefined },
     reviewer: { review: () => Promise.resolve() },
     storeHealth: () => Promise.resolve([]),
-    tokenIssuer: {
-      issue: ({ serviceAccount, expirationSeconds }) =>
-        Promise.resolve({
-          token: `token of ${serviceAccount.namespace}/${serviceAccount.name}`,
-          expirationTimestamp: new Date(clock.now() + expirationSeconds * 1000).toISOString(),
-        }),
-    },
+    tokenIssuer: namingIssuer(clock),
     webhookCaller: createWebhookCaller({ objects: cachedServices(cache), clock, random }),
     settings: {
       serviceCidr: '10.96.0.0/16',
@@ -154,6 +150,17 @@ export async function createHarness(
     await harness.settle(work.catch((error: unknown) => error));
   }
   return harness;
+}
+
+/** Issues tokens that say whose they are, without a signature. */
+function namingIssuer(clock: ManualClock): RegistryDependencies['tokenIssuer'] {
+  return {
+    issue: ({ serviceAccount, expirationSeconds }) =>
+      Promise.resolve({
+        token: `token of ${serviceAccount.namespace}/${serviceAccount.name}`,
+        expirationTimestamp: new Date(clock.now() + expirationSeconds * 1000).toISOString(),
+      }),
+  };
 }
 
 async function settle<T>(clock: ManualClock, work: Promise<T>): Promise<T> {

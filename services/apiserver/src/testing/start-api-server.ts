@@ -2,13 +2,13 @@ import { EventEmitter, once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Activities, type Clock, systemClock, systemRandom, systemUid } from '@gantry/base';
+import { Activities, type Clock, formatTime, systemClock, systemRandom, systemUid } from '@gantry/base';
 import { NO_POD_SECURITY_EXEMPTIONS, resources } from '@gantry/kinds';
 import { decodeProtobuf } from '@gantry/apimachinery';
 import { createMetrics, type GroupOutcome, type Logger, runGroup, silentLogger } from '@gantry/service';
 import { fixedTls, type TlsMaterial } from '@gantry/tls';
 import { type AuditPolicy, createAuditTrail } from '../audit/index.ts';
-import { createSigningKeys } from '../auth/authn/signing-keys.ts';
+import { createSigningKeys, fixedSigningKeys } from '../auth/authn/signing-keys.ts';
 import type { Registry } from '../registry/index.ts';
 import { ensureIncarnation } from '../incarnation.ts';
 import { type ApiServerOptions, createApiServer } from '../server.ts';
@@ -59,14 +59,16 @@ export async function startApiServer(options: TestApiServerOptions = {}): Promis
   const bootstrapDir = await mkdtemp(join(tmpdir(), 'gantry-apiserver-'));
   const bootstrapToken = 'abcdef.0123456789abcdef';
   await writeFile(join(bootstrapDir, 'token'), bootstrapToken);
+  await writeFile(join(bootstrapDir, 'made-at'), formatTime(clock.now()));
   const rest = Promise.withResolvers<number>();
   const grpc = Promise.withResolvers<number>();
   const { members, health, registry } = createApiServer({
     store: options.store ?? (await createStore(clock)),
     resources: options.resources ?? resources,
     tls: fixedTls(serving),
+    agentTls: fixedTls(serving),
     frontProxy: fixedTls(await pki.issueFrontProxy()),
-    signingKeys: createSigningKeys(pki.serviceAccountKey),
+    signingKeys: fixedSigningKeys(createSigningKeys(pki.serviceAccountKey)),
     bootstrapDir,
     settings: {
       serviceCidr: '10.96.0.0/16',

@@ -12,11 +12,12 @@ const target = readKubeconfig(process.argv[2] ?? '');
 const logger = createLogger({ service: 'controller-manager', level: 'info' });
 const base = { clock: systemClock, random: systemRandom };
 const client = createHttpClient({ ...target, fieldManager: 'kube-controller-manager' });
+const noAuthority = { parse: async () => 'there is no authority', sign: async () => '' };
 const controllers = createControllers({
   // A development server gets no certificate requests.
-  authority: { parse: async () => 'there is no authority', sign: async () => '' },
+  authorities: { cluster: noAuthority, 'node-serving': noAuthority },
+  signers: { firstServiceAddress: '10.96.0.1', reservedNames: [], servingApproval: 'manual' },
   readCa: () => target.ca?.toString() ?? '',
-  firstServiceAddress: '10.96.0.1',
   nodeGraceMs: 4000,
 });
 const manager = createManager({

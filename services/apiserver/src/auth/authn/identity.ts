@@ -1,9 +1,14 @@
 import { createHash } from 'node:crypto';
+import { ENGINE_EXTRA, nodeOfUser } from '../authz/acts-for.ts';
 import type { User } from '../user.ts';
 
 /** A client certificate that the CA has signed: the used part of Node's `PeerCertificate`. */
 export interface ClientCertificate {
-  readonly subject: { readonly CN?: string | string[]; readonly O?: string | string[] };
+  readonly subject: {
+    readonly CN?: string | string[];
+    readonly O?: string | string[];
+    readonly OU?: string | string[];
+  };
   /** DER. */
   readonly raw: Uint8Array;
 }
@@ -29,14 +34,27 @@ export function userOfCertificate(certificate: ClientCertificate): User | undefi
   const name = list(certificate.subject.CN)[0];
   if (name === undefined || name === '') return undefined;
   const fingerprint = createHash('sha256').update(certificate.raw).digest('hex');
-  return authenticated(name, list(certificate.subject.O), {
-    extra: { [CREDENTIAL_ID]: [`X509SHA256=${fingerprint}`] },
-  });
+  const { extra, ...user } = userOfIdentity(name, list(certificate.subject.O), list(certificate.subject.OU));
+  return { ...user, extra: { ...extra, [CREDENTIAL_ID]: [`X509SHA256=${fingerprint}`] } };
 }
 
 /** The user that an identity of mutual TLS stands for, where only its names are known. */
-export function userOfIdentity(commonName: string, organizations: readonly string[]): User {
-  return authenticated(commonName, organizations);
+export function userOfIdentity(
+  commonName: string,
+  organizations: readonly string[],
+  organizationalUnits: readonly string[] = [],
+): User {
+  const user = authenticated(commonName, organizations);
+  const engine = nodeOfUser(user) === undefined ? undefined : engineOfUnits(organizationalUnits);
+  return engine === undefined ? user : { ...user, extra: { [ENGINE_EXTRA]: [engine] } };
+}
+
+/** The unit of an agent's certificate that names its engine. The signer of agents' certificates writes at most one. */
+const ENGINE_UNIT = 'gantry:engine:';
+
+function engineOfUnits(units: readonly string[]): string | undefined {
+  const named = units.filter((unit) => unit.startsWith(ENGINE_UNIT));
+  return named.length === 1 ? named[0]?.slice(ENGINE_UNIT.length) : undefined;
 }
 
 function list(value: string | string[] | undefined): readonly string[] {

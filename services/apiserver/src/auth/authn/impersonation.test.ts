@@ -6,7 +6,10 @@ import { createAuthorizer } from '../authz/authorizer.ts';
 import { impersonated as impersonatedBy } from './impersonation.ts';
 import { bootstrapPolicy } from '../rbac/testing.ts';
 
-const access = createAuthorizer({ get: () => undefined, podsOnNode: () => [] }, bootstrapPolicy());
+const access = createAuthorizer(
+  { get: () => undefined, podsOnNode: () => [], hasExpired: () => true },
+  bootstrapPolicy(),
+);
 const impersonated = (user: User, headers: IncomingHttpHeaders) => impersonatedBy(user, headers, access);
 
 const admin = userOfIdentity('kubernetes-admin', ['system:masters']);

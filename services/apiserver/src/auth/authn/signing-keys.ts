@@ -1,15 +1,30 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { type Clock, errorMessage, type Instant } from '@gantry/base';
+import type { Logger } from '@gantry/service';
 import { exportJWK, type JWK } from 'jose';
 
-/** The pair that signs and verifies service account tokens. */
-export interface SigningKeys {
-  readonly privateKey: KeyObject;
+/** A key that verifies service account tokens. */
+export interface VerificationKey {
   readonly publicKey: KeyObject;
   readonly algorithm: 'RS256' | 'ES256' | 'ES384' | 'ES512';
   /** Base64url of the SHA-256 of the public key's DER: how Kubernetes names keys. */
   readonly keyId: string;
+}
+
+/** The key that signs tokens, and all that verify them: its own first, then those that signed before it. */
+export interface SigningKeys {
+  readonly privateKey: KeyObject;
+  readonly signing: VerificationKey;
+  readonly verifying: readonly VerificationKey[];
+}
+
+/** Keys that are rotated while they are in use. */
+export interface SigningKeySource {
+  current(): SigningKeys;
+  /** Reads the keys again when they may have changed: for a token of a key that is not known yet. */
+  refresh(): Promise<void>;
 }
 
 /** A key that cannot sign service account tokens. */
@@ -17,32 +32,129 @@ export class SigningKeyError extends Error {
   override readonly name = 'SigningKeyError';
 }
 
-const CURVES: Readonly<Record<string, SigningKeys['algorithm']>> = {
+const CURVES: Readonly<Record<string, VerificationKey['algorithm']>> = {
   prime256v1: 'ES256',
   secp384r1: 'ES384',
   secp521r1: 'ES512',
 };
+/** A token of an unknown key causes one read in this time at most. */
+const READ_AGAIN_MS = 1000;
+/** How late a rotated key is noticed without such a token. */
+const READ_EVERY_MS = 10_000;
+/** A new key is published this long before it signs: every apiserver, and each client that reads the key set, knows it by then. */
+const ADOPT_MS = 2 * READ_EVERY_MS;
+const PUBLIC_PEM = /-----BEGIN PUBLIC KEY-----[^-]+-----END PUBLIC KEY-----/g;
 
-/** Reads `sa.key` and `sa.pub` (PEM, RSA or EC). */
+/** Reads `sa.key` and `sa.pub` (PEM, RSA or EC). `sa.pub` has one or several keys. */
 export async function readSigningKeys(folder: string): Promise<SigningKeys> {
-  const [key, pub] = await Promise.all([readFile(join(folder, 'sa.key')), readFile(join(folder, 'sa.pub'))]);
+  const [key, pub] = await Promise.all([readFile(join(folder, 'sa.key')), readFile(join(folder, 'sa.pub'), 'utf8')]);
   return createSigningKeys(key, pub);
 }
 
 /** Keys from PEM texts; the public one follows from the private one when absent. */
-export function createSigningKeys(privatePem: string | Buffer, publicPem?: string | Buffer): SigningKeys {
+export function createSigningKeys(privatePem: string | Buffer, publicPems = ''): SigningKeys {
   const privateKey = createPrivateKey(privatePem);
-  const publicKey = createPublicKey(publicPem ?? privatePem);
+  const signing = verificationKey(createPublicKey(privatePem));
+  const others = [...publicPems.matchAll(PUBLIC_PEM)]
+    .map(([pem]) => verificationKey(createPublicKey(pem)))
+    .filter(({ keyId }) => keyId !== signing.keyId);
+  return { privateKey, signing, verifying: [signing, ...others] };
+}
+
+/** Keys that never change. */
+export function fixedSigningKeys(keys: SigningKeys): SigningKeySource {
+  return { current: () => keys, refresh: () => Promise.resolve() };
+}
+
+/**
+ * Keys of a folder, read again while they are used. What cannot be read leaves the last ones in use. A new key verifies at once, and
+ * signs after a while, or at once where the one before is no longer accepted.
+ */
+export class SigningKeyFolder implements SigningKeySource, Disposable {
+  readonly #folder: string;
+  readonly #clock: Clock;
+  readonly #logger: Logger;
+  #keys: SigningKeys;
+  #readAt: Instant;
+  /** The key that will sign, and since when it has been published. */
+  #next: { readonly keyId: string; readonly sinceMs: Instant } | undefined;
+  #reading: Promise<void> | undefined;
+  #cancelTimer: () => void;
+
+  constructor(
+    folder: string,
+    keys: SigningKeys,
+    { clock, logger }: { readonly clock: Clock; readonly logger: Logger },
+  ) {
+    this.#folder = folder;
+    this.#keys = keys;
+    this.#clock = clock;
+    this.#logger = logger;
+    this.#readAt = clock.monotonicMs();
+    this.#cancelTimer = this.#schedule();
+  }
+
+  current(): SigningKeys {
+    return this.#keys;
+  }
+
+  async refresh(): Promise<void> {
+    if (this.#reading === undefined && this.#clock.monotonicMs() - this.#readAt < READ_AGAIN_MS) return;
+    this.#reading ??= this.#read();
+    await this.#reading;
+  }
+
+  [Symbol.dispose](): void {
+    this.#cancelTimer();
+  }
+
+  #schedule(): () => void {
+    return this.#clock.setTimer(READ_EVERY_MS, () => {
+      this.#cancelTimer = this.#schedule();
+      void this.refresh();
+    });
+  }
+
+  #adopt(found: SigningKeys): SigningKeys {
+    const { privateKey, signing } = this.#keys;
+    const { keyId } = found.signing;
+    const isOverlapping = found.verifying.some((key) => key.keyId === signing.keyId);
+    if (keyId === signing.keyId || !isOverlapping) {
+      this.#next = undefined;
+      return found;
+    }
+    const nowMs = this.#clock.monotonicMs();
+    if (this.#next?.keyId !== keyId) this.#next = { keyId, sinceMs: nowMs };
+    return nowMs - this.#next.sinceMs >= ADOPT_MS ? found : { privateKey, signing, verifying: found.verifying };
+  }
+
+  async #read(): Promise<void> {
+    try {
+      const before = this.#keys;
+      this.#keys = this.#adopt(await readSigningKeys(this.#folder));
+      const { signing, verifying } = this.#keys;
+      if (signing.keyId !== before.signing.keyId || verifying.length !== before.verifying.length) {
+        this.#logger.info({ signing: signing.keyId, verifying: verifying.length }, 'service account keys have changed');
+      }
+    } catch (error) {
+      this.#logger.warn({ folder: this.#folder, reason: errorMessage(error) }, 'service account keys not read again');
+    } finally {
+      this.#readAt = this.#clock.monotonicMs();
+      this.#reading = undefined;
+    }
+  }
+}
+
+function verificationKey(publicKey: KeyObject): VerificationKey {
   const der = publicKey.export({ type: 'spki', format: 'der' });
   return {
-    privateKey,
     publicKey,
-    algorithm: algorithmOf(privateKey),
+    algorithm: algorithmOf(publicKey),
     keyId: createHash('sha256').update(der).digest('base64url'),
   };
 }
 
-function algorithmOf(key: KeyObject): SigningKeys['algorithm'] {
+function algorithmOf(key: KeyObject): VerificationKey['algorithm'] {
   if (key.asymmetricKeyType === 'rsa') return 'RS256';
   const curve = key.asymmetricKeyType === 'ec' ? key.asymmetricKeyDetails?.namedCurve : undefined;
   const algorithm = curve === undefined ? undefined : CURVES[curve];
@@ -52,19 +164,22 @@ function algorithmOf(key: KeyObject): SigningKeys['algorithm'] {
   return algorithm;
 }
 
-/** `/openid/v1/jwks`: the public key, for clients that verify tokens themselves. */
-export async function jsonWebKeySet(keys: SigningKeys): Promise<{ keys: JWK[] }> {
-  const jwk = await exportJWK(keys.publicKey);
-  return { keys: [{ use: 'sig', kid: keys.keyId, alg: keys.algorithm, ...jwk }] };
+/** `/openid/v1/jwks`: the public keys, for clients that verify tokens themselves. */
+export async function jsonWebKeySet({ verifying }: SigningKeys): Promise<{ keys: JWK[] }> {
+  const keys = verifying.map(async ({ publicKey, keyId, algorithm }) => {
+    const jwk = await exportJWK(publicKey);
+    return { use: 'sig', kid: keyId, alg: algorithm, ...jwk };
+  });
+  return { keys: await Promise.all(keys) };
 }
 
 /** `/.well-known/openid-configuration`. */
-export function openIdConfiguration(keys: SigningKeys, issuer: string): object {
+export function openIdConfiguration({ verifying }: SigningKeys, issuer: string): object {
   return {
     issuer,
     jwks_uri: `${issuer}/openid/v1/jwks`,
     response_types_supported: ['id_token'],
     subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: [keys.algorithm],
+    id_token_signing_alg_values_supported: [...new Set(verifying.map(({ algorithm }) => algorithm))],
   };
 }

@@ -1,10 +1,10 @@
 import type { Clock, Instant } from '@gantry/base';
-import { type JWTPayload, jwtVerify } from 'jose';
+import { decodeProtectedHeader, type JWTPayload, jwtVerify } from 'jose';
 import type { User } from '../user.ts';
 import { authenticated } from './identity.ts';
 import type { ObjectLookup } from '../authz/object-lookup.ts';
 import { ISSUER, type KubernetesClaim, parseKubernetesClaim, serviceAccountUser } from './service-account-claims.ts';
-import type { SigningKeys } from './signing-keys.ts';
+import type { SigningKeySource, VerificationKey } from './signing-keys.ts';
 
 /** The user behind a token, and whom the token is meant for if it says so. */
 export type TokenUser = User & { readonly audiences?: readonly string[] };
@@ -16,6 +16,7 @@ export interface TokenAuthenticator {
 }
 
 interface Verified {
+  readonly keyId: string;
   readonly claim: KubernetesClaim;
   readonly jti: string | undefined;
   readonly audiences: readonly string[];
@@ -31,15 +32,17 @@ const EXTRA = 'authentication.kubernetes.io';
  * still exist is checked on every request.
  */
 export function createServiceAccountAuthenticator(
-  keys: SigningKeys,
+  keys: SigningKeySource,
   lookup: ObjectLookup,
   clock: Clock,
 ): TokenAuthenticator {
   const verified = new Map<string, Verified>();
   const verify = async (token: string): Promise<Verified | undefined> => {
     const known = verified.get(token);
-    if (known !== undefined) return known;
-    const fresh = await verifyToken(token, keys, clock);
+    // A key that is no longer accepted takes its tokens with it.
+    if (known !== undefined && findKey(keys, known.keyId) !== undefined) return known;
+    const key = await keyOf(token, keys);
+    const fresh = key === undefined ? undefined : await verifyToken(token, key, clock);
     if (fresh === undefined) return undefined;
     const oldest = verified.size >= CACHE_SIZE ? verified.keys().next().value : undefined;
     if (oldest !== undefined) verified.delete(oldest);
@@ -57,12 +60,32 @@ export function createServiceAccountAuthenticator(
   };
 }
 
-async function verifyToken(token: string, keys: SigningKeys, clock: Clock): Promise<Verified | undefined> {
+function findKey(keys: SigningKeySource, keyId: string): VerificationKey | undefined {
+  return keys.current().verifying.find((key) => key.keyId === keyId);
+}
+
+/** The key that a token names. Another apiserver may have signed with a key that this one has not read yet. */
+async function keyOf(token: string, keys: SigningKeySource): Promise<VerificationKey | undefined> {
+  let keyId: unknown;
+  try {
+    keyId = decodeProtectedHeader(token).kid;
+  } catch {
+    // Not a token of this kind.
+    return undefined;
+  }
+  if (typeof keyId !== 'string') return undefined;
+  const known = findKey(keys, keyId);
+  if (known !== undefined) return known;
+  await keys.refresh();
+  return findKey(keys, keyId);
+}
+
+async function verifyToken(token: string, key: VerificationKey, clock: Clock): Promise<Verified | undefined> {
   let payload: JWTPayload;
   try {
-    ({ payload } = await jwtVerify(token, keys.publicKey, {
+    ({ payload } = await jwtVerify(token, key.publicKey, {
       issuer: ISSUER,
-      algorithms: [keys.algorithm],
+      algorithms: [key.algorithm],
       requiredClaims: ['exp', 'sub'],
       currentDate: new Date(clock.now()),
     }));
@@ -74,7 +97,14 @@ async function verifyToken(token: string, keys: SigningKeys, clock: Clock): Prom
   if (claim === undefined || payload.exp === undefined) return undefined;
   if (payload.sub !== serviceAccountUser(claim.namespace, claim.serviceaccount.name)) return undefined;
   const audiences = [payload.aud ?? []].flat();
-  return { claim, jti: payload.jti, audiences, notBefore: (payload.nbf ?? 0) * 1000, expires: payload.exp * 1000 };
+  return {
+    keyId: key.keyId,
+    claim,
+    jti: payload.jti,
+    audiences,
+    notBefore: (payload.nbf ?? 0) * 1000,
+    expires: payload.exp * 1000,
+  };
 }
 
 function stillBound(claim: KubernetesClaim, lookup: ObjectLookup): boolean {

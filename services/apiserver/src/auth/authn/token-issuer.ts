@@ -1,7 +1,7 @@
 import { type Clock, formatTime, type NewUid } from '@gantry/base';
 import { SignJWT } from 'jose';
 import { ISSUER, type KubernetesClaim, serviceAccountUser } from './service-account-claims.ts';
-import type { SigningKeys } from './signing-keys.ts';
+import type { SigningKeySource } from './signing-keys.ts';
 
 /** What a service account token may be bound to: it is valid only while this object exists. */
 export interface BoundObject {
@@ -26,20 +26,22 @@ export interface TokenIssuer {
 
 const DEFAULT_SECONDS = 3600;
 const MIN_SECONDS = 600;
-const MAX_SECONDS = 2 ** 32;
+/** Ten years: longer ones are shortened, as by Kubernetes' maximum. Keys that signed are accepted for that long (the certificate job). */
+const MAX_SECONDS = 10 * 365 * 86_400;
 
 type IssueRequest = Parameters<TokenIssuer['issue']>[0];
 
-/** Signs bound service account tokens with Kubernetes' claims. Lifetimes are held between ten minutes and 2^32 seconds. */
-export function createTokenIssuer(keys: SigningKeys, clock: Clock, newUid: NewUid): TokenIssuer {
+/** Signs bound service account tokens with Kubernetes' claims. Lifetimes are held between ten minutes and ten years. */
+export function createTokenIssuer(keys: SigningKeySource, clock: Clock, newUid: NewUid): TokenIssuer {
   return {
     issue: async (request) => {
       const now = Math.floor(clock.now() / 1000);
       const wanted = request.expirationSeconds > 0 ? request.expirationSeconds : DEFAULT_SECONDS;
       const expires = now + Math.min(MAX_SECONDS, Math.max(MIN_SECONDS, wanted));
       const { namespace, name } = request.serviceAccount;
+      const { privateKey, signing } = keys.current();
       const token = await new SignJWT({ 'kubernetes.io': claimOf(request) })
-        .setProtectedHeader({ alg: keys.algorithm, kid: keys.keyId })
+        .setProtectedHeader({ alg: signing.algorithm, kid: signing.keyId })
         .setIssuer(ISSUER)
         .setSubject(serviceAccountUser(namespace, name))
         .setAudience(request.audiences.length === 0 ? [ISSUER] : [...request.audiences])
@@ -47,7 +49,7 @@ export function createTokenIssuer(keys: SigningKeys, clock: Clock, newUid: NewUi
         .setNotBefore(now)
         .setExpirationTime(expires)
         .setJti(newUid())
-        .sign(keys.privateKey);
+        .sign(privateKey);
       return { token, expirationTimestamp: formatTime(expires * 1000) };
     },
   };

@@ -1,5 +1,5 @@
 import { findResource } from '@gantry/kinds';
-import type { JsonObject, KubeObject } from '@gantry/objects';
+import type { JsonObject, KubeObject, Lease } from '@gantry/objects';
 import { must } from '@gantry/base';
 import { describe, expect, it } from 'vitest';
 import type { AccessTarget } from './request.ts';
@@ -7,7 +7,7 @@ import type { User } from '../user.ts';
 import { NOT_AUDITED } from '../../audit/index.ts';
 import { type Asker, createAuthorizer } from './authorizer.ts';
 import { ANONYMOUS, authenticated, userOfIdentity } from '../authn/identity.ts';
-import type { ObjectLookup } from './object-lookup.ts';
+import type { LookupResource, ObjectLookup } from './object-lookup.ts';
 import { bootstrapPolicy } from '../rbac/testing.ts';
 
 const asker = (user: User): Asker => ({ user, audit: NOT_AUDITED });
@@ -27,14 +27,18 @@ const pod = (name: string, nodeName: string, secret: string): KubeObject =>
       nodeName,
       serviceAccountName: `sa-${name}`,
       containers: [{ name: 'c', env: [{ name: 'X', valueFrom: { secretKeyRef: { name: secret, key: 'k' } } }] }],
-      volumes: [{ name: 'v', projected: { sources: [{ configMap: { name: 'kube-root-ca.crt' } }] } }],
+      volumes: [
+        { name: 'v', projected: { sources: [{ configMap: { name: 'kube-root-ca.crt' } }] } },
+        { name: 'c', persistentVolumeClaim: { claimName: `claim-${name}` } },
+      ],
     },
   }) as KubeObject;
 
-const nodes = [node('a-1', 'one'), node('a-2', 'one'), node('b-1', 'two')];
+const nodes = [node('a-1', 'one'), node('a-2', 'one'), node('a-3', 'one'), node('b-1', 'two'), node('b-2', 'two')];
 const pods = [
   pod('mine', 'a-1', 'my-secret'),
   pod('neighbour', 'a-2', 'their-secret'),
+  pod('living', 'a-3', 'their-secret'),
   pod('far', 'b-1', 'far-secret'),
 ];
 const request: KubeObject = {
@@ -44,17 +48,42 @@ const request: KubeObject = {
   spec: { username: 'system:node:a-1' },
 } as KubeObject;
 
+const lease = (name: string, holderIdentity: string): Lease & KubeObject => ({
+  apiVersion: 'coordination.k8s.io/v1',
+  kind: 'Lease',
+  metadata: { name },
+  spec: { holderIdentity },
+});
+const leases = [
+  lease('gantry-host-one', 'a-1'),
+  lease('gantry-host-two', 'b-1'),
+  ...['a-1', 'a-2', 'a-3', 'b-1', 'b-2'].map((name) => lease(name, name)),
+];
+const expired = ['a-2', 'b-2'];
+
 const lookup: ObjectLookup = {
   get: (resource, _namespace, name) => {
-    const from = { nodes, pods, certificatesigningrequests: [request], secrets: [], serviceaccounts: [] }[resource];
-    return from.find((object) => object.metadata.name === name);
+    const from: Record<LookupResource, readonly KubeObject[]> = {
+      nodes,
+      pods,
+      leases,
+      certificatesigningrequests: [request],
+      secrets: [],
+      serviceaccounts: [],
+    };
+    return from[resource].find((object) => object.metadata.name === name);
   },
+  hasExpired: (of) => of === undefined || expired.includes(of.metadata.name ?? ''),
   podsOnNode: (name) => pods.filter((p) => (p as { spec?: { nodeName?: string } }).spec?.nodeName === name),
 };
 const authorizer = createAuthorizer(lookup, bootstrapPolicy());
 
 const admin = userOfIdentity('kubernetes-admin', ['system:masters']);
-const agent = userOfIdentity('system:node:a-1', ['system:nodes']);
+const agent = userOfIdentity('system:node:a-1', ['system:nodes'], ['gantry:engine:one']);
+/** An agent of the same engine that does not hold the custodian's Lease. */
+const neighbour = userOfIdentity('system:node:a-3', ['system:nodes'], ['gantry:engine:one']);
+/** Says by its label that it is of engine `two`, and by its certificate nothing. */
+const withoutEngine = userOfIdentity('system:node:b-1', ['system:nodes']);
 const scheduler = userOfIdentity('system:kube-scheduler', ['gantry:services']);
 const bootstrapper = authenticated('system:bootstrap:abcdef', ['system:bootstrappers']);
 const account = authenticated('system:serviceaccount:default:default', ['system:serviceaccounts']);
@@ -72,6 +101,9 @@ function target(path: string): AccessTarget {
     deployments: 'apps',
     selfsubjectreviews: 'authentication.k8s.io',
     certificatesigningrequests: 'certificates.k8s.io',
+    csinodes: 'storage.k8s.io',
+    resourceslices: 'resource.k8s.io',
+    runtimeclasses: 'node.k8s.io',
   };
   const definition = must(findResource({ group: groups[resource] ?? '', version: 'v1', resource }), resource);
   return { definition, namespace, name, subresource };
@@ -90,7 +122,7 @@ function allows(user: User, verb: string, { path, object, fieldSelector }: Case)
 describe('an agent', () => {
   it.each([
     ['get', { path: 'nodes - b-1' }],
-    ['create', { path: 'nodes - -', object: { metadata: { name: 'a-1' } } }],
+    ['create', { path: 'nodes - -' }],
     ['patch', { path: 'nodes - a-1 status' }],
     ['delete', { path: 'nodes - a-2' }],
     ['list', { path: 'pods - -', fieldSelector: 'spec.nodeName=a-1' }],
@@ -99,11 +131,15 @@ describe('an agent', () => {
     ['delete', { path: 'pods default neighbour' }],
     ['get', { path: 'secrets default my-secret' }],
     ['watch', { path: 'configmaps default -', fieldSelector: 'metadata.name=kube-root-ca.crt' }],
-    [
-      'create',
-      { path: 'serviceaccounts default sa-mine token', object: { spec: { boundObjectRef: { uid: 'uid-mine' } } } },
-    ],
+    ['create', { path: 'serviceaccounts default sa-mine token' }],
+    ['create', { path: 'pods default -' }],
+    ['create', { path: 'pods default mine eviction' }],
+    ['patch', { path: 'persistentvolumeclaims default claim-mine status' }],
+    ['update', { path: 'csinodes - a-1' }],
+    ['deletecollection', { path: 'resourceslices - -', fieldSelector: 'spec.nodeName=a-1' }],
+    ['get', { path: 'runtimeclasses - runc' }],
     ['update', { path: 'leases kube-node-lease a-1' }],
+    ['delete', { path: 'leases kube-node-lease a-2' }],
     ['update', { path: 'leases kube-system gantry-host-one' }],
     ['create', { path: 'events default -' }],
     ['watch', { path: 'services - -' }],
@@ -117,18 +153,32 @@ describe('an agent', () => {
     ['patch', { path: 'nodes - b-1 status' }],
     ['get', { path: 'nodes - b-1 proxy' }],
     ['create', { path: 'nodes - a-1 proxy' }],
-    ['create', { path: 'nodes - -', object: { metadata: { name: 'b-2' } } }],
+    ['create', { path: 'nodes - b-9' }],
+    ['delete', { path: 'nodes - a-1' }],
+    ['delete', { path: 'nodes - a-3' }],
+    ['delete', { path: 'nodes - b-2' }],
+    ['patch', { path: 'nodes - a-3' }],
+    ['list', { path: 'pods - -', fieldSelector: 'spec.nodeName=a-3' }],
+    ['delete', { path: 'pods default living' }],
+    ['get', { path: 'secrets default their-secret' }],
+    ['delete', { path: 'leases kube-node-lease a-3' }],
+    ['delete', { path: 'leases kube-system gantry-host-one' }],
+    ['create', { path: 'pods default far eviction' }],
+    ['patch', { path: 'persistentvolumeclaims default claim-far status' }],
+    ['patch', { path: 'persistentvolumeclaims default claim-mine' }],
+    ['update', { path: 'csinodes - b-1' }],
+    ['deletecollection', { path: 'resourceslices - -' }],
+    ['delete', { path: 'resourceslices - s', object: { spec: { nodeName: 'b-1' } } }],
+    ['update', { path: 'runtimeclasses - runc' }],
     ['list', { path: 'pods - -' }],
     ['list', { path: 'pods - -', fieldSelector: 'spec.nodeName=b-1' }],
     ['list', { path: 'pods - -', fieldSelector: 'spec.nodeName!=a-1' }],
     ['patch', { path: 'pods default far status' }],
     ['patch', { path: 'pods default mine' }],
-    ['create', { path: 'pods default -' }],
     ['get', { path: 'secrets default far-secret' }],
     ['list', { path: 'secrets default -' }],
     ['update', { path: 'secrets default my-secret' }],
     ['create', { path: 'serviceaccounts default sa-far token' }],
-    ['create', { path: 'serviceaccounts default sa-mine token', object: { spec: {} } }],
     ['update', { path: 'leases kube-node-lease b-1' }],
     ['update', { path: 'leases kube-system gantry-host-two' }],
     ['update', { path: 'leases kube-system kube-scheduler' }],
@@ -136,6 +186,48 @@ describe('an agent', () => {
     ['update', { path: 'certificatesigningrequests - csr approval' }],
   ] satisfies [string, Case][])('may not %s %j', (verb, of) => {
     expect(allows(agent, verb, of)).toBe(false);
+  });
+});
+
+describe('a custodian', () => {
+  const acts: [string, Case][] = [
+    ['delete', { path: 'nodes - a-2' }],
+    ['patch', { path: 'nodes - a-2' }],
+    ['delete', { path: 'pods default neighbour' }],
+    ['patch', { path: 'pods default neighbour status' }],
+    ['watch', { path: 'pods - -', fieldSelector: 'spec.nodeName=a-2' }],
+    ['delete', { path: 'leases kube-node-lease a-2' }],
+  ];
+
+  it.each(acts)('may %s %j of a dead agent, holding its engine’s Lease', (verb, of) => {
+    expect(allows(agent, verb, of)).toBe(true);
+  });
+
+  it.each(acts)('is no agent that does not hold the Lease: %s %j', (verb, of) => {
+    expect(allows(neighbour, verb, of)).toBe(false);
+  });
+
+  it('has the engine of its certificate, whatever the label of its Node says', () => {
+    expect(allows(withoutEngine, 'delete', { path: 'nodes - b-2' })).toBe(false);
+    expect(allows(withoutEngine, 'update', { path: 'leases kube-system gantry-host-two' })).toBe(false);
+    const of = (...units: string[]) => userOfIdentity('system:node:b-1', ['system:nodes'], units);
+    expect(allows(of('gantry:engine:two'), 'delete', { path: 'nodes - b-2' })).toBe(true);
+    expect(allows(of('gantry:engine:one'), 'delete', { path: 'nodes - b-2' })).toBe(false);
+    expect(allows(of('gantry:engine:two', 'gantry:engine:one'), 'delete', { path: 'nodes - b-2' })).toBe(false);
+  });
+});
+
+describe('a fixed right', () => {
+  it('belongs to a name within its group', () => {
+    for (const group of ['system:nodes', 'system:bootstrappers', 'gantry:apiservers']) {
+      const impostor = userOfIdentity('system:kube-controller-manager', [group]);
+      expect(allows(impostor, 'get', { path: 'secrets default my-secret' })).toBe(false);
+    }
+    const real = userOfIdentity('system:kube-controller-manager', ['gantry:services']);
+    expect(allows(real, 'get', { path: 'secrets default my-secret' })).toBe(true);
+    expect(allows(userOfIdentity('system:kube-scheduler', ['system:nodes']), 'watch', { path: 'nodes - -' })).toBe(
+      false,
+    );
   });
 });
 

@@ -1,12 +1,13 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
 import { findResource } from '@gantry/kinds';
-import type { KubeObject } from '@gantry/objects';
-import { must } from '@gantry/base';
+import type { KubeObject, Lease } from '@gantry/objects';
+import { type Clock, type Instant, must } from '@gantry/base';
 import { objectKey, type WatchCache } from '../../cache/index.ts';
 import type { LookupResource, ObjectLookup } from './object-lookup.ts';
 
 const GROUPS: Readonly<Record<LookupResource, string>> = {
   certificatesigningrequests: 'certificates.k8s.io',
+  leases: 'coordination.k8s.io',
   nodes: '',
   pods: '',
   secrets: '',
@@ -14,7 +15,7 @@ const GROUPS: Readonly<Record<LookupResource, string>> = {
 };
 
 /** Reads what authentication and authorisation need from the watch cache, without waiting for anything. */
-export function createCacheLookup(cache: WatchCache): ObjectLookup {
+export function createCacheLookup(cache: WatchCache, clock: Clock): ObjectLookup {
   const definitions = new Map<LookupResource, ResourceDefinition>();
   const definitionOf = (resource: LookupResource): ResourceDefinition => {
     const known = definitions.get(resource);
@@ -35,5 +36,13 @@ export function createCacheLookup(cache: WatchCache): ObjectLookup {
         .candidates(filter)
         .map((entry) => entry.response.object);
     },
+    hasExpired: (lease) => leaseEnd(lease) <= clock.now(),
   };
+}
+
+/** When a Lease runs out; a Lease that says neither when it was renewed nor for how long has run out. */
+function leaseEnd(lease: Lease | undefined): Instant {
+  const { renewTime = '', leaseDurationSeconds = 0 } = lease?.spec ?? {};
+  const renewedAt = Date.parse(renewTime);
+  return Number.isNaN(renewedAt) ? Number.NEGATIVE_INFINITY : renewedAt + leaseDurationSeconds * 1000;
 }

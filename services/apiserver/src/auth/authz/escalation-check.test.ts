@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { asksForAdministrators } from './escalation-check.ts';
+import { unlimitedGroupIn } from './escalation-check.ts';
 
 const NAME = 'system:masters';
 const ORGANIZATION = [0x06, 0x03, 0x55, 0x04, 0x0a];
@@ -11,9 +11,13 @@ function pem(tag: number, value: Buffer, length: readonly number[] = [value.leng
 }
 
 const wide = (width: number) => Buffer.from([...NAME].flatMap((c) => [...Array(width - 1).fill(0), c.charCodeAt(0)]));
-const asks = (text: string) => asksForAdministrators(Buffer.from(text).toString('base64'));
+const found = (text: string) => unlimitedGroupIn(Buffer.from(text).toString('base64'));
 
-describe('a request in the name of the administrators', () => {
+describe('a request in the name of a group that no role limits', () => {
+  it.each(['system:masters', 'gantry:services', 'gantry:apiservers'])('is found for %s', (group) => {
+    expect(found(pem(0x0c, Buffer.from(group)))).toBe(group);
+  });
+
   it.each([
     ['a UTF8String', pem(0x0c, Buffer.from(NAME))],
     ['a PrintableString', pem(0x13, Buffer.from(NAME))],
@@ -22,7 +26,7 @@ describe('a request in the name of the administrators', () => {
     ['a length of two bytes', pem(0x0c, Buffer.from(NAME), [0x81, NAME.length])],
     ['a second block', `x${pem(0x0c, Buffer.from('other'))}${pem(0x0c, Buffer.from(NAME))}`],
   ])('is found in %s', (_, text) => {
-    expect(asks(text)).toBe(true);
+    expect(found(text)).toBe(NAME);
   });
 
   it.each([
@@ -30,6 +34,6 @@ describe('a request in the name of the administrators', () => {
     ['nothing', ''],
     ['no block', NAME],
   ])('is not found in %s', (_, text) => {
-    expect(asks(text)).toBe(false);
+    expect(found(text)).toBeUndefined();
   });
 });

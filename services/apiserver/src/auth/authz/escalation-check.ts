@@ -8,6 +8,7 @@ import {
   StatusError,
   equalJson,
 } from '@gantry/objects';
+import { APISERVERS } from '../apiserver-user.ts';
 import type { User } from '../user.ts';
 import type { AccessDecider } from './authorizer.ts';
 import { missingRights, describeRules, quoteList } from '../rbac/rules.ts';
@@ -122,8 +123,9 @@ function checkCertificate(access: AccessDecider, { user, object, old, subresourc
     throw StatusError.forbidden({ group: 'certificates.k8s.io', resource: 'certificatesigningrequests' }, name, text);
   };
   if (old === undefined) {
-    if (signer !== CLIENT_SIGNER || !asksForAdministrators(spec?.request ?? '')) return;
-    refuse(`use of ${CLIENT_SIGNER} signer with ${ADMINISTRATORS} group is not allowed`);
+    const group = signer === CLIENT_SIGNER ? unlimitedGroupIn(spec?.request ?? '') : undefined;
+    if (group === undefined) return;
+    refuse(`use of ${CLIENT_SIGNER} signer with ${group} group is not allowed`);
   }
   const before = (old as CertificateSigningRequest | undefined)?.status;
   if (subresource === 'approval' && !maySigner(access, user, 'approve', signer)) {
@@ -135,25 +137,28 @@ function checkCertificate(access: AccessDecider, { user, object, old, subresourc
   }
 }
 
-/** Whether the organisation that all administrators share stands in the request: as a text of DER, whatever its alphabet. */
-export function asksForAdministrators(request: string): boolean {
+/** Groups whose rights no role limits: the administrators', as in Kubernetes, and those of fixed rights. */
+const UNLIMITED_GROUPS: ReadonlySet<string> = new Set([ADMINISTRATORS, 'gantry:services', APISERVERS]);
+
+/** The first such group that is an organisation of the request: as a text of DER, whatever its alphabet. */
+export function unlimitedGroupIn(request: string): string | undefined {
   const pem = Buffer.from(request, 'base64').toString('latin1');
   const blocks = [...pem.matchAll(/-----BEGIN CERTIFICATE REQUEST-----([A-Za-z0-9+/=\s]+)-----END/g)];
-  return blocks.some(([, body = '']) => namesAdministrators(Buffer.from(body, 'base64')));
+  const organizations = blocks.flatMap(([, body = '']) => [...organizationsIn(Buffer.from(body, 'base64'))]);
+  return organizations.find((name) => UNLIMITED_GROUPS.has(name));
 }
 
 /** id-at-organizationName, which a string of any kind follows. */
 const ORGANIZATION = Buffer.from([0x06, 0x03, 0x55, 0x04, 0x0a]);
 
-function namesAdministrators(der: Buffer): boolean {
+function* organizationsIn(der: Buffer): Iterable<string> {
   for (let at = der.indexOf(ORGANIZATION); at >= 0; at = der.indexOf(ORGANIZATION, at + 1)) {
     const value = at + ORGANIZATION.length;
     const isLong = der[value + 1] === 0x81;
     const start = value + (isLong ? 3 : 2);
     const bytes = der.subarray(start, start + (der[start - 1] ?? 0));
-    if (stringOf(der[value] ?? 0, bytes) === ADMINISTRATORS) return true;
+    yield stringOf(der[value] ?? 0, bytes);
   }
-  return false;
 }
 
 const UNIVERSAL_STRING = 0x1c;

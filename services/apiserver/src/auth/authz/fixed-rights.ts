@@ -3,7 +3,8 @@ import type { AccessTarget } from './request.ts';
 import { APISERVER, APISERVERS } from '../apiserver-user.ts';
 import type { User } from '../user.ts';
 import { selectedName } from './field-selection.ts';
-import { mayNode, NODE_USER_PREFIX, objectReadByNodeRules } from './node-rules.ts';
+import { nodeOfUser } from './acts-for.ts';
+import { mayNode, objectReadByNodeRules } from './node-rules.ts';
 import type { ObjectLookup } from './object-lookup.ts';
 import type { Request } from './request.ts';
 
@@ -18,9 +19,8 @@ export function isFixedIdentity(user: User): boolean {
 }
 
 /** Whether the rights of this user look at the object of a write to the target. Only those of agents do. */
-export function objectReadBy(user: User, target: AccessTarget): 'never' | 'sometimes' | 'always' {
-  const isAgent = user.name.startsWith(NODE_USER_PREFIX) && user.groups.includes('system:nodes');
-  return isAgent ? objectReadByNodeRules(target) : 'never';
+export function objectReadBy(user: User, target: AccessTarget): 'never' | 'sometimes' {
+  return nodeOfUser(user) === undefined ? 'never' : objectReadByNodeRules(target);
 }
 
 export function fixedPathRight(user: User, verb: string, path: string): boolean {
@@ -34,11 +34,13 @@ export function fixedRight(request: Request, lookup: ObjectLookup): boolean {
   const { group, resource } = target.definition;
   if (group === 'authentication.k8s.io' && resource === 'selfsubjectreviews') return verb === 'create';
   if (!isFixedIdentity(user)) return false;
-  if (user.name === 'system:kube-controller-manager') return true;
+  // A service's rights belong to its name within its group: other groups do not vouch for the name.
+  const isService = user.groups.includes('gantry:services');
+  if (isService && user.name === 'system:kube-controller-manager') return true;
   if (isCertificateRequest(target)) return mayRequestCertificate(request, lookup);
-  if (user.name === 'system:kube-scheduler') return mayScheduler(request);
-  if (user.name === APISERVER.name) return isOwnLease(target, 'kube-apiserver');
-  return user.name.startsWith(NODE_USER_PREFIX) && user.groups.includes('system:nodes') && mayNode(request, lookup);
+  if (isService && user.name === 'system:kube-scheduler') return mayScheduler(request);
+  if (user.groups.includes(APISERVERS) && user.name === APISERVER.name) return isOwnLease(target, 'kube-apiserver');
+  return mayNode(request, lookup);
 }
 
 function mayScheduler({ verb, target }: Request): boolean {
@@ -60,7 +62,11 @@ function isOwnLease({ definition, namespace, name }: AccessTarget, own: string):
 }
 
 function isCertificateRequest({ definition, subresource }: AccessTarget): boolean {
-  return definition.group === 'certificates.k8s.io' && subresource === '';
+  return (
+    definition.group === 'certificates.k8s.io' &&
+    definition.resource === 'certificatesigningrequests' &&
+    subresource === ''
+  );
 }
 
 /** They may ask for certificates and look at their own requests. */

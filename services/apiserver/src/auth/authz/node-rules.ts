@@ -1,132 +1,144 @@
 import type { JsonObject, KubeObject, Pod } from '@gantry/objects';
+import { actsFor, CUSTODIAN_LEASES, custodianLeaseOf, NODE_LEASES, nodeOfUser } from './acts-for.ts';
 import { selectedName, selectedValue } from './field-selection.ts';
 import type { ObjectLookup } from './object-lookup.ts';
-import { configMapsOf, secretsOf } from './pod-references.ts';
+import { claimsOf, configMapsOf, resourceClaimsOf, secretsOf } from './pod-references.ts';
 import type { AccessTarget, Request } from './request.ts';
 
-export const NODE_USER_PREFIX = 'system:node:';
-/** Names the Docker engine of a Node: the first 12 characters of its id. Agents of one engine stand in for each other. */
-export const ENGINE_LABEL = 'gantry.dev/engine';
-
 const READ_VERBS: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
-const CUSTODIAN_LEASE_PREFIX = 'gantry-host-';
+const LEASE_VERBS: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete']);
+const POD_SUBRESOURCE_VERBS: Readonly<Record<string, readonly string[]>> = {
+  '': ['get', 'create', 'delete'],
+  status: ['get', 'update', 'patch'],
+  eviction: ['create'],
+};
 
 /**
- * What an agent may do: its own Node, the pods bound to it, what those pods use, its Lease, Events. The custodian acts for
- * dead agents of its host, so Nodes of the same engine, and the pods on them, count as its own.
+ * What an agent may do, by the name of the object: its own Node, the pods bound to it, what those pods use, its Lease, Events. The
+ * rules are those of Kubernetes' node authorizer, and of a custodian (`acts-for.ts`). What the written object may contain is the
+ * business of the admission check NodeRestriction.
  */
 export function mayNode(request: Request, lookup: ObjectLookup): boolean {
   const { verb, target } = request;
   const { group, resource } = target.definition;
-  const node = request.user.name.slice(NODE_USER_PREFIX.length);
+  const node = nodeOfUser(request.user);
+  if (node === undefined) return false;
   switch (`${group}/${resource}`) {
     case '/nodes':
-      return mayOnNode(request, node, lookup);
+      return mayOnNode(request, lookup);
     case '/pods':
-      return mayPod(request, node, lookup);
+      return mayPod(request, lookup);
     case '/events':
     case 'events.k8s.io/events':
       return verb === 'create' || verb === 'patch' || verb === 'update';
     case '/services':
+    case 'node.k8s.io/runtimeclasses':
+    case 'storage.k8s.io/csidrivers':
       return READ_VERBS.has(verb) && target.subresource === '';
     case '/secrets':
       return readsNamed(request) && uses(request, node, lookup, secretsOf);
     case '/configmaps':
       return readsNamed(request) && uses(request, node, lookup, configMapsOf);
+    case '/persistentvolumeclaims':
+      return mayClaim(request) && uses(request, node, lookup, claimsOf);
+    case 'resource.k8s.io/resourceclaims':
+      return verb === 'get' && target.subresource === '' && uses(request, node, lookup, resourceClaimsOf);
     case '/serviceaccounts':
       return mayServiceAccount(request, node, lookup);
     case 'coordination.k8s.io/leases':
-      return mayLease(request, node, lookup);
+      return mayLease(request, lookup);
+    case 'storage.k8s.io/csinodes':
+      return target.subresource === '' && (verb === 'get' || LEASE_VERBS.has(verb)) && namesOwn(request, node);
+    case 'resource.k8s.io/resourceslices':
+      return mayResourceSlice(request, node);
     default:
       return false;
   }
 }
 
-/**
- * Whether the rules for agents look at the object of a write. 'sometimes': they are asked without it before the body is read, and
- * again with it. 'always': nothing can be said without it.
- */
-export function objectReadByNodeRules({ definition }: AccessTarget): 'never' | 'sometimes' | 'always' {
-  switch (`${definition.group}/${definition.resource}`) {
-    case '/nodes':
-    case 'coordination.k8s.io/leases':
-      return 'always';
-    case '/pods':
-    case '/serviceaccounts':
-      return 'sometimes';
-    default:
-      return 'never';
-  }
+/** Whether the rules for agents look at the stored object of a write: they are asked before the body is read, and again with it. */
+export function objectReadByNodeRules({ definition }: AccessTarget): 'never' | 'sometimes' {
+  const { group, resource } = definition;
+  if (resource === 'pods' && group === '') return 'sometimes';
+  return resource === 'resourceslices' && group === 'resource.k8s.io' ? 'sometimes' : 'never';
 }
 
-/** Every Node is read, and its own written; what else there is of Nodes leads through the apiserver to other agents. */
-function mayOnNode(request: Request, node: string, lookup: ObjectLookup): boolean {
-  const { verb, target, object } = request;
+/** Every Node is read, and its own written; the other subresources lead through the apiserver to other agents. */
+function mayOnNode({ user, verb, target }: Request, lookup: ObjectLookup): boolean {
   if (target.subresource !== '' && target.subresource !== 'status') return false;
-  return READ_VERBS.has(verb) || actsFor(node, nameOf(request), lookup, object);
+  if (READ_VERBS.has(verb)) return true;
+  // Its name is in the body: admission compares it.
+  if (verb === 'create') return target.subresource === '' && (target.name === '' || target.name === nodeOfUser(user));
+  if (verb === 'delete') return target.subresource === '' && actsAsCustodian(user, target.name, lookup);
+  return (verb === 'update' || verb === 'patch') && actsFor(user, target.name, lookup);
 }
 
-function mayPod(request: Request, node: string, lookup: ObjectLookup): boolean {
-  const { verb, target, object, fieldSelector } = request;
+/** An agent does not delete its own Node, as in Kubernetes. */
+function actsAsCustodian(user: Request['user'], node: string, lookup: ObjectLookup): boolean {
+  return nodeOfUser(user) !== node && actsFor(user, node, lookup);
+}
+
+function mayPod({ user, verb, target, object, fieldSelector }: Request, lookup: ObjectLookup): boolean {
   if (verb === 'list' || verb === 'watch') {
-    const selected = selectedValue(fieldSelector, 'spec.nodeName');
-    return selected !== undefined && selected !== '' && actsFor(node, selected, lookup);
+    return target.subresource === '' && actsFor(user, selectedValue(fieldSelector, 'spec.nodeName'), lookup);
   }
-  const wanted = ['', 'status', 'eviction'].includes(target.subresource);
-  const does =
-    target.subresource === 'eviction' ? verb === 'create' : ['get', 'update', 'patch', 'delete'].includes(verb);
-  if (!wanted || !does || (target.subresource === '' && (verb === 'update' || verb === 'patch'))) return false;
+  if (POD_SUBRESOURCE_VERBS[target.subresource]?.includes(verb) !== true) return false;
+  // A mirror pod, which admission looks at.
+  if (verb === 'create' && target.subresource === '') return true;
   // The object of an eviction is no pod.
   const sent = target.subresource === 'eviction' ? undefined : (object as unknown as KubeObject | undefined);
-  const stored = lookup.get('pods', target.namespace, target.name) ?? sent;
+  const stored = sent ?? lookup.get('pods', target.namespace, target.name);
   // Nothing there: the answer is NotFound, which tells nothing.
   if (stored === undefined) return true;
-  const bound = (stored as Pod).spec?.nodeName;
-  return bound !== undefined && bound !== '' && actsFor(node, bound, lookup);
+  return actsFor(user, (stored as Pod).spec?.nodeName, lookup);
 }
 
-function mayServiceAccount({ verb, target, object }: Request, node: string, lookup: ObjectLookup): boolean {
-  const pods = podsOf(node, target.namespace, lookup).filter((pod) => accountOf(pod) === target.name);
-  if (target.subresource === '') return verb === 'get' && pods.length > 0;
-  if (target.subresource !== 'token' || verb !== 'create') return false;
-  const spec = object?.spec as JsonObject | undefined;
-  const bound = spec?.boundObjectRef as JsonObject | undefined;
-  return object === undefined ? pods.length > 0 : pods.some((pod) => pod.metadata.uid === bound?.uid);
+/** Tokens of the accounts of its pods. Which pod, audience and lifetime it may ask for, admission decides. */
+function mayServiceAccount({ verb, target }: Request, node: string, lookup: ObjectLookup): boolean {
+  const isRead = target.subresource === '' && verb === 'get';
+  const isToken = target.subresource === 'token' && verb === 'create';
+  if (!isRead && !isToken) return false;
+  return podsOf(node, target.namespace, lookup).some((pod) => accountOf(pod) === target.name);
 }
 
-function mayLease(request: Request, node: string, lookup: ObjectLookup): boolean {
-  const { verb, target } = request;
-  const name = nameOf(request) ?? selectedName(request.fieldSelector);
-  if (target.namespace === 'kube-node-lease') {
-    return READ_VERBS.has(verb) || (name !== undefined && actsFor(node, name, lookup));
+function mayLease(request: Request, lookup: ObjectLookup): boolean {
+  const { user, verb, target } = request;
+  if (target.namespace === NODE_LEASES) {
+    if (READ_VERBS.has(verb)) return true;
+    // Its name is in the body: admission compares it.
+    if (verb === 'create' && target.name === '') return true;
+    return LEASE_VERBS.has(verb) && actsFor(user, target.name, lookup);
   }
-  if (target.namespace !== 'kube-system' || name === undefined) return false;
-  const engine = engineOf(lookup.get('nodes', '', node));
-  if (!name.startsWith(CUSTODIAN_LEASE_PREFIX) || verb === 'delete' || verb === 'deletecollection') return false;
-  return engine === undefined || name === `${CUSTODIAN_LEASE_PREFIX}${engine}`;
+  if (target.namespace !== CUSTODIAN_LEASES) return false;
+  const own = custodianLeaseOf(user);
+  if (own === undefined) return false;
+  if (verb === 'create') return target.name === '' || target.name === own;
+  const name = target.name === '' ? selectedName(request.fieldSelector) : target.name;
+  return name === own && (READ_VERBS.has(verb) || verb === 'update' || verb === 'patch');
 }
 
-/** Whether it is the agent's own Node, or one of the same engine. `object` is the Node where it is not stored yet. */
-function actsFor(own: string, other: string | undefined, lookup: ObjectLookup, object?: JsonObject): boolean {
-  if (other === undefined) return false;
-  if (own === other) return true;
-  const engine = engineOf(lookup.get('nodes', '', own));
-  const stored = lookup.get('nodes', '', other) ?? (object as unknown as KubeObject | undefined);
-  return engine !== undefined && engineOf(stored) === engine;
+function mayClaim({ verb, target }: Request): boolean {
+  if (target.subresource === '') return verb === 'get';
+  return target.subresource === 'status' && (verb === 'get' || verb === 'update' || verb === 'patch');
 }
 
-function engineOf(node: KubeObject | undefined): string | undefined {
-  return node?.metadata.labels?.[ENGINE_LABEL];
+function mayResourceSlice({ verb, target, object, fieldSelector }: Request, node: string): boolean {
+  if (target.subresource !== '') return false;
+  if (verb === 'create') return true;
+  if (verb === 'list' || verb === 'watch' || verb === 'deletecollection') {
+    return selectedValue(fieldSelector, 'spec.nodeName') === node;
+  }
+  // Without the object nothing can be said yet: these verbs are asked again with it.
+  if (object === undefined) return true;
+  return (object.spec as JsonObject | undefined)?.nodeName === node;
 }
 
-/** The object's name: of the path, or of the body of a create. */
-function nameOf({ target, object }: Request): string | undefined {
-  if (target.name !== '') return target.name;
-  const metadata = object?.metadata as JsonObject | undefined;
-  return typeof metadata?.name === 'string' ? metadata.name : undefined;
+function namesOwn({ verb, target }: Request, node: string): boolean {
+  return target.name === node || (verb === 'create' && target.name === '');
 }
 
 function readsNamed({ verb, target, fieldSelector }: Request): boolean {
+  if (target.subresource !== '') return false;
   if (verb === 'get') return true;
   return (verb === 'list' || verb === 'watch') && (target.name !== '' || selectedName(fieldSelector) !== undefined);
 }

@@ -29,6 +29,24 @@ export function configMapsOf(pod: Pod): ReadonlySet<string> {
   return names;
 }
 
+/** Names of the PersistentVolumeClaims that a pod uses, with those that are made for its ephemeral volumes. */
+export function claimsOf({ metadata, spec }: Pod): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const volume of spec?.volumes ?? []) {
+    add(names, volume.persistentVolumeClaim?.claimName);
+    if (volume.ephemeral !== undefined) add(names, `${metadata.name ?? ''}-${volume.name}`);
+  }
+  return names;
+}
+
+/** Names of the ResourceClaims that a pod uses, with those that were made from templates for it. */
+export function resourceClaimsOf({ spec, status }: Pod): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const claim of spec?.resourceClaims ?? []) add(names, claim.resourceClaimName);
+  for (const made of status?.resourceClaimStatuses ?? []) add(names, made.resourceClaimName);
+  return names;
+}
+
 function containersOf(pod: Pod): readonly (Container | EphemeralContainer)[] {
   const { containers = [], initContainers = [], ephemeralContainers = [] } = pod.spec ?? {};
   return [...initContainers, ...containers, ...ephemeralContainers];

@@ -200,7 +200,6 @@ export const CONTROLLER_ROLES: RoleTable = {
     'get,list,watch storage.k8s.io csidrivers',
   ],
   'service-account-controller': ['create core serviceaccounts', 'create,patch,update core,events.k8s.io events'],
-  'service-ca-cert-publisher': ['create,update core configmaps', 'create,patch,update core,events.k8s.io events'],
   'service-cidrs-controller': [
     'get,list,patch,update,watch networking.k8s.io servicecidrs',
     'patch,update networking.k8s.io servicecidrs/finalizers',

@@ -198,7 +198,8 @@ class ObjectEndpoint {
     serve: (context: RequestContext, audit: AuditedExchange) => Promise<T>,
   ): Promise<T> {
     if (call.identity === undefined) throw StatusError.unauthorized();
-    const user = userOfIdentity(call.identity.commonName, call.identity.organizations);
+    const { commonName, organizations, organizationalUnits } = call.identity;
+    const user = userOfIdentity(commonName, organizations, organizationalUnits);
     const { group, version, resource } = definition;
     const { concernsReads, newId } = this.#audit;
     const isRead = verb === 'get' || verb === 'list' || verb === 'watch';

@@ -10,7 +10,7 @@ import type { AuditTrail } from '../../audit/index.ts';
 import { createAuthenticator } from '../../auth/authn/authenticator.ts';
 import type { AccessDecider, PathAuthorizer } from '../../auth/authz/authorizer.ts';
 import type { ObjectLookup } from '../../auth/authz/object-lookup.ts';
-import type { SigningKeys } from '../../auth/authn/signing-keys.ts';
+import type { SigningKeySource } from '../../auth/authn/signing-keys.ts';
 import type { StandingRequests } from '../../auth/authn/standing-requests.ts';
 import type { TokenAuthenticator } from '../../auth/authn/token-authenticator.ts';
 import type { WatchCache } from '../../cache/index.ts';
@@ -41,7 +41,9 @@ export interface RouterOptions {
   readonly lookup: ObjectLookup;
   readonly authorizer: Authorizer & PathAuthorizer & AccessDecider;
   readonly tls: TlsSource;
-  readonly signingKeys: SigningKeys;
+  /** The client certificate for agents, and the authority of their servers. */
+  readonly agentTls: TlsSource;
+  readonly signingKeys: SigningKeySource;
   readonly tokens: readonly TokenAuthenticator[];
   /** Authenticates again, from time to time, what lasts. */
   readonly standing: StandingRequests;
@@ -62,7 +64,7 @@ export function createRouter(options: RouterOptions): Router {
   const { registry, resourceRegistry, lookup, authorizer, clock, random, newUid, logger, signingKeys } = options;
   const metrics = createRequestMetrics(options.metrics);
   const describe = createDescribe(resources);
-  const agents = createAgentLogs(options.tls, clock);
+  const agents = createAgentLogs(options.agentTls, clock);
   return createHttpEndpoint({
     authenticate: createAuthenticator(options.tokens),
     trust: new PeerTrust(options.tls, clock),
@@ -82,7 +84,7 @@ export function createRouter(options: RouterOptions): Router {
     }),
     aggregated: options.aggregated,
     logs: createLogHandler({ registry, authorizer, lookup, agents, clock }),
-    proxies: createProxyHandler({ registry, tls: options.tls, random }),
+    proxies: createProxyHandler({ registry, tls: options.agentTls, random }),
     paths: createPathHandlers({
       describe,
       published: options.published,

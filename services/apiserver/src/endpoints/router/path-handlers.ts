@@ -1,7 +1,7 @@
 import type { Describe } from '@gantry/apimachinery';
 import type { Metrics } from '@gantry/service';
 import { ISSUER } from '../../auth/authn/service-account-claims.ts';
-import { jsonWebKeySet, openIdConfiguration, type SigningKeys } from '../../auth/authn/signing-keys.ts';
+import { jsonWebKeySet, openIdConfiguration, type SigningKeySource } from '../../auth/authn/signing-keys.ts';
 import { createDiscoveryHandler } from '../discovery/discovery-routes.ts';
 import type { PublishedApis } from '../discovery/published-apis.ts';
 import { type Served, servedGroups } from '../discovery/served-groups.ts';
@@ -19,7 +19,7 @@ interface PathHandlerOptions {
   readonly published: PublishedApis;
   readonly checks: HealthChecks;
   readonly metrics: Metrics;
-  readonly signingKeys: SigningKeys;
+  readonly signingKeys: SigningKeySource;
   readonly describe: Describe;
 }
 
@@ -49,11 +49,11 @@ export function createPathHandlers(options: PathHandlerOptions): readonly PathHa
       return true;
     },
     '/.well-known/openid-configuration': async (exchange) => {
-      await sendJson(exchange, 200, openIdConfiguration(signingKeys, ISSUER));
+      await sendJson(exchange, 200, openIdConfiguration(signingKeys.current(), ISSUER));
       return true;
     },
     '/openid/v1/jwks': async (exchange) => {
-      await sendJson(exchange, 200, await jsonWebKeySet(signingKeys), 'application/jwk-set+json');
+      await sendJson(exchange, 200, await jsonWebKeySet(signingKeys.current()), 'application/jwk-set+json');
       return true;
     },
   };

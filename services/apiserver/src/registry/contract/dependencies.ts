@@ -6,6 +6,7 @@ import type { EscalationCheck } from '../../auth/authz/escalation-check.ts';
 import type { ResourceRegistry } from '../../resource-registry/resource-registry.ts';
 import type { Access } from '../../admission/index.ts';
 import type { Authorizer } from '../../auth/authz/authorizer.ts';
+import type { ObjectLookup } from '../../auth/authz/object-lookup.ts';
 import type { ObjectStore } from '../../storage/object-store.ts';
 import type { TokenIssuer } from '../../auth/authn/token-issuer.ts';
 import type { WebhookCaller } from '../../webhooks/index.ts';
@@ -36,6 +37,8 @@ export interface RegistryDependencies {
   readonly cache: WatchCache;
   /** Decides who may do what: for requests, and for expressions that ask. */
   readonly authorizer: Authorizer & Access;
+  /** What rights depend on, from the cache. */
+  readonly lookup: ObjectLookup;
   /** Refuses writes that would give rights which the user does not have. */
   readonly escalationCheck: EscalationCheck;
   /** Answers access and token reviews. */

@@ -117,16 +117,15 @@ async function claimAndCommit(
 }
 
 /**
- * Refuses who may not do this, before a byte of the body is read. Rights of agents may depend on the object: where nothing can be
- * said without it, they are asked for when it is known.
+ * Refuses who may not do this, before a byte of the body is read. Rights of agents may depend on the stored object: they are asked
+ * for again when it is known.
  */
 export function authorise(
   { deps }: Pick<WriteParts, 'deps'>,
   verb: Pick<WriteVerb<never, never>, 'right' | 'startsFrom'>,
   { context, target }: Pick<WriteRequest, 'context' | 'target'>,
 ): Fence | undefined {
-  const { user } = context;
-  if (objectReadBy(user, target) !== 'always') deps.authorizer.authorize(context, verb.right, target, undefined);
+  deps.authorizer.authorize(context, verb.right, target, undefined);
   return verb.startsFrom === 'not-stored' ? undefined : fenceOf(context, target.definition, target.name, verb.right);
 }
 

@@ -13,7 +13,7 @@ export interface CertificateTerms {
   readonly seconds: number;
 }
 
-/** Signs requests with the cluster's CA key. */
+/** Signs requests with the key of one authority. */
 export interface CertificateAuthority {
   /** What a PEM request asks for, its own signature checked; a text that says why when it cannot be read. */
   parse(requestPem: string): Promise<RequestedCertificate | string>;
@@ -69,6 +69,7 @@ async function parseRequest(requestPem: string): Promise<RequestedCertificate | 
     return {
       commonName: request.subjectName.getField('CN')[0] ?? '',
       organizations: request.subjectName.getField('O'),
+      organizationalUnits: request.subjectName.getField('OU'),
       dnsNames,
       ipAddresses,
       otherNames: names.length - dnsNames.length - ipAddresses.length,
@@ -78,8 +79,12 @@ async function parseRequest(requestPem: string): Promise<RequestedCertificate | 
   }
 }
 
-function subjectOf({ commonName, organizations }: RequestedCertificate): string {
-  return new x509.Name([...organizations.map((name) => ({ O: [name] })), { CN: [commonName] }]).toString();
+function subjectOf({ commonName, organizations, organizationalUnits }: RequestedCertificate): string {
+  return new x509.Name([
+    ...organizations.map((name) => ({ O: [name] })),
+    ...organizationalUnits.map((name) => ({ OU: [name] })),
+    { CN: [commonName] },
+  ]).toString();
 }
 
 async function extensionsOf(

@@ -22,9 +22,10 @@ it('removes no request that has taken the name of an old one', async () => {
     await client.delete(CERTIFICATE_SIGNING_REQUESTS, key, {}, stop.signal);
     await client.put(CERTIFICATE_SIGNING_REQUESTS, request);
   };
+  const authority = { parse: async () => 'there is none', sign: async () => '' };
   const controller = createCsrSigningController({
-    authority: { parse: async () => 'there is none', sign: async () => '' },
-    firstServiceAddress: '10.96.0.1',
+    authorities: { cluster: authority, 'node-serving': authority },
+    signers: { firstServiceAddress: '10.96.0.1', reservedNames: [], servingApproval: 'manual' },
   });
   run([controller], { meanwhile });
   await clock.advance(3_600_000 + 1000);

@@ -2,16 +2,22 @@ import { ignoreNotFound, type ObjectClient } from '@gantry/client';
 import { type ControllerContext, type ControllerSpec, resultOf, watchSelf } from '@gantry/controller-runtime';
 import { CERTIFICATE_SIGNING_REQUESTS, type CertificateSigningRequest, keyOf, type Node, NODES } from '@gantry/objects';
 import type { CertificateAuthority } from './certificate-authority.shell.ts';
-import { type Action, nodeNameOf, planCertificateRequest, type RequestedCertificate } from './plan.ts';
+import {
+  type Action,
+  type Authority,
+  nodeNameOf,
+  planCertificateRequest,
+  type RequestedCertificate,
+  type SignerSettings,
+} from './plan.ts';
 
 export interface CsrSigningOptions {
-  readonly authority: CertificateAuthority;
-  /** The address of `default/kubernetes`, which the apiserver's certificate carries. */
-  readonly firstServiceAddress: string;
+  readonly authorities: Readonly<Record<Authority, CertificateAuthority>>;
+  readonly signers: SignerSettings;
 }
 
-/** Approves, signs or denies the requests of agents and fixed services, and removes old ones. */
-export function createCsrSigningController({ authority, firstServiceAddress }: CsrSigningOptions): ControllerSpec {
+/** Approves, signs or denies the requests of our own signers, and removes old ones. */
+export function createCsrSigningController({ authorities, signers }: CsrSigningOptions): ControllerSpec {
   return {
     name: 'csr-signing',
     eventSource: 'csr-signing-controller',
@@ -21,15 +27,11 @@ export function createCsrSigningController({ authority, firstServiceAddress }: C
       const request = cache.get(CERTIFICATE_SIGNING_REQUESTS, key);
       if (request === undefined) return {};
       const pem = Buffer.from(request.spec?.request ?? '', 'base64').toString('utf8');
-      const requested = await authority.parse(pem);
+      const requested = await authorities.cluster.parse(pem);
       const now = clock.now();
-      const plan = planCertificateRequest(
-        { request, requested, node: findNode(requested, context) },
-        { firstServiceAddress },
-        now,
-      );
-      const sign = async ({ usages, seconds }: ActionOf<'sign'>): Promise<string | undefined> =>
-        typeof requested === 'string' ? undefined : authority.sign(pem, { requested, usages, seconds }, now);
+      const plan = planCertificateRequest({ request, requested, node: findNode(requested, context) }, signers, now);
+      const sign = async ({ by, usages, seconds }: ActionOf<'sign'>): Promise<string | undefined> =>
+        typeof requested === 'string' ? undefined : authorities[by].sign(pem, { requested, usages, seconds }, now);
       let current = request;
       for (const action of plan.actions) current = await execute(current, action, sign, client, signal);
       return resultOf(plan, clock);

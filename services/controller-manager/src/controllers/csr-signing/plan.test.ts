@@ -1,10 +1,15 @@
 import type { CertificateSigningRequest, Node } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { planCertificateRequest, type RequestedCertificate } from './plan.ts';
+import { planCertificateRequest, type RequestedCertificate, type SignerSettings } from './plan.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
-const SETTINGS = { firstServiceAddress: '10.96.0.1' };
+const SETTINGS: SignerSettings = {
+  firstServiceAddress: '10.96.0.1',
+  reservedNames: ['apiserver', 'load-balancer', 'etcd-0', 'kubernetes', 'kubernetes.default'],
+  servingApproval: 'automatic',
+};
 const CLIENT = 'kubernetes.io/kube-apiserver-client-kubelet';
+const OTHER_CLIENT = 'kubernetes.io/kube-apiserver-client';
 const SERVING = 'kubernetes.io/kubelet-serving';
 const SERVICE = 'gantry.dev/service';
 
@@ -19,6 +24,8 @@ interface Case {
   readonly status?: CertificateSigningRequest['status'];
   readonly createdAt?: string;
   readonly expirationSeconds?: number;
+  readonly extra?: Record<string, string[]>;
+  readonly settings?: Partial<SignerSettings>;
 }
 
 function plan(of: Case) {
@@ -29,6 +36,7 @@ function plan(of: Case) {
       : {
           commonName: 'system:node:n1',
           organizations: ['system:nodes'],
+          organizationalUnits: [],
           dnsNames: [],
           ipAddresses: [],
           otherNames: 0,
@@ -48,11 +56,12 @@ function plan(of: Case) {
       username,
       groups,
       usages: of.usages ?? ['digital signature', 'client auth'],
+      ...(of.extra === undefined ? {} : { extra: of.extra }),
       ...(of.expirationSeconds === undefined ? {} : { expirationSeconds: of.expirationSeconds }),
     },
     ...(of.status === undefined ? {} : { status: of.status }),
   };
-  return planCertificateRequest({ request, requested, node: of.node }, SETTINGS, NOW);
+  return planCertificateRequest({ request, requested, node: of.node }, { ...SETTINGS, ...of.settings }, NOW);
 }
 
 const kinds = (of: Case) => plan(of).actions.map(({ kind }) => kind);
@@ -65,6 +74,17 @@ const readyNode: Node = {
 const ENGINE = { 'gantry.dev/engine': 'abcd' };
 const onEngine: Node = { ...readyNode, metadata: { name: 'n1', labels: ENGINE } };
 const self = { username: 'system:node:n1', groups: ['system:nodes'] };
+const ofEngine = { ...self, extra: { 'gantry.dev/engine': ['abcd'] } };
+const unit = (engine: string) => ({ organizationalUnits: [`gantry:engine:${engine}`] });
+const approved = { conditions: [{ type: 'Approved', status: 'True' }] };
+const named = (name: string) => ({ commonName: `system:node:${name}` });
+const person = {
+  signer: OTHER_CLIENT,
+  username: 'jane',
+  groups: ['system:authenticated'],
+  usages: ['client auth'],
+  requested: { commonName: 'jane', organizations: ['developers'] },
+};
 const serving = { ...self, signer: SERVING, usages: ['digital signature', 'server auth'] };
 const service = {
   signer: SERVICE,
@@ -78,6 +98,8 @@ describe('planning certificate requests', () => {
   it.each<[string, Case]>([
     ['a new agent with the bootstrap token', {}],
     ['an agent that renews its own', self],
+    ['a new agent that names its engine', { requested: unit('abcd') }],
+    ['an agent that renews its own, of its engine', { ...ofEngine, requested: unit('abcd') }],
     ['an agent that returns under the name of a node without heartbeats', { node: { ...readyNode, status: {} } }],
     ['a serving certificate of the node itself', { ...serving, requested: { dnsNames: ['n1'] } }],
     [
@@ -93,6 +115,30 @@ describe('planning certificate requests', () => {
     ['names in a client certificate', { requested: { dnsNames: ['n1'] } }],
     ['an organization beside nodes', { requested: { organizations: ['system:nodes', 'system:masters'] } }],
     ['a subject that is no node', { requested: { commonName: 'kubernetes-admin' } }],
+    ['the name of the control plane', { requested: named('apiserver') }],
+    ['the name of a member of etcd', { requested: named('etcd-0') }],
+    ['the name of a Service', { requested: named('kubernetes.default.svc') }],
+    ['a name in the domain of the cluster', { requested: named('x.y.svc.cluster.local') }],
+    ['this machine’s own name', { requested: named('localhost') }],
+    [
+      'a server’s certificate in the name of the control plane',
+      {
+        ...serving,
+        username: 'system:node:apiserver',
+        requested: { ...named('apiserver'), dnsNames: ['apiserver'] },
+      },
+    ],
+    ['a change of the engine', { ...ofEngine, requested: unit('other') }],
+    ['a loss of the engine', { ...ofEngine, requested: {} }],
+    ['an engine for an agent that has none', { ...self, requested: unit('abcd') }],
+    ['two engines', { requested: { organizationalUnits: ['gantry:engine:a', 'gantry:engine:b'] } }],
+    ['another unit', { requested: { organizationalUnits: ['x'] } }],
+    ['an engine’s name that no label can hold', { requested: unit('A_B') }],
+    ['an engine in a serving certificate', { ...serving, requested: { dnsNames: ['n1'], ...unit('abcd') } }],
+    ['an engine in another client’s certificate', { ...person, requested: { ...person.requested, ...unit('abcd') } }],
+    ['administrators', { ...person, requested: { commonName: 'jane', organizations: ['system:masters'] } }],
+    ['services', { ...person, requested: { commonName: 'jane', organizations: ['gantry:services'] } }],
+    ['a server’s usage for a client', { ...person, usages: ['client auth', 'server auth'] }],
     ['another node’s certificate', { ...self, requested: { commonName: 'system:node:n2' } }],
     ['the name of a living node', { node: readyNode }],
     ['the name of a living node to who knows its engine', { node: onEngine, labels: ENGINE }],
@@ -120,6 +166,26 @@ describe('planning certificate requests', () => {
     expect(plan(of).actions).toEqual([
       { kind: 'deny', condition: expect.objectContaining({ type: 'Denied', reason: 'SignerValidationFailure' }) },
     ]);
+  });
+
+  it('signs other clients’ requests once they are approved, for a year at most', () => {
+    expect(kinds(person)).toEqual([]);
+    expect(plan({ ...person, status: approved }).actions).toEqual([
+      { kind: 'sign', by: 'cluster', seconds: 365 * 86_400, usages: ['client auth'] },
+    ]);
+    const masters = { ...person.requested, organizations: ['system:masters'] };
+    expect(kinds({ ...person, status: approved, requested: masters })).toEqual(['fail']);
+  });
+
+  it('certifies servers of nodes by an authority of their own, after an approval where the settings demand it', () => {
+    const server = { ...serving, requested: { dnsNames: ['n1'] } };
+    expect(plan(server).actions.at(-1)).toMatchObject({ kind: 'sign', by: 'node-serving' });
+    expect(plan({}).actions.at(-1)).toMatchObject({ kind: 'sign', by: 'cluster' });
+    const settings = { servingApproval: 'manual' } as const;
+    expect(kinds({ ...server, settings })).toEqual([]);
+    expect(kinds({ ...server, settings, status: approved })).toEqual(['sign']);
+    expect(kinds({ ...server, settings, requested: { dnsNames: ['n2'] } })).toEqual(['deny']);
+    expect(kinds({ settings })).toEqual(['approve', 'sign']);
   });
 
   it('keeps to the asked lifetime within its bounds', () => {

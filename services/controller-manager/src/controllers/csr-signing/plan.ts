@@ -5,6 +5,7 @@ import type { CertificateSigningRequest, CertificateSigningRequestCondition, Nod
 export interface RequestedCertificate {
   readonly commonName: string;
   readonly organizations: readonly string[];
+  readonly organizationalUnits: readonly string[];
   readonly dnsNames: readonly string[];
   readonly ipAddresses: readonly string[];
   /** Names of other kinds (mail, URI), which no signer of ours gives. */
@@ -19,23 +20,52 @@ export interface ObservedRequest {
   readonly node: Node | undefined;
 }
 
+/** The authority that signs: the cluster's own, or the one that certifies the servers of agents and nothing else. */
+export type Authority = 'cluster' | 'node-serving';
+
+/** Settings of the signers. */
+export interface SignerSettings {
+  /** The address of `default/kubernetes`, which the apiserver's certificate carries. */
+  readonly firstServiceAddress: string;
+  /** DNS names of the control plane, which no node may have. */
+  readonly reservedNames: readonly string[];
+  /** Whether valid requests for serving certificates of nodes are approved, or wait for `kubectl certificate approve`. */
+  readonly servingApproval: 'automatic' | 'manual';
+}
+
 export type Action =
   | { readonly kind: 'approve'; readonly condition: CertificateSigningRequestCondition }
   | { readonly kind: 'deny'; readonly condition: CertificateSigningRequestCondition }
   /** Approved by another user, but against the signer's rules. */
   | { readonly kind: 'fail'; readonly condition: CertificateSigningRequestCondition }
-  | { readonly kind: 'sign'; readonly seconds: number; readonly usages: readonly string[] }
+  | {
+      readonly kind: 'sign';
+      readonly by: Authority;
+      readonly seconds: number;
+      readonly usages: readonly string[];
+    }
   | { readonly kind: 'delete' };
 
-const CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client-kubelet';
+const NODE_CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client-kubelet';
+const CLIENT_SIGNER = 'kubernetes.io/kube-apiserver-client';
 const SERVING_SIGNER = 'kubernetes.io/kubelet-serving';
 const SERVICE_SIGNER = 'gantry.dev/service';
-const SIGNERS: ReadonlySet<string> = new Set([CLIENT_SIGNER, SERVING_SIGNER, SERVICE_SIGNER]);
+const SIGNERS: ReadonlySet<string> = new Set([NODE_CLIENT_SIGNER, CLIENT_SIGNER, SERVING_SIGNER, SERVICE_SIGNER]);
+
+/** Groups whose rights no role limits: they are not given for them through the signer of ordinary clients. */
+const UNLIMITED_GROUPS: ReadonlySet<string> = new Set(['system:masters', 'gantry:services', 'gantry:apiservers']);
+/** The unit of an agent's certificate that names its Docker engine: whom the agent may act for as a custodian. */
+const ENGINE_UNIT = /^gantry:engine:([a-z0-9]([-a-z0-9]{0,10}[a-z0-9])?)$/;
+/** The same in the requester's user. */
+const ENGINE_EXTRA = 'gantry.dev/engine';
+const RESERVED_SUFFIXES = ['svc', 'cluster', 'cluster.local', 'localhost'];
 
 const NODE_PREFIX = 'system:node:';
 const NODES_GROUP = 'system:nodes';
 const DAY_SECONDS = 86_400;
 const MAX_SECONDS = 30 * DAY_SECONDS;
+/** Kubernetes' default for certificates of clients. */
+const MAX_CLIENT_SECONDS = 365 * DAY_SECONDS;
 const MIN_SECONDS = 600;
 const HOUR_MS = 3_600_000;
 const ANSWERED_LIFE_MS = HOUR_MS;
@@ -55,12 +85,13 @@ const SERVICE_NAMES: Readonly<Record<string, { readonly groups: readonly string[
 };
 
 /**
- * Answers requests of our own signers: approved and signed, or denied with the reason. Requests of other signers wait for
- * theirs. What was answered, or never was, is removed after a while.
+ * Answers requests of our own signers. Agents and services get certificates of their own without an approval; other clients, and with
+ * `servingApproval: manual` the servers of agents, get theirs once the request is approved. Invalid requests are denied, or Failed
+ * where they are approved already; those of other signers wait for theirs. What was answered, or never was, is removed after a while.
  */
 export function planCertificateRequest(
   observed: ObservedRequest,
-  settings: { readonly firstServiceAddress: string },
+  settings: SignerSettings,
   now: Instant,
 ): Plan<Action> {
   const { request } = observed;
@@ -72,32 +103,31 @@ export function planCertificateRequest(
   if (now >= endsAt) return { actions: [{ kind: 'delete' }] };
   const isOurs = SIGNERS.has(request.spec?.signerName ?? '');
   if (!isOurs || isIssued || answer !== undefined) return { actions: [], requeueAt: endsAt };
-  const refusal = findRefusal(observed, settings.firstServiceAddress);
-  const isApproved = conditions.some(({ type }) => type === 'Approved');
-  return { actions: answerRequest(observed, refusal, isApproved), requeueAt: endsAt };
+  return { actions: answerRequest(observed, settings), requeueAt: endsAt };
 }
 
-function answerRequest({ request }: ObservedRequest, refusal: string | undefined, isApproved: boolean): Action[] {
+function answerRequest(observed: ObservedRequest, settings: SignerSettings): Action[] {
+  const { request } = observed;
+  const { signerName = '', expirationSeconds, usages = [] } = request.spec ?? {};
+  const isApproved = (request.status?.conditions ?? []).some(({ type }) => type === 'Approved');
+  const refusal = findRefusal(observed, settings);
   if (refusal !== undefined) {
+    const condition = { status: 'True', reason: 'SignerValidationFailure', message: refusal };
     return isApproved
-      ? [
-          {
-            kind: 'fail',
-            condition: { type: 'Failed', status: 'True', reason: 'SignerValidationFailure', message: refusal },
-          },
-        ]
-      : [
-          {
-            kind: 'deny',
-            condition: { type: 'Denied', status: 'True', reason: 'SignerValidationFailure', message: refusal },
-          },
-        ];
+      ? [{ kind: 'fail', condition: { ...condition, type: 'Failed' } }]
+      : [{ kind: 'deny', condition: { ...condition, type: 'Denied' } }];
   }
-  const asked = request.spec?.expirationSeconds ?? MAX_SECONDS;
-  const seconds = Math.min(MAX_SECONDS, Math.max(MIN_SECONDS, asked));
-  const sign: Action = { kind: 'sign', seconds, usages: request.spec?.usages ?? [] };
+  const longest = signerName === CLIENT_SIGNER ? MAX_CLIENT_SECONDS : MAX_SECONDS;
+  const sign: Action = {
+    kind: 'sign',
+    by: signerName === SERVING_SIGNER ? 'node-serving' : 'cluster',
+    seconds: Math.min(longest, Math.max(MIN_SECONDS, expirationSeconds ?? longest)),
+    usages,
+  };
   if (isApproved) return [sign];
-  const message = `Auto approving ${request.spec?.signerName ?? ''} certificate: subject, names and usages are the requester's own.`;
+  if (signerName === CLIENT_SIGNER || (signerName === SERVING_SIGNER && settings.servingApproval === 'manual'))
+    return [];
+  const message = `Auto approving ${signerName} certificate: subject, names and usages are the requester's own.`;
   return [{ kind: 'approve', condition: { type: 'Approved', status: 'True', reason: 'AutoApproved', message } }, sign];
 }
 
@@ -108,28 +138,49 @@ export function nodeNameOf(requested: RequestedCertificate | string): string | u
 }
 
 /** Why a request may not be signed, or undefined when it may. */
-function findRefusal(observed: ObservedRequest, firstServiceAddress: string): string | undefined {
+function findRefusal(observed: ObservedRequest, settings: SignerSettings): string | undefined {
   const { request, requested } = observed;
   if (typeof requested === 'string') return `the request cannot be read: ${requested}`;
   if (requested.otherNames > 0) return 'only DNS names and IP addresses are certified';
   switch (request.spec?.signerName) {
+    case NODE_CLIENT_SIGNER:
+      return refuseNodeClient(observed, requested, settings);
     case CLIENT_SIGNER:
-      return refuseNodeClient(observed, requested);
+      return refuseClient(request, requested);
     case SERVING_SIGNER:
-      return refuseNodeServing(request, requested);
+      return refuseNodeServing(request, requested, settings);
     default:
-      return refuseService(request, requested, firstServiceAddress);
+      return refuseService(request, requested, settings.firstServiceAddress);
   }
 }
 
-function refuseNodeClient({ request, node }: ObservedRequest, requested: RequestedCertificate): string | undefined {
-  const subject = refuseNodeSubject(requested);
+/** As in Kubernetes any subject that an approver accepts, but for groups that no role limits. */
+function refuseClient(request: CertificateSigningRequest, requested: RequestedCertificate): string | undefined {
+  const group = requested.organizations.find((name) => UNLIMITED_GROUPS.has(name));
+  if (group !== undefined) return `the group ${group} is not given by this signer`;
+  if (requested.organizationalUnits.length > 0) return 'organizational units are not given by this signer';
+  return refuseUsages(request, ['client auth'], ['digital signature', 'key encipherment']);
+}
+
+function refuseNodeClient(
+  { request, node }: ObservedRequest,
+  requested: RequestedCertificate,
+  settings: SignerSettings,
+): string | undefined {
+  const subject = refuseNodeSubject(requested, settings);
   if (subject !== undefined) return subject;
   if (requested.dnsNames.length > 0 || requested.ipAddresses.length > 0) return 'a client certificate carries no names';
   const usages = refuseUsages(request, ['digital signature', 'client auth'], ['key encipherment']);
   if (usages !== undefined) return usages;
-  const { username = '', groups = [] } = request.spec ?? {};
-  if (username === requested.commonName) return undefined;
+  const engines = requested.organizationalUnits.map((unit) => ENGINE_UNIT.exec(unit)?.[1]);
+  if (engines.length > 1 || engines.includes(undefined)) {
+    return 'the organizational unit must be gantry:engine: and the name of one engine';
+  }
+  const { username = '', groups = [], extra = {} } = request.spec ?? {};
+  if (username === requested.commonName) {
+    const own = extra[ENGINE_EXTRA]?.[0];
+    return engines[0] === own ? undefined : `${username} is an agent of the engine ${own ?? '(none)'} and of no other`;
+  }
   if (!username.startsWith('system:bootstrap:') || !groups.includes('system:bootstrappers')) {
     return `${username} may not ask for a certificate of ${requested.commonName}`;
   }
@@ -140,9 +191,14 @@ function refuseNodeClient({ request, node }: ObservedRequest, requested: Request
     : `a living node has the name ${requested.commonName.slice(NODE_PREFIX.length)} already`;
 }
 
-function refuseNodeServing(request: CertificateSigningRequest, requested: RequestedCertificate): string | undefined {
-  const subject = refuseNodeSubject(requested);
+function refuseNodeServing(
+  request: CertificateSigningRequest,
+  requested: RequestedCertificate,
+  settings: SignerSettings,
+): string | undefined {
+  const subject = refuseNodeSubject(requested, settings);
   if (subject !== undefined) return subject;
+  if (requested.organizationalUnits.length > 0) return 'serving certificates carry no organizational unit';
   if (request.spec?.username !== requested.commonName) return 'a node asks for its own serving certificate alone';
   const name = requested.commonName.slice(NODE_PREFIX.length);
   if (requested.ipAddresses.length > 0) return 'serving certificates carry no address';
@@ -152,12 +208,23 @@ function refuseNodeServing(request: CertificateSigningRequest, requested: Reques
   return refuseUsages(request, ['digital signature', 'server auth'], ['key encipherment']);
 }
 
-function refuseNodeSubject({ commonName, organizations }: RequestedCertificate): string | undefined {
+function refuseNodeSubject(
+  { commonName, organizations }: RequestedCertificate,
+  { reservedNames }: SignerSettings,
+): string | undefined {
   if (!/^system:node:[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(commonName)) {
     return `the common name ${JSON.stringify(commonName)} is not ${NODE_PREFIX} and a node's name`;
   }
+  const name = commonName.slice(NODE_PREFIX.length);
+  if (isReserved(name, reservedNames)) return `the name ${name} is reserved for the control plane`;
   if (organizations.length === 1 && organizations[0] === NODES_GROUP) return undefined;
   return `the organization must be ${NODES_GROUP} and nothing else`;
+}
+
+/** Names of services of the control plane, and all that a cluster's DNS may answer for Services. */
+function isReserved(name: string, reservedNames: readonly string[]): boolean {
+  if (reservedNames.includes(name)) return true;
+  return RESERVED_SUFFIXES.some((suffix) => name === suffix || name.endsWith(`.${suffix}`));
 }
 
 function refuseService(
@@ -168,6 +235,7 @@ function refuseService(
   const service = SERVICE_NAMES[requested.commonName];
   if (service === undefined) return `${JSON.stringify(requested.commonName)} is no fixed service`;
   if (request.spec?.username !== requested.commonName) return 'a service renews its own certificate alone';
+  if (requested.organizationalUnits.length > 0) return 'certificates of services carry no organizational unit';
   const groups = [...requested.organizations].sort().join(',');
   if (groups !== [...service.groups].sort().join(',')) return `the organizations must be ${service.groups.join(', ')}`;
   const strange = [...requested.dnsNames, ...requested.ipAddresses].find(

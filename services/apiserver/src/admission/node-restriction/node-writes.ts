@@ -1,0 +1,70 @@
+import { equalJson, type Node } from '@gantry/objects';
+import { DRAINING_ANNOTATION, ENGINE_LABEL, engineOfUser } from '../../auth/authz/acts-for.ts';
+import { refuse } from '../check/refuse.ts';
+import { type AgentRequest, isActedFor, writtenName } from './agent-request.ts';
+import { isAgentsLabel, modifiedLabels } from './node-labels.ts';
+
+/** An agent writes its own Node, without taints, owners and labels that decide about others. Messages as in Kubernetes. */
+export function checkNodeWrite(agent: AgentRequest): void {
+  const { request, node } = agent;
+  const name = writtenName(request);
+  if (name !== node) {
+    checkOtherNode(agent, name);
+    return;
+  }
+  const object = request.object as Node;
+  if (request.operation === 'create') {
+    const refused = refusedLabels(agent, object, undefined);
+    if (refused.length > 0) {
+      throw refuse(request, `node "${node}" is not allowed to set the following labels: ${refused.join(', ')}`);
+    }
+    if (object.spec?.configSource !== undefined) {
+      throw refuse(request, `node "${node}" is not allowed to create pods with a non-nil configSource`);
+    }
+  }
+  if (request.operation === 'update') checkOwnUpdate(agent, object, request.old as Node);
+}
+
+function checkOwnUpdate(agent: AgentRequest, object: Node, old: Node): void {
+  const { request, node } = agent;
+  const source = object.spec?.configSource;
+  if (source !== undefined && !equalJson(source, old.spec?.configSource)) {
+    throw refuse(request, `node "${node}" is not allowed to update configSource to a new non-nil configSource`);
+  }
+  if (!equalJson(object.spec?.taints ?? [], old.spec?.taints ?? [])) {
+    throw refuse(request, `node "${node}" is not allowed to modify taints`);
+  }
+  if (!equalJson(object.metadata.ownerReferences ?? [], old.metadata.ownerReferences ?? [])) {
+    throw refuse(request, `node "${node}" is not allowed to modify ownerReferences`);
+  }
+  const refused = refusedLabels(agent, object, old);
+  if (refused.length > 0) throw refuse(request, `is not allowed to modify labels: ${refused.join(', ')}`);
+}
+
+/** The label of the engine must say what the agent's certificate says: custodians find the Nodes of their engine by it. */
+function refusedLabels({ request }: AgentRequest, { metadata }: Node, old: Node | undefined): readonly string[] {
+  return modifiedLabels(metadata.labels, old?.metadata.labels).filter((key) => {
+    if (key !== ENGINE_LABEL) return !isAgentsLabel(key);
+    const engine = engineOfUser(request.user);
+    return engine === undefined || metadata.labels?.[key] !== engine;
+  });
+}
+
+/** A custodian cordons and removes a Node whose agent is gone, and changes nothing else of it. */
+function checkOtherNode(agent: AgentRequest, name: string): void {
+  const { request, node } = agent;
+  const refusal = refuse(request, `node "${node}" is not allowed to modify node "${name}"`);
+  if (request.operation === 'create' || !isActedFor(agent, name)) throw refusal;
+  if (request.operation !== 'update') return;
+  if (request.subresource !== '') throw refusal;
+  if (!equalJson(withoutDrain(request.object), withoutDrain(request.old as Node))) {
+    throw refuse(request, `node "${node}" is not allowed to modify more of node "${name}" than its draining`);
+  }
+}
+
+function withoutDrain({ metadata, spec, ...rest }: Node): object {
+  const { managedFields: _, resourceVersion: _version, annotations, ...kept } = metadata;
+  const { [DRAINING_ANNOTATION]: _drain, ...others } = annotations ?? {};
+  const { unschedulable: _cordon, ...keptSpec } = spec ?? {};
+  return { ...rest, metadata: { ...kept, annotations: others }, spec: keptSpec };
+}

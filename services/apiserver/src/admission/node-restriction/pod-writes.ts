@@ -1,0 +1,89 @@
+import { equalJson, type Node, type Pod, type ResourceRef } from '@gantry/objects';
+import { claimsOf, configMapsOf, secretsOf } from '../../auth/authz/pod-references.ts';
+import { refuse } from '../check/refuse.ts';
+import { type AgentRequest, isActedFor, writtenName } from './agent-request.ts';
+
+const MIRROR = 'kubernetes.io/config.mirror';
+const NODES: ResourceRef = { group: '', version: 'v1', resource: 'nodes' };
+const PODS: ResourceRef = { group: '', version: 'v1', resource: 'pods' };
+
+/** An agent writes pods that are bound to its node: mirrors of its own, status, deletion, eviction. Messages as in Kubernetes. */
+export async function checkPodWrite(agent: AgentRequest): Promise<void> {
+  const { request, node } = agent;
+  switch (`${request.operation} ${request.subresource}`) {
+    case 'create ':
+      await checkMirrorPod(agent, request.object);
+      return;
+    case 'delete ':
+      if (isBoundHere(agent, request.old as Pod)) return;
+      throw refuse(request, `node "${node}" can only delete pods with spec.nodeName set to itself`);
+    case 'update status':
+      checkPodStatus(agent, request.object, request.old as Pod);
+      return;
+    case 'create eviction': {
+      const pod = await agent.reader.find<Pod>(PODS, request.namespace, writtenName(request));
+      // The eviction of a pod that does not exist ends in NotFound.
+      if (pod === undefined || isBoundHere(agent, pod)) return;
+      throw refuse(request, `node ${node} can only evict pods with spec.nodeName set to itself`);
+    }
+    default:
+      throw refuse(request, `unexpected operation "${request.operation}" on pods/${request.subresource} by a node`);
+  }
+}
+
+function isBoundHere(agent: AgentRequest, pod: Pod): boolean {
+  return isActedFor(agent, pod.spec?.nodeName);
+}
+
+function checkPodStatus(agent: AgentRequest, pod: Pod, old: Pod): void {
+  const { request, node } = agent;
+  if (!isBoundHere(agent, old)) {
+    throw refuse(request, `node "${node}" can only update pod status for pods with spec.nodeName set to itself`);
+  }
+  if (!equalJson(pod.metadata.labels ?? {}, old.metadata.labels ?? {})) {
+    throw refuse(request, `node "${node}" cannot update labels through pod status`);
+  }
+  const claims = ({ status }: Pod): unknown[] => [
+    status?.resourceClaimStatuses ?? [],
+    status?.extendedResourceClaimStatus ?? null,
+  ];
+  if (!equalJson(claims(pod), claims(old))) {
+    throw refuse(request, `node "${node}" cannot update resource claim statues`);
+  }
+}
+
+async function checkMirrorPod({ request, node, reader }: AgentRequest, pod: Pod): Promise<void> {
+  const no = (why: string) => refuse(request, why);
+  if (pod.metadata.annotations?.[MIRROR] === undefined) {
+    throw no(`pod does not have "${MIRROR}" annotation, node "${node}" can only create mirror pods`);
+  }
+  if (pod.spec?.nodeName !== node) {
+    throw no(`node "${node}" can only create pods with spec.nodeName set to itself`);
+  }
+  const [owner, ...more] = pod.metadata.ownerReferences ?? [];
+  if (more.length > 0) throw no(`node "${node}" can only create pods with a single owner reference set to itself`);
+  if (owner === undefined || owner.apiVersion !== 'v1' || owner.kind !== 'Node' || owner.name !== node) {
+    throw no(`node "${node}" can only create pods with an owner reference set to itself`);
+  }
+  if (owner.controller !== true) {
+    throw no(`node "${node}" can only create pods with a controller owner reference set to itself`);
+  }
+  if (owner.blockOwnerDeletion === true) {
+    throw no(`node "${node}" must not set blockOwnerDeletion on an owner reference`);
+  }
+  const uid = (await reader.find<Node>(NODES, '', node))?.metadata.uid ?? '';
+  if (owner.uid !== uid) throw no(`node ${node} UID mismatch: expected ${owner.uid} got ${uid}`);
+  const reference = referenceOf(pod);
+  if (reference !== undefined) throw no(`node "${node}" can not create pods that reference ${reference}`);
+}
+
+/** What of the API a pod refers to, in Kubernetes' words; undefined for nothing. */
+function referenceOf(pod: Pod): string | undefined {
+  const sources = (pod.spec?.volumes ?? []).flatMap(({ projected }) => projected?.sources ?? []);
+  if ((pod.spec?.serviceAccountName ?? '') !== '') return 'a service account';
+  if (secretsOf(pod).size > 0) return 'secrets';
+  if (configMapsOf(pod).size > 0) return 'configmaps';
+  if (sources.some(({ clusterTrustBundle }) => clusterTrustBundle !== undefined)) return 'clustertrustbundles';
+  if (claimsOf(pod).size > 0) return 'persistentvolumeclaims';
+  return (pod.spec?.resourceClaims ?? []).length > 0 ? 'resourceclaims' : undefined;
+}
