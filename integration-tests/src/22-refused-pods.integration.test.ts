@@ -1,0 +1,116 @@
+import { type Event, EVENTS, type Pod, PODS, type PodSpec } from '@gantry/objects';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Cluster } from './harness/cluster.ts';
+import { eventually } from './harness/eventually.ts';
+
+const cluster = new Cluster();
+const ROOT_IMAGE = 'gantry.test/user-zero:1';
+let namespace: Awaited<ReturnType<Cluster['namespace']>>;
+
+beforeAll(async () => {
+  const base = await cluster.docker(['create', 'busybox:1.36']);
+  const changes = ['USER 00', `LABEL com.docker.compose.project=${cluster.clusterId}`];
+  const labels = ['com.docker.compose.service=etcd-0', 'com.docker.compose.container-number=1'];
+  changes.push(...labels.map((label) => `LABEL ${label}`), 'LABEL com.docker.compose.oneoff=False');
+  await cluster.docker(['commit', ...changes.flatMap((change) => ['--change', change]), base, ROOT_IMAGE]);
+  await cluster.docker(['rm', base]);
+  namespace = await cluster.namespace();
+  const labelled = ['label', 'namespace', namespace.name, 'pod-security.kubernetes.io/enforce=restricted'];
+  await cluster.mustKubectl(labelled);
+});
+afterAll(async () => {
+  await namespace[Symbol.asyncDispose]();
+  await cluster.docker(['rmi', '-f', ROOT_IMAGE]);
+});
+
+/** A pod that the level `restricted` admits. */
+function pod(name: string, spec: Partial<PodSpec>, image = 'busybox:1.36', user: object = { runAsUser: 1000 }): Pod {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name },
+    spec: {
+      securityContext: { runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' }, ...user },
+      terminationGracePeriodSeconds: 0,
+      ...spec,
+      containers: [
+        {
+          name: 'main',
+          image,
+          imagePullPolicy: 'IfNotPresent',
+          command: ['sleep', '3600'],
+          securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } },
+        },
+      ],
+    },
+  };
+}
+
+async function untilStatus(name: string, done: (pod: Pod) => boolean): Promise<Pod> {
+  return await eventually(`the pod ${name} is refused`, 120_000, async () => {
+    const found = await cluster.get(PODS, namespace.name, name);
+    return done(found) ? found : undefined;
+  });
+}
+
+async function eventOf(name: string, reason: string): Promise<string> {
+  return await eventually(`the pod ${name} has an Event ${reason}`, 60_000, async () => {
+    const events: readonly Event[] = await cluster.list(EVENTS, namespace.name);
+    return events.find((event) => event.involvedObject.name === name && event.reason === reason)?.message;
+  });
+}
+
+const containersOf = (name: string) =>
+  cluster.podContainers(
+    [`label=io.kubernetes.pod.namespace=${namespace.name}`, `label=io.kubernetes.pod.name=${name}`],
+    'all',
+  );
+
+test('a pod for another system is rejected, though restricted admits it with root', async () => {
+  await cluster.create(
+    PODS,
+    namespace.name,
+    pod('windows', { os: { name: 'windows' }, securityContext: { runAsNonRoot: true } }),
+  );
+  const { status } = await untilStatus('windows', ({ status }) => status?.phase === 'Failed');
+  expect(status).toMatchObject({
+    reason: 'PodOSNotSupported',
+    message: "Pod was rejected: Failed to admit pod as the OS field doesn't match node OS",
+  });
+  expect(await eventOf('windows', 'PodOSNotSupported')).toBe(
+    "Failed to admit pod as the OS field doesn't match node OS",
+  );
+  expect(await containersOf('windows')).toEqual([]);
+});
+
+test('a pod with users of its own never runs with those of the host', async () => {
+  const root = pod('users', {
+    hostUsers: false,
+    securityContext: { runAsUser: 0, seccompProfile: { type: 'RuntimeDefault' } },
+  });
+  await cluster.create(PODS, namespace.name, root);
+  const message = "can't set `spec.hostUsers: false`, runtime does not support user namespaces";
+  expect(await eventOf('users', 'FailedCreatePodSandBox')).toBe(`Failed to create pod sandbox: ${message}`);
+  expect(await containersOf('users')).toEqual([]);
+});
+
+test('an image whose user is written 00 does not run as root', async () => {
+  await cluster.create(PODS, namespace.name, pod('zero', {}, ROOT_IMAGE, {}));
+  const { status } = await untilStatus(
+    'zero',
+    ({ status }) => status?.containerStatuses?.[0]?.state?.waiting?.reason === 'CreateContainerConfigError',
+  );
+  expect(status?.containerStatuses?.[0]?.state?.waiting?.message).toMatch(
+    /^container has runAsNonRoot and image will run as root \(pod: "zero_/,
+  );
+});
+
+test('an image with labels of Compose takes over no service', async () => {
+  const before = await cluster.containers();
+  await cluster.create(PODS, namespace.name, pod('labels', {}, ROOT_IMAGE));
+  await untilStatus('labels', ({ status }) => status?.phase === 'Running');
+  expect(await containersOf('labels')).toHaveLength(2);
+  expect(await cluster.containers()).toEqual(before);
+  await cluster.compose(['up', '-d', '--no-build', '--no-recreate', 'etcd-0']);
+  expect(await cluster.containers('etcd-0')).toEqual(before.filter(({ service }) => service === 'etcd-0'));
+});
