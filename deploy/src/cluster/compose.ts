@@ -27,6 +27,8 @@ export interface Project {
   unmountState(): Promise<void>;
   /** Removes the routing rules of pods from this host, and the service that keeps them. */
   removePodEgress(): Promise<void>;
+  /** Runs a service that is not part of `up` to its end, and passes its lines on. */
+  runOnce(service: string, args: readonly string[], onLine: (line: string) => void): Promise<void>;
   containers(): Promise<readonly ServiceContainer[]>;
 }
 
@@ -91,6 +93,10 @@ export function openProject(config: CommandConfig, clusterId: string, shell: She
       if (kept.state === 'running') return;
       const remove = ['run', '--rm', '--no-deps', '-T', 'pod-egress', 'pod-egress', 'remove'];
       await mustRun(shell, 'docker', [...base, ...remove], options());
+      },
+    runOnce: async (service, args, onLine) => {
+      const command = args.length === 0 ? [] : ['node', 'lib/apiserver.mjs', service, ...args];
+      await mustRun(shell, 'docker', [...base, 'run', '--rm', '--no-deps', '-T', service, ...command], options(onLine));
     },
     containers: () => listContainers(shell, clusterId),
   };

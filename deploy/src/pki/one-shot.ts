@@ -13,6 +13,7 @@ import {
 import { ensureOwner, type Folder, openFolder } from './folder.ts';
 import { planCertificates } from './plan.ts';
 import { type AuthorityName, ETCD_UID, fixedRoles, type Role, ROOT_UID, SERVICE_UID } from './roles.ts';
+import { ensureSealingKey } from './sealing-keys.ts';
 import { planTokenKeys, type TokenKey, type TokenKeyOrder } from './token-keys.ts';
 
 export interface OneShotOptions {
@@ -47,6 +48,7 @@ export async function runOneShot(options: OneShotOptions): Promise<void> {
     'front-proxy': await ensureAuthority(await folder('front-proxy-ca', ROOT_UID), 'gantry-front-proxy-ca', options),
   };
   await ensureTokenKeys(await folder('sa', SERVICE_UID), options);
+  await ensureSealingKey(await folder('sealing', SERVICE_UID), options.report);
   await ensureBootstrapToken(await folder('bootstrap', SERVICE_UID), authorities.cluster, options);
   await writeIfChanged(await folder('load-balancer', 0), 'ca.crt', authorities.cluster.certificate);
 

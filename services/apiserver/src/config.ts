@@ -13,6 +13,10 @@ export interface ApiServerConfig {
   readonly frontProxyDir: string;
   readonly serviceAccountDir: string;
   readonly bootstrapDir: string;
+  /** Holds the keys with which objects are sealed in etcd. */
+  readonly sealingDir: string;
+  /** The resources whose objects are sealed: `secrets`, `things.example.org`. */
+  readonly sealedResources: readonly string[];
   readonly serviceCidr: string;
   readonly podCidr: string;
   readonly defaultTolerationSeconds: number;
@@ -37,6 +41,8 @@ export function readApiServerConfig(environment: NodeJS.ProcessEnv = process.env
     frontProxyDir: reader.text('GANTRY_FRONT_PROXY_DIR', '/etc/gantry/front-proxy'),
     serviceAccountDir: reader.text('GANTRY_SA_DIR', '/etc/gantry/sa'),
     bootstrapDir: reader.text('GANTRY_BOOTSTRAP_DIR', '/etc/gantry/bootstrap'),
+    sealingDir: reader.text('GANTRY_SEALING_DIR', '/etc/gantry/sealing'),
+    sealedResources: sealedResources(reader.list('GANTRY_SEALED_RESOURCES', ['secrets'])),
     serviceCidr: reader.text('GANTRY_SERVICE_CIDR', '10.96.0.0/16'),
     podCidr: reader.text('GANTRY_POD_CIDR', '10.128.0.0/20'),
     defaultTolerationSeconds: reader.integer('GANTRY_DEFAULT_TOLERATION_SECONDS', { min: 0, max: 86_400 }, 5),
@@ -67,4 +73,18 @@ function names(
     if (problem !== undefined) throw new ConfigError(variable, `${JSON.stringify(name)}: ${problem}`);
   }
   return found;
+}
+
+/** `none` seals nothing. */
+function sealedResources(names: readonly string[]): readonly string[] {
+  if (names.length === 1 && names[0] === 'none') return [];
+  for (const name of names) {
+    if (!/^[a-z0-9-]+(\.[a-z0-9.-]+)?$/.test(name)) {
+      throw new ConfigError(
+        'GANTRY_SEALED_RESOURCES',
+        `${JSON.stringify(name)} is not a resource such as secrets or things.example.org`,
+      );
+    }
+  }
+  return names;
 }

@@ -30,7 +30,14 @@ import { ensureIncarnation } from './incarnation.ts';
 import { resources } from '@gantry/kinds';
 import { createApiServer } from './server.ts';
 import { runStorageMaintenance } from './loops/storage-maintenance/storage-maintenance.ts';
-import { createEtcdObjectStore, INCARNATION_KEY } from './storage/index.ts';
+import {
+  createEtcdObjectStore,
+  createSealing,
+  INCARNATION_KEY,
+  KEY_FILE,
+  openSealingKeys,
+  type SealingKeys,
+} from './storage/index.ts';
 
 const REST_PORT = 6443;
 const GRPC_PORT = 6444;
@@ -60,12 +67,14 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
   using etcdTls = await openTlsFolder(config.etcdTlsDir, { clock, logger }, starting.signal);
   using agentTls = await openTlsFolder(config.agentTlsDir, { clock, logger }, starting.signal);
   using signingKeys = await openKeys(config.serviceAccountDir, logger, starting.signal);
+  const sealingKeys = await waitForSealingKeys(config.sealingDir, logger, starting.signal);
   await using etcd = connectEtcd({ endpoints: config.etcd, tls: etcdTls, clock, random: systemRandom });
   await prepareEtcd(etcd, logger, starting.signal);
   const retries = metrics.counter('gantry_store_group_retries_total', 'Groups of writes that were sent to etcd again.');
   const processId = systemUid();
   const store = createEtcdObjectStore({
     etcd,
+    sealing: createSealing(sealingKeys, config.sealedResources),
     process: processId,
     clock,
     random: systemRandom,
@@ -196,6 +205,11 @@ async function openKeys(folder: string, logger: Logger, signal: AbortSignal): Pr
   const what = `service account keys (${join(folder, 'sa.key')})`;
   const keys = await retried(() => readSigningKeys(folder), what, logger, signal);
   return new SigningKeyFolder(folder, keys, { clock: systemClock, logger });
+}
+
+function waitForSealingKeys(folder: string, logger: Logger, signal: AbortSignal): Promise<SealingKeys> {
+  const open = () => Promise.resolve().then(() => openSealingKeys(folder));
+  return retried(open, `sealing keys (${join(folder, KEY_FILE)})`, logger, signal);
 }
 
 /** Users and roles, and the incarnation: both made by whichever apiserver comes first. */

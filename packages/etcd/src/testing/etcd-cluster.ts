@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers';
 import type { TlsMaterial } from '@gantry/tls';
 import type { ContainerRuntimeClient, StartedNetwork, StartedTestContainer } from 'testcontainers';
 import type { Issue } from './certificates.ts';
@@ -18,6 +19,8 @@ export interface ClusterMember {
   kill(): Promise<void>;
   /** Starts a killed member on its data; returns when it serves clients again. */
   start(): Promise<void>;
+  /** An archive of the member's data: what a backup of its files, or of a snapshot, has. */
+  files(): Promise<Buffer>;
   /** Removes the member with its data, and lets a new one take its place. */
   replace(): Promise<void>;
 }
@@ -186,6 +189,12 @@ class Member implements ClusterMember {
   async start(): Promise<void> {
     await this.#container?.restart({ timeout: 0 });
     await this.#started();
+  }
+
+  async files(): Promise<Buffer> {
+    const archive = await this.#container?.copyArchiveFromContainer('/etcd-data');
+    if (archive === undefined) throw new Error(`etcd member ${this.#options.name} has no container`);
+    return buffer(archive);
   }
 
   async replace(): Promise<void> {

@@ -102,7 +102,7 @@ export class CommitLane {
       try {
         const result = await this.#send(transaction, signal);
         if (result.succeeded) {
-          return { kind: 'landed', outcomes: outcomes(writes, readResults(result.results), result.revision) };
+          return { kind: 'landed', outcomes: this.#outcomes(writes, readResults(result.results), result.revision) };
         }
         // This was the only copy, so nothing of it was written.
         this.#lastModRevision = undefined;
@@ -214,7 +214,7 @@ export class CommitLane {
         : readResults(settled.result.results);
     if (results === 'forgotten')
       return failedEnd('outcome-unknown', 'history was compacted before the answer was known');
-    return { kind: 'landed', outcomes: outcomes(writes, results, settled.revision) };
+    return { kind: 'landed', outcomes: this.#outcomes(writes, results, settled.revision) };
   }
 
   /** The lost answer's content, from what the guards saw: the state one revision earlier. */
@@ -281,22 +281,19 @@ export class CommitLane {
     await sleep(clock, backoffMs(RETRY, failures, random), signal);
   }
 
+  #outcomes(
+    writes: readonly IdentifiedWrite[],
+    results: readonly WriteResult[],
+    revision: number,
+  ): readonly WriteOutcome[] {
+    const guarded = writes.map((item) => item.write);
+    return outcomesOf(guarded, results, revision, this.#options.guard.sealing);
+  }
+
   #nextSequence(): string {
     this.#sequence += 1;
     return `${this.#options.owner} ${this.#sequence}`;
   }
-}
-
-function outcomes(
-  writes: readonly IdentifiedWrite[],
-  results: readonly WriteResult[],
-  revision: number,
-): readonly WriteOutcome[] {
-  return outcomesOf(
-    writes.map((item) => item.write),
-    results,
-    revision,
-  );
 }
 
 function failedEnd(code: EtcdError['code'], message: string): GroupEnd {

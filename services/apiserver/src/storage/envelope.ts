@@ -1,4 +1,5 @@
 import { StoreError } from './object-store.ts';
+import { keyIdOf, type Sealing } from './sealing.ts';
 
 /**
  * What surrounds an object's JSON in etcd. The format on disk, big endian:
@@ -6,7 +7,7 @@ import { StoreError } from './object-store.ts';
  * | bytes | what |
  * | --- | --- |
  * | 1 | format version, 1 |
- * | 1 | sealing: 0 plain JSON; other values are kept for objects that are encrypted at rest |
+ * | 1 | sealing: 0 plain JSON, 1 sealed with AES-256-GCM (`sealing.ts`); other values are kept, for keys of a key management service |
  * | 1 | index of the write in its transaction |
  * | 1 | zero, kept |
  * | 2 | length of the whole header, so that later versions can add to it |
@@ -15,7 +16,7 @@ import { StoreError } from './object-store.ts';
  * | 1 + n | writer's name, UTF-8 |
  * | 1 + n | writer's election key, UTF-8, empty without a fence |
  * | 1 + n | writer's incarnation, UTF-8, empty without a fence |
- * | rest | the object in its storage version as JSON, without `metadata.resourceVersion` |
+ * | rest | the object in its storage version as JSON, without `metadata.resourceVersion`; sealed when the second byte says so |
  */
 export interface Envelope {
   readonly index: number;
@@ -24,25 +25,38 @@ export interface Envelope {
   readonly electionKey: string;
   readonly epoch: number;
   readonly incarnation: string;
-  /** The object's JSON; a view into the bytes that were decoded. */
+  /** The object's JSON; a view into the bytes that were decoded, unless it was sealed. */
   readonly payload: Uint8Array;
 }
 
 export const WRITE_ID_BYTES = 16;
 const FORMAT_VERSION = 1;
 const PLAIN = 0;
+const SEALED = 1;
 const FIXED_BYTES = 6 + WRITE_ID_BYTES + 8;
 const MAX_TEXT_BYTES = 255;
 
-/** The bytes that are stored. */
-export function encodeEnvelope(envelope: Envelope): Buffer {
+/** The bytes that are stored at `key`. */
+export function encodeEnvelope(key: string, envelope: Envelope, sealing: Sealing): Buffer {
+  if (sealing.seals(key)) {
+    const header = encodeHeader(envelope, SEALED, 0);
+    return Buffer.concat([header, sealing.seal(key, header, envelope.payload)]);
+  }
+  const { payload } = envelope;
+  const out = encodeHeader(envelope, PLAIN, payload.length);
+  out.set(payload, out.length - payload.length);
+  return out;
+}
+
+/** The header, and room behind it. */
+function encodeHeader(envelope: Envelope, form: number, room: number): Buffer {
   const texts = [envelope.writer, envelope.electionKey, envelope.incarnation].map((text) =>
     Buffer.from(text).subarray(0, MAX_TEXT_BYTES),
   );
   const headerBytes = FIXED_BYTES + texts.reduce((sum, text) => sum + 1 + text.length, 0);
-  const out = Buffer.allocUnsafe(headerBytes + envelope.payload.length);
+  const out = Buffer.allocUnsafe(headerBytes + room);
   out[0] = FORMAT_VERSION;
-  out[1] = PLAIN;
+  out[1] = form;
   out[2] = envelope.index;
   out[3] = 0;
   out.writeUInt16BE(headerBytes, 4);
@@ -54,14 +68,13 @@ export function encodeEnvelope(envelope: Envelope): Buffer {
     out.set(text, at + 1);
     at += 1 + text.length;
   }
-  out.set(envelope.payload, headerBytes);
   return out;
 }
 
 /** Inverse of `encodeEnvelope`; a format that this version does not know is a StoreError, never a guess. */
-export function decodeEnvelope(key: string, bytes: Uint8Array): Envelope {
+export function decodeEnvelope(key: string, bytes: Uint8Array, sealing: Sealing): Envelope {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (buffer.length < FIXED_BYTES || buffer[0] !== FORMAT_VERSION || buffer[1] !== PLAIN) {
+  if (buffer.length < FIXED_BYTES || buffer[0] !== FORMAT_VERSION || (buffer[1] ?? 0) > SEALED) {
     throw new StoreError('unavailable', `${key} is stored in a format that this version cannot read`);
   }
   const headerBytes = buffer.readUInt16BE(4);
@@ -80,6 +93,15 @@ export function decodeEnvelope(key: string, bytes: Uint8Array): Envelope {
     writer,
     electionKey,
     incarnation,
-    payload: buffer.subarray(headerBytes),
+    payload:
+      buffer[1] === SEALED
+        ? sealing.open(key, buffer.subarray(0, headerBytes), buffer.subarray(headerBytes))
+        : buffer.subarray(headerBytes),
   };
+}
+
+/** The id of the key with which a stored value is sealed; undefined for one in plain text. */
+export function sealedWith(bytes: Uint8Array): string | undefined {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return buffer[1] === SEALED ? keyIdOf(buffer.subarray(buffer.readUInt16BE(4))) : undefined;
 }

@@ -16,6 +16,7 @@ import {
   remove,
   update,
 } from './testing/store-contract.ts';
+import { TEST_SEALING } from './testing/test-sealing.ts';
 
 const signal = (): AbortSignal => AbortSignal.timeout(120_000);
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -41,7 +42,14 @@ afterEach(async () => {
 });
 
 function openStore(options: Partial<EtcdObjectStoreOptions> = {}): ClosableObjectStore {
-  return createEtcdObjectStore({ etcd, clock: systemClock, random: systemRandom, newUid: systemUid, ...options });
+  return createEtcdObjectStore({
+    etcd,
+    clock: systemClock,
+    random: systemRandom,
+    newUid: systemUid,
+    sealing: TEST_SEALING,
+    ...options,
+  });
 }
 
 function freshPod(): string {

@@ -14,6 +14,7 @@ import {
   type StoreWatchItem,
   type WriteOutcome,
 } from './object-store.ts';
+import type { Sealing } from './sealing.ts';
 import { readStored } from './stored-object.ts';
 import { toStoreItem } from './store-watch.ts';
 
@@ -25,6 +26,8 @@ export interface EtcdObjectStoreOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly newUid: NewUid;
+  /** What is encrypted in etcd, and how. */
+  readonly sealing: Sealing;
   /** Unique for this process's life: names its commit lanes. A fresh uid when absent. */
   readonly process?: string;
   /** 2 to 4; one per member when absent. */
@@ -53,6 +56,7 @@ export function createEtcdObjectStore(options: EtcdObjectStoreOptions): Closable
 
 class EtcdObjectStore implements ClosableObjectStore {
   readonly #etcd: StoreEtcd;
+  readonly #sealing: Sealing;
   readonly #timeoutMs: number;
   readonly #commit: GroupCommit;
   readonly #current: CurrentRevision;
@@ -61,6 +65,7 @@ class EtcdObjectStore implements ClosableObjectStore {
 
   constructor(options: EtcdObjectStoreOptions) {
     this.#etcd = options.etcd;
+    this.#sealing = options.sealing;
     this.#timeoutMs = options.attemptTimeoutMs ?? DEFAULT_ATTEMPT_TIMEOUT_MS;
     this.#commit = new GroupCommit(
       createLanes(options),
@@ -76,7 +81,7 @@ class EtcdObjectStore implements ClosableObjectStore {
 
   async get(key: string, signal: AbortSignal): Promise<StoredObject | null> {
     const kv = (await this.#range({ key }, signal)).kvs[0];
-    return kv === undefined ? null : readStored(kv);
+    return kv === undefined ? null : readStored(kv, this.#sealing);
   }
 
   async list(
@@ -93,7 +98,7 @@ class EtcdObjectStore implements ClosableObjectStore {
       const limit = Math.min(PAGE_SIZE, wanted - objects.length);
       const page = await this.#range({ key, rangeEnd, limit, ...(revision === undefined ? {} : { revision }) }, signal);
       revision ??= page.revision;
-      for (const kv of page.kvs) objects.push(readStored(kv));
+      for (const kv of page.kvs) objects.push(readStored(kv, this.#sealing));
       const remaining = page.count - page.kvs.length;
       const last = page.kvs.at(-1);
       if (remaining <= 0 || last === undefined) return { revision, objects, next: undefined, remaining: 0 };
@@ -116,7 +121,7 @@ class EtcdObjectStore implements ClosableObjectStore {
     const watch = this.#etcd.watcher.watch(request, either);
     this.#watches.add(watch);
     try {
-      for await (const item of watch) yield toStoreItem(item);
+      for await (const item of watch) yield toStoreItem(item, this.#sealing);
     } catch (error) {
       throw asStoreError(error);
     } finally {
@@ -157,7 +162,7 @@ function createLanes(options: EtcdObjectStoreOptions): readonly CommitLane[] {
         owner: options.newUid(),
         member: index,
         attemptTimeoutMs: options.attemptTimeoutMs ?? DEFAULT_ATTEMPT_TIMEOUT_MS,
-        guard: { fence: leftOut.includes('fence') ? 'left-out-by-test' : 'compared' },
+        guard: { sealing: options.sealing, fence: leftOut.includes('fence') ? 'left-out-by-test' : 'compared' },
         laneCompare: leftOut.includes('lane') ? 'left-out-by-test' : 'compared',
         onRetry: options.onRetry ?? (() => {}),
       }),

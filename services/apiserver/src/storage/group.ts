@@ -4,6 +4,7 @@ import { encodeEnvelope } from './envelope.ts';
 import { deletedKeyOf, INCARNATION_KEY, resourceRootOf } from './keys.ts';
 import type { GuardedWrite, Unchanged, WriteOutcome } from './object-store.ts';
 import { revisionOf, versionOf } from './resource-version.ts';
+import type { Sealing } from './sealing.ts';
 import { readStored } from './stored-object.ts';
 
 /** Bounds of one etcd transaction. A write above `maxBytes` travels alone. */
@@ -14,8 +15,10 @@ export interface GroupLimits {
 
 export const GROUP_LIMITS: GroupLimits = { maxWrites: 128, maxBytes: 1024 * 1024 };
 
-/** Which conditions are put into the guard. Only a test ever leaves one out, to prove that it is the one that protects. */
+/** How writes become transactions, and their results outcomes. */
 export interface GuardOptions {
+  readonly sealing: Sealing;
+  /** Whether fences are compared. Only a test ever leaves it out, to prove that it is what protects. */
   readonly fence: 'compared' | 'left-out-by-test';
 }
 
@@ -79,7 +82,9 @@ export function buildWrite(
   return {
     compare: guardOf(write, options),
     success:
-      write.value === null ? deleteOperations(write, options.deletionRecord) : [putOperation(write, writeId, index)],
+      write.value === null
+        ? deleteOperations(write, options.deletionRecord)
+        : [putOperation(write, writeId, index, options.sealing)],
     failure: [...new Set(compared)].map((key): Operation => ({ kind: 'range', key })),
   };
 }
@@ -110,9 +115,9 @@ function seenRevision({ resourceVersion }: Unchanged): number {
   return resourceVersion === 'absent' ? 0 : revisionOf(resourceVersion);
 }
 
-function putOperation(write: GuardedWrite, writeId: Uint8Array, index: number): Operation {
+function putOperation(write: GuardedWrite, writeId: Uint8Array, index: number, sealing: Sealing): Operation {
   const fence = write.writer.fence;
-  const value = encodeEnvelope({
+  const envelope = {
     index,
     writeId,
     writer: write.writer.name,
@@ -120,7 +125,8 @@ function putOperation(write: GuardedWrite, writeId: Uint8Array, index: number): 
     epoch: fence?.epoch ?? 0,
     incarnation: fence?.incarnation ?? '',
     payload: write.value ?? new Uint8Array(),
-  });
+  };
+  const value = encodeEnvelope(write.key, envelope, sealing);
   return { kind: 'put', key: write.key, value };
 }
 
@@ -158,11 +164,12 @@ export function outcomesOf(
   writes: readonly GuardedWrite[],
   results: readonly WriteResult[],
   revision: number,
+  sealing: Sealing,
 ): readonly WriteOutcome[] {
   const lastIndex = new Map<string, number>();
   return writes.map((write, index) => {
     const result = results[index];
-    if (result?.kind !== 'succeeded') return explainFailure(write, result?.read ?? []);
+    if (result?.kind !== 'succeeded') return explainFailure(write, result?.read ?? [], sealing);
     const root = resourceRootOf(write.key);
     const own = write.value === null ? (lastIndex.get(root) ?? -1) + 1 : index;
     lastIndex.set(root, own);
@@ -171,7 +178,7 @@ export function outcomesOf(
 }
 
 /** A lost fence before a missing key before a conflict: the first is final for its writer, the last may be tried again. */
-export function explainFailure(write: GuardedWrite, read: readonly KeyValue[]): WriteOutcome {
+export function explainFailure(write: GuardedWrite, read: readonly KeyValue[], sealing: Sealing): WriteOutcome {
   const at = new Map(read.map((kv) => [kv.key, kv]));
   const fence = write.writer.fence;
   if (fence !== undefined) {
@@ -186,7 +193,7 @@ export function explainFailure(write: GuardedWrite, read: readonly KeyValue[]): 
   );
   if (changed !== undefined) return { kind: 'missing', key: changed.key };
   const current = at.get(write.key);
-  return { kind: 'conflict', current: current === undefined ? null : readStored(current) };
+  return { kind: 'conflict', current: current === undefined ? null : readStored(current, sealing) };
 }
 
 /** Evaluates a write's guard against the state just before the group landed, when the answer that told so was lost. */

@@ -1,3 +1,4 @@
+import { TEST_SEALING } from './testing/test-sealing.ts';
 import { type Clock, type Random, seededRandom, systemClock, systemUid } from '@gantry/base';
 import { MemoryEtcd } from '@gantry/etcd/testing';
 import { type ClosableObjectStore, createEtcdObjectStore, type EtcdObjectStoreOptions } from './etcd-object-store.ts';
@@ -26,6 +27,7 @@ export function createMemoryObjectStore(
     clock: options.clock ?? systemClock,
     random: options.random ?? seededRandom(1),
     newUid: options.newUid ?? systemUid,
+    sealing: options.sealing ?? TEST_SEALING,
   });
   return Object.assign(store, { etcd });
 }

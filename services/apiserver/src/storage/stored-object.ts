@@ -3,11 +3,12 @@ import type { JsonObject } from '@gantry/objects';
 import type { KeyValue } from '@gantry/etcd';
 import { decodeEnvelope } from './envelope.ts';
 import { type ResourceVersion, StoreError, type StoredObject } from './object-store.ts';
+import type { Sealing } from './sealing.ts';
 import { versionOf } from './resource-version.ts';
 
 /** What a key holds, its resourceVersion set. */
-export function readStored(kv: KeyValue): StoredObject {
-  const envelope = decodeEnvelope(kv.key, kv.value);
+export function readStored(kv: KeyValue, sealing: Sealing): StoredObject {
+  const envelope = decodeEnvelope(kv.key, kv.value, sealing);
   const resourceVersion = versionOf(kv.modRevision, envelope.index);
   const object = parseObject(kv.key, envelope.payload, resourceVersion);
   return { key: kv.key, resourceVersion, object, bytes: envelope.payload.length };

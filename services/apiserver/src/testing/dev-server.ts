@@ -8,6 +8,7 @@ import { createLogger } from '@gantry/service';
 import { createPeerRegistry, ownAddress } from '../loops/kubernetes-endpoints/index.ts';
 import { ensureIncarnation } from '../incarnation.ts';
 import { createEtcdObjectStore } from '../storage/index.ts';
+import { TEST_SEALING } from '../storage/testing/test-sealing.ts';
 import { runStandInControllers } from './stand-in-controllers.ts';
 import { startApiServer } from './start-api-server.ts';
 
@@ -18,7 +19,7 @@ import { startApiServer } from './start-api-server.ts';
  */
 const [port, file, members] = process.argv.slice(2);
 const logger = createLogger({ service: 'apiserver', level: 'info' });
-const shared = { clock: systemClock, random: systemRandom, newUid: systemUid };
+const shared = { clock: systemClock, random: systemRandom, newUid: systemUid, sealing: TEST_SEALING };
 const memory = members === undefined ? new MemoryEtcd() : undefined;
 const etcd = memory ?? connectEtcd({ endpoints: (members ?? '').split(','), ...shared });
 const store = createEtcdObjectStore({ etcd, ...shared });

@@ -5,6 +5,7 @@ import { expect, it } from 'vitest';
 import { createEtcdObjectStore } from '../../storage/etcd-object-store.ts';
 import { runMaintenanceRound, runRescue, runStorageMaintenance } from './storage-maintenance.ts';
 import { revisionOf } from '../../storage/resource-version.ts';
+import { TEST_SEALING } from '../../storage/testing/test-sealing.ts';
 import { committed, create, pod, putKey, remove, update } from '../../storage/testing/store-contract.ts';
 
 const signal = (): AbortSignal => AbortSignal.timeout(60_000);
@@ -24,7 +25,7 @@ async function fill(etcd: Etcd): Promise<void> {
 it('cares for a real etcd: history, lanes of the dead, and nothing that is in use', async () => {
   await using cluster = await startEtcdCluster();
   await using etcd = connectEtcd({ ...base, endpoints: cluster.endpoints });
-  const store = createEtcdObjectStore({ ...base, etcd, newUid: systemUid, process: 'mine' });
+  const store = createEtcdObjectStore({ ...base, etcd, newUid: systemUid, sealing: TEST_SEALING, process: 'mine' });
   await putKey(etcd.kv, '/gantry/incarnation', 'one');
   await putKey(etcd.kv, '/gantry/commit/dead/0', 'x');
   const stop = new AbortController();
@@ -52,7 +53,14 @@ it('cares for a real etcd: history, lanes of the dead, and nothing that is in us
 it('makes an etcd writable again that ran out of space', async () => {
   await using cluster = await startEtcdCluster({ size: 1, args: ['--quota-backend-bytes', String(16 * 1024 * 1024)] });
   await using etcd = connectEtcd({ ...base, endpoints: cluster.endpoints });
-  const store = createEtcdObjectStore({ ...base, etcd, newUid: systemUid, process: 'mine', lanes: 2 });
+  const store = createEtcdObjectStore({
+    ...base,
+    etcd,
+    newUid: systemUid,
+    sealing: TEST_SEALING,
+    process: 'mine',
+    lanes: 2,
+  });
   const precious = await committed(store.write(create(pod('precious')), signal()));
   await fill(etcd);
   await expect(store.write(create(pod('more')), signal())).rejects.toMatchObject({ code: 'no-space' });
@@ -65,7 +73,14 @@ it('makes an etcd writable again that ran out of space', async () => {
 it('forgets history, cleans up and makes a full etcd writable again while a member is down', async () => {
   await using cluster = await startEtcdCluster({ args: ['--quota-backend-bytes', String(16 * 1024 * 1024)] });
   await using etcd = connectEtcd({ ...base, endpoints: cluster.endpoints });
-  const store = createEtcdObjectStore({ ...base, etcd, newUid: systemUid, process: 'mine', lanes: 2 });
+  const store = createEtcdObjectStore({
+    ...base,
+    etcd,
+    newUid: systemUid,
+    sealing: TEST_SEALING,
+    process: 'mine',
+    lanes: 2,
+  });
   const first = await committed(store.write(create(pod('a')), signal()));
   await committed(store.write(update(pod('a'), first), signal()));
   await putKey(etcd.kv, '/gantry/commit/dead/0', 'x');
@@ -88,7 +103,14 @@ it('forgets history, cleans up and makes a full etcd writable again while a memb
 it('frees a full etcd that can elect no owner, since it grants no lease', async () => {
   await using cluster = await startEtcdCluster({ size: 1, args: ['--quota-backend-bytes', String(16 * 1024 * 1024)] });
   await using etcd = connectEtcd({ ...base, endpoints: cluster.endpoints });
-  const store = createEtcdObjectStore({ ...base, etcd, newUid: systemUid, process: 'mine', lanes: 2 });
+  const store = createEtcdObjectStore({
+    ...base,
+    etcd,
+    newUid: systemUid,
+    sealing: TEST_SEALING,
+    process: 'mine',
+    lanes: 2,
+  });
   expect(await runRescue({ ...base, etcd, process: 'mine' }, signal())).toBe('not-needed');
   await fill(etcd);
   await expect(etcd.leases.grant(5000, { signal: signal() })).rejects.toMatchObject({ code: 'no-space' });
@@ -105,11 +127,25 @@ it('frees a full etcd that can elect no owner, since it grants no lease', async 
 it('deletes through lanes that an etcd without space cannot open', async () => {
   await using cluster = await startEtcdCluster({ size: 1, args: ['--quota-backend-bytes', String(16 * 1024 * 1024)] });
   await using etcd = connectEtcd({ ...base, endpoints: cluster.endpoints });
-  const before = createEtcdObjectStore({ ...base, etcd, newUid: systemUid, process: 'before', lanes: 2 });
+  const before = createEtcdObjectStore({
+    ...base,
+    etcd,
+    newUid: systemUid,
+    sealing: TEST_SEALING,
+    process: 'before',
+    lanes: 2,
+  });
   const version = await committed(before.write(create(pod('a')), signal()));
   await before.close(AbortSignal.timeout(1000));
   await fill(etcd);
-  const after = createEtcdObjectStore({ ...base, etcd, newUid: systemUid, process: 'after', lanes: 2 });
+  const after = createEtcdObjectStore({
+    ...base,
+    etcd,
+    newUid: systemUid,
+    sealing: TEST_SEALING,
+    process: 'after',
+    lanes: 2,
+  });
   await expect(after.write(create(pod('b')), signal())).rejects.toMatchObject({ code: 'no-space' });
   await committed(after.write(remove(pod('a'), version), signal()));
   expect(await after.get(pod('a'), signal())).toBeNull();

@@ -100,6 +100,55 @@ function describeWrites(context: Context): void {
     await committed(store.write(now, signal()));
   });
 
+  it('stores one of two writes at the same moment that each need the other not to be stored', async () => {
+    const { store } = context();
+    for (let round = 0; round < 5; round++) {
+      const [one, other] = [pod(`one${round}`), pod(`other${round}`)];
+      const outcomes = await Promise.all([
+        store.write({ ...create(one), unchanged: [{ key: other, resourceVersion: 'absent' }] }, signal()),
+        store.write({ ...create(other), unchanged: [{ key: one, resourceVersion: 'absent' }] }, signal()),
+      ]);
+      expect(outcomes.map(({ kind }) => kind).sort()).toEqual(['committed', 'missing']);
+    }
+  });
+
+  it('names a key that is there and was not', async () => {
+    const { store } = context();
+    const write = { ...create(pod('a')), unchanged: [{ key: NAMESPACE, resourceVersion: 'absent' as const }] };
+    const version = await committed(store.write(create(NAMESPACE), signal()));
+    expect(await store.write(write, signal())).toEqual({ kind: 'missing', key: NAMESPACE });
+    await committed(store.write(remove(NAMESPACE, version), signal()));
+    await committed(store.write(write, signal()));
+    // It is the object itself that is in the way, not what was absent.
+    expect(await store.write(write, signal())).toMatchObject({ kind: 'conflict', current: { key: pod('a') } });
+  });
+
+  it('leaves nothing of a Secret readable in etcd, and gives it back as it was written', async () => {
+    const { fixture, store } = context();
+    const marker = 'a-marker-that-nobody-may-read';
+    const secret = '/registry/secrets/ns/s';
+    const first = await committed(store.write(create(secret, { data: marker }), signal()));
+    const second = await committed(store.write(update(secret, first, { data: `${marker}2` }), signal()));
+    const conflict = await store.write(create(secret, { data: marker }), signal());
+    expect(conflict).toMatchObject({ kind: 'conflict', current: { object: { data: `${marker}2` } } });
+    await committed(store.write(create(pod('a'), { data: 'plain' }), signal()));
+    expect((await store.get(secret, signal()))?.object['data']).toBe(`${marker}2`);
+    expect((await store.list('/registry/secrets/', {}, signal())).objects[0]?.object['data']).toBe(`${marker}2`);
+    for await (const item of store.watch(revisionOf(first) - 1, signal())) {
+      const events = (item.kind === 'events' ? item.events : []).filter(({ key }) => key === secret);
+      for (const event of events)
+        expect(event).toMatchObject({ object: { data: expect.stringContaining(marker) as string } });
+      if (events.some(({ resourceVersion }) => resourceVersion === second)) break;
+    }
+    for (const revision of [revisionOf(first), revisionOf(second)]) {
+      const all = await fixture.kv.range({ key: '/', rangeEnd: '0', revision }, { signal: signal() });
+      expect(all.kvs.map(({ key }) => key)).toContain(secret);
+      for (const { value } of all.kvs) expect(Buffer.from(value).includes(marker)).toBe(false);
+    }
+    const [plain] = (await fixture.kv.range({ key: pod('a') }, { signal: signal() })).kvs;
+    expect(Buffer.from(plain?.value ?? []).includes('plain')).toBe(true);
+  });
+
   it('gives every write of a group its own result', async () => {
     const { store } = context();
     const taken = await committed(store.write(create(pod('taken')), signal()));

@@ -1,0 +1,43 @@
+import { parseArgs } from 'node:util';
+import { systemClock, systemRandom, systemUid } from '@gantry/base';
+import { connectEtcd } from '@gantry/etcd';
+import { createLogger } from '@gantry/service';
+import { openTlsFolder } from '@gantry/tls';
+import type { ApiServerConfig } from './config.ts';
+import {
+  addSealingKey,
+  createEtcdObjectStore,
+  createSealing,
+  forgetOldSealingKeys,
+  openSealingKeys,
+  reseal,
+} from './storage/index.ts';
+
+const CLOSE_MS = 5000;
+
+/**
+ * The command `reseal`: writes every object again that is not stored as it would be now. `--rotate` adds a key before, which
+ * apiservers use from their next write on; `--forget` removes all older keys afterwards, when a further look finds nothing that needs them.
+ */
+export async function runReseal(config: ApiServerConfig, args: readonly string[]): Promise<void> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { rotate: { type: 'boolean', default: false }, forget: { type: 'boolean', default: false } },
+  });
+  const [clock, { signal }] = [systemClock, new AbortController()];
+  const logger = createLogger({ service: 'reseal', level: config.logLevel });
+  using tls = await openTlsFolder(config.etcdTlsDir, { clock, logger }, signal);
+  await using etcd = connectEtcd({ endpoints: config.etcd, tls, clock, random: systemRandom });
+  if (values.rotate) logger.info({ key: await addSealingKey(config.sealingDir) }, 'a key was added');
+  const sealing = createSealing(openSealingKeys(config.sealingDir), config.sealedResources);
+  const store = createEtcdObjectStore({ etcd, sealing, clock, random: systemRandom, newUid: systemUid });
+  try {
+    logger.info({ ...(await reseal({ etcd, store, sealing }, signal)) }, 'objects are stored as they should be');
+    if (!values.forget) return;
+    // A write that was under way when the key was added may have used an older one.
+    logger.info({ ...(await reseal({ etcd, store, sealing }, signal)) }, 'a further look');
+    logger.info({ keys: await forgetOldSealingKeys(config.sealingDir) }, 'older keys were removed');
+  } finally {
+    await store.close(AbortSignal.timeout(CLOSE_MS));
+  }
+}

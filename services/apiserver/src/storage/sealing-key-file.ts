@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { StoreError } from './object-store.ts';
+import type { SealingKey, SealingKeys } from './sealing.ts';
+
+/** In a folder that all apiservers share: `{"keys": [{"id", "secret": base64 of 32 bytes}]}`, the current key first. */
+export const KEY_FILE = 'keys.json';
+const SECRET_BYTES = 32;
+
+/** Why a folder gives no keys. The message never holds a key. */
+export class SealingKeyError extends Error {
+  override readonly name = 'SealingKeyError';
+}
+
+/**
+ * The keys of a folder. A key that was added is used by the next write and the next read: whether the file was replaced is looked
+ * up at each sealed write, and at a read with an unknown key. Throws SealingKeyError when there are none at first.
+ */
+export function openSealingKeys(folder: string): SealingKeys {
+  const path = join(folder, KEY_FILE);
+  let version = versionOf(path);
+  let keys = parseKeys(path, readFileSync(path, 'utf8'));
+  const refresh = (): void => {
+    const now = versionOf(path);
+    if (now === version) return;
+    keys = parseKeys(path, readFileSync(path, 'utf8'));
+    version = now;
+  };
+  return {
+    current: () => {
+      storeFailure(refresh);
+      return keys[0];
+    },
+    find: (id) => {
+      const known = keys.find((key) => key.id === id);
+      if (known !== undefined) return known;
+      storeFailure(refresh);
+      return keys.find((key) => key.id === id);
+    },
+  };
+}
+
+/** Puts a new key before the others; values that are written from now on get it. Returns its id. */
+export async function addSealingKey(folder: string): Promise<string> {
+  const keys = await readKeys(folder);
+  const id = randomBytes(6).toString('hex');
+  await writeKeys(folder, [{ id, secret: randomBytes(SECRET_BYTES) }, ...keys]);
+  return id;
+}
+
+/** Keeps the current key alone. Returns the ids of those that are gone: what they have sealed can never be read again. */
+export async function forgetOldSealingKeys(folder: string): Promise<readonly string[]> {
+  const [current, ...old] = await readKeys(folder);
+  if (old.length > 0) await writeKeys(folder, [current]);
+  return old.map(({ id }) => id);
+}
+
+type Keys = readonly [SealingKey, ...SealingKey[]];
+
+async function readKeys(folder: string): Promise<Keys> {
+  const path = join(folder, KEY_FILE);
+  return parseKeys(path, await readFile(path, 'utf8'));
+}
+
+async function writeKeys(folder: string, keys: Keys): Promise<void> {
+  const shown = keys.map(({ id, secret }) => ({ id, secret: Buffer.from(secret).toString('base64') }));
+  const temporary = join(folder, `.${KEY_FILE}.new`);
+  await writeFile(temporary, `${JSON.stringify({ keys: shown })}\n`, { mode: 0o600 });
+  await rename(temporary, join(folder, KEY_FILE));
+}
+
+/** Differs for each file that was renamed into place. */
+function versionOf(path: string): string {
+  const { ino, mtimeMs, size } = statSync(path);
+  return `${ino} ${mtimeMs} ${size}`;
+}
+
+function parseKeys(path: string, text: string): Keys {
+  const [first, ...more] = (contentOf(path, text).keys ?? []).map(({ id, secret }, index): SealingKey => {
+    const bytes = Buffer.from(typeof secret === 'string' ? secret : '', 'base64');
+    if (typeof id !== 'string' || id === '' || Buffer.byteLength(id) > 255 || bytes.length !== SECRET_BYTES) {
+      throw new SealingKeyError(`${path}: keys[${index}] needs an id, and a secret of ${SECRET_BYTES} bytes in base64`);
+    }
+    return { id, secret: bytes };
+  });
+  if (first === undefined) throw new SealingKeyError(`${path}: keys is empty`);
+  return [first, ...more];
+}
+
+function contentOf(path: string, text: string): { readonly keys?: readonly { id?: unknown; secret?: unknown }[] } {
+  try {
+    return JSON.parse(text) as ReturnType<typeof contentOf>;
+  } catch {
+    // The parser's own message would quote the file.
+    throw new SealingKeyError(`${path} is not JSON`);
+  }
+}
+
+/** A file that cannot be read now is a failure of the store to its callers. */
+function storeFailure(work: () => void): void {
+  try {
+    work();
+  } catch (error) {
+    throw new StoreError('unavailable', 'the sealing keys cannot be read', { cause: error });
+  }
+}
