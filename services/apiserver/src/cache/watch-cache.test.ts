@@ -216,6 +216,20 @@ describe('the watch cache', () => {
     expect(versions).toEqual([...new Set(versions)].sort((left, right) => left - right));
   });
 
+  it('resumes no watch of a resource that was made late from before the first list', async () => {
+    const before = await put('a');
+    await put('b');
+    await start();
+    const things = { group: 'example.org', resource: 'things' };
+    const options = { bookmarks: false, revision: cache.revision };
+    const late = () => cache.resource(things).watch({ kind: 'after', resourceVersion: before }, ALL, options);
+    expect(late).toThrow('too old resource version');
+    const now = cache
+      .resource(things)
+      .watch({ kind: 'after', resourceVersion: listVersion(cache.revision) }, ALL, options);
+    expect(now.end).toBe('open');
+  });
+
   it('catches up with a write of another process that changed nothing it holds', async () => {
     await start();
     const key = '/gantry/allocations/test/x';
