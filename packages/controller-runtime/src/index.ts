@@ -29,7 +29,7 @@ export { formatReconcileKey, kindKeyOf, type ReconcileKey } from './reconcile-ke
 export { Reflector, type ReflectedChange, type ReflectorEvent, type ReflectorOptions } from './reflector.ts';
 export type { ObjectChange } from './resource-index.ts';
 export { parseVersion, storeRevision } from './revision.ts';
-export type { ServedResource } from './served-resource.ts';
+export { customResource, groupResource, isEmptied, type ServedResource } from './served-resource.ts';
 export type { ServedResources } from './served-resources.ts';
 export { watchMapped, watchSelf } from './watch-specs.ts';
 export { WorkQueue, type WorkQueueOptions } from './work-queue.ts';

@@ -114,6 +114,45 @@ describe('a namespace that is deleted', () => {
     expect(namespace()?.spec?.finalizers).toEqual([]);
   });
 
+  it('stays while an API server that lags does not know a definition yet, and custom objects are inside', async () => {
+    await client.put(CUSTOM_RESOURCE_DEFINITIONS, establishedDefinition());
+    await client.put(WIDGETS, object('Widget', 'example.com'));
+    await run();
+    let server: 'lags' | 'knows' = 'lags';
+    const notFound = StatusError.notFound({ group: '', resource: '' }, '');
+    client.failNext(
+      ({ verb, resource }) => server === 'lags' && verb === 'list' && resource.resource === 'widgets',
+      notFound,
+      1000,
+    );
+    await leave();
+    expect(client.all(WIDGETS)).toHaveLength(1);
+    expect(namespace()?.spec?.finalizers).toEqual(['kubernetes']);
+    expect(condition('NamespaceDeletionContentFailure')).toMatchObject({ status: 'True' });
+    server = 'knows';
+    await clock.advance(40_000);
+    expect(client.all(WIDGETS)).toEqual([]);
+    expect(namespace()?.spec?.finalizers).toEqual([]);
+  });
+
+  it('takes objects with it whose definition its controller has not heard of yet', async () => {
+    await run();
+    const watched = client.failNext(
+      ({ verb, resource }) => verb === 'watch' && resource.resource === 'customresourcedefinitions',
+      StatusError.unavailable('down'),
+      1000,
+    );
+    expect(watched).toBeUndefined();
+    client.breakWatches();
+    await clock.advance(10);
+    await client.put(CUSTOM_RESOURCE_DEFINITIONS, establishedDefinition());
+    await client.put(WIDGETS, object('Widget', 'example.com'));
+    await leave();
+    await clock.advance(10_000);
+    expect(client.all(WIDGETS)).toEqual([]);
+    expect(namespace()?.spec?.finalizers).toEqual([]);
+  });
+
   it('takes with it what another server keeps', async () => {
     await serveFlunders();
     await extension.put(FLUNDERS, object('Flunder', 'wardle.example.com'));

@@ -1,6 +1,7 @@
 import { errorMessage } from '@gantry/base';
 import { resources } from '@gantry/kinds';
 import {
+  CUSTOM_RESOURCE_DEFINITIONS,
   isReason,
   keyOf,
   type KubeObject,
@@ -14,7 +15,10 @@ import {
   type Cache,
   type ControllerContext,
   type ControllerSpec,
+  customResource,
   executeActions,
+  groupResource,
+  isEmptied,
   type Result,
   resultOf,
   type ServedResource,
@@ -90,7 +94,24 @@ async function readContent(namespace: string, context: ControllerContext, signal
   const pods = await readAll(PODS, namespace, context, signal);
   if (pods.unread.length > 0 || pods.content.some(({ objects }) => objects.length > 0)) return pods;
   const others = CONTENT.filter((of) => !PODS.includes(of));
-  return readAll([...others, ...context.served.list().filter(isContent)], namespace, context, signal);
+  return readAll([...others, ...(await servedContent(context, signal))], namespace, context, signal);
+}
+
+/**
+ * The custom and aggregated resources of which a namespace may hold objects. Definitions are read anew: the cache may be behind
+ * the namespace's deletion, before which an object of a definition that it has not seen may have been created.
+ */
+async function servedContent(
+  { client, served }: ControllerContext,
+  signal: AbortSignal,
+): Promise<readonly ServedResource[]> {
+  const found = new Map(served.list().map((resource) => [groupResource(resource), resource]));
+  const { items } = await client.list(CUSTOM_RESOURCE_DEFINITIONS, {}, signal);
+  for (const crd of items.filter((one) => !isEmptied(one))) {
+    const resource = customResource(crd);
+    if (resource !== undefined && !found.has(groupResource(resource))) found.set(groupResource(resource), resource);
+  }
+  return [...found.values()].filter(isContent);
 }
 
 async function readAll(
@@ -108,8 +129,8 @@ async function readAll(
       content.push({ group: of.group, resource: of.resource, objects: items });
     } catch (error) {
       signal.throwIfAborted();
-      // No longer served, or not listable.
-      if (!isReason(error, 'NotFound') && !isReason(error, 'MethodNotAllowed')) unread.push(errorMessage(error));
+      // What is not found is not known to be absent: an apiserver may not serve a definition yet, or serve an older one.
+      if (!isReason(error, 'MethodNotAllowed')) unread.push(errorMessage(error));
     }
   };
   await Promise.all(all.map(read));
