@@ -27,8 +27,8 @@ export interface Project {
   unmountState(): Promise<void>;
   /** Removes the routing rules of pods from this host, and the service that keeps them. */
   removePodEgress(): Promise<void>;
-  /** Runs a service that is not part of `up` to its end, and passes its lines on. */
-  runOnce(service: string, args: readonly string[], onLine: (line: string) => void): Promise<void>;
+  /** Runs a service that is not part of `up` to its end; returns what it has written. */
+  runOnce(service: string, args: readonly string[]): Promise<string>;
   containers(): Promise<readonly ServiceContainer[]>;
 }
 
@@ -93,10 +93,10 @@ export function openProject(config: CommandConfig, clusterId: string, shell: She
       if (kept.state === 'running') return;
       const remove = ['run', '--rm', '--no-deps', '-T', 'pod-egress', 'pod-egress', 'remove'];
       await mustRun(shell, 'docker', [...base, ...remove], options());
-      },
-    runOnce: async (service, args, onLine) => {
+    },
+    runOnce: (service, args) => {
       const command = args.length === 0 ? [] : ['node', 'lib/apiserver.mjs', service, ...args];
-      await mustRun(shell, 'docker', [...base, 'run', '--rm', '--no-deps', '-T', service, ...command], options(onLine));
+      return mustRun(shell, 'docker', [...base, 'run', '--rm', '--no-deps', '-T', service, ...command], options());
     },
     containers: () => listContainers(shell, clusterId),
   };

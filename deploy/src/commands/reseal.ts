@@ -16,6 +16,6 @@ await runCommand(async () => {
   if (settings === undefined) throw new CommandError('no cluster was started here', 'start one: npm run up');
   const args = [...(values.rotate ? ['--rotate'] : []), ...(values.forget ? ['--forget'] : [])];
   const project = openProject(config, settings.clusterId, shell);
-  await project.runOnce('reseal', args, (line) => process.stdout.write(`${line}\n`));
+  process.stdout.write(await project.runOnce('reseal', args));
   return 0;
 });

@@ -27,7 +27,7 @@ test('reports the certificates of existing services and of the kubeconfig', asyn
       unmountState: () => Promise.resolve(),
       removePodEgress: () => Promise.resolve(),
       removeService: () => Promise.resolve(),
-      runOnce: () => Promise.resolve(),
+      runOnce: () => Promise.resolve(''),
     },
     openApi: () => {
       throw new CommandError('there is no kubeconfig', 'npm run up');
