@@ -3,7 +3,7 @@ import { must, seededRandom, systemClock } from '@gantry/base';
 import { NO_POD_SECURITY_EXEMPTIONS } from '@gantry/kinds';
 import { describe, expect, it } from 'vitest';
 import { allowAll, definitionOf } from '../registry/testing.ts';
-import { type AdmissionReader, createAdmissionChecks, Reinvocation } from './index.ts';
+import { type AdmissionReader, type AdmissionRequest, createAdmissionChecks, Reinvocation } from './index.ts';
 
 const pods = definitionOf('pods');
 const checks = createAdmissionChecks({
@@ -11,7 +11,7 @@ const checks = createAdmissionChecks({
   clock: systemClock,
   newUid: () => 'u',
   caller: { post: () => Promise.reject(new Error('no webhooks')), close: () => undefined },
-  updateQuotaStatus: () => Promise.resolve({ kind: 'updated' }),
+  quotaCharges: { begin: () => Promise.resolve(), updateStatus: () => Promise.resolve({ kind: 'updated' }) },
   access: allowAll,
   lookup: { get: () => undefined, podsOnNode: () => [], hasExpired: () => true },
   defaultTolerationSeconds: 5,
@@ -52,6 +52,7 @@ async function admit(spec: Partial<PodSpec>, stored: Record<string, object> = {}
     warn: () => undefined,
     annotate: () => undefined,
     reinvocation: new Reinvocation(),
+    conditions: [] as AdmissionRequest['conditions'],
   } as const;
   for (const check of checks) await check.mutate?.(request, reader);
   const once = structuredClone(pod);

@@ -18,7 +18,7 @@ import { paramAccess } from './policies/param-access.ts';
 import { mutatingPolicies } from './policies/mutating-policies.ts';
 import { validatingPolicies } from './policies/validating-policies.ts';
 import { priority } from './priority.ts';
-import { resourceQuota, type UpdateQuotaStatus } from './resource-quota/resource-quota.ts';
+import { resourceQuota, type QuotaCharges } from './resource-quota/resource-quota.ts';
 import { runtimeClass } from './runtime-class.ts';
 import { serviceAccount } from './service-account/service-account.ts';
 import { storageObjectInUse } from './storage-object-in-use.ts';
@@ -26,7 +26,7 @@ import { taintNodesByCondition } from './taint-nodes-by-condition.ts';
 import { mutatingWebhooks } from './webhooks/mutating-webhooks.ts';
 import { validatingWebhooks } from './webhooks/validating-webhooks.ts';
 
-export type { UpdateQuotaStatus } from './resource-quota/resource-quota.ts';
+export type { QuotaCharges } from './resource-quota/resource-quota.ts';
 export { requireActive } from './namespace-lifecycle.ts';
 export {
   type Access,
@@ -47,7 +47,7 @@ export function createAdmissionChecks(options: {
   readonly clock: Clock;
   readonly newUid: NewUid;
   readonly caller: WebhookCaller;
-  readonly updateQuotaStatus: UpdateQuotaStatus;
+  readonly quotaCharges: QuotaCharges;
   readonly access: Access;
   readonly lookup: ObjectLookup;
   readonly defaultTolerationSeconds: number;
@@ -75,6 +75,6 @@ export function createAdmissionChecks(options: {
     mutatingWebhooks(options),
     validatingPolicies(options.access),
     validatingWebhooks(options),
-    resourceQuota(options.updateQuotaStatus),
+    resourceQuota(options.quotaCharges),
   ];
 }

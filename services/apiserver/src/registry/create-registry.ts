@@ -14,7 +14,7 @@ import { AdmissionChain } from './writing/admission-chain.ts';
 import { Committer } from './writing/committer.ts';
 import { ComponentStatuses, isComponentStatus } from './reading/component-statuses.ts';
 import type { RegistryDependencies } from './contract/dependencies.ts';
-import { createUpdateQuotaStatus } from './writing/update-quota-status.ts';
+import { createQuotaCharges } from './writing/quota-charges.ts';
 import { Reader } from './reading/reader.ts';
 import { toStatusError } from '../storage/store-errors.ts';
 import { isProxy, isStream, streamOptions, streamRefusal } from './subresources/streams.ts';
@@ -30,7 +30,7 @@ export function createRegistry(deps: RegistryDependencies): Registry {
   const checks = createAdmissionChecks({
     ...deps,
     access: deps.authorizer,
-    updateQuotaStatus: createUpdateQuotaStatus(committer),
+    quotaCharges: createQuotaCharges(committer, deps.store),
     caller: deps.webhookCaller,
     defaultTolerationSeconds: settings.defaultTolerationSeconds,
     podSecurityExemptions: settings.podSecurityExemptions,

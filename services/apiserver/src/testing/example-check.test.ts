@@ -27,6 +27,7 @@ function create(annotations: Record<string, string>): void {
     warn: () => undefined,
     annotate: () => undefined,
     reinvocation: new Reinvocation(),
+    conditions: [],
   };
   void namespaceContact.validate?.(request, reader);
 }

@@ -33,6 +33,8 @@ export interface AdmissionRequest {
   /** Adds an annotation to the request's events in the audit log. */
   readonly annotate: (key: string, value: string) => void;
   readonly reinvocation: Reinvocation;
+  /** Keys in the store that must be as they were read when the object is stored. Checks add to them. */
+  readonly conditions: { readonly key: string; readonly resourceVersion: number | 'absent' }[];
 }
 
 /** What the mutating checks of one request tell each other when they are asked a second time. */

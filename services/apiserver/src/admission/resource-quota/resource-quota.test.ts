@@ -1,6 +1,7 @@
-import { type KubeObject, type ResourceQuota, parseQuantity } from '@gantry/objects';
+import { type KubeObject, type ResourceQuota, StatusError, parseQuantity } from '@gantry/objects';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { jsonBody, createHarness, type Harness, WRITE } from '../../registry/testing.ts';
+import { createRegistry, EVERYTHING, type Registry } from '../../registry/index.ts';
+import { jsonBody, createHarness, definitionOf, type Harness, WRITE } from '../../registry/testing.ts';
 
 describe('quotas', () => {
   let h: Harness;
@@ -45,6 +46,87 @@ describe('quotas', () => {
       'configmaps "c" is forbidden: exceeded quota: q, requested: configmaps=1, used: configmaps=2, limited: configmaps=2',
     );
     expect(await used()).toEqual({ configmaps: '2', 'count/configmaps': '2' });
+  });
+
+  describe('while their controller counts', () => {
+    const MANAGER = '/gantry/elections/kube-controller-manager';
+    const signal = new AbortController().signal;
+    /** The controller writes what it has counted. */
+    const count = async (amounts: Record<string, string>): Promise<void> => {
+      const put = (key: string) => ({ kind: 'put', key, value: Buffer.from('i') }) as const;
+      const { etcd } = h.store;
+      await etcd.transact(
+        { compare: [], success: [put(MANAGER), put('/gantry/incarnation')], failure: [] },
+        { signal },
+      );
+      const epoch = (await etcd.range({ key: MANAGER }, { signal })).kvs[0]?.createRevision ?? 0;
+      const fence = { electionKey: MANAGER, epoch, incarnation: 'i', cacheRevision: epoch };
+      const user = { name: 'system:kube-controller-manager', uid: '', groups: [], extra: {} };
+      const read = await h.registry.get(h.context(), h.target('resourcequotas', 'q'), '');
+      const object = { ...read.object, status: { ...(read.object as ResourceQuota).status, used: amounts } };
+      const target = h.target('resourcequotas', 'q', { subresource: 'status' });
+      await h.registry.update(h.context({ user, fence }), target, jsonBody(object), WRITE);
+    };
+    const stored = async () =>
+      (await h.settle(h.registry.list(h.context(), definitionOf('configmaps'), EVERYTHING))).items.length;
+    /** An apiserver that is interrupted just before it stores its first config map. */
+    const interrupted = (meanwhile: () => Promise<void>): Registry => {
+      let times = 0;
+      const { store } = h;
+      return createRegistry({
+        ...h.deps,
+        store: {
+          get: (...args) => store.get(...args),
+          list: (...args) => store.list(...args),
+          currentRevision: (...args) => store.currentRevision(...args),
+          watch: (...args) => store.watch(...args),
+          requestProgress: () => store.requestProgress(),
+          write: async (write, end) => {
+            if (write.key === '/registry/configmaps/n/slow' && ++times === 1) await meanwhile();
+            return store.write(write, end);
+          },
+        },
+      });
+    };
+    const slowCreate = (registry: Registry) => {
+      const body = jsonBody({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'slow' } });
+      return h.settle(registry.create(h.context(), h.target('configmaps', ''), body, WRITE));
+    };
+
+    it('let no object in whose charge was given back before it was stored', async () => {
+      await quota({ configmaps: '1' });
+      const slow = interrupted(async () => {
+        expect(await h.registry.get(h.context(), h.target('resourcequotas', 'q'), '')).toMatchObject({
+          object: { status: { used: { configmaps: '1' } } },
+        });
+        await count({ configmaps: '0' });
+        await configMap('fast');
+      });
+      await expect(slowCreate(slow)).rejects.toThrow(
+        'Operation cannot be fulfilled on resourcequotas "q": the object has been modified',
+      );
+      expect(await stored()).toBe(1);
+      expect(await used()).toEqual({ configmaps: '1' });
+      await expect(configMap('more')).rejects.toThrow('exceeded quota');
+    });
+
+    it('keep the charge of an object that the controller had not seen', async () => {
+      await quota({ configmaps: '2' });
+      await configMap('a');
+      await h.settle(count({ configmaps: '0' }));
+      expect(await used()).toEqual({ configmaps: '1' });
+    });
+
+    it('give back what a failed creation was charged', async () => {
+      await quota({ configmaps: '1' });
+      const failing = interrupted(() => Promise.reject(StatusError.unavailable('down')));
+      await expect(slowCreate(failing)).rejects.toThrow('down');
+      expect(await used()).toEqual({ configmaps: '1' });
+      await h.settle(count({ configmaps: '0' }));
+      expect(await used()).toEqual({ configmaps: '0' });
+      await configMap('a');
+      expect(await used()).toEqual({ configmaps: '1' });
+    });
   });
 
   it('are exact when many ask at once', async () => {

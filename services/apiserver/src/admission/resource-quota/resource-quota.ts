@@ -25,18 +25,23 @@ const QUOTAS = { group: '', version: 'v1', resource: 'resourcequotas' };
 const MAX_TRIES = 100;
 const COMPUTE = ['cpu', 'memory', 'requests.cpu', 'requests.memory', 'limits.cpu', 'limits.memory'];
 
-/** Stores the status of a quota. A conflict carries the quota as it is stored now; undefined when it was deleted. */
-export type UpdateQuotaStatus = (
-  quota: ResourceQuota,
-  request: AdmissionRequest,
-) => Promise<{ readonly kind: 'updated' } | { readonly kind: 'conflict'; readonly quota: ResourceQuota | undefined }>;
+/** How quotas are charged. */
+export interface QuotaCharges {
+  /** To be called before a charge: the request's object is stored only while no recount has given the charge back. */
+  begin(quota: ResourceQuota, request: AdmissionRequest): Promise<void>;
+  /** Stores the status of a quota. A conflict carries the quota as it is stored now; undefined when it was deleted. */
+  updateStatus(
+    quota: ResourceQuota,
+    request: AdmissionRequest,
+  ): Promise<{ readonly kind: 'updated' } | { readonly kind: 'conflict'; readonly quota: ResourceQuota | undefined }>;
+}
 
 /**
  * The quota evaluator: refuses objects beyond the quotas of their namespace. It stores the use before the object, guarded by the
  * quota's version, so that several apiservers together never exceed a quota. The quota controller corrects the use of objects
  * that were counted and then not stored.
  */
-export function resourceQuota(updateStatus: UpdateQuotaStatus): AdmissionCheck {
+export function resourceQuota(charges: QuotaCharges): AdmissionCheck {
   return {
     name: 'ResourceQuota',
     validate: async (request, reader) => {
@@ -48,7 +53,8 @@ export function resourceQuota(updateStatus: UpdateQuotaStatus): AdmissionCheck {
       });
       const used = wanted.map(({ quota, growth }) => ({ quota: withUse(quota, growth, request), growth }));
       if (request.dryRun) return;
-      for (const { quota, growth } of used) await storeUse(quota, growth, request, updateStatus);
+      await Promise.all(used.map(({ quota }) => charges.begin(quota, request)));
+      for (const { quota, growth } of used) await storeUse(quota, growth, request, charges);
     },
   };
 }
@@ -86,11 +92,11 @@ async function storeUse(
   first: ResourceQuota,
   growth: Amounts,
   request: AdmissionRequest,
-  updateStatus: UpdateQuotaStatus,
+  charges: QuotaCharges,
 ): Promise<void> {
   let quota = first;
   for (let tries = 1; ; tries++) {
-    const outcome = await updateStatus(quota, request);
+    const outcome = await charges.updateStatus(quota, request);
     if (outcome.kind === 'updated' || outcome.quota === undefined) return;
     if (tries === MAX_TRIES) throw StatusError.conflict(QUOTAS, quota.metadata.name ?? '');
     quota = withUse(outcome.quota, growth, request);

@@ -120,7 +120,7 @@ export class ChangedObject implements Draft {
     const object = ends ? undefined : this.object;
     const write = { context, definition, namespace, name, expected, object, fence };
     const outcome = await this.#parts.committer.commitUnlessStale(write, claims, this.object);
-    if (outcome.kind === 'stale') return { kind: 'claims-lost' };
+    if (outcome.kind === 'stale') return { kind: 'claims-lost', key: outcome.key };
     return outcome.kind === 'committed' ? { ...outcome, effect: ends ? 'removed' : 'updated' } : outcome;
   }
 

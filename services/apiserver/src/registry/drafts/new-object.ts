@@ -123,7 +123,7 @@ export class NewObject implements Draft {
       return undefined;
     });
     if (outcome === undefined) throw StatusError.conflict(groupResource(definition), name);
-    if (outcome.kind === 'stale') return { kind: 'claims-lost' };
+    if (outcome.kind === 'stale') return { kind: 'claims-lost', key: outcome.key };
     if (outcome.kind === 'committed') return { ...outcome, effect: 'created' };
     return { kind: 'taken', name, isGenerated: this.#isGenerated, current: outcome.current };
   }

@@ -136,6 +136,7 @@ export class AdmissionChain {
       warn: context.warn,
       annotate: (key, value) => context.audit.annotate(key, value),
       reinvocation: new Reinvocation(),
+      conditions: [],
     };
   }
 

@@ -18,7 +18,7 @@ export type Outcome =
   /** There is no object, and the verb creates none. */
   | { readonly kind: 'absent' }
   /** Another write has taken over what this one had claimed, such as an address: nothing is stored. */
-  | { readonly kind: 'claims-lost' }
+  | { readonly kind: 'claims-lost'; readonly key: string }
   /** The stored object is not the one from which the attempt started. */
   | { readonly kind: 'conflict'; readonly current: Entry | undefined }
   /** The name of a new object is in use. */

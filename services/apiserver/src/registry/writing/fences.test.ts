@@ -1,3 +1,4 @@
+import { NOT_AUDITED } from '../../audit/index.ts';
 import { describe, expect, it } from 'vitest';
 import type { RequestContext } from '../contract/registry.ts';
 import { definitionOf } from '../testing.ts';
@@ -12,6 +13,7 @@ const context = (user: string, fence: RequestContext['fence']): RequestContext =
   signal: new AbortController().signal,
   fence,
   warn: () => undefined,
+  audit: NOT_AUDITED,
 });
 const fenced = (user: string, fence: RequestContext['fence'], resource = 'pods') =>
   fenceOf(context(user, fence), definitionOf(resource), 'p', 'create');

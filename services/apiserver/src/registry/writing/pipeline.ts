@@ -2,10 +2,11 @@ import { isReason, type JsonObject, type KubeObject, StatusError } from '@gantry
 import { objectReadBy } from '../../auth/authz/fixed-rights.ts';
 import { type Entry, objectKey, revisionOf } from '../../cache/index.ts';
 import type { ObjectResponse } from '../../cache/object-response.ts';
-import type { Fence } from '../../storage/object-store.ts';
+import type { Fence, Unchanged } from '../../storage/object-store.ts';
 import type { Lookups } from './admission-chain.ts';
 import { attemptUntilDecided, type Effect, type Outcome, type State } from './attempts.ts';
 import { fenceOf } from './fences.ts';
+import { chargeLost, recountConditions } from './quota-charges.ts';
 import { groupResource } from '../contract/target.ts';
 import type { WriteRequest } from '../contract/write-request.ts';
 import type { Draft, StoredState, Write, WriteParts, WriteVerb } from './write.ts';
@@ -57,7 +58,7 @@ export async function carryOut<Sent>(
 /**
  * The order of every write, from the decoded body to the commit. Two writes of the server itself go to the committer alone: the
  * marks of an eviction (its pod's condition, its budget's count; `../verbs/evict.ts`) and the status of a quota that admission charges
- * (`update-quota-status.ts`). They are parts of a request that was authorised and admitted.
+ * (`quota-charges.ts`). They are parts of a request that was authorised and admitted.
  */
 async function attempt<Sent>(
   parts: WriteParts,
@@ -89,19 +90,28 @@ async function attempt<Sent>(
   draft.prepare();
   draft.validate();
   await admission.validate(judged, lookups);
-  return claimAndCommit(parts, decoded, draft, lookups);
+  const recount = await recountConditions(deps, decoded, stored, draft.object);
+  return claimAndCommit(parts, decoded, { draft, lookups, conditions: [...judged.conditions, ...recount] });
+}
+
+/** What is about to be stored. */
+interface Admitted {
+  readonly draft: Draft;
+  readonly lookups: Lookups;
+  readonly conditions: readonly Unchanged[];
 }
 
 /** Claims what the object needs, commits, and gives back what is no longer needed: after a commit of before, else of now. */
 async function claimAndCommit(
   { allocators }: WriteParts,
   { target, options }: Write<unknown>,
-  draft: Draft,
-  lookups: Lookups,
+  { draft, lookups, conditions }: Admitted,
 ): Promise<Outcome> {
   const claim = await draft.claim();
   try {
-    const outcome = await draft.commit(claim.claims, lookups);
+    const outcome = await draft.commit([...claim.claims, ...conditions], lookups);
+    if (outcome.kind === 'claims-lost' && conditions.some(({ key }) => key === outcome.key))
+      throw chargeLost(outcome.key);
     if (outcome.kind !== 'committed' || options.dryRun) {
       await claim.rollback();
       return outcome;

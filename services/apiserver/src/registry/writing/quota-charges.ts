@@ -1,0 +1,102 @@
+import { compareAmounts, findResource, totalUsage } from '@gantry/kinds';
+import { type KubeObject, type ObjectMeta, type ResourceQuota, StatusError } from '@gantry/objects';
+import { must } from '@gantry/base';
+import type { QuotaCharges } from '../../admission/index.ts';
+import { NOT_AUDITED } from '../../audit/index.ts';
+import { APISERVER } from '../../auth/apiserver-user.ts';
+import { revisionOf, STORED_VIEW } from '../../cache/index.ts';
+import type { RegistryDependencies } from '../contract/dependencies.ts';
+import type { RequestContext } from '../contract/registry.ts';
+import type { GuardedWrite, ObjectStore, Unchanged } from '../../storage/object-store.ts';
+import { fromStore } from '../../storage/store-errors.ts';
+import type { Committer } from './committer.ts';
+import type { StoredState, Write } from './write.ts';
+
+const QUOTAS = { group: '', version: 'v1', resource: 'resourcequotas' };
+/** One key for each quota, which every recount that gives something back changes. */
+const RECOUNTS = '/gantry/recounts/';
+const WRITER = { name: APISERVER.name };
+const MARK = new TextEncoder().encode('{"metadata":{}}');
+/** How long a recount waits for this server's cache. */
+const CATCH_UP_MS = 5000;
+
+/** Stores what admission charges to quotas, each write guarded by the version in which the quota was read. */
+export function createQuotaCharges(committer: Committer, store: ObjectStore): QuotaCharges {
+  return {
+    begin: async ({ metadata }, { conditions, signal }) => {
+      const key = recountKey(metadata);
+      const mark = await fromStore(store.get(key, signal));
+      conditions.push({ key, resourceVersion: mark?.resourceVersion ?? 'absent' });
+    },
+    updateStatus: async (quota, { signal, warn }) => {
+      const definition = must(findResource(QUOTAS), 'the definition of quotas');
+      const { namespace = '', name = '', resourceVersion = '' } = quota.metadata;
+      const context: RequestContext = { user: APISERVER, signal, fence: undefined, warn, audit: NOT_AUDITED };
+      const object: KubeObject = quota;
+      const expected = Number(resourceVersion);
+      const write = { context, definition, namespace, name, expected, object, fence: undefined };
+      const outcome = await committer.commit(write, object);
+      if (outcome.kind === 'committed') return { kind: 'updated' };
+      return { kind: 'conflict', quota: outcome.current?.response.object };
+    },
+  };
+}
+
+/**
+ * The conditions of a leader's write that gives back what a quota counts. An object that is charged and not stored yet is in no
+ * count: giving its charge back would let another one in beside it. So the recount's mark is changed first, which every creation
+ * compares that was charged before: none of them is stored any more. What is stored by then is counted here, once the cache
+ * has it. A charge of afterwards changes the quota, and the write ends in a conflict.
+ */
+export async function recountConditions(
+  { store, cache, resourceRegistry, clock }: RegistryDependencies,
+  { context, target, options, fence }: Write<unknown>,
+  stored: StoredState | undefined,
+  object: KubeObject,
+): Promise<readonly Unchanged[]> {
+  const { group, resource } = target.definition;
+  const isStatus = group === QUOTAS.group && resource === QUOTAS.resource && target.subresource === 'status';
+  if (!isStatus || fence === undefined || options.dryRun || stored === undefined) return [];
+  const quota = object as ResourceQuota;
+  const [before, used] = [(stored.object as ResourceQuota).status?.used ?? {}, quota.status?.used ?? {}];
+  const lowered = Object.keys(used).filter((name) => compareAmounts(used[name] ?? '0', before[name] ?? '0') < 0);
+  if (lowered.length === 0) return [];
+  const key = recountKey(object.metadata);
+  const expected = (await fromStore(store.get(key, context.signal)))?.resourceVersion ?? 'absent';
+  const write: GuardedWrite = { key, expected, value: MARK, mustExist: [], writer: WRITER };
+  const marked = await fromStore(store.write(write, context.signal));
+  if (marked.kind !== 'committed') throw conflict(target.name);
+  if (!(await cache.reach(revisionOf(marked.resourceVersion), CATCH_UP_MS, context.signal)))
+    throw conflict(target.name);
+  const resources = new Map(
+    resourceRegistry.definitions
+      .filter((one) => one.namespaced && one.stored && one.storage === undefined)
+      .map((one) => [`${one.group}/${one.resource}`, one]),
+  );
+  const filter = { namespace: target.namespace, matches: () => true, selectsAll: true };
+  const objects = [...resources.values()].flatMap((of) =>
+    cache
+      .resource(of)
+      .candidates(filter)
+      .map((entry) => ({ of, object: STORED_VIEW.entry(entry).response.object })),
+  );
+  const counted = totalUsage(quota, objects, clock.now());
+  for (const name of lowered) {
+    const amount = counted[name] ?? '0';
+    if (compareAmounts(amount, used[name] ?? '0') > 0) used[name] = amount;
+  }
+  return [{ key, resourceVersion: marked.resourceVersion }];
+}
+
+/** The error for a write whose charge a recount has given back before the object was stored. */
+export function chargeLost(key: string): StatusError {
+  return conflict(key.slice(key.lastIndexOf('/') + 1));
+}
+
+function conflict(name: string): StatusError {
+  return StatusError.conflict(QUOTAS, name);
+}
+
+function recountKey({ namespace = '', name = '' }: ObjectMeta): string {
+  return `${RECOUNTS}${namespace}/${name}`;
+}
