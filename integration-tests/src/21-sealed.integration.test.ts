@@ -6,7 +6,7 @@ import { eventually } from './harness/eventually.ts';
 import { runProgram } from './harness/process.ts';
 
 const cluster = new Cluster();
-const MARKER = 'a-marker-that-nobody-may-read';
+const MARKER = 'a-marker-that-must-stay-sealed';
 
 /** Runs `npm run reseal` and returns its lines. */
 async function reseal(...args: readonly string[]): Promise<string> {

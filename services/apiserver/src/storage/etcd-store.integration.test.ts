@@ -19,7 +19,7 @@ afterAll(async () => {
 });
 
 it('leaves nothing of a Secret readable in a backup, before and after its keys are changed', async () => {
-  const [marker, signal] = ['a-marker-that-nobody-may-read', AbortSignal.timeout(60_000)];
+  const [marker, signal] = ['a-marker-that-must-stay-sealed', AbortSignal.timeout(60_000)];
   await using backedUp = await startEtcdCluster({ size: 1 });
   const base = { clock: systemClock, random: systemRandom, newUid: systemUid };
   await using etcd = connectEtcd({ endpoints: backedUp.endpoints, ...base });

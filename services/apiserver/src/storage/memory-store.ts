@@ -1,7 +1,10 @@
-import { TEST_SEALING } from './testing/test-sealing.ts';
 import { type Clock, type Random, seededRandom, systemClock, systemUid } from '@gantry/base';
 import { MemoryEtcd } from '@gantry/etcd/testing';
 import { type ClosableObjectStore, createEtcdObjectStore, type EtcdObjectStoreOptions } from './etcd-object-store.ts';
+import { createSealing, fixedKeys } from './sealing.ts';
+
+/** Seals Secrets, as etcd's store does; a store in memory needs no secret key. */
+const SEALING = createSealing(fixedKeys([{ id: 'memory', secret: new Uint8Array(32) }]), ['secrets']);
 
 /** An object store over a model of etcd in memory, whose faults a test can script. */
 export interface MemoryObjectStore extends ClosableObjectStore {
@@ -27,7 +30,7 @@ export function createMemoryObjectStore(
     clock: options.clock ?? systemClock,
     random: options.random ?? seededRandom(1),
     newUid: options.newUid ?? systemUid,
-    sealing: options.sealing ?? TEST_SEALING,
+    sealing: options.sealing ?? SEALING,
   });
   return Object.assign(store, { etcd });
 }

@@ -36,7 +36,7 @@ export async function reseal(
         return store.write({ key: kv.key, expected, value: payload, mustExist: [], writer: WRITER }, signal);
       }),
     );
-    // Somebody else's write may have used the older key: the page is read again until none is left.
+    // A write of another process may have used the older key: the page is read again until none is left.
     if (outcomes.some(({ kind }) => kind !== 'committed')) {
       rewritten += outcomes.filter(({ kind }) => kind === 'committed').length;
       continue;

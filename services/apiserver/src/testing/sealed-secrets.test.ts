@@ -5,7 +5,7 @@ import { createMemoryObjectStore } from '../storage/index.ts';
 import { callServer } from './call-server.ts';
 import { startApiServer } from './start-api-server.ts';
 
-const MARKER = 'a-marker-that-nobody-may-read';
+const MARKER = 'a-marker-that-must-stay-sealed';
 
 it('leaves nothing of a Secret readable in the store, its history or the log, whatever is done with it', async () => {
   const lines: string[] = [];

@@ -34,7 +34,7 @@ describe('the fence of a write', () => {
     expect(fenced('someone', undefined)).toBeUndefined();
   });
 
-  it('is refused from whoever takes part in no election', () => {
+  it('is refused from a user that takes part in no election', () => {
     expect(() => fenced('someone', FENCE)).toThrow('takes part in no election: the request may carry no fence');
     expect(() => fenced('constructor', FENCE)).toThrow('takes part in no election');
   });

@@ -125,7 +125,7 @@ function describeWrites(context: Context): void {
 
   it('leaves nothing of a Secret readable in etcd, and gives it back as it was written', async () => {
     const { fixture, store } = context();
-    const marker = 'a-marker-that-nobody-may-read';
+    const marker = 'a-marker-that-must-stay-sealed';
     const secret = '/registry/secrets/ns/s';
     const first = await committed(store.write(create(secret, { data: marker }), signal()));
     const second = await committed(store.write(update(secret, first, { data: `${marker}2` }), signal()));
