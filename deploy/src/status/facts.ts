@@ -28,8 +28,6 @@ export interface CertificateFact {
   readonly of: string;
   readonly notBefore: Instant;
   readonly notAfter: Instant;
-  /** `up` renews it at the latest, or it is never renewed. */
-  readonly renewedBy: 'up' | 'nobody';
 }
 
 /** The API as the administrator sees it through the published port. */

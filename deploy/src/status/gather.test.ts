@@ -38,6 +38,11 @@ test('reports the certificates of existing services and of the kubeconfig', asyn
     'etcd-0',
     'apiserver',
     'apiserver (towards etcd)',
+    'apiserver (towards agents)',
+    'apiserver (front proxy)',
+    "agents' servers (the authority)",
+    'etcd (the authority)',
+    'front proxy (the authority)',
     'kubeconfig (the administrator)',
   ]);
   expect(facts.certificates.every(({ notAfter }) => notAfter > NOW)).toBe(true);

@@ -24,7 +24,7 @@ export async function gatherFacts(sources: Sources): Promise<Facts> {
   const { clusterId, clock, shell, project, openApi } = sources;
   const containers = await project.containers();
   const own = sources.adminCertificate();
-  const admin = own === undefined ? [] : [certificateFact('kubeconfig (the administrator)', own, 'up')];
+  const admin = own === undefined ? [] : [certificateFact('kubeconfig (the administrator)', own)];
   const [etcd, fromApi, certificates] = await Promise.all([
     askMembers(shell, clusterId, containers),
     askApi(clock, openApi),
@@ -152,14 +152,21 @@ const CERTIFICATES: readonly { readonly of: string; readonly service: string; re
   { of: 'etcd-2', service: 'etcd-2', file: '/etc/etcd/tls/tls.crt' },
   { of: 'apiserver', service: 'apiserver', file: '/etc/gantry/tls/tls.crt' },
   { of: 'apiserver (towards etcd)', service: 'apiserver', file: '/etc/gantry/etcd/tls.crt' },
+  { of: 'apiserver (towards agents)', service: 'apiserver', file: '/etc/gantry/agents/tls.crt' },
+  { of: 'apiserver (front proxy)', service: 'apiserver', file: '/etc/gantry/front-proxy/tls.crt' },
   { of: 'scheduler', service: 'scheduler', file: '/etc/gantry/tls/tls.crt' },
+  { of: 'scheduler (towards etcd)', service: 'scheduler', file: '/etc/gantry/etcd/tls.crt' },
   { of: 'controller-manager', service: 'controller-manager', file: '/etc/gantry/tls/tls.crt' },
+  { of: 'controller-manager (towards etcd)', service: 'controller-manager', file: '/etc/gantry/etcd/tls.crt' },
   { of: 'load-balancer (the authority)', service: 'load-balancer', file: '/etc/gantry/tls/ca.crt' },
+  { of: "agents' servers (the authority)", service: 'apiserver', file: '/etc/gantry/agents/ca.crt' },
+  { of: 'etcd (the authority)', service: 'etcd-0', file: '/etc/etcd/tls/ca.crt' },
+  { of: 'front proxy (the authority)', service: 'apiserver', file: '/etc/gantry/front-proxy/ca.crt' },
 ];
 
-function certificateFact(of: string, pem: string, renewedBy: CertificateFact['renewedBy']): CertificateFact {
+function certificateFact(of: string, pem: string): CertificateFact {
   const { validFrom, validTo } = new X509Certificate(pem);
-  return { of, notBefore: Date.parse(validFrom), notAfter: Date.parse(validTo), renewedBy };
+  return { of, notBefore: Date.parse(validFrom), notAfter: Date.parse(validTo) };
 }
 
 async function readCertificates(
@@ -174,7 +181,7 @@ async function readCertificates(
       const { code, stdout } = await shell.run('docker', ['cp', `${container.name}:${file}`, '-']);
       const pem = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/.exec(stdout)?.[0];
       if (code !== 0 || pem === undefined) return [];
-      return [certificateFact(of, pem, file.endsWith('/ca.crt') ? 'nobody' : 'up')];
+      return [certificateFact(of, pem)];
     }),
   );
   return found.flat();

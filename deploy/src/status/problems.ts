@@ -1,9 +1,8 @@
 import type { Facts } from './facts.ts';
 
 const DAY_MS = 86_400_000;
-/** Services and `up` renew a certificate when a third of its validity is left; with less, renewal failed. */
+/** Services and `up` renew a certificate, `up` an authority as well, when a third of its validity is left; with less, renewal failed. */
 const RENEWAL_OVERDUE_PART = 1 / 4;
-const AUTHORITY_WARNING_DAYS = 90;
 const OLDEST_ETCD = [3, 5, 30] as const;
 const LEADING = ['kube-scheduler', 'kube-controller-manager'] as const;
 
@@ -73,13 +72,10 @@ function containerProblems({ containers }: Facts): string[] {
 }
 
 function certificateProblems({ certificates, now }: Facts): string[] {
-  return certificates.flatMap(({ of, notBefore, notAfter, renewedBy }) => {
+  return certificates.flatMap(({ of, notBefore, notAfter }) => {
     const left = notAfter - now;
-    const enough = renewedBy === 'up' ? (notAfter - notBefore) * RENEWAL_OVERDUE_PART : AUTHORITY_WARNING_DAYS * DAY_MS;
-    if (left >= enough) return [];
+    if (left >= (notAfter - notBefore) * RENEWAL_OVERDUE_PART) return [];
     const when = left < 0 ? 'has run out' : `runs out in ${Math.floor(left / DAY_MS)} days`;
-    const fix =
-      renewedBy === 'up' ? 'npm run up renews it' : 'nothing renews it: only npm run down and a new npm run up do';
-    return [`the certificate of ${of} ${when}: ${fix}`];
+    return [`the certificate of ${of} ${when}: npm run up renews it`];
   });
 }
