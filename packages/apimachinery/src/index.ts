@@ -44,7 +44,7 @@ export { openApiDocument, openApiPaths } from './openapi/openapi-document.ts';
 export { openApiV2Json } from './openapi/openapi-v2-json.ts';
 export { encodeOpenApiV2 } from './openapi/openapi-v2.ts';
 export { fullSchemaName } from './openapi/schema-names.ts';
-export { type Describe, reachableSchemas } from './openapi/schema-objects.ts';
+export { type Describe, heldSchema, reachableSchemas } from './openapi/schema-objects.ts';
 export { APPLY_PATCH_TYPE, type ApplyConfig, readApplyConfig } from './patch/apply-config.ts';
 export { PATCH_TYPES, type PatchedObject, applyPatch } from './patch/apply-patch.ts';
 export { type JsonPatchOperation, PatchConflict, PatchTestFailed, applyJsonPatch } from './patch/json-patch.ts';

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '@gantry/objects';
 import type { ResourceDefinition, SubresourceDefinition } from '../resource-definition.ts';
 import { publishedSchemas } from '../schema/published-schema.ts';
 import { schemaNameOf } from '../schema/type-schema.ts';
-import { type Endpoint, pathItem } from './operations.ts';
+import { type Endpoint, pathItem, watchPathItem } from './operations.ts';
 import { customSchemas, type OpenApiForm } from './custom-schemas.ts';
 import { customSchemaName, fullSchemaName } from './schema-names.ts';
 import { type Describe, reachableSchemas, schemaObject } from './schema-objects.ts';
@@ -39,7 +39,10 @@ export function openApiDocument(
   return {
     openapi: '3.0.0',
     info: { title: 'Kubernetes', version: options.version },
-    paths: Object.fromEntries(endpoints.map((endpoint) => [endpoint.path, pathItem(endpoint)])),
+    paths: Object.fromEntries([
+      ...endpoints.map((endpoint) => [endpoint.path, pathItem(endpoint)] as const),
+      ...own.flatMap(watchPaths),
+    ]),
     components: {
       schemas: Object.fromEntries([
         ...schemas.map((name): [string, Json] => [fullSchemaName(name), schemaObject(name, options.describe)]),
@@ -81,6 +84,23 @@ function endpointsOf(definition: ResourceDefinition): readonly Endpoint[] {
     ...definition.subresources.map((subresource) => subresourceEndpoint(definition, subresource, collection)),
   ];
   return endpoints.filter((endpoint) => endpoint.verbs.length > 0);
+}
+
+/** The old watch paths of a built-in resource. Custom resources have none. */
+function watchPaths(definition: ResourceDefinition): readonly (readonly [string, JsonObject])[] {
+  const { namespaced, resource, verbs } = definition;
+  if (!verbs.includes('watch') || definition.publishedSchema !== undefined) return [];
+  const root = `/${rootOf(definition)}/watch`;
+  const collection = `${root}${namespaced ? '/namespaces/{namespace}' : ''}/${resource}`;
+  const of = (path: string, what: 'collection' | 'object'): readonly [string, JsonObject] => {
+    const schema = schemaOfResource(definition);
+    return [path, watchPathItem({ definition, subresource: undefined, schema, verbs: ['watch'], path }, what)];
+  };
+  return [
+    of(collection, 'collection'),
+    of(`${collection}/{name}`, 'object'),
+    ...(namespaced ? [of(`${root}/${resource}`, 'collection')] : []),
+  ];
 }
 
 function subresourceEndpoint(

@@ -52,6 +52,7 @@ function operationMessage(operation: JsonObject): Uint8Array {
   const parameters = (operation.parameters ?? []) as JsonObject[];
   const response = message(1, concat([text(1, '200'), message(2, message(1, text(1, 'OK')))]));
   return concat([
+    text(3, typeof operation.description === 'string' ? operation.description : ''),
     text(5, String(operation.operationId)),
     ...parameters.map((parameter) => message(8, message(1, message(2, message(3, queryParameter(parameter)))))),
     message(9, response),
@@ -61,7 +62,14 @@ function operationMessage(operation: JsonObject): Uint8Array {
 
 function queryParameter(parameter: JsonObject): Uint8Array {
   const schema = parameter.schema as JsonObject;
-  return concat([text(2, 'query'), text(4, String(parameter.name)), text(6, String(schema.type)), flag(20)]);
+  const description = typeof parameter.description === 'string' ? parameter.description : '';
+  return concat([
+    text(2, 'query'),
+    text(3, description),
+    text(4, String(parameter.name)),
+    text(6, String(schema.type)),
+    flag(20),
+  ]);
 }
 
 function schemaMessage(schema: JsonObject): Uint8Array {

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '@gantry/objects';
 import type { ResourceDefinition, SubresourceDefinition, Verb } from '../resource-definition.ts';
 import { schemaOf } from '../schema/type-schema.ts';
+import { pathParameters, queryParameters } from './parameters.ts';
 import { schemaReference } from './schema-objects.ts';
 
 const ANSWERS = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
@@ -14,42 +15,6 @@ const PATCHES = [
 /** Custom resources have no protobuf and no strategies of merging: clients read here which patch they may send. */
 const CUSTOM_TYPES = ['application/json', 'application/yaml'];
 const CUSTOM_PATCHES = PATCHES.filter((type) => !type.includes('strategic'));
-
-interface Parameter {
-  readonly name: string;
-  readonly type: 'string' | 'boolean' | 'integer';
-}
-
-const text = (name: string): Parameter => ({ name, type: 'string' });
-const flag = (name: string): Parameter => ({ name, type: 'boolean' });
-const number = (name: string): Parameter => ({ name, type: 'integer' });
-
-const PRETTY = text('pretty');
-const WRITE = [text('dryRun'), text('fieldManager'), text('fieldValidation')];
-const LIST = [
-  flag('allowWatchBookmarks'),
-  text('continue'),
-  text('fieldSelector'),
-  text('labelSelector'),
-  number('limit'),
-  text('resourceVersion'),
-  text('resourceVersionMatch'),
-  flag('sendInitialEvents'),
-  number('timeoutSeconds'),
-  flag('watch'),
-];
-const DELETE = [text('dryRun'), number('gracePeriodSeconds'), flag('orphanDependents'), text('propagationPolicy')];
-
-const QUERY: Readonly<Record<Verb, readonly Parameter[]>> = {
-  get: [],
-  list: LIST,
-  watch: LIST,
-  create: WRITE,
-  update: WRITE,
-  patch: [...WRITE, flag('force')],
-  delete: DELETE,
-  deletecollection: [...LIST.filter(({ name }) => name !== 'watch' && name !== 'allowWatchBookmarks'), ...DELETE],
-};
 
 const METHODS: Readonly<Partial<Record<Verb, string>>> = {
   get: 'get',
@@ -88,13 +53,7 @@ export function pathItem(endpoint: Endpoint): JsonObject {
     const method = METHODS[verb];
     if (method !== undefined) item[method] = operation(endpoint, verb);
   }
-  const inPath = [...endpoint.path.matchAll(/\{(\w+)\}/g)].map((match) => ({
-    name: match[1] ?? '',
-    in: 'path',
-    required: true,
-    schema: { type: 'string', uniqueItems: true },
-  }));
-  item.parameters = [...inPath, query(PRETTY)];
+  item.parameters = pathParameters(endpoint.path, endpoint.definition.kind);
   return item;
 }
 
@@ -110,11 +69,13 @@ function operation(endpoint: Endpoint, verb: Verb): JsonObject {
   if (verb === 'create' || verb === 'update' || verb === 'patch') responses['201'] = { ...ok, description: 'Created' };
   if (verb === 'create' || verb === 'delete') responses['202'] = { ...ok, description: 'Accepted' };
   const body = bodyOf(verb, schema, custom);
+  const parameters = queryParameters(verb);
   return {
     tags: [tagOf(definition)],
     operationId: operationId(endpoint, verb),
+    description: descriptionOf(endpoint, verb),
     // An empty list would not come back from clients as it was.
-    ...(QUERY[verb].length === 0 ? {} : { parameters: QUERY[verb].map(query) }),
+    ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: body }),
     responses,
     'x-kubernetes-action': ACTIONS[verb],
@@ -146,8 +107,47 @@ function content(types: readonly string[], schema: Json): JsonObject {
   return Object.fromEntries(types.map((type) => [type, { schema }]));
 }
 
-function query({ name, type }: Parameter): JsonObject {
-  return { name, in: 'query', schema: { type, uniqueItems: true } };
+/** What an operation does, in words of our own. */
+function descriptionOf({ definition, subresource }: Endpoint, verb: Verb): string {
+  const { kind } = definition;
+  const one = subresource === undefined ? `one ${kind}` : `the ${subresource.name} of one ${kind}`;
+  switch (verb) {
+    case 'get':
+      return `Returns ${one}.`;
+    case 'list':
+      return `Lists objects of kind ${kind}; with watch, reports their changes instead.`;
+    case 'watch':
+      return `Reports changes of objects of kind ${kind}.`;
+    case 'create':
+      return subresource === undefined ? `Creates one ${kind}.` : `Creates a ${subresource.kind ?? kind} as ${one}.`;
+    case 'update':
+      return `Replaces ${one}.`;
+    case 'patch':
+      return `Changes parts of ${one}.`;
+    case 'delete':
+      return `Deletes ${one}.`;
+    case 'deletecollection':
+      return `Deletes the objects of kind ${kind} that are selected.`;
+  }
+}
+
+/** The path item of an old watch path (`/api/v1/watch/pods`), of a whole collection or of one object. Kubernetes lists them too. */
+export function watchPathItem(endpoint: Endpoint, of: 'collection' | 'object'): JsonObject {
+  const { definition, path } = endpoint;
+  const { group, version, kind } = definition;
+  const what = of === 'object' ? `one ${kind}` : `objects of kind ${kind}`;
+  const events = content([...ANSWERS, ...STREAMS], schemaReference('meta.v1.WatchEvent'));
+  return {
+    get: {
+      tags: [tagOf(definition)],
+      description: `Reports changes of ${what}. Outdated: list with watch instead${of === 'object' ? ', and select the name' : ''}.`,
+      operationId: operationId(endpoint, 'watch', of === 'collection' ? 'List' : ''),
+      responses: { '200': { description: 'OK', content: events }, '401': { description: 'Unauthorized' } },
+      'x-kubernetes-action': of === 'collection' ? 'watchlist' : 'watch',
+      'x-kubernetes-group-version-kind': { group, version, kind },
+    },
+    parameters: [...pathParameters(path, kind), ...queryParameters('watch')],
+  };
 }
 
 function tagOf({ group, version }: ResourceDefinition): string {
@@ -165,11 +165,11 @@ const OPERATIONS: Readonly<Record<Verb, string>> = {
   deletecollection: 'deleteCollection',
 };
 
-function operationId({ definition, subresource, path }: Endpoint, verb: Verb): string {
+function operationId({ definition, subresource, path }: Endpoint, verb: Verb, suffix = ''): string {
   const pascal = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
   const group = definition.group === '' ? 'core' : (definition.group.split('.')[0] ?? definition.group);
   const scope = path.includes('{namespace}') ? 'Namespaced' : '';
   const every = definition.namespaced && scope === '' ? 'ForAllNamespaces' : '';
   const part = subresource === undefined ? '' : pascal(subresource.name);
-  return `${OPERATIONS[verb]}${pascal(group)}${pascal(definition.version)}${scope}${definition.kind}${part}${every}`;
+  return `${OPERATIONS[verb]}${pascal(group)}${pascal(definition.version)}${scope}${definition.kind}${suffix}${part}${every}`;
 }

@@ -18,6 +18,11 @@ export function describeHeld(describe: Describe, held: string): string | undefin
   return METADATA[held] ?? describe(held);
 }
 
+/** The schema that a field of a built-in schema holds, by its short name; undefined for plain values and lists. */
+export function heldSchema(schema: string, field: string): string | undefined {
+  return publishedSchemas[schema]?.properties?.[field]?.ref;
+}
+
 /** Names of `roots` and of every schema that they refer to, in order. */
 export function reachableSchemas(roots: Iterable<string>): readonly string[] {
   const found = new Set<string>();

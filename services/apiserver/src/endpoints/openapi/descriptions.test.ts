@@ -1,7 +1,8 @@
-import { openApiDocument } from '@gantry/apimachinery';
+import { openApiDocument, openApiPaths } from '@gantry/apimachinery';
 import { resources } from '@gantry/kinds';
 import { expect, test } from 'vitest';
 import { createDescribe } from './descriptions.ts';
+import { createOpenApiSource } from './openapi-source.ts';
 
 const describeField = createDescribe(resources);
 
@@ -17,17 +18,78 @@ test.each([
   expect(describeField(schema, field)).toBe(sentence);
 });
 
-test('a field of which nothing is said is described by the schema that it holds', () => {
-  const document = openApiDocument(resources, 'apis/apps/v1', { version: 'v1.36.2', describe: describeField });
-  expect(document).toMatchObject({
-    components: {
-      schemas: {
-        'io.k8s.api.apps.v1.DeploymentSpec': {
-          properties: {
-            strategy: { description: 'DeploymentStrategy describes how to replace existing pods with new ones.' },
-          },
-        },
-      },
-    },
+type Schemas = Readonly<Record<string, { description?: string; properties?: Record<string, Held> }>>;
+interface Held {
+  readonly description?: string;
+  readonly allOf?: readonly { readonly $ref: string }[];
+}
+
+const options = { version: '1.36', describe: describeField };
+
+test('every field that holds an object has a text of its own, which is not that of the type', () => {
+  const missing = openApiPaths(resources).flatMap((path) => {
+    const { components } = openApiDocument(resources, path, options) as unknown as { components: { schemas: Schemas } };
+    return Object.entries(components.schemas).flatMap(([name, { properties = {} }]) =>
+      Object.entries(properties).flatMap(([field, { description, allOf = [] }]) => {
+        const held = allOf[0]?.$ref.replace('#/components/schemas/', '');
+        if (held === undefined) return [];
+        return description === undefined || description === components.schemas[held]?.description
+          ? [`${name}.${field}`]
+          : [];
+      }),
+    );
   });
+  expect(missing).toEqual([]);
+});
+
+interface Operation {
+  readonly description?: string;
+  readonly parameters?: readonly { readonly name: string; readonly description?: string }[];
+}
+
+/** Operations of a document by method and path, with the parameters of their path. */
+function operationsOf(document: unknown): readonly (Operation & { readonly id: string })[] {
+  const { paths } = document as { paths: Record<string, Record<string, unknown>> };
+  return Object.entries(paths).flatMap(([path, { parameters: shared = [], ...methods }]) =>
+    Object.entries(methods).map(([method, operation]) => {
+      const { description, parameters = [] } = operation as Operation;
+      const all = [...(shared as NonNullable<Operation['parameters']>), ...parameters].filter(
+        ({ name }) => name !== 'body',
+      );
+      return { id: `${method} ${path}`, ...(description === undefined ? {} : { description }), parameters: all };
+    }),
+  );
+}
+
+test.each(['v2', 'v3'])('every operation of %s and each of its parameters is described', (form) => {
+  const source = createOpenApiSource(resources, new Map(), describeField);
+  const documents = form === 'v2' ? [source.v2Json()] : source.paths.map((path) => source.document(path));
+  const operations = documents.flatMap(operationsOf);
+  expect(operations.length).toBeGreaterThan(500);
+  const silent = operations.filter(
+    ({ description = '', parameters = [] }) =>
+      description === '' || parameters.some((parameter) => (parameter.description ?? '') === ''),
+  );
+  expect(silent.map(({ id }) => id)).toEqual([]);
+});
+
+test('the document names its version as Kubernetes does, and the old watch paths of built-in resources', () => {
+  const source = createOpenApiSource(resources, new Map(), describeField);
+  const document = source.document('api/v1') as { info: object; paths: Record<string, { get: object }> };
+  expect(document.info).toEqual({ title: 'Kubernetes', version: '1.36' });
+  const actions = [
+    '/api/v1/watch/pods',
+    '/api/v1/watch/namespaces/{namespace}/pods',
+    '/api/v1/watch/namespaces/{namespace}/pods/{name}',
+    '/api/v1/watch/nodes',
+    '/api/v1/watch/nodes/{name}',
+  ].map((path) => document.paths[path]?.get);
+  expect(actions).toMatchObject([
+    { operationId: 'watchCoreV1PodListForAllNamespaces', 'x-kubernetes-action': 'watchlist' },
+    { operationId: 'watchCoreV1NamespacedPodList', 'x-kubernetes-action': 'watchlist' },
+    { operationId: 'watchCoreV1NamespacedPod', 'x-kubernetes-action': 'watch' },
+    { operationId: 'watchCoreV1NodeList', 'x-kubernetes-action': 'watchlist' },
+    { operationId: 'watchCoreV1Node', 'x-kubernetes-action': 'watch' },
+  ]);
+  expect(document.paths['/api/v1/watch/componentstatuses']).toBeUndefined();
 });

@@ -1,7 +1,14 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { type Describe, type ResourceDefinition, reachableSchemas, schemaNameOf } from '@gantry/apimachinery';
+import {
+  type Describe,
+  heldSchema,
+  type ResourceDefinition,
+  reachableSchemas,
+  schemaNameOf,
+} from '@gantry/apimachinery';
 import { type Descriptions, extractDescriptions } from './extract-descriptions.ts';
+import { fieldText } from './field-texts.ts';
 
 const NOTHING: Readonly<Record<string, string>> = {};
 
@@ -19,7 +26,8 @@ export function createDescribe(definitions: readonly ResourceDefinition[]): Desc
     const all = read();
     const own = Object.hasOwn(all, schema) ? all[schema] : undefined;
     const sentences = own ?? NOTHING;
-    return Object.hasOwn(sentences, field) ? sentences[field] : undefined;
+    if (Object.hasOwn(sentences, field)) return sentences[field];
+    return field !== '' && heldSchema(schema, field) !== undefined ? fieldText(schema, field) : undefined;
   };
 }
 

@@ -16,7 +16,9 @@ export function createOpenApiSource(
   remote: ReadonlyMap<string, JsonObject>,
   describe: Describe,
 ): OpenApiSource {
-  const version = versionInfo().gitVersion ?? '';
+  // As Kubernetes: the version that is emulated, which has no patch.
+  const { emulationMajor = '', emulationMinor = '' } = versionInfo();
+  const version = `${emulationMajor}.${emulationMinor}`;
   const own = openApiPaths(definitions);
   const simple = () => own.map((path) => openApiDocument(definitions, path, { version, describe, form: 'v2' }));
   // Of two schemas of one name ours counts: JSON keeps the first, protobuf the last.
