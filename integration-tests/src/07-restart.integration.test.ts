@@ -8,9 +8,11 @@ import {
   REPLICA_SETS,
   type Resource,
 } from '@gantry/objects';
+import { seededRandom } from '@gantry/base';
 import { expect, test } from 'vitest';
 import { Cluster, nginxDeployment } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
+import { testSeed } from './harness/test-seed.ts';
 
 const cluster = new Cluster();
 const RESOURCES: readonly Resource[] = [NODES, PODS, DEPLOYMENTS, REPLICA_SETS, CONFIG_MAPS];
@@ -35,9 +37,8 @@ test('every container of the cluster restarted, in random order: the same object
   const containers = await cluster.podContainers();
 
   const services = (await cluster.containers()).filter(({ service }) => service !== 'pki');
-  const order = services
-    .map((container) => ({ container, at: Math.random() }))
-    .toSorted((one, other) => one.at - other.at);
+  const random = seededRandom(testSeed('order of restarts', 1 + Math.floor(Math.random() * 2 ** 31)));
+  const order = services.map((container) => ({ container, at: random() })).toSorted((one, other) => one.at - other.at);
   await Promise.all(order.map(({ container }) => cluster.docker(['restart', '-t', '5', container.id], 300_000)));
 
   await eventually(

@@ -3,6 +3,7 @@ import { seededRandom } from '@gantry/base';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Cluster, nginxDeployment } from './harness/cluster.ts';
 import { mutate } from './harness/mutations.ts';
+import { testSeed } from './harness/test-seed.ts';
 
 const cluster = new Cluster();
 let namespace = '';
@@ -222,7 +223,7 @@ const MUTATIONS = 2_000;
 const PARALLEL = 16;
 
 test('2,000 mutations of valid objects give no 5xx and stop no apiserver', async () => {
-  const random = seededRandom(20_261_121);
+  const random = seededRandom(testSeed('mutations', 20_261_121));
   const starts = async () =>
     Promise.all(
       (await cluster.containers('apiserver')).map(({ id }) =>

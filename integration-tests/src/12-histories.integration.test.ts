@@ -6,6 +6,7 @@ import { Cluster } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 import { checkLinearizable, type Operation } from './harness/linearizability.ts';
 import { configMap, connectClients, pathOf } from './harness/many-clients.ts';
+import { testSeed } from './harness/test-seed.ts';
 
 const cluster = new Cluster();
 const clients = connectClients(cluster, 'histories');
@@ -97,10 +98,11 @@ test('10,000 concurrent operations while an apiserver is killed: every object is
     versions: new Map(),
     history: [],
   }));
+  const seed = testSeed('histories', 1000);
   const outcomes = { ok: 0, refused: 0, unknown: 0 };
   let left = OPERATIONS;
   const work = clients.map(async (client, index) => {
-    const random = seededRandom(1000 + index);
+    const random = seededRandom(seed + index);
     while (left > 0) {
       const object = objects[Math.floor(random() * OBJECTS)];
       if (object === undefined) throw new Error('no object');

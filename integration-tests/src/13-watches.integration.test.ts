@@ -6,6 +6,7 @@ import { Cluster } from './harness/cluster.ts';
 import { compact, currentRevision, recordHistory } from './harness/etcd-console.ts';
 import { eventually } from './harness/eventually.ts';
 import { changesOf, VALIDATORS, type WatchRecording } from './harness/watch-validators.ts';
+import { testSeed } from './harness/test-seed.ts';
 
 const cluster = new Cluster();
 const WATCHERS = 12;
@@ -29,7 +30,7 @@ type Item = WatchRecording['items'][number];
  * little before, lists again when its version has expired. Writes down every watch.
  */
 async function follow(client: number, stop: AbortSignal, recordings: WatchRecording[]): Promise<number> {
-  const random = seededRandom(client + 1);
+  const random = seededRandom(testSeed(`watcher ${client}`, 1) + client);
   using api = createHttpClient({ ...readKubeconfig(cluster.kubeconfig), fieldManager: 'watches' });
   const listed = async () => Number((await api.list(CONFIG_MAPS, {}, stop)).resourceVersion);
   let expired = 0;
@@ -71,7 +72,7 @@ async function relist(listed: () => Promise<number>, stop: AbortSignal, fallback
 }
 
 async function write(writer: number, namespace: string, stop: AbortSignal, done: { writes: number }): Promise<void> {
-  const random = seededRandom(100 + writer);
+  const random = seededRandom(testSeed(`writer ${writer}`, 100) + writer);
   using api = createHttpClient({ ...readKubeconfig(cluster.kubeconfig), fieldManager: 'watches' });
   const known = new Map<string, ConfigMap>();
   for (let i = 0; !stop.aborted; i++) {

@@ -11,6 +11,7 @@ import { Cluster } from './harness/cluster.ts';
 import { currentRevision, recordHistory } from './harness/etcd-console.ts';
 import { type HostileRequest, hostileRequest, type Victim } from './harness/hostile-requests.ts';
 import { changesOf } from './harness/watch-validators.ts';
+import { testSeed } from './harness/test-seed.ts';
 
 const cluster = new Cluster();
 const target = readKubeconfig(cluster.kubeconfig);
@@ -173,7 +174,7 @@ test('20,000 hostile requests: no 5xx, no crash, bounded memory, and etcd holds 
   timeout: 1_800_000,
 }, async () => {
   const victims = await findVictims();
-  const random = seededRandom(20_261_121);
+  const random = seededRandom(testSeed('hostile requests', 20_261_121));
   const json = { 'content-type': 'application/json' };
   const accepted = new Set<string>();
   const remember = ({ code, text }: Reply) => {
