@@ -15,6 +15,7 @@ import {
   type Metrics,
 } from '@gantry/service';
 import type { TlsSource } from '@gantry/tls';
+import { createFlowControl } from './create-flow-control.ts';
 import { createAggregation } from './create-aggregation.ts';
 import type { AuditTrail } from './audit/index.ts';
 import { createReviewer } from './auth/reviews/access-reviews.ts';
@@ -145,6 +146,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     objects: serviceObjects,
   });
   const standing = new StandingRequests(clock);
+  const flow = createFlowControl(options, cache);
   const router = createRouter({
     ...options,
     aggregated: aggregation.apis,
@@ -156,6 +158,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     authorizer,
     tokens,
     standing,
+    flowControl: flow.control,
     checks,
     stopping: stopping.signal,
   });
@@ -165,6 +168,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     { name: 'watch-cache', run: (signal) => cache.run(signal) },
     { name: 'standing-requests', run: (signal) => standing.run(signal) },
     ...aggregation.members,
+    ...flow.members(client),
     ...controlLoops(options, {
       client,
       registry,
@@ -176,7 +180,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     ...endpoints(options, {
       router,
       services: [
-        objectService({ registry, resourceRegistry, audit: options.audit, clock, logger }),
+        objectService({ registry, resourceRegistry, flowControl: flow.control, audit: options.audit, clock, logger }),
         healthService(health, clock),
       ],
       onDrain: () => stopping.abort(),

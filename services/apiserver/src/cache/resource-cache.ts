@@ -69,6 +69,11 @@ export class ResourceCache {
     return this.#lastChange;
   }
 
+  /** How many objects there are. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
   get(key: string): Entry | undefined {
     return this.#entries.get(key);
   }

@@ -6,4 +6,6 @@ import type { Exchange } from '../http/exchange.ts';
 export interface AuthenticatedExchange extends Exchange {
   readonly user: User;
   readonly audit: AuditedExchange;
+  /** Called by a request that lasts when it has begun: gives back its seats of flow control. */
+  readonly begun: () => void;
 }

@@ -22,6 +22,11 @@ import {
 } from '@gantry/proto';
 import type { GrpcCall, GrpcService, Logger } from '@gantry/service';
 import { userOfIdentity } from '../../auth/authn/identity.ts';
+import type { User } from '../../auth/user.ts';
+import type { FlowController } from '../../flow-control/flow-controller.ts';
+import type { FlowRequest } from '../../flow-control/flow-schemas.ts';
+import type { Seats } from '../../flow-control/priority-level.ts';
+import { admitCall, widthOf } from '../../flow-control/request-width.ts';
 import type { ResourceRegistry } from '../../resource-registry/resource-registry.ts';
 import type { Body, DeleteBody, Registry, RequestContext, Target } from '../../registry/index.ts';
 import { type AuditedExchange, type AuditTrail, UNLOGGED } from '../../audit/index.ts';
@@ -42,6 +47,7 @@ export interface ObjectServiceOptions {
   readonly registry: Registry;
   readonly audit: AuditTrail;
   readonly clock: Clock;
+  readonly flowControl: FlowController;
   readonly logger: Logger;
 }
 
@@ -75,9 +81,11 @@ class ObjectEndpoint {
   readonly #resourceRegistry: ResourceRegistry;
   readonly #audit: AuditTrail;
   readonly #clock: Clock;
+  readonly #flowControl: FlowController;
   readonly #logger: Logger;
 
-  constructor({ registry, resourceRegistry, audit, clock, logger }: ObjectServiceOptions) {
+  constructor({ registry, resourceRegistry, audit, clock, flowControl, logger }: ObjectServiceOptions) {
+    this.#flowControl = flowControl;
     this.#resourceRegistry = resourceRegistry;
     this.#registry = registry;
     this.#audit = audit;
@@ -146,13 +154,29 @@ class ObjectEndpoint {
       throw new StatusError('RequestEntityTooLarge', `a batch holds at most ${MAX_BATCH} writes`);
     }
     const fence = decodeFence(request.fence);
+    const [first] = request.writes;
+    // The writes of a batch share its seats, by what the first one is.
+    using _seats =
+      first === undefined
+        ? undefined
+        : await this.#admit(
+            call,
+            {
+              verb: first.verb,
+              group: first.resource?.group ?? '',
+              resource: first.resource?.resource ?? '',
+              subresource: first.subresource,
+              namespace: first.namespace,
+            },
+            widthOf(request.writes.length),
+          );
     const results = await Promise.all(request.writes.map((write) => this.#result(write, call, fence)));
     return create(BatchReplySchema, { results });
   }
 
   async #result(write: Write, call: GrpcCall, fence: RequestContext['fence']): Promise<BatchReply_Result> {
     try {
-      const response = await this.#one(write, call, fence);
+      const response = await this.#one(write, call, fence, 'of-batch');
       return create(BatchReply_ResultSchema, { outcome: { case: 'object', value: response.json() } });
     } catch (error) {
       if (!(error instanceof StatusError)) this.#logger.error({ err: error }, 'a write of a batch failed');
@@ -162,14 +186,20 @@ class ObjectEndpoint {
     }
   }
 
-  #one(write: Write, call: GrpcCall, fence: RequestContext['fence']): Promise<ObjectResponse> {
+  #one(
+    write: Write,
+    call: GrpcCall,
+    fence: RequestContext['fence'],
+    seats: 'own' | 'of-batch' = 'own',
+  ): Promise<ObjectResponse> {
     const target = decodeTarget(write, this.#resourceRegistry);
-    return this.#audited(call, fence, { verb: write.verb, ...target }, async (context, audit) => {
+    const serve = async (context: RequestContext, audit: AuditedExchange): Promise<ObjectResponse> => {
       audit.sent('application/json', write.body);
       const response = await this.#carryOut(write, target, context);
       audit.returned('application/json', response.json());
       return response;
-    });
+    };
+    return this.#audited(call, fence, { verb: write.verb, ...target }, serve, seats);
   }
 
   async #carryOut(write: Write, target: Target, context: RequestContext): Promise<ObjectResponse> {
@@ -190,16 +220,24 @@ class ObjectEndpoint {
     }
   }
 
-  /** Serves a request with its audit events. */
+  /** Waits for seats of flow control; they are given back at the end of the scope. */
+  #admit(
+    call: GrpcCall,
+    about: Omit<Extract<FlowRequest, { kind: 'resource' }>, 'kind' | 'user'>,
+    width: number,
+  ): Promise<Seats> {
+    return admitCall(this.#flowControl, { kind: 'resource', user: userOf(call), ...about }, width, call.signal);
+  }
+
+  /** Serves a request within flow control, with its audit events. */
   async #audited<T>(
     call: GrpcCall,
     fence: RequestContext['fence'],
     { verb, definition, namespace, name, subresource }: Target & { readonly verb: string },
     serve: (context: RequestContext, audit: AuditedExchange) => Promise<T>,
+    seats: 'own' | 'of-batch' = 'own',
   ): Promise<T> {
-    if (call.identity === undefined) throw StatusError.unauthorized();
-    const { commonName, organizations, organizationalUnits } = call.identity;
-    const user = userOfIdentity(commonName, organizations, organizationalUnits);
+    const user = userOf(call);
     const { group, version, resource } = definition;
     const { concernsReads, newId } = this.#audit;
     const isRead = verb === 'get' || verb === 'list' || verb === 'watch';
@@ -223,6 +261,8 @@ class ObjectEndpoint {
           });
     const warn = (text: string): void => this.#logger.debug({ warning: text }, 'a request was answered with a warning');
     try {
+      using _seats =
+        seats === 'own' ? await this.#admit(call, { verb, group, resource, subresource, namespace }, 1) : undefined;
       const result = await serve({ user, signal: call.signal, fence, warn, audit }, audit);
       audit.completed(verb === 'create' ? 201 : 200);
       return result;
@@ -232,6 +272,12 @@ class ObjectEndpoint {
       throw error;
     }
   }
+}
+
+/** Throws Unauthorized for a call without a client certificate. */
+function userOf({ identity }: GrpcCall): User {
+  if (identity === undefined) throw StatusError.unauthorized();
+  return userOfIdentity(identity.commonName, identity.organizations, identity.organizationalUnits);
 }
 
 /** The options of a deletion, decoded once the registry has authorised it. */

@@ -71,7 +71,15 @@ beforeAll(async () => {
     const user = { name: 'jane', uid: '', groups: [], extra: {} };
     const path = decodeURIComponent((req.url ?? '/').replace(/\?.*$/, ''));
     const about = { method: req.method ?? '', path, query: url.searchParams, user, signal: gone.signal };
-    const exchange = { req, res, ...about, warnings: new Set<string>(), audit: UNLOGGED, onBody: () => undefined };
+    const exchange = {
+      req,
+      res,
+      ...about,
+      warnings: new Set<string>(),
+      begun: () => undefined,
+      audit: UNLOGGED,
+      onBody: () => undefined,
+    };
     const route = parseRoute(path, resourceRegistry);
     if (route.kind !== 'resource') {
       res.writeHead(404).end();

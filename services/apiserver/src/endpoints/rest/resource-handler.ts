@@ -161,6 +161,7 @@ async function watch(
         throw error;
       },
     );
+    exchange.begun();
     await sendWatch({ ...exchange, signal }, items, { definition: route.definition, form, clock, tables, logger });
   } finally {
     closed();

@@ -18,6 +18,7 @@ import type { ResourceRegistry } from '../../resource-registry/resource-registry
 import type { Registry } from '../../registry/index.ts';
 import type { Authorizer } from '../../auth/authz/authorizer.ts';
 import { createBodyReader } from '../../http/read-body.ts';
+import type { FlowController } from '../../flow-control/flow-controller.ts';
 import { createAgentLogs } from '../logs/agent-logs.ts';
 import { createLogHandler } from '../logs/log-handler.ts';
 import { createDescribe } from '../openapi/descriptions.ts';
@@ -55,6 +56,7 @@ export interface RouterOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly activities: Activities;
+  readonly flowControl: FlowController;
   /** Aborted when lasting streams must end. */
   readonly stopping: AbortSignal;
 }
@@ -95,6 +97,8 @@ export function createRouter(options: RouterOptions): Router {
     metrics,
     activities: options.activities,
     audit: options.audit,
+    flowControl: options.flowControl,
+    stored: (definition) => options.cache.resource(definition).size,
     clock,
     newUid,
     logger,

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http2ServerRequest } from 'node:http2';
 import type { PeerCertificate, TLSSocket } from 'node:tls';
 import { type Activities, anySignal, type Clock, errorMessage, type NewUid } from '@gantry/base';
+import type { ResourceDefinition } from '@gantry/apimachinery';
 import { type Status, StatusError } from '@gantry/objects';
 import type { Connection, Logger, PeerTrust, TrustedPeer } from '@gantry/service';
 import { type Request, type Response, Router } from 'express';
@@ -12,6 +13,10 @@ import type { StandingRequests } from '../../auth/authn/standing-requests.ts';
 import { type AuditedExchange, type AuditTrail, UNLOGGED } from '../../audit/index.ts';
 import type { AggregatedApis } from '../aggregation/aggregated-handler.ts';
 import type { AccessDecider, PathAuthorizer } from '../../auth/authz/authorizer.ts';
+import type { FlowController } from '../../flow-control/flow-controller.ts';
+import { RejectedError, type Seats } from '../../flow-control/priority-level.ts';
+import { widthOfList } from '../../flow-control/request-width.ts';
+import { flowRequestOf } from './flow-request.ts';
 import { impersonated } from '../../auth/authn/impersonation.ts';
 import { isKubernetesGroup } from '../kubernetes-groups.ts';
 import type { LogHandler } from '../logs/log-handler.ts';
@@ -47,6 +52,9 @@ export interface HttpEndpointDependencies {
   readonly metrics: RequestMetrics;
   readonly activities: Activities;
   readonly audit: AuditTrail;
+  readonly flowControl: FlowController;
+  /** How many objects of a resource are stored. */
+  readonly stored: (definition: ResourceDefinition) => number;
   readonly clock: Clock;
   readonly newUid: NewUid;
   readonly logger: Logger;
@@ -124,6 +132,7 @@ async function route(
   const onBody = (contentType: string, bytes: Uint8Array): void => audit?.returned(contentType, bytes);
   let exchange: Exchange = { req, res, method, path, query, signal: gone.signal, warnings: new Set(), onBody };
   let cancel = (): void => undefined;
+  let seats: Seats | undefined;
   try {
     if (target === undefined) throw StatusError.badRequest('the path is not decodable');
     const client = clientOf(req, dependencies.trust);
@@ -149,8 +158,12 @@ async function route(
     using either = lasting ? anySignal(gone.signal, stopping) : undefined;
     const signal = either ?? gone.signal;
     audit = beginAudit(dependencies, exchange, { requester, user, found, receivedAt });
-    const authenticated: AuthenticatedExchange = { ...exchange, user, signal, audit };
+    const begun = (): void => seats?.release();
+    const authenticated: AuthenticatedExchange = { ...exchange, user, signal, audit, begun };
     exchange = authenticated;
+    const granted = admit(dependencies, authenticated, found, remote === undefined ? 'local' : 'remote');
+    seats = granted instanceof Promise ? await granted : granted;
+    if (remote !== undefined && lasting) begun();
     if (remote === undefined) await answer(dependencies, authenticated, found, labels);
     else await aggregated.serve(authenticated, remote);
     discardBody(req, clock);
@@ -165,6 +178,7 @@ async function route(
     });
     failure = await fail(exchange, error, logger);
   } finally {
+    seats?.release();
     cancel();
     audit?.completed(res.statusCode, failure);
   }
@@ -192,6 +206,28 @@ function beginAudit(
     userAgent: header(req, 'user-agent') ?? '',
     receivedAt,
   });
+}
+
+/** The seats of a request, at once where nothing waits; undefined for one that flow control does not count. */
+function admit(
+  { flowControl, stored }: HttpEndpointDependencies,
+  exchange: AuthenticatedExchange,
+  found: Route,
+  where: 'remote' | 'local',
+): Seats | Promise<Seats> | undefined {
+  const { user, query, res, signal } = exchange;
+  const request = flowRequestOf(user, exchange, found, where);
+  if (request === undefined) return undefined;
+  const classified = flowControl.classify(request);
+  const { schema, level } = classified;
+  if (schema.uid !== '') res.setHeader('x-kubernetes-pf-flowschema-uid', schema.uid);
+  if (level.settings.uid !== '') res.setHeader('x-kubernetes-pf-prioritylevel-uid', level.settings.uid);
+  let width = 1;
+  if (request.verb === 'list' && found.kind === 'resource' && where === 'local') {
+    const isFiltered = query.has('labelSelector') || query.has('fieldSelector');
+    width = widthOfList(stored(found.definition), Number(query.get('limit') ?? 0), isFiltered);
+  }
+  return flowControl.admit(classified, request, width, signal);
 }
 
 function isLasting(found: Route, query: URLSearchParams): boolean {
@@ -323,6 +359,12 @@ async function fail(exchange: Exchange, error: unknown, logger: Logger): Promise
   if (res.destroyed || res.writableEnded) return undefined;
   if (res.headersSent) {
     res.destroy();
+    return undefined;
+  }
+  if (error instanceof RejectedError) {
+    res.setHeader('retry-after', '1');
+    res.setHeader('x-content-type-options', 'nosniff');
+    await sendText(exchange, 429, 'Too many requests, please try again later.\n');
     return undefined;
   }
   const statusError = toStatusError(exchange, error, logger);

@@ -121,7 +121,7 @@ async function ensureNamespaces(client: LoopbackClient, signal: AbortSignal): Pr
 }
 
 /** Creates what is missing and corrects what differs; the objects of one resource at the same time. */
-async function ensureStandingObjects(
+export async function ensureStandingObjects(
   client: LoopbackClient,
   all: readonly StandingObject[],
   signal: AbortSignal,

@@ -34,7 +34,8 @@ export interface StandingObject {
 }
 
 const RBAC = 'rbac.authorization.k8s.io';
-const FLOW = 'flowcontrol.apiserver.k8s.io';
+/** The group of the objects of flow control. */
+export const FLOW_GROUP = 'flowcontrol.apiserver.k8s.io';
 
 /**
  * Everything that Kubernetes makes at its start, and an APIService for each group version of the built-in `resources`, in an
@@ -47,11 +48,18 @@ export function standingObjects(resources: readonly ResourceRef[]): readonly Sta
     ...of(RBAC, 'roles', bootstrapRoles(), (stored, wanted) => withRights(stored, wanted)),
     ...of(RBAC, 'rolebindings', bootstrapRoleBindings(), withSubjects),
     ...of('scheduling.k8s.io', 'priorityclasses', systemPriorityClasses()),
-    ...of(FLOW, 'prioritylevelconfigurations', MANDATORY_PRIORITY_LEVELS),
-    ...of(FLOW, 'prioritylevelconfigurations', SUGGESTED_PRIORITY_LEVELS, withSpec),
-    ...of(FLOW, 'flowschemas', MANDATORY_FLOW_SCHEMAS),
-    ...of(FLOW, 'flowschemas', SUGGESTED_FLOW_SCHEMAS, withSpec),
+    ...flowStandingObjects(),
     ...of('apiregistration.k8s.io', 'apiservices', localApiServices(resources)),
+  ];
+}
+
+/** The objects of flow control among them, which are kept as long as an apiserver runs. */
+export function flowStandingObjects(): readonly StandingObject[] {
+  return [
+    ...of(FLOW_GROUP, 'prioritylevelconfigurations', MANDATORY_PRIORITY_LEVELS),
+    ...of(FLOW_GROUP, 'prioritylevelconfigurations', SUGGESTED_PRIORITY_LEVELS, withSpec),
+    ...of(FLOW_GROUP, 'flowschemas', MANDATORY_FLOW_SCHEMAS),
+    ...of(FLOW_GROUP, 'flowschemas', SUGGESTED_FLOW_SCHEMAS, withSpec),
   ];
 }
 

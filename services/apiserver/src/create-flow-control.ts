@@ -1,0 +1,27 @@
+import type { GroupMember } from '@gantry/service';
+import type { WatchCache } from './cache/index.ts';
+import { FlowController } from './flow-control/flow-controller.ts';
+import { flowObjects } from './loops/flow-objects/flow-objects.ts';
+import type { LoopbackClient } from './loops/loopback-client.ts';
+import type { ApiServerOptions } from './server.ts';
+
+const GROUP = 'flowcontrol.apiserver.k8s.io';
+
+/** Flow control by the cached configuration, and what keeps that configuration. */
+export function createFlowControl(
+  { clock, metrics, logger }: ApiServerOptions,
+  cache: WatchCache,
+): { readonly control: FlowController; readonly members: (client: LoopbackClient) => readonly GroupMember[] } {
+  const source = {
+    schemas: () => cache.resource({ group: GROUP, resource: 'flowschemas' }).snapshot(),
+    levels: () => cache.resource({ group: GROUP, resource: 'prioritylevelconfigurations' }).snapshot(),
+  };
+  const control = new FlowController({ source, clock, metrics });
+  return {
+    control,
+    members: (client) => [
+      { name: 'flow-control', run: (signal) => control.run(signal) },
+      flowObjects({ client, cache, clock, logger }),
+    ],
+  };
+}

@@ -1,0 +1,200 @@
+import { type Clock, pause } from '@gantry/base';
+import {
+  MANDATORY_FLOW_SCHEMAS,
+  MANDATORY_PRIORITY_LEVELS,
+  SUGGESTED_FLOW_SCHEMAS,
+  SUGGESTED_PRIORITY_LEVELS,
+} from '@gantry/kinds';
+import type { FlowSchema, PriorityLevelConfiguration } from '@gantry/objects';
+import type { Metrics } from '@gantry/service';
+import { planSeats } from './borrowing.ts';
+import { FlowMetrics } from './flow-metrics.ts';
+import { type CompiledSchema, type FlowRequest, FlowSchemas } from './flow-schemas.ts';
+import { type LevelSettings, PriorityLevel, RejectedError, type Seats } from './priority-level.ts';
+
+/** Requests of a server at a time: Kubernetes' `--max-requests-inflight` and `--max-mutating-requests-inflight` together. */
+const TOTAL_SEATS = 600;
+/** How often seats are lent anew. */
+const BORROW_MS = 10_000;
+
+/** The stored configuration. A list is the same array until something in it changes. */
+export interface FlowSource {
+  schemas(): readonly { readonly response: { readonly object: unknown } }[];
+  levels(): readonly { readonly response: { readonly object: unknown } }[];
+}
+
+/** A request that may be served, or that was refused: by which schema and level, for its headers. */
+export interface Classified {
+  readonly schema: CompiledSchema;
+  readonly level: PriorityLevel;
+}
+
+export interface FlowControllerOptions {
+  readonly source: FlowSource;
+  readonly clock: Clock;
+  readonly metrics: Metrics;
+  readonly totalSeats?: number;
+}
+
+/**
+ * API priority and fairness: the flow schema that a request matches names its priority level, whose seats bound how many are served at
+ * a time. The stored objects are compiled anew when one of them has changed; until they are there, Kubernetes' defaults apply.
+ */
+export class FlowController {
+  readonly #source: FlowSource;
+  readonly #clock: Clock;
+  readonly #total: number;
+  readonly #metrics: FlowMetrics;
+  readonly #levels = new Map<string, PriorityLevel>();
+  #schemas: FlowSchemas | undefined;
+  #seenSchemas: unknown;
+  #seenLevels: unknown;
+
+  constructor({ source, clock, metrics, totalSeats = TOTAL_SEATS }: FlowControllerOptions) {
+    this.#source = source;
+    this.#clock = clock;
+    this.#total = totalSeats;
+    this.#metrics = new FlowMetrics(metrics, () => this.#levels.values());
+  }
+
+  /** The schema and the level of a request. */
+  classify(request: FlowRequest): Classified {
+    const schemas = this.#current();
+    const schema = schemas.match(request) ?? NO_SCHEMA;
+    const level = this.#levels.get(schema.level) ?? this.#levels.get('catch-all');
+    if (level === undefined) throw new RejectedError('concurrency-limit');
+    return { schema, level };
+  }
+
+  /**
+   * The seats of a request, at once where nothing waits. `width` is how many it wants, at most what its level gives one. Throws or
+   * rejects with a RejectedError.
+   */
+  admit(
+    { schema, level }: Classified,
+    request: FlowRequest,
+    width: number,
+    signal: AbortSignal,
+  ): Seats | Promise<Seats> {
+    const seats = width <= 1 ? 1 : Math.min(width, level.maxWidth);
+    const started = level.tryStart(seats);
+    if (started !== undefined) {
+      this.#metrics.dispatched(level.settings.name, schema.name);
+      return started;
+    }
+    return this.#wait({ schema, level }, request, seats, signal);
+  }
+
+  async #wait({ schema, level }: Classified, request: FlowRequest, width: number, signal: AbortSignal): Promise<Seats> {
+    const { name } = level.settings;
+    const startedMs = this.#clock.monotonicMs();
+    try {
+      const seats = await level.wait(schema.name, schema.flowOf(request), width, signal);
+      this.#metrics.waited(name, schema.name, 'true', (this.#clock.monotonicMs() - startedMs) / 1000);
+      this.#metrics.dispatched(name, schema.name);
+      return seats;
+    } catch (error) {
+      if (error instanceof RejectedError) this.#metrics.rejected(name, schema.name, error.reason);
+      this.#metrics.waited(name, schema.name, 'false', (this.#clock.monotonicMs() - startedMs) / 1000);
+      throw error;
+    }
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await pause(this.#clock, BORROW_MS, signal);
+      this.#current();
+      this.lend();
+    }
+  }
+
+  /** Gives each level its seats for the next period. */
+  lend(): void {
+    const levels = [...this.#levels.values()].filter(({ settings }) => settings.mode !== 'exempt');
+    const demands = levels.map((level) => {
+      const { nominal, lower, upper } = level.settings;
+      return { nominal, lower, upper, ...level.endPeriod() };
+    });
+    const plan = planSeats(demands, this.#total);
+    for (const [i, level] of levels.entries()) level.setLimit(plan[i] ?? level.settings.nominal);
+  }
+
+  #current(): FlowSchemas {
+    const schemas = this.#source.schemas();
+    const levels = this.#source.levels();
+    if (this.#schemas !== undefined && schemas === this.#seenSchemas && levels === this.#seenLevels)
+      return this.#schemas;
+    this.#seenSchemas = schemas;
+    this.#seenLevels = levels;
+    this.#configure(objectsOf(levels));
+    const known = (schema: FlowSchema): boolean => this.#levels.has(schema.spec?.priorityLevelConfiguration.name ?? '');
+    // A schema whose level does not exist is passed over.
+    this.#schemas = new FlowSchemas(
+      withDefaults(objectsOf<FlowSchema>(schemas), DEFAULT_SCHEMAS, MANDATORY_FLOW_SCHEMAS).filter(known),
+    );
+    return this.#schemas;
+  }
+
+  #configure(stored: readonly PriorityLevelConfiguration[]): void {
+    const wanted = withDefaults(stored, DEFAULT_LEVELS, MANDATORY_PRIORITY_LEVELS);
+    const shares = wanted.reduce((sum, level) => sum + sharesOf(level), 0);
+    for (const level of wanted) {
+      const settings = settingsOf(level, shares, this.#total);
+      const known = this.#levels.get(settings.name);
+      if (known === undefined) this.#levels.set(settings.name, new PriorityLevel(settings, this.#clock));
+      else known.configure(settings);
+    }
+    const names = new Set(wanted.map(({ metadata }) => metadata.name));
+    // Requests that wait in a level that is gone are served by it all the same.
+    for (const name of this.#levels.keys()) if (!names.has(name)) this.#levels.delete(name);
+  }
+}
+
+const DEFAULT_LEVELS = [...MANDATORY_PRIORITY_LEVELS, ...SUGGESTED_PRIORITY_LEVELS];
+const DEFAULT_SCHEMAS = [...MANDATORY_FLOW_SCHEMAS, ...SUGGESTED_FLOW_SCHEMAS];
+
+/** Where even the catch-all is missing. */
+const NO_SCHEMA: CompiledSchema = { name: 'catch-all', uid: '', level: 'catch-all', flowOf: ({ user }) => user.name };
+
+function objectsOf<T>(entries: readonly { readonly response: { readonly object: unknown } }[]): readonly T[] {
+  return entries.map(({ response }) => response.object as T);
+}
+
+/** The stored objects and the mandatory ones; Kubernetes' defaults while nothing is stored. */
+function withDefaults<T extends { metadata: { name?: string } }>(
+  stored: readonly T[],
+  all: readonly T[],
+  mandatory: readonly T[],
+): readonly T[] {
+  if (stored.length === 0) return all;
+  const names = new Set(stored.map(({ metadata }) => metadata.name));
+  return [...stored, ...mandatory.filter(({ metadata }) => !names.has(metadata.name))];
+}
+
+function sharesOf({ spec }: PriorityLevelConfiguration): number {
+  const part = spec?.type === 'Exempt' ? spec.exempt : spec?.limited;
+  return part?.nominalConcurrencyShares ?? (spec?.type === 'Exempt' ? 0 : 30);
+}
+
+/** The seats of a level of its shares; see `PriorityLevelConfiguration` in Kubernetes' API. */
+function settingsOf(level: PriorityLevelConfiguration, shares: number, total: number): LevelSettings {
+  const { metadata, spec } = level;
+  const nominal = Math.ceil((total * sharesOf(level)) / Math.max(1, shares));
+  const isExempt = spec?.type === 'Exempt';
+  const limited = spec?.limited;
+  const lendable = (isExempt ? spec.exempt?.lendablePercent : limited?.lendablePercent) ?? 0;
+  const borrowing = limited?.borrowingLimitPercent;
+  const isQueued = limited?.limitResponse?.type === 'Queue';
+  const { queues = 64, handSize = 8, queueLengthLimit = 50 } = limited?.limitResponse?.queuing ?? {};
+  return {
+    name: metadata.name ?? '',
+    uid: metadata.uid ?? '',
+    mode: isExempt ? 'exempt' : isQueued ? 'queue' : 'reject',
+    queues,
+    handSize,
+    queueLengthLimit,
+    nominal: Math.max(1, nominal),
+    lower: Math.max(1, nominal - Math.round((nominal * lendable) / 100)),
+    upper: borrowing === undefined ? total : nominal + Math.round((nominal * borrowing) / 100),
+  };
+}

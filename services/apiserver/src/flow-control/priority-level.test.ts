@@ -1,0 +1,160 @@
+import { ManualClock } from '@gantry/base/testing';
+import { describe, expect, it } from 'vitest';
+import { planSeats } from './borrowing.ts';
+import { type LevelSettings, PriorityLevel, type Seats } from './priority-level.ts';
+import { dealHand, hashFlow } from './shuffle-sharding.ts';
+
+const never = new AbortController().signal;
+
+function start(settings: Partial<LevelSettings> = {}) {
+  const clock = new ManualClock();
+  const level = new PriorityLevel(
+    {
+      name: 'test',
+      uid: '',
+      mode: 'queue',
+      queues: 16,
+      handSize: 4,
+      queueLengthLimit: 3,
+      nominal: 2,
+      lower: 1,
+      upper: 10,
+      ...settings,
+    },
+    clock,
+  );
+  /** Takes seats, or waits for them; what it did last is in `state`. */
+  const ask = (flow: string, width = 1, signal = never) => {
+    const request: { state: string; seats?: Seats } = { state: 'waiting' };
+    const take = (seats: Seats): void => {
+      request.state = 'started';
+      request.seats = seats;
+    };
+    const now = level.tryStart(width);
+    if (now !== undefined) take(now);
+    else {
+      level.wait('schema', flow, width, signal).then(take, (error: unknown) => {
+        request.state = (error as { reason: string }).reason;
+      });
+    }
+    return request;
+  };
+  return { clock, level, ask, settle: () => clock.advance(0) };
+}
+
+describe('a priority level', () => {
+  it('starts as many as it has seats, and the next ones as those end', async () => {
+    const { ask, level, settle } = start();
+    const requests = ['a', 'a', 'a'].map((flow) => ask(flow));
+    expect(requests.map(({ state }) => state)).toEqual(['started', 'started', 'waiting']);
+    requests[0]?.seats?.release();
+    requests[0]?.seats?.release();
+    await settle();
+    expect(requests[2]?.state).toBe('started');
+    expect(level.executingSeats).toBe(2);
+  });
+
+  it('refuses a flow whose queues are full, and lets others wait', async () => {
+    const { ask, level, settle } = start();
+    const flood = Array.from({ length: 40 }, () => ask('elephant'));
+    const mice = Array.from({ length: 10 }, (_, i) => ask(`mouse-${i}`));
+    await settle();
+    expect(flood.filter(({ state }) => state === 'queue-full')).toHaveLength(40 - 2 - 4 * 3);
+    expect(mice.filter(({ state }) => state === 'waiting').length).toBeGreaterThanOrEqual(8);
+    expect(level.waiting).toBeLessThanOrEqual(16 * 3);
+  });
+
+  it('serves a flow that comes late before the rest of one that came first', async () => {
+    const { ask, clock, settle } = start({ nominal: 1, queueLengthLimit: 50 });
+    const flood = Array.from({ length: 60 }, () => ask('elephant'));
+    const mouse = ask('mouse');
+    let served = 0;
+    while (mouse.state === 'waiting') {
+      const running = flood.find(({ state, seats }) => state === 'started' && seats !== undefined);
+      await clock.advance(10);
+      running?.seats?.release();
+      if (running !== undefined) delete running.seats;
+      served += 1;
+      await settle();
+    }
+    // Its own queue is served in turn with the four of the other flow.
+    expect(served).toBeLessThanOrEqual(10);
+  });
+
+  it('refuses what has waited for 15 s, and forgets what has gone', async () => {
+    const { ask, clock, level, settle } = start({ nominal: 1 });
+    ask('a');
+    const late = ask('b');
+    const gone = new AbortController();
+    const left = ask('c', 1, gone.signal);
+    gone.abort();
+    await settle();
+    expect(left.state).toBe('cancelled');
+    await clock.advance(15_000);
+    expect(late.state).toBe('time-out');
+    expect(level.waiting).toBe(0);
+  });
+
+  it('refuses at once what may not wait', async () => {
+    const { ask, settle } = start({ mode: 'reject', nominal: 1 });
+    ask('a');
+    const second = ask('a');
+    await settle();
+    expect(second.state).toBe('concurrency-limit');
+  });
+
+  it('starts everything when it is exempt', () => {
+    const { ask } = start({ mode: 'exempt', nominal: 1 });
+    expect(Array.from({ length: 100 }, () => ask('a').state)).not.toContain('waiting');
+  });
+
+  it('serves a wide request alone when it wants more seats than there are', async () => {
+    const { ask, settle } = start({ nominal: 2 });
+    const narrow = ask('a');
+    const wide = ask('b', 5);
+    expect(wide.state).toBe('waiting');
+    narrow.seats?.release();
+    await settle();
+    expect(wide.state).toBe('started');
+  });
+
+  it('starts what waits when it borrows seats', async () => {
+    const { ask, level, settle } = start({ nominal: 1 });
+    ask('a');
+    const second = ask('b');
+    level.setLimit(2);
+    await settle();
+    expect(second.state).toBe('started');
+  });
+});
+
+describe('lending', () => {
+  const idle = { nominal: 100, lower: 50, upper: 200, high: 0, smooth: 0 };
+
+  it('gives an idle level’s seats to one that wants them, up to its bound', () => {
+    const [busy = 0, lender = 0] = planSeats([{ ...idle, high: 500, smooth: 500 }, idle], 200);
+    expect(busy).toBe(150);
+    expect(lender).toBe(50);
+    expect(planSeats([{ ...idle, upper: 120, high: 500, smooth: 500 }, idle], 200)[0]).toBe(120);
+  });
+
+  it('leaves a level what it uses of its own', () => {
+    const levels = [
+      { ...idle, high: 500, smooth: 500 },
+      { ...idle, high: 90, smooth: 10 },
+    ];
+    expect(planSeats(levels, 200)).toEqual([110, 90]);
+  });
+});
+
+describe('a flow’s hand of queues', () => {
+  it('is always the same, of different queues, and rarely that of another flow', () => {
+    const hands = Array.from({ length: 200 }, (_, i) => dealHand(hashFlow('schema', `user-${i}`), 64, 6));
+    for (const hand of hands) {
+      expect(new Set(hand).size).toBe(6);
+      expect(Math.max(...hand)).toBeLessThan(64);
+    }
+    expect(dealHand(hashFlow('schema', 'user-0'), 64, 6)).toEqual(hands[0]);
+    expect(new Set(hands.map((hand) => hand.toSorted((a, b) => a - b).join())).size).toBe(200);
+  });
+});
