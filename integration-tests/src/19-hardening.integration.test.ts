@@ -1,5 +1,7 @@
+import { PODS } from '@gantry/objects';
 import { expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
+import { eventually } from './harness/eventually.ts';
 
 const cluster = new Cluster();
 
@@ -21,7 +23,7 @@ interface Inspected {
 const ROOT: Readonly<Record<string, readonly string[]>> = {
   pki: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER'],
   'pod-egress': ['NET_ADMIN'],
-  agent: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'SYS_ADMIN', 'SYS_PTRACE'],
+  agent: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'SYS_ADMIN', 'SYS_PTRACE'],
 };
 /** User ids that images commonly have. */
 const COMMON_IDS = [0, 1, 33, 65, 70, 82, 99, 101, 472, 999, 65_532, 65_533, 65_534, 65_535];
@@ -57,4 +59,28 @@ test('every service but the agent and the certificate job has a user, whose id n
     if (service in ROOT) expect(id, service).toBe(0);
     else expect(COMMON_IDS.includes(id) || (id >= 1000 && id < 60_000), `${service}: ${Config.User}`).toBe(false);
   }
+});
+
+test("the agent ends a probe's command that takes too long, also of a user that is not root", async () => {
+  await using namespace = await cluster.namespace();
+  const readinessProbe = { exec: { command: ['sleep', '98765'] }, timeoutSeconds: 1, periodSeconds: 1 };
+  const main = { name: 'main', image: 'busybox:1.36', command: ['sleep', '3600'], readinessProbe };
+  await cluster.create(PODS, namespace.name, {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'slow' },
+    spec: { containers: [main], securityContext: { runAsUser: 12_345 }, terminationGracePeriodSeconds: 0 },
+  });
+  const counts = ['get', 'events', '-n', namespace.name, '--field-selector', 'reason=Unhealthy'];
+  await eventually('four probes have timed out', 120_000, async () => {
+    const text = await cluster.mustKubectl([...counts, '-o', 'jsonpath={.items[*].count}']);
+    return text.split(' ').reduce((sum, count) => sum + Number(count), 0) >= 4;
+  });
+  const [id] = await cluster.podContainers([
+    'label=io.kubernetes.pod.name=slow',
+    'label=io.kubernetes.container.name=main',
+  ]);
+  const processes = await cluster.docker(['top', id ?? '', '-o', 'pid,args']);
+  // At most the one of the probe that runs at this moment.
+  expect(processes.split('\n').filter((line) => line.includes('98765')).length).toBeLessThanOrEqual(1);
 });
