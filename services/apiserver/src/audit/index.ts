@@ -7,6 +7,6 @@ export {
   UNLOGGED,
 } from './audit-trail.ts';
 export { createLogFile, type LogFile } from './log-file.ts';
-export { AuditPolicyError, parseAuditPolicy } from './parse-policy.ts';
+export { parseAuditPolicy } from './parse-policy.ts';
 export type { AuditedRequest, AuditPolicy } from './policy.ts';
 export { NOT_AUDITED, type RequestAudit } from './request-audit.ts';
