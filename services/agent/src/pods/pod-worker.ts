@@ -3,7 +3,7 @@ import type { Pod } from '@gantry/objects';
 import { interpretEnds } from '../plan/interpret-ends.ts';
 import { computePodActions } from '../plan/plan.ts';
 import type { PodAction, PodGoal, PodPlan } from '../plan/pod-plan.ts';
-import { ProbeRunner } from '../probes/probe-runner.ts';
+import { type ProbedContainer, ProbeRunner } from '../probes/probe-runner.ts';
 import type { PodState } from '../runtime/observer.ts';
 import { allContainersOf } from '../spec/pod-containers.ts';
 import { podRejection } from '../spec/pod-rejection.ts';
@@ -126,11 +126,12 @@ export class PodWorker {
   #syncProbes(pod: Pod | undefined, state: PodState | undefined, signal: AbortSignal): void {
     const { facts } = this.#services;
     const address = pod?.spec?.hostNetwork === true ? facts.hostAddress : addressOf(state);
+    const network: ProbedContainer['network'] = pod?.spec?.hostNetwork === true ? 'host' : 'pod';
     const targets = (pod === undefined ? [] : allContainersOf(pod)).flatMap(({ container }) => {
       const running = state?.containers.find((candidate) => candidate.name === container.name);
       if (running?.state !== 'running') return [];
       const startedAt = running.startedAt ?? running.createdAt;
-      return [{ container, containerId: running.id, address, startedAt }];
+      return [{ container, containerId: running.id, address, network, startedAt }];
     });
     this.#probes.sync(targets, this.#goal === 'run' ? 'running' : 'ending', signal);
   }

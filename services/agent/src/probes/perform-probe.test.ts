@@ -30,11 +30,12 @@ const containers = {
   exec: (_id: string, command: readonly string[]) =>
     Promise.resolve(command[0] === 'true' ? { exitCode: 0, output: '' } : { exitCode: 1, output: 'no cheese' }),
 };
-const run = (probe: Probe) => {
+const run = (probe: Probe, network: 'pod' | 'host' = 'pod', address = '127.0.0.1') => {
   const target = {
     container: container('main', { ports: [{ name: 'web', containerPort: port(http) }] }),
     containerId: 'id',
-    address: '127.0.0.1',
+    address,
+    network,
   };
   return performProbe(probe, target, containers, AbortSignal.timeout(30_000));
 };
@@ -70,4 +71,24 @@ it('TCP succeeds when it connects', async () => {
 it('a command fails with its output as message', async () => {
   expect(await run({ exec: { command: ['true'] } })).toEqual({ kind: 'success' });
   expect(await run({ exec: { command: ['false'] } })).toEqual({ kind: 'failure', message: 'no cheese' });
+});
+
+const REFUSED = { kind: 'failure', message: expect.stringContaining('may not reach') };
+const SAME = ['127.0.0.1', 'localhost', '2130706433', '0x7f.1', '0'];
+
+it.each([...SAME, 'x@127.0.0.1', '[::ffff:127.0.0.1]', '127.0.0.1.'])(
+  'the agent is no way for a pod to http://%s',
+  async (host) => {
+    expect(await run({ httpGet: { host, port: port(http), path: '/' } }, 'pod', '10.0.0.9')).toEqual(REFUSED);
+  },
+);
+
+it.each(SAME)('the agent is no way for a pod to %s over TCP', async (host) => {
+  expect(await run({ tcpSocket: { host, port: port(tcp) } }, 'pod', '10.0.0.9')).toEqual(REFUSED);
+});
+
+it('a pod on the host’s network may be probed at any host', async () => {
+  expect(await run({ tcpSocket: { host: '127.0.0.1', port: port(tcp) } }, 'host', '10.0.0.9')).toEqual({
+    kind: 'success',
+  });
 });

@@ -45,7 +45,13 @@ it('in an ending pod only readiness is probed on', async () => {
     onFindings: () => undefined,
     onFailure: () => undefined,
   });
-  const target = { container: probed, containerId, address: '10.0.0.9', startedAt: clock.now() };
+  const target = {
+    container: probed,
+    containerId,
+    address: '10.0.0.9',
+    network: 'pod' as const,
+    startedAt: clock.now(),
+  };
   runner.sync([target], 'running', signal);
   await clock.advance(6_000);
   expect(ran.sort()).toEqual(['liveness', 'liveness', 'readiness', 'readiness']);

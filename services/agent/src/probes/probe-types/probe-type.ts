@@ -7,6 +7,8 @@ export interface ProbeTarget {
   readonly containerId: string;
   /** The pod's address. */
   readonly address: string;
+  /** Whether the pod is on the host's own network. */
+  readonly network: 'pod' | 'host';
 }
 
 /** The target with the means to reach it. */

@@ -1,12 +1,15 @@
 import { connect } from 'node:net';
+import { probeLookup } from './probe-host.ts';
 import { defineProbeType, dialError, failure, portNumber, SUCCESS } from './probe-type.ts';
 
 /** Opens a TCP connection: a connection is success. */
-export const tcpSocketProbe = defineProbeType('tcpSocket', (action, { container, address }, signal) => {
-  const host = action.host ?? address;
+export const tcpSocketProbe = defineProbeType('tcpSocket', (action, { container, ...target }, signal) => {
+  const host = action.host || target.address;
+  const guard = host === target.address ? undefined : probeLookup(target);
+  guard?.check(host);
   const port = portNumber(action.port, container);
   return new Promise((resolve) => {
-    const socket = connect({ host, port, signal });
+    const socket = connect({ host, port, signal, ...(guard === undefined ? {} : { lookup: guard.lookup }) });
     socket.on('connect', () => {
       socket.destroy();
       resolve(SUCCESS);

@@ -1,0 +1,65 @@
+import { lookup as resolve } from 'node:dns';
+import { BlockList, isIP, type LookupFunction } from 'node:net';
+import { networkInterfaces, type NetworkInterfaceInfo } from 'node:os';
+import { AgentError } from '../../runtime/agent-error.ts';
+import type { ProbeTarget } from './probe-type.ts';
+
+/** Addresses of an agent itself, and those that routing rules close to pods. */
+const CLOSED: readonly (readonly [network: string, prefix: number, family: 'ipv4' | 'ipv6'])[] = [
+  ['0.0.0.0', 8, 'ipv4'],
+  ['127.0.0.0', 8, 'ipv4'],
+  ['169.254.0.0', 16, 'ipv4'],
+  ['::', 127, 'ipv6'],
+  ['fe80::', 10, 'ipv6'],
+];
+
+/**
+ * How a probe's `host` is reached. An agent is on a network that pods are not on, and must not be their way into it: a host of a pod
+ * with a network of its own leads neither there nor to the agent itself nor to link-local addresses, whatever its name resolves to.
+ */
+export function probeLookup(
+  { address, network }: Pick<ProbeTarget, 'address' | 'network'>,
+  interfaces: Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>> = networkInterfaces(),
+): { readonly check: (host: string) => void; readonly lookup: LookupFunction } {
+  const closed = network === 'host' ? new BlockList() : closedAddresses(address, interfaces);
+  const check = (host: string) => {
+    const version = isIP(host);
+    if (version !== 0 && closed.check(host, version === 4 ? 'ipv4' : 'ipv6')) throw refused(host);
+  };
+  const lookup: LookupFunction = (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error, found) => {
+      const [first] = found ?? [];
+      if (error !== null || first === undefined) {
+        callback(error, '');
+        return;
+      }
+      const bad = found.find((one) => closed.check(one.address, one.family === 4 ? 'ipv4' : 'ipv6'));
+      if (bad !== undefined) callback(refused(bad.address), '');
+      else if (options.all === true) callback(null, found);
+      else callback(null, first.address, first.family);
+    });
+  };
+  return { check, lookup };
+}
+
+function closedAddresses(
+  address: string,
+  interfaces: Readonly<Record<string, readonly NetworkInterfaceInfo[] | undefined>>,
+): BlockList {
+  const closed = new BlockList();
+  for (const [network, prefix, family] of CLOSED) closed.addSubnet(network, prefix, family);
+  for (const { cidr, family } of Object.values(interfaces).flatMap((addresses) => addresses ?? [])) {
+    const [network, prefix] = cidr?.split('/') ?? [];
+    if (network === undefined || prefix === undefined) continue;
+    const type = family === 'IPv4' ? 'ipv4' : 'ipv6';
+    const own = new BlockList();
+    own.addSubnet(network, Number(prefix), type);
+    // The pods' own network stays open.
+    if (isIP(address) === 0 || !own.check(address)) closed.addSubnet(network, Number(prefix), type);
+  }
+  return closed;
+}
+
+function refused(address: string): AgentError {
+  return new AgentError('Runtime', `probes of this pod may not reach ${address}`);
+}
