@@ -148,4 +148,17 @@ describe('a host custodian with an agent that comes back', () => {
     expect(server.all(NODES)[0]?.spec).toEqual({});
     expect(server.all(PODS)).toHaveLength(1);
   });
+
+  it('deletes the pod that it has seen, and none that has its name by now', async () => {
+    const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', namespace: 'a' } };
+    const { metadata } = await server.put(PODS, pod);
+    const uids: unknown[] = [];
+    meanwhile = async (write) => {
+      if (write.verb === 'delete' && write.resource === PODS) uids.push(write.options?.preconditions?.uid);
+    };
+    lead();
+    await wait();
+    expect(uids).toEqual([metadata.uid]);
+    expect(server.all(PODS)).toEqual([]);
+  });
 });

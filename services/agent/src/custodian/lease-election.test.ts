@@ -81,4 +81,14 @@ describe('the election of a host custodian', () => {
     expect(first.terms).toEqual(['begun', 'ended']);
     expect(second.terms).toEqual(['begun']);
   });
+
+  it('leaves a Lease that is renewed by another holder, however long that has held it', async () => {
+    const clock = new ManualClock();
+    const server = new FakeObjectClient(clock);
+    const first = candidate('a', server, clock);
+    await clock.advance(60_000);
+    const second = candidate('b', server, clock);
+    await clock.advance(60_000);
+    expect([first.terms, second.terms]).toEqual([['begun'], []]);
+  });
 });

@@ -146,7 +146,9 @@ describe('webhooks', () => {
     hooks.asked.length = 0;
     const denied = await withHooks('validating', [hook('/deny', { rules })], () => call('POST', reviews, review));
     expect(denied.code).toBe(418);
-    expect(hooks.asked[0]?.review.request['kind']).toMatchObject({ kind: 'SelfSubjectAccessReview' });
+    // The server's own loops write, too.
+    const kinds = hooks.asked.map(({ review: { request } }) => request['kind']);
+    expect(kinds).toContainEqual(expect.objectContaining({ kind: 'SelfSubjectAccessReview' }));
   });
 
   it('ask what is admitted, and pass on warnings', async () => {

@@ -53,6 +53,14 @@ describe('the plan of a deletion', () => {
     expect(plan(object({ finalizers: ['orphan'] }), { orphanDependents: false })).toEqual({ kind: 'remove' });
   });
 
+  it('leaves a namespace until its finalizers have gone, which are those of its content', () => {
+    const namespaces = definitionOf('namespaces');
+    const marked = { deletionTimestamp: formatTime(NOW) };
+    const withContent = object(marked, { spec: { finalizers: ['kubernetes'] } });
+    expect(plan(withContent, {}, namespaces)).toEqual({ kind: 'pending' });
+    expect(plan(object(marked), {}, namespaces)).toEqual({ kind: 'remove' });
+  });
+
   it('gives a bound pod its grace period, which later requests can only shorten', () => {
     const first = plan(object({ generation: 1 }, bound), {}, pods);
     expect(first).toMatchObject({

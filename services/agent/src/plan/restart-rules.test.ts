@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import type { Pod } from '@gantry/objects';
+import type { ContainerState } from '../runtime/containers.ts';
+import { container, exited, NOW, pod, podState, running, sandbox } from '../testing/pods.ts';
+import { emptyMemory, type PodMemory } from './pod-memory.ts';
+import { computePodActions } from './plan.ts';
+import { nextRestartDelayMs, restartAt } from './restart-delay.ts';
+
+const MOUNTED: PodMemory = { ...emptyMemory, volumes: 'ready' };
+
+const plan = (of: Pod, containers: readonly ContainerState[], memory = MOUNTED) =>
+  computePodActions(of, podState([sandbox()], containers), memory, NOW).actions.map(({ kind }) => kind);
+
+describe('restarts', () => {
+  it('come after delays that double up to five minutes, and begin again after ten minutes of running', () => {
+    const delays: number[] = [];
+    let ended: ContainerState | undefined;
+    for (let attempt = 0; attempt < 9; attempt++) {
+      const restartDelayMs = nextRestartDelayMs(ended);
+      delays.push(restartDelayMs);
+      ended = exited(1, { attempt, restartDelayMs, startedAt: NOW - 1000, finishedAt: NOW });
+    }
+    expect(delays).toEqual([0, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000, 300_000]);
+    const old = exited(1, { restartDelayMs: 300_000, startedAt: NOW - 600_000, finishedAt: NOW });
+    expect(restartAt(old)).toBe(NOW);
+    expect(nextRestartDelayMs(old)).toBe(10_000);
+    const young = exited(1, { restartDelayMs: 300_000, startedAt: NOW - 599_999, finishedAt: NOW });
+    expect(restartAt(young)).toBe(NOW + 300_000);
+  });
+
+  it.each(['Never', 'OnFailure'])(
+    'leave a container that has done its work under %s, while another one runs',
+    (policy) => {
+      const two = pod({ restartPolicy: policy, containers: [container(), container('other')] });
+      expect(plan(two, [exited(0), running({ name: 'other' })])).toEqual([]);
+    },
+  );
+
+  it('do not come from a probe of the container before', () => {
+    const probed = (containerId: string) =>
+      new Map([['main', { containerId, started: true, ready: false, failed: 'liveness' as const }]]);
+    const again = running({ attempt: 1 });
+    expect(plan(pod(), [again], { ...MOUNTED, probes: probed('main-1') })).toEqual(['stopContainer']);
+    expect(plan(pod(), [again], { ...MOUNTED, probes: probed('main-0') })).toEqual([]);
+  });
+});

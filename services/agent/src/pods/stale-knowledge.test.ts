@@ -1,0 +1,152 @@
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ManualClock } from '@gantry/base/testing';
+import { FakeObjectClient } from '@gantry/client/testing';
+import { type Pod, PODS } from '@gantry/objects';
+import { silentLogger } from '@gantry/service';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { hollowMounts } from '../hollow/hollow-mounts.ts';
+import { HollowRuntime } from '../hollow/hollow-runtime.ts';
+import { apiConfigSource } from '../sources/api-config-source.ts';
+import { PodSource } from '../sources/pod-source.ts';
+import { TokenSource } from '../sources/token-source.ts';
+import { StatusReporter } from '../status/status-reporter.ts';
+import { container, ENGINE } from '../testing/pods.ts';
+import { PodVolumes } from '../volumes/pod-volumes.ts';
+import { AddressPool } from './address-pool.ts';
+import { FreshnessGate } from './freshness-gate.ts';
+import { PodWorker } from './pod-worker.ts';
+import { Slots } from './slots.ts';
+import type { WorkerServices } from './worker-services.ts';
+
+const KEY = { namespace: 'n', name: 'web' };
+const OWNER = { cluster: 'c', node: 'node-a' };
+const IMAGE = { id: 'sha256:1', sizeBytes: 1, digests: [], user: '', labels: [] };
+
+describe('the worker of a pod', () => {
+  let clock: ManualClock;
+  let server: FakeObjectClient;
+  let runtime: HollowRuntime;
+  let folder: string;
+  let stop: AbortController;
+  let pods: PodSource;
+  let running: Promise<unknown>;
+  let confirm: () => Promise<void>;
+  let looks: number;
+  beforeEach(async () => {
+    clock = new ManualClock();
+    server = new FakeObjectClient(clock);
+    runtime = new HollowRuntime({ clock, images: { pause: IMAGE, 'nginx:1.27': IMAGE } });
+    folder = await mkdtemp(join(tmpdir(), 'gantry-worker-'));
+    stop = new AbortController();
+    confirm = () => Promise.resolve();
+    looks = 0;
+    const volumes = [{ name: 'scratch', emptyDir: {} }];
+    const spec = { containers: [container()], volumes, nodeName: 'node-a', restartPolicy: 'Always' };
+    await server.put<Pod>(PODS, { apiVersion: 'v1', kind: 'Pod', metadata: { ...KEY }, spec });
+    pods = new PodSource({ client: server, node: 'node-a', clock, random: () => 0.5, logger: silentLogger });
+    running = pods.run(stop.signal);
+    await clock.advance(100);
+  });
+  afterEach(async () => {
+    stop.abort();
+    await clock.advance(1000);
+    await running;
+    await rm(folder, { recursive: true });
+  });
+
+  /** Starts the worker of the one pod. */
+  const start = (mode: WorkerServices['mode'] = 'run') => {
+    const facts = { nodeName: 'node-a', hostAddress: '10.0.0.1', cpus: 1, memoryBytes: 1e9 };
+    const source = apiConfigSource(server);
+    const state = { path: folder, hostPath: folder };
+    const worker = new PodWorker(uidOf(pods), {
+      mode,
+      owner: OWNER,
+      facts,
+      engine: ENGINE,
+      privilege: 'full',
+      podNetwork: 'pods',
+      sandboxImage: 'pause',
+      baseEnvironment: {},
+      runtime,
+      client: server,
+      pods,
+      gate: new FreshnessGate(clock, () => {
+        looks += 1;
+        return confirm();
+      }),
+      reporter: new StatusReporter({ client: server, pods, clock, logger: silentLogger }),
+      volumes: new PodVolumes({
+        state,
+        source,
+        tokens: new TokenSource(server, clock),
+        facts,
+        clock,
+        mounts: hollowMounts(),
+      }),
+      config: source,
+      addresses: new AddressPool('10.0.0.0/24', clock, () => 0),
+      events: { event: () => undefined },
+      starts: new Slots(1),
+      clock,
+      random: () => 0.5,
+      logger: silentLogger,
+    });
+    const stopNotifying = pods.subscribe(() => worker.notify());
+    running = Promise.all([running, worker.run(stop.signal).finally(stopNotifying)]);
+  };
+  const states = async () => {
+    const [found] = await runtime.observer.listPods({ ...OWNER });
+    return [...(found?.sandboxes ?? []), ...(found?.containers ?? [])].map(({ state }) => state);
+  };
+  /** Lets the worker act until this is so: its volumes are real folders, which take real time. */
+  const until = async (isSo: () => boolean | Promise<boolean>) => {
+    while (!(await isSo())) await clock.advance(10);
+  };
+  const isRunning = async () => (await states()).join(' ') === 'running running';
+
+  it('starts the pod once the freshness gate is open, and not before', async () => {
+    const gate = Promise.withResolvers<void>();
+    confirm = () => gate.promise;
+    start();
+    await until(async () => looks > 0 || (await isRunning()));
+    expect(await states()).toEqual([]);
+    gate.resolve();
+    await until(isRunning);
+  });
+
+  it('does not start a pod that ended while the gate was closed', async () => {
+    // What the gate reads is what the agent had missed while it was frozen.
+    confirm = async () => {
+      const pod = await server.get(PODS, KEY, stop.signal);
+      await server.updateStatus(PODS, { ...pod, status: { phase: 'Failed' } }, stop.signal);
+      await pods.confirm(stop.signal);
+    };
+    const { observer } = runtime;
+    const listPods = observer.listPods.bind(observer);
+    let plans = 0;
+    observer.listPods = (filter) => {
+      plans += 1;
+      return listPods(filter);
+    };
+    start();
+    // The second plan comes when all actions of the first have ended.
+    await until(() => plans > 1);
+    expect(looks).toBe(1);
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it('starts nothing in place of a dead agent', async () => {
+    start('cleanup');
+    await clock.advance(1000);
+    // It has not even come to its gate.
+    expect(looks).toBe(0);
+    expect(await states()).toEqual([]);
+  });
+});
+
+function uidOf(pods: PodSource): string {
+  return pods.list()[0]?.metadata.uid ?? '';
+}

@@ -1,0 +1,51 @@
+import type { Transaction } from '@gantry/etcd';
+import { expect, it } from 'vitest';
+import { createMemoryObjectStore } from './memory-store.ts';
+import { create, pod } from './testing/store-contract.ts';
+
+/** As many as may wait. */
+const WAITING = 20_000;
+
+it('refuses writes beyond those that may wait', async () => {
+  const store = createMemoryObjectStore();
+  store.etcd.injectFault({ kind: 'late', held: () => undefined });
+  const signal = new AbortController().signal;
+  let settled = 0;
+  const waiting = Array.from({ length: WAITING }, (_, index) =>
+    store.write(create(pod(`waiting-${index}`)), signal).catch(() => settled++),
+  );
+  const refused = store.write(create(pod('refused')), signal);
+  await expect(refused).rejects.toThrow('too many writes are waiting');
+  expect(settled).toBe(0);
+  await store.close(AbortSignal.abort());
+  await Promise.all(waiting);
+  expect(await store.get(pod('refused'), signal)).toBeNull();
+});
+
+it('never sends a write whose deadline passed while it waited', async () => {
+  const store = createMemoryObjectStore({ lanes: 2 });
+  const signal = new AbortController().signal;
+  const held: (() => unknown)[] = [];
+  const isGroup = ({ success }: Transaction) => success.some(({ kind }) => kind === 'transaction');
+  const first: Promise<unknown>[] = [];
+  for (const name of ['a', 'b']) {
+    const arrived = Promise.withResolvers<void>();
+    const hold = (land: () => unknown) => {
+      held.push(land);
+      arrived.resolve();
+    };
+    store.etcd.injectFault({ kind: 'late', held: hold }, isGroup);
+    first.push(store.write(create(pod(name)), signal));
+    await arrived.promise;
+  }
+  // Both lanes are busy: this one is not sent.
+  const deadline = new AbortController();
+  const late = store.write(create(pod('late')), deadline.signal);
+  deadline.abort();
+  await expect(late).rejects.toMatchObject({ code: 'unavailable' });
+  for (const land of held) land();
+  await Promise.all(first);
+  await store.write(create(pod('next')), signal);
+  expect(await store.get(pod('next'), signal)).not.toBeNull();
+  expect(await store.get(pod('late'), signal)).toBeNull();
+});
