@@ -1,0 +1,19 @@
+import { ADMISSION_MUTANTS } from './areas/admission.ts';
+import { AGENT_MUTANTS } from './areas/agent.ts';
+import { AUTH_MUTANTS } from './areas/auth.ts';
+import { CACHE_MUTANTS } from './areas/caches.ts';
+import { CONTROLLER_MUTANTS } from './areas/controllers.ts';
+import { FENCE_MUTANTS } from './areas/fences.ts';
+import { STORAGE_MUTANTS } from './areas/storage.ts';
+import type { Areas } from './mutant.ts';
+
+/** The protecting lines that a test must miss. `mutants.ts` runs them. */
+export const AREAS: Areas = {
+  storage: STORAGE_MUTANTS,
+  fences: FENCE_MUTANTS,
+  caches: CACHE_MUTANTS,
+  controllers: CONTROLLER_MUTANTS,
+  agent: AGENT_MUTANTS,
+  auth: AUTH_MUTANTS,
+  admission: ADMISSION_MUTANTS,
+};
