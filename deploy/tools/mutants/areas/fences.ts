@@ -3,7 +3,7 @@ import type { Mutant } from '../mutant.ts';
 const ELECTION = 'packages/etcd/src/election';
 const ELECTION_TESTS = [`${ELECTION}/election.test.ts`];
 const FENCES = 'services/apiserver/src/registry/writing/fences.ts';
-const FENCE_TESTS = ['services/apiserver/src/registry/writing/fences.test.ts'];
+const FENCE_TESTS = ['services/apiserver/src/registry/writing/election-fences.test.ts'];
 
 /** Leaders: their elections, and the fences of their writes. */
 export const FENCE_MUTANTS: readonly Mutant[] = [

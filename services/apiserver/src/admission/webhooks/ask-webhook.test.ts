@@ -32,6 +32,7 @@ async function ask(sideEffects: string, dryRun: boolean) {
     signal: new AbortController().signal,
     warn: () => undefined,
     annotate: () => undefined,
+    conditions: [],
     reinvocation: new Reinvocation(),
   };
   const caller = {
