@@ -1,15 +1,15 @@
-import type { GroupMember } from '@gantry/service';
+import type { Clock } from '@gantry/base';
+import type { GroupMember, Logger, Metrics } from '@gantry/service';
 import type { WatchCache } from './cache/index.ts';
 import { FlowController } from './flow-control/flow-controller.ts';
 import { flowObjects } from './loops/flow-objects/flow-objects.ts';
 import type { LoopbackClient } from './loops/loopback-client.ts';
-import type { ApiServerOptions } from './server.ts';
 
 const GROUP = 'flowcontrol.apiserver.k8s.io';
 
 /** Flow control by the cached configuration, and what keeps that configuration. */
 export function createFlowControl(
-  { clock, metrics, logger }: ApiServerOptions,
+  { clock, metrics, logger }: { readonly clock: Clock; readonly metrics: Metrics; readonly logger: Logger },
   cache: WatchCache,
 ): { readonly control: FlowController; readonly members: (client: LoopbackClient) => readonly GroupMember[] } {
   const source = {
