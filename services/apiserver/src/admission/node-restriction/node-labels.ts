@@ -14,8 +14,6 @@ const KUBELET_LABELS: ReadonlySet<string> = new Set([
   'topology.kubernetes.io/zone',
 ]);
 const KUBELET_DOMAINS = ['kubelet.kubernetes.io', 'node.kubernetes.io'];
-/** Labels that administrators set to keep pods on nodes of their choice: no agent may write them. */
-const RESTRICTED_DOMAIN = 'node-restriction.kubernetes.io';
 const KUBERNETES_DOMAINS = ['kubernetes.io', 'k8s.io'];
 /** Gantry's own labels. An agent writes the one that names its engine, and no other. */
 const OWN_DOMAIN = 'gantry.dev';
@@ -28,10 +26,13 @@ export function modifiedLabels(labels: Labels, old: Labels): readonly string[] {
   return [...keys].filter((key) => labels?.[key] !== old?.[key]).sort();
 }
 
-/** Whether an agent may write a label of its Node, as NodeRestriction of Kubernetes decides. */
+/**
+ * Whether an agent may write a label of its Node, as NodeRestriction of Kubernetes decides. Not `node-restriction.kubernetes.io/`, by which
+ * administrators keep pods on nodes of their choice, nor any other domain of Kubernetes that is not a kubelet's.
+ */
 export function isAgentsLabel(key: string): boolean {
   const domain = key.includes('/') ? (key.split('/')[0] ?? '') : '';
-  if (isWithin(domain, RESTRICTED_DOMAIN) || isWithin(domain, OWN_DOMAIN)) return false;
+  if (isWithin(domain, OWN_DOMAIN)) return false;
   if (!KUBERNETES_DOMAINS.some((of) => isWithin(domain, of))) return true;
   return KUBELET_LABELS.has(key) || KUBELET_DOMAINS.some((of) => isWithin(domain, of));
 }
