@@ -172,7 +172,6 @@ export class CommitLane {
     const { key } = this.#options;
     const barrier = this.#nextSequence();
     let step: Operation = { kind: 'put', key, value: Buffer.from(barrier) };
-    if (cause.code === 'no-space') step = { kind: 'delete', key };
     for (let failures = 1; ; failures++) {
       try {
         const move = { compare: transaction.compare, success: [step], failure: [{ kind: 'range', key }] } as const;
