@@ -167,4 +167,28 @@ export const CACHE_MUTANTS: readonly Mutant[] = [
     tests: [`${RUNTIME}/reflector-retries.test.ts`],
     protects: 'the apiserver: whole lists without an end',
   },
+  {
+    name: 'a bookmark goes back in time',
+    file: 'services/apiserver/src/cache/watcher.ts',
+    text: 'this.#reached = Math.max(this.#reached, resourceVersion);\n    this.#push',
+    replacement: 'this.#reached = resourceVersion;\n    this.#push',
+    tests: ['services/apiserver/src/cache/watch-cache.test.ts'],
+    protects: 'a watch that began at a version which this cache has not reached',
+  },
+  {
+    name: 'an ended watch leaves its listeners',
+    file: 'services/apiserver/src/cache/watcher.ts',
+    text: 'for (const release of this.#releases.splice(0)) release();',
+    replacement: '',
+    tests: ['services/apiserver/src/custom-resources/custom-resources.test.ts'],
+    protects: 'memory: a definition outlives its watches',
+  },
+  {
+    name: 'a reflector resumes from before what it has seen',
+    file: 'packages/controller-runtime/src/reflector.ts',
+    text: 'return parseVersion(version) > 0 && parseVersion(version) < parseVersion(before) ? before : version;',
+    replacement: 'return version;',
+    tests: ['packages/controller-runtime/src/reflector.test.ts'],
+    protects: 'a controller from seeing the past again',
+  },
 ];
