@@ -52,6 +52,13 @@ export class FlunderServer {
     this.#tell('DELETED', { ...object, metadata: { ...object.metadata, ...this.#next() } });
   }
 
+  /** Answers for another namespace too, in which there are none. */
+  serveEmpty(namespace: string): void {
+    const metadata = { resourceVersion: String(this.#version) };
+    const list = { kind: 'FlunderList', apiVersion: 'wardle.example.com/v1', metadata, items: [] };
+    this.#server.routes.set(`${ROOT}/namespaces/${namespace}/flunders`, (_, response) => answer(response, list));
+  }
+
   /** Ends every watch. */
   close(): void {
     for (const watch of this.#watches) watch.destroy();

@@ -384,6 +384,7 @@ describe('what another server serves', () => {
   it('is not taken for absent while that server is down, and keeps its namespace', async () => {
     await configMap('faithful', { namespace: 'fish', ...ownedBy(flunders.put('lasting')) });
     await makeNamespace('pond');
+    flunders.serveEmpty('pond');
     await stopControllers();
     const root = '/apis/wardle.example.com/v1';
     const routes = new Map(extension.routes);
