@@ -168,8 +168,8 @@ describe('parseYamlText', () => {
   });
 
   it('refuses more values, keys or lines than a request may have', () => {
-    const tooMany = 'limit is 100000';
-    expect(() => parseYamlText('- a\n'.repeat(99_000))).not.toThrow();
+    const tooMany = /limit is (?:50000 values|100000 lines)/;
+    expect(() => parseYamlText('- a\n'.repeat(49_000))).not.toThrow();
     expect(() => parseYamlText(`[${'a,'.repeat(100_001)}]`)).toThrow(tooMany);
     expect(() => parseYamlText('#\n'.repeat(100_001))).toThrow(tooMany);
     const aliases = `a: &a [${'a,'.repeat(1000)}]\nb: [${'*a,'.repeat(1000)}]`;

@@ -1,6 +1,6 @@
 import { setMember } from '@gantry/objects';
 import { MAX_DEPTH, NumberLiteral, type Parsed, type ParsedObject } from '../values/json-parser.ts';
-import { MAX_REPORTED, ValueCount } from '../values/document-limits.ts';
+import { MAX_REPORTED, MAX_YAML_VALUES, ValueCount } from '../values/document-limits.ts';
 import { resolvePlain, resolveTagged, YamlSyntaxError } from './yaml-scalar.ts';
 import { YamlText } from './yaml-text.ts';
 
@@ -50,7 +50,7 @@ class YamlParser {
   readonly #text: YamlText;
   readonly #duplicates: string[] = [];
   readonly #anchors = new Map<string, Anchored | 'open'>();
-  readonly #count = new ValueCount();
+  readonly #count = new ValueCount(MAX_YAML_VALUES);
   /** The last scalar as it was written. */
   #scalarText = '';
   #depth = 0;

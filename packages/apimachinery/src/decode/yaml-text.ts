@@ -17,6 +17,11 @@ function requireFewLines(text: string): void {
     throw new StatusError('RequestEntityTooLarge', `Request entity too large: limit is ${MAX_VALUES} lines of YAML`);
 }
 
+function tooManyParts(): StatusError {
+  const limit = `limit is ${MAX_VALUES} escapes in a scalar of YAML`;
+  return new StatusError('RequestEntityTooLarge', `Request entity too large: ${limit}`);
+}
+
 /** Whether a character code separates tokens: a blank, a break, or the end of the text. */
 export function isSpace(code: number): boolean {
   return code === SPACE || code === LF || code === TAB || Number.isNaN(code);
@@ -194,6 +199,19 @@ export class YamlText {
   }
 
   singleQuoted(): string {
+    const start = this.#at + 1;
+    let end = this.#text.indexOf("'", start);
+    for (let quotes = 0; end >= 0 && this.#text[end + 1] === "'"; quotes++) {
+      if (quotes > MAX_VALUES) throw tooManyParts();
+      end = this.#text.indexOf("'", end + 2);
+    }
+    const raw = end < 0 ? undefined : this.#text.slice(start, end);
+    if (raw === undefined || raw.includes('\n')) return this.#foldedSingleQuoted();
+    this.#at = end + 1;
+    return raw.replaceAll("''", "'");
+  }
+
+  #foldedSingleQuoted(): string {
     const pieces: string[] = [];
     this.#at++;
     for (;;) {
@@ -225,6 +243,7 @@ export class YamlText {
       this.#quotedPiece(/[^"\\\n]+/y, pieces);
       const character = this.#text[this.#at];
       if (character === '"') break;
+      if (pieces.length > MAX_VALUES) throw tooManyParts();
       if (character !== '\\') this.#fold(pieces);
       else if (this.#text[this.#at + 1] === '\n') {
         this.#at++;
@@ -314,7 +333,8 @@ export class YamlText {
       if (code === LF || Number.isNaN(code)) break;
       if (code === COLON) {
         const next = text.charCodeAt(at + 1);
-        if (isSpace(next) || (context === 'flow' && isFlowIndicator(next))) break;
+        // Blanks, breaks, and NaN at the end.
+        if (!(next > SPACE) || (context === 'flow' && isFlowIndicator(next))) break;
       } else if (code === HASH) {
         if (at > end) break;
       } else if (context === 'flow' && isFlowIndicator(code)) break;

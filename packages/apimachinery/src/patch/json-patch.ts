@@ -21,6 +21,9 @@ export interface JsonPatchOperation {
 /** All that a patch copies may be about this large as JSON, which is Kubernetes' bound: a few operations must not make a huge document. */
 const MAX_COPIED_BYTES = 3 * 1024 * 1024;
 
+/** Documents are at most a thousand levels deep, and a patch of 3 MiB cannot make one much deeper. */
+const MAX_STEPS = 4000;
+
 type Container = unknown[] | Record<string, unknown>;
 
 /**
@@ -93,7 +96,9 @@ function copyOf(value: unknown): unknown {
 /** The container of the last step, and that step; the document itself is `root` of the holder. */
 function locate(holder: Record<string, unknown>, path: string): { container: Container; key: string } {
   if (path !== '' && !path.startsWith('/')) throw new PatchConflict(`missing path: ${path}`);
-  const steps = path.split('/').map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const parts = path.split('/', MAX_STEPS);
+  if (parts.length === MAX_STEPS) throw new PatchConflict('missing path: it leads deeper than any document');
+  const steps = parts.map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
   steps[0] = 'root';
   const key = steps.pop() ?? 'root';
   let container: unknown = holder;

@@ -1,3 +1,4 @@
+import { ValueCount } from '../values/document-limits.ts';
 import { parseJson } from '../values/exact-number.ts';
 import { normaliseShape } from '../values/normalise-shape.ts';
 import { setMember } from '@gantry/objects';
@@ -9,11 +10,29 @@ type Json = Record<string, unknown>;
 /** Messages within messages beyond this are refused, long before the stack ends. */
 const MAX_DEPTH = 200;
 
-/** Reads a message's JSON; unknown fields are skipped, zero values are kept as they came. Throws WireError. */
-export function decodeMessage(plan: MessagePlan, bytes: Uint8Array, into: Json = {}, depth = 0): Json {
-  if (depth > MAX_DEPTH) throw new WireError('exceeded max depth');
+/** How deep a message is within others, and the fields of all of them. */
+interface Nesting {
+  readonly level: number;
+  readonly fields: ValueCount;
+}
+
+function outermost(): Nesting {
+  return { level: 0, fields: new ValueCount() };
+}
+
+function deeper({ level, fields }: Nesting): Nesting {
+  return { level: level + 1, fields };
+}
+
+/**
+ * Reads a message's JSON; unknown fields are skipped, zero values are kept as they came. Throws WireError, or StatusError
+ * RequestEntityTooLarge for more fields than a request may have values.
+ */
+export function decodeMessage(plan: MessagePlan, bytes: Uint8Array, into: Json = {}, depth = outermost()): Json {
+  if (depth.level > MAX_DEPTH) throw new WireError('exceeded max depth');
   const reader = new WireReader(bytes);
   while (!reader.done) {
+    depth.fields.add(1);
     const { field: number, wireType } = reader.tag();
     const field = plan.byNumber(number);
     if (field === undefined) reader.skip(wireType);
@@ -25,7 +44,7 @@ export function decodeMessage(plan: MessagePlan, bytes: Uint8Array, into: Json =
 interface At {
   readonly field: FieldPlan;
   readonly wireType: number;
-  readonly depth: number;
+  readonly depth: Nesting;
 }
 
 function decodeField(reader: WireReader, { field, wireType, depth }: At, into: Json): void {
@@ -33,10 +52,12 @@ function decodeField(reader: WireReader, { field, wireType, depth }: At, into: J
   const wanted = wireTypeOf(codec);
   if (wireType !== wanted) throw new WireError(`proto: wrong wireType = ${wireType} for field ${json}`);
   if (json === '' && codec.kind === 'message') {
-    decodeMessage(codec.plan, reader.bytes(), into, depth + 1);
+    decodeMessage(codec.plan, reader.bytes(), into, deeper(depth));
   } else if (codec.kind === 'map') {
+    // Its key and its value.
+    depth.fields.add(2);
     const map = (into[json] ??= {}) as Json;
-    const { key, value } = decodeEntry(codec.values, reader.bytes(), depth + 1);
+    const { key, value } = decodeEntry(codec.values, reader.bytes(), deeper(depth));
     setMember(map, key, value);
   } else if (field.repeated) {
     const list = (into[json] ??= []) as unknown[];
@@ -57,7 +78,7 @@ function wireTypeOf(codec: Codec): number {
   }
 }
 
-function decodeEntry(values: Codec, bytes: Uint8Array, depth: number): { key: string; value: unknown } {
+function decodeEntry(values: Codec, bytes: Uint8Array, depth: Nesting): { key: string; value: unknown } {
   const reader = new WireReader(bytes);
   let key = '';
   let value: unknown;
@@ -77,7 +98,7 @@ function decodeText(bytes: Buffer): string {
   return bytes.toString('utf8');
 }
 
-function decodeValue(reader: WireReader, codec: Codec, depth: number): unknown {
+function decodeValue(reader: WireReader, codec: Codec, depth: Nesting): unknown {
   switch (codec.kind) {
     case 'bool':
       return Number(reader.varint()) !== 0;
@@ -92,7 +113,7 @@ function decodeValue(reader: WireReader, codec: Codec, depth: number): unknown {
     case 'bytes':
       return reader.bytes().toString('base64');
     case 'message':
-      return decodeMessage(codec.plan, reader.bytes(), {}, depth + 1);
+      return decodeMessage(codec.plan, reader.bytes(), {}, deeper(depth));
     case 'time':
       return decodeTime(reader.bytes(), 0);
     case 'microTime':
@@ -168,7 +189,7 @@ function decodeIntOrString(message: Uint8Array): number | string {
 
 const JSON_SCHEMA = 'apiextensions.v1.JSONSchemaProps';
 
-function decodeSchemaOr(codec: Codec & { kind: 'schemaOr' }, message: Uint8Array, depth: number): unknown {
+function decodeSchemaOr(codec: Codec & { kind: 'schemaOr' }, message: Uint8Array, depth: Nesting): unknown {
   const reader = new WireReader(message);
   let schema: unknown;
   let allows = false;
@@ -180,7 +201,7 @@ function decodeSchemaOr(codec: Codec & { kind: 'schemaOr' }, message: Uint8Array
     else if (wireType !== LENGTH || field > 2) reader.skip(wireType);
     else if (!isSchema) list.push(decodeText(reader.bytes()));
     else {
-      const decoded = normaliseShape(decodeMessage(codec.plan, reader.bytes(), {}, depth + 1), JSON_SCHEMA);
+      const decoded = normaliseShape(decodeMessage(codec.plan, reader.bytes(), {}, deeper(depth)), JSON_SCHEMA);
       if (codec.or === 'schemas' && field === 2) list.push(decoded);
       else schema = decoded;
     }

@@ -35,16 +35,6 @@ export function parseJsonText(text: string): ParseResult {
   return new JsonParser(text).parse();
 }
 
-const ESCAPES: Readonly<Record<string, string>> = {
-  '"': '"',
-  '\\': '\\',
-  '/': '/',
-  b: '\b',
-  f: '\f',
-  n: '\n',
-  r: '\r',
-  t: '\t',
-};
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
@@ -189,44 +179,26 @@ class JsonParser {
     return value.isWellFormed() ? value : value.toWellFormed();
   }
 
-  #misspelt(start: number): string {
-    const text = this.#text;
-    const pieces: string[] = [];
-    let from = start;
-    for (;;) {
-      if (this.#at > from) pieces.push(text.slice(from, this.#at));
-      const code = text.charCodeAt(this.#at);
-      if (code === QUOTE) break;
-      if (code !== BACKSLASH) this.#fail('in string literal');
+  /** Finds what is wrong with a string. */
+  #misspelt(start: number): never {
+    this.#at = this.#plainEnd(start);
+    while (this.#text.charCodeAt(this.#at) === BACKSLASH) {
       this.#at++;
-      pieces.push(this.#escape());
-      from = this.#at;
-      this.#at = this.#plainEnd(from);
+      this.#skipEscape();
+      this.#at = this.#plainEnd(this.#at);
     }
-    this.#at++;
-    const out = pieces.join('');
-    return out.isWellFormed() ? out : out.toWellFormed();
+    this.#fail('in string literal');
   }
 
-  #escape(): string {
+  #skipEscape(): void {
     const escape = this.#text.charAt(this.#at);
-    if (escape === 'u') return this.#unicode();
-    const plain = ESCAPES[escape];
-    if (plain === undefined) this.#fail('in string escape code');
+    if (!'"\\/bfnrtu'.includes(escape) || escape === '') this.#fail('in string escape code');
     this.#at++;
-    return plain;
-  }
-
-  #unicode(): string {
-    let code = 0;
+    if (escape !== 'u') return;
     for (let digit = 0; digit < 4; digit++) {
+      if (!isHexDigit(this.#text.charCodeAt(this.#at))) this.#fail('in \\u hexadecimal character escape');
       this.#at++;
-      const value = hexValue(this.#text.charCodeAt(this.#at));
-      if (value < 0) this.#fail('in \\u hexadecimal character escape');
-      code = code * 16 + value;
     }
-    this.#at++;
-    return String.fromCharCode(code);
   }
 
   #literal<T extends Parsed>(word: string, value: T): T {
@@ -302,11 +274,9 @@ export function parsedString(text: string): string | undefined {
   }
 }
 
-/** The value of a hexadecimal digit by its character's code; negative for what is none. */
-function hexValue(code: number): number {
-  if (code >= 0x30 && code <= 0x39) return code - 0x30;
+function isHexDigit(code: number): boolean {
   const letter = code | 0x20;
-  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
+  return (code >= 0x30 && code <= 0x39) || (letter >= 0x61 && letter <= 0x66);
 }
 
 /** Longer steps and paths are cut: a hundred complaints must not repeat a name of a megabyte. */

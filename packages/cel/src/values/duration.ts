@@ -10,9 +10,12 @@ const UNITS: Readonly<Record<string, bigint>> = {
 };
 
 const MAX = (1n << 63n) - 1n;
+/** Longer texts are no durations: no sum of so many parts means anything. */
+const MAX_LENGTH = 10_000;
 
 /** Parses a Go duration (`1h30m`, `-1.5s`) to nanoseconds; undefined when invalid or out of range. */
 export function parseGoDuration(text: string): bigint | undefined {
+  if (text.length > MAX_LENGTH) return undefined;
   const body = text.replace(/^[+-]/, '');
   if (body === '0') return 0n;
   if (!/^(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/.test(body)) return undefined;

@@ -21,8 +21,12 @@ const OPERATORS: Readonly<Partial<Record<TokenKind, LabelOperator>>> = {
   '<': 'lt',
 };
 
+/** A request's line holds less; what comes by other ways is bounded here. */
+const MAX_SELECTOR = 128 * 1024;
+
 /** Reads the `labelSelector` parameter. Throws StatusError BadRequest with Kubernetes' words. */
 export function parseLabelSelector(text: string): Selector {
+  if (text.length > MAX_SELECTOR) fail(`unable to parse: the selector has more than ${MAX_SELECTOR} characters`);
   const requirements = new Parser(tokensOf(text)).parse();
   return new Selector([...requirements].sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)));
 }

@@ -64,26 +64,23 @@ function scalar(value: unknown, indent: number, column: number | 'key'): string 
   }
 }
 
-/** Breaks a text at single spaces beyond the width. */
+/** Breaks a text of printable characters at single spaces beyond the width. */
 function broken(text: string, indent: number, column: number | 'key', quote: 0 | 1): string {
-  if (column === 'key') return text;
-  let at = column + quote;
-  let out = '';
-  let spaced = false;
-  const characters = [...text];
-  characters.forEach((character, i) => {
-    const next = characters[i + 1];
-    const inside = quote === 0 || (i > 0 && next !== undefined);
-    if (character === ' ' && !spaced && at > WIDTH && inside && next !== ' ') {
-      out += `\n${pad(indent)}`;
-      at = indent;
-    } else {
-      out += character;
-      at++;
-    }
-    spaced = character === ' ';
-  });
-  return out;
+  if (column === 'key' || column + quote + text.length <= WIDTH) return text;
+  const pieces: string[] = [];
+  let lineAt = column + quote;
+  let from = 0;
+  for (let space = text.indexOf(' '); space >= 0; space = text.indexOf(' ', space + 1)) {
+    const isSingle = text[space - 1] !== ' ' && text[space + 1] !== ' ';
+    const isInside = quote === 0 || (space > 0 && space + 1 < text.length);
+    if (!isSingle || !isInside || lineAt + space - from <= WIDTH) continue;
+    pieces.push(text.slice(from, space));
+    from = space + 1;
+    lineAt = indent;
+  }
+  if (from === 0) return text;
+  pieces.push(text.slice(from));
+  return pieces.join(`\n${pad(indent)}`);
 }
 
 const ESCAPES: Readonly<Record<string, string>> = {
@@ -103,26 +100,39 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '\u2029': '\\P',
 };
 
+/** Characters that stand for themselves between double quotes, spaces apart. */
+const SELF = /[!#-[\]-~\u00a0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd]+/y;
+
 function doubleQuoted(text: string, indent: number, column: number | 'key'): string {
   let at = column === 'key' ? -Infinity : column + 1;
-  let out = '';
+  const pieces: string[] = ['"'];
   let spaced = false;
-  const characters = [...text];
-  characters.forEach((character, i) => {
-    const next = characters[i + 1];
+  for (let i = 0; i < text.length; ) {
+    SELF.lastIndex = i;
+    const run = SELF.exec(text)?.[0] ?? '';
+    if (run !== '') {
+      pieces.push(run);
+      at += run.length;
+      i += run.length;
+      spaced = false;
+      continue;
+    }
+    const character = String.fromCodePoint(text.codePointAt(i) ?? 0);
+    const next = text[i + character.length];
     if (character === ' ' && !spaced && at > WIDTH && i > 0 && next !== undefined) {
       const lead = next === ' ' ? '\\' : '';
-      out += `\n${pad(indent)}${lead}`;
+      pieces.push(`\n${pad(indent)}${lead}`);
       at = indent + lead.length;
-      spaced = true;
-      return;
+    } else {
+      const written = isPrintable(character) ? (ESCAPES[character] ?? character) : escaped(character);
+      pieces.push(written);
+      at += written.length;
     }
-    const written = isPrintable(character) ? (ESCAPES[character] ?? character) : escaped(character);
-    out += written;
-    at += written.length;
     spaced = character === ' ';
-  });
-  return `"${out}"`;
+    i += character.length;
+  }
+  pieces.push('"');
+  return pieces.join('');
 }
 
 function escaped(character: string): string {
@@ -144,8 +154,14 @@ function literal(text: string, indent: number): string {
 
 type Style = 'plain' | 'single' | 'double' | 'literal';
 
+/** Most keys and many values: nothing in them needs quotes, unless the whole is a word of YAML. */
+const SIMPLE = /^[A-Za-z][\w./-]*$/;
+/** Whatever `isPrintable` refuses; halves and pairs of surrogates among it. */
+const SPECIAL = /[^\n\x20-\x7e\u00a0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/;
+
 function styleOf(text: string, isKey: boolean): Style {
-  const isSpecial = [...text].some((character) => character !== '\n' && !isPrintable(character));
+  if (SIMPLE.test(text)) return OTHER_WORDS.has(text) ? 'double' : 'plain';
+  const isSpecial = SPECIAL.test(text);
   if (text.includes('\n')) return isKey || isSpecial || / \n| $/.test(text) ? 'double' : 'literal';
   if (meansOther(text) || isSpecial) return 'double';
   return isPlain(text) ? 'plain' : 'single';
@@ -192,37 +208,52 @@ function meansOther(text: string): boolean {
 }
 
 /** The order of keys: letters after all else, and numbers within names by their value, then by their length. */
-function byKey([a]: [string, unknown], [b]: [string, unknown]): number {
-  const [left, right] = [[...a], [...b]];
-  for (let i = 0; i < Math.min(left.length, right.length); i++) {
-    const [l = '', r = ''] = [left[i], right[i]];
-    if (l === r) continue;
-    const [isLetterL, isLetterR] = [/\p{L}/u.test(l), /\p{L}/u.test(r)];
-    if (isLetterL && isLetterR) return l < r ? -1 : 1;
-    if (isLetterL || isLetterR) return isLetterR ? -1 : 1;
-    const [digitsL, digitsR] = [digitsAt(left, i), digitsAt(right, i)];
-    // A zero counts only where a number has begun before it.
-    const lead = (l === '0' || r === '0') && isWithinNumber(left, i) ? '1' : '';
-    const [numberL, numberR] = [Number(lead + digitsL), Number(lead + digitsR)];
-    if (numberL !== numberR) return numberL < numberR ? -1 : 1;
-    if (digitsL.length !== digitsR.length) return digitsL.length - digitsR.length;
-    return l < r ? -1 : 1;
-  }
-  return left.length - right.length;
+function byKey([left]: [string, unknown], [right]: [string, unknown]): number {
+  const shorter = Math.min(left.length, right.length);
+  let i = 0;
+  while (i < shorter && left.charCodeAt(i) === right.charCodeAt(i)) i++;
+  // Pairs of surrogates that differ in their second half are compared whole.
+  if (i > 0 && i < shorter && isTrail(left.charCodeAt(i)) && isTrail(right.charCodeAt(i))) i--;
+  if (i === shorter) return left.length - right.length;
+  const [codeL, codeR] = [left.charCodeAt(i), right.charCodeAt(i)];
+  if (isLowerCase(codeL) && isLowerCase(codeR)) return codeL - codeR;
+  const [l, r] = [characterAt(left, i), characterAt(right, i)];
+  const [isLetterL, isLetterR] = [/\p{L}/u.test(l), /\p{L}/u.test(r)];
+  if (isLetterL && isLetterR) return l < r ? -1 : 1;
+  if (isLetterL || isLetterR) return isLetterR ? -1 : 1;
+  const [digitsL, digitsR] = [digitsAt(left, i), digitsAt(right, i)];
+  // A zero counts only where a number has begun before it.
+  const lead = (l === '0' || r === '0') && isWithinNumber(left, i) ? '1' : '';
+  const [numberL, numberR] = [Number(lead + digitsL), Number(lead + digitsR)];
+  if (numberL !== numberR) return numberL < numberR ? -1 : 1;
+  if (digitsL.length !== digitsR.length) return digitsL.length - digitsR.length;
+  return l < r ? -1 : 1;
 }
 
-function digitsAt(characters: readonly string[], at: number): string {
+function isLowerCase(code: number): boolean {
+  return code >= 0x61 && code <= 0x7a;
+}
+
+function isTrail(code: number): boolean {
+  return code >= 0xdc00 && code <= 0xdfff;
+}
+
+function characterAt(text: string, at: number): string {
+  return String.fromCodePoint(text.codePointAt(at) ?? 0);
+}
+
+function digitsAt(text: string, at: number): string {
   let end = at;
-  while (isDigit(characters[end])) end++;
-  return characters.slice(at, end).join('');
+  while (isDigit(text[end])) end++;
+  return text.slice(at, end);
 }
 
-function isWithinNumber(characters: readonly string[], at: number): boolean {
+function isWithinNumber(text: string, at: number): boolean {
   let start = at - 1;
-  while (characters[start] === '0') start--;
-  return isDigit(characters[start]);
+  while (text[start] === '0') start--;
+  return isDigit(text[start]);
 }
 
 function isDigit(character = ''): boolean {
-  return /^\d$/.test(character);
+  return character >= '0' && character <= '9' && character.length === 1;
 }

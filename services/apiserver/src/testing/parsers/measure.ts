@@ -1,0 +1,72 @@
+import { performance } from 'node:perf_hooks';
+import type { ParserCase } from './parser-case.ts';
+
+/** What the largest input may take, in milliseconds of the thread's CPU. */
+export const MAX_MS = 50;
+/** Times below this are not compared: they are within what the runtime does besides. */
+const COMPARED_MS = 25;
+/** Of an input four times as long; a quadratic parser takes sixteen times as long. */
+const MAX_GROWTH = 9;
+const QUARTER = 4;
+
+/** How a case went: undefined when it is fine. */
+export type Verdict = string | undefined;
+
+/** Errors that a parser documents: anything else is a fault in it, which a server would answer with 500. */
+const DOCUMENTED: ReadonlySet<string> = new Set([
+  'StatusError',
+  'JsonSyntaxError',
+  'YamlSyntaxError',
+  'QuantityError',
+  'SyntaxError',
+  'PatchConflict',
+]);
+
+/** Measures a case at its largest size, and where that takes long, at a quarter of it. */
+export function measure({ largest, prepare }: ParserCase): Verdict {
+  const run = prepare(largest);
+  const fault = faultOf(run);
+  if (fault !== undefined) return fault;
+  const ms = cheapest(run, COMPARED_MS);
+  if (ms <= COMPARED_MS) return undefined;
+  if (ms > MAX_MS) return `takes ${ms.toFixed(1)} ms at its largest size, ${largest}`;
+  const before = cheapest(prepare(Math.floor(largest / QUARTER)), 0);
+  const growth = ms / Math.max(before, 0.1);
+  return growth <= MAX_GROWTH
+    ? undefined
+    : `takes ${growth.toFixed(1)} times as long for ${QUARTER} times the input: ${before.toFixed(1)} ms, then ${ms.toFixed(1)} ms`;
+}
+
+function faultOf(run: () => unknown): Verdict {
+  try {
+    run();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Error && DOCUMENTED.has(error.name)) return undefined;
+    return `throws ${String(error).slice(0, 200)}`;
+  }
+}
+
+const RUNS = 7;
+
+/** The least time of several runs: it depends least on what else the machine does. Ends early below `enough`. */
+function cheapest(run: () => unknown, enough: number): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < RUNS && least > enough; round++) least = Math.min(least, timed(run));
+  return least;
+}
+
+/** The thread's CPU time of one run, or the wall clock where that is less: some systems count CPU in coarse ticks. */
+function timed(run: () => unknown): number {
+  const cpu = process.threadCpuUsage();
+  const start = performance.now();
+  faultOf(run);
+  const wall = performance.now() - start;
+  const used = process.threadCpuUsage(cpu);
+  const ms = (used.user + used.system) / 1000;
+  // Less than a few ticks says only that it is less; the wall clock counts what else the machine does.
+  return Math.min(wall, Math.max(ms, TICK_MS));
+}
+
+/** The coarsest unit in which systems count the CPU time of threads. */
+const TICK_MS = 10;

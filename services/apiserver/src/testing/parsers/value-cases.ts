@@ -1,0 +1,344 @@
+import {
+  fieldLabelsOf,
+  fieldManagerFrom,
+  findManagedFieldsProblem,
+  managedKindOf,
+  parseFieldSelector,
+  parseJson,
+  updateManagedFields,
+  validateAnnotations,
+  validateFinalizerName,
+  validateLabels,
+  validateLabelSelector,
+  validateWebhookUrl,
+} from '@gantry/apimachinery';
+import { must } from '@gantry/base';
+import { createEnvironment, DYN, parseDurationText, parseTimestampText, patternOf, valueOfJson } from '@gantry/cel';
+import { customDefinitions } from '@gantry/custom-resources';
+import { findKind } from '@gantry/kinds';
+import {
+  canonicalQuantity,
+  cIdentifier,
+  configKey,
+  type CustomResourceDefinition,
+  dns1035Label,
+  dns1123Label,
+  dns1123Subdomain,
+  dns1123SubdomainWithUnderscore,
+  envVarName,
+  httpHeaderName,
+  type KubeObject,
+  labelValue,
+  parseApiVersion,
+  parseKey,
+  parseLabelSelector,
+  pathSegment,
+  percent,
+  portName,
+  qualifiedName,
+  resolveIntOrPercent,
+  wildcardSubdomain,
+} from '@gantry/objects';
+import { asksForAdministrators } from '../../auth/authz/escalation-check.ts';
+import { parseContinueToken } from '../../cache/continue-token.ts';
+import { parseTarget } from '../../http/exchange.ts';
+import { acceptedDiscovery, acceptedForStatus, negotiateOutput } from '../../http/negotiate.ts';
+import { parseBoolean, parseInt64 } from '../../http/query.ts';
+import { parseResourceVersion } from '../../registry/reading/resource-versions.ts';
+import { casesOf, numbered, type ParserCase, type Shape, TEXTS, times } from './parser-case.ts';
+
+/** A text in a body has up to 3 MiB. This much shows whatever is steeper than linear, within a fraction of the time. */
+const MAX_TEXT = 128 * 1024;
+/** What Node.js accepts of a request's line and headers together. */
+const MAX_HEAD = 16 * 1024;
+/** A quarter of the longest text of an expression: whoever may write policies and definitions can make the server compile for longer. */
+const MAX_EXPRESSION = 25_000;
+
+/** Every check and parser of a short text in a body, fed with a long one. */
+const READERS: Readonly<Record<string, (text: string) => unknown>> = {
+  'objects/canonicalQuantity': canonicalQuantity,
+  'objects/dns1123Label': dns1123Label,
+  'objects/dns1035Label': dns1035Label,
+  'objects/dns1123Subdomain': (text) => dns1123Subdomain(text),
+  'objects/dns1123SubdomainWithUnderscore': dns1123SubdomainWithUnderscore,
+  'objects/wildcardSubdomain': wildcardSubdomain,
+  'objects/qualifiedName': qualifiedName,
+  'objects/labelValue': labelValue,
+  'objects/configKey': configKey,
+  'objects/pathSegment': (text) => pathSegment(text, false),
+  'objects/portName': portName,
+  'objects/percent': percent,
+  'objects/httpHeaderName': httpHeaderName,
+  'objects/envVarName': envVarName,
+  'objects/cIdentifier': cIdentifier,
+  'objects/parseApiVersion': parseApiVersion,
+  'objects/parseKey': parseKey,
+  'objects/parseLabelSelector': parseLabelSelector,
+  'objects/resolveIntOrPercent': (text) => resolveIntOrPercent(text, 10, 'up'),
+  'apimachinery/validateFinalizerName': (text) => validateFinalizerName(text, 'a'),
+  'apimachinery/validateWebhookUrl': (text) => validateWebhookUrl(text, 'a'),
+  'apimachinery/fieldManagerFrom': (text) => fieldManagerFrom('', text),
+  'apimachinery/parseJson': (text) => parseJson(JSON.stringify(text)),
+  'cel/parseDurationText': parseDurationText,
+  'cel/parseTimestampText': parseTimestampText,
+  'apiserver/asksForAdministrators': asksForAdministrators,
+  'apiserver/parseResourceVersion': (text) => parseResourceVersion(text),
+};
+
+const pods = must(findKind('', 'v1', 'Pod'), 'pods');
+
+/** What comes in a request's line and headers. */
+const HEAD_READERS: Readonly<Record<string, (text: string) => unknown>> = {
+  'apiserver/parseContinueToken': parseContinueToken,
+  'apiserver/parseTarget': (text) => parseTarget(`/api/v1/pods?${text}`),
+  'apiserver/parseInt64': (text) => parseInt64(new URLSearchParams({ limit: text }), 'limit'),
+  'apiserver/parseBoolean': (text) => parseBoolean(new URLSearchParams({ watch: text }), 'watch'),
+  'apiserver/negotiateOutput': (text) => negotiateOutput(text, 'single'),
+  'apiserver/acceptedDiscovery': acceptedDiscovery,
+  'apiserver/acceptedForStatus': acceptedForStatus,
+  'apimachinery/parseFieldSelector': (text) => parseFieldSelector(text, fieldLabelsOf(pods)),
+};
+
+const ACCEPTS: Readonly<Record<string, Shape>> = {
+  ...TEXTS,
+  types: (size) => times('application/json,', size),
+  parameters: (size) => `application/json${times(';a=b', size)}`,
+  qualities: (size) => times('a/b;q=0.1,', size),
+  requirements: (size) => times('metadata.name=a,', size),
+  'escaped requirements': (size) => `metadata.name=${times('\\,', size)}`,
+  'base64url of lists': (size) => Buffer.from(times('[', size)).toString('base64url'),
+};
+
+const SELECTORS: Readonly<Record<string, Shape>> = {
+  requirements: (size) => numbered(size, (i) => `k${i}=v`, ','),
+  sets: (size) => numbered(size, (i) => `k${i} in (a,b)`, ','),
+  values: (size) => `k in (${numbered(size, (i) => `v${i}`, ',')})`,
+  'empty values': (size) => `k in (${times(',', size)})`,
+  negations: (size) => times('!', size),
+  comparisons: (size) => numbered(size, (i) => `k${i}>1`, ','),
+};
+
+const EXPRESSIONS: Readonly<Record<string, Shape>> = {
+  terms: (size) => numbered(size, () => "a.b == 'c'", ' && '),
+  sums: (size) => `1${times('+1', size)} == 1`,
+  parentheses: (size) => `${times('(', size / 2)}1${times(')', size / 2)}`,
+  negations: (size) => `${times('!', size)}true`,
+  lists: (size) => `[${times('1,', size)}1].size() == 1`,
+  maps: (size) => `{${times('1:1,', size)}1:1}.size() == 1`,
+  'nested lists': (size) => `${times('[', size / 2)}${times(']', size / 2)} == 1`,
+  indexes: (size) => `a${times('[0]', size)} == 1`,
+  selections: (size) => `a${times('.a', size)} == 1`,
+  presence: (size) => numbered(size, () => 'has(a.b)', '||'),
+  'nested macros': (size) => `${times('[1].all(x,', size)}true${times(')', size / 10)}`,
+  macros: (size) => numbered(size, () => '[1].all(x, x == 1)', '&&'),
+  'long text': (size) => `'${times('a', size)}' == 'a'`,
+  escapes: (size) => `'${times('\\u0041', size)}' == 'a'`,
+  conditions: (size) => `${times('true ? true : ', size)}true`,
+  digits: (size) => `${times('1', size)} == 1`,
+  fraction: (size) => `1.${times('1', size)} == 1.0`,
+  comments: (size) => `${times('//\n', size)}true`,
+  calls: (size) => numbered(size, () => "'a'.startsWith('a')", '||'),
+  'pattern of stars': (size) => `'a'.matches('${times('(a*)*', size)}')`,
+  'pattern of repetitions': (size) => `'a'.matches('${times('a{1000}', size)}')`,
+  'pattern of nested repetitions': (size) =>
+    `'a'.matches('${numbered(Math.min(size, 40), () => '((((a{10}){10}){10}){10})', '')}')`,
+  quantity: (size) => `quantity('1${times('0', size)}e0').isInteger()`,
+  duration: (size) => `duration('${times('1', size)}') == duration('1s')`,
+  version: (size) => `semver('${times('1', size)}.0.0').major() == 1`,
+  url: (size) => `url('${times('a:', size)}').getHost() == 'a'`,
+  address: (size) => `ip('${times('1:', size)}').family() == 4`,
+};
+
+const environment = createEnvironment({ variables: { a: DYN } });
+
+function compileAndEvaluate(text: string): unknown {
+  const compiled = environment.compile(text);
+  return compiled.ok ? compiled.program.evaluate({ a: valueOfJson({ b: 'c' }) }) : compiled.issues;
+}
+
+/** A list of items of a schema, its values counted as a request counts them. */
+function customDefinition(schema: object): ReturnType<typeof customDefinitions>[number] {
+  const crd = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'as.b.c' },
+    spec: {
+      group: 'b.c',
+      scope: 'Namespaced',
+      names: { kind: 'A', plural: 'as' },
+      versions: [
+        {
+          name: 'v1',
+          served: true,
+          storage: true,
+          schema: { openAPIV3Schema: { type: 'object', properties: { spec: schema } } },
+        },
+      ],
+    },
+  } as unknown as CustomResourceDefinition;
+  return must(customDefinitions(crd, {})[0], 'definition');
+}
+
+const custom = (spec: unknown): KubeObject =>
+  ({ apiVersion: 'b.c/v1', kind: 'A', metadata: { name: 'a', namespace: 'b' }, spec }) as unknown as KubeObject;
+
+const FORMATS = [
+  ...['bsonobjectid', 'uri', 'email', 'hostname', 'ipv4', 'ipv6', 'cidr', 'mac', 'uuid', 'uuid4', 'isbn', 'isbn10'],
+  ...['isbn13', 'creditcard', 'ssn', 'hexcolor', 'rgbcolor', 'byte', 'password', 'date', 'duration', 'date-time'],
+  ...['k8s-short-name', 'k8s-long-name'],
+];
+
+const formatCases = FORMATS.flatMap((format) => {
+  const definition = customDefinition({ type: 'string', format });
+  return casesOf(`custom-resources/hasFormat ${format}`, MAX_TEXT, TEXTS, (text) => {
+    const object = custom(text);
+    return () => definition.strategy.validateCreate?.(object);
+  });
+});
+
+const PATTERNS: readonly string[] = [
+  '(a+)+$',
+  '(a|aa)*b',
+  '^(([a-z])+.)+[A-Z]([a-z])+$',
+  '(.*)*x',
+  '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$',
+];
+
+const patternCases = PATTERNS.flatMap((pattern) =>
+  casesOf(
+    `custom-resources/matchesPattern ${pattern}`,
+    MAX_TEXT,
+    { letters: TEXTS['one letter'] ?? String, stop: TEXTS['letters and a stop'] ?? String },
+    (text) => {
+      const definition = customDefinition({ type: 'string', pattern });
+      const object = custom(text);
+      return () => definition.strategy.validateCreate?.(object);
+    },
+  ),
+);
+
+const managed = (size: number, each: (i: number) => object) => Array.from({ length: size }, (_, i) => each(i));
+const configMaps = must(findKind('', 'v1', 'ConfigMap'), 'configmaps');
+
+const managedCases: readonly ParserCase[] = [
+  {
+    parser: 'apimachinery/updateManagedFields',
+    shape: 'many managers',
+    largest: 8_000,
+    prepare: (size) => {
+      const managedFields = managed(size, (i) => ({
+        manager: `m${i}`,
+        operation: 'Update',
+        apiVersion: 'v1',
+        time: '2026-01-01T00:00:00Z',
+        fieldsType: 'FieldsV1',
+        fieldsV1: { 'f:data': { [`f:k${i}`]: {} } },
+      }));
+      const newObject = {
+        ...configMap(),
+        metadata: { name: 'a', namespace: 'b', managedFields },
+      } as unknown as KubeObject;
+      return () =>
+        updateManagedFields({
+          of: managedKindOf(configMaps, ''),
+          oldObject: undefined,
+          newObject,
+          manager: 'x',
+          now: 0,
+        });
+    },
+  },
+  {
+    parser: 'apimachinery/findManagedFieldsProblem',
+    shape: 'one manager of many fields',
+    largest: 33_000,
+    prepare: (size) => {
+      const fieldsV1 = { 'f:data': Object.fromEntries(Array.from({ length: size }, (_, i) => [`f:k${i}`, {}])) };
+      const entries = [{ manager: 'm', operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1 }];
+      return () => findManagedFieldsProblem(entries);
+    },
+  },
+  {
+    parser: 'apimachinery/updateManagedFields',
+    shape: 'many fields',
+    largest: 33_000,
+    prepare: (size) => {
+      const newObject = {
+        ...configMap(),
+        data: Object.fromEntries(Array.from({ length: size }, (_, i) => [`k${i}`, 'a'])),
+      };
+      return () =>
+        updateManagedFields({
+          of: managedKindOf(configMaps, ''),
+          oldObject: undefined,
+          newObject,
+          manager: 'x',
+          now: 0,
+        });
+    },
+  },
+];
+
+function configMap(): KubeObject {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'b' } };
+}
+
+const mapCases: readonly ParserCase[] = [
+  ...(
+    [
+      ['apimachinery/validateLabels', validateLabels],
+      ['apimachinery/validateAnnotations', validateAnnotations],
+    ] as const
+  ).map(
+    ([parser, check]): ParserCase => ({
+      parser,
+      shape: 'many keys',
+      largest: 50_000,
+      prepare: (size) => {
+        const map = Object.fromEntries(Array.from({ length: size }, (_, i) => [`k${i}`, 'a']));
+        return () => check(map, 'metadata');
+      },
+    }),
+  ),
+  {
+    parser: 'apimachinery/validateLabelSelector',
+    shape: 'many expressions',
+    largest: 15_000,
+    prepare: (size) => {
+      const matchExpressions = Array.from({ length: size }, (_, i) => ({
+        key: `k${i}`,
+        operator: 'In',
+        values: ['a'],
+      }));
+      return () => validateLabelSelector({ matchExpressions }, 'spec.selector');
+    },
+  },
+  {
+    parser: 'cel/patternOf',
+    shape: 'alternatives',
+    largest: 100_000,
+    prepare: (size) => {
+      let round = 0;
+      return () => patternOf(`${times('a|', size)}${round++}`);
+    },
+  },
+];
+
+export const valueCases: readonly ParserCase[] = [
+  ...Object.entries(READERS).flatMap(([parser, read]) =>
+    casesOf(
+      parser,
+      MAX_TEXT,
+      { ...TEXTS, ...(parser.endsWith('LabelSelector') ? SELECTORS : {}) },
+      (text) => () => read(text),
+    ),
+  ),
+  ...Object.entries(HEAD_READERS).flatMap(([parser, read]) =>
+    casesOf(parser, MAX_HEAD, ACCEPTS, (text) => () => read(text)),
+  ),
+  ...casesOf('cel/createEnvironment compile', MAX_EXPRESSION, EXPRESSIONS, (text) => () => compileAndEvaluate(text)),
+  ...formatCases,
+  ...patternCases,
+  ...managedCases,
+  ...mapCases,
+];
