@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import type { ParserCase } from './parser-case.ts';
 
 /** What the largest input may take, in milliseconds of the thread's CPU. */
-export const MAX_MS = 50;
+const MAX_MS = 50;
 /** Times below this are not compared: they are within what the runtime does besides. */
 const COMPARED_MS = 25;
 /** Of an input four times as long; a quadratic parser takes sixteen times as long. */
@@ -10,7 +10,7 @@ const MAX_GROWTH = 9;
 const QUARTER = 4;
 
 /** How a case went: undefined when it is fine. */
-export type Verdict = string | undefined;
+type Verdict = string | undefined;
 
 /** Errors that a parser documents: anything else is a fault in it, which a server would answer with 500. */
 const DOCUMENTED: ReadonlySet<string> = new Set([

@@ -39,7 +39,6 @@ import {
   resolveIntOrPercent,
   wildcardSubdomain,
 } from '@gantry/objects';
-import { asksForAdministrators } from '../../auth/authz/escalation-check.ts';
 import { parseContinueToken } from '../../cache/continue-token.ts';
 import { parseTarget } from '../../http/exchange.ts';
 import { acceptedDiscovery, acceptedForStatus, negotiateOutput } from '../../http/negotiate.ts';
@@ -81,7 +80,6 @@ const READERS: Readonly<Record<string, (text: string) => unknown>> = {
   'apimachinery/parseJson': (text) => parseJson(JSON.stringify(text)),
   'cel/parseDurationText': parseDurationText,
   'cel/parseTimestampText': parseTimestampText,
-  'apiserver/asksForAdministrators': asksForAdministrators,
   'apiserver/parseResourceVersion': (text) => parseResourceVersion(text),
 };
 
