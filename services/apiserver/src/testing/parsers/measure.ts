@@ -3,7 +3,7 @@ import type { ParserCase } from './parser-case.ts';
 
 /** What the largest input may take, in milliseconds of the thread's CPU. */
 const MAX_MS = 50;
-/** Times below this are not compared: they are within what the runtime does besides. */
+/** Times below this are not compared: they are within the noise of the runtime. */
 const COMPARED_MS = 25;
 /** Of an input four times as long; a quadratic parser takes sixteen times as long. */
 const MAX_GROWTH = 9;

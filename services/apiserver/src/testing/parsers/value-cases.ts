@@ -50,7 +50,7 @@ import { casesOf, numbered, type ParserCase, type Shape, TEXTS, times } from './
 const MAX_TEXT = 128 * 1024;
 /** What Node.js accepts of a request's line and headers together. */
 const MAX_HEAD = 16 * 1024;
-/** A quarter of the longest text of an expression: whoever may write policies and definitions can make the server compile for longer. */
+/** A quarter of the longest text of an expression: authors of policies and definitions can make the server compile for longer. */
 const MAX_EXPRESSION = 25_000;
 
 /** Every check and parser of a short text in a body, fed with a long one. */
