@@ -36,7 +36,7 @@ import {
   INCARNATION_KEY,
   KEY_FILE,
   openSealingKeys,
-  type SealingKeys,
+  type Sealing,
 } from './storage/index.ts';
 
 const REST_PORT = 6443;
@@ -67,15 +67,13 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
   using etcdTls = await openTlsFolder(config.etcdTlsDir, { clock, logger }, starting.signal);
   using agentTls = await openTlsFolder(config.agentTlsDir, { clock, logger }, starting.signal);
   using signingKeys = await openKeys(config.serviceAccountDir, logger, starting.signal);
-  const sealingKeys = await waitForSealingKeys(config.sealingDir, logger, starting.signal);
+  const sealing = await openSealing(config, logger, starting.signal);
   await using etcd = connectEtcd({ endpoints: config.etcd, tls: etcdTls, clock, random: systemRandom });
   await prepareEtcd(etcd, logger, starting.signal);
   const retries = metrics.counter('gantry_store_group_retries_total', 'Groups of writes that were sent to etcd again.');
   const processId = systemUid();
   const store = createEtcdObjectStore({
-    etcd,
-    sealing: createSealing(sealingKeys, config.sealedResources),
-    process: processId,
+    ...{ etcd, sealing, process: processId },
     clock,
     random: systemRandom,
     newUid: systemUid,
@@ -207,9 +205,14 @@ async function openKeys(folder: string, logger: Logger, signal: AbortSignal): Pr
   return new SigningKeyFolder(folder, keys, { clock: systemClock, logger });
 }
 
-function waitForSealingKeys(folder: string, logger: Logger, signal: AbortSignal): Promise<SealingKeys> {
-  const open = () => Promise.resolve().then(() => openSealingKeys(folder));
-  return retried(open, `sealing keys (${join(folder, KEY_FILE)})`, logger, signal);
+async function openSealing(
+  { sealingDir, sealedResources }: ApiServerConfig,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<Sealing> {
+  const open = () => Promise.resolve().then(() => openSealingKeys(sealingDir));
+  const keys = await retried(open, `sealing keys (${join(sealingDir, KEY_FILE)})`, logger, signal);
+  return createSealing(keys, sealedResources);
 }
 
 /** Users and roles, and the incarnation: both made by whichever apiserver comes first. */
