@@ -292,4 +292,28 @@ export const ADMISSION_MUTANTS: readonly Mutant[] = [
     tests: ['services/apiserver/src/endpoints/proxy/proxy-handler.test.ts'],
     protects: 'what listens on the loopback address of an apiserver, from users who may write nodes',
   },
+  {
+    name: 'an agent sets labels that are reserved',
+    file: `${ADMISSION}/node-restriction/node-writes.ts`,
+    text: 'if (refused.length > 0) throw refuse(request, `is not allowed to modify labels:',
+    replacement: 'if (refused.length < 0) throw refuse(request, `is not allowed to modify labels:',
+    tests: [`${ADMISSION}/node-restriction/node-restriction.test.ts`],
+    protects: 'pods that are bound to nodes by labels which only administrators set',
+  },
+  {
+    name: 'bodies of one user have no limit together',
+    file: 'services/apiserver/src/http/read-body.ts',
+    text: 'ofUser <= perUser && ofAddress <= perAddress',
+    replacement: 'ofAddress <= perAddress',
+    tests: ['services/apiserver/src/http/read-body.test.ts'],
+    protects: 'the requests of all other users',
+  },
+  {
+    name: 'a body has no limit of bytes',
+    file: 'services/apiserver/src/http/read-body.ts',
+    text: '} else if (size > MAX_BODY) {',
+    replacement: '} else if (size < 0) {',
+    tests: ['services/apiserver/src/http/read-body.test.ts'],
+    protects: 'the memory of an apiserver',
+  },
 ];

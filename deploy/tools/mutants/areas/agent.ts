@@ -280,4 +280,20 @@ export const AGENT_MUTANTS: readonly Mutant[] = [
     tests: [`${AGENT}/status/status-reporter.test.ts`],
     protects: 'fields of the status that others have written',
   },
+  {
+    name: 'a path goes back beyond the root of its volume',
+    file: `${AGENT}/mounts/open-path.ts`,
+    text: "if (folder === undefined) throw refused(this.#subPath, 'leads out of its volume');",
+    replacement: 'if (folder === undefined) return;',
+    tests: [`${AGENT}/mounts/open-path.test.ts`],
+    protects: 'files of the host',
+  },
+  {
+    name: 'a path has any depth',
+    file: `${AGENT}/mounts/open-path.ts`,
+    text: 'if (this.#opened > MAX_NAMES || this.#folders.length >= MAX_DEPTH) throw',
+    replacement: 'if (this.#opened < 0) throw',
+    tests: [`${AGENT}/mounts/open-path.test.ts`],
+    protects: "the agent's file descriptors",
+  },
 ];

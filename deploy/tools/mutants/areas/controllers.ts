@@ -57,7 +57,7 @@ export const CONTROLLER_MUTANTS: readonly Mutant[] = [
     file: `${COLLECTOR}/owner-state.shell.ts`,
     text: "return error.toStatus().details?.name === reference.name ? 'absent' : 'unserved';",
     replacement: "return 'absent';",
-    tests: ['services/controller-manager/src/testing/served-resources.test.ts', ...COLLECTOR_TESTS],
+    tests: COLLECTOR_TESTS,
     protects: 'all objects whose owner is a custom resource, while its definition is being replaced',
   },
   {

@@ -69,3 +69,18 @@ it('gives up a body that stops arriving, not one that is slow', async () => {
   await clock.advance(30_000);
   await refused;
 });
+
+it('reads a body of three megabytes, and none that is larger', async () => {
+  const bodies = createBodyReader(new ManualClock());
+  const megabytes = Buffer.alloc(3 * 1024 * 1024);
+  const fits = request();
+  const whole = bodies.read(fits, 'alice', never);
+  fits.emit('data', megabytes);
+  fits.emit('end');
+  expect(await whole).toHaveLength(megabytes.length);
+  const large = request();
+  const refused = bodies.read(large, 'alice', never);
+  large.emit('data', megabytes);
+  large.emit('data', Buffer.alloc(1));
+  await expect(refused).rejects.toMatchObject({ reason: 'RequestEntityTooLarge' });
+});

@@ -22,8 +22,10 @@ describe('the authenticator of service account tokens', () => {
   let clock: ManualClock;
   let objects: Map<string, string>;
   let tokens: TokenAuthenticator;
+  let accepted: SigningKeys;
   beforeEach(() => {
     clock = new ManualClock();
+    accepted = keys;
     objects = new Map([
       ['serviceaccounts/n/a', 'uid-a'],
       ['pods/n/p', 'uid-p'],
@@ -38,7 +40,11 @@ describe('the authenticator of service account tokens', () => {
       podsOnNode: () => [],
       hasExpired: () => false,
     };
-    tokens = createServiceAccountAuthenticator(fixedSigningKeys(keys), lookup, clock);
+    tokens = createServiceAccountAuthenticator(
+      { current: () => accepted, refresh: () => Promise.resolve() },
+      lookup,
+      clock,
+    );
   });
 
   const issue = async (boundObject?: BoundObject, audiences: readonly string[] = [], of = keys) => {
@@ -62,6 +68,13 @@ describe('the authenticator of service account tokens', () => {
     await clock.advance(HOUR * 1000 - 1);
     expect(await isAccepted(token)).toBe(true);
     await clock.advance(1);
+    expect(await isAccepted(token)).toBe(false);
+  });
+
+  it('accepts a token only while its key is accepted, also one that it has verified before', async () => {
+    const token = await issue();
+    expect(await isAccepted(token)).toBe(true);
+    accepted = newKeys();
     expect(await isAccepted(token)).toBe(false);
   });
 
