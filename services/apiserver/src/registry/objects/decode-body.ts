@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { applyPatch, decodeAs, decodeObject, type ResourceDefinition, normaliseShape } from '@gantry/apimachinery';
 import type { KubeObject } from '@gantry/objects';
 import type { Body } from '../contract/registry.ts';
@@ -9,6 +10,9 @@ export interface PatchBytes {
   readonly type: string;
 }
 
+/** Bytes of a body that takes milliseconds to decode. */
+const LARGE_BODY = 256 * 1024;
+
 /** Reads a body of the resource's own kind, with its defaults set. */
 export async function decodeBody({ context, target, options }: WriteRequest, body: Body): Promise<KubeObject> {
   const { definition } = target;
@@ -16,6 +20,8 @@ export async function decodeBody({ context, target, options }: WriteRequest, bod
   const bytes = await body.read();
   const { object, warnings } = decodeObject({ bytes, mediaType, definition, mode: options.fieldValidation });
   for (const warning of warnings) context.warn(warning);
+  // Decoding a large body takes as long as others may be kept waiting; so do the steps that follow.
+  if (bytes.length > LARGE_BODY) await turn();
   return withDefaults(definition, object);
 }
 
