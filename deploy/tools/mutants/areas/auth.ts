@@ -201,7 +201,7 @@ export const AUTH_MUTANTS: readonly Mutant[] = [
     file: `${REGISTRY}/writing/pipeline.ts`,
     text: 'if (stored === undefined) authoriseNew(parts, verb, decoded, draft.object);',
     replacement: '',
-    tests: [`${REGISTRY}/authorise-first.test.ts`, `${REGISTRY}/registry.test.ts`],
+    tests: [`${REGISTRY}/writing/create-right.test.ts`],
     protects: 'the difference of the verbs update and create',
   },
   {
