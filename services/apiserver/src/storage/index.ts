@@ -2,7 +2,7 @@
 export { createEtcdObjectStore, type ClosableObjectStore, type EtcdObjectStoreOptions } from './etcd-object-store.ts';
 export { createMemoryObjectStore, type MemoryObjectStore } from './memory-store.ts';
 export { INCARNATION_KEY } from './keys.ts';
-export { createSealing, fixedKeys, type Sealing, type SealingKey, type SealingKeys } from './sealing.ts';
+export { createSealing, type Sealing, type SealingKey, type SealingKeys } from './sealing.ts';
 export { addSealingKey, forgetOldSealingKeys, KEY_FILE, openSealingKeys } from './sealing-key-file.ts';
 export { reseal } from './reseal.ts';
 export {
