@@ -1,8 +1,13 @@
 import { performance } from 'node:perf_hooks';
 import type { ParserCase } from './parser-case.ts';
 
-/** What the largest input may take, in milliseconds of the thread's CPU. */
+/** What the largest input may take, in milliseconds of the thread's CPU, at the speed at which REFERENCE takes REFERENCE_MS. */
 const MAX_MS = 50;
+/** Work whose time tells how fast this machine is now: other processes slow a thread down, and their share changes. */
+const REFERENCE = JSON.stringify(
+  Array.from({ length: 30_000 }, (_, n) => ({ name: `name-${n}`, text: 'x'.repeat(20), n })),
+);
+const REFERENCE_MS = 7.3;
 /** Times below this are not compared: they are within the noise of the runtime. */
 const COMPARED_MS = 25;
 /** Of an input four times as long; a quadratic parser takes sixteen times as long. */
@@ -27,10 +32,12 @@ export function measure({ largest, prepare }: ParserCase): Verdict {
   const run = prepare(largest);
   const fault = faultOf(run);
   if (fault !== undefined) return fault;
-  const ms = cheapest(run, COMPARED_MS);
+  const { ms, slowness } = cheapest(run, COMPARED_MS);
   if (ms <= COMPARED_MS) return undefined;
-  if (ms > MAX_MS) return `takes ${ms.toFixed(1)} ms at its largest size, ${largest}`;
-  const before = cheapest(prepare(Math.floor(largest / QUARTER)), 0);
+  if (ms > MAX_MS * slowness) {
+    return `takes ${ms.toFixed(1)} ms at its largest size, ${largest}, on a machine that is ${slowness.toFixed(1)} times as slow as the reference`;
+  }
+  const { ms: before } = cheapest(prepare(Math.floor(largest / QUARTER)), 0);
   const growth = ms / Math.max(before, 0.1);
   return growth <= MAX_GROWTH
     ? undefined
@@ -49,11 +56,19 @@ function faultOf(run: () => unknown): Verdict {
 
 const RUNS = 7;
 
-/** The least time of several runs: it depends least on what else the machine does. Ends early below `enough`. */
-function cheapest(run: () => unknown, enough: number): number {
-  let least = Number.POSITIVE_INFINITY;
-  for (let round = 0; round < RUNS && least > enough; round++) least = Math.min(least, timed(run));
-  return least;
+/**
+ * The least time of several runs: it depends least on what else the machine does. Ends early below `enough`. `slowness`, at least 1,
+ * is how many times as long as on a quiet machine the reference took between the runs, by the median.
+ */
+function cheapest(run: () => unknown, enough: number): { readonly ms: number; readonly slowness: number } {
+  let ms = Number.POSITIVE_INFINITY;
+  const references: number[] = [];
+  for (let round = 0; round < RUNS && ms > enough; round++) {
+    ms = Math.min(ms, timed(run));
+    if (ms > enough) references.push(timed(() => JSON.parse(REFERENCE)));
+  }
+  const median = references.toSorted((one, other) => one - other)[Math.floor(references.length / 2)] ?? 0;
+  return { ms, slowness: Math.max(1, median / REFERENCE_MS) };
 }
 
 /** The thread's CPU time of one run, or the wall clock where that is less: some systems count CPU in coarse ticks. */
