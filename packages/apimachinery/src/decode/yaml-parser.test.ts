@@ -111,11 +111,13 @@ describe('parseYamlText', () => {
       fc.property(fc.array(token, { maxLength: 10 }), (tokens) => {
         const text = `${tokens.join('')}\n`;
         // At the margin, Go's decoder has no block scalars.
-        fc.pre(!/^(?:---\s+)?(?:[&!]\S*\s+)*[|>]/m.test(text));
+        fc.pre(!/^ *(?:---\s+)?(?:[&!]\S*\s+)*[|>]/m.test(text));
+        // Go's decoder has no numbers in base 60.
+        fc.pre(!/\d:\d/.test(text));
         const [ours, theirs] = [outcome(text), reference(text)];
         if (ours !== undefined && theirs !== undefined) expect(ours).toEqual(theirs);
       }),
-      { numRuns: 4000 },
+      { numRuns: 4000, seed: 20_261_122 },
     );
   });
 
