@@ -1,7 +1,7 @@
 import { request as httpsRequest } from 'node:https';
 import { createGrpcClient } from '@gantry/client';
 import { CONFIG_MAPS } from '@gantry/objects';
-import { fixedTls } from '@gantry/tls';
+import { fixedTls, type TlsMaterial } from '@gantry/tls';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { parseAuditPolicy } from '../audit/index.ts';
 import { startApiServer, type TestApiServer } from './start-api-server.ts';
@@ -28,7 +28,7 @@ rules:
     userGroups: [system:masters, system:unauthenticated]
     verbs: [create, update, patch, delete, watch]
   - level: Metadata
-    users: ['']
+    users: ['', ann]
 `);
   server = await startApiServer({
     audit: {
@@ -56,8 +56,9 @@ function send(
   path: string,
   body?: object,
   headers: Readonly<Record<string, string>> = {},
+  identity?: TlsMaterial,
 ): Promise<{ readonly code: number; readonly auditId: unknown }> {
-  const { cert, key, ca } = server.admin;
+  const { cert, key, ca } = identity ?? server.admin;
   const credentials = 'authorization' in headers ? {} : { cert, key };
   return new Promise((resolve, reject) => {
     const req = httpsRequest(
@@ -128,6 +129,14 @@ it('shows whom a request acts as, and that it was forbidden', async () => {
     responseStatus: { reason: 'Forbidden', code: 403 },
     annotations: { 'authorization.k8s.io/decision': 'forbid' },
   });
+});
+
+it('names who wanted to act as another and may not', async () => {
+  const ann = await server.pki.issue('ann', []);
+  const path = '/api/v1/namespaces/default/pods/a';
+  const { code } = await send('DELETE', path, undefined, { 'impersonate-user': 'kubernetes-admin' }, ann);
+  expect(code).toBe(403);
+  expect(events.at(-1)).toMatchObject({ user: { username: 'ann' }, verb: 'delete', responseStatus: { code: 403 } });
 });
 
 it('logs a request whose sender is not known', async () => {

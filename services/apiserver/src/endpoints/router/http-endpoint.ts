@@ -127,6 +127,7 @@ async function route(
   const method = req.method ?? 'GET';
   const { path, query } = target ?? { path: '/', query: new URLSearchParams() };
   const receivedAt = clock.now();
+  let requester: User = UNKNOWN_USER;
   let audit: AuditedExchange | undefined;
   let failure: Status | undefined;
   const onBody = (contentType: string, bytes: Uint8Array): void => audit?.returned(contentType, bytes);
@@ -137,7 +138,7 @@ async function route(
     if (target === undefined) throw StatusError.badRequest('the path is not decodable');
     const client = clientOf(req, dependencies.trust);
     const credentials = credentialsOf(req, client, dependencies.trust);
-    const requester = await authenticate(credentials);
+    requester = await authenticate(credentials);
     if (client.connection !== undefined && requester !== ANONYMOUS) {
       client.connection.belongsTo(requester.name);
       client.connection = undefined;
@@ -169,13 +170,9 @@ async function route(
     discardBody(req, clock);
   } catch (error) {
     discardBody(req, clock);
-    // Refused before its sender was known.
-    audit ??= beginAudit(dependencies, exchange, {
-      requester: UNKNOWN_USER,
-      user: UNKNOWN_USER,
-      found: parseRoute(path, resourceRegistry),
-      receivedAt,
-    });
+    // Refused before it was known who sent it, or whether the sender may act as another.
+    const found = parseRoute(path, resourceRegistry);
+    audit ??= beginAudit(dependencies, exchange, { requester, user: requester, found, receivedAt });
     failure = await fail(exchange, error, logger);
   } finally {
     seats?.release();
