@@ -182,7 +182,7 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
     'admission/policies': ['admission/check', 'auth'],
     'admission/resource-quota': ['admission/check'],
     'admission/service-account': ['admission/check', 'auth/authz'],
-    'admission/webhooks': ['admission/check', 'webhooks'],
+    'admission/webhooks': ['admission/check', 'auth', 'webhooks'],
     admission: ['admission/*', 'auth/authz', 'webhooks'],
     allocators: ['auth', 'cache', 'storage'],
     ...APISERVER_REGISTRY,

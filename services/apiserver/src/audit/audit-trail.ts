@@ -1,6 +1,6 @@
 import { type Clock, formatMicroTime, type Instant, type NewUid } from '@gantry/base';
-import type { JsonObject, ObjectMeta, Status } from '@gantry/objects';
-import type { User } from '../auth/user.ts';
+import type { ObjectMeta, Status } from '@gantry/objects';
+import { type User, userInfo } from '../auth/user.ts';
 import { type BodyDecoder, decodeAuditedBody } from './decode-body.ts';
 import { NOT_AUDITED, type RequestAudit } from './request-audit.ts';
 import {
@@ -168,17 +168,6 @@ class LoggedExchange implements AuditedExchange {
     };
     this.#options.append(JSON.stringify(event));
   }
-}
-
-function userInfo({ name, uid, groups, extra }: User): JsonObject {
-  return {
-    username: name,
-    ...(uid === '' ? {} : { uid }),
-    ...(groups.length === 0 ? {} : { groups: [...groups] }),
-    ...(Object.keys(extra).length === 0
-      ? {}
-      : { extra: Object.fromEntries(Object.entries(extra).map(([key, values]) => [key, [...values]])) }),
-  };
 }
 
 /** What the path says, and of the object what the path does not say. Empty fields are left out, as Kubernetes does. */

@@ -1,7 +1,20 @@
+import type { UserInfo } from '@gantry/objects';
+
 /** Who asks, as authentication found out. */
 export interface User {
   readonly name: string;
   readonly uid: string;
   readonly groups: readonly string[];
   readonly extra: Readonly<Record<string, readonly string[]>>;
+}
+
+/** A user as `authentication.k8s.io/v1` UserInfo, without empty fields. */
+export function userInfo({ name, uid, groups, extra }: User): UserInfo {
+  const values = Object.entries(extra).map(([key, texts]): [string, string[]] => [key, [...texts]]);
+  return {
+    username: name,
+    ...(uid === '' ? {} : { uid }),
+    ...(groups.length === 0 ? {} : { groups: [...groups] }),
+    ...(values.length === 0 ? {} : { extra: Object.fromEntries(values) }),
+  };
 }

@@ -1,5 +1,6 @@
 import type { ResourceDefinition } from '@gantry/apimachinery';
 import type { KubeObject, Status } from '@gantry/objects';
+import { userInfo } from '../../auth/user.ts';
 import { WebhookCallError } from '../../webhooks/index.ts';
 import type { AdmissionRequest } from '../check/admission-check.ts';
 import { namespaceOf } from '../check/request-matching.ts';
@@ -41,12 +42,7 @@ export function admissionReview(
       ...(request.name === '' ? {} : { name: request.name }),
       ...(namespace === '' ? {} : { namespace }),
       operation: request.operation.toUpperCase(),
-      userInfo: {
-        username: user.name,
-        ...(user.uid === '' ? {} : { uid: user.uid }),
-        groups: user.groups,
-        ...(Object.keys(user.extra).length === 0 ? {} : { extra: user.extra }),
-      },
+      userInfo: userInfo(user),
       ...objects,
       dryRun: request.dryRun,
       options: request.options,

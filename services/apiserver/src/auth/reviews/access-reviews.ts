@@ -10,7 +10,7 @@ import {
   type SubjectAccessReview,
   type TokenReview,
 } from '@gantry/objects';
-import type { User } from '../user.ts';
+import { type User, userInfo } from '../user.ts';
 import type { AccessDecider, Decision } from '../authz/authorizer.ts';
 import { ISSUER } from '../authn/service-account-claims.ts';
 import type { TokenAuthenticator } from '../authn/token-authenticator.ts';
@@ -111,15 +111,9 @@ async function reviewToken(review: TokenReview, tokens: readonly TokenAuthentica
   for (const authenticator of tokens) {
     const user = await authenticator.authenticate(token, wanted);
     if (user === undefined) continue;
-    const extra = Object.entries(user.extra).map(([key, values]): [string, string[]] => [key, [...values]]);
     review.status = {
       authenticated: true,
-      user: {
-        username: user.name,
-        ...(user.uid === '' ? {} : { uid: user.uid }),
-        groups: [...user.groups],
-        ...(extra.length === 0 ? {} : { extra: Object.fromEntries(extra) }),
-      },
+      user: userInfo(user),
       audiences: user.audiences === undefined ? [...wanted] : wanted.filter((one) => user.audiences?.includes(one)),
     };
     return;
