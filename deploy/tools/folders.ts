@@ -224,7 +224,9 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
   },
   'services/controller-manager': {
     controllers: [],
-    'controllers/*': ['controllers'],
+    // Pods of an owner, for every controller that owns some.
+    'controllers/pods': ['controllers'],
+    'controllers/*': ['controllers', 'controllers/pods'],
     'controllers/pod-gc': ['controllers', 'controllers/taint-eviction'],
     '.': ['controllers', 'controllers/*'],
     'main.ts': ANYTHING,

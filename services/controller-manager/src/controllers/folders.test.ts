@@ -2,7 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 
 const ROOT = new URL('./', import.meta.url);
-const FOLDERS = readdirSync(ROOT, { withFileTypes: true }).filter((entry) => entry.isDirectory());
+/** Folders of what several controllers share. */
+const SHARED = new Set(['pods']);
+const FOLDERS = readdirSync(ROOT, { withFileTypes: true }).filter(
+  (entry) => entry.isDirectory() && !SHARED.has(entry.name),
+);
 const REGISTRY = readFileSync(new URL('../registry.ts', ROOT), 'utf8');
 
 describe.each(FOLDERS.map(({ name }) => name))('the folder of the controller %s', (name) => {

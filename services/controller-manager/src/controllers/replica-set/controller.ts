@@ -4,14 +4,14 @@ import {
   type Cache,
   type ControllerContext,
   type ControllerSpec,
-  executeActions,
   resultOf,
   watchSelf,
 } from '@gantry/controller-runtime';
-import { isReason, keyOf, type Pod, PODS, REPLICA_SETS, type ReplicaSet } from '@gantry/objects';
+import { type Pod, PODS, REPLICA_SETS, type ReplicaSet } from '@gantry/objects';
 import { adopt, claimCandidates, release, watchOwned } from '../owned-objects.ts';
 import { controllerOf } from '../ownership.ts';
-import { newPod } from './new-pod.ts';
+import { podFromTemplate } from '../pods/pod-template.ts';
+import { createPods, deletePods } from '../pods/pod-writes.shell.ts';
 import { type Action, planReplicaSet, planStatus } from './plan.ts';
 import type { PodFailure } from './status.ts';
 
@@ -52,7 +52,7 @@ interface Failed {
   readonly failure: PodFailure;
 }
 
-/** Carries out the actions on pods. Stops at the first rejected write; a terminating namespace is not an error. */
+/** Carries out the actions on pods. Stops at the first rejected write. */
 async function changePods(
   set: ReplicaSet,
   actions: readonly Action[],
@@ -61,7 +61,7 @@ async function changePods(
 ): Promise<Failed | undefined> {
   const { client } = context;
   const creations = actions.flatMap((action) =>
-    action.kind === 'createPods' ? Array<Pod>(action.count).fill(newPod(set)) : [],
+    action.kind === 'createPods' ? Array<Pod>(action.count).fill(podFromTemplate(set.spec?.template, set)) : [],
   );
   const deletions = actions.flatMap((action) => (action.kind === 'deletePod' ? [action.pod] : []));
   for (const action of actions) {
@@ -69,52 +69,14 @@ async function changePods(
     if (action.kind === 'release') await release(client, PODS, action.pod, set, signal);
   }
   try {
-    await executeActions(creations, (pod) => createPod(set, pod, context, signal), {}, signal);
+    await createPods(set, creations, context, signal);
   } catch (error) {
-    if (isNamespaceTerminating(error)) return undefined;
     return { error, failure: { reason: 'FailedCreate', message: errorMessage(error) } };
   }
   try {
-    await executeActions(deletions, (pod) => deletePod(set, pod, context, signal), { pace: 'full' }, signal);
+    await deletePods(set, deletions, context, signal);
   } catch (error) {
     return { error, failure: { reason: 'FailedDelete', message: errorMessage(error) } };
   }
   return undefined;
-}
-
-function isNamespaceTerminating(error: unknown): boolean {
-  if (!isReason(error, 'Forbidden')) return false;
-  return error.details?.causes?.some(({ reason }) => reason === 'NamespaceTerminating') === true;
-}
-
-async function createPod(
-  set: ReplicaSet,
-  pod: Pod,
-  { client, events }: ControllerContext,
-  signal: AbortSignal,
-): Promise<void> {
-  try {
-    const created = await client.create(PODS, pod, signal);
-    events.event(set, 'Normal', 'SuccessfulCreate', `Created pod: ${created.metadata.name ?? ''}`);
-  } catch (error) {
-    events.event(set, 'Warning', 'FailedCreate', `Error creating: ${errorMessage(error)}`);
-    throw error;
-  }
-}
-
-async function deletePod(
-  set: ReplicaSet,
-  pod: Pod,
-  { client, events }: ControllerContext,
-  signal: AbortSignal,
-): Promise<void> {
-  try {
-    await client.delete(PODS, keyOf(pod), { uid: pod.metadata.uid }, signal);
-    events.event(set, 'Normal', 'SuccessfulDelete', `Deleted pod: ${pod.metadata.name ?? ''}`);
-  } catch (error) {
-    // A Conflict: another pod has the name by now.
-    if (isReason(error, 'NotFound') || isReason(error, 'Conflict')) return;
-    events.event(set, 'Warning', 'FailedDelete', `Error deleting: ${errorMessage(error)}`);
-    throw error;
-  }
 }

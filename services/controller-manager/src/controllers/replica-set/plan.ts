@@ -1,7 +1,7 @@
 import type { Instant, Plan } from '@gantry/base';
 import { equalJson, labelSelectorFrom, type Pod, type ReplicaSet, type ReplicaSetStatus } from '@gantry/objects';
 import { type Claim, claimObjects } from '../ownership.ts';
-import { availableAt, isActive } from './pod-state.ts';
+import { isActive, nextAvailability } from '../pods/pod-state.ts';
 import { rankForDeletion } from './rank.ts';
 import { type PodFailure, replicaSetStatus } from './status.ts';
 
@@ -64,11 +64,4 @@ function replicaActions(observed: ObservedReplicaSet, active: readonly Pod[], no
   return rankForDeletion(active, observed.relatedPods, now)
     .slice(0, Math.min(surplus, BURST))
     .map((pod): Action => ({ kind: 'deletePod', pod }));
-}
-
-function nextAvailability(pods: readonly Pod[], minReadySeconds: number, now: Instant): Instant | undefined {
-  const coming = pods
-    .map((pod) => availableAt(pod, minReadySeconds))
-    .filter((at) => at !== undefined && at > now) as Instant[];
-  return coming.length === 0 ? undefined : Math.min(...coming);
 }

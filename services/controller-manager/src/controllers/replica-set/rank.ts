@@ -1,6 +1,6 @@
 import type { Instant } from '@gantry/base';
 import type { Pod } from '@gantry/objects';
-import { isActive, readySince } from './pod-state.ts';
+import { isActive, readySince } from '../pods/pod-state.ts';
 
 const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
 const PHASE_ORDER: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Running: 2 };

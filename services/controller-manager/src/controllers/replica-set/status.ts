@@ -1,6 +1,6 @@
 import { formatTime, type Instant } from '@gantry/base';
 import type { Pod, ReplicaSet, ReplicaSetCondition, ReplicaSetStatus } from '@gantry/objects';
-import { availableAt, readySince } from './pod-state.ts';
+import { isAvailable, isReady, isTerminating } from '../pods/pod-state.ts';
 
 /** Why pods could not be created or deleted. */
 export interface PodFailure {
@@ -21,14 +21,9 @@ export function replicaSetStatus(
   const labelled = active.filter((pod) =>
     templateLabels.every(([key, value]) => pod.metadata.labels?.[key] === value),
   ).length;
-  const ready = active.filter((pod) => readySince(pod) !== undefined).length;
-  const available = active.filter((pod) => (availableAt(pod, minReadySeconds) ?? Infinity) <= now).length;
-  const terminating = owned.filter(
-    (pod) =>
-      pod.metadata.deletionTimestamp !== undefined &&
-      pod.status?.phase !== 'Succeeded' &&
-      pod.status?.phase !== 'Failed',
-  ).length;
+  const ready = active.filter(isReady).length;
+  const available = active.filter((pod) => isAvailable(pod, minReadySeconds, now)).length;
+  const terminating = owned.filter(isTerminating).length;
   const conditions = failureConditions(replicaSet.status?.conditions ?? [], failure, now);
   return {
     replicas: active.length,

@@ -1,0 +1,27 @@
+import { cloneJson, type KubeObject, type Pod, type PodTemplateSpec } from '@gantry/objects';
+import { controllerReference } from '../ownership.ts';
+
+const MAX_NAME_LENGTH = 253;
+
+/**
+ * A pod of a template, controlled by `owner`: the labels, annotations, finalizers and spec of the template, and a name that the
+ * API server generates from the owner's. The caller may change the pod.
+ */
+export function podFromTemplate(template: PodTemplateSpec | undefined, owner: KubeObject): Pod {
+  const { metadata = {}, spec } = cloneJson(template ?? {});
+  const { labels, annotations, finalizers } = metadata;
+  const { name = '', namespace = '' } = owner.metadata;
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      generateName: name.length < MAX_NAME_LENGTH ? `${name}-` : name,
+      namespace,
+      ...(labels === undefined ? {} : { labels }),
+      ...(annotations === undefined ? {} : { annotations }),
+      ...(finalizers === undefined ? {} : { finalizers }),
+      ownerReferences: [controllerReference(owner)],
+    },
+    ...(spec === undefined ? {} : { spec }),
+  };
+}
