@@ -3,7 +3,8 @@
  *
  * `PODS: Resource<Pod>` names a resource and carries the type of its objects; caches and clients take one and give that type.
  * Parts: `generated` (types of all kinds, constants of all resources), `object` (keys, JSON), `resource-ref`, `api-version`,
- * `quantity`, `int-or-string`, `names` (Kubernetes' rules on names), `label-selectors`, `field-error` and `status-error`.
+ * `quantity`, `int-or-string`, `names` (Kubernetes' rules on names), `label-selectors`, `field-error` and `status-error`,
+ * `node-affinity` and `tolerations` (which nodes a pod may be on).
  *
  * The generated files are exported whole: `npm run generate` writes them from Kubernetes' published schemas.
  * Used by every workspace but `base`, `cel`, `etcd` and `proto`.
@@ -48,6 +49,7 @@ export {
   userId,
   wildcardSubdomain,
 } from './names.ts';
+export { matchesNodeAffinity, requiredNodeNames } from './node-affinity.ts';
 export {
   type Json,
   type JsonObject,
@@ -76,4 +78,4 @@ export {
 } from './quantity.ts';
 export { type Resource, type ResourceRef } from './resource-ref.ts';
 export { type GroupResource, STATUS_CODES, StatusError, type StatusReason, isReason } from './status-error.ts';
-export { isTolerated, toleratesTaint } from './tolerations.ts';
+export { type TaintEffect, findUntoleratedTaint, isTolerated, toleratesTaint } from './tolerations.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Taint, Toleration } from './generated/types.ts';
-import { isTolerated, toleratesTaint } from './tolerations.ts';
+import { findUntoleratedTaint, isTolerated, toleratesTaint } from './tolerations.ts';
 
 const TAINT: Taint = { key: 'k', value: '5', effect: 'NoExecute' };
 
@@ -27,5 +27,23 @@ describe('toleratesTaint', () => {
 
   it('is false without tolerations', () => {
     expect(isTolerated(TAINT, undefined)).toBe(false);
+  });
+});
+
+describe('findUntoleratedTaint', () => {
+  const soft: Taint = { key: 'soft', effect: 'PreferNoSchedule' };
+  const hard: Taint = { key: 'hard', effect: 'NoSchedule' };
+
+  it('looks at the taints with the effects alone', () => {
+    expect(findUntoleratedTaint([soft, TAINT, hard], [], ['NoSchedule'])).toBe(hard);
+    expect(findUntoleratedTaint([soft, TAINT, hard], [], ['NoSchedule', 'NoExecute'])).toBe(TAINT);
+    expect(findUntoleratedTaint([soft], [], ['NoSchedule', 'NoExecute'])).toBeUndefined();
+    expect(findUntoleratedTaint(undefined, [], ['NoExecute'])).toBeUndefined();
+  });
+
+  it('passes over tolerated taints', () => {
+    expect(findUntoleratedTaint([TAINT, hard], [{ key: 'k', operator: 'Exists' }], ['NoExecute', 'NoSchedule'])).toBe(
+      hard,
+    );
   });
 });

@@ -1,5 +1,16 @@
 import type { Taint, Toleration } from './generated/types.ts';
 
+export type TaintEffect = 'NoSchedule' | 'PreferNoSchedule' | 'NoExecute';
+
+/** The first taint with one of these effects that no toleration tolerates, as Kubernetes' FindMatchingUntoleratedTaint does. */
+export function findUntoleratedTaint(
+  taints: readonly Taint[] | undefined,
+  tolerations: readonly Toleration[] | undefined,
+  effects: readonly TaintEffect[],
+): Taint | undefined {
+  return taints?.find((taint) => effects.some((effect) => effect === taint.effect) && !isTolerated(taint, tolerations));
+}
+
 /** Whether any of the tolerations tolerates the taint. */
 export function isTolerated(taint: Taint, tolerations: readonly Toleration[] | undefined): boolean {
   return (tolerations ?? []).some((toleration) => toleratesTaint(toleration, taint));

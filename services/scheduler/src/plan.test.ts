@@ -3,6 +3,8 @@ import { must } from '@gantry/base';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { planAssignments } from './plan.ts';
+import type { FilterPlugin } from './framework/plugin.ts';
+import { FILTERS } from './plugins/registry.ts';
 import { createPodInfo } from './framework/pod-info.ts';
 import { exampleNode, examplePod, exampleSnapshot } from './testing/examples.ts';
 
@@ -92,6 +94,66 @@ describe('the message for an unschedulable pod counts nodes per reason', () => {
     ],
   ])('%s', (_, nodes, pod, placed, message) => {
     expect(refusal(nodes, pod, placed)).toBe(message);
+  });
+});
+
+describe('a pod that names its node', () => {
+  const onlyOn = (...names: string[]) => {
+    const nodeSelectorTerms = names.map((name) => ({
+      matchFields: [{ key: 'metadata.name', operator: 'In', values: [name] }],
+    }));
+    return { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } };
+  };
+  const NODES = Array.from({ length: 200 }, (_, i) => exampleNode(`n${i}`, i === 7 ? { cpu: '1' } : {}));
+
+  it('is assigned to it without a look at the other nodes', () => {
+    const snapshot = exampleSnapshot(NODES, []);
+    const looked: string[] = [];
+    const noted = FILTERS.map(
+      (one): FilterPlugin => ({
+        ...one,
+        filter: (pod, node) => {
+          looked.push(node.name);
+          return one.filter(pod, node);
+        },
+      }),
+    );
+    const pods = ['n0', 'n7', 'n199'].map((name) =>
+      createPodInfo(examplePod(name, { spec: { affinity: onlyOn(name) } })),
+    );
+    const decisions = planAssignments(snapshot, pods, 1, { filters: noted, scores: [] });
+    expect(decisions.map((one) => one.kind === 'assign' && one.nodeName)).toEqual(['n0', 'n7', 'n199']);
+    expect(new Set(looked)).toEqual(new Set(['n0', 'n7', 'n199']));
+    expect(looked).toHaveLength(3 * FILTERS.length);
+  });
+
+  it.each<[string, Pod, string]>([
+    [
+      'without room for it',
+      examplePod('p', { cpu: '1500m', spec: { affinity: onlyOn('n7') } }),
+      "0/200 nodes are available: 1 Insufficient cpu, 199 node(s) didn't satisfy plugin(s) [NodeAffinity]. " +
+        'preemption: 0/200 nodes are available: 200 Preemption is not helpful for scheduling.',
+    ],
+    [
+      'that is gone',
+      examplePod('p', { spec: { affinity: onlyOn('gone') } }),
+      "0/200 nodes are available: 200 node(s) didn't satisfy plugin(s) [NodeAffinity]. " +
+        'preemption: 0/200 nodes are available: 200 Preemption is not helpful for scheduling.',
+    ],
+  ])('%s, is refused with that reason', (_, pod, message) => {
+    expect(refusal(NODES, pod)).toBe(message);
+    const [decision] = decide(NODES, [pod]);
+    expect(decision?.kind === 'refuse' && decision.plugins.has('NodeAffinity')).toBe(true);
+  });
+
+  it('is refused when it names two at once', () => {
+    const fields = ['n1', 'n2'].map((name) => ({ key: 'metadata.name', operator: 'In', values: [name] }));
+    const required = { nodeSelectorTerms: [{ matchFields: fields }] };
+    const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } };
+    expect(refusal(NODES, examplePod('p', { spec: { affinity } }))).toBe(
+      '0/200 nodes are available: pod affinity terms conflict. ' +
+        'preemption: 0/200 nodes are available: 200 Preemption is not helpful for scheduling.',
+    );
   });
 });
 

@@ -1,9 +1,9 @@
 import { type Random, seededRandom } from '@gantry/base';
-import { explainRefusals, type Refusal } from './explain.ts';
+import { type Exclusion, explainRefusals, type Refusal } from './explain.ts';
 import type { PodInfo } from './framework/pod-info.ts';
 import type { FilterPlugin, ScorePlugin } from './framework/plugin.ts';
 import { FILTERS, SCORES } from './plugins/registry.ts';
-import { type ClusterSnapshot, type NodeInfo, withPod } from './framework/snapshot.ts';
+import { type ClusterSnapshot, indexOfNode, type NodeInfo, withPod } from './framework/snapshot.ts';
 
 /** The decision for one pod. */
 export type Decision =
@@ -38,11 +38,13 @@ export function planAssignments(
   const random = seededRandom(seed);
   const nodes = [...snapshot.nodes];
   return pods.map((pod): Decision => {
-    const found = findFeasible(pod, nodes, plugins.filters, Math.floor(random() * nodes.length));
-    const chosen = choose(pod, found.feasible, plugins.scores, random);
+    const start = Math.floor(random() * nodes.length);
+    const { feasible, refusals, exclusion } = findFeasible(pod, nodes, plugins.filters, start);
+    const chosen = choose(pod, feasible, plugins.scores, random);
     if (chosen === undefined) {
-      const message = explainRefusals(nodes.length, found.refusals);
-      return { kind: 'refuse', pod, message, plugins: new Set(found.refusals.map((refusal) => refusal.plugin)) };
+      const message = explainRefusals(nodes.length, refusals, exclusion);
+      const refusing = [...refusals.map(({ plugin }) => plugin), ...(exclusion?.plugins ?? [])];
+      return { kind: 'refuse', pod, message, plugins: new Set(refusing) };
     }
     nodes[chosen.index] = withPod(chosen.node, pod);
     return { kind: 'assign', pod, nodeName: chosen.node.name };
@@ -54,24 +56,67 @@ interface Candidate {
   readonly index: number;
 }
 
+interface Search {
+  readonly feasible: readonly Candidate[];
+  readonly refusals: readonly Refusal[];
+  /** About the nodes that were not looked at; absent when the search was for any node. */
+  readonly exclusion?: Exclusion;
+}
+
 function findFeasible(
   pod: PodInfo,
   nodes: readonly NodeInfo[],
   filters: readonly FilterPlugin[],
   start: number,
-): { readonly feasible: readonly Candidate[]; readonly refusals: readonly Refusal[] } {
+): Search {
+  const restriction = restrictionOf(pod, filters);
+  if (restriction === undefined) return search(pod, nodes, filters, start);
+  const { names, exclusion } = restriction;
+  const named = names.map((name) => indexOfNode(nodes, name)).filter((index) => index >= 0);
+  const feasible: Candidate[] = [];
+  const refusals: Refusal[] = [];
+  for (const index of named) look(pod, nodes, index, filters, { feasible, refusals });
+  return { feasible, refusals, exclusion };
+}
+
+/** The nodes that the filters restrict the pod to, by name: a pod of a DaemonSet is planned without a look at the others. */
+function restrictionOf(
+  pod: PodInfo,
+  filters: readonly FilterPlugin[],
+): { readonly names: readonly string[]; readonly exclusion: Exclusion } | undefined {
+  let names: readonly string[] | undefined;
+  const plugins: string[] = [];
+  for (const { name, nodeNames, noNodeReason } of filters) {
+    const allowed = nodeNames?.(pod);
+    if (allowed === undefined) continue;
+    plugins.push(name);
+    if (allowed.size === 0) return { names: [], exclusion: { plugins: [name], conflict: noNodeReason } };
+    names = names?.filter((one) => allowed.has(one)) ?? [...allowed];
+  }
+  return names === undefined ? undefined : { names, exclusion: { plugins } };
+}
+
+function search(pod: PodInfo, nodes: readonly NodeInfo[], filters: readonly FilterPlugin[], start: number): Search {
   const enough = Math.max(ENOUGH_NODES, Math.ceil(nodes.length * SHARE_OF_NODES));
   const feasible: Candidate[] = [];
   const refusals: Refusal[] = [];
-  for (let i = 0; i < nodes.length && feasible.length < enough; i++) {
-    const index = (start + i) % nodes.length;
-    const node = nodes[index];
-    if (node === undefined) continue;
-    const refusal = refusalOf(pod, node, filters);
-    if (refusal === undefined) feasible.push({ node, index });
-    else refusals.push(refusal);
-  }
+  for (let i = 0; i < nodes.length && feasible.length < enough; i++)
+    look(pod, nodes, (start + i) % nodes.length, filters, { feasible, refusals });
   return { feasible, refusals };
+}
+
+function look(
+  pod: PodInfo,
+  nodes: readonly NodeInfo[],
+  index: number,
+  filters: readonly FilterPlugin[],
+  { feasible, refusals }: { readonly feasible: Candidate[]; readonly refusals: Refusal[] },
+): void {
+  const node = nodes[index];
+  if (node === undefined) return;
+  const refusal = refusalOf(pod, node, filters);
+  if (refusal === undefined) feasible.push({ node, index });
+  else refusals.push(refusal);
 }
 
 function refusalOf(pod: PodInfo, node: NodeInfo, filters: readonly FilterPlugin[]): Refusal | undefined {

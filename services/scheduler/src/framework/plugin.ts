@@ -11,6 +11,10 @@ export type ClusterChange =
 /** Excludes nodes for a pod. Pure. */
 export interface FilterPlugin {
   readonly name: string;
+  /** The names of the only nodes that may fit, when the pod alone tells them: no other node is looked at. */
+  readonly nodeNames?: (pod: PodInfo) => ReadonlySet<string> | undefined;
+  /** Kubernetes' reason against all nodes when `nodeNames` gives none. */
+  readonly noNodeReason?: string;
   /** Kubernetes' reasons against the node; empty when the pod fits. */
   readonly filter: (pod: PodInfo, node: NodeInfo) => readonly string[];
   /** Whether preemption could resolve the reasons; never when absent. */

@@ -22,6 +22,20 @@ export function withPod(node: NodeInfo, pod: PodInfo): NodeInfo {
   return { ...node, pods, requested: addAmounts(node.requested, pod.requests) };
 }
 
+/** The index of a node in `nodes`, which are sorted by name; -1 when there is none of this name. */
+export function indexOfNode(nodes: readonly NodeInfo[], name: string): number {
+  let low = 0;
+  let high = nodes.length - 1;
+  while (low <= high) {
+    const middle = (low + high) >>> 1;
+    const found = nodes[middle]?.name ?? '';
+    if (found === name) return middle;
+    if (found < name) low = middle + 1;
+    else high = middle - 1;
+  }
+  return -1;
+}
+
 function withoutPod(node: NodeInfo, key: string): NodeInfo {
   const gone = node.pods.get(key);
   if (gone === undefined) return node;

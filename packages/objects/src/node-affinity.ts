@@ -1,0 +1,81 @@
+import type { Node, NodeSelectorRequirement, NodeSelectorTerm, PodSpec } from './generated/types.ts';
+
+/** The only field of nodes that `matchFields` selects by. */
+const NAME_FIELD = 'metadata.name';
+
+/** Whether a node matches a pod's node selector and required node affinity, as Kubernetes' GetRequiredNodeAffinity decides. */
+export function matchesNodeAffinity(spec: PodSpec | undefined, node: Node): boolean {
+  const labels = node.metadata.labels ?? {};
+  for (const [key, value] of Object.entries(spec?.nodeSelector ?? {})) if (labels[key] !== value) return false;
+  const required = requiredTerms(spec);
+  return required === undefined || required.some((term) => matchesTerm(term, node));
+}
+
+/**
+ * The names of the only nodes that required node affinity may allow, when every term selects by name; undefined when other
+ * nodes may match. Empty when the terms contradict themselves. Kubernetes' scheduler searches these nodes alone.
+ */
+export function requiredNodeNames(spec: PodSpec | undefined): ReadonlySet<string> | undefined {
+  const terms = requiredTerms(spec);
+  if (terms === undefined || terms.length === 0) return undefined;
+  const names = new Set<string>();
+  for (const term of terms) {
+    const termNames = namesOf(term);
+    if (termNames === undefined) return undefined;
+    for (const name of termNames) names.add(name);
+  }
+  return names;
+}
+
+function requiredTerms(spec: PodSpec | undefined): readonly NodeSelectorTerm[] | undefined {
+  return spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+}
+
+/** Names that satisfy each of the term's requirements by name. */
+function namesOf(term: NodeSelectorTerm): readonly string[] | undefined {
+  let names: readonly string[] | undefined;
+  for (const { key, operator, values = [] } of term.matchFields ?? []) {
+    if (key !== NAME_FIELD || operator !== 'In') continue;
+    names = names === undefined ? values : names.filter((name) => values.includes(name));
+  }
+  return names;
+}
+
+/** Whether a node matches all requirements of a term; an empty term matches no node. */
+function matchesTerm({ matchExpressions = [], matchFields = [] }: NodeSelectorTerm, node: Node): boolean {
+  if (matchExpressions.length === 0 && matchFields.length === 0) return false;
+  const { name, labels = {} } = node.metadata;
+  return (
+    matchExpressions.every((requirement) => meets(requirement, labels[requirement.key])) &&
+    matchFields.every((requirement) => meetsField(requirement, requirement.key === NAME_FIELD ? (name ?? '') : ''))
+  );
+}
+
+/** Fields allow fewer operators than labels, and one value; anything else matches nothing. */
+function meetsField({ operator, values = [] }: NodeSelectorRequirement, value: string): boolean {
+  if (values.length !== 1) return false;
+  if (operator === 'In') return value === values[0];
+  return operator === 'NotIn' && value !== values[0];
+}
+
+function meets({ operator, values = [] }: NodeSelectorRequirement, value: string | undefined): boolean {
+  switch (operator) {
+    case 'In':
+      return value !== undefined && values.includes(value);
+    case 'NotIn':
+      return value === undefined || !values.includes(value);
+    case 'Exists':
+      return value !== undefined;
+    case 'DoesNotExist':
+      return value === undefined;
+    case 'Gt':
+    case 'Lt': {
+      const whole = /^-?\d+$/;
+      const bound = values[0] ?? '';
+      if (value === undefined || !whole.test(value) || !whole.test(bound)) return false;
+      return operator === 'Gt' ? BigInt(value) > BigInt(bound) : BigInt(value) < BigInt(bound);
+    }
+    default:
+      return false;
+  }
+}
