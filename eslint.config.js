@@ -51,6 +51,7 @@ const PURE = [
   '**/plan.ts',
   'services/controller-manager/src/controllers/*/*.ts',
   'services/controller-manager/src/controllers/ownership.ts',
+  'services/controller-manager/src/controllers/template-hash.ts',
   'services/scheduler/src/explain.ts',
   'services/scheduler/src/framework/*.ts',
   'services/scheduler/src/plugins/**/*.ts',

@@ -224,9 +224,10 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
   },
   'services/controller-manager': {
     controllers: [],
-    // Pods of an owner, for every controller that owns some.
+    // Pods of an owner, for every controller that owns some; the history of StatefulSets and DaemonSets.
     'controllers/pods': ['controllers'],
-    'controllers/*': ['controllers', 'controllers/pods'],
+    'controllers/revisions': ['controllers'],
+    'controllers/*': ['controllers', 'controllers/pods', 'controllers/revisions'],
     'controllers/pod-gc': ['controllers', 'controllers/taint-eviction'],
     '.': ['controllers', 'controllers/*'],
     'main.ts': ANYTHING,

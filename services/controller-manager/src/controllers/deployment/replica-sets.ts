@@ -1,4 +1,3 @@
-import { safeEncode } from '@gantry/base';
 import {
   cloneJson,
   type Deployment,
@@ -8,6 +7,7 @@ import {
   resolveIntOrPercent,
 } from '@gantry/objects';
 import { controllerOf, controllerReference } from '../ownership.ts';
+import { shortHash } from '../template-hash.ts';
 import { newSetAnnotations, sizeAnnotations } from './annotations.ts';
 
 export const TEMPLATE_HASH = 'pod-template-hash';
@@ -66,21 +66,7 @@ function withoutHash(template: PodTemplateSpec): PodTemplateSpec {
 
 /** A short hash of the template and the Deployment's collision count, safe in names and labels. */
 export function templateHash(deployment: Deployment): string {
-  const text =
-    canonicalJson(withoutHash(deployment.spec?.template ?? {})) + String(deployment.status?.collisionCount ?? '');
-  let hash = 0x811c9dc5; // FNV-1a, 32 bits
-  for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
-  return safeEncode(String(hash).padStart(10, '0'));
-}
-
-function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
-  if (value === null || typeof value !== 'object') return JSON.stringify(value);
-  const entries = Object.entries(value).filter(([, v]) => v !== undefined);
-  return `{${entries
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([k, v]) => `${JSON.stringify(k)}:${canonicalJson(v)}`)
-    .join(',')}}`;
+  return shortHash(withoutHash(deployment.spec?.template ?? {}), deployment.status?.collisionCount);
 }
 
 /** The set that would run the Deployment's template, sized so that `existing` and it stay within the surge. */
