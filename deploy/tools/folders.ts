@@ -113,6 +113,7 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
     '.': ['generated'],
     'generated/constants': ['.', 'generated'],
     'label-selectors': ['.', 'generated'],
+    volumes: ['.', 'generated', 'label-selectors'],
     'index.ts': ANYTHING,
   },
   'packages/apimachinery': {

@@ -4,7 +4,7 @@
  * `PODS: Resource<Pod>` names a resource and carries the type of its objects; caches and clients take one and give that type.
  * Parts: `generated` (types of all kinds, constants of all resources), `object` (keys, JSON), `resource-ref`, `api-version`,
  * `quantity`, `int-or-string`, `names` (Kubernetes' rules on names), `label-selectors`, `field-error` and `status-error`,
- * `node-affinity` and `tolerations` (which nodes a pod may be on).
+ * `node-affinity` and `tolerations` (which nodes a pod may be on), `volumes` (which volume belongs to which claim).
  *
  * The generated files are exported whole: `npm run generate` writes them from Kubernetes' published schemas.
  * Used by every workspace but `base`, `cel`, `etcd` and `proto`.
@@ -79,3 +79,20 @@ export {
 export { type Resource, type ResourceRef } from './resource-ref.ts';
 export { type GroupResource, STATUS_CODES, StatusError, type StatusReason, isReason } from './status-error.ts';
 export { type TaintEffect, findUntoleratedTaint, isTolerated, toleratesTaint } from './tolerations.ts';
+export { findVolume, findVolumeForNode, hasSameMode, whyUnsatisfied } from './volumes/match-volume.ts';
+export {
+  BETA_STORAGE_PROVISIONER,
+  BIND_COMPLETED,
+  BOUND_BY_CONTROLLER,
+  classOfClaim,
+  classOfVolume,
+  claimsOfPod,
+  isBoundToClaim,
+  isFullyBound,
+  NO_PROVISIONER,
+  PROVISIONED_BY,
+  requestedClassOf,
+  SELECTED_NODE,
+  STORAGE_PROVISIONER,
+  waitsForConsumer,
+} from './volumes/volume-binding.ts';

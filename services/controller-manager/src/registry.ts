@@ -6,6 +6,7 @@ import { deploymentController } from './controllers/deployment/controller.ts';
 import { createGarbageCollector } from './controllers/garbage-collector/controller.ts';
 import { namespaceController } from './controllers/namespace/controller.ts';
 import { createNodeLifecycleController } from './controllers/node-lifecycle/controller.ts';
+import { createPersistentVolumeController } from './controllers/persistent-volume/controller.ts';
 import { createPodGcController } from './controllers/pod-gc/controller.ts';
 import { replicaSetController } from './controllers/replica-set/controller.ts';
 import { resourceQuotaController } from './controllers/resource-quota/controller.ts';
@@ -31,6 +32,7 @@ export function createControllers(options: RegistryOptions): readonly Controller
   return [
     createCsrSigningController(options),
     createNodeLifecycleController({ graceMs: options.nodeGraceMs }),
+    createPersistentVolumeController(),
     createPodGcController(),
     createRootCaController(options.readCa),
     admissionPolicyStatusController,

@@ -1,4 +1,4 @@
-import type { Container, EphemeralContainer, Pod } from '@gantry/objects';
+import { claimsOfPod, type Container, type EphemeralContainer, type Pod } from '@gantry/objects';
 
 /** Names of the Secrets that a pod uses. */
 export function secretsOf(pod: Pod): ReadonlySet<string> {
@@ -30,13 +30,8 @@ export function configMapsOf(pod: Pod): ReadonlySet<string> {
 }
 
 /** Names of the PersistentVolumeClaims that a pod uses, with those that are made for its ephemeral volumes. */
-export function claimsOf({ metadata, spec }: Pod): ReadonlySet<string> {
-  const names = new Set<string>();
-  for (const volume of spec?.volumes ?? []) {
-    add(names, volume.persistentVolumeClaim?.claimName);
-    if (volume.ephemeral !== undefined) add(names, `${metadata.name ?? ''}-${volume.name}`);
-  }
-  return names;
+export function claimsOf(pod: Pod): ReadonlySet<string> {
+  return new Set(claimsOfPod(pod).filter((name) => name !== ''));
 }
 
 /** Names of the ResourceClaims that a pod uses, with those that were made from templates for it. */

@@ -1,5 +1,6 @@
 import type { Plan } from '@gantry/base';
 import {
+  claimsOfPod,
   type KubeObject,
   type ObjectKey,
   PERSISTENT_VOLUME_CLAIMS,
@@ -21,7 +22,6 @@ import {
   type Action,
   ATTRIBUTES_PROTECTION,
   CLAIM_PROTECTION,
-  claimsOf,
   classesOfClaim,
   isClaimUsed,
   isClassUsed,
@@ -38,7 +38,7 @@ export const claimProtectionController: ControllerSpec = {
   eventSource: 'pvc-protection-controller',
   watches: [
     watchSelf(PERSISTENT_VOLUME_CLAIMS),
-    watchMapped(PODS, (pod) => claimsOf(pod).map((name) => ({ namespace: pod.metadata.namespace ?? '', name }))),
+    watchMapped(PODS, (pod) => claimsOfPod(pod).map((name) => ({ namespace: pod.metadata.namespace ?? '', name }))),
   ],
   reconcile: async (key, context, signal) => {
     const claim = context.cache.get(PERSISTENT_VOLUME_CLAIMS, key);

@@ -1,5 +1,12 @@
 import type { Plan } from '@gantry/base';
-import type { KubeObject, PersistentVolume, PersistentVolumeClaim, Pod, VolumeAttributesClass } from '@gantry/objects';
+import {
+  claimsOfPod,
+  type KubeObject,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type Pod,
+  type VolumeAttributesClass,
+} from '@gantry/objects';
 
 export const CLAIM_PROTECTION = 'kubernetes.io/pvc-protection';
 export const VOLUME_PROTECTION = 'kubernetes.io/pv-protection';
@@ -16,17 +23,9 @@ export function planRelease<T extends KubeObject>(object: T, protection: string,
   return { actions: [{ kind: 'release', object: { ...object, metadata: { ...object.metadata, finalizers: left } } }] };
 }
 
-/** Claims that a pod mounts, by their names: those it names, and those that are made for its ephemeral volumes. */
-export function claimsOf(pod: Pod): readonly string[] {
-  return (pod.spec?.volumes ?? []).flatMap(({ name, persistentVolumeClaim, ephemeral }) => {
-    if (persistentVolumeClaim !== undefined) return [persistentVolumeClaim.claimName];
-    return ephemeral === undefined ? [] : [`${pod.metadata.name}-${name}`];
-  });
-}
-
 /** A pod without a node cannot start with a terminating claim, so it does not use it. */
 export function isClaimUsed(claim: PersistentVolumeClaim, pods: readonly Pod[]): boolean {
-  return pods.some((pod) => (pod.spec?.nodeName ?? '') !== '' && claimsOf(pod).includes(claim.metadata.name ?? ''));
+  return pods.some((pod) => (pod.spec?.nodeName ?? '') !== '' && claimsOfPod(pod).includes(claim.metadata.name ?? ''));
 }
 
 export function isVolumeUsed(volume: PersistentVolume): boolean {

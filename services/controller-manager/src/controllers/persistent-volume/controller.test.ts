@@ -1,0 +1,174 @@
+import {
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
+  type Pod,
+  PODS,
+  STORAGE_CLASSES,
+} from '@gantry/objects';
+import { describe, expect, it } from 'vitest';
+import { createControllerHarness } from '../../testing/controller-harness.ts';
+import { createPersistentVolumeController } from './controller.ts';
+
+const volume = (name: string): PersistentVolume => ({
+  apiVersion: 'v1',
+  kind: 'PersistentVolume',
+  metadata: { name },
+  spec: {
+    capacity: { storage: '1Gi' },
+    accessModes: ['ReadWriteOnce'],
+    persistentVolumeReclaimPolicy: 'Retain',
+    hostPath: { path: '/tmp/data' },
+  },
+});
+
+const claim = (name: string, storageClassName?: string): PersistentVolumeClaim => ({
+  apiVersion: 'v1',
+  kind: 'PersistentVolumeClaim',
+  metadata: { name, namespace: 'a' },
+  spec: {
+    accessModes: ['ReadWriteOnce'],
+    resources: { requests: { storage: '1Gi' } },
+    ...(storageClassName === undefined ? {} : { storageClassName }),
+  },
+});
+
+const pod = (name: string, claimName: string): Pod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace: 'a' },
+  spec: { containers: [], volumes: [{ name: 'v', persistentVolumeClaim: { claimName } }] },
+});
+
+function harness() {
+  const made = createControllerHarness();
+  const phases = () =>
+    [...made.client.all(PERSISTENT_VOLUMES), ...made.client.all(PERSISTENT_VOLUME_CLAIMS)].map(
+      ({ metadata, status }) => `${metadata.name} ${status?.phase}`,
+    );
+  return { ...made, phases };
+}
+
+describe('the persistent volume controller', () => {
+  it('binds waiting claims as volumes appear, one to each', async () => {
+    const { clock, client, run, phases } = harness();
+    await client.put(PERSISTENT_VOLUME_CLAIMS, claim('x'));
+    await client.put(PERSISTENT_VOLUME_CLAIMS, claim('y'));
+    run([createPersistentVolumeController()]);
+    await clock.advance(1000);
+    await client.put(PERSISTENT_VOLUMES, volume('v'));
+    await clock.advance(1000);
+    expect(phases()).toEqual(['v Bound', 'x Bound', 'y Pending']);
+    await client.put(PERSISTENT_VOLUMES, volume('w'));
+    await clock.advance(1000);
+    expect(phases()).toEqual(['v Bound', 'w Bound', 'x Bound', 'y Bound']);
+    const owners = client.all(PERSISTENT_VOLUMES).map(({ spec }) => spec?.claimRef?.name);
+    expect([...owners].sort()).toEqual(['x', 'y']);
+  });
+
+  it('chooses another volume when one is taken while it binds', async () => {
+    const { clock, client, run, phases } = harness();
+    await client.put(PERSISTENT_VOLUMES, volume('v'));
+    await client.put(PERSISTENT_VOLUMES, volume('w'));
+    let taken = '';
+    run([createPersistentVolumeController()], {
+      meanwhile: async (write) => {
+        if (write.verb !== 'update' || write.resource !== PERSISTENT_VOLUMES || write.subresource !== undefined) return;
+        if (taken !== '') return;
+        taken = write.key.name;
+        const claimRef = { namespace: 'b', name: 'other' };
+        await client.patch(
+          PERSISTENT_VOLUMES,
+          write.key,
+          { merge: { spec: { claimRef } } },
+          new AbortController().signal,
+        );
+      },
+    });
+    await clock.advance(1000);
+    await client.put(PERSISTENT_VOLUME_CLAIMS, claim('x'));
+    await clock.advance(5000);
+    expect(phases()).toContain('x Bound');
+    const [bound] = client.all(PERSISTENT_VOLUME_CLAIMS);
+    expect(['v', 'w']).toContain(taken);
+    expect(bound?.spec?.volumeName).toBe(taken === 'v' ? 'w' : 'v');
+  });
+
+  it('releases a volume when its claim is deleted, and does not bind it again', async () => {
+    const { clock, client, stop, run, phases } = harness();
+    await client.put(PERSISTENT_VOLUMES, volume('v'));
+    await client.put(PERSISTENT_VOLUME_CLAIMS, claim('x'));
+    run([createPersistentVolumeController()]);
+    await clock.advance(1000);
+    await client.delete(PERSISTENT_VOLUME_CLAIMS, { namespace: 'a', name: 'x' }, {}, stop.signal);
+    await clock.advance(1000);
+    await client.put(PERSISTENT_VOLUME_CLAIMS, claim('x'));
+    await clock.advance(1000);
+    expect(phases()).toEqual(['v Released', 'x Pending']);
+  });
+
+  it('asks the store for the claim before it releases a volume', async () => {
+    const { clock, client, run, phases } = harness();
+    const written: unknown[] = [];
+    const bound = volume('v');
+    await client.put(PERSISTENT_VOLUMES, {
+      ...bound,
+      spec: { ...bound.spec, claimRef: { namespace: 'a', name: 'x', uid: 'uid-2' } },
+    });
+    run([createPersistentVolumeController()], {
+      // The claim is there by the time of the question, and not yet in the cache.
+      reach: async (_signal, { verb, resource }) => {
+        if (verb !== 'get' || resource !== PERSISTENT_VOLUME_CLAIMS.resource) return;
+        const made = claim('x');
+        const { metadata } = await client.put(PERSISTENT_VOLUME_CLAIMS, {
+          ...made,
+          spec: { ...made.spec, volumeName: 'v' },
+        });
+        expect(metadata.uid).toBe('uid-2');
+      },
+      meanwhile: async (write) => {
+        if (write.verb === 'update') written.push((write.object as PersistentVolume).status?.phase);
+      },
+    });
+    await clock.advance(1000);
+    expect(phases()).toEqual(['v Bound', 'x Bound']);
+    expect(written).not.toContain('Released');
+  });
+
+  it('names the pod that a claim waits for, and binds a claim of a class that appears later', async () => {
+    const { clock, client, run, events } = harness();
+    run([createPersistentVolumeController()]);
+    await client.put(PERSISTENT_VOLUME_CLAIMS, claim('x', 'late'));
+    await clock.advance(1000);
+    const reasons = () => events('PersistentVolumeClaim').map(({ reason, message }) => `${reason}: ${message}`);
+    expect(reasons()).toEqual(['ProvisioningFailed: storageclass.storage.k8s.io "late" not found']);
+    await client.put(STORAGE_CLASSES, {
+      apiVersion: 'storage.k8s.io/v1',
+      kind: 'StorageClass',
+      metadata: { name: 'late' },
+      provisioner: 'example.org/p',
+      volumeBindingMode: 'WaitForFirstConsumer',
+    });
+    await clock.advance(1000);
+    await client.put(PODS, pod('p', 'x'));
+    await clock.advance(1000);
+    expect(reasons().slice(1)).toEqual([
+      'WaitForFirstConsumer: waiting for first consumer to be created before binding',
+      'WaitForPodScheduled: waiting for pod p to be scheduled',
+    ]);
+  });
+
+  it('writes nothing when nothing changes', async () => {
+    const { clock, client, run } = harness();
+    await client.put(PERSISTENT_VOLUMES, volume('v'));
+    await client.put(PERSISTENT_VOLUME_CLAIMS, claim('x'));
+    run([createPersistentVolumeController()]);
+    await clock.advance(1000);
+    const versions = () => client.all(PERSISTENT_VOLUMES).map(({ metadata }) => metadata.resourceVersion);
+    const before = versions();
+    await client.put(PODS, pod('p', 'x'));
+    await clock.advance(60_000);
+    expect(versions()).toEqual(before);
+  });
+});

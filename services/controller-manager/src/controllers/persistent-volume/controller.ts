@@ -1,0 +1,159 @@
+import { ignoreNotFound, ignoreReasons } from '@gantry/client';
+import type { ControllerContext, ControllerSpec } from '@gantry/controller-runtime';
+import {
+  classOfClaim,
+  formatKey,
+  keyOf,
+  type KubeObject,
+  type ObjectKey,
+  parseKey,
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  PODS,
+  STORAGE_CLASSES,
+  type StorageClass,
+} from '@gantry/objects';
+import { claimKeyOf, defaultClassOf, hasEnded, KnownObjects } from './known-objects.ts';
+import { type Action, type ObservedClaim, type ObservedVolume, planClaim, planVolume } from './plan.ts';
+
+/**
+ * Binds claims to volumes and reclaims volumes whose claims are gone. Keys are volumes and claims. One worker: two claims that
+ * are decided on at once could choose the same volume.
+ */
+export function createPersistentVolumeController(): ControllerSpec {
+  const known = new KnownObjects();
+  return {
+    name: 'persistent-volume',
+    eventSource: 'persistentvolume-controller',
+    workers: 1,
+    watches: [
+      { resource: PERSISTENT_VOLUMES, keys: (volume, old) => known.takeVolume(volume, old) },
+      { resource: PERSISTENT_VOLUME_CLAIMS, keys: (claim, old) => known.takeClaim(claim, old) },
+      { resource: PODS, keys: (pod, old) => known.takePod(pod, old) },
+      {
+        resource: STORAGE_CLASSES,
+        keys: (now?: StorageClass, old?: StorageClass) =>
+          [now, old].flatMap((one) => (one === undefined ? [] : known.unboundOf(one))),
+      },
+    ],
+    begin: () => known.clear(),
+    reconcile: async (key, context, signal) => {
+      const shell: Shell = { known, context, signal };
+      const work =
+        key.kind === 'PersistentVolumeClaim' ? bindClaim(formatKey(key), shell) : keepVolume(key.name, shell);
+      // The event of what is gone queues the other side of its binding.
+      await ignoreReasons(work, ['NotFound']);
+      return {};
+    },
+  };
+}
+
+/** What a reconcile works with. */
+interface Shell {
+  readonly known: KnownObjects;
+  readonly context: ControllerContext;
+  readonly signal: AbortSignal;
+}
+
+async function bindClaim(key: string, shell: Shell): Promise<void> {
+  const claim = shell.known.claims.get(key);
+  if (claim !== undefined) await carryOutAll(planClaim(observeClaim(claim, shell)).actions, shell);
+}
+
+async function keepVolume(name: string, shell: Shell): Promise<void> {
+  const volume = shell.known.volumes.get(name);
+  if (volume !== undefined) await carryOutAll(planVolume(await observeVolume(volume, shell)).actions, shell);
+}
+
+function observeClaim(claim: PersistentVolumeClaim, { known, context: { cache } }: Shell): ObservedClaim {
+  const key = formatKey(keyOf(claim));
+  const className = classOfClaim(claim);
+  const users = known.pods.in('claim', key).filter((pod) => !hasEnded(pod) && (pod.spec?.nodeName ?? '') === '');
+  return {
+    claim,
+    volume: known.volumes.get(claim.spec?.volumeName ?? ''),
+    candidates: [...known.volumes.in('claim', key), ...known.volumes.in('freeOfClass', className)],
+    storageClass: cache.get(STORAGE_CLASSES, { namespace: '', name: className }),
+    defaultClass: defaultClassOf(cache.list(STORAGE_CLASSES)),
+    unscheduledPods: users.map(({ metadata }) => metadata.name ?? '').sort(),
+  };
+}
+
+async function observeVolume(volume: PersistentVolume, shell: Shell): Promise<ObservedVolume> {
+  const { known } = shell;
+  if ((volume.spec?.claimRef?.uid ?? '') === '') return { volume, claim: undefined, users: [] };
+  const key = claimKeyOf(volume);
+  const claim = await findClaim(volume, parseKey(key), shell);
+  // Another claim of the name has another volume: its pods are not this one's.
+  const users = known.claims.get(key) === undefined ? known.pods.in('claim', key).filter((pod) => !hasEnded(pod)) : [];
+  return { volume, claim, users: users.map((pod) => formatKey(keyOf(pod))).sort() };
+}
+
+/** The claim of a volume's reference. Before its absence releases the volume, the store is asked: the cache may be behind. */
+async function findClaim(
+  { spec, status }: PersistentVolume,
+  key: ObjectKey,
+  { known, context: { client }, signal }: Shell,
+): Promise<PersistentVolumeClaim | undefined> {
+  const claim = known.claims.get(formatKey(key));
+  const isWanted = (one: PersistentVolumeClaim | undefined) => one?.metadata.uid === spec?.claimRef?.uid;
+  if (isWanted(claim)) return claim;
+  if (status?.phase === 'Released' || status?.phase === 'Failed') return undefined;
+  const stored = await ignoreNotFound(client.get(PERSISTENT_VOLUME_CLAIMS, key, signal));
+  return isWanted(stored) ? stored : undefined;
+}
+
+/** Carries out actions in order. A write after another one of the same object builds on its version. */
+async function carryOutAll(actions: readonly Action[], shell: Shell): Promise<void> {
+  const versions = new Map<string, string>();
+  for (const action of actions) await carryOutOne(action, versions, shell);
+}
+
+type Versions = Map<string, string>;
+
+async function carryOutOne(action: Action, versions: Versions, { known, context, signal }: Shell): Promise<void> {
+  const { client, events } = context;
+  switch (action.kind) {
+    case 'updateVolume': {
+      const volume = newest(action.volume, versions);
+      known.volumes.written(noted(await client.update(PERSISTENT_VOLUMES, volume, signal), versions));
+      return;
+    }
+    case 'updateVolumeStatus': {
+      const volume = newest(action.volume, versions);
+      known.volumes.written(noted(await client.updateStatus(PERSISTENT_VOLUMES, volume, signal), versions));
+      return;
+    }
+    case 'updateClaim': {
+      const claim = newest(action.claim, versions);
+      known.claims.written(noted(await client.update(PERSISTENT_VOLUME_CLAIMS, claim, signal), versions));
+      return;
+    }
+    case 'updateClaimStatus': {
+      const claim = newest(action.claim, versions);
+      known.claims.written(noted(await client.updateStatus(PERSISTENT_VOLUME_CLAIMS, claim, signal), versions));
+      return;
+    }
+    case 'deleteVolume': {
+      const { uid } = action.volume.metadata;
+      await ignoreNotFound(client.delete(PERSISTENT_VOLUMES, keyOf(action.volume), { uid }, signal));
+      return;
+    }
+    case 'event':
+      events.event(action.about, action.type, action.reason, action.message);
+      return;
+  }
+}
+
+function newest<T extends KubeObject>(object: T, versions: Versions): T {
+  const resourceVersion = versions.get(object.metadata.uid ?? '');
+  return resourceVersion === undefined ? object : { ...object, metadata: { ...object.metadata, resourceVersion } };
+}
+
+function noted<T extends KubeObject>(written: T, versions: Versions): T {
+  const { uid = '', resourceVersion } = written.metadata;
+  if (resourceVersion !== undefined) versions.set(uid, resourceVersion);
+  return written;
+}

@@ -1,0 +1,87 @@
+import { type PersistentVolume, PROVISIONED_BY } from '@gantry/objects';
+import { type Action, eventAbout } from './action.ts';
+import { planPhase } from './bind.ts';
+import { driverOf, MIGRATED_TO, migratedAnnotations } from './migration.ts';
+
+const IN_TREE = 'kubernetes.io/';
+/** Holds a volume of one of Kubernetes' own provisioners until what it stands for is deleted. */
+const IN_TREE_PROTECTION = 'kubernetes.io/pv-controller';
+const EXTERNAL_PROTECTION = 'external-provisioner.volume.kubernetes.io/finalizer';
+
+/** Releases a volume whose claim is gone, and then does what its reclaim policy says. `users` are the pods that still use it. */
+export function planReclaim(volume: PersistentVolume, users: readonly string[]): readonly Action[] {
+  const { phase } = volume.status ?? {};
+  // A failure stays visible while it is tried again.
+  const release = phase === 'Released' || phase === 'Failed' ? [] : planPhase(volume, 'Released');
+  return [...release, ...planPolicy(volume, users)];
+}
+
+function planPolicy(volume: PersistentVolume, users: readonly string[]): readonly Action[] {
+  if ((volume.metadata.annotations?.[MIGRATED_TO] ?? '') !== '') return [];
+  switch (volume.spec?.persistentVolumeReclaimPolicy) {
+    case 'Retain':
+      return [];
+    case 'Recycle':
+      if (users.length > 0) {
+        const message = `Volume is used by pods: ${users.join(',')}`;
+        return [eventAbout(volume, 'Normal', 'VolumeFailedRecycle', message)];
+      }
+      return planFailure(volume, 'VolumeFailedRecycle', 'No recycler plugin found for the volume!');
+    case 'Delete':
+      return planDeletion(volume);
+    default:
+      return planFailure(volume, 'VolumeUnknownReclaimPolicy', 'Volume has unrecognized PersistentVolumeReclaimPolicy');
+  }
+}
+
+/** Deletes what no external provisioner deletes: Kubernetes' controller knows how to delete folders below /tmp, and nothing else. */
+function planDeletion(volume: PersistentVolume): readonly Action[] {
+  const failed = (message: string) => planFailure(volume, 'VolumeFailedDelete', message);
+  const provisioner = volume.metadata.annotations?.[PROVISIONED_BY] ?? '';
+  if (provisioner !== '' && !provisioner.startsWith(IN_TREE)) return [];
+  if (provisioner !== '') return failed(`no volume plugin matched name: ${provisioner}`);
+  const { csi, hostPath, nfs } = volume.spec ?? {};
+  if (csi !== undefined) return [];
+  if (hostPath === undefined) {
+    const why = nfs === undefined ? 'no volume plugin matched' : 'no deletable volume plugin matched';
+    return failed(`error getting deleter volume plugin for volume ${JSON.stringify(volume.metadata.name)}: ${why}`);
+  }
+  if (!/\/tmp\/.+/.test(hostPath.path))
+    return failed(`host_path deleter only supports /tmp/.+ but received provided ${hostPath.path}`);
+  return volume.metadata.deletionTimestamp === undefined ? [{ kind: 'deleteVolume', volume }] : [];
+}
+
+function planFailure(volume: PersistentVolume, reason: string, message: string): readonly Action[] {
+  if (volume.status?.phase === 'Failed') return [];
+  return [...planPhase(volume, 'Failed', message), eventAbout(volume, 'Warning', reason, message)];
+}
+
+/**
+ * The volume with what Kubernetes keeps on volumes of its own provisioners: the driver that replaces the provisioner, and the
+ * finalizer that holds one with the policy Delete. The same object when nothing differs.
+ */
+export function withProvisionerMarks(volume: PersistentVolume): PersistentVolume {
+  const { annotations = {}, finalizers = [] } = volume.metadata;
+  const provisioner = annotations[PROVISIONED_BY];
+  const marked = migratedAnnotations(annotations, provisioner);
+  const held = protectedBy(finalizers, provisioner, volume.spec?.persistentVolumeReclaimPolicy);
+  if (marked === annotations && held === finalizers) return volume;
+  return { ...volume, metadata: { ...volume.metadata, annotations: { ...marked }, finalizers: [...held] } };
+}
+
+function protectedBy(
+  finalizers: readonly string[],
+  provisioner: string | undefined,
+  policy: string | undefined,
+): readonly string[] {
+  if (provisioner === undefined) return finalizers;
+  if (driverOf(provisioner) !== undefined) return without(finalizers, IN_TREE_PROTECTION);
+  if (!provisioner.startsWith(IN_TREE)) return finalizers;
+  const own = without(finalizers, EXTERNAL_PROTECTION);
+  if (policy !== 'Delete') return without(own, IN_TREE_PROTECTION);
+  return own.includes(IN_TREE_PROTECTION) ? own : [...own, IN_TREE_PROTECTION];
+}
+
+function without(list: readonly string[], value: string): readonly string[] {
+  return list.includes(value) ? list.filter((one) => one !== value) : list;
+}
