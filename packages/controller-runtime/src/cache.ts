@@ -12,6 +12,21 @@ export interface Cache {
   controlledBy<T extends KubeObject>(resource: Resource<T>, ownerUid: string): readonly T[];
   /** Pods by `spec.nodeName`; '' for unassigned ones. Only for resources indexed so. */
   onNode<T extends KubeObject>(resource: Resource<T>, nodeName: string): readonly T[];
+  /**
+   * Objects of a namespace that may have all these labels: from the index of the rarest one, so the caller still applies its
+   * selector. All objects of the namespace when no label is given.
+   */
+  labelled<T extends KubeObject>(
+    resource: Resource<T>,
+    namespace: string,
+    labels: Readonly<Record<string, string>>,
+  ): readonly T[];
+  /** Objects of a namespace whose `spec.selector` may match these labels: the caller still applies it. By index. */
+  selecting<T extends KubeObject>(
+    resource: Resource<T>,
+    namespace: string,
+    labels: Readonly<Record<string, string>>,
+  ): readonly T[];
   /** Revision (resourceVersion / 256) that every watched built-in resource has reached; part of a leader's fence. */
   revision(): number;
   /** Objects of all watched resources that name this uid among their owners. */

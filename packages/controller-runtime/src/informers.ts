@@ -187,6 +187,10 @@ export class Informers {
         (index(resource)?.controlledBy(ownerUid) ?? []) as readonly T[],
       onNode: <T extends KubeObject>(resource: Resource<T>, nodeName: string) =>
         (index(resource)?.onNode(nodeName) ?? []) as readonly T[],
+      labelled: <T extends KubeObject>(resource: Resource<T>, namespace: string, labels: Record<string, string>) =>
+        (index(resource)?.labelled(namespace, labels) ?? []) as readonly T[],
+      selecting: <T extends KubeObject>(resource: Resource<T>, namespace: string, labels: Record<string, string>) =>
+        (index(resource)?.selecting(namespace, labels) ?? []) as readonly T[],
       revision: () => {
         let lowest = Number.POSITIVE_INFINITY;
         for (const { informer } of this.#builtIn.values()) lowest = Math.min(lowest, informer.reached);

@@ -1,4 +1,5 @@
 import { formatKey, keyOf, type KubeObject, type ObjectKey } from '@gantry/objects';
+import { LabelIndex } from './label-index.ts';
 
 /** A change of cached objects: `old` is undefined for a new object, `object` for one that is gone. */
 export interface ObjectChange<T extends KubeObject = KubeObject> {
@@ -8,13 +9,15 @@ export interface ObjectChange<T extends KubeObject = KubeObject> {
 
 type Bucket = Map<string, KubeObject>;
 
-/** The objects of one resource with their indexes: namespace, uid, owners, node. */
+/** The objects of one resource with their indexes: namespace, uid, owners, node, labels. */
 export class ResourceIndex {
   #objects: Bucket = new Map();
   #byNamespace = new Map<string, Bucket>();
   #byUid = new Map<string, KubeObject>();
   #byOwner = new Map<string, Bucket>();
   #byNode = new Map<string, Bucket>();
+  /** Made when it is first asked: most resources are never looked up by label. */
+  #byLabel: LabelIndex | undefined;
 
   get(key: ObjectKey): KubeObject | undefined {
     return this.#objects.get(formatKey(key));
@@ -41,6 +44,14 @@ export class ResourceIndex {
 
   onNode(nodeName: string): readonly KubeObject[] {
     return [...(this.#byNode.get(nodeName)?.values() ?? [])];
+  }
+
+  labelled(namespace: string, labels: Readonly<Record<string, string>>): readonly KubeObject[] {
+    return this.#labels().labelled(namespace, labels) ?? this.list(namespace);
+  }
+
+  selecting(namespace: string, labels: Readonly<Record<string, string>>): readonly KubeObject[] {
+    return this.#labels().selecting(namespace, labels);
   }
 
   put(object: KubeObject): ObjectChange {
@@ -70,6 +81,7 @@ export class ResourceIndex {
     this.#byUid = new Map();
     this.#byOwner = new Map();
     this.#byNode = new Map();
+    if (this.#byLabel !== undefined) this.#byLabel = new LabelIndex();
     const changes: ObjectChange[] = [];
     for (const object of objects) {
       const old = before.get(formatKey(keyOf(object)));
@@ -87,6 +99,7 @@ export class ResourceIndex {
     if (object.metadata.uid !== undefined) this.#byUid.set(object.metadata.uid, object);
     for (const { uid } of object.metadata.ownerReferences ?? []) insert(this.#byOwner, uid, key, object);
     if (object.kind === 'Pod') insert(this.#byNode, nodeNameOf(object), key, object);
+    this.#byLabel?.put(key, object);
   }
 
   #unindex(key: string, object: KubeObject): void {
@@ -94,6 +107,15 @@ export class ResourceIndex {
     if (object.metadata.uid !== undefined) this.#byUid.delete(object.metadata.uid);
     for (const { uid } of object.metadata.ownerReferences ?? []) drop(this.#byOwner, uid, key);
     if (object.kind === 'Pod') drop(this.#byNode, nodeNameOf(object), key);
+    this.#byLabel?.remove(key, object);
+  }
+
+  #labels(): LabelIndex {
+    if (this.#byLabel !== undefined) return this.#byLabel;
+    const index = new LabelIndex();
+    for (const [key, object] of this.#objects) index.put(key, object);
+    this.#byLabel = index;
+    return index;
   }
 }
 
