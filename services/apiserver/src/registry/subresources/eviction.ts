@@ -6,6 +6,7 @@ import {
   type PodDisruptionBudget,
   StatusError,
   cloneJson,
+  invalid,
   labelSelectorFrom,
 } from '@gantry/objects';
 import { formatTime, type Instant } from '@gantry/base';
@@ -28,6 +29,15 @@ export function evictionDeleteOptions(
 ): { options: DeleteOptions; dryRun: boolean } {
   const { deleteOptions = {} } = eviction;
   const { propagationPolicy, gracePeriodSeconds, orphanDependents, preconditions } = deleteOptions;
+  if (deleteOptions.ignoreStoreReadErrorWithClusterBreakingPotential === true) {
+    throw StatusError.invalid('policy', 'Eviction', eviction.metadata?.name ?? '', [
+      invalid(
+        'deleteOptions.ignoreStoreReadErrorWithClusterBreakingPotential',
+        true,
+        'can not be set for pod eviction, try after removing the option',
+      ),
+    ]);
+  }
   const known = PROPAGATION.find((policy) => policy === propagationPolicy);
   if (propagationPolicy !== undefined && known === undefined) {
     throw StatusError.invalid('meta.k8s.io', 'DeleteOptions', '', [

@@ -126,7 +126,9 @@ describe('an eviction', () => {
     await makePod('one', 'True');
     await makeBudget('keep', { disruptionsAllowed: 1 });
     await makeBudget('also', { disruptionsAllowed: 1 });
-    expect((await refusal(evict('one'))).message).toMatch(/more than one PodDisruptionBudget/);
+    const error = await refusal(evict('one'));
+    expect(error.message).toMatch(/more than one PodDisruptionBudget/);
+    expect([error.code, error.reason]).toEqual([500, '']);
     expect((await refusal(evict('one', { metadata: { name: 'two' } }))).code).toBe(400);
   });
 
@@ -136,6 +138,39 @@ describe('an eviction', () => {
     await evict('one', { deleteOptions: { dryRun: ['All'] } });
     expect((await read('pods', 'one')).metadata.deletionTimestamp).toBeUndefined();
     expect((await read<PodDisruptionBudget>('poddisruptionbudgets', 'keep')).status?.disruptionsAllowed).toBe(1);
+  });
+
+  it('of many pods at once takes no more disruptions than the budget has', async () => {
+    const names = Array.from({ length: 40 }, (_, i) => `pod-${i}`);
+    for (const name of names) await makePod(name, 'True');
+    await makeBudget('keep', { disruptionsAllowed: 7, currentHealthy: 40, desiredHealthy: 33, expectedPods: 40 });
+    const results = await Promise.all(
+      names.map((name) =>
+        evict(name).then(
+          () => 'evicted',
+          (error: unknown) => (error instanceof StatusError ? error.code : expect.fail(String(error))),
+        ),
+      ),
+    );
+    expect(results.filter((result) => result === 'evicted')).toHaveLength(7);
+    expect(new Set(results)).toEqual(new Set(['evicted', 429]));
+    const pods = await Promise.all(names.map((name) => read('pods', name)));
+    const deleted = pods.filter(({ metadata }) => metadata.deletionTimestamp !== undefined);
+    const { status } = await read<PodDisruptionBudget>('poddisruptionbudgets', 'keep');
+    expect(status?.disruptionsAllowed ?? 0).toBe(0);
+    expect(Object.keys(status?.disruptedPods ?? {}).sort()).toEqual(
+      deleted.map(({ metadata }) => metadata.name ?? '').sort(),
+    );
+  });
+
+  it('may not ignore errors of the store', async () => {
+    await makePod('one', 'True');
+    const option = 'ignoreStoreReadErrorWithClusterBreakingPotential';
+    const error = await refusal(evict('one', { deleteOptions: { [option]: true } }));
+    expect([error.code, error.message]).toEqual([
+      422,
+      `Eviction.policy "one" is invalid: deleteOptions.${option}: Invalid value: true: can not be set for pod eviction, try after removing the option`,
+    ]);
   });
 
   it('with another resource version than the pod has is a conflict', async () => {

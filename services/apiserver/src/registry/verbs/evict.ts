@@ -101,7 +101,7 @@ async function evictWithBudget(parts: WriteParts, eviction: PodEviction, pod: Po
   if (budget === undefined) return markAndDelete(parts, eviction, undefined);
   if (budgets.length > 1) {
     const why = 'This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.';
-    throw new StatusError('Conflict', why);
+    throw new StatusError('', why);
   }
   const name = budget.metadata.name ?? '';
   if (!isUncounted(pod, budget)) {
