@@ -3,6 +3,7 @@ import { admissionPolicyStatusController } from './controllers/admission-policy-
 import { clusterRoleAggregationController } from './controllers/clusterrole-aggregation/controller.ts';
 import { type CsrSigningOptions, createCsrSigningController } from './controllers/csr-signing/controller.ts';
 import { deploymentController } from './controllers/deployment/controller.ts';
+import { createDisruptionController, staleDisruptionController } from './controllers/disruption/controller.ts';
 import { createGarbageCollector } from './controllers/garbage-collector/controller.ts';
 import { namespaceController } from './controllers/namespace/controller.ts';
 import { createNodeLifecycleController } from './controllers/node-lifecycle/controller.ts';
@@ -41,6 +42,8 @@ export function createControllers(options: RegistryOptions): readonly Controller
     volumeProtectionController,
     clusterRoleAggregationController,
     deploymentController,
+    createDisruptionController(),
+    staleDisruptionController,
     createGarbageCollector(),
     namespaceController,
     replicaSetController,

@@ -1,0 +1,91 @@
+import { ignoreNotFound } from '@gantry/client';
+import { carryOut, type ControllerSpec, watchSelf } from '@gantry/controller-runtime';
+import {
+  CUSTOM_RESOURCE_DEFINITIONS,
+  DEPLOYMENTS,
+  formatKey,
+  keyOf,
+  POD_DISRUPTION_BUDGETS,
+  PODS,
+  REPLICA_SETS,
+  REPLICATION_CONTROLLERS,
+  STATEFUL_SETS,
+} from '@gantry/objects';
+import { controlledPods, podsOf, watchCountedPods, watchScale } from './budget-keys.ts';
+import { needsScale } from './expected-pods.ts';
+import { type Action, lastingOf, planBudget } from './plan.ts';
+import { reportId } from './reports.ts';
+import { readScales } from './scales.shell.ts';
+import { type ClearTarget, planStaleCondition, targetOf } from './stale.ts';
+import { hasFailed } from './status.ts';
+
+const EVENT_SOURCE = 'controllermanager';
+
+/** Keeps the status of PodDisruptionBudgets, from which the eviction subresource takes disruptions. */
+export function createDisruptionController(): ControllerSpec {
+  /** Ids of lasting reports by the budget's key. */
+  const reported = new Map<string, ReadonlySet<string>>();
+  return {
+    name: 'disruption',
+    eventSource: EVENT_SOURCE,
+    watches: [
+      watchSelf(POD_DISRUPTION_BUDGETS),
+      watchCountedPods,
+      watchScale(DEPLOYMENTS, ({ metadata }, cache) =>
+        cache.controlledBy(REPLICA_SETS, metadata.uid ?? '').flatMap((set) => controlledPods(set, cache)),
+      ),
+      watchScale(REPLICA_SETS, controlledPods),
+      watchScale(REPLICATION_CONTROLLERS, controlledPods),
+      watchScale(STATEFUL_SETS, controlledPods),
+      {
+        // A definition may get the scale that a budget has missed.
+        resource: CUSTOM_RESOURCE_DEFINITIONS,
+        keys: (_definition, _old, cache) => cache.list(POD_DISRUPTION_BUDGETS).filter(hasFailed).map(keyOf),
+      },
+    ],
+    begin: () => reported.clear(),
+    reconcile: async (key, context, signal) => {
+      const { cache, client, clock, events } = context;
+      const budget = cache.get(POD_DISRUPTION_BUDGETS, key);
+      const id = formatKey(key);
+      if (budget === undefined) {
+        reported.delete(id);
+        return {};
+      }
+      const pods = podsOf(budget, cache);
+      const others = cache.list(POD_DISRUPTION_BUDGETS, key.namespace).filter((other) => other !== budget);
+      const { scales, failed } = await readScales(needsScale(budget.spec) ? pods : [], context, signal);
+      const observed = { budget, pods, others, scales };
+      const plan = planBudget({ ...observed, reported: reported.get(id) ?? new Set() }, clock.now());
+      const execute = async (action: Action): Promise<void> => {
+        if (action.kind === 'report') events.event(action.about, action.type, action.reason, action.message);
+        else
+          await ignoreNotFound(
+            client.updateStatus(POD_DISRUPTION_BUDGETS, { ...budget, status: action.status }, signal),
+          );
+      };
+      const result = await carryOut(plan, execute, clock);
+      reported.set(id, new Set(lastingOf(observed).map(reportId)));
+      // A scale that could not be read is read again with back-off; the status forbids evictions meanwhile.
+      if (failed !== undefined) throw failed.error;
+      return result;
+    },
+  };
+}
+
+/** Clears the condition `DisruptionTarget` of pods that were not deleted. Keys are pods that have it. */
+export const staleDisruptionController: ControllerSpec = {
+  name: 'stale-disruption',
+  eventSource: EVENT_SOURCE,
+  watches: [{ resource: PODS, keys: (pod) => (pod === undefined || targetOf(pod) === undefined ? [] : [keyOf(pod)]) }],
+  reconcile: async (key, { cache, client, clock }, signal) => {
+    const pod = cache.get(PODS, key);
+    if (pod === undefined) return {};
+    const { uid, resourceVersion } = pod.metadata;
+    const clear = ({ condition }: ClearTarget) => {
+      const strategic = { metadata: { uid, resourceVersion }, status: { conditions: [condition] } };
+      return ignoreNotFound(client.patch(PODS, key, { strategic, subresource: 'status' }, signal));
+    };
+    return await carryOut(planStaleCondition(pod, clock.now()), clear, clock);
+  },
+};

@@ -1,0 +1,93 @@
+import type { Condition, Pod, PodDisruptionBudget, PodDisruptionBudgetStatus } from '@gantry/objects';
+import { isReady } from '../pods/pod-state.ts';
+import type { ExpectedPods } from './expected-pods.ts';
+
+const ALLOWED = 'DisruptionAllowed';
+
+interface Counted extends Omit<ExpectedPods, 'unmanaged'> {
+  readonly pods: readonly Pod[];
+  /** Pods that are expected to be deleted soon. */
+  readonly disrupted: Readonly<Record<string, string>>;
+}
+
+/**
+ * The status of a budget. Without an expected pod nothing may be disrupted, so that a budget is safe when its first pods appear.
+ * Equal to the old status when that says the same: a condition whose status is right keeps its reason.
+ */
+export function budgetStatus(budget: PodDisruptionBudget, counted: Counted, time: string): PodDisruptionBudgetStatus {
+  const { pods, disrupted, expectedPods, desiredHealthy } = counted;
+  const { generation = 0 } = budget.metadata;
+  const currentHealthy = pods.filter(
+    (pod) =>
+      pod.metadata.deletionTimestamp === undefined && disrupted[pod.metadata.name ?? ''] === undefined && isReady(pod),
+  ).length;
+  const disruptionsAllowed = expectedPods <= 0 ? 0 : Math.max(0, currentHealthy - desiredHealthy);
+  const counts = { currentHealthy, desiredHealthy, disruptionsAllowed, expectedPods, observedGeneration: generation };
+  if (budget.status !== undefined && saysTheSame(budget.status, counts, disrupted)) return budget.status;
+  const condition = {
+    status: disruptionsAllowed > 0 ? 'True' : 'False',
+    reason: disruptionsAllowed > 0 ? 'SufficientPods' : 'InsufficientPods',
+    message: '',
+    observedGeneration: generation,
+  };
+  return {
+    ...counts,
+    ...(Object.keys(disrupted).length === 0 ? {} : { disruptedPods: { ...disrupted } }),
+    conditions: withCondition(budget.status?.conditions, condition, time),
+  };
+}
+
+/** The status of a budget whose pods could not be counted: nothing may be disrupted. */
+export function failedStatus(
+  { status }: PodDisruptionBudget,
+  message: string,
+  time: string,
+): PodDisruptionBudgetStatus {
+  const { observedGeneration } = status ?? {};
+  const condition = {
+    status: 'False',
+    reason: 'SyncFailed',
+    message,
+    ...(observedGeneration === undefined ? {} : { observedGeneration }),
+  };
+  return { ...status, disruptionsAllowed: 0, conditions: withCondition(status?.conditions, condition, time) };
+}
+
+/** Whether the budget's pods could not be counted. */
+export function hasFailed({ status }: PodDisruptionBudget): boolean {
+  return status?.conditions?.some(({ type, reason }) => type === ALLOWED && reason === 'SyncFailed') === true;
+}
+
+function saysTheSame(
+  status: PodDisruptionBudgetStatus,
+  counts: Required<Pick<PodDisruptionBudgetStatus, (typeof COUNTS)[number]>>,
+  disrupted: Readonly<Record<string, string>>,
+): boolean {
+  if (COUNTS.some((count) => (status[count] ?? 0) !== counts[count])) return false;
+  const before = Object.entries(status.disruptedPods ?? {});
+  if (before.length !== Object.keys(disrupted).length) return false;
+  if (before.some(([name, time]) => disrupted[name] !== time)) return false;
+  const isAllowed = status.conditions?.find(({ type }) => type === ALLOWED)?.status;
+  return isAllowed === (counts.disruptionsAllowed > 0 ? 'True' : 'False');
+}
+
+const COUNTS = [
+  'currentHealthy',
+  'desiredHealthy',
+  'disruptionsAllowed',
+  'expectedPods',
+  'observedGeneration',
+] as const;
+
+/** Sets the condition; its time changes only with its status. */
+function withCondition(
+  conditions: readonly Condition[] = [],
+  wanted: Omit<Condition, 'type' | 'lastTransitionTime'>,
+  time: string,
+): Condition[] {
+  const old = conditions.find(({ type }) => type === ALLOWED);
+  const lastTransitionTime = old?.status === wanted.status ? old.lastTransitionTime : time;
+  const condition = { type: ALLOWED, lastTransitionTime, ...wanted };
+  if (old === undefined) return [...conditions, condition];
+  return conditions.map((one) => (one === old ? condition : one));
+}
