@@ -40,9 +40,9 @@ export {
   fieldManagerFrom,
   updateManagedFields,
 } from './managed-fields/update-managed-fields.ts';
-export { openApiDocument, openApiPaths } from './openapi/openapi-document.ts';
-export { openApiV2Json } from './openapi/openapi-v2-json.ts';
-export { encodeOpenApiV2 } from './openapi/openapi-v2.ts';
+export { openApiDocument, openApiPathOf, openApiPaths } from './openapi/openapi-document.ts';
+export { joinOpenApiV2Json, type OpenApiV2Part, openApiV2JsonPart } from './openapi/openapi-v2-json.ts';
+export { encodeOpenApiV2Part, joinOpenApiV2 } from './openapi/openapi-v2.ts';
 export { fullSchemaName } from './openapi/schema-names.ts';
 export { type Describe, heldSchema, reachableSchemas } from './openapi/schema-objects.ts';
 export { APPLY_PATCH_TYPE, type ApplyConfig, readApplyConfig } from './patch/apply-config.ts';

@@ -18,7 +18,7 @@ const COMMON = [
 
 /** Paths below `/openapi/v3` that have a document: `api/v1`, `apis/apps/v1`, …. */
 export function openApiPaths(definitions: readonly ResourceDefinition[]): readonly string[] {
-  return [...new Set(definitions.map(rootOf))].sort();
+  return [...new Set(definitions.map(openApiPathOf))].sort();
 }
 
 /**
@@ -30,7 +30,7 @@ export function openApiDocument(
   path: string,
   options: { readonly version: string; readonly describe: Describe; readonly form?: OpenApiForm },
 ): JsonObject {
-  const own = definitions.filter((definition) => rootOf(definition) === path);
+  const own = definitions.filter((definition) => openApiPathOf(definition) === path);
   const endpoints = own.flatMap(endpointsOf);
   const roots = endpoints.flatMap(({ schema }) => [schema, `${schema}List`]);
   const custom = own.flatMap((definition) => customSchemas(definition, options.describe, options.form ?? 'v3'));
@@ -60,12 +60,13 @@ export function openApiDocument(
   };
 }
 
-function rootOf({ group, version }: ResourceDefinition): string {
+/** The path below `/openapi/v3` of the document that describes a resource. */
+export function openApiPathOf({ group, version }: ResourceDefinition): string {
   return group === '' ? `api/${version}` : `apis/${group}/${version}`;
 }
 
 function endpointsOf(definition: ResourceDefinition): readonly Endpoint[] {
-  const root = `/${rootOf(definition)}`;
+  const root = `/${openApiPathOf(definition)}`;
   const scope = definition.namespaced ? '/namespaces/{namespace}' : '';
   const collection = `${root}${scope}/${definition.resource}`;
   const { verbs } = definition;
@@ -90,7 +91,7 @@ function endpointsOf(definition: ResourceDefinition): readonly Endpoint[] {
 function watchPaths(definition: ResourceDefinition): readonly (readonly [string, JsonObject])[] {
   const { namespaced, resource, verbs } = definition;
   if (!verbs.includes('watch') || definition.publishedSchema !== undefined) return [];
-  const root = `/${rootOf(definition)}/watch`;
+  const root = `/${openApiPathOf(definition)}/watch`;
   const collection = `${root}${namespaced ? '/namespaces/{namespace}' : ''}/${resource}`;
   const of = (path: string, what: 'collection' | 'object'): readonly [string, JsonObject] => {
     const schema = schemaOfResource(definition);

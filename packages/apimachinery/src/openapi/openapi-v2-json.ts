@@ -5,17 +5,45 @@ const METHODS = ['get', 'put', 'post', 'delete', 'patch'];
 /** What version 2 has no word for. */
 const UNSPOKEN: ReadonlySet<string> = new Set(['allOf', 'oneOf', 'default']);
 
-/** OpenAPI v2 as JSON, made from the documents of the form 'v2'. */
-export function openApiV2Json(documents: readonly JsonObject[], version: string): JsonObject {
-  const definitions: JsonObject = {};
-  const paths: JsonObject = {};
-  for (const document of documents) {
-    const components = document.components as JsonObject;
-    for (const [name, schema] of Object.entries(components.schemas as JsonObject))
-      definitions[name] ??= schemaV2(schema);
-    for (const [path, item] of Object.entries(document.paths as JsonObject)) paths[path] = pathItem(item as JsonObject);
+/** What the document of one group version adds to the OpenAPI v2 document of a server: encoded, by path and by name of the schema. */
+export interface OpenApiV2Part<Encoded> {
+  readonly paths: ReadonlyMap<string, Encoded>;
+  readonly definitions: ReadonlyMap<string, Encoded>;
+}
+
+/** The part of a document of the form 'v2', as JSON texts. */
+export function openApiV2JsonPart({ paths, components }: JsonObject): OpenApiV2Part<string> {
+  const { schemas } = components as { schemas: JsonObject };
+  return {
+    paths: mapValues(paths as JsonObject, (item) => JSON.stringify(pathItem(item as JsonObject))),
+    definitions: mapValues(schemas, (schema) => JSON.stringify(schemaV2(schema))),
+  };
+}
+
+/** The whole OpenAPI v2 document as JSON text. Of paths and schemas with the same name the first counts. */
+export function joinOpenApiV2Json(parts: readonly OpenApiV2Part<string>[], version: string): string {
+  const info = JSON.stringify({ title: 'Kubernetes', version });
+  const { paths, definitions } = mergeOpenApiV2Parts(parts);
+  return `{"swagger":"2.0","info":${info},"paths":${objectText(paths)},"definitions":${objectText(definitions)}}`;
+}
+
+/** All parts as one. Of paths and schemas with the same name the first counts. */
+export function mergeOpenApiV2Parts<Encoded>(parts: readonly OpenApiV2Part<Encoded>[]): OpenApiV2Part<Encoded> {
+  const paths = new Map<string, Encoded>();
+  const definitions = new Map<string, Encoded>();
+  for (const part of parts) {
+    for (const [path, item] of part.paths) if (!paths.has(path)) paths.set(path, item);
+    for (const [name, schema] of part.definitions) if (!definitions.has(name)) definitions.set(name, schema);
   }
-  return { swagger: '2.0', info: { title: 'Kubernetes', version }, paths, definitions };
+  return { paths, definitions };
+}
+
+export function mapValues<T>(object: JsonObject, encode: (value: Json) => T): ReadonlyMap<string, T> {
+  return new Map(Object.entries(object).map(([name, value]) => [name, encode(value ?? null)]));
+}
+
+function objectText(members: ReadonlyMap<string, string>): string {
+  return `{${Array.from(members, ([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`;
 }
 
 function schemaV2(schema: Json | undefined): Json {

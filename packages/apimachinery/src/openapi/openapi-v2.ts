@@ -1,29 +1,28 @@
-import type { Json, JsonObject } from '@gantry/objects';
+import type { JsonObject } from '@gantry/objects';
+import { mapValues, mergeOpenApiV2Parts, type OpenApiV2Part } from './openapi-v2-json.ts';
 
 /**
- * OpenAPI v2 as `application/com.github.proto-openapi.spec.v2@v1.0+protobuf`: the form in which kubectl before 1.28 asks what
- * may be validated and patched. Made from the v3 documents; field numbers are those of gnostic's openapi.v2 messages.
- * Only what such clients read is in it: definitions, and for each operation its kind and query parameters.
+ * The part of a document in OpenAPI v2 as `application/com.github.proto-openapi.spec.v2@v1.0+protobuf`: the form in which kubectl
+ * before 1.28 asks what may be validated and patched. Field numbers are those of gnostic's openapi.v2 messages. Only what such
+ * clients read is in it: definitions, and for each operation its kind and query parameters.
  */
-export function encodeOpenApiV2(documents: readonly JsonObject[], version: string): Uint8Array {
-  const definitions = new Map<string, Json>();
-  const paths = new Map<string, Json>();
-  for (const document of documents) {
-    const components = document.components as JsonObject;
-    for (const [name, schema] of Object.entries(components.schemas as JsonObject)) definitions.set(name, schema);
-    for (const [path, item] of Object.entries(document.paths as JsonObject)) paths.set(path, item);
-  }
+export function encodeOpenApiV2Part({ paths, components }: JsonObject): OpenApiV2Part<Uint8Array> {
+  const { schemas } = components as { schemas: JsonObject };
+  return {
+    paths: mapValues(paths as JsonObject, (item) => pathItem(item as JsonObject)),
+    definitions: mapValues(schemas, (schema) => schemaMessage(schema as JsonObject)),
+  };
+}
+
+/** The whole OpenAPI v2 document in protobuf. Of paths and schemas with the same name the first counts. */
+export function joinOpenApiV2(parts: readonly OpenApiV2Part<Uint8Array>[], version: string): Uint8Array {
+  const { paths, definitions } = mergeOpenApiV2Parts(parts);
   const info = concat([text(1, 'Kubernetes'), text(2, version)]);
   return concat([
     text(1, '2.0'),
     message(2, info),
-    message(8, concat([...paths].sort(byName).map(([path, item]) => named(2, path, pathItem(item as JsonObject))))),
-    message(
-      9,
-      concat(
-        [...definitions].sort(byName).map(([name, schema]) => named(1, name, schemaMessage(schema as JsonObject))),
-      ),
-    ),
+    message(8, concat([...paths].sort(byName).map(([path, item]) => named(2, path, item)))),
+    message(9, concat([...definitions].sort(byName).map(([name, schema]) => named(1, name, schema)))),
   ]);
 }
 

@@ -1,4 +1,4 @@
-import { encodeOpenApiV2, openApiV2Json } from '@gantry/apimachinery';
+import { encodeOpenApiV2Part, openApiV2JsonPart } from '@gantry/apimachinery';
 import type { JsonObject } from '@gantry/objects';
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch', 'options', 'head'];
@@ -22,8 +22,8 @@ export function remoteOpenApi(document: object, group: string, version: string):
   } as unknown as JsonObject;
   try {
     const made = isTwo ? fromTwo(about) : about;
-    openApiV2Json([made], '');
-    encodeOpenApiV2([made], '');
+    openApiV2JsonPart(made);
+    encodeOpenApiV2Part(made);
     return made;
   } catch {
     // Whatever it is, its form is not that of OpenAPI.

@@ -20,3 +20,9 @@ export function versionInfo(): Readonly<Record<string, string>> {
     platform: `${process.platform}/${process.arch === 'x64' ? 'amd64' : process.arch}`,
   };
 }
+
+/** The version that OpenAPI documents name. As in Kubernetes, the emulated one, which has no patch. */
+export function openApiVersion(): string {
+  const { major, minor } = KUBERNETES_VERSION;
+  return `${major}.${minor}`;
+}

@@ -2,7 +2,7 @@ import { openApiDocument, openApiPaths } from '@gantry/apimachinery';
 import { resources } from '@gantry/kinds';
 import { expect, test } from 'vitest';
 import { createDescribe } from './descriptions.ts';
-import { createOpenApiSource } from './openapi-source.ts';
+import { OpenApiDocuments } from './openapi-documents.ts';
 
 const describeField = createDescribe(resources);
 
@@ -25,6 +25,11 @@ interface Held {
 }
 
 const options = { version: '1.36', describe: describeField };
+const documents = OpenApiDocuments.create(options).following(resources, new Map());
+
+function parse(document: { readonly bytes: Buffer } | undefined): unknown {
+  return JSON.parse(document?.bytes.toString() ?? 'null');
+}
 
 test('every field that holds an object has a text of its own, which is not that of the type', () => {
   const missing = openApiPaths(resources).flatMap((path) => {
@@ -61,10 +66,9 @@ function operationsOf(document: unknown): readonly (Operation & { readonly id: s
   );
 }
 
-test.each(['v2', 'v3'])('every operation of %s and each of its parameters is described', (form) => {
-  const source = createOpenApiSource(resources, new Map(), describeField);
-  const documents = form === 'v2' ? [source.v2Json()] : source.paths.map((path) => source.document(path));
-  const operations = documents.flatMap(operationsOf);
+test.each(['v2', 'v3'])('every operation of %s and each of its parameters is described', async (form) => {
+  const whole = form === 'v2' ? [await documents.v2Json()] : documents.paths.map((path) => documents.get(path));
+  const operations = whole.flatMap((document) => operationsOf(parse(document)));
   expect(operations.length).toBeGreaterThan(500);
   const silent = operations.filter(
     ({ description = '', parameters = [] }) =>
@@ -74,8 +78,7 @@ test.each(['v2', 'v3'])('every operation of %s and each of its parameters is des
 });
 
 test('the document names its version as Kubernetes does, and the old watch paths of built-in resources', () => {
-  const source = createOpenApiSource(resources, new Map(), describeField);
-  const document = source.document('api/v1') as { info: object; paths: Record<string, { get: object }> };
+  const document = parse(documents.get('api/v1')) as { info: object; paths: Record<string, { get: object }> };
   expect(document.info).toEqual({ title: 'Kubernetes', version: '1.36' });
   const actions = [
     '/api/v1/watch/pods',

@@ -1,55 +1,87 @@
-import { createHash } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
+import { joinOpenApiV2, joinOpenApiV2Json, openApiPathOf, type ResourceDefinition } from '@gantry/apimachinery';
+import type { JsonObject } from '@gantry/objects';
+import {
+  type DocumentOptions,
+  type EncodedDocument,
+  encodedDocument,
+  GroupVersionDocuments,
+} from './group-version-documents.ts';
 
-/** One OpenAPI v3 document per group version, as JSON. */
-export interface OpenApiSource {
+/**
+ * The OpenAPI documents of what is served at one moment. The documents of group versions are built one by one, with other work
+ * between them: all of them take up to a second.
+ */
+export class OpenApiDocuments {
+  readonly #options: DocumentOptions;
+  readonly #groupVersions: ReadonlyMap<string, GroupVersionDocuments>;
+  #v2: Promise<EncodedDocument> | undefined;
+  #v2Json: Promise<EncodedDocument> | undefined;
+
+  private constructor(options: DocumentOptions, groupVersions: ReadonlyMap<string, GroupVersionDocuments>) {
+    this.#options = options;
+    this.#groupVersions = groupVersions;
+  }
+
+  static create(options: DocumentOptions): OpenApiDocuments {
+    return new OpenApiDocuments(options, new Map());
+  }
+
+  /**
+   * The documents of these resources, and by path those of extension servers. Keeps what was built of group versions whose
+   * definitions are the same objects as before.
+   */
+  following(definitions: readonly ResourceDefinition[], remote: ReadonlyMap<string, JsonObject>): OpenApiDocuments {
+    const own = Map.groupBy(definitions, openApiPathOf);
+    const paths = [...new Set([...own.keys(), ...remote.keys()])].sort();
+    const groupVersions = paths.map((path): [string, GroupVersionDocuments] => {
+      const served = { path, definitions: own.get(path) ?? [], remote: remote.get(path) };
+      const known = this.#groupVersions.get(path);
+      return [path, known?.isOf(served) === true ? known : new GroupVersionDocuments(served, this.#options)];
+    });
+    return new OpenApiDocuments(this.#options, new Map(groupVersions));
+  }
+
   /** `api/v1`, `apis/apps/v1`, …: the paths below /openapi/v3. */
-  readonly paths: readonly string[];
-  document(path: string): object | undefined;
-  /** Everything in one OpenAPI v2 document, as protobuf. */
-  v2(): Uint8Array;
-  /** The same as JSON. */
-  v2Json(): object;
-}
+  get paths(): readonly string[] {
+    return [...this.#groupVersions.keys()];
+  }
 
-interface Built {
-  readonly bytes: Buffer;
-  readonly hash: string;
-}
+  /** The OpenAPI v3 document of one group version. */
+  get(path: string): EncodedDocument | undefined {
+    return this.#groupVersions.get(path)?.v3();
+  }
 
-/** The index and its documents, each built and hashed when first asked for. */
-export interface OpenApiDocuments {
-  index(): object;
-  get(path: string): Built | undefined;
-  v2(): Built;
-  v2Json(): Built;
-}
-
-/** No group version has this path. */
-const V2 = 'v2';
-const V2_JSON = 'v2 json';
-
-export function createOpenApiDocuments(source: OpenApiSource): OpenApiDocuments {
-  const built = new Map<string, Built>();
-  const keep = (path: string, bytes: Buffer): Built => {
-    const made = { bytes, hash: createHash('sha512').update(bytes).digest('hex').toUpperCase() };
-    built.set(path, made);
-    return made;
-  };
-  const get = (path: string): Built | undefined => {
-    const known = built.get(path);
-    if (known !== undefined) return known;
-    const document = source.paths.includes(path) ? source.document(path) : undefined;
-    if (document === undefined) return undefined;
-    return keep(path, Buffer.from(JSON.stringify(document)));
-  };
-  return {
-    get,
-    v2Json: () => built.get(V2_JSON) ?? keep(V2_JSON, Buffer.from(JSON.stringify(source.v2Json()))),
-    v2: () => built.get(V2) ?? keep(V2, Buffer.from(source.v2())),
-    index: () => ({
+  /** Where each OpenAPI v3 document is, with the hash of what is in it. */
+  async index(): Promise<object> {
+    const hashes = await this.#fromEach((documents) => documents.v3().hash);
+    return {
       paths: Object.fromEntries(
-        source.paths.map((path) => [path, { serverRelativeURL: `/openapi/v3/${path}?hash=${get(path)?.hash ?? ''}` }]),
+        this.paths.map((path, at) => [path, { serverRelativeURL: `/openapi/v3/${path}?hash=${hashes[at] ?? ''}` }]),
       ),
-    }),
-  };
+    };
+  }
+
+  /** OpenAPI v2 of everything, as protobuf. */
+  v2(): Promise<EncodedDocument> {
+    return (this.#v2 ??= this.#fromEach((documents) => documents.v2()).then((parts) =>
+      encodedDocument(Buffer.from(joinOpenApiV2(parts.flat(), this.#options.version))),
+    ));
+  }
+
+  /** OpenAPI v2 of everything, as JSON. */
+  v2Json(): Promise<EncodedDocument> {
+    return (this.#v2Json ??= this.#fromEach((documents) => documents.v2Json()).then((parts) =>
+      encodedDocument(Buffer.from(joinOpenApiV2Json(parts.flat(), this.#options.version))),
+    ));
+  }
+
+  async #fromEach<T>(read: (documents: GroupVersionDocuments) => T): Promise<T[]> {
+    const results: T[] = [];
+    for (const documents of this.#groupVersions.values()) {
+      results.push(read(documents));
+      await turn();
+    }
+    return results;
+  }
 }

@@ -1,9 +1,9 @@
-import type { Served } from '../discovery/served-groups.ts';
-import type { ServedNow } from '../discovery/discovery-routes.ts';
+import type { PublishedApis } from '../discovery/published-apis.ts';
+import type { DocumentOptions } from './group-version-documents.ts';
 import type { Exchange } from '../../http/exchange.ts';
 import { header } from '../../http/exchange.ts';
 import { sendBytes, sendJson } from '../../http/respond.ts';
-import type { OpenApiDocuments } from './openapi-documents.ts';
+import { OpenApiDocuments } from './openapi-documents.ts';
 
 const ROOT = '/openapi/v3';
 
@@ -12,18 +12,19 @@ const V2_TYPES = /application\/com\.github\.proto-openapi\.spec\.v2@v1\.0\+proto
 
 /** Serves the OpenAPI v3 index and its documents, and v2. They follow what is served. */
 export function createOpenApiHandler(
-  now: ServedNow,
-  create: (served: Served) => OpenApiDocuments,
+  now: PublishedApis,
+  options: DocumentOptions,
 ): (exchange: Exchange) => Promise<boolean> {
-  let made = { generation: now.generation, documents: create(now.served()) };
+  let documents = OpenApiDocuments.create(options);
+  let generation: number | undefined;
   return async (exchange) => {
-    if (made.generation !== now.generation) {
-      made = { generation: now.generation, documents: create(now.served()) };
+    if (generation !== now.generation) {
+      generation = now.generation;
+      documents = documents.following(now.served().definitions, now.openApis());
     }
-    const { documents } = made;
     const { path, query, req, res } = exchange;
     if (path === ROOT || path === `${ROOT}/`) {
-      await sendJson(exchange, 200, documents.index());
+      await sendJson(exchange, 200, await documents.index());
       return true;
     }
     if (path === '/openapi/v2') {
@@ -51,7 +52,7 @@ export function createOpenApiHandler(
 async function sendV2(exchange: Exchange, documents: OpenApiDocuments): Promise<void> {
   const { req, res } = exchange;
   const isProtobuf = V2_TYPES.test(header(req, 'accept') ?? '');
-  const { bytes, hash } = isProtobuf ? documents.v2() : documents.v2Json();
+  const { bytes, hash } = await (isProtobuf ? documents.v2() : documents.v2Json());
   const etag = `"${hash}"`;
   res.setHeader('etag', etag);
   res.setHeader('vary', 'Accept');

@@ -5,10 +5,8 @@ import { jsonWebKeySet, openIdConfiguration, type SigningKeySource } from '../..
 import { createDiscoveryHandler } from '../discovery/discovery-routes.ts';
 import type { PublishedApis } from '../discovery/published-apis.ts';
 import { type Served, servedGroups } from '../discovery/served-groups.ts';
-import { createOpenApiDocuments } from '../openapi/openapi-documents.ts';
 import { createOpenApiHandler } from '../openapi/openapi-routes.ts';
-import { createOpenApiSource } from '../openapi/openapi-source.ts';
-import { versionInfo } from '../version.ts';
+import { openApiVersion, versionInfo } from '../version.ts';
 import { type Exchange, header } from '../../http/exchange.ts';
 import { type HealthChecks, handleHealth } from './health-routes.ts';
 import { requireRouted } from '../../http/negotiate.ts';
@@ -70,9 +68,7 @@ export function createPathHandlers(options: PathHandlerOptions): readonly PathHa
     },
     (exchange) => handleHealth(exchange, checks),
     createDiscoveryHandler(published),
-    createOpenApiHandler(published, ({ definitions }) =>
-      createOpenApiDocuments(createOpenApiSource(definitions, published.openApis(), options.describe)),
-    ),
+    createOpenApiHandler(published, { version: openApiVersion(), describe: options.describe }),
   ];
 }
 
