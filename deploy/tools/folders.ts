@@ -98,13 +98,14 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
   'packages/cel': {
     '.': [],
     values: ['.'],
+    patterns: ['values'],
     syntax: ['.', 'values'],
     environment: ['.', 'values'],
     check: ['.', 'values', 'syntax', 'environment'],
-    cost: ['.', 'values', 'syntax', 'environment', 'check'],
+    cost: ['.', 'values', 'patterns', 'syntax', 'environment', 'check'],
     evaluate: ['.', 'values', 'syntax', 'environment', 'check', 'cost'],
-    library: ['.', 'values', 'environment', 'cost', 'evaluate'],
-    compile: ['.', 'values', 'syntax', 'environment', 'check', 'cost', 'evaluate', 'library'],
+    library: ['.', 'values', 'patterns', 'environment', 'cost', 'evaluate'],
+    compile: ['.', 'values', 'patterns', 'syntax', 'environment', 'check', 'cost', 'evaluate', 'library'],
     'index.ts': ANYTHING,
   },
   'packages/objects': {

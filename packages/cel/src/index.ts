@@ -88,4 +88,4 @@ export { jsonOfValue } from './values/to-json.ts';
 export { ArrayList, EntryMap } from './values/collections.ts';
 export { parseDurationText, parseTimestampText } from './values/api-formats.ts';
 export { equalValues } from './values/equal.ts';
-export { type Pattern, patternOf } from './library/patterns.ts';
+export { MAX_MATCH_STEPS, matchSteps, patternOf } from './patterns/patterns.ts';

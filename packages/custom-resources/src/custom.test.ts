@@ -6,8 +6,8 @@ import { parseJsonPath } from './json-path.ts';
 import type { JsonSchema } from '@gantry/apimachinery';
 import { validateUniqueItems } from './list-uniqueness.ts';
 import { matchesPattern, patternError } from './pattern.ts';
-import { pruneResource } from './prune.ts';
 import { validateValue } from './validate-value.ts';
+import { pruneResource } from './prune.ts';
 
 const inSpec = (schema: JsonSchema): JsonSchema => ({ type: 'object', properties: { x: schema } });
 const errorsOf = (value: unknown, schema: JsonSchema) =>
@@ -155,6 +155,23 @@ describe('paths, patterns and formats', () => {
     expect(matchesPattern('ab', '^[[:alpha:]]+$')).toBe(true);
     expect(patternError('(?=a)')).toContain('error parsing regexp');
     expect(patternError('a')).toBeUndefined();
+  });
+
+  it('refuses a pattern that compiles to too many instructions, before it is compiled', () => {
+    expect(patternError('[a-z]{1,1000}')).toBeUndefined();
+    expect(patternError('[a-z]{1,1000}'.repeat(10))).toBe('error parsing regexp: expression too large');
+  });
+
+  it('does not match texts that would take long', () => {
+    const demanding = { type: 'string', pattern: '(([ab]{1,30}){1,30}c)*$' };
+    expect(validateValue('ab'.repeat(500), demanding)).toEqual([]);
+    const refused = { type: 'FieldValueTooLong', field: 'spec.text' };
+    expect(validateValue('ab'.repeat(1_000), demanding, 'spec.text')).toMatchObject([refused]);
+    const many = Array<string>(20).fill('ab'.repeat(500));
+    expect(validateValue(many, { type: 'array', items: demanding }, 'spec')).toHaveLength(10);
+    expect(validateValue('a'.repeat(100_000), { type: 'string', pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$' })).toEqual(
+      [],
+    );
   });
 
   it.each([

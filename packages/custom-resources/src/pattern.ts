@@ -1,9 +1,25 @@
-import { patternOf } from '@gantry/cel';
+import { MAX_MATCH_STEPS, matchSteps, patternOf } from '@gantry/cel';
 
-/** Whether a text has what a schema's pattern asks for; false for a pattern that is none. Takes linear time. */
+/** The most steps of all matches of one object. Most patterns take far fewer than they may. */
+const MAX_OBJECT_STEPS = 10 * MAX_MATCH_STEPS;
+
+/** Whether a text has what a schema's pattern asks for; false for a pattern that is none. */
 export function matchesPattern(text: string, pattern: string): boolean {
   const compiled = patternOf(pattern);
   return compiled.ok && compiled.regex.matcher(text).find();
+}
+
+/** Adds up the steps that the patterns of one object may take. */
+export class MatchBudget {
+  #spent = 0;
+
+  /** Whether the text may be matched: alone, and with all that were matched before. */
+  spend(text: string, pattern: string): boolean {
+    const compiled = patternOf(pattern);
+    const steps = compiled.ok ? matchSteps(text, compiled) : 0;
+    this.#spent += steps;
+    return steps <= MAX_MATCH_STEPS && this.#spent <= MAX_OBJECT_STEPS;
+  }
 }
 
 /** Why a pattern is none, in the words of RE2; undefined for one that is. */

@@ -1,4 +1,4 @@
-import { patternOf } from '../library/patterns.ts';
+import { patternOf } from '../patterns/patterns.ts';
 import { type Issue } from '../source.ts';
 import { type Expr } from '../syntax/ast.ts';
 import { toDuration, toTimestamp } from '../values/convert.ts';

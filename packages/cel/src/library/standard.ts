@@ -7,7 +7,7 @@ import { equalValues } from '../values/equal.ts';
 import { typeNameOfValue } from '../values/type-name.ts';
 import { CelList, CelMap, type CelResult, CelTypeValue, type CelValue, isError } from '../values/value.ts';
 import { accessIndex } from './indexing.ts';
-import { matchesPattern } from './patterns.ts';
+import { matchesPattern } from '../patterns/patterns.ts';
 
 type Row = readonly [id: string, signature: string];
 

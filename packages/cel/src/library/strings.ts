@@ -2,7 +2,7 @@ import { declareFunction as declare, type FunctionDeclaration } from '../environ
 import { ArrayList } from '../values/collections.ts';
 import { CelError, type CelList, type CelResult, type CelValue } from '../values/value.ts';
 import { formatText } from './format-text.ts';
-import { patternOf } from './patterns.ts';
+import { overlongMatch, patternOf } from '../patterns/patterns.ts';
 
 type Arg = CelValue;
 
@@ -122,6 +122,8 @@ const quote = (text: Arg) =>
 function findAll(text: Arg, pattern: Arg, limit: Arg = -1n): CelResult {
   const compiled = patternOf(pattern as string);
   if (!compiled.ok) return new CelError(`Illegal regex: ${compiled.message}`);
+  const overlong = overlongMatch(text as string, compiled);
+  if (overlong !== undefined) return overlong;
   const matcher = compiled.regex.matcher(text as string);
   const found: string[] = [];
   const most = limit as bigint;
@@ -132,6 +134,8 @@ function findAll(text: Arg, pattern: Arg, limit: Arg = -1n): CelResult {
 function find(text: Arg, pattern: Arg): CelResult {
   const compiled = patternOf(pattern as string);
   if (!compiled.ok) return new CelError(`Illegal regex: ${compiled.message}`);
+  const overlong = overlongMatch(text as string, compiled);
+  if (overlong !== undefined) return overlong;
   const matcher = compiled.regex.matcher(text as string);
   return matcher.find() ? (matcher.group() ?? '') : '';
 }

@@ -200,19 +200,38 @@ const PATTERNS: readonly string[] = [
   '^(([a-z])+.)+[A-Z]([a-z])+$',
   '(.*)*x',
   '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$',
+  '(([ab]{1,30}){1,30}c)*$',
 ];
 
 const patternCases = PATTERNS.flatMap((pattern) =>
   casesOf(
     `custom-resources/matchesPattern ${pattern}`,
     MAX_TEXT,
-    { letters: TEXTS['one letter'] ?? String, stop: TEXTS['letters and a stop'] ?? String },
+    {
+      letters: TEXTS['one letter'] ?? String,
+      stop: TEXTS['letters and a stop'] ?? String,
+      'two letters': (size) => numbered(size, (i) => ((i * i) % 7 < 3 ? 'a' : 'b'), ''),
+    },
     (text) => {
       const definition = customDefinition({ type: 'string', pattern });
       const object = custom(text);
       return () => definition.strategy.validateCreate?.(object);
     },
   ),
+);
+
+const patternTexts = casesOf(
+  'cel/patternOf compilation',
+  MAX_TEXT,
+  {
+    repetitions: (size) => times('a{1000}', size),
+    optional: (size) => times('(a?){100}', size),
+    'Unicode classes': (size) => `(?i)${times('[\\pL\\pN]', size)}`,
+    alternatives: (size) => numbered(size, (i) => `x${i}`, '|'),
+    groups: (size) => `${times('(', size)}${times(')', size)}`,
+    literal: (size) => `\\Q${times('a{9}', size)}\\E`,
+  },
+  (pattern) => () => patternOf(pattern),
 );
 
 const managed = (size: number, each: (i: number) => object) => Array.from({ length: size }, (_, i) => each(i));
@@ -337,6 +356,7 @@ export const valueCases: readonly ParserCase[] = [
   ...casesOf('cel/createEnvironment compile', MAX_EXPRESSION, EXPRESSIONS, (text) => () => compileAndEvaluate(text)),
   ...formatCases,
   ...patternCases,
+  ...patternTexts,
   ...managedCases,
   ...mapCases,
 ];
