@@ -13,6 +13,7 @@ import { replicaSetController } from './controllers/replica-set/controller.ts';
 import { resourceQuotaController } from './controllers/resource-quota/controller.ts';
 import { createRootCaController } from './controllers/root-ca/controller.ts';
 import { serviceAccountController } from './controllers/service-account/controller.ts';
+import { statefulSetController } from './controllers/stateful-set/controller.ts';
 import { taintEvictionController } from './controllers/taint-eviction/controller.ts';
 import { createTokenSecretController } from './controllers/token-secret/controller.ts';
 import {
@@ -49,6 +50,7 @@ export function createControllers(options: RegistryOptions): readonly Controller
     replicaSetController,
     resourceQuotaController,
     serviceAccountController,
+    statefulSetController,
     taintEvictionController,
     createTokenSecretController(options.readCa),
   ];

@@ -14,6 +14,7 @@ import {
   RESOURCE_QUOTAS,
   SECRETS,
   SERVICE_ACCOUNTS,
+  STATEFUL_SETS,
   VALIDATING_ADMISSION_POLICIES,
   VOLUME_ATTRIBUTES_CLASSES,
 } from '@gantry/objects';
@@ -69,6 +70,19 @@ export const EXAMPLE_WORLD: readonly (readonly [Resource, KubeObject])[] = [
       template: { ...TEMPLATE, metadata: { labels: { app: 'alone' } } },
     },
   }),
+  inside(
+    STATEFUL_SETS,
+    'ordered',
+    {
+      spec: {
+        replicas: 2,
+        serviceName: 'ordered',
+        selector: { matchLabels: { app: 'ordered' } },
+        template: { ...TEMPLATE, metadata: { labels: { app: 'ordered' } } },
+      },
+    },
+    { generation: 1, uid: 'ordered' },
+  ),
   inside(
     CONFIG_MAPS,
     'left',

@@ -1,0 +1,64 @@
+import {
+  cloneJson,
+  type PersistentVolumeClaim,
+  type Pod,
+  type PodSpec,
+  type StatefulSet,
+  type Volume,
+} from '@gantry/objects';
+
+/** The name of the claim that the pod of an ordinal has for a claim template. */
+export function claimName(set: StatefulSet, template: PersistentVolumeClaim, ordinal: number): string {
+  return `${template.metadata.name ?? ''}-${set.metadata.name ?? ''}-${ordinal}`;
+}
+
+/** The claims of an ordinal as they are made: the template's, with the labels of the set's selector. Without owners. */
+export function newClaims(set: StatefulSet, ordinal: number): readonly PersistentVolumeClaim[] {
+  return claimTemplates(set).map((template) => {
+    const { status: _, ...claim } = cloneJson(template);
+    const labels = { ...claim.metadata.labels, ...set.spec?.selector.matchLabels };
+    const { namespace = '' } = set.metadata;
+    return {
+      ...claim,
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { ...claim.metadata, name: claimName(set, template, ordinal), namespace, labels },
+    };
+  });
+}
+
+/** Whether a pod mounts the claims of its ordinal, each as the volume of its template's name. */
+export function mountsClaims(set: StatefulSet, pod: Pod, ordinal: number): boolean {
+  const claimOf = new Map(
+    pod.spec?.volumes?.map(({ name, persistentVolumeClaim }) => [name, persistentVolumeClaim?.claimName]),
+  );
+  return claimTemplates(set).every(
+    (template) => claimOf.get(template.metadata.name ?? '') === claimName(set, template, ordinal),
+  );
+}
+
+/** Makes the claims of its ordinal volumes of a pod, in place of volumes of the same names. Changes the pod. */
+export function mountClaims(set: StatefulSet, pod: Pod, ordinal: number): void {
+  const templates = claimTemplates(set);
+  if (templates.length === 0) return;
+  const volumes = templates.map((template): Volume => {
+    const persistentVolumeClaim = { claimName: claimName(set, template, ordinal) };
+    return { name: template.metadata.name ?? '', persistentVolumeClaim };
+  });
+  const names = new Set(volumes.map(({ name }) => name));
+  const spec: PodSpec = pod.spec ?? { containers: [] };
+  pod.spec = { ...spec, volumes: [...volumes, ...(spec.volumes ?? []).filter(({ name }) => !names.has(name))] };
+}
+
+export function claimTemplates({ spec }: StatefulSet): readonly PersistentVolumeClaim[] {
+  return spec?.volumeClaimTemplates ?? [];
+}
+
+/** The sets of a namespace that may use a claim, by its name. */
+export function setsOfClaim(sets: readonly StatefulSet[], claim: PersistentVolumeClaim): readonly StatefulSet[] {
+  const ordinal = /-(\d+)$/.exec(claim.metadata.name ?? '')?.[1];
+  if (ordinal === undefined) return [];
+  return sets.filter((set) =>
+    claimTemplates(set).some((template) => claimName(set, template, Number(ordinal)) === claim.metadata.name),
+  );
+}

@@ -1,0 +1,191 @@
+import { ignoreNotFound } from '@gantry/client';
+import {
+  type Cache,
+  type ControllerContext,
+  type ControllerSpec,
+  executeActions,
+  type Result,
+  resultOf,
+  watchSelf,
+  type WatchSpec,
+} from '@gantry/controller-runtime';
+import {
+  CONTROLLER_REVISIONS,
+  equalJson,
+  keyOf,
+  PERSISTENT_VOLUME_CLAIMS,
+  type PersistentVolumeClaim,
+  PODS,
+  STATEFUL_SETS,
+  type StatefulSet,
+  type StatefulSetStatus,
+} from '@gantry/objects';
+import { adopt, claimCandidates, release, watchOwned } from '../owned-objects.ts';
+import { isNamespaceTerminating } from '../pods/pod-writes.shell.ts';
+import { createRevision, deleteRevision, renumberRevision } from '../revisions/writes.shell.ts';
+import { isPodAction, type PodAction } from './actions.ts';
+import { setsOfClaim } from './claims.ts';
+import { type Action, type ObservedStatefulSet, planStatefulSet, planStatus } from './plan.ts';
+import { performPodAction } from './pod-writes.shell.ts';
+
+/** Keeps one pod for each ordinal of a StatefulSet, with its name, its claims and its template. */
+export const statefulSetController: ControllerSpec = {
+  name: 'stateful-set',
+  eventSource: 'statefulset-controller',
+  watches: [
+    watchSelf(STATEFUL_SETS),
+    watchOwned(PODS, STATEFUL_SETS),
+    watchOwned(CONTROLLER_REVISIONS, STATEFUL_SETS),
+    watchClaims(),
+  ],
+  reconcile: async (key, context, signal) => {
+    const { cache } = context;
+    const set = cache.get(STATEFUL_SETS, key);
+    if (set === undefined) return {};
+    return await reconcileSet(observe(set, cache), context, signal);
+  },
+};
+
+function observe(set: StatefulSet, cache: Cache): ObservedStatefulSet {
+  return {
+    set,
+    pods: claimCandidates(set, PODS, cache),
+    revisions: claimCandidates(set, CONTROLLER_REVISIONS, cache),
+    findClaim: (claim) => cache.get(PERSISTENT_VOLUME_CLAIMS, claim),
+  };
+}
+
+/** A pod may wait for a claim that is to go, and the owners of a claim follow from the set's policy. */
+function watchClaims(): WatchSpec<PersistentVolumeClaim> {
+  return {
+    resource: PERSISTENT_VOLUME_CLAIMS,
+    keys: (claim, old, cache) => {
+      const subject = claim ?? old;
+      if (subject === undefined || (claim !== undefined && old !== undefined && isOwnedAlike(claim, old))) return [];
+      return setsOfClaim(cache.list(STATEFUL_SETS, subject.metadata.namespace ?? ''), subject).map(keyOf);
+    },
+  };
+}
+
+function isOwnedAlike({ metadata: a }: PersistentVolumeClaim, { metadata: b }: PersistentVolumeClaim): boolean {
+  return a.deletionTimestamp === b.deletionTimestamp && equalJson(a.ownerReferences, b.ownerReferences);
+}
+
+/** What a failed reconcile throws in the end, after its status has been written. */
+interface Failed {
+  readonly error: unknown;
+}
+
+async function reconcileSet(
+  observed: ObservedStatefulSet,
+  context: ControllerContext,
+  signal: AbortSignal,
+): Promise<Result> {
+  const { set } = observed;
+  const now = context.clock.now();
+  const plan = planStatefulSet(observed, now);
+  if (plan.actions.some(isAdoption) && !(await mayAdopt(set, context, signal))) return {};
+  for (const action of plan.actions) {
+    if (isPreparation(action) && !(await prepare(action, set, context, signal))) return {};
+  }
+  const failed = await changePods(plan.actions.filter(isPodAction), set, context, signal);
+  const statuses = failed === undefined ? plan.actions : planStatus(observed, now);
+  for (const action of statuses)
+    if (action.kind === 'updateStatus') await updateStatus(set, action.status, context, signal);
+  for (const action of plan.actions) {
+    if (action.kind === 'deleteRevision') await deleteRevision(context.client, action.revision, signal);
+  }
+  if (failed !== undefined) throw failed.error;
+  return resultOf(plan, context.clock);
+}
+
+/**
+ * Whether the store has this very set and does not delete it. The cache may be behind: a set that is gone would take the
+ * objects that it adopts with it, which were to outlive it.
+ */
+async function mayAdopt(set: StatefulSet, { client }: ControllerContext, signal: AbortSignal): Promise<boolean> {
+  const stored = await ignoreNotFound(client.get(STATEFUL_SETS, keyOf(set), signal));
+  return stored?.metadata.uid === set.metadata.uid && stored?.metadata.deletionTimestamp === undefined;
+}
+
+type Preparation = Exclude<Action, PodAction | { kind: 'updateStatus' | 'deleteRevision' }>;
+
+function isAdoption({ kind }: Action): boolean {
+  return kind === 'adoptPod' || kind === 'adoptRevision';
+}
+
+function isPreparation(action: Action): action is Preparation {
+  return !isPodAction(action) && action.kind !== 'updateStatus' && action.kind !== 'deleteRevision';
+}
+
+/** Carries out what comes before any change of pods. False when the set has to be planned again. */
+async function prepare(
+  action: Preparation,
+  set: StatefulSet,
+  { client }: ControllerContext,
+  signal: AbortSignal,
+): Promise<boolean> {
+  switch (action.kind) {
+    case 'adoptRevision':
+      await adopt(client, CONTROLLER_REVISIONS, action.revision, set, signal);
+      return true;
+    case 'adoptPod':
+      await adopt(client, PODS, action.pod, set, signal);
+      return true;
+    case 'releasePod':
+      await release(client, PODS, action.pod, set, signal);
+      return true;
+    case 'renumberRevision':
+      await renumberRevision(client, action.revision, action.number, signal);
+      return true;
+    case 'createRevision':
+      if ((await createRevision(client, action.revision, signal)) !== undefined) return true;
+      await ignoreNotFound(client.updateStatus(STATEFUL_SETS, collidedSet(set), signal));
+      return false;
+  }
+}
+
+/** The set after another template had the name of its revision: the next plan finds another name. */
+function collidedSet(set: StatefulSet): StatefulSet {
+  const { replicas = 0, collisionCount = 0 } = set.status ?? {};
+  return { ...set, status: { ...set.status, replicas, collisionCount: collisionCount + 1 } };
+}
+
+/** Carries out the actions on pods, in order; alike ones side by side where the policy is `Parallel`. Ends at the first failure. */
+async function changePods(
+  actions: readonly PodAction[],
+  set: StatefulSet,
+  context: ControllerContext,
+  signal: AbortSignal,
+): Promise<Failed | undefined> {
+  const options = set.spec?.podManagementPolicy === 'Parallel' ? {} : { parallel: 1 };
+  try {
+    for (const group of groupsByKind(actions)) {
+      await executeActions(group, (action) => performPodAction(action, set, context, signal), options, signal);
+    }
+  } catch (error) {
+    // A terminating namespace refuses all pods, and deletes the set.
+    return isNamespaceTerminating(error) ? undefined : { error };
+  }
+  return undefined;
+}
+
+/** Runs of actions of the same kind. */
+function groupsByKind(actions: readonly PodAction[]): readonly PodAction[][] {
+  const groups: PodAction[][] = [];
+  for (const action of actions) {
+    const last = groups.at(-1);
+    if (last?.[0]?.kind === action.kind) last.push(action);
+    else groups.push([action]);
+  }
+  return groups;
+}
+
+async function updateStatus(
+  set: StatefulSet,
+  status: StatefulSetStatus,
+  { client }: ControllerContext,
+  signal: AbortSignal,
+): Promise<void> {
+  await ignoreNotFound(client.updateStatus(STATEFUL_SETS, { ...set, status }, signal));
+}

@@ -1,0 +1,73 @@
+import type { Pod, PodTemplateSpec, StatefulSet } from '@gantry/objects';
+import { podFromTemplate } from '../pods/pod-template.ts';
+import { mountClaims } from './claims.ts';
+
+export const POD_NAME_LABEL = 'statefulset.kubernetes.io/pod-name';
+export const POD_INDEX_LABEL = 'apps.kubernetes.io/pod-index';
+/** Has the name of the revision that a pod was made from. */
+export const REVISION_LABEL = 'controller-revision-hash';
+
+const MAX_ORDINAL = 2 ** 31 - 1;
+
+/** The ordinals that a set has pods for: `count` from `start` on. */
+export interface OrdinalRange {
+  readonly start: number;
+  readonly count: number;
+}
+
+export function ordinalRange({ spec }: StatefulSet): OrdinalRange {
+  return { start: spec?.ordinals?.start ?? 0, count: spec?.replicas ?? 1 };
+}
+
+export function isInRange(ordinal: number, { start, count }: OrdinalRange): boolean {
+  return ordinal >= start && ordinal < start + count;
+}
+
+export function podName(set: StatefulSet, ordinal: number): string {
+  return `${set.metadata.name ?? ''}-${ordinal}`;
+}
+
+/**
+ * The ordinal in a pod's name; undefined when the pod's name is none that the set gives. Two names never have the same ordinal:
+ * `web-01` is not a pod of `web`.
+ */
+export function ordinalOf(set: StatefulSet, pod: Pod): number | undefined {
+  const name = pod.metadata.name ?? '';
+  const ordinal = Number(/-(0|[1-9]\d*)$/.exec(name)?.[1] ?? NaN);
+  return ordinal <= MAX_ORDINAL && name === podName(set, ordinal) ? ordinal : undefined;
+}
+
+export function revisionOf(pod: Pod): string | undefined {
+  return pod.metadata.labels?.[REVISION_LABEL];
+}
+
+/** Whether a pod of the set has the label with its name. */
+export function hasIdentity(pod: Pod): boolean {
+  return pod.metadata.labels?.[POD_NAME_LABEL] === pod.metadata.name;
+}
+
+/** Gives a pod the labels of its identity. Changes the pod. */
+export function labelIdentity(pod: Pod, ordinal: number): void {
+  const { name = '' } = pod.metadata;
+  pod.metadata.labels = { ...pod.metadata.labels, [POD_NAME_LABEL]: name, [POD_INDEX_LABEL]: String(ordinal) };
+}
+
+/** A template and the name of its revision. */
+export interface TemplateRevision {
+  readonly name: string;
+  readonly template: PodTemplateSpec | undefined;
+}
+
+/** The pod of an ordinal: name, host name, subdomain, labels and volumes follow from the set and the ordinal. */
+export function newPod(set: StatefulSet, { name: revision, template }: TemplateRevision, ordinal: number): Pod {
+  const pod = podFromTemplate(template, set);
+  const name = podName(set, ordinal);
+  pod.metadata.name = name;
+  labelIdentity(pod, ordinal);
+  pod.metadata.labels = { ...pod.metadata.labels, [REVISION_LABEL]: revision };
+  const { serviceName = '' } = set.spec ?? {};
+  const { hostname: _, subdomain: __, ...spec } = pod.spec ?? { containers: [] };
+  pod.spec = { ...spec, hostname: name, ...(serviceName === '' ? {} : { subdomain: serviceName }) };
+  mountClaims(set, pod, ordinal);
+  return pod;
+}

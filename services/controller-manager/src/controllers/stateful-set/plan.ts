@@ -1,0 +1,106 @@
+import type { Instant, Plan } from '@gantry/base';
+import { type ControllerRevision, labelSelectorFrom, type Pod, type StatefulSet } from '@gantry/objects';
+import { type Claim, claimObjects } from '../ownership.ts';
+import { nextAvailability } from '../pods/pod-state.ts';
+import { excessRevisions } from '../revisions/history.ts';
+import type { Action } from './actions.ts';
+import type { FindClaim } from './claim-changes.ts';
+import { historyOf, type SetHistory } from './history.ts';
+import { ordinalOf, revisionOf } from './identity.ts';
+import { type Member, planPods } from './pods.ts';
+import { differs, statefulSetStatus } from './status.ts';
+
+export type { Action } from './actions.ts';
+
+/** What the plan looks at: the set, and the pods and revisions of its namespace that it controls or may adopt. */
+export interface ObservedStatefulSet {
+  readonly set: StatefulSet;
+  readonly pods: readonly Pod[];
+  readonly revisions: readonly ControllerRevision[];
+  readonly findClaim: FindClaim;
+}
+
+/**
+ * Actions that move the observed pods one step towards the set's spec, in the order in which they must be carried out. What is
+ * to be adopted is adopted first: it has to be seen as the set's before it is changed. A pod of an ordinal is created only
+ * where no pod of its name is observed, so at most one exists: its name is unique in the store.
+ */
+export function planStatefulSet(observed: ObservedStatefulSet, now: Instant): Plan<Action> {
+  const { set } = observed;
+  const claim = claimPods(observed);
+  const requeueAt = nextAvailability(claim.owned, set.spec?.minReadySeconds ?? 0, now);
+  const release = claim.release.map((pod): Action => ({ kind: 'releasePod', pod }));
+  if (set.metadata.deletionTimestamp !== undefined) return { actions: planStatus(observed, now), requeueAt };
+  const history = historyOf(set, observed.revisions);
+  const adoptions: Action[] = [
+    ...history.claim.adopt.map((revision): Action => ({ kind: 'adoptRevision', revision })),
+    ...claim.adopt.map((pod): Action => ({ kind: 'adoptPod', pod })),
+  ];
+  if (adoptions.length > 0) return { actions: [...adoptions, ...release] };
+  const { actions, leaving } = planPods({
+    set,
+    history,
+    members: claim.owned.flatMap((pod): Member[] => {
+      const ordinal = ordinalOf(set, pod);
+      return ordinal === undefined ? [] : [{ ordinal, pod }];
+    }),
+    findClaim: observed.findClaim,
+    now,
+  });
+  return {
+    actions: [
+      ...release,
+      ...revisionActions(history),
+      ...actions,
+      ...statusActions(set, history, claim.owned, leaving, now),
+      ...truncation(set, history, claim.owned),
+    ],
+    requeueAt,
+  };
+}
+
+/** The status alone, of the pods as they are observed: for after a failure to change them, and for a set that is being deleted. */
+export function planStatus(observed: ObservedStatefulSet, now: Instant): readonly Action[] {
+  const { set } = observed;
+  const history = historyOf(set, observed.revisions);
+  return statusActions(set, history, claimPods(observed).owned, [], now);
+}
+
+/** The pods of the set's names: those that it controls, and those to be adopted and to be released. */
+function claimPods({ set, pods }: ObservedStatefulSet): Claim<Pod> {
+  const selector = labelSelectorFrom(set.spec?.selector);
+  const named = pods.filter((pod) => ordinalOf(set, pod) !== undefined);
+  const others = pods.filter((pod) => ordinalOf(set, pod) === undefined);
+  const claim = claimObjects(set, named, (labels) => selector.matches(labels));
+  const { release } = claimObjects(set, others, () => false);
+  return { ...claim, release: [...claim.release, ...release] };
+}
+
+function revisionActions({ create, renumber }: SetHistory): Action[] {
+  return [
+    ...(create === undefined ? [] : [{ kind: 'createRevision', revision: create } as const]),
+    ...(renumber === undefined ? [] : [{ kind: 'renumberRevision', ...renumber } as const]),
+  ];
+}
+
+function statusActions(
+  set: StatefulSet,
+  history: SetHistory,
+  pods: readonly Pod[],
+  leaving: readonly Pod[],
+  now: Instant,
+): Action[] {
+  const status = statefulSetStatus(set, history, pods, leaving, now);
+  return differs(set, status) ? [{ kind: 'updateStatus', status }] : [];
+}
+
+/** Old revisions beyond `revisionHistoryLimit`; those of the status and of pods stay. */
+function truncation(set: StatefulSet, history: SetHistory, pods: readonly Pod[]): Action[] {
+  const live = new Set([history.current.name, history.update.name, ...pods.map(revisionOf)]);
+  const isLive = ({ metadata }: ControllerRevision) => live.has(metadata.name);
+  const limit = set.spec?.revisionHistoryLimit ?? 10;
+  return excessRevisions(history.claim.owned, { limit, isLive, counted: 'not live' }).map((revision) => ({
+    kind: 'deleteRevision',
+    revision,
+  }));
+}

@@ -1,0 +1,165 @@
+import { append, type Instant } from '@gantry/base';
+import { cloneJson, type Pod, type StatefulSet } from '@gantry/objects';
+import { isFinished } from '../pods/pod-state.ts';
+import type { PodAction } from './actions.ts';
+import { claimsOf, type FindClaim, isEmpty } from './claim-changes.ts';
+import { mountClaims, mountsClaims } from './claims.ts';
+import type { SetHistory } from './history.ts';
+import { hasIdentity, isInRange, labelIdentity, newPod, ordinalRange, type TemplateRevision } from './identity.ts';
+import { isRunningAndReady, isUnavailable } from './status.ts';
+import { podsToUpdate } from './update.ts';
+
+/** A pod of the set, by its ordinal. */
+export interface Member {
+  readonly ordinal: number;
+  readonly pod: Pod;
+}
+
+/** What a plan for the pods looks at. */
+export interface ObservedPods {
+  readonly set: StatefulSet;
+  readonly history: Pick<SetHistory, 'current' | 'update'>;
+  /** No two of the same ordinal. */
+  readonly members: readonly Member[];
+  readonly findClaim: FindClaim;
+  readonly now: Instant;
+}
+
+/** What is to be done to the pods now, and which of them are deleted for an update. */
+export interface PodsPlan {
+  readonly actions: readonly PodAction[];
+  readonly leaving: readonly Pod[];
+}
+
+/**
+ * What becomes of the pods after one: an ordered set waits where one is not available; no set goes on where one is `blocked`, as
+ * after a failed write.
+ */
+type Verdict = 'go on' | 'wait' | 'blocked';
+
+interface Step {
+  readonly actions: readonly PodAction[];
+  readonly verdict: Verdict;
+}
+
+/**
+ * The next steps towards one pod for each ordinal, as in Kubernetes: pods in range are created and repaired in ascending order,
+ * those out of range are deleted in descending order, and then outdated ones are deleted for an update. With the policy
+ * `OrderedReady` each step waits until all pods before it are available; with `Parallel` only an update waits.
+ */
+export function planPods(observed: ObservedPods): PodsPlan {
+  const { set, members, now } = observed;
+  const isOrdered = set.spec?.podManagementPolicy !== 'Parallel';
+  const range = ordinalRange(set);
+  const byOrdinal = new Map(members.map(({ ordinal, pod }) => [ordinal, pod]));
+  const ordinals = Array.from({ length: range.count }, (_, i) => range.start + i);
+  const condemned = members.filter(({ ordinal }) => !isInRange(ordinal, range)).sort((a, b) => b.ordinal - a.ordinal);
+
+  const living = takeSteps(ordinals, isOrdered, (ordinal) => stepOfOrdinal(observed, ordinal, byOrdinal.get(ordinal)));
+  if (living.verdict !== 'go on') return { actions: living.actions, leaving: [] };
+  const claims = condemned.flatMap((member) => claimsOfCondemned(observed, member));
+  const firstUnavailable = condemned.findLast(({ pod }) => isUnavailable(pod, set, now));
+  const shrinking = takeSteps(condemned, isOrdered, (member) =>
+    stepOfCondemned(observed, member, isOrdered && member !== firstUnavailable),
+  );
+  const actions = [...living.actions, ...claims, ...shrinking.actions];
+  if (shrinking.verdict !== 'go on') return { actions, leaving: [] };
+  const deleted = actions.flatMap((action) => (action.kind === 'deletePod' ? [action.pod] : []));
+  const slots = ordinals
+    .map((ordinal) => byOrdinal.get(ordinal))
+    .map((pod) => (pod && deleted.includes(pod) ? undefined : pod));
+  const leaving = podsToUpdate(set, observed.history.update.name, slots, now);
+  return { actions: [...actions, ...leaving.map((pod): PodAction => ({ kind: 'deletePod', pod }))], leaving };
+}
+
+/** Takes steps in order. An ordered set stops at the first that does not go on; another one only after a blocked one. */
+function takeSteps<T>(items: readonly T[], isOrdered: boolean, stepOf: (item: T) => Step): Step {
+  const actions: PodAction[] = [];
+  let isBlocked = false;
+  for (const item of items) {
+    const step = stepOf(item);
+    append(actions, step.actions);
+    if (isOrdered && step.verdict !== 'go on') return { actions, verdict: step.verdict };
+    isBlocked ||= step.verdict === 'blocked';
+  }
+  return { actions, verdict: isBlocked ? 'blocked' : 'go on' };
+}
+
+function stepOfOrdinal(observed: ObservedPods, ordinal: number, pod: Pod | undefined): Step {
+  if (pod === undefined) return creation(observed, ordinal);
+  const isLeaving = pod.metadata.deletionTimestamp !== undefined;
+  // One that has ended is replaced, whatever its exit codes say.
+  if (isFinished(pod)) return { actions: isLeaving ? [] : [{ kind: 'deletePod', pod }], verdict: 'wait' };
+  const isOrdered = observed.set.spec?.podManagementPolicy !== 'Parallel';
+  if (pod.status?.phase === 'Pending') {
+    const { changes, terminating } = claimsOf(observed.set, pod, ordinal, observed.findClaim);
+    const actions: PodAction[] = isEmpty(changes) ? [] : [{ kind: 'changeClaims', pod, claims: changes }];
+    if (terminating.length > 0) return { actions, verdict: 'blocked' };
+    if (!isOrdered && actions.length === 0) append(actions, repairs(observed, ordinal, pod));
+    return { actions, verdict: 'wait' };
+  }
+  const verdict = isRunningAndReady(pod) && !isUnavailable(pod, observed.set, observed.now) ? 'go on' : 'wait';
+  if (isOrdered && verdict === 'wait') return { actions: [], verdict };
+  return { actions: repairs(observed, ordinal, pod), verdict };
+}
+
+/** The revision that a missing pod is made from: the current one for those that an update has not reached, or will not. */
+function revisionFor({ set, history }: ObservedPods, ordinal: number): TemplateRevision {
+  const { type, rollingUpdate } = set.spec?.updateStrategy ?? {};
+  const index = ordinal - ordinalRange(set).start;
+  const reached = rollingUpdate === undefined ? (set.status?.currentReplicas ?? 0) : (rollingUpdate.partition ?? 0);
+  const isCurrent = index < reached && (rollingUpdate !== undefined || type === 'RollingUpdate');
+  return isCurrent ? history.current : history.update;
+}
+
+function creation(observed: ObservedPods, ordinal: number): Step {
+  const { set, findClaim } = observed;
+  const pod = newPod(set, revisionFor(observed, ordinal), ordinal);
+  const { changes, terminating, isStale, conflicting } = claimsOf(set, pod, ordinal, findClaim);
+  if (isStale) return { actions: [], verdict: 'wait' };
+  if (terminating.length > 0) {
+    const faults = terminating.map((name) => `pvc ${name} is being deleted`);
+    const error = faults.length === 1 ? faults.join() : `[${faults.join(', ')}]`;
+    const message = `Create Pod ${pod.metadata.name ?? ''} in StatefulSet ${set.metadata.name ?? ''} failed error: ${error}`;
+    return { actions: [{ kind: 'report', reason: 'FailedCreate', message }], verdict: 'blocked' };
+  }
+  return { actions: [...conflicts(conflicting), { kind: 'createPod', pod, claims: changes }], verdict: 'wait' };
+}
+
+/** What a pod that runs lacks of its identity, its volumes and its claims. */
+function repairs({ set, findClaim }: ObservedPods, ordinal: number, pod: Pod): PodAction[] {
+  const { changes, conflicting } = claimsOf(set, pod, ordinal, findClaim);
+  const isMounted = mountsClaims(set, pod, ordinal);
+  const claims = { create: isMounted ? [] : changes.create, owners: changes.owners };
+  const repaired = isMounted && hasIdentity(pod) ? undefined : repairedPod(set, pod, ordinal, isMounted);
+  if (repaired === undefined && isEmpty(claims)) return [];
+  return [...(claims.owners.length > 0 ? conflicts(conflicting) : []), { kind: 'repairPod', pod, repaired, claims }];
+}
+
+function repairedPod(set: StatefulSet, pod: Pod, ordinal: number, isMounted: boolean): Pod {
+  const repaired = cloneJson(pod);
+  if (!hasIdentity(pod)) labelIdentity(repaired, ordinal);
+  if (!isMounted) mountClaims(set, repaired, ordinal);
+  return repaired;
+}
+
+function claimsOfCondemned({ set, findClaim }: ObservedPods, { ordinal, pod }: Member): PodAction[] {
+  const { changes, conflicting } = claimsOf(set, pod, ordinal, findClaim);
+  if (changes.owners.length === 0) return [];
+  return [...conflicts(conflicting), { kind: 'changeClaims', pod, claims: { create: [], owners: changes.owners } }];
+}
+
+function conflicts(claims: readonly string[]): PodAction[] {
+  return claims.map((name) => ({
+    kind: 'report',
+    reason: 'ConflictingController',
+    message: `PersistentVolumeClaim ${name} has a conflicting OwnerReference that acts as a manging controller, the retention policy is ignored for this claim`,
+  }));
+}
+
+/** Deletes a pod out of range, after those above it are gone. One that is not available holds the others, but goes itself. */
+function stepOfCondemned({ set, now }: ObservedPods, { pod }: Member, needsHealth: boolean): Step {
+  if (pod.metadata.deletionTimestamp !== undefined) return { actions: [], verdict: 'wait' };
+  if (needsHealth && (!isRunningAndReady(pod) || isUnavailable(pod, set, now))) return { actions: [], verdict: 'wait' };
+  return { actions: [{ kind: 'deletePod', pod }], verdict: 'wait' };
+}
