@@ -87,7 +87,10 @@ export class ControllerRunner {
       const id = resourceId(event.resource);
       for (const watch of watches) {
         if (resourceId(watch.resource) !== id) continue;
-        for (const { object, old } of event.changes) this.#addAll(watch.keys(object, old, cache));
+        for (const { object, old } of event.changes) {
+          const keys = watch.keys(object, old, cache);
+          if (keys.length > 0) this.#addAll(keys, watch.delayMs?.(object, old, this.#options.clock.now()) ?? 0);
+        }
       }
     } else if (served?.wants(event.resource) === true) {
       if (event.kind !== 'servedChanged') this.#addAll(served.onSync(event.resource, cache));
@@ -95,8 +98,8 @@ export class ControllerRunner {
     }
   }
 
-  #addAll(keys: readonly ReconcileKey[]): void {
-    for (const key of keys) this.#queue.add(key);
+  #addAll(keys: readonly ReconcileKey[], delayMs = 0): void {
+    for (const key of keys) this.#queue.addAfter(key, delayMs);
   }
 
   async #work(stop: AbortSignal, act: AbortSignal): Promise<void> {
@@ -119,16 +122,23 @@ export class ControllerRunner {
   }
 
   async #doneWhenSeen(key: ReconcileKey, writes: ExpectedWrites, stop: AbortSignal): Promise<void> {
+    while (!(await this.#areSeen(key, writes, stop)) && this.spec.awaitOwnWrites === 'always' && !stop.aborted);
+    this.#queue.done(key);
+  }
+
+  /** Whether the cache shows the writes within a while. */
+  async #areSeen(key: ReconcileKey, writes: ExpectedWrites, stop: AbortSignal): Promise<boolean> {
     const { informers, clock, log } = this.#options;
     try {
       using deadline = withDeadline(clock, stop, EXPECTED_WRITES_MS);
       await informers.when(() => writes.areSeenBy(informers.cache), deadline);
+      return true;
     } catch (error) {
       if (error instanceof DeadlineError) {
         log.warn({ controller: this.spec.name, key: formatReconcileKey(key) }, 'the cache does not show own writes');
       }
+      return false;
     }
-    this.#queue.done(key);
   }
 
   async #reconcile(key: ReconcileKey, writes: ExpectedWrites, act: AbortSignal): Promise<void> {

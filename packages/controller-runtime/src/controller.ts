@@ -1,4 +1,4 @@
-import type { Clock, Random } from '@gantry/base';
+import type { Clock, Instant, Random } from '@gantry/base';
 import type { KubeObject, Resource } from '@gantry/objects';
 import type { ObjectClient } from '@gantry/client';
 import type { Cache } from './cache.ts';
@@ -29,6 +29,11 @@ export interface WatchSpec<T extends KubeObject = KubeObject> {
   readonly resource: Resource<T>;
   /** Keys to queue for a change from `old` (undefined when it is new) to `object` (undefined when it is gone). */
   keys(object: T | undefined, old: T | undefined, cache: Cache): readonly ReconcileKey[];
+  /**
+   * How long to wait before these keys are reconciled, in milliseconds, so that one reconcile sees several changes; 0 when
+   * absent. A key that waits already keeps the earlier time. Keys of a beginning term do not wait.
+   */
+  delayMs?(object: T | undefined, old: T | undefined, now: Instant): number;
 }
 
 /** Which keys to queue when objects of custom and aggregated resources change. All controllers share one cache of them. */
@@ -59,6 +64,11 @@ export interface ControllerSpec {
   readonly served?: ServedWatch;
   /** How many keys are reconciled at once; 5 when absent. */
   readonly workers?: number;
+  /**
+   * A key is reconciled again when the cache shows what its last reconcile wrote: `soon` waits up to 5 s for that, `always` as
+   * long as the term lasts. `always` is for controllers that must never act twice on the same state. `soon` when absent.
+   */
+  readonly awaitOwnWrites?: 'soon' | 'always';
   /** Called when a term begins, before its first reconcile: memory of an earlier term is out of date. */
   readonly begin?: () => void;
   readonly reconcile: (key: ReconcileKey, context: ControllerContext, signal: AbortSignal) => Promise<Result>;

@@ -5,6 +5,7 @@ import { type CsrSigningOptions, createCsrSigningController } from './controller
 import { deploymentController } from './controllers/deployment/controller.ts';
 import { createDisruptionController, staleDisruptionController } from './controllers/disruption/controller.ts';
 import { createGarbageCollector } from './controllers/garbage-collector/controller.ts';
+import { createJobController } from './controllers/job/controller.ts';
 import { namespaceController } from './controllers/namespace/controller.ts';
 import { createNodeLifecycleController } from './controllers/node-lifecycle/controller.ts';
 import { createPersistentVolumeController } from './controllers/persistent-volume/controller.ts';
@@ -16,6 +17,7 @@ import { serviceAccountController } from './controllers/service-account/controll
 import { statefulSetController } from './controllers/stateful-set/controller.ts';
 import { taintEvictionController } from './controllers/taint-eviction/controller.ts';
 import { createTokenSecretController } from './controllers/token-secret/controller.ts';
+import { ttlAfterFinishedController } from './controllers/ttl-after-finished/controller.ts';
 import {
   attributesProtectionController,
   claimProtectionController,
@@ -46,6 +48,7 @@ export function createControllers(options: RegistryOptions): readonly Controller
     createDisruptionController(),
     staleDisruptionController,
     createGarbageCollector(),
+    createJobController(),
     namespaceController,
     replicaSetController,
     resourceQuotaController,
@@ -53,5 +56,6 @@ export function createControllers(options: RegistryOptions): readonly Controller
     statefulSetController,
     taintEvictionController,
     createTokenSecretController(options.readCa),
+    ttlAfterFinishedController,
   ];
 }

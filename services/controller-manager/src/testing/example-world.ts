@@ -3,6 +3,7 @@ import {
   CLUSTER_ROLES,
   CONFIG_MAPS,
   DEPLOYMENTS,
+  JOBS,
   type KubeObject,
   NAMESPACES,
   NODES,
@@ -69,6 +70,18 @@ export const EXAMPLE_WORLD: readonly (readonly [Resource, KubeObject])[] = [
       selector: { matchLabels: { app: 'alone' } },
       template: { ...TEMPLATE, metadata: { labels: { app: 'alone' } } },
     },
+  }),
+  inside(JOBS, 'work', {
+    spec: {
+      parallelism: 1,
+      completions: 1,
+      selector: { matchLabels: { app: 'work' } },
+      template: { ...TEMPLATE, metadata: { labels: { app: 'work' } } },
+    },
+  }),
+  inside(JOBS, 'ended', {
+    spec: { ttlSecondsAfterFinished: 10, selector: { matchLabels: { app: 'ended' } }, template: TEMPLATE },
+    status: { conditions: [{ type: 'Complete', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' }] },
   }),
   inside(
     STATEFUL_SETS,

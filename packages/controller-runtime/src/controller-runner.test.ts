@@ -1,0 +1,85 @@
+import { CONFIG_MAPS, type ConfigMap, StatusError } from '@gantry/objects';
+import { ManualClock } from '@gantry/base/testing';
+import { FakeObjectClient } from '@gantry/client/testing';
+import { expect, it, onTestFinished } from 'vitest';
+import type { ControllerSpec } from './controller.ts';
+import { createFenceHolder } from './leadership.ts';
+import { createManager } from './manager.ts';
+import { silentLog } from './testing/silent-log.ts';
+import { watchSelf } from './watch-specs.ts';
+
+const KEY = { namespace: 'a', name: 'one' };
+const configMap: ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: KEY, data: {} };
+
+/** A leader of one controller of ConfigMaps; `seen` has the times of its reconciles, in milliseconds since the start. */
+function lead(spec: Partial<ControllerSpec>) {
+  const clock = new ManualClock();
+  const client = new FakeObjectClient(clock);
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  const start = clock.now();
+  const seen: number[] = [];
+  const controller: ControllerSpec = {
+    name: 'test',
+    eventSource: 'test-controller',
+    watches: [watchSelf(CONFIG_MAPS)],
+    ...spec,
+    reconcile: async (key, context, signal) => {
+      seen.push(clock.now() - start);
+      return (await spec.reconcile?.(key, context, signal)) ?? {};
+    },
+  };
+  const manager = createManager({
+    client,
+    fences: createFenceHolder(),
+    component: 'kube-test',
+    identity: 'me',
+    controllers: [controller],
+    clock,
+    random: () => 0.5,
+    log: silentLog,
+  });
+  void manager.run(stop.signal);
+  void manager.lead({ electionKey: '/gantry/elections/kube-test', epoch: 1, incarnation: 'i' }, stop.signal);
+  return { clock, client, seen };
+}
+
+it('collects changes for as long as their watch says, and is not put off by further ones', async () => {
+  const watch = {
+    ...watchSelf(CONFIG_MAPS),
+    delayMs: (_object: unknown, old: unknown) => (old === undefined ? 0 : 1000),
+  };
+  const { clock, client, seen } = lead({ watches: [watch] });
+  await clock.advance(100);
+  await client.put(CONFIG_MAPS, configMap);
+  await clock.advance(100);
+  for (const value of ['1', '2', '3']) {
+    await client.patch(CONFIG_MAPS, KEY, { merge: { data: { value } } }, AbortSignal.any([]));
+    await clock.advance(400);
+  }
+  await clock.advance(5000);
+  expect(seen).toEqual([100, 1200]);
+});
+
+it.each([
+  ['soon', 2],
+  ['always', 1],
+] as const)(
+  'with awaitOwnWrites %s, a cache that does not show a write lets %i reconciles happen',
+  async (mode, count) => {
+    const { clock, client, seen } = lead({
+      awaitOwnWrites: mode,
+      reconcile: async (key, context, signal) => {
+        client.breakWatches();
+        const isRead = ({ verb }: { verb: string }) => verb === 'watch' || verb === 'list';
+        client.failNext(isRead, StatusError.unavailable('away'), 1000);
+        await context.client.patch(CONFIG_MAPS, key, { merge: { data: { value: String(clock.now()) } } }, signal);
+        return { requeueAfterMs: 100 };
+      },
+    });
+    await clock.advance(100);
+    await client.put(CONFIG_MAPS, configMap);
+    await clock.advance(9000);
+    expect(seen).toHaveLength(count);
+  },
+);

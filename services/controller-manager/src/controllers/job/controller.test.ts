@@ -1,0 +1,181 @@
+import { type Event, type Job, JOBS, type Pod, PODS, StatusError } from '@gantry/objects';
+import { describe, expect, it } from 'vitest';
+import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
+import { exampleJob, podStatus, sketchedPod } from '../../testing/job-objects.ts';
+import { createJobController } from './controller.ts';
+import { TRACKING_FINALIZER } from './job-rules.ts';
+
+/** A Job without the uid that the API server gives it. */
+function newJob(spec: Parameters<typeof exampleJob>[0]): Job {
+  const job = exampleJob(spec);
+  delete job.metadata.uid;
+  return job;
+}
+
+async function setPhase(
+  { client, clock, stop }: ControllerHarness,
+  pod: Pod,
+  is: 'succeeded' | 'failed',
+): Promise<void> {
+  await client.updateStatus(PODS, { ...pod, status: podStatus({ is }, clock.now()) }, stop.signal);
+}
+
+const conditions = (job: Job | undefined) => (job?.status?.conditions ?? []).map(({ type }) => type);
+/** The Events about Jobs. Those of one moment have one name here, so not all of them are stored. */
+const reports = ({ client }: ControllerHarness) =>
+  client.writes
+    .flatMap((write) => (write.verb === 'create' && write.object.kind === 'Event' ? [write.object as Event] : []))
+    .filter(({ involvedObject }) => involvedObject.kind === 'Job')
+    .map(({ type, reason, message }) => `${type} ${reason} ${message ?? ''}`.replace(/work-\d+/, 'work-x'));
+
+it('runs a Job to its end, with an Event for each step', async () => {
+  const harness = createControllerHarness();
+  const { client, clock, run } = harness;
+  await client.put(JOBS, newJob({ parallelism: 2, completions: 2 }));
+  run([createJobController()]);
+  await clock.advance(100);
+  const pods = client.all(PODS);
+  expect(pods).toHaveLength(2);
+  expect(client.all(JOBS)[0]?.status).toMatchObject({ active: 2, ready: 0 });
+  for (const pod of pods) await setPhase(harness, pod, 'succeeded');
+  await clock.advance(2000);
+  expect(client.all(JOBS)[0]?.status).toMatchObject({ succeeded: 2, uncountedTerminatedPods: {} });
+  expect(conditions(client.all(JOBS)[0])).toEqual(['SuccessCriteriaMet', 'Complete']);
+  expect(client.all(PODS).flatMap(({ metadata }) => metadata.finalizers ?? [])).toEqual([]);
+  const created = 'Normal SuccessfulCreate Created pod: work-x';
+  expect(reports(harness)).toEqual([created, created, 'Normal Completed Job completed']);
+});
+
+describe('a leader that dies', () => {
+  /** Lets every pod end as soon as it exists: the first and the third fail. */
+  async function endPods(harness: ControllerHarness): Promise<void> {
+    const open = harness.client.all(PODS).filter(({ status }) => status?.phase === undefined);
+    for (const pod of open) {
+      const nth = harness.client.all(PODS).indexOf(pod);
+      await setPhase(harness, pod, nth === 0 || nth === 2 ? 'failed' : 'succeeded');
+    }
+  }
+
+  async function runWith(diesAt: number): Promise<{ job: Job | undefined; writes: number; created: number }> {
+    const harness = createControllerHarness();
+    const { client, clock, run } = harness;
+    await client.put(JOBS, newJob({ parallelism: 2, completions: 3 }));
+    let writes = 0;
+    // Its request never arrives, nor does any after it.
+    const reach = async (signal: AbortSignal, { verb, resource }: { verb: string; resource?: string }) => {
+      if (['get', 'list'].includes(verb) || resource === 'events' || resource === 'leases') return;
+      if (writes++ >= diesAt) await new Promise((_resolve, reject) => signal.addEventListener('abort', reject));
+    };
+    run([createJobController()], { reach });
+    for (let round = 0; round < 10; round++) {
+      await clock.advance(3000);
+      await endPods(harness);
+    }
+    run([createJobController()]);
+    for (let round = 0; round < 40; round++) {
+      await clock.advance(3000);
+      await endPods(harness);
+    }
+    return { job: client.all(JOBS)[0], writes, created: client.all(PODS).length };
+  }
+
+  it('between any two writes leaves a Job that its successor ends with the same counts', async () => {
+    const { writes } = await runWith(Infinity);
+    expect(writes).toBeGreaterThan(10);
+    for (let diesAt = 0; diesAt < writes; diesAt++) {
+      const { job, created } = await runWith(diesAt);
+      expect({ diesAt, ...job?.status }).toMatchObject({
+        diesAt,
+        succeeded: 3,
+        failed: 2,
+        uncountedTerminatedPods: {},
+      });
+      expect(created).toBe(5);
+      expect(conditions(job)).toEqual(['SuccessCriteriaMet', 'Complete']);
+    }
+  });
+});
+
+it('says how many pods exist when one cannot be created', async () => {
+  const harness = createControllerHarness();
+  const { client, clock, run } = harness;
+  await client.put(JOBS, newJob({ parallelism: 4, completions: 4 }));
+  let creations = 0;
+  const refused = StatusError.forbidden(PODS, '', 'exceeded quota');
+  client.failNext(
+    ({ verb, resource }) => verb === 'create' && resource.resource === 'pods' && ++creations > 1,
+    refused,
+    1,
+  );
+  const statuses: unknown[] = [];
+  run([createJobController()], {
+    meanwhile: async (write) => {
+      if (write.verb === 'update') statuses.push((write.object as Job).status?.active);
+    },
+  });
+  await clock.advance(500);
+  // One alone, then two of which one was refused; the rest when it was tried again.
+  expect(statuses).toEqual([2, 4]);
+  expect(reports(harness)).toContain('Warning FailedCreate Error creating: pods is forbidden: exceeded quota');
+  expect(client.all(PODS)).toHaveLength(4);
+});
+
+describe('pods of Jobs that do not count them', () => {
+  const withJobPod = async (harness: ControllerHarness, job: Job) => {
+    const stored = await harness.client.put(JOBS, job);
+    const pod = await harness.client.put(PODS, sketchedPod({ is: 'running' }, 'p', stored, harness.clock.now()));
+    return { stored, pod };
+  };
+  const finalizers = ({ client }: ControllerHarness) =>
+    client.all(PODS).flatMap(({ metadata }) => metadata.finalizers ?? []);
+
+  it('lose the finalizer when the Job has ended', async () => {
+    const harness = createControllerHarness();
+    const job = newJob({ completions: 1 });
+    const ended = { type: 'Failed', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' };
+    await withJobPod(harness, { ...job, status: { conditions: [ended] } });
+    harness.run([createJobController()]);
+    await harness.clock.advance(100);
+    expect(finalizers(harness)).toEqual([]);
+  });
+
+  it('lose the finalizer when the Job is gone, also while another has its name', async () => {
+    const harness = createControllerHarness();
+    const { stored } = await withJobPod(harness, newJob({ completions: 1, managedBy: 'example.org/mine' }));
+    harness.run([createJobController()]);
+    await harness.clock.advance(100);
+    expect(finalizers(harness)).toEqual([TRACKING_FINALIZER]);
+    await harness.client.delete(
+      JOBS,
+      { namespace: 'n', name: 'work' },
+      { uid: stored.metadata.uid },
+      harness.stop.signal,
+    );
+    await harness.client.put(JOBS, newJob({ completions: 1, managedBy: 'example.org/mine' }));
+    await harness.clock.advance(100);
+    expect(finalizers(harness)).toEqual([]);
+  });
+
+  it('are adopted with the finalizer, unless the Job is being deleted by now', async () => {
+    for (const deletes of [false, true]) {
+      const harness = createControllerHarness();
+      const { client, clock, run, stop } = harness;
+      const job = await client.put(JOBS, {
+        ...newJob({ completions: 1 }),
+        metadata: { ...newJob({}).metadata, finalizers: ['example.org/hold'] },
+      });
+      await client.put(PODS, sketchedPod({ is: 'running', owned: false, finalizer: false }, 'p', job, clock.now()));
+      let first = true;
+      run([createJobController()], {
+        reach: async (_signal, { verb, resource }) => {
+          if (!deletes || !first || verb !== 'get' || resource !== 'jobs') return;
+          first = false;
+          await client.delete(JOBS, { namespace: 'n', name: 'work' }, {}, stop.signal);
+        },
+      });
+      await clock.advance(3000);
+      expect(client.all(PODS).map(({ metadata }) => metadata.ownerReferences?.length ?? 0)).toEqual([deletes ? 0 : 1]);
+      expect(finalizers(harness)).toEqual(deletes ? [] : [TRACKING_FINALIZER]);
+    }
+  });
+});

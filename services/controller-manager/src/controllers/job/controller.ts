@@ -1,0 +1,148 @@
+import { ignoreNotFound } from '@gantry/client';
+import {
+  type Cache,
+  type ControllerContext,
+  type ControllerSpec,
+  executeActions,
+  type ReconcileKey,
+  type Result,
+  resultOf,
+} from '@gantry/controller-runtime';
+import { type Job, JOBS, keyOf, type Pod, PODS } from '@gantry/objects';
+import { claimCandidates, ownersOf } from '../owned-objects.ts';
+import { controllerOf } from '../ownership.ts';
+import { JobMemory, type RememberedJob } from './job-memory.shell.ts';
+import { hasFinalizer, isJobFinished, isManagedElsewhere } from './job-rules.ts';
+import { type Action, type ObservedJob, planJob, planOrphan, planOutcome, type StatusAction } from './plan.ts';
+import { changePods, claimPods, removeFinalizer } from './pod-writes.shell.ts';
+
+/** How long pods' changes are collected before a Job is looked at, as in Kubernetes. */
+const BATCH_MS = 1000;
+/** How long until a Job that could not adopt a pod tries again. */
+const ADOPTION_RETRY_MS = 1000;
+
+/**
+ * Runs the pods of Jobs and counts how they end. Keys are Jobs, and pods (with their kind) whose Job will not count them any
+ * more: they lose its finalizer.
+ */
+export function createJobController(): ControllerSpec {
+  const memory = new JobMemory();
+  return {
+    name: 'job',
+    eventSource: 'job-controller',
+    watches: [
+      {
+        resource: JOBS,
+        keys: (job, old) => [job ?? old].flatMap((one) => (one === undefined ? [] : [keyOf(one)])),
+        // Own writes of the status wait for more ended pods.
+        delayMs: (job, old) =>
+          job !== undefined && old !== undefined && job.metadata.generation === old.metadata.generation ? BATCH_MS : 0,
+      },
+      {
+        resource: PODS,
+        keys: (pod, old, cache) => [...ownersOf(pod, JOBS, cache), ...ownersOf(old, JOBS, cache)],
+        delayMs: () => BATCH_MS,
+      },
+      { resource: PODS, keys: (pod, _old, cache) => (pod === undefined ? [] : orphanKeys([pod], cache)) },
+      {
+        resource: JOBS,
+        keys: (job, old, cache) => {
+          if (job !== undefined && !isJobFinished(job)) return [];
+          return orphanKeys(cache.controlledBy(PODS, (job ?? old)?.metadata.uid ?? ''), cache);
+        },
+      },
+    ],
+    awaitOwnWrites: 'always',
+    begin: () => memory.clear(),
+    reconcile: async (key, context, signal) => {
+      if (key.kind === PODS.kind) return await reconcileOrphan(key, context, signal);
+      const job = context.cache.get(JOBS, key);
+      if (job === undefined || isManagedElsewhere(job) || isJobFinished(job)) {
+        memory.forget(key);
+        return {};
+      }
+      return await reconcileJob(job, memory, context, signal);
+    },
+  };
+}
+
+async function reconcileJob(
+  job: Job,
+  memory: JobMemory,
+  context: ControllerContext,
+  signal: AbortSignal,
+): Promise<Result> {
+  const { cache, clock } = context;
+  const pods = claimCandidates(job, PODS, cache);
+  const remembered = memory.of(job, pods);
+  const observed: ObservedJob = { job, pods, backoff: remembered.backoff, settled: new Set(remembered.settled) };
+  const now = clock.now();
+  const plan = planJob(observed, now);
+  if (!(await claimPods(job, plan.actions, context, signal))) return { requeueAfterMs: ADOPTION_RETRY_MS };
+  const changed = await changePods(job, plan.actions, remembered, context, signal);
+  const rest = changed.state === 'complete' ? plan.actions : planOutcome(observed, changed, now);
+  await trackPods(job, rest, remembered, context, signal);
+  if (changed.failure !== undefined) throw changed.failure.error;
+  return resultOf(plan, clock);
+}
+
+/** Carries out the actions on the status and the finalizers, each after the one before has succeeded. */
+async function trackPods(
+  job: Job,
+  actions: readonly (Action | StatusAction)[],
+  remembered: RememberedJob,
+  context: ControllerContext,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, events } = context;
+  let current = job;
+  for (const action of actions) {
+    if (action.kind === 'updateStatus') {
+      // The version that was read makes it conditional: a Job that changed meanwhile is planned again.
+      const updated = client.updateStatus(JOBS, { ...current, status: action.status }, signal);
+      const stored = await ignoreNotFound(updated);
+      if (stored === undefined) return;
+      current = stored;
+    } else if (action.kind === 'remember') remembered.backoff = action.backoff;
+    else if (action.kind === 'removeFinalizers') {
+      const remove = (pod: Pod) => removeFinalizer(pod, remembered, context, signal);
+      await executeActions(action.pods, remove, { pace: 'full' }, signal);
+    } else if (action.kind === 'report') {
+      const { type, reason, message } = action.report;
+      events.event(job, type, reason, message);
+    }
+  }
+}
+
+/** Keys of those of these pods that keep a finalizer although no Job seems to count them. */
+function orphanKeys(pods: readonly Pod[], cache: Cache): ReconcileKey[] {
+  return pods
+    .filter((pod) => planOrphan(pod, jobOf(pod, cache)).actions.length > 0)
+    .map((pod) => ({ ...keyOf(pod), group: PODS.group, kind: PODS.kind }));
+}
+
+function jobOf(pod: Pod, cache: Cache): Job | undefined {
+  const name = controllerOf(pod)?.name;
+  return name === undefined ? undefined : cache.get(JOBS, { namespace: pod.metadata.namespace ?? '', name });
+}
+
+/** The Job that controls a pod. The cache may still show an earlier Job of that name, or none. */
+async function findJob(pod: Pod, { cache, client }: ControllerContext, signal: AbortSignal): Promise<Job | undefined> {
+  const controller = controllerOf(pod);
+  if (controller === undefined) return undefined;
+  const cached = jobOf(pod, cache);
+  if (cached?.metadata.uid === controller.uid) return cached;
+  const key = { namespace: pod.metadata.namespace ?? '', name: controller.name };
+  return await ignoreNotFound(client.get(JOBS, key, signal));
+}
+
+async function reconcileOrphan(key: ReconcileKey, context: ControllerContext, signal: AbortSignal): Promise<Result> {
+  const pod = context.cache.get(PODS, key);
+  if (pod === undefined || !hasFinalizer(pod)) return {};
+  const job = await findJob(pod, context, signal);
+  for (const action of planOrphan(pod, job).actions) {
+    if (action.kind !== 'removeFinalizers') continue;
+    for (const orphan of action.pods) await removeFinalizer(orphan, undefined, context, signal);
+  }
+  return {};
+}

@@ -1,0 +1,62 @@
+import type { ContainerStatus, Pod, PodFailurePolicy, PodFailurePolicyRule, PodStatus } from '@gantry/objects';
+
+/** What a Job's podFailurePolicy makes of a failed pod. */
+export interface PodFailureVerdict {
+  /** Whether the failure counts toward the backoff limits. */
+  readonly isCounted: boolean;
+  readonly failsIndex: boolean;
+  /** Set when the whole Job fails: the message of its condition. */
+  readonly failsJob?: string;
+}
+
+const COUNTED: PodFailureVerdict = { isCounted: true, failsIndex: false };
+
+/** The first rule that matches decides; without one the failure is counted. */
+export function judgePodFailure(policy: PodFailurePolicy | undefined, pod: Pod): PodFailureVerdict {
+  for (const [index, rule] of (policy?.rules ?? []).entries()) {
+    const cause = findCause(rule, pod);
+    if (cause === undefined) continue;
+    switch (rule.action) {
+      case 'Ignore':
+        return { isCounted: false, failsIndex: false };
+      case 'FailIndex':
+        return { isCounted: true, failsIndex: true };
+      case 'Count':
+        return COUNTED;
+      case 'FailJob':
+        return { isCounted: true, failsIndex: false, failsJob: `${cause} matching FailJob rule at index ${index}` };
+    }
+  }
+  return COUNTED;
+}
+
+/** Why a rule matches, in Kubernetes' words; undefined when it does not. */
+function findCause(rule: PodFailurePolicyRule, pod: Pod): string | undefined {
+  const { namespace = '', name = '' } = pod.metadata;
+  if (rule.onExitCodes !== undefined) {
+    const status = findContainer(pod.status, rule.onExitCodes);
+    if (status === undefined) return undefined;
+    const exitCode = status.state?.terminated?.exitCode ?? 0;
+    return `Container ${status.name} for pod ${namespace}/${name} failed with exit code ${exitCode}`;
+  }
+  for (const condition of pod.status?.conditions ?? []) {
+    for (const pattern of rule.onPodConditions ?? []) {
+      if (condition.type !== pattern.type || condition.status !== (pattern.status ?? 'True')) continue;
+      return `Pod ${namespace}/${name} has condition ${condition.type}`;
+    }
+  }
+  return undefined;
+}
+
+function findContainer(
+  status: PodStatus | undefined,
+  { containerName, operator, values }: NonNullable<PodFailurePolicyRule['onExitCodes']>,
+): ContainerStatus | undefined {
+  const all = [...(status?.containerStatuses ?? []), ...(status?.initContainerStatuses ?? [])];
+  return all.find(({ name, state }) => {
+    const exitCode = state?.terminated?.exitCode ?? 0;
+    if (exitCode === 0 || (containerName !== undefined && containerName !== name)) return false;
+    if (operator === 'In') return values.includes(exitCode);
+    return operator === 'NotIn' && !values.includes(exitCode);
+  });
+}

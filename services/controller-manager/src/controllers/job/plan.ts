@@ -1,0 +1,103 @@
+import type { Instant, Plan } from '@gantry/base';
+import { equalJson, type Job, type JobCondition, type JobStatus, type Pod } from '@gantry/objects';
+import { controllerOf } from '../ownership.ts';
+import type { BackoffRecord } from './backoff.ts';
+import { deadlineOf, findEnd } from './finish.ts';
+import { hasFinalizer, isJobFinished, isManagedElsewhere } from './job-rules.ts';
+import { type JobView, type ObservedJob, viewJob } from './observed-job.ts';
+import { planPodChanges } from './pod-changes.ts';
+import { type JobReport, planJobStatus, type PodOutcome } from './status.ts';
+
+export type { ObservedJob } from './observed-job.ts';
+export type { PodOutcome } from './status.ts';
+
+export type Action =
+  | { readonly kind: 'adopt'; readonly pod: Pod }
+  | { readonly kind: 'release'; readonly pod: Pod }
+  /** A pod that loses its finalizer first is not counted as failed. */
+  | { readonly kind: 'deletePod'; readonly pod: Pod; readonly finalizer: 'keep' | 'remove' }
+  | { readonly kind: 'createPod'; readonly pod: Pod }
+  | StatusAction
+  | { readonly kind: 'report'; readonly report: JobReport };
+
+/** Actions that must be carried out in their order, each only after the one before succeeded. */
+export type StatusAction =
+  | { readonly kind: 'updateStatus'; readonly status: JobStatus }
+  | { readonly kind: 'remember'; readonly backoff: BackoffRecord }
+  | { readonly kind: 'removeFinalizers'; readonly pods: readonly Pod[] }
+  | { readonly kind: 'report'; readonly report: JobReport };
+
+/**
+ * Actions that move a Job's pods toward its spec and count those that have ended. Applying them and planning again yields
+ * none. When creating or deleting pods fails, the actions on the status are planned again with `planOutcome`.
+ */
+export function planJob(observed: ObservedJob, now: Instant): Plan<Action> {
+  const { job } = observed;
+  if (isManagedElsewhere(job) || isJobFinished(job)) return { actions: [] };
+  const { completionMode = 'NonIndexed' } = job.spec ?? {};
+  if (completionMode !== 'NonIndexed' && completionMode !== 'Indexed') return { actions: [UNKNOWN_MODE] };
+  const view = viewJob(observed, now);
+  const end = findEnd(view, now);
+  const { remove, finalizer, create, createAt } = planPodChanges(view, end, now);
+  const deadline = deadlineOf(view);
+  return {
+    actions: [
+      ...view.adopted.map((pod): Action => ({ kind: 'adopt', pod })),
+      ...view.released.map((pod): Action => ({ kind: 'release', pod })),
+      ...remove.map((pod): Action => ({ kind: 'deletePod', pod, finalizer })),
+      ...create.map((pod): Action => ({ kind: 'createPod', pod })),
+      ...statusActions(view, end, { created: create.length, removed: remove }, now),
+    ],
+    requeueAt: end === undefined ? soonest(createAt, deadline) : undefined,
+  };
+}
+
+/** The actions on the status alone, when not all pods could be created and deleted. */
+export function planOutcome(observed: ObservedJob, outcome: PodOutcome, now: Instant): readonly StatusAction[] {
+  const view = viewJob(observed, now);
+  return statusActions(view, findEnd(view, now), outcome, now);
+}
+
+/** A pod whose Job is gone or has ended loses the finalizer with which the Job would have counted it. */
+export function planOrphan(pod: Pod, job: Job | undefined): Plan<Action> {
+  const controller = controllerOf(pod);
+  const isOfJob = controller?.kind === 'Job' && controller.apiVersion === 'batch/v1';
+  if (!hasFinalizer(pod) || (controller !== undefined && !isOfJob)) return { actions: [] };
+  if (controller !== undefined && job !== undefined && controller.uid === job.metadata.uid) {
+    if (isManagedElsewhere(job) || !isJobFinished(job)) return { actions: [] };
+  }
+  return { actions: [{ kind: 'removeFinalizers', pods: [pod] }] };
+}
+
+const UNKNOWN_MODE: Action = {
+  kind: 'report',
+  report: {
+    type: 'Warning',
+    reason: 'UnknownCompletionMode',
+    message: 'Skipped Job sync because completion mode is unknown',
+  },
+};
+
+function statusActions(
+  view: JobView,
+  end: JobCondition | undefined,
+  outcome: PodOutcome,
+  now: Instant,
+): StatusAction[] {
+  const planned = planJobStatus(view, end, outcome, now);
+  const { first, firstReports, finalized, second, secondReports } = planned;
+  const actions: StatusAction[] = [];
+  if (!equalJson(first, view.job.status ?? {})) {
+    actions.push({ kind: 'updateStatus', status: first }, { kind: 'remember', backoff: view.backoff });
+  }
+  for (const report of firstReports) actions.push({ kind: 'report', report });
+  if (finalized.length > 0) actions.push({ kind: 'removeFinalizers', pods: finalized });
+  if (!equalJson(second, first)) actions.push({ kind: 'updateStatus', status: second });
+  for (const report of secondReports) actions.push({ kind: 'report', report });
+  return actions;
+}
+
+function soonest(...times: readonly (Instant | undefined)[]): Instant | undefined {
+  const known = times.filter((at) => at !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
+}

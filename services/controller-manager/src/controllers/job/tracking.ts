@@ -1,0 +1,99 @@
+import type { Job, JobCondition, Pod } from '@gantry/objects';
+import { judgePodFailure } from './failure-policy.ts';
+import { hasIndex } from './intervals.ts';
+import { completionIndex, hasFinalizer, isFailed, isIndexed, limitsEachIndex, validIndex } from './job-rules.ts';
+import type { JobView } from './observed-job.ts';
+
+/** Counters of a Job's status, with the uids of ended pods that are not in the counters yet. */
+export interface Counters {
+  readonly succeeded: number;
+  readonly failed: number;
+  readonly uncounted: { readonly succeeded: readonly string[]; readonly failed: readonly string[] };
+}
+
+/**
+ * How ended pods get into the counters, each exactly once. The status names their uids first (`recorded`), then they lose their
+ * finalizer, and only then the uids become counts (`counted`). After a crash between any two of these writes the next look goes
+ * on from what is stored: a uid whose pod has no finalizer is counted, one whose pod still has it waits.
+ */
+export interface Tracking {
+  readonly recorded: Counters;
+  readonly finalized: readonly Pod[];
+  readonly counted: Counters;
+  /** Whether more pods wait than one look may record. */
+  readonly isFull: boolean;
+}
+
+/** The most uids in a status, as in Kubernetes: about 20 KB. */
+const MAX_UNCOUNTED = 500;
+
+export function planTracking(view: JobView, end: JobCondition | undefined): Tracking {
+  const { job, uncounted } = view;
+  const open = view.pods.filter((pod) => hasFinalizer(pod) && !view.settled.has(uidOf(pod)));
+  const waiting = new Set(open.map(uidOf));
+  const before: Counters = { succeeded: job.status?.succeeded ?? 0, failed: job.status?.failed ?? 0, uncounted };
+  const start = countWithoutFinalizer(before, waiting);
+  const succeeded = [...start.uncounted.succeeded];
+  const failed = [...start.uncounted.failed];
+  const finalized: Pod[] = [];
+  let newIndexes = 0;
+  let isFull = false;
+  for (const pod of isIndexed(job) ? byIndex(open) : open) {
+    if (!mayLoseFinalizer(view, pod, end)) continue;
+    finalized.push(pod);
+    const uid = uidOf(pod);
+    if (pod.status?.phase === 'Succeeded' && !uncounted.failed.includes(uid)) {
+      // The completed indexes in the status are enough: an index is not counted twice.
+      if (isIndexed(job)) newIndexes += isNewIndex(view, pod) ? 1 : 0;
+      else if (!uncounted.succeeded.includes(uid)) succeeded.push(uid);
+    } else if (countsAsFailed(view, pod, end) && !uncounted.failed.includes(uid)) failed.push(uid);
+    if (newIndexes + succeeded.length + failed.length >= MAX_UNCOUNTED) {
+      isFull = true;
+      break;
+    }
+  }
+  const recorded = { ...start, uncounted: { succeeded, failed } };
+  for (const pod of finalized) waiting.delete(uidOf(pod));
+  return { recorded, finalized, counted: countWithoutFinalizer(recorded, waiting), isFull };
+}
+
+function countWithoutFinalizer({ succeeded, failed, uncounted }: Counters, waiting: ReadonlySet<string>): Counters {
+  const left = {
+    succeeded: uncounted.succeeded.filter((uid) => waiting.has(uid)),
+    failed: uncounted.failed.filter((uid) => waiting.has(uid)),
+  };
+  return {
+    succeeded: succeeded + uncounted.succeeded.length - left.succeeded.length,
+    failed: failed + uncounted.failed.length - left.failed.length,
+    uncounted: left,
+  };
+}
+
+function mayLoseFinalizer({ job, indexes }: JobView, pod: Pod, end: JobCondition | undefined): boolean {
+  if (job.metadata.deletionTimestamp !== undefined || end !== undefined || pod.status?.phase === 'Succeeded')
+    return true;
+  if (!isFailed(pod, job)) return false;
+  if (!limitsEachIndex(job)) return true;
+  const waiting = indexes?.awaitingSuccessor.get(completionIndex(pod) ?? -1);
+  return waiting === undefined || uidOf(waiting) !== uidOf(pod);
+}
+
+/** When a Job fails, its pods that have not ended fail with it. */
+function countsAsFailed({ job }: JobView, pod: Pod, end: JobCondition | undefined): boolean {
+  if (!isFailed(pod, job) && (end === undefined || end.type === 'SuccessCriteriaMet')) return false;
+  if (isIndexed(job) && validIndex(pod, job) === undefined) return false;
+  return judgePodFailure(job.spec?.podFailurePolicy, pod).isCounted;
+}
+
+function isNewIndex({ job, indexes }: JobView, pod: Pod): boolean {
+  const index = validIndex(pod, job);
+  return index !== undefined && !hasIndex(indexes?.counted ?? [], index);
+}
+
+function byIndex(pods: readonly Pod[]): Pod[] {
+  return [...pods].sort((a, b) => (completionIndex(a) ?? -1) - (completionIndex(b) ?? -1));
+}
+
+function uidOf({ metadata }: Pick<Pod | Job, 'metadata'>): string {
+  return metadata.uid ?? '';
+}
