@@ -64,6 +64,7 @@ class QueuedEventWriter implements EventWriter {
   readonly #buckets = new Map<string, Bucket>();
   readonly #abort = new AbortController();
   #queue: Pending[] = [];
+  #lastNanos = 0n;
   #running: Promise<void> | undefined;
 
   constructor(options: EventRecorderOptions) {
@@ -140,7 +141,10 @@ class QueuedEventWriter implements EventWriter {
 
   #compose({ about, type, reason, message, at }: Pending): Event {
     const { component, host, random } = this.#options;
-    const hex = (BigInt(at) * 1_000_000n + BigInt(Math.floor(random() * 1_000_000))).toString(16);
+    const nanos = BigInt(at) * 1_000_000n + BigInt(Math.floor(random() * 1_000_000));
+    // Two Events about one object at the same moment have different names.
+    this.#lastNanos = nanos > this.#lastNanos ? nanos : this.#lastNanos + 1n;
+    const hex = this.#lastNanos.toString(16);
     const time = formatTime(at);
     return {
       apiVersion: 'v1',

@@ -2,6 +2,7 @@ import type { ControllerSpec } from '@gantry/controller-runtime';
 import { admissionPolicyStatusController } from './controllers/admission-policy-status/controller.ts';
 import { clusterRoleAggregationController } from './controllers/clusterrole-aggregation/controller.ts';
 import { type CsrSigningOptions, createCsrSigningController } from './controllers/csr-signing/controller.ts';
+import { createDaemonSetController } from './controllers/daemon-set/controller.ts';
 import { deploymentController } from './controllers/deployment/controller.ts';
 import { createDisruptionController, staleDisruptionController } from './controllers/disruption/controller.ts';
 import { createGarbageCollector } from './controllers/garbage-collector/controller.ts';
@@ -44,6 +45,7 @@ export function createControllers(options: RegistryOptions): readonly Controller
     claimProtectionController,
     volumeProtectionController,
     clusterRoleAggregationController,
+    createDaemonSetController(),
     deploymentController,
     createDisruptionController(),
     staleDisruptionController,

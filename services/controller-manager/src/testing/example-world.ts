@@ -2,6 +2,7 @@ import {
   CERTIFICATE_SIGNING_REQUESTS,
   CLUSTER_ROLES,
   CONFIG_MAPS,
+  DAEMON_SETS,
   DEPLOYMENTS,
   JOBS,
   type KubeObject,
@@ -64,6 +65,18 @@ export const EXAMPLE_WORLD: readonly (readonly [Resource, KubeObject])[] = [
   inside(PODS, 'evicted', { spec: { containers: [], nodeName: 'tainted' } }),
   inside(PODS, 'orphan', { spec: { containers: [], nodeName: 'missing' } }),
   inside(DEPLOYMENTS, 'web', { spec: WEB }, { generation: 1, uid: 'web' }),
+  inside(
+    DAEMON_SETS,
+    'everywhere',
+    {
+      spec: {
+        selector: { matchLabels: { app: 'everywhere' } },
+        template: { ...TEMPLATE, metadata: { labels: { app: 'everywhere' } } },
+        updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1, maxSurge: 0 } },
+      },
+    },
+    { generation: 1, uid: 'everywhere' },
+  ),
   inside(REPLICA_SETS, 'alone', {
     spec: {
       ...WEB,

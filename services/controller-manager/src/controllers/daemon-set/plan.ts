@@ -1,0 +1,169 @@
+import { append, type Instant, type Plan } from '@gantry/base';
+import {
+  type ControllerRevision,
+  type DaemonSet,
+  type DaemonSetStatus,
+  equalJson,
+  labelSelectorFrom,
+  type Node,
+  type Pod,
+} from '@gantry/objects';
+import { type Claim, claimObjects } from '../ownership.ts';
+import { nextAvailability } from '../pods/pod-state.ts';
+import { expiredRevisions, type HistoryAction, orderHistory } from './history.ts';
+import {
+  clearNode,
+  type DeleteReason,
+  emptyNode,
+  type NodeNeeds,
+  podsByNode,
+  type PodsByNode,
+  tendNode,
+} from './node-pods.ts';
+import { daemonPodMaker, isUpdated, type Placement, placementOf, targetNode } from './placement.ts';
+import { allowsSurge, nextUpdateStep, type UpdateStep } from './rolling-update.ts';
+import { daemonSetStatus } from './status.ts';
+
+/** What the plan looks at: the set, all nodes, and the pods and revisions that it controls or may select. */
+export interface ObservedDaemonSet {
+  readonly set: DaemonSet;
+  readonly nodes: readonly Node[];
+  readonly pods: readonly Pod[];
+  readonly revisions: readonly ControllerRevision[];
+  /** Until when a node's failed pod must stay, since another one was deleted there lately. */
+  readonly failedUntil: (nodeName: string) => Instant | undefined;
+}
+
+export interface Deletion {
+  readonly pod: Pod;
+  readonly nodeName: string;
+  readonly reason: DeleteReason;
+}
+
+/** In the order of a plan. Status and deletions of pods do not wait for creations of pods to succeed. */
+export type Action =
+  | HistoryAction
+  | { readonly kind: 'adopt'; readonly object: Pod | ControllerRevision }
+  | { readonly kind: 'release'; readonly object: Pod | ControllerRevision }
+  | { readonly kind: 'createPods'; readonly pods: readonly Pod[] }
+  | { readonly kind: 'deletePods'; readonly deletions: readonly Deletion[] }
+  | { readonly kind: 'reportSelectingAll' }
+  | { readonly kind: 'updateStatus'; readonly status: DaemonSetStatus };
+
+/** The most pods that one look creates, and deletes, as in Kubernetes' daemon set controller. */
+export const BURST = 250;
+
+/** Actions that give every node of a set its pod. Applying them and planning again yields none. */
+export function planDaemonSet(observed: ObservedDaemonSet, now: Instant): Plan<Action> {
+  const { set } = observed;
+  if (equalJson(set.spec?.selector, {})) return { actions: [{ kind: 'reportSelectingAll' }] };
+  // Its history may be gone before its pods are, so that neither pods nor status could be told.
+  if (set.metadata.deletionTimestamp !== undefined) return { actions: [] };
+  const pods = claim(set, observed.pods);
+  const revisions = claim(set, observed.revisions);
+  const history = orderHistory(set, revisions.held, pods.held);
+  const view = viewOf(observed, history.hash, history.pods);
+  const status = daemonSetStatus(view, now);
+  const actions: Action[] = [
+    ...pods.actions,
+    ...revisions.actions,
+    ...history.actions,
+    ...podChanges(view, now),
+    ...(equalJson(status, set.status ?? {}) ? [] : [{ kind: 'updateStatus', status } as const]),
+    ...expiredRevisions(set, history.others, history.pods).map(
+      (revision): Action => ({ kind: 'deleteRevision', revision }),
+    ),
+  ];
+  return { actions, requeueAt: nextLook(view, now) };
+}
+
+/** Adoptions and releases, and what the set holds after them. */
+function claim<T extends Pod | ControllerRevision>(
+  set: DaemonSet,
+  candidates: readonly T[],
+): { readonly actions: readonly Action[]; readonly held: readonly T[] } {
+  const selector = labelSelectorFrom(set.spec?.selector);
+  const claimed: Claim<T> = claimObjects(set, candidates, (labels) => selector.matches(labels));
+  const actions = [
+    ...claimed.adopt.map((object): Action => ({ kind: 'adopt', object })),
+    ...claimed.release.map((object): Action => ({ kind: 'release', object })),
+  ];
+  return { actions, held: [...claimed.owned, ...claimed.adopt] };
+}
+
+/** The world of one set, looked at once. */
+interface View {
+  readonly set: DaemonSet;
+  readonly hash: string;
+  readonly nodes: readonly { readonly node: Node; readonly name: string; readonly placement: Placement }[];
+  readonly byNode: PodsByNode;
+  readonly isUpdated: (pod: Pod) => boolean;
+  readonly failedUntil: ObservedDaemonSet['failedUntil'];
+}
+
+function viewOf({ set, nodes, failedUntil }: ObservedDaemonSet, hash: string, pods: readonly Pod[]): View {
+  const place = placementOf(set);
+  const placed = nodes.map((node) => ({ node, name: node.metadata.name ?? '', placement: place(node) }));
+  return { set, hash, nodes: placed, byNode: podsByNode(pods), isUpdated: isUpdated(set, hash), failedUntil };
+}
+
+/** First every node has what it needs; only then an update takes its next step. */
+function podChanges(view: View, now: Instant): readonly Action[] {
+  const creations: string[] = [];
+  const deletions: Deletion[] = [];
+  for (const { name, create, remove } of needsOf(view, now)) {
+    if (create) creations.push(name);
+    for (const { pod, reason } of remove) deletions.push({ pod, nodeName: name, reason });
+  }
+  if (creations.length === 0 && deletions.length === 0) {
+    const { createOn, remove } = updateStep(view, now);
+    append(creations, createOn);
+    for (const pod of remove) deletions.push({ pod, nodeName: targetNode(pod) ?? '', reason: 'excess' });
+  }
+  const actions: Action[] = [];
+  if (creations.length > 0) {
+    const podFor = daemonPodMaker(view.set, view.hash);
+    actions.push({ kind: 'createPods', pods: creations.slice(0, BURST).map((name) => podFor(name)) });
+  }
+  if (deletions.length > 0) actions.push({ kind: 'deletePods', deletions: deletions.slice(0, BURST) });
+  return actions;
+}
+
+function needsOf(view: View, now: Instant): readonly (NodeNeeds & { readonly name: string })[] {
+  const { set, hash, nodes, byNode, failedUntil } = view;
+  const rules = { set, hash, allowsSurge: allowsSurge(set), now };
+  const known = new Set<string>();
+  const needs = nodes.map(({ name, placement }) => {
+    known.add(name);
+    const pods = byNode.get(name);
+    if (placement === 'leave') return { name, ...clearNode(pods ?? []) };
+    if (pods === undefined) return { name, ...emptyNode(placement) };
+    return { name, ...tendNode(pods, placement, { ...rules, backsOff: failedUntil(name) !== undefined }) };
+  });
+  for (const [name, pods] of byNode) {
+    // Pods that were bound to a node that is gone are collected as such; those that wait for it would wait for ever.
+    const waiting = known.has(name) ? [] : pods.filter(({ spec }) => (spec?.nodeName ?? '') === '');
+    if (waiting.length > 0) needs.push({ name, ...clearNode(waiting) });
+  }
+  return needs;
+}
+
+function updateStep({ set, nodes, byNode, isUpdated: isNew }: View, now: Instant): UpdateStep {
+  if (set.spec?.updateStrategy?.type !== 'RollingUpdate') return { createOn: [], remove: [] };
+  const placements = new Map(nodes.map(({ name, placement }) => [name, placement]));
+  const desired = nodes.filter(({ placement }) => placement === 'run').length;
+  const placement = (name: string) => placements.get(name);
+  return nextUpdateStep({ set, byNode, placement, desired, isUpdated: isNew }, now);
+}
+
+/** When time alone changes something: a pod becomes available, or a failed one may be deleted. */
+function nextLook({ set, byNode, failedUntil }: View, now: Instant): Instant | undefined {
+  let next = nextAvailability([...byNode.values()].flat(), set.spec?.minReadySeconds ?? 0, now);
+  for (const [name, pods] of byNode) {
+    if (!pods.some(({ status, metadata }) => status?.phase === 'Failed' && metadata.deletionTimestamp === undefined))
+      continue;
+    const until = failedUntil(name);
+    if (until !== undefined && (next === undefined || until < next)) next = until;
+  }
+  return next;
+}
