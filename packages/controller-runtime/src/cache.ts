@@ -10,6 +10,8 @@ export interface Cache {
   list<T extends KubeObject>(resource: Resource<T>, namespace?: string): readonly T[];
   /** Objects whose controlling owner (`ownerReferences[].controller`) has this uid. */
   controlledBy<T extends KubeObject>(resource: Resource<T>, ownerUid: string): readonly T[];
+  /** Objects of a namespace without a controlling owner: those that an owner may adopt. */
+  withoutController<T extends KubeObject>(resource: Resource<T>, namespace: string): readonly T[];
   /** Pods by `spec.nodeName`; '' for unassigned ones. Only for resources indexed so. */
   onNode<T extends KubeObject>(resource: Resource<T>, nodeName: string): readonly T[];
   /**

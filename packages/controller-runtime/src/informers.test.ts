@@ -121,4 +121,36 @@ describe('informers', () => {
     expect(informers.cache.controlledBy(CONFIG_MAPS, 'owner')).toHaveLength(0);
     expect(informers.cache.dependentsOf('owner')).toHaveLength(2);
   });
+
+  it('find objects without a controller by namespace, also after changes of their owners and a new list', async () => {
+    const reference = { apiVersion: 'v1', kind: 'X', name: 'x', uid: 'owner' };
+    const owned = (name: string, namespace: string, controller: boolean | undefined): ConfigMap => {
+      const ownerReferences = controller === undefined ? [] : [{ ...reference, controller }];
+      return { ...configMap(name), metadata: { name, namespace, ownerReferences } };
+    };
+    const put = (...of: Parameters<typeof owned>) => client.put(CONFIG_MAPS, owned(...of));
+    const change = (...of: Parameters<typeof owned>) => client.update(CONFIG_MAPS, owned(...of), stop.signal);
+    const found = (namespace: string) =>
+      informers.cache.withoutController(CONFIG_MAPS, namespace).map(({ metadata }) => metadata.name);
+    await put('free', 'a', undefined);
+    await put('dependent', 'a', false);
+    await put('controlled', 'a', true);
+    await put('elsewhere', 'b', undefined);
+    void informers.run(stop.signal);
+    await clock.advance(0);
+    expect(found('a')).toEqual(['free', 'dependent']);
+    expect(found('c')).toEqual([]);
+    await change('free', 'a', true);
+    await change('controlled', 'a', false);
+    await put('new', 'a', undefined);
+    await client.delete(CONFIG_MAPS, { name: 'dependent', namespace: 'a' }, {}, stop.signal);
+    await clock.advance(0);
+    expect(found('a').sort()).toEqual(['controlled', 'new']);
+    client.compact();
+    client.breakWatches();
+    await put('later', 'a', undefined);
+    await clock.advance(60_000);
+    expect(found('a').sort()).toEqual(['controlled', 'later', 'new']);
+    expect(found('b')).toEqual(['elsewhere']);
+  });
 });

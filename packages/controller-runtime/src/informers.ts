@@ -185,6 +185,8 @@ export class Informers {
         (index(resource)?.list(namespace) ?? []) as readonly T[],
       controlledBy: <T extends KubeObject>(resource: Resource<T>, ownerUid: string) =>
         (index(resource)?.controlledBy(ownerUid) ?? []) as readonly T[],
+      withoutController: <T extends KubeObject>(resource: Resource<T>, namespace: string) =>
+        (index(resource)?.withoutController(namespace) ?? []) as readonly T[],
       onNode: <T extends KubeObject>(resource: Resource<T>, nodeName: string) =>
         (index(resource)?.onNode(nodeName) ?? []) as readonly T[],
       labelled: <T extends KubeObject>(resource: Resource<T>, namespace: string, labels: Record<string, string>) =>

@@ -9,7 +9,7 @@ export interface ObjectChange<T extends KubeObject = KubeObject> {
 
 type Bucket = Map<string, KubeObject>;
 
-/** The objects of one resource with their indexes: namespace, uid, owners, node, labels. */
+/** The objects of one resource with their indexes: namespace, uid, owners, node, labels, and those without a controller. */
 export class ResourceIndex {
   #objects: Bucket = new Map();
   #byNamespace = new Map<string, Bucket>();
@@ -18,6 +18,8 @@ export class ResourceIndex {
   #byNode = new Map<string, Bucket>();
   /** Made when it is first asked: most resources are never looked up by label. */
   #byLabel: LabelIndex | undefined;
+  /** By namespace; undefined until it is first asked for, since most resources have no owners that adopt. */
+  #uncontrolled: Map<string, Bucket> | undefined;
 
   get(key: ObjectKey): KubeObject | undefined {
     return this.#objects.get(formatKey(key));
@@ -40,6 +42,10 @@ export class ResourceIndex {
 
   dependentsOf(ownerUid: string): readonly KubeObject[] {
     return [...(this.#byOwner.get(ownerUid)?.values() ?? [])];
+  }
+
+  withoutController(namespace: string): readonly KubeObject[] {
+    return [...(this.#uncontrolledIndex().get(namespace)?.values() ?? [])];
   }
 
   onNode(nodeName: string): readonly KubeObject[] {
@@ -82,6 +88,7 @@ export class ResourceIndex {
     this.#byOwner = new Map();
     this.#byNode = new Map();
     if (this.#byLabel !== undefined) this.#byLabel = new LabelIndex();
+    this.#uncontrolled = undefined;
     const changes: ObjectChange[] = [];
     for (const object of objects) {
       const old = before.get(formatKey(keyOf(object)));
@@ -100,6 +107,9 @@ export class ResourceIndex {
     for (const { uid } of object.metadata.ownerReferences ?? []) insert(this.#byOwner, uid, key, object);
     if (object.kind === 'Pod') insert(this.#byNode, nodeNameOf(object), key, object);
     this.#byLabel?.put(key, object);
+    if (this.#uncontrolled !== undefined && !hasController(object)) {
+      insert(this.#uncontrolled, object.metadata.namespace ?? '', key, object);
+    }
   }
 
   #unindex(key: string, object: KubeObject): void {
@@ -108,6 +118,7 @@ export class ResourceIndex {
     for (const { uid } of object.metadata.ownerReferences ?? []) drop(this.#byOwner, uid, key);
     if (object.kind === 'Pod') drop(this.#byNode, nodeNameOf(object), key);
     this.#byLabel?.remove(key, object);
+    if (this.#uncontrolled !== undefined) drop(this.#uncontrolled, object.metadata.namespace ?? '', key);
   }
 
   #labels(): LabelIndex {
@@ -117,6 +128,20 @@ export class ResourceIndex {
     this.#byLabel = index;
     return index;
   }
+
+  #uncontrolledIndex(): Map<string, Bucket> {
+    if (this.#uncontrolled !== undefined) return this.#uncontrolled;
+    const index = new Map<string, Bucket>();
+    for (const [key, object] of this.#objects) {
+      if (!hasController(object)) insert(index, object.metadata.namespace ?? '', key, object);
+    }
+    this.#uncontrolled = index;
+    return index;
+  }
+}
+
+function hasController(object: KubeObject): boolean {
+  return object.metadata.ownerReferences?.some(({ controller }) => controller === true) === true;
 }
 
 function nodeNameOf(object: KubeObject): string {

@@ -11,7 +11,7 @@ import { namespaceController } from './controllers/namespace/controller.ts';
 import { createNodeLifecycleController } from './controllers/node-lifecycle/controller.ts';
 import { createPersistentVolumeController } from './controllers/persistent-volume/controller.ts';
 import { createPodGcController } from './controllers/pod-gc/controller.ts';
-import { replicaSetController } from './controllers/replica-set/controller.ts';
+import { replicaSetController, replicationController } from './controllers/replica-set/controller.ts';
 import { resourceQuotaController } from './controllers/resource-quota/controller.ts';
 import { createRootCaController } from './controllers/root-ca/controller.ts';
 import { serviceAccountController } from './controllers/service-account/controller.ts';
@@ -53,6 +53,7 @@ export function createControllers(options: RegistryOptions): readonly Controller
     createJobController(),
     namespaceController,
     replicaSetController,
+    replicationController,
     resourceQuotaController,
     serviceAccountController,
     statefulSetController,

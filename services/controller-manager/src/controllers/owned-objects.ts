@@ -1,31 +1,62 @@
 import {
+  equalJson,
   keyOf,
   type KubeObject,
   type LabelSelector,
   labelSelectorFrom,
   type ObjectKey,
   type Resource,
+  type Selector,
 } from '@gantry/objects';
-import { ignoreReasons, type ObjectWriter } from '@gantry/client';
+import { ignoreNotFound, ignoreReasons, type ObjectReader, type ObjectWriter } from '@gantry/client';
 import type { Cache, WatchSpec } from '@gantry/controller-runtime';
 import { adoptionPatch, controllerOf, releasePatch } from './ownership.ts';
 
-/** An object that selects the objects it owns by label: a Deployment, a ReplicaSet. */
-interface SelectingOwner extends KubeObject {
-  spec?: { selector?: LabelSelector };
+/** An object that selects the objects it owns by label: a Deployment, a ReplicaSet. A ReplicationController has a map of labels. */
+export interface SelectingOwner extends KubeObject {
+  spec?: { selector?: LabelSelector | Record<string, string> };
+}
+
+export interface WatchOwnedOptions<T extends KubeObject> {
+  /** Whether an update of an object that keeps its controller concerns the owner; every update does when absent. */
+  readonly matters?: (object: T, old: T) => boolean;
+}
+
+const SELECTORS = new WeakMap<KubeObject, Selector>();
+
+/** The selector of an owner from the cache, parsed once: cached objects never change. Without a selector it matches nothing. */
+export function selectorOf(owner: SelectingOwner): Selector {
+  const known = SELECTORS.get(owner);
+  if (known !== undefined) return known;
+  const given = owner.spec?.selector;
+  const isMap = owner.kind === 'ReplicationController' && given !== undefined;
+  const selector = labelSelectorFrom(isMap ? { matchLabels: given as Record<string, string> } : given);
+  SELECTORS.set(owner, selector);
+  return selector;
 }
 
 /**
  * Queues the owners of a changed object, before and after the change: the controlling owner of that resource, or every object
- * of it that selects an object without a controller.
+ * of it that selects a new object without a controller, or one whose labels or owners changed.
  */
 export function watchOwned<T extends KubeObject, O extends SelectingOwner>(
   resource: Resource<T>,
   owners: Resource<O>,
+  { matters = () => true }: WatchOwnedOptions<T> = {},
 ): WatchSpec<T> {
   return {
     resource,
-    keys: (object, old, cache) => [...ownersOf(object, owners, cache), ...ownersOf(old, owners, cache)],
+    keys: (object, old, cache) => {
+      const controller = controllerOf(object);
+      const before = controllerOf(old);
+      if (object !== undefined && old !== undefined && controller?.uid === before?.uid) {
+        const concerns =
+          controller === undefined ? !equalJson(object.metadata.labels, old.metadata.labels) : matters(object, old);
+        return concerns ? ownersOf(object, owners, cache) : [];
+      }
+      const left = before === undefined ? [] : ownersOf(old, owners, cache);
+      return object === undefined ? left : [...left, ...ownersOf(object, owners, cache)];
+    },
   };
 }
 
@@ -41,15 +72,28 @@ export function ownersOf<O extends SelectingOwner>(
   if (controller !== undefined) return controller.kind === owners.kind ? [{ namespace, name: controller.name }] : [];
   return cache
     .list(owners, namespace)
-    .filter((owner) => labelSelectorFrom(owner.spec?.selector).matches(labels))
+    .filter((owner) => !selectorOf(owner).empty && selectorOf(owner).matches(labels))
     .map(keyOf);
 }
 
 /** What `claimObjects` chooses from: objects that `owner` controls, and those of its namespace without a controller. */
 export function claimCandidates<T extends KubeObject>(owner: KubeObject, resource: Resource<T>, cache: Cache): T[] {
   const { uid = '', namespace = '' } = owner.metadata;
-  const free = cache.list(resource, namespace).filter((object) => controllerOf(object) === undefined);
-  return [...cache.controlledBy(resource, uid), ...free];
+  return [...cache.controlledBy(resource, uid), ...cache.withoutController(resource, namespace)];
+}
+
+/**
+ * Whether `owner` may adopt: the store has it, and it is not being deleted. The cache may not show its deletion yet, and the
+ * garbage collector would delete what it adopts then. Its own event queues it again.
+ */
+export async function mayAdopt<O extends KubeObject>(
+  client: Pick<ObjectReader, 'get'>,
+  resource: Resource<O>,
+  owner: NoInfer<O>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const stored = await ignoreNotFound(client.get(resource, keyOf(owner), signal));
+  return stored?.metadata.uid === owner.metadata.uid && stored?.metadata.deletionTimestamp === undefined;
 }
 
 type Patcher = Pick<ObjectWriter, 'patch'>;

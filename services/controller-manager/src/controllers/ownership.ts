@@ -11,8 +11,8 @@ export interface Claim<T> {
 }
 
 /** The owner reference that marks the controller of an object, if there is one. */
-export function controllerOf(object: KubeObject): OwnerReference | undefined {
-  return object.metadata.ownerReferences?.find((reference) => reference.controller === true);
+export function controllerOf(object: KubeObject | undefined): OwnerReference | undefined {
+  return object?.metadata.ownerReferences?.find((reference) => reference.controller === true);
 }
 
 /** A controlling owner reference to `owner`, blocking its foreground deletion. */

@@ -12,6 +12,7 @@ import {
   PERSISTENT_VOLUMES,
   PODS,
   REPLICA_SETS,
+  REPLICATION_CONTROLLERS,
   type Resource,
   RESOURCE_QUOTAS,
   SECRETS,
@@ -109,6 +110,9 @@ export const EXAMPLE_WORLD: readonly (readonly [Resource, KubeObject])[] = [
     },
     { generation: 1, uid: 'ordered' },
   ),
+  inside(REPLICATION_CONTROLLERS, 'old', {
+    spec: { replicas: 1, selector: { app: 'old' }, template: { ...TEMPLATE, metadata: { labels: { app: 'old' } } } },
+  }),
   inside(
     CONFIG_MAPS,
     'left',

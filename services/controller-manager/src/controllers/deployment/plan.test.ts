@@ -117,7 +117,7 @@ class World {
     let busy = false;
     for (const set of this.sets) {
       const { actions } = planReplicaSet(
-        { replicaSet: set, pods: this.pods, relatedPods: this.pods, failure: undefined },
+        { set, pods: this.pods, relatedPods: this.pods, failure: undefined },
         this.now,
       );
       busy ||= actions.length > 0;

@@ -1,5 +1,5 @@
 import type { Instant } from '@gantry/base';
-import type { Pod, PodCondition } from '@gantry/objects';
+import { equalJson, type Pod, type PodCondition } from '@gantry/objects';
 
 /** Ended for good: its phase is `Succeeded` or `Failed`. */
 export function isFinished(pod: Pod): boolean {
@@ -57,4 +57,17 @@ export function nextAvailability(pods: readonly Pod[], minReadySeconds: number, 
 
 function readyCondition(pod: Pod): PodCondition | undefined {
   return pod.status?.conditions?.find(({ type, status }) => type === 'Ready' && status === 'True');
+}
+
+/**
+ * Whether an update of a pod changes what an owner that counts active, ready and available pods sees: end, readiness, deletion or
+ * labels. Its node, addresses and containers do not.
+ */
+export function changesCounts(pod: Pod, old: Pod): boolean {
+  return (
+    isFinished(pod) !== isFinished(old) ||
+    readySince(pod) !== readySince(old) ||
+    pod.metadata.deletionTimestamp !== old.metadata.deletionTimestamp ||
+    !equalJson(pod.metadata.labels, old.metadata.labels)
+  );
 }

@@ -1,19 +1,37 @@
-import { type Pod, PODS, REPLICA_SETS, type ReplicaSet } from '@gantry/objects';
 import type { ObjectWrite } from '@gantry/client';
-import { expect, it } from 'vitest';
+import { formatTime } from '@gantry/base';
+import {
+  cloneJson,
+  type Pod,
+  PODS,
+  REPLICA_SETS,
+  type ReplicaSet,
+  REPLICATION_CONTROLLERS,
+  type ReplicationController,
+  StatusError,
+} from '@gantry/objects';
+import { describe, expect, it } from 'vitest';
 import { createControllerHarness } from '../../testing/controller-harness.ts';
-import { controllerReference } from '../ownership.ts';
-import { replicaSetController } from './controller.ts';
+import { controllerOf, controllerReference } from '../ownership.ts';
+import { replicaSetController, replicationController } from './controller.ts';
 
-it('takes a pod whose name is another’s by now for gone, not for one that could not be deleted', async () => {
+const labels = { app: 'a' };
+const replicaSet = (replicas: number): ReplicaSet => ({
+  apiVersion: 'apps/v1',
+  kind: 'ReplicaSet',
+  metadata: { name: 'set', namespace: 'n' },
+  spec: { replicas, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers: [] } } },
+});
+const barePod = (name: string): Pod => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, namespace: 'n', labels },
+  spec: { containers: [] },
+});
+
+it('takes a pod whose name another pod has by now for gone, not for one that could not be deleted', async () => {
   const { clock, client, stop, events, run } = createControllerHarness();
-  const labels = { app: 'a' };
-  const set = await client.put(REPLICA_SETS, {
-    apiVersion: 'apps/v1',
-    kind: 'ReplicaSet',
-    metadata: { name: 'set', namespace: 'n' },
-    spec: { replicas: 0, selector: { matchLabels: labels }, template: { metadata: { labels } } },
-  });
+  const set = await client.put(REPLICA_SETS, replicaSet(0));
   const key = { namespace: 'n', name: 'p' };
   const pod: Pod = { apiVersion: 'v1', kind: 'Pod', metadata: key, spec: { containers: [] } };
   await client.put(PODS, { ...pod, metadata: { ...key, labels, ownerReferences: [controllerReference(set)] } });
@@ -29,8 +47,100 @@ it('takes a pod whose name is another’s by now for gone, not for one that coul
   expect(acted).toBe('yes');
   expect(client.all(PODS)).toHaveLength(1);
   expect(events('ReplicaSet')).toEqual([]);
-  const told = client.writes.flatMap((write) =>
+  const written = client.writes.flatMap((write) =>
     write.verb === 'update' && write.resource.resource === 'replicasets' ? [(write.object as ReplicaSet).status] : [],
   );
-  expect(told.flatMap((status) => status?.conditions ?? [])).toEqual([]);
+  expect(written.flatMap((status) => status?.conditions ?? [])).toEqual([]);
+});
+
+it('does not adopt for a set whose deletion its cache does not show yet', async () => {
+  const { clock, client, stop, run } = createControllerHarness();
+  const set = await client.put(REPLICA_SETS, replicaSet(1));
+  await client.put(PODS, barePod('orphan'));
+  let asked: 'no' | 'yes' = 'no';
+  const reach = async (_: AbortSignal, { verb, resource }: { verb: string; resource?: string }) => {
+    if (verb !== 'get' || resource !== 'replicasets' || asked === 'yes') return;
+    asked = 'yes';
+    const metadata = {
+      ...set.metadata,
+      deletionTimestamp: formatTime(clock.now()),
+      finalizers: ['foregroundDeletion'],
+    };
+    await client.update(REPLICA_SETS, { ...set, metadata }, stop.signal);
+  };
+  run([replicaSetController], { reach });
+  await clock.advance(1000);
+  expect(asked).toBe('yes');
+  expect(client.all(PODS).map(controllerOf)).toEqual([undefined]);
+});
+
+it('reports a failure in the status and an Event, tries again, and takes it back', async () => {
+  const { clock, client, events, run } = createControllerHarness();
+  await client.put(REPLICA_SETS, replicaSet(3));
+  let refuse: 'yes' | 'no' = 'yes';
+  const meanwhile = async ({ verb, resource }: ObjectWrite) => {
+    if (verb === 'create' && resource.resource === 'pods' && refuse === 'yes') throw new StatusError('Forbidden', 'no');
+  };
+  run([replicaSetController], { meanwhile });
+  await clock.advance(5);
+  const failed = client.all(REPLICA_SETS)[0]?.status;
+  expect(failed?.conditions).toMatchObject([{ type: 'ReplicaFailure', reason: 'FailedCreate', message: 'no' }]);
+  expect(events('ReplicaSet')).toMatchObject([
+    { type: 'Warning', reason: 'FailedCreate', message: 'Error creating: no' },
+  ]);
+  refuse = 'no';
+  await clock.advance(60_000);
+  expect(client.all(PODS)).toHaveLength(3);
+  expect(client.all(REPLICA_SETS)[0]?.status).toMatchObject({ replicas: 3 });
+  expect(client.all(REPLICA_SETS)[0]?.status?.conditions).toBeUndefined();
+});
+
+it('writes nothing and creates nothing where only the node and the addresses of a pod change', async () => {
+  const { clock, client, stop, run } = createControllerHarness();
+  await client.put(REPLICA_SETS, replicaSet(1));
+  run([replicaSetController]);
+  await clock.advance(1000);
+  const pod = cloneJson(client.all(PODS)[0] ?? barePod('missing'));
+  await client.update(
+    PODS,
+    { ...pod, spec: { containers: [], nodeName: 'n1' }, status: { podIP: '10.0.0.1' } },
+    stop.signal,
+  );
+  const writes = client.writes.length;
+  await clock.advance(1000);
+  expect(client.writes).toHaveLength(writes);
+});
+
+describe('a ReplicationController', () => {
+  const replication = (replicas: number): ReplicationController => ({
+    apiVersion: 'v1',
+    kind: 'ReplicationController',
+    metadata: { name: 'old', namespace: 'n' },
+    spec: { replicas, selector: labels, template: { metadata: { labels }, spec: { containers: [] } } },
+  });
+
+  it('adopts, creates, scales down and releases, with its own source of Events', async () => {
+    const { clock, client, stop, events, run } = createControllerHarness();
+    await client.put(PODS, barePod('orphan'));
+    await client.put(REPLICATION_CONTROLLERS, replication(3));
+    run([replicaSetController, replicationController]);
+    await clock.advance(1000);
+    const owners = () => client.all(PODS).map((pod) => controllerOf(pod)?.kind);
+    expect(owners()).toEqual(Array(3).fill('ReplicationController'));
+    const set = client.all(REPLICATION_CONTROLLERS)[0] ?? replication(0);
+    expect(set.status).toMatchObject({ replicas: 3, fullyLabeledReplicas: 3 });
+    await client.update(REPLICATION_CONTROLLERS, { ...set, spec: { ...set.spec, replicas: 1 } }, stop.signal);
+    await clock.advance(1000);
+    expect(owners()).toHaveLength(1);
+    const [left = barePod('missing')] = client.all(PODS);
+    await client.update(PODS, { ...left, metadata: { ...left.metadata, labels: { app: 'free' } } }, stop.signal);
+    await clock.advance(1000);
+    expect(owners().sort()).toEqual(['ReplicationController', undefined]);
+    const reported = events('ReplicationController').map(
+      ({ source, reason }) => `${source?.component ?? ''} ${reason ?? ''}`,
+    );
+    expect(new Set(reported)).toEqual(
+      new Set(['replication-controller SuccessfulCreate', 'replication-controller SuccessfulDelete']),
+    );
+  });
 });

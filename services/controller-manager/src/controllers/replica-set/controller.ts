@@ -7,42 +7,63 @@ import {
   resultOf,
   watchSelf,
 } from '@gantry/controller-runtime';
-import { type Pod, PODS, REPLICA_SETS, type ReplicaSet } from '@gantry/objects';
-import { adopt, claimCandidates, release, watchOwned } from '../owned-objects.ts';
+import { type Pod, PODS, REPLICA_SETS, REPLICATION_CONTROLLERS, type Resource } from '@gantry/objects';
+import { adopt, claimCandidates, mayAdopt, release, watchOwned } from '../owned-objects.ts';
 import { controllerOf } from '../ownership.ts';
+import { changesCounts } from '../pods/pod-state.ts';
 import { podFromTemplate } from '../pods/pod-template.ts';
 import { createPods, deletePods } from '../pods/pod-writes.shell.ts';
 import { type Action, planReplicaSet, planStatus } from './plan.ts';
+import { desiredReplicas, type PodSet } from './pod-set.ts';
 import type { PodFailure } from './status.ts';
 
 /** Keeps as many pods of a ReplicaSet's template as it asks for. */
-export const replicaSetController: ControllerSpec = {
+export const replicaSetController = podSetController(REPLICA_SETS, {
   name: 'replica-set',
   eventSource: 'replicaset-controller',
-  watches: [watchSelf(REPLICA_SETS), watchOwned(PODS, REPLICA_SETS)],
-  reconcile: async (key, context, signal) => {
-    const { cache, client, clock } = context;
-    const set = cache.get(REPLICA_SETS, key);
-    if (set === undefined) return {};
-    const pods = claimCandidates(set, PODS, cache);
-    const observed = { replicaSet: set, pods, relatedPods: relatedPods(set, cache), failure: undefined };
-    const now = clock.now();
-    const plan = planReplicaSet(observed, now);
-    const failed = await changePods(set, plan.actions, context, signal);
-    const actions = failed === undefined ? plan.actions : planStatus({ ...observed, failure: failed.failure }, now);
-    for (const action of actions) {
-      if (action.kind !== 'updateStatus') continue;
-      await ignoreNotFound(client.updateStatus(REPLICA_SETS, { ...set, status: action.status }, signal));
-    }
-    if (failed !== undefined) throw failed.error;
-    return resultOf(plan, clock);
-  },
-};
+});
 
-/** Pods of all ReplicaSets with the same owner: those that share the nodes with ours. */
-function relatedPods(set: ReplicaSet, cache: Cache): Pod[] {
+/** Does the same for a ReplicationController, the older form of a ReplicaSet. */
+export const replicationController = podSetController(REPLICATION_CONTROLLERS, {
+  name: 'replication',
+  eventSource: 'replication-controller',
+});
+
+function podSetController<T extends PodSet>(
+  resource: Resource<T>,
+  names: Pick<ControllerSpec, 'name' | 'eventSource'>,
+): ControllerSpec {
+  return {
+    ...names,
+    watches: [watchSelf(resource), watchOwned(PODS, resource, { matters: changesCounts })],
+    reconcile: async (key, context, signal) => {
+      const { cache, client, clock } = context;
+      const set = cache.get(resource, key);
+      if (set === undefined) return {};
+      const pods = claimCandidates(set, PODS, cache);
+      // Which pods go first matters only where some do.
+      const related = pods.length > desiredReplicas(set) ? relatedPods(set, resource, cache) : [];
+      const observed = { set, pods, relatedPods: related, failure: undefined };
+      const now = clock.now();
+      const plan = planReplicaSet(observed, now);
+      if (plan.actions.some(({ kind }) => kind === 'adopt') && !(await mayAdopt(client, resource, set, signal)))
+        return {};
+      const failed = await changePods(set, plan.actions, context, signal);
+      const actions = failed === undefined ? plan.actions : planStatus({ ...observed, failure: failed.failure }, now);
+      for (const action of actions) {
+        if (action.kind !== 'updateStatus') continue;
+        await ignoreNotFound(client.updateStatus(resource, { ...set, status: action.status }, signal));
+      }
+      if (failed !== undefined) throw failed.error;
+      return resultOf(plan, clock);
+    },
+  };
+}
+
+/** Pods of all sets with the same owner: those that share the nodes with the set's. */
+function relatedPods<T extends PodSet>(set: T, resource: Resource<T>, cache: Cache): Pod[] {
   const owner = controllerOf(set);
-  const sets = owner === undefined ? [set] : cache.controlledBy(REPLICA_SETS, owner.uid);
+  const sets = owner === undefined ? [set] : cache.controlledBy(resource, owner.uid);
   return sets.flatMap((related) => cache.controlledBy(PODS, related.metadata.uid ?? ''));
 }
 
@@ -54,7 +75,7 @@ interface Failed {
 
 /** Carries out the actions on pods. Stops at the first rejected write. */
 async function changePods(
-  set: ReplicaSet,
+  set: PodSet,
   actions: readonly Action[],
   context: ControllerContext,
   signal: AbortSignal,

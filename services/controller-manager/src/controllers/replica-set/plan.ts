@@ -1,15 +1,17 @@
 import type { Instant, Plan } from '@gantry/base';
-import { equalJson, labelSelectorFrom, type Pod, type ReplicaSet, type ReplicaSetStatus } from '@gantry/objects';
-import { type Claim, claimObjects } from '../ownership.ts';
-import { isActive, nextAvailability } from '../pods/pod-state.ts';
+import { equalJson, type Pod, type ReplicaSetStatus } from '@gantry/objects';
+import { selectorOf } from '../owned-objects.ts';
+import { claimObjects } from '../ownership.ts';
+import { isActive, isTerminating, nextAvailability } from '../pods/pod-state.ts';
+import { desiredReplicas, type PodSet } from './pod-set.ts';
 import { rankForDeletion } from './rank.ts';
-import { type PodFailure, replicaSetStatus } from './status.ts';
+import { type PodFailure, podSetStatus } from './status.ts';
 
 /** What the plan looks at: the set, and the pods of its namespace that it controls or may select. */
-export interface ObservedReplicaSet {
-  readonly replicaSet: ReplicaSet;
+export interface ObservedPodSet {
+  readonly set: PodSet;
   readonly pods: readonly Pod[];
-  /** How many pods related sets (of the same Deployment) have on each node: crowded nodes are relieved first. */
+  /** Pods of all sets with the same owner (a Deployment): a node with many of them is relieved first. */
   readonly relatedPods: readonly Pod[];
   /** Why creating or deleting pods failed just now; undefined before that was tried. */
   readonly failure: PodFailure | undefined;
@@ -22,46 +24,54 @@ export type Action =
   | { readonly kind: 'deletePod'; readonly pod: Pod }
   | { readonly kind: 'updateStatus'; readonly status: ReplicaSetStatus };
 
-/** The most pods that one look creates or deletes, as in Kubernetes' replica set controller. */
-const BURST = 500;
+/** The most pods that one reconcile creates or deletes, as in Kubernetes' replica set controller. */
+export const BURST = 500;
+
+/** The pods of a set by what it does with them. Pods that have ended are neither adopted nor released. */
+interface Claimed {
+  readonly adopt: readonly Pod[];
+  readonly release: readonly Pod[];
+  /** With those to adopt. */
+  readonly active: readonly Pod[];
+  readonly terminating: readonly Pod[];
+}
 
 /** Actions that move the observed pods toward the set's spec. Applying them and planning again yields none. */
-export function planReplicaSet(observed: ObservedReplicaSet, now: Instant): Plan<Action> {
-  const { replicaSet } = observed;
-  const { claim, adopted } = claimPods(observed);
-  const active = [...claim.owned, ...adopted].filter(isActive);
+export function planReplicaSet(observed: ObservedPodSet, now: Instant): Plan<Action> {
+  const { set } = observed;
+  const claimed = claimPods(observed);
   const actions: Action[] = [
-    ...adopted.map((pod): Action => ({ kind: 'adopt', pod })),
-    ...claim.release.map((pod): Action => ({ kind: 'release', pod })),
-    ...(replicaSet.metadata.deletionTimestamp === undefined ? replicaActions(observed, active, now) : []),
-    ...planStatus(observed, now, { claim, adopted }),
+    ...claimed.adopt.map((pod): Action => ({ kind: 'adopt', pod })),
+    ...claimed.release.map((pod): Action => ({ kind: 'release', pod })),
+    ...(set.metadata.deletionTimestamp === undefined ? replicaActions(observed, claimed.active, now) : []),
+    ...statusActions(observed, claimed, now),
   ];
-  return { actions, requeueAt: nextAvailability(active, replicaSet.spec?.minReadySeconds ?? 0, now) };
+  return { actions, requeueAt: nextAvailability(claimed.active, set.spec?.minReadySeconds ?? 0, now) };
 }
 
 /** The status alone: after changes of pods have failed it is planned again with the failure. */
-export function planStatus(
-  observed: ObservedReplicaSet,
-  now: Instant,
-  { claim, adopted } = claimPods(observed),
-): readonly Action[] {
-  const { replicaSet, failure } = observed;
-  const active = claim.owned.filter(isActive).concat(adopted);
-  const status = replicaSetStatus(replicaSet, active, claim.owned, failure, now);
-  return equalJson(status, replicaSet.status ?? {}) ? [] : [{ kind: 'updateStatus', status }];
+export function planStatus(observed: ObservedPodSet, now: Instant): readonly Action[] {
+  return statusActions(observed, claimPods(observed), now);
 }
 
-function claimPods({ replicaSet, pods }: ObservedReplicaSet): { claim: Claim<Pod>; adopted: readonly Pod[] } {
-  const selector = labelSelectorFrom(replicaSet.spec?.selector);
-  const claim = claimObjects(replicaSet, pods, (labels) => selector.matches(labels));
-  return { claim, adopted: claim.adopt.filter(isActive) };
+function statusActions({ set, failure }: ObservedPodSet, claimed: Claimed, now: Instant): readonly Action[] {
+  const status = podSetStatus(set, claimed, failure, now);
+  return equalJson(status, set.status ?? {}) ? [] : [{ kind: 'updateStatus', status }];
 }
 
-function replicaActions(observed: ObservedReplicaSet, active: readonly Pod[], now: Instant): Action[] {
-  const surplus = active.length - (observed.replicaSet.spec?.replicas ?? 1);
+function claimPods({ set, pods }: ObservedPodSet): Claimed {
+  const selector = selectorOf(set);
+  const selects = (labels: Record<string, string> | undefined) => selector.matches(labels);
+  const { owned, adopt, release } = claimObjects(set, pods.filter(isActive), selects);
+  const terminating = claimObjects(set, pods.filter(isTerminating), selects).owned;
+  return { adopt, release, active: [...owned, ...adopt], terminating };
+}
+
+function replicaActions(observed: ObservedPodSet, active: readonly Pod[], now: Instant): Action[] {
+  const surplus = active.length - desiredReplicas(observed.set);
   if (surplus < 0) return [{ kind: 'createPods', count: Math.min(-surplus, BURST) }];
   if (surplus === 0) return [];
-  return rankForDeletion(active, observed.relatedPods, now)
-    .slice(0, Math.min(surplus, BURST))
-    .map((pod): Action => ({ kind: 'deletePod', pod }));
+  // The order does not matter where all go.
+  const ranked = surplus < active.length ? rankForDeletion(active, observed.relatedPods, now) : active;
+  return ranked.slice(0, Math.min(surplus, BURST)).map((pod): Action => ({ kind: 'deletePod', pod }));
 }

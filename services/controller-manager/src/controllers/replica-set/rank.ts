@@ -3,60 +3,106 @@ import type { Pod } from '@gantry/objects';
 import { isActive, readySince } from '../pods/pod-state.ts';
 
 const DELETION_COST = 'controller.kubernetes.io/pod-deletion-cost';
+const MIN_INT32 = -(2 ** 31);
+const MAX_INT32 = 2 ** 31 - 1;
 const PHASE_ORDER: Readonly<Record<string, number>> = { Pending: 0, Unknown: 1, Running: 2 };
+
+/** What the order depends on, computed once for each pod. */
+interface Ranked {
+  readonly pod: Pod;
+  readonly uid: string;
+  readonly assigned: number;
+  readonly phase: number;
+  readonly readySince: Instant | undefined;
+  readonly cost: number;
+  readonly crowd: number;
+  readonly restarts: number;
+  readonly sidecarRestarts: number;
+  readonly created: Instant | undefined;
+}
 
 /**
  * The pods in the order in which a shrinking set gives them up: unassigned before assigned, pending before running, unready
- * before ready, lower deletion cost, on more crowded nodes, ready for less time, more restarts, newer. Times count by
- * their order of magnitude, as Kubernetes' LogarithmicScaleDown has it.
+ * before ready, lower deletion cost, on nodes with more related pods, ready for less time, more restarts, newer. Of two times
+ * of the same order of magnitude the uid decides, as with Kubernetes' LogarithmicScaleDown.
  */
 export function rankForDeletion(pods: readonly Pod[], related: readonly Pod[], now: Instant): Pod[] {
   const onNode = new Map<string, number>();
-  for (const pod of related.filter(isActive)) {
+  for (const pod of related) {
+    if (!isActive(pod)) continue;
     const node = pod.spec?.nodeName ?? '';
     onNode.set(node, (onNode.get(node) ?? 0) + 1);
   }
-  const crowd = (pod: Pod) => onNode.get(pod.spec?.nodeName ?? '') ?? 0;
-  return [...pods].sort(
-    (a, b) =>
-      assigned(a) - assigned(b) ||
-      (PHASE_ORDER[a.status?.phase ?? 'Pending'] ?? 0) - (PHASE_ORDER[b.status?.phase ?? 'Pending'] ?? 0) ||
-      ready(a) - ready(b) ||
-      deletionCost(a) - deletionCost(b) ||
-      crowd(b) - crowd(a) ||
-      magnitude(readySince(a), now) - magnitude(readySince(b), now) ||
-      restarts(b) - restarts(a) ||
-      magnitude(createdAt(a), now) - magnitude(createdAt(b), now) ||
-      (a.metadata.uid ?? '').localeCompare(b.metadata.uid ?? ''),
+  return pods
+    .map((pod) => rankedPod(pod, onNode.get(pod.spec?.nodeName ?? '') ?? 0))
+    .sort((a, b) => comparePods(a, b, now))
+    .map(({ pod }) => pod);
+}
+
+function rankedPod(pod: Pod, crowd: number): Ranked {
+  const { creationTimestamp, uid = '' } = pod.metadata;
+  return {
+    pod,
+    uid,
+    crowd,
+    assigned: (pod.spec?.nodeName ?? '') === '' ? 0 : 1,
+    phase: PHASE_ORDER[pod.status?.phase ?? 'Pending'] ?? 0,
+    readySince: readySince(pod),
+    cost: deletionCost(pod),
+    ...restartsOf(pod),
+    created: creationTimestamp === undefined ? undefined : Date.parse(creationTimestamp),
+  };
+}
+
+function comparePods(a: Ranked, b: Ranked, now: Instant): number {
+  return (
+    a.assigned - b.assigned ||
+    a.phase - b.phase ||
+    Number(a.readySince !== undefined) - Number(b.readySince !== undefined) ||
+    a.cost - b.cost ||
+    b.crowd - a.crowd ||
+    compareSince(a, b, a.readySince, b.readySince, now) ||
+    b.restarts - a.restarts ||
+    b.sidecarRestarts - a.sidecarRestarts ||
+    compareSince(a, b, a.created, b.created, now)
   );
 }
 
-function assigned(pod: Pod): number {
-  return (pod.spec?.nodeName ?? '') === '' ? 0 : 1;
+/** The shorter time first, an absent one before all; by uid where they differ less than their order of magnitude. */
+function compareSince(
+  a: Ranked,
+  b: Ranked,
+  left: Instant | undefined,
+  right: Instant | undefined,
+  now: Instant,
+): number {
+  if (left === right) return 0;
+  if (left === undefined || left === 0) return -1;
+  if (right === undefined || right === 0) return 1;
+  return magnitude(left, now) - magnitude(right, now) || (a.uid < b.uid ? -1 : 1);
 }
 
-function ready(pod: Pod): number {
-  return readySince(pod) === undefined ? 0 : 1;
+/** The order of magnitude of an age, of nanoseconds as in Kubernetes; -1 for none. */
+function magnitude(since: Instant, now: Instant): number {
+  return now <= since ? -1 : Math.floor(Math.log2((now - since) * 1e6));
 }
 
-/** The annotation's number, 0 when it is absent or no integer of 32 bits. */
+/** The annotation's number; 0 when it is absent or no integer of 32 bits as Kubernetes reads it. */
 function deletionCost(pod: Pod): number {
   const text = pod.metadata.annotations?.[DELETION_COST];
-  if (text === undefined || !/^(0|-?[1-9]\d*)$/.test(text)) return 0;
+  if (text === undefined || !/^(-\d+|0|[1-9]\d*)$/.test(text)) return 0;
   const cost = Number(text);
-  return Math.abs(cost) <= 2 ** 31 ? cost : 0;
+  return cost >= MIN_INT32 && cost <= MAX_INT32 ? cost : 0;
 }
 
-function restarts(pod: Pod): number {
-  return Math.max(0, ...(pod.status?.containerStatuses ?? []).map((container) => container.restartCount));
-}
-
-function createdAt(pod: Pod): Instant | undefined {
-  return pod.metadata.creationTimestamp === undefined ? undefined : Date.parse(pod.metadata.creationTimestamp);
-}
-
-/** The order of magnitude of an age, -1 for none. */
-function magnitude(since: Instant | undefined, now: Instant): number {
-  if (since === undefined || now <= since) return -1;
-  return Math.floor(Math.log2((now - since) / 1000 + 1));
+/** The most restarts of a container, and of a sidecar: an init container that is restarted always. */
+function restartsOf({ spec, status }: Pod): { restarts: number; sidecarRestarts: number } {
+  const sidecars = new Set(
+    spec?.initContainers?.flatMap(({ name, restartPolicy }) => (restartPolicy === 'Always' ? [name] : [])),
+  );
+  const sidecarStatuses = (status?.initContainerStatuses ?? []).filter(({ name }) => sidecars.has(name));
+  return {
+    restarts: Math.max(0, ...(status?.containerStatuses ?? []).map(({ restartCount }) => restartCount)),
+    sidecarRestarts: Math.max(0, ...sidecarStatuses.map(({ restartCount }) => restartCount)),
+  };
 }

@@ -1,6 +1,9 @@
 import { formatTime, type Instant } from '@gantry/base';
-import type { Pod, ReplicaSet, ReplicaSetCondition, ReplicaSetStatus } from '@gantry/objects';
-import { isAvailable, isReady, isTerminating } from '../pods/pod-state.ts';
+import type { Pod, ReplicaSetCondition, ReplicaSetStatus } from '@gantry/objects';
+import { isAvailable, isReady } from '../pods/pod-state.ts';
+import type { PodSet } from './pod-set.ts';
+
+const REPLICA_FAILURE = 'ReplicaFailure';
 
 /** Why pods could not be created or deleted. */
 export interface PodFailure {
@@ -8,51 +11,53 @@ export interface PodFailure {
   readonly message: string;
 }
 
+export interface CountedPods {
+  readonly active: readonly Pod[];
+  readonly terminating: readonly Pod[];
+}
+
 /** The status that follows from the pods; zero counts are left out where Kubernetes leaves them out. */
-export function replicaSetStatus(
-  replicaSet: ReplicaSet,
-  active: readonly Pod[],
-  owned: readonly Pod[],
+export function podSetStatus(
+  set: PodSet,
+  { active, terminating }: CountedPods,
   failure: PodFailure | undefined,
   now: Instant,
 ): ReplicaSetStatus {
-  const minReadySeconds = replicaSet.spec?.minReadySeconds ?? 0;
-  const templateLabels = Object.entries(replicaSet.spec?.template?.metadata?.labels ?? {});
-  const labelled = active.filter((pod) =>
-    templateLabels.every(([key, value]) => pod.metadata.labels?.[key] === value),
-  ).length;
-  const ready = active.filter(isReady).length;
-  const available = active.filter((pod) => isAvailable(pod, minReadySeconds, now)).length;
-  const terminating = owned.filter(isTerminating).length;
-  const conditions = failureConditions(replicaSet.status?.conditions ?? [], failure, now);
+  const counts = countPods(set, active, now);
+  const conditions = failureConditions(set.status?.conditions ?? [], failure, now);
   return {
     replicas: active.length,
-    ...(labelled === 0 ? {} : { fullyLabeledReplicas: labelled }),
-    ...(ready === 0 ? {} : { readyReplicas: ready }),
-    ...(available === 0 ? {} : { availableReplicas: available }),
-    terminatingReplicas: terminating,
-    ...(replicaSet.metadata.generation === undefined ? {} : { observedGeneration: replicaSet.metadata.generation }),
+    ...(counts.labelled === 0 ? {} : { fullyLabeledReplicas: counts.labelled }),
+    ...(counts.ready === 0 ? {} : { readyReplicas: counts.ready }),
+    ...(counts.available === 0 ? {} : { availableReplicas: counts.available }),
+    ...(set.kind === 'ReplicaSet' ? { terminatingReplicas: terminating.length } : {}),
+    ...(set.metadata.generation === undefined ? {} : { observedGeneration: set.metadata.generation }),
     ...(conditions.length === 0 ? {} : { conditions }),
   };
 }
 
+function countPods({ spec }: PodSet, active: readonly Pod[], now: Instant) {
+  const templateLabels = Object.entries(spec?.template?.metadata?.labels ?? {});
+  const minReadySeconds = spec?.minReadySeconds ?? 0;
+  const counts = { labelled: 0, ready: 0, available: 0 };
+  for (const pod of active) {
+    const { labels } = pod.metadata;
+    if (templateLabels.every(([key, value]) => labels?.[key] === value)) counts.labelled += 1;
+    if (!isReady(pod)) continue;
+    counts.ready += 1;
+    if (isAvailable(pod, minReadySeconds, now)) counts.available += 1;
+  }
+  return counts;
+}
+
+/** The first failure stays as it was reported until changes of pods succeed. */
 function failureConditions(
   current: readonly ReplicaSetCondition[],
   failure: PodFailure | undefined,
   now: Instant,
 ): ReplicaSetCondition[] {
-  const others = current.filter((condition) => condition.type !== 'ReplicaFailure');
-  if (failure === undefined) return others;
-  const existing = current.find((condition) => condition.type === 'ReplicaFailure');
-  if (existing?.status === 'True' && existing.reason === failure.reason) return [...current];
-  return [
-    ...others,
-    {
-      type: 'ReplicaFailure',
-      status: 'True',
-      reason: failure.reason,
-      message: failure.message,
-      lastTransitionTime: formatTime(now),
-    },
-  ];
+  if (failure === undefined) return current.filter(({ type }) => type !== REPLICA_FAILURE);
+  if (current.some(({ type }) => type === REPLICA_FAILURE)) return [...current];
+  const { reason, message } = failure;
+  return [...current, { type: REPLICA_FAILURE, status: 'True', lastTransitionTime: formatTime(now), reason, message }];
 }
