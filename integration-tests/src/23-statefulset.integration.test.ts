@@ -1,0 +1,112 @@
+import {
+  CONTROLLER_REVISIONS,
+  type Pod,
+  PODS,
+  STATEFUL_SETS,
+  type StatefulSet,
+  type StatefulSetSpec,
+} from '@gantry/objects';
+import { expect, test } from 'vitest';
+import { Cluster, isReady } from './harness/cluster.ts';
+import { eventually } from './harness/eventually.ts';
+import { recordWatch, untilSeen } from './harness/recorded-watch.ts';
+
+const cluster = new Cluster();
+const ROLLOUT_MS = 180_000;
+
+/** The StatefulSet `web`, and kubectl in its namespace. */
+function statefulSet(replicas: number, spec: Partial<StatefulSetSpec> = {}): StatefulSet {
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: { name: 'web' },
+    spec: {
+      replicas,
+      serviceName: 'web',
+      selector: { matchLabels: { app: 'web' } },
+      template: {
+        metadata: { labels: { app: 'web' } },
+        spec: { terminationGracePeriodSeconds: 1, containers: [{ name: 'nginx', image: 'nginx:1.7.9' }] },
+      },
+      ...spec,
+    },
+  };
+}
+
+const kubectlIn = (namespace: string) => async (command: string, input?: string) => {
+  const options = { timeoutMs: ROLLOUT_MS, ...(input === undefined ? {} : { input }) };
+  return (await cluster.mustKubectl(['-n', namespace, ...command.split(' ')], options)).trim();
+};
+
+/** `web-0 nginx:1.7.9` of each pod that stays, in order. */
+const images = (pods: readonly Pod[]) =>
+  pods
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    .map(({ metadata, spec }) => `${metadata.name ?? ''} ${spec?.containers[0]?.image ?? ''}`)
+    .sort();
+const uids = (pods: readonly Pod[]) => pods.map(({ metadata }) => metadata.uid);
+const named = (pods: readonly Pod[], name: string) => pods.find(({ metadata }) => metadata.name === name);
+
+test('pods come, are updated and go in order, under the names that they keep', async () => {
+  await using namespace = await cluster.namespace();
+  const kubectl = kubectlIn(namespace.name);
+  await using watch = await recordWatch<Pod>(cluster, PODS, namespace.name);
+
+  await kubectl('create -f -', JSON.stringify(statefulSet(3)));
+  expect(await kubectl('rollout status statefulset/web')).toMatch(/complete/);
+  expect(await kubectl('exec web-1 -- hostname')).toBe('web-1');
+  const first = await cluster.pods(namespace.name);
+  expect(images(first)).toEqual(['web-0 nginx:1.7.9', 'web-1 nginx:1.7.9', 'web-2 nginx:1.7.9']);
+
+  await kubectl('patch statefulset web -p {"spec":{"updateStrategy":{"rollingUpdate":{"partition":2}}}}');
+  await kubectl('set image statefulset/web nginx=nginx:1.9.1');
+  expect(await kubectl('rollout status statefulset/web')).toContain('partitioned roll out complete: 1 new pods');
+  const canary = await cluster.pods(namespace.name);
+  expect(images(canary)).toEqual(['web-0 nginx:1.7.9', 'web-1 nginx:1.7.9', 'web-2 nginx:1.9.1']);
+  expect(uids(canary).filter((uid) => uids(first).includes(uid))).toHaveLength(2);
+
+  await kubectl('delete pod web-0 --wait=true');
+  await eventually('web-0 is back', ROLLOUT_MS, async () => {
+    const pod = named(await cluster.pods(namespace.name), 'web-0');
+    return pod !== undefined && isReady(pod) && pod.metadata.uid !== named(canary, 'web-0')?.metadata.uid;
+  });
+  expect(images(await cluster.pods(namespace.name))[0]).toBe('web-0 nginx:1.7.9');
+
+  await kubectl('patch statefulset web -p {"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}');
+  expect(await kubectl('rollout status statefulset/web')).toMatch(/complete/);
+  expect(images(await cluster.pods(namespace.name)).every((line) => line.endsWith('nginx:1.9.1'))).toBe(true);
+  expect(await kubectl('rollout history statefulset/web')).toMatch(/^1 .*\n2 /m);
+
+  await kubectl('rollout undo statefulset/web');
+  expect(await kubectl('rollout status statefulset/web')).toMatch(/complete/);
+  expect(images(await cluster.pods(namespace.name)).every((line) => line.endsWith('nginx:1.7.9'))).toBe(true);
+  const revisions = await cluster.list(CONTROLLER_REVISIONS, namespace.name);
+  expect(revisions.map(({ revision }) => revision).sort()).toEqual([2, 3]);
+
+  const kept = named(await cluster.pods(namespace.name), 'web-0')?.metadata.uid;
+  await kubectl('scale statefulset web --replicas=1');
+  await eventually('one pod is left', ROLLOUT_MS, async () => (await cluster.pods(namespace.name)).length === 1);
+  expect(uids(await cluster.pods(namespace.name))).toEqual([kept]);
+  expect(await kubectl('describe statefulset web')).toContain('Delete Pod web-2 in StatefulSet web successful');
+  await untilSeen(cluster, watch, PODS, namespace.name);
+  expectOrdered(watch.states);
+
+  await kubectl('delete statefulset web --wait=true');
+  await eventually('nothing is left', ROLLOUT_MS, async () => {
+    const left = [PODS, CONTROLLER_REVISIONS, STATEFUL_SETS].map((resource) => cluster.list(resource, namespace.name));
+    return (await Promise.all(left)).flat().length === 0;
+  });
+});
+
+/** At every event, a pod is new only where those below it are ready: a gap is never followed by a pod that begins. */
+function expectOrdered(states: readonly (readonly Pod[])[]): void {
+  const seen = new Set<string | undefined>();
+  for (const pods of states) {
+    for (const { metadata } of pods.filter((pod) => !seen.has(pod.metadata.uid))) {
+      seen.add(metadata.uid);
+      const ordinal = Number(metadata.name?.split('-')[1]);
+      const below = Array.from({ length: ordinal }, (_, i) => named(pods, `web-${i}`));
+      expect(below.map((pod) => pod !== undefined && isReady(pod))).toEqual(below.map(() => true));
+    }
+  }
+}
