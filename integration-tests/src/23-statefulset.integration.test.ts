@@ -1,5 +1,6 @@
 import {
   CONTROLLER_REVISIONS,
+  type KubeObject,
   type Pod,
   PODS,
   STATEFUL_SETS,
@@ -93,8 +94,12 @@ test('pods come, are updated and go in order, under the names that they keep', a
 
   await kubectl('delete statefulset web --wait=true');
   await eventually('nothing is left', ROLLOUT_MS, async () => {
-    const left = [PODS, CONTROLLER_REVISIONS, STATEFUL_SETS].map((resource) => cluster.list(resource, namespace.name));
-    return (await Promise.all(left)).flat().length === 0;
+    const left: readonly (readonly KubeObject[])[] = await Promise.all([
+      cluster.pods(namespace.name),
+      cluster.list(CONTROLLER_REVISIONS, namespace.name),
+      cluster.list(STATEFUL_SETS, namespace.name),
+    ]);
+    return left.flat().length === 0;
   });
 });
 

@@ -41,7 +41,7 @@ export function templateOf({ data }: ControllerRevision): PodTemplateSpec | unde
 
 /** Whether a revision brings back exactly this template. */
 export function isRevisionOf(revision: ControllerRevision, template: PodTemplateSpec): boolean {
-  return equalJson(revision.data, templatePatch(template));
+  return equalJson(revision.data, { spec: { template: { ...template, $patch: 'replace' } } });
 }
 
 /** A revision of the template, named by the owner and the hash of both. */

@@ -5,7 +5,6 @@ import {
   type Pod,
   PODS,
   STATEFUL_SETS,
-  type StatefulSet,
   type StatefulSetSpec,
   StatusError,
 } from '@gantry/objects';
@@ -156,22 +155,30 @@ describe('at most one pod of a name', () => {
   });
 });
 
-it('reports a refused pod, writes the status all the same, and tries again', async () => {
-  await putSet({ replicas: 1 });
-  harness.client.failNext(
-    ({ verb, resource }) => verb === 'create' && resource.resource === 'pods',
-    new StatusError('Forbidden', 'exceeded quota'),
-  );
-  await run();
-  const written = harness.client.writes.flatMap((write) =>
-    write.verb === 'update' && write.resource.resource === 'statefulsets' ? [(write.object as StatefulSet).status] : [],
-  );
-  expect(written[0]).toMatchObject({ replicas: 0, observedGeneration: 1 });
-  await harness.clock.advance(RETRIED_MS);
-  expect(names()).toEqual(['web-0']);
-  expect(eventsOfSet()).toContain(
-    'Warning FailedCreate Create Pod web-0 in StatefulSet web failed error: exceeded quota',
-  );
+describe('a refused pod', () => {
+  const refuse = (times: number) =>
+    harness.client.failNext(
+      ({ verb, resource }) => verb === 'create' && resource.resource === 'pods',
+      new StatusError('Forbidden', 'exceeded quota'),
+      times,
+    );
+
+  it('is reported, and the status is written all the same', async () => {
+    await putSet({ replicas: 1 });
+    refuse(Number.POSITIVE_INFINITY);
+    await run();
+    expect(status()).toMatchObject({ replicas: 0, observedGeneration: 1 });
+    const message = 'Create Pod web-0 in StatefulSet web failed error: exceeded quota';
+    expect(eventsOfSet()).toContain(`Warning FailedCreate ${message}`);
+  });
+
+  it('is tried again', async () => {
+    await putSet({ replicas: 1 });
+    refuse(3);
+    await run();
+    await harness.clock.advance(RETRIED_MS);
+    expect(names()).toEqual(['web-0']);
+  });
 });
 
 it('is silent in a terminating namespace', async () => {

@@ -15,12 +15,14 @@ import {
   keyOf,
   PERSISTENT_VOLUME_CLAIMS,
   type PersistentVolumeClaim,
+  type Pod,
   PODS,
   STATEFUL_SETS,
   type StatefulSet,
   type StatefulSetStatus,
 } from '@gantry/objects';
-import { adopt, claimCandidates, release, watchOwned } from '../owned-objects.ts';
+import { adopt, claimCandidates, mayAdopt, release, watchOwned } from '../owned-objects.ts';
+import { changesCounts } from '../pods/pod-state.ts';
 import { isNamespaceTerminating } from '../pods/pod-writes.shell.ts';
 import { createRevision, deleteRevision, renumberRevision } from '../revisions/writes.shell.ts';
 import { isPodAction, type PodAction } from './actions.ts';
@@ -34,7 +36,7 @@ export const statefulSetController: ControllerSpec = {
   eventSource: 'statefulset-controller',
   watches: [
     watchSelf(STATEFUL_SETS),
-    watchOwned(PODS, STATEFUL_SETS),
+    watchOwned(PODS, STATEFUL_SETS, { matters: changesOrder }),
     watchOwned(CONTROLLER_REVISIONS, STATEFUL_SETS),
     watchClaims(),
   ],
@@ -53,6 +55,11 @@ function observe(set: StatefulSet, cache: Cache): ObservedStatefulSet {
     revisions: claimCandidates(set, CONTROLLER_REVISIONS, cache),
     findClaim: (claim) => cache.get(PERSISTENT_VOLUME_CLAIMS, claim),
   };
+}
+
+/** Whether an update of a pod changes what its set waits for, counts or repairs. */
+function changesOrder(pod: Pod, old: Pod): boolean {
+  return changesCounts(pod, old) || pod.status?.phase !== old.status?.phase;
 }
 
 /** A pod may wait for a claim that is to go, and the owners of a claim follow from the set's policy. */
@@ -84,7 +91,7 @@ async function reconcileSet(
   const { set } = observed;
   const now = context.clock.now();
   const plan = planStatefulSet(observed, now);
-  if (plan.actions.some(isAdoption) && !(await mayAdopt(set, context, signal))) return {};
+  if (plan.actions.some(isAdoption) && !(await mayAdopt(context.client, STATEFUL_SETS, set, signal))) return {};
   for (const action of plan.actions) {
     if (isPreparation(action) && !(await prepare(action, set, context, signal))) return {};
   }
@@ -97,15 +104,6 @@ async function reconcileSet(
   }
   if (failed !== undefined) throw failed.error;
   return resultOf(plan, context.clock);
-}
-
-/**
- * Whether the store has this very set and does not delete it. The cache may be behind: a set that is gone would take the
- * objects that it adopts with it, which were to outlive it.
- */
-async function mayAdopt(set: StatefulSet, { client }: ControllerContext, signal: AbortSignal): Promise<boolean> {
-  const stored = await ignoreNotFound(client.get(STATEFUL_SETS, keyOf(set), signal));
-  return stored?.metadata.uid === set.metadata.uid && stored?.metadata.deletionTimestamp === undefined;
 }
 
 type Preparation = Exclude<Action, PodAction | { kind: 'updateStatus' | 'deleteRevision' }>;

@@ -1,12 +1,6 @@
 import { findResource } from '@gantry/kinds';
-import {
-  cloneJson,
-  type ControllerRevision,
-  equalJson,
-  labelSelectorFrom,
-  type StatefulSet,
-  STATEFUL_SETS,
-} from '@gantry/objects';
+import { cloneJson, type ControllerRevision, equalJson, type StatefulSet, STATEFUL_SETS } from '@gantry/objects';
+import { selectorOf } from '../owned-objects.ts';
 import { type Claim, claimObjects } from '../ownership.ts';
 import { findPresent } from '../revisions/history.ts';
 import { isRevisionOf, newRevision, sortRevisions, templateOf } from '../revisions/revision.ts';
@@ -30,7 +24,7 @@ export interface SetHistory {
  * as written, or the newest one if its template is the same after defaulting: a new default of a release starts no rollout.
  */
 export function historyOf(set: StatefulSet, candidates: readonly ControllerRevision[]): SetHistory {
-  const selector = labelSelectorFrom(set.spec?.selector);
+  const selector = selectorOf(set);
   const claim = claimObjects(set, candidates, (labels) => selector.matches(labels));
   const revisions = sortRevisions([...claim.owned, ...claim.adopt]);
   const template = set.spec?.template ?? {};

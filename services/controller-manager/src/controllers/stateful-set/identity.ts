@@ -7,7 +7,8 @@ export const POD_INDEX_LABEL = 'apps.kubernetes.io/pod-index';
 /** Has the name of the revision that a pod was made from. */
 export const REVISION_LABEL = 'controller-revision-hash';
 
-const MAX_ORDINAL = 2 ** 31 - 1;
+/** No set has a pod of a greater one: the first ordinal and the number of pods have 31 bits each. */
+const MAX_ORDINAL = 2 ** 32;
 
 /** The ordinals that a set has pods for: `count` from `start` on. */
 export interface OrdinalRange {
@@ -33,7 +34,7 @@ export function podName(set: StatefulSet, ordinal: number): string {
  */
 export function ordinalOf(set: StatefulSet, pod: Pod): number | undefined {
   const name = pod.metadata.name ?? '';
-  const ordinal = Number(/-(0|[1-9]\d*)$/.exec(name)?.[1] ?? NaN);
+  const ordinal = Number(/-(\d+)$/.exec(name)?.[1] ?? NaN);
   return ordinal <= MAX_ORDINAL && name === podName(set, ordinal) ? ordinal : undefined;
 }
 

@@ -1,4 +1,4 @@
-import type { Pod, StatefulSetSpec } from '@gantry/objects';
+import type { PersistentVolumeClaim, Pod, StatefulSetSpec } from '@gantry/objects';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Action } from './actions.ts';
@@ -64,7 +64,7 @@ const start = fc.record({
   podManagementPolicy: fc.constantFrom('OrderedReady', 'Parallel'),
   replicas: fc.nat(4),
   minReadySeconds: fc.constantFrom(0, 30),
-  volumeClaimTemplates: fc.constantFrom([], [claimTemplate('data')]),
+  volumeClaimTemplates: fc.constantFrom<PersistentVolumeClaim[]>([], [claimTemplate('data')]),
 });
 
 function happen(world: World, what: Happening): void {

@@ -87,6 +87,25 @@ describe('planStatefulSet', () => {
     if (row.status !== undefined) expect({ ...counted, currentReplicas, updatedReplicas }).toMatchObject(row.status);
   });
 
+  it('makes 500 pods of a parallel set at a time, however many are wanted', () => {
+    const spec = { replicas: 2 ** 31 - 1, ordinals: { start: 2 ** 31 - 1 } };
+    const row = {
+      name: '',
+      spec,
+      parallel: true,
+      pods: { 'web-4294967293': 'ready new', 'web-2': 'ready new' },
+      expect: [],
+    };
+    const { actions } = planStatefulSet(observe(row), NOW);
+    const lines = linesOf(actions);
+    expect([lines.length, lines[0], lines[499]]).toEqual([
+      500,
+      'create web-2147483647 new',
+      'create web-2147484146 new',
+    ]);
+    expect(statusOf(actions)?.replicas).toBe(2);
+  });
+
   it('looks again when the next pod becomes available', () => {
     const row = { name: '', spec: { minReadySeconds: 30 }, pods: { 'web-0': 'recent new' }, expect: [] };
     expect(planStatefulSet(observe(row), NOW).requeueAt).toBe(NOW + 25_000);

@@ -1,5 +1,6 @@
 import type { Instant, Plan } from '@gantry/base';
-import { type ControllerRevision, labelSelectorFrom, type Pod, type StatefulSet } from '@gantry/objects';
+import { type ControllerRevision, type Pod, type StatefulSet } from '@gantry/objects';
+import { selectorOf } from '../owned-objects.ts';
 import { type Claim, claimObjects } from '../ownership.ts';
 import { nextAvailability } from '../pods/pod-state.ts';
 import { excessRevisions } from '../revisions/history.ts';
@@ -68,7 +69,7 @@ export function planStatus(observed: ObservedStatefulSet, now: Instant): readonl
 
 /** The pods of the set's names: those that it controls, and those to be adopted and to be released. */
 function claimPods({ set, pods }: ObservedStatefulSet): Claim<Pod> {
-  const selector = labelSelectorFrom(set.spec?.selector);
+  const selector = selectorOf(set);
   const named = pods.filter((pod) => ordinalOf(set, pod) !== undefined);
   const others = pods.filter((pod) => ordinalOf(set, pod) === undefined);
   const claim = claimObjects(set, named, (labels) => selector.matches(labels));

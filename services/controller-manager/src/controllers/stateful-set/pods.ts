@@ -5,7 +5,15 @@ import type { PodAction } from './actions.ts';
 import { claimsOf, type FindClaim, isEmpty } from './claim-changes.ts';
 import { mountClaims, mountsClaims } from './claims.ts';
 import type { SetHistory } from './history.ts';
-import { hasIdentity, isInRange, labelIdentity, newPod, ordinalRange, type TemplateRevision } from './identity.ts';
+import {
+  hasIdentity,
+  isInRange,
+  labelIdentity,
+  newPod,
+  type OrdinalRange,
+  ordinalRange,
+  type TemplateRevision,
+} from './identity.ts';
 import { isRunningAndReady, isUnavailable } from './status.ts';
 import { podsToUpdate } from './update.ts';
 
@@ -32,10 +40,13 @@ export interface PodsPlan {
 }
 
 /**
- * What becomes of the pods after one: an ordered set waits where one is not available; no set goes on where one is `blocked`, as
- * after a failed write.
+ * What becomes of the pods after one: an ordered set waits where one is not available; a parallel one takes all steps of its
+ * kind, but begins nothing else where one is `blocked`, as after a failed write.
  */
 type Verdict = 'go on' | 'wait' | 'blocked';
+
+/** The most actions that one look takes in a parallel set, as many as Kubernetes has under way at once; the rest follows. */
+const MAX_ACTIONS = 500;
 
 interface Step {
   readonly actions: readonly PodAction[];
@@ -52,10 +63,11 @@ export function planPods(observed: ObservedPods): PodsPlan {
   const isOrdered = set.spec?.podManagementPolicy !== 'Parallel';
   const range = ordinalRange(set);
   const byOrdinal = new Map(members.map(({ ordinal, pod }) => [ordinal, pod]));
-  const ordinals = Array.from({ length: range.count }, (_, i) => range.start + i);
   const condemned = members.filter(({ ordinal }) => !isInRange(ordinal, range)).sort((a, b) => b.ordinal - a.ordinal);
 
-  const living = takeSteps(ordinals, isOrdered, (ordinal) => stepOfOrdinal(observed, ordinal, byOrdinal.get(ordinal)));
+  const living = takeSteps(ordinalsIn(range), isOrdered, (ordinal) =>
+    stepOfOrdinal(observed, ordinal, byOrdinal.get(ordinal)),
+  );
   if (living.verdict !== 'go on') return { actions: living.actions, leaving: [] };
   const claims = condemned.flatMap((member) => claimsOfCondemned(observed, member));
   const firstUnavailable = condemned.findLast(({ pod }) => isUnavailable(pod, set, now));
@@ -64,16 +76,21 @@ export function planPods(observed: ObservedPods): PodsPlan {
   );
   const actions = [...living.actions, ...claims, ...shrinking.actions];
   if (shrinking.verdict !== 'go on') return { actions, leaving: [] };
-  const deleted = actions.flatMap((action) => (action.kind === 'deletePod' ? [action.pod] : []));
-  const slots = ordinals
-    .map((ordinal) => byOrdinal.get(ordinal))
-    .map((pod) => (pod && deleted.includes(pod) ? undefined : pod));
+  const deleted = new Set(actions.flatMap((action) => (action.kind === 'deletePod' ? [action.pod] : [])));
+  // All of them were looked at, so there are no more than there are pods.
+  const slots = Array.from(ordinalsIn(range), (ordinal) => byOrdinal.get(ordinal)).map((pod) =>
+    pod !== undefined && deleted.has(pod) ? undefined : pod,
+  );
   const leaving = podsToUpdate(set, observed.history.update.name, slots, now);
   return { actions: [...actions, ...leaving.map((pod): PodAction => ({ kind: 'deletePod', pod }))], leaving };
 }
 
-/** Takes steps in order. An ordered set stops at the first that does not go on; another one only after a blocked one. */
-function takeSteps<T>(items: readonly T[], isOrdered: boolean, stepOf: (item: T) => Step): Step {
+function* ordinalsIn({ start, count }: OrdinalRange): Generator<number> {
+  for (let ordinal = start; ordinal < start + count; ordinal++) yield ordinal;
+}
+
+/** Takes steps in order. An ordered set stops at the first that does not go on; a parallel one when there are too many actions. */
+function takeSteps<T>(items: Iterable<T>, isOrdered: boolean, stepOf: (item: T) => Step): Step {
   const actions: PodAction[] = [];
   let isBlocked = false;
   for (const item of items) {
@@ -81,6 +98,7 @@ function takeSteps<T>(items: readonly T[], isOrdered: boolean, stepOf: (item: T)
     append(actions, step.actions);
     if (isOrdered && step.verdict !== 'go on') return { actions, verdict: step.verdict };
     isBlocked ||= step.verdict === 'blocked';
+    if (actions.length >= MAX_ACTIONS) return { actions, verdict: 'blocked' };
   }
   return { actions, verdict: isBlocked ? 'blocked' : 'go on' };
 }
