@@ -1,4 +1,5 @@
 import { type LogLevel, LOG_LEVELS, readConfig } from '@gantry/service';
+import type { EvictionRates } from './controllers/node-lifecycle/zones.ts';
 
 /** What a controller-manager is told by its environment; see docs/conventions.md. */
 export interface Config {
@@ -19,6 +20,8 @@ export interface Config {
   readonly leaseTtlMs: number;
   /** How long a node may be silent before it counts as lost. */
   readonly nodeGraceMs: number;
+  /** How fast pods of lost nodes are evicted. */
+  readonly evictionRates: EvictionRates;
   readonly logLevel: LogLevel;
   readonly healthPort: number;
   readonly identity: string;
@@ -39,6 +42,12 @@ export function readControllerManagerConfig(environment: Readonly<Record<string,
     serviceCidr: read.text('GANTRY_SERVICE_CIDR', '10.96.0.0/16'),
     leaseTtlMs: read.integer('GANTRY_LEASE_TTL_MS', { min: 500, max: 60_000 }, 2000),
     nodeGraceMs: read.integer('GANTRY_NODE_GRACE_MS', { min: 1000, max: 600_000 }, 4000),
+    evictionRates: {
+      perSecond: read.integer('GANTRY_NODE_EVICTIONS_PER_MINUTE', { min: 0, max: 60_000 }, 60) / 60,
+      secondaryPerSecond: read.integer('GANTRY_SECONDARY_NODE_EVICTIONS_PER_MINUTE', { min: 0, max: 60_000 }, 6) / 60,
+      unhealthyShare: read.integer('GANTRY_UNHEALTHY_ZONE_PERCENT', { min: 1, max: 100 }, 55) / 100,
+      largeZoneNodes: read.integer('GANTRY_LARGE_ZONE_NODES', { min: 0, max: 100_000 }, 50),
+    },
     logLevel: read.oneOf('GANTRY_LOG_LEVEL', LOG_LEVELS, 'info'),
     healthPort: read.integer('GANTRY_GRPC_PORT', { min: 0, max: 65_535 }, 10257),
     identity: read.text('HOSTNAME', 'controller-manager'),

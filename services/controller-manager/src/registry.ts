@@ -10,13 +10,14 @@ import { createJobController } from './controllers/job/controller.ts';
 import { namespaceController } from './controllers/namespace/controller.ts';
 import { createNodeLifecycleController } from './controllers/node-lifecycle/controller.ts';
 import { createPersistentVolumeController } from './controllers/persistent-volume/controller.ts';
+import type { EvictionRates } from './controllers/node-lifecycle/zones.ts';
 import { createPodGcController } from './controllers/pod-gc/controller.ts';
 import { replicaSetController, replicationController } from './controllers/replica-set/controller.ts';
 import { resourceQuotaController } from './controllers/resource-quota/controller.ts';
 import { createRootCaController } from './controllers/root-ca/controller.ts';
 import { serviceAccountController } from './controllers/service-account/controller.ts';
 import { statefulSetController } from './controllers/stateful-set/controller.ts';
-import { taintEvictionController } from './controllers/taint-eviction/controller.ts';
+import { createTaintEvictionController } from './controllers/taint-eviction/controller.ts';
 import { createTokenSecretController } from './controllers/token-secret/controller.ts';
 import { ttlAfterFinishedController } from './controllers/ttl-after-finished/controller.ts';
 import {
@@ -30,13 +31,18 @@ export interface RegistryOptions extends CsrSigningOptions {
   /** The newest PEM of the cluster's CA. */
   readonly readCa: () => string;
   readonly nodeGraceMs: number;
+  /** `EVICTION_RATES` when absent. */
+  readonly evictionRates?: EvictionRates;
 }
 
 /** Every control loop of the controller-manager. Adding one adds a folder and a line here. */
 export function createControllers(options: RegistryOptions): readonly ControllerSpec[] {
   return [
     createCsrSigningController(options),
-    createNodeLifecycleController({ graceMs: options.nodeGraceMs }),
+    createNodeLifecycleController({
+      graceMs: options.nodeGraceMs,
+      ...(options.evictionRates === undefined ? {} : { rates: options.evictionRates }),
+    }),
     createPersistentVolumeController(),
     createPodGcController(),
     createRootCaController(options.readCa),
@@ -57,7 +63,7 @@ export function createControllers(options: RegistryOptions): readonly Controller
     resourceQuotaController,
     serviceAccountController,
     statefulSetController,
-    taintEvictionController,
+    createTaintEvictionController(),
     createTokenSecretController(options.readCa),
     ttlAfterFinishedController,
   ];

@@ -66,6 +66,7 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
     },
     readCa: () => tls.current().ca.toString(),
     nodeGraceMs: config.nodeGraceMs,
+    evictionRates: config.evictionRates,
   });
   const onReconcile = reportTo(metrics);
   const manager = createManager({

@@ -149,6 +149,102 @@ describe('the node lifecycle controller, overtaken by others', () => {
   });
 });
 
+describe('the node lifecycle controller, and the zones of nodes', () => {
+  let harness: ControllerHarness;
+  beforeEach(async () => {
+    harness = createControllerHarness();
+    await putLeaseNamespace(harness.client);
+  });
+
+  const put = (name: string, ready: string | undefined, labels = {}) =>
+    harness.client.put(NODES, {
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name, labels },
+      status: ready === undefined ? {} : { conditions: [{ type: 'Ready', status: ready }] },
+    });
+  const report = async (name: string, ready: string) => {
+    const current = await harness.client.get(NODES, { namespace: '', name }, harness.stop.signal);
+    const object = { ...current, status: { conditions: [{ type: 'Ready', status: ready }] } };
+    await harness.client.updateStatus(NODES, object, harness.stop.signal);
+    await harness.clock.advance(50);
+  };
+  const evicting = () =>
+    harness.client
+      .all(NODES)
+      .filter(({ spec }) => spec?.taints?.some(({ effect }) => effect === 'NoExecute'))
+      .map(({ metadata }) => metadata.name);
+  const start = async (graceMs = 600_000) => {
+    harness.run([createNodeLifecycleController({ graceMs })]);
+    await harness.clock.advance(10);
+  };
+  const zone = (name: string) => ({ 'topology.kubernetes.io/zone': name });
+
+  it('evicts one node at once and one per second after it, in each zone', async () => {
+    for (const name of ['a1', 'a2', 'a3']) await put(name, 'False', zone('a'));
+    for (const name of ['b1', 'b2']) await put(name, 'False', zone('b'));
+    await put('b3', 'True', zone('b'));
+    await start();
+    expect(evicting()).toHaveLength(2);
+    await harness.clock.advance(900);
+    expect(evicting()).toHaveLength(2);
+    await harness.clock.advance(200);
+    expect(evicting()).toHaveLength(4);
+    await harness.clock.advance(1000);
+    expect(evicting()).toEqual(['a1', 'a2', 'a3', 'b1', 'b2']);
+  });
+
+  it('evicts none in a small zone of which much is lost, until less is', async () => {
+    for (const name of ['a', 'b', 'c']) await put(name, 'False');
+    await put('d', 'True');
+    await put('e', 'True');
+    await start();
+    await harness.clock.advance(10_000);
+    expect(evicting()).toEqual([]);
+    await put('f', 'True');
+    await harness.clock.advance(600);
+    expect(evicting()).toHaveLength(1);
+  });
+
+  it('takes evictions back when no node is ready, and goes on when one is', async () => {
+    await put('a', 'False');
+    await put('b', 'True');
+    await start();
+    expect(evicting()).toEqual(['a']);
+    await report('b', 'False');
+    expect(evicting()).toEqual([]);
+    await report('b', 'True');
+    await harness.clock.advance(1600);
+    expect(evicting()).toEqual(['a']);
+    await harness.client.delete(NODES, { namespace: '', name: 'b' }, {}, harness.stop.signal);
+    await harness.clock.advance(50);
+    expect(evicting()).toEqual([]);
+  });
+
+  it('waits a minute for the first status of a node', async () => {
+    await put('new', undefined);
+    await put('other', 'True');
+    await start(4000);
+    const condition = () => harness.client.all(NODES)[0]?.status?.conditions?.[0];
+    await harness.clock.advance(55_000);
+    expect(condition()).toBeUndefined();
+    await harness.clock.advance(10_000);
+    expect(condition()).toMatchObject({ status: 'Unknown', reason: 'NodeStatusNeverUpdated' });
+  });
+
+  it('takes a pod that comes to an unknown node for unready', async () => {
+    await put('a', 'Unknown');
+    await put('b', 'True');
+    await start();
+    const conditions = [{ type: 'Ready', status: 'True' }];
+    const metadata = { name: 'p', namespace: 'n' };
+    const spec = { containers: [], nodeName: 'a' };
+    await harness.client.put(PODS, { apiVersion: 'v1', kind: 'Pod', metadata, spec, status: { conditions } });
+    await harness.clock.advance(50);
+    expect(harness.client.all(PODS)[0]?.status?.conditions?.[0]).toMatchObject({ type: 'Ready', status: 'False' });
+  });
+});
+
 describe('the node lifecycle controller, when the API does not answer', () => {
   let harness: ControllerHarness;
   beforeEach(async () => {

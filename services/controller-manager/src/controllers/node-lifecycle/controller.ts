@@ -8,11 +8,13 @@ import {
   type Node,
   NODES,
   type ObjectKey,
+  type Pod,
   PODS,
   StatusError,
 } from '@gantry/objects';
 import { ignoreNotFound } from '@gantry/client';
 import {
+  type Cache,
   type ControllerContext,
   type ControllerSpec,
   executeActions,
@@ -23,16 +25,31 @@ import {
 } from '@gantry/controller-runtime';
 import { ApiView, LEASE_NAMESPACE, UnverifiedError, VERIFY_MS } from './api-view.shell.ts';
 import { Heartbeats } from './heartbeats.ts';
-import { type Action, type ObservedNode, planNode } from './plan.ts';
+import { Evictions, isReady } from './evictions.ts';
+import { type Action, isEvicting, type ObservedNode, planNode } from './plan.ts';
+import { EVICTION_RATES, type EvictionRates } from './zones.ts';
 
 const RECHECK_MS = 500;
+/** Kubernetes' time for a node without any status. It has no pods yet, so there is no reason for less. */
+const STARTUP_GRACE_MS = 60_000;
 /** How often a Node that others write meanwhile is read and planned anew at once. */
 const ATTEMPTS = 5;
 
+export interface NodeLifecycleOptions {
+  /** How long a node may be silent before it counts as lost. */
+  readonly graceMs: number;
+  /** `EVICTION_RATES` when absent. */
+  readonly rates?: EvictionRates;
+}
+
 /** Watches over the agents' heartbeats: a silent node is unknown, tainted, and its pods are not ready. */
-export function createNodeLifecycleController(options: { readonly graceMs: number }): ControllerSpec {
-  const heartbeats = new Heartbeats(options.graceMs);
-  const memory: Memory = { heartbeats, view: new ApiView(heartbeats), registered: new Map() };
+export function createNodeLifecycleController({
+  graceMs,
+  rates = EVICTION_RATES,
+}: NodeLifecycleOptions): ControllerSpec {
+  const heartbeats = new Heartbeats(graceMs, Math.max(graceMs, STARTUP_GRACE_MS));
+  const evictions = new Evictions(rates);
+  const memory: Memory = { heartbeats, view: new ApiView(heartbeats), evictions, registered: new Map() };
   return {
     name: 'node-lifecycle',
     eventSource: 'node-controller',
@@ -41,22 +58,32 @@ export function createNodeLifecycleController(options: { readonly graceMs: numbe
       watchMapped(LEASES, ({ metadata }) =>
         metadata.namespace === LEASE_NAMESPACE ? [{ namespace: '', name: metadata.name ?? '' }] : [],
       ),
-      // Only cached: their changes queue nothing.
-      { resource: PODS, keys: () => [] },
+      { resource: PODS, keys: nodeOfNewPod },
+      // Only cached: its changes queue nothing.
       { resource: NAMESPACES, keys: () => [] },
     ],
     begin: () => {
       heartbeats.reset();
+      evictions.reset();
       memory.registered.clear();
     },
     reconcile: (key, context, signal) => reconcile(memory, key, context, signal),
   };
 }
 
+/** The node that a pod is newly bound to, when it is not ready: then the pod is not ready either. */
+function nodeOfNewPod(pod: Pod | undefined, old: Pod | undefined, cache: Cache): readonly ObjectKey[] {
+  const name = pod?.spec?.nodeName ?? '';
+  if (name === '' || name === old?.spec?.nodeName) return [];
+  const node = cache.get(NODES, { namespace: '', name });
+  return node === undefined || isReady(node) ? [] : [{ namespace: '', name }];
+}
+
 /** What a term remembers. */
 interface Memory {
   readonly heartbeats: Heartbeats;
   readonly view: ApiView;
+  readonly evictions: Evictions;
   /** Nodes whose registration has been recorded, by name. */
   readonly registered: Map<string, Node>;
 }
@@ -81,6 +108,9 @@ async function reconcile(
   // A fixed delay, not a back-off: a silent node must be noticed in time however often others write it.
   if (node !== undefined) return { requeueAfterMs: RECHECK_MS };
   heartbeats.forget(key.name);
+  memory.evictions.forget(key.name);
+  // It may have been the last one that was ready.
+  for (const other of cache.list(NODES)) if (isEvicting(other)) context.enqueue(keyOf(other));
   const removed = registered.get(key.name);
   if (removed !== undefined) {
     registered.delete(key.name);
@@ -97,22 +127,26 @@ async function observe(
   context: ControllerContext,
   signal: AbortSignal,
 ): Promise<{ readonly observed: ObservedNode; readonly lookInMs: number | undefined }> {
-  const { cache, clock } = context;
-  const { heartbeats, registered } = memory;
+  const { cache, clock, enqueue } = context;
+  const { heartbeats, registered, evictions } = memory;
   const { name = '' } = node.metadata;
   const lease = cache.get(LEASES, { namespace: LEASE_NAMESPACE, name });
-  let leftMs = heartbeats.note(name, markOf(node, lease), clock.monotonicMs());
+  let leftMs = heartbeats.note(name, markOf(node, lease), clock.monotonicMs(), stageOf(node));
   if (heartbeats.isQuiet(leftMs)) leftMs = await lookCloser(memory, node, context, signal);
+  const heartbeat = leftMs > 0 ? 'heard' : 'silent';
+  const nodes = cache.list(NODES);
+  const { eviction, waitMs, stopsOthers } = evictions.ask({ node, heartbeat, nodes }, clock.monotonicMs());
+  if (stopsOthers) for (const other of nodes) if (isEvicting(other)) enqueue(keyOf(other));
   const observed: ObservedNode = {
     node,
     pods: cache.onNode(PODS, name),
-    heartbeat: leftMs > 0 ? 'heard' : 'silent',
-    elsewhere: cache.list(NODES).some((other) => other.metadata.name !== name && isReady(other))
-      ? 'some-ready'
-      : 'none-ready',
+    heartbeat,
+    eviction,
+    askAgainAt: waitMs === undefined ? undefined : clock.now() + waitMs,
     registration: registered.has(name) ? 'recorded' : 'new',
   };
-  return { observed, lookInMs: leftMs > 0 ? heartbeats.nextLookMs(leftMs) : undefined };
+  const lookInMs = leftMs > 0 ? heartbeats.nextLookMs(leftMs) : undefined;
+  return { observed, lookInMs: lookInMs === undefined ? undefined : Math.min(lookInMs, waitMs ?? lookInMs) };
 }
 
 /**
@@ -135,7 +169,11 @@ async function lookCloser(
 /** Changes with every heartbeat: the Lease's renewal, or the status that the agent writes. */
 function markOf(node: Node, lease: Lease | undefined): string {
   const ready = node.status?.conditions?.find(({ type }) => type === 'Ready');
-  return `${lease?.spec?.renewTime ?? ''} ${ready?.lastHeartbeatTime ?? ''}`;
+  return `${lease?.spec?.renewTime ?? ''} ${stageOf(node)} ${ready?.lastHeartbeatTime ?? ''}`;
+}
+
+function stageOf({ status }: Node): 'starting' | 'started' {
+  return status?.conditions?.some(({ type }) => type === 'Ready') === true ? 'started' : 'starting';
 }
 
 /** Reads the Lease from the store before a node counts as lost. */
@@ -153,11 +191,7 @@ async function verifySilence(
     heartbeats.interrupted();
     throw new UnverifiedError(`the heartbeat of ${name} could not be verified: ${errorMessage(error)}`);
   });
-  return heartbeats.note(name, markOf(node, lease), clock.monotonicMs());
-}
-
-function isReady(node: Node): boolean {
-  return node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
+  return heartbeats.note(name, markOf(node, lease), clock.monotonicMs(), stageOf(node));
 }
 
 /** `…-changed`: it was written by others since it was read, so the plan is out of date. */
@@ -237,6 +271,9 @@ async function writeNode(
         break;
       case 'annotate':
         await patchNode({ annotations: action.annotations }, {});
+        break;
+      case 'label':
+        await patchNode({ labels: action.labels }, {});
         break;
       case 'markPodNotReady':
         break;

@@ -14,13 +14,16 @@ const LOOK_SHARE = 0.125;
  */
 export class Heartbeats {
   readonly #graceMs: number;
-  readonly #heard = new Map<string, { readonly mark: string; readonly atMs: number }>();
+  readonly #startupGraceMs: number;
+  readonly #heard = new Map<string, { readonly mark: string; readonly atMs: number; readonly graceMs: number }>();
   /** When the view was last known to work; undefined before the first heartbeat. */
   #viewedMs: number | undefined;
   #viewedSinceMs = Number.NEGATIVE_INFINITY;
 
-  constructor(graceMs: number) {
+  /** `startupGraceMs` is for nodes whose agent has not reported a status yet. */
+  constructor(graceMs: number, startupGraceMs = graceMs) {
     this.#graceMs = graceMs;
+    this.#startupGraceMs = startupGraceMs;
   }
 
   reset(): void {
@@ -34,19 +37,20 @@ export class Heartbeats {
   }
 
   /** Records the node's heartbeat; returns how many ms it may stay unchanged: 0 or less means silent. */
-  note(node: string, mark: string, nowMs: number): number {
+  note(node: string, mark: string, nowMs: number, stage: 'starting' | 'started' = 'started'): number {
     const known = this.#heard.get(node);
     if (known?.mark === mark) return this.leftMs(node, nowMs);
-    this.#heard.set(node, { mark, atMs: nowMs });
+    const graceMs = stage === 'starting' ? this.#startupGraceMs : this.#graceMs;
+    this.#heard.set(node, { mark, atMs: nowMs, graceMs });
     // A term begins with caches that the API has just filled.
     if (known !== undefined || this.#viewedMs === undefined) this.viewed(nowMs);
-    return this.#graceMs;
+    return graceMs;
   }
 
   /** How many ms the heartbeat of a known node may stay unchanged. */
   leftMs(node: string, nowMs: number): number {
-    const heardMs = this.#heard.get(node)?.atMs ?? nowMs;
-    return Math.max(heardMs, this.#viewedSinceMs) + this.#graceMs - nowMs;
+    const { atMs, graceMs } = this.#heard.get(node) ?? { atMs: nowMs, graceMs: this.#graceMs };
+    return Math.max(atMs, this.#viewedSinceMs) + graceMs - nowMs;
   }
 
   /** The API stores heartbeats and reports them. After a gap every period begins anew. */

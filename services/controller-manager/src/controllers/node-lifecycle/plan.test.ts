@@ -33,7 +33,7 @@ const pod: Pod = {
 };
 
 function observed(of: Partial<ObservedNode> & { node: Node }): ObservedNode {
-  return { pods: [], heartbeat: 'heard', elsewhere: 'some-ready', registration: 'recorded', ...of };
+  return { pods: [], heartbeat: 'heard', eviction: 'allowed', registration: 'recorded', ...of };
 }
 
 const keys = (taints: readonly Taint[]) => taints.map(({ key, effect }) => `${key}:${effect}`);
@@ -71,22 +71,45 @@ describe('planning a node', () => {
     expect(planNode(observed({ node: after, heartbeat: 'silent' }), NOW + 60_000).actions).toEqual([]);
   });
 
-  it('evicts no pods while no other node is ready, and does not undo evictions', () => {
-    const [, , taints] = planNode(
-      observed({ node: node('True'), heartbeat: 'silent', elsewhere: 'none-ready' }),
-      NOW,
-    ).actions;
+  const evicting = [
+    { key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' },
+    { key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' },
+  ];
+
+  it.each(['delayed', 'stopped'] as const)('evicts no pods while that is %s, and asks again', (eviction) => {
+    const plan = planNode(observed({ node: node('True'), heartbeat: 'silent', eviction, askAgainAt: NOW + 500 }), NOW);
+    const [, , taints] = plan.actions;
     expect(taints?.kind === 'setTaints' && keys(taints.taints)).toEqual(['node.kubernetes.io/unreachable:NoSchedule']);
-    const evicting = [
-      { key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' },
-      { key: 'node.kubernetes.io/unreachable', effect: 'NoExecute' },
-    ];
-    const lost = observed({
-      node: node('Unknown', { taints: evicting }),
-      heartbeat: 'silent',
-      elsewhere: 'none-ready',
-    });
-    expect(planNode(lost, NOW).actions).toEqual([]);
+    expect(plan.requeueAt).toBe(NOW + 500);
+  });
+
+  it('goes on with an eviction that later ones wait for, and ends it when no node is ready', () => {
+    const lost = { node: node('Unknown', { taints: evicting }), heartbeat: 'silent' } as const;
+    expect(planNode(observed({ ...lost, eviction: 'delayed' }), NOW).actions).toEqual([]);
+    expect(planNode(observed({ ...lost, eviction: 'stopped' }), NOW).actions).toEqual([
+      { kind: 'setTaints', taints: [evicting[0]] },
+    ]);
+  });
+
+  it('changes the reason of an eviction without a delay', () => {
+    const back = observed({ node: node('False', { taints: evicting }), eviction: 'delayed' });
+    const [action] = planNode(back, NOW).actions;
+    expect(action?.kind === 'setTaints' && keys(action.taints)).toEqual([
+      'node.kubernetes.io/not-ready:NoSchedule',
+      'node.kubernetes.io/not-ready:NoExecute',
+    ]);
+  });
+
+  it('keeps the beta labels in step with the stable ones', () => {
+    const labelled = (labels: Record<string, string>) => {
+      const one = node('True');
+      return planNode(observed({ node: { ...one, metadata: { ...one.metadata, labels } } }), NOW).actions;
+    };
+    expect(
+      labelled({ 'kubernetes.io/os': 'linux', 'kubernetes.io/arch': 'arm64', 'beta.kubernetes.io/os': 'x' }),
+    ).toEqual([{ kind: 'label', labels: { 'beta.kubernetes.io/os': 'linux', 'beta.kubernetes.io/arch': 'arm64' } }]);
+    expect(labelled({ 'kubernetes.io/os': 'linux', 'beta.kubernetes.io/os': 'linux' })).toEqual([]);
+    expect(labelled({ 'beta.kubernetes.io/arch': 'amd64' })).toEqual([]);
   });
 
   it('takes its own taints off a node that is back, and no others', () => {
@@ -116,6 +139,15 @@ describe('heartbeats', () => {
     expect(heartbeats.note('n', '1', 3000)).toBe(1000);
     expect(heartbeats.note('n', '2', 3500)).toBe(4000);
     expect(heartbeats.note('n', '2', 7500)).toBe(0);
+  });
+
+  it('give a node without a status the time to start', () => {
+    const heartbeats = new Heartbeats(4000, 60_000);
+    expect(heartbeats.note('n', '1', 0, 'starting')).toBe(60_000);
+    expect(heartbeats.isQuiet(heartbeats.note('n', '1', 20_000, 'starting'))).toBe(false);
+    expect(heartbeats.note('n', '1', 60_000, 'starting')).toBe(0);
+    expect(heartbeats.note('n', '2', 60_000, 'started')).toBe(4000);
+    expect(heartbeats.note('n', '2', 64_000, 'started')).toBe(0);
   });
 
   it('forget heartbeats of an earlier term', () => {

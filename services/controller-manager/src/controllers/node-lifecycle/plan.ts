@@ -8,8 +8,13 @@ export interface ObservedNode {
   readonly pods: readonly Pod[];
   /** Whether its agent has been heard of lately; 'silent' is verified, not guessed. */
   readonly heartbeat: 'heard' | 'silent';
-  /** Whether some node of the cluster is ready. While none is, pods are not evicted: they could not run anywhere. */
-  readonly elsewhere: 'some-ready' | 'none-ready';
+  /**
+   * Whether the node may get the taint that evicts its pods. `delayed`: not yet, as evictions of its zone are limited; one that
+   * it has stays. `stopped`: no node is ready, and pods could not run elsewhere, so it loses the one that it has.
+   */
+  readonly eviction: 'allowed' | 'delayed' | 'stopped';
+  /** When to ask again whether it may; undefined when no answer is awaited. */
+  readonly askAgainAt?: Instant | undefined;
   /** Whether this term has recorded the node's registration, as Kubernetes does for each node and leader. */
   readonly registration: 'new' | 'recorded';
 }
@@ -19,16 +24,21 @@ export type Action =
   /** All taints that the node shall have. */
   | { readonly kind: 'setTaints'; readonly taints: readonly Taint[] }
   | { readonly kind: 'annotate'; readonly annotations: Readonly<Record<string, string>> }
+  | { readonly kind: 'label'; readonly labels: Readonly<Record<string, string>> }
   /** Merges `ready` into the pod's Ready condition. */
   | { readonly kind: 'markPodNotReady'; readonly pod: Pod; readonly ready: PodCondition }
   | { readonly kind: 'recordNotReady' }
   | { readonly kind: 'recordRegistered' };
 
-const RECHECK_MS = 500;
 const PREFIX = 'node.kubernetes.io/';
 const NOT_READY = `${PREFIX}not-ready`;
 const UNREACHABLE = `${PREFIX}unreachable`;
 const UNSCHEDULABLE = `${PREFIX}unschedulable`;
+/** Labels that older clients select by follow the stable ones. */
+const LABEL_PAIRS = [
+  ['kubernetes.io/os', 'beta.kubernetes.io/os'],
+  ['kubernetes.io/arch', 'beta.kubernetes.io/arch'],
+] as const;
 const TTL_ANNOTATION = 'node.alpha.kubernetes.io/ttl';
 
 /** Conditions that an agent reports; unknown while it is silent. */
@@ -61,15 +71,26 @@ export function planNode(observed: ObservedNode, now: Instant): Plan<Action> {
   if (statusOf(before, 'Ready') === 'True' && statusOf(conditions, 'Ready') !== 'True') {
     actions.push({ kind: 'recordNotReady' });
   }
-  const taints = taintsOf(node, conditions, observed.elsewhere, now);
+  const taints = taintsOf(node, conditions, observed.eviction, now);
   if (taints !== undefined) actions.push({ kind: 'setTaints', taints });
   if (node.metadata.annotations?.[TTL_ANNOTATION] === undefined && node.metadata.deletionTimestamp === undefined) {
     actions.push({ kind: 'annotate', annotations: { [TTL_ANNOTATION]: '0' } });
   }
+  const labels = labelsOf(node);
+  if (Object.keys(labels).length > 0) actions.push({ kind: 'label', labels });
   if (statusOf(conditions, 'Ready') === 'Unknown') append(actions, unreadyPods(observed.pods, now));
-  // Its eviction waits for another node to be ready, which is no event of this node.
-  const waits = observed.heartbeat === 'silent' && observed.elsewhere === 'none-ready';
-  return { actions, requeueAt: waits ? now + RECHECK_MS : undefined };
+  return { actions, requeueAt: observed.askAgainAt };
+}
+
+/** Whether the node's pods are to be evicted, now or when the zone allows it: it is not ready, and not tainted so yet. */
+export function awaitsEviction(node: Node, heartbeat: ObservedNode['heartbeat']): boolean {
+  const ready = heartbeat === 'silent' ? 'Unknown' : statusOf(node.status?.conditions ?? [], 'Ready');
+  return (ready === 'False' || ready === 'Unknown') && !isEvicting(node);
+}
+
+/** Whether the node has a taint of this controller that evicts its pods. */
+export function isEvicting(node: Node): boolean {
+  return (node.spec?.taints ?? []).some(({ key, effect }) => effect === 'NoExecute' && OWN_NO_EXECUTE.has(key ?? ''));
 }
 
 /** The conditions of a silent node are unknown; those of any other are its agent's. */
@@ -107,10 +128,10 @@ function conditionsOf({ node, heartbeat }: ObservedNode, now: Instant): readonly
 function taintsOf(
   node: Node,
   conditions: readonly NodeCondition[],
-  elsewhere: ObservedNode['elsewhere'],
+  eviction: ObservedNode['eviction'],
   now: Instant,
 ): readonly Taint[] | undefined {
-  const wanted = wantedTaints(node, conditions, elsewhere);
+  const wanted = wantedTaints(node, conditions, eviction);
   const current = node.spec?.taints ?? [];
   const kept = current.filter((taint) => !isOwn(taint) || wanted.some((other) => isSame(taint, other)));
   const added = wanted
@@ -122,19 +143,27 @@ function taintsOf(
 function wantedTaints(
   node: Node,
   conditions: readonly NodeCondition[],
-  elsewhere: ObservedNode['elsewhere'],
+  eviction: ObservedNode['eviction'],
 ): readonly Taint[] {
   const keys = CONDITION_TAINTS.filter(({ type, status }) => statusOf(conditions, type) === status).map(
     ({ key }) => key,
   );
   if (node.spec?.unschedulable === true) keys.push(UNSCHEDULABLE);
   const noSchedule = keys.map((key) => ({ key, effect: 'NoSchedule' }));
-  // A taint that evicts already stays, whatever becomes of the other nodes.
-  const noExecute = keys
-    .filter((key) => OWN_NO_EXECUTE.has(key))
-    .map((key) => ({ key, effect: 'NoExecute' }))
-    .filter((taint) => elsewhere === 'some-ready' || (node.spec?.taints ?? []).some((other) => isSame(taint, other)));
+  // A node that is tainted as unreachable and turns out to be not ready, or the reverse, changes its taint without a delay.
+  const mayEvict = eviction === 'allowed' || (eviction === 'delayed' && isEvicting(node));
+  const noExecute = mayEvict
+    ? keys.filter((key) => OWN_NO_EXECUTE.has(key)).map((key) => ({ key, effect: 'NoExecute' }))
+    : [];
   return [...noSchedule, ...noExecute];
+}
+
+function labelsOf({ metadata: { labels = {} } }: Node): Record<string, string> {
+  const pairs = LABEL_PAIRS.flatMap(([stable, beta]): [string, string][] => {
+    const value = labels[stable];
+    return value === undefined || labels[beta] === value ? [] : [[beta, value]];
+  });
+  return Object.fromEntries(pairs);
 }
 
 function isOwn({ key, effect }: Taint): boolean {

@@ -37,13 +37,13 @@ export function planPodCollection({ pod, missingSince }: ObservedPod, now: Insta
  * What a strategic merge patch changes in the status of a pod whose node is gone: failed, and no longer ready. Undefined when
  * the pod has ended already.
  */
-export function failedStatus({ status }: Pod, now: Instant): PodStatus | undefined {
+export function failedStatus({ metadata, status }: Pod, now: Instant): PodStatus | undefined {
   if (status?.phase === 'Failed' || status?.phase === 'Succeeded') return undefined;
   const isReady = status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'True') === true;
   return {
     phase: 'Failed',
     conditions: [
-      disruptionTarget('DeletionByPodGC', 'PodGC: node no longer exists', now),
+      disruptionTarget('DeletionByPodGC', 'PodGC: node no longer exists', now, metadata.generation),
       ...(isReady ? [{ type: 'Ready', status: 'False', lastTransitionTime: formatTime(now) }] : []),
     ],
   };

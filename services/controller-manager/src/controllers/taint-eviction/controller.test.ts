@@ -1,8 +1,8 @@
 import { NODES, type Pod, PODS } from '@gantry/objects';
 import type { ObjectWrite } from '@gantry/client';
-import { expect, it } from 'vitest';
-import { createControllerHarness } from '../../testing/controller-harness.ts';
-import { taintEvictionController } from './controller.ts';
+import { describe, expect, it } from 'vitest';
+import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
+import { createTaintEvictionController } from './controller.ts';
 
 const KEY = { namespace: 'a', name: 'p' };
 
@@ -25,10 +25,56 @@ it('keeps what others say of a pod that it evicts', async () => {
     const object = { ...current, status: { phase: 'Running', conditions: [unready] } } as Pod;
     await client.updateStatus(PODS, object, stop.signal);
   };
-  run([taintEvictionController], { meanwhile });
+  run([createTaintEvictionController()], { meanwhile });
   await clock.advance(100);
   const pod = client.all(PODS)[0];
   expect(pod?.status?.conditions).toContainEqual(expect.objectContaining(unready));
   expect(pod?.status?.conditions?.map(({ type }) => type).sort()).toEqual(['DisruptionTarget', 'Ready']);
   expect(pod?.metadata.deletionTimestamp).toBeDefined();
+});
+
+describe('an eviction that is scheduled', () => {
+  const start = async () => {
+    const harness = createControllerHarness();
+    const { client, clock, run } = harness;
+    const taints = [{ key: 'maintenance', effect: 'NoExecute' }];
+    await client.put(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' }, spec: { taints } });
+    const tolerations = [{ operator: 'Exists', tolerationSeconds: 30 }];
+    const spec = { containers: [], nodeName: 'n', tolerations };
+    await client.put(PODS, { apiVersion: 'v1', kind: 'Pod', metadata: KEY, spec });
+    run([createTaintEvictionController()]);
+    await clock.advance(10_000);
+    expect(client.all(PODS)).toHaveLength(1);
+    return harness;
+  };
+  const told = ({ events }: ControllerHarness) =>
+    events('Pod').map(({ reason, message }) => `${reason ?? ''}: ${message ?? ''}`);
+
+  it('happens when the toleration has run out, though the taint has no time and the pod changes', async () => {
+    const harness = await start();
+    const { client, clock, stop } = harness;
+    await client.patch(PODS, KEY, { merge: { metadata: { labels: { a: 'b' } } } }, stop.signal);
+    await clock.advance(19_000);
+    expect(client.all(PODS)).toHaveLength(1);
+    await clock.advance(2000);
+    expect(client.all(PODS)).toEqual([]);
+    expect(told(harness)).toEqual(['TaintManagerEviction: Marking for deletion Pod a/p']);
+  });
+
+  it('is cancelled with a report when the taint goes', async () => {
+    const harness = await start();
+    const { client, clock, stop } = harness;
+    await client.patch(NODES, { namespace: '', name: 'n' }, { merge: { spec: { taints: null } } }, stop.signal);
+    await clock.advance(60_000);
+    expect(client.all(PODS)).toHaveLength(1);
+    expect(told(harness)).toEqual(['TaintManagerEviction: Cancelling deletion of Pod a/p']);
+  });
+
+  it('is cancelled with a report when the pod goes before', async () => {
+    const harness = await start();
+    const { client, clock, stop } = harness;
+    await client.delete(PODS, KEY, {}, stop.signal);
+    await clock.advance(60_000);
+    expect(told(harness)).toEqual(['TaintManagerEviction: Cancelling deletion of Pod a/p']);
+  });
 });

@@ -1,32 +1,65 @@
 import { ignoreNotFound } from '@gantry/client';
-import { carryOut, type ControllerSpec, watchSelf } from '@gantry/controller-runtime';
-import { formatKey, keyOf, NODES, PODS } from '@gantry/objects';
-import { type Action, planEviction, taintsDiffer } from './plan.ts';
+import { carryOut, type ControllerContext, type ControllerSpec, watchSelf } from '@gantry/controller-runtime';
+import { formatKey, keyOf, NODES, type Pod, PODS } from '@gantry/objects';
+import { type Action, planEviction, type ScheduledEviction, taintsDiffer } from './plan.ts';
+
+/** A pod that will be evicted when its toleration has run out. */
+interface Scheduled extends ScheduledEviction {
+  readonly pod: Pod;
+}
 
 /** Deletes pods that do not tolerate a NoExecute taint of their node, when their toleration has run out. */
-export const taintEvictionController: ControllerSpec = {
-  name: 'taint-eviction',
-  eventSource: 'taint-eviction-controller',
-  watches: [
-    watchSelf(PODS),
-    {
-      resource: NODES,
-      keys: (node, old, cache) =>
-        taintsDiffer(node, old) ? cache.onNode(PODS, (node ?? old)?.metadata.name ?? '').map(keyOf) : [],
+export function createTaintEvictionController(): ControllerSpec {
+  const scheduled = new Map<string, Scheduled>();
+  return {
+    name: 'taint-eviction',
+    eventSource: 'taint-eviction-controller',
+    watches: [
+      watchSelf(PODS),
+      {
+        resource: NODES,
+        keys: (node, old, cache) =>
+          taintsDiffer(node, old) ? cache.onNode(PODS, (node ?? old)?.metadata.name ?? '').map(keyOf) : [],
+      },
+    ],
+    begin: () => scheduled.clear(),
+    reconcile: async (key, context, signal) => {
+      const { cache, clock } = context;
+      const id = formatKey(key);
+      const pod = cache.get(PODS, key);
+      const known = scheduled.get(id);
+      if (known !== undefined && known.pod.metadata.uid !== pod?.metadata.uid) {
+        scheduled.delete(id);
+        reportCancelled(known.pod, context);
+      }
+      const nodeName = pod?.spec?.nodeName ?? '';
+      if (pod === undefined || nodeName === '') return {};
+      const node = cache.get(NODES, { namespace: '', name: nodeName });
+      const perform = async (action: Action) => {
+        if (action.kind === 'schedule') scheduled.set(id, { pod, since: action.since });
+        else scheduled.delete(id);
+        if (action.kind === 'cancel') reportCancelled(pod, context);
+        if (action.kind === 'evict') await evict(pod, action, context, signal);
+      };
+      return await carryOut(planEviction(pod, node, scheduled.get(id), clock.now()), perform, clock);
     },
-  ],
-  reconcile: async (key, { cache, client, clock, events }, signal) => {
-    const pod = cache.get(PODS, key);
-    const nodeName = pod?.spec?.nodeName ?? '';
-    if (pod === undefined || nodeName === '') return {};
-    const { uid } = pod.metadata;
-    const evict = async ({ condition }: Action) => {
-      events.event(pod, 'Normal', 'TaintManagerEviction', `Marking for deletion Pod ${formatKey(key)}`);
-      const change = { metadata: { uid }, status: { conditions: [condition] } };
-      await ignoreNotFound(client.patch(PODS, key, { strategic: change, subresource: 'status' }, signal));
-      await ignoreNotFound(client.delete(PODS, key, { uid }, signal));
-    };
-    const plan = planEviction(pod, cache.get(NODES, { namespace: '', name: nodeName }), clock.now());
-    return await carryOut(plan, evict, clock);
-  },
-};
+  };
+}
+
+function reportCancelled(pod: Pod, { events }: ControllerContext): void {
+  events.event(pod, 'Normal', 'TaintManagerEviction', `Cancelling deletion of Pod ${formatKey(keyOf(pod))}`);
+}
+
+async function evict(
+  pod: Pod,
+  { condition }: Extract<Action, { kind: 'evict' }>,
+  { client, events }: ControllerContext,
+  signal: AbortSignal,
+): Promise<void> {
+  const key = keyOf(pod);
+  const { uid } = pod.metadata;
+  events.event(pod, 'Normal', 'TaintManagerEviction', `Marking for deletion Pod ${formatKey(key)}`);
+  const change = { metadata: { uid }, status: { conditions: [condition] } };
+  await ignoreNotFound(client.patch(PODS, key, { strategic: change, subresource: 'status' }, signal));
+  await ignoreNotFound(client.delete(PODS, key, { uid }, signal));
+}

@@ -1,31 +1,56 @@
 import { formatTime, type Instant, type Plan } from '@gantry/base';
 import { equalJson, type Node, type Pod, type PodCondition, toleratesTaint } from '@gantry/objects';
 
-/** Deletes the pod, with a condition that says why. */
-export type Action = { readonly kind: 'evict'; readonly condition: PodCondition };
-
-/** Evicts a pod that does not tolerate its node's NoExecute taints, now or when its toleration runs out. */
-export function planEviction(pod: Pod, node: Node | undefined, now: Instant): Plan<Action> {
-  if (node === undefined || pod.metadata.deletionTimestamp !== undefined) return { actions: [] };
-  const taints = (node.spec?.taints ?? []).filter(({ effect }) => effect === 'NoExecute');
-  if (taints.length === 0) return { actions: [] };
-  let at = Number.POSITIVE_INFINITY;
-  for (const taint of taints) {
-    const tolerations = (pod.spec?.tolerations ?? []).filter((toleration) => toleratesTaint(toleration, taint));
-    if (tolerations.length === 0) return evictAt(now, now);
-    for (const { tolerationSeconds } of tolerations) {
-      if (tolerationSeconds === undefined) continue;
-      const since = taint.timeAdded === undefined ? now : Date.parse(taint.timeAdded);
-      at = Math.min(at, since + Math.max(0, tolerationSeconds) * 1000);
-    }
-  }
-  return Number.isFinite(at) ? evictAt(at, now) : { actions: [] };
+/** What is remembered of a pod whose toleration runs out later. */
+export interface ScheduledEviction {
+  /** When that was first seen. Taints without a time count from then. */
+  readonly since: Instant;
 }
 
-function evictAt(at: Instant, now: Instant): Plan<Action> {
-  if (at > now) return { actions: [], requeueAt: at };
+export type Action =
+  /** Deletes the pod, with a condition that says why. */
+  | { readonly kind: 'evict'; readonly condition: PodCondition }
+  /** Remembers that the pod will be evicted. */
+  | { readonly kind: 'schedule'; readonly since: Instant }
+  /** Reports that the pod stays, or is evicted for another reason, and forgets. */
+  | { readonly kind: 'cancel' };
+
+/** Evicts a pod that does not tolerate its node's NoExecute taints, now or when its toleration runs out. */
+export function planEviction(
+  pod: Pod,
+  node: Node | undefined,
+  scheduled: ScheduledEviction | undefined,
+  now: Instant,
+): Plan<Action> {
+  if (node === undefined || pod.metadata.deletionTimestamp !== undefined) return { actions: [] };
+  const since = scheduled?.since ?? now;
+  const at = evictionTime(pod, node, since);
+  const cancel: readonly Action[] = scheduled === undefined ? [] : [{ kind: 'cancel' }];
+  if (at === undefined) return { actions: cancel };
+  if (at === 'now') return { actions: [...cancel, evict(pod, now)] };
+  if (at <= now) return { actions: [evict(pod, now)] };
+  return { actions: scheduled === undefined ? [{ kind: 'schedule', since }] : [], requeueAt: at };
+}
+
+/** When the pod must go; undefined when it tolerates all taints for ever. Of each taint the first toleration that fits counts. */
+function evictionTime(pod: Pod, node: Node, since: Instant): Instant | 'now' | undefined {
+  let at: Instant | undefined;
+  for (const taint of node.spec?.taints ?? []) {
+    if (taint.effect !== 'NoExecute') continue;
+    const used = pod.spec?.tolerations?.find((toleration) => toleratesTaint(toleration, taint));
+    if (used === undefined) return 'now';
+    if (used.tolerationSeconds === undefined) continue;
+    const from = taint.timeAdded === undefined ? since : Date.parse(taint.timeAdded);
+    const end = from + Math.max(0, used.tolerationSeconds) * 1000;
+    at = at === undefined ? end : Math.min(at, end);
+  }
+  return at;
+}
+
+function evict(pod: Pod, now: Instant): Action {
   const message = 'Taint manager: deleting due to NoExecute taint';
-  return { actions: [{ kind: 'evict', condition: disruptionTarget('DeletionByTaintManager', message, now) }] };
+  const condition = disruptionTarget('DeletionByTaintManager', message, now, pod.metadata.generation);
+  return { kind: 'evict', condition };
 }
 
 /** Whether a change of a node may evict pods, or spare them. */
@@ -33,7 +58,14 @@ export function taintsDiffer(node: Node | undefined, old: Node | undefined): boo
   return !equalJson(node?.spec?.taints ?? [], old?.spec?.taints ?? []);
 }
 
-/** The condition that says why a pod is deleted. */
-export function disruptionTarget(reason: string, message: string, now: Instant): PodCondition {
-  return { type: 'DisruptionTarget', status: 'True', reason, message, lastTransitionTime: formatTime(now) };
+/** The condition that says why a pod is deleted; `generation` is the pod's. */
+export function disruptionTarget(reason: string, message: string, now: Instant, generation?: number): PodCondition {
+  return {
+    type: 'DisruptionTarget',
+    status: 'True',
+    reason,
+    message,
+    lastTransitionTime: formatTime(now),
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+  };
 }
