@@ -33,6 +33,9 @@ export {
 export { SYSTEM_PRIORITIES } from './scheduling/priority-class.ts';
 export { type Amounts, addAmounts, compareAmounts } from './fields/amounts.ts';
 export { podAmounts } from './pod-spec/pod-amounts.ts';
+export { type CronSchedule, parseCronSchedule } from './batch/cron-schedule.ts';
+export { lastCronTime, nextCronTime } from './batch/cron-times.ts';
+export { formatZonedTime, timeZone, timeZoneFault } from './batch/time-zone.ts';
 export { isTerminating } from './core/pod/quota.ts';
 export { attributesClassesOf } from './core/volumes/claim-quota.ts';
 export {

@@ -1,6 +1,7 @@
 import type { ControllerSpec } from '@gantry/controller-runtime';
 import { admissionPolicyStatusController } from './controllers/admission-policy-status/controller.ts';
 import { clusterRoleAggregationController } from './controllers/clusterrole-aggregation/controller.ts';
+import { createCronJobController } from './controllers/cronjob/controller.ts';
 import { type CsrSigningOptions, createCsrSigningController } from './controllers/csr-signing/controller.ts';
 import { createDaemonSetController } from './controllers/daemon-set/controller.ts';
 import { deploymentController } from './controllers/deployment/controller.ts';
@@ -56,6 +57,7 @@ export function createControllers(options: RegistryOptions): readonly Controller
     createDisruptionController(),
     staleDisruptionController,
     createGarbageCollector(),
+    createCronJobController(),
     createJobController(),
     namespaceController,
     replicaSetController,

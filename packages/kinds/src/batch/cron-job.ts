@@ -22,7 +22,8 @@ import {
   unsupported,
 } from '@gantry/apimachinery';
 import { surprisingName } from '../workloads/name-warnings.ts';
-import { scheduleFault, timeZoneFault } from './cron-schedule.ts';
+import { scheduleFault } from './cron-schedule.ts';
+import { timeZoneFault } from './time-zone.ts';
 import { defaultJobTemplate, jobWarnings, validateJobSpec } from './job-spec.ts';
 import { restoreField } from '../fields/restore-field.ts';
 import { formatContainers } from '../workloads/columns.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { scheduleFault, timeZoneFault } from './cron-schedule.ts';
+import { scheduleFault } from './cron-schedule.ts';
+import { timeZoneFault } from './time-zone.ts';
 
 describe('a schedule', () => {
   it.each(['* * * * *', '*/5 0-3,7 1 jan MON', 'TZ=Europe/Berlin 0 0 * * *', '@daily', '@every 1h30m', '@every 1.5s'])(
@@ -15,6 +16,8 @@ describe('a schedule', () => {
     ['60 * * * *', 'end of range (60) above maximum (59): 60'],
     ['*/0 * * * *', 'step of range should be a positive number: */0'],
     ['@often', 'unrecognized descriptor: @often'],
+    ['constructor', 'expected exactly 5 fields, found 1: [constructor]'],
+    ['@every 2562048h', 'failed to parse duration @every 2562048h: time: invalid duration "2562048h"'],
     ['@every 5', 'failed to parse duration @every 5'],
     ['TZ=Nowhere/At * * * * *', 'provided bad location Nowhere/At: unknown time zone Nowhere/At'],
   ])('is not %j', (schedule, fault) => {

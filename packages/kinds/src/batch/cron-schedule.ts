@@ -1,4 +1,26 @@
-/** Cron schedules: five fields, or a name such as `@daily`. */
+/** Cron schedules: five fields, or a name such as `@daily`. `cron-times.ts` has their times. */
+import { type TimeZone, timeZone, timeZoneFault } from './time-zone.ts';
+
+/** When something happens again and again. */
+export type CronSchedule =
+  /** So many milliseconds after the time before; whole seconds. */
+  | { readonly kind: 'every'; readonly delayMs: number }
+  | { readonly kind: 'fields'; readonly fields: CronFields; readonly zone: TimeZone };
+
+/** The values that match, by field. Months and days begin at 1, weekdays at 0 with Sunday. */
+export interface CronFields {
+  readonly minutes: ReadonlySet<number>;
+  readonly hours: ReadonlySet<number>;
+  readonly days: ReadonlySet<number>;
+  readonly months: ReadonlySet<number>;
+  readonly weekdays: ReadonlySet<number>;
+  /** Whether a day must match both its fields; one is enough when both are restricted. */
+  readonly needsBothDays: boolean;
+}
+
+interface Fault {
+  readonly fault: string;
+}
 
 interface Bounds {
   readonly min: number;
@@ -17,60 +39,103 @@ const FIELDS: readonly Bounds[] = [
   },
   { min: 0, max: 6, names: ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'] },
 ];
-const DESCRIPTORS = ['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly'];
+const DESCRIPTORS: ReadonlyMap<string, string> = new Map([
+  ['@yearly', '0 0 1 1 *'],
+  ['@annually', '0 0 1 1 *'],
+  ['@monthly', '0 0 1 * *'],
+  ['@weekly', '0 0 * * 0'],
+  ['@daily', '0 0 * * *'],
+  ['@midnight', '0 0 * * *'],
+  ['@hourly', '0 * * * *'],
+]);
 const EVERY = '@every ';
 const DURATION = /^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
+const DURATION_PART = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
+const UNITS_MS: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  μs: 1e-3,
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+};
+/** Go counts nanoseconds in 64 bits. */
+const MAX_DURATION_MS = 2 ** 63 / 1e6;
 const ZONE_PREFIX = /^(?:TZ|CRON_TZ)=/;
 
 /** What is wrong with a schedule, in the words of the parser that Kubernetes uses; undefined when nothing is. */
 export function scheduleFault(schedule: string): string | undefined {
+  const parsed = parseCronSchedule(schedule, undefined);
+  return 'fault' in parsed ? parsed.fault : undefined;
+}
+
+/**
+ * Reads a schedule. `zone` is the name of the time zone that its fields are in, UTC when it is absent; a zone within the
+ * schedule (`TZ=Europe/Berlin 0 0 * * *`) takes its place.
+ */
+export function parseCronSchedule(schedule: string, zone: string | undefined): CronSchedule | Fault {
   let text = schedule;
+  let name = zone ?? '';
   if (ZONE_PREFIX.test(text)) {
     const space = text.indexOf(' ');
-    if (space < 0) return `schedule has no fields after its time zone: ${text}`;
-    const zone = text.slice(text.indexOf('=') + 1, space);
-    const fault = timeZoneFault(zone);
-    if (fault !== undefined) return `provided bad location ${zone}: ${fault}`;
+    if (space < 0) return { fault: `schedule has no fields after its time zone: ${text}` };
+    name = text.slice(text.indexOf('=') + 1, space);
     text = text.slice(space).trim();
   }
-  if (text === '') return 'empty spec string';
-  if (text.startsWith('@')) return descriptorFault(text);
+  const fault = timeZoneFault(name);
+  if (fault !== undefined) return { fault: `provided bad location ${name}: ${fault}` };
+  if (text === '') return { fault: 'empty spec string' };
+  if (text.startsWith(EVERY)) return parseEvery(text);
+  const named = DESCRIPTORS.get(text);
+  if (named === undefined && text.startsWith('@')) return { fault: `unrecognized descriptor: ${text}` };
+  const fields = parseFields(named ?? text);
+  return 'fault' in fields ? fields : { kind: 'fields', fields, zone: timeZone(name) };
+}
+
+function parseEvery(text: string): CronSchedule | Fault {
+  const duration = text.slice(EVERY.length);
+  const fault = `failed to parse duration ${text}: time: invalid duration ${JSON.stringify(duration)}`;
+  if (!DURATION.test(duration)) return { fault };
+  let ms = 0;
+  for (const [, count = '', unit = ''] of duration.matchAll(DURATION_PART)) ms += Number(count) * (UNITS_MS[unit] ?? 0);
+  if (ms > MAX_DURATION_MS) return { fault };
+  return { kind: 'every', delayMs: duration.startsWith('-') ? 1000 : Math.max(1, Math.floor(ms / 1000)) * 1000 };
+}
+
+function parseFields(text: string): CronFields | Fault {
   const fields = text.split(/\s+/).filter((field) => field !== '');
   if (fields.length !== FIELDS.length) {
-    return `expected exactly ${FIELDS.length} fields, found ${fields.length}: [${fields.join(' ')}]`;
+    return { fault: `expected exactly ${FIELDS.length} fields, found ${fields.length}: [${fields.join(' ')}]` };
   }
+  const values: ReadonlySet<number>[] = [];
+  const isAny: boolean[] = [];
   for (const [i, bounds] of FIELDS.entries()) {
-    for (const range of (fields[i] ?? '').split(',').filter((part) => part !== '')) {
-      const fault = rangeFault(range, bounds);
-      if (fault !== undefined) return fault;
+    const set = new Set<number>();
+    let any = false;
+    for (const part of (fields[i] ?? '').split(',').filter((one) => one !== '')) {
+      const range = parseRange(part, bounds);
+      if (typeof range === 'string') return { fault: range };
+      for (let value = range.first; value <= range.last; value += range.step) set.add(value);
+      any ||= /^[*?]/.test(part) && range.step === 1;
     }
+    values.push(set);
+    isAny.push(any);
   }
-  return undefined;
+  const of = (i: number) => values[i] ?? new Set<number>();
+  const needsBothDays = isAny[2] === true || isAny[4] === true;
+  return { minutes: of(0), hours: of(1), days: of(2), months: of(3), weekdays: of(4), needsBothDays };
 }
 
-/** What is wrong with the name of a time zone. The names are those of the runtime's own data. */
-export function timeZoneFault(zone: string): string | undefined {
-  if (zone === '' || zone === 'UTC' || zone === 'Local') return undefined;
-  try {
-    // The runtime accepts offsets (`+02:00`), which are not names of zones.
-    if (/^[+-]/.test(zone)) return `unknown time zone ${zone}`;
-    new Intl.DateTimeFormat('en', { timeZone: zone });
-    return undefined;
-  } catch {
-    return `unknown time zone ${zone}`;
-  }
+interface Range {
+  readonly first: number;
+  readonly last: number;
+  readonly step: number;
 }
 
-function descriptorFault(text: string): string | undefined {
-  if (DESCRIPTORS.includes(text)) return undefined;
-  if (!text.startsWith(EVERY)) return `unrecognized descriptor: ${text}`;
-  const duration = text.slice(EVERY.length);
-  return DURATION.test(duration)
-    ? undefined
-    : `failed to parse duration ${text}: time: invalid duration ${JSON.stringify(duration)}`;
-}
-
-function rangeFault(text: string, bounds: Bounds): string | undefined {
+/** A text is the complaint. */
+function parseRange(text: string, bounds: Bounds): Range | string {
   const [range = '', step, ...slashes] = text.split('/');
   const [low = '', high, ...hyphens] = range.split('-');
   let first = bounds.min;
@@ -92,7 +157,7 @@ function rangeFault(text: string, bounds: Bounds): string | undefined {
   if (first < bounds.min) return `beginning of range (${first}) below minimum (${bounds.min}): ${text}`;
   if (last > bounds.max) return `end of range (${last}) above maximum (${bounds.max}): ${text}`;
   if (first > last) return `beginning of range (${first}) beyond end of range (${last}): ${text}`;
-  return by === 0 ? `step of range should be a positive number: ${text}` : undefined;
+  return by === 0 ? `step of range should be a positive number: ${text}` : { first, last, step: by };
 }
 
 /** A number or a name; a text is the complaint. */

@@ -2,6 +2,7 @@ import {
   CERTIFICATE_SIGNING_REQUESTS,
   CLUSTER_ROLES,
   CONFIG_MAPS,
+  CRON_JOBS,
   DAEMON_SETS,
   DEPLOYMENTS,
   JOBS,
@@ -92,6 +93,10 @@ export const EXAMPLE_WORLD: readonly (readonly [Resource, KubeObject])[] = [
       selector: { matchLabels: { app: 'work' } },
       template: { ...TEMPLATE, metadata: { labels: { app: 'work' } } },
     },
+  }),
+  inside(CRON_JOBS, 'tick', {
+    spec: { schedule: '0 0 * * *', suspend: false, jobTemplate: { spec: { suspend: true, template: TEMPLATE } } },
+    status: { lastScheduleTime: '2025-12-31T00:00:00Z' },
   }),
   inside(JOBS, 'ended', {
     spec: { ttlSecondsAfterFinished: 10, selector: { matchLabels: { app: 'ended' } }, template: TEMPLATE },

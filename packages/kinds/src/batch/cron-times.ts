@@ -1,0 +1,130 @@
+import type { CronFields, CronSchedule } from './cron-schedule.ts';
+import type { TimeZone } from './time-zone.ts';
+
+const SECOND_MS = 1000;
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+/** How far ahead a schedule is searched, as by the library that Kubernetes uses. */
+const MAX_YEARS = 5;
+
+/**
+ * The first time of a schedule after `after`, in Unix milliseconds; undefined when there is none within five years. As in the
+ * library that Kubernetes uses (robfig/cron v3): a time that local clocks skip is left out, and one that they show twice
+ * happens twice.
+ */
+export function nextCronTime(schedule: CronSchedule, after: number): number | undefined {
+  const second = Math.floor(after / SECOND_MS) * SECOND_MS;
+  if (schedule.kind === 'every') return second + schedule.delayMs;
+  return new Search(schedule.fields, schedule.zone, second + SECOND_MS).run();
+}
+
+/** The last time of a schedule after `after` and not after `until`; undefined when there is none. */
+export function lastCronTime(schedule: CronSchedule, after: number, until: number): number | undefined {
+  if (schedule.kind === 'every') {
+    const first = Math.floor(after / SECOND_MS) * SECOND_MS + schedule.delayMs;
+    return first > until ? undefined : first + Math.floor((until - first) / schedule.delayMs) * schedule.delayMs;
+  }
+  // The last time is the first after some moment: that moment is found by halving.
+  let found = nextCronTime(schedule, after);
+  if (found === undefined || found > until) return undefined;
+  let low = found;
+  let high = until;
+  while (high - low >= SECOND_MS) {
+    const middle = low + Math.floor((high - low) / 2 / SECOND_MS) * SECOND_MS;
+    const next = nextCronTime(schedule, middle);
+    if (next !== undefined && next <= until) {
+      found = next;
+      low = next;
+    } else high = middle === low ? low : middle;
+  }
+  return found;
+}
+
+/** One search. It goes from the largest field to the smallest, and begins anew whenever a field wraps around. */
+class Search {
+  readonly #fields: CronFields;
+  readonly #zone: TimeZone;
+  #at: number;
+  /** Whether the time was moved: until then its smaller parts are those of the start. */
+  #state: 'start' | 'moved' = 'start';
+
+  constructor(fields: CronFields, zone: TimeZone, start: number) {
+    this.#fields = fields;
+    this.#zone = zone;
+    this.#at = start;
+  }
+
+  run(): number | undefined {
+    const lastYear = this.#local().getUTCFullYear() + MAX_YEARS;
+    while (this.#local().getUTCFullYear() <= lastYear) {
+      if (this.#findMonth() && this.#findDay() && this.#findHour() && this.#findMinute()) return this.#at;
+    }
+    return undefined;
+  }
+
+  /** Each of these is false when the next larger field changed. */
+  #findMonth(): boolean {
+    while (!this.#fields.months.has(this.#local().getUTCMonth() + 1)) {
+      this.#begin((local) => Date.UTC(local.getUTCFullYear(), local.getUTCMonth(), 1));
+      this.#setLocal((local) => local.setUTCMonth(local.getUTCMonth() + 1));
+      if (this.#local().getUTCMonth() === 0) return false;
+    }
+    return true;
+  }
+
+  #findDay(): boolean {
+    while (!this.#isDay(this.#local())) {
+      this.#begin((local) => local.setUTCHours(0, 0, 0, 0));
+      this.#setLocal((local) => local.setUTCDate(local.getUTCDate() + 1));
+      // Where midnight is skipped, the day begins an hour off.
+      const hour = this.#local().getUTCHours();
+      if (hour !== 0) this.#at += (hour > 12 ? 24 - hour : -hour) * HOUR_MS;
+      if (this.#local().getUTCDate() === 1) return false;
+    }
+    return true;
+  }
+
+  #findHour(): boolean {
+    while (!this.#fields.hours.has(this.#local().getUTCHours())) {
+      this.#begin((local) => local.setUTCMinutes(0, 0, 0));
+      this.#at += HOUR_MS;
+      if (this.#local().getUTCHours() === 0) return false;
+    }
+    return true;
+  }
+
+  #findMinute(): boolean {
+    while (!this.#fields.minutes.has(this.#local().getUTCMinutes())) {
+      this.#state = 'moved';
+      this.#at = Math.floor(this.#at / MINUTE_MS) * MINUTE_MS + MINUTE_MS;
+      if (this.#local().getUTCMinutes() === 0) return false;
+    }
+    if (this.#at % MINUTE_MS === 0) return true;
+    this.#state = 'moved';
+    this.#at = Math.ceil(this.#at / MINUTE_MS) * MINUTE_MS;
+    return false;
+  }
+
+  #isDay(local: Date): boolean {
+    const { days, weekdays, needsBothDays } = this.#fields;
+    const isDay = days.has(local.getUTCDate());
+    const isWeekday = weekdays.has(local.getUTCDay());
+    return needsBothDays ? isDay && isWeekday : isDay || isWeekday;
+  }
+
+  /** What local clocks show, readable as UTC. */
+  #local(): Date {
+    return new Date(this.#zone.toLocal(this.#at));
+  }
+
+  #setLocal(change: (local: Date) => number): void {
+    this.#at = this.#zone.fromLocal(change(this.#local()));
+  }
+
+  /** Goes to the beginning of a field, once. */
+  #begin(change: (local: Date) => number): void {
+    if (this.#state === 'moved') return;
+    this.#state = 'moved';
+    this.#setLocal(change);
+  }
+}

@@ -1,0 +1,67 @@
+/** Time zones by name, from the runtime's own data. Times are Unix milliseconds. */
+
+export interface TimeZone {
+  /** What local clocks show at `at`, as Unix milliseconds of the same reading in UTC. */
+  toLocal(at: number): number;
+  /** When local clocks show this reading. Of two such times, and for a reading that is skipped, the one that Go chooses. */
+  fromLocal(local: number): number;
+}
+
+const UTC: TimeZone = { toLocal: (at) => at, fromLocal: (local) => local };
+
+/** What is wrong with the name of a time zone. The names are those of the runtime's own data. */
+export function timeZoneFault(zone: string): string | undefined {
+  if (isUtc(zone)) return undefined;
+  try {
+    // The runtime accepts offsets (`+02:00`), which are not names of zones.
+    if (/^[+-]/.test(zone)) return `unknown time zone ${zone}`;
+    new Intl.DateTimeFormat('en', { timeZone: zone });
+    return undefined;
+  } catch {
+    return `unknown time zone ${zone}`;
+  }
+}
+
+/** The zone of a name without a fault. */
+export function timeZone(name: string): TimeZone {
+  if (isUtc(name)) return UTC;
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone: name,
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
+  const offset = (at: number): number => {
+    const parts: Record<string, number> = {};
+    for (const { type, value } of format.formatToParts(at)) parts[type] = Number(value);
+    const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts;
+    return Date.UTC(year, month - 1, day, hour, minute, second) - Math.floor(at / 1000) * 1000;
+  };
+  return {
+    toLocal: (at) => at + offset(at),
+    fromLocal: (local) => {
+      const near = offset(local);
+      return near === 0 ? local : local - offset(local - near);
+    },
+  };
+}
+
+/** RFC 3339 with seconds, and the offset of the zone at that time. */
+export function formatZonedTime(at: number, zone: TimeZone): string {
+  const local = zone.toLocal(at);
+  const text = new Date(local).toISOString().slice(0, 19);
+  const minutes = Math.round((local - at) / 60_000);
+  if (minutes === 0) return `${text}Z`;
+  const two = (value: number) => String(value).padStart(2, '0');
+  const size = Math.abs(minutes);
+  return `${text}${minutes < 0 ? '-' : '+'}${two(Math.floor(size / 60))}:${two(size % 60)}`;
+}
+
+/** A controller's local time is UTC. */
+function isUtc(zone: string): boolean {
+  return zone === '' || zone === 'UTC' || zone === 'Local';
+}

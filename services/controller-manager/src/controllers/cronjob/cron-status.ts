@@ -1,0 +1,45 @@
+import { formatTime, type Instant } from '@gantry/base';
+import type { CronJobStatus, Job, ObjectReference } from '@gantry/objects';
+
+/** Complete or failed for good: the type of the condition that says so. */
+export function endOf({ status }: Job): 'Complete' | 'Failed' | undefined {
+  const end = (status?.conditions ?? []).find(
+    (condition) => (condition.type === 'Complete' || condition.type === 'Failed') && condition.status === 'True',
+  );
+  return end?.type as 'Complete' | 'Failed' | undefined;
+}
+
+export function isListed({ active = [] }: CronJobStatus, uid: string | undefined): boolean {
+  return active.some((reference) => reference.uid === uid);
+}
+
+/** The status with these active Jobs; none are left out. */
+export function withActive(status: CronJobStatus, active: readonly ObjectReference[]): CronJobStatus {
+  const { active: _old, ...rest } = status;
+  return active.length === 0 ? rest : { active: [...active], ...rest };
+}
+
+/** Without the Jobs of these uids. */
+export function withoutJobs(status: CronJobStatus, uids: ReadonlySet<string | undefined>): CronJobStatus {
+  return withActive(
+    status,
+    (status.active ?? []).filter(({ uid }) => !uids.has(uid)),
+  );
+}
+
+/** With a Job that was started for a time of the schedule. */
+export function withStarted(status: CronJobStatus, job: Job, scheduledAt: Instant): CronJobStatus {
+  const { apiVersion, kind, metadata } = job;
+  const { name = '', namespace = '', uid = '', resourceVersion = '' } = metadata;
+  const reference = { apiVersion, kind, name, namespace, uid, resourceVersion };
+  return { ...withActive(status, [...(status.active ?? []), reference]), lastScheduleTime: formatTime(scheduledAt) };
+}
+
+/** With the end of the last Job that succeeded. */
+export function withSuccess(status: CronJobStatus, job: Job): CronJobStatus {
+  const { completionTime } = job.status ?? {};
+  const { lastSuccessfulTime } = status;
+  if (endOf(job) !== 'Complete' || completionTime === undefined) return status;
+  if (lastSuccessfulTime !== undefined && Date.parse(completionTime) <= Date.parse(lastSuccessfulTime)) return status;
+  return { ...status, lastSuccessfulTime: completionTime };
+}

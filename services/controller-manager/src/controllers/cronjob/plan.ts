@@ -1,0 +1,188 @@
+import type { Instant, Plan } from '@gantry/base';
+import { timeZoneFault } from '@gantry/kinds';
+import { type CronJob, type CronJobStatus, equalJson, type Job } from '@gantry/objects';
+import { endOf, isListed, withActive, withoutJobs, withSuccess } from './cron-status.ts';
+import { surplusJobs } from './job-history.ts';
+import { findMissedTimes, nextLook, scheduleOf } from './missed-times.ts';
+import { jobName, newCronJobJob } from './new-job.ts';
+
+/** What the plan looks at. */
+export interface ObservedCronJob {
+  readonly cronJob: CronJob;
+  /** The Jobs that it controls. */
+  readonly jobs: readonly Job[];
+  /** Uids of listed Jobs that the store does not have. */
+  readonly missing: ReadonlySet<string>;
+  /** Lasting conditions that this term has reported: each is reported once. */
+  readonly reported: ReadonlySet<string>;
+}
+
+/** An Event about the CronJob. */
+export interface CronJobReport {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+export type Action =
+  | { readonly kind: 'deleteJob'; readonly uid: string; readonly name: string; readonly cause: 'history' | 'replaced' }
+  | { readonly kind: 'updateStatus'; readonly status: CronJobStatus }
+  /** Creates a Job, and then adds it to this status. */
+  | { readonly kind: 'startJob'; readonly job: Job; readonly scheduledAt: Instant; readonly status: CronJobStatus }
+  | { readonly kind: 'report'; readonly report: CronJobReport }
+  /** The lasting conditions that hold now. */
+  | { readonly kind: 'remember'; readonly reported: ReadonlySet<string> };
+
+/**
+ * Actions that keep the history of a CronJob's Jobs and start the Job whose time has come. Of several missed times the latest
+ * one counts. Applying the actions and planning again yields none.
+ */
+export function planCronJob(observed: ObservedCronJob, now: Instant): Plan<Action> {
+  const { cronJob, jobs } = observed;
+  const surplus = surplusJobs(cronJob, jobs);
+  const seen = lookAtJobs(observed, surplus);
+  const { start, reports, requeueAt } = planStart({ ...cronJob, status: seen.status }, now);
+  const unexpected = seen.unexpected.map((name) => lasting(unexpectedJob(name)));
+  const held = [...unexpected, ...reports];
+  const reported = new Set(held.map(({ key }) => key));
+  return {
+    actions: [
+      ...surplus.map(({ metadata }) => deletion(metadata, 'history')),
+      ...(equalJson(seen.status, cronJob.status ?? {}) ? [] : [{ kind: 'updateStatus', status: seen.status } as const]),
+      ...[...seen.reports, ...held.filter(({ key }) => !observed.reported.has(key))].map(
+        ({ type, reason, message }): Action => ({ kind: 'report', report: { type, reason, message } }),
+      ),
+      ...(equalJson([...reported], [...observed.reported]) ? [] : [{ kind: 'remember', reported } as const]),
+      ...start,
+    ],
+    requeueAt,
+  };
+}
+
+/** What the Jobs mean for the status, and what is to be reported of them. */
+function lookAtJobs({ cronJob, jobs, missing }: ObservedCronJob, surplus: readonly Job[]) {
+  let status = withoutJobs(cronJob.status ?? {}, new Set(surplus.map(({ metadata }) => metadata.uid)));
+  const reports: CronJobReport[] = [];
+  const unexpected: string[] = [];
+  for (const job of jobs) {
+    const { uid, name = '' } = job.metadata;
+    const end = endOf(job);
+    if (end === undefined) {
+      if (!isListed(status, uid)) unexpected.push(name);
+      continue;
+    }
+    if (isListed(status, uid)) {
+      status = withoutJobs(status, new Set([uid]));
+      reports.push({
+        type: 'Normal',
+        reason: 'SawCompletedJob',
+        message: `Saw completed job: ${name}, condition: ${end}`,
+      });
+    }
+    status = withSuccess(status, job);
+  }
+  for (const { uid = '', name = '' } of status.active ?? []) {
+    if (!missing.has(uid)) continue;
+    reports.push({ type: 'Normal', reason: 'MissingJob', message: `Active job went missing: ${name}` });
+  }
+  return { status: withoutJobs(status, missing), reports, unexpected };
+}
+
+interface PlannedStart {
+  readonly start: readonly Action[];
+  readonly reports: readonly LastingReport[];
+  readonly requeueAt?: Instant | undefined;
+}
+
+/** A report of what lasts; the key tells it from others. */
+interface LastingReport extends CronJobReport {
+  readonly key: string;
+}
+
+function planStart(cronJob: CronJob & { readonly status: CronJobStatus }, now: Instant): PlannedStart {
+  const { metadata, spec, status } = cronJob;
+  const nothing = { start: [], reports: [] };
+  if (metadata.deletionTimestamp !== undefined) return nothing;
+  const zoneFault = spec.timeZone === undefined ? undefined : timeZoneFault(spec.timeZone);
+  if (zoneFault !== undefined) {
+    const message = `invalid timeZone: ${JSON.stringify(spec.timeZone)}: ${zoneFault}`;
+    return { ...nothing, reports: [lasting(warning('UnknownTimeZone', message))] };
+  }
+  if (spec.suspend === true) return nothing;
+  const notes = spec.schedule.includes('TZ')
+    ? [lasting(warning('UnsupportedSchedule', unsupported(spec.schedule)))]
+    : [];
+  const schedule = scheduleOf(cronJob);
+  if ('fault' in schedule) {
+    const message = `unparseable schedule: ${JSON.stringify(spec.schedule)} : ${schedule.fault}`;
+    return { ...nothing, reports: [...notes, lasting(warning('UnparseableSchedule', message))] };
+  }
+  const missed = findMissedTimes(cronJob, schedule, now, 'applied');
+  if (missed === undefined) {
+    const fault = 'time difference between two schedules is less than 1 second';
+    const message = `invalid schedule: ${spec.schedule} : ${fault}`;
+    return { ...nothing, reports: [...notes, lasting(warning('InvalidSchedule', message))] };
+  }
+  const { recent } = missed;
+  const waiting = { start: [], reports: notes, requeueAt: nextLook(cronJob, schedule, now) };
+  if (recent === undefined) return waiting;
+  const reports = missed.count === 'many' ? [...notes, lasting(TOO_MANY_MISSED, recent)] : notes;
+  if (recent + (spec.startingDeadlineSeconds ?? Infinity) * 1000 < now) {
+    const time = new Date(recent).toUTCString().replace('GMT', '+0000');
+    const report = warning('MissSchedule', `Missed scheduled time to start a job: ${time}`);
+    return { ...waiting, reports: [...reports, lasting(report, recent)] };
+  }
+  const active = status.active ?? [];
+  const isStarted = active.some(({ name }) => name === jobName(cronJob, recent));
+  if (isStarted || Date.parse(status.lastScheduleTime ?? '') === recent) return { ...waiting, reports };
+  if (spec.concurrencyPolicy === 'Forbid' && active.length > 0) {
+    return { ...waiting, reports: [...reports, lasting(ALREADY_ACTIVE, recent)] };
+  }
+  const replaced = spec.concurrencyPolicy === 'Replace' ? active : [];
+  const left = replaced.length > 0 ? withActive(status, []) : status;
+  const job = newCronJobJob(cronJob, recent);
+  const started = { ...cronJob, status: { ...status, lastScheduleTime: new Date(recent).toISOString() } };
+  return {
+    start: [
+      ...replaced.map((reference) => deletion(reference, 'replaced')),
+      { kind: 'startJob', job, scheduledAt: recent, status: left },
+    ],
+    reports,
+    requeueAt: nextLook(started, schedule, now),
+  };
+}
+
+const TOO_MANY_MISSED = warning(
+  'TooManyMissedTimes',
+  'too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew',
+);
+const ALREADY_ACTIVE: CronJobReport = {
+  type: 'Normal',
+  reason: 'JobAlreadyActive',
+  message: 'Not starting job because prior execution is running and concurrency policy is Forbid',
+};
+
+function deletion(
+  { uid = '', name = '' }: { readonly uid?: string; readonly name?: string },
+  cause: 'history' | 'replaced',
+): Action {
+  return { kind: 'deleteJob', uid, name, cause };
+}
+
+function warning(reason: string, message: string): CronJobReport {
+  return { type: 'Warning', reason, message };
+}
+
+/** A report that is made once for each time of the schedule it is about. */
+function lasting(report: CronJobReport, about?: Instant): LastingReport {
+  return { ...report, key: [report.reason, report.message, about ?? ''].join('\n') };
+}
+
+function unexpectedJob(name: string): CronJobReport {
+  return warning('UnexpectedJob', `Saw a job that the controller did not create or forgot: ${name}`);
+}
+
+function unsupported(schedule: string): string {
+  const where = 'https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/';
+  return `CRON_TZ or TZ used in schedule ${JSON.stringify(schedule)} is not officially supported, see ${where} for more details`;
+}
