@@ -5,6 +5,8 @@ export const REVISION = 'deployment.kubernetes.io/revision';
 export const REVISION_HISTORY = 'deployment.kubernetes.io/revision-history';
 export const DESIRED_REPLICAS = 'deployment.kubernetes.io/desired-replicas';
 export const MAX_REPLICAS = 'deployment.kubernetes.io/max-replicas';
+/** The revision to go back to, from clients of the API before apps/v1; 0 for the last one. */
+export const ROLLBACK_TO = 'deprecated.deployment.rollback.to';
 
 /** Annotations of a Deployment that are its own and not copied to its ReplicaSets. */
 const NOT_COPIED = new Set([
@@ -13,31 +15,66 @@ const NOT_COPIED = new Set([
   REVISION_HISTORY,
   DESIRED_REPLICAS,
   MAX_REPLICAS,
-  'deprecated.deployment.rollback.revision',
+  ROLLBACK_TO,
 ]);
+
+/** How long a set's history of revisions may be, in characters; the oldest are dropped. */
+const MAX_HISTORY = 2000;
+const MAX_INT32 = 2 ** 31 - 1;
 
 type Annotations = Record<string, string>;
 
-/** The rollout revision of a set or Deployment; 0 when it has none. */
-export function rolloutRevision(object: ReplicaSet | Deployment): number {
-  const revision = Number.parseInt(object.metadata.annotations?.[REVISION] ?? '', 10);
-  return Number.isNaN(revision) ? 0 : revision;
+/** A whole number as Kubernetes reads one from an annotation; undefined for any other text. */
+export function wholeNumber(text: string | undefined): number | undefined {
+  return text !== undefined && /^[+-]?\d+$/.test(text) ? Number(text) : undefined;
 }
 
-/** The annotations of the new set at `revision`: the Deployment's own copied over, an older revision kept in the history. */
+/** The rollout revision of a set or Deployment; 0 when it has none. */
+export function rolloutRevision(object: ReplicaSet | Deployment): number {
+  return wholeNumber(object.metadata.annotations?.[REVISION]) ?? 0;
+}
+
+/** The number of pods in one of a set's size annotations; undefined when it is missing or no such number. */
+export function annotatedSize(
+  set: ReplicaSet,
+  name: typeof DESIRED_REPLICAS | typeof MAX_REPLICAS,
+): number | undefined {
+  const text = set.metadata.annotations?.[name];
+  const size = text !== undefined && /^\d+$/.test(text) ? Number(text) : undefined;
+  return size !== undefined && size <= MAX_INT32 ? size : undefined;
+}
+
+/**
+ * The annotations of the new set at `revision`: the Deployment's own copied over, an older revision kept in the history. A set
+ * whose revision is no number keeps its annotations.
+ */
 export function newSetAnnotations(deployment: Deployment, current: Annotations, revision: number): Annotations {
-  const out: Annotations = { ...current };
-  for (const [key, value] of Object.entries(deployment.metadata.annotations ?? {})) {
-    if (!NOT_COPIED.has(key)) out[key] = value;
-  }
   const old = current[REVISION];
-  if (old !== undefined && Number.parseInt(old, 10) >= revision) return out;
+  const oldRevision = old === undefined || old === '' ? 0 : wholeNumber(old);
+  if (oldRevision === undefined) return current;
+  const out: Annotations = { ...current, ...copiedAnnotations(deployment.metadata.annotations) };
+  if (oldRevision >= revision) return out;
   out[REVISION] = String(revision);
-  if (old !== undefined) {
-    const history = current[REVISION_HISTORY] ?? '';
-    out[REVISION_HISTORY] = history === '' ? old : `${history},${old}`;
-  }
+  if (old !== undefined) out[REVISION_HISTORY] = longerHistory(current[REVISION_HISTORY] ?? '', old);
   return out;
+}
+
+/** A Deployment's annotations after it was rolled back to a set: those of the set, and its own that are never copied. */
+export function rolledBackAnnotations(deployment: Deployment, set: ReplicaSet): Annotations {
+  const own = Object.entries(deployment.metadata.annotations ?? {}).filter(([name]) => NOT_COPIED.has(name));
+  return { ...Object.fromEntries(own), ...copiedAnnotations(set.metadata.annotations) };
+}
+
+function copiedAnnotations(annotations: Annotations | undefined): Annotations {
+  return Object.fromEntries(Object.entries(annotations ?? {}).filter(([name]) => !NOT_COPIED.has(name)));
+}
+
+function longerHistory(history: string, revision: string): string {
+  if (history === '') return revision;
+  const revisions = history.split(',');
+  let length = history.length + 1 + revision.length;
+  while (length > MAX_HISTORY && revisions.length > 0) length -= (revisions.shift()?.length ?? 0) + 1;
+  return length > MAX_HISTORY ? history : [...revisions, revision].join(',');
 }
 
 /** The annotations that record which size a set was given its replicas for. */

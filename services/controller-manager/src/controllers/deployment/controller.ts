@@ -16,12 +16,14 @@ import {
   REPLICA_SETS,
   type ReplicaSet,
 } from '@gantry/objects';
-import { adopt, claimCandidates, ownersOf, release, watchOwned } from '../owned-objects.ts';
+import { adopt, claimCandidates, mayAdopt, ownersOf, release, watchOwned } from '../owned-objects.ts';
 import { controllerOf } from '../ownership.ts';
-import { createFailureMessage, scalingMessage } from './messages.ts';
+import { isFinished } from '../pods/pod-state.ts';
+import { isNamespaceTerminating } from '../pods/pod-writes.shell.ts';
+import { createFailureMessage, scalingMessage, SELECTING_ALL } from './messages.ts';
 import { type Action, planDeployment } from './plan.ts';
 import { runsTemplateOf } from './replica-sets.ts';
-import { annotatedSet, collidedDeployment, deploymentWithStatus, resizedSet } from './writes.ts';
+import { annotatedSet, collidedDeployment, deploymentWithStatus, failedDeployment, resizedSet } from './writes.ts';
 
 /** Rolls out a Deployment's template through ReplicaSets. */
 export const deploymentController: ControllerSpec = {
@@ -29,14 +31,24 @@ export const deploymentController: ControllerSpec = {
   eventSource: 'deployment-controller',
   watches: [watchSelf(DEPLOYMENTS), watchOwned(REPLICA_SETS, DEPLOYMENTS), watchEndingPods()],
   reconcile: async (key, context, signal) => {
-    const { cache, clock } = context;
+    const { cache, client, clock } = context;
     const deployment = cache.get(DEPLOYMENTS, key);
     if (deployment === undefined) return {};
     const replicaSets = claimCandidates(deployment, REPLICA_SETS, cache);
     const owned = replicaSets.filter((set) => controllerOf(set) !== undefined);
-    const pods = owned.flatMap((set) => cache.controlledBy(PODS, set.metadata.uid ?? ''));
+    // Only Recreate waits for pods; otherwise the statuses of the sets say all.
+    const isRecreate = deployment.spec?.strategy?.type === 'Recreate';
+    const pods = isRecreate ? owned.flatMap((set) => cache.controlledBy(PODS, set.metadata.uid ?? '')) : [];
     const plan = planDeployment({ deployment, replicaSets, pods }, clock.now());
-    return await carryOut(plan, (action) => execute(action, deployment, context, signal), clock);
+    const adopts = plan.actions.some(({ kind }) => kind === 'adopt');
+    if (adopts && !(await mayAdopt(client, DEPLOYMENTS, deployment, signal))) return {};
+    try {
+      return await carryOut(plan, (action) => execute(action, deployment, context, signal), clock);
+    } catch (error) {
+      // Every other attempt would be refused too.
+      if (isNamespaceTerminating(error)) return {};
+      throw error;
+    }
   },
 };
 
@@ -45,7 +57,7 @@ function watchEndingPods(): WatchSpec<Pod> {
   return {
     resource: PODS,
     keys: (pod, old, cache) => {
-      const ended = pod === undefined || pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
+      const ended = pod === undefined || isFinished(pod);
       const subject = pod ?? old;
       if (!ended || subject === undefined || controllerOf(subject) === undefined) return [];
       return ownersOf(subject, REPLICA_SETS, cache)
@@ -82,6 +94,15 @@ async function execute(
     case 'deleteSet':
       await ignoreNotFound(client.delete(REPLICA_SETS, keyOf(action.set), { uid: action.set.metadata.uid }, signal));
       return;
+    case 'rollBack': {
+      const { rollback } = action;
+      await ignoreNotFound(client.update(DEPLOYMENTS, rollback.deployment, signal));
+      events.event(deployment, rollback.type, rollback.reason, rollback.message);
+      return;
+    }
+    case 'reportSelectingAll':
+      events.event(deployment, 'Warning', 'SelectingAll', SELECTING_ALL);
+      return;
     case 'updateStatus':
       await ignoreNotFound(client.updateStatus(DEPLOYMENTS, deploymentWithStatus(deployment, action), signal));
       return;
@@ -90,23 +111,29 @@ async function execute(
   if (message !== undefined) events.event(deployment, 'Normal', 'ScalingReplicaSet', message);
 }
 
-/** A ReplicaSet of that name with another template is a hash collision: the count is raised and the next plan hashes anew. */
+/**
+ * A ReplicaSet of that name with another template is a hash collision: the count is raised and the next plan hashes anew. Another
+ * failure is reported in the status and an Event, unless the namespace is terminating.
+ */
 async function createSet(
   set: ReplicaSet,
   deployment: Deployment,
-  { client, events }: ControllerContext,
+  { client, clock, events }: ControllerContext,
   signal: AbortSignal,
 ): Promise<void> {
   try {
     await client.create(REPLICA_SETS, set, signal);
   } catch (error) {
-    if (!isReason(error, 'AlreadyExists')) {
-      events.event(deployment, 'Warning', 'ReplicaSetCreateError', createFailureMessage(set, error));
-      throw error;
-    }
-    const existing = await client.get(REPLICA_SETS, keyOf(set), signal);
-    if (!runsTemplateOf(deployment, existing)) {
-      await ignoreNotFound(client.updateStatus(DEPLOYMENTS, collidedDeployment(deployment), signal));
+    if (isReason(error, 'AlreadyExists')) {
+      const existing = await client.get(REPLICA_SETS, keyOf(set), signal);
+      if (!runsTemplateOf(deployment, existing)) {
+        await ignoreNotFound(client.updateStatus(DEPLOYMENTS, collidedDeployment(deployment), signal));
+      }
+    } else if (!isNamespaceTerminating(error)) {
+      const message = createFailureMessage(set, error);
+      events.event(deployment, 'Warning', 'ReplicaSetCreateError', message);
+      const failed = failedDeployment(deployment, message, clock.now());
+      if (failed !== undefined) await ignoreNotFound(client.updateStatus(DEPLOYMENTS, failed, signal));
     }
     throw error;
   }

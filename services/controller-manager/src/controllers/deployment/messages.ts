@@ -2,6 +2,9 @@ import { errorMessage } from '@gantry/base';
 import type { ReplicaSet } from '@gantry/objects';
 import type { Action } from './plan.ts';
 
+/** Kubernetes' words for a selector without requirements. */
+export const SELECTING_ALL = 'This deployment is selecting all pods. A non-empty selector is required.';
+
 /** The message of the event that a created or resized set causes; undefined where its size stays. */
 export function scalingMessage(action: Extract<Action, { kind: 'createSet' | 'resizeSet' }>): string | undefined {
   const before = action.kind === 'createSet' ? 0 : (action.set.spec?.replicas ?? 0);

@@ -88,6 +88,11 @@ class World {
         case 'deleteSet':
           this.sets = this.sets.filter((set) => set.metadata.uid !== action.set.metadata.uid);
           break;
+        case 'rollBack':
+          this.deployment = cloneJson(action.rollback.deployment);
+          break;
+        case 'reportSelectingAll':
+          break;
         case 'updateStatus':
           this.deployment = cloneJson(this.deployment);
           this.deployment.status = cloneJson(action.status);
@@ -348,7 +353,59 @@ describe('planDeployment', () => {
         expect(world.pods.length).toBe(replicas);
         expect(world.stepDeployment()).toBe(false);
       }),
-      { numRuns: 60 },
+      { seed: 20260101, numRuns: 60 },
+    );
+  });
+
+  test('every history of edits, steps and stale statuses ends with the wanted pods of the last template', () => {
+    const edits = fc.array(
+      fc.oneof(
+        fc.record({ kind: fc.constant('scale' as const), replicas: fc.integer({ min: 0, max: 9 }) }),
+        fc.record({ kind: fc.constant('image' as const), image: fc.constantFrom('app:1', 'app:2', 'app:3') }),
+        fc.record({ kind: fc.constant('pause' as const), paused: fc.boolean() }),
+        fc.record({ kind: fc.constant('strategy' as const), type: fc.constantFrom('Recreate', 'RollingUpdate') }),
+        fc.record({
+          kind: fc.constantFrom('deployment' as const, 'sets' as const, 'ready' as const, 'stale' as const),
+        }),
+        fc.record({ kind: fc.constantFrom('deployment' as const, 'sets' as const, 'ready' as const) }),
+      ),
+      { maxLength: 60 },
+    );
+    fc.assert(
+      fc.property(edits, (history) => {
+        const world = new World(deployment({ revisionHistoryLimit: 2 }));
+        let earlier = world.sets;
+        for (const step of history) {
+          if (step.kind === 'scale') world.edit((spec) => void (spec.replicas = step.replicas));
+          else if (step.kind === 'image') world.setImage(step.image);
+          else if (step.kind === 'pause') world.edit((spec) => void (spec.paused = step.paused));
+          else if (step.kind === 'strategy') world.edit((spec) => void (spec.strategy = { type: step.type }));
+          else if (step.kind === 'deployment') world.stepDeployment();
+          else if (step.kind === 'sets') world.stepSets();
+          else if (step.kind === 'ready') for (const pod of world.unready().slice(0, 2)) world.makeReady(pod);
+          else {
+            // The statuses of the sets are seen as they were.
+            const old = new Map(earlier.map((set) => [set.metadata.uid, set.status]));
+            world.sets = world.sets.map((set) => {
+              const status = old.get(set.metadata.uid);
+              return status === undefined ? set : { ...set, status };
+            });
+          }
+          earlier = world.sets;
+        }
+        world.edit((spec) => void (spec.paused = false));
+        world.settle();
+        const wanted = world.deployment.spec;
+        expect(world.pods).toHaveLength(wanted?.replicas ?? 1);
+        const active = world.sets.filter((set) => (set.spec?.replicas ?? 0) > 0);
+        const image = wanted?.template.spec?.containers[0]?.image;
+        for (const set of active) expect(set.spec?.template?.spec?.containers[0]?.image).toBe(image);
+        expect(active.length).toBeLessThanOrEqual(1);
+        expect(world.stepDeployment()).toBe(false);
+        expect(world.deployment.status?.replicas ?? 0).toBe(wanted?.replicas ?? 1);
+        expect(world.sets.length).toBeLessThanOrEqual(3);
+      }),
+      { seed: 20260101, numRuns: 150 },
     );
   });
 });

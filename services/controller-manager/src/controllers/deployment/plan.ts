@@ -4,24 +4,19 @@ import {
   type DeploymentCondition,
   type DeploymentStatus,
   equalJson,
-  labelSelectorFrom,
   type Pod,
   type ReplicaSet,
 } from '@gantry/objects';
+import { selectorOf } from '../owned-objects.ts';
 import { claimObjects } from '../ownership.ts';
+import { isFinished } from '../pods/pod-state.ts';
 import { newSetAnnotations, REVISION, rolloutRevision, sizeAnnotationsDiffer } from './annotations.ts';
+import { conditionOf, type ConditionValue, setCondition } from './conditions.ts';
+import { deadlineOf, hasProgressDeadline, isComplete } from './progress.ts';
 import { byAge, desiredReplicas, findNewSet, newReplicaSet, rollingBounds, sum } from './replica-sets.ts';
+import { type Rollback, rollBack, rollbackRequest } from './rollback.ts';
 import { isScaling, proportionalSizes, type Resize, rollingSizes } from './scaling.ts';
-import {
-  conditionOf,
-  type ConditionValue,
-  countedStatus,
-  deadlineOf,
-  hasProgressDeadline,
-  isComplete,
-  rolloutStatus,
-  setCondition,
-} from './status.ts';
+import { countedStatus, rolloutStatus } from './status.ts';
 
 /** What the plan looks at: the Deployment, the sets of its namespace that it controls or may select, and the pods of those it controls. */
 export interface ObservedDeployment {
@@ -43,6 +38,9 @@ export type Action =
     }
   | { readonly kind: 'resizeSet'; readonly set: ReplicaSet; readonly replicas: number }
   | { readonly kind: 'deleteSet'; readonly set: ReplicaSet }
+  | { readonly kind: 'rollBack'; readonly rollback: Rollback }
+  /** A selector that selects everything is an error of the user: it is only reported. */
+  | { readonly kind: 'reportSelectingAll' }
   | { readonly kind: 'updateStatus'; readonly status: DeploymentStatus; readonly revision: string | undefined };
 
 /** The times of conditions are cut to seconds, so the deadline may pass up to a second later than it reads. */
@@ -68,7 +66,8 @@ interface Draft {
  */
 export function planDeployment(observed: ObservedDeployment, now: Instant): Plan<Action> {
   const { deployment } = observed;
-  const selector = labelSelectorFrom(deployment.spec?.selector);
+  const selector = selectorOf(deployment);
+  if (selector.empty) return { actions: refuseSelector(deployment) };
   const claim = claimObjects(deployment, observed.replicaSets, (labels) => selector.matches(labels));
   const draft = startDraft(observed, [...claim.owned, ...claim.adopt], now);
   for (const set of claim.adopt) draft.actions.push({ kind: 'adopt', set });
@@ -78,12 +77,23 @@ export function planDeployment(observed: ObservedDeployment, now: Instant): Plan
   if (deployment.metadata.deletionTimestamp !== undefined) finish(draft, countStatus(draft));
   else {
     notePause(draft);
-    if (deployment.spec?.paused === true || isScaling(deployment, draft.all)) planScaling(draft);
+    const request = rollbackRequest(deployment);
+    if (deployment.spec?.paused === true) planScaling(draft);
+    else if (request !== undefined) planRollback(draft, request);
+    else if (isScaling(deployment, draft.all)) planScaling(draft);
     else if (deployment.spec?.strategy?.type === 'Recreate') planRecreate(draft);
     else planRolling(draft);
   }
-  const deadline = deadlineOf(deployment, conditionOf(draft.conditions, 'Progressing'));
+  const deadline = deadlineOf(deployment, draft.conditions);
   return { actions: draft.actions, requeueAt: deadline === undefined ? undefined : deadline + ROUNDING_MS };
+}
+
+function refuseSelector({ metadata, status }: Deployment): Action[] {
+  const { generation } = metadata;
+  if (generation === undefined || (status?.observedGeneration ?? 0) >= generation)
+    return [{ kind: 'reportSelectingAll' }];
+  const observed = { ...status, observedGeneration: generation };
+  return [{ kind: 'reportSelectingAll' }, { kind: 'updateStatus', status: observed, revision: undefined }];
 }
 
 function startDraft(observed: ObservedDeployment, all: readonly ReplicaSet[], now: Instant): Draft {
@@ -118,11 +128,19 @@ function notePause(draft: Draft): void {
 function planScaling(draft: Draft): void {
   syncNewSet(draft);
   resize(draft, proportionalSizes(draft.deployment, draft.newSet, draft.old), draft.all);
-  if (draft.deployment.spec?.paused === true) cleanHistory(draft);
+  if (draft.deployment.spec?.paused === true && rollbackRequest(draft.deployment) === undefined) cleanHistory(draft);
   finish(draft, countStatus(draft));
 }
 
+/** A rollback needs a set of the present template, so that the present revision is one to return to. */
+function planRollback(draft: Draft, request: number): void {
+  if (ensureNewSet(draft) === undefined) finish(draft, countStatus(draft));
+  else draft.actions.push({ kind: 'rollBack', rollback: rollBack(draft.deployment, draft.all, request) });
+}
+
 function planRecreate(draft: Draft): void {
+  // Revision and annotations of an existing new set come before sizes.
+  if (syncNewSet(draft)) return finish(draft, rollout(draft));
   const down = draft.old.filter((set) => (set.spec?.replicas ?? 0) > 0).map((set) => ({ set, replicas: 0 }));
   if (down.length > 0) {
     resize(draft, down, []);
@@ -132,10 +150,8 @@ function planRecreate(draft: Draft): void {
     if (stage !== undefined && (stage.spec?.replicas ?? 0) !== desired)
       resize(draft, [{ set: stage, replicas: desired }], []);
     else cleanWhenComplete(draft);
-  } else {
-    syncNewSet(draft);
   }
-  finish(draft, rolloutStatus(draft.deployment, draft.all, draft.newSet, draft.conditions, draft.now));
+  finish(draft, rollout(draft));
 }
 
 function planRolling(draft: Draft): void {
@@ -145,16 +161,16 @@ function planRolling(draft: Draft): void {
     resize(draft, sizes, []);
     if (sizes.length === 0) cleanWhenComplete(draft);
   }
-  finish(draft, rolloutStatus(draft.deployment, draft.all, draft.newSet, draft.conditions, draft.now));
+  finish(draft, rollout(draft));
 }
 
 /** Whether pods of other sets than the new one may still run; terminating ones do. */
 function oldPodsRun(draft: Draft): boolean {
+  if (sum(draft.old, (set) => set.status?.replicas) > 0) return true;
   const newUid = draft.newSet?.metadata.uid;
   return draft.pods.some(
     (pod) =>
-      pod.status?.phase !== 'Failed' &&
-      pod.status?.phase !== 'Succeeded' &&
+      !isFinished(pod) &&
       !(pod.metadata.ownerReferences ?? []).some((owner) => owner.controller === true && owner.uid === newUid),
   );
 }
@@ -230,6 +246,10 @@ function cleanHistory(draft: Draft): void {
     if (settled && sum([set], (s) => s.spec?.replicas) === 0 && (set.status?.replicas ?? 0) === 0)
       draft.actions.push({ kind: 'deleteSet', set });
   }
+}
+
+function rollout(draft: Draft): DeploymentStatus {
+  return rolloutStatus(draft.deployment, draft.all, draft.newSet, draft.conditions, draft.now);
 }
 
 function countStatus(draft: Draft): DeploymentStatus {

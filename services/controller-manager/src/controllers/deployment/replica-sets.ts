@@ -11,6 +11,7 @@ import { shortHash } from '../template-hash.ts';
 import { newSetAnnotations, sizeAnnotations } from './annotations.ts';
 
 export const TEMPLATE_HASH = 'pod-template-hash';
+const MAX_NAME_LENGTH = 253;
 
 /** How far a rolling update may go above and below the desired count, in pods. */
 export interface RollingBounds {
@@ -18,14 +19,17 @@ export interface RollingBounds {
   readonly maxUnavailable: number;
 }
 
-/** The Deployment's bounds: surge rounded up, unavailability down, and one pod where both come to nothing. Recreate has neither. */
+/**
+ * The Deployment's bounds: surge rounded up, unavailability down, and one pod where both come to nothing. Recreate has neither;
+ * of no pods none is unavailable.
+ */
 export function rollingBounds(deployment: Deployment): RollingBounds {
   const strategy = deployment.spec?.strategy;
   if (strategy?.type === 'Recreate') return { maxSurge: 0, maxUnavailable: 0 };
   const desired = desiredReplicas(deployment);
   const maxSurge = resolveIntOrPercent(strategy?.rollingUpdate?.maxSurge ?? '25%', desired, 'up');
   const maxUnavailable = resolveIntOrPercent(strategy?.rollingUpdate?.maxUnavailable ?? '25%', desired, 'down');
-  return { maxSurge, maxUnavailable: maxSurge === 0 && maxUnavailable === 0 ? 1 : Math.min(maxUnavailable, desired) };
+  return { maxSurge, maxUnavailable: Math.min(maxSurge === 0 && maxUnavailable === 0 ? 1 : maxUnavailable, desired) };
 }
 
 export function desiredReplicas(object: Deployment | ReplicaSet): number {
@@ -45,23 +49,31 @@ export function byAge(a: ReplicaSet, b: ReplicaSet): number {
 
 /** The set that runs the Deployment's present template; the oldest where several do. */
 export function findNewSet(deployment: Deployment, sets: readonly ReplicaSet[]): ReplicaSet | undefined {
-  const template = withoutHash(deployment.spec?.template ?? {});
-  return [...sets].sort(byAge).find((set) => equalJson(withoutHash(set.spec?.template ?? {}), template));
+  return [...sets].sort(byAge).find((set) => runsSameTemplate(deployment, set));
 }
 
 /** Whether a set belongs to the Deployment and runs its present template. */
 export function runsTemplateOf(deployment: Deployment, set: ReplicaSet): boolean {
-  return controllerOf(set)?.uid === deployment.metadata.uid && findNewSet(deployment, [set]) !== undefined;
+  return controllerOf(set)?.uid === deployment.metadata.uid && runsSameTemplate(deployment, set);
+}
+
+/** Whether the templates are the same apart from the label with the hash. */
+export function runsSameTemplate(deployment: Deployment, set: ReplicaSet): boolean {
+  const ours = deployment.spec?.template ?? {};
+  const theirs = set.spec?.template ?? {};
+  return equalJson(ours.spec, theirs.spec) && equalJson(metadataWithoutHash(ours), metadataWithoutHash(theirs));
+}
+
+function metadataWithoutHash({ metadata = {} }: PodTemplateSpec): NonNullable<PodTemplateSpec['metadata']> {
+  const { labels: all = {}, ...rest } = metadata;
+  const { [TEMPLATE_HASH]: _hash, ...labels } = all;
+  return Object.keys(labels).length === 0 ? rest : { ...rest, labels };
 }
 
 function withoutHash(template: PodTemplateSpec): PodTemplateSpec {
-  const copy = cloneJson(template);
-  if (copy.metadata?.labels !== undefined) {
-    delete copy.metadata.labels[TEMPLATE_HASH];
-    if (Object.keys(copy.metadata.labels).length === 0) delete copy.metadata.labels;
-  }
-  if (copy.metadata !== undefined && Object.keys(copy.metadata).length === 0) delete copy.metadata;
-  return copy;
+  const { metadata: _metadata, ...rest } = template;
+  const metadata = metadataWithoutHash(template);
+  return Object.keys(metadata).length === 0 ? rest : { ...rest, metadata };
 }
 
 /** A short hash of the template and the Deployment's collision count, safe in names and labels. */
@@ -80,7 +92,7 @@ export function newReplicaSet(deployment: Deployment, existing: readonly Replica
     apiVersion: 'apps/v1',
     kind: 'ReplicaSet',
     metadata: {
-      name: `${deployment.metadata.name ?? ''}-${hash}`,
+      name: replicaSetName(deployment.metadata.name ?? '', hash),
       ...(deployment.metadata.namespace === undefined ? {} : { namespace: deployment.metadata.namespace }),
       labels: { ...template.metadata.labels },
       annotations: {
@@ -99,6 +111,11 @@ export function newReplicaSet(deployment: Deployment, existing: readonly Replica
       template,
     },
   };
+}
+
+/** The names of a Deployment and a hash, shortened to what a name may have. */
+export function replicaSetName(deploymentName: string, hash: string): string {
+  return `${deploymentName.slice(0, MAX_NAME_LENGTH - 1 - hash.length)}-${hash}`;
 }
 
 /** How large the new set may be now: all of it when recreating, otherwise what the surge leaves free beside the other sets. */

@@ -1,5 +1,5 @@
 import type { Deployment, ReplicaSet } from '@gantry/objects';
-import { DESIRED_REPLICAS, MAX_REPLICAS } from './annotations.ts';
+import { annotatedSize, DESIRED_REPLICAS, MAX_REPLICAS } from './annotations.ts';
 import { byAge, desiredReplicas, newSetReplicas, rollingBounds, sum } from './replica-sets.ts';
 
 /** A set and the size that it shall have. */
@@ -15,8 +15,8 @@ export function isScaling(deployment: Deployment, sets: readonly ReplicaSet[]): 
   return sets
     .filter((set) => replicas(set) > 0)
     .some((set) => {
-      const sizedFor = set.metadata.annotations?.[DESIRED_REPLICAS];
-      return sizedFor !== undefined && Number(sizedFor) !== desiredReplicas(deployment);
+      const sizedFor = annotatedSize(set, DESIRED_REPLICAS);
+      return sizedFor !== undefined && sizedFor !== desiredReplicas(deployment);
     });
 }
 
@@ -58,7 +58,7 @@ function shareOf(deployment: Deployment, set: ReplicaSet, allowed: number, left:
   if (left === 0) return 0;
   const desired = desiredReplicas(deployment);
   if (desired === 0) return Math.max(-replicas(set), left);
-  const annotated = Number(set.metadata.annotations?.[MAX_REPLICAS] ?? 0);
+  const annotated = annotatedSize(set, MAX_REPLICAS) ?? 0;
   const before = annotated > 0 ? annotated : (deployment.status?.replicas ?? 0);
   if (before === 0) return 0;
   const fraction = Math.round((replicas(set) * allowed) / before) - replicas(set);
@@ -77,7 +77,7 @@ function isSaturated(deployment: Deployment, set: ReplicaSet): boolean {
   const desired = desiredReplicas(deployment);
   return (
     replicas(set) === desired &&
-    Number(set.metadata.annotations?.[DESIRED_REPLICAS] ?? -1) === desired &&
+    annotatedSize(set, DESIRED_REPLICAS) === desired &&
     (set.status?.availableReplicas ?? 0) === desired
   );
 }

@@ -1,6 +1,9 @@
 import { cloneJson, type Deployment, equalJson, type ReplicaSet } from '@gantry/objects';
+import type { Instant } from '@gantry/base';
 import { REVISION, sizeAnnotations } from './annotations.ts';
+import { setCondition } from './conditions.ts';
 import type { Action } from './plan.ts';
+import { hasProgressDeadline } from './progress.ts';
 import { desiredReplicas, rollingBounds } from './replica-sets.ts';
 
 type ActionOf<K extends Action['kind']> = Extract<Action, { kind: K }>;
@@ -36,4 +39,14 @@ export function deploymentWithStatus(
 export function collidedDeployment(deployment: Deployment): Deployment {
   const collisionCount = (deployment.status?.collisionCount ?? 0) + 1;
   return { ...deployment, status: { ...deployment.status, collisionCount } };
+}
+
+/** The Deployment after its new set could not be created; undefined when it has no deadline or its status says so already. */
+export function failedDeployment(deployment: Deployment, message: string, now: Instant): Deployment | undefined {
+  if (!hasProgressDeadline(deployment)) return undefined;
+  const failure = { type: 'Progressing', status: 'False', reason: 'ReplicaSetCreateError', message } as const;
+  const conditions = setCondition(deployment.status?.conditions ?? [], failure, now);
+  return equalJson(conditions, deployment.status?.conditions)
+    ? undefined
+    : { ...deployment, status: { ...deployment.status, conditions } };
 }

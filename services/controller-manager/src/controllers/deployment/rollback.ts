@@ -1,0 +1,63 @@
+import { cloneJson, type Deployment, type ReplicaSet } from '@gantry/objects';
+import { ROLLBACK_TO, rolledBackAnnotations, rolloutRevision, wholeNumber } from './annotations.ts';
+import { runsSameTemplate, TEMPLATE_HASH } from './replica-sets.ts';
+
+/** What comes of a request to roll back: the Deployment without the request, and what to report. */
+export interface Rollback {
+  readonly deployment: Deployment;
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: 'DeploymentRollback' | 'DeploymentRollbackRevisionNotFound' | 'DeploymentRollbackTemplateUnchanged';
+  readonly message: string;
+}
+
+/** The revision that a Deployment's annotation asks for, 0 for the last one; undefined when it asks for none that can be read. */
+export function rollbackRequest(deployment: Deployment): number | undefined {
+  return wholeNumber(deployment.metadata.annotations?.[ROLLBACK_TO]);
+}
+
+/** Goes back to the template and the annotations of the set with this revision. */
+export function rollBack(deployment: Deployment, sets: readonly ReplicaSet[], request: number): Rollback {
+  const revision = request === 0 ? lastRevision(sets) : request;
+  const reject = (reason: Rollback['reason'], message: string): Rollback => ({
+    deployment: withoutRequest(deployment),
+    type: 'Warning',
+    reason,
+    message,
+  });
+  if (revision === 0) return reject('DeploymentRollbackRevisionNotFound', 'Unable to find last revision.');
+  const set = sets.find((one) => rolloutRevision(one) === revision);
+  if (set === undefined) {
+    return reject('DeploymentRollbackRevisionNotFound', 'Unable to find the revision to rollback to.');
+  }
+  const name = deployment.metadata.name ?? '';
+  if (runsSameTemplate(deployment, set)) {
+    const message = `The rollback revision contains the same template as current deployment "${name}"`;
+    return reject('DeploymentRollbackTemplateUnchanged', message);
+  }
+  return {
+    deployment: withoutRequest(withTemplateOf(deployment, set)),
+    type: 'Normal',
+    reason: 'DeploymentRollback',
+    message: `Rolled back deployment "${name}" to revision ${revision}`,
+  };
+}
+
+/** The second highest revision; 0 where there is none. */
+function lastRevision(sets: readonly ReplicaSet[]): number {
+  return sets.map(rolloutRevision).sort((a, b) => b - a)[1] ?? 0;
+}
+
+function withTemplateOf(deployment: Deployment, set: ReplicaSet): Deployment {
+  const copy = cloneJson(deployment);
+  const template = cloneJson(set.spec?.template ?? {});
+  if (template.metadata?.labels !== undefined) delete template.metadata.labels[TEMPLATE_HASH];
+  if (copy.spec !== undefined) copy.spec.template = template;
+  copy.metadata.annotations = rolledBackAnnotations(deployment, set);
+  return copy;
+}
+
+function withoutRequest(deployment: Deployment): Deployment {
+  const copy = cloneJson(deployment);
+  if (copy.metadata.annotations !== undefined) delete copy.metadata.annotations[ROLLBACK_TO];
+  return copy;
+}
