@@ -14,6 +14,8 @@ import { recordWatch, untilSeen } from './harness/recorded-watch.ts';
 
 const cluster = new Cluster();
 const ROLLOUT_MS = 180_000;
+/** Prints the pod's host name, then serves. */
+const COMMAND = ['sh', '-c', "hostname; exec nginx -g 'daemon off;'"];
 
 /** The StatefulSet `web`, and kubectl in its namespace. */
 function statefulSet(replicas: number, spec: Partial<StatefulSetSpec> = {}): StatefulSet {
@@ -27,7 +29,10 @@ function statefulSet(replicas: number, spec: Partial<StatefulSetSpec> = {}): Sta
       selector: { matchLabels: { app: 'web' } },
       template: {
         metadata: { labels: { app: 'web' } },
-        spec: { terminationGracePeriodSeconds: 1, containers: [{ name: 'nginx', image: 'nginx:1.7.9' }] },
+        spec: {
+          terminationGracePeriodSeconds: 1,
+          containers: [{ name: 'nginx', image: 'nginx:1.7.9', command: COMMAND }],
+        },
       },
       ...spec,
     },
@@ -55,7 +60,7 @@ test('pods come, are updated and go in order, under the names that they keep', a
 
   await kubectl('create -f -', JSON.stringify(statefulSet(3)));
   expect(await kubectl('rollout status statefulset/web')).toMatch(/complete/);
-  expect(await kubectl('exec web-1 -- hostname')).toBe('web-1');
+  expect(await kubectl('logs web-1')).toBe('web-1');
   const first = await cluster.pods(namespace.name);
   expect(images(first)).toEqual(['web-0 nginx:1.7.9', 'web-1 nginx:1.7.9', 'web-2 nginx:1.7.9']);
 

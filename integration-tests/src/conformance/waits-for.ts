@@ -30,7 +30,6 @@ const BY_AREA: Readonly<Record<ConformanceClass, Readonly<Record<string, string>
     'Preemption / PriorityClass': 'preemption by the scheduler',
     ReplicationController: 'the ReplicationController controller',
     'Service endpoint latency': 'the Endpoints controller',
-    StatefulSet: 'the StatefulSet controller',
     kubectl: 'the ReplicationController controller, and the images of the official suite on the nodes',
   },
   R: {
@@ -51,7 +50,7 @@ const BY_AREA: Readonly<Record<ConformanceClass, Readonly<Record<string, string>
     PreStop: HOOKS,
     ReplicationController: 'the ReplicationController controller',
     Services: ROUTING,
-    StatefulSet: 'the StatefulSet controller',
+    StatefulSet: EXEC,
     'apiserver proxy subresource': 'the proxy subresource of pods and services',
     'emptyDir wrapper': 'the ReplicationController controller',
     kubectl: 'the ReplicationController controller, and service routing on the nodes',

@@ -3,7 +3,7 @@ import { podFromTemplate } from '../pods/pod-template.ts';
 import { mountClaims } from './claims.ts';
 
 export const POD_NAME_LABEL = 'statefulset.kubernetes.io/pod-name';
-export const POD_INDEX_LABEL = 'apps.kubernetes.io/pod-index';
+const POD_INDEX_LABEL = 'apps.kubernetes.io/pod-index';
 /** Has the name of the revision that a pod was made from. */
 export const REVISION_LABEL = 'controller-revision-hash';
 
