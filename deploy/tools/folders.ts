@@ -229,7 +229,9 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
     // Pods of an owner, for every controller that owns some; the history of StatefulSets and DaemonSets.
     'controllers/pods': ['controllers'],
     'controllers/revisions': ['controllers'],
-    'controllers/*': ['controllers', 'controllers/pods', 'controllers/revisions'],
+    // Endpoints of Services, for the three controllers that write them.
+    'controllers/service-endpoints': ['controllers', 'controllers/pods'],
+    'controllers/*': ['controllers', 'controllers/pods', 'controllers/revisions', 'controllers/service-endpoints'],
     'controllers/pod-gc': ['controllers', 'controllers/taint-eviction'],
     '.': ['controllers', 'controllers/*'],
     'main.ts': ANYTHING,

@@ -47,6 +47,7 @@ export {
   quotaUsage,
   totalUsage,
 } from './quota-usage.ts';
+export { canonicalIp, type IpFamily } from './fields/ip.ts';
 export { findKind, findResource, resources } from './registry.ts';
 export {
   FLOW_AUTO_UPDATE,

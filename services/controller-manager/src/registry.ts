@@ -6,6 +6,9 @@ import { type CsrSigningOptions, createCsrSigningController } from './controller
 import { createDaemonSetController } from './controllers/daemon-set/controller.ts';
 import { deploymentController } from './controllers/deployment/controller.ts';
 import { createDisruptionController, staleDisruptionController } from './controllers/disruption/controller.ts';
+import { createEndpointSliceController } from './controllers/endpoint-slice/controller.ts';
+import { createEndpointSliceMirroringController } from './controllers/endpoint-slice-mirroring/controller.ts';
+import { createEndpointsController } from './controllers/endpoints/controller.ts';
 import { createGarbageCollector } from './controllers/garbage-collector/controller.ts';
 import { createJobController } from './controllers/job/controller.ts';
 import { namespaceController } from './controllers/namespace/controller.ts';
@@ -56,6 +59,9 @@ export function createControllers(options: RegistryOptions): readonly Controller
     deploymentController,
     createDisruptionController(),
     staleDisruptionController,
+    createEndpointsController(),
+    createEndpointSliceController(),
+    createEndpointSliceMirroringController(),
     createGarbageCollector(),
     createCronJobController(),
     createJobController(),

@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
+  canonicalIp,
   cidrFamily,
   cidrWarnings,
   ipFamily,
@@ -87,6 +88,20 @@ describe('fields that hold addresses', () => {
     expect(cidrWarnings('2001:DB8::/64', 'a')).toEqual([
       'a: IPv6 CIDR value "2001:DB8::/64" should be in RFC 5952 canonical format ("2001:db8::/64")',
     ]);
+  });
+
+  it.each([
+    ['10.0.0.1', 'IPv4', '10.0.0.1'],
+    ['255.249.199.0', 'IPv4', '255.249.199.0'],
+    ['010.0.0.1', 'IPv4', '10.0.0.1'],
+    ['::ffff:10.0.0.1', 'IPv4', '10.0.0.1'],
+    ['2001:DB8:0:0::1', 'IPv6', '2001:db8::1'],
+  ])('have one canonical form: %s', (text, family, canonical) => {
+    expect(canonicalIp(text)).toEqual({ family, text: canonical });
+  });
+
+  it.each(['', '10.0.0', '10.0.0.256', '10.0.0.1.', '10.0.0.1.2', 'host'])('%j is none', (text) => {
+    expect(canonicalIp(text)).toBeUndefined();
   });
 
   it('tell a part of a range from the whole', () => {

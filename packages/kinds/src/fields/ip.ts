@@ -2,6 +2,7 @@ import { type FieldError, invalid } from '@gantry/objects';
 
 const IP_MESSAGE = 'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)';
 const CIDR_MESSAGE = 'must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)';
+const CANONICAL_IPV4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)(?:\.(?!$)|$)){4}$/;
 /** What stands before an IPv4 address that is written as an IPv6 one. */
 const MAPPED = 0xffffn << 32n;
 
@@ -116,6 +117,14 @@ function formatCidr(cidr: ParsedCidr): string {
 /** The family of an IP address in its text form, undefined when the text is none. */
 export function ipFamily(text: string): IpFamily | undefined {
   return parseIp(text)?.family;
+}
+
+/** An address in its canonical form, with its family; undefined when the text is none. Zeros may lead. */
+export function canonicalIp(text: string): { readonly family: IpFamily; readonly text: string } | undefined {
+  // Nearly all are in this form, and big integers cost much.
+  if (CANONICAL_IPV4.test(text)) return { family: 'IPv4', text };
+  const ip = parseIp(text);
+  return ip === undefined ? undefined : { family: ip.family, text: format(ip.family, ip.value) };
 }
 
 /** The family of a CIDR (`10.0.0.0/8`), undefined when the text is none. */

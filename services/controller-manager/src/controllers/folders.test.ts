@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 const ROOT = new URL('./', import.meta.url);
 /** Folders of what several controllers share. */
-const SHARED = new Set(['pods', 'revisions']);
+const SHARED = new Set(['pods', 'revisions', 'service-endpoints']);
 const FOLDERS = readdirSync(ROOT, { withFileTypes: true }).filter(
   (entry) => entry.isDirectory() && !SHARED.has(entry.name),
 );

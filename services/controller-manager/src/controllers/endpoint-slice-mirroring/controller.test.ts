@@ -1,0 +1,29 @@
+import { ENDPOINT_SLICES, ENDPOINTS, SERVICES } from '@gantry/objects';
+import { expect, it } from 'vitest';
+import { createControllerHarness } from '../../testing/controller-harness.ts';
+import { sketchService } from '../../testing/service-fixtures.ts';
+import { createEndpointSliceMirroringController } from './controller.ts';
+
+it('mirrors when both the Service and its Endpoints are there, and stops when the Service selects pods', async () => {
+  const harness = createControllerHarness();
+  const { client, clock, stop, events } = harness;
+  await client.put(ENDPOINTS, {
+    apiVersion: 'v1',
+    kind: 'Endpoints',
+    metadata: { name: 'sv', namespace: 'n' },
+    subsets: [{ addresses: Array.from({ length: 1001 }, (_, i) => ({ ip: `10.0.${i >> 8}.${i & 255}` })) }],
+  });
+  harness.run([createEndpointSliceMirroringController()]);
+  await clock.advance(100);
+  expect(client.all(ENDPOINT_SLICES)).toEqual([]);
+  const service = await client.put(SERVICES, sketchService({ selector: {} }));
+  await clock.advance(100);
+  expect(client.all(ENDPOINT_SLICES).map(({ endpoints = [] }) => endpoints.length)).toEqual([1000]);
+  await client.put(SERVICES, sketchService({ selector: {} }, { name: 'other', uid: 'other' }));
+  await clock.advance(100);
+  expect(events('Endpoints').map(({ reason, count }) => [reason, count])).toEqual([['TooManyAddressesToMirror', 1]]);
+  expect(client.writes.filter(({ resource }) => resource.resource === 'endpointslices')).toHaveLength(1);
+  await client.update(SERVICES, { ...service, spec: { ...service.spec, selector: { app: 'a' } } }, stop.signal);
+  await clock.advance(100);
+  expect(client.all(ENDPOINT_SLICES)).toEqual([]);
+});

@@ -1,0 +1,176 @@
+import type { Endpoints, EndpointSlice, EndpointSubset } from '@gantry/objects';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { sketchService } from '../../testing/service-fixtures.ts';
+import { type Action, MANAGER, type ObservedMirror, planMirror, skippedAddresses } from './plan.ts';
+
+function endpointsOf(subsets: EndpointSubset[], metadata: Partial<Endpoints['metadata']> = {}): Endpoints {
+  return {
+    apiVersion: 'v1',
+    kind: 'Endpoints',
+    metadata: { name: 'sv', namespace: 'n', uid: 'e', ...metadata },
+    subsets,
+  };
+}
+
+function observe(endpoints: Endpoints | undefined, slices: readonly EndpointSlice[] = []): ObservedMirror {
+  return { endpoints, service: sketchService({ selector: {} }), slices };
+}
+
+function apply(slices: readonly EndpointSlice[], actions: readonly Action[]): readonly EndpointSlice[] {
+  const byName = new Map(slices.map((slice) => [slice.metadata.name, slice]));
+  let count = 0;
+  for (const { kind, slice } of actions) {
+    if (kind === 'delete') expect(byName.delete(slice.metadata.name)).toBe(true);
+    else {
+      let { name } = slice.metadata;
+      while (name === undefined || (kind === 'create' && byName.has(name))) name = `sv-${++count}`;
+      byName.set(name, { ...slice, metadata: { ...slice.metadata, name } });
+    }
+  }
+  return [...byName.values()];
+}
+
+function settle(observed: ObservedMirror): readonly EndpointSlice[] {
+  const slices = apply(observed.slices, planMirror(observed).actions);
+  expect(planMirror({ ...observed, slices }).actions).toEqual([]);
+  return slices;
+}
+
+const port = (number: number) => ({ name: 'p', port: number, protocol: 'TCP' });
+const addressesIn = (slices: readonly EndpointSlice[]) =>
+  slices.flatMap(({ endpoints = [] }) => endpoints.flatMap(({ addresses }) => addresses)).sort();
+const many = (count: number) => Array.from({ length: count }, (_, i) => ({ ip: `10.0.${i >> 8}.${i & 255}` }));
+
+describe('mirrored Endpoints', () => {
+  it('have their addresses, conditions, labels and annotations', () => {
+    const targetRef = { kind: 'Pod', name: 'x' };
+    const subsets = [
+      {
+        addresses: [{ ip: '192.0.2.7', hostname: 'h', nodeName: 'node', targetRef }],
+        notReadyAddresses: [{ ip: '192.0.2.8' }],
+        ports: [port(80)],
+      },
+    ];
+    const annotations = {
+      a: '1',
+      'endpoints.kubernetes.io/last-change-trigger-time': 't',
+      'kubectl.kubernetes.io/last-applied-configuration': '{}',
+    };
+    const { actions } = planMirror(observe(endpointsOf(subsets, { labels: { l: '1' }, annotations })));
+    expect(actions).toEqual([
+      {
+        kind: 'create',
+        slice: {
+          apiVersion: 'discovery.k8s.io/v1',
+          kind: 'EndpointSlice',
+          metadata: {
+            generateName: 'sv-',
+            namespace: 'n',
+            labels: { l: '1', 'kubernetes.io/service-name': 'sv', 'endpointslice.kubernetes.io/managed-by': MANAGER },
+            annotations: { a: '1' },
+            ownerReferences: [
+              { apiVersion: 'v1', kind: 'Endpoints', name: 'sv', uid: 'e', controller: true, blockOwnerDeletion: true },
+            ],
+          },
+          addressType: 'IPv4',
+          ports: [port(80)],
+          endpoints: [
+            { addresses: ['192.0.2.7'], conditions: { ready: true }, hostname: 'h', nodeName: 'node', targetRef },
+            { addresses: ['192.0.2.8'], conditions: { ready: false } },
+          ],
+        },
+      },
+    ]);
+  });
+
+  it('need a slice for each set of ports and family', () => {
+    const subsets = [
+      { addresses: [{ ip: '192.0.2.1' }, { ip: '2001:DB8::1' }], ports: [port(80)] },
+      { addresses: [{ ip: '192.0.2.2' }], ports: [port(81)] },
+    ];
+    const slices = settle(observe(endpointsOf(subsets)));
+    expect(
+      slices.map(({ addressType, ports, endpoints = [] }) => [addressType, ports?.[0]?.port, endpoints.length]),
+    ).toEqual([
+      ['IPv4', 80, 1],
+      ['IPv6', 80, 1],
+      ['IPv4', 81, 1],
+    ]);
+    expect(addressesIn(slices)).toEqual(['192.0.2.1', '192.0.2.2', '2001:db8::1']);
+  });
+
+  it.each<[string, Partial<ObservedMirror>]>([
+    ['they are gone', { endpoints: undefined }],
+    ['they say so', { endpoints: endpointsOf([], { labels: { 'endpointslice.kubernetes.io/skip-mirror': 'true' } }) }],
+    [
+      'they are of an election',
+      { endpoints: endpointsOf([], { annotations: { 'control-plane.alpha.kubernetes.io/leader': '{}' } }) },
+    ],
+    ['the Service is gone', { service: undefined }],
+    ['the Service selects pods', { service: sketchService() }],
+    ['they have no addresses', { endpoints: endpointsOf([]) }],
+  ])('have no slices when %s', (_, change) => {
+    const observed = observe(endpointsOf([{ addresses: many(1), ports: [port(80)] }]));
+    const slices = settle(observed);
+    expect(settle({ ...observed, slices, ...change })).toEqual([]);
+  });
+
+  it('are changed in the slice that is there, also when their ports change', () => {
+    const slices = settle(observe(endpointsOf([{ addresses: many(1), ports: [port(80)] }])));
+    const more = planMirror(observe(endpointsOf([{ addresses: many(2), ports: [port(80)] }]), slices)).actions;
+    expect(more).toMatchObject([{ kind: 'update', slice: { metadata: { name: 'sv-1' } } }]);
+    const moved = planMirror(observe(endpointsOf([{ addresses: many(1), ports: [port(81)] }]), slices)).actions;
+    expect(moved).toMatchObject([{ kind: 'update', slice: { metadata: { name: 'sv-1' }, ports: [port(81)] } }]);
+  });
+
+  it('of a later object of the name own the slice', () => {
+    const subsets = [{ addresses: many(1), ports: [port(80)] }];
+    const slices = settle(observe(endpointsOf(subsets)));
+    const [slice] = settle(observe(endpointsOf(subsets, { uid: 'later' }), slices));
+    expect(slice?.metadata.ownerReferences).toMatchObject([{ uid: 'later' }]);
+  });
+
+  it('are cut at 1,000 addresses, ready ones first, which is reported', () => {
+    const all = many(1200);
+    const subset = { addresses: all.slice(200), notReadyAddresses: all.slice(0, 200), ports: [port(80)] };
+    const observed = observe(endpointsOf([subset]));
+    const [slice] = settle(observed);
+    expect(slice?.endpoints).toHaveLength(1000);
+    expect(slice?.endpoints?.every(({ conditions }) => conditions?.ready === true)).toBe(true);
+    expect(skippedAddresses(observed)).toEqual([
+      {
+        reason: 'TooManyAddressesToMirror',
+        message:
+          'A max of 1000 addresses can be mirrored to EndpointSlices per Endpoints subset. 200 addresses were skipped',
+      },
+    ]);
+  });
+
+  it('report addresses that are none', () => {
+    const observed = observe(endpointsOf([{ addresses: [{ ip: 'host' }, { ip: '10.0.0.1' }], ports: [port(80)] }]));
+    expect(addressesIn(settle(observed))).toEqual(['10.0.0.1']);
+    expect(skippedAddresses(observed).map(({ message }) => message)).toEqual([
+      'Skipped 1 invalid IP addresses when mirroring to EndpointSlices',
+    ]);
+  });
+
+  it('are mirrored after any changes', () => {
+    const address = fc.record({ ip: fc.constantFrom('10.0.0.1', '10.0.0.2', 'fd00::1') });
+    const subset = fc.record({
+      addresses: fc.array(address, { maxLength: 3 }),
+      notReadyAddresses: fc.array(address, { maxLength: 2 }),
+      ports: fc.array(fc.constantFrom(port(80), { ...port(81), name: 'q' }), { maxLength: 2 }),
+    });
+    fc.assert(
+      fc.property(fc.array(fc.array(subset, { maxLength: 3 }), { minLength: 1, maxLength: 4 }), (history) => {
+        let slices: readonly EndpointSlice[] = [];
+        for (const subsets of history) slices = settle(observe(endpointsOf(subsets), slices));
+        const last = history.at(-1) ?? [];
+        const ips = last.flatMap(({ addresses, notReadyAddresses }) => [...addresses, ...notReadyAddresses]);
+        expect(new Set(addressesIn(slices))).toEqual(new Set(ips.map(({ ip }) => ip)));
+      }),
+      { seed: 11, numRuns: 200 },
+    );
+  });
+});

@@ -1,0 +1,200 @@
+import { append, type Plan } from '@gantry/base';
+import { canonicalIp } from '@gantry/kinds';
+import {
+  type Endpoint,
+  type EndpointAddress,
+  type Endpoints,
+  type EndpointSlice,
+  type EndpointSubset,
+  equalJson,
+  type Service,
+} from '@gantry/objects';
+import { endpointId, equalEndpoints, type SliceChanges } from '../service-endpoints/packing.ts';
+import { sortSlicePorts } from '../service-endpoints/port-order.ts';
+import { selectsPods, TRIGGER_TIME } from '../service-endpoints/service-rules.ts';
+import {
+  MANAGED_BY_LABEL,
+  newSlice,
+  reuseSlices,
+  SERVICE_NAME_LABEL,
+  type SliceAction,
+  sliceActions,
+} from '../service-endpoints/slices.ts';
+import { repackSubsets } from '../service-endpoints/subsets.ts';
+
+/** The value of the label of slices that this controller keeps. */
+export const MANAGER = 'endpointslicemirroring-controller.k8s.io';
+const SKIP_LABEL = 'endpointslice.kubernetes.io/skip-mirror';
+const LEADER_ANNOTATION = 'control-plane.alpha.kubernetes.io/leader';
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+const MAX_ENDPOINTS = 1000;
+
+/** What the plan looks at. */
+export interface ObservedMirror {
+  readonly endpoints: Endpoints | undefined;
+  /** The Service of the same name. */
+  readonly service: Service | undefined;
+  /** The slices that this controller keeps for it. */
+  readonly slices: readonly EndpointSlice[];
+}
+
+export type Action = SliceAction;
+
+/** What was left out of the mirrored addresses, in Kubernetes' words. */
+export interface Skipped {
+  readonly reason: 'InvalidIPAddress' | 'TooManyAddressesToMirror';
+  readonly message: string;
+}
+
+/**
+ * Endpoints that a user keeps for a Service without a selector are mirrored by slices: one for each set of ports and address
+ * type, with at most 1,000 addresses, and with the labels and annotations of the Endpoints.
+ */
+export function planMirror(observed: ObservedMirror): Plan<Action> {
+  const { slices } = observed;
+  const endpoints = mirrored(observed);
+  if (endpoints === undefined) return { actions: slices.map((slice) => ({ kind: 'delete', slice })) };
+  const { groups } = groupAddresses(endpoints);
+  const existing = Map.groupBy(slices, (slice) => keyOf(slice.addressType, slice.ports ?? []));
+  const create: EndpointSlice[] = [];
+  const update: EndpointSlice[] = [];
+  const remove: EndpointSlice[] = [];
+  for (const [key, of] of existing) if (!groups.has(key)) append(remove, of);
+  for (const [key, wanted] of groups) {
+    const [first, ...rest] = existing.get(key) ?? [];
+    append(remove, rest);
+    const slice = sliceOf(endpoints, wanted);
+    if (first === undefined) create.push(slice);
+    else if (!saysTheSame(first, slice)) update.push(replacing(first, slice));
+  }
+  const changes: SliceChanges = { create, update, remove };
+  return {
+    actions: sliceActions(
+      endpoints,
+      reuseSlices(changes, () => true),
+    ),
+  };
+}
+
+/** What the plan leaves out. */
+export function skippedAddresses(observed: ObservedMirror): readonly Skipped[] {
+  const endpoints = mirrored(observed);
+  if (endpoints === undefined) return [];
+  const { invalid, skipped } = groupAddresses(endpoints);
+  const reports: Skipped[] = [];
+  if (invalid > 0) {
+    const message = `Skipped ${invalid} invalid IP addresses when mirroring to EndpointSlices`;
+    reports.push({ reason: 'InvalidIPAddress', message });
+  }
+  if (skipped > invalid) {
+    const message = `A max of ${MAX_ENDPOINTS} addresses can be mirrored to EndpointSlices per Endpoints subset. ${skipped} addresses were skipped`;
+    reports.push({ reason: 'TooManyAddressesToMirror', message });
+  }
+  return reports;
+}
+
+/** The Endpoints, when they are to be mirrored. */
+function mirrored({ endpoints, service }: ObservedMirror): Endpoints | undefined {
+  if (endpoints === undefined || service === undefined || selectsPods(service.spec)) return undefined;
+  return isMirrored(endpoints) ? endpoints : undefined;
+}
+
+/** Whether Endpoints may be mirrored, by themselves. */
+export function isMirrored({ metadata }: Endpoints): boolean {
+  return metadata.labels?.[SKIP_LABEL] !== 'true' && metadata.annotations?.[LEADER_ANNOTATION] === undefined;
+}
+
+type AddressType = 'IPv4' | 'IPv6';
+
+interface Group {
+  readonly addressType: AddressType;
+  readonly ports: EndpointSlice['ports'] & object;
+  readonly endpoints: Map<string, Endpoint>;
+}
+
+function groupAddresses({ subsets = [] }: Endpoints): {
+  readonly groups: ReadonlyMap<string, Group>;
+  readonly invalid: number;
+  readonly skipped: number;
+} {
+  const groups = new Map<string, Group>();
+  let invalid = 0;
+  let skipped = 0;
+  for (const subset of repackSubsets(subsets)) {
+    const ports = portsOf(subset);
+    let count = 0;
+    const all = [
+      ...(subset.addresses ?? []).map((address) => [address, true] as const),
+      ...(subset.notReadyAddresses ?? []).map((address) => [address, false] as const),
+    ];
+    for (const [address, ready] of all) {
+      if (count >= MAX_ENDPOINTS) break;
+      const ip = canonicalIp(address.ip);
+      if (ip === undefined) {
+        invalid++;
+        continue;
+      }
+      const key = keyOf(ip.family, ports);
+      const group = groups.get(key) ?? { addressType: ip.family, ports, endpoints: new Map<string, Endpoint>() };
+      groups.set(key, group);
+      const endpoint = endpointOf(address, ip.text, ready);
+      group.endpoints.set(endpointId(endpoint), endpoint);
+      count++;
+    }
+    skipped += all.length - count;
+  }
+  return { groups, invalid, skipped };
+}
+
+function portsOf({ ports = [] }: EndpointSubset): EndpointSlice['ports'] & object {
+  return [...sortSlicePorts(ports.map(({ name = '', ...port }) => ({ name, ...port })))];
+}
+
+function endpointOf({ nodeName, hostname = '', targetRef }: EndpointAddress, ip: string, ready: boolean): Endpoint {
+  return {
+    addresses: [ip],
+    conditions: { ready },
+    ...(hostname === '' ? {} : { hostname }),
+    ...(nodeName === undefined ? {} : { nodeName }),
+    ...(targetRef === undefined ? {} : { targetRef }),
+  };
+}
+
+function sliceOf(endpoints: Endpoints, { addressType, ports, endpoints: wanted }: Group): EndpointSlice {
+  const { labels = {}, annotations = {}, name = '' } = endpoints.metadata;
+  const { [TRIGGER_TIME]: _, [LAST_APPLIED]: __, ...kept } = annotations;
+  const metadata = {
+    labels: { ...labels, [SERVICE_NAME_LABEL]: name, [MANAGED_BY_LABEL]: MANAGER },
+    annotations: kept,
+  };
+  const slice = newSlice(endpoints, addressType, ports, metadata);
+  return { ...slice, endpoints: [...wanted.values()].slice(0, MAX_ENDPOINTS) };
+}
+
+function saysTheSame(slice: EndpointSlice, wanted: EndpointSlice): boolean {
+  const before = new Map((slice.endpoints ?? []).map((endpoint) => [endpointId(endpoint), endpoint]));
+  const endpoints = wanted.endpoints ?? [];
+  const isSame = (endpoint: Endpoint) => {
+    const old = before.get(endpointId(endpoint));
+    return old !== undefined && equalEndpoints(old, endpoint);
+  };
+  return (
+    before.size === endpoints.length &&
+    endpoints.every(isSame) &&
+    equalJson(slice.metadata.labels ?? {}, wanted.metadata.labels ?? {}) &&
+    equalJson(slice.metadata.annotations ?? {}, wanted.metadata.annotations ?? {}) &&
+    equalJson(slice.metadata.ownerReferences ?? [], wanted.metadata.ownerReferences ?? [])
+  );
+}
+
+function replacing({ metadata }: EndpointSlice, slice: EndpointSlice): EndpointSlice {
+  const { labels = {}, annotations = {}, ownerReferences = [] } = slice.metadata;
+  return { ...slice, metadata: { ...metadata, labels, annotations, ownerReferences } };
+}
+
+function keyOf(addressType: string, ports: EndpointSlice['ports'] & object): string {
+  const printed = ports.map(({ name = '', port, protocol, appProtocol }) =>
+    JSON.stringify([name, port ?? null, protocol ?? null, appProtocol ?? null]),
+  );
+  return `${addressType} ${printed.sort().join(' ')}`;
+}

@@ -1,0 +1,91 @@
+import { ENDPOINT_SLICES, type EndpointSlice, NODES, PODS, SERVICES } from '@gantry/objects';
+import { expect, it } from 'vitest';
+import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
+import { sketchNode, sketchPod, sketchService } from '../../testing/service-fixtures.ts';
+import { createEndpointSliceController } from './controller.ts';
+
+const addressesOf = (slices: readonly EndpointSlice[]) =>
+  slices.flatMap(({ endpoints = [] }) => endpoints.flatMap(({ addresses }) => addresses)).sort();
+const writesOf = ({ client }: ControllerHarness) =>
+  client.writes.filter(({ resource }) => resource.resource === 'endpointslices').map(({ verb }) => verb);
+
+it('follows pods with one write each, and does nothing after its own writes', async () => {
+  const harness = createControllerHarness();
+  const { client, clock, stop } = harness;
+  await client.put(NODES, sketchNode('node'));
+  await client.put(SERVICES, sketchService());
+  await client.put(SERVICES, sketchService({ selector: { app: 'other' } }, { name: 'other', uid: 'other' }));
+  const one = await client.put(PODS, sketchPod({ name: 'one', ip: '10.0.0.1' }));
+  harness.run([createEndpointSliceController()]);
+  await clock.advance(100);
+  expect(addressesOf(client.all(ENDPOINT_SLICES))).toEqual(['10.0.0.1']);
+  expect(writesOf(harness)).toEqual(['create', 'create']);
+  await client.put(PODS, sketchPod({ name: 'two', ip: '10.0.0.2' }));
+  await clock.advance(100);
+  await client.updateStatus(PODS, { ...one, status: { ...one.status, hostIP: '10.9.9.9' } }, stop.signal);
+  await clock.advance(100);
+  await client.delete(PODS, { namespace: 'n', name: 'two' }, { gracePeriodSeconds: 0 }, stop.signal);
+  await clock.advance(100);
+  expect(addressesOf(client.all(ENDPOINT_SLICES))).toEqual(['10.0.0.1']);
+  expect(writesOf(harness)).toEqual(['create', 'create', 'update', 'update']);
+});
+
+it('adds a pod when its node appears, and reports it before', async () => {
+  const harness = createControllerHarness();
+  const { client, clock, events } = harness;
+  await client.put(SERVICES, sketchService());
+  await client.put(PODS, sketchPod({ name: 'one', ip: '10.0.0.1' }));
+  harness.run([createEndpointSliceController()]);
+  await clock.advance(100);
+  expect(addressesOf(client.all(ENDPOINT_SLICES))).toEqual([]);
+  expect(events('Service').map(({ reason, message }) => [reason, message])).toEqual([
+    [
+      'FailedToUpdateEndpointSlices',
+      'Error updating Endpoint Slices for Service n/sv: skipping Pod one for Service n/sv: Node node Not Found',
+    ],
+  ]);
+  await client.put(NODES, sketchNode('node', 'east'));
+  await clock.advance(100);
+  expect(client.all(ENDPOINT_SLICES)).toMatchObject([{ endpoints: [{ addresses: ['10.0.0.1'], zone: 'east' }] }]);
+});
+
+it('repairs a slice that another writer changed, and replaces one that was deleted', async () => {
+  const harness = createControllerHarness();
+  const { client, clock, stop } = harness;
+  await client.put(NODES, sketchNode('node'));
+  await client.put(SERVICES, sketchService());
+  await client.put(PODS, sketchPod({ name: 'one', ip: '10.0.0.1' }));
+  harness.run([createEndpointSliceController()]);
+  await clock.advance(100);
+  const [slice] = client.all(ENDPOINT_SLICES);
+  if (slice === undefined) throw new Error('no slice');
+  await client.update(ENDPOINT_SLICES, { ...slice, endpoints: [{ addresses: ['10.0.0.9'] }] }, stop.signal);
+  await clock.advance(100);
+  expect(addressesOf(client.all(ENDPOINT_SLICES))).toEqual(['10.0.0.1']);
+  await client.delete(ENDPOINT_SLICES, { namespace: 'n', name: slice.metadata.name ?? '' }, {}, stop.signal);
+  await clock.advance(100);
+  expect(addressesOf(client.all(ENDPOINT_SLICES))).toEqual(['10.0.0.1']);
+});
+
+it('loses no change that another writer makes meanwhile', async () => {
+  const harness = createControllerHarness();
+  const { client, clock, stop } = harness;
+  await client.put(NODES, sketchNode('node'));
+  await client.put(SERVICES, sketchService());
+  await client.put(PODS, sketchPod({ name: 'one', ip: '10.0.0.1' }));
+  let acted = false;
+  const meanwhile = async () => {
+    const [slice] = client.all(ENDPOINT_SLICES);
+    if (slice === undefined || acted) return;
+    acted = true;
+    const metadata = { ...slice.metadata, annotations: { note: 'kept' } };
+    await client.update(ENDPOINT_SLICES, { ...slice, metadata }, stop.signal);
+  };
+  harness.run([createEndpointSliceController()], { meanwhile });
+  await clock.advance(100);
+  await client.put(PODS, sketchPod({ name: 'two', ip: '10.0.0.2' }));
+  await clock.advance(5000);
+  const slices = client.all(ENDPOINT_SLICES);
+  expect(addressesOf(slices)).toEqual(['10.0.0.1', '10.0.0.2']);
+  expect(slices[0]?.metadata.annotations).toMatchObject({ note: 'kept' });
+});

@@ -1,0 +1,55 @@
+import type { Endpoint, EndpointHints, EndpointSlice, Service } from '@gantry/objects';
+
+const CLOSE = new Set(['PreferClose', 'PreferSameZone', 'PreferSameNode']);
+const TOPOLOGY_MODE = 'service.kubernetes.io/topology-mode';
+const OLD_TOPOLOGY_MODE = 'service.kubernetes.io/topology-aware-hints';
+
+/** Which hints a Service asks for. */
+export type HintMode = 'none' | 'zone' | 'zone and node';
+
+/** By `trafficDistribution`, unless the annotation for hints by share is set, which goes before it. */
+export function hintMode({ metadata, spec }: Service): HintMode {
+  const { annotations = {} } = metadata;
+  const mode = annotations[OLD_TOPOLOGY_MODE] ?? annotations[TOPOLOGY_MODE];
+  const { trafficDistribution = '' } = spec ?? {};
+  if (mode === 'Auto' || mode === 'auto' || !CLOSE.has(trafficDistribution)) return 'none';
+  return trafficDistribution === 'PreferSameNode' ? 'zone and node' : 'zone';
+}
+
+/** Whether the hints of a slice are as they should be; endpoints that are not ready may keep any while there is a mode. */
+export function hasRightHints({ endpoints = [] }: EndpointSlice, mode: HintMode): boolean {
+  return endpoints.every((endpoint) => {
+    const { hints } = endpoint;
+    if (mode === 'none') return hints === undefined;
+    if (endpoint.conditions?.ready !== true) return true;
+    const wanted = hintsOf(endpoint, mode);
+    return same(hints?.forZones, wanted?.forZones) && same(hints?.forNodes, wanted?.forNodes);
+  });
+}
+
+/** The slice with the hints of the mode. */
+export function withHints(slice: EndpointSlice, mode: HintMode): EndpointSlice {
+  const { endpoints = [] } = slice;
+  return { ...slice, endpoints: endpoints.map((endpoint) => hinted(endpoint, mode)) };
+}
+
+function hinted(endpoint: Endpoint, mode: HintMode): Endpoint {
+  if (mode !== 'none' && endpoint.conditions?.ready !== true) return endpoint;
+  const { hints: _, ...rest } = endpoint;
+  const hints = hintsOf(endpoint, mode);
+  return hints === undefined ? rest : { ...rest, hints };
+}
+
+function hintsOf({ zone, nodeName }: Endpoint, mode: HintMode): EndpointHints | undefined {
+  const forZones = mode !== 'none' && zone !== undefined ? { forZones: [{ name: zone }] } : {};
+  const forNodes = mode === 'zone and node' && nodeName !== undefined ? { forNodes: [{ name: nodeName }] } : {};
+  const hints = { ...forZones, ...forNodes };
+  return Object.keys(hints).length === 0 ? undefined : hints;
+}
+
+function same(
+  a: readonly { readonly name: string }[] | undefined = [],
+  b: readonly { readonly name: string }[] | undefined = [],
+): boolean {
+  return a.length === b.length && a.every(({ name }, index) => name === b[index]?.name);
+}

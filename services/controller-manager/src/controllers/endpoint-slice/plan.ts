@@ -1,0 +1,206 @@
+import { append, type Plan } from '@gantry/base';
+import type { DiscoveryEndpointPort, Endpoint, EndpointSlice, Node, Pod, Service } from '@gantry/objects';
+import { equalJson } from '@gantry/objects';
+import { packSlices, type SliceChanges } from '../service-endpoints/packing.ts';
+import { sortSlicePorts } from '../service-endpoints/port-order.ts';
+import { portsOfPod } from '../service-endpoints/service-ports.ts';
+import {
+  HEADLESS_LABEL,
+  hasOwnEndpoints,
+  isEndpoint,
+  isHeadless,
+  TRIGGER_TIME,
+} from '../service-endpoints/service-rules.ts';
+import {
+  MANAGED_BY_LABEL,
+  newSlice,
+  reuseSlices,
+  SERVICE_NAME_LABEL,
+  sliceActions,
+  type SliceAction,
+} from '../service-endpoints/slices.ts';
+import { hasRightHints, hintMode, withHints } from './hints.ts';
+import { type AddressType, addressTypesOf, endpointOf } from './pod-endpoint.ts';
+
+/** The value of the label of slices that this controller keeps. */
+export const MANAGER = 'endpointslice-controller.k8s.io';
+const MAX_ENDPOINTS = 100;
+const OWN_LABELS = new Set([SERVICE_NAME_LABEL, MANAGED_BY_LABEL, HEADLESS_LABEL]);
+
+/** What the plan looks at. */
+export interface ObservedSlices {
+  readonly service: Service;
+  /** The pods that the Service selects. */
+  readonly pods: readonly Pod[];
+  /** The nodes of these pods, by name. */
+  readonly nodes: ReadonlyMap<string, Node>;
+  /** The slices that this controller keeps for the Service. */
+  readonly slices: readonly EndpointSlice[];
+  /** When the change happened that is now followed, if one did; RFC 3339. */
+  readonly triggerTime: string | undefined;
+}
+
+export type Action = SliceAction;
+
+/**
+ * The slices of a Service with a selector have its pods as endpoints, also those that are not ready or are being deleted, at most
+ * 100 each, grouped by address type and ports. A Service without endpoints has one empty slice. Pods whose node is not known are
+ * left out, unless the Service publishes addresses that are not ready.
+ */
+export function planSlices(observed: ObservedSlices): Plan<Action> {
+  const { service, slices } = observed;
+  if (!hasOwnEndpoints(service)) return { actions: [] };
+  const types = addressTypesOf(service);
+  const others = slices.filter(({ addressType }) => !types.some((type) => type === addressType));
+  const actions = types.flatMap((type) => actionsOfType(observed, type));
+  return { actions: [...actions, ...others.map((slice) => ({ kind: 'delete', slice }) as const)] };
+}
+
+/** The pods that are left out because their node is not known. */
+export function podsWithoutNode({ service, pods, nodes }: ObservedSlices): readonly Pod[] {
+  if (!hasOwnEndpoints(service) || service.spec?.publishNotReadyAddresses === true) return [];
+  return pods.filter((pod) => isEndpoint(pod) && !nodes.has(pod.spec?.nodeName ?? ''));
+}
+
+function actionsOfType(observed: ObservedSlices, addressType: AddressType): readonly Action[] {
+  const { service, triggerTime } = observed;
+  const ofType = observed.slices.filter((slice) => slice.addressType === addressType);
+  const owned = ofType.filter((slice) => isOwnedBy(slice, service));
+  const foreign = ofType.filter((slice) => !owned.includes(slice));
+  const packed = withPlaceholder(observed, addressType, ofType, packByPorts(observed, addressType, owned, foreign));
+  const changes = reuseSlices(applyHints(service, ofType, packed), (slice) => isOwnedBy(slice, service));
+  const stamp = (slice: EndpointSlice) => stamped(slice, triggerTime);
+  return sliceActions(service, {
+    create: changes.create.map(stamp),
+    update: changes.update.map(stamp),
+    remove: changes.remove,
+  });
+}
+
+function packByPorts(
+  observed: ObservedSlices,
+  addressType: AddressType,
+  owned: readonly EndpointSlice[],
+  foreign: readonly EndpointSlice[],
+): SliceChanges {
+  const { service } = observed;
+  const labels = labelsOf(service);
+  const wanted = wantedByPorts(observed, addressType);
+  const existing = Map.groupBy(owned, ({ ports }) => portsKey(ports ?? []));
+  const create: EndpointSlice[] = [];
+  const update: EndpointSlice[] = [];
+  const remove = [...foreign];
+  for (const [key, { ports, endpoints }] of wanted) {
+    const fresh = () => newSlice(service, addressType, [...ports], { labels: { ...labels } });
+    const packed = packSlices(existing.get(key) ?? [], endpoints, { max: MAX_ENDPOINTS, labels, newSlice: fresh });
+    append(create, packed.create);
+    append(update, packed.update);
+    append(remove, packed.remove);
+  }
+  for (const [key, slices] of existing) if (!wanted.has(key)) append(remove, slices);
+  return { create, update, remove };
+}
+
+interface Wanted {
+  readonly ports: readonly DiscoveryEndpointPort[];
+  readonly endpoints: Endpoint[];
+}
+
+/** The endpoints by the ports that their pods have. */
+function wantedByPorts(
+  { service, pods, nodes }: ObservedSlices,
+  addressType: AddressType,
+): ReadonlyMap<string, Wanted> {
+  const wanted = new Map<string, Wanted>();
+  const groups = new Map<string, Wanted>();
+  for (const pod of pods) {
+    if (!isEndpoint(pod)) continue;
+    const found = portsOfPod(service, pod);
+    const id = JSON.stringify(found);
+    const group = groups.get(id) ?? groupOf(wanted, found);
+    groups.set(id, group);
+    const node = nodes.get(pod.spec?.nodeName ?? '');
+    if (node === undefined && service.spec?.publishNotReadyAddresses !== true) continue;
+    const endpoint = endpointOf(service, pod, node, addressType);
+    if (endpoint !== undefined) group.endpoints.push(endpoint);
+  }
+  return wanted;
+}
+
+function groupOf(wanted: Map<string, Wanted>, found: readonly DiscoveryEndpointPort[]): Wanted {
+  const ports = sortSlicePorts(found);
+  const key = portsKey(ports);
+  const group = wanted.get(key) ?? { ports, endpoints: [] };
+  wanted.set(key, group);
+  return group;
+}
+
+/** A Service without endpoints has an empty slice: the last one that would go is kept when it is one. */
+function withPlaceholder(
+  { service }: ObservedSlices,
+  addressType: AddressType,
+  existing: readonly EndpointSlice[],
+  changes: SliceChanges,
+): SliceChanges {
+  const { create, remove } = changes;
+  if (remove.length !== existing.length || create.length > 0) return changes;
+  const placeholder = newSlice(service, addressType, [], { labels: labelsOf(service) });
+  const [only] = remove;
+  if (only !== undefined && remove.length === 1 && isPlaceholder(only, placeholder)) return { ...changes, remove: [] };
+  return { ...changes, create: [placeholder] };
+}
+
+function isPlaceholder(slice: EndpointSlice, placeholder: EndpointSlice): boolean {
+  return (
+    (slice.endpoints ?? []).length === 0 &&
+    (slice.ports ?? []).length === 0 &&
+    equalJson(slice.metadata.labels ?? {}, placeholder.metadata.labels ?? {})
+  );
+}
+
+/** Gives every slice that is written the hints of the Service, and writes those whose hints are wrong. */
+function applyHints(service: Service, existing: readonly EndpointSlice[], changes: SliceChanges): SliceChanges {
+  const mode = hintMode(service);
+  const { create, update, remove } = changes;
+  const touched = new Set([...update, ...remove].map(({ metadata }) => metadata.name));
+  const wrong = existing.filter((slice) => !touched.has(slice.metadata.name) && !hasRightHints(slice, mode));
+  return {
+    create: create.map((slice) => withHints(slice, mode)),
+    update: [...update, ...wrong].map((slice) => withHints(slice, mode)),
+    remove,
+  };
+}
+
+function stamped(slice: EndpointSlice, triggerTime: string | undefined): EndpointSlice {
+  const { [TRIGGER_TIME]: _, ...rest } = slice.metadata.annotations ?? {};
+  const annotations = { ...rest, ...(triggerTime === undefined ? {} : { [TRIGGER_TIME]: triggerTime }) };
+  return { ...slice, metadata: { ...slice.metadata, annotations } };
+}
+
+function isOwnedBy({ metadata }: EndpointSlice, service: Service): boolean {
+  return (
+    metadata.ownerReferences?.some(
+      ({ uid, kind, apiVersion }) => uid === service.metadata.uid && kind === 'Service' && apiVersion === 'v1',
+    ) === true
+  );
+}
+
+function labelsOf(service: Service): Record<string, string> {
+  const { name = '', labels = {} } = service.metadata;
+  return {
+    ...Object.fromEntries(Object.entries(labels).filter(([label]) => !OWN_LABELS.has(label))),
+    ...(isHeadless(service) ? { [HEADLESS_LABEL]: '' } : {}),
+    [SERVICE_NAME_LABEL]: name,
+    [MANAGED_BY_LABEL]: MANAGER,
+  };
+}
+
+function portsKey(ports: readonly DiscoveryEndpointPort[]): string {
+  return JSON.stringify(
+    ports
+      .map(({ name = '', port, protocol, appProtocol }) =>
+        JSON.stringify([name, port ?? null, protocol ?? null, appProtocol ?? null]),
+      )
+      .sort(),
+  );
+}

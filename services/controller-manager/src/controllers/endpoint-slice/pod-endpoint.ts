@@ -1,0 +1,50 @@
+import { canonicalIp } from '@gantry/kinds';
+import type { Endpoint, Node, Pod, Service } from '@gantry/objects';
+import { isReady } from '../pods/pod-state.ts';
+import { addressesOf, hostnameIn } from '../service-endpoints/service-rules.ts';
+
+const ZONE_LABEL = 'topology.kubernetes.io/zone';
+
+export type AddressType = 'IPv4' | 'IPv6';
+
+/** The families of a Service's addresses; both for a headless Service that names none. */
+export function addressTypesOf({ spec }: Service): readonly AddressType[] {
+  const families = (['IPv4', 'IPv6'] as const).filter((family) => spec?.ipFamilies?.includes(family));
+  if (families.length > 0) return families;
+  const { clusterIP = '' } = spec ?? {};
+  if (clusterIP === '' || clusterIP === 'None') return ['IPv4', 'IPv6'];
+  return [canonicalIp(clusterIP)?.family ?? 'IPv4'];
+}
+
+/** A pod as an endpoint of a Service; undefined when it has no address of this type. `node` is absent when it is not known. */
+export function endpointOf(
+  service: Service,
+  pod: Pod,
+  node: Node | undefined,
+  addressType: AddressType,
+): Endpoint | undefined {
+  const addresses = addressesOf(pod)
+    .map((ip) => canonicalIp(ip))
+    .flatMap((ip) => (ip?.family === addressType ? [ip.text] : []));
+  if (addresses.length === 0) return undefined;
+  const { name = '', namespace = '', uid = '', deletionTimestamp } = pod.metadata;
+  const serving = isReady(pod);
+  const terminating = deletionTimestamp !== undefined;
+  const ready = service.spec?.publishNotReadyAddresses === true || (serving && !terminating);
+  const { nodeName = '' } = pod.spec ?? {};
+  const zone = node?.metadata.labels?.[ZONE_LABEL] ?? '';
+  const hostname = hostnameIn(pod, service);
+  return {
+    addresses,
+    conditions: { ready, serving, terminating },
+    ...(hostname === undefined ? {} : { hostname }),
+    ...(nodeName === '' ? {} : { nodeName }),
+    targetRef: { kind: 'Pod', namespace, name, uid },
+    ...(zone === '' ? {} : { zone }),
+  };
+}
+
+/** The zone of a node. */
+export function zoneOf(node: Node | undefined): string {
+  return node?.metadata.labels?.[ZONE_LABEL] ?? '';
+}

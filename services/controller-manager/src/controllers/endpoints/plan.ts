@@ -1,0 +1,131 @@
+import type { Plan } from '@gantry/base';
+import { canonicalIp, type IpFamily } from '@gantry/kinds';
+import {
+  type EndpointAddress,
+  type Endpoints,
+  type EndpointSubset,
+  equalJson,
+  type Pod,
+  type Service,
+} from '@gantry/objects';
+import { isReady } from '../pods/pod-state.ts';
+import { portsOfPod } from '../service-endpoints/service-ports.ts';
+import {
+  addressesOf,
+  HEADLESS_LABEL,
+  hasOwnEndpoints,
+  hostnameIn,
+  isEndpoint,
+  isHeadless,
+  TRIGGER_TIME,
+} from '../service-endpoints/service-rules.ts';
+import { repackSubsets } from '../service-endpoints/subsets.ts';
+import { OVER_CAPACITY, truncate } from './truncate.ts';
+
+export const MANAGED_BY = 'endpoints.kubernetes.io/managed-by';
+const MANAGER = 'endpoint-controller';
+
+/** What the plan looks at. */
+export interface ObservedEndpoints {
+  readonly service: Service | undefined;
+  /** The pods that the Service selects. */
+  readonly pods: readonly Pod[];
+  readonly endpoints: Endpoints | undefined;
+  /** When the change happened that is now followed, if one did; RFC 3339. */
+  readonly triggerTime: string | undefined;
+  /** Whether the Service existed when it was last looked at: its Endpoints end with it, also those that a user wrote. */
+  readonly wasThere: boolean;
+}
+
+export type Action =
+  | { readonly kind: 'create' | 'update'; readonly endpoints: Endpoints }
+  | { readonly kind: 'delete'; readonly endpoints: Endpoints };
+
+/**
+ * The Endpoints of a Service with a selector have the addresses of its pods: ready ones, and those that are not. Pods that are
+ * being deleted are left out unless the Service publishes addresses that are not ready. At most 1,000 addresses are kept.
+ */
+export function planEndpoints(observed: ObservedEndpoints): Plan<Action> {
+  const { service, endpoints } = observed;
+  if (service === undefined) {
+    const isOurs = endpoints?.metadata.labels?.[MANAGED_BY] === MANAGER || observed.wasThere;
+    return { actions: endpoints === undefined || !isOurs ? [] : [{ kind: 'delete', endpoints }] };
+  }
+  if (!hasOwnEndpoints(service)) return { actions: [] };
+  const wanted = endpointsOf(service, observed);
+  if (endpoints === undefined) return { actions: [{ kind: 'create', endpoints: wanted }] };
+  if (saysTheSame(endpoints, wanted)) return { actions: [] };
+  return { actions: [{ kind: 'update', endpoints: wanted }] };
+}
+
+function endpointsOf(service: Service, { pods, endpoints, triggerTime }: ObservedEndpoints): Endpoints {
+  const { name = '', namespace = '', labels = {} } = service.metadata;
+  const all = repackSubsets(pods.flatMap((pod) => subsetsOf(service, pod)));
+  const { subsets, isTruncated } = truncate(all);
+  const { [HEADLESS_LABEL]: _, ...own } = labels;
+  const { [TRIGGER_TIME]: __, [OVER_CAPACITY]: ___, ...kept } = endpoints?.metadata.annotations ?? {};
+  return {
+    apiVersion: 'v1',
+    kind: 'Endpoints',
+    metadata: {
+      ...(endpoints?.metadata ?? { name, namespace }),
+      labels: { ...own, ...(isHeadless(service) ? { [HEADLESS_LABEL]: '' } : {}), [MANAGED_BY]: MANAGER },
+      annotations: {
+        ...kept,
+        ...(triggerTime === undefined ? {} : { [TRIGGER_TIME]: triggerTime }),
+        ...(isTruncated ? { [OVER_CAPACITY]: 'truncated' } : {}),
+      },
+    },
+    ...(subsets.length === 0 ? {} : { subsets: [...subsets] }),
+  };
+}
+
+/** One subset for each port that the pod has. */
+function subsetsOf(service: Service, pod: Pod): readonly EndpointSubset[] {
+  const { publishNotReadyAddresses: publishes = false } = service.spec ?? {};
+  if (!isEndpoint(pod) || (pod.metadata.deletionTimestamp !== undefined && !publishes)) return [];
+  const address = addressOf(service, pod);
+  if (address === undefined) return [];
+  const addresses = publishes || isReady(pod) ? { addresses: [address] } : { notReadyAddresses: [address] };
+  if ((service.spec?.ports ?? []).length === 0) return service.spec?.clusterIP === 'None' ? [addresses] : [];
+  return portsOfPod(service, pod).map(({ name, ...rest }) => ({
+    ...addresses,
+    ports: [name === '' ? rest : { name, ...rest }],
+  }));
+}
+
+function addressOf(service: Service, pod: Pod): EndpointAddress | undefined {
+  const family = familyOf(service, pod);
+  const ip = addressesOf(pod)
+    .map((text) => canonicalIp(text))
+    .find((one) => one?.family === family)?.text;
+  if (ip === undefined) return undefined;
+  const { name = '', namespace = '', uid = '' } = pod.metadata;
+  const { nodeName } = pod.spec ?? {};
+  const hostname = hostnameIn(pod, service);
+  return {
+    ip,
+    ...(hostname === undefined ? {} : { hostname }),
+    ...(nodeName === undefined ? {} : { nodeName }),
+    targetRef: { kind: 'Pod', namespace, name, uid },
+  };
+}
+
+function familyOf({ spec }: Service, { status }: Pod): IpFamily {
+  const [first] = spec?.ipFamilies ?? [];
+  if (first !== undefined) return first === 'IPv6' ? 'IPv6' : 'IPv4';
+  const { clusterIP = '' } = spec ?? {};
+  const text = clusterIP === '' || clusterIP === 'None' ? (status?.podIP ?? '') : clusterIP;
+  return canonicalIp(text)?.family ?? 'IPv4';
+}
+
+/** Compares all but the trigger time, which alone is no reason to write. Versions of pods are not part of addresses. */
+function saysTheSame(endpoints: Endpoints, wanted: Endpoints): boolean {
+  const capacity = ({ metadata }: Endpoints) => metadata.annotations?.[OVER_CAPACITY];
+  return (
+    equalJson(endpoints.metadata.labels ?? {}, wanted.metadata.labels ?? {}) &&
+    capacity(endpoints) === capacity(wanted) &&
+    (equalJson(endpoints.subsets ?? [], wanted.subsets ?? []) ||
+      equalJson(repackSubsets(endpoints.subsets ?? []), wanted.subsets ?? []))
+  );
+}

@@ -1,0 +1,90 @@
+import type { ObjectClient, ObjectWrite } from '@gantry/client';
+import { ENDPOINT_SLICES, keyOf, type KubeObject, StatusError } from '@gantry/objects';
+import { isNamespaceTerminating } from '../pods/pod-writes.shell.ts';
+import type { SliceAction } from './slices.ts';
+
+/** The versions of slices that this process wrote last, so that its own changes queue nothing. */
+export class OwnSlices {
+  readonly #versions = new Map<string, string>();
+
+  /** Whether the version was written here. Forgets a slice whose later version was not. */
+  isOwnWrite({ metadata }: KubeObject): boolean {
+    const { uid = '', resourceVersion = '' } = metadata;
+    const own = this.#versions.get(uid);
+    if (own === undefined) return false;
+    if (own !== resourceVersion) this.#versions.delete(uid);
+    return own === resourceVersion;
+  }
+
+  note({ metadata }: KubeObject): void {
+    this.#versions.set(metadata.uid ?? '', metadata.resourceVersion ?? '');
+  }
+
+  forget({ metadata }: KubeObject): void {
+    this.#versions.delete(metadata.uid ?? '');
+  }
+
+  clear(): void {
+    this.#versions.clear();
+  }
+}
+
+/**
+ * Carries out actions on slices: creations and updates in one batch, then deletions in another. Rejects with the first error
+ * after all were tried. A slice that is gone already, and a terminating namespace, are not errors.
+ */
+export async function writeSlices(
+  actions: readonly SliceAction[],
+  client: ObjectClient,
+  own: OwnSlices,
+  signal: AbortSignal,
+): Promise<void> {
+  const deletions = actions.filter(({ kind }) => kind === 'delete');
+  await writeAll(
+    actions.filter(({ kind }) => kind !== 'delete'),
+    client,
+    own,
+    signal,
+  );
+  await writeAll(deletions, client, own, signal);
+}
+
+async function writeAll(
+  actions: readonly SliceAction[],
+  client: ObjectClient,
+  own: OwnSlices,
+  signal: AbortSignal,
+): Promise<void> {
+  if (actions.length === 0) return;
+  const results = await client.batch(actions.map(writeOf), signal);
+  let failed: StatusError | undefined;
+  actions.forEach((action, index) => {
+    const result = results[index];
+    if (result === undefined) return;
+    if (result.ok) {
+      if (action.kind === 'delete') own.forget(action.slice);
+      else own.note(result.object);
+      return;
+    }
+    const error = StatusError.fromStatus(result.status);
+    if (action.kind === 'delete' && error.reason === 'NotFound') return;
+    if (action.kind === 'create' && isNamespaceTerminating(error)) return;
+    failed ??= error;
+  });
+  if (failed !== undefined) throw failed;
+}
+
+function writeOf({ kind, slice }: SliceAction): ObjectWrite {
+  const resource = ENDPOINT_SLICES;
+  const key = keyOf(slice);
+  switch (kind) {
+    case 'create':
+      return { verb: 'create', resource, namespace: key.namespace, object: slice };
+    case 'update':
+      return { verb: 'update', resource, key, object: slice };
+    case 'delete': {
+      const { uid } = slice.metadata;
+      return { verb: 'delete', resource, key, ...(uid === undefined ? {} : { options: { preconditions: { uid } } }) };
+    }
+  }
+}
