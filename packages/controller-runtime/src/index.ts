@@ -18,6 +18,7 @@ export { type ElectedMember, type ElectedOptions, type Election, type ElectionEv
 export type { EventRecorder } from './event-recorder.ts';
 export { createEventRecorder, type EventRecorderOptions, type EventWriter } from './event-writer.ts';
 export { executeActions, type ExecuteOptions } from './execute-actions.ts';
+export { IndexedObjects } from './indexed-objects.ts';
 export { type InformedResource, type InformerEvent, Informers, type InformersOptions } from './informers.ts';
 export { keepLeaderRecord, type LeaderRecordOptions } from './leader-record.ts';
 export { findObject } from './find-object.ts';

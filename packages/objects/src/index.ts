@@ -49,7 +49,7 @@ export {
   userId,
   wildcardSubdomain,
 } from './names.ts';
-export { matchesNodeAffinity, requiredNodeNames } from './node-affinity.ts';
+export { matchesNodeAffinity, reachesVolume, requiredNodeNames } from './node-affinity.ts';
 export {
   type Json,
   type JsonObject,
@@ -79,6 +79,7 @@ export {
 export { type Resource, type ResourceRef } from './resource-ref.ts';
 export { type GroupResource, STATUS_CODES, StatusError, type StatusReason, isReason } from './status-error.ts';
 export { type TaintEffect, findUntoleratedTaint, isTolerated, toleratesTaint } from './tolerations.ts';
+export { isForDeletionOn, LOCAL_PATH, localFolderOf, localPathOf, VOLUME_NODE_LABEL } from './volumes/local-path.ts';
 export { findVolume, findVolumeForNode, hasSameMode, whyUnsatisfied } from './volumes/match-volume.ts';
 export {
   BETA_STORAGE_PROVISIONER,

@@ -1,4 +1,4 @@
-import type { Node, NodeSelectorRequirement, NodeSelectorTerm, PodSpec } from './generated/types.ts';
+import type { Node, NodeSelectorRequirement, NodeSelectorTerm, PersistentVolume, PodSpec } from './generated/types.ts';
 
 /** The only field of nodes that `matchFields` selects by. */
 const NAME_FIELD = 'metadata.name';
@@ -9,6 +9,12 @@ export function matchesNodeAffinity(spec: PodSpec | undefined, node: Node): bool
   for (const [key, value] of Object.entries(spec?.nodeSelector ?? {})) if (labels[key] !== value) return false;
   const required = requiredTerms(spec);
   return required === undefined || required.some((term) => matchesTerm(term, node));
+}
+
+/** Whether a volume can be reached from a node, as Kubernetes' CheckNodeAffinity decides. */
+export function reachesVolume(node: Node, { spec }: PersistentVolume): boolean {
+  const required = spec?.nodeAffinity?.required;
+  return required === undefined || required.nodeSelectorTerms.some((term) => matchesTerm(term, node));
 }
 
 /**

@@ -37,6 +37,7 @@ import type { WorkerServices } from './pods/worker-services.ts';
 import type { EnginePrivilege } from './runtime/engine.ts';
 import type { HostMounts } from './runtime/host-mounts.ts';
 import { runTogether } from './run-together.ts';
+import { VolumeReclaimer } from './volumes/volume-reclaimer.ts';
 import { serveAgent } from './agent-server.ts';
 
 /** The member of an agent's process that runs the node. Each step of its start needs the results of the ones before. */
@@ -85,6 +86,8 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
       (abort) => services.pods.run(abort),
       (abort) => services.reporter.run(abort),
       (abort) => new PodManager(services).run(abort),
+      (abort) =>
+        new VolumeReclaimer({ ...services, node: self.name, folders: services.volumes.persistent, mounts }).run(abort),
       (abort) => runCustodian(environment, { self, hostName: engine.name, runtime, services, client, mounts }, abort),
       (abort) => certificates.client.renew(requester, abort),
       (abort) => serveAgent(environment, { self, runtime }, { certificate: certificates.serving, requester }, abort),

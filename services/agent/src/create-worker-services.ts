@@ -10,12 +10,14 @@ import { Slots } from './pods/slots.ts';
 import type { WorkerServices } from './pods/worker-services.ts';
 import type { EngineInfo, EnginePrivilege } from './runtime/engine.ts';
 import type { Runtime } from './runtime/runtime.ts';
+import { apiClaimSource } from './sources/api-claim-source.ts';
 import { apiConfigSource } from './sources/api-config-source.ts';
 import { PodSource } from './sources/pod-source.ts';
 import { TokenSource } from './sources/token-source.ts';
 import { apiServerVariables, firstServiceAddress } from './spec/service-variables.ts';
 import { StatusReporter } from './status/status-reporter.ts';
 import type { HostMounts } from './runtime/host-mounts.ts';
+import { PersistentFolders } from './volumes/persistent-folders.ts';
 import { PodVolumes } from './volumes/pod-volumes.ts';
 
 const PARALLEL_STARTS = 6;
@@ -63,6 +65,7 @@ export function createWorkerServices(
       mounts,
       source,
       tokens: new TokenSource(client, clock),
+      persistent: persistentFolders(self, self.name, client),
       facts,
       clock,
     }),
@@ -95,6 +98,19 @@ export function createCleanupServices(
     owner: { cluster: services.owner.cluster, node },
     pods,
     gate: new FreshnessGate(clock, (abort) => pods.confirm(abort)),
-    volumes: new PodVolumes({ state, mounts, source, tokens: new TokenSource(client, clock), facts, clock }),
+    volumes: new PodVolumes({
+      state,
+      mounts,
+      source,
+      tokens: new TokenSource(client, clock),
+      persistent: persistentFolders(self, node, client),
+      facts,
+      clock,
+    }),
   };
+}
+
+/** Beside the folders of nodes, so that they stay when a node is removed: an agent of the same name finds them again. */
+function persistentFolders({ shared }: Self, node: string, client: GrpcClient): PersistentFolders {
+  return new PersistentFolders({ folder: join(shared.path, 'volumes', node), node, source: apiClaimSource(client) });
 }

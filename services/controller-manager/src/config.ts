@@ -17,6 +17,8 @@ export interface Config {
   /** Whether serving certificates of nodes are approved without an administrator. */
   readonly servingApproval: 'automatic' | 'manual';
   readonly serviceCidr: string;
+  /** Whether the class `local-path` is created where it is missing. */
+  readonly localPathClass: 'create' | 'none';
   readonly leaseTtlMs: number;
   /** How long a node may be silent before it counts as lost. */
   readonly nodeGraceMs: number;
@@ -40,6 +42,7 @@ export function readControllerManagerConfig(environment: Readonly<Record<string,
     nodeCaDir: read.text('GANTRY_NODE_CA_DIR', '/etc/gantry/node-ca'),
     servingApproval: read.oneOf('GANTRY_SERVING_APPROVAL', ['automatic', 'manual'], 'manual'),
     serviceCidr: read.text('GANTRY_SERVICE_CIDR', '10.96.0.0/16'),
+    localPathClass: read.oneOf('GANTRY_LOCAL_PATH_CLASS', ['create', 'none'], 'create'),
     leaseTtlMs: read.integer('GANTRY_LEASE_TTL_MS', { min: 500, max: 60_000 }, 2000),
     nodeGraceMs: read.integer('GANTRY_NODE_GRACE_MS', { min: 1000, max: 600_000 }, 4000),
     evictionRates: {

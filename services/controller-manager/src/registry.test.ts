@@ -11,6 +11,7 @@ const create = () =>
     signers: { firstServiceAddress: '10.96.0.1', reservedNames: [], servingApproval: 'automatic' },
     readCa: () => 'a certificate',
     nodeGraceMs: 4000,
+    localPath: { storageClass: 'create' },
   });
 /** Longer than every quarantine and grace period of the example world. */
 const SETTLED_MS = 60_000;

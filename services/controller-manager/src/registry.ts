@@ -11,6 +11,7 @@ import { createEndpointSliceMirroringController } from './controllers/endpoint-s
 import { createEndpointsController } from './controllers/endpoints/controller.ts';
 import { createGarbageCollector } from './controllers/garbage-collector/controller.ts';
 import { createJobController } from './controllers/job/controller.ts';
+import { createLocalPathController, type LocalPathOptions } from './controllers/local-path/controller.ts';
 import { namespaceController } from './controllers/namespace/controller.ts';
 import { createNodeLifecycleController } from './controllers/node-lifecycle/controller.ts';
 import { createPersistentVolumeController } from './controllers/persistent-volume/controller.ts';
@@ -37,6 +38,7 @@ export interface RegistryOptions extends CsrSigningOptions {
   readonly nodeGraceMs: number;
   /** `EVICTION_RATES` when absent. */
   readonly evictionRates?: EvictionRates;
+  readonly localPath: LocalPathOptions;
 }
 
 /** Every control loop of the controller-manager. Adding one adds a folder and a line here. */
@@ -65,6 +67,7 @@ export function createControllers(options: RegistryOptions): readonly Controller
     createGarbageCollector(),
     createCronJobController(),
     createJobController(),
+    createLocalPathController(options.localPath),
     namespaceController,
     replicaSetController,
     replicationController,

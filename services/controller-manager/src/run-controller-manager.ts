@@ -67,6 +67,7 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
     readCa: () => tls.current().ca.toString(),
     nodeGraceMs: config.nodeGraceMs,
     evictionRates: config.evictionRates,
+    localPath: { storageClass: config.localPathClass },
   });
   const onReconcile = reportTo(metrics);
   const manager = createManager({

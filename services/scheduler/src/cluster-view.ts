@@ -1,11 +1,25 @@
-import { type KubeObject, type Node, NODES, type Pod } from '@gantry/objects';
+import {
+  claimsOfPod,
+  type KubeObject,
+  type Node,
+  NODES,
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
+  type Pod,
+  PODS,
+  STORAGE_CLASSES,
+  type StorageClass,
+} from '@gantry/objects';
 import type { InformerEvent } from '@gantry/controller-runtime';
 import { createPodInfo, isFinished, type PodInfo } from './framework/pod-info.ts';
 import type { ClusterChange } from './framework/plugin.ts';
 import { FILTERS } from './plugins/registry.ts';
 import type { SchedulingQueue } from './queue.ts';
 import { type NodeInfo, SnapshotKeeper } from './framework/snapshot.ts';
+import { VolumeKeeper } from './framework/volume-keeper.ts';
 
+/** What the scheduler's caches hold. */
+export const SCHEDULED_RESOURCES = [NODES, PODS, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES];
 const SCHEDULER_NAME = 'default-scheduler';
 
 /**
@@ -14,18 +28,53 @@ const SCHEDULER_NAME = 'default-scheduler';
  */
 export class ClusterView {
   readonly keeper = new SnapshotKeeper();
+  readonly volumes = new VolumeKeeper();
   readonly #queue: SchedulingQueue;
 
   constructor(queue: SchedulingQueue) {
     this.#queue = queue;
   }
 
-  /** Takes what the caches of nodes and pods report, in order. */
+  /** Takes what the caches report, in order. */
   take(event: InformerEvent): void {
     if (event.kind !== 'changed') return;
     for (const { object, old } of event.changes) {
-      if (event.resource.resource === NODES.resource) this.#takeNode(object, old);
-      else this.#takePod(object, old);
+      switch (event.resource.resource) {
+        case NODES.resource:
+          this.#takeNode(object, old);
+          break;
+        case PODS.resource:
+          this.#takePod(object, old);
+          break;
+        default:
+          this.#takeStorage(event.resource.resource, object, old);
+      }
+    }
+  }
+
+  /** A pod with the present state of its volumes, for a cycle. */
+  withVolumes(info: PodInfo): PodInfo {
+    const volumes = this.volumes.podVolumes(info.pod, (claim) => this.#isClaimUsed(claim, info.key));
+    return volumes === undefined ? info : { ...info, volumes };
+  }
+
+  #isClaimUsed(claim: string, byOthersThan: string): boolean {
+    return this.keeper.hasOther(byOthersThan, ({ pod }) =>
+      claimsOfPod(pod).some((name) => `${pod.metadata.namespace ?? ''}/${name}` === claim),
+    );
+  }
+
+  #takeStorage(resource: string, object: KubeObject | undefined, old: KubeObject | undefined): void {
+    if (resource === PERSISTENT_VOLUME_CLAIMS.resource) {
+      this.volumes.claims.take(object, old);
+      const claim = object ?? old;
+      if (claim !== undefined) this.#move({ kind: 'claim-changed', claim });
+    } else if (resource === PERSISTENT_VOLUMES.resource) {
+      this.volumes.volumes.take(object, old);
+      this.#move({ kind: 'volume-changed' });
+    } else {
+      this.volumes.takeClass(object as StorageClass | undefined, old as StorageClass | undefined);
+      this.#move({ kind: 'class-changed' });
     }
   }
 

@@ -16,6 +16,9 @@ export type Decision =
       readonly plugins: ReadonlySet<string>;
     };
 
+/** A pod and its node. */
+export type Assignment = Decision & { kind: 'assign' };
+
 export interface Plugins {
   readonly filters: readonly FilterPlugin[];
   readonly scores: readonly ScorePlugin[];
@@ -86,6 +89,10 @@ function restrictionOf(
 ): { readonly names: readonly string[]; readonly exclusion: Exclusion } | undefined {
   let names: readonly string[] | undefined;
   const plugins: string[] = [];
+  for (const { name, conflict } of filters) {
+    const reason = conflict?.(pod);
+    if (reason !== undefined) return { names: [], exclusion: { plugins: [name], conflict: reason } };
+  }
   for (const { name, nodeNames, noNodeReason } of filters) {
     const allowed = nodeNames?.(pod);
     if (allowed === undefined) continue;

@@ -111,6 +111,24 @@ export class SchedulingQueue {
     this.#arm(entry.notBeforeMs + (entry.state === 'backoff' ? 0 : MAX_UNSCHEDULABLE_MS));
   }
 
+  /** What it needs is being made: it is tried again, without delay, after a change that may help. */
+  waits(info: PodInfo, plugins: ReadonlySet<string>): void {
+    const entry = this.#inFlight(info);
+    if (entry === undefined) return;
+    entry.refusedBy = plugins;
+    entry.notBeforeMs = this.#options.clock.monotonicMs();
+    entry.state = entry.moved === 'yes' ? 'active' : 'unschedulable';
+    this.#arm(entry.notBeforeMs + MAX_UNSCHEDULABLE_MS);
+  }
+
+  /** It is left for the next cycle. */
+  postpone(info: PodInfo): void {
+    const entry = this.#inFlight(info);
+    if (entry === undefined) return;
+    entry.state = 'active';
+    entry.attempts -= 1;
+  }
+
   /** The attempt failed for a reason that is not the pod's. */
   failed(info: PodInfo): void {
     const entry = this.#inFlight(info);

@@ -1,4 +1,3 @@
-import { NODES, PODS } from '@gantry/objects';
 import { Activities, systemClock, systemRandom, systemUid } from '@gantry/base';
 import { createGrpcClient, toGrpcFailure } from '@gantry/client';
 import { createCertificateRequester, createFenceHolder, Informers, runElected } from '@gantry/controller-runtime';
@@ -19,7 +18,7 @@ import {
   runGroup,
 } from '@gantry/service';
 import { openTlsFolder } from '@gantry/tls';
-import { ClusterView } from './cluster-view.ts';
+import { ClusterView, SCHEDULED_RESOURCES } from './cluster-view.ts';
 import type { SchedulerConfig } from './config.ts';
 import { SchedulingQueue } from './queue.ts';
 import type { SchedulerOptions } from './scheduler.ts';
@@ -48,7 +47,7 @@ export async function runScheduler(config: SchedulerConfig): Promise<GroupOutcom
     fieldManager: COMPONENT,
     fence: () => fences.fence(),
   });
-  const informers = new Informers({ ...base, client, resources: [NODES, PODS], log: logger });
+  const informers = new Informers({ ...base, client, resources: SCHEDULED_RESOURCES, log: logger });
   const queue = new SchedulingQueue(base);
   const view = new ClusterView(queue);
   informers.subscribe((event) => view.take(event));

@@ -1,12 +1,13 @@
 import { isReason, PODS, StatusError } from '@gantry/objects';
 import type { Clock, Random } from '@gantry/base';
-import type { ObjectClient, WriteResult } from '@gantry/client';
+import type { ObjectClient } from '@gantry/client';
 import type { Cache, EventRecorder, Log } from '@gantry/controller-runtime';
 import type { ClusterView } from './cluster-view.ts';
-import { type Decision, planAssignments } from './plan.ts';
+import { type Assignment, type Decision, planAssignments } from './plan.ts';
 import type { PodInfo } from './framework/pod-info.ts';
 import type { SchedulingQueue } from './queue.ts';
-import { bindingOf, refusalOf } from './writes.ts';
+import { bindVolumes, sortByVolumes } from './volume-work.ts';
+import { bindingOf, refusalOf, resultsOf } from './writes.ts';
 
 /** What became of one decision, for metrics. */
 export type ScheduleResult = 'scheduled' | 'unschedulable' | 'error';
@@ -23,7 +24,6 @@ export interface SchedulerOptions {
   readonly onResult?: (result: ScheduleResult, seconds: number) => void;
 }
 
-type Assignment = Decision & { kind: 'assign' };
 type Refusal = Decision & { kind: 'refuse' };
 
 /** Pods decided on together: one snapshot, one batch of bindings. */
@@ -54,10 +54,12 @@ export async function runCycle(options: SchedulerOptions, signal: AbortSignal): 
   const pods = queue.take(MAX_PODS_PER_CYCLE);
   if (pods.length === 0) return;
   const seed = Math.floor(random() * 2 ** 32);
-  const doubtful = pods.flatMap((pod) => assignmentInDoubt(view, pod));
-  const others = pods.filter((pod) => view.keeper.assumedNode(pod) === undefined);
+  const ready = sortByVolumes(view, queue, pods);
+  const doubtful = ready.flatMap((pod) => assignmentInDoubt(view, pod));
+  const others = ready.filter((pod) => view.keeper.assumedNode(pod) === undefined);
   const decisions = planAssignments(view.keeper.snapshot(), others, seed);
-  const assignments = [...doubtful, ...decisions.filter((decision) => decision.kind === 'assign')];
+  const decided = decisions.filter((decision) => decision.kind === 'assign');
+  const assignments = [...doubtful, ...(await bindVolumes(options, decided, signal))];
   const refusals = decisions.filter((decision) => decision.kind === 'refuse');
   log.debug({ seed, pods: pods.length, assigned: assignments.length }, 'decided');
   const bound = await bind(options, assignments, signal);
@@ -166,15 +168,5 @@ async function reportRefusals(
     // Gone: a Conflict says that the name is another pod's by now.
     if (result.status.reason === 'NotFound' || result.status.reason === 'Conflict') continue;
     log.warn({ reason: result.status.message }, 'the reason was not written to the status of a pod');
-  }
-}
-
-/** The results of a batch; when the whole call failed, each write has that for its result. */
-async function resultsOf(call: () => Promise<readonly WriteResult[]>, count: number): Promise<readonly WriteResult[]> {
-  try {
-    return await call();
-  } catch (error) {
-    const status = (error instanceof StatusError ? error : StatusError.timeout(String(error))).toStatus();
-    return Array.from({ length: count }, () => ({ ok: false, status }));
   }
 }

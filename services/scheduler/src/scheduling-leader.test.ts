@@ -1,10 +1,9 @@
-import { NODES, PODS } from '@gantry/objects';
 import { ManualClock } from '@gantry/base/testing';
 import { FakeObjectClient } from '@gantry/client/testing';
 import { createFenceHolder, Informers } from '@gantry/controller-runtime';
 import { silentLog } from '@gantry/controller-runtime/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ClusterView } from './cluster-view.ts';
+import { ClusterView, SCHEDULED_RESOURCES } from './cluster-view.ts';
 import { SchedulingQueue } from './queue.ts';
 import { SchedulingLeader } from './scheduling-leader.ts';
 
@@ -14,7 +13,7 @@ function startLeader() {
   const client = new FakeObjectClient(clock);
   const fences = createFenceHolder();
   const base = { client, clock, random: () => 0.5, log: silentLog };
-  const informers = new Informers({ ...base, resources: [NODES, PODS] });
+  const informers = new Informers({ ...base, resources: SCHEDULED_RESOURCES });
   const queue = new SchedulingQueue(base);
   const leader = new SchedulingLeader({
     ...base,

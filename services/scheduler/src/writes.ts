@@ -1,6 +1,6 @@
-import { type Binding, equalJson, type Pod, type PodCondition, PODS } from '@gantry/objects';
+import { type Binding, equalJson, type Pod, type PodCondition, PODS, StatusError } from '@gantry/objects';
 import { formatTime, type Instant } from '@gantry/base';
-import type { ObjectWrite } from '@gantry/client';
+import type { ObjectWrite, WriteResult } from '@gantry/client';
 import type { PodInfo } from './framework/pod-info.ts';
 
 /** Assigns a pod, the very one that was decided on, to a node. */
@@ -46,4 +46,17 @@ function saysSame(current: PodCondition, told: PodCondition): boolean {
     [status, reason, message, observedGeneration ?? null],
     [toldStatus, toldReason, toldMessage, toldGeneration ?? null],
   );
+}
+
+/** The results of a batch; when the whole call failed, each write has that for its result. */
+export async function resultsOf(
+  call: () => Promise<readonly WriteResult[]>,
+  count: number,
+): Promise<readonly WriteResult[]> {
+  try {
+    return await call();
+  } catch (error) {
+    const status = (error instanceof StatusError ? error : StatusError.timeout(String(error))).toStatus();
+    return Array.from({ length: count }, () => ({ ok: false, status }));
+  }
 }

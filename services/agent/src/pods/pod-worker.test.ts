@@ -11,9 +11,11 @@ import { HollowRuntime } from '../hollow/hollow-runtime.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { apiConfigSource } from '../sources/api-config-source.ts';
 import { PodSource } from '../sources/pod-source.ts';
+import { apiClaimSource } from '../sources/api-claim-source.ts';
 import { TokenSource } from '../sources/token-source.ts';
 import { StatusReporter } from '../status/status-reporter.ts';
 import { container, ENGINE, pod } from '../testing/pods.ts';
+import { PersistentFolders } from '../volumes/persistent-folders.ts';
 import { PodVolumes } from '../volumes/pod-volumes.ts';
 import { AddressPool } from './address-pool.ts';
 import { FreshnessGate } from './freshness-gate.ts';
@@ -68,6 +70,7 @@ async function startNode() {
       mounts: hollowMounts(),
       source,
       tokens: new TokenSource(client, clock),
+      persistent: new PersistentFolders({ folder: `${state.path}/volumes`, node: 'n', source: apiClaimSource(client) }),
       facts,
       clock,
     }),

@@ -10,9 +10,11 @@ import { hollowMounts } from '../hollow/hollow-mounts.ts';
 import { HollowRuntime } from '../hollow/hollow-runtime.ts';
 import { apiConfigSource } from '../sources/api-config-source.ts';
 import { PodSource } from '../sources/pod-source.ts';
+import { apiClaimSource } from '../sources/api-claim-source.ts';
 import { TokenSource } from '../sources/token-source.ts';
 import { StatusReporter } from '../status/status-reporter.ts';
 import { container, ENGINE } from '../testing/pods.ts';
+import { PersistentFolders } from '../volumes/persistent-folders.ts';
 import { PodVolumes } from '../volumes/pod-volumes.ts';
 import { AddressPool } from './address-pool.ts';
 import { FreshnessGate } from './freshness-gate.ts';
@@ -82,6 +84,11 @@ describe('the worker of a pod', () => {
         state,
         source,
         tokens: new TokenSource(server, clock),
+        persistent: new PersistentFolders({
+          folder: `${state.path}/volumes`,
+          node: 'n',
+          source: apiClaimSource(server),
+        }),
         facts,
         clock,
         mounts: hollowMounts(),

@@ -6,11 +6,14 @@ import { FakeObjectClient } from '@gantry/client/testing';
 import { ManualClock } from '@gantry/base/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { linuxMounts } from '../mounts/linux-mounts.ts';
+import { apiClaimSource } from '../sources/api-claim-source.ts';
 import { TokenSource } from '../sources/token-source.ts';
 import { container, pod } from '../testing/pods.ts';
+import { PersistentFolders } from './persistent-folders.ts';
 import { PodVolumes } from './pod-volumes.ts';
 
 const signal = new AbortController().signal;
+const claims = apiClaimSource(new FakeObjectClient(new ManualClock()));
 
 describe('the volumes of pods', () => {
   let state: string;
@@ -26,6 +29,7 @@ describe('the volumes of pods', () => {
         secret: async () => ({ apiVersion: 'v1', kind: 'Secret', metadata: {}, data: { password: 'c2VzYW1l' } }),
       },
       tokens: new TokenSource(new FakeObjectClient(clock), clock),
+      persistent: new PersistentFolders({ folder: join(state, 'volumes'), node: 'n', source: claims }),
       facts: { nodeName: 'n', hostAddress: 'h', cpus: 1, memoryBytes: 2 ** 30 },
       clock,
     });

@@ -1,6 +1,6 @@
 import { join, relative } from 'node:path';
 import { type Clock, errorMessage } from '@gantry/base';
-import type { Container, Pod, VolumeMount } from '@gantry/objects';
+import type { Container, Pod, Volume, VolumeMount } from '@gantry/objects';
 import { openBeneath, openOwned } from '../mounts/open-path.ts';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { MountSpec } from '../runtime/containers.ts';
@@ -9,6 +9,7 @@ import type { StateFolder } from '../runtime/state-folder.ts';
 import type { TokenSource } from '../sources/token-source.ts';
 import type { ConfigSource } from '../spec/config-source.ts';
 import type { NodeFacts } from '../spec/field-values.ts';
+import type { PersistentFolders } from './persistent-folders.ts';
 import { subPathOf } from './sub-path.ts';
 import { volumeTypeOf } from './supported-volumes.ts';
 import { messageContainerPath, openMessageFile, readMessageFile } from './termination-message.ts';
@@ -28,6 +29,7 @@ export interface PodVolumesOptions {
   readonly mounts: HostMounts;
   readonly source: ConfigSource;
   readonly tokens: TokenSource;
+  readonly persistent: PersistentFolders;
   readonly facts: NodeFacts;
   readonly clock: Clock;
 }
@@ -41,10 +43,15 @@ export interface ContainerMounts extends AsyncDisposable {
 
 /** The folders of a node's pods: volumes and termination messages. They exist until the pod is released. */
 export class PodVolumes {
+  /** The folders of persistent volumes, which are not removed with a pod. */
+  readonly persistent: PersistentFolders;
   readonly #options: PodVolumesOptions;
+  /** The folders of persistent volumes by the uid of the pod and the name of its volume. */
+  readonly #claimed = new Map<string, Map<string, string>>();
 
   constructor(options: PodVolumesOptions) {
     this.#options = options;
+    this.persistent = options.persistent;
   }
 
   /** Removes what an earlier process of this agent left half done, and makes the memory for Secrets. Call it before `sync`. */
@@ -69,6 +76,7 @@ export class PodVolumes {
         const type = volumeTypeOf(volume);
         // What belongs into memory must not be written to a disk.
         if (type.storage === 'memory') await mounts.checkMemory(this.#memoryFolder());
+        if (type.storage === 'persistent') await this.#claim(pod, volume, signal);
         const folder = this.#volumeFolder(pod, volume.name);
         const mountMemory = (sizeBytes: number) => mounts.mountMemory(folder, sizeBytes, 0o777);
         await type.sync(volume, { folder, clock, mountMemory }, context, signal);
@@ -133,6 +141,8 @@ export class PodVolumes {
     await mounts.remove(join(this.#bindsFolder(), component(podUid)));
     await mounts.remove(join(this.#memoryFolder(), component(podUid)));
     await mounts.remove(this.#podFolder(podUid));
+    this.#claimed.delete(podUid);
+    this.persistent.release(podUid);
   }
 
   /** A volume's root is a folder of the agent; what lies in it may be the pod's. */
@@ -158,6 +168,13 @@ export class PodVolumes {
     }
   }
 
+  async #claim(pod: Pod, volume: Volume, signal: AbortSignal): Promise<void> {
+    const uid = pod.metadata.uid ?? '';
+    const folder = await this.persistent.make(pod, volume, signal);
+    const folders = this.#claimed.get(uid) ?? new Map<string, string>();
+    this.#claimed.set(uid, folders.set(volume.name, folder));
+  }
+
   #podFolder(uid: string): string {
     return join(this.#options.state.path, 'pods', component(uid));
   }
@@ -177,8 +194,14 @@ export class PodVolumes {
   #volumeFolder(pod: Pod, name: string): string {
     const uid = pod.metadata.uid ?? '';
     const volume = pod.spec?.volumes?.find((candidate) => candidate.name === name);
-    const isInMemory = volume !== undefined && volumeTypeOf(volume).storage === 'memory';
-    const folder = isInMemory ? join(this.#memoryFolder(), component(uid)) : join(this.#podFolder(uid), 'volumes');
+    const storage = volume === undefined ? 'disk' : volumeTypeOf(volume).storage;
+    if (storage === 'persistent') {
+      const claimed = this.#claimed.get(uid)?.get(name);
+      if (claimed !== undefined) return claimed;
+      throw new AgentError('FailedMount', `volume ${JSON.stringify(name)} is not mounted`);
+    }
+    const folder =
+      storage === 'memory' ? join(this.#memoryFolder(), component(uid)) : join(this.#podFolder(uid), 'volumes');
     return join(folder, component(name));
   }
 
@@ -196,5 +219,6 @@ function component(name: string): string {
 function accessOf(pod: Pod, mount: VolumeMount): MountSpec['access'] {
   const volume = pod.spec?.volumes?.find((candidate) => candidate.name === mount.name);
   const isWritable = volume !== undefined && volumeTypeOf(volume).access === 'read-write';
-  return isWritable && mount.readOnly !== true ? 'read-write' : 'read-only';
+  const isReadOnly = mount.readOnly === true || volume?.persistentVolumeClaim?.readOnly === true;
+  return isWritable && !isReadOnly ? 'read-write' : 'read-only';
 }

@@ -4,6 +4,7 @@ import type { VolumeType } from './volume-types/volume-type.ts';
 import { configMapVolume } from './volume-types/config-map.ts';
 import { downwardApiVolume } from './volume-types/downward-api.ts';
 import { emptyDirVolume } from './volume-types/empty-dir.ts';
+import { ephemeralVolume, persistentClaimVolume } from './volume-types/persistent-claim.ts';
 import { projectedVolume } from './volume-types/projected.ts';
 import { secretVolume } from './volume-types/secret.ts';
 
@@ -14,6 +15,8 @@ const VOLUME_TYPES: readonly VolumeType[] = [
   secretVolume,
   downwardApiVolume,
   projectedVolume,
+  persistentClaimVolume,
+  ephemeralVolume,
 ];
 
 /** The type of a volume. AgentError 'FailedMount' when this node does not support it. */

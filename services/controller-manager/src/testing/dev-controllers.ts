@@ -19,6 +19,8 @@ const controllers = createControllers({
   signers: { firstServiceAddress: '10.96.0.1', reservedNames: [], servingApproval: 'manual' },
   readCa: () => target.ca?.toString() ?? '',
   nodeGraceMs: 4000,
+  // There are no agents that could make folders.
+  localPath: { storageClass: 'none' },
 });
 const manager = createManager({
   ...base,

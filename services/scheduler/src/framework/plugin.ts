@@ -1,3 +1,4 @@
+import type { PersistentVolumeClaim } from '@gantry/objects';
 import type { PodInfo } from './pod-info.ts';
 import type { NodeInfo } from './snapshot.ts';
 
@@ -6,7 +7,9 @@ export type ClusterChange =
   | { readonly kind: 'node-added'; readonly node: NodeInfo }
   | { readonly kind: 'node-changed'; readonly node: NodeInfo; readonly old: NodeInfo }
   /** A pod was deleted or has finished. */
-  | { readonly kind: 'pod-gone'; readonly pod: PodInfo };
+  | { readonly kind: 'pod-gone'; readonly pod: PodInfo }
+  | { readonly kind: 'claim-changed'; readonly claim: PersistentVolumeClaim }
+  | { readonly kind: 'volume-changed' | 'class-changed' };
 
 /** Excludes nodes for a pod. Pure. */
 export interface FilterPlugin {
@@ -15,6 +18,8 @@ export interface FilterPlugin {
   readonly nodeNames?: (pod: PodInfo) => ReadonlySet<string> | undefined;
   /** Kubernetes' reason against all nodes when `nodeNames` gives none. */
   readonly noNodeReason?: string;
+  /** Kubernetes' reason against all nodes, which the pod and its volumes tell without a look at any. */
+  readonly conflict?: (pod: PodInfo) => string | undefined;
   /** Kubernetes' reasons against the node; empty when the pod fits. */
   readonly filter: (pod: PodInfo, node: NodeInfo) => readonly string[];
   /** Whether preemption could resolve the reasons; never when absent. */
@@ -33,5 +38,6 @@ export interface ScorePlugin {
 
 /** The hint of filters that read only the node: whether the changed node passes `filter`. */
 export function nodePasses(filter: FilterPlugin['filter']): FilterPlugin['helps'] {
-  return (change, pod) => change.kind !== 'pod-gone' && filter(pod, change.node).length === 0;
+  return (change, pod) =>
+    (change.kind === 'node-added' || change.kind === 'node-changed') && filter(pod, change.node).length === 0;
 }

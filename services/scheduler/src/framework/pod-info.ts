@@ -1,4 +1,5 @@
 import type { Pod } from '@gantry/objects';
+import type { PodVolumes } from './pod-volumes.ts';
 import { type Amounts, podRequests } from './resources.ts';
 
 /** A host port of a pod's container. */
@@ -20,6 +21,8 @@ export interface PodInfo {
   /** Uid of the controlling owner, or ''. Pods of one owner are spread. */
   readonly ownerUid: string;
   readonly priority: number;
+  /** The state of its volumes when a cycle begins; absent without claims. */
+  readonly volumes?: PodVolumes | undefined;
 }
 
 export function createPodInfo(pod: Pod): PodInfo {

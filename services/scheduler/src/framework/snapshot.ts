@@ -89,6 +89,12 @@ export class SnapshotKeeper {
     if (this.#nodes.delete(name)) this.#snapshot = undefined;
   }
 
+  /** Whether `holds` for a pod on a node, of another key. */
+  hasOther(key: string, holds: (pod: PodInfo) => boolean): boolean {
+    for (const [other, { info }] of this.#placed) if (other !== key && holds(info)) return true;
+    return false;
+  }
+
   /** Sets a pod from the cache. A pod without a node is ignored while it is assumed to have one. */
   setPod(pod: Pod): void {
     const { namespace = '', name = '', uid } = pod.metadata;

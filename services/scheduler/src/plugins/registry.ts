@@ -3,6 +3,8 @@ import { nodePorts } from './filter/node-ports.ts';
 import { nodeUnschedulable } from './filter/node-unschedulable.ts';
 import { resourceFit } from './filter/resource-fit.ts';
 import { taintToleration } from './filter/taint-toleration.ts';
+import { volumeBinding } from './filter/volume-binding.ts';
+import { volumeRestrictions } from './filter/volume-restrictions.ts';
 import type { FilterPlugin, ScorePlugin } from '../framework/plugin.ts';
 import { leastAllocated } from './score/least-allocated.ts';
 import { preferUntainted } from './score/prefer-untainted.ts';
@@ -15,6 +17,8 @@ export const FILTERS: readonly FilterPlugin[] = [
   nodeAffinity,
   nodePorts,
   resourceFit,
+  volumeRestrictions,
+  volumeBinding,
 ];
 
 export const SCORES: readonly ScorePlugin[] = [preferUntainted, spreadByOwner, leastAllocated];

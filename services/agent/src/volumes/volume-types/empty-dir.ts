@@ -1,11 +1,8 @@
-import { chmod, mkdir, rename, rm, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import { quantityValue } from '@gantry/objects';
 import { AgentError } from '../../runtime/agent-error.ts';
 import { memoryLimitOf } from '../../spec/resources.ts';
+import { makeFolder } from './make-folder.ts';
 import { defineVolumeType } from './volume-type.ts';
-
-const ANY_USER = 0o777;
 
 /** An empty folder that lives as long as its pod, on the disk or in memory. AgentError 'FailedMount' for another medium. */
 export const emptyDirVolume = defineVolumeType(
@@ -27,25 +24,3 @@ export const emptyDirVolume = defineVolumeType(
     }
   },
 );
-
-/** Makes the folder with its mode at one moment. One that exists stays as it is: its mode is the pod's to change. */
-async function makeFolder(folder: string): Promise<void> {
-  if (await exists(folder)) return;
-  await mkdir(dirname(folder), { recursive: true });
-  // No volume's name has a tilde.
-  const next = `${folder}~`;
-  await rm(next, { recursive: true, force: true });
-  await mkdir(next);
-  await chmod(next, ANY_USER);
-  await rename(next, folder);
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw error;
-  }
-}

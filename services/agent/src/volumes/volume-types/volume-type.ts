@@ -24,8 +24,11 @@ export interface VolumeTarget {
   readonly mountMemory: (sizeBytes: number) => Promise<void>;
 }
 
-/** Where the files of a volume lie: on the engine's disk, or in the memory that a node has for Secrets. As in kubelet. */
-export type VolumeStorage = 'disk' | 'memory';
+/**
+ * Where the files of a volume lie: on the engine's disk, or in the memory that a node has for Secrets, as in kubelet, as long as the
+ * pod lives; or in the folder of a persistent volume, which `PersistentFolders` makes.
+ */
+export type VolumeStorage = 'disk' | 'memory' | 'persistent';
 
 /** One type of volume; `volume-types/` has one file for each. */
 export interface VolumeType {

@@ -1,5 +1,5 @@
 import { findResource } from '@gantry/kinds';
-import type { JsonObject, KubeObject, Lease } from '@gantry/objects';
+import type { JsonObject, KubeObject, Lease, PersistentVolume } from '@gantry/objects';
 import { must } from '@gantry/base';
 import { describe, expect, it } from 'vitest';
 import type { AccessTarget } from './request.ts';
@@ -61,12 +61,36 @@ const leases = [
 ];
 const expired = ['a-2', 'b-2'];
 
+const volume = (
+  name: string,
+  node: string,
+  phase: string,
+  provisioner = 'rancher.io/local-path',
+): PersistentVolume => ({
+  apiVersion: 'v1',
+  kind: 'PersistentVolume',
+  metadata: {
+    name,
+    labels: { 'kubernetes.io/hostname': node },
+    annotations: { 'pv.kubernetes.io/provisioned-by': provisioner },
+  },
+  spec: { persistentVolumeReclaimPolicy: 'Delete' },
+  status: { phase },
+});
+const volumes = [
+  volume('released', 'a-1', 'Released'),
+  volume('bound', 'a-1', 'Bound'),
+  volume('elsewhere', 'a-2', 'Released'),
+  volume('by-others', 'a-1', 'Released', 'example.org/p'),
+];
+
 const lookup: ObjectLookup = {
   get: (resource, _namespace, name) => {
     const from: Record<LookupResource, readonly KubeObject[]> = {
       nodes,
       pods,
       leases,
+      persistentvolumes: volumes,
       certificatesigningrequests: [request],
       secrets: [],
       serviceaccounts: [],
@@ -135,6 +159,8 @@ describe('an agent', () => {
     ['create', { path: 'pods default -' }],
     ['create', { path: 'pods default mine eviction' }],
     ['patch', { path: 'persistentvolumeclaims default claim-mine status' }],
+    ['watch', { path: 'persistentvolumes - -' }],
+    ['delete', { path: 'persistentvolumes - released' }],
     ['update', { path: 'csinodes - a-1' }],
     ['deletecollection', { path: 'resourceslices - -', fieldSelector: 'spec.nodeName=a-1' }],
     ['get', { path: 'runtimeclasses - runc' }],
@@ -166,6 +192,14 @@ describe('an agent', () => {
     ['create', { path: 'pods default far eviction' }],
     ['patch', { path: 'persistentvolumeclaims default claim-far status' }],
     ['patch', { path: 'persistentvolumeclaims default claim-mine' }],
+    ['delete', { path: 'persistentvolumes - bound' }],
+    ['delete', { path: 'persistentvolumes - elsewhere' }],
+    ['delete', { path: 'persistentvolumes - by-others' }],
+    ['delete', { path: 'persistentvolumes - absent' }],
+    ['deletecollection', { path: 'persistentvolumes - -' }],
+    ['patch', { path: 'persistentvolumes - released' }],
+    ['create', { path: 'persistentvolumes - -' }],
+    ['patch', { path: 'persistentvolumes - released status' }],
     ['update', { path: 'csinodes - b-1' }],
     ['deletecollection', { path: 'resourceslices - -' }],
     ['delete', { path: 'resourceslices - s', object: { spec: { nodeName: 'b-1' } } }],
@@ -245,6 +279,10 @@ describe('others', () => {
     expect(allows(scheduler, 'get', { path: 'pods default mine exec' })).toBe(false);
     expect(allows(scheduler, 'get', { path: 'nodes - a-1 proxy' })).toBe(false);
     expect(allows(scheduler, 'create', { path: 'pods default -' })).toBe(false);
+    expect(allows(scheduler, 'patch', { path: 'persistentvolumes - v' })).toBe(true);
+    expect(allows(scheduler, 'patch', { path: 'persistentvolumeclaims default c' })).toBe(true);
+    expect(allows(scheduler, 'patch', { path: 'persistentvolumeclaims default c status' })).toBe(false);
+    expect(allows(scheduler, 'delete', { path: 'persistentvolumes - v' })).toBe(false);
   });
 
   it('lets holders of the bootstrap token ask for certificates and see their own requests only', () => {

@@ -9,6 +9,7 @@ const GROUPS: Readonly<Record<LookupResource, string>> = {
   certificatesigningrequests: 'certificates.k8s.io',
   leases: 'coordination.k8s.io',
   nodes: '',
+  persistentvolumes: '',
   pods: '',
   secrets: '',
   serviceaccounts: '',

@@ -50,7 +50,11 @@ function mayScheduler({ verb, target }: Request): boolean {
     return ['', 'status'].includes(target.subresource) && !(group === '' && resource === 'secrets');
   if (group === 'coordination.k8s.io') return isOwnLease(target, 'kube-scheduler');
   if (resource === 'events') return verb === 'create' || verb === 'patch' || verb === 'update';
-  if (group !== '' || resource !== 'pods') return false;
+  if (group !== '') return false;
+  // Volumes for pods: it reserves those that exist, and names the node to those who make others.
+  if (resource === 'persistentvolumes' || resource === 'persistentvolumeclaims')
+    return target.subresource === '' && verb === 'patch';
+  if (resource !== 'pods') return false;
   if (target.subresource === 'binding') return verb === 'create';
   if (target.subresource === 'status') return verb === 'patch' || verb === 'update';
   return target.subresource === '' && verb === 'delete';

@@ -1,4 +1,4 @@
-import type { JsonObject, KubeObject, Pod } from '@gantry/objects';
+import { isForDeletionOn, type JsonObject, type KubeObject, type PersistentVolume, type Pod } from '@gantry/objects';
 import { actsFor, CUSTODIAN_LEASES, custodianLeaseOf, NODE_LEASES, nodeOfUser } from './acts-for.ts';
 import { selectedName, selectedValue } from './field-selection.ts';
 import type { ObjectLookup } from './object-lookup.ts';
@@ -41,6 +41,8 @@ export function mayNode(request: Request, lookup: ObjectLookup): boolean {
       return readsNamed(request) && uses(request, node, lookup, configMapsOf);
     case '/persistentvolumeclaims':
       return mayClaim(request) && uses(request, node, lookup, claimsOf);
+    case '/persistentvolumes':
+      return mayVolume(request, node, lookup);
     case 'resource.k8s.io/resourceclaims':
       return verb === 'get' && target.subresource === '' && uses(request, node, lookup, resourceClaimsOf);
     case '/serviceaccounts':
@@ -120,6 +122,15 @@ function mayLease(request: Request, lookup: ObjectLookup): boolean {
 function mayClaim({ verb, target }: Request): boolean {
   if (target.subresource === '') return verb === 'get';
   return target.subresource === 'status' && (verb === 'get' || verb === 'update' || verb === 'patch');
+}
+
+/** Every volume is read. A released one whose folder was made on the agent's node is deleted, with the folder. */
+function mayVolume({ verb, target }: Request, node: string, lookup: ObjectLookup): boolean {
+  if (target.subresource !== '') return false;
+  if (READ_VERBS.has(verb)) return true;
+  if (verb !== 'delete') return false;
+  const stored: PersistentVolume | undefined = lookup.get('persistentvolumes', '', target.name);
+  return stored !== undefined && isForDeletionOn(stored, node);
 }
 
 function mayResourceSlice({ verb, target, object, fieldSelector }: Request, node: string): boolean {

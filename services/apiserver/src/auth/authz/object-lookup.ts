@@ -1,6 +1,13 @@
 import type { KubeObject, Lease } from '@gantry/objects';
 
-export type LookupResource = 'certificatesigningrequests' | 'leases' | 'nodes' | 'pods' | 'secrets' | 'serviceaccounts';
+export type LookupResource =
+  | 'certificatesigningrequests'
+  | 'leases'
+  | 'nodes'
+  | 'persistentvolumes'
+  | 'pods'
+  | 'secrets'
+  | 'serviceaccounts';
 
 /** Reads objects from the watch cache: what tokens and rights depend on. */
 export interface ObjectLookup {

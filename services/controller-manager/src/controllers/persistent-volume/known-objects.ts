@@ -1,4 +1,4 @@
-import type { ReconcileKey } from '@gantry/controller-runtime';
+import { IndexedObjects, type ReconcileKey } from '@gantry/controller-runtime';
 import {
   BIND_COMPLETED,
   classOfClaim,
@@ -12,7 +12,6 @@ import {
   type Pod,
   type StorageClass,
 } from '@gantry/objects';
-import { IndexedObjects } from './indexed-objects.ts';
 
 const DEFAULT_CLASS = [
   'storageclass.kubernetes.io/is-default-class',

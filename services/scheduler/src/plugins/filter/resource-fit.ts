@@ -25,6 +25,10 @@ export const resourceFit: FilterPlugin = {
           (name) => (node.allocatable[name] ?? 0) > (old.allocatable[name] ?? 0),
         );
       }
+      case 'claim-changed':
+      case 'volume-changed':
+      case 'class-changed':
+        return false;
     }
   },
 };

@@ -1,5 +1,5 @@
-import { parseVersion } from '@gantry/controller-runtime';
 import { formatKey, keyOf, type KubeObject } from '@gantry/objects';
+import { parseVersion } from './revision.ts';
 
 /** The groups of an object in each index. */
 type Indexes<T, Name extends string> = Readonly<Record<Name, (object: T) => readonly string[]>>;

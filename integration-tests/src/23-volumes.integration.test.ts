@@ -1,0 +1,125 @@
+/** Persistent volumes with the real kubectl: folders on the nodes, made for claims, outliving pods and agents. */
+import { PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS } from '@gantry/objects';
+import { expect, test } from 'vitest';
+import { Cluster } from './harness/cluster.ts';
+import { eventually } from './harness/eventually.ts';
+
+const cluster = new Cluster();
+const PATIENCE_MS = 90_000;
+
+const claim = (name: string) => `
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: { name: ${name} }
+spec:
+  accessModes: [ReadWriteOnce]
+  resources: { requests: { storage: 100Mi } }
+`;
+
+const pod = (name: string, script: string, more = '') => `
+apiVersion: v1
+kind: Pod
+metadata: { name: ${name} }
+spec:
+  restartPolicy: Never
+  terminationGracePeriodSeconds: 0
+  containers:
+    - name: main
+      image: busybox:1.36
+      command: [sh, -c, ${JSON.stringify(script)}]
+      securityContext: { runAsUser: 1234 }
+      volumeMounts:
+        - { name: data, mountPath: /data${more} }
+  volumes:
+    - { name: data, persistentVolumeClaim: { claimName: data } }
+`;
+
+test('a claim gets a folder with its first pod; the next pod finds the data; it grows; it is removed with its folder', async () => {
+  await using namespace = await cluster.namespace();
+  const kubectl = (args: readonly string[], input = '') =>
+    cluster.mustKubectl(['-n', namespace.name, ...args], { input });
+  const apply = (manifest: string) => kubectl(['apply', '-f', '-'], manifest);
+  const untilSucceeded = (name: string) =>
+    eventually(`${name} has succeeded`, PATIENCE_MS, async () => {
+      const { status, spec } = await cluster.get(PODS, namespace.name, name);
+      expect(status?.phase).not.toBe('Failed');
+      return status?.phase === 'Succeeded' ? spec?.nodeName : undefined;
+    });
+  const inAgentOf = async (node: string, script: string) => {
+    const agents = await cluster.containers('agent');
+    const agent = agents.find(({ name }) => name.endsWith(`-${node.split('-').at(-1) ?? ''}`));
+    return await cluster.docker(['exec', agent?.id ?? '', 'sh', '-c', script]);
+  };
+
+  // The class that a new cluster has.
+  expect(await kubectl(['get', 'storageclass', '--no-headers'])).toMatch(
+    /^local-path \(default\) +rancher\.io\/local-path +Delete +WaitForFirstConsumer +true /m,
+  );
+  await apply(claim('data'));
+  await eventually('the claim waits for a pod', PATIENCE_MS, async () =>
+    (await kubectl(['describe', 'pvc', 'data'])).includes('waiting for first consumer to be created before binding'),
+  );
+
+  await apply(pod('writer', 'echo kept > /data/file && mkdir /data/inner && echo inner > /data/inner/file'));
+  const node = (await untilSucceeded('writer')) ?? '';
+  const bound = await cluster.get(PERSISTENT_VOLUME_CLAIMS, namespace.name, 'data');
+  const volumeName = bound.spec?.volumeName ?? '';
+  expect(bound.status).toMatchObject({ phase: 'Bound', capacity: { storage: '100Mi' } });
+  const described = await kubectl(['describe', 'pv', volumeName]);
+  expect(described).toMatch(new RegExp(`kubernetes.io/hostname in \\[${node}\\]`));
+  expect(await inAgentOf(node, `cat /var/lib/gantry/volumes/${node}/${volumeName}/file`)).toBe('kept');
+
+  // Its pod is replaced, and the agent too.
+  await kubectl(['delete', 'pod', 'writer']);
+  await cluster.compose(['restart', '--timeout', '2', 'agent']);
+  await apply(pod('reader', 'cat /data/file'));
+  expect(await untilSucceeded('reader')).toBe(node);
+  expect(await kubectl(['logs', 'reader'])).toBe('kept\n');
+  await apply(pod('inner', 'cat /data/file; ! touch /data/new', ', subPath: inner, readOnly: true'));
+  await untilSucceeded('inner');
+  expect(await kubectl(['logs', 'inner'])).toContain('inner\n');
+
+  await kubectl(['patch', 'pvc', 'data', '--patch', '{"spec":{"resources":{"requests":{"storage":"200Mi"}}}}']);
+  await eventually('the claim has grown', PATIENCE_MS, async () => {
+    const { status } = await cluster.get(PERSISTENT_VOLUME_CLAIMS, namespace.name, 'data');
+    return status?.capacity?.['storage'] === '200Mi';
+  });
+  expect((await cluster.get(PERSISTENT_VOLUMES, '', volumeName)).spec?.capacity).toEqual({ storage: '200Mi' });
+
+  // A claim in use waits for its pods; a pod that has ended counts, as in Kubernetes.
+  await kubectl(['delete', 'pvc', 'data', '--wait=false']);
+  expect((await cluster.get(PERSISTENT_VOLUME_CLAIMS, namespace.name, 'data')).status?.phase).toBe('Bound');
+  await kubectl(['delete', 'pod', 'reader', 'inner']);
+  await eventually('claim and volume are gone', PATIENCE_MS, async () => {
+    const claims = await cluster.list(PERSISTENT_VOLUME_CLAIMS, namespace.name);
+    const volumes = await cluster.list(PERSISTENT_VOLUMES);
+    return claims.length === 0 && !volumes.some(({ metadata }) => metadata.name === volumeName);
+  });
+  expect(await inAgentOf(node, `ls /var/lib/gantry/volumes/${node}`)).toBe('');
+});
+
+test('a volume of an administrator never shows a folder of the host', async () => {
+  await using namespace = await cluster.namespace();
+  const kubectl = (args: readonly string[], input = '') =>
+    cluster.mustKubectl(['-n', namespace.name, ...args], { input });
+  const name = `host-${namespace.name}`;
+  const volume = `
+apiVersion: v1
+kind: PersistentVolume
+metadata: { name: ${name} }
+spec:
+  storageClassName: ${name}
+  accessModes: [ReadWriteOnce]
+  capacity: { storage: 100Mi }
+  hostPath: { path: /etc }
+`;
+  await kubectl(['apply', '-f', '-'], `${volume}---${claim('data')}  storageClassName: ${name}\n`);
+  await kubectl(['apply', '-f', '-'], pod('reader', 'cat /data/passwd'));
+  const message = await eventually('the mount is refused', PATIENCE_MS, async () => {
+    const text = await kubectl(['describe', 'pod', 'reader']);
+    return /FailedMount .*/.exec(text)?.[0];
+  });
+  expect(message).toContain(`PersistentVolume "${name}" is not a folder of this node`);
+  await kubectl(['delete', 'pod,pvc', '--all']);
+  await kubectl(['delete', 'pv', name]);
+});

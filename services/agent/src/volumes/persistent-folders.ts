@@ -1,0 +1,126 @@
+import { join } from 'node:path';
+import {
+  isFullyBound,
+  localFolderOf,
+  type Node,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type Pod,
+  reachesVolume,
+  type Volume,
+} from '@gantry/objects';
+import { AgentError } from '../runtime/agent-error.ts';
+import type { ClaimSource } from '../spec/claim-source.ts';
+import { makeFolder } from './volume-types/make-folder.ts';
+
+export interface PersistentFoldersOptions {
+  /** The folder of this node's persistent volumes. It outlives pods and agents. */
+  readonly folder: string;
+  readonly node: string;
+  readonly source: ClaimSource;
+}
+
+/**
+ * The folders of a node's persistent volumes. Which folder a pod gets is read from the volume to which its claim is bound, and
+ * only administrators write volumes: neither pod nor claim can name a path.
+ */
+export class PersistentFolders {
+  readonly #options: PersistentFoldersOptions;
+  /** The folders that pods have, by uid. */
+  readonly #users = new Map<string, Set<string>>();
+
+  constructor(options: PersistentFoldersOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Makes the folder of the volume that a pod's volume claims, and returns its path. Idempotent. AgentError 'FailedMount' with
+   * kubelet's message for a claim that is not bound, and for a volume that this node does not have.
+   */
+  async make(pod: Pod, volume: Volume, signal: AbortSignal): Promise<string> {
+    const { namespace = '' } = pod.metadata;
+    const name = claimNameOf(pod, volume);
+    const found = await this.#volumeOf(pod, volume, { namespace, name }, signal);
+    const folder = localFolderOf(found);
+    if (folder === undefined) {
+      // It names no path: what lies where is not shown to who may only write pods.
+      const message = `PersistentVolume ${JSON.stringify(found.metadata.name)} is not a folder of this node: supported are local and hostPath volumes below /var/lib/gantry/volumes`;
+      throw new AgentError('FailedMount', message);
+    }
+    const path = this.path(folder);
+    const { uid = '' } = pod.metadata;
+    this.#users.set(uid, (this.#users.get(uid) ?? new Set()).add(folder));
+    await makeFolder(path);
+    return path;
+  }
+
+  /** Whether a pod may have a folder: one that this process has not looked at may have any. */
+  mayHave(podUid: string, folder: string): boolean {
+    return this.#users.get(podUid)?.has(folder) !== false;
+  }
+
+  /** The pod has its folders no longer. */
+  release(podUid: string): void {
+    this.#users.delete(podUid);
+  }
+
+  /** Where a folder lies. AgentError 'FailedMount' when it is not one component of a path. */
+  path(folder: string): string {
+    if (folder === '' || folder === '.' || folder === '..' || /[/\0]/.test(folder))
+      throw new AgentError('FailedMount', `${JSON.stringify(folder)} cannot be the name of a folder`);
+    return join(this.#options.folder, folder);
+  }
+
+  async #volumeOf(
+    pod: Pod,
+    volume: Volume,
+    { namespace, name }: { readonly namespace: string; readonly name: string },
+    signal: AbortSignal,
+  ): Promise<PersistentVolume> {
+    const { source, node } = this.#options;
+    const failed = (why: string) => new AgentError('FailedMount', `error processing PVC ${namespace}/${name}: ${why}`);
+    const claim = await source.claim(namespace, name, signal);
+    const why =
+      claim === undefined ? `persistentvolumeclaims ${JSON.stringify(name)} not found` : whyRefused(pod, claim);
+    if (claim === undefined || why !== undefined)
+      throw failed(claim === undefined ? `failed to fetch PVC from API server: ${why}` : (why ?? ''));
+    if (volume.ephemeral !== undefined && !isMadeFor(pod, claim))
+      throw failed(
+        `PVC ${namespace}/${name} was not created for pod ${namespace}/${pod.metadata.name} (pod is not owner)`,
+      );
+    const volumeName = claim.spec?.volumeName ?? '';
+    const found = await source.volume(volumeName, signal);
+    if (found === undefined)
+      throw failed(`failed to fetch PV ${volumeName} from API server: persistentvolumes "${volumeName}" not found`);
+    if (found.spec?.claimRef?.uid !== claim.metadata.uid)
+      throw failed(
+        `PV object pv.Spec.ClaimRef.UID ${found.spec?.claimRef?.uid ?? ''} does not point to PVC UID ${claim.metadata.uid ?? ''}`,
+      );
+    if (found.spec?.volumeMode === 'Block') throw failed('volumes of mode Block are not supported by this node');
+    if (found.spec?.nodeAffinity !== undefined) await this.#checkAffinity(found, node, signal);
+    return found;
+  }
+
+  async #checkAffinity(volume: PersistentVolume, name: string, signal: AbortSignal): Promise<void> {
+    const node: Node | undefined = await this.#options.source.node(name, signal);
+    if (node !== undefined && reachesVolume(node, volume)) return;
+    const message = `MountVolume.NodeAffinity check failed for volume "${volume.metadata.name}": no matching NodeSelectorTerms`;
+    throw new AgentError('FailedMount', message);
+  }
+}
+
+/** The name of the claim that a pod's volume stands for. */
+function claimNameOf(pod: Pod, { name, persistentVolumeClaim }: Volume): string {
+  return persistentVolumeClaim?.claimName ?? `${pod.metadata.name ?? ''}-${name}`;
+}
+
+function whyRefused({ status }: Pod, claim: PersistentVolumeClaim): string | undefined {
+  // A pod that runs keeps its volumes: the claim waits for its end.
+  const isNew = (status?.phase ?? 'Pending') === 'Pending';
+  if (claim.metadata.deletionTimestamp !== undefined && isNew) return 'PVC is being deleted';
+  return claim.status?.phase === 'Bound' && isFullyBound(claim) ? undefined : 'PVC is not bound';
+}
+
+function isMadeFor({ metadata: { uid } }: Pod, { metadata }: PersistentVolumeClaim): boolean {
+  return metadata.ownerReferences?.some((owner) => owner.uid === uid && owner.controller === true) === true;
+}

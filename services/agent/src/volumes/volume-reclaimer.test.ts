@@ -1,0 +1,112 @@
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ManualClock } from '@gantry/base/testing';
+import { FakeObjectClient } from '@gantry/client/testing';
+import { LOCAL_PATH, localPathOf, PERSISTENT_VOLUMES, type PersistentVolume, type Pod } from '@gantry/objects';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { silentLogger } from '@gantry/service';
+import { hollowMounts } from '../hollow/hollow-mounts.ts';
+import { apiClaimSource } from '../sources/api-claim-source.ts';
+import { pod } from '../testing/pods.ts';
+import { PersistentFolders } from './persistent-folders.ts';
+import { VolumeReclaimer } from './volume-reclaimer.ts';
+
+const released = (changes: Partial<PersistentVolume> = {}): PersistentVolume => ({
+  apiVersion: 'v1',
+  kind: 'PersistentVolume',
+  metadata: {
+    name: 'v',
+    labels: { 'kubernetes.io/hostname': 'n' },
+    annotations: { 'pv.kubernetes.io/provisioned-by': LOCAL_PATH },
+  },
+  spec: {
+    persistentVolumeReclaimPolicy: 'Delete',
+    claimRef: { namespace: 'default', name: 'c' },
+    local: { path: localPathOf('v') },
+  },
+  status: { phase: 'Released' },
+  ...changes,
+});
+
+describe('the volumes of a node', () => {
+  let root: string;
+  let stop: AbortController;
+  beforeEach(async () => {
+    root = await mkdtemp(join(tmpdir(), 'gantry-reclaim-'));
+    stop = new AbortController();
+    await mkdir(join(root, 'v'));
+    await writeFile(join(root, 'v', 'file'), 'data');
+  });
+  afterEach(async () => {
+    stop.abort();
+    await rm(root, { recursive: true });
+  });
+
+  const start = () => {
+    const clock = new ManualClock();
+    const client = new FakeObjectClient(clock);
+    const pods: Pod[] = [];
+    const folders = new PersistentFolders({ folder: root, node: 'n', source: apiClaimSource(client) });
+    const mounts = hollowMounts();
+    const reclaimer = new VolumeReclaimer({
+      node: 'n',
+      client,
+      folders,
+      mounts,
+      pods: { confirm: async () => undefined, list: () => pods },
+      events: { event: () => undefined },
+      clock,
+      random: () => 0.5,
+      logger: silentLogger,
+    });
+    void reclaimer.run(stop.signal);
+    const turn = async () => {
+      await clock.advance(1000);
+      await new Promise((resolve) => setImmediate(resolve));
+    };
+    /** Folders are removed for real: how many turns that takes is not known. */
+    const until = async (done: () => boolean) => {
+      while (!done()) await turn();
+    };
+    const turns = async () => {
+      for (let i = 0; i < 30; i++) await turn();
+    };
+    const isThere = () => client.all(PERSISTENT_VOLUMES).length > 0;
+    return { client, pods, until, turns, isThere };
+  };
+
+  it('are deleted with their folders when their claims are gone', async () => {
+    const { client, until, isThere } = start();
+    await client.put(PERSISTENT_VOLUMES, released());
+    await until(() => !isThere());
+    expect([existsSync(join(root, 'v')), isThere()]).toEqual([false, false]);
+  });
+
+  it.each<[string, PersistentVolume]>([
+    ['are bound', released({ status: { phase: 'Bound' } })],
+    ['are to be retained', released({ spec: { ...released().spec, persistentVolumeReclaimPolicy: 'Retain' } })],
+    ['were made by others', released({ metadata: { ...released().metadata, annotations: {} } })],
+    [
+      'lie on another node',
+      released({ metadata: { ...released().metadata, labels: { 'kubernetes.io/hostname': 'm' } } }),
+    ],
+  ])('stay when they %s', async (_, volume) => {
+    const { client, turns, isThere } = start();
+    await client.put(PERSISTENT_VOLUMES, volume);
+    await turns();
+    expect([existsSync(join(root, 'v')), isThere()]).toEqual([true, true]);
+  });
+
+  it('stay while a pod may have them', async () => {
+    const { client, pods, until, turns, isThere } = start();
+    pods.push(pod({ volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'c' } }] }));
+    await client.put(PERSISTENT_VOLUMES, released());
+    await turns();
+    expect(existsSync(join(root, 'v', 'file'))).toBe(true);
+    pods.pop();
+    await until(() => !isThere());
+    expect([existsSync(join(root, 'v')), isThere()]).toEqual([false, false]);
+  });
+});

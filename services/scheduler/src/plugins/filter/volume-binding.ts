@@ -1,0 +1,27 @@
+import { claimsOfPod, equalJson } from '@gantry/objects';
+import { volumeReasons } from '../../framework/pod-volumes.ts';
+import type { FilterPlugin } from '../../framework/plugin.ts';
+
+/** Allows nodes that reach the volumes of the pod's claims, or on which volumes for them exist or can be made. */
+export const volumeBinding: FilterPlugin = {
+  name: 'VolumeBinding',
+  conflict: ({ volumes }) => (volumes?.kind === 'conflict' ? volumes.reason : undefined),
+  filter: ({ volumes }, { node }) => (volumes === undefined ? [] : volumeReasons(volumes, node)),
+  helps: (change, { pod }) => {
+    switch (change.kind) {
+      case 'claim-changed':
+        return (
+          change.claim.metadata.namespace === pod.metadata.namespace &&
+          claimsOfPod(pod).includes(change.claim.metadata.name ?? '')
+        );
+      case 'volume-changed':
+      case 'class-changed':
+      case 'node-added':
+        return true;
+      case 'node-changed':
+        return !equalJson(change.node.node.metadata.labels ?? {}, change.old.node.metadata.labels ?? {});
+      case 'pod-gone':
+        return false;
+    }
+  },
+};
