@@ -14,13 +14,13 @@ import {
 import type { ClusterView } from './cluster-view.ts';
 import type { PodInfo } from './framework/pod-info.ts';
 import {
+  VOLUME_BINDING,
   chooseVolumes,
   hasDelayedClaims,
   isUnderWay,
   type VolumeChoice,
   volumeReasons,
 } from './framework/pod-volumes.ts';
-import { volumeBinding } from './plugins/filter/volume-binding.ts';
 import type { SchedulingQueue } from './queue.ts';
 import type { Assignment } from './plan.ts';
 import { resultsOf } from './writes.ts';
@@ -33,7 +33,7 @@ export interface VolumeWorkOptions {
   readonly log: Log;
 }
 
-const WAITS_FOR_VOLUMES: ReadonlySet<string> = new Set([volumeBinding.name]);
+const WAITS_FOR_VOLUMES: ReadonlySet<string> = new Set([VOLUME_BINDING]);
 
 /**
  * The pods that a cycle decides on, with the present state of their volumes. One whose volumes are being made keeps its room and

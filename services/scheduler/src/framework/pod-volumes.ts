@@ -12,6 +12,9 @@ import {
   type StorageClass,
 } from '@gantry/objects';
 
+/** Kubernetes' plugin that binds volumes. */
+export const VOLUME_BINDING = 'VolumeBinding';
+
 /** A claim that is bound once a node is chosen, and the volumes of its class that it may get. */
 export interface DelayedClaim {
   readonly claim: PersistentVolumeClaim;

@@ -1,10 +1,10 @@
 import { claimsOfPod, equalJson } from '@gantry/objects';
-import { volumeReasons } from '../../framework/pod-volumes.ts';
+import { VOLUME_BINDING, volumeReasons } from '../../framework/pod-volumes.ts';
 import type { FilterPlugin } from '../../framework/plugin.ts';
 
 /** Allows nodes that reach the volumes of the pod's claims, or on which volumes for them exist or can be made. */
 export const volumeBinding: FilterPlugin = {
-  name: 'VolumeBinding',
+  name: VOLUME_BINDING,
   conflict: ({ volumes }) => (volumes?.kind === 'conflict' ? volumes.reason : undefined),
   filter: ({ volumes }, { node }) => (volumes === undefined ? [] : volumeReasons(volumes, node)),
   helps: (change, { pod }) => {
