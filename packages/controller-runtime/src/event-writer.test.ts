@@ -1,4 +1,4 @@
-import { EVENTS, type Pod } from '@gantry/objects';
+import { EVENTS, type Pod, StatusError } from '@gantry/objects';
 import { seededRandom } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { FakeObjectClient } from '@gantry/client/testing';
@@ -18,8 +18,10 @@ describe('an event recorder', () => {
   let clock: ManualClock;
   let client: FakeObjectClient;
   let recorder: EventWriter;
+  let started: number;
   beforeEach(() => {
     clock = new ManualClock();
+    started = clock.monotonicMs();
     client = new FakeObjectClient(clock);
     recorder = createEventRecorder({
       client,
@@ -74,7 +76,36 @@ describe('an event recorder', () => {
     await client.delete(EVENTS, { namespace: 'a', name }, {}, signal);
     recorder.event(pod, 'Normal', 'Started', 'x');
     await recorder.flush(signal);
+    expect(events().map(({ metadata, count }) => [metadata.name, count])).toEqual([[name, 2]]);
+  });
+
+  it('tries again while the API cannot be reached, but not what it refuses', async () => {
+    client.failNext(() => true, new StatusError('ServiceUnavailable', 'no API server'), 2);
+    recorder.event(pod, 'Normal', 'Started', 'x');
+    await clock.advance(9000);
+    expect(events()).toEqual([]);
+    await clock.advance(11_000);
     expect(events()).toHaveLength(1);
+    client.failNext(() => true, new StatusError('Forbidden', 'no'), 1);
+    recorder.event(pod, 'Normal', 'Stopped', 'x');
+    await clock.advance(60_000);
+    expect(events()).toHaveLength(1);
+  });
+
+  it('does not wait for an API that cannot be reached when it is flushed', async () => {
+    client.failNext(() => true, new StatusError('ServiceUnavailable', 'no API server'), Number.POSITIVE_INFINITY);
+    recorder.event(pod, 'Normal', 'Started', 'x');
+    recorder.event(pod, 'Normal', 'Stopped', 'x');
+    await recorder.flush(signal);
+    expect(events()).toEqual([]);
+    expect(clock.monotonicMs()).toBe(started);
+  });
+
+  it('names Events of one moment differently', async () => {
+    const same = createEventRecorder({ client, component: 'c', clock, random: () => 0.5, log: silentLog });
+    for (const reason of ['A', 'B', 'C']) same.event(pod, 'Normal', reason, 'x');
+    await same.flush(signal);
+    expect(new Set(events().map(({ metadata }) => metadata.name)).size).toBe(3);
   });
 
   it('tells many different messages of one reason as one', async () => {

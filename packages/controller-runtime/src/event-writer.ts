@@ -1,6 +1,7 @@
-import { type Event, EVENTS, type KubeObject, type ObjectReference } from '@gantry/objects';
-import { type Clock, errorMessage, formatTime, type Instant, type Random } from '@gantry/base';
-import { ignoreNotFound, type ObjectWriter } from '@gantry/client';
+import { type Event, EVENTS, type KubeObject, type ObjectReference, StatusError } from '@gantry/objects';
+import { type Clock, errorMessage, formatTime, type Instant, pause, type Random } from '@gantry/base';
+import { ignoreNotFound, ignoreReasons, type ObjectWriter } from '@gantry/client';
+import { type CorrelatedEvent, EventCorrelator, type ReportedEvent } from './event-correlator.ts';
 import type { EventRecorder } from './event-recorder.ts';
 import type { Log } from './log.ts';
 
@@ -23,34 +24,15 @@ export interface EventWriter extends EventRecorder {
   close(): void;
 }
 
-interface Pending {
-  readonly about: ObjectReference;
-  readonly type: 'Normal' | 'Warning';
-  readonly reason: string;
-  readonly message: string;
+interface Pending extends ReportedEvent, CorrelatedEvent {
   readonly at: Instant;
 }
 
-/** An Event as it was last written. */
-interface Written {
-  readonly namespace: string;
-  readonly name: string;
-  count: number;
-}
-
-interface Bucket {
-  tokens: number;
-  at: Instant;
-}
-
-/** Per source and object: a burst of 25, then one in five minutes, as in Kubernetes. */
-const BURST = 25;
-const REFILL_MS = 300_000;
-/** Different messages of one reason about one object, within ten minutes, before they are combined into one. */
-const SIMILAR_LIMIT = 10;
-const SIMILAR_MS = 600_000;
 const MAX_QUEUE = 1000;
-const MAX_REMEMBERED = 4096;
+/** How often an Event is tried while the API cannot be reached, and the pause between, as in Kubernetes; the first is shorter. */
+const MAX_TRIES = 12;
+const RETRY_MS = 10_000;
+const UNREACHABLE: readonly string[] = ['ServiceUnavailable', 'Timeout', 'ServerTimeout', 'TooManyRequests'];
 
 /** Writes Events the way Kubernetes' recorder does. */
 export function createEventRecorder(options: EventRecorderOptions): EventWriter {
@@ -59,30 +41,26 @@ export function createEventRecorder(options: EventRecorderOptions): EventWriter 
 
 class QueuedEventWriter implements EventWriter {
   readonly #options: EventRecorderOptions;
-  readonly #written = new Map<string, Written>();
-  readonly #similar = new Map<string, { messages: Set<string>; since: Instant }>();
-  readonly #buckets = new Map<string, Bucket>();
+  readonly #correlator: EventCorrelator;
   readonly #abort = new AbortController();
+  /** Ends pauses between tries: what cannot be written now is dropped. */
+  #hurry = new AbortController();
   #queue: Pending[] = [];
   #lastNanos = 0n;
   #running: Promise<void> | undefined;
 
   constructor(options: EventRecorderOptions) {
     this.#options = options;
+    this.#correlator = new EventCorrelator((about, at) => this.#newName(about, at));
   }
 
   event(about: KubeObject, type: 'Normal' | 'Warning', reason: string, message: string, fieldPath?: string): void {
     if (this.#abort.signal.aborted || this.#queue.length >= MAX_QUEUE) return;
     const at = this.#options.clock.now();
-    const reference = referenceTo(about, fieldPath);
-    if (!this.#allow(reference, at)) return;
-    this.#queue.push({
-      about: reference,
-      type,
-      reason,
-      message: this.#combine(reference, type, reason, message, at),
-      at,
-    });
+    const reported: ReportedEvent = { about: referenceTo(about, fieldPath), type, reason, message };
+    const correlated = this.#correlator.correlate(reported, at);
+    if (correlated === undefined) return;
+    this.#queue.push({ ...reported, ...correlated, at });
     this.#running ??= this.#drain().finally(() => {
       this.#running = undefined;
     });
@@ -92,13 +70,16 @@ class QueuedEventWriter implements EventWriter {
     const close = () => this.close();
     if (signal.aborted) close();
     else signal.addEventListener('abort', close, { once: true });
+    this.#hurry.abort();
     await this.#running;
+    this.#hurry = new AbortController();
     signal.removeEventListener('abort', close);
   }
 
   close(): void {
     this.#queue = [];
     this.#abort.abort();
+    this.#hurry.abort();
   }
 
   async #drain(): Promise<void> {
@@ -106,7 +87,7 @@ class QueuedEventWriter implements EventWriter {
       const next = this.#queue.shift();
       if (next === undefined) return;
       try {
-        await this.#write(next);
+        await this.#writeInTries(next);
       } catch (error) {
         if (this.#abort.signal.aborted) return;
         const { reason, message } = next;
@@ -115,74 +96,65 @@ class QueuedEventWriter implements EventWriter {
     }
   }
 
+  async #writeInTries(pending: Pending): Promise<void> {
+    const { clock, random } = this.#options;
+    for (let tries = 1; ; tries++) {
+      try {
+        await this.#write(pending);
+        return;
+      } catch (error) {
+        const { signal } = this.#hurry;
+        if (signal.aborted || tries >= MAX_TRIES || !isUnreachable(error)) throw error;
+        await pause(clock, tries === 1 ? RETRY_MS * random() : RETRY_MS, signal);
+      }
+    }
+  }
+
+  /** An Event that exists is counted up. When it has expired since, it is made again with its name and count. */
   async #write(pending: Pending): Promise<void> {
-    const id = identityOf(pending);
-    const known = this.#written.get(id);
-    if (known !== undefined && (await this.#repeat(known, pending))) return;
-    const event = this.#compose(pending);
-    const namespace = event.metadata.namespace ?? '';
-    await this.#options.client.create(EVENTS, event, this.#abort.signal);
-    remember(this.#written, id, { namespace, name: event.metadata.name ?? '', count: 1 });
-  }
-
-  /** False when the Event no longer exists and must be created again. */
-  async #repeat(known: Written, pending: Pending): Promise<boolean> {
-    const count = known.count + 1;
-    const { namespace, name } = known;
-    const change = { count, lastTimestamp: formatTime(pending.at), message: pending.message };
     const { client } = this.#options;
-    const patched = await ignoreNotFound(
-      client.patch(EVENTS, { namespace, name }, { strategic: change }, this.#abort.signal),
-    );
-    if (patched === undefined) return false;
-    known.count = count;
-    return true;
+    const { name, count, message, at } = pending;
+    const { signal } = this.#abort;
+    const event = this.#compose(pending);
+    const { namespace = '' } = event.metadata;
+    if (count > 1) {
+      const strategic = { count, lastTimestamp: formatTime(at), message };
+      const patched = await ignoreNotFound(client.patch(EVENTS, { namespace, name }, { strategic }, signal));
+      if (patched !== undefined) return;
+    }
+    // A try whose outcome was unknown may have made it.
+    await ignoreReasons(client.create(EVENTS, event, signal), ['AlreadyExists']);
   }
 
-  #compose({ about, type, reason, message, at }: Pending): Event {
-    const { component, host, random } = this.#options;
-    const nanos = BigInt(at) * 1_000_000n + BigInt(Math.floor(random() * 1_000_000));
+  #newName(about: ObjectReference, at: Instant): string {
+    const nanos = BigInt(at) * 1_000_000n + BigInt(Math.floor(this.#options.random() * 1_000_000));
     // Two Events about one object at the same moment have different names.
     this.#lastNanos = nanos > this.#lastNanos ? nanos : this.#lastNanos + 1n;
-    const hex = this.#lastNanos.toString(16);
-    const time = formatTime(at);
+    return `${about.name ?? ''}.${this.#lastNanos.toString(16)}`;
+  }
+
+  #compose({ about, type, reason, message, count, first, name, at }: Pending): Event {
+    const { component, host } = this.#options;
     return {
       apiVersion: 'v1',
       kind: 'Event',
-      metadata: { name: `${about.name ?? ''}.${hex}`, namespace: about.namespace ?? 'default' },
+      metadata: { name, namespace: about.namespace ?? 'default' },
       involvedObject: about,
       reason,
       message,
       source: { component, ...(host === undefined ? {} : { host }) },
-      firstTimestamp: time,
-      lastTimestamp: time,
-      count: 1,
+      firstTimestamp: formatTime(first),
+      lastTimestamp: formatTime(at),
+      count,
       type,
       reportingComponent: component,
       reportingInstance: host ?? '',
     };
   }
+}
 
-  #allow(about: ObjectReference, at: Instant): boolean {
-    const id = `${about.kind ?? ''}/${about.namespace ?? ''}/${about.name ?? ''}/${about.uid ?? ''}`;
-    const bucket = this.#buckets.get(id) ?? { tokens: BURST, at };
-    bucket.tokens = Math.min(BURST, bucket.tokens + (at - bucket.at) / REFILL_MS);
-    bucket.at = at;
-    remember(this.#buckets, id, bucket);
-    if (bucket.tokens < 1) return false;
-    bucket.tokens -= 1;
-    return true;
-  }
-
-  #combine(about: ObjectReference, type: string, reason: string, message: string, at: Instant): string {
-    const id = [about.kind, about.namespace, about.name, about.uid, type, reason].join('\n');
-    const known = this.#similar.get(id);
-    const group =
-      known === undefined || at - known.since > SIMILAR_MS ? { messages: new Set<string>(), since: at } : known;
-    group.messages.add(message);
-    remember(this.#similar, id, group);
-    return group.messages.size >= SIMILAR_LIMIT ? `(combined from similar events): ${message}` : message;
-  }
+function isUnreachable(error: unknown): boolean {
+  return !(error instanceof StatusError) || UNREACHABLE.includes(error.reason);
 }
 
 function referenceTo(about: KubeObject, fieldPath: string | undefined): ObjectReference {
@@ -196,28 +168,4 @@ function referenceTo(about: KubeObject, fieldPath: string | undefined): ObjectRe
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
     ...(fieldPath === undefined ? {} : { fieldPath }),
   };
-}
-
-function identityOf({ about, type, reason, message }: Pending): string {
-  const text = message.startsWith('(combined from similar events)') ? '(combined)' : message;
-  return [
-    about.kind,
-    about.namespace,
-    about.name,
-    about.uid,
-    about.apiVersion,
-    about.fieldPath,
-    type,
-    reason,
-    text,
-  ].join('\n');
-}
-
-/** Sets, forgetting the oldest of too many. */
-function remember<V>(map: Map<string, V>, key: string, value: V): void {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size <= MAX_REMEMBERED) return;
-  const oldest = map.keys().next().value;
-  if (oldest !== undefined) map.delete(oldest);
 }
