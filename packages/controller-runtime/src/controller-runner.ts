@@ -9,6 +9,7 @@ import type { Log } from './log.ts';
 import { ExpectedWrites } from './expected-writes.ts';
 import { formatReconcileKey, type ReconcileKey } from './reconcile-key.ts';
 import { resourceId } from './revision.ts';
+import type { QueueMeter } from './queue-meter.ts';
 import type { ServedResources } from './served-resources.ts';
 import { WorkQueue } from './work-queue.ts';
 
@@ -30,6 +31,8 @@ export interface ControllerRunnerOptions {
   readonly onReconcile?: (report: ReconcileReport) => void;
   /** Takes note of reconciles, for reports of stalls. */
   readonly activities?: Activities;
+  /** Measures the queue. */
+  readonly meter?: QueueMeter;
 }
 
 const DEFAULT_WORKERS = 5;
@@ -45,7 +48,8 @@ export class ControllerRunner {
   constructor(spec: ControllerSpec, options: ControllerRunnerOptions) {
     this.spec = spec;
     this.#options = options;
-    this.#queue = new WorkQueue({ clock: options.clock, random: options.random });
+    const { clock, random, meter } = options;
+    this.#queue = new WorkQueue({ clock, random, ...(meter === undefined ? {} : { meter }) });
   }
 
   /**

@@ -26,6 +26,7 @@ export { createFenceHolder, type FenceHolder, type Term } from './leadership.ts'
 export type { Log } from './log.ts';
 export { createManager, type Manager, type ManagerOptions } from './manager.ts';
 export { carryOut, lookAgainOnConflict, resultOf } from './plan-result.ts';
+export type { QueueObserver, QueueState } from './queue-meter.ts';
 export { formatReconcileKey, kindKeyOf, type ReconcileKey } from './reconcile-key.ts';
 export { Reflector, type ReflectedChange, type ReflectorEvent, type ReflectorOptions } from './reflector.ts';
 export type { ObjectChange } from './resource-index.ts';

@@ -15,6 +15,7 @@ import { keepLeaderRecord } from './leader-record.ts';
 import type { FenceHolder, Term } from './leadership.ts';
 import type { Log } from './log.ts';
 import type { Discover } from './remote-group.ts';
+import { QueueMeter, type QueueObserver, type QueueState } from './queue-meter.ts';
 import { ResourceDirectory } from './resource-directory.ts';
 import type { ObjectChange } from './resource-index.ts';
 import { createRoutedClient } from './routed-client.ts';
@@ -39,6 +40,8 @@ export interface ManagerOptions {
   readonly onReconcile?: (report: ReconcileReport) => void;
   /** Takes note of reconciles, for reports of stalls. */
   readonly activities?: Activities;
+  /** Where the times of a controller's queue go, by the controller's name. */
+  readonly observeQueue?: (name: string) => QueueObserver;
 }
 
 /** Warm caches always; control loops while leading. */
@@ -55,6 +58,8 @@ export interface Manager {
   drain(): Promise<void>;
   /** Resources never listed yet; a process with any is not ready. */
   missing(): readonly string[];
+  /** The queues of all controllers, for metrics. */
+  queues(): readonly QueueState[];
 }
 
 /** Runs control loops over one shared cache. */
@@ -68,11 +73,13 @@ class ControllerManager implements Manager {
   readonly #informers: Informers;
   readonly #directory: ResourceDirectory;
   readonly #draining = new AbortController();
+  readonly #meters: ReadonlyMap<string, QueueMeter>;
   #acting: Promise<void> = Promise.resolve();
 
   constructor(options: ManagerOptions) {
     const { clock, random, log, controllers, aggregated, resources = [] } = options;
     this.#options = options;
+    this.#meters = new Map(controllers.map(({ name }) => [name, new QueueMeter(name, options.observeQueue?.(name))]));
     const watched = [
       ...resources,
       ...controllers.flatMap(({ watches }) => watches.map(({ resource }) => resource)),
@@ -100,6 +107,11 @@ class ControllerManager implements Manager {
 
   missing(): readonly string[] {
     return this.#informers.missing();
+  }
+
+  queues(): readonly QueueState[] {
+    const now = this.#options.clock.monotonicMs();
+    return [...this.#meters.values()].map((meter) => meter.state(now));
   }
 
   async lead(term: Term, signal: AbortSignal): Promise<void> {
@@ -184,6 +196,7 @@ class ControllerManager implements Manager {
     const { clock, random, log, onReconcile, activities } = this.#options;
     const client = this.#client;
     const events = createEventRecorder({ client, component: spec.eventSource, clock, random, log });
+    const meter = this.#meters.get(spec.name);
     const runner = new ControllerRunner(spec, {
       client,
       informers: this.#informers,
@@ -194,6 +207,7 @@ class ControllerManager implements Manager {
       log,
       ...(onReconcile === undefined ? {} : { onReconcile }),
       ...(activities === undefined ? {} : { activities }),
+      ...(meter === undefined ? {} : { meter }),
     });
     try {
       await runner.run(stop, signal);

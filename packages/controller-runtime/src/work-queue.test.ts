@@ -1,6 +1,7 @@
 import type { ObjectKey } from '@gantry/objects';
 import { ManualClock } from '@gantry/base/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { QueueMeter } from './queue-meter.ts';
 import { WorkQueue } from './work-queue.ts';
 
 const { signal } = new AbortController();
@@ -78,5 +79,66 @@ describe('a work queue', () => {
     await expect(waiting).rejects.toThrow('enough');
     queue.add(key('x'));
     expect(await queue.take(signal)).toEqual(key('x'));
+  });
+});
+
+describe('the meter of a queue', () => {
+  const seen: string[] = [];
+  const observer = {
+    waited: (seconds: number) => void seen.push(`waited ${seconds}`),
+    worked: (seconds: number) => void seen.push(`worked ${seconds}`),
+  };
+  let clock: ManualClock;
+  let meter: QueueMeter;
+  let queue: WorkQueue;
+  beforeEach(() => {
+    seen.length = 0;
+    clock = new ManualClock();
+    meter = new QueueMeter('c', observer);
+    queue = new WorkQueue({ clock, random: () => 0.5, backoff: { initialMs: 100, maxMs: 1000 }, meter });
+  });
+  const state = () => meter.state(clock.monotonicMs());
+
+  it('counts keys that are added, not those that wait already, and measures how long they wait and are worked on', async () => {
+    queue.add(key('x'));
+    queue.add(key('x'));
+    queue.add(key('y'));
+    expect(state()).toEqual({ name: 'c', depth: 2, adds: 2, retries: 0, unfinishedSeconds: 0, longestSeconds: 0 });
+    await clock.advance(2000);
+    await queue.take(signal);
+    await clock.advance(1000);
+    await queue.take(signal);
+    await clock.advance(500);
+    expect(state()).toMatchObject({ depth: 0, unfinishedSeconds: 2, longestSeconds: 1.5 });
+    queue.done(key('x'));
+    queue.done(key('y'));
+    expect(seen).toEqual(['waited 2', 'waited 3', 'worked 1.5', 'worked 0.5']);
+    expect(state()).toMatchObject({ unfinishedSeconds: 0, longestSeconds: 0 });
+  });
+
+  it('counts a key again that is added while it is worked on, from then on', async () => {
+    queue.add(key('x'));
+    await queue.take(signal);
+    await clock.advance(1000);
+    queue.add(key('x'));
+    queue.add(key('x'));
+    await clock.advance(1000);
+    queue.done(key('x'));
+    expect(state()).toMatchObject({ adds: 2, depth: 1 });
+    await queue.take(signal);
+    expect(seen).toEqual(['waited 0', 'worked 2', 'waited 1']);
+  });
+
+  it('counts retries, measures keys that are awaited, and goes on after the queue is cleared', async () => {
+    const taken = queue.take(signal);
+    queue.addRateLimited(key('x'));
+    await clock.advance(1000);
+    await taken;
+    expect(seen).toEqual(['waited 0']);
+    queue.add(key('y'));
+    queue.clear();
+    expect(state()).toMatchObject({ adds: 2, retries: 1, depth: 0 });
+    queue.done(key('x'));
+    expect(seen).toEqual(['waited 0', 'worked 0.9']);
   });
 });

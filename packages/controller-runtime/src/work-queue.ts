@@ -1,4 +1,5 @@
 import { backoffMs, type BackoffOptions, type CancelTimer, type Clock, type Random } from '@gantry/base';
+import type { QueueMeter } from './queue-meter.ts';
 import { formatReconcileKey, type ReconcileKey } from './reconcile-key.ts';
 
 export interface WorkQueueOptions {
@@ -6,12 +7,16 @@ export interface WorkQueueOptions {
   readonly random: Random;
   /** Delays after failures; 20 ms doubling to 30 s when absent. */
   readonly backoff?: BackoffOptions;
+  /** Measures the queue; nothing is measured when absent. */
+  readonly meter?: QueueMeter;
 }
 
 interface Entry {
   readonly key: ReconcileKey;
   /** `clean` while it is worked on and unchanged, `dirty` when it must be looked at again after that. */
   state: 'waiting' | 'clean' | 'dirty';
+  /** When it was added: while it is worked on, when it was added again. Monotonic. */
+  addedMs: number;
 }
 
 const DEFAULT_BACKOFF: BackoffOptions = { initialMs: 20, maxMs: 30_000 };
@@ -27,6 +32,7 @@ export class WorkQueue {
   readonly #delayed = new Map<string, { dueMs: number; cancel: CancelTimer }>();
   readonly #failures = new Map<string, number>();
   #takers: ((entry: Entry) => void)[] = [];
+  #length = 0;
 
   constructor(options: WorkQueueOptions) {
     this.#options = options;
@@ -34,16 +40,21 @@ export class WorkQueue {
 
   /** Keys that wait, without those being worked on. */
   get length(): number {
-    let sum = 0;
-    for (const lane of this.#lanes.values()) sum += lane.length;
-    return sum;
+    return this.#length;
   }
 
   add(key: ReconcileKey): void {
     const id = formatReconcileKey(key);
     const entry = this.#entries.get(id);
-    if (entry === undefined) this.#enqueue(id, { key, state: 'waiting' });
-    else if (entry.state === 'clean') entry.state = 'dirty';
+    if (entry !== undefined && entry.state !== 'clean') return;
+    const { clock, meter } = this.#options;
+    const addedMs = clock.monotonicMs();
+    meter?.added();
+    if (entry === undefined) this.#enqueue(id, { key, state: 'waiting', addedMs });
+    else {
+      entry.state = 'dirty';
+      entry.addedMs = addedMs;
+    }
   }
 
   /** Adds after a delay; of several delays of a key the soonest counts. */
@@ -69,6 +80,7 @@ export class WorkQueue {
   /** Adds after a delay that grows with every call until `forget`; returns that delay. */
   addRateLimited(key: ReconcileKey): number {
     const id = formatReconcileKey(key);
+    this.#options.meter?.retried();
     const failures = (this.#failures.get(id) ?? 0) + 1;
     this.#failures.set(id, failures);
     const delayMs = backoffMs(this.#options.backoff ?? DEFAULT_BACKOFF, failures, this.#options.random);
@@ -86,7 +98,7 @@ export class WorkQueue {
     signal.throwIfAborted();
     const entry = this.#dequeue();
     if (entry === undefined) return (await this.#wait(signal)).key;
-    entry.state = 'clean';
+    this.#begin(entry);
     return entry.key;
   }
 
@@ -96,7 +108,9 @@ export class WorkQueue {
     const entry = this.#entries.get(id);
     if (entry === undefined || entry.state === 'waiting') return;
     this.#entries.delete(id);
-    if (entry.state === 'dirty') this.#enqueue(id, { key, state: 'waiting' });
+    const { clock, meter } = this.#options;
+    meter?.done(id, clock.monotonicMs());
+    if (entry.state === 'dirty') this.#enqueue(id, { key, state: 'waiting', addedMs: entry.addedMs });
   }
 
   /** Forgets everything that waits or is delayed. */
@@ -106,6 +120,7 @@ export class WorkQueue {
     this.#failures.clear();
     for (const lane of this.#lanes.values()) for (const { key } of lane) this.#entries.delete(formatReconcileKey(key));
     this.#lanes.clear();
+    this.#resize(-this.#length);
     for (const entry of this.#entries.values()) entry.state = 'clean';
   }
 
@@ -119,6 +134,7 @@ export class WorkQueue {
     const lane = this.#lanes.get(entry.key.namespace);
     if (lane === undefined) this.#lanes.set(entry.key.namespace, [entry]);
     else lane.push(entry);
+    this.#resize(1);
   }
 
   #dequeue(): Entry | undefined {
@@ -129,7 +145,19 @@ export class WorkQueue {
     // Maps keep insertion order: a lane put in again goes behind the others.
     this.#lanes.delete(namespace);
     if (lane.length > 0) this.#lanes.set(namespace, lane);
+    if (entry !== undefined) this.#resize(-1);
     return entry;
+  }
+
+  #begin(entry: Entry): void {
+    const { clock, meter } = this.#options;
+    entry.state = 'clean';
+    meter?.taken(formatReconcileKey(entry.key), entry.addedMs, clock.monotonicMs());
+  }
+
+  #resize(by: number): void {
+    this.#length += by;
+    this.#options.meter?.waiting(this.#length);
   }
 
   #wait(signal: AbortSignal): Promise<Entry> {
@@ -141,7 +169,7 @@ export class WorkQueue {
       const taker = (entry: Entry) => {
         signal.removeEventListener('abort', onAbort);
         // Taken at once, before it can be added again.
-        entry.state = 'clean';
+        this.#begin(entry);
         resolve(entry);
       };
       this.#takers.push(taker);

@@ -26,7 +26,8 @@ export interface Histogram {
 
 /** The metrics of a process. A name that is requested twice returns the same metric. */
 export interface Metrics {
-  counter(name: string, help: string, labelNames?: readonly string[]): Counter;
+  /** `collect` is called at each scrape, after all series were set to zero: for totals that are kept elsewhere. */
+  counter(name: string, help: string, labelNames?: readonly string[], collect?: (counter: Counter) => void): Counter;
   /** `collect` is called at each scrape: for values that are expensive to keep up to date. */
   gauge(name: string, help: string, labelNames?: readonly string[], collect?: (gauge: Gauge) => void): Gauge;
   histogram(name: string, help: string, labelNames?: readonly string[], buckets?: readonly number[]): Histogram;
@@ -52,10 +53,20 @@ export function createMetrics(): Metrics {
     return metric;
   };
   return {
-    counter: (name, help, labelNames = []) =>
+    counter: (name, help, labelNames = [], collect) =>
       once(name, (): Counter => {
-        const counter = new PromCounter({ name, help, labelNames: [...labelNames], registers: [registry] });
-        return { inc: (labels = {}, by = 1) => counter.inc(labels, by) };
+        const settings = { name, help, labelNames: [...labelNames], registers: [registry] };
+        const shown = (counter: PromCounter): Counter => ({ inc: (labels = {}, by = 1) => counter.inc(labels, by) });
+        if (collect === undefined) return shown(new PromCounter(settings));
+        return shown(
+          new PromCounter({
+            ...settings,
+            collect() {
+              this.reset();
+              collect(shown(this));
+            },
+          }),
+        );
       }),
     gauge: (name, help, labelNames = [], collect) =>
       once(name, (): Gauge => {

@@ -1,12 +1,6 @@
 import { Activities, systemClock, systemRandom, systemUid } from '@gantry/base';
 import { createGrpcClient, createHttpClient, discoverResources, toGrpcFailure } from '@gantry/client';
-import {
-  createCertificateRequester,
-  createFenceHolder,
-  createManager,
-  type ReconcileReport,
-  runElected,
-} from '@gantry/controller-runtime';
+import { createCertificateRequester, createFenceHolder, createManager, runElected } from '@gantry/controller-runtime';
 import { connectEtcd, createElection } from '@gantry/etcd';
 import {
   cachesListed,
@@ -20,12 +14,12 @@ import {
   grpcServer,
   healthService,
   httpEndpoint,
-  type Metrics,
   runGroup,
 } from '@gantry/service';
 import { openTlsFolder } from '@gantry/tls';
 import { openCertificateAuthority } from './controllers/csr-signing/certificate-authority.shell.ts';
 import type { Config } from './config.ts';
+import { createControllerMetrics } from './metrics.ts';
 import { createControllers } from './registry.ts';
 import { firstAddress } from './service-range.ts';
 
@@ -69,7 +63,7 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
     evictionRates: config.evictionRates,
     localPath: { storageClass: config.localPathClass },
   });
-  const onReconcile = reportTo(metrics);
+  const reports = createControllerMetrics(metrics, () => manager.queues());
   const manager = createManager({
     ...base,
     client,
@@ -79,7 +73,7 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
     identity,
     controllers,
     log: logger,
-    onReconcile,
+    ...reports,
     activities,
   });
   const election = createElection({
@@ -124,12 +118,4 @@ function reservedNames({ apiservers, apiserverUrl, etcd }: Config): readonly str
   const fixed = ['apiserver', 'controller-manager', 'kubernetes', 'kubernetes.default', 'load-balancer', 'scheduler'];
   const hosts = [apiserverUrl, ...etcd, ...apiservers.map((address) => `https://${address}`)];
   return [...fixed, ...hosts.map((url) => new URL(url).hostname)];
-}
-
-function reportTo(metrics: Metrics): (report: ReconcileReport) => void {
-  const seconds = metrics.histogram('controller_runtime_reconcile_time_seconds', 'Time of one reconcile', [
-    'controller',
-    'result',
-  ]);
-  return (report) => seconds.observe(report.seconds, { controller: report.controller, result: report.result });
 }
