@@ -4,6 +4,7 @@ import { AUTH_MUTANTS } from './areas/auth.ts';
 import { CACHE_MUTANTS } from './areas/caches.ts';
 import { CONTROLLER_MUTANTS } from './areas/controllers.ts';
 import { FENCE_MUTANTS } from './areas/fences.ts';
+import { STATEFUL_SET_MUTANTS } from './areas/stateful-sets.ts';
 import { STORAGE_MUTANTS } from './areas/storage.ts';
 import type { Areas } from './mutant.ts';
 
@@ -13,6 +14,7 @@ export const AREAS: Areas = {
   fences: FENCE_MUTANTS,
   caches: CACHE_MUTANTS,
   controllers: CONTROLLER_MUTANTS,
+  'stateful sets': STATEFUL_SET_MUTANTS,
   agent: AGENT_MUTANTS,
   auth: AUTH_MUTANTS,
   admission: ADMISSION_MUTANTS,
