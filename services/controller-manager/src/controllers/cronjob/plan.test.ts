@@ -40,7 +40,7 @@ interface Case {
     readonly status?: CronJobStatus;
     readonly start?: string;
     readonly timestamp?: string;
-    /** Names listed besides the started one. */
+    /** Names listed in addition to the started one. */
     readonly listed?: readonly string[];
     readonly reports?: readonly string[];
     readonly requeue?: string;
@@ -170,7 +170,7 @@ describe('planCronJob', () => {
     );
   });
 
-  it('names a Job after its minute, whoever starts it', () => {
+  it('names a Job after its minute', () => {
     const { cronJob } = observe({ name: '', schedule: '* * * * *', created: '00:00:00', now: '00:00:00', want: {} });
     expect(jobName(cronJob, at('10:00:00'))).toBe(jobName(cronJob, at('10:00:59')));
     expect(jobName(cronJob, at('10:01:00'))).not.toBe(jobName(cronJob, at('10:00:59')));

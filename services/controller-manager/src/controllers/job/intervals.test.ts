@@ -35,7 +35,7 @@ describe('lists of indexes', () => {
       fc.property(indexes, indexes, (a, b) => {
         const union = mergeIntervals(toSet(a), toSet(b));
         expect(countIndexes(union)).toBe(new Set([...a, ...b]).size);
-        expect(countCommon(toSet(a), toSet(b))).toBe(new Set(a).intersection(new Set(b)).size);
+        expect(countCommon(toSet(a), toSet(b))).toBe(a.filter((index) => b.includes(index)).length);
         for (let i = 0; i <= 41; i++) expect(hasIndex(union, i)).toBe(a.includes(i) || b.includes(i));
         expect(parseIntervals(formatIntervals(union), 100)).toEqual(union);
       }),
