@@ -7,7 +7,7 @@ const APISERVER_ENDPOINTS: FolderTable = {
   'endpoints/grpc': ['audit', 'flow-control', 'cache', 'auth', 'auth/authn', 'resource-registry', 'registry'],
   'endpoints/discovery': ['http', 'resource-registry', 'aggregation'],
   'endpoints/openapi': ['http', 'endpoints', 'endpoints/discovery'],
-  'endpoints/logs': ['http', 'auth/authz', 'registry', 'endpoints'],
+  'endpoints/logs': ['http', 'agents', 'auth/authz', 'registry', 'endpoints'],
   'endpoints/proxy': ['http', 'audit', 'webhooks', 'registry', 'endpoints'],
   'endpoints/aggregation': ['http', 'auth/authz', 'webhooks', 'aggregation', 'endpoints', 'endpoints/proxy'],
   // Listens, authenticates and dispatches to the others.
@@ -33,6 +33,7 @@ const APISERVER_ENDPOINTS: FolderTable = {
 
 const APISERVER_REGISTRY: FolderTable = {
   'registry/contract': [
+    'agents',
     'audit',
     'storage',
     'cache',
@@ -47,6 +48,7 @@ const APISERVER_REGISTRY: FolderTable = {
   'registry/objects': ['cache', 'registry/contract'],
   'registry/subresources': ['admission', 'auth/authn', 'registry/contract', 'registry/objects'],
   'registry/reading': [
+    'agents',
     'storage',
     'cache',
     'auth/authz',
@@ -166,6 +168,7 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
   'services/apiserver': {
     http: [],
     storage: [],
+    agents: [],
     'resource-registry': [],
     auth: [],
     audit: ['auth'],
@@ -199,6 +202,7 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
     identity: ['runtime'],
     node: ['runtime'],
     logs: ['runtime'],
+    usage: ['runtime'],
     mounts: ['runtime'],
     hollow: ['runtime'],
     'docker/options': ['runtime'],
@@ -211,7 +215,7 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
     volumes: ['runtime', 'spec', 'sources', 'mounts', 'volumes/volume-types'],
     plan: ['runtime', 'spec', 'probes'],
     status: ['runtime', 'spec', 'sources', 'probes', 'plan'],
-    pods: ['runtime', 'spec', 'sources', 'volumes', 'probes', 'plan', 'status'],
+    pods: ['runtime', 'usage', 'spec', 'sources', 'volumes', 'probes', 'plan', 'status'],
     custodian: ['runtime', 'identity', 'node', 'mounts', 'pods'],
     '.': ANYTHING,
     'main.ts': ANYTHING,

@@ -2,7 +2,7 @@
  * The wire contract between Gantry's services. `npm run generate` writes `gen/` from `gantry/v1/*.proto`:
  *
  * - `object.proto`: reads, watches and writes of objects at the apiserver, with leaders' fences
- * - `agent.proto`: container logs of an agent's node
+ * - `agent.proto`: container logs and usage of an agent's node
  * - `health.proto`: gRPC's standard health service
  *
  * By hand: `serviceDefinition` converts a generated service for grpc-js; large lists are encoded without copies.
@@ -14,6 +14,10 @@ export {
   ContainerLogsRequestSchema,
   type LogChunk,
   LogChunkSchema,
+  type NodeUsageReply,
+  NodeUsageReplySchema,
+  type NodeUsageRequest,
+  NodeUsageRequestSchema,
 } from './gen/gantry/v1/agent_pb.ts';
 export {
   Health,

@@ -9,11 +9,13 @@ import type { Self } from './identity/self.ts';
 import { logService } from './logs/log-service.ts';
 import { AGENT_PORT } from './node/node-object.ts';
 import type { Runtime } from './runtime/runtime.ts';
+import { usageHandlers } from './usage/usage-handlers.ts';
+import type { UsageSampler } from './usage/usage-sampler.ts';
 
 /** Serves gRPC to the API servers as soon as the serving certificate exists, and renews that certificate. */
 export async function serveAgent(
   { config, clock, activities, logger }: AgentEnvironment,
-  { self, runtime }: { readonly self: Self; readonly runtime: Runtime },
+  { self, runtime, usage }: { readonly self: Self; readonly runtime: Runtime; readonly usage: UsageSampler },
   { certificate, requester }: { readonly certificate: NodeCertificate; readonly requester: Requester },
   signal: AbortSignal,
 ): Promise<void> {
@@ -21,10 +23,12 @@ export async function serveAgent(
   using tls = await openTlsFolder(join(config.keyDir, 'serving'), { clock, logger }, signal);
   const owner = { cluster: config.clusterId, node: self.name };
   const health = createHealth({});
+  const { descriptor, handlers } = logService(runtime, owner);
+  const agentService = { descriptor, handlers: { ...handlers, ...usageHandlers(usage) } };
   const server = grpcServer({
     tls,
     address: `0.0.0.0:${AGENT_PORT}`,
-    services: [logService(runtime, owner), healthService(health, clock)],
+    services: [agentService, healthService(health, clock)],
     activities,
     clock,
     logger,

@@ -10,7 +10,8 @@
  * - `plan`: the next actions for a pod, pure; `status`: its status, pure but for the reporter
  * - `pods`: one worker per pod, which observes, plans and acts
  * - `identity`, `node`: this agent's name and certificates, its Node and heartbeat
- * - `custodian`: cleans up for the dead agents of this host; `logs`: the log service for API servers
+ * - `custodian`: cleans up for the dead agents of this host
+ * - `logs`, `usage`: what API servers ask of a node: logs, and what its containers use
  *
  * The files beside this one wire them together, in the order of `start` below.
  */
@@ -36,6 +37,7 @@ import { PodManager } from './pods/pod-manager.ts';
 import type { WorkerServices } from './pods/worker-services.ts';
 import type { EnginePrivilege } from './runtime/engine.ts';
 import type { HostMounts } from './runtime/host-mounts.ts';
+import { UsageSampler } from './usage/usage-sampler.ts';
 import { runTogether } from './run-together.ts';
 import { VolumeReclaimer } from './volumes/volume-reclaimer.ts';
 import { serveAgent } from './agent-server.ts';
@@ -72,7 +74,8 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
   using tls = await openTlsFolder(join(config.keyDir, 'client'), { clock, logger }, signal);
   using client = createGrpcClient({ addresses: config.apiservers, tls, fieldManager: 'kubelet', clock, random });
 
-  const services = createWorkerServices(environment, self, { runtime, engine, privilege, mounts }, client);
+  const usage = new UsageSampler({ stats: runtime.stats, own: self.container?.id, clock, logger });
+  const services = createWorkerServices(environment, self, { runtime, engine, privilege, mounts, usage }, client);
   await services.volumes.prepare();
   const node = await nodeStatusManager(environment, self, { runtime, engine, privilege, mounts }, client);
   await node.register(signal);
@@ -90,7 +93,9 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
         new VolumeReclaimer({ ...services, node: self.name, folders: services.volumes.persistent, mounts }).run(abort),
       (abort) => runCustodian(environment, { self, hostName: engine.name, runtime, services, client, mounts }, abort),
       (abort) => certificates.client.renew(requester, abort),
-      (abort) => serveAgent(environment, { self, runtime }, { certificate: certificates.serving, requester }, abort),
+      (abort) => usage.run(abort),
+      (abort) =>
+        serveAgent(environment, { self, runtime, usage }, { certificate: certificates.serving, requester }, abort),
     ],
     signal,
   );

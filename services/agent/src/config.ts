@@ -13,6 +13,8 @@ export interface AgentConfig {
   readonly podNetwork: string;
   readonly serviceCidr: string;
   readonly dockerSocket: string;
+  /** The control groups of the engine's host, where the usage of containers is read. */
+  readonly cgroupDir: string;
   readonly sandboxImage: string;
   /** The number of nodes that share the host's capacity. */
   readonly capacityShares: number;
@@ -34,6 +36,7 @@ export function readAgentConfig(): AgentConfig {
     podNetwork: read.text('GANTRY_POD_NETWORK'),
     serviceCidr: read.text('GANTRY_SERVICE_CIDR', '10.96.0.0/16'),
     dockerSocket: read.text('GANTRY_DOCKER_SOCKET', '/var/run/docker.sock'),
+    cgroupDir: read.text('GANTRY_CGROUP_DIR', '/sys/fs/cgroup'),
     sandboxImage: read.text('GANTRY_SANDBOX_IMAGE', 'registry.k8s.io/pause:3.10'),
     capacityShares: read.integer('GANTRY_CAPACITY_SHARES', { min: 1, max: 1000 }, 1),
     nodeName: read.text('GANTRY_NODE_NAME', ''),

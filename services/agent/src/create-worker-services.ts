@@ -18,6 +18,7 @@ import { apiServerVariables, firstServiceAddress } from './spec/service-variable
 import { StatusReporter } from './status/status-reporter.ts';
 import type { HostMounts } from './runtime/host-mounts.ts';
 import { PersistentFolders } from './volumes/persistent-folders.ts';
+import type { UsageSampler } from './usage/usage-sampler.ts';
 import { PodVolumes } from './volumes/pod-volumes.ts';
 
 const PARALLEL_STARTS = 6;
@@ -35,7 +36,7 @@ export interface NodeRuntime {
 export function createWorkerServices(
   { config, clock, random, logger }: AgentEnvironment,
   self: Self,
-  { runtime, engine, privilege, mounts }: NodeRuntime,
+  { runtime, engine, privilege, mounts, usage }: NodeRuntime & { readonly usage: UsageSampler },
   client: GrpcClient,
 ): WorkerServices {
   const facts = {
@@ -60,6 +61,7 @@ export function createWorkerServices(
     pods,
     gate: new FreshnessGate(clock, (signal) => pods.confirm(signal)),
     reporter: new StatusReporter({ client, pods, clock, logger }),
+    usage,
     volumes: new PodVolumes({
       state: self.state,
       mounts,

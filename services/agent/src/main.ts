@@ -11,7 +11,7 @@ await runMain(async () => {
   const environment = {
     config,
     connect: (privilege: Parameters<typeof connectDocker>[1]) =>
-      connectDocker(config.dockerSocket, privilege, systemClock),
+      connectDocker(config.dockerSocket, privilege, systemClock, config.cgroupDir),
     clock: systemClock,
     random: systemRandom,
     activities: new Activities(systemClock),

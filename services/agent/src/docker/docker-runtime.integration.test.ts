@@ -2,14 +2,17 @@ import { randomBytes } from 'node:crypto';
 import { systemClock } from '@gantry/base';
 import Docker from 'dockerode';
 import { expect, it } from 'vitest';
-import { describeRuntime } from '../runtime/testing/runtime-contract.ts';
+import { describeRuntime, type RuntimeUnderTest } from '../runtime/testing/runtime-contract.ts';
 import { connectDocker } from './docker-runtime.ts';
 
 const SOCKET = '/var/run/docker.sock';
 const LABEL = 'gantry.cluster';
 
+describeRuntime('docker runtime', () => dockerUnderTest('/sys/fs/cgroup'));
+describeRuntime('docker runtime that cannot read control groups', () => dockerUnderTest('/nonexistent'));
+
 /** Each test has its own network and cluster id; both are removed at its end. */
-describeRuntime('docker runtime', async () => {
+async function dockerUnderTest(cgroupDir: string): Promise<RuntimeUnderTest> {
   const docker = new Docker({ socketPath: SOCKET });
   const cluster = `contract-${randomBytes(4).toString('hex')}`;
   const third = randomBytes(1)[0] ?? 0;
@@ -19,7 +22,7 @@ describeRuntime('docker runtime', async () => {
     IPAM: { Config: [{ Subnet: `10.213.${third}.0/24` }] },
   });
   return {
-    runtime: connectDocker(SOCKET, () => 'no-sys-resource', systemClock),
+    runtime: connectDocker(SOCKET, () => 'no-sys-resource', systemClock, cgroupDir),
     cluster,
     network: cluster,
     addresses: [`10.213.${third}.130`, `10.213.${third}.131`],
@@ -41,7 +44,7 @@ describeRuntime('docker runtime', async () => {
       await network.remove();
     },
   };
-});
+}
 
 it('a container keeps no label of its image, so that Compose and agents never take it for one of theirs', async () => {
   const docker = new Docker({ socketPath: SOCKET });

@@ -3,6 +3,7 @@ import type { Clock } from '@gantry/base';
 import type { AgentContainers } from '../runtime/agent-containers.ts';
 import type { EnginePrivilege } from '../runtime/engine.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import { groupReader } from './cgroup-stats.ts';
 import { dockerAgentContainers } from './docker-agent-containers.ts';
 import { dockerContainers } from './docker-containers.ts';
 import { dockerEngine } from './docker-engine.ts';
@@ -10,6 +11,7 @@ import { dockerImages } from './docker-images.ts';
 import { dockerLogs } from './docker-logs.ts';
 import { DockerObserver } from './docker-observer.ts';
 import { dockerSandboxes } from './docker-sandboxes.ts';
+import { dockerStats } from './docker-stats.ts';
 import { EngineCalls } from './engine-calls.ts';
 
 /** A Docker engine as a container runtime, and the agents' containers that it runs. */
@@ -17,11 +19,19 @@ export interface DockerRuntime extends Runtime {
   readonly agents: AgentContainers;
 }
 
+/** Where the engine's control groups are, for a process on its host. */
+const CGROUP_FOLDER = '/sys/fs/cgroup';
+
 /**
  * Uses unversioned paths, which the engine serves with its newest API: works with API 1.41 and later. Deadlines of calls are on
- * `clock`.
+ * `clock`. `cgroupDir` is the folder of the engine's control groups.
  */
-export function connectDocker(socketPath: string, privilege: () => EnginePrivilege, clock: Clock): DockerRuntime {
+export function connectDocker(
+  socketPath: string,
+  privilege: () => EnginePrivilege,
+  clock: Clock,
+  cgroupDir: string = CGROUP_FOLDER,
+): DockerRuntime {
   const calls = new EngineCalls(new Docker({ socketPath }), clock);
   return {
     sandboxes: dockerSandboxes(calls),
@@ -29,6 +39,7 @@ export function connectDocker(socketPath: string, privilege: () => EnginePrivile
     images: dockerImages(calls),
     observer: new DockerObserver(calls),
     logs: dockerLogs(calls),
+    stats: dockerStats(calls, groupReader(cgroupDir), clock),
     engine: dockerEngine(calls),
     agents: dockerAgentContainers(calls),
   };

@@ -92,6 +92,7 @@ const CALLS: { readonly [Part in keyof DockerRuntime]: { readonly [Name in keyof
     watch: (runtime, signal) => drain(runtime.observer.watch('c', signal)),
   },
   logs: { readLogs: (runtime, signal) => drain(runtime.logs.readLogs('id', LOG, signal)) },
+  stats: { readStats: (runtime, signal) => runtime.stats.readStats(['a'.repeat(64)], signal) },
   engine: {
     info: (runtime, signal) => runtime.engine.info(signal),
     ping: (runtime, signal) => runtime.engine.ping(signal),
@@ -129,7 +130,7 @@ describe('with an engine that accepts connections and never answers', () => {
     server.listen(join(folder, 'engine.sock'));
     await once(server, 'listening');
     clock = new ManualClock();
-    runtime = connectDocker(join(folder, 'engine.sock'), () => 'full', clock);
+    runtime = connectDocker(join(folder, 'engine.sock'), () => 'full', clock, join(folder, 'no-groups'));
   });
   afterEach(async () => {
     for (const socket of sockets) socket.destroy();

@@ -10,6 +10,7 @@ describeRuntime('hollow runtime', async () => {
     images: { pause: IMAGE, shell: IMAGE },
     behaviour: {
       output: (spec) => (spec.command?.[2]?.startsWith('echo one') === true ? 'one\ntwo\nthree\n' : ''),
+      usage: () => ({ cpuMillis: 1000, memoryBytes: 2 ** 20 }),
       exec: () => ({ exitCode: 3, output: 'out\n' }),
     },
   });

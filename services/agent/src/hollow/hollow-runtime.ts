@@ -7,6 +7,7 @@ import type { LogOptions } from '../runtime/logs.ts';
 import type { PodFilter, PodState, RuntimeEvent } from '../runtime/observer.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { SandboxSpec, SandboxState } from '../runtime/sandboxes.ts';
+import type { ContainerStats } from '../runtime/stats.ts';
 
 /** Durations and the behaviour of containers; they may be changed while the runtime is in use. */
 export interface HollowBehaviour {
@@ -19,6 +20,8 @@ export interface HollowBehaviour {
   readonly exitAfter?: (spec: ContainerSpec) => { readonly ms: number; readonly exitCode: number } | undefined;
   readonly output?: (spec: ContainerSpec) => string;
   readonly exec?: (spec: ContainerSpec, command: readonly string[]) => ExecResult;
+  /** What a running container uses all the time; nothing when absent. */
+  readonly usage?: (spec: ContainerSpec) => { readonly cpuMillis: number; readonly memoryBytes: number };
 }
 
 /** The images and behaviour that a hollow runtime begins with. */
@@ -185,6 +188,10 @@ export class HollowRuntime implements Runtime {
     readLogs: (id: string, options: LogOptions, _signal: AbortSignal) => this.#read(id, options),
   };
 
+  readonly stats = {
+    readStats: async (ids: readonly string[]): Promise<ReadonlyMap<string, ContainerStats>> => this.#measure(ids),
+  };
+
   readonly engine = {
     info: async (): Promise<EngineInfo> => ({
       id: 'hollow-engine',
@@ -220,6 +227,20 @@ export class HollowRuntime implements Runtime {
 
   #emit({ owner, pod }: SandboxSpec | ContainerSpec, what: RuntimeEvent['what']): void {
     for (const watcher of this.#watchers) watcher({ node: owner.node, podUid: pod.uid, what });
+  }
+
+  #measure(ids: readonly string[]): ReadonlyMap<string, ContainerStats> {
+    const at = this.#options.clock.now();
+    return new Map(
+      ids.flatMap((id) => {
+        const { spec, state } = this.#containers.get(id) ?? {};
+        if (spec === undefined || state?.state !== 'running') return [];
+        const { cpuMillis, memoryBytes } = this.#behaviour.usage?.(spec) ?? { cpuMillis: 0, memoryBytes: 0 };
+        // One millicore takes a thousand nanoseconds of each millisecond.
+        const cpuNanos = cpuMillis * 1000 * (at - (state.startedAt ?? at));
+        return [[id, { at, cpuNanos, memoryBytes }] as const];
+      }),
+    );
   }
 
   #list({ cluster, node, podUid }: PodFilter): readonly PodState[] {

@@ -36,6 +36,7 @@ async function startNode() {
   const path = await mkdtemp(join(tmpdir(), 'pod-worker-'));
   const hollow = new HollowRuntime({ clock, images: { pause: IMAGE, 'nginx:1.27': IMAGE } });
   const created: string[] = [];
+  const observed = new Map<string, readonly string[]>();
   const createSandbox: Runtime['sandboxes']['createSandbox'] = (spec, signal) => {
     created.push(spec.pod.uid);
     return hollow.sandboxes.createSandbox(spec, signal);
@@ -65,6 +66,13 @@ async function startNode() {
     pods,
     gate: new FreshnessGate(clock, (signal) => pods.confirm(signal)),
     reporter: new StatusReporter({ client, pods, clock, logger }),
+    usage: {
+      observe: (uid, state) =>
+        observed.set(
+          uid,
+          (state?.containers ?? []).map(({ name }) => name),
+        ),
+    },
     volumes: new PodVolumes({
       state,
       mounts: hollowMounts(),

@@ -66,6 +66,7 @@ export class PodWorker {
       await this.#loop(signal);
     } finally {
       this.#probes.stop();
+      if (this.#services.mode === 'run') this.#services.usage.observe(this.#uid, undefined);
     }
   }
 
@@ -102,6 +103,7 @@ export class PodWorker {
     const plan = computePodActions(pod, state, this.#memory, clock.now());
     this.#goal = plan.goal;
     if (mode === 'run') {
+      this.#services.usage.observe(this.#uid, state);
       this.#syncProbes(pod, state, signal);
       if (pod !== undefined) this.#report(pod, state, plan, messages);
     }

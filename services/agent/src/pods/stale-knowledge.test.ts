@@ -80,6 +80,7 @@ describe('the worker of a pod', () => {
         return confirm();
       }),
       reporter: new StatusReporter({ client: server, pods, clock, logger: silentLogger }),
+      usage: { observe: () => undefined },
       volumes: new PodVolumes({
         state,
         source,

@@ -6,6 +6,7 @@ import type { Owner } from '../runtime/labels.ts';
 import type { EngineInfo, EnginePrivilege } from '../runtime/engine.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { StatusReporter } from '../status/status-reporter.ts';
+import type { UsageSampler } from '../usage/usage-sampler.ts';
 import type { PodVolumes } from '../volumes/pod-volumes.ts';
 import type { AddressPool } from './address-pool.ts';
 import type { ConfigSource } from '../spec/config-source.ts';
@@ -30,6 +31,8 @@ export interface WorkerServices {
   readonly pods: PodSource;
   readonly gate: FreshnessGate;
   readonly reporter: StatusReporter;
+  /** Hears which containers of a pod run. */
+  readonly usage: Pick<UsageSampler, 'observe'>;
   readonly volumes: PodVolumes;
   readonly config: ConfigSource;
   readonly addresses: AddressPool;

@@ -4,6 +4,7 @@ import type { ImageRuntime } from './images.ts';
 import type { LogRuntime } from './logs.ts';
 import type { RuntimeObserver } from './observer.ts';
 import type { SandboxRuntime } from './sandboxes.ts';
+import type { StatsRuntime } from './stats.ts';
 
 /** The container runtime port: CRI's nouns, one small interface and one file each. `docker` and `hollow` implement it. */
 export interface Runtime {
@@ -12,5 +13,6 @@ export interface Runtime {
   readonly images: ImageRuntime;
   readonly observer: RuntimeObserver;
   readonly logs: LogRuntime;
+  readonly stats: StatsRuntime;
   readonly engine: EngineRuntime;
 }

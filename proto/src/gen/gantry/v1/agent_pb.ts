@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file gantry/v1/agent.proto.
  */
 export const file_gantry_v1_agent: GenFile = /*@__PURE__*/
-  fileDesc("ChVnYW50cnkvdjEvYWdlbnQucHJvdG8SCWdhbnRyeS52MSKGAgoUQ29udGFpbmVyTG9nc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEgsKA3BvZBgCIAEoCRIPCgdwb2RfdWlkGAMgASgJEhEKCWNvbnRhaW5lchgEIAEoCRIOCgZmb2xsb3cYBSABKAgSEAoIcHJldmlvdXMYBiABKAgSEgoKdGltZXN0YW1wcxgHIAEoCBIXCgp0YWlsX2xpbmVzGAggASgDSACIAQESGAoLbGltaXRfYnl0ZXMYCSABKANIAYgBARIVCghzaW5jZV9tcxgKIAEoA0gCiAEBQg0KC190YWlsX2xpbmVzQg4KDF9saW1pdF9ieXRlc0ILCglfc2luY2VfbXMiGAoITG9nQ2h1bmsSDAoEZGF0YRgBIAEoDDJXCgxBZ2VudFNlcnZpY2USRwoNQ29udGFpbmVyTG9ncxIfLmdhbnRyeS52MS5Db250YWluZXJMb2dzUmVxdWVzdBoTLmdhbnRyeS52MS5Mb2dDaHVuazABYgZwcm90bzM");
+  fileDesc("ChVnYW50cnkvdjEvYWdlbnQucHJvdG8SCWdhbnRyeS52MSKGAgoUQ29udGFpbmVyTG9nc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEgsKA3BvZBgCIAEoCRIPCgdwb2RfdWlkGAMgASgJEhEKCWNvbnRhaW5lchgEIAEoCRIOCgZmb2xsb3cYBSABKAgSEAoIcHJldmlvdXMYBiABKAgSEgoKdGltZXN0YW1wcxgHIAEoCBIXCgp0YWlsX2xpbmVzGAggASgDSACIAQESGAoLbGltaXRfYnl0ZXMYCSABKANIAYgBARIVCghzaW5jZV9tcxgKIAEoA0gCiAEBQg0KC190YWlsX2xpbmVzQg4KDF9saW1pdF9ieXRlc0ILCglfc2luY2VfbXMiGAoITG9nQ2h1bmsSDAoEZGF0YRgBIAEoDCISChBOb2RlVXNhZ2VSZXF1ZXN0IjUKBVVzYWdlEhYKDmNwdV9uYW5vX2NvcmVzGAEgASgDEhQKDG1lbW9yeV9ieXRlcxgCIAEoAyI/Cg5Db250YWluZXJVc2FnZRIMCgRuYW1lGAEgASgJEh8KBXVzYWdlGAIgASgLMhAuZ2FudHJ5LnYxLlVzYWdlImwKCFBvZFVzYWdlEg8KB3BvZF91aWQYASABKAkSDQoFYXRfbXMYAiABKAMSEQoJd2luZG93X21zGAMgASgDEi0KCmNvbnRhaW5lcnMYBCADKAsyGS5nYW50cnkudjEuQ29udGFpbmVyVXNhZ2UidQoOTm9kZVVzYWdlUmVwbHkSHgoEbm9kZRgBIAEoCzIQLmdhbnRyeS52MS5Vc2FnZRINCgVhdF9tcxgCIAEoAxIRCgl3aW5kb3dfbXMYAyABKAMSIQoEcG9kcxgEIAMoCzITLmdhbnRyeS52MS5Qb2RVc2FnZTKcAQoMQWdlbnRTZXJ2aWNlEkcKDUNvbnRhaW5lckxvZ3MSHy5nYW50cnkudjEuQ29udGFpbmVyTG9nc1JlcXVlc3QaEy5nYW50cnkudjEuTG9nQ2h1bmswARJDCglOb2RlVXNhZ2USGy5nYW50cnkudjEuTm9kZVVzYWdlUmVxdWVzdBoZLmdhbnRyeS52MS5Ob2RlVXNhZ2VSZXBseWIGcHJvdG8z");
 
 /**
  * @generated from message gantry.v1.ContainerLogsRequest
@@ -96,6 +96,139 @@ export const LogChunkSchema: GenMessage<LogChunk> = /*@__PURE__*/
   messageDesc(file_gantry_v1_agent, 1);
 
 /**
+ * @generated from message gantry.v1.NodeUsageRequest
+ */
+export type NodeUsageRequest = Message<"gantry.v1.NodeUsageRequest"> & {
+};
+
+/**
+ * Describes the message gantry.v1.NodeUsageRequest.
+ * Use `create(NodeUsageRequestSchema)` to create a new message.
+ */
+export const NodeUsageRequestSchema: GenMessage<NodeUsageRequest> = /*@__PURE__*/
+  messageDesc(file_gantry_v1_agent, 2);
+
+/**
+ * @generated from message gantry.v1.Usage
+ */
+export type Usage = Message<"gantry.v1.Usage"> & {
+  /**
+   * Billionths of a core, on average over the window.
+   *
+   * @generated from field: int64 cpu_nano_cores = 1;
+   */
+  cpuNanoCores: bigint;
+
+  /**
+   * Working set: what cannot be reclaimed at once.
+   *
+   * @generated from field: int64 memory_bytes = 2;
+   */
+  memoryBytes: bigint;
+};
+
+/**
+ * Describes the message gantry.v1.Usage.
+ * Use `create(UsageSchema)` to create a new message.
+ */
+export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
+  messageDesc(file_gantry_v1_agent, 3);
+
+/**
+ * @generated from message gantry.v1.ContainerUsage
+ */
+export type ContainerUsage = Message<"gantry.v1.ContainerUsage"> & {
+  /**
+   * @generated from field: string name = 1;
+   */
+  name: string;
+
+  /**
+   * @generated from field: gantry.v1.Usage usage = 2;
+   */
+  usage?: Usage | undefined;
+};
+
+/**
+ * Describes the message gantry.v1.ContainerUsage.
+ * Use `create(ContainerUsageSchema)` to create a new message.
+ */
+export const ContainerUsageSchema: GenMessage<ContainerUsage> = /*@__PURE__*/
+  messageDesc(file_gantry_v1_agent, 4);
+
+/**
+ * @generated from message gantry.v1.PodUsage
+ */
+export type PodUsage = Message<"gantry.v1.PodUsage"> & {
+  /**
+   * @generated from field: string pod_uid = 1;
+   */
+  podUid: string;
+
+  /**
+   * The end of the window, in Unix milliseconds.
+   *
+   * @generated from field: int64 at_ms = 2;
+   */
+  atMs: bigint;
+
+  /**
+   * @generated from field: int64 window_ms = 3;
+   */
+  windowMs: bigint;
+
+  /**
+   * Each container that runs.
+   *
+   * @generated from field: repeated gantry.v1.ContainerUsage containers = 4;
+   */
+  containers: ContainerUsage[];
+};
+
+/**
+ * Describes the message gantry.v1.PodUsage.
+ * Use `create(PodUsageSchema)` to create a new message.
+ */
+export const PodUsageSchema: GenMessage<PodUsage> = /*@__PURE__*/
+  messageDesc(file_gantry_v1_agent, 5);
+
+/**
+ * @generated from message gantry.v1.NodeUsageReply
+ */
+export type NodeUsageReply = Message<"gantry.v1.NodeUsageReply"> & {
+  /**
+   * Of all pods and of the agent itself; absent before it is known.
+   *
+   * @generated from field: gantry.v1.Usage node = 1;
+   */
+  node?: Usage | undefined;
+
+  /**
+   * @generated from field: int64 at_ms = 2;
+   */
+  atMs: bigint;
+
+  /**
+   * @generated from field: int64 window_ms = 3;
+   */
+  windowMs: bigint;
+
+  /**
+   * Pods of which each running container has been measured over a window.
+   *
+   * @generated from field: repeated gantry.v1.PodUsage pods = 4;
+   */
+  pods: PodUsage[];
+};
+
+/**
+ * Describes the message gantry.v1.NodeUsageReply.
+ * Use `create(NodeUsageReplySchema)` to create a new message.
+ */
+export const NodeUsageReplySchema: GenMessage<NodeUsageReply> = /*@__PURE__*/
+  messageDesc(file_gantry_v1_agent, 6);
+
+/**
  * Calls of the API server to an agent about the pods of its node.
  *
  * @generated from service gantry.v1.AgentService
@@ -110,6 +243,16 @@ export const AgentService: GenService<{
     methodKind: "server_streaming";
     input: typeof ContainerLogsRequestSchema;
     output: typeof LogChunkSchema;
+  },
+  /**
+   * Idempotent. The last samples; nothing is measured for a call.
+   *
+   * @generated from rpc gantry.v1.AgentService.NodeUsage
+   */
+  nodeUsage: {
+    methodKind: "unary";
+    input: typeof NodeUsageRequestSchema;
+    output: typeof NodeUsageReplySchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_gantry_v1_agent, 0);

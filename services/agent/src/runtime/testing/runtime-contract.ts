@@ -153,6 +153,18 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       await expect(create).rejects.toSatisfy((error) => isAgentError(error, 'ImageNotFound'));
     });
 
+    it('measures what runs, and leaves out what does not', async () => {
+      const { id } = await running('while :; do :; done');
+      const read = async () => (await test.runtime.stats.readStats([id, 'f'.repeat(64)], signal)).get(id);
+      await test.eventually(async () => ((await read())?.cpuNanos ?? 0) > 50_000_000);
+      const stats = await read();
+      expect(stats?.memoryBytes).toBeGreaterThan(0);
+      expect(stats?.memoryBytes).toBeLessThan(64 * 2 ** 20);
+      await test.kill(id);
+      await test.eventually(async () => (await list())?.containers[0]?.state === 'exited');
+      expect(await read()).toBeUndefined();
+    });
+
     it('stops a container by its signal and keeps its exit code', async () => {
       const { id } = await running(FOREVER);
       await test.runtime.containers.stopContainer(id, 10, signal);

@@ -1,0 +1,68 @@
+import type { Clock } from '@gantry/base';
+import type { ContainerStats, StatsRuntime } from '../runtime/stats.ts';
+import type { GroupReader, GroupStats } from './cgroup-stats.ts';
+import { getJson } from './dial.ts';
+import { describeDockerError, fromDocker } from './docker-error.ts';
+import type { EngineCalls } from './engine-calls.ts';
+
+/** How many containers are measured at once. */
+const PARALLEL = 4;
+/** The engine answers a request for numbers at once, or is not well. */
+const REQUEST_MS = 5000;
+
+/** The parts of the engine's statistics that are used. */
+interface EngineStats {
+  readonly cpu_stats?: { readonly cpu_usage?: { readonly total_usage?: number } };
+  readonly memory_stats?: { readonly usage?: number; readonly stats?: Readonly<Record<string, number>> };
+}
+
+/** Numbers from control groups; where these are not found, from the engine, one request for each container. */
+export function dockerStats(calls: EngineCalls, groups: GroupReader, clock: Clock): StatsRuntime {
+  return {
+    readStats: async (ids, signal) => {
+      const found = new Map<string, ContainerStats>();
+      for (let start = 0; start < ids.length; start += PARALLEL) {
+        signal.throwIfAborted();
+        await Promise.all(
+          ids.slice(start, start + PARALLEL).map(async (id) => {
+            const at = clock.now();
+            const stats = await readOne(id, calls, groups, signal);
+            if (stats !== undefined) found.set(id, { at, ...stats });
+          }),
+        );
+      }
+      return found;
+    },
+  };
+}
+
+async function readOne(
+  id: string,
+  calls: EngineCalls,
+  groups: GroupReader,
+  signal: AbortSignal,
+): Promise<GroupStats | undefined> {
+  const reading = await groups.read(id);
+  if (reading === 'gone') return undefined;
+  return reading === 'unknown' ? await askEngine(id, calls, signal) : reading;
+}
+
+async function askEngine(id: string, calls: EngineCalls, signal: AbortSignal): Promise<GroupStats | undefined> {
+  try {
+    const query = { stream: false, 'one-shot': true };
+    const stats = (await calls.read(
+      signal,
+      (docker, abort) => getJson(docker, { path: `/containers/${id}/stats`, query, abort }),
+      REQUEST_MS,
+    )) as EngineStats;
+    const used = stats.memory_stats?.usage;
+    const cpuNanos = stats.cpu_stats?.cpu_usage?.total_usage;
+    // A container that does not run has no numbers.
+    if (used === undefined || cpuNanos === undefined) return undefined;
+    const { total_inactive_file: legacy, inactive_file: unified } = stats.memory_stats?.stats ?? {};
+    return { cpuNanos, memoryBytes: Math.max(0, used - (legacy ?? unified ?? 0)) };
+  } catch (error) {
+    if (describeDockerError(error).status === 404) return undefined;
+    throw fromDocker(error, 'Runtime');
+  }
+}

@@ -1,0 +1,49 @@
+import { create } from '@bufbuild/protobuf';
+import { StatusError } from '@gantry/objects';
+import { type NodeUsageReply, NodeUsageReplySchema, type NodeUsageRequest } from '@gantry/proto';
+import type { GrpcCall, GrpcService } from '@gantry/service';
+import { totalUsage, type Usage } from './container-usage.ts';
+import type { UsageSampler } from './usage-sampler.ts';
+
+const CALLERS = 'gantry:apiservers';
+
+/** The agent's part of its gRPC service that says what its node and pods use. */
+export function usageHandlers(sampler: Pick<UsageSampler, 'pods' | 'node'>): GrpcService['handlers'] {
+  return {
+    nodeUsage: {
+      kind: 'unary',
+      handle: async (_request: NodeUsageRequest, call: GrpcCall) => {
+        if (call.identity?.organizations.includes(CALLERS) !== true) {
+          throw StatusError.forbidden({ group: '', resource: 'nodes' }, '', 'only API servers may read usage here');
+        }
+        return reply(sampler);
+      },
+    },
+  };
+}
+
+function reply(sampler: Pick<UsageSampler, 'pods' | 'node'>): NodeUsageReply {
+  const node = sampler.node();
+  return create(NodeUsageReplySchema, {
+    ...(node === undefined ? {} : { node: message(node), ...time(node) }),
+    pods: sampler.pods().flatMap(({ uid, containers }) => {
+      const total = totalUsage(containers.map(({ usage }) => usage));
+      if (total === undefined) return [];
+      return [
+        {
+          podUid: uid,
+          ...time(total),
+          containers: containers.map(({ name, usage }) => ({ name, usage: message(usage) })),
+        },
+      ];
+    }),
+  });
+}
+
+function message({ cpuNanoCores, memoryBytes }: Usage) {
+  return { cpuNanoCores: BigInt(cpuNanoCores), memoryBytes: BigInt(memoryBytes) };
+}
+
+function time({ at, windowMs }: Usage) {
+  return { atMs: BigInt(Math.round(at)), windowMs: BigInt(Math.round(windowMs)) };
+}

@@ -1,0 +1,93 @@
+import { type Clock, errorMessage, pause } from '@gantry/base';
+import type { Logger } from '@gantry/service';
+import type { PodState } from '../runtime/observer.ts';
+import type { StatsRuntime } from '../runtime/stats.ts';
+import { sampled, type Samples, totalUsage, type Usage, usageOf } from './container-usage.ts';
+
+/** What each running container of a pod uses. */
+export interface PodUsage {
+  readonly uid: string;
+  readonly containers: readonly { readonly name: string; readonly usage: Usage }[];
+}
+
+export interface UsageSamplerOptions {
+  readonly stats: StatsRuntime;
+  /** The agent's own container, which counts for its node; undefined outside one. */
+  readonly own: string | undefined;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** As often as cAdvisor in the kubelet. */
+const EVERY_MS = 10_000;
+
+/**
+ * Measures the running containers of this node at intervals, all in one loop. Workers report which containers these are when they
+ * change: nothing is listed for a sample.
+ */
+export class UsageSampler {
+  readonly #options: UsageSamplerOptions;
+  /** By pod, the ids and names of its running containers. */
+  readonly #pods = new Map<string, ReadonlyMap<string, string>>();
+  readonly #samples = new Map<string, Samples>();
+
+  constructor(options: UsageSamplerOptions) {
+    this.#options = options;
+    if (options.own !== undefined) this.#samples.set(options.own, { startedAt: undefined });
+  }
+
+  /** Takes what exists of a pod now; undefined when nothing does. */
+  observe(uid: string, state: PodState | undefined): void {
+    const running = (state?.containers ?? []).filter((container) => container.state === 'running');
+    const before = this.#pods.get(uid);
+    for (const id of before?.keys() ?? []) {
+      if (!running.some((container) => container.id === id)) this.#samples.delete(id);
+    }
+    for (const { id, startedAt } of running) if (!this.#samples.has(id)) this.#samples.set(id, { startedAt });
+    if (running.length === 0) this.#pods.delete(uid);
+    else this.#pods.set(uid, new Map(running.map(({ id, name }) => [id, name])));
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#options;
+    while (!signal.aborted) {
+      try {
+        await this.#sample(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        logger.warn({ reason: errorMessage(error) }, 'containers could not be measured');
+      }
+      await pause(clock, EVERY_MS, signal);
+    }
+  }
+
+  /** Pods of which each running container has been measured over a window. */
+  pods(): readonly PodUsage[] {
+    return [...this.#pods].flatMap(([uid, names]) => {
+      const containers = [...names].flatMap(([id, name]) => {
+        const usage = this.#usage(id);
+        return usage === undefined ? [] : [{ name, usage }];
+      });
+      return containers.length < names.size ? [] : [{ uid, containers }];
+    });
+  }
+
+  /** What all containers of this node use; undefined before it is known of any. */
+  node(): Usage | undefined {
+    return totalUsage([...this.#samples.values()].flatMap((samples) => usageOf(samples) ?? []));
+  }
+
+  #usage(id: string): Usage | undefined {
+    const samples = this.#samples.get(id);
+    return samples === undefined ? undefined : usageOf(samples);
+  }
+
+  async #sample(signal: AbortSignal): Promise<void> {
+    const found = await this.#options.stats.readStats([...this.#samples.keys()], signal);
+    for (const [id, stats] of found) {
+      const samples = this.#samples.get(id);
+      // It may have ended meanwhile.
+      if (samples !== undefined) this.#samples.set(id, sampled(samples, stats));
+    }
+  }
+}
