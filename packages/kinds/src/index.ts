@@ -49,6 +49,8 @@ export {
 } from './quota-usage.ts';
 export { canonicalIp, type IpFamily } from './fields/ip.ts';
 export { findKind, findResource, resources } from './registry.ts';
+export { metricsKinds } from './metrics/index.ts';
+export { NODE_METRICS, type NodeMetrics, POD_METRICS, type PodMetrics } from './metrics/usage-metrics.ts';
 export {
   FLOW_AUTO_UPDATE,
   MANDATORY_FLOW_SCHEMAS,

@@ -19,6 +19,7 @@ import {
   runGroup,
 } from '@gantry/service';
 import { openTlsFolder } from '@gantry/tls';
+import { createAgentUsage } from './agents/agent-usage.ts';
 import { type AuditPolicy, type AuditTrail, createAuditTrail, createLogFile, parseAuditPolicy } from './audit/index.ts';
 import { readSigningKeys, SigningKeyFolder } from './auth/authn/signing-keys.ts';
 import { reportCache } from './cache/index.ts';
@@ -27,7 +28,7 @@ import type { ApiServerConfig } from './config.ts';
 import { createPeerRegistry, ownAddress, type PeerRegistry } from './loops/kubernetes-endpoints/index.ts';
 import type { ComponentHealth } from './registry/index.ts';
 import { ensureIncarnation } from './incarnation.ts';
-import { resources } from '@gantry/kinds';
+import { metricsKinds, resources } from '@gantry/kinds';
 import { createApiServer } from './server.ts';
 import { runStorageMaintenance } from './loops/storage-maintenance/storage-maintenance.ts';
 import {
@@ -66,6 +67,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
   using frontProxy = await openTlsFolder(config.frontProxyDir, { clock, logger }, starting.signal);
   using etcdTls = await openTlsFolder(config.etcdTlsDir, { clock, logger }, starting.signal);
   using agentTls = await openTlsFolder(config.agentTlsDir, { clock, logger }, starting.signal);
+  using usage = createAgentUsage(agentTls, clock);
   using signingKeys = await openKeys(config.serviceAccountDir, logger, starting.signal);
   const sealing = await openSealing(config, logger, starting.signal);
   await using etcd = connectEtcd({ endpoints: config.etcd, tls: etcdTls, clock, random: systemRandom });
@@ -85,7 +87,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
   const { audit, auditLog } = await openAudit(config, { clock, logger, metrics });
   const { members, health, client, cache } = createApiServer({
     store,
-    resources,
+    resources: [...resources, ...metricsKinds],
     tls,
     agentTls,
     frontProxy,
@@ -98,6 +100,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
     },
     listen: { host: '0.0.0.0', restPort: REST_PORT, grpcPort: GRPC_PORT },
     storeHealth: (signal) => etcdHealth(etcd, signal),
+    usage,
     ...peersOf(etcd, processId, config, logger),
     clock,
     random: systemRandom,
@@ -108,11 +111,6 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
     audit,
   });
   reportCache(cache, metrics);
-  const storeMember: GroupMember = {
-    name: 'store',
-    run: untilAborted,
-    close: () => store.close(AbortSignal.timeout(2000)),
-  };
   startUpIsOver();
   const maintenance: GroupMember = {
     name: 'etcd-maintenance',
@@ -135,7 +133,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
   );
   const all = [
     auditLog,
-    storeMember,
+    storeMember(store),
     maintenance,
     ...members,
     ...renewals,
@@ -143,6 +141,11 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
     eventLoopWatch({ clock, logger, metrics, activities }),
   ];
   return await runGroup(all, { clock, logger });
+}
+
+/** Closes the store when the members after it have ended. */
+function storeMember(store: ReturnType<typeof createEtcdObjectStore>): GroupMember {
+  return { name: 'store', run: untilAborted, close: () => store.close(AbortSignal.timeout(2000)) };
 }
 
 /** The audit log: what decides and formats events, and the member that writes them. */

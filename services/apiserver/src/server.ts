@@ -17,6 +17,7 @@ import {
 import type { TlsSource } from '@gantry/tls';
 import { createFlowControl } from './create-flow-control.ts';
 import { createAggregation } from './create-aggregation.ts';
+import type { UsageSource } from './agents/usage-source.ts';
 import type { AuditTrail } from './audit/index.ts';
 import { createReviewer } from './auth/reviews/access-reviews.ts';
 import { createAuthorizer } from './auth/authz/authorizer.ts';
@@ -78,6 +79,8 @@ export interface ApiServerOptions {
   readonly peers?: PeerRegistry;
   /** How the members of the store are, for ComponentStatuses. */
   readonly storeHealth: StoreHealth;
+  /** What nodes and pods use, where `resources` has metrics.k8s.io. */
+  readonly usage: UsageSource;
   /** Further conditions of readiness. */
   readonly readyChecks?: readonly HealthCheck[];
   readonly clock: Clock;
@@ -130,6 +133,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     webhookCaller,
     settings,
     storeHealth: options.storeHealth,
+    usage: options.usage,
   };
   const registry = createRegistry(dependencies);
   const checks = healthChecks(state, cache, options.readyChecks ?? []);

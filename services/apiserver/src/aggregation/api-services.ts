@@ -32,6 +32,8 @@ const PRIORITIES: Readonly<Record<string, Priority>> = {
   'discovery.k8s.io/v1': [16200, 15],
   'resource.k8s.io/v1': [16200, 21],
   'flowcontrol.apiserver.k8s.io/v1': [16100, 21],
+  // As metrics-server installs it.
+  'metrics.k8s.io/v1beta1': [100, 100],
 };
 
 /** The priority of a group version without an APIService. */

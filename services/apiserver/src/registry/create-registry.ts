@@ -16,6 +16,7 @@ import { ComponentStatuses, isComponentStatus } from './reading/component-status
 import type { RegistryDependencies } from './contract/dependencies.ts';
 import { createQuotaCharges } from './writing/quota-charges.ts';
 import { Reader } from './reading/reader.ts';
+import { isUsageMetrics, UsageMetrics } from './reading/usage-metrics.ts';
 import { toStatusError } from '../storage/store-errors.ts';
 import { isProxy, isStream, streamOptions, streamRefusal } from './subresources/streams.ts';
 import { requireSubresource } from './contract/target.ts';
@@ -38,6 +39,11 @@ export function createRegistry(deps: RegistryDependencies): Registry {
   const admission = new AdmissionChain(checks, deps, written);
   const allocators = createAllocators({ ...deps, serviceCidr: settings.serviceCidr });
   const components = new ComponentStatuses(deps);
+  const metrics = new UsageMetrics(deps);
+  const readerOf = (definition: Target['definition']) => {
+    if (isUsageMetrics(definition)) return metrics;
+    return isComponentStatus(definition) ? components : reader;
+  };
   const parts: WriteParts = { deps, admission, allocators, committer, reader };
 
   const connect = async (
@@ -61,13 +67,9 @@ export function createRegistry(deps: RegistryDependencies): Registry {
         if (!isProxy(target)) throw streamRefusal(target, object);
       }),
     get: (context, target, resourceVersion) =>
-      onlyStatusErrors(context, () =>
-        (isComponentStatus(target.definition) ? components : reader).get(context, target, resourceVersion),
-      ),
+      onlyStatusErrors(context, () => readerOf(target.definition).get(context, target, resourceVersion)),
     list: (context, definition, request) =>
-      onlyStatusErrors(context, () =>
-        (isComponentStatus(definition) ? components : reader).list(context, definition, request),
-      ),
+      onlyStatusErrors(context, () => readerOf(definition).list(context, definition, request)),
     watch: (context, definition, request) =>
       onlyStatusErrors(context, () => reader.watch(context, definition, request)),
     create: (context, target, body, options) =>

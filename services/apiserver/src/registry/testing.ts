@@ -103,6 +103,7 @@ export async function createHarness(
     escalationCheck: { check: () => undefined },
     reviewer: { review: () => Promise.resolve() },
     storeHealth: () => Promise.resolve([]),
+    usage: { read: () => Promise.resolve(new Map()) },
     tokenIssuer: namingIssuer(clock),
     webhookCaller: createWebhookCaller({ objects: cachedServices(cache), clock, random }),
     settings: {

@@ -1,29 +1,10 @@
 import type { Clock } from '@gantry/base';
 import { create, type Message } from '@bufbuild/protobuf';
-import {
-  AgentService,
-  type ContainerLogsRequest,
-  ContainerLogsRequestSchema,
-  type LogChunk,
-  serviceDefinition,
-} from '@gantry/proto';
+import { type ContainerLogsRequest, ContainerLogsRequestSchema, type LogChunk } from '@gantry/proto';
 import type { TlsSource } from '@gantry/tls';
-import {
-  type Client,
-  type ClientReadableStream,
-  credentials,
-  makeGenericClientConstructor,
-  Metadata,
-  type ServiceError,
-  status,
-} from '@grpc/grpc-js';
+import { type Client, type ClientReadableStream, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { type Status, StatusError } from '@gantry/objects';
-
-/** Where an agent listens. */
-export interface AgentAddress {
-  readonly node: string;
-  readonly host: string;
-}
+import { AGENT_PORT, type AgentAddress, agentConnected, openAgent } from '../../agents/agent-connection.ts';
 
 /** Reads logs from agents. */
 export interface AgentLogs {
@@ -43,7 +24,6 @@ interface Keepalive {
 /** ContainerLogsRequest without its generated parts. */
 export type LogRequest = Omit<ContainerLogsRequest, keyof Message | '$typeName' | '$unknown'>;
 
-const AGENT_PORT = 10250;
 const CONNECT_MS = 5000;
 /** Of one message; agents send far smaller ones. */
 const MAX_MESSAGE_BYTES = 2 ** 20;
@@ -63,21 +43,15 @@ export function createAgentLogs(
   port: number = AGENT_PORT,
   keepalive: Keepalive = KEEPALIVE,
 ): AgentLogs {
-  const Constructor = makeGenericClientConstructor(serviceDefinition(AgentService), 'AgentService');
   return {
     read: async function* (agent, request, signal) {
-      const { ca, key, cert } = tls.current();
-      const address = agent.host.includes(':') ? `[${agent.host}]:${port}` : `${agent.host}:${port}`;
-      const client = new Constructor(address, credentials.createSsl(ca, key, cert), {
-        'grpc.ssl_target_name_override': agent.node,
-        'grpc.default_authority': agent.node,
-        'grpc.max_receive_message_length': MAX_MESSAGE_BYTES,
-        'grpc.enable_retries': 0,
+      const channel = {
         'grpc.keepalive_time_ms': keepalive.everyMs,
         'grpc.keepalive_timeout_ms': keepalive.patienceMs,
-      }) as unknown as StreamClient;
+      };
+      const client = openAgent(tls, agent, { port, maxMessageBytes: MAX_MESSAGE_BYTES, channel }) as StreamClient;
       try {
-        await connected(client, agent.node, clock.now() + CONNECT_MS);
+        await agentConnected(client, agent.node, clock.now() + CONNECT_MS);
         const call = client.containerLogs(create(ContainerLogsRequestSchema, request), new Metadata());
         // After the loop below, an 'error' without a listener (from our cancellation) would end the process.
         call.on('error', () => undefined);
@@ -109,15 +83,6 @@ export function createAgentLogs(
 function limitOf({ limitBytes, follow }: LogRequest): number {
   const most = follow ? Number.POSITIVE_INFINITY : MAX_LOG_BYTES;
   return limitBytes === undefined ? most : Math.min(Number(limitBytes), most);
-}
-
-function connected(client: Client, node: string, deadline: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    client.waitForReady(deadline, (error) => {
-      if (error === undefined) resolve();
-      else reject(StatusError.unavailable(`the agent of node ${JSON.stringify(node)} cannot be reached`));
-    });
-  });
 }
 
 function toStatusError(error: unknown, node: string): StatusError {

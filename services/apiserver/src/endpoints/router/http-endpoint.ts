@@ -294,7 +294,8 @@ async function answerResource(
   }
   const verb = verbOf(found, exchange.method, parseBoolean(exchange.query, 'watch') ?? false);
   if (verb === undefined) {
-    if (found.definition.publishedSchema === undefined) throw methodNotAllowed();
+    const { publishedSchema, stored } = found.definition;
+    if (publishedSchema === undefined || !stored) throw methodNotAllowed();
     const refusal = refuseCustom(found, exchange.method);
     if (refusal !== undefined) throw refusal;
     await sendText(exchange, 404, PAGE_NOT_FOUND);

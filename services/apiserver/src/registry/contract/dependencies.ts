@@ -1,3 +1,4 @@
+import type { UsageSource } from '../../agents/usage-source.ts';
 import type { PodSecurityExemptions } from '@gantry/kinds';
 import type { Clock, NewUid, Random } from '@gantry/base';
 import type { WatchCache } from '../../cache/watch-cache.ts';
@@ -45,6 +46,8 @@ export interface RegistryDependencies {
   readonly reviewer: Reviewer;
   /** The health of the store's members, for ComponentStatuses. */
   readonly storeHealth: StoreHealth;
+  /** What nodes and pods use, for metrics.k8s.io. */
+  readonly usage: UsageSource;
   /** The resources that are served now. A watch ends when its resource is no longer served. */
   readonly resourceRegistry: ResourceRegistry;
   readonly clock: Clock;

@@ -1,0 +1,42 @@
+import { serviceDefinition, AgentService } from '@gantry/proto';
+import type { TlsSource } from '@gantry/tls';
+import { type Client, type ClientOptions, credentials, makeGenericClientConstructor } from '@grpc/grpc-js';
+import { StatusError } from '@gantry/objects';
+
+/** Where an agent listens. */
+export interface AgentAddress {
+  readonly node: string;
+  readonly host: string;
+}
+
+/** The same as kubelet's. */
+export const AGENT_PORT = 10250;
+
+const Constructor = makeGenericClientConstructor(serviceDefinition(AgentService), 'AgentService');
+
+/** A client of an agent over mutual TLS: the agent's certificate must be made out to its node's name. It connects when it is used. */
+export function openAgent(
+  tls: TlsSource,
+  { node, host }: AgentAddress,
+  options: { readonly port: number; readonly maxMessageBytes: number; readonly channel?: ClientOptions },
+): Client {
+  const { ca, key, cert } = tls.current();
+  const address = host.includes(':') ? `[${host}]:${options.port}` : `${host}:${options.port}`;
+  return new Constructor(address, credentials.createSsl(ca, key, cert), {
+    'grpc.ssl_target_name_override': node,
+    'grpc.default_authority': node,
+    'grpc.max_receive_message_length': options.maxMessageBytes,
+    'grpc.enable_retries': 0,
+    ...options.channel,
+  });
+}
+
+/** Resolves when the agent has been reached. StatusError 'ServiceUnavailable' at the deadline, in Unix milliseconds. */
+export function agentConnected(client: Client, node: string, deadline: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    client.waitForReady(deadline, (error) => {
+      if (error === undefined) resolve();
+      else reject(StatusError.unavailable(`the agent of node ${JSON.stringify(node)} cannot be reached`));
+    });
+  });
+}

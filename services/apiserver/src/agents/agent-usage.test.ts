@@ -1,0 +1,117 @@
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { create } from '@bufbuild/protobuf';
+import { Activities, systemClock } from '@gantry/base';
+import { toGrpcFailure } from '@gantry/client';
+import { AgentService, NodeUsageReplySchema } from '@gantry/proto';
+import { type GrpcService, grpcServer, silentLogger } from '@gantry/service';
+import { fixedTls, type TlsMaterial } from '@gantry/tls';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { createTestPki } from '../testing/test-pki.ts';
+import { type AgentUsage, createAgentUsage } from './agent-usage.ts';
+import { readNodeUsage } from './usage-reply.ts';
+
+const NOW = Date.parse('2026-01-01T00:00:00Z');
+const { signal } = new AbortController();
+
+let calls = 0;
+const agent: GrpcService = {
+  descriptor: AgentService,
+  handlers: {
+    nodeUsage: {
+      kind: 'unary',
+      handle: async () => {
+        calls++;
+        return create(NodeUsageReplySchema, {
+          node: { cpuNanoCores: 5n, memoryBytes: 6n },
+          atMs: BigInt(systemClock.now()),
+          windowMs: 10_000n,
+          pods: [],
+        });
+      },
+    },
+  },
+};
+
+const stopping = new AbortController();
+let client: TlsMaterial;
+let port: number;
+let running: Promise<void>;
+let usage: AgentUsage;
+
+beforeAll(async () => {
+  const pki = await createTestPki(systemClock.now());
+  const listening = Promise.withResolvers<number>();
+  const server = grpcServer({
+    tls: fixedTls(await pki.issue('system:node:node-a', ['system:nodes'], ['node-a'])),
+    address: '127.0.0.1:0',
+    services: [agent],
+    clock: systemClock,
+    activities: new Activities(systemClock),
+    logger: silentLogger,
+    toGrpcError: toGrpcFailure,
+    onListening: listening.resolve,
+  });
+  running = server.run(stopping.signal).then(() => server.close?.());
+  client = await pki.issue('system:apiserver', ['gantry:apiservers']);
+  port = await listening.promise;
+});
+beforeEach(() => {
+  calls = 0;
+  usage = createAgentUsage(fixedTls(client), systemClock, port);
+});
+afterAll(async () => {
+  stopping.abort();
+  await running;
+});
+
+const AGENT = { node: 'node-a', host: '127.0.0.1' };
+
+it('requests share a call and its reply', async () => {
+  const [first, second] = await Promise.all([usage.read([AGENT], signal), usage.read([AGENT], signal)]);
+  expect(first.get('node-a')?.node).toMatchObject({ cpuNanoCores: 5, memoryBytes: 6 });
+  expect(second).toEqual(first);
+  await usage.read([AGENT], signal);
+  expect(calls).toBe(1);
+  usage[Symbol.dispose]();
+});
+
+it('an agent whose certificate is made out to another node is not believed, nor does it hold up others', async () => {
+  const found = await usage.read([{ node: 'node-b', host: '127.0.0.1' }, AGENT], signal);
+  expect([...found.keys()]).toEqual(['node-a']);
+  usage[Symbol.dispose]();
+});
+
+it('an agent that does not respond is left out, and not asked again at once', async () => {
+  const silent = createServer(() => connections++);
+  let connections = 0;
+  await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+  const slow = createAgentUsage(fixedTls(client), systemClock, (silent.address() as AddressInfo).port);
+  expect((await slow.read([AGENT], signal)).size).toBe(0);
+  const tried = connections;
+  expect((await slow.read([AGENT], signal)).size).toBe(0);
+  expect(connections).toBe(tried);
+  slow[Symbol.dispose]();
+  silent.close();
+});
+
+it.each([
+  ['a time that is far off', { atMs: BigInt(NOW + 86_400_000) }],
+  ['a time that no date has', { atMs: 2n ** 62n }],
+  ['no window', { windowMs: 0n }],
+  ['negative usage', { node: { cpuNanoCores: -1n, memoryBytes: 0n } }],
+])('%s makes a reply say nothing of the node', (_what, change) => {
+  const whole = { node: { cpuNanoCores: 1n, memoryBytes: 1n }, atMs: BigInt(NOW), windowMs: 1000n };
+  expect(readNodeUsage(create(NodeUsageReplySchema, whole), NOW).node).toBeDefined();
+  expect(readNodeUsage(create(NodeUsageReplySchema, { ...whole, ...change }), NOW).node).toBeUndefined();
+});
+
+it('a pod of which a container has no usage is left out', () => {
+  const measured = { name: 'a', usage: { cpuNanoCores: 1n, memoryBytes: 1n } };
+  const pod = { podUid: 'u', atMs: BigInt(NOW), windowMs: 1000n };
+  const of = (containers: readonly object[]) =>
+    readNodeUsage(create(NodeUsageReplySchema, { pods: [{ ...pod, containers: [...containers] }] }), NOW).pods.size;
+  expect(of([measured])).toBe(1);
+  expect(of([measured, { name: 'b' }])).toBe(0);
+  expect(of([])).toBe(0);
+});
