@@ -2,7 +2,7 @@ import type { ObjectWrite } from '@gantry/client';
 import { describe, expect, it } from 'vitest';
 import { createControllers } from './registry.ts';
 import { type ControllerHarness, createControllerHarness } from './testing/controller-harness.ts';
-import { EXAMPLE_WORLD } from './testing/example-world.ts';
+import { EXAMPLE_WORLD, readExample } from './testing/example-world.ts';
 
 const AUTHORITY = { parse: async () => 'there is no request', sign: async () => '' };
 const create = () =>
@@ -12,6 +12,7 @@ const create = () =>
     readCa: () => 'a certificate',
     nodeGraceMs: 4000,
     localPath: { storageClass: 'create' },
+    readPath: readExample,
   });
 /** Longer than every quarantine and grace period of the example world. */
 const SETTLED_MS = 60_000;

@@ -12,6 +12,8 @@ import { createEndpointsController } from './controllers/endpoints/controller.ts
 import { createGarbageCollector } from './controllers/garbage-collector/controller.ts';
 import { createJobController } from './controllers/job/controller.ts';
 import { createLocalPathController, type LocalPathOptions } from './controllers/local-path/controller.ts';
+import { createHorizontalPodAutoscalerController } from './controllers/horizontal-pod-autoscaler/controller.ts';
+import type { ReadPath } from './controllers/horizontal-pod-autoscaler/rest-reader.ts';
 import { namespaceController } from './controllers/namespace/controller.ts';
 import { createNodeLifecycleController } from './controllers/node-lifecycle/controller.ts';
 import { createPersistentVolumeController } from './controllers/persistent-volume/controller.ts';
@@ -39,6 +41,8 @@ export interface RegistryOptions extends CsrSigningOptions {
   /** `EVICTION_RATES` when absent. */
   readonly evictionRates?: EvictionRates;
   readonly localPath: LocalPathOptions;
+  /** Reads what is no resource of the API server's own: metrics, and scales of any kind. */
+  readonly readPath: ReadPath;
 }
 
 /** Every control loop of the controller-manager. Adding one adds a folder and a line here. */
@@ -68,6 +72,7 @@ export function createControllers(options: RegistryOptions): readonly Controller
     createCronJobController(),
     createJobController(),
     createLocalPathController(options.localPath),
+    createHorizontalPodAutoscalerController(options.readPath),
     namespaceController,
     replicaSetController,
     replicationController,

@@ -20,6 +20,7 @@ import { openTlsFolder } from '@gantry/tls';
 import { openCertificateAuthority } from './controllers/csr-signing/certificate-authority.shell.ts';
 import type { Config } from './config.ts';
 import { createControllerMetrics } from './metrics.ts';
+import { createReadPath } from './read-path.ts';
 import { createControllers } from './registry.ts';
 import { firstAddress } from './service-range.ts';
 
@@ -62,6 +63,7 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
     nodeGraceMs: config.nodeGraceMs,
     evictionRates: config.evictionRates,
     localPath: { storageClass: config.localPathClass },
+    readPath: createReadPath(aggregated),
   });
   const reports = createControllerMetrics(metrics, () => manager.queues());
   const manager = createManager({

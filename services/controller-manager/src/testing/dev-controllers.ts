@@ -2,6 +2,7 @@ import { systemClock, systemRandom } from '@gantry/base';
 import { createHttpClient, discoverResources, readKubeconfig } from '@gantry/client';
 import { createFenceHolder, createManager } from '@gantry/controller-runtime';
 import { createLogger } from '@gantry/service';
+import { createReadPath } from '../read-path.ts';
 import { createControllers } from '../registry.ts';
 
 /**
@@ -21,6 +22,7 @@ const controllers = createControllers({
   nodeGraceMs: 4000,
   // There are no agents that could make folders.
   localPath: { storageClass: 'none' },
+  readPath: createReadPath(client),
 });
 const manager = createManager({
   ...base,

@@ -7,6 +7,8 @@ import {
   DEPLOYMENTS,
   ENDPOINTS,
   JOBS,
+  HORIZONTAL_POD_AUTOSCALERS,
+  type JsonObject,
   type KubeObject,
   NAMESPACES,
   NODES,
@@ -22,6 +24,7 @@ import {
   SERVICE_ACCOUNTS,
   SERVICES,
   STATEFUL_SETS,
+  StatusError,
   VALIDATING_ADMISSION_POLICIES,
   VOLUME_ATTRIBUTES_CLASSES,
 } from '@gantry/objects';
@@ -104,6 +107,16 @@ export const EXAMPLE_WORLD: readonly (readonly [Resource, KubeObject])[] = [
     },
     { generation: 1, uid: 'everywhere' },
   ),
+  inside(HORIZONTAL_POD_AUTOSCALERS, 'auto', {
+    spec: {
+      scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'web' },
+      minReplicas: 1,
+      maxReplicas: 1,
+      metrics: [
+        { type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 80 } } },
+      ],
+    },
+  }),
   inside(REPLICA_SETS, 'alone', {
     spec: {
       ...WEB,
@@ -185,3 +198,9 @@ export const EXAMPLE_WORLD: readonly (readonly [Resource, KubeObject])[] = [
   of(PERSISTENT_VOLUMES, { name: 'volume', ...DELETED, finalizers: ['kubernetes.io/pv-protection'] }, {}),
   of(VOLUME_ATTRIBUTES_CLASSES, { name: 'class', ...DELETED, finalizers: ['kubernetes.io/vac-protection'] }, {}),
 ];
+
+/** The paths of the example world's API that are no objects: the scale of the Deployment, which is 0. There are no metrics. */
+export async function readExample(path: string): Promise<JsonObject> {
+  if (!path.endsWith('/deployments/web/scale')) throw StatusError.notFound({ group: '', resource: 'metrics' }, path);
+  return { spec: { replicas: 0 }, status: { replicas: 0, selector: 'app=web' } };
+}

@@ -1,0 +1,186 @@
+import { errorMessage, type Instant } from '@gantry/base';
+import { ignoreNotFound } from '@gantry/client';
+import { type ControllerContext, type ControllerSpec, watchMapped, watchSelf } from '@gantry/controller-runtime';
+import {
+  formatKey,
+  type HorizontalPodAutoscaler,
+  HORIZONTAL_POD_AUTOSCALERS,
+  isReason,
+  type KubeObject,
+  PODS,
+  type Resource,
+  type Scale,
+} from '@gantry/objects';
+import type { Action } from './actions.ts';
+import { type Memory, NO_MEMORY } from './memory.ts';
+import { readMetric } from './metric-reader.shell.ts';
+import { type MetricReading, queryOf } from './metric-readings.ts';
+import { needsMetrics, type ObservedAutoscaler, planAutoscaler } from './plan.ts';
+import type { ReadPath } from './rest-reader.ts';
+import type { Kinds } from './kinds.ts';
+import { readScale } from './scale-reader.shell.ts';
+import { type PodsOf, selectPods, Selectors } from './selectors.ts';
+
+/** Kubernetes' default of `--horizontal-pod-autoscaler-sync-period`. */
+const SYNC_MS = 15_000;
+/** As Kubernetes' `retry.DefaultRetry`. */
+const SCALE_ATTEMPTS = 5;
+
+/** What is known of one autoscaler between its reconciles. */
+interface Known {
+  readonly uid: string;
+  memory: Memory;
+  dueAt: Instant;
+}
+
+/** An observed autoscaler with the resource of its target. */
+interface Observation extends ObservedAutoscaler {
+  readonly resource: Resource | undefined;
+}
+
+/**
+ * Sets the scale of what autoscalers name, by metrics that are read through the API server. Each is planned once in 15 s and not
+ * at a change, as in Kubernetes: recommendations are counted in time.
+ */
+export function createHorizontalPodAutoscalerController(read: ReadPath): ControllerSpec {
+  const known = new Map<string, Known>();
+  const selectors = new Selectors();
+  return {
+    name: 'horizontal-pod-autoscaler',
+    eventSource: 'horizontal-pod-autoscaler',
+    watches: [watchSelf(HORIZONTAL_POD_AUTOSCALERS), watchMapped(PODS, () => [])],
+    begin: () => {
+      known.clear();
+      selectors.clear();
+    },
+    reconcile: async (key, context, signal) => {
+      const id = formatKey(key);
+      const { cache, clock, served } = context;
+      const autoscaler = cache.get(HORIZONTAL_POD_AUTOSCALERS, key);
+      if (autoscaler === undefined) {
+        known.delete(id);
+        selectors.delete(key);
+        return {};
+      }
+      const mine = knownOf(known, id, autoscaler, clock.now());
+      const waitMs = mine.dueAt - clock.now();
+      if (waitMs > 0) return { requeueAfterMs: waitMs };
+      mine.dueAt = clock.now() + SYNC_MS;
+      const observed = await observe(autoscaler, mine.memory, { cache, selectors, kinds: served, read }, signal);
+      const { actions } = planAutoscaler(observed, clock.now());
+      const remember = (memory: Memory) => {
+        mine.memory = memory;
+      };
+      await carryOut(actions, observed, { context, read, remember }, signal);
+      return { requeueAfterMs: Math.max(1, mine.dueAt - clock.now()) };
+    },
+  };
+}
+
+/** A new one is due after a whole period, as in Kubernetes: what it scales has time to start. */
+function knownOf(known: Map<string, Known>, id: string, { metadata }: HorizontalPodAutoscaler, now: Instant): Known {
+  const uid = metadata.uid ?? '';
+  const found = known.get(id);
+  if (found?.uid === uid) return found;
+  const made: Known = { uid, memory: NO_MEMORY, dueAt: now + SYNC_MS };
+  known.set(id, made);
+  return made;
+}
+
+async function observe(
+  autoscaler: HorizontalPodAutoscaler,
+  memory: Memory,
+  world: {
+    readonly cache: ControllerContext['cache'];
+    readonly selectors: Selectors;
+    readonly kinds: Kinds;
+    readonly read: ReadPath;
+  },
+  signal: AbortSignal,
+): Promise<Observation> {
+  const { cache, selectors, kinds, read } = world;
+  const { target, resource } = await readScale(autoscaler, kinds, read, signal);
+  const bare = { autoscaler, target, memory, resource, readings: [], selected: { kind: 'pods', pods: [] } } as const;
+  if (target.kind === 'failed' || !needsMetrics(autoscaler, target.scale)) return bare;
+  const key = { namespace: autoscaler.metadata.namespace ?? '', name: autoscaler.metadata.name ?? '' };
+  const selector = target.scale.status?.selector ?? '';
+  const podsOf: PodsOf = (namespace, labels) => cache.labelled(PODS, namespace, labels);
+  const selected = selectPods(key, selector, { selectors, podsOf });
+  if (selected.kind === 'refused') return { ...bare, selected };
+  const scope = { namespace: key.namespace, selector };
+  const readings = (autoscaler.spec.metrics ?? []).map(async (metric): Promise<MetricReading> => {
+    const query = queryOf(metric);
+    if (query === undefined) return { kind: 'values', values: [] };
+    return await readMetric(query, scope, { kinds, read }, signal);
+  });
+  return { ...bare, selected, readings: await Promise.all(readings) };
+}
+
+interface Hands {
+  readonly context: ControllerContext;
+  readonly read: ReadPath;
+  readonly remember: (memory: Memory) => void;
+}
+
+async function carryOut(
+  actions: readonly Action[],
+  observed: Observation,
+  hands: Hands,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, events } = hands.context;
+  const { autoscaler } = observed;
+  for (const action of actions) {
+    switch (action.kind) {
+      case 'event':
+        events.event(autoscaler, action.type, action.reason, action.message);
+        break;
+      case 'remember':
+        hands.remember(action.memory);
+        break;
+      case 'rescale': {
+        const failure = await rescale(observed, action.replicas, hands, signal);
+        if (failure === undefined) break;
+        await carryOut(action.failed(failure), observed, hands, signal);
+        return;
+      }
+      case 'updateStatus': {
+        const updated = { ...autoscaler, status: action.status };
+        try {
+          await ignoreNotFound(client.updateStatus(HORIZONTAL_POD_AUTOSCALERS, updated, signal));
+        } catch (error) {
+          signal.throwIfAborted();
+          // Planned again in the next period, from what is stored by then.
+          events.event(autoscaler, 'Warning', 'FailedUpdateStatus', errorMessage(error));
+        }
+        break;
+      }
+    }
+  }
+}
+
+/** Sets the scale; on a conflict again, with the version of then. The message of a failure. */
+async function rescale(
+  { autoscaler, target, resource }: Observation,
+  replicas: number,
+  { context, read }: Hands,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  if (resource === undefined || target.kind === 'failed') return undefined;
+  let { scale } = target;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await context.client.updateSubresource<KubeObject>(resource, 'scale', withReplicas(scale, replicas), signal);
+      return undefined;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isReason(error, 'Conflict') || attempt === SCALE_ATTEMPTS) return errorMessage(error);
+    }
+    const again = await readScale(autoscaler, context.served, read, signal);
+    if (again.target.kind === 'found') scale = again.target.scale;
+  }
+}
+
+function withReplicas(scale: Scale, replicas: number): Scale {
+  return { ...scale, spec: { ...scale.spec, replicas } };
+}

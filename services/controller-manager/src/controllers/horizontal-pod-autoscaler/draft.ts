@@ -1,0 +1,94 @@
+import { formatTime, type Instant } from '@gantry/base';
+import {
+  equalJson,
+  type HorizontalPodAutoscaler,
+  type HorizontalPodAutoscalerStatus as Status,
+  type MetricStatus,
+} from '@gantry/objects';
+import type { Action } from './actions.ts';
+import { ableToScale, type Statement, withCondition } from './conditions.ts';
+import { type Memory, NO_MEMORY, scaled } from './memory.ts';
+import { behaviourOf } from './scaling-rules.ts';
+
+/** Whether a metric can be above its target without pods. */
+export function countsEvents({ metrics }: HorizontalPodAutoscaler['spec']): boolean {
+  return (metrics ?? []).some(({ type }) => type === 'Object' || type === 'External');
+}
+
+/** Actions and status of one autoscaler while a plan makes them. */
+export class Draft {
+  memory: Memory = NO_MEMORY;
+  readonly #autoscaler: HorizontalPodAutoscaler;
+  readonly #now: Instant;
+  readonly #actions: Action[] = [];
+  readonly #last: Action[] = [];
+  #status: Status;
+
+  constructor(autoscaler: HorizontalPodAutoscaler, now: Instant) {
+    this.#autoscaler = autoscaler;
+    this.#now = now;
+    this.#status = { desiredReplicas: 0, ...autoscaler.status };
+  }
+
+  event(type: 'Normal' | 'Warning', reason: string, message: string, when: 'now' | 'last' = 'now'): void {
+    (when === 'last' ? this.#last : this.#actions).push({ kind: 'event', type, reason, message });
+  }
+
+  state(statement: Statement): void {
+    const conditions = withCondition(this.#status.conditions ?? [], statement, this.#now);
+    this.#status = { ...this.#status, conditions: [...conditions] };
+  }
+
+  counts(current: number, desired: number, statuses: readonly MetricStatus[]): void {
+    const { conditions, lastScaleTime } = this.#status;
+    this.#status = {
+      ...(current === 0 ? {} : { currentReplicas: current }),
+      desiredReplicas: desired,
+      ...(lastScaleTime === undefined ? {} : { lastScaleTime }),
+      ...(statuses.length === 0 ? {} : { currentMetrics: [...statuses] }),
+      ...(conditions === undefined ? {} : { conditions }),
+    };
+  }
+
+  rescale(current: number, replicas: number, reason: string, statuses: readonly MetricStatus[]): void {
+    this.#actions.push({ kind: 'remember', memory: this.memory });
+    const before = this.#status;
+    const failed = (message: string): readonly Action[] => {
+      const undone = new Draft({ ...this.#autoscaler, status: before }, this.#now);
+      undone.event('Warning', 'FailedRescale', `New size: ${replicas}; reason: ${reason}; error: ${message}`);
+      const text = `the HPA controller was unable to update the target scale: ${message}`;
+      undone.state(ableToScale('FailedUpdateScale', text, 'False'));
+      undone.counts(current, before.desiredReplicas, statuses);
+      return [...undone.#actions, ...this.#statusUpdate(undone.#status)];
+    };
+    this.#actions.push({ kind: 'rescale', replicas, reason, failed });
+    this.memory = scaled(this.memory, current, replicas, behaviourOf(this.#autoscaler), this.#now);
+    this.counts(current, replicas, statuses);
+    this.#status = { ...this.#status, lastScaleTime: formatTime(this.#now) };
+  }
+
+  /** Whether the condition about 0 replicas belongs to this autoscaler. */
+  mayReachZero(min: number): boolean {
+    const known = (this.#status.conditions ?? []).some(({ type }) => type === 'ScaledToZero');
+    return known || (min === 0 && countsEvents(this.#autoscaler.spec));
+  }
+
+  finish(): readonly Action[] {
+    const remember: Action = { kind: 'remember', memory: this.memory };
+    return [...this.#actions, remember, ...this.#statusUpdate(this.#status), ...this.#last];
+  }
+
+  #statusUpdate(status: Status): readonly Action[] {
+    const old = this.#autoscaler.status ?? { desiredReplicas: 0 };
+    return equalJson(comparable(status), comparable(old)) ? [] : [{ kind: 'updateStatus', status }];
+  }
+}
+
+/** A status without the ways in which nothing can be written. */
+function comparable({ currentReplicas, currentMetrics, ...rest }: Status): Status {
+  return {
+    ...rest,
+    ...(currentReplicas === undefined || currentReplicas === 0 ? {} : { currentReplicas }),
+    ...((currentMetrics ?? []).length === 0 ? {} : { currentMetrics: currentMetrics ?? [] }),
+  };
+}

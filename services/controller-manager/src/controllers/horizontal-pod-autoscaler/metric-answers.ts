@@ -1,0 +1,103 @@
+import type { Instant } from '@gantry/base';
+import { type JsonObject, quantityMilli } from '@gantry/objects';
+import { MetricError } from './metric-error.ts';
+
+/** What was measured of one pod. */
+export interface PodMetric {
+  /** In thousandths: millicores, thousandths of a byte. */
+  readonly value: number;
+  readonly at: Instant;
+  readonly windowMs: number;
+}
+
+/** By the pod's name. */
+export type PodMetrics = ReadonlyMap<string, PodMetric>;
+
+/** How long custom metrics that do not say it were measured. */
+const DEFAULT_WINDOW_MS = 60_000;
+
+/** The usage of a resource by pod, or by one container of each, from a PodMetricsList. Throws MetricError. */
+export function resourceMetrics(list: JsonObject, resource: string, container: string): PodMetrics {
+  const items = itemsOf(list);
+  if (items.length === 0) throw new MetricError('no metrics returned from resource metrics API');
+  const metrics = new Map<string, PodMetric>();
+  for (const item of items) {
+    const containers = objects(item.containers);
+    const chosen = container === '' ? containers : containers.filter(({ name }) => name === container).slice(0, 1);
+    const usages = chosen.map(({ usage }) => (usage as JsonObject | undefined)?.[resource]);
+    if (usages.length === 0 || usages.includes(undefined)) continue;
+    const value = usages.reduce<number>((sum, usage) => sum + quantityMilli(String(usage)), 0);
+    metrics.set(nameIn(item.metadata), { value, at: timeOf(item), windowMs: parseDuration(item.window) });
+  }
+  return metrics;
+}
+
+/** The values of a custom metric by pod, from a MetricValueList. Throws MetricError. */
+export function podsMetrics(list: JsonObject): PodMetrics {
+  const items = itemsOf(list);
+  if (items.length === 0) throw new MetricError('no metrics returned from custom metrics API');
+  return new Map(
+    items.map((item) => {
+      const seconds = item.windowSeconds ?? item.window;
+      const windowMs = typeof seconds === 'number' ? seconds * 1000 : DEFAULT_WINDOW_MS;
+      return [nameIn(item.describedObject), { value: milliOf(item), at: timeOf(item), windowMs }];
+    }),
+  );
+}
+
+/** The value of a custom metric of one object, in thousandths, from a MetricValueList. Throws MetricError. */
+export function objectMetric(list: JsonObject): number {
+  const [item, ...more] = itemsOf(list);
+  if (item === undefined || more.length > 0) {
+    throw new MetricError(
+      `unable to fetch metrics from custom metrics API: the custom metrics API server returned ${itemsOf(list).length} results when we asked for exactly one`,
+    );
+  }
+  return milliOf(item);
+}
+
+/** The values of an external metric, in thousandths, from an ExternalMetricValueList. Throws MetricError. */
+export function externalMetric(list: JsonObject): readonly number[] {
+  const items = itemsOf(list);
+  if (items.length === 0) throw new MetricError('no metrics returned from external metrics API');
+  return items.map(milliOf);
+}
+
+function itemsOf(list: JsonObject): readonly JsonObject[] {
+  return objects(list.items);
+}
+
+/** The objects of a list that another server sent. */
+function objects(value: unknown): readonly JsonObject[] {
+  return Array.isArray(value)
+    ? value.filter((item): item is JsonObject => typeof item === 'object' && item !== null)
+    : [];
+}
+
+function nameIn(part: unknown): string {
+  return String((part as JsonObject | undefined)?.name ?? '');
+}
+
+function milliOf({ value }: JsonObject): number {
+  return quantityMilli(String(value ?? '0'));
+}
+
+function timeOf({ timestamp }: JsonObject): Instant {
+  return Date.parse(String(timestamp));
+}
+
+const UNITS: Readonly<Record<string, number>> = {
+  h: 3_600_000,
+  m: 60_000,
+  s: 1000,
+  ms: 1,
+  us: 0.001,
+  µs: 0.001,
+  ns: 1e-6,
+};
+
+/** Milliseconds of a duration as Go writes it, `1m30.5s`; 0 for anything else. */
+export function parseDuration(text: unknown): number {
+  const parts = String(text).matchAll(/(\d+(?:\.\d+)?)(ms|us|µs|ns|h|m|s)/g);
+  return [...parts].reduce((sum, [, amount, unit]) => sum + Number(amount) * (UNITS[unit ?? ''] ?? 0), 0);
+}

@@ -1,0 +1,137 @@
+import type { JsonObject } from '@gantry/objects';
+import { externalMetric, objectMetric, podsMetrics, resourceMetrics } from './metric-answers.ts';
+import { MetricError } from './metric-error.ts';
+import type { MetricQuery, MetricReading } from './metric-readings.ts';
+import { type ReadPath, readFailure } from './rest-reader.ts';
+import { type Kinds, resourceOfKind } from './kinds.ts';
+
+/** Whose metrics are read. */
+export interface MetricScope {
+  readonly namespace: string;
+  /** Of the pods. */
+  readonly selector: string;
+}
+
+const CUSTOM = 'custom.metrics.k8s.io';
+const EXTERNAL = 'external.metrics.k8s.io';
+/** What Kubernetes' client of custom metrics speaks, the preferred one first. */
+const CUSTOM_VERSIONS = ['v1beta2', 'v1beta1'];
+
+/** Reads one metric through the API server, whichever server serves it. Never fails but for the signal. */
+export async function readMetric(
+  query: MetricQuery,
+  scope: MetricScope,
+  { kinds, read }: { readonly kinds: Kinds; readonly read: ReadPath },
+  signal: AbortSignal,
+): Promise<MetricReading> {
+  try {
+    switch (query.api) {
+      case 'resource':
+        return await readResource(query, scope, read, signal);
+      case 'pods':
+        return await readPods(query, scope, read, signal);
+      case 'object':
+        return await readObject(query, scope, { kinds, read }, signal);
+      case 'external':
+        return await readExternal(query, scope, read, signal);
+    }
+  } catch (error) {
+    signal.throwIfAborted();
+    if (error instanceof MetricError) return { kind: 'failed', message: error.message };
+    throw error;
+  }
+}
+
+type QueryOf<K extends MetricQuery['api']> = Extract<MetricQuery, { api: K }>;
+
+async function readResource(
+  { resource, container }: QueryOf<'resource'>,
+  { namespace, selector }: MetricScope,
+  read: ReadPath,
+  signal: AbortSignal,
+): Promise<MetricReading> {
+  const path = `/apis/metrics.k8s.io/v1beta1/namespaces/${encodeURIComponent(namespace)}/pods`;
+  const ask = {
+    api: 'resource',
+    path: path + parameters({ labelSelector: selector }),
+    resource: 'pods.metrics.k8s.io',
+  };
+  return { kind: 'pods', metrics: resourceMetrics(await answer(ask, read, signal), resource, container) };
+}
+
+async function readPods(
+  { metric, metricSelector }: QueryOf<'pods'>,
+  { namespace, selector }: MetricScope,
+  read: ReadPath,
+  signal: AbortSignal,
+): Promise<MetricReading> {
+  const root = await customRoot(read, signal);
+  const path = `${root}/namespaces/${encodeURIComponent(namespace)}/pods/*/${encodeURIComponent(metric)}`;
+  const query = parameters({ labelSelector: selector, metricLabelSelector: metricSelector });
+  const ask = { api: 'custom', path: path + query, resource: `pods.${CUSTOM}` };
+  return { kind: 'pods', metrics: podsMetrics(await answer(ask, read, signal)) };
+}
+
+async function readObject(
+  { metric, metricSelector, object }: QueryOf<'object'>,
+  { namespace }: MetricScope,
+  { kinds, read }: { readonly kinds: Kinds; readonly read: ReadPath },
+  signal: AbortSignal,
+): Promise<MetricReading> {
+  const root = await customRoot(read, signal);
+  const resource = resourceOfKind(object, kinds);
+  if (typeof resource === 'string')
+    throw new MetricError(`unable to fetch metrics from custom metrics API: ${resource}`);
+  const name = resource.group === '' ? resource.resource : `${resource.resource}.${resource.group}`;
+  const inside = `/namespaces/${encodeURIComponent(namespace)}`;
+  // A reference cannot leave its namespace: the name of a Namespace is not looked at.
+  const isNamespace = resource.group === '' && resource.kind === 'Namespace';
+  const of = isNamespace ? `${inside}/metrics` : `${inside}/${name}/${encodeURIComponent(object.name)}`;
+  const query = parameters({ metricLabelSelector: metricSelector });
+  const path = `${root}${of}/${encodeURIComponent(metric)}${query}`;
+  const list = await answer({ api: 'custom', path, resource: `${name}.${CUSTOM}` }, read, signal);
+  return { kind: 'values', values: [objectMetric(list)] };
+}
+
+async function readExternal(
+  { metric, metricSelector }: QueryOf<'external'>,
+  { namespace }: MetricScope,
+  read: ReadPath,
+  signal: AbortSignal,
+): Promise<MetricReading> {
+  const path = `/apis/${EXTERNAL}/v1beta1/namespaces/${encodeURIComponent(namespace)}/${encodeURIComponent(metric)}`;
+  const query = parameters({ labelSelector: metricSelector });
+  const ask = { api: 'external', path: path + query, resource: `${metric}.${EXTERNAL}` };
+  return { kind: 'values', values: externalMetric(await answer(ask, read, signal)) };
+}
+
+/** The path of the version of custom metrics that is served: the preferred one, if it is known here. */
+async function customRoot(read: ReadPath, signal: AbortSignal): Promise<string> {
+  const none = `unable to fetch metrics from custom metrics API: no custom metrics API (${CUSTOM}) registered`;
+  const group = await read(`/apis/${CUSTOM}`, signal).catch(() => {
+    throw new MetricError(none);
+  });
+  const versions = [group.preferredVersion, ...(Array.isArray(group.versions) ? group.versions : [])];
+  const version = versions
+    .map((one) => String((one as JsonObject | undefined)?.version))
+    .find((one) => CUSTOM_VERSIONS.includes(one));
+  if (version === undefined) throw new MetricError(none);
+  return `/apis/${CUSTOM}/${version}`;
+}
+
+async function answer(
+  { api, path, resource }: { readonly api: string; readonly path: string; readonly resource: string },
+  read: ReadPath,
+  signal: AbortSignal,
+): Promise<JsonObject> {
+  try {
+    return await read(path, signal);
+  } catch (error) {
+    throw new MetricError(`unable to fetch metrics from ${api} metrics API: ${readFailure(error, resource)}`);
+  }
+}
+
+function parameters(values: Readonly<Record<string, string>>): string {
+  const query = new URLSearchParams(Object.entries(values).filter(([, value]) => value !== ''));
+  return query.size === 0 ? '' : `?${query.toString()}`;
+}

@@ -1,0 +1,161 @@
+import type { Instant } from '@gantry/base';
+import type { Pod } from '@gantry/objects';
+import type { PodMetrics } from './metric-answers.ts';
+import { MetricError } from './metric-error.ts';
+import { countReady, groupPods, requestsOf } from './pod-groups.ts';
+import type { Tolerances } from './scaling-rules.ts';
+
+/** What a target is compared with: the pods under the selector, and how many there should be now. */
+export interface Population {
+  readonly namespace: string;
+  readonly pods: readonly Pod[];
+  /** As the scale's spec has it. */
+  readonly specReplicas: number;
+  /** As the scale's status has it. */
+  readonly statusReplicas: number;
+  readonly tolerances: Tolerances;
+  readonly now: Instant;
+}
+
+/** A count of replicas, and the usage that it follows from, in thousandths. */
+export interface Calculation {
+  readonly replicas: number;
+  readonly usage: number;
+  /** In percent of the requests. */
+  readonly utilization?: number;
+}
+
+const MAX_INT32 = 2 ** 31 - 1;
+/** Sums saturate, as in Kubernetes. */
+const MAX_INT64 = 2 ** 63;
+
+/** Replicas with which pods use `target` percent of what they request of a resource. Throws MetricError. */
+export function replicasForUtilization(
+  population: Population,
+  metrics: PodMetrics,
+  { resource, container, target }: { readonly resource: string; readonly container: string; readonly target: number },
+): Calculation {
+  const grouped = group(population, metrics, resource);
+  const requests = requestsOf(population.pods, resource, container);
+  const ratioOf = (values: ReadonlyMap<string, number>) => utilizationRatio(values, requests, target);
+  const { ratio, usage, utilization } = ratioOf(grouped.values);
+  const replicas = replicasForRatio(population, grouped, ratio, (values) => ratioOf(values).ratio, {
+    // A pod without metrics counts, before pods are removed, as one that uses all of its request.
+    missing: (name) => Math.trunc(((requests.get(name) ?? 0) * Math.max(100, target)) / 100),
+  });
+  return { replicas, usage, utilization };
+}
+
+/** Replicas with which the mean of the pods' values is `target`, in thousandths. Throws MetricError. */
+export function replicasForMean(
+  population: Population,
+  metrics: PodMetrics,
+  { resource, target }: { readonly resource: string; readonly target: number },
+): Calculation {
+  const grouped = group(population, metrics, resource);
+  const usage = meanOf(grouped.values);
+  const ratioOf = (values: ReadonlyMap<string, number>) => meanOf(values) / target;
+  const replicas = replicasForRatio(population, grouped, usage / target, ratioOf, { missing: () => target });
+  return { replicas, usage };
+}
+
+/** Replicas with which a value that all pods share is `target`. Without pods it decides alone. Throws MetricError. */
+export function replicasForValue(population: Population, usage: number, target: number): Calculation {
+  const { specReplicas, pods, tolerances } = population;
+  const ratio = usage / target;
+  if (specReplicas === 0) return { replicas: ceil32(ratio), usage };
+  if (isWithin(tolerances, ratio)) return { replicas: specReplicas, usage };
+  if (pods.length === 0) {
+    throw new MetricError(
+      'unable to calculate ready pods: no pods returned by selector while calculating replica count',
+    );
+  }
+  return { replicas: ceil32(ratio * countReady(pods)), usage };
+}
+
+/** Replicas with which each pod's part of a value is `target`. The usage is that of one pod. */
+export function replicasForShare(population: Population, usage: number, target: number): Calculation {
+  const { statusReplicas, tolerances } = population;
+  const ratio = usage / (target * statusReplicas);
+  const replicas = isWithin(tolerances, ratio) ? statusReplicas : ceil32(usage / target);
+  return { replicas, usage: usage >= MAX_INT64 ? MAX_INT64 : Math.ceil(usage / statusReplicas) };
+}
+
+/** The sum of the values of an external metric. */
+export function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => Math.min(sum + value, MAX_INT64), 0);
+}
+
+interface Grouped {
+  /** Of the pods that count, in thousandths. */
+  readonly values: ReadonlyMap<string, number>;
+  readonly readyCount: number;
+  readonly unready: ReadonlySet<string>;
+  readonly missing: ReadonlySet<string>;
+}
+
+function group({ pods, now }: Population, metrics: PodMetrics, resource: string): Grouped {
+  if (pods.length === 0) throw new MetricError('no pods returned by selector while calculating replica count');
+  const { ignored, unready, missing, readyCount } = groupPods(pods, metrics, resource, now);
+  const values = new Map(
+    [...metrics].flatMap(([name, { value }]) =>
+      ignored.has(name) || unready.has(name) ? [] : [[name, value] as const],
+    ),
+  );
+  if (values.size === 0) {
+    throw new MetricError('did not receive metrics for targeted pods (pods might be unready)');
+  }
+  return { values, readyCount, unready, missing };
+}
+
+/**
+ * The count that a ratio of usage to target asks for. Pods that are not measured are taken to damp a change: at their target
+ * when pods would be removed, idle when some would be added; and they never turn the direction of a change.
+ */
+function replicasForRatio(
+  { specReplicas: current, tolerances }: Population,
+  { values, readyCount, unready, missing }: Grouped,
+  ratio: number,
+  ratioOf: (values: ReadonlyMap<string, number>) => number,
+  assumed: { readonly missing: (pod: string) => number },
+): number {
+  const addsWithUnready = unready.size > 0 && ratio > 1;
+  if (!addsWithUnready && missing.size === 0) {
+    return isWithin(tolerances, ratio) ? current : ceil32(ratio * readyCount);
+  }
+  const damped = new Map(values);
+  if (ratio !== 1) for (const name of missing) damped.set(name, ratio < 1 ? assumed.missing(name) : 0);
+  if (addsWithUnready) for (const name of unready) damped.set(name, 0);
+  const newRatio = ratioOf(damped);
+  const turns = (ratio < 1 && newRatio > 1) || (ratio > 1 && newRatio < 1);
+  if (isWithin(tolerances, newRatio) || turns) return current;
+  const replicas = ceil32(newRatio * damped.size);
+  const countTurns = (newRatio < 1 && replicas > current) || (newRatio > 1 && replicas < current);
+  return countTurns ? current : replicas;
+}
+
+function isWithin({ down, up }: Tolerances, ratio: number): boolean {
+  return 1 - down <= ratio && ratio <= 1 + up;
+}
+
+function utilizationRatio(
+  values: ReadonlyMap<string, number>,
+  requests: ReadonlyMap<string, number>,
+  target: number,
+): { readonly ratio: number; readonly utilization: number; readonly usage: number } {
+  const known = [...values].filter(([name]) => requests.has(name));
+  const used = known.reduce((sum, [, value]) => sum + value, 0);
+  const requested = known.reduce((sum, [name]) => sum + (requests.get(name) ?? 0), 0);
+  if (requested === 0) throw new MetricError('no metrics returned matched known pods');
+  const utilization = Math.trunc((used * 100) / requested);
+  return { ratio: utilization / target, utilization, usage: Math.trunc(used / known.length) };
+}
+
+function meanOf(values: ReadonlyMap<string, number>): number {
+  return Math.trunc([...values.values()].reduce((sum, value) => sum + value, 0) / values.size);
+}
+
+/** The next whole number, never more than counts of replicas hold. */
+function ceil32(value: number): number {
+  return Math.min(Math.ceil(value), MAX_INT32);
+}
