@@ -2,7 +2,7 @@ import { isReason } from '@gantry/objects';
 import { type Activities, type Clock, DeadlineError, errorMessage, type Random, withDeadline } from '@gantry/base';
 import type { ObjectClient } from '@gantry/client';
 import type { Cache } from './cache.ts';
-import type { ControllerSpec } from './controller.ts';
+import type { ControllerSpec, WatchSpec } from './controller.ts';
 import type { EventRecorder } from './event-recorder.ts';
 import type { InformerEvent, Informers } from './informers.ts';
 import type { Log } from './log.ts';
@@ -44,12 +44,15 @@ export class ControllerRunner {
   readonly spec: ControllerSpec;
   readonly #options: ControllerRunnerOptions;
   readonly #queue: WorkQueue;
+  /** By the id of their resource. */
+  readonly #watches: ReadonlyMap<string, readonly WatchSpec[]>;
 
   constructor(spec: ControllerSpec, options: ControllerRunnerOptions) {
     this.spec = spec;
     this.#options = options;
     const { clock, random, meter } = options;
     this.#queue = new WorkQueue({ clock, random, ...(meter === undefined ? {} : { meter }) });
+    this.#watches = Map.groupBy(spec.watches, ({ resource }) => resourceId(resource));
   }
 
   /**
@@ -86,14 +89,12 @@ export class ControllerRunner {
   }
 
   #take(event: InformerEvent, cache: Cache): void {
-    const { watches, served } = this.spec;
+    const { served } = this.spec;
     if (event.kind === 'changed') {
-      const id = resourceId(event.resource);
-      for (const watch of watches) {
-        if (resourceId(watch.resource) !== id) continue;
+      for (const watch of this.#watches.get(resourceId(event.resource)) ?? []) {
         for (const { object, old } of event.changes) {
           const keys = watch.keys(object, old, cache);
-          if (keys.length > 0) this.#addAll(keys, watch.delayMs?.(object, old, this.#options.clock.now()) ?? 0);
+          if (keys.length > 0) this.#addAll(keys, watch.delayMs?.(object, old, this.#options.clock.now(), cache) ?? 0);
         }
       }
     } else if (served?.wants(event.resource) === true) {

@@ -33,7 +33,7 @@ export interface WatchSpec<T extends KubeObject = KubeObject> {
    * How long to wait before these keys are reconciled, in milliseconds, so that one reconcile sees several changes; 0 when
    * absent. A key that waits already keeps the earlier time. Keys of a beginning term do not wait.
    */
-  delayMs?(object: T | undefined, old: T | undefined, now: Instant): number;
+  delayMs?(object: T | undefined, old: T | undefined, now: Instant, cache: Cache): number;
 }
 
 /** Which keys to queue when objects of custom and aggregated resources change. All controllers share one cache of them. */

@@ -14,7 +14,13 @@ export function parseVersion(resourceVersion: string | undefined): number {
   return Number.isSafeInteger(version) && version > 0 ? version : 0;
 }
 
-/** Identifies a resource among others, for maps. */
+const IDS = new WeakMap<ResourceRef, string>();
+
+/** Identifies a resource among others, for maps. Remembered, since it is asked for with every lookup in a cache. */
 export function resourceId(resource: ResourceRef): string {
-  return `${resource.group}/${resource.version}/${resource.resource}`;
+  const known = IDS.get(resource);
+  if (known !== undefined) return known;
+  const id = `${resource.group}/${resource.version}/${resource.resource}`;
+  IDS.set(resource, id);
+  return id;
 }

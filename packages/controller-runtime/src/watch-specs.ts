@@ -1,9 +1,18 @@
 import { formatKey, keyOf, type KubeObject, type ObjectKey, type Resource } from '@gantry/objects';
 import type { WatchSpec } from './controller.ts';
 
-/** Queues the changed object itself. */
-export function watchSelf<T extends KubeObject>(resource: Resource<T>): WatchSpec<T> {
-  return { resource, keys: (object, old) => keysOf(object ?? old) };
+/** Queues the changed object itself; of updates only those that matter. */
+export function watchSelf<T extends KubeObject>(
+  resource: Resource<T>,
+  matters: (object: T, old: T) => boolean = () => true,
+): WatchSpec<T> {
+  return {
+    resource,
+    keys: (object, old) => {
+      const isUpdate = object !== undefined && old !== undefined && object.metadata.uid === old.metadata.uid;
+      return isUpdate && !matters(object, old) ? [] : keysOf(object ?? old);
+    },
+  };
 }
 
 /** Queues the keys that `select` gives for the object before and after the change: both the one that it left and the one that it joined. */

@@ -80,6 +80,18 @@ describe('a work queue', () => {
     queue.add(key('x'));
     expect(await queue.take(signal)).toEqual(key('x'));
   });
+
+  it('stops only those who wait with the signal that is aborted', async () => {
+    const [first, second] = [new AbortController(), new AbortController()];
+    const ended = queue.take(first.signal);
+    const alsoEnded = queue.take(first.signal);
+    const waiting = queue.take(second.signal);
+    first.abort(new Error('enough'));
+    await expect(ended).rejects.toThrow('enough');
+    await expect(alsoEnded).rejects.toThrow('enough');
+    queue.add(key('x'));
+    expect(await waiting).toEqual(key('x'));
+  });
 });
 
 describe('the meter of a queue', () => {

@@ -19,6 +19,13 @@ interface Entry {
   addedMs: number;
 }
 
+/** A caller that waits for a key. */
+interface Taker {
+  readonly give: (entry: Entry) => void;
+  readonly reject: (reason: unknown) => void;
+  readonly signal: AbortSignal;
+}
+
 const DEFAULT_BACKOFF: BackoffOptions = { initialMs: 20, maxMs: 30_000 };
 
 /**
@@ -31,7 +38,8 @@ export class WorkQueue {
   readonly #lanes = new Map<string, Entry[]>();
   readonly #delayed = new Map<string, { dueMs: number; cancel: CancelTimer }>();
   readonly #failures = new Map<string, number>();
-  #takers: ((entry: Entry) => void)[] = [];
+  readonly #signals = new WeakSet<AbortSignal>();
+  #takers: Taker[] = [];
   #length = 0;
 
   constructor(options: WorkQueueOptions) {
@@ -128,7 +136,7 @@ export class WorkQueue {
     this.#entries.set(id, entry);
     const taker = this.#takers.shift();
     if (taker !== undefined) {
-      taker(entry);
+      taker.give(entry);
       return;
     }
     const lane = this.#lanes.get(entry.key.namespace);
@@ -161,19 +169,26 @@ export class WorkQueue {
   }
 
   #wait(signal: AbortSignal): Promise<Entry> {
+    this.#rejectAtAbort(signal);
     return new Promise((resolve, reject) => {
-      const onAbort = () => {
-        this.#takers = this.#takers.filter((other) => other !== taker);
-        reject(signal.reason);
-      };
-      const taker = (entry: Entry) => {
-        signal.removeEventListener('abort', onAbort);
+      const give = (entry: Entry) => {
         // Taken at once, before it can be added again.
         this.#begin(entry);
         resolve(entry);
       };
-      this.#takers.push(taker);
-      signal.addEventListener('abort', onAbort, { once: true });
+      this.#takers.push({ give, reject, signal });
     });
+  }
+
+  /** One listener for each signal: keys are taken far more often than signals are aborted. */
+  #rejectAtAbort(signal: AbortSignal): void {
+    if (this.#signals.has(signal)) return;
+    this.#signals.add(signal);
+    const onAbort = () => {
+      const ended = this.#takers.filter((taker) => taker.signal === signal);
+      this.#takers = this.#takers.filter((taker) => taker.signal !== signal);
+      for (const { reject } of ended) reject(signal.reason);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
   }
 }

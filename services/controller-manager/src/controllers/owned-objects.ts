@@ -17,9 +17,11 @@ export interface SelectingOwner extends KubeObject {
   spec?: { selector?: LabelSelector | Record<string, string> };
 }
 
-export interface WatchOwnedOptions<T extends KubeObject> {
+export interface WatchOwnedOptions<T extends KubeObject, O extends KubeObject> {
   /** Whether an update of an object that keeps its controller concerns the owner; every update does when absent. */
   readonly matters?: (object: T, old: T) => boolean;
+  /** How long a change may wait for more, in milliseconds; `owner` is the controller, if the cache has it. 0 when absent. */
+  readonly delayMs?: (object: T | undefined, old: T | undefined, owner: O | undefined) => number;
 }
 
 const SELECTORS = new WeakMap<KubeObject, Selector>();
@@ -42,10 +44,16 @@ export function selectorOf(owner: SelectingOwner): Selector {
 export function watchOwned<T extends KubeObject, O extends SelectingOwner>(
   resource: Resource<T>,
   owners: Resource<O>,
-  { matters = () => true }: WatchOwnedOptions<T> = {},
+  { matters = () => true, delayMs = () => 0 }: WatchOwnedOptions<T, O> = {},
 ): WatchSpec<T> {
   return {
     resource,
+    delayMs: (object, old, _now, cache) => {
+      const { namespace = '' } = (object ?? old)?.metadata ?? {};
+      const controller = controllerOf(object ?? old);
+      const owner = controller === undefined ? undefined : cache.get(owners, { namespace, name: controller.name });
+      return delayMs(object, old, owner);
+    },
     keys: (object, old, cache) => {
       const controller = controllerOf(object);
       const before = controllerOf(old);

@@ -10,7 +10,7 @@ import {
   type Result,
   resultOf,
 } from '@gantry/controller-runtime';
-import { keyOf, type KubeObject, type OwnerReference } from '@gantry/objects';
+import { equalJson, keyOf, type KubeObject, type OwnerReference } from '@gantry/objects';
 import { COLLECTED, groupKindOf, isCollected, resourceOf } from './collected-resources.ts';
 import { OwnerMemory } from './owner-memory.ts';
 import { ownerState } from './owner-state.shell.ts';
@@ -50,7 +50,7 @@ function affectedKeys(
 ): readonly ReconcileKey[] {
   const keys: ReconcileKey[] = [];
   const subject = object ?? old;
-  if (subject === undefined) return [];
+  if (subject === undefined || isSameToCollector(object, old)) return [];
   if (object === undefined || isReplaced(object, old)) {
     const uid = (old ?? subject).metadata.uid ?? '';
     const dependents = cache.dependentsOf(uid);
@@ -66,6 +66,17 @@ function affectedKeys(
     if (owner !== undefined && owner.metadata.deletionTimestamp !== undefined) keys.push(kindKeyOf(owner));
   }
   return keys;
+}
+
+/** Whether an update leaves all that the collector reads: owners, deletion and finalizers. Most are of a status. */
+function isSameToCollector(object: KubeObject | undefined, old: KubeObject | undefined): boolean {
+  if (object === undefined || old === undefined || isReplaced(object, old)) return false;
+  const [now, before] = [object.metadata, old.metadata];
+  return (
+    now.deletionTimestamp === before.deletionTimestamp &&
+    equalJson(now.ownerReferences, before.ownerReferences) &&
+    equalJson(now.finalizers, before.finalizers)
+  );
 }
 
 function isReplaced(object: KubeObject, old: KubeObject | undefined): boolean {

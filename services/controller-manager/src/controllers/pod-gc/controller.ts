@@ -8,7 +8,7 @@ import {
 } from '@gantry/controller-runtime';
 import { formatKey, keyOf, NODES, type Pod, PODS } from '@gantry/objects';
 import type { Instant } from '@gantry/base';
-import { type Action, planPodCollection } from './plan.ts';
+import { type Action, changesCollection, planPodCollection } from './plan.ts';
 
 /** A pod that has been seen without its node. */
 interface Orphan {
@@ -24,7 +24,7 @@ export function createPodGcController(): ControllerSpec {
     name: 'pod-gc',
     eventSource: 'pod-garbage-collector',
     watches: [
-      watchSelf(PODS),
+      watchSelf(PODS, changesCollection),
       {
         resource: NODES,
         keys: (node, old, cache) =>

@@ -1,6 +1,6 @@
 import type { Pod } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { failedStatus, planPodCollection, QUARANTINE_MS } from './plan.ts';
+import { changesCollection, failedStatus, planPodCollection, QUARANTINE_MS } from './plan.ts';
 
 const NOW = 1_000_000;
 const pod = (nodeName: string | undefined, deletionTimestamp?: string): Pod => ({
@@ -59,4 +59,10 @@ describe('the end of a pod whose node is gone', () => {
   it('is not set on a finished pod', () => {
     expect(failedStatus({ ...pod('n'), status: { phase: 'Succeeded' } }, NOW)).toBeUndefined();
   });
+});
+
+it('is decided anew when the node or the deletion of a pod changes, not its status', () => {
+  expect(changesCollection(pod('n'), pod(undefined))).toBe(true);
+  expect(changesCollection(pod('n', '2026-01-01T00:00:00Z'), pod('n'))).toBe(true);
+  expect(changesCollection({ ...pod('n'), status: { phase: 'Running' } }, pod('n'))).toBe(false);
 });

@@ -33,6 +33,11 @@ export function planPodCollection({ pod, missingSince }: ObservedPod, now: Insta
   return { actions: [...marks, { kind: 'delete', why: 'node-gone' }] };
 }
 
+/** Whether an update of a pod may change its collection: its node or its deletion. */
+export function changesCollection(pod: Pod, old: Pod): boolean {
+  return pod.spec?.nodeName !== old.spec?.nodeName || pod.metadata.deletionTimestamp !== old.metadata.deletionTimestamp;
+}
+
 /**
  * What a strategic merge patch changes in the status of a pod whose node is gone: failed, and no longer ready. Undefined when
  * the pod has ended already.

@@ -111,6 +111,25 @@ it('writes nothing and creates nothing where only the node and the addresses of 
   expect(client.writes).toHaveLength(writes);
 });
 
+it('counts the pods of a large set a few times while they become ready, and all of them in the end', async () => {
+  const { clock, client, stop, run } = createControllerHarness();
+  await client.put(REPLICA_SETS, replicaSet(200));
+  run([replicaSetController]);
+  await clock.advance(1000);
+  const written = () =>
+    client.writes.filter(({ verb, resource }) => verb === 'update' && resource.resource === 'replicasets').length;
+  const before = written();
+  for (const pod of client.all(PODS)) {
+    const conditions = [{ type: 'Ready', status: 'True' }];
+    await client.updateStatus(PODS, { ...pod, status: { phase: 'Running', conditions } }, stop.signal);
+    await clock.advance(1);
+  }
+  await clock.advance(1000);
+  expect(client.all(REPLICA_SETS)[0]?.status).toMatchObject({ replicas: 200, readyReplicas: 200 });
+  // 200 ms, collected for 20 ms at a time.
+  expect(written() - before).toBeLessThanOrEqual(11);
+});
+
 describe('a ReplicationController', () => {
   const replication = (replicas: number): ReplicationController => ({
     apiVersion: 'v1',

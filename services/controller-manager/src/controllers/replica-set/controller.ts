@@ -13,6 +13,7 @@ import { controllerOf } from '../ownership.ts';
 import { changesCounts } from '../pods/pod-state.ts';
 import { podFromTemplate } from '../pods/pod-template.ts';
 import { createPods, deletePods } from '../pods/pod-writes.shell.ts';
+import { collectingMs } from './collecting.ts';
 import { type Action, planReplicaSet, planStatus } from './plan.ts';
 import { desiredReplicas, type PodSet } from './pod-set.ts';
 import type { PodFailure } from './status.ts';
@@ -35,7 +36,7 @@ function podSetController<T extends PodSet>(
 ): ControllerSpec {
   return {
     ...names,
-    watches: [watchSelf(resource), watchOwned(PODS, resource, { matters: changesCounts })],
+    watches: [watchSelf(resource), watchOwned(PODS, resource, { matters: changesCounts, delayMs: collectingMs })],
     reconcile: async (key, context, signal) => {
       const { cache, client, clock } = context;
       const set = cache.get(resource, key);

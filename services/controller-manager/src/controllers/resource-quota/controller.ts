@@ -27,7 +27,12 @@ export const resourceQuotaController: ControllerSpec = {
     ...COUNTED.map(
       (definition): WatchSpec => ({
         resource: definition,
-        keys: (object, old) => (makesRoom(definition, object, old) ? namespaceOf(object ?? old) : []),
+        keys: (object, old, cache) => {
+          // Most namespaces have no quota, and comparing usages costs more than looking.
+          const { namespace = '' } = (object ?? old)?.metadata ?? {};
+          if (cache.list(RESOURCE_QUOTAS, namespace).length === 0) return [];
+          return makesRoom(definition, object, old) ? namespaceOf(object ?? old) : [];
+        },
       }),
     ),
   ],

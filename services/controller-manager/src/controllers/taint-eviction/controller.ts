@@ -1,7 +1,7 @@
 import { ignoreNotFound } from '@gantry/client';
 import { carryOut, type ControllerContext, type ControllerSpec, watchSelf } from '@gantry/controller-runtime';
 import { formatKey, keyOf, NODES, type Pod, PODS } from '@gantry/objects';
-import { type Action, planEviction, type ScheduledEviction, taintsDiffer } from './plan.ts';
+import { type Action, changesEviction, planEviction, type ScheduledEviction, taintsDiffer } from './plan.ts';
 
 /** A pod that will be evicted when its toleration has run out. */
 interface Scheduled extends ScheduledEviction {
@@ -15,7 +15,7 @@ export function createTaintEvictionController(): ControllerSpec {
     name: 'taint-eviction',
     eventSource: 'taint-eviction-controller',
     watches: [
-      watchSelf(PODS),
+      watchSelf(PODS, changesEviction),
       {
         resource: NODES,
         keys: (node, old, cache) =>

@@ -1,6 +1,6 @@
 import type { Node, Pod, Taint, Toleration } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { planEviction as planScheduled } from './plan.ts';
+import { changesEviction, planEviction as planScheduled } from './plan.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 const EVICTED = { actions: [{ kind: 'evict', condition: { reason: 'DeletionByTaintManager' } }] };
@@ -85,4 +85,13 @@ describe('planning evictions', () => {
     const soft = node({ ...UNREACHABLE, effect: 'NoSchedule' });
     expect(planEviction(pod([]), soft, NOW)).toEqual({ actions: [] });
   });
+});
+
+it('is decided anew when the node, the tolerations or the deletion of a pod change, not its status', () => {
+  const old = pod([]);
+  const assigned: Pod = { ...old, spec: { containers: [], nodeName: 'other' } };
+  expect(changesEviction(assigned, old)).toBe(true);
+  expect(changesEviction(pod([{ key: 'k', operator: 'Exists' }]), old)).toBe(true);
+  expect(changesEviction(pod([], { deletionTimestamp: '2026-01-01T12:00:00Z' }), old)).toBe(true);
+  expect(changesEviction({ ...old, status: { phase: 'Running' } }, old)).toBe(false);
 });

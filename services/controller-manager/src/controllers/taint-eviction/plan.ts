@@ -58,6 +58,15 @@ export function taintsDiffer(node: Node | undefined, old: Node | undefined): boo
   return !equalJson(node?.spec?.taints ?? [], old?.spec?.taints ?? []);
 }
 
+/** Whether an update of a pod may change its eviction: its node, its tolerations or its deletion. */
+export function changesEviction(pod: Pod, old: Pod): boolean {
+  return (
+    pod.spec?.nodeName !== old.spec?.nodeName ||
+    pod.metadata.deletionTimestamp !== old.metadata.deletionTimestamp ||
+    !equalJson(pod.spec?.tolerations, old.spec?.tolerations)
+  );
+}
+
 /** The condition that says why a pod is deleted; `generation` is the pod's. */
 export function disruptionTarget(reason: string, message: string, now: Instant, generation?: number): PodCondition {
   return {
