@@ -20,9 +20,7 @@ const BY_AREA: Readonly<Record<ConformanceClass, Readonly<Record<string, string>
     ReplicationController: 'the ReplicationController controller',
   },
   F: {
-    ControllerRevision: 'the DaemonSet controller',
     CronJob: 'the CronJob controller and the Job controller',
-    DaemonSet: 'the DaemonSet controller',
     'Disruption (PDB, eviction)': 'the disruption controller',
     EndpointSlice: 'the EndpointSlice controller',
     Endpoints: 'the Endpoints controller',

@@ -1,6 +1,6 @@
 import { type Event, EVENTS, type KubeObject, type ObjectReference, StatusError } from '@gantry/objects';
 import { type Clock, errorMessage, formatTime, type Instant, pause, type Random } from '@gantry/base';
-import { ignoreNotFound, ignoreReasons, type ObjectWriter } from '@gantry/client';
+import { ignoreNotFound, type ObjectWriter } from '@gantry/client';
 import { type CorrelatedEvent, EventCorrelator, type ReportedEvent } from './event-correlator.ts';
 import type { EventRecorder } from './event-recorder.ts';
 import type { Log } from './log.ts';
@@ -83,31 +83,32 @@ class QueuedEventWriter implements EventWriter {
   }
 
   async #drain(): Promise<void> {
-    for (;;) {
-      const next = this.#queue.shift();
+    for (let tries = 1; ; ) {
+      const [next] = this.#queue;
       if (next === undefined) return;
       try {
-        await this.#writeInTries(next);
+        await this.#write(next);
       } catch (error) {
         if (this.#abort.signal.aborted) return;
+        if (await this.#isWorthAnother(error, tries)) {
+          tries += 1;
+          continue;
+        }
         const { reason, message } = next;
         this.#options.log.debug({ event: reason, message, reason: errorMessage(error) }, 'an Event was not written');
       }
+      this.#queue.shift();
+      tries = 1;
     }
   }
 
-  async #writeInTries(pending: Pending): Promise<void> {
+  /** Waits before another try of an Event that the API may take later. */
+  async #isWorthAnother(error: unknown, tries: number): Promise<boolean> {
     const { clock, random } = this.#options;
-    for (let tries = 1; ; tries++) {
-      try {
-        await this.#write(pending);
-        return;
-      } catch (error) {
-        const { signal } = this.#hurry;
-        if (signal.aborted || tries >= MAX_TRIES || !isUnreachable(error)) throw error;
-        await pause(clock, tries === 1 ? RETRY_MS * random() : RETRY_MS, signal);
-      }
-    }
+    const { signal } = this.#hurry;
+    if (signal.aborted || tries >= MAX_TRIES || !isUnreachable(error)) return false;
+    await pause(clock, tries === 1 ? RETRY_MS * random() : RETRY_MS, signal);
+    return true;
   }
 
   /** An Event that exists is counted up. When it has expired since, it is made again with its name and count. */
@@ -122,8 +123,7 @@ class QueuedEventWriter implements EventWriter {
       const patched = await ignoreNotFound(client.patch(EVENTS, { namespace, name }, { strategic }, signal));
       if (patched !== undefined) return;
     }
-    // A try whose outcome was unknown may have made it.
-    await ignoreReasons(client.create(EVENTS, event, signal), ['AlreadyExists']);
+    await client.create(EVENTS, event, signal);
   }
 
   #newName(about: ObjectReference, at: Instant): string {

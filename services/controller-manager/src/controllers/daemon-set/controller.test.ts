@@ -126,6 +126,23 @@ describe('the daemon set controller', () => {
     expect(status()).toMatchObject({ desiredNumberScheduled: 2, currentNumberScheduled: 2 });
   });
 
+  it('adopts nothing for a set whose deletion the cache does not show yet', async () => {
+    const { client, stop } = harness;
+    await client.put(DAEMON_SETS, { ...exampleSet(), metadata: { ...exampleSet().metadata, finalizers: ['a/b'] } });
+    const labels = { app: 'a' };
+    await client.put(PODS, { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'orphan', namespace: 'n', labels } });
+    let deletions = 0;
+    const reach = async (_: AbortSignal, { verb, resource }: { verb: string; resource?: string }) => {
+      if (deletions > 0 || verb !== 'get' || resource !== 'daemonsets') return;
+      deletions += 1;
+      await client.delete(DAEMON_SETS, KEY, {}, stop.signal);
+    };
+    harness.run([createDaemonSetController()], { reach });
+    await harness.clock.advance(50);
+    expect(deletions).toBe(1);
+    expect(pods().map(({ metadata }) => [metadata.name, metadata.ownerReferences])).toEqual([['orphan', undefined]]);
+  });
+
   it('does nothing for a set that is being deleted, and reports one that selects all', async () => {
     await start(undefined, { selector: {} });
     expect(pods()).toEqual([]);

@@ -19,7 +19,7 @@ import {
   PODS,
   type Resource,
 } from '@gantry/objects';
-import { adopt, claimCandidates, release, watchOwned } from '../owned-objects.ts';
+import { adopt, claimCandidates, mayAdopt, release, watchOwned } from '../owned-objects.ts';
 import { createPods, deletePods } from '../pods/pod-writes.shell.ts';
 import { createRevision, deleteRevision, renumberRevision } from '../revisions/writes.shell.ts';
 import { FailedPods } from './failed-pods.ts';
@@ -71,6 +71,8 @@ export function createDaemonSetController(): ControllerSpec {
         },
         now,
       );
+      const isAdopting = plan.actions.some(({ kind }) => kind === 'adopt');
+      if (isAdopting && !(await mayAdopt(context.client, DAEMON_SETS, set, signal))) return {};
       await new Shell(set, failed, context, signal).carryOut(plan.actions);
       return resultOf(plan, clock);
     },

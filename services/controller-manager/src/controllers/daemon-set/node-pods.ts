@@ -1,5 +1,5 @@
 import type { DaemonSet, Pod } from '@gantry/objects';
-import { isAvailable, isFinished, isReady } from '../pods/pod-state.ts';
+import { isActive, isAvailable, isFinished, isReady } from '../pods/pod-state.ts';
 import { HASH_LABEL, targetNode } from './placement.ts';
 
 /** The set's pods by node. Finished pods that are being deleted are left out: a finalizer may hold them for long. */
@@ -50,6 +50,9 @@ export function clearNode(pods: readonly Pod[]): NodeNeeds {
  * and a new pod may stay together until the new one is available, and a terminating pod does not hold up its successor.
  */
 export function tendNode(pods: readonly Pod[], placement: 'run' | 'keep', rules: NodeRules): NodeNeeds {
+  const [first] = pods;
+  // What most nodes are like, most of the time.
+  if (pods.length === 1 && first !== undefined && isActive(first)) return NOTHING;
   const living = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const running = living.filter((pod) => !isFinished(pod)).sort(oldestFirst);
   const finished = removalsOfFinished(living, rules.backsOff);

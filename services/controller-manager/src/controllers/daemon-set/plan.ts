@@ -158,12 +158,15 @@ function updateStep({ set, nodes, byNode, isUpdated: isNew }: View, now: Instant
 
 /** When time alone changes something: a pod becomes available, or a failed one may be deleted. */
 function nextLook({ set, byNode, failedUntil }: View, now: Instant): Instant | undefined {
-  let next = nextAvailability([...byNode.values()].flat(), set.spec?.minReadySeconds ?? 0, now);
+  const minReadySeconds = set.spec?.minReadySeconds ?? 0;
+  let next: Instant | undefined;
   for (const [name, pods] of byNode) {
-    if (!pods.some(({ status, metadata }) => status?.phase === 'Failed' && metadata.deletionTimestamp === undefined))
-      continue;
-    const until = failedUntil(name);
-    if (until !== undefined && (next === undefined || until < next)) next = until;
+    const times = [nextAvailability(pods, minReadySeconds, now), pods.some(isFailed) ? failedUntil(name) : undefined];
+    for (const at of times) if (at !== undefined && (next === undefined || at < next)) next = at;
   }
   return next;
+}
+
+function isFailed({ status, metadata }: Pod): boolean {
+  return status?.phase === 'Failed' && metadata.deletionTimestamp === undefined;
 }

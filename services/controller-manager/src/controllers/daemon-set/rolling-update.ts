@@ -41,8 +41,15 @@ function surgeOf({ spec }: DaemonSet, desired: number): number {
 
 /** The next step of a rolling update, within its bounds. Taking it and asking again, with nothing changed, gives no more. */
 export function nextUpdateStep(observed: ObservedUpdate, now: Instant): UpdateStep {
+  // Most of the time there is nothing to update.
+  if (!hasOldPod(observed)) return { remove: [], createOn: [] };
   const { surge, unavailable } = updateBounds(observed.set, observed.desired);
   return surge === 0 ? replaceInPlace(observed, unavailable, now) : surgeStep(observed, surge, now);
+}
+
+function hasOldPod({ byNode, isUpdated }: ObservedUpdate): boolean {
+  for (const pods of byNode.values()) if (!pods.every(isUpdated)) return true;
+  return false;
 }
 
 /** The pods of a node by template; undefined when there are several of one template: such a node is tended first. */
