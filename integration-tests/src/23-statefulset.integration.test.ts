@@ -1,6 +1,8 @@
 import {
   CONTROLLER_REVISIONS,
   type KubeObject,
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
   type Pod,
   PODS,
   STATEFUL_SETS,
@@ -104,6 +106,81 @@ test('pods come, are updated and go in order, under the names that they keep', a
       cluster.list(CONTROLLER_REVISIONS, namespace.name),
       cluster.list(STATEFUL_SETS, namespace.name),
     ]);
+    return left.flat().length === 0;
+  });
+});
+
+/** Appends the host name to a file of the volume, prints the file, then serves. */
+const KEEPING = ['sh', '-c', "hostname >> /data/starts; cat /data/starts; exec nginx -g 'daemon off;'"];
+
+test('a pod finds its data again after it was replaced, updated and scaled away, and the claims go as the policy says', async () => {
+  await using namespace = await cluster.namespace();
+  const kubectl = kubectlIn(namespace.name);
+  const claims = async () =>
+    (await cluster.list(PERSISTENT_VOLUME_CLAIMS, namespace.name)).map(({ metadata }) => metadata.name).sort();
+  const volumes = async () =>
+    (await cluster.list(PERSISTENT_VOLUMES)).filter(({ spec }) => spec?.claimRef?.namespace === namespace.name);
+  const untilStarts = (pod: string, count: number) =>
+    eventually(`${pod} has started ${count} times on the same data`, ROLLOUT_MS, async () => {
+      const { code, stdout } = await cluster.kubectl(['-n', namespace.name, 'logs', pod]);
+      return code === 0 && stdout === `${pod}\n`.repeat(count);
+    });
+  const { spec } = statefulSet(2);
+  const container = { name: 'nginx', image: 'nginx:1.7.9', command: KEEPING };
+  const set = statefulSet(2, {
+    podManagementPolicy: 'Parallel',
+    template: {
+      ...spec?.template,
+      spec: {
+        terminationGracePeriodSeconds: 1,
+        containers: [{ ...container, volumeMounts: [{ name: 'data', mountPath: '/data' }] }],
+      },
+    },
+    volumeClaimTemplates: [
+      {
+        apiVersion: 'v1',
+        kind: 'PersistentVolumeClaim',
+        metadata: { name: 'data' },
+        spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '10Mi' } } },
+      },
+    ],
+  });
+  await kubectl('create -f -', JSON.stringify(set));
+  await kubectl('rollout status statefulset/web');
+  expect(await claims()).toEqual(['data-web-0', 'data-web-1']);
+  for (const pod of ['web-0', 'web-1']) await untilStarts(pod, 1);
+
+  await kubectl('delete pod web-0 --wait=true');
+  await untilStarts('web-0', 2);
+  await kubectl('set image statefulset/web nginx=nginx:1.9.1');
+  expect(await kubectl('rollout status statefulset/web')).toMatch(/complete/);
+  for (const [pod, count] of [
+    ['web-0', 3],
+    ['web-1', 2],
+  ] as const)
+    await untilStarts(pod, count);
+
+  await kubectl('scale statefulset web --replicas=0');
+  await eventually('no pod is left', ROLLOUT_MS, async () => (await cluster.pods(namespace.name)).length === 0);
+  expect(await claims()).toEqual(['data-web-0', 'data-web-1']);
+  await kubectl('scale statefulset web --replicas=2');
+  for (const [pod, count] of [
+    ['web-0', 4],
+    ['web-1', 3],
+  ] as const)
+    await untilStarts(pod, count);
+  await kubectl('rollout status statefulset/web');
+
+  const policy = '{"whenScaled":"Delete","whenDeleted":"Delete"}';
+  await kubectl(`patch statefulset web -p {"spec":{"replicas":1,"persistentVolumeClaimRetentionPolicy":${policy}}}`);
+  await eventually('the claim of web-1 goes with it', ROLLOUT_MS, async () => (await claims()).join() === 'data-web-0');
+  await kubectl('delete statefulset web --wait=true');
+  await eventually('nothing is left', ROLLOUT_MS, async () => {
+    const left: readonly (readonly KubeObject[])[] = [
+      await cluster.pods(namespace.name),
+      await cluster.list(PERSISTENT_VOLUME_CLAIMS, namespace.name),
+      await volumes(),
+    ];
     return left.flat().length === 0;
   });
 });

@@ -1,7 +1,7 @@
-import { keyOf, type ObjectKey, type PersistentVolumeClaim, type Pod, type StatefulSet } from '@gantry/objects';
+import { type ObjectKey, type PersistentVolumeClaim, type Pod, type StatefulSet } from '@gantry/objects';
 import type { ClaimChanges } from './actions.ts';
 import { claimOwners, firstOwners, hasOtherController, isStale, retentionOf } from './claim-owners.ts';
-import { newClaims } from './claims.ts';
+import { claimName, claimTemplates, newClaim } from './claims.ts';
 
 /** Looks a claim up among the observed ones. */
 export type FindClaim = (key: ObjectKey) => PersistentVolumeClaim | undefined;
@@ -19,21 +19,28 @@ export interface PodClaims {
 
 /** Compares the claims of a pod with the templates and the retention policy of its set. */
 export function claimsOf(set: StatefulSet, pod: Pod, ordinal: number, find: FindClaim): PodClaims {
-  const wanted = newClaims(set, ordinal).map((claim) => ({ claim, existing: find(keyOf(claim)) }));
-  const existing = wanted.flatMap((of) => (of.existing === undefined ? [] : [of.existing]));
-  const named = (claims: readonly PersistentVolumeClaim[]) => claims.map(({ metadata }) => metadata.name ?? '');
+  const { namespace = '' } = set.metadata;
+  const existing: PersistentVolumeClaim[] = [];
+  const create: PersistentVolumeClaim[] = [];
+  for (const template of claimTemplates(set)) {
+    const claim = find({ namespace, name: claimName(set, template, ordinal) });
+    if (claim === undefined) create.push(withFirstOwners(newClaim(set, template, ordinal), set));
+    else existing.push(claim);
+  }
+  const owners = existing.flatMap((claim) => {
+    const wanted = claimOwners(claim, set, pod);
+    return wanted === undefined ? [] : [{ claim, owners: wanted }];
+  });
   return {
-    changes: {
-      create: wanted.filter((of) => of.existing === undefined).map(({ claim }) => withFirstOwners(claim, set)),
-      owners: existing.flatMap((claim) => {
-        const owners = claimOwners(claim, set, pod);
-        return owners === undefined ? [] : [{ claim, owners }];
-      }),
-    },
+    changes: { create, owners },
     terminating: named(existing.filter(({ metadata }) => metadata.deletionTimestamp !== undefined)),
     isStale: retentionOf(set).whenScaled === 'Delete' && existing.some((claim) => isStale(claim, pod)),
     conflicting: named(existing.filter((claim) => hasOtherController(claim, set, pod))),
   };
+}
+
+function named(claims: readonly PersistentVolumeClaim[]): readonly string[] {
+  return claims.map(({ metadata }) => metadata.name ?? '');
 }
 
 export function isEmpty({ create, owners }: ClaimChanges): boolean {

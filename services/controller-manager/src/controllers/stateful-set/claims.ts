@@ -12,19 +12,17 @@ export function claimName(set: StatefulSet, template: PersistentVolumeClaim, ord
   return `${template.metadata.name ?? ''}-${set.metadata.name ?? ''}-${ordinal}`;
 }
 
-/** The claims of an ordinal as they are made: the template's, with the labels of the set's selector. Without owners. */
-export function newClaims(set: StatefulSet, ordinal: number): readonly PersistentVolumeClaim[] {
-  return claimTemplates(set).map((template) => {
-    const { status: _, ...claim } = cloneJson(template);
-    const labels = { ...claim.metadata.labels, ...set.spec?.selector.matchLabels };
-    const { namespace = '' } = set.metadata;
-    return {
-      ...claim,
-      apiVersion: 'v1',
-      kind: 'PersistentVolumeClaim',
-      metadata: { ...claim.metadata, name: claimName(set, template, ordinal), namespace, labels },
-    };
-  });
+/** The claim of an ordinal as it is made: the template's, with the labels of the set's selector. Without owners. */
+export function newClaim(set: StatefulSet, template: PersistentVolumeClaim, ordinal: number): PersistentVolumeClaim {
+  const { status: _, ...claim } = cloneJson(template);
+  const labels = { ...claim.metadata.labels, ...set.spec?.selector.matchLabels };
+  const { namespace = '' } = set.metadata;
+  return {
+    ...claim,
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { ...claim.metadata, name: claimName(set, template, ordinal), namespace, labels },
+  };
 }
 
 /** Whether a pod mounts the claims of its ordinal, each as the volume of its template's name. */

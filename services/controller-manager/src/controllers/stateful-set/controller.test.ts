@@ -111,7 +111,7 @@ describe('at most one pod of a name', () => {
     expect(harness.client.all(PODS).map((pod) => controllerOf(pod)?.uid)).toEqual(['x']);
     expect(eventsOfSet()).toEqual([]);
     await harness.client.delete(PODS, { namespace: 'n', name: 'web-0' }, {}, harness.stop.signal);
-    await harness.clock.advance(20 * RETRIED_MS);
+    await harness.clock.advance(100);
     expect(harness.client.all(PODS).map((pod) => controllerOf(pod)?.kind)).toEqual(['StatefulSet']);
   });
 

@@ -34,12 +34,7 @@ import { performPodAction } from './pod-writes.shell.ts';
 export const statefulSetController: ControllerSpec = {
   name: 'stateful-set',
   eventSource: 'statefulset-controller',
-  watches: [
-    watchSelf(STATEFUL_SETS),
-    watchOwned(PODS, STATEFUL_SETS, { matters: changesOrder }),
-    watchOwned(CONTROLLER_REVISIONS, STATEFUL_SETS),
-    watchClaims(),
-  ],
+  watches: [watchSelf(STATEFUL_SETS), watchPods(), watchOwned(CONTROLLER_REVISIONS, STATEFUL_SETS), watchClaims()],
   reconcile: async (key, context, signal) => {
     const { cache } = context;
     const set = cache.get(STATEFUL_SETS, key);
@@ -54,6 +49,21 @@ function observe(set: StatefulSet, cache: Cache): ObservedStatefulSet {
     pods: claimCandidates(set, PODS, cache),
     revisions: claimCandidates(set, CONTROLLER_REVISIONS, cache),
     findClaim: (claim) => cache.get(PERSISTENT_VOLUME_CLAIMS, claim),
+  };
+}
+
+/** Besides the pods of a set, any pod that leaves a name which a set may wait for. */
+function watchPods(): WatchSpec<Pod> {
+  const owned = watchOwned(PODS, STATEFUL_SETS, { matters: changesOrder });
+  return {
+    resource: PODS,
+    keys: (pod, old, cache) => {
+      const keys = owned.keys(pod, old, cache);
+      const left = pod === undefined ? /^(.+)-\d+$/.exec(old?.metadata.name ?? '')?.[1] : undefined;
+      if (left === undefined) return keys;
+      const set = cache.get(STATEFUL_SETS, { namespace: old?.metadata.namespace ?? '', name: left });
+      return set === undefined ? keys : [...keys, keyOf(set)];
+    },
   };
 }
 

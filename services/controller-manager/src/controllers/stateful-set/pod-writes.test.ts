@@ -12,14 +12,14 @@ import {
 import { describe, expect, it } from 'vitest';
 import { controllerReference } from '../ownership.ts';
 import type { PodAction } from './actions.ts';
-import { newClaims } from './claims.ts';
+import { claimTemplates, newClaim } from './claims.ts';
 import { performPodAction } from './pod-writes.shell.ts';
 import { claimTemplate, podOf, statefulSet } from './testing/objects.ts';
 
 const SET = statefulSet({ volumeClaimTemplates: [claimTemplate('data'), claimTemplate('logs')] });
 const POD = podOf(SET, 'web-1', ['new']);
 const NONE = { create: [], owners: [] };
-const CLAIMS = { create: newClaims(SET, 1), owners: [] };
+const CLAIMS = { create: claimTemplates(SET).map((of) => newClaim(SET, of, 1)), owners: [] };
 const { signal } = new AbortController();
 
 /** An API that throws what `refuse` returns for a write (`create pods`), and the Events that were reported. */
@@ -111,7 +111,7 @@ describe('an action on a pod', () => {
   it('repairs a pod as it was seen, and gives its claims their owners', async () => {
     const { store, events, perform } = setUp();
     const pod = await store.put(PODS, without(POD));
-    const claim = await store.put(PERSISTENT_VOLUME_CLAIMS, newClaims(SET, 1)[0] ?? claimTemplate('data'));
+    const claim = await store.put(PERSISTENT_VOLUME_CLAIMS, newClaim(SET, claimTemplate('data'), 1));
     const repaired = { ...pod, metadata: { ...pod.metadata, labels: { app: 'b' } } };
     const claims = { create: [], owners: [{ claim, owners: [controllerReference(SET)] }] };
     await perform({ kind: 'repairPod', pod, repaired, claims });
@@ -128,7 +128,7 @@ describe('an action on a pod', () => {
     const invalid = new StatusError('Invalid', 'volumes are immutable');
     const { store, events, perform } = setUp((what) => (what.startsWith('update') ? invalid : undefined));
     const pod = await store.put(PODS, without(POD));
-    const claim = await store.put(PERSISTENT_VOLUME_CLAIMS, newClaims(SET, 1)[0] ?? claimTemplate('data'));
+    const claim = await store.put(PERSISTENT_VOLUME_CLAIMS, newClaim(SET, claimTemplate('data'), 1));
     await expect(perform({ kind: 'repairPod', pod, repaired: pod, claims: NONE })).rejects.toThrow('immutable');
     const claims = { create: [], owners: [{ claim, owners: [] }] };
     await expect(perform({ kind: 'changeClaims', pod, claims })).rejects.toThrow('immutable');
