@@ -179,3 +179,91 @@ describe('pods of Jobs that do not count them', () => {
     }
   });
 });
+
+it('waits twice as long after each failure', async () => {
+  const harness = createControllerHarness();
+  const { client, clock, run } = harness;
+  await client.put(JOBS, newJob({ backoffLimit: 10 }));
+  run([createJobController()]);
+  const start = clock.now();
+  const created: number[] = [];
+  for (let second = 0; second < 90; second++) {
+    await clock.advance(1000);
+    for (const pod of client.all(PODS).slice(created.length)) {
+      created.push(Math.round((clock.now() - start) / 1000));
+      await setPhase(harness, pod, 'failed');
+    }
+  }
+  expect(created).toEqual([1, 11, 31, 71]);
+});
+
+describe('an old view of pods', () => {
+  /** From now on the cache sees no change of these objects. */
+  function blind({ client }: ControllerHarness, plural: string): void {
+    const isRead = ({ verb, resource }: { verb: string; resource: { resource: string } }) =>
+      resource.resource === plural && (verb === 'watch' || verb === 'list');
+    client.failNext(isRead, StatusError.unavailable('away'), 10_000);
+    client.breakWatches();
+  }
+  const wake = ({ client, stop }: ControllerHarness, parallelism: number) =>
+    client.patch(JOBS, { namespace: 'n', name: 'work' }, { merge: { spec: { parallelism } } }, stop.signal);
+
+  it('does not let a Job create its pods again', async () => {
+    const harness = createControllerHarness();
+    const { client, clock, run } = harness;
+    await client.put(JOBS, newJob({ parallelism: 2, completions: 9 }));
+    let first = true;
+    run([createJobController()], {
+      meanwhile: async ({ verb, resource }) => {
+        if (verb !== 'create' || resource.resource !== 'pods' || !first) return;
+        first = false;
+        blind(harness, 'pods');
+      },
+    });
+    await clock.advance(10_000);
+    await wake(harness, 3);
+    await clock.advance(10_000);
+    expect(client.all(PODS)).toHaveLength(2);
+  });
+
+  it('does not let a pod be counted again that is gone', async () => {
+    const harness = createControllerHarness();
+    const { client, clock, run, stop } = harness;
+    await client.put(JOBS, newJob({ parallelism: 1, completions: 9 }));
+    run([createJobController()]);
+    await clock.advance(2000);
+    const [pod] = client.all(PODS);
+    if (pod === undefined) throw new TypeError('there is no pod');
+    await setPhase(harness, pod, 'succeeded');
+    await clock.advance(10);
+    blind(harness, 'pods');
+    await client.patch(
+      PODS,
+      { namespace: 'n', name: pod.metadata.name ?? '' },
+      { merge: { metadata: { finalizers: null } } },
+      stop.signal,
+    );
+    await client.delete(PODS, { namespace: 'n', name: pod.metadata.name ?? '' }, {}, stop.signal);
+    await client.patch(JOBS, { namespace: 'n', name: 'work' }, { merge: { spec: { suspend: true } } }, stop.signal);
+    for (const parallelism of [2, 3, 4]) {
+      await clock.advance(3000);
+      await wake(harness, parallelism);
+    }
+    await clock.advance(3000);
+    expect(client.all(JOBS)[0]?.status).toMatchObject({ succeeded: 1 });
+  });
+
+  it('of Jobs does not let the pod of a new Job lose its finalizer', async () => {
+    const harness = createControllerHarness();
+    const { client, clock, run, stop } = harness;
+    await client.put(JOBS, newJob({ completions: 1, managedBy: 'example.org/mine' }));
+    run([createJobController()]);
+    await clock.advance(100);
+    blind(harness, 'jobs');
+    await client.delete(JOBS, { namespace: 'n', name: 'work' }, {}, stop.signal);
+    const job = await client.put(JOBS, newJob({ completions: 1 }));
+    await client.put(PODS, sketchedPod({ is: 'running' }, 'p', job, clock.now()));
+    await clock.advance(1000);
+    expect(client.all(PODS)[0]?.metadata.finalizers).toEqual([TRACKING_FINALIZER]);
+  });
+});
