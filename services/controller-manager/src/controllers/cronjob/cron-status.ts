@@ -32,7 +32,12 @@ export function withStarted(status: CronJobStatus, job: Job, scheduledAt: Instan
   const { apiVersion, kind, metadata } = job;
   const { name = '', namespace = '', uid = '', resourceVersion = '' } = metadata;
   const reference = { apiVersion, kind, name, namespace, uid, resourceVersion };
-  return { ...withActive(status, [...(status.active ?? []), reference]), lastScheduleTime: formatTime(scheduledAt) };
+  return withScheduled(withActive(status, [...(status.active ?? []), reference]), scheduledAt);
+}
+
+/** With the last time of the schedule for which a Job was started. */
+export function withScheduled(status: CronJobStatus, scheduledAt: Instant): CronJobStatus {
+  return { ...status, lastScheduleTime: formatTime(scheduledAt) };
 }
 
 /** With the end of the last Job that succeeded. */

@@ -36,7 +36,7 @@ interface Case {
   readonly missing?: readonly string[];
   readonly want: {
     readonly delete?: readonly string[];
-    /** The status that is written before a Job starts. */
+    /** The last status that is written, apart from that with a new Job. */
     readonly status?: CronJobStatus;
     readonly start?: string;
     readonly timestamp?: string;
@@ -100,7 +100,7 @@ function outcomeOf(actions: readonly Action[]) {
   const start = actions.find((action) => action.kind === 'startJob');
   return {
     delete: actions.flatMap((action) => (action.kind === 'deleteJob' ? [`${action.cause} ${action.name}`] : [])),
-    status: actions.flatMap((action) => (action.kind === 'updateStatus' ? [action.status] : []))[0],
+    status: actions.flatMap((action) => (action.kind === 'updateStatus' ? [action.status] : [])).at(-1),
     start: start?.job.metadata.name,
     timestamp: start?.job.metadata.annotations?.['batch.kubernetes.io/cronjob-scheduled-timestamp'],
     listed: (start?.status.active ?? []).map(({ name }) => name),

@@ -1,7 +1,7 @@
 import type { Instant, Plan } from '@gantry/base';
 import { timeZoneFault } from '@gantry/kinds';
 import { type CronJob, type CronJobStatus, equalJson, type Job } from '@gantry/objects';
-import { endOf, isListed, withActive, withoutJobs, withSuccess } from './cron-status.ts';
+import { endOf, isListed, withActive, withoutJobs, withScheduled, withStarted, withSuccess } from './cron-status.ts';
 import { surplusJobs } from './job-history.ts';
 import { findMissedTimes, nextLook, scheduleOf } from './missed-times.ts';
 import { jobName, newCronJobJob } from './new-job.ts';
@@ -41,7 +41,7 @@ export function planCronJob(observed: ObservedCronJob, now: Instant): Plan<Actio
   const { cronJob, jobs } = observed;
   const surplus = surplusJobs(cronJob, jobs);
   const seen = lookAtJobs(observed, surplus);
-  const { start, reports, requeueAt } = planStart({ ...cronJob, status: seen.status }, now);
+  const { start, reports, requeueAt } = planStart({ ...cronJob, status: seen.status }, jobs, now);
   const unexpected = seen.unexpected.map((name) => lasting(unexpectedJob(name)));
   const held = [...unexpected, ...reports];
   const reported = new Set(held.map(({ key }) => key));
@@ -73,11 +73,7 @@ function lookAtJobs({ cronJob, jobs, missing }: ObservedCronJob, surplus: readon
     }
     if (isListed(status, uid)) {
       status = withoutJobs(status, new Set([uid]));
-      reports.push({
-        type: 'Normal',
-        reason: 'SawCompletedJob',
-        message: `Saw completed job: ${name}, condition: ${end}`,
-      });
+      reports.push(sawCompleted(name, end));
     }
     status = withSuccess(status, job);
   }
@@ -99,7 +95,11 @@ interface LastingReport extends CronJobReport {
   readonly key: string;
 }
 
-function planStart(cronJob: CronJob & { readonly status: CronJobStatus }, now: Instant): PlannedStart {
+function planStart(
+  cronJob: CronJob & { readonly status: CronJobStatus },
+  jobs: readonly Job[],
+  now: Instant,
+): PlannedStart {
   const { metadata, spec, status } = cronJob;
   const nothing = { start: [], reports: [] };
   if (metadata.deletionTimestamp !== undefined) return nothing;
@@ -141,15 +141,34 @@ function planStart(cronJob: CronJob & { readonly status: CronJobStatus }, now: I
   const replaced = spec.concurrencyPolicy === 'Replace' ? active : [];
   const left = replaced.length > 0 ? withActive(status, []) : status;
   const job = newCronJobJob(cronJob, recent);
+  const existing = jobs.find(({ metadata }) => metadata.name === job.metadata.name);
+  const start: readonly Action[] =
+    existing === undefined
+      ? [{ kind: 'startJob', job, scheduledAt: recent, status: left }]
+      : takeOver(existing, left, recent);
   const started = { ...cronJob, status: { ...status, lastScheduleTime: new Date(recent).toISOString() } };
   return {
-    start: [
-      ...replaced.map((reference) => deletion(reference, 'replaced')),
-      { kind: 'startJob', job, scheduledAt: recent, status: left },
-    ],
+    start: [...replaced.map((reference) => deletion(reference, 'replaced')), ...start],
     reports,
     requeueAt: nextLook(started, schedule, now),
   };
+}
+
+/**
+ * Notes a Job that a leader started who died before the status was written. It is not created again: that would be refused, but
+ * not if the Job had ended and was deleted meanwhile.
+ */
+function takeOver(job: Job, status: CronJobStatus, scheduledAt: Instant): Action[] {
+  const end = endOf(job);
+  if (end === undefined) return [{ kind: 'updateStatus', status: withStarted(status, job, scheduledAt) }];
+  return [
+    { kind: 'updateStatus', status: withScheduled(status, scheduledAt) },
+    { kind: 'report', report: sawCompleted(job.metadata.name ?? '', end) },
+  ];
+}
+
+function sawCompleted(name: string, end: string): CronJobReport {
+  return { type: 'Normal', reason: 'SawCompletedJob', message: `Saw completed job: ${name}, condition: ${end}` };
 }
 
 const TOO_MANY_MISSED = warning(
