@@ -236,7 +236,7 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
     // Endpoints of Services, for the three controllers that write them.
     'controllers/service-endpoints': ['controllers', 'controllers/pods'],
     'controllers/*': ['controllers', 'controllers/pods', 'controllers/revisions', 'controllers/service-endpoints'],
-    'controllers/pod-gc': ['controllers', 'controllers/taint-eviction'],
+    'controllers/pod-gc': ['controllers', 'controllers/pods', 'controllers/taint-eviction'],
     '.': ['controllers', 'controllers/*'],
     'main.ts': ANYTHING,
   },

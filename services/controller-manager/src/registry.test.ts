@@ -13,6 +13,7 @@ const create = () =>
     nodeGraceMs: 4000,
     localPath: { storageClass: 'create' },
     readPath: readExample,
+    maxFinishedPods: 1,
   });
 /** Longer than every quarantine and grace period of the example world. */
 const SETTLED_MS = 60_000;

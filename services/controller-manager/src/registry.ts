@@ -18,7 +18,8 @@ import { namespaceController } from './controllers/namespace/controller.ts';
 import { createNodeLifecycleController } from './controllers/node-lifecycle/controller.ts';
 import { createPersistentVolumeController } from './controllers/persistent-volume/controller.ts';
 import type { EvictionRates } from './controllers/node-lifecycle/zones.ts';
-import { createPodGcController } from './controllers/pod-gc/controller.ts';
+import { createNodeTtlController } from './controllers/node-ttl/controller.ts';
+import { createPodGcController, createTerminatedPodGcController } from './controllers/pod-gc/controller.ts';
 import { replicaSetController, replicationController } from './controllers/replica-set/controller.ts';
 import { resourceQuotaController } from './controllers/resource-quota/controller.ts';
 import { createRootCaController } from './controllers/root-ca/controller.ts';
@@ -38,6 +39,8 @@ export interface RegistryOptions extends CsrSigningOptions {
   /** The newest PEM of the cluster's CA. */
   readonly readCa: () => string;
   readonly nodeGraceMs: number;
+  /** How many finished pods are kept; 12,500 when absent. */
+  readonly maxFinishedPods?: number;
   /** `EVICTION_RATES` when absent. */
   readonly evictionRates?: EvictionRates;
   readonly localPath: LocalPathOptions;
@@ -54,7 +57,9 @@ export function createControllers(options: RegistryOptions): readonly Controller
       ...(options.evictionRates === undefined ? {} : { rates: options.evictionRates }),
     }),
     createPersistentVolumeController(),
+    createNodeTtlController(),
     createPodGcController(),
+    createTerminatedPodGcController(options.maxFinishedPods),
     createRootCaController(options.readCa),
     admissionPolicyStatusController,
     attributesProtectionController,

@@ -86,6 +86,8 @@ export const EXAMPLE_WORLD: readonly (readonly [Resource, KubeObject])[] = [
     },
     { labels: { app: 'spared' } },
   ),
+  inside(PODS, 'finished', { spec: { containers: [], nodeName: 'silent' }, status: { phase: 'Succeeded' } }),
+  inside(PODS, 'failed', { spec: { containers: [], nodeName: 'silent' }, status: { phase: 'Failed' } }),
   inside(POD_DISRUPTION_BUDGETS, 'keep', { spec: { minAvailable: 1, selector: { matchLabels: { app: 'spared' } } } }),
   inside(SERVICES, 'front', {
     spec: { selector: { app: 'spared' }, clusterIP: '10.96.0.9', ipFamilies: ['IPv4'], ports: [{ port: 80 }] },

@@ -2,7 +2,7 @@ import { NODES, type Pod, PODS, StatusError } from '@gantry/objects';
 import type { ObjectWrite } from '@gantry/client';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
-import { createPodGcController } from './controller.ts';
+import { createPodGcController, createTerminatedPodGcController } from './controller.ts';
 import { QUARANTINE_MS } from './plan.ts';
 
 const KEY = { namespace: 'a', name: 'p' };
@@ -126,4 +126,25 @@ describe('the collector of pods, waiting for a node', () => {
     await clock.advance(QUARANTINE_MS * 2);
     expect(names()).toEqual(['p']);
   });
+});
+
+it('counts finished pods when one finishes, at most every 20 s, and removes the excess', async () => {
+  const { client, clock, run } = createControllerHarness();
+  const put = (i: number) =>
+    client.put(PODS, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: `p${i}`, namespace: 'a' },
+      spec: { containers: [], nodeName: 'n' },
+      status: { phase: 'Succeeded' },
+    });
+  for (let i = 0; i < 12_500; i++) await put(i);
+  run([createTerminatedPodGcController()]);
+  await clock.advance(1000);
+  await put(12_500);
+  await put(12_501);
+  await clock.advance(1000);
+  expect(client.all(PODS)).toHaveLength(12_502);
+  await clock.advance(20_000);
+  expect(client.all(PODS)).toHaveLength(12_500);
 });

@@ -3,12 +3,15 @@ import {
   carryOut,
   type ControllerContext,
   type ControllerSpec,
+  executeActions,
   findObject,
   watchSelf,
 } from '@gantry/controller-runtime';
+import { isFinished } from '../pods/pod-state.ts';
 import { formatKey, keyOf, NODES, type Pod, PODS } from '@gantry/objects';
 import type { Instant } from '@gantry/base';
-import { type Action, changesCollection, planPodCollection } from './plan.ts';
+import { type Action, changesCollection, isOutOfService, planPodCollection } from './plan.ts';
+import { excessPods, MAX_FINISHED } from './terminated.ts';
 
 /** A pod that has been seen without its node. */
 interface Orphan {
@@ -28,7 +31,7 @@ export function createPodGcController(): ControllerSpec {
       {
         resource: NODES,
         keys: (node, old, cache) =>
-          node === undefined || old === undefined
+          node === undefined || old === undefined || isOutOfService(node) !== isOutOfService(old)
             ? cache.onNode(PODS, (node ?? old)?.metadata.name ?? '').map(keyOf)
             : [],
       },
@@ -40,19 +43,51 @@ export function createPodGcController(): ControllerSpec {
       const name = pod?.spec?.nodeName ?? '';
       const now = clock.now();
       const id = formatKey(key);
-      if (pod === undefined || name === '' || cache.get(NODES, { namespace: '', name }) !== undefined) {
+      const node = cache.get(NODES, { namespace: '', name });
+      if (pod === undefined || name === '' || node !== undefined) {
         orphans.delete(id);
       } else if (!isSame(orphans.get(id), pod)) {
         orphans.set(id, { uid: pod.metadata.uid, nodeName: name, since: now });
       }
       if (pod === undefined) return {};
-      const observed = { pod, missingSince: orphans.get(id)?.since };
+      const observed = { pod, node, missingSince: orphans.get(id)?.since };
       const plan = planPodCollection(observed, now);
       const isNodeGone = plan.actions.some((action) => action.kind === 'delete' && action.why === 'node-gone');
       if (isNodeGone && (await findObject(NODES, { namespace: '', name }, context, signal)) !== undefined) {
         return { requeueAfterMs: 1000 };
       }
       return await carryOut(plan, (action) => execute(pod, action, context, signal), clock);
+    },
+  };
+}
+
+const ALL = { namespace: '', name: 'all' };
+/** How often finished pods are counted at most, as in Kubernetes (`gcCheckPeriod`). */
+const COUNT_MS = 20_000;
+
+/** Keeps the number of finished pods below a limit. Has one key, which a pod that finishes queues. */
+export function createTerminatedPodGcController(limit = MAX_FINISHED): ControllerSpec {
+  let countedAt = -Infinity;
+  return {
+    name: 'terminated-pod-gc',
+    eventSource: 'pod-garbage-collector',
+    watches: [
+      {
+        resource: PODS,
+        keys: (pod, old) =>
+          pod !== undefined && isFinished(pod) && (old === undefined || !isFinished(old)) ? [ALL] : [],
+      },
+    ],
+    begin: () => {
+      countedAt = -Infinity;
+    },
+    reconcile: async (_key, { cache, client, clock }, signal) => {
+      const wait = countedAt + COUNT_MS - clock.now();
+      if (wait > 0) return { requeueAfterMs: wait };
+      countedAt = clock.now();
+      const remove = (pod: Pod) => deletePod(pod, client, signal);
+      await executeActions(excessPods(cache.list(PODS), limit), remove, { pace: 'full' }, signal);
+      return {};
     },
   };
 }
@@ -71,7 +106,13 @@ async function execute(pod: Pod, action: Action, { client }: ControllerContext, 
       break;
     }
     case 'delete':
-      await ignoreNotFound(client.delete(PODS, keyOf(pod), { gracePeriodSeconds: 0, uid }, signal));
+      await deletePod(pod, client, signal);
       break;
   }
+}
+
+/** Without a grace period: no agent is left that could stop the pod, or nothing runs. */
+async function deletePod(pod: Pod, client: ControllerContext['client'], signal: AbortSignal): Promise<void> {
+  const { uid } = pod.metadata;
+  await ignoreNotFound(client.delete(PODS, keyOf(pod), { gracePeriodSeconds: 0, uid }, signal));
 }

@@ -1,17 +1,19 @@
 import { formatTime, type Instant, type Plan } from '@gantry/base';
-import type { Pod, PodStatus } from '@gantry/objects';
+import type { Node, Pod, PodCondition, PodStatus } from '@gantry/objects';
 import { disruptionTarget } from '../taint-eviction/plan.ts';
 
 /** What the plan looks at. `missingSince` is since when this pod has been seen without its node. */
 export interface ObservedPod {
   readonly pod: Pod;
+  /** The pod's node, if it has one that is known. */
+  readonly node: Node | undefined;
   readonly missingSince: Instant | undefined;
 }
 
 export type Action =
   | { readonly kind: 'markFailed'; readonly status: PodStatus }
   /** Without a grace period: no agent is left that could stop the pod. */
-  | { readonly kind: 'delete'; readonly why: 'node-gone' | 'never-started' };
+  | { readonly kind: 'delete'; readonly why: 'node-gone' | 'out-of-service' | 'never-started' };
 
 /**
  * A node that is deleted by mistake and registers again keeps its pods, and one whose pod is seen first is waited for: an
@@ -19,18 +21,12 @@ export type Action =
  */
 export const QUARANTINE_MS = 40_000;
 
-/** Removes pods whose node is gone, and pods that were deleted before they got a node. */
-export function planPodCollection({ pod, missingSince }: ObservedPod, now: Instant): Plan<Action> {
-  if ((pod.spec?.nodeName ?? '') === '') {
-    const isDeleted = pod.metadata.deletionTimestamp !== undefined;
-    return { actions: isDeleted ? [{ kind: 'delete', why: 'never-started' }] : [] };
-  }
-  if (missingSince === undefined) return { actions: [] };
-  const requeueAt = missingSince + QUARANTINE_MS;
-  if (now < requeueAt) return { actions: [], requeueAt };
-  const status = failedStatus(pod, now);
-  const marks: Action[] = status === undefined ? [] : [{ kind: 'markFailed', status }];
-  return { actions: [...marks, { kind: 'delete', why: 'node-gone' }] };
+const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service';
+
+/** Whether an administrator declares that nothing runs on a node any longer: by a taint, while its agent is silent. */
+export function isOutOfService(node: Node | undefined): boolean {
+  if (node?.spec?.taints?.some(({ key }) => key === OUT_OF_SERVICE) !== true) return false;
+  return node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') !== true;
 }
 
 /** Whether an update of a pod may change its collection: its node or its deletion. */
@@ -39,17 +35,39 @@ export function changesCollection(pod: Pod, old: Pod): boolean {
 }
 
 /**
- * What a strategic merge patch changes in the status of a pod whose node is gone: failed, and no longer ready. Undefined when
- * the pod has ended already.
+ * Removes pods whose node is gone, deleted pods whose node is out of service, and pods that were deleted before they got a node.
+ * They are marked as failed first: no agent is left that would.
  */
-export function failedStatus({ metadata, status }: Pod, now: Instant): PodStatus | undefined {
+export function planPodCollection({ pod, node, missingSince }: ObservedPod, now: Instant): Plan<Action> {
+  const isDeleted = pod.metadata.deletionTimestamp !== undefined;
+  if ((pod.spec?.nodeName ?? '') === '') return { actions: isDeleted ? ending(pod, 'never-started', now) : [] };
+  if (isDeleted && isOutOfService(node)) return { actions: ending(pod, 'out-of-service', now) };
+  if (missingSince === undefined) return { actions: [] };
+  const requeueAt = missingSince + QUARANTINE_MS;
+  return now < requeueAt ? { actions: [], requeueAt } : { actions: ending(pod, 'node-gone', now) };
+}
+
+function ending(pod: Pod, why: Extract<Action, { kind: 'delete' }>['why'], now: Instant): readonly Action[] {
+  const { generation } = pod.metadata;
+  const lost = disruptionTarget('DeletionByPodGC', 'PodGC: node no longer exists', now, generation);
+  const status = failedStatus(pod, why === 'node-gone' ? lost : undefined, now);
+  return [...(status === undefined ? [] : [{ kind: 'markFailed', status } as const]), { kind: 'delete', why }];
+}
+
+/**
+ * What a strategic merge patch changes in the status of a pod that no agent will report on: failed, and no longer ready.
+ * Undefined when the pod has ended already.
+ */
+export function failedStatus(
+  { status }: Pod,
+  condition: PodCondition | undefined,
+  now: Instant,
+): PodStatus | undefined {
   if (status?.phase === 'Failed' || status?.phase === 'Succeeded') return undefined;
   const isReady = status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'True') === true;
-  return {
-    phase: 'Failed',
-    conditions: [
-      disruptionTarget('DeletionByPodGC', 'PodGC: node no longer exists', now, metadata.generation),
-      ...(isReady ? [{ type: 'Ready', status: 'False', lastTransitionTime: formatTime(now) }] : []),
-    ],
-  };
+  const conditions: PodCondition[] = [
+    ...(condition === undefined ? [] : [condition]),
+    ...(isReady ? [{ type: 'Ready', status: 'False', lastTransitionTime: formatTime(now) }] : []),
+  ];
+  return { phase: 'Failed', ...(conditions.length === 0 ? {} : { conditions }) };
 }

@@ -1,0 +1,38 @@
+import { ignoreNotFound } from '@gantry/client';
+import { carryOut, type ControllerSpec } from '@gantry/controller-runtime';
+import { keyOf, NODES } from '@gantry/objects';
+import { type Action, planTtl, stepOf, TTL_ANNOTATION } from './plan.ts';
+
+/** Tells agents by an annotation of their nodes how long they may keep what they have read. Keys are nodes. */
+export function createNodeTtlController(): ControllerSpec {
+  let step = 0;
+  return {
+    name: 'node-ttl',
+    eventSource: 'ttl-controller',
+    watches: [
+      {
+        // A node that is gone may change the size of the cluster.
+        resource: NODES,
+        keys: (node, old) => {
+          const of = node ?? old;
+          const isSame = node?.metadata.annotations?.[TTL_ANNOTATION] === old?.metadata.annotations?.[TTL_ANNOTATION];
+          return of === undefined || (node !== undefined && old !== undefined && isSame) ? [] : [keyOf(of)];
+        },
+      },
+    ],
+    begin: () => {
+      step = 0;
+    },
+    reconcile: async (key, { cache, client, clock, enqueue }, signal) => {
+      const nodes = cache.list(NODES);
+      const now = stepOf(nodes.length, step);
+      if (now !== step) for (const node of nodes) enqueue(keyOf(node));
+      step = now;
+      const annotate = ({ ttlSeconds }: Action) => {
+        const merge = { metadata: { annotations: { [TTL_ANNOTATION]: String(ttlSeconds) } } };
+        return ignoreNotFound(client.patch(NODES, key, { merge }, signal));
+      };
+      return await carryOut(planTtl(cache.get(NODES, key), step), annotate, clock);
+    },
+  };
+}
