@@ -1,4 +1,7 @@
-/** Persistent volumes with the real kubectl: folders on the nodes, made for claims, outliving pods and agents. */
+/**
+ * Persistent volumes with the real kubectl: folders on the nodes, made for claims, outliving pods and agents; and what else a cloud
+ * gives a cluster: machines with names and zones, and addresses of load balancers.
+ */
 import { PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS } from '@gantry/objects';
 import { expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
@@ -122,4 +125,44 @@ spec:
   expect(message).toContain(`PersistentVolume "${name}" is not a folder of this node`);
   await kubectl(['delete', 'pod,pvc', '--all']);
   await kubectl(['delete', 'pv', name]);
+});
+
+test("a pod's own claim is made with it, and goes with it", async () => {
+  await using namespace = await cluster.namespace();
+  const kubectl = (args: readonly string[], input = '') =>
+    cluster.mustKubectl(['-n', namespace.name, ...args], { input });
+  const template = '{ spec: { accessModes: [ReadWriteOnce], resources: { requests: { storage: 1Mi } } } }';
+  const manifest = pod('scratch', 'echo x > /data/file').replace(
+    '{ name: data, persistentVolumeClaim: { claimName: data } }',
+    `{ name: data, ephemeral: { volumeClaimTemplate: ${template} } }`,
+  );
+  await kubectl(['apply', '-f', '-'], manifest);
+  await kubectl(['wait', '--for=jsonpath={.status.phase}=Succeeded', 'pod/scratch', '--timeout=90s']);
+  expect(await kubectl(['get', 'pvc', '-o', 'name'])).toBe('persistentvolumeclaim/scratch-data\n');
+  await kubectl(['delete', 'pod', 'scratch']);
+  await kubectl(['wait', '--for=delete', 'pvc/scratch-data', '--timeout=90s']);
+});
+
+test('nodes have the names and zones of a cloud, and a Service of type LoadBalancer an address of the host', async () => {
+  await using namespace = await cluster.namespace();
+  const kubectl = (args: readonly string[]) => cluster.mustKubectl(['-n', namespace.name, ...args]);
+  const nodes = await cluster.nodes();
+  const engine = nodes[0]?.metadata.labels?.['gantry.dev/engine'] ?? '';
+  for (const { metadata, spec } of nodes) {
+    expect(spec?.providerID).toBe(`gantry://${engine}/${metadata.name}`);
+    expect(metadata.labels?.['topology.kubernetes.io/zone']).toBe(engine);
+  }
+  await kubectl(['create', 'service', 'loadbalancer', 'web', '--tcp=80']);
+  const address = await eventually('the Service has an address', PATIENCE_MS, async () => {
+    const text = await kubectl(['get', 'service', 'web', '-o', 'jsonpath={.status.loadBalancer.ingress[0].ip}']);
+    return text === '' ? undefined : text;
+  });
+  const external = nodes.flatMap(({ status }) => status?.addresses ?? []).filter(({ type }) => type === 'ExternalIP');
+  expect(external.map((one) => one.address)).toContain(address);
+  const network = ['network', 'inspect', '-f', '{{(index .IPAM.Config 0).Gateway}}', `${cluster.clusterId}-pods`];
+  expect(await cluster.docker(network)).toBe(address);
+  await eventually('its Events are there', PATIENCE_MS, async () =>
+    (await kubectl(['describe', 'service', 'web'])).includes('Ensured load balancer'),
+  );
+  await kubectl(['delete', 'service', 'web', '--timeout=90s']);
 });

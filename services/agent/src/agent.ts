@@ -123,9 +123,9 @@ async function nodeStatusManager(
   { runtime, engine, privilege }: NodeRuntime,
   client: GrpcClient,
 ): Promise<NodeStatusManager> {
-  const { name, engineName, address } = self;
+  const { name, engineName, address, hostAddress } = self;
   const ids = await readHostIds();
-  const observation = { name, engineName, address, engine, privilege, shares: config.capacityShares, ids };
+  const observation = { name, engineName, address, hostAddress, engine, privilege, shares: config.capacityShares, ids };
   return new NodeStatusManager({ client, engine: runtime.engine, observation, clock, logger });
 }
 

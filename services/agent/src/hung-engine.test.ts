@@ -39,7 +39,15 @@ it('a Node whose engine hangs becomes NotReady, with the reason, and Ready again
   const api = new FakeObjectClient(clock);
   const { engine } = connectDocker(join(folder, 'engine.sock'), () => 'full', clock);
   const ids = { machine: 'm', boot: 'b', system: 's' };
-  const observation = { name: 'n', engineName: 'e', address: '10.0.0.1', engine: ENGINE, shares: 1, ids };
+  const observation = {
+    name: 'n',
+    engineName: 'e',
+    address: '10.0.0.1',
+    hostAddress: undefined,
+    engine: ENGINE,
+    shares: 1,
+    ids,
+  };
   const options = { client: api, engine, clock, logger: silentLogger };
   const manager = new NodeStatusManager({ ...options, observation: { ...observation, privilege: 'full' } });
   const ready = () => api.all(NODES)[0]?.status?.conditions?.find(({ type }) => type === 'Ready');

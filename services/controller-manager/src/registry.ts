@@ -9,8 +9,10 @@ import { createDisruptionController, staleDisruptionController } from './control
 import { createEndpointSliceController } from './controllers/endpoint-slice/controller.ts';
 import { createEndpointSliceMirroringController } from './controllers/endpoint-slice-mirroring/controller.ts';
 import { createEndpointsController } from './controllers/endpoints/controller.ts';
+import { ephemeralVolumeController } from './controllers/ephemeral-volume/controller.ts';
 import { createGarbageCollector } from './controllers/garbage-collector/controller.ts';
 import { createJobController } from './controllers/job/controller.ts';
+import { loadBalancerController } from './controllers/load-balancer/controller.ts';
 import { createLocalPathController, type LocalPathOptions } from './controllers/local-path/controller.ts';
 import { createHorizontalPodAutoscalerController } from './controllers/horizontal-pod-autoscaler/controller.ts';
 import type { ReadPath } from './controllers/horizontal-pod-autoscaler/rest-reader.ts';
@@ -73,9 +75,11 @@ export function createControllers(options: RegistryOptions): readonly Controller
     createEndpointsController(),
     createEndpointSliceController(),
     createEndpointSliceMirroringController(),
+    ephemeralVolumeController,
     createGarbageCollector(),
     createCronJobController(),
     createJobController(),
+    loadBalancerController,
     createLocalPathController(options.localPath),
     createHorizontalPodAutoscalerController(options.readPath),
     namespaceController,

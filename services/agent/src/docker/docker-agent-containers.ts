@@ -89,5 +89,10 @@ function describe(container: Docker.ContainerInspectInfo): SelfContainer {
     addresses: Object.fromEntries(
       Object.entries(container.NetworkSettings.Networks).map(([name, network]) => [name, network.IPAddress]),
     ),
+    gateways: Object.fromEntries(
+      Object.entries(container.NetworkSettings.Networks)
+        .filter(([, { Gateway }]) => Gateway !== '')
+        .map(([name, { Gateway }]) => [name, Gateway]),
+    ),
   };
 }

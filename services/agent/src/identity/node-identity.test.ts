@@ -12,6 +12,7 @@ const self = (compose?: SelfContainer['compose']): SelfContainer => ({
     { containerPath: '/var/lib/gantry', hostPath: '/var/lib/docker/volumes/state/_data' },
   ],
   addresses: {},
+  gateways: {},
 });
 const service = { project: 'p', service: 'agent', number: 2, kind: 'service' } as const;
 

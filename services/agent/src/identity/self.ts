@@ -22,6 +22,8 @@ export interface Self {
   readonly engineName: string;
   /** Its address on the pods' network: the Node's InternalIP. */
   readonly address: string;
+  /** The address of the engine's host on that network: the Node's ExternalIP. Undefined outside of a container. */
+  readonly hostAddress: string | undefined;
   /** This node's own folder in the state volume. */
   readonly state: StateFolder;
   /** The state volume, shared by the agents of this host. */
@@ -50,7 +52,8 @@ export async function findSelf(
   await mkdir(state.path, { recursive: true });
   const keys = container?.mounts.find(({ containerPath }) => containerPath === config.keyDir)?.volume;
   if (keys !== undefined) await writeKeyVolume(state.path, keys);
-  return { name, engineName: engineName(engine.id), address, state, shared, container };
+  const hostAddress = container?.gateways[config.podNetwork];
+  return { name, engineName: engineName(engine.id), address, hostAddress, state, shared, container };
 }
 
 function nameOf(engine: EngineInfo, container: SelfContainer | undefined): string {

@@ -10,6 +10,8 @@ export const DRAINING_ANNOTATION = 'gantry.dev/draining';
 export const KUBELET_VERSION = 'v1.36.2';
 /** The port of the agent's gRPC server, the same as kubelet's. */
 export const AGENT_PORT = 10250;
+/** All engines are in one region: nothing is known of where they are. */
+const REGION = 'gantry';
 const MAX_PODS = 110;
 /** An unchanged status is written again after this long, to keep its heartbeat times recent. */
 const STATUS_REFRESH_MS = 300_000;
@@ -19,6 +21,8 @@ export interface NodeObservation {
   readonly name: string;
   readonly engineName: string;
   readonly address: string;
+  /** The address of the engine's host, under which load balancers are reached; undefined when it is not known. */
+  readonly hostAddress: string | undefined;
   readonly engine: EngineInfo;
   readonly privilege: EnginePrivilege;
   /** How many nodes share this host's capacity. */
@@ -38,7 +42,15 @@ export function nodeLabels(observed: Pick<NodeObservation, 'name' | 'engineName'
     'kubernetes.io/hostname': observed.name,
     'kubernetes.io/os': 'linux',
     [ENGINE_LABEL]: observed.engineName,
+    // The engine's host is the cloud: what runs on it fails together.
+    'topology.kubernetes.io/region': REGION,
+    'topology.kubernetes.io/zone': observed.engineName,
   };
+}
+
+/** Names the machine to those who manage machines: the engine, and the agent's name on it. */
+export function providerId({ engineName, name }: Pick<NodeObservation, 'engineName' | 'name'>): string {
+  return `gantry://${engineName}/${name}`;
 }
 
 function architecture(machine: string): string {
@@ -52,7 +64,7 @@ export function newNode(observed: NodeObservation, now: Instant): Node {
     apiVersion: 'v1',
     kind: 'Node',
     metadata: { name: observed.name, labels: nodeLabels(observed) },
-    spec: {},
+    spec: { providerID: providerId(observed) },
     status: nodeStatus(observed, {}, now),
   };
 }
@@ -71,6 +83,7 @@ export function nodeStatus(observed: NodeObservation, old: NodeStatus, now: Inst
     ...old,
     addresses: [
       { type: 'InternalIP', address: observed.address },
+      ...(observed.hostAddress === undefined ? [] : [{ type: 'ExternalIP', address: observed.hostAddress }]),
       { type: 'Hostname', address: observed.name },
     ],
     capacity: resources,

@@ -37,6 +37,7 @@ describe('the node status with concurrent writes of other clients', () => {
         name: 'n',
         engineName: 'engine',
         address: '10.0.0.1',
+        hostAddress: '10.0.0.254',
         engine: await engine.info(),
         privilege: 'full',
         shares: 1,
@@ -98,6 +99,31 @@ describe('the node status with concurrent writes of other clients', () => {
     manager.checkNow();
     await clock.advance(1);
     expect(reads).toBe(2);
+  });
+
+  it('names machine, zone and region, and the addresses of node and host', () => {
+    expect(node()?.spec?.providerID).toBe('gantry://engine/n');
+    expect(node()?.metadata.labels).toMatchObject({
+      'topology.kubernetes.io/region': 'gantry',
+      'topology.kubernetes.io/zone': 'engine',
+    });
+    expect(node()?.status?.addresses).toEqual([
+      { type: 'InternalIP', address: '10.0.0.1' },
+      { type: 'ExternalIP', address: '10.0.0.254' },
+      { type: 'Hostname', address: 'n' },
+    ]);
+  });
+
+  it('names the machine of a Node of an earlier version, and changes no name that is there', async () => {
+    await patch({ spec: { providerID: null }, metadata: { labels: { 'topology.kubernetes.io/zone': null } } });
+    manager.checkNow();
+    await clock.advance(1);
+    expect(node()?.spec?.providerID).toBe('gantry://engine/n');
+    expect(node()?.metadata.labels?.['topology.kubernetes.io/zone']).toBe('engine');
+    await patch({ spec: { providerID: 'other://x' } });
+    manager.checkNow();
+    await clock.advance(1);
+    expect(node()?.spec?.providerID).toBe('other://x');
   });
 
   it('keeps a cordon that a user has set in the meantime', async () => {

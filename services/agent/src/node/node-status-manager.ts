@@ -8,6 +8,7 @@ import {
   DRAINING_ANNOTATION,
   ENGINE_LABEL,
   newNode,
+  providerId,
   nodeLabels,
   type NodeObservation,
   nodeStatus,
@@ -108,7 +109,7 @@ export class NodeStatusManager {
         `node ${observation.name} belongs to a live agent of another engine (${engine})`,
       );
     }
-    const patch = metadataPatch(node, nodeLabels(observation));
+    const patch = metadataPatch(node, nodeLabels(observation), providerId(observation));
     const current = patch === undefined ? node : await client.patch(NODES, key, { merge: patch }, signal);
     const status = nodeStatus(observation, current.status ?? {}, clock.now());
     if (equalJson(status, current.status)) return;
@@ -138,11 +139,12 @@ export class NodeStatusManager {
   }
 }
 
-/** Adds missing labels, and ends a drain: the agent has come back. */
-function metadataPatch(node: Node, labels: Readonly<Record<string, string>>): object | undefined {
+/** Adds missing labels and the provider id, which is never changed, and ends a drain: the agent has come back. */
+function metadataPatch(node: Node, labels: Readonly<Record<string, string>>, providerID: string): object | undefined {
   const missing = Object.entries(labels).filter(([name, value]) => node.metadata.labels?.[name] !== value);
   const isDraining = node.metadata.annotations?.[DRAINING_ANNOTATION] !== undefined;
-  if (missing.length === 0 && !isDraining) return undefined;
+  const isNamed = (node.spec?.providerID ?? '') !== '';
+  if (missing.length === 0 && !isDraining && isNamed) return undefined;
   const { uid, resourceVersion } = node.metadata;
   return {
     metadata: {
@@ -151,6 +153,6 @@ function metadataPatch(node: Node, labels: Readonly<Record<string, string>>): ob
       labels: Object.fromEntries(missing),
       ...(isDraining ? { annotations: { [DRAINING_ANNOTATION]: null } } : {}),
     },
-    ...(isDraining ? { spec: { unschedulable: null } } : {}),
+    spec: { ...(isDraining ? { unschedulable: null } : {}), ...(isNamed ? {} : { providerID }) },
   };
 }

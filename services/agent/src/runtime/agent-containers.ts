@@ -20,6 +20,8 @@ export interface SelfContainer {
   readonly mounts: readonly SelfMount[];
   /** Its address on each network. */
   readonly addresses: Readonly<Record<string, string>>;
+  /** The address of the engine's host on each network that has one. */
+  readonly gateways: Readonly<Record<string, string>>;
 }
 
 /** The agents' own containers on this engine, running or not. */

@@ -67,7 +67,10 @@ export const EXAMPLE_WORLD: readonly (readonly [Resource, KubeObject])[] = [
     { name: 'tainted' },
     {
       spec: { taints: [{ key: 'k', effect: 'NoExecute' }] },
-      status: { conditions: [{ type: 'Ready', status: 'True' }] },
+      status: {
+        addresses: [{ type: 'ExternalIP', address: '192.0.2.1' }],
+        conditions: [{ type: 'Ready', status: 'True' }],
+      },
     },
   ),
   inside(PODS, 'evicted', { spec: { containers: [], nodeName: 'tainted' } }),
@@ -92,6 +95,10 @@ export const EXAMPLE_WORLD: readonly (readonly [Resource, KubeObject])[] = [
   inside(SERVICES, 'front', {
     spec: { selector: { app: 'spared' }, clusterIP: '10.96.0.9', ipFamilies: ['IPv4'], ports: [{ port: 80 }] },
   }),
+  inside(PODS, 'with-scratch', {
+    spec: { containers: [], volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec: {} } } }] },
+  }),
+  inside(SERVICES, 'balanced', { spec: { type: 'LoadBalancer', ports: [{ port: 80 }] } }),
   inside(SERVICES, 'outside', { spec: { clusterIP: '10.96.0.10', ports: [{ port: 80 }] } }),
   inside(ENDPOINTS, 'outside', {
     subsets: [{ addresses: [{ ip: '192.0.2.1' }], ports: [{ port: 80, protocol: 'TCP' }] }],

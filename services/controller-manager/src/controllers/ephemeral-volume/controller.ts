@@ -1,0 +1,68 @@
+import { errorMessage } from '@gantry/base';
+import { ignoreReasons } from '@gantry/client';
+import { carryOut, type ControllerContext, type ControllerSpec, type WatchSpec } from '@gantry/controller-runtime';
+import {
+  claimsOfPod,
+  keyOf,
+  PERSISTENT_VOLUME_CLAIMS,
+  type PersistentVolumeClaim,
+  type Pod,
+  PODS,
+} from '@gantry/objects';
+import { type Action, hasEphemeralVolumes, planEphemeralVolumes } from './plan.ts';
+
+/** A new pod: what it asks for never changes. */
+const watchPods: WatchSpec<Pod> = {
+  resource: PODS,
+  keys: (pod, old) => (pod !== undefined && old === undefined && hasEphemeralVolumes(pod) ? [keyOf(pod)] : []),
+};
+
+/** A claim that is gone: the pods that have a volume of its name get another one. */
+const watchClaims: WatchSpec<PersistentVolumeClaim> = {
+  resource: PERSISTENT_VOLUME_CLAIMS,
+  keys: (claim, old, cache) => {
+    if (claim !== undefined || old === undefined) return [];
+    const { namespace = '', name = '' } = old.metadata;
+    return cache
+      .list(PODS, namespace)
+      .filter((pod) => hasEphemeralVolumes(pod) && claimsOfPod(pod).includes(name))
+      .map(keyOf);
+  },
+};
+
+/** Makes the claims of pods' ephemeral volumes. */
+export const ephemeralVolumeController: ControllerSpec = {
+  name: 'ephemeral-volume',
+  eventSource: 'ephemeral_volume',
+  watches: [watchPods, watchClaims],
+  reconcile: async (key, context, signal) => {
+    const { cache, clock } = context;
+    const pod = cache.get(PODS, key);
+    if (pod === undefined) return {};
+    const plan = planEphemeralVolumes(pod, (name) =>
+      cache.get(PERSISTENT_VOLUME_CLAIMS, { namespace: key.namespace, name }),
+    );
+    return await carryOut(plan, (action) => carryOutOne(action, pod, context, signal), clock);
+  },
+};
+
+async function carryOutOne(
+  action: Action,
+  pod: Pod,
+  { client, events }: ControllerContext,
+  signal: AbortSignal,
+): Promise<void> {
+  const report = (why: string) =>
+    events.event(pod, 'Warning', 'FailedBinding', `ephemeral volume ${action.volume}: ${why}`);
+  if (action.kind === 'refuse') {
+    report(action.message);
+    return;
+  }
+  const { name = '' } = action.claim.metadata;
+  try {
+    await ignoreReasons(client.create(PERSISTENT_VOLUME_CLAIMS, action.claim, signal), ['AlreadyExists']);
+  } catch (error) {
+    report(`create PVC ${name}: ${errorMessage(error)}`);
+    throw error;
+  }
+}
