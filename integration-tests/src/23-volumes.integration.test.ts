@@ -2,6 +2,7 @@
  * Persistent volumes with the real kubectl: folders on the nodes, made for claims, outliving pods and agents; and what else a cloud
  * gives a cluster: machines with names and zones, and addresses of load balancers.
  */
+import { networkInterfaces } from 'node:os';
 import { PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS } from '@gantry/objects';
 import { expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
@@ -159,8 +160,8 @@ test('nodes have the names and zones of a cloud, and a Service of type LoadBalan
   });
   const external = nodes.flatMap(({ status }) => status?.addresses ?? []).filter(({ type }) => type === 'ExternalIP');
   expect(external.map((one) => one.address)).toContain(address);
-  const network = ['network', 'inspect', '-f', '{{(index .IPAM.Config 0).Gateway}}', `${cluster.clusterId}-pods`];
-  expect(await cluster.docker(network)).toBe(address);
+  const ofThisHost = Object.values(networkInterfaces()).flatMap((one) => one?.map((each) => each.address) ?? []);
+  expect(ofThisHost).toContain(address);
   await eventually('its Events are there', PATIENCE_MS, async () =>
     (await kubectl(['describe', 'service', 'web'])).includes('Ensured load balancer'),
   );

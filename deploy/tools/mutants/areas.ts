@@ -6,6 +6,7 @@ import { CONTROLLER_MUTANTS } from './areas/controllers.ts';
 import { FENCE_MUTANTS } from './areas/fences.ts';
 import { STATEFUL_SET_MUTANTS } from './areas/stateful-sets.ts';
 import { STORAGE_MUTANTS } from './areas/storage.ts';
+import { VOLUME_MUTANTS } from './areas/volumes.ts';
 import type { Areas } from './mutant.ts';
 
 /** The protecting lines that a test must miss. `mutants.ts` runs them. */
@@ -15,6 +16,7 @@ export const AREAS: Areas = {
   caches: CACHE_MUTANTS,
   controllers: CONTROLLER_MUTANTS,
   'stateful sets': STATEFUL_SET_MUTANTS,
+  volumes: VOLUME_MUTANTS,
   agent: AGENT_MUTANTS,
   auth: AUTH_MUTANTS,
   admission: ADMISSION_MUTANTS,
