@@ -126,6 +126,7 @@ describe('the folder of a persistent volume', () => {
     '/var/lib/gantry/volumes/a/../../x',
     '/var/lib/gantry/volumes/a/b',
     '/var/lib/gantry/volumes-x/a',
+    '/a-folder-of-the-host-with-a-long-name',
   ])('is never at %s, and the message does not name it', async (path) => {
     for (const source of [{ local: { path } }, { hostPath: { path } }]) {
       const volume = { ...itsVolume, spec: { claimRef: { uid: 'uid-c' }, ...source } };
