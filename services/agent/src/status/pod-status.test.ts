@@ -213,9 +213,12 @@ describe('the status of a pod', () => {
     ]);
   });
 
-  it('fails a pod that has been active for too long', () => {
-    const object = pod({ activeDeadlineSeconds: 60 }, { startTime: '2026-01-01T00:09:00Z' });
-    expect(statusOf(object, podState([sandbox()], [running()]))).toMatchObject({
+  it('fails a pod that has been active for too long, once none of its containers runs any more', () => {
+    const object = pod({ activeDeadlineSeconds: 60 }, { startTime: '2026-01-01T00:09:00Z', phase: 'Running' });
+    const stopping = statusOf(object, podState([sandbox()], [running()]));
+    expect(stopping.phase).toBe('Running');
+    expect(stopping).not.toHaveProperty('reason');
+    expect(statusOf(object, podState([sandbox()], [exited(137)]))).toMatchObject({
       phase: 'Failed',
       reason: 'DeadlineExceeded',
     });

@@ -26,7 +26,8 @@ export function podStatus(observed: PodObservation, now: Instant): PodStatus {
   const old = pod.status ?? {};
   const init = statuses(observed, initContainersOf(pod), old.initContainerStatuses);
   const main = statuses(observed, mainContainersOf(pod), old.containerStatuses);
-  const failure = plan.goal === 'end' && !isOver(old.phase ?? '') ? failureOf(observed) : undefined;
+  const isEnded = plan.goal === 'end' && !isOver(old.phase ?? '') && !mayRun(state);
+  const failure = isEnded ? failureOf(observed) : undefined;
   const phase = failure === undefined ? podPhase(pod, init, main) : 'Failed';
   const sandbox = state?.sandboxes.find((candidate) => candidate.state === 'running');
   const address = pod.spec?.hostNetwork === true ? observed.hostAddress : (sandbox?.address ?? '');
@@ -53,6 +54,14 @@ export function podStatus(observed: PodObservation, now: Instant): PodStatus {
   }
   next.conditions = podConditions({ pod, phase, init, main, sandbox: sandbox === undefined ? 'absent' : 'ready' }, now);
   return next;
+}
+
+/**
+ * Whether a container of the pod may still run. A pod that the node ends fails only afterwards, as with kubelet: a failed pod is
+ * removed at once when it is deleted, and a StatefulSet makes its successor then.
+ */
+function mayRun(state: PodState | undefined): boolean {
+  return state?.containers.some((container) => container.state === 'running') === true;
 }
 
 /** Why the node ends a pod that has not ended by itself. */
