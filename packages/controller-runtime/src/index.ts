@@ -6,7 +6,7 @@
  * - `resource-directory`: which custom and aggregated resources there are
  * - `work-queue`, `controller-runner`: keys, workers, back-off; a key waits until the cache shows the writes of its reconcile
  * - `plan-result`: carries out a `Plan` and turns it into a result
- * - `event-writer`, `leader-record`, `elected`: Events, the Lease that shows the leader, terms of leadership
+ * - `event-writer`, `event-series`, `leader-record`, `elected`: Events in both of Kubernetes' forms, the Lease that shows the leader, terms of leadership
  *
  * `./testing` has a silent log and made-up custom and aggregated resources.
  */
@@ -16,6 +16,7 @@ export type { ReconcileReport } from './controller-runner.ts';
 export { createCertificateRequester } from './certificate-requester.ts';
 export { type ElectedMember, type ElectedOptions, type Election, type ElectionEvent, runElected } from './elected.ts';
 export type { EventRecorder } from './event-recorder.ts';
+export { createEventSeriesRecorder, type EventSeriesOptions } from './event-series.ts';
 export { createEventRecorder, type EventRecorderOptions, type EventWriter } from './event-writer.ts';
 export { executeActions, type ExecuteOptions } from './execute-actions.ts';
 export { IndexedObjects } from './indexed-objects.ts';

@@ -1,7 +1,7 @@
 import type { Clock, Random } from '@gantry/base';
 import type { ObjectClient } from '@gantry/client';
 import {
-  createEventRecorder,
+  createEventSeriesRecorder,
   type FenceHolder,
   type Informers,
   keepLeaderRecord,
@@ -29,6 +29,7 @@ export interface SchedulingLeaderOptions {
 }
 
 const EVENT_SOURCE = 'default-scheduler';
+const ACTIONS = { Scheduled: 'Binding', FailedScheduling: 'Scheduling' };
 
 /** Schedules while it leads. */
 export class SchedulingLeader {
@@ -64,7 +65,9 @@ export class SchedulingLeader {
     const { informers, fences, view, queue, component, identity, onResult, ...shared } = this.#options;
     const ended = new AbortController();
     const stop = AbortSignal.any([signal, this.#draining.signal, ended.signal]);
-    const events = createEventRecorder({ ...shared, component: EVENT_SOURCE });
+    const [process = ''] = identity.split('_');
+    const instance = `${EVENT_SOURCE}-${process}`;
+    const events = createEventSeriesRecorder({ ...shared, component: EVENT_SOURCE, instance, actions: ACTIONS });
     let record: Promise<void> | undefined;
     try {
       await informers.reach(term.epoch, stop);

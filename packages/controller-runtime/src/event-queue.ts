@@ -1,0 +1,133 @@
+import { type Clock, errorMessage, type Instant, pause, type Random } from '@gantry/base';
+import { ignoreNotFound, type ObjectWriter } from '@gantry/client';
+import { type Event, EVENTS, type KubeObject, type ObjectReference, StatusError } from '@gantry/objects';
+import type { Log } from './log.ts';
+
+export interface EventQueueOptions {
+  readonly client: Pick<ObjectWriter, 'create' | 'patch'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/** An Event to create, or one that exists and the strategic merge patch of what has changed in it. */
+export interface EventWrite {
+  readonly event: Event;
+  readonly change?: object;
+}
+
+const MAX_QUEUE = 1000;
+/** How often an Event is tried while the API cannot be reached, and the pause between, as in Kubernetes; the first is shorter. */
+const MAX_TRIES = 12;
+const RETRY_MS = 10_000;
+const UNREACHABLE: readonly string[] = ['ServiceUnavailable', 'Timeout', 'ServerTimeout', 'TooManyRequests'];
+
+/** Writes Events in the background, one after the other. What the API refuses is dropped, and so is what is too much. */
+export class EventQueue {
+  readonly #options: EventQueueOptions;
+  readonly #abort = new AbortController();
+  /** Ends pauses between tries: what cannot be written now is dropped. */
+  #hurry = new AbortController();
+  #queue: EventWrite[] = [];
+  #lastNanos = 0n;
+  #running: Promise<void> | undefined;
+
+  constructor(options: EventQueueOptions) {
+    this.#options = options;
+  }
+
+  /** Whether a further Event would be dropped. */
+  get isFull(): boolean {
+    return this.#abort.signal.aborted || this.#queue.length >= MAX_QUEUE;
+  }
+
+  push(write: EventWrite): void {
+    if (this.isFull) return;
+    this.#queue.push(write);
+    this.#running ??= this.#drain().finally(() => {
+      this.#running = undefined;
+    });
+  }
+
+  /** The name of a new Event, as Kubernetes makes it from the object and the time. Never the same twice. */
+  newName(about: ObjectReference, at: Instant): string {
+    const nanos = BigInt(at) * 1_000_000n + BigInt(Math.floor(this.#options.random() * 1_000_000));
+    this.#lastNanos = nanos > this.#lastNanos ? nanos : this.#lastNanos + 1n;
+    return `${about.name ?? ''}.${this.#lastNanos.toString(16)}`;
+  }
+
+  async flush(signal: AbortSignal): Promise<void> {
+    const close = () => this.close();
+    if (signal.aborted) close();
+    else signal.addEventListener('abort', close, { once: true });
+    this.#hurry.abort();
+    await this.#running;
+    this.#hurry = new AbortController();
+    signal.removeEventListener('abort', close);
+  }
+
+  close(): void {
+    this.#queue = [];
+    this.#abort.abort();
+    this.#hurry.abort();
+  }
+
+  async #drain(): Promise<void> {
+    for (let tries = 1; ; ) {
+      const [next] = this.#queue;
+      if (next === undefined) return;
+      try {
+        await this.#write(next);
+      } catch (error) {
+        if (this.#abort.signal.aborted) return;
+        if (await this.#isWorthAnother(error, tries)) {
+          tries += 1;
+          continue;
+        }
+        const { reason, message } = next.event;
+        this.#options.log.debug({ event: reason, message, reason: errorMessage(error) }, 'an Event was not written');
+      }
+      this.#queue.shift();
+      tries = 1;
+    }
+  }
+
+  /** Waits before another try of an Event that the API may take later. */
+  async #isWorthAnother(error: unknown, tries: number): Promise<boolean> {
+    const { clock, random } = this.#options;
+    const { signal } = this.#hurry;
+    if (signal.aborted || tries >= MAX_TRIES || !isUnreachable(error)) return false;
+    await pause(clock, tries === 1 ? RETRY_MS * random() : RETRY_MS, signal);
+    return true;
+  }
+
+  /** An Event that has expired since it was made is made again as it is now. */
+  async #write({ event, change }: EventWrite): Promise<void> {
+    const { client } = this.#options;
+    const { signal } = this.#abort;
+    if (change !== undefined) {
+      const { namespace = '', name = '' } = event.metadata;
+      const patched = await ignoreNotFound(client.patch(EVENTS, { namespace, name }, { strategic: change }, signal));
+      if (patched !== undefined) return;
+    }
+    await client.create(EVENTS, event, signal);
+  }
+}
+
+function isUnreachable(error: unknown): boolean {
+  return !(error instanceof StatusError) || UNREACHABLE.includes(error.reason);
+}
+
+/** The reference of an Event to its object. */
+export function referenceTo(about: KubeObject, fieldPath?: string): ObjectReference {
+  const { namespace, name, uid, resourceVersion } = about.metadata;
+  return {
+    kind: about.kind,
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(name === undefined ? {} : { name }),
+    ...(uid === undefined ? {} : { uid }),
+    apiVersion: about.apiVersion,
+    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    ...(fieldPath === undefined ? {} : { fieldPath }),
+  };
+}
