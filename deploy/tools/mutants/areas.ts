@@ -3,6 +3,7 @@ import { AGENT_MUTANTS } from './areas/agent.ts';
 import { AUTH_MUTANTS } from './areas/auth.ts';
 import { CACHE_MUTANTS } from './areas/caches.ts';
 import { CONTROLLER_MUTANTS } from './areas/controllers.ts';
+import { JOB_MUTANTS } from './areas/jobs.ts';
 import { FENCE_MUTANTS } from './areas/fences.ts';
 import { STATEFUL_SET_MUTANTS } from './areas/stateful-sets.ts';
 import { STORAGE_MUTANTS } from './areas/storage.ts';
@@ -15,6 +16,7 @@ export const AREAS: Areas = {
   fences: FENCE_MUTANTS,
   caches: CACHE_MUTANTS,
   controllers: CONTROLLER_MUTANTS,
+  jobs: JOB_MUTANTS,
   'stateful sets': STATEFUL_SET_MUTANTS,
   volumes: VOLUME_MUTANTS,
   agent: AGENT_MUTANTS,
