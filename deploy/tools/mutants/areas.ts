@@ -8,6 +8,7 @@ import { FENCE_MUTANTS } from './areas/fences.ts';
 import { STATEFUL_SET_MUTANTS } from './areas/stateful-sets.ts';
 import { STORAGE_MUTANTS } from './areas/storage.ts';
 import { VOLUME_MUTANTS } from './areas/volumes.ts';
+import { USAGE_MUTANTS } from './areas/usage.ts';
 import type { Areas } from './mutant.ts';
 
 /** The protecting lines that a test must miss. `mutants.ts` runs them. */
@@ -20,6 +21,7 @@ export const AREAS: Areas = {
   'stateful sets': STATEFUL_SET_MUTANTS,
   volumes: VOLUME_MUTANTS,
   agent: AGENT_MUTANTS,
+  usage: USAGE_MUTANTS,
   auth: AUTH_MUTANTS,
   admission: ADMISSION_MUTANTS,
 };
