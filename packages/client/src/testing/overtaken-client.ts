@@ -1,9 +1,10 @@
 import { createObjectClient } from '../object-calls.ts';
-import type { ObjectClient, ObjectWrite } from '../object-client.ts';
+import { StatusError } from '@gantry/objects';
+import type { ObjectClient, ObjectWrite, WriteResult } from '../object-client.ts';
 
 /**
  * Runs `meanwhile` before each write is sent: what others write between a controller's read and the write that follows
- * from it.
+ * from it. A StatusError that it throws refuses that write.
  */
 export function createOvertakenClient(
   client: ObjectClient,
@@ -18,8 +19,18 @@ export function createOvertakenClient(
       return client.write(write, signal);
     },
     batch: async (writes, signal) => {
-      for (const write of writes) await meanwhile(write);
-      return client.batch(writes, signal);
+      const refused = new Map<ObjectWrite, WriteResult>();
+      for (const write of writes) {
+        try {
+          await meanwhile(write);
+        } catch (error) {
+          if (!(error instanceof StatusError)) throw error;
+          refused.set(write, { ok: false, status: error.toStatus() });
+        }
+      }
+      const sent = writes.filter((write) => !refused.has(write));
+      const results = new Map((await client.batch(sent, signal)).map((result, i) => [sent[i], result]));
+      return writes.flatMap((write) => refused.get(write) ?? results.get(write) ?? []);
     },
   });
 }

@@ -1,9 +1,13 @@
-import { errorMessage } from '@gantry/base';
-import { type ControllerContext, executeActions } from '@gantry/controller-runtime';
-import { isReason, keyOf, type KubeObject, type Pod, PODS } from '@gantry/objects';
+import { append, errorMessage } from '@gantry/base';
+import type { ObjectWrite } from '@gantry/client';
+import type { ControllerContext } from '@gantry/controller-runtime';
+import { isReason, keyOf, type KubeObject, type Pod, PODS, StatusError } from '@gantry/objects';
 
 /** What writes of pods need of a reconcile's context. */
 type PodWriter = Pick<ControllerContext, 'client' | 'events'>;
+
+/** The most pods of one request. */
+const MAX_GROUP = 64;
 
 /**
  * Creates pods of an owner: one, then two, four and so on, up to the first group with a failure, which is thrown after the
@@ -16,30 +20,36 @@ export async function createPods(
   context: PodWriter,
   signal: AbortSignal,
 ): Promise<void> {
-  try {
-    await executeActions(pods, (pod) => createPod(owner, pod, context, signal), {}, signal);
-  } catch (error) {
-    if (!isNamespaceTerminating(error)) throw error;
+  let size = 1;
+  for (let start = 0; start < pods.length; ) {
+    const group = pods.slice(start, start + size);
+    const writes = group.map(
+      (pod): ObjectWrite => ({
+        verb: 'create',
+        resource: PODS,
+        namespace: pod.metadata.namespace ?? '',
+        object: pod,
+      }),
+    );
+    const failures = await sendGroup(writes, context, signal, (result) => reportCreated(owner, result, context));
+    const [failure] = failures.filter((error) => !isNamespaceTerminating(error));
+    if (failure !== undefined) throw failure;
+    if (failures.length > 0) return;
+    start += group.length;
+    size = Math.min(size * 2, MAX_GROUP);
   }
 }
 
 /** Creates one pod of an owner and reports it. Rejects with the error of the write, also in a terminating namespace. */
-export async function createPod(
-  owner: KubeObject,
-  pod: Pod,
-  { client, events }: PodWriter,
-  signal: AbortSignal,
-): Promise<void> {
-  let created: Pod;
+export async function createPod(owner: KubeObject, pod: Pod, context: PodWriter, signal: AbortSignal): Promise<void> {
+  let result: Result;
   try {
-    created = await client.create(PODS, pod, signal);
+    result = { object: await context.client.create(PODS, pod, signal) };
   } catch (error) {
-    if (!isNamespaceTerminating(error)) {
-      events.event(owner, 'Warning', 'FailedCreate', `Error creating: ${errorMessage(error)}`);
-    }
-    throw error;
+    result = { error: asError(error) };
   }
-  events.event(owner, 'Normal', 'SuccessfulCreate', `Created pod: ${created.metadata.name ?? ''}`);
+  reportCreated(owner, result, context);
+  if ('error' in result) throw result.error;
 }
 
 /** Deletes all of these pods of an owner, and throws the first failure after all have been tried. */
@@ -49,32 +59,80 @@ export async function deletePods(
   context: PodWriter,
   signal: AbortSignal,
 ): Promise<void> {
-  await executeActions(pods, (pod) => deletePod(owner, pod, context, signal), { pace: 'full' }, signal);
+  const failures: Error[] = [];
+  for (let start = 0; start < pods.length; start += MAX_GROUP) {
+    const group = pods.slice(start, start + MAX_GROUP);
+    const writes = group.map((pod): ObjectWrite => {
+      const { uid } = pod.metadata;
+      const options = uid === undefined ? {} : { preconditions: { uid } };
+      return { verb: 'delete', resource: PODS, key: keyOf(pod), options };
+    });
+    const report = (result: Result, i: number) => reportDeleted(owner, group[i], result, context);
+    append(failures, await sendGroup(writes, context, signal, report));
+  }
+  const [failure] = failures.filter((error) => !isGone(error));
+  if (failure !== undefined) throw failure;
 }
 
 /**
  * Deletes one pod of an owner and reports `SuccessfulDelete` or `FailedDelete` on the owner. A pod that is gone, or whose name
  * belongs to another pod by now, is neither a success nor a failure.
  */
-export async function deletePod(
-  owner: KubeObject,
-  pod: Pod,
-  { client, events }: PodWriter,
-  signal: AbortSignal,
-): Promise<void> {
-  try {
-    await client.delete(PODS, keyOf(pod), { uid: pod.metadata.uid }, signal);
-  } catch (error) {
-    // A Conflict: another pod has the name by now.
-    if (isReason(error, 'NotFound') || isReason(error, 'Conflict')) return;
-    events.event(owner, 'Warning', 'FailedDelete', `Error deleting: ${errorMessage(error)}`);
-    throw error;
-  }
-  events.event(owner, 'Normal', 'SuccessfulDelete', `Deleted pod: ${pod.metadata.name ?? ''}`);
+export async function deletePod(owner: KubeObject, pod: Pod, context: PodWriter, signal: AbortSignal): Promise<void> {
+  await deletePods(owner, [pod], context, signal);
 }
 
 /** Whether a create was refused because its namespace is being deleted: every other create in it will be. */
 export function isNamespaceTerminating(error: unknown): boolean {
   if (!isReason(error, 'Forbidden')) return false;
   return error.details?.causes?.some(({ reason }) => reason === 'NamespaceTerminating') === true;
+}
+
+/** What became of a write. */
+type Result = { readonly object: KubeObject } | { readonly error: Error };
+
+/** Sends writes in one request and returns what failed. A request that fails as a whole is reported once. */
+async function sendGroup(
+  writes: readonly ObjectWrite[],
+  { client }: PodWriter,
+  signal: AbortSignal,
+  report: (result: Result, index: number) => void,
+): Promise<readonly Error[]> {
+  signal.throwIfAborted();
+  let results: readonly Result[];
+  try {
+    results = (await client.batch(writes, signal)).map((result) =>
+      result.ok ? { object: result.object } : { error: StatusError.fromStatus(result.status) },
+    );
+  } catch (error) {
+    signal.throwIfAborted();
+    results = [{ error: asError(error) }];
+  }
+  results.forEach(report);
+  return results.flatMap((result) => ('error' in result ? [result.error] : []));
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : StatusError.internal(errorMessage(error));
+}
+
+function reportCreated(owner: KubeObject, result: Result, { events }: PodWriter): void {
+  if ('object' in result) {
+    events.event(owner, 'Normal', 'SuccessfulCreate', `Created pod: ${result.object.metadata.name ?? ''}`);
+  } else if (!isNamespaceTerminating(result.error)) {
+    events.event(owner, 'Warning', 'FailedCreate', `Error creating: ${errorMessage(result.error)}`);
+  }
+}
+
+function reportDeleted(owner: KubeObject, pod: Pod | undefined, result: Result, { events }: PodWriter): void {
+  if ('object' in result) {
+    events.event(owner, 'Normal', 'SuccessfulDelete', `Deleted pod: ${pod?.metadata.name ?? ''}`);
+  } else if (!isGone(result.error)) {
+    events.event(owner, 'Warning', 'FailedDelete', `Error deleting: ${errorMessage(result.error)}`);
+  }
+}
+
+/** A Conflict: another pod has the name by now. */
+function isGone(error: unknown): boolean {
+  return isReason(error, 'NotFound') || isReason(error, 'Conflict');
 }

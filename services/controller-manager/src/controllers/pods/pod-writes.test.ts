@@ -1,6 +1,6 @@
 import { createOvertakenClient, FakeObjectClient } from '@gantry/client/testing';
 import { ManualClock } from '@gantry/base/testing';
-import type { ObjectWrite } from '@gantry/client';
+import { createObjectClient, type ObjectWrite } from '@gantry/client';
 import { type KubeObject, type Pod, PODS, type ReplicaSet, StatusError } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { podFromTemplate } from './pod-template.ts';
@@ -21,10 +21,21 @@ function setUp(refuse: (count: number) => Error | undefined) {
     const error = refuse(count++);
     if (error !== undefined) throw error;
   });
+  const groups: number[] = [];
+  const grouped = createObjectClient({
+    get: (...call) => refusing.get(...call),
+    list: (...call) => refusing.list(...call),
+    watch: (...call) => refusing.watch(...call),
+    write: (...call) => refusing.write(...call),
+    batch: (writes, ...call) => {
+      groups.push(writes.length);
+      return refusing.batch(writes, ...call);
+    },
+  });
   const events: string[] = [];
   const event = (_: KubeObject, type: string, reason: string, message: string) =>
     void events.push(`${type} ${reason} ${message}`);
-  return { client, context: { client: refusing, events: { event } }, events, tried: () => count };
+  return { client, context: { client: grouped, events: { event } }, groups, events, tried: () => count };
 }
 
 const pods = (count: number) =>
@@ -50,6 +61,12 @@ describe('createPods', () => {
     await expect(createPods(OWNER, pods(100), later.context, signal)).rejects.toThrow('exceeded quota');
     expect(later.tried()).toBe(7);
     expect(later.client.all(PODS)).toHaveLength(6);
+  });
+
+  it('sends groups that double up to 64, each in one request', async () => {
+    const { context, groups } = setUp(() => undefined);
+    await createPods(OWNER, pods(200), context, signal);
+    expect(groups).toEqual([1, 2, 4, 8, 16, 32, 64, 64, 9]);
   });
 
   it('gives up silently in a terminating namespace', async () => {
