@@ -154,6 +154,7 @@ test('nodes have the names and zones of a cloud, and a Service of type LoadBalan
     expect(metadata.labels?.['topology.kubernetes.io/zone']).toBe(engine);
   }
   await kubectl(['create', 'service', 'loadbalancer', 'web', '--tcp=80']);
+  await kubectl(['run', 'web', '--image=nginx:1.7.9', '--labels=app=web']);
   const address = await eventually('the Service has an address', PATIENCE_MS, async () => {
     const text = await kubectl(['get', 'service', 'web', '-o', 'jsonpath={.status.loadBalancer.ingress[0].ip}']);
     return text === '' ? undefined : text;

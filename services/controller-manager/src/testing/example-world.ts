@@ -98,7 +98,12 @@ export const EXAMPLE_WORLD: readonly (readonly [Resource, KubeObject])[] = [
   inside(PODS, 'with-scratch', {
     spec: { containers: [], volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec: {} } } }] },
   }),
-  inside(SERVICES, 'balanced', { spec: { type: 'LoadBalancer', ports: [{ port: 80 }] } }),
+  inside(
+    SERVICES,
+    'balanced-before',
+    { spec: { type: 'ClusterIP', clusterIP: '10.96.0.11', ports: [{ port: 80 }] } },
+    { finalizers: ['service.kubernetes.io/load-balancer-cleanup'] },
+  ),
   inside(SERVICES, 'outside', { spec: { clusterIP: '10.96.0.10', ports: [{ port: 80 }] } }),
   inside(ENDPOINTS, 'outside', {
     subsets: [{ addresses: [{ ip: '192.0.2.1' }], ports: [{ port: 80, protocol: 'TCP' }] }],

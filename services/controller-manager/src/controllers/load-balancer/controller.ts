@@ -6,7 +6,16 @@ import {
   type ReconcileKey,
   type WatchSpec,
 } from '@gantry/controller-runtime';
-import { equalJson, keyOf, type Node, NODES, type Service, SERVICES } from '@gantry/objects';
+import {
+  ENDPOINT_SLICES,
+  type EndpointSlice,
+  equalJson,
+  keyOf,
+  type Node,
+  NODES,
+  type Service,
+  SERVICES,
+} from '@gantry/objects';
 import { type Action, CLEANUP, hasAddress, hostAddresses, planLoadBalancer, wantsLoadBalancer } from './plan.ts';
 
 /** A changed Service, and with one that gives an address back those that may wait for its ports. */
@@ -27,13 +36,24 @@ const watchNodes: WatchSpec<Node> = {
   },
 };
 
+/** The first endpoints of a Service. */
+const watchSlices: WatchSpec<EndpointSlice> = {
+  resource: ENDPOINT_SLICES,
+  keys: (slice, old) => {
+    if (slice === undefined || !hasEndpoints(slice) || (old !== undefined && hasEndpoints(old))) return [];
+    const { namespace = '', ownerReferences = [] } = slice.metadata;
+    const owner = ownerReferences.find(({ controller, kind }) => controller === true && kind === 'Service');
+    return owner === undefined ? [] : [{ namespace, name: owner.name }];
+  },
+};
+
 /** Gives Services of type LoadBalancer the addresses of the hosts. */
 export const loadBalancerController: ControllerSpec = {
   name: 'load-balancer',
   eventSource: 'service-controller',
   // One by one: two Services could take the same port.
   workers: 1,
-  watches: [watchServices, watchNodes],
+  watches: [watchServices, watchNodes, watchSlices],
   reconcile: async (key, context, signal) => {
     const { cache } = context;
     const service = cache.get(SERVICES, key);
@@ -41,7 +61,10 @@ export const loadBalancerController: ControllerSpec = {
     const others = cache
       .list(SERVICES)
       .filter((other) => other.metadata.uid !== service.metadata.uid && hasAddress(other));
-    const { actions } = planLoadBalancer({ service, addresses: hostAddresses(cache.list(NODES)), others });
+    const slices = cache.controlledBy(ENDPOINT_SLICES, service.metadata.uid ?? '');
+    const backends = slices.some(hasEndpoints) ? 'some' : 'none';
+    const addresses = hostAddresses(cache.list(NODES));
+    const { actions } = planLoadBalancer({ service, backends, addresses, others });
     let newest: Service | undefined = service;
     for (const action of actions) {
       if (newest !== undefined) newest = await carryOut(action, newest, context, signal);
@@ -72,6 +95,10 @@ async function carryOut(
   return await ignoreNotFound(
     client.updateStatus(SERVICES, { ...service, metadata, status: { ...service.status, loadBalancer } }, signal),
   );
+}
+
+function hasEndpoints({ endpoints }: EndpointSlice): boolean {
+  return (endpoints ?? []).length > 0;
 }
 
 function isOurs(service: Service): boolean {

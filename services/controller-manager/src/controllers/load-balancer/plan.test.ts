@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Node, Service } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { type Action, hostAddresses, planLoadBalancer } from './plan.ts';
+import { type Action, hostAddresses, type ObservedService, planLoadBalancer } from './plan.ts';
 
 interface ServiceCase {
   readonly name?: string;
@@ -18,6 +18,7 @@ interface ServiceCase {
 interface Case {
   readonly name: string;
   readonly addresses?: readonly string[];
+  readonly backends?: 'none';
   readonly service: ServiceCase;
   readonly others?: readonly ServiceCase[];
   readonly want: {
@@ -50,6 +51,8 @@ const serviceOf = (one: ServiceCase): Service => ({
   },
 });
 
+const SOME: ObservedService['backends'] = 'some';
+
 const described = (action: Action) => (action.kind === 'event' ? `${action.type} ${action.reason}` : action.kind);
 
 /** The Service after the actions. */
@@ -63,9 +66,10 @@ const after = (service: Service, actions: readonly Action[]): Service =>
 describe('a Service of type LoadBalancer', () => {
   it.each(CASES.map((one) => [one.name, one] as const))(
     '%s',
-    (_, { addresses = ['192.0.2.1'], service, others = [], want }) => {
+    (_, { addresses = ['192.0.2.1'], backends = SOME, service, others = [], want }) => {
       const observed = {
         service: serviceOf(service),
+        backends,
         addresses,
         others: others.map((other) => serviceOf({ ...other, addresses })),
       };
@@ -83,6 +87,7 @@ describe('a Service of type LoadBalancer', () => {
   it('names the Service that has its port', () => {
     const observed = {
       service: serviceOf({ ports: [80] }),
+      backends: SOME,
       addresses: ['192.0.2.1'],
       others: [serviceOf({ name: 'web', ports: [80], addresses: ['192.0.2.1'] })],
     };
@@ -94,8 +99,8 @@ describe('a Service of type LoadBalancer', () => {
   });
 
   it('finishes after a crash between any two writes', () => {
-    for (const { addresses = ['192.0.2.1'], service } of CASES) {
-      const observed = { service: serviceOf(service), addresses, others: [] };
+    for (const { addresses = ['192.0.2.1'], backends = SOME, service } of CASES) {
+      const observed = { service: serviceOf(service), backends, addresses, others: [] };
       const { actions } = planLoadBalancer(observed);
       const end = after(observed.service, actions);
       for (let done = 0; done < actions.length; done++) {

@@ -18,6 +18,8 @@ const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers';
 
 export interface ObservedService {
   readonly service: Service;
+  /** Whether there is a pod behind it, ready or not. */
+  readonly backends: 'some' | 'none';
   /** Addresses of the hosts, sorted. */
   readonly addresses: readonly string[];
   /** The other Services that have an address. */
@@ -45,12 +47,14 @@ export function hostAddresses(nodes: readonly Node[]): readonly string[] {
 
 /**
  * Gives a Service the addresses of the hosts, as Kubernetes' service controller does with those of a cloud's load balancer. All
- * share the hosts' addresses: a port belongs to the Service that has it, and another one waits. Without an address nothing is done.
+ * share the hosts' addresses: a port belongs to the Service that has it, and another one waits. So a Service takes its ports when the
+ * first pod is behind it, unlike with a cloud, and then keeps them. Without an address nothing is done.
  */
 export function planLoadBalancer(observed: ObservedService): Plan<Action> {
-  const { service, addresses } = observed;
+  const { service, addresses, backends } = observed;
   if (!wantsLoadBalancer(service)) return { actions: planCleanup(service) };
-  if (addresses.length === 0) return { actions: [] };
+  const isHeld = service.metadata.finalizers?.includes(CLEANUP) === true;
+  if (addresses.length === 0 || (backends === 'none' && !isHeld)) return { actions: [] };
   const taken = takenPort(observed);
   if (taken !== undefined && !hasAddress(service)) {
     const message = `Error syncing load balancer: failed to ensure load balancer: ${taken}`;
