@@ -110,6 +110,14 @@ describe('metrics.k8s.io', () => {
     expect((await callServer(server, 'GET', `${ROOT}/nodes/a`, eve)).code).toBe(403);
   });
 
+  it('may be read by all who may view pods, as with metrics-server', async () => {
+    const role = '/apis/rbac.authorization.k8s.io/v1/clusterroles/system:aggregated-metrics-reader';
+    expect((await get(role)).json).toMatchObject({
+      metadata: { labels: { 'rbac.authorization.k8s.io/aggregate-to-view': 'true' } },
+      rules: [{ apiGroups: ['metrics.k8s.io'], resources: ['pods', 'nodes'], verbs: ['get', 'list', 'watch'] }],
+    });
+  });
+
   it('is handed over to a metrics-server that is installed', async () => {
     const { json } = await get(API_SERVICE);
     const spec = {

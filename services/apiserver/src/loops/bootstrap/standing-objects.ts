@@ -7,6 +7,7 @@ import {
   SYSTEM_PRIORITIES,
 } from '@gantry/kinds';
 import {
+  type ClusterRole,
   type KubeObject,
   type PolicyRule,
   type PriorityClass,
@@ -34,16 +35,18 @@ export interface StandingObject {
 }
 
 const RBAC = 'rbac.authorization.k8s.io';
+const METRICS = 'metrics.k8s.io';
 /** The group of the objects of flow control. */
 export const FLOW_GROUP = 'flowcontrol.apiserver.k8s.io';
 
 /**
  * Everything that Kubernetes makes at its start, and an APIService for each group version of the built-in `resources`, in an
- * order in which nothing waits for what comes later.
+ * order in which nothing waits for what comes later. With resource metrics among them, the right to read these too.
  */
 export function standingObjects(resources: readonly ResourceRef[]): readonly StandingObject[] {
   return [
     ...of(RBAC, 'clusterroles', bootstrapClusterRoles(), (stored, wanted) => withRights(stored, wanted)),
+    ...of(RBAC, 'clusterroles', resources.some(({ group }) => group === METRICS) ? [metricsReader()] : []),
     ...of(RBAC, 'clusterrolebindings', bootstrapClusterRoleBindings(), withSubjects),
     ...of(RBAC, 'roles', bootstrapRoles(), (stored, wanted) => withRights(stored, wanted)),
     ...of(RBAC, 'rolebindings', bootstrapRoleBindings(), withSubjects),
@@ -51,6 +54,17 @@ export function standingObjects(resources: readonly ResourceRef[]): readonly Sta
     ...flowStandingObjects(),
     ...of('apiregistration.k8s.io', 'apiservices', localApiServices(resources)),
   ];
+}
+
+/** What metrics-server's manifests bring: who may see pods and nodes may see what they use. Its owner may change it. */
+function metricsReader(): ClusterRole {
+  const labels = ['admin', 'edit', 'view'].map((role) => [`${RBAC}/aggregate-to-${role}`, 'true'] as const);
+  return {
+    apiVersion: `${RBAC}/v1`,
+    kind: 'ClusterRole',
+    metadata: { name: 'system:aggregated-metrics-reader', labels: Object.fromEntries(labels) },
+    rules: [{ apiGroups: [METRICS], resources: ['pods', 'nodes'], verbs: ['get', 'list', 'watch'] }],
+  };
 }
 
 /** The objects of flow control among them, which are kept as long as an apiserver runs. */
