@@ -4,6 +4,7 @@ import { AUTH_MUTANTS } from './areas/auth.ts';
 import { CACHE_MUTANTS } from './areas/caches.ts';
 import { CONTROLLER_MUTANTS } from './areas/controllers.ts';
 import { JOB_MUTANTS } from './areas/jobs.ts';
+import { DAEMON_SET_MUTANTS } from './areas/daemon-sets.ts';
 import { FENCE_MUTANTS } from './areas/fences.ts';
 import { STATEFUL_SET_MUTANTS } from './areas/stateful-sets.ts';
 import { STORAGE_MUTANTS } from './areas/storage.ts';
@@ -18,6 +19,7 @@ export const AREAS: Areas = {
   caches: CACHE_MUTANTS,
   controllers: CONTROLLER_MUTANTS,
   jobs: JOB_MUTANTS,
+  'daemon sets': DAEMON_SET_MUTANTS,
   'stateful sets': STATEFUL_SET_MUTANTS,
   volumes: VOLUME_MUTANTS,
   agent: AGENT_MUTANTS,

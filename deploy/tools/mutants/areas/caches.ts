@@ -114,15 +114,15 @@ export const CACHE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a key is worked on twice at the same time',
     file: `${RUNTIME}/work-queue.ts`,
-    text: "else if (entry.state === 'clean') entry.state = 'dirty';",
-    replacement: "else if (entry.state === 'clean') this.#enqueue(id, { key, state: 'waiting' });",
+    text: "      entry.state = 'dirty';\n",
+    replacement: "      this.#enqueue(id, { key, state: 'waiting', addedMs });\n",
     tests: [`${RUNTIME}/work-queue.test.ts`],
     protects: 'two reconciles of one object that both create what is missing',
   },
   {
     name: 'a change during a reconcile is forgotten',
     file: `${RUNTIME}/work-queue.ts`,
-    text: "if (entry.state === 'dirty') this.#enqueue(id, { key, state: 'waiting' });",
+    text: "if (entry.state === 'dirty') this.#enqueue(id, { key, state: 'waiting', addedMs: entry.addedMs });",
     replacement: '',
     tests: [`${RUNTIME}/work-queue.test.ts`],
     protects: 'changes that come while their object is reconciled',

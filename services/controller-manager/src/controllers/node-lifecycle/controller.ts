@@ -134,9 +134,9 @@ async function observe(
   let leftMs = heartbeats.note(name, markOf(node, lease), clock.monotonicMs(), stageOf(node));
   if (heartbeats.isQuiet(leftMs)) leftMs = await lookCloser(memory, node, context, signal);
   const heartbeat = leftMs > 0 ? 'heard' : 'silent';
-  const nodes = cache.list(NODES);
+  const nodes = () => cache.list(NODES);
   const { eviction, waitMs, stopsOthers } = evictions.ask({ node, heartbeat, nodes }, clock.monotonicMs());
-  if (stopsOthers) for (const other of nodes) if (isEvicting(other)) enqueue(keyOf(other));
+  if (stopsOthers) for (const other of nodes()) if (isEvicting(other)) enqueue(keyOf(other));
   const observed: ObservedNode = {
     node,
     pods: cache.onNode(PODS, name),

@@ -8,7 +8,7 @@ export interface EvictionCase {
   readonly node: Node;
   readonly heartbeat: ObservedNode['heartbeat'];
   /** All nodes, this one included. */
-  readonly nodes: readonly Node[];
+  readonly nodes: () => readonly Node[];
 }
 
 export interface EvictionAnswer {
@@ -49,7 +49,7 @@ export class Evictions {
       this.#limiter.forget(name);
       return { eviction: 'allowed', stopsOthers: false };
     }
-    const healths = zoneHealths(nodes, (other) =>
+    const healths = zoneHealths(nodes(), (other) =>
       other.metadata.name === name ? heartbeat === 'heard' && isReady(node) : isReady(other),
     );
     const perSecond = evictionRate(zoneOf(node), healths, this.#rates);
