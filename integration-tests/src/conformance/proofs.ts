@@ -6,6 +6,8 @@ import { CONTROLLER_PROOFS } from './controllers.ts';
 import { CONVERSION_PROOFS } from './conversion.ts';
 import { CUSTOM_RESOURCES } from './custom-resources.ts';
 import { DEVICE_PROOFS } from './devices.ts';
+import { DISRUPTION_PROOFS } from './disruption.ts';
+import { ENDPOINT_PROOFS } from './endpoints.ts';
 import { DISCOVERY } from './discovery.ts';
 import { EVENT_PROOFS } from './events.ts';
 import { FIELD_VALIDATION } from './field-validation.ts';
@@ -41,6 +43,8 @@ export const PROOFS: readonly Proof[] = [
   ...KUBECTL_PROOFS,
   ...EVENT_PROOFS,
   ...NETWORK_PROOFS,
+  ...ENDPOINT_PROOFS,
+  ...DISRUPTION_PROOFS,
   ...NODE_OBJECT_PROOFS,
   ...DEVICE_PROOFS,
   ...QUOTA_PROOFS,

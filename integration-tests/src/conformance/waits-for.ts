@@ -11,23 +11,15 @@ const BY_AREA: Readonly<Record<ConformanceClass, Readonly<Record<string, string>
   A: {},
   B: {
     CronJob: 'the CronJob controller',
-    'Disruption (PDB, eviction)': 'the disruption controller',
-    EndpointSlice: 'the EndpointSlice controller',
-    'EndpointSlice mirroring': 'the EndpointSlice mirroring controller',
-    Endpoints: 'the Endpoints controller',
     'Garbage collector': 'the ReplicationController controller',
     Job: 'the Job controller',
     ReplicationController: 'the ReplicationController controller',
   },
   F: {
     CronJob: 'the CronJob controller and the Job controller',
-    'Disruption (PDB, eviction)': 'the disruption controller',
-    EndpointSlice: 'the EndpointSlice controller',
-    Endpoints: 'the Endpoints controller',
     Job: 'the Job controller',
     'Preemption / PriorityClass': 'preemption by the scheduler',
     ReplicationController: 'the ReplicationController controller',
-    'Service endpoint latency': 'the Endpoints controller',
     kubectl: 'the ReplicationController controller, and the images of the official suite on the nodes',
   },
   R: {
