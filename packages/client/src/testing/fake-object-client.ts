@@ -15,6 +15,7 @@ import {
   formatKey,
   type JsonObject,
   keyOf,
+  type Eviction,
   type KubeObject,
   type ObjectKey,
   parseLabelSelector,
@@ -197,6 +198,7 @@ export class FakeObjectClient extends ObjectCalls {
     switch (write.verb) {
       case 'create':
         if (write.subresource === 'binding') return this.#bind(write.resource, write.namespace, write.object);
+        if (write.subresource === 'eviction') return this.#evict(write.resource, write.namespace, write.object);
         return this.#create(write.resource, write.namespace, write.object);
       case 'update':
         return this.#update(write.resource, write.key, write.object, write.subresource);
@@ -266,6 +268,12 @@ export class FakeObjectClient extends ObjectCalls {
     const nodeName = (binding as KubeObject & { target?: { name?: string } }).target?.name ?? '';
     const next = { ...old, spec: { ...old.spec, nodeName } };
     return this.#store(resource, 'MODIFIED', next, old);
+  }
+
+  /** Of a pod that no budget protects. */
+  #evict(resource: Resource, namespace: string, eviction: Eviction & KubeObject): KubeObject {
+    const key = { namespace, name: eviction.metadata.name ?? '' };
+    return this.#delete(resource, key, eviction.deleteOptions?.preconditions ?? {});
   }
 
   #delete(resource: Resource, key: ObjectKey, wanted: { uid?: string; resourceVersion?: string }): KubeObject {

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { LEASES, NODES, PODS, type Resource } from '@gantry/objects';
+import { type Eviction, LEASES, NODES, PODS, type Resource, StatusError } from '@gantry/objects';
 import { ManualClock } from '@gantry/base/testing';
 import type { ObjectWrite } from '@gantry/client';
 import { createOvertakenClient, FakeObjectClient } from '@gantry/client/testing';
@@ -149,16 +149,39 @@ describe('a host custodian with an agent that comes back', () => {
     expect(server.all(PODS)).toHaveLength(1);
   });
 
-  it('deletes the pod that it has seen, and none that has its name by now', async () => {
+  it('evicts the pod that it has seen, and none that has its name by now', async () => {
     const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', namespace: 'a' } };
     const { metadata } = await server.put(PODS, pod);
     const uids: unknown[] = [];
     meanwhile = async (write) => {
-      if (write.verb === 'delete' && write.resource === PODS) uids.push(write.options?.preconditions?.uid);
+      if (write.verb !== 'create' || write.subresource !== 'eviction') return;
+      uids.push((write.object as Eviction).deleteOptions?.preconditions?.uid);
     };
     lead();
     await wait();
     expect(uids).toEqual([metadata.uid]);
+    expect(server.all(PODS)).toEqual([]);
+  });
+
+  it.each([
+    ['a budget refuses', new StatusError('TooManyRequests', 'no disruption is allowed')],
+    ['two budgets claim', new StatusError('', 'more than one budget')],
+  ])('deletes a pod that %s to let go for half a minute', async (_, refusal) => {
+    for (const name of ['p', 'q']) {
+      await server.put(PODS, { apiVersion: 'v1', kind: 'Pod', metadata: { name, namespace: 'a' } });
+    }
+    let refused = 0;
+    meanwhile = async (write) => {
+      if (write.verb !== 'create' || write.subresource !== 'eviction' || write.object.metadata.name !== 'p') return;
+      refused += 1;
+      throw refusal;
+    };
+    lead();
+    await wait();
+    expect(refused).toBeGreaterThan(1);
+    expect(server.all(PODS).map(({ metadata }) => metadata.name)).toEqual(['p']);
+    await wait();
+    await wait();
     expect(server.all(PODS)).toEqual([]);
   });
 });

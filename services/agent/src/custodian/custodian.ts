@@ -1,6 +1,17 @@
 import { join } from 'node:path';
 import { type Clock, errorMessage, type Instant, pause } from '@gantry/base';
-import { isReason, type KubeObject, type Lease, LEASES, type Node, NODES, type Pod, PODS } from '@gantry/objects';
+import {
+  type Eviction,
+  isReason,
+  type KubeObject,
+  type Lease,
+  LEASES,
+  type Node,
+  NODES,
+  type Pod,
+  PODS,
+  StatusError,
+} from '@gantry/objects';
 import { ignoreNotFound, ignoreReasons, type ObjectClient } from '@gantry/client';
 import type { Logger } from '@gantry/service';
 import { readKeyVolume } from '../identity/key-volume.ts';
@@ -192,6 +203,9 @@ export class Custodian {
           signal,
         );
         return;
+      case 'evictPod':
+        await this.#evictPod(action, signal);
+        return;
       case 'deletePod': {
         const { namespace, name, uid } = action;
         // A Conflict: another pod has the name by now.
@@ -201,6 +215,26 @@ export class Custodian {
       case 'removeNode':
         await this.#removeNode(action.node, signal);
         return;
+    }
+  }
+
+  /** A refusal is not an error: the pod is evicted again in the next round, and deleted when the patience ends. */
+  async #evictPod(
+    { namespace, name, uid }: Extract<CustodianAction, { kind: 'evictPod' }>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { client, logger } = this.#options;
+    const metadata = { namespace, name };
+    const deleteOptions = { preconditions: { uid } };
+    const eviction: Eviction & KubeObject = { apiVersion: 'policy/v1', kind: 'Eviction', metadata, deleteOptions };
+    try {
+      await client.createSubresource(PODS, { namespace, name, subresource: 'eviction' }, eviction, signal);
+    } catch (error) {
+      // A Conflict: another pod has the name by now.
+      if (isReason(error, 'NotFound') || isReason(error, 'Conflict')) return;
+      // Two budgets are an error of the server (500), without a reason.
+      if (!(error instanceof StatusError) || (error.code !== 429 && error.code !== 500)) throw error;
+      logger.debug({ namespace, name, reason: errorMessage(error) }, 'host custodian: an eviction was refused');
     }
   }
 

@@ -38,7 +38,17 @@ it.each([
   {
     name: 'drains a node that was scaled away',
     node: node({ ...scaledAway, livingPods: [POD], podCount: 1, containerCount: 1 }),
-    actions: ['cordon', 'deletePod', 'cleanUp'],
+    actions: ['cordon', 'evictPod', 'cleanUp'],
+  },
+  {
+    name: 'evicts for half a minute',
+    node: node({ ...scaledAway, missingSinceMs: NOW - 39_999, schedulable: 'no', livingPods: [POD], podCount: 1 }),
+    actions: ['evictPod', 'cleanUp'],
+  },
+  {
+    name: 'deletes what budgets have held up for half a minute',
+    node: node({ ...scaledAway, missingSinceMs: NOW - 40_000, schedulable: 'no', livingPods: [POD], podCount: 1 }),
+    actions: ['deletePod', 'cleanUp'],
   },
   {
     name: 'waits for pods that are being deleted',

@@ -5,6 +5,9 @@ export const SUCCESSOR_MS = 10_000;
 /** An agent whose heartbeat has not changed for this long is dead or frozen: the host's custodian acts for it. */
 export const DEAD_MS = 5_000;
 
+/** How long disruption budgets may hold up a drain: an agent that is gone cannot keep its pods running for ever. */
+export const PATIENCE_MS = 30_000;
+
 /** One of this engine's nodes as observed by the custodian. All times are of its own monotonic clock. */
 export interface ObservedNode {
   readonly name: string;
@@ -28,6 +31,8 @@ export type CustodianAction =
   /** Removes containers of deleted and replaced pods in place of the dead agent, for as long as this is planned. */
   | { readonly kind: 'cleanUp'; readonly node: string; readonly object: 'present' | 'absent' }
   | { readonly kind: 'cordon'; readonly node: string }
+  /** Deletes the pod as far as disruption budgets allow; planned again until it is gone or the patience ends. */
+  | { readonly kind: 'evictPod'; readonly namespace: string; readonly name: string; readonly uid: string }
   | { readonly kind: 'deletePod'; readonly namespace: string; readonly name: string; readonly uid: string }
   | { readonly kind: 'removeNode'; readonly node: string };
 
@@ -38,8 +43,8 @@ export function planCustodian(nodes: readonly ObservedNode[], nowMs: Instant): r
 
 function planNode(node: ObservedNode, nowMs: Instant): readonly CustodianAction[] {
   const isAlive = node.heartbeatMs !== undefined && nowMs - node.heartbeatMs < DEAD_MS;
-  const scaledAway =
-    node.container === 'missing' && node.missingSinceMs !== undefined && nowMs - node.missingSinceMs >= SUCCESSOR_MS;
+  const missingMs = node.container === 'missing' ? nowMs - (node.missingSinceMs ?? nowMs) : 0;
+  const scaledAway = missingMs >= SUCCESSOR_MS;
   if (isAlive) return [];
   const cleanUp: CustodianAction = { kind: 'cleanUp', node: node.name, object: node.object };
   if (node.object === 'absent') {
@@ -50,7 +55,9 @@ function planNode(node: ObservedNode, nowMs: Instant): readonly CustodianAction[
   if (node.podCount === 0 && node.containerCount === 0) return [{ kind: 'removeNode', node: node.name }];
   return [
     ...(node.schedulable === 'yes' ? [{ kind: 'cordon' as const, node: node.name }] : []),
-    ...node.livingPods.map((pod) => ({ kind: 'deletePod' as const, ...pod })),
+    ...node.livingPods.map(
+      (pod) => ({ kind: missingMs < SUCCESSOR_MS + PATIENCE_MS ? 'evictPod' : 'deletePod', ...pod }) as const,
+    ),
     cleanUp,
   ];
 }
