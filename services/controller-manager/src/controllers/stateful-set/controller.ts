@@ -52,7 +52,7 @@ function observe(set: StatefulSet, cache: Cache): ObservedStatefulSet {
   };
 }
 
-/** Besides the pods of a set, any pod that leaves a name which a set may wait for. */
+/** The pods of a set, and any other pod that frees a name which a set may wait for. */
 function watchPods(): WatchSpec<Pod> {
   const owned = watchOwned(PODS, STATEFUL_SETS, { matters: changesOrder });
   return {
