@@ -27,7 +27,7 @@ export interface NodeNeeds {
   readonly remove: readonly { readonly pod: Pod; readonly reason: DeleteReason }[];
 }
 
-/** What the decision about a node depends on besides its pods. */
+/** What the decision about a node depends on, apart from its pods. */
 export interface NodeRules {
   readonly set: DaemonSet;
   /** Of the present revision. */

@@ -17,7 +17,7 @@ export const HASH_LABEL = 'controller-revision-hash';
 const GENERATION_LABEL = 'pod-template-generation';
 const GENERATION_ANNOTATION = 'deprecated.daemonset.template.generation';
 
-/** What a set's pods tolerate besides what its template says: they stay on nodes in trouble. */
+/** What a set's pods tolerate in addition to what its template says: they stay on nodes in trouble. */
 const TOLERATIONS: readonly Toleration[] = [
   { key: `${PREFIX}not-ready`, operator: 'Exists', effect: 'NoExecute' },
   { key: `${PREFIX}unreachable`, operator: 'Exists', effect: 'NoExecute' },
