@@ -180,7 +180,7 @@ describe('the autoscaler', () => {
   it.each([
     ['Foo', 'example.com/v1', 'no matches for kind "Foo" in group "example.com"'],
     ['Deployment', 'a/b/c', 'unexpected GroupVersion string: a/b/c'],
-    ['StatefulSet', 'apps/v1', 'the server could not find the requested resource (get statefulsets.apps)'],
+    ['StatefulSet', 'apps/v1', 'the server could not find the requested resource (get statefulsets x)'],
   ])('reports the target %s of %s that it cannot read', async (kind, apiVersion, message) => {
     const site = await createSite({ autoscaler: { scaleTargetRef: { apiVersion, kind, name: 'x' } } });
     site.start();
@@ -272,6 +272,37 @@ describe('the autoscaler', () => {
         },
       },
       { type: 'External', external: { metric: { name: 'queue', selector }, current: { averageValue: '17500m' } } },
+    ]);
+  });
+
+  it('names what an extension server does not serve, as Kubernetes does', async () => {
+    const pods = { metric: { name: 'hits' }, target: { type: 'AverageValue', averageValue: '1' } };
+    const object = {
+      describedObject: { apiVersion: 'v1', kind: 'Service', name: 'main' },
+      metric: { name: 'requests' },
+      target: { type: 'Value', value: '1' },
+    };
+    const external = { metric: { name: 'queue' }, target: { type: 'Value', value: '1' } };
+    const metrics = [
+      { type: 'Pods', pods },
+      { type: 'Object', object },
+      { type: 'External', external },
+    ];
+    const site = await createSite({ autoscaler: { metrics } });
+    site.answers.set('/apis/custom.metrics.k8s.io', () => ({ versions: [{ version: 'v1beta2' }] }));
+    site.start();
+    await site.clock.advance(SYNC_MS);
+    const not = 'the server could not find the requested resource';
+    const custom = 'unable to fetch metrics from custom metrics API';
+    expect(
+      site
+        .events('HorizontalPodAutoscaler')
+        .filter(({ reason }) => reason !== 'FailedComputeMetricsReplicas')
+        .map(({ message }) => message),
+    ).toEqual([
+      `unable to get metric hits: ${custom}: ${not} (get pods.custom.metrics.k8s.io *)`,
+      `unable to get metric requests: Service on n main/${custom}: ${not} (get services.custom.metrics.k8s.io main)`,
+      `unable to get external metric n/queue/nil: unable to fetch metrics from external metrics API: ${not} (get queue.external.metrics.k8s.io)`,
     ]);
   });
 

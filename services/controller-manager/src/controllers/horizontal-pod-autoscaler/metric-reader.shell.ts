@@ -68,7 +68,7 @@ async function readPods(
   const root = await customRoot(read, signal);
   const path = `${root}/namespaces/${encodeURIComponent(namespace)}/pods/*/${encodeURIComponent(metric)}`;
   const query = parameters({ labelSelector: selector, metricLabelSelector: metricSelector });
-  const ask = { api: 'custom', path: path + query, resource: `pods.${CUSTOM}` };
+  const ask = { api: 'custom', path: path + query, resource: `pods.${CUSTOM} *` };
   return { kind: 'pods', metrics: podsMetrics(await answer(ask, read, signal)) };
 }
 
@@ -89,7 +89,8 @@ async function readObject(
   const of = isNamespace ? `${inside}/metrics` : `${inside}/${name}/${encodeURIComponent(object.name)}`;
   const query = parameters({ metricLabelSelector: metricSelector });
   const path = `${root}${of}/${encodeURIComponent(metric)}${query}`;
-  const list = await answer({ api: 'custom', path, resource: `${name}.${CUSTOM}` }, read, signal);
+  const asked = isNamespace ? `metrics.${CUSTOM} ${metric}` : `${name}.${CUSTOM} ${object.name}`;
+  const list = await answer({ api: 'custom', path, resource: asked }, read, signal);
   return { kind: 'values', values: [objectMetric(list)] };
 }
 

@@ -9,7 +9,10 @@ const GENERIC: Readonly<Record<number, string>> = {
   503: 'the server is currently unable to handle the request',
 };
 
-/** Why a read failed, in the words of Kubernetes' client, which has its own for responses that are no Status. */
+/**
+ * Why a read failed, in the words of Kubernetes' client, which has its own for responses that are no Status: they name the
+ * resource, and the object where one was asked for.
+ */
 export function readFailure(error: unknown, resource: string): string {
   if (error instanceof StatusError && error.details === undefined) {
     const generic = GENERIC[error.code];

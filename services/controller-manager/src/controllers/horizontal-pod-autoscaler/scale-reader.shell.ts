@@ -19,7 +19,8 @@ export async function readScale(
     return { target: { kind: 'found', scale }, resource };
   } catch (error) {
     signal.throwIfAborted();
-    const name = resource.group === '' ? resource.resource : `${resource.resource}.${resource.group}`;
-    return { target: { kind: 'failed', message: readFailure(error, name) } };
+    // Kubernetes' client of scales names no group.
+    const what = `${resource.resource} ${spec.scaleTargetRef.name}`;
+    return { target: { kind: 'failed', message: readFailure(error, what) } };
   }
 }
