@@ -3,24 +3,50 @@ import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FakeObjectClient } from '@gantry/client/testing';
+import { BIND_COMPLETED, localPathOf } from '@gantry/objects';
 import { ManualClock } from '@gantry/base/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { linuxMounts } from '../mounts/linux-mounts.ts';
-import { apiClaimSource } from '../sources/api-claim-source.ts';
 import { TokenSource } from '../sources/token-source.ts';
+import type { ClaimSource } from '../spec/claim-source.ts';
 import { container, pod } from '../testing/pods.ts';
 import { PersistentFolders } from './persistent-folders.ts';
 import { PodVolumes } from './pod-volumes.ts';
 
 const signal = new AbortController().signal;
-const claims = apiClaimSource(new FakeObjectClient(new ManualClock()));
+
+/** Claims that are bound to a volume of their own name. Notes what is read. */
+const boundClaims = (reads: string[]): ClaimSource => ({
+  claim: async (namespace, name) => {
+    reads.push(`claim ${name}`);
+    return {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { namespace, name, uid: name, annotations: { [BIND_COMPLETED]: 'yes' } },
+      spec: { volumeName: name },
+      status: { phase: 'Bound' },
+    };
+  },
+  volume: async (name) => {
+    reads.push(`volume ${name}`);
+    return {
+      apiVersion: 'v1',
+      kind: 'PersistentVolume',
+      metadata: { name },
+      spec: { claimRef: { uid: name }, local: { path: localPathOf(name) } },
+    };
+  },
+  node: async () => undefined,
+});
 
 describe('the volumes of pods', () => {
   let state: string;
   let volumes: PodVolumes;
+  let reads: string[];
   beforeEach(async () => {
     state = await mkdtemp(join(tmpdir(), 'gantry-volumes-'));
     const clock = new ManualClock();
+    reads = [];
     volumes = new PodVolumes({
       state: { path: state, hostPath: '/on/the/host' },
       mounts: linuxMounts(),
@@ -29,7 +55,7 @@ describe('the volumes of pods', () => {
         secret: async () => ({ apiVersion: 'v1', kind: 'Secret', metadata: {}, data: { password: 'c2VzYW1l' } }),
       },
       tokens: new TokenSource(new FakeObjectClient(clock), clock),
-      persistent: new PersistentFolders({ folder: join(state, 'volumes'), node: 'n', source: claims }),
+      persistent: new PersistentFolders({ folder: join(state, 'volumes'), node: 'n', source: boundClaims(reads) }),
       facts: { nodeName: 'n', hostAddress: 'h', cpus: 1, memoryBytes: 2 ** 30 },
       clock,
     });
@@ -69,6 +95,18 @@ describe('the volumes of pods', () => {
     const crowded = container('main', { volumeMounts: Array.from({ length: 1001 }, (_, index) => mount(index)) });
     await expect(volumes.mounts(pod(), crowded, 0, new Map())).rejects.toThrow('this node mounts at most 1000');
     expect(await readdir(state)).toEqual([]);
+  });
+
+  it('are looked up once for a claim, and stay when the pod is released', async () => {
+    const withClaim = pod({ volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'c' } }] });
+    await volumes.sync(withClaim, '', signal);
+    await writeFile(join(state, 'volumes', 'c', 'file'), 'kept');
+    await volumes.sync(withClaim, '', signal);
+    expect(reads).toEqual(['claim c', 'volume c']);
+    await volumes.release('uid-1');
+    expect(await readdir(join(state, 'volumes', 'c'))).toEqual(['file']);
+    await volumes.sync(withClaim, '', signal);
+    expect(reads).toHaveLength(4);
   });
 
   it('leave the mode of an emptyDir to its pod', async () => {

@@ -168,10 +168,12 @@ export class PodVolumes {
     }
   }
 
+  /** Once for a pod, as kubelet does: its claim keeps its volume while the pod is there. */
   async #claim(pod: Pod, volume: Volume, signal: AbortSignal): Promise<void> {
     const uid = pod.metadata.uid ?? '';
-    const folder = await this.persistent.make(pod, volume, signal);
     const folders = this.#claimed.get(uid) ?? new Map<string, string>();
+    if (folders.has(volume.name)) return;
+    const folder = await this.persistent.make(pod, volume, signal);
     this.#claimed.set(uid, folders.set(volume.name, folder));
   }
 
