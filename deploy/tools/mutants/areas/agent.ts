@@ -162,8 +162,8 @@ export const AGENT_MUTANTS: readonly Mutant[] = [
   {
     name: 'the custodian removes a node whose container was just replaced',
     file: `${AGENT}/custodian/plan.ts`,
-    text: 'node.missingSinceMs !== undefined && nowMs - node.missingSinceMs >= SUCCESSOR_MS;',
-    replacement: 'node.missingSinceMs !== undefined;',
+    text: 'const scaledAway = missingMs >= SUCCESSOR_MS;',
+    replacement: "const scaledAway = node.container === 'missing';",
     tests: CUSTODIAN_TESTS,
     protects: 'nodes whose agent is being recreated',
   },
