@@ -1,0 +1,223 @@
+import { must } from '@gantry/base';
+import type { ManualClock } from '@gantry/base/testing';
+import {
+  createObjectClient,
+  type Fence,
+  type ObjectClient,
+  type ObjectWrite,
+  type PatchType,
+  type WatchEvent,
+} from '@gantry/client';
+import type { MemoryEtcd } from '@gantry/etcd/testing';
+import { type GroupResource, type KubeObject, type Resource, StatusError } from '@gantry/objects';
+import type { User } from '../auth/user.ts';
+import { resourcePrefix } from '../cache/index.ts';
+import type { ObjectResponse } from '../cache/object-response.ts';
+import { ensureIncarnation } from '../incarnation.ts';
+import type { DeleteBody, RequestContext, Target, WriteOptions } from '../registry/index.ts';
+import { ADMIN, createHarness, type Harness, jsonBody } from '../registry/testing.ts';
+import { resourceRootOf } from '../storage/keys.ts';
+
+
+/** Who uses an `InProcessServer`. */
+export interface InProcessUser {
+  readonly fieldManager: string;
+  /** The administrator when absent. */
+  readonly user?: User;
+  /** The leader's fence of every write; none when absent. */
+  readonly fence?: () => Fence | undefined;
+}
+
+/** One change of the store. */
+export interface StoredChange {
+  readonly resource: GroupResource;
+  /** The name, behind the namespace and a slash where it has one. */
+  readonly name: string;
+  readonly resourceVersion: number;
+  /** Undefined when it is gone. Never change it: it is shared. */
+  readonly object: KubeObject | undefined;
+}
+
+/**
+ * The registry with its write pipeline, watch cache and store, over a model of etcd, on a manual clock and without a socket: the same
+ * requests in the same order give the same revisions. Rights are not checked. It begins with the namespaces `default` and `n`.
+ */
+export interface InProcessServer {
+  readonly clock: ManualClock;
+  readonly etcd: MemoryEtcd;
+  /** Names this life of the store, for fences. */
+  readonly incarnation: string;
+  client(user: InProcessUser): ObjectClient;
+  /** Every change after a revision, in the order of the store. */
+  changes(revision: number, signal: AbortSignal): AsyncIterable<readonly StoredChange[]>;
+  stop(): Promise<void>;
+}
+
+/** Starts one. `seed` decides on the suffixes of generated names. */
+export async function startInProcessServer(seed = 1): Promise<InProcessServer> {
+  const harness = await createHarness({ seed });
+  const { clock, store } = harness;
+  const newUid = () => 'the incarnation';
+  const incarnation = await harness.settle(ensureIncarnation(store.etcd, newUid, new AbortController().signal));
+  return {
+    clock,
+    etcd: store.etcd,
+    incarnation,
+    client: (user) => createRegistryClient(harness, user),
+    changes: (revision, signal) => changesOf(harness, revision, signal),
+    stop: () => harness.stop(),
+  };
+}
+
+async function* changesOf(
+  { store, deps }: Harness,
+  revision: number,
+  signal: AbortSignal,
+): AsyncIterable<readonly StoredChange[]> {
+  const roots = new Map<string, GroupResource>(deps.resourceRegistry.definitions.map((of) => [resourcePrefix(of), of]));
+  for await (const item of store.watch(revision, signal)) {
+    if (item.kind !== 'events') continue;
+    yield item.events.map((event) => {
+      const root = resourceRootOf(event.key);
+      return {
+        resource: must(roots.get(root), root),
+        name: event.key.slice(root.length),
+        resourceVersion: event.resourceVersion,
+        object: event.kind === 'put' ? (event.object as unknown as KubeObject) : undefined,
+      };
+    });
+  }
+}
+
+/** A client whose requests are calls of the registry; what it returns are copies. */
+function createRegistryClient(harness: Harness, who: InProcessUser): ObjectClient {
+  const { registry } = harness;
+  const contextOf = (signal: AbortSignal): RequestContext =>
+    harness.context({ user: who.user ?? ADMIN, signal, fence: who.fence?.() });
+  const write = (sent: ObjectWrite, signal: AbortSignal): Promise<KubeObject> =>
+    carryOut(harness, sent, who.fieldManager, contextOf(signal));
+  return createObjectClient({
+    get: async <T extends KubeObject>(resource: Resource<T>, key: { namespace: string; name: string }, signal: AbortSignal) =>
+      copyOf(await registry.get(contextOf(signal), targetOf(harness, resource, key), '')) as T,
+    list: async (resource, options, signal) => {
+      const { definition } = targetOf(harness, resource, { namespace: '', name: '' });
+      const { metadataOnly, ...request } = options;
+      const list = await registry.list(contextOf(signal), definition, {
+        namespace: '',
+        labelSelector: '',
+        fieldSelector: '',
+        resourceVersion: '',
+        resourceVersionMatch: '',
+        limit: 0,
+        continueToken: '',
+        ...request,
+      });
+      return {
+        items: list.items.map((response) => shapeOf(response, metadataOnly) as never),
+        resourceVersion: String(list.resourceVersion),
+        continueToken: list.continueToken,
+      };
+    },
+    watch: async function* <T extends KubeObject>(
+      resource: Resource<T>,
+      { metadataOnly, sendInitialEvents, ...options }: Parameters<ObjectClient['watch']>[1],
+      signal: AbortSignal,
+    ): AsyncIterable<readonly WatchEvent<T>[]> {
+      const { definition } = targetOf(harness, resource, { namespace: '', name: '' });
+      const batches = await registry.watch(contextOf(signal), definition, {
+        namespace: '',
+        labelSelector: '',
+        fieldSelector: '',
+        resourceVersion: '',
+        resourceVersionMatch: sendInitialEvents === true ? 'NotOlderThan' : '',
+        sendInitialEvents,
+        allowBookmarks: true,
+        ...options,
+      });
+      for await (const batch of batches) {
+        yield batch.map((item) =>
+          item.type === 'BOOKMARK'
+            ? { ...item, resourceVersion: String(item.resourceVersion) }
+            : { type: item.type, object: shapeOf(item.response, metadataOnly) as T },
+        );
+      }
+      signal.throwIfAborted();
+      throw StatusError.unavailable('the server ended the watch');
+    },
+    write,
+    batch: (writes, signal) =>
+      Promise.all(
+        writes.map(async (one) => {
+          try {
+            return { ok: true, object: await write(one, signal) } as const;
+          } catch (error) {
+            if (error instanceof StatusError) return { ok: false, status: error.toStatus() } as const;
+            throw error;
+          }
+        }),
+      ),
+  });
+}
+
+async function carryOut(
+  harness: Harness,
+  write: ObjectWrite,
+  fieldManager: string,
+  context: RequestContext,
+): Promise<KubeObject> {
+  const { registry } = harness;
+  const options: WriteOptions = { dryRun: false, fieldManager, fieldValidation: 'Strict' };
+  switch (write.verb) {
+    case 'create': {
+      const key = { namespace: write.namespace, name: write.name ?? write.object.metadata.name ?? '' };
+      const target = targetOf(harness, write.resource, key, write.subresource);
+      return copyOf(await registry.create(context, target, jsonBody(write.object), options));
+    }
+    case 'update': {
+      const target = targetOf(harness, write.resource, write.key, write.subresource);
+      return copyOf((await registry.update(context, target, jsonBody(write.object), options)).response);
+    }
+    case 'patch': {
+      const target = targetOf(harness, write.resource, write.key, write.subresource);
+      const read = () => Promise.resolve(Buffer.from(JSON.stringify(write.patch)));
+      const isApply = write.patchType === ('application/apply-patch+yaml' satisfies PatchType);
+      const how = { ...options, fieldManager: write.fieldManager ?? fieldManager, ...(isApply ? { force: true } : {}) };
+      return copyOf((await registry.patch(context, target, { type: write.patchType, read }, how)).response);
+    }
+    case 'delete': {
+      const target = targetOf(harness, write.resource, write.key);
+      return copyOf((await registry.delete(context, target, deletion(write))).response);
+    }
+  }
+}
+
+function deletion({ options = {} }: Extract<ObjectWrite, { verb: 'delete' }>): DeleteBody {
+  const { gracePeriodSeconds, propagationPolicy, preconditions = {} } = options;
+  return {
+    read: async () => ({
+      options: { gracePeriodSeconds, propagationPolicy, preconditions, orphanDependents: undefined },
+      dryRun: false,
+    }),
+  };
+}
+
+function targetOf(
+  { deps }: Harness,
+  resource: Resource,
+  { namespace, name }: { namespace: string; name: string },
+  subresource = '',
+): Target {
+  const definition = must(deps.resourceRegistry.find(resource), resource.resource);
+  return { definition, namespace, name, subresource };
+}
+
+function copyOf(response: ObjectResponse): KubeObject {
+  return JSON.parse(Buffer.from(response.json()).toString('utf8')) as KubeObject;
+}
+
+function shapeOf(response: ObjectResponse, metadataOnly = false): KubeObject {
+  const object = copyOf(response);
+  if (!metadataOnly) return object;
+  const { managedFields: _managed, ...metadata } = object.metadata;
+  return { apiVersion: object.apiVersion, kind: object.kind, metadata };
+}

@@ -1,0 +1,75 @@
+import type { KubeObject } from '@gantry/objects';
+import { controllerOf } from '../../controllers/ownership.ts';
+import type { World } from './world.ts';
+
+/** What neither has an end nor says what was wanted: heartbeats, leaders, Events, and the machinery of the server. */
+const UNCOMPARED: ReadonlySet<string> = new Set(['/events', 'events.k8s.io/events', 'coordination.k8s.io/leases', '/nodes']);
+
+/** Fields that say when, by whom and how often, not what. */
+const MASKED: ReadonlySet<string> = new Set([
+  'uid',
+  'resourceVersion',
+  'generation',
+  'observedGeneration',
+  'managedFields',
+  'creationTimestamp',
+  'startTime',
+  'completionTime',
+  'nodeName',
+]);
+
+/**
+ * The end of a history in a form that two runs can be compared by: one line for each object, without uids, times and suffixes. Pods are
+ * counted for each owner, since their names are random.
+ */
+export function endState(world: World): readonly string[] {
+  const lines: string[] = [];
+  for (const [resource, object] of world.everything()) {
+    if (UNCOMPARED.has(resource)) continue;
+    const { namespace = '', name = '' } = object.metadata;
+    const shown = resource === '/pods' ? podOf(object) : JSON.stringify(masked(object));
+    lines.push(`${resource} ${namespace}/${nameOf(object, name)} ${shown}`);
+  }
+  return lines.sort();
+}
+
+/** The name, without the suffix that a server has generated. */
+function nameOf({ metadata }: KubeObject, name: string): string {
+  const prefix = metadata.generateName;
+  return prefix === undefined || !name.startsWith(prefix) ? name : `${prefix}*`;
+}
+
+/** What a controller decides of a pod, and how far it has come. */
+function podOf(object: KubeObject): string {
+  const { metadata, spec, status } = object as KubeObject & {
+    spec?: { containers?: { image?: string }[] };
+    status?: { phase?: string; conditions?: { type: string; status: string }[] };
+  };
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status ?? 'unknown';
+  const owner = controllerOf(object)?.name ?? 'none';
+  const { labels = {}, annotations = {}, finalizers = [] } = metadata;
+  const image = spec?.containers?.map(({ image: one }) => one).join();
+  const leaving = metadata.deletionTimestamp === undefined ? '' : ' leaving';
+  return `of ${owner} ${image} ${status?.phase} ready=${ready}${leaving} ${JSON.stringify({ labels, annotations, finalizers })}`;
+}
+
+/** The value without masked fields and times, with its keys in order. */
+function masked(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(masked).sort(byType);
+  if (value === null || typeof value !== 'object') return value;
+  const entries = Object.entries(value)
+    .filter(([key]) => !MASKED.has(key) && !/(Time|Timestamp)$/.test(key))
+    .sort(([one], [other]) => (one < other ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, inner]) => [key, masked(inner)]));
+}
+
+/** Conditions by their type: each is added when it is first known. The order of other lists is kept. */
+function byType(one: unknown, other: unknown): number {
+  const [left, right] = [typeOf(one), typeOf(other)];
+  return left === right ? 0 : left < right ? -1 : 1;
+}
+
+function typeOf(value: unknown): string {
+  const isCondition = value !== null && typeof value === 'object' && 'type' in value && 'status' in value;
+  return isCondition ? String(value.type) : '';
+}

@@ -1,0 +1,39 @@
+import { type Pod, PODS } from '@gantry/objects';
+import { isOf } from '../world.ts';
+import { describeChange, type Invariant } from './invariant.ts';
+
+const ORDER = ['Pending', 'Running', 'Succeeded', 'Failed'];
+/** How far a phase is: the two ends are equally far. */
+const progress = (phase: string): number => Math.min(ORDER.indexOf(phase), 2);
+
+/** Phases go on and never back, an end is final, and what is being deleted stays so, with no longer time. */
+export const podLifeInvariant: Invariant = {
+  name: 'I11: a pod only gets older',
+  watch: (world, report) =>
+    world.subscribe((change) => {
+      if (!isOf(change, PODS) || change.object === undefined || change.old === undefined) return;
+      const [old, pod] = [change.old as Pod, change.object as Pod];
+      if (old.metadata.uid !== pod.metadata.uid) return;
+      const [before = 'Pending', now = 'Pending'] = [old.status?.phase, pod.status?.phase];
+      if (progress(now) < progress(before) || (progress(before) === 2 && now !== before)) {
+        report(`${describeChange(change)}: phase ${before} became ${now}`);
+      }
+      if (old.metadata.deletionTimestamp === undefined) return;
+      if (pod.metadata.deletionTimestamp === undefined) report(`${describeChange(change)}: its deletion was taken back`);
+      const [graceBefore = 0, grace = 0] = [old.metadata.deletionGracePeriodSeconds, pod.metadata.deletionGracePeriodSeconds];
+      if (grace > graceBefore) report(`${describeChange(change)}: grace period ${graceBefore} became ${grace}`);
+    }),
+};
+
+/** Only its kubelet removes a pod that runs on a living node: controllers ask for its end. */
+export const podRemovalInvariant = (isLost: (node: string) => boolean): Invariant => ({
+  name: 'I13: a running pod is not removed under its kubelet',
+  watch: (world, report) =>
+    world.subscribe((change) => {
+      if (!isOf(change, PODS) || change.object !== undefined) return;
+      const { spec, status, metadata } = change.old as Pod;
+      const ended = status?.phase === 'Succeeded' || status?.phase === 'Failed';
+      if (ended || (spec?.nodeName ?? '') === '' || isLost(spec?.nodeName ?? '')) return;
+      report(`${describeChange(change)}: removed in phase ${status?.phase}, deleted at ${metadata.deletionTimestamp}`);
+    }),
+});

@@ -1,0 +1,127 @@
+import {
+  type Deployment,
+  DEPLOYMENTS,
+  type KubeObject,
+  NAMESPACES,
+  type Pod,
+  PODS,
+  REPLICA_SETS,
+  resolveIntOrPercent,
+} from '@gantry/objects';
+import { controllerOf } from '../../../controllers/ownership.ts';
+import { isReady } from '../nodes.ts';
+import { type Change, isOf, type World } from '../world.ts';
+import { describeChange, type Invariant } from './invariant.ts';
+
+/** How many pods a spec allows. */
+interface Bounds {
+  readonly most: number;
+  readonly least: number;
+}
+
+/** What is known of one Deployment since it was last at rest. */
+interface Rollout {
+  /** The widest bounds of its specs since then. */
+  bounds: Bounds;
+  /** Whether pods became unready or ended other than by a controller's deletion. */
+  disturbed: boolean;
+}
+
+/**
+ * During a rollout a Deployment has at most desired + maxSurge pods, and by deletions at least desired - maxUnavailable ready ones.
+ * Bounds are those of every spec since the Deployment was last at rest: a controller may act on what it saw before the last change.
+ * The lower one is not checked while pods fail by themselves.
+ */
+export const rolloutInvariant: Invariant = {
+  name: 'I14: a rollout stays within maxSurge and maxUnavailable',
+  watch: (world, report) => {
+    const rollouts = new Map<string, Rollout>();
+    world.subscribe((change) => {
+      if (isOf(change, DEPLOYMENTS)) takeDeployment(rollouts, world, change);
+      else if (isOf(change, PODS)) takePod(rollouts, world, change, report);
+    });
+  },
+};
+
+function takeDeployment(rollouts: Map<string, Rollout>, world: World, { object, old }: Change): void {
+  const uid = (object ?? old)?.metadata.uid ?? '';
+  if (object === undefined || object.metadata.uid !== old?.metadata.uid) rollouts.delete(old?.metadata.uid ?? '');
+  if (object === undefined) return;
+  const now = boundsOf(object as Deployment);
+  const known = rollouts.get(uid);
+  if (known === undefined || isAtRest(world, object as Deployment)) rollouts.set(uid, { bounds: now, disturbed: false });
+  else {
+    const { most, least } = known.bounds;
+    known.bounds = { most: Math.max(most, now.most), least: Math.min(least, now.least) };
+  }
+}
+
+function takePod(rollouts: Map<string, Rollout>, world: World, change: Change, report: (text: string) => void): void {
+  const deployment = deploymentOf(world, (change.object ?? change.old) as Pod);
+  const rollout = rollouts.get(deployment?.metadata.uid ?? '');
+  if (deployment === undefined || rollout === undefined) return;
+  const [pod, old] = [change.object as Pod | undefined, change.old as Pod | undefined];
+  const pods = podsOf(world, deployment);
+  if (old === undefined && pods.length > rollout.bounds.most) {
+    report(`${describeChange(change)}: pod ${pods.length} of ${nameOf(deployment)}, at most ${rollout.bounds.most}`);
+  }
+  if (old === undefined || !isReady(old) || old.metadata.deletionTimestamp !== undefined) return;
+  if (pod?.metadata.deletionTimestamp === undefined) {
+    if (pod === undefined || !isReady(pod)) rollout.disturbed = true;
+    return;
+  }
+  const ready = pods.filter(isReady).length;
+  if (rollout.disturbed || isEnding(world, deployment) || ready >= rollout.bounds.least) return;
+  report(`${describeChange(change)}: ${nameOf(deployment)} has ${ready} ready pods left, at least ${rollout.bounds.least}`);
+}
+
+function isEnding(world: World, { metadata }: Deployment): boolean {
+  const namespace = world.get(NAMESPACES, '', metadata.namespace ?? '');
+  return (metadata.deletionTimestamp ?? namespace?.metadata.deletionTimestamp) !== undefined;
+}
+
+/** What counts: pods of its ReplicaSets that neither end nor have ended. */
+function podsOf(world: World, deployment: Deployment): readonly Pod[] {
+  const owned = world.all(PODS).filter((pod) => deploymentOf(world, pod) === deployment);
+  return owned.filter(
+    ({ metadata, status }) =>
+      metadata.deletionTimestamp === undefined && status?.phase !== 'Succeeded' && status?.phase !== 'Failed',
+  );
+}
+
+function deploymentOf(world: World, pod: Pod): Deployment | undefined {
+  const replicaSet = ownerOf(world, pod, REPLICA_SETS);
+  return replicaSet === undefined ? undefined : ownerOf(world, replicaSet, DEPLOYMENTS);
+}
+
+function ownerOf<T extends KubeObject>(
+  world: World,
+  object: KubeObject,
+  resource: Parameters<typeof world.get<T>>[0],
+): T | undefined {
+  const reference = controllerOf(object);
+  if (reference?.kind !== resource.kind) return undefined;
+  const owner = world.get(resource, object.metadata.namespace ?? '', reference.name);
+  return owner?.metadata.uid === reference.uid ? owner : undefined;
+}
+
+function boundsOf({ spec }: Deployment): Bounds {
+  const { replicas = 1, strategy } = spec ?? { replicas: 1 };
+  if (strategy?.type === 'Recreate') return { most: replicas, least: 0 };
+  const { maxSurge = '25%', maxUnavailable = '25%' } = strategy?.rollingUpdate ?? {};
+  const surge = resolveIntOrPercent(maxSurge, replicas, 'up');
+  const unavailable = resolveIntOrPercent(maxUnavailable, replicas, 'down');
+  return { most: replicas + surge, least: replicas - Math.max(unavailable, surge === 0 ? 1 : 0) };
+}
+
+function isAtRest(world: World, deployment: Deployment): boolean {
+  const { spec, status, metadata } = deployment;
+  const { replicas = 1 } = spec ?? {};
+  const { observedGeneration, updatedReplicas = 0, availableReplicas = 0, replicas: all = 0 } = status ?? {};
+  const counts = [updatedReplicas, availableReplicas, all, podsOf(world, deployment).length];
+  return observedGeneration === metadata.generation && counts.every((count) => count === replicas);
+}
+
+function nameOf({ metadata }: KubeObject): string {
+  return `${metadata.namespace}/${metadata.name}`;
+}

@@ -1,0 +1,79 @@
+import { availableParallelism } from 'node:os';
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
+import { parseArgs } from 'node:util';
+import { must } from '@gantry/base';
+import { createLogger } from '@gantry/service';
+import { checkSeed, type SeedResult } from './check-seed.ts';
+import { createHistory } from './history.ts';
+import { controllerNames } from './manager-process.ts';
+
+/**
+ * `npm run simulate -- [--seeds N] [--first SEED] [--jobs N] [--seed SEED [--log]]`: histories of users on a simulated cluster, with
+ * faults and without. Prints each seed that fails and why; of a single seed also its history. Exit code 1 when any fails.
+ */
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '1000' },
+    first: { type: 'string', default: '1' },
+    jobs: { type: 'string', default: `${availableParallelism()}` },
+    seed: { type: 'string' },
+    log: { type: 'boolean', default: false },
+  },
+  args: isMainThread ? process.argv.slice(2) : [],
+});
+const SHOWN = 12;
+
+if (isMainThread) process.exitCode = values.seed === undefined ? await runMany() : await runOne(Number(values.seed));
+else await serve(workerData as readonly number[]);
+
+/** What a worker reports of one seed. */
+interface Report extends SeedResult {
+  readonly seed: number;
+}
+
+async function runOne(seed: number): Promise<number> {
+  for (const { pauseMs, operation } of createHistory(seed, controllerNames())) {
+    print(`+${pauseMs} ms ${JSON.stringify(operation, (key, value: unknown) => (key === 'of' ? undefined : value))}`);
+  }
+  const log = values.log ? createLogger({ service: 'simulation', level: 'info' }) : undefined;
+  const { violations, crashes } = await checkSeed(seed, log);
+  print(`seed ${seed}, ${crashes} crashes: ${violations.length === 0 ? 'well' : `\n  ${violations.join('\n  ')}`}`);
+  return violations.length === 0 ? 0 : 1;
+}
+
+async function runMany(): Promise<number> {
+  const [first, count, jobs] = [Number(values.first), Number(values.seeds), Number(values.jobs)];
+  const seeds = Array.from({ length: count }, (_, index) => first + index);
+  const failed: number[] = [];
+  let crashes = 0;
+  const take = (report: Report): void => {
+    crashes += report.crashes;
+    if (report.violations.length === 0) return;
+    failed.push(report.seed);
+    print(`seed ${report.seed}:\n  ${report.violations.slice(0, SHOWN).join('\n  ')}`);
+  };
+  const shares = Array.from({ length: jobs }, (_, job) => seeds.filter((_seed, index) => index % jobs === job));
+  await Promise.all(shares.map((share) => work(share, take)));
+  const list = failed.toSorted((one, other) => one - other).join(' ');
+  print(`${count} histories, ${crashes} crashes, ${failed.length} failed${failed.length === 0 ? '' : `: ${list}`}`);
+  return failed.length === 0 ? 0 : 1;
+}
+
+/** Runs seeds in a thread of their own. */
+function work(seeds: readonly number[], take: (report: Report) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const worker = new Worker(new URL(import.meta.url), { workerData: seeds });
+    worker.on('message', take);
+    worker.on('error', reject);
+    worker.on('exit', () => resolve());
+  });
+}
+
+async function serve(seeds: readonly number[]): Promise<void> {
+  const port = must(parentPort, 'the port to the main thread');
+  for (const seed of seeds) port.postMessage({ seed, ...(await checkSeed(seed)) } satisfies Report);
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

@@ -1,0 +1,87 @@
+import type { InProcessServer } from '@gantry/apiserver/testing';
+import type { Clock } from '@gantry/base';
+import type { ObjectWrite } from '@gantry/client';
+import { createFenceHolder, createManager, type Log } from '@gantry/controller-runtime';
+import { createControllers } from '../../registry.ts';
+import type { Activity } from './activity.ts';
+import type { Dice } from './dice.ts';
+import { createDisturbedClient, type Faults } from './disturbed-client.ts';
+
+const ELECTION_KEY = '/gantry/elections/kube-controller-manager';
+const USER = {
+  name: 'system:kube-controller-manager',
+  uid: '',
+  groups: ['gantry:services', 'system:authenticated'],
+  extra: {},
+};
+const AUTHORITY = { parse: async () => 'there is no authority', sign: async () => '' };
+
+/** Longer than four heartbeats of the simulated nodes. */
+const NODE_GRACE_MS = 40_000;
+
+/** Names of all controllers of the controller-manager. */
+export function controllerNames(): readonly string[] {
+  return createAll().map(({ name }) => name);
+}
+
+function createAll() {
+  return createControllers({
+    authorities: { cluster: AUTHORITY, 'node-serving': AUTHORITY },
+    signers: { firstServiceAddress: '10.96.0.1', reservedNames: [], servingApproval: 'automatic' },
+    readCa: () => 'a certificate',
+    nodeGraceMs: NODE_GRACE_MS,
+  });
+}
+
+export interface ManagerProcessOptions {
+  readonly server: InProcessServer;
+  readonly clock: Clock;
+  readonly activity: Activity;
+  readonly dice: Dice;
+  readonly log: Log;
+  readonly faults: () => Faults | undefined;
+  readonly onWrite: (write: ObjectWrite, moment: 'before' | 'after') => void;
+}
+
+/** A controller-manager with all controllers and an empty cache, elected for a term of its own. */
+export interface ManagerProcess {
+  /** Ends it between two instructions, as SIGKILL does. */
+  crash(): void;
+}
+
+/** Elects a new process: from now on the fence refuses what its predecessors still write. */
+export async function startManagerProcess(options: ManagerProcessOptions, identity: string): Promise<ManagerProcess> {
+  const { server, clock, dice, log, onWrite } = options;
+  const crashed = new AbortController();
+  const { signal } = crashed;
+  const epoch = await elect(server, identity, signal);
+  const fences = createFenceHolder();
+  const inner = server.client({ user: USER, fieldManager: 'kube-controller-manager', fence: () => fences.fence() });
+  const client = createDisturbedClient({ ...options, client: inner, onWrite, crashed: signal });
+  const component = 'kube-controller-manager';
+  const manager = createManager({
+    client,
+    fences,
+    component,
+    identity,
+    controllers: createAll(),
+    clock,
+    random: dice.random,
+    log,
+  });
+  // A crash is no failure: all that they can reject with is its reason.
+  const ended = (error: unknown): void => {
+    if (!signal.aborted) throw error;
+  };
+  void manager.run(signal).catch(ended);
+  void manager.lead({ electionKey: ELECTION_KEY, epoch, incarnation: server.incarnation }, signal).catch(ended);
+  return { crash: () => crashed.abort(new Error('the process has crashed')) };
+}
+
+/** Creates the election key anew; its create revision is the epoch. */
+async function elect({ etcd }: InProcessServer, identity: string, signal: AbortSignal): Promise<number> {
+  const value = Buffer.from(identity);
+  await etcd.transact({ compare: [], success: [{ kind: 'delete', key: ELECTION_KEY }], failure: [] }, { signal });
+  const put = { kind: 'put', key: ELECTION_KEY, value } as const;
+  return (await etcd.transact({ compare: [], success: [put], failure: [] }, { signal })).revision;
+}

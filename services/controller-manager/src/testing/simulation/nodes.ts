@@ -1,0 +1,255 @@
+import { formatMicroTime, formatTime } from '@gantry/base';
+import type { ManualClock } from '@gantry/base/testing';
+import { ignoreReasons, type ObjectClient } from '@gantry/client';
+import { isTolerated, type KubeObject, LEASES, type Lease, type Node, NODES, type Pod, PODS } from '@gantry/objects';
+import type { Activity } from './activity.ts';
+import type { Dice } from './dice.ts';
+import { type Change, isOf, type World } from './world.ts';
+
+export interface NodesOptions {
+  readonly client: ObjectClient;
+  readonly world: World;
+  readonly clock: ManualClock;
+  readonly activity: Activity;
+  readonly dice: Dice;
+  /** Aborted when the simulation ends. */
+  readonly signal: AbortSignal;
+}
+
+/** Annotations of a pod template by which a history decides what becomes of its pods. */
+export const POD_FATE = {
+  /** `never`: the pod does not become ready. */
+  ready: 'simulation.gantry.dev/ready',
+  /** How many of a Job's pods fail before others succeed. */
+  fails: 'simulation.gantry.dev/fails',
+} as const;
+
+const HEARTBEAT_MS = 10_000;
+const UNSCHEDULED_MS = 1000;
+export const NODE_NAMES: readonly string[] = ['node-a', 'node-b', 'node-c'];
+
+/**
+ * Scheduler, nodes and kubelets: pods are bound, run, become ready, flicker, finish and end, each after a time that the dice
+ * choose. A lost node does nothing until it is back; then it ends what was deleted meanwhile.
+ */
+export class Nodes {
+  readonly #options: NodesOptions;
+  readonly #lost = new Set<string>();
+  /** Pods by uid that a step was begun for. */
+  readonly #begun = new Map<string, Set<string>>();
+  /** How many pods of each controlling owner have finished. */
+  readonly #finished = new Map<string, number>();
+  #flickering = true;
+
+  constructor(options: NodesOptions) {
+    this.#options = options;
+    options.world.subscribe((change) => this.#take(change));
+  }
+
+  /** Registers the nodes, and keeps up their heartbeats. */
+  async start(): Promise<void> {
+    const { client, signal } = this.#options;
+    for (const name of NODE_NAMES) {
+      const labels = { 'kubernetes.io/hostname': name, disk: name === 'node-a' ? 'fast' : 'slow' };
+      const node: Node = { apiVersion: 'v1', kind: 'Node', metadata: { name, labels }, spec: {} };
+      await client.create(NODES, node, signal);
+      await this.#beat(name);
+    }
+  }
+
+  isLost(name: string): boolean {
+    return this.#lost.has(name);
+  }
+
+  /** From now on pods of this name neither answer nor end. */
+  lose(name: string): void {
+    this.#lost.add(name);
+  }
+
+  restore(name: string): void {
+    this.#lost.delete(name);
+    for (const pod of this.#options.world.all(PODS)) {
+      if (pod.spec?.nodeName !== name) continue;
+      // What the loss prevented is begun again.
+      this.#begun.delete(pod.metadata.uid ?? '');
+      this.#look(pod);
+    }
+  }
+
+  /** No ready pod becomes unready from now on. */
+  calm(): void {
+    this.#flickering = false;
+  }
+
+  /** Does something for a node after a time, unless it is lost by then. */
+  #later(delayMs: number, node: string, work: () => Promise<unknown>): void {
+    const { clock, activity, signal } = this.#options;
+    clock.setTimer(delayMs, () => {
+      if (signal.aborted || this.#lost.has(node)) return;
+      void activity.of(() => ignoreReasons(work(), ['NotFound', 'Conflict', 'Invalid', 'Forbidden']));
+    });
+  }
+
+  async #beat(name: string): Promise<void> {
+    const { client, clock, signal, world } = this.#options;
+    const spec = { holderIdentity: name, leaseDurationSeconds: 40, renewTime: formatMicroTime(clock.now()) };
+    const metadata = { namespace: 'kube-node-lease', name };
+    const lease: Lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec };
+    clock.setTimer(HEARTBEAT_MS, () => {
+      if (!signal.aborted) void this.#options.activity.of(() => this.#beat(name));
+    });
+    if (this.#lost.has(name)) return;
+    if (world.get(LEASES, 'kube-node-lease', name) === undefined) await client.create(LEASES, lease, signal);
+    else await client.patch(LEASES, metadata, { merge: { spec } }, signal);
+    if (isReady(world.get(NODES, '', name))) return;
+    const time = formatTime(clock.now());
+    const condition = { type: 'Ready', status: 'True', reason: 'KubeletReady', lastTransitionTime: time };
+    const status = { status: { conditions: [{ ...condition, lastHeartbeatTime: time }] } };
+    await ignoreReasons(client.patch(NODES, { namespace: '', name }, { strategic: status, subresource: 'status' }, signal), [
+      'NotFound',
+    ]);
+  }
+
+  #take(change: Change): void {
+    if (!isOf(change, PODS)) return;
+    if (change.object === undefined) this.#begun.delete(change.old?.metadata.uid ?? '');
+    else this.#look(change.object);
+  }
+
+  /** Begins the steps that are due for a pod, each once. */
+  #look(pod: Pod): void {
+    const { metadata, spec, status } = pod;
+    const node = spec?.nodeName ?? '';
+    if (node === '') {
+      if (metadata.deletionTimestamp === undefined) this.#once(pod, 'bind', () => this.#schedule(pod));
+      return;
+    }
+    if (this.#lost.has(node)) return;
+    if (metadata.deletionTimestamp !== undefined) this.#once(pod, 'end', () => this.#end(pod, node));
+    else if (status?.phase === 'Pending') this.#once(pod, 'run', () => this.#run(pod, node));
+    else if (status?.phase === 'Running' && metadata.annotations?.[POD_FATE.ready] !== 'never') {
+      if (spec?.restartPolicy === 'Always') this.#once(pod, 'ready', () => this.#becomeReady(pod, node));
+      else this.#once(pod, 'finish', () => this.#finish(pod, node));
+    }
+  }
+
+  #once(pod: Pod, step: string, begin: () => void): void {
+    const uid = pod.metadata.uid ?? '';
+    const begun = this.#begun.get(uid) ?? new Set<string>();
+    this.#begun.set(uid, begun);
+    if (begun.has(step)) return;
+    begun.add(step);
+    begin();
+  }
+
+  #again(pod: Pod, step: string): void {
+    this.#begun.get(pod.metadata.uid ?? '')?.delete(step);
+    const now = this.#current(pod);
+    if (now !== undefined) this.#look(now);
+  }
+
+  #current({ metadata: { namespace = '', name = '', uid } }: Pod): Pod | undefined {
+    const now = this.#options.world.get(PODS, namespace, name);
+    return now?.metadata.uid === uid ? now : undefined;
+  }
+
+  #schedule(pod: Pod): void {
+    const { world, client, dice, signal } = this.#options;
+    this.#later(dice.between(5, 300), '', async () => {
+      const fitting = world.all(NODES).filter((node) => fits(pod, node));
+      if (fitting.length === 0) {
+        this.#later(UNSCHEDULED_MS, '', async () => this.#again(pod, 'bind'));
+        return;
+      }
+      const target = { kind: 'Node', name: dice.pick(fitting).metadata.name ?? '' };
+      const { namespace = '', name = '', uid = '' } = pod.metadata;
+      const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name, namespace, uid }, target };
+      await client.createSubresource(PODS, { namespace, name, subresource: 'binding' }, binding, signal);
+    });
+  }
+
+  #run(pod: Pod, node: string): void {
+    const { dice } = this.#options;
+    const ready = pod.metadata.annotations?.[POD_FATE.ready] !== 'never' && dice.chance(0.6);
+    this.#later(dice.between(50, 2000), node, () => this.#report(pod, 'Running', ready));
+  }
+
+  #becomeReady(pod: Pod, node: string): void {
+    const { dice } = this.#options;
+    this.#later(dice.between(50, 5000), node, async () => {
+      await this.#report(pod, 'Running', true);
+      if (dice.chance(0.05)) this.#flicker(pod, node);
+    });
+  }
+
+  #flicker(pod: Pod, node: string): void {
+    const { dice } = this.#options;
+    this.#later(dice.between(100, 8000), node, async () => {
+      if (!this.#flickering || this.#current(pod)?.metadata.deletionTimestamp !== undefined) return;
+      await this.#report(pod, 'Running', false);
+      this.#later(dice.between(100, 4000), node, () => this.#report(pod, 'Running', true));
+    });
+  }
+
+  #finish(pod: Pod, node: string): void {
+    this.#later(this.#options.dice.between(200, 4000), node, async () => {
+      const owner = pod.metadata.ownerReferences?.[0]?.uid ?? '';
+      const before = this.#finished.get(owner) ?? 0;
+      this.#finished.set(owner, before + 1);
+      const failed = before < Number(pod.metadata.annotations?.[POD_FATE.fails] ?? 0);
+      await this.#report(pod, failed ? 'Failed' : 'Succeeded', false);
+    });
+  }
+
+  #end(pod: Pod, node: string): void {
+    const { client, dice, signal } = this.#options;
+    const { namespace = '', name = '', uid } = pod.metadata;
+    this.#later(dice.between(20, 2500), node, async () => {
+      const phase = this.#current(pod)?.status?.phase;
+      if (phase !== 'Succeeded' && phase !== 'Failed') {
+        await this.#report(pod, pod.spec?.restartPolicy === 'Always' ? 'Succeeded' : 'Failed', false);
+      }
+      await client.delete(PODS, { namespace, name }, { uid, gracePeriodSeconds: 0 }, signal);
+    });
+  }
+
+  async #report(pod: Pod, phase: string, ready: boolean): Promise<void> {
+    const { client, clock, signal } = this.#options;
+    const { namespace = '', name = '', uid } = pod.metadata;
+    const now = this.#current(pod);
+    const before = now?.status?.phase;
+    if (now === undefined || before === 'Succeeded' || before === 'Failed') return;
+    if (before === phase && isReady(now) === ready) return;
+    const time = formatTime(clock.now());
+    const condition = { status: ready ? 'True' : 'False', lastTransitionTime: time };
+    const conditions = ['Ready', 'ContainersReady'].map((type) => ({ type, ...condition }));
+    const status = { phase, conditions, startTime: now.status?.startTime ?? time };
+    await client.patch(
+      PODS,
+      { namespace, name },
+      { strategic: { metadata: { uid }, status }, subresource: 'status' },
+      signal,
+    );
+  }
+}
+
+/** Whether the condition Ready of a pod or node is true. */
+export function isReady(object: (KubeObject & { status?: { conditions?: readonly { type: string; status: string }[] } }) | undefined): boolean {
+  return object?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
+}
+
+/** What the histories use of Kubernetes' filters: taints, node selectors and the node's name. */
+function fits(pod: Pod, node: Node): boolean {
+  const { tolerations = [], nodeSelector = {}, affinity } = pod.spec ?? {};
+  const { name, labels = {}, deletionTimestamp } = node.metadata;
+  if (deletionTimestamp !== undefined) return false;
+  const { unschedulable = false, taints = [] } = node.spec ?? {};
+  const all = unschedulable
+    ? [...taints, { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }]
+    : [...taints];
+  const repels = all.some((taint) => taint.effect !== 'PreferNoSchedule' && !isTolerated(taint, tolerations));
+  if (repels || Object.entries(nodeSelector).some(([key, value]) => labels[key] !== value)) return false;
+  const terms = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+  const byName = terms?.flatMap(({ matchFields = [] }) => matchFields);
+  return byName === undefined || byName.length === 0 || byName.some(({ values = [] }) => values.includes(name ?? ''));
+}

@@ -1,0 +1,262 @@
+import { startInProcessServer } from '@gantry/apiserver/testing';
+import { errorMessage } from '@gantry/base';
+import type { Log } from '@gantry/controller-runtime';
+import { silentLog } from '@gantry/controller-runtime/testing';
+import { LEASES, NAMESPACES, NODES } from '@gantry/objects';
+import { Activity } from './activity.ts';
+import { createDice } from './dice.ts';
+import type { Faults } from './disturbed-client.ts';
+import { endState } from './end-state.ts';
+import { createHistory, type Step } from './history.ts';
+import type { Invariant } from './invariants/invariant.ts';
+import { podLifeInvariant, podRemovalInvariant } from './invariants/pods.ts';
+import { rolloutInvariant } from './invariants/rollouts.ts';
+import { controllerNames, type ManagerProcess, startManagerProcess } from './manager-process.ts';
+import { Nodes } from './nodes.ts';
+import { playHistory } from './users.ts';
+import { type Change, isOf, World } from './world.ts';
+
+/** What came of one run of a history. */
+export interface Outcome {
+  readonly violations: readonly string[];
+  readonly end: readonly string[];
+  /** Identifies the run: the revision and name of every change. */
+  readonly trace: readonly string[];
+  readonly crashes: number;
+  readonly simulatedMs: number;
+}
+
+export interface SimulateOptions {
+  readonly seed: number;
+  readonly faults: 'none' | 'many';
+  readonly log?: Log;
+  /** The history of the seed when absent. */
+  readonly steps?: readonly Step[];
+}
+
+/** Without a change for so long, the cluster is at rest. Longer than every back-off, grace period and quarantine in it. */
+const AT_REST_MS = 90_000;
+/** A history that is not at rest after so long has failed. */
+const LONGEST_MS = 3 * 3_600_000;
+
+/** Runs the history of a seed on all controllers. The same options give the same run, change by change. */
+export async function simulate(options: SimulateOptions): Promise<Outcome> {
+  const simulation = await Simulation.create(options);
+  try {
+    return await simulation.run();
+  } finally {
+    await simulation.stop();
+  }
+}
+
+class Simulation {
+  readonly #options: SimulateOptions;
+  readonly #server: Awaited<ReturnType<typeof startInProcessServer>>;
+  readonly #world = new World();
+  readonly #activity: Activity;
+  readonly #nodes: Nodes;
+  readonly #stop = new AbortController();
+  readonly #violations: string[] = [];
+  readonly #trace: string[] = [];
+  #changedMs = 0;
+  #manager: ManagerProcess | undefined;
+  #managers = 0;
+  #faults: Faults | undefined;
+  #writesLeft = Number.POSITIVE_INFINITY;
+  #crashes = 0;
+
+  static async create(options: SimulateOptions): Promise<Simulation> {
+    return new Simulation(options, await startInProcessServer(options.seed));
+  }
+
+  private constructor(options: SimulateOptions, server: Awaited<ReturnType<typeof startInProcessServer>>) {
+    this.#options = options;
+    this.#server = server;
+    const { clock, etcd } = server;
+    this.#activity = new Activity(clock, () => etcd.revision);
+    const nodesClient = server.client({ fieldManager: 'kubelet' });
+    this.#nodes = new Nodes({
+      client: nodesClient,
+      world: this.#world,
+      clock,
+      activity: this.#activity,
+      dice: createDice(options.seed, 'nodes'),
+      signal: this.#stop.signal,
+    });
+  }
+
+  async run(): Promise<Outcome> {
+    const { clock } = this.#server;
+    const begin = clock.now();
+    this.#watch();
+    await this.#until(this.#prepare());
+    if (this.#options.faults === 'many') this.#beginFaults();
+    const { seed, steps = createHistory(seed, controllerNames()) } = this.#options;
+    const users = {
+      client: this.#server.client({ fieldManager: 'kubectl' }),
+      world: this.#world,
+      clock,
+      activity: this.#activity,
+      nodes: this.#nodes,
+      signal: this.#stop.signal,
+    };
+    const played = playHistory(users, steps).catch((error: unknown) => {
+      this.#violations.push(`I21: ${errorMessage(error)}`);
+    });
+    await this.#until(played);
+    this.#endFaults();
+    await this.#untilAtRest();
+    const end = endState(this.#world);
+    await this.#restartAtRest(end);
+    return {
+      violations: this.#violations,
+      end,
+      trace: this.#trace,
+      crashes: this.#crashes,
+      simulatedMs: clock.now() - begin,
+    };
+  }
+
+  async stop(): Promise<void> {
+    this.#manager?.crash();
+    this.#stop.abort();
+    await this.#server.stop();
+  }
+
+  /** Follows the store from its first revision on. */
+  #watch(): void {
+    const invariants: readonly Invariant[] = [
+      podLifeInvariant,
+      podRemovalInvariant((node) => this.#nodes.isLost(node)),
+      rolloutInvariant,
+    ];
+    for (const { name, watch } of invariants) {
+      watch(this.#world, (violation) => this.#violations.push(`${name}: ${violation}`));
+    }
+    this.#world.subscribe((change) => this.#note(change));
+    void this.#follow();
+  }
+
+  async #follow(): Promise<void> {
+    for await (const changes of this.#server.changes(1, this.#stop.signal)) {
+      for (const change of changes) this.#world.take(change);
+    }
+  }
+
+  #note(change: Change): void {
+    if (isOf(change, LEASES) || change.resource.resource === 'events') return;
+    const { resource, name, resourceVersion, object } = change;
+    this.#trace.push(`${resourceVersion} ${resource.resource} ${name}${object === undefined ? ' gone' : ''}`);
+    this.#changedMs = this.#server.clock.now();
+  }
+
+  async #prepare(): Promise<void> {
+    const client = this.#server.client({ fieldManager: 'bootstrap' });
+    for (const name of ['kube-system', 'kube-node-lease']) {
+      await client.create(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }, this.#stop.signal);
+    }
+    await this.#nodes.start();
+    await this.#elect();
+  }
+
+  async #elect(): Promise<void> {
+    this.#managers += 1;
+    const { seed, log = silentLog } = this.#options;
+    const { clock } = this.#server;
+    this.#manager = await startManagerProcess(
+      {
+        server: this.#server,
+        clock,
+        activity: this.#activity,
+        dice: createDice(seed, `manager ${this.#managers}`),
+        log,
+        faults: () => this.#faults,
+        onWrite: (_write, moment) => this.#countWrite(moment),
+      },
+      `manager-${this.#managers}`,
+    );
+  }
+
+  #beginFaults(): void {
+    const dice = createDice(this.#options.seed, 'faults');
+    const some = (most: number): number => (dice.chance(0.3) ? 0 : most * dice.random());
+    this.#faults = {
+      requestFails: some(0.15),
+      answerLost: some(0.1),
+      watchBreaks: some(0.1),
+      historyLost: some(0.05),
+      viewLate: some(0.5),
+      repeated: some(0.1),
+      lateMs: dice.pick([50, 500, 5000]),
+    };
+    this.#crashSoon();
+  }
+
+  #crashSoon(): void {
+    this.#writesLeft = createDice(this.#options.seed, `crash ${this.#managers}`).between(1, 60);
+  }
+
+  /** Crashes when its number of writes is reached: just before the last one is sent, or when it has been committed. */
+  #countWrite(moment: 'before' | 'after'): void {
+    if (moment === 'before') {
+      this.#writesLeft -= 1;
+      if (this.#writesLeft > 0) return;
+    } else if (this.#writesLeft > 0) return;
+    const dice = createDice(this.#options.seed, `crash ${this.#managers} ${moment}`);
+    if (moment === 'before' && dice.chance(0.5)) return;
+    this.#crash(dice.between(10, 8000));
+  }
+
+  #crash(delayMs: number): void {
+    this.#writesLeft = Number.POSITIVE_INFINITY;
+    this.#crashes += 1;
+    this.#manager?.crash();
+    this.#server.clock.setTimer(delayMs, () => {
+      if (this.#stop.signal.aborted) return;
+      void this.#elect();
+      if (this.#faults !== undefined) this.#crashSoon();
+    });
+  }
+
+  #endFaults(): void {
+    this.#faults = undefined;
+    this.#writesLeft = Number.POSITIVE_INFINITY;
+    this.#nodes.calm();
+    this.#changedMs = this.#server.clock.now();
+  }
+
+  /** A new leader over a cluster at rest writes nothing. */
+  async #restartAtRest(end: readonly string[]): Promise<void> {
+    const before = this.#trace.length;
+    this.#manager?.crash();
+    await this.#until(this.#elect());
+    this.#changedMs = this.#server.clock.now();
+    await this.#untilAtRest();
+    const written = this.#trace.slice(before).filter((line) => !line.includes(` ${NODES.resource} `));
+    if (written.length > 0) this.#violations.push(`I15: a new leader wrote over a cluster at rest: ${written.join(', ')}`);
+    const now = endState(this.#world);
+    if (now.join('\n') !== end.join('\n')) this.#violations.push('I21: the end state did not stay');
+  }
+
+  async #untilAtRest(): Promise<void> {
+    const { clock } = this.#server;
+    const latest = clock.now() + LONGEST_MS;
+    while (clock.now() < this.#changedMs + AT_REST_MS) {
+      await this.#activity.step();
+      if (clock.now() > latest) {
+        this.#violations.push(`I21: not at rest: ${this.#trace.slice(-5).join(', ')}`);
+        return;
+      }
+    }
+  }
+
+  async #until(work: Promise<unknown>): Promise<void> {
+    let done = false;
+    const finished = () => {
+      done = true;
+    };
+    work.then(finished, finished);
+    while (!done) await this.#activity.step();
+    await work;
+  }
+}
