@@ -72,14 +72,15 @@ it.each([
       reconcile: async (key, context, signal) => {
         client.breakWatches();
         const isRead = ({ verb }: { verb: string }) => verb === 'watch' || verb === 'list';
-        client.failNext(isRead, StatusError.unavailable('away'), 1000);
+        client.failNext(isRead, StatusError.unavailable('away'), 1_000_000);
         await context.client.patch(CONFIG_MAPS, key, { merge: { data: { value: String(clock.now()) } } }, signal);
         return { requeueAfterMs: 100 };
       },
     });
     await clock.advance(100);
     await client.put(CONFIG_MAPS, configMap);
-    await clock.advance(9000);
+    // Beyond Kubernetes' ExpectationsTimeout.
+    await clock.advance(301_000);
     expect(seen).toHaveLength(count);
   },
 );

@@ -36,8 +36,8 @@ export interface ControllerRunnerOptions {
 }
 
 const DEFAULT_WORKERS = 5;
-/** How long the cache may take to show our own writes before we look again all the same. */
-const EXPECTED_WRITES_MS = 5000;
+/** How long the cache may take to show our own writes before we look again all the same: Kubernetes' ExpectationsTimeout. */
+const EXPECTED_WRITES_MS = 300_000;
 
 /** Runs one controller: its queue is fed by changes while it acts, and by everything there is when it begins to. */
 export class ControllerRunner {
@@ -116,7 +116,7 @@ export class ControllerRunner {
         // Only the signal ends the waiting.
         return;
       }
-      const writes = new ExpectedWrites(this.#options.client);
+      const writes = new ExpectedWrites(this.#options.client, this.#options.random);
       const { activities } = this.#options;
       const activity = activities?.begin('reconcile', () => `${this.spec.name} ${formatReconcileKey(key)}`);
       await this.#reconcile(key, writes, act);

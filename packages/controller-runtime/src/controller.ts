@@ -65,7 +65,7 @@ export interface ControllerSpec {
   /** How many keys are reconciled at once; 5 when absent. */
   readonly workers?: number;
   /**
-   * A key is reconciled again when the cache shows what its last reconcile wrote: `soon` waits up to 5 s for that, `always` as
+   * A key is reconciled again when the cache shows what its last reconcile wrote: `soon` waits up to 5 minutes for that, `always` as
    * long as the term lasts. `always` is for controllers that must never act twice on the same state. `soon` when absent.
    */
   readonly awaitOwnWrites?: 'soon' | 'always';

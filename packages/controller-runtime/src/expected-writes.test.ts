@@ -1,6 +1,7 @@
 import { ManualClock } from '@gantry/base/testing';
+import { createObjectClient } from '@gantry/client';
 import { FakeObjectClient } from '@gantry/client/testing';
-import { CONFIG_MAPS, type ConfigMap, type KubeObject, NODES, type ObjectKey, type Resource } from '@gantry/objects';
+import { CONFIG_MAPS, type ConfigMap, type KubeObject, NODES, type ObjectKey, type Resource, StatusError } from '@gantry/objects';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Cache } from './cache.ts';
 import { ExpectedWrites } from './expected-writes.ts';
@@ -10,6 +11,7 @@ const CONFIG_MAP: ConfigMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata: {
 const signal = new AbortController().signal;
 
 describe('expected writes', () => {
+  let fake: FakeObjectClient;
   let writes: ExpectedWrites;
   let reached: number;
   let cached: KubeObject | undefined;
@@ -18,7 +20,8 @@ describe('expected writes', () => {
     get: (_resource: Resource, _key: ObjectKey) => cached,
   } as Partial<Cache> as Cache;
   beforeEach(() => {
-    writes = new ExpectedWrites(new FakeObjectClient(new ManualClock()));
+    fake = new FakeObjectClient(new ManualClock());
+    writes = new ExpectedWrites(fake, () => 0.5);
     reached = 0;
     cached = undefined;
   });
@@ -46,5 +49,24 @@ describe('expected writes', () => {
   it('do not count where nothing is cached', async () => {
     await writes.client.create(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n' } }, signal);
     expect(writes.areSeenBy(cache)).toBe(true);
+  });
+
+  it('with a generated name are found again when the response is lost, and not made twice', async () => {
+    const unnamed: ConfigMap = { ...CONFIG_MAP, metadata: { namespace: 'a', generateName: 'one-' } };
+    const lossy = createObjectClient({
+      get: (resource, key, stop) => fake.get(resource, key, stop),
+      list: (resource, options, stop) => fake.list(resource, options, stop),
+      watch: (resource, options, stop) => fake.watch(resource, options, stop),
+      batch: (all, stop) => fake.batch(all, stop),
+      write: async (write, stop) => {
+        await fake.write(write, stop);
+        throw StatusError.timeout('outcome unknown');
+      },
+    });
+    const created = await new ExpectedWrites(lossy, () => 0.2).client.create(CONFIG_MAPS, unnamed, signal);
+    expect(fake.all(CONFIG_MAPS)).toEqual([created]);
+    expect(created.metadata).toMatchObject({ generateName: 'one-', name: expect.stringMatching(/^one-.{5}$/) });
+    fake.failNext(({ verb }) => verb === 'create', StatusError.timeout('never sent'));
+    await expect(writes.client.create(CONFIG_MAPS, unnamed, signal)).rejects.toThrow('never sent');
   });
 });

@@ -1,6 +1,8 @@
 import type { KubeObject, ObjectKey, Resource } from '@gantry/objects';
 import { createObjectClient, type ObjectClient, type ObjectWrite, type WriteResult } from '@gantry/client';
+import type { Random } from '@gantry/base';
 import type { Cache } from './cache.ts';
+import { writeOnce } from './named-creates.ts';
 import { parseVersion } from './revision.ts';
 
 /** A write that the cache must show before its key may be reconciled again. */
@@ -16,13 +18,14 @@ export class ExpectedWrites {
   readonly client: ObjectClient;
   #expected: Expectation[] = [];
 
-  constructor(client: ObjectClient) {
+  /** `random` chooses generated names. */
+  constructor(client: ObjectClient, random: Random) {
     this.client = createObjectClient({
       get: (resource, key, signal) => client.get(resource, key, signal),
       list: (resource, options, signal) => client.list(resource, options, signal),
       watch: (resource, options, signal) => client.watch(resource, options, signal),
       write: async (write, signal) => {
-        const object = await client.write(write, signal);
+        const object = await writeOnce(client, write, random, signal);
         this.#expect(write, object);
         return object;
       },

@@ -1,3 +1,4 @@
+import { seededRandom } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { createObjectClient, type ObjectClient, type ObjectWrite } from '@gantry/client';
 import { createOvertakenClient, FakeObjectClient } from '@gantry/client/testing';
@@ -53,7 +54,7 @@ export function createControllerHarness(): ControllerHarness {
       identity: 'test',
       controllers,
       clock,
-      random: () => 0.5,
+      random: seededRandom(1),
       log: silentLog,
     });
     void manager.run(stop.signal);

@@ -164,9 +164,14 @@ function planRolling(draft: Draft): void {
   finish(draft, rollout(draft));
 }
 
-/** Whether pods of other sets than the new one may still run; terminating ones do. */
+/**
+ * Whether pods of other sets than the new one may still run; terminating ones do. The sets are asked as well as the pods: those that
+ * a set has made last may not be in our view yet.
+ */
 function oldPodsRun(draft: Draft): boolean {
-  if (sum(draft.old, (set) => set.status?.replicas) > 0) return true;
+  const isDown = ({ metadata, status }: ReplicaSet): boolean =>
+    (status?.replicas ?? 0) === 0 && (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
+  if (!draft.old.every(isDown)) return true;
   const newUid = draft.newSet?.metadata.uid;
   return draft.pods.some(
     (pod) =>

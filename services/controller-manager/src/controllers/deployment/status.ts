@@ -69,10 +69,16 @@ export function rolloutStatus(
   const status = countedStatus(deployment, all, newSet, conditions, now);
   let out: readonly DeploymentCondition[] = status.conditions ?? [];
   const current = conditionOf(conditions, 'Progressing');
-  const isResync = status.replicas === status.updatedReplicas && current?.reason === 'NewReplicaSetAvailable';
+  const isResync = status.replicas === status.updatedReplicas && isAboutEnd(current, newSet);
   if (!hasProgressDeadline(deployment)) out = withoutCondition(out, 'Progressing');
   else if (!isResync) out = withProgress(deployment, status, newSet, current, now);
   return { ...status, conditions: withFailure(out, failureOf(all, newSet)) };
+}
+
+/** Whether the condition says that the rollout of this set has ended; one of an earlier set may be left when a crash lost its status. */
+function isAboutEnd(progressing: DeploymentCondition | undefined, newSet: ReplicaSet | undefined): boolean {
+  if (progressing?.reason !== 'NewReplicaSetAvailable') return false;
+  return newSet === undefined || (progressing.message ?? '').includes(`"${newSet.metadata.name ?? ''}"`);
 }
 
 /** A failure of the new set, or else of any other. */

@@ -30,6 +30,8 @@ export interface SimulateOptions {
   readonly seed: number;
   readonly faults: 'none' | 'many';
   readonly log?: Log;
+  /** Reports every change of the store, with the simulated time. */
+  readonly onChange?: (change: Change, now: number) => void;
   /** The history of the seed when absent. */
   readonly steps?: readonly Step[];
 }
@@ -144,6 +146,7 @@ class Simulation {
   }
 
   #note(change: Change): void {
+    this.#options.onChange?.(change, this.#server.clock.now());
     if (isOf(change, LEASES) || change.resource.resource === 'events') return;
     const { resource, name, resourceVersion, object } = change;
     this.#trace.push(`${resourceVersion} ${resource.resource} ${name}${object === undefined ? ' gone' : ''}`);

@@ -3,6 +3,7 @@ import {
   DEPLOYMENTS,
   type KubeObject,
   NAMESPACES,
+  NODES,
   type Pod,
   PODS,
   REPLICA_SETS,
@@ -70,9 +71,16 @@ function takePod(rollouts: Map<string, Rollout>, world: World, change: Change, r
     if (pod === undefined || !isReady(pod)) rollout.disturbed = true;
     return;
   }
+  if (isEvicting(world, old)) rollout.disturbed = true;
   const ready = pods.filter(isReady).length;
   if (rollout.disturbed || isEnding(world, deployment) || ready >= rollout.bounds.least) return;
   report(`${describeChange(change)}: ${nameOf(deployment)} has ${ready} ready pods left, at least ${rollout.bounds.least}`);
+}
+
+/** Whether the pod's node makes its pods leave. */
+function isEvicting(world: World, pod: Pod): boolean {
+  const taints = world.get(NODES, '', pod.spec?.nodeName ?? '')?.spec?.taints ?? [];
+  return taints.some(({ effect }) => effect === 'NoExecute');
 }
 
 function isEnding(world: World, { metadata }: Deployment): boolean {
