@@ -1,7 +1,15 @@
 import { ManualClock } from '@gantry/base/testing';
 import { createObjectClient } from '@gantry/client';
 import { FakeObjectClient } from '@gantry/client/testing';
-import { CONFIG_MAPS, type ConfigMap, type KubeObject, NODES, type ObjectKey, type Resource, StatusError } from '@gantry/objects';
+import {
+  CONFIG_MAPS,
+  type ConfigMap,
+  type KubeObject,
+  NODES,
+  type ObjectKey,
+  type Resource,
+  StatusError,
+} from '@gantry/objects';
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { Cache } from './cache.ts';
 import { ExpectedWrites } from './expected-writes.ts';

@@ -18,7 +18,6 @@ import type { DeleteBody, RequestContext, Target, WriteOptions } from '../regist
 import { ADMIN, createHarness, type Harness, jsonBody } from '../registry/testing.ts';
 import { resourceRootOf } from '../storage/keys.ts';
 
-
 /** Who uses an `InProcessServer`. */
 export interface InProcessUser {
   readonly fieldManager: string;
@@ -97,8 +96,11 @@ function createRegistryClient(harness: Harness, who: InProcessUser): ObjectClien
   const write = (sent: ObjectWrite, signal: AbortSignal): Promise<KubeObject> =>
     carryOut(harness, sent, who.fieldManager, contextOf(signal));
   return createObjectClient({
-    get: async <T extends KubeObject>(resource: Resource<T>, key: { namespace: string; name: string }, signal: AbortSignal) =>
-      copyOf(await registry.get(contextOf(signal), targetOf(harness, resource, key), '')) as T,
+    get: async <T extends KubeObject>(
+      resource: Resource<T>,
+      key: { namespace: string; name: string },
+      signal: AbortSignal,
+    ) => copyOf(await registry.get(contextOf(signal), targetOf(harness, resource, key), '')) as T,
     list: async (resource, options, signal) => {
       const { definition } = targetOf(harness, resource, { namespace: '', name: '' });
       const { metadataOnly, ...request } = options;

@@ -34,7 +34,9 @@ function differences(calm: readonly string[], disturbed: readonly string[]): rea
       const found = other === undefined ? 'nothing' : other.slice(at, at + SHOWN);
       return `I21: ${named(line)} ends as ${line.slice(at, at + SHOWN)} without faults, with them as ${found}`;
     }),
-    ...added.filter((line) => !missing.some((one) => named(one) === named(line))).map((line) => `I21: faults leave ${line}`),
+    ...added
+      .filter((line) => !missing.some((one) => named(one) === named(line)))
+      .map((line) => `I21: faults leave ${line}`),
   ];
 }
 

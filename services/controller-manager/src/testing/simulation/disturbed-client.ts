@@ -1,5 +1,11 @@
 import { type Clock, pause } from '@gantry/base';
-import { createObjectClient, type ObjectClient, type ObjectWrite, type WatchEvent, type WatchOptions } from '@gantry/client';
+import {
+  createObjectClient,
+  type ObjectClient,
+  type ObjectWrite,
+  type WatchEvent,
+  type WatchOptions,
+} from '@gantry/client';
 import { type KubeObject, type Resource, StatusError } from '@gantry/objects';
 import type { Activity } from './activity.ts';
 import type { Dice } from './dice.ts';
@@ -36,7 +42,8 @@ export function createDisturbedClient(options: DisturbedOptions): ObjectClient {
     activity.of(() => writeDisturbed(options, sent, signal));
   return createObjectClient({
     get: (resource, key, signal) => activity.of(() => readDisturbed(options, () => client.get(resource, key, signal))),
-    list: (resource, how, signal) => activity.of(() => readDisturbed(options, () => client.list(resource, how, signal))),
+    list: (resource, how, signal) =>
+      activity.of(() => readDisturbed(options, () => client.list(resource, how, signal))),
     watch: (resource, how, signal) => watchDisturbed(options, resource, how, signal),
     write,
     batch: (writes, signal) =>
@@ -72,7 +79,8 @@ async function writeDisturbed(options: DisturbedOptions, write: ObjectWrite, sig
   const result = await client.write(write, signal);
   onWrite(write, 'after');
   crashed.throwIfAborted();
-  if (now !== undefined && dice.chance(now.answerLost)) throw StatusError.timeout('outcome unknown: the answer was lost');
+  if (now !== undefined && dice.chance(now.answerLost))
+    throw StatusError.timeout('outcome unknown: the answer was lost');
   return result;
 }
 

@@ -3,7 +3,12 @@ import { controllerOf } from '../../controllers/ownership.ts';
 import type { World } from './world.ts';
 
 /** What neither has an end nor says what was wanted: heartbeats, leaders, Events, and the machinery of the server. */
-const UNCOMPARED: ReadonlySet<string> = new Set(['/events', 'events.k8s.io/events', 'coordination.k8s.io/leases', '/nodes']);
+const UNCOMPARED: ReadonlySet<string> = new Set([
+  '/events',
+  'events.k8s.io/events',
+  'coordination.k8s.io/leases',
+  '/nodes',
+]);
 
 /** Fields that say when, by whom and how often, not what. */
 const MASKED: ReadonlySet<string> = new Set([
@@ -16,7 +21,12 @@ const MASKED: ReadonlySet<string> = new Set([
   'startTime',
   'completionTime',
   'nodeName',
+  // Of a Job.
+  'failed',
 ]);
+
+/** Also in labels and selectors. */
+const UID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
 /**
  * The end of a history in a form that two runs can be compared by: one line for each object, without uids, times and suffixes. Pods are
@@ -25,12 +35,20 @@ const MASKED: ReadonlySet<string> = new Set([
 export function endState(world: World): readonly string[] {
   const lines: string[] = [];
   for (const [resource, object] of world.everything()) {
-    if (UNCOMPARED.has(resource)) continue;
+    if (UNCOMPARED.has(resource) || isByChance(resource, object)) continue;
     const { namespace = '', name = '' } = object.metadata;
     const shown = resource === '/pods' ? podOf(object) : JSON.stringify(masked(object));
-    lines.push(`${resource} ${namespace}/${nameOf(object, name)} ${shown}`);
+    lines.push(`${resource} ${namespace}/${nameOf(object, name)} ${shown}`.replaceAll(UID, 'uid'));
   }
   return lines.sort();
+}
+
+/** How many pods of a Job fail, and which schedules of a CronJob fall into a history, depends on when things happen. */
+function isByChance(resource: string, object: KubeObject): boolean {
+  const owner = controllerOf(object);
+  if (owner?.kind === 'CronJob') return true;
+  if (resource !== '/pods' || owner?.kind !== 'Job') return false;
+  return (object as KubeObject & { status?: { phase?: string } }).status?.phase === 'Failed';
 }
 
 /** The name, without the suffix that a server has generated. */

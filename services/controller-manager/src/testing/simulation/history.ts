@@ -13,6 +13,9 @@ export type Operation =
       readonly object: KubeObject;
       readonly propagation: 'Background' | 'Foreground' | 'Orphan';
     }
+  | { readonly kind: 'own'; readonly of: SimulatedKind; readonly object: KubeObject; readonly owner: string }
+  /** Asks for the eviction of all pods of an application, one after the other. */
+  | { readonly kind: 'evict'; readonly namespace: string; readonly app: string }
   | { readonly kind: 'lose-node' | 'restore-node'; readonly node: string }
   | { readonly kind: 'end-namespace'; readonly namespace: string };
 
@@ -25,7 +28,7 @@ export interface Step {
 /** Namespaces of the histories; the second one may be deleted and made again. */
 const NAMESPACES: readonly string[] = ['default', 'n'];
 const LEAST_STEPS = 6;
-const MOST_STEPS = 16;
+const MOST_STEPS = 18;
 const PROPAGATIONS = ['Background', 'Background', 'Foreground', 'Orphan'] as const;
 
 /** What users do in the run with this seed: the same with and without faults. */
@@ -45,12 +48,14 @@ class HistoryWriter {
   readonly #steps: Step[] = [];
   /** Objects as users know them, by resource, namespace and name. */
   readonly #known = new Map<string, { readonly of: SimulatedKind; readonly object: KubeObject }>();
+  /** The owners of objects, by the same ids. */
+  readonly #owners = new Map<string, Set<string>>();
   #lost: string | undefined;
 
   constructor(dice: Dice, kinds: readonly SimulatedKind[]) {
     this.#dice = dice;
     // Few kinds at a time, so that a history does much with each.
-    this.#kinds = kinds.filter((kind, index) => index === 0 || dice.chance(0.5) || kind === undefined);
+    this.#kinds = kinds.filter((_kind, index) => index === 0 || dice.chance(0.4));
   }
 
   write(): readonly Step[] {
@@ -59,6 +64,7 @@ class HistoryWriter {
     for (let i = 0; i < count; i++) {
       if (dice.chance(0.06)) this.#turnNode();
       else if (dice.chance(0.04)) this.#endNamespace();
+      else if (dice.chance(0.06)) this.#evict();
       else this.#touch();
     }
     this.#comeToRest();
@@ -82,12 +88,52 @@ class HistoryWriter {
       const object = objectOf(of.resource, namespace, name, of.create(dice, name));
       this.#known.set(id, { of, object });
       this.#add({ kind: 'create', of, object });
-    } else if (dice.chance(0.75) && of.changes.length > 0) this.#change(id, of, known);
+    } else if (of.owns === true && dice.chance(0.6)) this.#own(id, of, known);
+    else if (dice.chance(0.75)) this.#change(id, of, known);
     else {
-      this.#known.delete(id);
+      const chosen = dice.pick(PROPAGATIONS);
+      const propagation = of.leavesOrphans === false && chosen === 'Orphan' ? 'Background' : chosen;
+      this.#forget(id, propagation);
       this.#restoreNode();
-      this.#add({ kind: 'delete', of, object: known, propagation: dice.pick(PROPAGATIONS) });
+      this.#add({ kind: 'delete', of, object: known, propagation });
     }
+  }
+
+  /** Makes another object of the kind an owner, where that closes no circle. */
+  #own(id: string, of: SimulatedKind, object: KubeObject): void {
+    const others = [...this.#known.keys()].filter((other) => {
+      const [resource, namespace] = other.split('/');
+      return id.startsWith(`${resource}/${namespace}/`) && !this.#reaches(other, id);
+    });
+    if (others.length === 0) return;
+    const owner = this.#dice.pick(others);
+    const owners = this.#owners.get(id) ?? new Set<string>();
+    if (owners.has(owner)) return;
+    this.#owners.set(id, owners.add(owner));
+    this.#add({ kind: 'own', of, object, owner: owner.split('/')[2] ?? '' });
+  }
+
+  /** Whether `to` is `from` or among its owners. */
+  #reaches(from: string, to: string): boolean {
+    return from === to || [...(this.#owners.get(from) ?? [])].some((owner) => this.#reaches(owner, to));
+  }
+
+  /** Without its last owner an object goes as well, unless it was made an orphan. */
+  #forget(id: string, propagation: 'Background' | 'Foreground' | 'Orphan'): void {
+    this.#known.delete(id);
+    this.#owners.delete(id);
+    for (const [dependent, owners] of [...this.#owners]) {
+      if (!owners.delete(id) || owners.size > 0) continue;
+      this.#owners.delete(dependent);
+      if (propagation !== 'Orphan') this.#forget(dependent, 'Background');
+    }
+  }
+
+  #evict(): void {
+    const deployments = [...this.#known.keys()].filter((id) => id.startsWith('deployments/'));
+    if (deployments.length === 0) return;
+    const [, namespace = '', app = ''] = this.#dice.pick(deployments).split('/');
+    this.#add({ kind: 'evict', namespace, app });
   }
 
   #change(id: string, of: SimulatedKind, object: KubeObject, patch = this.#dice.pick(of.changes)(this.#dice, object)) {
@@ -113,7 +159,7 @@ class HistoryWriter {
   #endNamespace(): void {
     const namespace = 'n';
     this.#restoreNode();
-    for (const id of [...this.#known.keys()]) if (id.split('/')[1] === namespace) this.#known.delete(id);
+    for (const id of [...this.#known.keys()]) if (id.split('/')[1] === namespace) this.#forget(id, 'Background');
     this.#add({ kind: 'end-namespace', namespace });
   }
 
@@ -128,7 +174,12 @@ class HistoryWriter {
 
 function objectOf(resource: Resource, namespace: string, name: string, { metadata, ...content }: Content): KubeObject {
   const place = namespace === '' ? {} : { namespace };
-  return { apiVersion: apiVersionOf(resource), kind: resource.kind, metadata: { name, ...place, ...metadata }, ...content };
+  return {
+    apiVersion: apiVersionOf(resource),
+    kind: resource.kind,
+    metadata: { name, ...place, ...metadata },
+    ...content,
+  };
 }
 
 /** A JSON merge patch (RFC 7386). */

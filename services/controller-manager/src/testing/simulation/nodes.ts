@@ -105,9 +105,10 @@ export class Nodes {
     const time = formatTime(clock.now());
     const condition = { type: 'Ready', status: 'True', reason: 'KubeletReady', lastTransitionTime: time };
     const status = { status: { conditions: [{ ...condition, lastHeartbeatTime: time }] } };
-    await ignoreReasons(client.patch(NODES, { namespace: '', name }, { strategic: status, subresource: 'status' }, signal), [
-      'NotFound',
-    ]);
+    await ignoreReasons(
+      client.patch(NODES, { namespace: '', name }, { strategic: status, subresource: 'status' }, signal),
+      ['NotFound'],
+    );
   }
 
   #take(change: Change): void {
@@ -234,7 +235,9 @@ export class Nodes {
 }
 
 /** Whether the condition Ready of a pod or node is true. */
-export function isReady(object: (KubeObject & { status?: { conditions?: readonly { type: string; status: string }[] } }) | undefined): boolean {
+export function isReady(
+  object: (KubeObject & { status?: { conditions?: readonly { type: string; status: string }[] } }) | undefined,
+): boolean {
   return object?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
 }
 

@@ -2,14 +2,20 @@ import { startInProcessServer } from '@gantry/apiserver/testing';
 import { errorMessage } from '@gantry/base';
 import type { Log } from '@gantry/controller-runtime';
 import { silentLog } from '@gantry/controller-runtime/testing';
-import { LEASES, NAMESPACES, NODES } from '@gantry/objects';
+import { JOBS, type KubeObject, LEASES, NAMESPACES, NODES } from '@gantry/objects';
 import { Activity } from './activity.ts';
 import { createDice } from './dice.ts';
 import type { Faults } from './disturbed-client.ts';
 import { endState } from './end-state.ts';
 import { createHistory, type Step } from './history.ts';
+import { budgetInvariant } from './invariants/budgets.ts';
+import { daemonInvariant } from './invariants/daemons.ts';
 import type { Invariant } from './invariants/invariant.ts';
+import { isUnfinished, jobCountInvariant, scheduleInvariant } from './invariants/jobs.ts';
+import { ownerInvariant } from './invariants/owners.ts';
 import { podLifeInvariant, podRemovalInvariant } from './invariants/pods.ts';
+import { quotaInvariant } from './invariants/quotas.ts';
+import { restViolations } from './invariants/rest.ts';
 import { rolloutInvariant } from './invariants/rollouts.ts';
 import { controllerNames, type ManagerProcess, startManagerProcess } from './manager-process.ts';
 import { Nodes } from './nodes.ts';
@@ -62,6 +68,8 @@ class Simulation {
   readonly #trace: string[] = [];
   #changedMs = 0;
   #manager: ManagerProcess | undefined;
+  /** What users have deleted. */
+  readonly #deletions = new Set<string>();
   #managers = 0;
   #faults: Faults | undefined;
   #writesLeft = Number.POSITIVE_INFINITY;
@@ -100,6 +108,7 @@ class Simulation {
       clock,
       activity: this.#activity,
       nodes: this.#nodes,
+      onDelete: (object: KubeObject) => this.#deletions.add(identityOf(object)),
       signal: this.#stop.signal,
     };
     const played = playHistory(users, steps).catch((error: unknown) => {
@@ -108,6 +117,7 @@ class Simulation {
     await this.#until(played);
     this.#endFaults();
     await this.#untilAtRest();
+    this.#violations.push(...restViolations(this.#world));
     const end = endState(this.#world);
     await this.#restartAtRest(end);
     return {
@@ -131,6 +141,12 @@ class Simulation {
       podLifeInvariant,
       podRemovalInvariant((node) => this.#nodes.isLost(node)),
       rolloutInvariant,
+      jobCountInvariant,
+      scheduleInvariant,
+      daemonInvariant,
+      budgetInvariant,
+      quotaInvariant,
+      ownerInvariant((object) => this.#deletions.has(identityOf(object))),
     ];
     for (const { name, watch } of invariants) {
       watch(this.#world, (violation) => this.#violations.push(`${name}: ${violation}`));
@@ -236,7 +252,8 @@ class Simulation {
     this.#changedMs = this.#server.clock.now();
     await this.#untilAtRest();
     const written = this.#trace.slice(before).filter((line) => !line.includes(` ${NODES.resource} `));
-    if (written.length > 0) this.#violations.push(`I15: a new leader wrote over a cluster at rest: ${written.join(', ')}`);
+    if (written.length > 0)
+      this.#violations.push(`I15: a new leader wrote over a cluster at rest: ${written.join(', ')}`);
     const now = endState(this.#world);
     if (now.join('\n') !== end.join('\n')) this.#violations.push('I21: the end state did not stay');
   }
@@ -244,7 +261,7 @@ class Simulation {
   async #untilAtRest(): Promise<void> {
     const { clock } = this.#server;
     const latest = clock.now() + LONGEST_MS;
-    while (clock.now() < this.#changedMs + AT_REST_MS) {
+    while (clock.now() < this.#changedMs + AT_REST_MS || this.#world.all(JOBS).some(isUnfinished)) {
       await this.#activity.step();
       if (clock.now() > latest) {
         this.#violations.push(`I21: not at rest: ${this.#trace.slice(-5).join(', ')}`);
@@ -262,4 +279,8 @@ class Simulation {
     while (!done) await this.#activity.step();
     await work;
   }
+}
+
+function identityOf({ kind, metadata }: KubeObject): string {
+  return `${kind}/${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
 }

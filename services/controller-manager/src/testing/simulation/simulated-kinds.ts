@@ -1,4 +1,17 @@
-import { CONFIG_MAPS, DEPLOYMENTS, type KubeObject, REPLICA_SETS, type Resource } from '@gantry/objects';
+import {
+  CONFIG_MAPS,
+  CRON_JOBS,
+  DAEMON_SETS,
+  DEPLOYMENTS,
+  JOBS,
+  type KubeObject,
+  POD_DISRUPTION_BUDGETS,
+  REPLICA_SETS,
+  REPLICATION_CONTROLLERS,
+  type Resource,
+  RESOURCE_QUOTAS,
+  STATEFUL_SETS,
+} from '@gantry/objects';
 import type { Dice } from './dice.ts';
 import { POD_FATE } from './nodes.ts';
 
@@ -15,6 +28,10 @@ export interface SimulatedKind {
   readonly changes: readonly ((dice: Dice, object: KubeObject) => object)[];
   /** Merge patches after which the object comes to rest: at the end of a history. */
   readonly repair?: (object: KubeObject) => object;
+  /** Set where what an orphaning deletion leaves depends on its moment. */
+  readonly leavesOrphans?: false;
+  /** Whether users make objects of this kind owners of each other. */
+  readonly owns?: true;
   /** Whether a change waits until the status has observed the one before: an unobserved state may leave no trace. */
   readonly waits: 'until-observed' | 'not';
 }
@@ -88,11 +105,132 @@ export const SIMULATED_KINDS: readonly SimulatedKind[] = [
     waits: 'not',
   },
   {
+    resource: REPLICATION_CONTROLLERS,
+    controllers: ['replication', 'garbage-collector'],
+    objects: 1,
+    create: (dice, name) => ({
+      spec: { replicas: dice.pick(REPLICAS), selector: { app: name }, template: template(name, dice.pick(IMAGES)) },
+    }),
+    changes: [scale],
+    waits: 'not',
+  },
+  {
+    resource: STATEFUL_SETS,
+    controllers: ['stateful-set', 'garbage-collector'],
+    objects: 2,
+    create: (dice, name) => ({
+      spec: {
+        replicas: dice.pick(REPLICAS),
+        serviceName: name,
+        selector: selector(name),
+        template: template(name, dice.pick(IMAGES)),
+        podManagementPolicy: dice.pick(['OrderedReady', 'OrderedReady', 'Parallel']),
+        updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: dice.pick([0, 0, 1]) } },
+        minReadySeconds: dice.pick([0, 0, 2]),
+      },
+    }),
+    // An ordered set waits for ever for a pod that does not become ready: its images are good.
+    changes: [
+      scale,
+      (dice, { metadata: { name = '' } }) => imagePatch(name, dice.pick(IMAGES)),
+      (dice) => ({ spec: { updateStrategy: { rollingUpdate: { partition: dice.pick([0, 1, 2]) } } } }),
+    ],
+    repair: (object) => {
+      const { spec } = mend(object) as { spec: { template: object } };
+      return { spec: { template: spec.template, updateStrategy: { rollingUpdate: { partition: 0 } } } };
+    },
+    waits: 'until-observed',
+  },
+  {
+    resource: DAEMON_SETS,
+    controllers: ['daemon-set', 'garbage-collector'],
+    objects: 1,
+    create: (dice, name) => ({
+      spec: {
+        selector: selector(name),
+        template: template(name, dice.pick(IMAGES)),
+        updateStrategy: daemonStrategy(dice),
+        minReadySeconds: dice.pick([0, 0, 2]),
+      },
+    }),
+    changes: [
+      update,
+      (dice) => ({ spec: { updateStrategy: daemonStrategy(dice) } }),
+      (dice) => {
+        const disk = dice.chance(0.3) ? null : dice.pick(['fast', 'slow']);
+        return { spec: { template: { spec: { nodeSelector: { disk } } } } };
+      },
+    ],
+    repair: (object) => ({ spec: { template: (mend(object) as { spec: { template: object } }).spec.template } }),
+    waits: 'until-observed',
+  },
+  {
+    resource: JOBS,
+    controllers: ['job', 'garbage-collector'],
+    objects: 2,
+    create: (dice, name) => ({
+      spec: {
+        parallelism: dice.between(1, 3),
+        completions: dice.between(1, 4),
+        completionMode: dice.pick(['NonIndexed', 'Indexed']),
+        backoffLimit: 20,
+        suspend: dice.chance(0.2),
+        template: jobTemplate(dice, name),
+      },
+    }),
+    changes: [
+      (dice) => ({ spec: { parallelism: dice.between(1, 4) } }),
+      (dice) => ({ spec: { suspend: dice.chance(0.5) } }),
+    ],
+    repair: () => ({ spec: { suspend: false } }),
+    leavesOrphans: false,
+    waits: 'not',
+  },
+  {
+    resource: CRON_JOBS,
+    controllers: ['cron-job', 'job', 'garbage-collector'],
+    objects: 1,
+    create: (dice, name) => ({
+      spec: {
+        schedule: dice.pick(['* * * * *', '*/2 * * * *']),
+        concurrencyPolicy: dice.pick(['Allow', 'Forbid', 'Replace']),
+        jobTemplate: { spec: { template: jobTemplate(dice, name) } },
+      },
+    }),
+    changes: [
+      (dice) => ({ spec: { suspend: dice.chance(0.5) } }),
+      (dice) => ({ spec: { concurrencyPolicy: dice.pick(['Allow', 'Forbid', 'Replace']) } }),
+    ],
+    repair: () => ({ spec: { suspend: true } }),
+    leavesOrphans: false,
+    waits: 'not',
+  },
+  {
+    resource: POD_DISRUPTION_BUDGETS,
+    controllers: ['disruption'],
+    objects: 1,
+    create: (dice) => ({ spec: { selector: selector('deployment-1'), ...budget(dice) } }),
+    changes: [(dice) => ({ spec: budget(dice) })],
+    waits: 'until-observed',
+  },
+  {
+    resource: RESOURCE_QUOTAS,
+    controllers: ['resource-quota'],
+    objects: 1,
+    // More than any history needs: who gets the last place is a matter of chance.
+    create: (dice) => ({
+      spec: { hard: { pods: `${dice.between(100, 200)}`, configmaps: '100', 'count/jobs.batch': '100' } },
+    }),
+    changes: [(dice) => ({ spec: { hard: { pods: `${dice.between(100, 200)}` } } })],
+    waits: 'not',
+  },
+  {
     resource: CONFIG_MAPS,
     controllers: ['garbage-collector'],
     objects: 3,
     create: (dice) => ({ data: { value: String(dice.between(1, 9)) } }),
     changes: [(dice) => ({ data: { value: String(dice.between(1, 9)) } })],
+    owns: true,
     waits: 'not',
   },
 ];
@@ -102,4 +240,23 @@ function strategy(dice: Dice): object {
   const maxSurge = dice.pick([0, 1, 2, '25%', '50%']);
   const maxUnavailable = maxSurge === 0 ? dice.pick([1, 2, '50%']) : dice.pick([0, 1, '25%', '50%']);
   return { type: 'RollingUpdate', rollingUpdate: { maxSurge, maxUnavailable } };
+}
+
+function daemonStrategy(dice: Dice): object {
+  const rollingUpdate = dice.chance(0.4)
+    ? { maxSurge: dice.pick([1, '50%']), maxUnavailable: 0 }
+    : { maxSurge: 0, maxUnavailable: dice.pick([1, 2, '50%']) };
+  return { type: 'RollingUpdate', rollingUpdate };
+}
+
+function budget(dice: Dice): object {
+  return dice.chance(0.5)
+    ? { minAvailable: dice.pick([1, 2, '50%']), maxUnavailable: null }
+    : { maxUnavailable: dice.pick([0, 1, '50%']), minAvailable: null };
+}
+
+function jobTemplate(dice: Dice, name: string): object {
+  const annotations = { [POD_FATE.fails]: String(dice.pick([0, 0, 1, 2])) };
+  const spec = { restartPolicy: 'Never', containers: [{ name: 'c', image: dice.pick(IMAGES) }] };
+  return { metadata: { labels: { app: name }, annotations }, spec };
 }

@@ -7,9 +7,13 @@ const SEEDS = Array.from({ length: 20 }, (_, index) => index + 1);
 const TIMEOUT_MS = 300_000;
 
 describe('all controllers on a simulated cluster', () => {
-  it.each(SEEDS)('seed %i: faults break no invariant and change no end state', { timeout: TIMEOUT_MS }, async (seed) => {
-    expect((await checkSeed(seed)).violations).toEqual([]);
-  });
+  it.each(SEEDS)(
+    'seed %i: faults break no invariant and change no end state',
+    { timeout: TIMEOUT_MS },
+    async (seed) => {
+      expect((await checkSeed(seed)).violations).toEqual([]);
+    },
+  );
 
   it('replay a seed change by change', { timeout: TIMEOUT_MS }, async () => {
     const first = await simulate({ seed: 2, faults: 'many' });

@@ -1,7 +1,7 @@
-import { pause } from '@gantry/base';
+import { must, pause } from '@gantry/base';
 import type { ManualClock } from '@gantry/base/testing';
-import type { ObjectClient } from '@gantry/client';
-import { isReason, keyOf, type KubeObject, NAMESPACES, type Namespace, type Resource } from '@gantry/objects';
+import { ignoreReasons, type ObjectClient } from '@gantry/client';
+import { isReason, keyOf, type KubeObject, NAMESPACES, type Namespace, PODS, type Resource } from '@gantry/objects';
 import type { Activity } from './activity.ts';
 import type { Operation, Step } from './history.ts';
 import type { Nodes } from './nodes.ts';
@@ -13,6 +13,8 @@ export interface UsersOptions {
   readonly clock: ManualClock;
   readonly activity: Activity;
   readonly nodes: Nodes;
+  /** Called before a user deletes an object. */
+  readonly onDelete: (object: KubeObject) => void;
   readonly signal: AbortSignal;
 }
 
@@ -44,7 +46,8 @@ async function perform(options: UsersOptions, operation: Operation): Promise<voi
           return true;
         } catch (error) {
           // Its predecessor, or its namespace's, is not gone yet.
-          if (isReason(error, 'AlreadyExists') || isReason(error, 'Forbidden') || isReason(error, 'NotFound')) return false;
+          if (isReason(error, 'AlreadyExists') || isReason(error, 'Forbidden') || isReason(error, 'NotFound'))
+            return false;
           throw error;
         }
       });
@@ -59,9 +62,16 @@ async function perform(options: UsersOptions, operation: Operation): Promise<voi
     case 'delete': {
       const { of, object, propagation } = operation;
       if (of.waits === 'until-observed') await untilObserved(options, of.resource, object);
+      options.onDelete(object);
       await client.delete(of.resource, keyOf(object), { propagationPolicy: propagation }, signal);
       return;
     }
+    case 'own':
+      await own(options, operation);
+      return;
+    case 'evict':
+      await evict(options, operation);
+      return;
     case 'lose-node':
       nodes.lose(operation.node);
       return;
@@ -78,6 +88,31 @@ async function perform(options: UsersOptions, operation: Operation): Promise<voi
   }
 }
 
+async function own(options: UsersOptions, { of, object, owner }: Extract<Operation, { kind: 'own' }>): Promise<void> {
+  const { client, world, signal } = options;
+  const { namespace = '', name = '' } = object.metadata;
+  const found = world.get(of.resource, namespace, owner);
+  const owned = world.get(of.resource, namespace, name);
+  const { uid = '' } = must(found, owner).metadata;
+  const reference = { apiVersion: object.apiVersion, kind: object.kind, name: owner, uid };
+  const ownerReferences = [...(must(owned, name).metadata.ownerReferences ?? []), reference];
+  await client.patch(of.resource, { namespace, name }, { merge: { metadata: { ownerReferences } } }, signal);
+}
+
+async function evict(options: UsersOptions, { namespace, app }: Extract<Operation, { kind: 'evict' }>): Promise<void> {
+  const { client, world, signal } = options;
+  for (const { metadata } of world.all(PODS)) {
+    if (metadata.namespace !== namespace || metadata.labels?.['app'] !== app) continue;
+    const { name = '' } = metadata;
+    const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace } };
+    // Refused where a budget allows no more, and where it was not computed yet.
+    await ignoreReasons(
+      client.createSubresource(PODS, { namespace, name, subresource: 'eviction' }, eviction, signal),
+      ['TooManyRequests', 'NotFound', 'InternalError', 'Conflict'],
+    );
+  }
+}
+
 interface Observed extends KubeObject {
   status?: { observedGeneration?: number };
 }
@@ -85,13 +120,17 @@ interface Observed extends KubeObject {
 function untilObserved(options: UsersOptions, resource: Resource, object: KubeObject): Promise<void> {
   const { namespace = '', name } = keyOf(object);
   return until(options, `${nameOf(object)} is observed`, async () => {
-    const now = options.world.get(resource, namespace, name) as Observed | undefined;
+    const now = options.world.get<Observed>(resource, namespace, name);
     return now?.status?.observedGeneration === now?.metadata.generation;
   });
 }
 
 /** Looks again and again, in simulated time. */
-async function until({ clock, activity, signal }: UsersOptions, what: string, isSo: () => Promise<boolean>): Promise<void> {
+async function until(
+  { clock, activity, signal }: UsersOptions,
+  what: string,
+  isSo: () => Promise<boolean>,
+): Promise<void> {
   const end = clock.now() + PATIENCE_MS;
   while (!(await activity.of(isSo))) {
     if (clock.now() > end) throw new ImpatientError(`waited in vain: ${what}`);

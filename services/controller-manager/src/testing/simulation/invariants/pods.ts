@@ -19,8 +19,12 @@ export const podLifeInvariant: Invariant = {
         report(`${describeChange(change)}: phase ${before} became ${now}`);
       }
       if (old.metadata.deletionTimestamp === undefined) return;
-      if (pod.metadata.deletionTimestamp === undefined) report(`${describeChange(change)}: its deletion was taken back`);
-      const [graceBefore = 0, grace = 0] = [old.metadata.deletionGracePeriodSeconds, pod.metadata.deletionGracePeriodSeconds];
+      if (pod.metadata.deletionTimestamp === undefined)
+        report(`${describeChange(change)}: its deletion was taken back`);
+      const [graceBefore = 0, grace = 0] = [
+        old.metadata.deletionGracePeriodSeconds,
+        pod.metadata.deletionGracePeriodSeconds,
+      ];
       if (grace > graceBefore) report(`${describeChange(change)}: grace period ${graceBefore} became ${grace}`);
     }),
 };

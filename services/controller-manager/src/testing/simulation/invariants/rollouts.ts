@@ -12,6 +12,7 @@ import {
 import { controllerOf } from '../../../controllers/ownership.ts';
 import { isReady } from '../nodes.ts';
 import { type Change, isOf, type World } from '../world.ts';
+import { isEvicted } from './budgets.ts';
 import { describeChange, type Invariant } from './invariant.ts';
 
 /** How many pods a spec allows. */
@@ -48,9 +49,10 @@ function takeDeployment(rollouts: Map<string, Rollout>, world: World, { object, 
   const uid = (object ?? old)?.metadata.uid ?? '';
   if (object === undefined || object.metadata.uid !== old?.metadata.uid) rollouts.delete(old?.metadata.uid ?? '');
   if (object === undefined) return;
-  const now = boundsOf(object as Deployment);
+  const now = boundsOf(object);
   const known = rollouts.get(uid);
-  if (known === undefined || isAtRest(world, object as Deployment)) rollouts.set(uid, { bounds: now, disturbed: false });
+  if (known === undefined || isAtRest(world, object))
+    rollouts.set(uid, { bounds: now, disturbed: false });
   else {
     const { most, least } = known.bounds;
     known.bounds = { most: Math.max(most, now.most), least: Math.min(least, now.least) };
@@ -61,20 +63,34 @@ function takePod(rollouts: Map<string, Rollout>, world: World, change: Change, r
   const deployment = deploymentOf(world, (change.object ?? change.old) as Pod);
   const rollout = rollouts.get(deployment?.metadata.uid ?? '');
   if (deployment === undefined || rollout === undefined) return;
-  const [pod, old] = [change.object as Pod | undefined, change.old as Pod | undefined];
+  const [pod, old] = [change.object, change.old];
   const pods = podsOf(world, deployment);
-  if (old === undefined && pods.length > rollout.bounds.most) {
-    report(`${describeChange(change)}: pod ${pods.length} of ${nameOf(deployment)}, at most ${rollout.bounds.most}`);
+  const wanted = old === undefined ? countWanted(world, pods) : 0;
+  if (wanted > rollout.bounds.most) {
+    report(`${describeChange(change)}: pod ${wanted} of ${nameOf(deployment)}, at most ${rollout.bounds.most}`);
   }
   if (old === undefined || !isReady(old) || old.metadata.deletionTimestamp !== undefined) return;
   if (pod?.metadata.deletionTimestamp === undefined) {
     if (pod === undefined || !isReady(pod)) rollout.disturbed = true;
     return;
   }
-  if (isEvicting(world, old)) rollout.disturbed = true;
+  if (isEvicting(world, old) || isEvicted(pod)) rollout.disturbed = true;
   const ready = pods.filter(isReady).length;
   if (rollout.disturbed || isEnding(world, deployment) || ready >= rollout.bounds.least) return;
-  report(`${describeChange(change)}: ${nameOf(deployment)} has ${ready} ready pods left, at least ${rollout.bounds.least}`);
+  report(
+    `${describeChange(change)}: ${nameOf(deployment)} has ${ready} ready pods left, at least ${rollout.bounds.least}`,
+  );
+}
+
+/** Pods without those that a ReplicaSet is about to remove: it has not observed its last size yet. */
+function countWanted(world: World, pods: readonly Pod[]): number {
+  const bySet = Map.groupBy(pods, (pod) => ownerOf(world, pod, REPLICA_SETS));
+  let count = 0;
+  for (const [set, own] of bySet) {
+    const isObserved = set?.status?.observedGeneration === set?.metadata.generation;
+    count += isObserved ? own.length : Math.min(own.length, set?.spec?.replicas ?? 1);
+  }
+  return count;
 }
 
 /** Whether the pod's node makes its pods leave. */

@@ -1,0 +1,19 @@
+import { quantityMilli, RESOURCE_QUOTAS, type ResourceQuota } from '@gantry/objects';
+import { isOf } from '../world.ts';
+import { describeChange, type Invariant } from './invariant.ts';
+
+/** What a quota says is used is never more than it allows. */
+export const quotaInvariant: Invariant = {
+  name: 'I19: used is at most hard',
+  watch: (world, report) =>
+    world.subscribe((change) => {
+      if (!isOf(change, RESOURCE_QUOTAS) || change.object === undefined) return;
+      const { hard = {}, used = {} } = (change.object as ResourceQuota).status ?? {};
+      for (const [name, value] of Object.entries(used)) {
+        const most = hard[name];
+        if (most !== undefined && quantityMilli(value) > quantityMilli(most)) {
+          report(`${describeChange(change)}: ${name} ${value} of ${most}`);
+        }
+      }
+    }),
+};

@@ -1,0 +1,53 @@
+import { CONFIG_MAPS, JOBS, type KubeObject, type Pod, PODS, RESOURCE_QUOTAS } from '@gantry/objects';
+import type { World } from '../world.ts';
+
+/** What is wrong with a cluster at rest. */
+export function restViolations(world: World): readonly string[] {
+  return [...unobserved(world), ...orphans(world), ...miscounted(world)];
+}
+
+interface Observed extends KubeObject {
+  status?: { observedGeneration?: number };
+}
+
+/** I21: every status has observed its spec. */
+function* unobserved(world: World): Iterable<string> {
+  for (const [resource, object] of world.everything()) {
+    const { generation = 0, name } = object.metadata;
+    const seen = (object as Observed).status?.observedGeneration;
+    if (seen !== undefined && seen !== generation) yield `I21: ${resource} ${name}: observed ${seen} of ${generation}`;
+  }
+}
+
+/** I20: nothing survives all its owners, and nothing waits for its deletion. */
+function* orphans(world: World): Iterable<string> {
+  const uids = new Set([...world.everything()].map(([, { metadata }]) => metadata.uid));
+  for (const [resource, { metadata }] of world.everything()) {
+    const { namespace = '', name, ownerReferences = [], deletionTimestamp, finalizers = [] } = metadata;
+    const what = `${resource} ${namespace}/${name}`;
+    if (ownerReferences.length > 0 && ownerReferences.every(({ uid }) => !uids.has(uid))) {
+      yield `I20: ${what} survives its owners ${ownerReferences.map(({ kind, name: owner }) => `${kind} ${owner}`).join()}`;
+    }
+    if (deletionTimestamp !== undefined) yield `I20: ${what} is being deleted for ever, held by ${finalizers.join()}`;
+  }
+}
+
+/** I19: quotas count what there is. */
+function* miscounted(world: World): Iterable<string> {
+  for (const { metadata, status } of world.all(RESOURCE_QUOTAS)) {
+    const inNamespace = (object: KubeObject): boolean => object.metadata.namespace === metadata.namespace;
+    const counts: Record<string, number> = {
+      pods: world.all(PODS).filter((pod) => inNamespace(pod) && !hasEnded(pod)).length,
+      configmaps: world.all(CONFIG_MAPS).filter(inNamespace).length,
+      'count/jobs.batch': world.all(JOBS).filter(inNamespace).length,
+    };
+    for (const [name, value] of Object.entries(status?.used ?? {})) {
+      if (Number(value) !== counts[name])
+        yield `I19: ${metadata.namespace} uses ${counts[name]} ${name}, the quota says ${value}`;
+    }
+  }
+}
+
+function hasEnded({ status }: Pod): boolean {
+  return status?.phase === 'Succeeded' || status?.phase === 'Failed';
+}
