@@ -9,8 +9,9 @@ export class ManualClock implements Clock {
     this.#now = start;
   }
 
+  /** Whole milliseconds, as the machine's clock tells them, whatever the delays of timers. */
   now(): Instant {
-    return this.#now;
+    return Math.floor(this.#now);
   }
 
   monotonicMs(): number {

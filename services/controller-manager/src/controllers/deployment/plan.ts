@@ -254,7 +254,9 @@ function cleanHistory(draft: Draft): void {
 }
 
 function rollout(draft: Draft): DeploymentStatus {
-  return rolloutStatus(draft.deployment, draft.all, draft.newSet, draft.conditions, draft.now);
+  // One that is about to be created counts, as in Kubernetes: a rollout of no pods is complete with it.
+  const created = draft.actions.find((action) => action.kind === 'createSet')?.set;
+  return rolloutStatus(draft.deployment, draft.all, draft.newSet ?? created, draft.conditions, draft.now);
 }
 
 function countStatus(draft: Draft): DeploymentStatus {

@@ -45,7 +45,10 @@ export function withProgress(
     message: `${subject} ${what}.`,
   });
   if (isComplete(deployment, status)) {
-    return setCondition(conditions, value('True', 'NewReplicaSetAvailable', 'has successfully progressed'), now);
+    const end = value('True', 'NewReplicaSetAvailable', 'has successfully progressed');
+    // The end of another set's rollout may be left when the status between the two was lost.
+    const isLeft = before?.reason === end.reason && before.message !== end.message;
+    return (isLeft ? refreshCondition : setCondition)(conditions, end, now);
   }
   if (madeProgress(deployment.status, status)) {
     // Progress restarts the deadline, so the time of the update moves even where the reason stays.

@@ -2,6 +2,7 @@ import type { InProcessServer } from '@gantry/apiserver/testing';
 import type { Clock } from '@gantry/base';
 import type { ObjectWrite } from '@gantry/client';
 import { createFenceHolder, createManager, type Log } from '@gantry/controller-runtime';
+import { StatusError } from '@gantry/objects';
 import { createControllers } from '../../registry.ts';
 import type { Activity } from './activity.ts';
 import type { Dice } from './dice.ts';
@@ -30,6 +31,8 @@ function createAll() {
     signers: { firstServiceAddress: '10.96.0.1', reservedNames: [], servingApproval: 'automatic' },
     readCa: () => 'a certificate',
     nodeGraceMs: NODE_GRACE_MS,
+    localPath: { storageClass: 'none' },
+    readPath: () => Promise.reject(StatusError.unavailable('there are no metrics')),
   });
 }
 

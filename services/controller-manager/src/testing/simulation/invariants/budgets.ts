@@ -13,7 +13,7 @@ export const budgetInvariant: Invariant = {
     const outdated = new Set<string>();
     world.subscribe((change) => {
       if (isOf(change, POD_DISRUPTION_BUDGETS)) {
-        const budget = change.object;
+        const budget: PodDisruptionBudget | undefined = change.object;
         const uid = (change.object ?? change.old)?.metadata.uid ?? '';
         if (budget !== undefined && budget.status?.currentHealthy === healthyOf(world, budget).length)
           outdated.delete(uid);
@@ -24,7 +24,7 @@ export const budgetInvariant: Invariant = {
 };
 
 function takePod(outdated: Set<string>, world: World, change: Change, report: (text: string) => void): void {
-  const [pod, old] = [change.object, change.old];
+  const [pod, old]: readonly (Pod | undefined)[] = [change.object, change.old];
   if (old === undefined || !isHealthy(old) || (pod !== undefined && isHealthy(pod))) return;
   const evicted = pod !== undefined && isEvicted(pod);
   for (const budget of world.all(POD_DISRUPTION_BUDGETS)) {
