@@ -51,8 +51,7 @@ function takeDeployment(rollouts: Map<string, Rollout>, world: World, { object, 
   if (object === undefined) return;
   const now = boundsOf(object);
   const known = rollouts.get(uid);
-  if (known === undefined || isAtRest(world, object))
-    rollouts.set(uid, { bounds: now, disturbed: false });
+  if (known === undefined || isAtRest(world, object)) rollouts.set(uid, { bounds: now, disturbed: false });
   else {
     const { most, least } = known.bounds;
     known.bounds = { most: Math.max(most, now.most), least: Math.min(least, now.least) };
