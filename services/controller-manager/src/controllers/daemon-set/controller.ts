@@ -26,6 +26,7 @@ import { FailedPods } from './failed-pods.ts';
 import { isRelevant, type NodeSurroundings, setsOfChangedNode, setsOfLostNode } from './node-changes.ts';
 import { HASH_LABEL, type Placement, placementOf } from './placement.ts';
 import { type Action, type Deletion, planDaemonSet } from './plan.ts';
+import { collectingMs, concernsSet } from './pod-changes.ts';
 
 const SELECTING_ALL = 'This daemon set is selecting all pods. A non-empty selector is required.';
 
@@ -44,7 +45,7 @@ export function createDaemonSetController(): ControllerSpec {
     eventSource: 'daemonset-controller',
     watches: [
       watchSelf(DAEMON_SETS),
-      watchOwned(PODS, DAEMON_SETS),
+      watchOwned(PODS, DAEMON_SETS, { matters: concernsSet, delayMs: collectingMs }),
       watchOwned(CONTROLLER_REVISIONS, DAEMON_SETS),
       {
         resource: NODES,
