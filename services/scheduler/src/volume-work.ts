@@ -60,6 +60,8 @@ function isWaitingForVolumes({ keeper }: ClusterView, pod: PodInfo): boolean {
   const { volumes } = pod;
   const nodeName = keeper.assumedNode(pod);
   if (volumes === undefined || nodeName === undefined) return false;
+  // The caches of claims and volumes are not in step: a volume that was just made may not be seen yet.
+  if (volumes.kind === 'claims' && volumes.bound.includes(undefined)) return true;
   const node = keeper.node(nodeName)?.node;
   const fits = node !== undefined && volumeReasons(volumes, node).length === 0;
   const isWaiting = volumes.kind === 'claims' && volumes.delayed.length > 0 && isUnderWay(volumes.delayed, nodeName);

@@ -134,6 +134,14 @@ export const VOLUME_MUTANTS: readonly Mutant[] = [
     protects: 'a pod whose volume was just made: its node, the only one that has it, would be full',
   },
   {
+    name: 'a pod whose volume is not seen yet gives its room back',
+    file: `${SCHEDULER}/volume-work.ts`,
+    text: "if (volumes.kind === 'claims' && volumes.bound.includes(undefined)) return true;",
+    replacement: '',
+    tests: SCHEDULER_TESTS,
+    protects: 'a pod whose claim is seen before its volume: it would be refused',
+  },
+  {
     name: 'two pods in one cycle choose volumes',
     file: `${SCHEDULER}/volume-work.ts`,
     text: 'else if (chooses) queue.postpone(pod);',
