@@ -6,6 +6,7 @@ import { CONTROLLER_MUTANTS } from './areas/controllers.ts';
 import { JOB_MUTANTS } from './areas/jobs.ts';
 import { DAEMON_SET_MUTANTS } from './areas/daemon-sets.ts';
 import { FENCE_MUTANTS } from './areas/fences.ts';
+import { REPLICA_SET_MUTANTS } from './areas/replica-sets.ts';
 import { STATEFUL_SET_MUTANTS } from './areas/stateful-sets.ts';
 import { STORAGE_MUTANTS } from './areas/storage.ts';
 import { VOLUME_MUTANTS } from './areas/volumes.ts';
@@ -20,6 +21,7 @@ export const AREAS: Areas = {
   controllers: CONTROLLER_MUTANTS,
   jobs: JOB_MUTANTS,
   'daemon sets': DAEMON_SET_MUTANTS,
+  'replica sets': REPLICA_SET_MUTANTS,
   'stateful sets': STATEFUL_SET_MUTANTS,
   volumes: VOLUME_MUTANTS,
   agent: AGENT_MUTANTS,

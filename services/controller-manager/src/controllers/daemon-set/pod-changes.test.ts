@@ -26,8 +26,8 @@ describe('a change of a pod', () => {
   });
 
   it('waits for more in a large set, unless a node needs a pod', () => {
-    expect(collectingMs(pod(true), pod(false), set(1000))).toBe(100);
-    expect(collectingMs(pod(true), undefined, set(1000))).toBe(100);
+    expect(collectingMs(pod(true), pod(false), set(1000))).toBe(500);
+    expect(collectingMs(pod(true), undefined, set(1000))).toBe(500);
     expect(collectingMs(pod(true), pod(false), set(99))).toBe(0);
     expect(collectingMs(pod(true), pod(false), undefined)).toBe(0);
     expect(collectingMs(undefined, pod(true), set(1000))).toBe(0);

@@ -1,6 +1,6 @@
 /** Smaller sets are reconciled at every change. */
 const SMALL_SET = 100;
-const MS_PER_POD = 0.1;
+const MS_PER_POD = 0.5;
 const MAX_MS = 1000;
 
 /**

@@ -29,14 +29,14 @@ describe('a change of a pod', () => {
 
   it('waits in proportion to a large set, for a second at most', () => {
     const wait = (of: ReplicaSet) => collectingMs(pod({ ready: true }), pod(), of);
-    expect([100, 1000, 10_000, 100_000].map((replicas) => wait(set(replicas)))).toEqual([10, 100, 1000, 1000]);
-    expect(wait(set(0, { replicas: 500 }))).toBe(50);
-    expect(wait(set(0, { terminatingReplicas: 300 }))).toBe(30);
+    expect([100, 1000, 10_000, 100_000].map((replicas) => wait(set(replicas)))).toEqual([50, 500, 1000, 1000]);
+    expect(wait(set(0, { replicas: 500 }))).toBe(250);
+    expect(wait(set(0, { terminatingReplicas: 300 }))).toBe(150);
   });
 
   it.each([
-    ['a new pod waits', pod(), undefined, 100],
-    ['the end of a terminating pod waits', undefined, pod({ deleting: true }), 100],
+    ['a new pod waits', pod(), undefined, 500],
+    ['the end of a terminating pod waits', undefined, pod({ deleting: true }), 500],
     ['a pod that is gone does not', undefined, pod(), 0],
     ['one that is being deleted does not', pod({ deleting: true }), pod(), 0],
     ['one that failed does not', pod({ phase: 'Failed' }), pod(), 0],
