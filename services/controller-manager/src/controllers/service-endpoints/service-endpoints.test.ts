@@ -1,7 +1,11 @@
-import type { EndpointSubset } from '@gantry/objects';
+import type { Endpoint, EndpointSlice, EndpointSubset } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { sketchPod, sketchService } from '../../testing/service-fixtures.ts';
+import { packSlices } from './packing.ts';
 import { sortEndpointPorts, sortSlicePorts } from './port-order.ts';
+import { watchServicePods } from './service-pods.ts';
+import { OwnSlices } from './slice-writes.shell.ts';
+import { watchSlices } from './slices.ts';
 import { repackSubsets } from './subsets.ts';
 import { triggerTime } from './trigger-time.ts';
 
@@ -57,6 +61,14 @@ describe('packed subsets', () => {
       ],
       [{ notReadyAddresses: [a], ports: [port('x')] }],
     ],
+    [
+      'do so whichever comes first',
+      [
+        { notReadyAddresses: [a], ports: [port('x')] },
+        { addresses: [a], ports: [port('x')] },
+      ],
+      [{ notReadyAddresses: [a], ports: [port('x')] }],
+    ],
     ['keep addresses without ports', [{ addresses: [a] }, { addresses: [b] }], [{ addresses: [a, b] }]],
     [
       'keep two pods with one address apart',
@@ -98,5 +110,67 @@ describe('the time of the change that endpoints follow', () => {
     const next = triggerTime(first.seen, service, [pod('a', 20), pod('b', 50), pod('c', 40)]);
     expect(next.time).toBe('2030-01-01T00:00:40Z');
     expect(triggerTime(next.seen, service, [pod('a', 20), pod('b', 50)]).time).toBeUndefined();
+  });
+});
+
+describe('packed slices', () => {
+  const endpoint = (ip: string): Endpoint => ({ addresses: [ip] });
+  const slice = (name: string, ...ips: string[]): EndpointSlice => ({
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: { name, labels: {} },
+    addressType: 'IPv4',
+    endpoints: ips.map(endpoint),
+  });
+  const packing = { max: 4, labels: {}, newSlice: () => slice('new') };
+
+  it('that change anyway are filled up, the fullest first', () => {
+    const existing = [slice('half', 'a', 'gone-1'), slice('full', 'b', 'c', 'd', 'gone-2')];
+    const { create, update, remove } = packSlices(existing, ['a', 'b', 'c', 'd', 'e'].map(endpoint), packing);
+    expect([create, remove]).toEqual([[], []]);
+    expect(update.map(({ metadata, endpoints = [] }) => [metadata.name, endpoints.length])).toEqual([
+      ['full', 4],
+      ['half', 1],
+    ]);
+  });
+});
+
+describe('what queues a Service', () => {
+  const NAMESPACE = 'n';
+  const service = sketchService();
+  const cache = { selecting: () => [service] } as unknown as Parameters<typeof watchServicePods.keys>[2];
+  const before = sketchPod({ name: 'a', ip: '10.0.0.1' });
+  const key = { namespace: NAMESPACE, name: 'sv' };
+
+  it.each([
+    ['a new pod', before, undefined, 1],
+    ['a pod that is gone', undefined, before, 1],
+    ['its readiness', sketchPod({ name: 'a', ip: '10.0.0.1', ready: false }), before, 1],
+    ['its address', sketchPod({ name: 'a', ip: '10.0.0.2' }), before, 1],
+    ['its deletion', sketchPod({ name: 'a', ip: '10.0.0.1', deleted: true }), before, 1],
+    ['its end', sketchPod({ name: 'a', ip: '10.0.0.1', phase: 'Failed' }), before, 1],
+    ['its labels', sketchPod({ name: 'a', ip: '10.0.0.1', labels: { app: 'b' } }), before, 1],
+    ['nothing that endpoints say', { ...before, metadata: { ...before.metadata, annotations: { x: 'y' } } }, before, 0],
+  ])('%s', (_, pod, old, count) => {
+    expect(watchServicePods.keys(pod, old, cache)).toEqual(Array(count).fill(key));
+  });
+
+  it('a slice of the manager that another writer changed, not its own write', () => {
+    const own = new OwnSlices();
+    const { keys } = watchSlices('me', (one) => own.isOwnWrite(one));
+    const labels = { 'kubernetes.io/service-name': 'sv', 'endpointslice.kubernetes.io/managed-by': 'me' };
+    const at = (resourceVersion: string, change: Record<string, string> = {}): EndpointSlice => ({
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      metadata: { name: 's', namespace: NAMESPACE, uid: 's', resourceVersion, labels: { ...labels, ...change } },
+      addressType: 'IPv4',
+    });
+    own.note(at('1'));
+    expect(keys(at('1'), undefined, cache)).toEqual([]);
+    expect(keys(at('2'), at('1'), cache)).toEqual([key]);
+    const moved = keys(at('3', { 'kubernetes.io/service-name': 'other' }), at('2'), cache);
+    expect(moved).toEqual([key, { ...key, name: 'other' }]);
+    expect(keys(at('4', { 'endpointslice.kubernetes.io/managed-by': 'x' }), at('3'), cache)).toEqual([key]);
+    expect(keys(undefined, at('4'), cache)).toEqual([key]);
   });
 });
