@@ -7,7 +7,9 @@ import {
   type PodDisruptionBudget,
   PODS,
   REPLICA_SETS,
+  StatusError,
 } from '@gantry/objects';
+import type { ObjectWrite } from '@gantry/client';
 import { expect, it } from 'vitest';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { controllerReference } from '../ownership.ts';
@@ -128,10 +130,11 @@ it('names a kind without a scale, and one that is not served', async () => {
   expect(await messages()).toEqual(['SyncFailed no matches for kind "Robot" in version "example.org/v1"']);
 });
 
-it('reads the scale of a custom resource by the path of its definition', async () => {
-  const harness = createControllerHarness();
-  const { client, clock } = harness;
-  const robots = { group: 'example.org', version: 'v1', resource: 'robots', kind: 'Robot', namespaced: true };
+const ROBOTS = { group: 'example.org', version: 'v1', resource: 'robots', kind: 'Robot', namespaced: true };
+
+/** A custom resource with a scale of 4, three pods of it, and a budget for half of them. */
+async function putRobot(harness: ControllerHarness): Promise<void> {
+  const { client } = harness;
   const names = { plural: 'robots', kind: 'Robot' };
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
   const scale = { specReplicasPath: '.spec.size.wanted', statusReplicasPath: '.status.replicas' };
@@ -147,7 +150,7 @@ it('reads the scale of a custom resource by the path of its definition', async (
     },
     status: { acceptedNames: names, conditions: [{ type: 'Established', status: 'True' }] },
   });
-  const robot = await client.put(robots, {
+  const robot = await client.put(ROBOTS, {
     apiVersion: 'example.org/v1',
     kind: 'Robot',
     metadata: { name: 'r', namespace: NAMESPACE },
@@ -155,9 +158,34 @@ it('reads the scale of a custom resource by the path of its definition', async (
   } as KubeObject);
   for (const name of ['one', 'two', 'three']) await client.put(PODS, pod(name, robot));
   await putBudget(harness, { minAvailable: '50%' });
+}
+
+it('reads the scale of a custom resource by the path of its definition', async () => {
+  const harness = createControllerHarness();
+  await putRobot(harness);
   harness.run([createDisruptionController()]);
-  await clock.advance(1000);
+  await harness.clock.advance(1000);
   expect(await statusOf(harness)).toMatchObject({ expectedPods: 4, desiredHealthy: 2, disruptionsAllowed: 1 });
+});
+
+it('allows nothing while a scale cannot be read, and reads it again', async () => {
+  const harness = createControllerHarness();
+  await putRobot(harness);
+  let failures = 0;
+  const reach = async (_signal: AbortSignal, { verb, resource }: { verb: string; resource?: string }) => {
+    if (verb !== 'get' || resource !== 'robots' || failures > 0) return;
+    failures += 1;
+    throw new StatusError('ServiceUnavailable', 'no conversion now');
+  };
+  const seen: unknown[] = [];
+  const meanwhile = async (write: ObjectWrite) => {
+    if (write.verb === 'update' && write.resource.resource === 'poddisruptionbudgets')
+      seen.push((write.object as PodDisruptionBudget).status?.conditions?.[0]?.message);
+  };
+  harness.run([createDisruptionController()], { reach, meanwhile });
+  await harness.clock.advance(10_000);
+  expect(seen).toEqual(['no conversion now', '']);
+  expect(await statusOf(harness)).toMatchObject({ expectedPods: 4, disruptionsAllowed: 1 });
 });
 
 it('clears a stale disruption target and keeps the other conditions', async () => {

@@ -1,4 +1,4 @@
-import { ENDPOINT_SLICES, type EndpointSlice, NODES, PODS, SERVICES } from '@gantry/objects';
+import { ENDPOINT_SLICES, type EndpointSlice, NODES, PODS, SERVICES, StatusError } from '@gantry/objects';
 import { expect, it } from 'vitest';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { sketchNode, sketchPod, sketchService } from '../../testing/service-fixtures.ts';
@@ -88,4 +88,26 @@ it('loses no change that another writer makes meanwhile', async () => {
   const slices = client.all(ENDPOINT_SLICES);
   expect(addressesOf(slices)).toEqual(['10.0.0.1', '10.0.0.2']);
   expect(slices[0]?.metadata.annotations).toMatchObject({ note: 'kept' });
+});
+
+it('writes again what was refused in a batch, and reports the refusal', async () => {
+  const harness = createControllerHarness();
+  const { client, clock, events } = harness;
+  await client.put(NODES, sketchNode('node'));
+  await client.put(SERVICES, sketchService());
+  await client.put(PODS, sketchPod({ name: 'one', ip: '10.0.0.1' }));
+  const batch = client.batch.bind(client);
+  let refused = false;
+  client.batch = async (writes, signal) => {
+    if (refused) return await batch(writes, signal);
+    refused = true;
+    const status = new StatusError('Forbidden', 'refused by a policy').toStatus();
+    return writes.map(() => ({ ok: false, status }));
+  };
+  harness.run([createEndpointSliceController()]);
+  await clock.advance(5000);
+  expect(addressesOf(client.all(ENDPOINT_SLICES))).toEqual(['10.0.0.1']);
+  expect(events('Service').map(({ message }) => message)).toEqual([
+    'Error updating Endpoint Slices for Service n/sv: refused by a policy',
+  ]);
 });

@@ -51,3 +51,20 @@ it('leaves Endpoints of a user alone until their Service is deleted', async () =
   await clock.advance(100);
   expect(client.all(ENDPOINTS)).toEqual([]);
 });
+
+it('lets what another writer says stand until the pods change', async () => {
+  const harness = createControllerHarness();
+  const { client, clock, stop } = harness;
+  await client.put(SERVICES, sketchService());
+  await client.put(PODS, sketchPod({ name: 'one', ip: '10.0.0.1' }));
+  harness.run([createEndpointsController()]);
+  await clock.advance(100);
+  const [endpoints] = client.all(ENDPOINTS);
+  if (endpoints === undefined) throw new Error('no endpoints');
+  await client.update(ENDPOINTS, { ...endpoints, subsets: endpointsOfUser.subsets ?? [] }, stop.signal);
+  await clock.advance(100);
+  expect(addressesOf(client.all(ENDPOINTS))).toEqual(['192.0.2.1']);
+  await client.put(PODS, sketchPod({ name: 'two', ip: '10.0.0.2' }));
+  await clock.advance(100);
+  expect(addressesOf(client.all(ENDPOINTS))).toEqual(['10.0.0.1', '10.0.0.2']);
+});
