@@ -4,11 +4,14 @@
 //   npm run bench -- --dev [--etcd MEMBERS] [--profile DIR] [--rounds N] [...]
 //     an API server in its own process, with the memory store or its own etcd; --profile writes a CPU profile to DIR.
 //     Requests are measured N times, the first time without compiled code
+//   npm run bench -- --dev [--pods 1000,10000] controllers
+//     all controllers in a process of their own: time until a Deployment's pods exist, CPU a pod, memory
 //   npm run bench -- footprint pods failover
 //     other measures of a running cluster
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { openCluster } from './cluster.ts';
+import { measureControllers } from './controllers.ts';
 import { measureFailover } from './failover.ts';
 import { measureFootprint } from './footprint.ts';
 import { measurePods } from './pods.ts';
@@ -19,10 +22,13 @@ import { clusterServer, type MeasuredServer } from './speed/server.ts';
 
 const OTHERS = { footprint: measureFootprint, pods: measurePods, failover: measureFailover };
 
+const CONTROLLERS = 'controllers';
+
 const { values, positionals } = parseArgs({
   options: {
     kubeconfig: { type: 'string', default: '.gantry/kubeconfig' },
     dev: { type: 'boolean', default: false },
+    pods: { type: 'string', default: '1000,10000' },
     etcd: { type: 'string', default: '0' },
     profile: { type: 'string' },
     rounds: { type: 'string', default: '1' },
@@ -31,11 +37,13 @@ const { values, positionals } = parseArgs({
   },
   allowPositionals: true,
 });
-const known: readonly string[] = [...STEPS, ...Object.keys(OTHERS)];
+const known: readonly string[] = [...STEPS, ...Object.keys(OTHERS), CONTROLLERS];
 const unknown = positionals.filter((name) => !known.includes(name));
 if (unknown.length > 0) throw new Error(`no such measure: ${unknown.join(', ')}; there are ${known.join(', ')}`);
 
-const steps = new Set(positionals.length === 0 ? STEPS : positionals.filter((name) => !(name in OTHERS)));
+const steps = new Set(
+  positionals.length === 0 ? STEPS : positionals.filter((name) => !(name in OTHERS) && name !== CONTROLLERS),
+);
 if (steps.size > 0) {
   const results = await speed();
   if (values.json !== undefined) writeFileSync(values.json, `${JSON.stringify(results, undefined, 2)}\n`);
@@ -45,6 +53,14 @@ for (const [name, measure] of Object.entries(OTHERS)) {
   const cluster = openCluster(values.kubeconfig);
   print(`\n## ${name}\n\n${(await measure(cluster)).join('\n')}`);
   cluster.api[Symbol.dispose]();
+}
+
+if (positionals.includes(CONTROLLERS)) {
+  if (!values.dev) throw new Error(`${CONTROLLERS} needs --dev: it starts an API server and the controllers itself`);
+  for (const pods of values.pods.split(',').map(Number)) {
+    await using dev = await startDevServer({ profileDir: undefined, etcdMembers: Number(values.etcd) });
+    print(`\n## ${CONTROLLERS}, ${pods} pods\n\n${(await measureControllers(dev.kubeconfig, pods)).join('\n')}`);
+  }
 }
 
 async function speed(): Promise<readonly Result[]> {

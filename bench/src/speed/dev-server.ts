@@ -12,6 +12,8 @@ const MAIN = 'services/apiserver/src/testing/dev-server.ts';
 
 export interface DevServer extends AsyncDisposable {
   readonly server: MeasuredServer;
+  /** The administrator's kubeconfig file. */
+  readonly kubeconfig: string;
 }
 
 export interface DevServerOptions {
@@ -33,6 +35,7 @@ export async function startDevServer({ profileDir, etcdMembers }: DevServerOptio
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
   const grpcPort = await readyWith(child);
   return {
+    kubeconfig,
     server: {
       what: `one apiserver over ${etcd === undefined ? 'the memory store, in one process' : `etcd of ${etcdMembers} members`}`,
       target: readKubeconfig(kubeconfig),

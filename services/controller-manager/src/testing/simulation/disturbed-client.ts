@@ -29,6 +29,8 @@ export interface DisturbedOptions {
   readonly dice: Dice;
   /** Undefined while nothing goes wrong. */
   readonly faults: () => Faults | undefined;
+  /** Called for every request, before it is sent. */
+  readonly onRequest: (verb: string, resource: string) => void;
   /** Called before a write is sent, and after it was committed: a crash aborts `crashed`. */
   readonly onWrite: (write: ObjectWrite, moment: 'before' | 'after') => void;
   /** Aborted when the process has crashed: nothing is sent any more, and no answer arrives. */
@@ -38,13 +40,23 @@ export interface DisturbedOptions {
 /** A manager's client: requests fail, answers get lost, views break off, come late, or repeat what was seen; and it can crash. */
 export function createDisturbedClient(options: DisturbedOptions): ObjectClient {
   const { client, activity } = options;
-  const write = (sent: ObjectWrite, signal: AbortSignal): Promise<KubeObject> =>
-    activity.of(() => writeDisturbed(options, sent, signal));
+  const write = (sent: ObjectWrite, signal: AbortSignal): Promise<KubeObject> => {
+    options.onRequest(sent.verb, sent.resource.resource);
+    return activity.of(() => writeDisturbed(options, sent, signal));
+  };
   return createObjectClient({
-    get: (resource, key, signal) => activity.of(() => readDisturbed(options, () => client.get(resource, key, signal))),
-    list: (resource, how, signal) =>
-      activity.of(() => readDisturbed(options, () => client.list(resource, how, signal))),
-    watch: (resource, how, signal) => watchDisturbed(options, resource, how, signal),
+    get: (resource, key, signal) => {
+      options.onRequest('get', resource.resource);
+      return activity.of(() => readDisturbed(options, () => client.get(resource, key, signal)));
+    },
+    list: (resource, how, signal) => {
+      options.onRequest('list', resource.resource);
+      return activity.of(() => readDisturbed(options, () => client.list(resource, how, signal)));
+    },
+    watch: (resource, how, signal) => {
+      options.onRequest('watch', resource.resource);
+      return watchDisturbed(options, resource, how, signal);
+    },
     write,
     batch: (writes, signal) =>
       Promise.all(

@@ -43,6 +43,7 @@ export interface ManagerProcessOptions {
   readonly dice: Dice;
   readonly log: Log;
   readonly faults: () => Faults | undefined;
+  readonly onRequest: (verb: string, resource: string) => void;
   readonly onWrite: (write: ObjectWrite, moment: 'before' | 'after') => void;
 }
 

@@ -28,6 +28,8 @@ export interface Outcome {
   readonly end: readonly string[];
   /** Identifies the run: the revision and name of every change. */
   readonly trace: readonly string[];
+  /** What the controllers have asked for in the last minute before the cluster counted as being at rest. */
+  readonly requestsAtRest: readonly string[];
   readonly crashes: number;
   readonly simulatedMs: number;
 }
@@ -66,6 +68,7 @@ class Simulation {
   readonly #stop = new AbortController();
   readonly #violations: string[] = [];
   readonly #trace: string[] = [];
+  readonly #requests: { readonly atMs: number; readonly verb: string; readonly resource: string }[] = [];
   #changedMs = 0;
   #manager: ManagerProcess | undefined;
   /** What users have deleted. */
@@ -117,6 +120,7 @@ class Simulation {
     await this.#until(played);
     this.#endFaults();
     await this.#untilAtRest();
+    const lastMinute = this.#requests.filter(({ atMs }) => atMs > clock.now() - 60_000);
     this.#violations.push(...restViolations(this.#world));
     const end = endState(this.#world);
     await this.#restartAtRest(end);
@@ -124,6 +128,7 @@ class Simulation {
       violations: this.#violations,
       end,
       trace: this.#trace,
+      requestsAtRest: lastMinute.map(({ verb, resource }) => `${verb} ${resource}`),
       crashes: this.#crashes,
       simulatedMs: clock.now() - begin,
     };
@@ -190,6 +195,7 @@ class Simulation {
         dice: createDice(seed, `manager ${this.#managers}`),
         log,
         faults: () => this.#faults,
+        onRequest: (verb, resource) => this.#requests.push({ atMs: clock.now(), verb, resource }),
         onWrite: (_write, moment) => this.#countWrite(moment),
       },
       `manager-${this.#managers}`,

@@ -1,6 +1,9 @@
+import { must } from '@gantry/base';
+import { type Deployment, DEPLOYMENTS } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { checkSeed } from './check-seed.ts';
 import { simulate } from './simulate.ts';
+import { SIMULATED_KINDS } from './simulated-kinds.ts';
 
 /** As many as fit into half a minute of an idle machine; `npm run simulate` runs a thousand. */
 const SEEDS = Array.from({ length: 15 }, (_, index) => index + 1);
@@ -21,4 +24,31 @@ describe('all controllers on a simulated cluster', () => {
     expect(first.crashes).toBeGreaterThan(0);
     expect(second.trace).toEqual(first.trace);
   });
+
+  it('ask for nothing over 200 pods at rest, but the Lease that shows the leader', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    const [of] = SIMULATED_KINDS.filter(({ resource }) => resource === DEPLOYMENTS);
+    const { end, requestsAtRest, violations } = await simulate({
+      seed: 1,
+      faults: 'none',
+      steps: [{ pauseMs: 0, operation: { kind: 'create', of: must(of, 'Deployments'), object: LARGE } }],
+    });
+    expect(violations).toEqual([]);
+    expect(end.filter((line) => line.startsWith('/pods ') && line.includes('ready=True'))).toHaveLength(200);
+    expect(new Set(requestsAtRest)).toEqual(new Set(['get leases', 'update leases']));
+    expect(requestsAtRest.length).toBeLessThanOrEqual(14);
+  });
 });
+
+const LABELS = { app: 'large' };
+const LARGE: Deployment = {
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'large', namespace: 'default' },
+  spec: {
+    replicas: 200,
+    selector: { matchLabels: LABELS },
+    template: { metadata: { labels: LABELS }, spec: { containers: [{ name: 'c', image: 'example.org/app:1' }] } },
+  },
+};

@@ -1,0 +1,108 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { createHttpClient, type HttpClient, readKubeconfig } from '@gantry/client';
+import { type Deployment, DEPLOYMENTS, NAMESPACES, type Pod, PODS } from '@gantry/objects';
+import { deadline, untilObject } from './cluster.ts';
+import { cpuMs, pssKib, rssMib } from './processes.ts';
+
+const MAIN = 'services/controller-manager/src/testing/dev-controllers.ts';
+const NAMESPACE = 'bench-controllers';
+/** Pods of one Deployment. */
+const SIZE = 1000;
+/** Status updates under way at once. */
+const KUBELETS = 16;
+const LONGEST_MS = 1_800_000;
+
+/**
+ * All controllers in a process of their own, and Deployments of 1,000 pods each: time until the pods exist, and what their whole way
+ * costs the controllers. Pods run nowhere; this process writes the status that a kubelet would.
+ */
+export async function measureControllers(kubeconfig: string, pods: number): Promise<string[]> {
+  const api = createHttpClient({ ...readKubeconfig(kubeconfig), fieldManager: 'bench' });
+  const child = spawn(process.execPath, ['--conditions=gantry-source', MAIN, kubeconfig], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const pid = child.pid ?? 0;
+  try {
+    for await (const line of createInterface(child.stdout)) if (line.includes('"controllers start"')) break;
+    child.stdout.resume();
+    await api.create(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }, deadline());
+    const before = cpuMs(pid);
+    const lines = [];
+    const ready = keepReady(api, pods);
+    for (let made = 0; made < pods; made += SIZE) {
+      const startedAt = performance.now();
+      await api.create(DEPLOYMENTS, deployment(`web-${made}`, Math.min(SIZE, pods - made)), deadline());
+      await untilDeployment(api, `web-${made}`, ({ status }) => status?.replicas === Math.min(SIZE, pods - made));
+      if (made === 0)
+        lines.push(`- a Deployment to ${Math.min(SIZE, pods)} pods: ${inSeconds(performance.now() - startedAt)}`);
+      await untilDeployment(api, `web-${made}`, ({ spec, status }) => status?.availableReplicas === spec?.replicas);
+    }
+    await ready;
+    const spent = cpuMs(pid) - before;
+    const memory = `${Math.round(rssMib(pid))} MiB resident, ${Math.round(pssKib(pid) / 1024)} MiB proportional`;
+    return [...lines, `- ${pods} pods: ${(spent / pods).toFixed(2)} ms of CPU a pod, ${memory}`];
+  } finally {
+    child.kill('SIGTERM');
+    await once(child, 'exit');
+    api[Symbol.dispose]();
+  }
+}
+
+/** Makes pods Running and ready, as kubelets do, until there are so many. */
+async function keepReady(api: HttpClient, pods: number): Promise<void> {
+  const waiting: Pod[] = [];
+  const stop = new AbortController();
+  const signal = AbortSignal.any([stop.signal, deadline(LONGEST_MS)]);
+  const work = new Set<Promise<void>>();
+  let done = 0;
+  const startMore = (): void => {
+    for (let pod = waiting.shift(); pod !== undefined; pod = work.size < KUBELETS ? waiting.shift() : undefined) {
+      const task = report(api, pod).then(() => {
+        work.delete(task);
+        done += 1;
+        if (done === pods) stop.abort();
+        else startMore();
+      });
+      work.add(task);
+    }
+  };
+  try {
+    for await (const events of api.watch(PODS, { namespace: NAMESPACE, sendInitialEvents: true }, signal)) {
+      for (const event of events) if (event.type === 'ADDED') waiting.push(event.object);
+      if (work.size < KUBELETS) startMore();
+    }
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+  }
+}
+
+async function report(api: HttpClient, { metadata: { name = '' } }: Pod): Promise<void> {
+  const conditions = ['Ready', 'ContainersReady'].map((type) => ({ type, status: 'True' }));
+  const strategic = { status: { phase: 'Running', conditions } };
+  await api.patch(PODS, { namespace: NAMESPACE, name }, { strategic, subresource: 'status' }, deadline());
+}
+
+function untilDeployment(api: HttpClient, name: string, wanted: (object: Deployment) => boolean): Promise<unknown> {
+  const isMeant = (object: Deployment): boolean => object.metadata.name === name && wanted(object);
+  return untilObject(api, DEPLOYMENTS, NAMESPACE, LONGEST_MS, isMeant);
+}
+
+function deployment(name: string, replicas: number): Deployment {
+  const labels = { app: name };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name, namespace: NAMESPACE },
+    spec: {
+      replicas,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [{ name: 'main', image: 'example.org/app:1' }] } },
+    },
+  };
+}
+
+function inSeconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}
