@@ -5,6 +5,7 @@ import { CACHE_MUTANTS } from './areas/caches.ts';
 import { CONTROLLER_MUTANTS } from './areas/controllers.ts';
 import { JOB_MUTANTS } from './areas/jobs.ts';
 import { DAEMON_SET_MUTANTS } from './areas/daemon-sets.ts';
+import { DISRUPTION_MUTANTS } from './areas/disruptions.ts';
 import { FENCE_MUTANTS } from './areas/fences.ts';
 import { REPLICA_SET_MUTANTS } from './areas/replica-sets.ts';
 import { STATEFUL_SET_MUTANTS } from './areas/stateful-sets.ts';
@@ -23,6 +24,7 @@ export const AREAS: Areas = {
   'daemon sets': DAEMON_SET_MUTANTS,
   'replica sets': REPLICA_SET_MUTANTS,
   'stateful sets': STATEFUL_SET_MUTANTS,
+  'disruptions and endpoints': DISRUPTION_MUTANTS,
   volumes: VOLUME_MUTANTS,
   agent: AGENT_MUTANTS,
   usage: USAGE_MUTANTS,
