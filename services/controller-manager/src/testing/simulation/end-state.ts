@@ -1,4 +1,4 @@
-import type { KubeObject } from '@gantry/objects';
+import { JOBS, type KubeObject } from '@gantry/objects';
 import { controllerOf } from '../../controllers/ownership.ts';
 import type { World } from './world.ts';
 
@@ -35,7 +35,7 @@ const UID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 export function endState(world: World): readonly string[] {
   const lines: string[] = [];
   for (const [resource, object] of world.everything()) {
-    if (UNCOMPARED.has(resource) || isByChance(resource, object)) continue;
+    if (UNCOMPARED.has(resource) || isByChance(world, resource, object)) continue;
     const { namespace = '', name = '' } = object.metadata;
     const shown = resource === '/pods' ? podOf(object) : JSON.stringify(masked(object));
     lines.push(`${resource} ${namespace}/${nameOf(object, name)} ${shown}`.replaceAll(UID, 'uid'));
@@ -44,11 +44,13 @@ export function endState(world: World): readonly string[] {
 }
 
 /** How many pods of a Job fail, and which schedules of a CronJob fall into a history, depends on when things happen. */
-function isByChance(resource: string, object: KubeObject): boolean {
+function isByChance(world: World, resource: string, object: KubeObject): boolean {
   const owner = controllerOf(object);
   if (owner?.kind === 'CronJob') return true;
   if (resource !== '/pods' || owner?.kind !== 'Job') return false;
-  return (object as KubeObject & { status?: { phase?: string } }).status?.phase === 'Failed';
+  const job = world.get(JOBS, object.metadata.namespace ?? '', owner.name);
+  const isScheduled = job !== undefined && controllerOf(job)?.kind === 'CronJob';
+  return isScheduled || (object as KubeObject & { status?: { phase?: string } }).status?.phase === 'Failed';
 }
 
 /** The name, without the suffix that a server has generated. */

@@ -188,7 +188,7 @@ export const SIMULATED_KINDS: readonly SimulatedKind[] = [
   },
   {
     resource: CRON_JOBS,
-    controllers: ['cron-job', 'job', 'garbage-collector'],
+    controllers: ['cronjob', 'job', 'garbage-collector'],
     objects: 1,
     create: (dice, name) => ({
       spec: {
