@@ -41,6 +41,8 @@ async function perform(options: UsersOptions, operation: Operation): Promise<voi
     case 'create': {
       const { resource } = operation.of;
       await until(options, `${nameOf(operation.object)} can be created`, async () => {
+        // What is left of a predecessor takes names: a ReplicaSet's hash would collide.
+        if (hasDependents(world, operation.object)) return false;
         try {
           await client.create(resource, operation.object, signal);
           return true;
@@ -86,6 +88,16 @@ async function perform(options: UsersOptions, operation: Operation): Promise<voi
       await client.create(NAMESPACES, namespace, signal);
     }
   }
+}
+
+/** Whether anything names an object of this name, which is not there, as its owner. */
+function hasDependents(world: World, { kind, metadata }: KubeObject): boolean {
+  for (const [, object] of world.everything()) {
+    const { namespace, ownerReferences = [] } = object.metadata;
+    if (namespace !== metadata.namespace) continue;
+    if (ownerReferences.some((owner) => owner.kind === kind && owner.name === metadata.name)) return true;
+  }
+  return false;
 }
 
 async function own(options: UsersOptions, { of, object, owner }: Extract<Operation, { kind: 'own' }>): Promise<void> {
