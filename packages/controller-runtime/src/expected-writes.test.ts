@@ -77,4 +77,39 @@ describe('expected writes', () => {
     fake.failNext(({ verb }) => verb === 'create', StatusError.timeout('never sent'));
     await expect(writes.client.create(CONFIG_MAPS, unnamed, signal)).rejects.toThrow('never sent');
   });
+
+  it('of a batch are found again, too, when its response or one of its results is lost', async () => {
+    const unnamed: ConfigMap = { ...CONFIG_MAP, metadata: { namespace: 'a', generateName: 'one-' } };
+    const create = { verb: 'create', resource: CONFIG_MAPS, namespace: 'a', object: unnamed } as const;
+    const gone = {
+      verb: 'delete',
+      resource: CONFIG_MAPS,
+      key: { namespace: 'a', name: 'absent' },
+      options: {},
+    } as const;
+    let lost: 'response' | 'result' = 'response';
+    const status = StatusError.timeout('outcome unknown').toStatus();
+    const lossy = createObjectClient({
+      get: (resource, key, stop) => fake.get(resource, key, stop),
+      list: (resource, options, stop) => fake.list(resource, options, stop),
+      watch: (resource, options, stop) => fake.watch(resource, options, stop),
+      write: (write, stop) => fake.write(write, stop),
+      batch: async (all, stop) => {
+        await fake.batch(all, stop);
+        if (lost === 'response') throw StatusError.timeout('outcome unknown');
+        return all.map(() => ({ ok: false, status }));
+      },
+    });
+    const draws = [0.1, 0.3, 0.5, 0.7];
+    let drawn = 0;
+    const random = () => draws[Math.floor(drawn++ / 5)] ?? 0;
+    const { client } = new ExpectedWrites(lossy, random);
+    for (const what of ['response', 'result'] as const) {
+      lost = what;
+      const before = fake.all(CONFIG_MAPS).length;
+      const results = await client.batch([create, gone, create], signal);
+      expect(results.map(({ ok }) => ok)).toEqual([true, false, true]);
+      expect(fake.all(CONFIG_MAPS)).toHaveLength(before + 2);
+    }
+  });
 });

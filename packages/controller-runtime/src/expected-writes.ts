@@ -2,7 +2,7 @@ import type { KubeObject, ObjectKey, Resource } from '@gantry/objects';
 import { createObjectClient, type ObjectClient, type ObjectWrite, type WriteResult } from '@gantry/client';
 import type { Random } from '@gantry/base';
 import type { Cache } from './cache.ts';
-import { writeOnce } from './named-creates.ts';
+import { batchOnce, writeOnce } from './named-creates.ts';
 import { parseVersion } from './revision.ts';
 
 /** A write that the cache must show before its key may be reconciled again. */
@@ -30,7 +30,7 @@ export class ExpectedWrites {
         return object;
       },
       batch: async (writes, signal) => {
-        const results = await client.batch(writes, signal);
+        const results = await batchOnce(client, writes, random, signal);
         writes.forEach((write, i) => this.#note(write, results[i]));
         return results;
       },

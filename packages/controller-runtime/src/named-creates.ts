@@ -1,5 +1,5 @@
 import { type Random, randomSuffix } from '@gantry/base';
-import { ignoreNotFound, type ObjectClient, type ObjectWrite } from '@gantry/client';
+import { ignoreNotFound, type ObjectClient, type ObjectWrite, type WriteResult } from '@gantry/client';
 import { isReason, type KubeObject } from '@gantry/objects';
 
 /** What of a generated name a prefix may take, as in Kubernetes. */
@@ -17,22 +17,77 @@ export async function writeOnce(
   random: Random,
   signal: AbortSignal,
 ): Promise<KubeObject> {
-  if (!isUnnamed(write)) return client.write(write, signal);
-  const { resource, namespace } = write;
-  const name = `${write.object.metadata.generateName?.slice(0, MAX_PREFIX) ?? ''}${randomSuffix(random)}`;
-  const object = { ...write.object, metadata: { ...write.object.metadata, name } };
+  const named = withName(write, random);
   try {
-    return await client.write({ ...write, object }, signal);
+    return await client.write(named, signal);
   } catch (error) {
-    if (!isReason(error, 'Timeout')) throw error;
-    const created = await ignoreNotFound(client.get(resource, { namespace, name }, signal));
+    const created = isReason(error, 'Timeout') ? await readCreated(client, write, named, signal) : undefined;
     if (created === undefined) throw error;
     return created;
   }
 }
 
+/** Sends writes in one request, each as `writeOnce` does. */
+export async function batchOnce(
+  client: ObjectClient,
+  writes: readonly ObjectWrite[],
+  random: Random,
+  signal: AbortSignal,
+): Promise<readonly WriteResult[]> {
+  const named = writes.map((write) => withName(write, random));
+  const results = await sendAll(client, named, signal);
+  return await Promise.all(
+    results.map(async (result, i): Promise<WriteResult> => {
+      const [write, sent] = [writes[i], named[i]];
+      if (result.ok || result.status.reason !== 'Timeout' || write === undefined || sent === undefined) return result;
+      const object = await readCreated(client, write, sent, signal);
+      return object === undefined ? result : { ok: true, object };
+    }),
+  );
+}
+
+/** One result for each write, also when the response to all of them was lost. */
+async function sendAll(
+  client: ObjectClient,
+  writes: readonly ObjectWrite[],
+  signal: AbortSignal,
+): Promise<readonly WriteResult[]> {
+  try {
+    return await client.batch(writes, signal);
+  } catch (error) {
+    if (!isReason(error, 'Timeout')) throw error;
+    const status = error.toStatus();
+    return writes.map(() => ({ ok: false, status }));
+  }
+}
+
+/** The object of a create with a name of ours, if it came about; undefined for any other write. */
+async function readCreated(
+  client: ObjectClient,
+  write: ObjectWrite,
+  named: ObjectWrite,
+  signal: AbortSignal,
+): Promise<KubeObject | undefined> {
+  if (!isUnnamed(write) || !isCreate(named)) return undefined;
+  const { resource, namespace, object } = named;
+  const { name = '' } = object.metadata;
+  return await ignoreNotFound(client.get(resource, { namespace, name }, signal));
+}
+
+/** The same write; a create with a generated name has that name. */
+function withName(write: ObjectWrite, random: Random): ObjectWrite {
+  if (!isUnnamed(write)) return write;
+  const { metadata } = write.object;
+  const name = `${metadata.generateName?.slice(0, MAX_PREFIX) ?? ''}${randomSuffix(random)}`;
+  return { ...write, object: { ...write.object, metadata: { ...metadata, name } } };
+}
+
 function isUnnamed(write: ObjectWrite): write is Create {
-  if (write.verb !== 'create' || write.subresource !== undefined || write.name !== undefined) return false;
+  if (!isCreate(write) || write.subresource !== undefined || write.name !== undefined) return false;
   const { name = '', generateName = '' } = write.object.metadata;
   return name === '' && generateName !== '';
+}
+
+function isCreate(write: ObjectWrite): write is Create {
+  return write.verb === 'create';
 }

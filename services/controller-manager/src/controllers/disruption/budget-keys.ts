@@ -32,7 +32,10 @@ export const watchCountedPods: WatchSpec<Pod> = {
   keys: (pod, old, cache) => (isCountedAsBefore(pod, old) ? [] : budgetKeys([pod, old], cache)),
 };
 
-/** Queues the budgets of the pods that an object is responsible for, when its wanted replicas change. */
+/**
+ * Queues the budgets of the pods that an object is responsible for, when its wanted replicas or its own controller change, and when
+ * another object has its name: the change may be the first that is seen of it.
+ */
 export function watchScale<T extends Scaled>(
   resource: Resource<T>,
   podsUnder: (object: T, cache: Cache) => readonly Pod[],
@@ -40,9 +43,7 @@ export function watchScale<T extends Scaled>(
   return {
     resource,
     keys: (object, old, cache) =>
-      object === undefined || object.spec?.replicas === old?.spec?.replicas
-        ? []
-        : budgetKeys(podsUnder(object, cache), cache),
+      object === undefined || isScaledAsBefore(object, old) ? [] : budgetKeys(podsUnder(object, cache), cache),
   };
 }
 
@@ -61,6 +62,14 @@ function budgetKeys(pods: readonly (Pod | undefined)[], cache: Cache): readonly 
     }
   }
   return [...keys.values()];
+}
+
+function isScaledAsBefore(object: Scaled, old: Scaled | undefined): boolean {
+  return (
+    object.metadata.uid === old?.metadata.uid &&
+    object.spec?.replicas === old?.spec?.replicas &&
+    controllerOf(object)?.uid === controllerOf(old)?.uid
+  );
 }
 
 function isCountedAsBefore(pod: Pod | undefined, old: Pod | undefined): boolean {
