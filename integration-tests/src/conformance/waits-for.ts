@@ -9,18 +9,9 @@ const EXEC = 'exec into containers';
 /** What tests of an area wait for, when it is something else than what most of their class wait for. */
 const BY_AREA: Readonly<Record<ConformanceClass, Readonly<Record<string, string>>>> = {
   A: {},
-  B: {
-    CronJob: 'the CronJob controller',
-    'Garbage collector': 'the ReplicationController controller',
-    Job: 'the Job controller',
-    ReplicationController: 'the ReplicationController controller',
-  },
+  B: {},
   F: {
-    CronJob: 'the CronJob controller and the Job controller',
-    Job: 'the Job controller',
     'Preemption / PriorityClass': 'preemption by the scheduler',
-    ReplicationController: 'the ReplicationController controller',
-    kubectl: 'the ReplicationController controller, and the images of the official suite on the nodes',
   },
   R: {
     'Admission webhooks': BACKED,
@@ -33,17 +24,14 @@ const BY_AREA: Readonly<Record<ConformanceClass, Readonly<Record<string, string>
     HostPort: 'host ports',
     'Image volume': 'image volumes of the agent',
     'In-place pod resize': 'in-place resize by the agent',
-    Job: 'the Job controller',
     'Kubelet-managed /etc/hosts': EXEC,
     'Lifecycle hooks': HOOKS,
     'Pod-to-pod / node-to-pod networking': EXEC,
     PreStop: HOOKS,
-    ReplicationController: 'the ReplicationController controller',
     Services: ROUTING,
     StatefulSet: EXEC,
     'apiserver proxy subresource': 'the proxy subresource of pods and services',
-    'emptyDir wrapper': 'the ReplicationController controller',
-    kubectl: 'the ReplicationController controller, and service routing on the nodes',
+    kubectl: ROUTING,
   },
 };
 

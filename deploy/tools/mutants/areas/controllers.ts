@@ -228,4 +228,20 @@ export const CONTROLLER_MUTANTS: readonly Mutant[] = [
     tests: SIGNING_TESTS,
     protects: 'the time for which a stolen certificate is worth something',
   },
+  {
+    name: 'a batch whose response is lost is not looked up',
+    file: 'packages/controller-runtime/src/named-creates.ts',
+    text: "if (result.ok || result.status.reason !== 'Timeout' || write === undefined || sent === undefined) return result;",
+    replacement: 'if (write !== undefined) return result;',
+    tests: ['packages/controller-runtime/src/expected-writes.test.ts'],
+    protects: 'pods that are created twice',
+  },
+  {
+    name: 'the name of a generated name is left to the server',
+    file: 'packages/controller-runtime/src/named-creates.ts',
+    text: 'if (!isUnnamed(write)) return write;',
+    replacement: 'if (isCreate(write)) return write;',
+    tests: ['packages/controller-runtime/src/expected-writes.test.ts'],
+    protects: 'pods that are created twice',
+  },
 ];
