@@ -44,6 +44,7 @@ export const KINDS = {
   IPAddress: networkingCluster('ipaddresses', 'IPAddress'),
   Ingress: networking('ingresses', 'Ingress'),
   IngressClass: networkingCluster('ingressclasses', 'IngressClass'),
+  Job: batch('jobs', 'Job'),
   Lease: of(k8s.CoordinationV1Api, 'coordination.k8s.io', 'Namespaced')('leases', 'Lease'),
   LimitRange: core('limitranges', 'LimitRange'),
   MutatingAdmissionPolicy: admission('mutatingadmissionpolicies', 'MutatingAdmissionPolicy'),

@@ -11,6 +11,7 @@ import { ENDPOINT_PROOFS } from './endpoints.ts';
 import { DISCOVERY } from './discovery.ts';
 import { EVENT_PROOFS } from './events.ts';
 import { FIELD_VALIDATION } from './field-validation.ts';
+import { JOB_PROOFS } from './jobs.ts';
 import { KUBECTL_PROOFS } from './kubectl-commands.ts';
 import { LIFECYCLES } from './lifecycles.ts';
 import { NAMESPACE_PROOFS } from './namespaces.ts';
@@ -24,6 +25,7 @@ import { SCHEDULING_PROOFS } from './scheduling.ts';
 import { WATCH_PROOFS } from './watches.ts';
 import { WEBHOOK_CONFIGURATION_PROOFS } from './webhook-configurations.ts';
 import { WEBHOOK_PROOFS } from './webhooks.ts';
+import { REPLICATION_CONTROLLER_PROOFS } from './replication-controllers.ts';
 import type { Proof } from './world.ts';
 
 /** All that our suite asks. */
@@ -45,6 +47,8 @@ export const PROOFS: readonly Proof[] = [
   ...NETWORK_PROOFS,
   ...ENDPOINT_PROOFS,
   ...DISRUPTION_PROOFS,
+  ...JOB_PROOFS,
+  ...REPLICATION_CONTROLLER_PROOFS,
   ...NODE_OBJECT_PROOFS,
   ...DEVICE_PROOFS,
   ...QUOTA_PROOFS,
