@@ -9,6 +9,9 @@ import type { DeleteOptions } from '../contract/registry.ts';
 import { responseOf } from '../objects/response-of.ts';
 import type { Attempt, Draft, StoredState, WriteParts } from '../writing/write.ts';
 
+/** How often an object that others still write to is removed after it was marked. */
+const MAX_REMOVALS = 5;
+
 /** An object that is deleted, or marked when finalizers or a grace period keep it. */
 export class DeletedObject implements Draft {
   readonly object: KubeObject;
@@ -88,13 +91,20 @@ export class DeletedObject implements Draft {
   async #markAndRemove(object: KubeObject): Promise<Outcome> {
     const marked = await this.#store(this.#stored.shown, object);
     if (marked.kind !== 'committed') return marked;
-    const resourceVersion = Number(marked.response.object.metadata.resourceVersion);
     const { key } = this.#stored.shown;
-    const removed = await this.#store({ key, resourceVersion, response: marked.response }, undefined);
-    if (removed.kind !== 'conflict') return removed;
-    // An agent that sees the mark may remove the object before us: it is removed all the same.
-    const isOurs = removed.current?.response.object.metadata.uid === marked.response.object.metadata.uid;
-    return isOurs ? removed : { ...marked, effect: 'removed' };
+    let current: Entry = { key, resourceVersion: versionOf(marked.response), response: marked.response };
+    for (let attempts = 1; ; attempts++) {
+      const removed = await this.#store(current, undefined);
+      if (removed.kind !== 'conflict') return removed;
+      const found = removed.current;
+      // Who sees the mark, an agent or a controller, may remove the object before us: it is removed all the same.
+      if (found === undefined || found.response.object.metadata.uid !== object.metadata.uid)
+        return { ...marked, effect: 'removed' };
+      // Or may report its end: it is removed with that report. A new attempt from the beginning would not know that the mark is ours.
+      const isKept = (found.response.object.metadata.finalizers ?? []).length > 0;
+      if (isKept || attempts === MAX_REMOVALS) return removed;
+      current = found;
+    }
   }
 
   async #store(current: Entry, object: KubeObject | undefined): Promise<Outcome> {
@@ -106,6 +116,10 @@ export class DeletedObject implements Draft {
     if (outcome.kind === 'conflict') return outcome;
     return { ...outcome, effect: object === undefined ? 'removed' : 'updated' };
   }
+}
+
+function versionOf({ object }: Entry['response']): number {
+  return Number(object.metadata.resourceVersion);
 }
 
 /** The options as webhooks and expressions see them. */

@@ -1,8 +1,8 @@
 import { afterEach, expect, it } from 'vitest';
-import type { ObjectStore } from '../../storage/object-store.ts';
+import type { GuardedWrite, ObjectStore } from '../../storage/object-store.ts';
 import { createRegistry } from '../create-registry.ts';
-import { createHarness, type Harness } from '../testing.ts';
-import { deleteBody, DELETE_AS_USUAL } from '../contract/registry.ts';
+import { createHarness, type Harness, patchBody, WRITE } from '../testing.ts';
+import { deleteBody, DELETE_AS_USUAL, type Registry } from '../contract/registry.ts';
 
 const NOW = { ...DELETE_AS_USUAL, gracePeriodSeconds: 0 };
 
@@ -11,11 +11,10 @@ afterEach(async () => {
   await harness?.stop();
 });
 
-it('a pod that its agent removes between mark and removal is gone all the same', async () => {
+/** A registry with a pod, and what is done before each removal of an object. */
+async function createRacing(before: (write: GuardedWrite, store: ObjectStore) => Promise<unknown>): Promise<Racing> {
   const h = (harness = await createHarness());
   const { store } = h;
-  let others = 0;
-  // Another removal precedes each removal.
   const racing: ObjectStore = {
     get: (...args) => store.get(...args),
     list: (...args) => store.list(...args),
@@ -23,7 +22,7 @@ it('a pod that its agent removes between mark and removal is gone all the same',
     watch: (...args) => store.watch(...args),
     requestProgress: () => store.requestProgress(),
     write: async (write, signal) => {
-      if (write.value === null && ++others === 1) await store.write(write, signal);
+      if (write.value === null) await before(write, store);
       return store.write(write, signal);
     },
   };
@@ -36,7 +35,33 @@ it('a pod that its agent removes between mark and removal is gone all the same',
   };
   await h.create('pods', pod);
   const registry = createRegistry({ ...h.deps, store: racing });
-  const deleted = await h.settle(registry.delete(h.context(), h.target('pods', 'a'), deleteBody(NOW)));
-  expect(deleted.gone).toBe(true);
+  return { h, remove: () => h.settle(registry.delete(h.context(), h.target('pods', 'a'), deleteBody(NOW))) };
+}
+
+interface Racing {
+  readonly h: Harness;
+  readonly remove: () => ReturnType<Registry['delete']>;
+}
+
+it('a pod that its agent removes between mark and removal is gone all the same', async () => {
+  let others = 0;
+  const { remove } = await createRacing(async (write, store) => {
+    if (++others === 1) await store.write(write, new AbortController().signal);
+  });
+  expect((await remove()).gone).toBe(true);
   expect(others).toBe(1);
+});
+
+it('a pod whose end a controller reports between mark and removal, and which it then removes, is gone all the same', async () => {
+  let others = 0;
+  const { h, remove } = await createRacing(async (write, store) => {
+    others++;
+    if (others === 1) {
+      const status = Buffer.from(JSON.stringify({ status: { phase: 'Failed' } }));
+      const target = h.target('pods', 'a', { subresource: 'status' });
+      await h.registry.patch(h.context(), target, patchBody('application/merge-patch+json', status), WRITE);
+    } else await store.write(write, new AbortController().signal);
+  });
+  expect((await remove()).gone).toBe(true);
+  expect(others).toBe(2);
 });
