@@ -7,8 +7,8 @@ import { eventually } from './harness/eventually.ts';
 const cluster = new Cluster();
 const IMAGE = 'busybox:1.36';
 const USER = 12345;
-const WORK: Volume = { name: 'work', emptyDir: {} };
-const WHOLE = { name: 'work', mountPath: '/work' };
+const WORK: Volume = { name: 'scratch', emptyDir: {} };
+const WHOLE = { name: 'scratch', mountPath: '/scratch' };
 const RACE_PODS = 12;
 const PATIENCE_MS = 120_000;
 
@@ -41,7 +41,7 @@ const attack = (name: string, prepare: string, subPath: string): Pod =>
   podOf(name, {
     initContainers: [shell('prepare', prepare, { volumeMounts: [WHOLE] })],
     containers: [
-      shell('main', 'ls -A /seen; cat /seen', { volumeMounts: [{ name: 'work', mountPath: '/seen', subPath }] }),
+      shell('main', 'ls -A /seen; cat /seen', { volumeMounts: [{ name: 'scratch', mountPath: '/seen', subPath }] }),
     ],
   });
 
@@ -87,16 +87,16 @@ describe('a subPath', () => {
     await using namespace = await restricted();
     const authority = await authorityFolder();
     const attacks: Readonly<Record<string, readonly [prepare: string, subPath: string]>> = {
-      'root-link': ['ln -s / /work/link', `link${authority}`],
-      'folder-link': [`ln -s ${authority} /work/link`, 'link'],
-      'file-link': [`ln -s ${authority}/ca.key /work/link`, 'link'],
-      'climbing-link': ['ln -s ../../../../../../../../../../../../.. /work/link', `link${authority}`],
-      'link-behind-folder': ['mkdir -p /work/a/b && ln -s /etc /work/a/b/link', 'a/b/link/shadow'],
-      'link-of-process': ['ln -s /proc/self/root /work/link', `link${authority}`],
-      'link-to-create': ['ln -s /made-by-a-pod /work/link', 'link/new/folder'],
-      'dangling-link': ['ln -s nowhere /work/link', 'link'],
-      'chain-of-links': ['ln -s b /work/a && ln -s c/.. /work/b && ln -s / /work/c', `a${authority}`],
-      'keys-of-the-agent': ['ln -s /var/lib/gantry-keys /work/link', 'link/client'],
+      'root-link': ['ln -s / /scratch/link', `link${authority}`],
+      'folder-link': [`ln -s ${authority} /scratch/link`, 'link'],
+      'file-link': [`ln -s ${authority}/ca.key /scratch/link`, 'link'],
+      'climbing-link': ['ln -s ../../../../../../../../../../../../.. /scratch/link', `link${authority}`],
+      'link-behind-folder': ['mkdir -p /scratch/a/b && ln -s /etc /scratch/a/b/link', 'a/b/link/shadow'],
+      'link-of-process': ['ln -s /proc/self/root /scratch/link', `link${authority}`],
+      'link-to-create': ['ln -s /made-by-a-pod /scratch/link', 'link/new/folder'],
+      'dangling-link': ['ln -s nowhere /scratch/link', 'link'],
+      'chain-of-links': ['ln -s b /scratch/a && ln -s c/.. /scratch/b && ln -s / /scratch/c', `a${authority}`],
+      'keys-of-the-agent': ['ln -s /var/lib/gantry-keys /scratch/link', 'link/client'],
     };
     for (const [name, [prepare, subPath]] of Object.entries(attacks)) {
       await cluster.create(PODS, namespace.name, attack(name, prepare, subPath));
@@ -118,7 +118,7 @@ describe('a subPath', () => {
     for (const [name, value] of Object.entries(expressions)) {
       const main = shell('main', 'true', {
         env: [{ name: 'EVIL', value }],
-        volumeMounts: [{ name: 'work', mountPath: '/seen', subPathExpr: '$(EVIL)' }],
+        volumeMounts: [{ name: 'scratch', mountPath: '/seen', subPathExpr: '$(EVIL)' }],
       });
       await cluster.create(PODS, namespace.name, podOf(name, { containers: [main] }));
     }
@@ -140,13 +140,13 @@ describe('a subPath', () => {
       stringData: { password: 'open sesame' },
     });
     const prepare =
-      'mkdir -p /work/a/b && echo in-file >/work/a/file && ln -s a/../a/b/../file /work/link && mkfifo /work/fifo';
+      'mkdir -p /scratch/a/b && echo in-file >/scratch/a/file && ln -s a/../a/b/../file /scratch/link && mkfifo /scratch/fifo';
     const main = shell('main', 'cat /file /link /password; touch /new/x && ls /new; test -p /fifo && echo fifo', {
       volumeMounts: [
-        { name: 'work', mountPath: '/file', subPath: 'a/file' },
-        { name: 'work', mountPath: '/link', subPath: 'link' },
-        { name: 'work', mountPath: '/new', subPath: 'new/deep' },
-        { name: 'work', mountPath: '/fifo', subPath: 'fifo' },
+        { name: 'scratch', mountPath: '/file', subPath: 'a/file' },
+        { name: 'scratch', mountPath: '/link', subPath: 'link' },
+        { name: 'scratch', mountPath: '/new', subPath: 'new/deep' },
+        { name: 'scratch', mountPath: '/fifo', subPath: 'fifo' },
         { name: 'keys', mountPath: '/password', subPath: 'password' },
       ],
     });
@@ -164,12 +164,12 @@ describe('a subPath', () => {
     await using namespace = await restricted();
     const authority = await authorityFolder();
     // A main container exchanges the two without end; another one restarts and mounts whichever is there.
-    const race = `mkdir -p /work/x${authority} && ln -s / /work/y
-      while true; do mv -T /work/x /work/z; mv -T /work/y /work/x; mv -T /work/z /work/y; done`;
+    const race = `mkdir -p /scratch/x${authority} && ln -s / /scratch/y
+      while true; do mv -T /scratch/x /scratch/z; mv -T /scratch/y /scratch/x; mv -T /scratch/z /scratch/y; done`;
     const names = Array.from({ length: RACE_PODS }, (_, index) => `race-${index}`);
     for (const name of names) {
       const main = shell('main', 'ls -A /seen', {
-        volumeMounts: [{ name: 'work', mountPath: '/seen', subPath: `x${authority}` }],
+        volumeMounts: [{ name: 'scratch', mountPath: '/seen', subPath: `x${authority}` }],
       });
       const racer = shell('racer', race, { volumeMounts: [WHOLE], restartPolicy: 'Always' });
       await cluster.create(PODS, namespace.name, podOf(name, { initContainers: [racer], containers: [main] }));
@@ -191,11 +191,11 @@ describe('a termination message', () => {
     await cluster.create(PODS, namespace.name, podOf('large', { containers: [shell('main', sparse('1536M'))] }));
     await cluster.create(PODS, namespace.name, podOf('huge', { containers: [shell('main', sparse('3072M'))] }));
     const linked = podOf('linked', {
-      initContainers: [shell('prepare', 'ln -s / /work/link', { volumeMounts: [WHOLE] })],
+      initContainers: [shell('prepare', 'ln -s / /scratch/link', { volumeMounts: [WHOLE] })],
       containers: [
-        shell('main', 'echo hello >/work/link/tmp/message; cat /work/link/etc/hostname', {
+        shell('main', 'echo hello >/scratch/link/tmp/message; cat /scratch/link/etc/hostname', {
           volumeMounts: [WHOLE],
-          terminationMessagePath: '/work/link/tmp/message',
+          terminationMessagePath: '/scratch/link/tmp/message',
         }),
       ],
     });
