@@ -38,3 +38,4 @@ export type {
   WriteResult,
   WriteSender,
 } from './object-client.ts';
+export { writeResult } from './write-result.ts';

@@ -20,6 +20,7 @@ import type {
   WriteResult,
 } from '../object-client.ts';
 import { ObjectCalls } from '../object-calls.ts';
+import { writeResult } from '../write-result.ts';
 import type { TlsSource } from '@gantry/tls';
 import { ConnectionError, type HttpRequest, HttpTransport } from './http-transport.ts';
 import type { HttpTarget } from './kubeconfig.ts';
@@ -153,7 +154,7 @@ class HttpObjectClient extends ObjectCalls implements HttpClient {
   async batch(writes: readonly ObjectWrite[], signal: AbortSignal): Promise<readonly WriteResult[]> {
     const results: WriteResult[] = [];
     for (let start = 0; start < writes.length; start += BATCH_PARALLEL) {
-      const part = writes.slice(start, start + BATCH_PARALLEL).map((write) => this.#result(write, signal));
+      const part = writes.slice(start, start + BATCH_PARALLEL).map((write) => writeResult(this.write(write, signal)));
       append(results, await Promise.all(part));
     }
     return results;
@@ -170,15 +171,6 @@ class HttpObjectClient extends ObjectCalls implements HttpClient {
 
   [Symbol.dispose](): void {
     this.#transport[Symbol.dispose]();
-  }
-
-  async #result(write: ObjectWrite, signal: AbortSignal): Promise<WriteResult> {
-    try {
-      return { ok: true, object: await this.write(write, signal) };
-    } catch (error) {
-      if (error instanceof StatusError) return { ok: false, status: error.toStatus() };
-      throw error;
-    }
   }
 
   async #read(path: string, accept: string, signal: AbortSignal): Promise<string> {

@@ -24,6 +24,7 @@ import {
 } from '@gantry/objects';
 import { type Clock, formatTime, must } from '@gantry/base';
 import { ObjectCalls } from '../object-calls.ts';
+import { writeResult } from '../write-result.ts';
 import type { ListOptions, ObjectList, ObjectWrite, WatchEvent, WatchOptions, WriteResult } from '../object-client.ts';
 
 /** One change, as it is told to watches. */
@@ -160,16 +161,7 @@ export class FakeObjectClient extends ObjectCalls {
   }
 
   async batch(writes: readonly ObjectWrite[], signal: AbortSignal): Promise<readonly WriteResult[]> {
-    return Promise.all(
-      writes.map(async (write): Promise<WriteResult> => {
-        try {
-          return { ok: true, object: await this.write(write, signal) };
-        } catch (error) {
-          if (error instanceof StatusError) return { ok: false, status: error.toStatus() };
-          throw error;
-        }
-      }),
-    );
+    return await Promise.all(writes.map((write) => writeResult(this.write(write, signal))));
   }
 
   #open(): { entry: OpenWatch; woken: (signal: AbortSignal) => Promise<void> } {

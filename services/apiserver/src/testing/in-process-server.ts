@@ -7,6 +7,7 @@ import {
   type ObjectWrite,
   type PatchType,
   type WatchEvent,
+  writeResult,
 } from '@gantry/client';
 import type { MemoryEtcd } from '@gantry/etcd/testing';
 import { type GroupResource, type KubeObject, type Resource, StatusError } from '@gantry/objects';
@@ -147,17 +148,7 @@ function createRegistryClient(harness: Harness, who: InProcessUser): ObjectClien
       throw StatusError.unavailable('the server ended the watch');
     },
     write,
-    batch: (writes, signal) =>
-      Promise.all(
-        writes.map(async (one) => {
-          try {
-            return { ok: true, object: await write(one, signal) } as const;
-          } catch (error) {
-            if (error instanceof StatusError) return { ok: false, status: error.toStatus() } as const;
-            throw error;
-          }
-        }),
-      ),
+    batch: (writes, signal) => Promise.all(writes.map((one) => writeResult(write(one, signal)))),
   });
 }
 

@@ -5,6 +5,7 @@ import {
   type ObjectWrite,
   type WatchEvent,
   type WatchOptions,
+  writeResult,
 } from '@gantry/client';
 import { type KubeObject, type Resource, StatusError } from '@gantry/objects';
 import type { Activity } from './activity.ts';
@@ -58,17 +59,7 @@ export function createDisturbedClient(options: DisturbedOptions): ObjectClient {
       return watchDisturbed(options, resource, how, signal);
     },
     write,
-    batch: (writes, signal) =>
-      Promise.all(
-        writes.map(async (one) => {
-          try {
-            return { ok: true, object: await write(one, signal) } as const;
-          } catch (error) {
-            if (error instanceof StatusError) return { ok: false, status: error.toStatus() } as const;
-            throw error;
-          }
-        }),
-      ),
+    batch: (writes, signal) => Promise.all(writes.map((one) => writeResult(write(one, signal)))),
   });
 }
 
