@@ -1,14 +1,13 @@
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { create } from '@bufbuild/protobuf';
-import { Activities, systemClock } from '@gantry/base';
-import { toGrpcFailure } from '@gantry/client';
+import { systemClock } from '@gantry/base';
 import { AgentService, NodeUsageReplySchema } from '@gantry/proto';
-import { type GrpcService, grpcServer, silentLogger } from '@gantry/service';
-import { fixedTls, type TlsMaterial } from '@gantry/tls';
+import type { GrpcService } from '@gantry/service';
+import { fixedTls } from '@gantry/tls';
 import { StatusError } from '@gantry/objects';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { createTestPki } from '../testing/test-pki.ts';
+import { type AgentServer, startAgentServer } from '../testing/agent-server.ts';
 import { type AgentUsage, createAgentUsage } from './agent-usage.ts';
 import { readNodeUsage } from './usage-reply.ts';
 
@@ -36,37 +35,19 @@ const agent: GrpcService = {
   },
 };
 
-const stopping = new AbortController();
-let client: TlsMaterial;
-let port: number;
-let running: Promise<void>;
+let server: AgentServer;
 let usage: AgentUsage;
 
 beforeAll(async () => {
-  const pki = await createTestPki(systemClock.now());
-  const listening = Promise.withResolvers<number>();
-  const server = grpcServer({
-    tls: fixedTls(await pki.issue('system:node:node-a', ['system:nodes'], ['node-a'])),
-    address: '127.0.0.1:0',
-    services: [agent],
-    clock: systemClock,
-    activities: new Activities(systemClock),
-    logger: silentLogger,
-    toGrpcError: toGrpcFailure,
-    onListening: listening.resolve,
-  });
-  running = server.run(stopping.signal).then(() => server.close?.());
-  client = await pki.issue('system:apiserver', ['gantry:apiservers']);
-  port = await listening.promise;
+  server = await startAgentServer(agent);
 });
 beforeEach(() => {
   calls = 0;
   state = 'well';
-  usage = createAgentUsage(fixedTls(client), systemClock, port);
+  usage = createAgentUsage(fixedTls(server.client), systemClock, server.port);
 });
 afterAll(async () => {
-  stopping.abort();
-  await running;
+  await server[Symbol.asyncDispose]();
 });
 
 const AGENT = { node: 'node-a', host: '127.0.0.1' };
@@ -97,7 +78,7 @@ it('an agent that fails is left out, and not asked again at once', async () => {
 it('an agent that does not respond holds no request up for long', async () => {
   const silent = createServer();
   await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-  const slow = createAgentUsage(fixedTls(client), systemClock, (silent.address() as AddressInfo).port);
+  const slow = createAgentUsage(fixedTls(server.client), systemClock, (silent.address() as AddressInfo).port);
   expect((await slow.read([AGENT], signal)).size).toBe(0);
   slow[Symbol.dispose]();
   silent.close();

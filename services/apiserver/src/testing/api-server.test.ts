@@ -133,7 +133,7 @@ describe('authentication', () => {
     const headers = { authorization: `Bearer ${token}` };
     const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' };
     const reviews = '/apis/authentication.k8s.io/v1/selfsubjectreviews';
-    const who = await call('POST', reviews, { as: 'nobody', headers, body: JSON.stringify(review) });
+    const who = await call('POST', reviews, { as: 'anonymous', headers, body: JSON.stringify(review) });
     expect(who.json).toMatchObject({
       status: {
         userInfo: {
@@ -142,22 +142,22 @@ describe('authentication', () => {
         },
       },
     });
-    expect((await call('GET', '/apis', { as: 'nobody', headers })).code).toBe(200);
-    expect((await call('GET', '/api/v1/pods', { as: 'nobody', headers })).code).toBe(403);
+    expect((await call('GET', '/apis', { as: 'anonymous', headers })).code).toBe(200);
+    expect((await call('GET', '/api/v1/pods', { as: 'anonymous', headers })).code).toBe(403);
     const bent = { authorization: `Bearer ${token.slice(0, -6)}AAAAAA` };
-    expect((await call('GET', '/apis', { as: 'nobody', headers: bent })).code).toBe(401);
+    expect((await call('GET', '/apis', { as: 'anonymous', headers: bent })).code).toBe(401);
     await call('DELETE', `${accounts}/robot`);
-    expect((await call('GET', '/apis', { as: 'nobody', headers })).code).toBe(401);
+    expect((await call('GET', '/apis', { as: 'anonymous', headers })).code).toBe(401);
   });
 
   it('accepts the bootstrap token and no other', async () => {
     const headers = { authorization: `Bearer ${server.bootstrapToken}` };
-    expect((await call('GET', '/apis', { as: 'nobody', headers })).code).toBe(200);
-    expect((await call('GET', '/api/v1/nodes', { as: 'nobody', headers })).code).toBe(403);
+    expect((await call('GET', '/apis', { as: 'anonymous', headers })).code).toBe(200);
+    expect((await call('GET', '/api/v1/nodes', { as: 'anonymous', headers })).code).toBe(403);
     const wrong = { authorization: 'Bearer abcdef.0123456789abcdee' };
-    expect((await call('GET', '/readyz', { as: 'nobody', headers: wrong })).code).toBe(401);
-    expect((await call('GET', '/readyz', { as: 'nobody' })).code).toBe(200);
-    expect((await call('GET', '/api', { as: 'nobody' })).code).toBe(403);
+    expect((await call('GET', '/readyz', { as: 'anonymous', headers: wrong })).code).toBe(401);
+    expect((await call('GET', '/readyz', { as: 'anonymous' })).code).toBe(200);
+    expect((await call('GET', '/api', { as: 'anonymous' })).code).toBe(403);
   });
 
   it('tells who has no right so, whatever he sends', async () => {
@@ -168,7 +168,7 @@ describe('authentication', () => {
       ['POST', path],
       ['PUT', `${path}/a`],
     ] as const) {
-      expect((await call(method, at, { as: 'nobody', headers, body })).code).toBe(403);
+      expect((await call(method, at, { as: 'anonymous', headers, body })).code).toBe(403);
       expect((await call(method, at, { headers, body })).code).toBe(400);
     }
   });

@@ -16,7 +16,7 @@ export interface CallOptions {
   readonly headers?: Record<string, string>;
   readonly body?: string | Uint8Array;
   /** The administrator when absent. */
-  readonly as?: 'nobody' | { readonly cert: Buffer; readonly key: Buffer };
+  readonly as?: 'anonymous' | { readonly cert: Buffer; readonly key: Buffer };
   /** Whose connections are used; a connection of its own when absent. */
   readonly agent?: https.Agent;
 }
@@ -29,7 +29,7 @@ export function callServer(
   options: CallOptions = {},
 ): Promise<Reply> {
   const as = options.as ?? server.admin;
-  const identity = as === 'nobody' ? {} : { cert: as.cert, key: as.key };
+  const identity = as === 'anonymous' ? {} : { cert: as.cert, key: as.key };
   const { body = '' } = options;
   const headers = { 'content-length': String(Buffer.byteLength(body)), ...options.headers };
   return new Promise((resolve, reject) => {

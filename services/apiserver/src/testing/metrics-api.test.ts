@@ -90,7 +90,7 @@ describe('metrics.k8s.io', () => {
   });
 
   it('asks for rights as every resource does', async () => {
-    expect((await callServer(server, 'GET', `${ROOT}/nodes`, { as: 'nobody' })).code).toBe(403);
+    expect((await callServer(server, 'GET', `${ROOT}/nodes`, { as: 'anonymous' })).code).toBe(403);
     const eve = { as: await server.pki.issue('eve', []) };
     expect((await callServer(server, 'GET', `${ROOT}/nodes`, eve)).code).toBe(403);
     await send('POST', '/apis/rbac.authorization.k8s.io/v1/clusterroles', {

@@ -1,13 +1,12 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { create } from '@bufbuild/protobuf';
-import { Activities, systemClock } from '@gantry/base';
+import { systemClock } from '@gantry/base';
 import { StatusError } from '@gantry/objects';
-import { toGrpcFailure } from '@gantry/client';
 import { AgentService, type ContainerLogsRequest, LogChunkSchema } from '@gantry/proto';
-import { type GrpcCall, type GrpcService, grpcServer, silentLogger } from '@gantry/service';
+import type { GrpcCall, GrpcService } from '@gantry/service';
 import { fixedTls } from '@gantry/tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createTestPki } from '../../testing/test-pki.ts';
+import { type AgentServer, startAgentServer } from '../../testing/agent-server.ts';
 import { type AgentLogs, createAgentLogs, type LogRequest } from './agent-logs.ts';
 
 /** Resolved when the agent has heard that an "endless" log is not wanted any more. */
@@ -41,28 +40,14 @@ const agent: GrpcService = {
   },
 };
 
-const stopping = new AbortController();
 let logs: AgentLogs;
 let throughRelay: AgentLogs;
 let relay: Awaited<ReturnType<typeof startRelay>>;
-let running: Promise<void>;
+let server: AgentServer;
 
 beforeAll(async () => {
-  const pki = await createTestPki(systemClock.now());
-  const listening = Promise.withResolvers<number>();
-  const server = grpcServer({
-    tls: fixedTls(await pki.issue('system:node:node-a', ['system:nodes'], ['node-a'])),
-    address: '127.0.0.1:0',
-    services: [agent],
-    clock: systemClock,
-    activities: new Activities(systemClock),
-    logger: silentLogger,
-    toGrpcError: toGrpcFailure,
-    onListening: listening.resolve,
-  });
-  running = server.run(stopping.signal).then(() => server.close?.());
-  const client = await pki.issue('system:apiserver', ['gantry:apiservers']);
-  const port = await listening.promise;
+  server = await startAgentServer(agent);
+  const { client, port } = server;
   logs = createAgentLogs(fixedTls(client), systemClock, port);
   relay = await startRelay(port);
   throughRelay = createAgentLogs(fixedTls(client), systemClock, relay.port, { everyMs: 50, patienceMs: 2000 });
@@ -70,8 +55,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   relay.close();
-  stopping.abort();
-  await running;
+  await server[Symbol.asyncDispose]();
 });
 
 /** Carries bytes to `port` and back until it is frozen. */

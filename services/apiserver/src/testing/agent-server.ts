@@ -1,0 +1,38 @@
+import { Activities, systemClock } from '@gantry/base';
+import { toGrpcFailure } from '@gantry/client';
+import { type GrpcService, grpcServer, silentLogger } from '@gantry/service';
+import { fixedTls, type TlsMaterial } from '@gantry/tls';
+import { createTestPki } from './test-pki.ts';
+
+/** The gRPC server of the agent of Node `node-a`. */
+export interface AgentServer extends AsyncDisposable {
+  readonly port: number;
+  /** Material with which an API server calls it. */
+  readonly client: TlsMaterial;
+}
+
+/** Serves what an agent answers, on 127.0.0.1, until it is disposed of. */
+export async function startAgentServer(agent: GrpcService): Promise<AgentServer> {
+  const pki = await createTestPki(systemClock.now());
+  const listening = Promise.withResolvers<number>();
+  const stopping = new AbortController();
+  const server = grpcServer({
+    tls: fixedTls(await pki.issue('system:node:node-a', ['system:nodes'], ['node-a'])),
+    address: '127.0.0.1:0',
+    services: [agent],
+    clock: systemClock,
+    activities: new Activities(systemClock),
+    logger: silentLogger,
+    toGrpcError: toGrpcFailure,
+    onListening: listening.resolve,
+  });
+  const running = server.run(stopping.signal).then(() => server.close?.());
+  return {
+    port: await listening.promise,
+    client: await pki.issue('system:apiserver', ['gantry:apiservers']),
+    [Symbol.asyncDispose]: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+}
