@@ -104,7 +104,7 @@ describe('a subPath', () => {
     for (const name of Object.keys(attacks)) {
       expect(await untilWaiting(namespace.name, name), name).toEqual({
         reason: 'CreateContainerConfigError',
-        message: 'failed to prepare subPath for volumeMount "work" of container "main"',
+        message: 'failed to prepare subPath for volumeMount "scratch" of container "main"',
       });
     }
     const onHost = ['run', '--rm', '--network', 'none', '-v', '/:/host:ro', IMAGE, 'ls', '/host'];
