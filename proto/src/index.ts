@@ -2,7 +2,7 @@
  * The wire contract between Gantry's services. `npm run generate` writes `gen/` from `gantry/v1/*.proto`:
  *
  * - `object.proto`: reads, watches and writes of objects at the apiserver, with leaders' fences
- * - `agent.proto`: container logs and usage of an agent's node
+ * - `agent.proto`: what API servers ask of an agent: logs, usage, and streams into containers and pods
  * - `health.proto`: gRPC's standard health service
  *
  * By hand: `serviceDefinition` converts a generated service for grpc-js; large lists are encoded without copies.
@@ -12,12 +12,26 @@ export {
   AgentService,
   type ContainerLogsRequest,
   ContainerLogsRequestSchema,
+  InputClosedSchema,
   type LogChunk,
   LogChunkSchema,
   type NodeUsageReply,
   NodeUsageReplySchema,
   type NodeUsageRequest,
   NodeUsageRequestSchema,
+  type PortForwardInput,
+  PortForwardInputSchema,
+  type PortForwardOutput,
+  PortForwardOutputSchema,
+  type PortForwardStart,
+  ProcessExitSchema,
+  type StreamInput,
+  StreamInputSchema,
+  type StreamOutput,
+  StreamOutputSchema,
+  type StreamStart,
+  StreamStartedSchema,
+  type TerminalSize,
 } from './gen/gantry/v1/agent_pb.ts';
 export {
   Health,

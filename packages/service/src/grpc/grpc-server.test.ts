@@ -1,11 +1,15 @@
 import { once } from 'node:events';
 import { create } from '@bufbuild/protobuf';
 import {
+  AgentService,
   type GetRequest,
   GetRequestSchema,
   ObjectReplySchema,
   ObjectService,
   serviceDefinition,
+  type StreamInput,
+  StreamInputSchema,
+  StreamOutputSchema,
   WatchBatchSchema,
   WatchRequestSchema,
 } from '@gantry/proto';
@@ -13,18 +17,19 @@ import { Client, type ClientReadableStream, credentials, type ServiceError, stat
 import { Activities, systemClock } from '@gantry/base';
 import { describe, expect, it } from 'vitest';
 import { silentLogger } from '../logger.ts';
-import { type GrpcCall, type GrpcHandler, grpcServer } from './grpc-server.ts';
+import { type GrpcCall, type GrpcHandler, type GrpcService, grpcServer } from './grpc-server.ts';
 
 const methods = serviceDefinition(ObjectService);
+const agentMethods = serviceDefinition(AgentService);
 
 type Handlers = Readonly<Record<string, GrpcHandler>>;
 
-async function start(handlers: Handlers) {
+async function start(handlers: Handlers, descriptor: GrpcService['descriptor'] = ObjectService) {
   const listening = Promise.withResolvers<number>();
   const server = grpcServer({
     tls: 'insecure',
     address: '127.0.0.1:0',
-    services: [{ descriptor: ObjectService, handlers }],
+    services: [{ descriptor, handlers }],
     clock: systemClock,
     activities: new Activities(systemClock),
     logger: silentLogger,
@@ -76,6 +81,18 @@ function stream(handle: (call: GrpcCall) => AsyncIterable<object>): Handlers {
   return { watch: { kind: 'stream', handle: (_request: never, call: GrpcCall) => handle(call) } };
 }
 
+function exchange(client: Client) {
+  const { path, requestSerialize, responseDeserialize } = agentMethods['exec'] ?? expect.unreachable();
+  return client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize);
+}
+
+function startDuplex(handle: (requests: AsyncIterable<StreamInput>, call: GrpcCall) => AsyncIterable<object>) {
+  return start({ exec: { kind: 'duplex', handle } }, AgentService);
+}
+
+const input = (text: string) => create(StreamInputSchema, { part: { case: 'stdin', value: Buffer.from(text) } });
+const output = (text: string) => create(StreamOutputSchema, { part: { case: 'stdout', value: Buffer.from(text) } });
+const textOf = (message: unknown) => Buffer.from((message as { part: { value: Uint8Array } }).part.value).toString();
 const reply = (text: string | Buffer) => create(ObjectReplySchema, { object: Buffer.from(text) });
 const batch = (resourceVersion: string) => create(WatchBatchSchema, { resourceVersion });
 const versionOf = (message: unknown) => (message as { resourceVersion: string }).resourceVersion;
@@ -178,6 +195,89 @@ describe('a stream', () => {
     await once(call, 'data');
     call.cancel();
     expect(String(await left.promise)).toContain('the client has gone');
+  });
+});
+
+describe('a stream in both directions', () => {
+  it('answers while requests come, and after the last one', async () => {
+    await using server = await startDuplex(async function* (requests) {
+      for await (const message of requests) yield output(textOf(message));
+      yield output('end');
+    });
+    const call = exchange(server.client);
+    const messages = call[Symbol.asyncIterator]();
+    const next = async () => textOf((await messages.next()).value);
+    call.write(input('a'));
+    expect(await next()).toBe('a');
+    call.write(input('b'));
+    expect(await next()).toBe('b');
+    call.end();
+    expect(await next()).toBe('end');
+    expect((await messages.next()).done).toBe(true);
+  });
+
+  it('reads requests no faster than its handler does', async () => {
+    const go = Promise.withResolvers<unknown>();
+    await using server = await startDuplex(async function* (requests) {
+      yield output('begun');
+      await go.promise;
+      let count = 0;
+      for await (const message of requests) count += textOf(message).length;
+      yield output(String(count));
+    });
+    const call = exchange(server.client);
+    const messages = call[Symbol.asyncIterator]();
+    let written = 0;
+    const writing = (async () => {
+      for (; written < 300; written++) if (!call.write(input('x'.repeat(100_000)))) await once(call, 'drain');
+      call.end();
+    })();
+    expect(textOf((await messages.next()).value)).toBe('begun');
+    // A round trip, within which a server without back-pressure would have read everything.
+    await expect(get(server.client, 'x').answer).rejects.toMatchObject({ code: status.UNIMPLEMENTED });
+    expect(written).toBeLessThan(300);
+    go.resolve(undefined);
+    expect(textOf((await messages.next()).value)).toBe(String(300 * 100_000));
+    await writing;
+  });
+
+  it('delivers its responses and error although requests are left unread', async () => {
+    await using server = await startDuplex(async function* (requests) {
+      for await (const message of requests) {
+        yield output(textOf(message));
+        break;
+      }
+      yield output('more');
+      throw new Error('broken');
+    });
+    const call = exchange(server.client);
+    call.write(input('a'));
+    call.write(input('b'));
+    const seen: string[] = [];
+    const read = async () => {
+      for await (const message of call) seen.push(textOf(message));
+    };
+    await expect(read()).rejects.toMatchObject({ code: status.ABORTED, details: 'Error: broken' });
+    expect(seen).toEqual(['a', 'more']);
+  });
+
+  it('is aborted when its client disconnects, and its requests end', async () => {
+    const left = Promise.withResolvers<unknown>();
+    const ended = Promise.withResolvers<unknown>();
+    await using server = await startDuplex(async function* (requests, { signal }) {
+      yield output('1');
+      const reading = (async () => {
+        for await (const _ of requests);
+      })();
+      reading.then(ended.resolve, ended.resolve);
+      left.resolve(await aborted(signal));
+    });
+    const call = exchange(server.client);
+    call.on('error', () => undefined);
+    await once(call, 'data');
+    call.cancel();
+    expect(String(await left.promise)).toContain('the client has gone');
+    await ended.promise;
   });
 });
 

@@ -1,12 +1,15 @@
+import type { EventEmitter } from 'node:events';
 import type { SecureServerOptions } from 'node:http2';
 import { type AddressInfo, createServer, type Server as NetServer, type Socket } from 'node:net';
 import {
+  type handleBidiStreamingCall,
   type handleServerStreamingCall,
   type handleUnaryCall,
   Metadata,
   experimental,
   Server,
   ServerCredentials,
+  type ServerDuplexStream,
   type ServerUnaryCall,
   type ServerWritableStream,
   status,
@@ -40,7 +43,12 @@ export interface GrpcError {
 /** One method of a service; requests and responses are generated messages. */
 export type GrpcHandler =
   | { readonly kind: 'unary'; readonly handle: (request: never, call: GrpcCall) => Promise<object> }
-  | { readonly kind: 'stream'; readonly handle: (request: never, call: GrpcCall) => AsyncIterable<object> };
+  | { readonly kind: 'stream'; readonly handle: (request: never, call: GrpcCall) => AsyncIterable<object> }
+  | {
+      readonly kind: 'duplex';
+      /** Requests come as they are read. They fail when the client disconnects, and when the responses have ended. */
+      readonly handle: (requests: AsyncIterable<never>, call: GrpcCall) => AsyncIterable<object>;
+    };
 
 /** A service with a handler for each method. */
 export interface GrpcService {
@@ -179,12 +187,23 @@ function implementation(
 ): UntypedServiceImplementation {
   const out: UntypedServiceImplementation = {};
   for (const [name, handler] of Object.entries(service.handlers)) {
-    out[name] = handler.kind === 'unary' ? unary(handler, options, peers) : stream(handler, options, stopping, peers);
+    switch (handler.kind) {
+      case 'unary':
+        out[name] = unary(handler, options, peers);
+        break;
+      case 'stream':
+        out[name] = serverStream(handler, options, stopping, peers);
+        break;
+      case 'duplex':
+        out[name] = duplexStream(handler, options, stopping, peers);
+    }
   }
   return out;
 }
 
-type Call = ServerUnaryCall<object, object> | ServerWritableStream<object, object>;
+/** A call with a stream of responses. */
+type StreamCall = ServerWritableStream<object, object> | ServerDuplexStream<object, object>;
+type Call = ServerUnaryCall<object, object> | StreamCall;
 
 function unary(
   handler: Extract<GrpcHandler, { kind: 'unary' }>,
@@ -216,12 +235,33 @@ function unary(
   };
 }
 
-function stream(
+function serverStream(
   handler: Extract<GrpcHandler, { kind: 'stream' }>,
-  { toGrpcError, logger }: GrpcServerOptions,
+  options: GrpcServerOptions,
   stopping: AbortSignal,
   peers: Peers,
 ): handleServerStreamingCall<object, object> {
+  return stream((call, info) => handler.handle(call.request as never, info), options, stopping, peers);
+}
+
+function duplexStream(
+  handler: Extract<GrpcHandler, { kind: 'duplex' }>,
+  options: GrpcServerOptions,
+  stopping: AbortSignal,
+  peers: Peers,
+): handleBidiStreamingCall<object, object> {
+  // The end of the requests, or of the interest in them, must not end the responses.
+  const requests = (call: ServerDuplexStream<object, object>) =>
+    call.iterator({ destroyOnReturn: false }) as AsyncIterable<never>;
+  return stream((call, info) => handler.handle(requests(call), info), options, stopping, peers);
+}
+
+function stream<C extends StreamCall>(
+  open: (call: C, info: GrpcCall) => AsyncIterable<object>,
+  { toGrpcError, logger }: GrpcServerOptions,
+  stopping: AbortSignal,
+  peers: Peers,
+): (call: C) => void {
   return (call) => {
     const peer = peers.of(call);
     if (peer === 'ended') {
@@ -232,7 +272,7 @@ function stream(
     const stop = () => abort.abort(new StreamEndedError('the server is stopping'));
     stopping.addEventListener('abort', stop, { once: true });
     const left = peers.follow(peer, abort);
-    pump(call, handler.handle(call.request as never, callInfo(call, abort.signal, peer)), abort.signal)
+    pump(call, open(call, callInfo(call, abort.signal, peer)), abort.signal)
       .then(() => {
         // A watch ends without an error when its signal is aborted.
         if (abort.signal.reason === PEER_ENDED) throw PEER_ENDED;
@@ -269,18 +309,14 @@ const PEER_ENDED = new StreamEndedError('the client certificate is no longer val
 const CERTIFICATE_ENDED = { code: status.UNAUTHENTICATED, details: PEER_ENDED.message };
 
 /** Writes every element, and waits while the client reads more slowly. */
-async function pump(
-  call: ServerWritableStream<object, object>,
-  elements: AsyncIterable<object>,
-  signal: AbortSignal,
-): Promise<void> {
+async function pump(call: StreamCall, elements: AsyncIterable<object>, signal: AbortSignal): Promise<void> {
   for await (const element of elements) {
     signal.throwIfAborted();
     if (!call.write(element)) await drained(call, signal);
   }
 }
 
-function drained(call: ServerWritableStream<object, object>, signal: AbortSignal): Promise<void> {
+function drained(call: StreamCall, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     const done = () => {
       call.off('drain', done);
@@ -295,7 +331,10 @@ function drained(call: ServerWritableStream<object, object>, signal: AbortSignal
 }
 
 /** Aborts when the client disconnects. grpc-js also emits `cancelled` after a call has succeeded, so `unfollow` is called before its end. */
-function followCancel(call: Call): { readonly abort: AbortController; readonly unfollow: () => void } {
+function followCancel(call: EventEmitter & Pick<Call, 'cancelled'>): {
+  readonly abort: AbortController;
+  readonly unfollow: () => void;
+} {
   const abort = new AbortController();
   const cancel = () => abort.abort(CLIENT_GONE);
   if (call.cancelled) cancel();

@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file gantry/v1/agent.proto.
  */
 export const file_gantry_v1_agent: GenFile = /*@__PURE__*/
-  fileDesc("ChVnYW50cnkvdjEvYWdlbnQucHJvdG8SCWdhbnRyeS52MSKGAgoUQ29udGFpbmVyTG9nc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEgsKA3BvZBgCIAEoCRIPCgdwb2RfdWlkGAMgASgJEhEKCWNvbnRhaW5lchgEIAEoCRIOCgZmb2xsb3cYBSABKAgSEAoIcHJldmlvdXMYBiABKAgSEgoKdGltZXN0YW1wcxgHIAEoCBIXCgp0YWlsX2xpbmVzGAggASgDSACIAQESGAoLbGltaXRfYnl0ZXMYCSABKANIAYgBARIVCghzaW5jZV9tcxgKIAEoA0gCiAEBQg0KC190YWlsX2xpbmVzQg4KDF9saW1pdF9ieXRlc0ILCglfc2luY2VfbXMiGAoITG9nQ2h1bmsSDAoEZGF0YRgBIAEoDCISChBOb2RlVXNhZ2VSZXF1ZXN0IjUKBVVzYWdlEhYKDmNwdV9uYW5vX2NvcmVzGAEgASgDEhQKDG1lbW9yeV9ieXRlcxgCIAEoAyI/Cg5Db250YWluZXJVc2FnZRIMCgRuYW1lGAEgASgJEh8KBXVzYWdlGAIgASgLMhAuZ2FudHJ5LnYxLlVzYWdlImwKCFBvZFVzYWdlEg8KB3BvZF91aWQYASABKAkSDQoFYXRfbXMYAiABKAMSEQoJd2luZG93X21zGAMgASgDEi0KCmNvbnRhaW5lcnMYBCADKAsyGS5nYW50cnkudjEuQ29udGFpbmVyVXNhZ2UidQoOTm9kZVVzYWdlUmVwbHkSHgoEbm9kZRgBIAEoCzIQLmdhbnRyeS52MS5Vc2FnZRINCgVhdF9tcxgCIAEoAxIRCgl3aW5kb3dfbXMYAyABKAMSIQoEcG9kcxgEIAMoCzITLmdhbnRyeS52MS5Qb2RVc2FnZTKcAQoMQWdlbnRTZXJ2aWNlEkcKDUNvbnRhaW5lckxvZ3MSHy5nYW50cnkudjEuQ29udGFpbmVyTG9nc1JlcXVlc3QaEy5nYW50cnkudjEuTG9nQ2h1bmswARJDCglOb2RlVXNhZ2USGy5nYW50cnkudjEuTm9kZVVzYWdlUmVxdWVzdBoZLmdhbnRyeS52MS5Ob2RlVXNhZ2VSZXBseWIGcHJvdG8z");
+  fileDesc("ChVnYW50cnkvdjEvYWdlbnQucHJvdG8SCWdhbnRyeS52MSKGAgoUQ29udGFpbmVyTG9nc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEgsKA3BvZBgCIAEoCRIPCgdwb2RfdWlkGAMgASgJEhEKCWNvbnRhaW5lchgEIAEoCRIOCgZmb2xsb3cYBSABKAgSEAoIcHJldmlvdXMYBiABKAgSEgoKdGltZXN0YW1wcxgHIAEoCBIXCgp0YWlsX2xpbmVzGAggASgDSACIAQESGAoLbGltaXRfYnl0ZXMYCSABKANIAYgBARIVCghzaW5jZV9tcxgKIAEoA0gCiAEBQg0KC190YWlsX2xpbmVzQg4KDF9saW1pdF9ieXRlc0ILCglfc2luY2VfbXMiGAoITG9nQ2h1bmsSDAoEZGF0YRgBIAEoDCKeAQoLU3RyZWFtU3RhcnQSEQoJbmFtZXNwYWNlGAEgASgJEgsKA3BvZBgCIAEoCRIPCgdwb2RfdWlkGAMgASgJEhEKCWNvbnRhaW5lchgEIAEoCRIPCgdjb21tYW5kGAUgAygJEg0KBXN0ZGluGAYgASgIEg4KBnN0ZG91dBgHIAEoCBIOCgZzdGRlcnIYCCABKAgSCwoDdHR5GAkgASgIIg0KC0lucHV0Q2xvc2VkIi0KDFRlcm1pbmFsU2l6ZRINCgV3aWR0aBgBIAEoDRIOCgZoZWlnaHQYAiABKA0iqgEKC1N0cmVhbUlucHV0EicKBXN0YXJ0GAEgASgLMhYuZ2FudHJ5LnYxLlN0cmVhbVN0YXJ0SAASDwoFc3RkaW4YAiABKAxIABIuCgxzdGRpbl9jbG9zZWQYAyABKAsyFi5nYW50cnkudjEuSW5wdXRDbG9zZWRIABIpCgZyZXNpemUYBCABKAsyFy5nYW50cnkudjEuVGVybWluYWxTaXplSABCBgoEcGFydCIPCg1TdHJlYW1TdGFydGVkIhsKC1Byb2Nlc3NFeGl0EgwKBGNvZGUYASABKAUijwEKDFN0cmVhbU91dHB1dBIrCgdzdGFydGVkGAEgASgLMhguZ2FudHJ5LnYxLlN0cmVhbVN0YXJ0ZWRIABIQCgZzdGRvdXQYAiABKAxIABIQCgZzdGRlcnIYAyABKAxIABImCgRleGl0GAQgASgLMhYuZ2FudHJ5LnYxLlByb2Nlc3NFeGl0SABCBgoEcGFydCJRChBQb3J0Rm9yd2FyZFN0YXJ0EhEKCW5hbWVzcGFjZRgBIAEoCRILCgNwb2QYAiABKAkSDwoHcG9kX3VpZBgDIAEoCRIMCgRwb3J0GAQgASgNIocBChBQb3J0Rm9yd2FyZElucHV0EiwKBXN0YXJ0GAEgASgLMhsuZ2FudHJ5LnYxLlBvcnRGb3J3YXJkU3RhcnRIABIOCgRkYXRhGAIgASgMSAASLQoLZGF0YV9jbG9zZWQYAyABKAsyFi5nYW50cnkudjEuSW5wdXRDbG9zZWRIAEIGCgRwYXJ0IlgKEVBvcnRGb3J3YXJkT3V0cHV0EisKB3N0YXJ0ZWQYASABKAsyGC5nYW50cnkudjEuU3RyZWFtU3RhcnRlZEgAEg4KBGRhdGEYAiABKAxIAEIGCgRwYXJ0IhIKEE5vZGVVc2FnZVJlcXVlc3QiNQoFVXNhZ2USFgoOY3B1X25hbm9fY29yZXMYASABKAMSFAoMbWVtb3J5X2J5dGVzGAIgASgDIj8KDkNvbnRhaW5lclVzYWdlEgwKBG5hbWUYASABKAkSHwoFdXNhZ2UYAiABKAsyEC5nYW50cnkudjEuVXNhZ2UibAoIUG9kVXNhZ2USDwoHcG9kX3VpZBgBIAEoCRINCgVhdF9tcxgCIAEoAxIRCgl3aW5kb3dfbXMYAyABKAMSLQoKY29udGFpbmVycxgEIAMoCzIZLmdhbnRyeS52MS5Db250YWluZXJVc2FnZSJ1Cg5Ob2RlVXNhZ2VSZXBseRIeCgRub2RlGAEgASgLMhAuZ2FudHJ5LnYxLlVzYWdlEg0KBWF0X21zGAIgASgDEhEKCXdpbmRvd19tcxgDIAEoAxIhCgRwb2RzGAQgAygLMhMuZ2FudHJ5LnYxLlBvZFVzYWdlMuYCCgxBZ2VudFNlcnZpY2USRwoNQ29udGFpbmVyTG9ncxIfLmdhbnRyeS52MS5Db250YWluZXJMb2dzUmVxdWVzdBoTLmdhbnRyeS52MS5Mb2dDaHVuazABEkMKCU5vZGVVc2FnZRIbLmdhbnRyeS52MS5Ob2RlVXNhZ2VSZXF1ZXN0GhkuZ2FudHJ5LnYxLk5vZGVVc2FnZVJlcGx5EjsKBEV4ZWMSFi5nYW50cnkudjEuU3RyZWFtSW5wdXQaFy5nYW50cnkudjEuU3RyZWFtT3V0cHV0KAEwARI9CgZBdHRhY2gSFi5nYW50cnkudjEuU3RyZWFtSW5wdXQaFy5nYW50cnkudjEuU3RyZWFtT3V0cHV0KAEwARJMCgtQb3J0Rm9yd2FyZBIbLmdhbnRyeS52MS5Qb3J0Rm9yd2FyZElucHV0GhwuZ2FudHJ5LnYxLlBvcnRGb3J3YXJkT3V0cHV0KAEwAWIGcHJvdG8z");
 
 /**
  * @generated from message gantry.v1.ContainerLogsRequest
@@ -96,6 +96,339 @@ export const LogChunkSchema: GenMessage<LogChunk> = /*@__PURE__*/
   messageDesc(file_gantry_v1_agent, 1);
 
 /**
+ * Which container, and which of its streams.
+ *
+ * @generated from message gantry.v1.StreamStart
+ */
+export type StreamStart = Message<"gantry.v1.StreamStart"> & {
+  /**
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * @generated from field: string pod = 2;
+   */
+  pod: string;
+
+  /**
+   * @generated from field: string pod_uid = 3;
+   */
+  podUid: string;
+
+  /**
+   * Any container of the pod: init and ephemeral containers too.
+   *
+   * @generated from field: string container = 4;
+   */
+  container: string;
+
+  /**
+   * Of Exec; empty in Attach.
+   *
+   * @generated from field: repeated string command = 5;
+   */
+  command: string[];
+
+  /**
+   * @generated from field: bool stdin = 6;
+   */
+  stdin: boolean;
+
+  /**
+   * @generated from field: bool stdout = 7;
+   */
+  stdout: boolean;
+
+  /**
+   * Not together with tty: a terminal has one output.
+   *
+   * @generated from field: bool stderr = 8;
+   */
+  stderr: boolean;
+
+  /**
+   * @generated from field: bool tty = 9;
+   */
+  tty: boolean;
+};
+
+/**
+ * Describes the message gantry.v1.StreamStart.
+ * Use `create(StreamStartSchema)` to create a new message.
+ */
+export const StreamStartSchema: GenMessage<StreamStart> = /*@__PURE__*/
+  messageDesc(file_gantry_v1_agent, 2);
+
+/**
+ * The client sends no more input. Output continues.
+ *
+ * @generated from message gantry.v1.InputClosed
+ */
+export type InputClosed = Message<"gantry.v1.InputClosed"> & {
+};
+
+/**
+ * Describes the message gantry.v1.InputClosed.
+ * Use `create(InputClosedSchema)` to create a new message.
+ */
+export const InputClosedSchema: GenMessage<InputClosed> = /*@__PURE__*/
+  messageDesc(file_gantry_v1_agent, 3);
+
+/**
+ * @generated from message gantry.v1.TerminalSize
+ */
+export type TerminalSize = Message<"gantry.v1.TerminalSize"> & {
+  /**
+   * @generated from field: uint32 width = 1;
+   */
+  width: number;
+
+  /**
+   * @generated from field: uint32 height = 2;
+   */
+  height: number;
+};
+
+/**
+ * Describes the message gantry.v1.TerminalSize.
+ * Use `create(TerminalSizeSchema)` to create a new message.
+ */
+export const TerminalSizeSchema: GenMessage<TerminalSize> = /*@__PURE__*/
+  messageDesc(file_gantry_v1_agent, 4);
+
+/**
+ * The first message is `start`, and only the first.
+ *
+ * @generated from message gantry.v1.StreamInput
+ */
+export type StreamInput = Message<"gantry.v1.StreamInput"> & {
+  /**
+   * @generated from oneof gantry.v1.StreamInput.part
+   */
+  part: {
+    /**
+     * @generated from field: gantry.v1.StreamStart start = 1;
+     */
+    value: StreamStart;
+    case: "start";
+  } | {
+    /**
+     * At most 1 MiB.
+     *
+     * @generated from field: bytes stdin = 2;
+     */
+    value: Uint8Array;
+    case: "stdin";
+  } | {
+    /**
+     * @generated from field: gantry.v1.InputClosed stdin_closed = 3;
+     */
+    value: InputClosed;
+    case: "stdinClosed";
+  } | {
+    /**
+     * Ignored without a terminal, and when the process has ended.
+     *
+     * @generated from field: gantry.v1.TerminalSize resize = 4;
+     */
+    value: TerminalSize;
+    case: "resize";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message gantry.v1.StreamInput.
+ * Use `create(StreamInputSchema)` to create a new message.
+ */
+export const StreamInputSchema: GenMessage<StreamInput> = /*@__PURE__*/
+  messageDesc(file_gantry_v1_agent, 5);
+
+/**
+ * The container exists and runs, and the agent has accepted the stream. Errors before it are the request's; errors after it belong
+ * to the stream.
+ *
+ * @generated from message gantry.v1.StreamStarted
+ */
+export type StreamStarted = Message<"gantry.v1.StreamStarted"> & {
+};
+
+/**
+ * Describes the message gantry.v1.StreamStarted.
+ * Use `create(StreamStartedSchema)` to create a new message.
+ */
+export const StreamStartedSchema: GenMessage<StreamStarted> = /*@__PURE__*/
+  messageDesc(file_gantry_v1_agent, 6);
+
+/**
+ * @generated from message gantry.v1.ProcessExit
+ */
+export type ProcessExit = Message<"gantry.v1.ProcessExit"> & {
+  /**
+   * @generated from field: int32 code = 1;
+   */
+  code: number;
+};
+
+/**
+ * Describes the message gantry.v1.ProcessExit.
+ * Use `create(ProcessExitSchema)` to create a new message.
+ */
+export const ProcessExitSchema: GenMessage<ProcessExit> = /*@__PURE__*/
+  messageDesc(file_gantry_v1_agent, 7);
+
+/**
+ * @generated from message gantry.v1.StreamOutput
+ */
+export type StreamOutput = Message<"gantry.v1.StreamOutput"> & {
+  /**
+   * @generated from oneof gantry.v1.StreamOutput.part
+   */
+  part: {
+    /**
+     * The first message.
+     *
+     * @generated from field: gantry.v1.StreamStarted started = 1;
+     */
+    value: StreamStarted;
+    case: "started";
+  } | {
+    /**
+     * @generated from field: bytes stdout = 2;
+     */
+    value: Uint8Array;
+    case: "stdout";
+  } | {
+    /**
+     * @generated from field: bytes stderr = 3;
+     */
+    value: Uint8Array;
+    case: "stderr";
+  } | {
+    /**
+     * The last message of Exec. Attach ends without it.
+     *
+     * @generated from field: gantry.v1.ProcessExit exit = 4;
+     */
+    value: ProcessExit;
+    case: "exit";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message gantry.v1.StreamOutput.
+ * Use `create(StreamOutputSchema)` to create a new message.
+ */
+export const StreamOutputSchema: GenMessage<StreamOutput> = /*@__PURE__*/
+  messageDesc(file_gantry_v1_agent, 8);
+
+/**
+ * @generated from message gantry.v1.PortForwardStart
+ */
+export type PortForwardStart = Message<"gantry.v1.PortForwardStart"> & {
+  /**
+   * @generated from field: string namespace = 1;
+   */
+  namespace: string;
+
+  /**
+   * @generated from field: string pod = 2;
+   */
+  pod: string;
+
+  /**
+   * @generated from field: string pod_uid = 3;
+   */
+  podUid: string;
+
+  /**
+   * 1 to 65535.
+   *
+   * @generated from field: uint32 port = 4;
+   */
+  port: number;
+};
+
+/**
+ * Describes the message gantry.v1.PortForwardStart.
+ * Use `create(PortForwardStartSchema)` to create a new message.
+ */
+export const PortForwardStartSchema: GenMessage<PortForwardStart> = /*@__PURE__*/
+  messageDesc(file_gantry_v1_agent, 9);
+
+/**
+ * The first message is `start`, and only the first.
+ *
+ * @generated from message gantry.v1.PortForwardInput
+ */
+export type PortForwardInput = Message<"gantry.v1.PortForwardInput"> & {
+  /**
+   * @generated from oneof gantry.v1.PortForwardInput.part
+   */
+  part: {
+    /**
+     * @generated from field: gantry.v1.PortForwardStart start = 1;
+     */
+    value: PortForwardStart;
+    case: "start";
+  } | {
+    /**
+     * At most 1 MiB.
+     *
+     * @generated from field: bytes data = 2;
+     */
+    value: Uint8Array;
+    case: "data";
+  } | {
+    /**
+     * Half-closes the connection.
+     *
+     * @generated from field: gantry.v1.InputClosed data_closed = 3;
+     */
+    value: InputClosed;
+    case: "dataClosed";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message gantry.v1.PortForwardInput.
+ * Use `create(PortForwardInputSchema)` to create a new message.
+ */
+export const PortForwardInputSchema: GenMessage<PortForwardInput> = /*@__PURE__*/
+  messageDesc(file_gantry_v1_agent, 10);
+
+/**
+ * @generated from message gantry.v1.PortForwardOutput
+ */
+export type PortForwardOutput = Message<"gantry.v1.PortForwardOutput"> & {
+  /**
+   * @generated from oneof gantry.v1.PortForwardOutput.part
+   */
+  part: {
+    /**
+     * The first message: the connection is open.
+     *
+     * @generated from field: gantry.v1.StreamStarted started = 1;
+     */
+    value: StreamStarted;
+    case: "started";
+  } | {
+    /**
+     * @generated from field: bytes data = 2;
+     */
+    value: Uint8Array;
+    case: "data";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message gantry.v1.PortForwardOutput.
+ * Use `create(PortForwardOutputSchema)` to create a new message.
+ */
+export const PortForwardOutputSchema: GenMessage<PortForwardOutput> = /*@__PURE__*/
+  messageDesc(file_gantry_v1_agent, 11);
+
+/**
  * @generated from message gantry.v1.NodeUsageRequest
  */
 export type NodeUsageRequest = Message<"gantry.v1.NodeUsageRequest"> & {
@@ -106,7 +439,7 @@ export type NodeUsageRequest = Message<"gantry.v1.NodeUsageRequest"> & {
  * Use `create(NodeUsageRequestSchema)` to create a new message.
  */
 export const NodeUsageRequestSchema: GenMessage<NodeUsageRequest> = /*@__PURE__*/
-  messageDesc(file_gantry_v1_agent, 2);
+  messageDesc(file_gantry_v1_agent, 12);
 
 /**
  * @generated from message gantry.v1.Usage
@@ -132,7 +465,7 @@ export type Usage = Message<"gantry.v1.Usage"> & {
  * Use `create(UsageSchema)` to create a new message.
  */
 export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
-  messageDesc(file_gantry_v1_agent, 3);
+  messageDesc(file_gantry_v1_agent, 13);
 
 /**
  * @generated from message gantry.v1.ContainerUsage
@@ -154,7 +487,7 @@ export type ContainerUsage = Message<"gantry.v1.ContainerUsage"> & {
  * Use `create(ContainerUsageSchema)` to create a new message.
  */
 export const ContainerUsageSchema: GenMessage<ContainerUsage> = /*@__PURE__*/
-  messageDesc(file_gantry_v1_agent, 4);
+  messageDesc(file_gantry_v1_agent, 14);
 
 /**
  * @generated from message gantry.v1.PodUsage
@@ -190,7 +523,7 @@ export type PodUsage = Message<"gantry.v1.PodUsage"> & {
  * Use `create(PodUsageSchema)` to create a new message.
  */
 export const PodUsageSchema: GenMessage<PodUsage> = /*@__PURE__*/
-  messageDesc(file_gantry_v1_agent, 5);
+  messageDesc(file_gantry_v1_agent, 15);
 
 /**
  * @generated from message gantry.v1.NodeUsageReply
@@ -226,7 +559,7 @@ export type NodeUsageReply = Message<"gantry.v1.NodeUsageReply"> & {
  * Use `create(NodeUsageReplySchema)` to create a new message.
  */
 export const NodeUsageReplySchema: GenMessage<NodeUsageReply> = /*@__PURE__*/
-  messageDesc(file_gantry_v1_agent, 6);
+  messageDesc(file_gantry_v1_agent, 16);
 
 /**
  * Calls of the API server to an agent about the pods of its node.
@@ -253,6 +586,37 @@ export const AgentService: GenService<{
     methodKind: "unary";
     input: typeof NodeUsageRequestSchema;
     output: typeof NodeUsageReplySchema;
+  },
+  /**
+   * Runs a command. Not idempotent. The end of the request stream closes stdin; cancelling the call kills the process and its
+   * children. Messages are sent as fast as the receiver takes them, in both directions.
+   *
+   * @generated from rpc gantry.v1.AgentService.Exec
+   */
+  exec: {
+    methodKind: "bidi_streaming";
+    input: typeof StreamInputSchema;
+    output: typeof StreamOutputSchema;
+  },
+  /**
+   * Joins the streams of the container's first process. Ends with the container, or with the call, which leaves the process running.
+   *
+   * @generated from rpc gantry.v1.AgentService.Attach
+   */
+  attach: {
+    methodKind: "bidi_streaming";
+    input: typeof StreamInputSchema;
+    output: typeof StreamOutputSchema;
+  },
+  /**
+   * One connection to a port of the pod, on its loopback address. Ends when both sides have closed it, fails when it is reset.
+   *
+   * @generated from rpc gantry.v1.AgentService.PortForward
+   */
+  portForward: {
+    methodKind: "bidi_streaming";
+    input: typeof PortForwardInputSchema;
+    output: typeof PortForwardOutputSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_gantry_v1_agent, 0);
