@@ -15,7 +15,8 @@ export function hollowMounts(): HostMounts {
       return paths;
     },
     mountMemory: async (folder, _sizeBytes, mode) => {
-      await mkdir(folder, { recursive: true, mode });
+      const made = await mkdir(folder, { recursive: true, mode });
+      return made === undefined ? 'kept' : 'made';
     },
     checkMemory: async (folder) => {
       try {

@@ -61,12 +61,13 @@ async function checkSame(opened: OpenedPath, path: string): Promise<void> {
   throw new AgentError('FailedMount', `${path} does not show what was bound there`);
 }
 
-async function mountMemory(folder: string, sizeBytes: number, mode: number): Promise<void> {
+async function mountMemory(folder: string, sizeBytes: number, mode: number): Promise<'made' | 'kept'> {
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  if (await isMemory(folder)) return;
+  if (await isMemory(folder)) return 'kept';
   const noswap = knowsNoswap(release()) ? ['noswap'] : [];
   const options = [...MEMORY_OPTIONS, ...noswap, `size=${Math.ceil(sizeBytes)}`, `mode=${mode.toString(8)}`].join(',');
   await run('mount', ['--no-canonicalize', '-t', 'tmpfs', '-o', options, 'tmpfs', folder], []);
+  return 'made';
 }
 
 async function checkMemory(folder: string): Promise<void> {

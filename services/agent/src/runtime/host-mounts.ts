@@ -15,8 +15,8 @@ export interface HostMounts {
    * AgentError 'FailedMount'; what was mounted until then stays until `remove`.
    */
   bind(opened: readonly OpenedPath[], folder: string): Promise<readonly string[]>;
-  /** Makes `folder` a file system in memory of at most `sizeBytes`. One that exists stays as it is. AgentError 'FailedMount'. */
-  mountMemory(folder: string, sizeBytes: number, mode: number): Promise<void>;
+  /** Makes `folder` a file system in memory of at most `sizeBytes`. One that exists is kept as it is. AgentError 'FailedMount'. */
+  mountMemory(folder: string, sizeBytes: number, mode: number): Promise<'made' | 'kept'>;
   /** AgentError 'FailedMount' unless `mountMemory` has made `folder` a file system in memory. */
   checkMemory(folder: string): Promise<void>;
   /** Unmounts everything at and below `folder` and removes it. Idempotent. AgentError 'FailedMount'. */

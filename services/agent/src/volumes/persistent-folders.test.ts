@@ -53,6 +53,14 @@ describe('the folder of a persistent volume', () => {
       source: { claim: async () => claim, volume: async () => volume, node: async () => node },
     });
 
+  it('is given to the group of the pod', async () => {
+    const group = process.getuid?.() === 0 ? 4321 : (process.getgid?.() ?? 0);
+    const withGroup = pod({ securityContext: { fsGroup: group } });
+    const path = await folders(boundClaim, itsVolume).make(withGroup, mounted, signal);
+    const { gid, mode } = await stat(path);
+    expect({ gid, mode: mode & 0o7777 }).toEqual({ gid: group, mode: 0o2777 });
+  });
+
   it('is made once, for any user, and keeps what is in it', async () => {
     const path = await folders(boundClaim, itsVolume).make(pod(), mounted, signal);
     expect(path).toBe(join(root, 'volumes', 'v'));

@@ -11,6 +11,8 @@ import {
 } from '@gantry/objects';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { ClaimSource } from '../spec/claim-source.ts';
+import { fileOwnersOf } from '../spec/file-owners.ts';
+import { giveToGroup } from './volume-types/file-owner.ts';
 import { makeFolder } from './volume-types/make-folder.ts';
 
 export interface PersistentFoldersOptions {
@@ -51,6 +53,10 @@ export class PersistentFolders {
     const { uid = '' } = pod.metadata;
     this.#users.set(uid, (this.#users.get(uid) ?? new Set()).add(folder));
     await makeFolder(path);
+    const { group, change } = fileOwnersOf(pod);
+    // As kubelet reads it: a volume that its pod only reads is given for reading.
+    const access = volume.persistentVolumeClaim?.readOnly === true ? 'read-only' : 'read-write';
+    if (group !== undefined) await giveToGroup(path, { group, access }, change);
     return path;
   }
 

@@ -109,6 +109,17 @@ describe('the volumes of pods', () => {
     expect(reads).toHaveLength(4);
   });
 
+  it('make an emptyDir for the group of its pod', async () => {
+    const group = process.getuid?.() === 0 ? 4321 : (process.getgid?.() ?? 0);
+    await volumes.sync(
+      pod({ securityContext: { fsGroup: group }, volumes: [{ name: 'work', emptyDir: {} }] }),
+      '',
+      signal,
+    );
+    const { gid, mode } = await stat(join(state, 'pods', 'uid-1', 'volumes', 'work'));
+    expect({ gid, mode: mode & 0o7777 }).toEqual({ gid: group, mode: 0o2777 });
+  });
+
   it('leave the mode of an emptyDir to its pod', async () => {
     const withFolder = pod({ volumes: [{ name: 'work', emptyDir: {} }] });
     await volumes.sync(withFolder, '', signal);

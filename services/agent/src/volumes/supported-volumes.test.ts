@@ -8,6 +8,7 @@ import { configMapVolume } from './volume-types/config-map.ts';
 import { projectedVolume } from './volume-types/projected.ts';
 import { secretVolume } from './volume-types/secret.ts';
 
+const NAMESPACE_FILE = { path: 'namespace', fieldRef: { fieldPath: 'metadata.namespace' } };
 const signal = new AbortController().signal;
 
 describe('the files of a volume', () => {
@@ -41,13 +42,23 @@ describe('the files of a volume', () => {
     const sources = [
       { serviceAccountToken: { path: 'token', audience: 'api' } },
       { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
-      { downwardAPI: { items: [{ path: 'namespace', fieldRef: { fieldPath: 'metadata.namespace' } }] } },
+      { downwardAPI: { items: [NAMESPACE_FILE] } },
     ];
     expect(await files({ name: 'v', projected: { sources, defaultMode: 0o600 } })).toEqual({
       token: '600 token for api',
       'ca.crt': '600 CA',
       namespace: '600 default',
     });
+  });
+
+  it('give a token to the one user of all containers, and to no other', async () => {
+    const sources = [{ serviceAccountToken: { path: 'token' } }, { downwardAPI: { items: [NAMESPACE_FILE] } }];
+    const own = { ...context, pod: pod({ securityContext: { runAsUser: 5 } }) };
+    const found = await projectedVolume.files({ name: 'v', projected: { sources } }, own, signal);
+    expect(found.map(({ path, mode, user }) => ({ path, mode, user }))).toEqual([
+      { path: 'token', mode: 0o600, user: 5 },
+      { path: 'namespace', mode: 0o644, user: undefined },
+    ]);
   });
 
   it('hold text and bytes of a ConfigMap', async () => {

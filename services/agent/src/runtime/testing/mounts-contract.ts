@@ -43,10 +43,10 @@ async function openedPath(path: string, index: number): Promise<OpenedPath> {
 
 async function keepsMemory(mounts: HostMounts, folder: string): Promise<void> {
   await rejects(mounts.checkMemory(folder));
-  await mounts.mountMemory(folder, 2 ** 20, 0o755);
+  equal(await mounts.mountMemory(folder, 2 ** 20, 0o755), 'made');
   await mounts.checkMemory(folder);
   await writeFile(join(folder, 'file'), 'in memory');
-  await mounts.mountMemory(folder, 2 ** 20, 0o755);
+  equal(await mounts.mountMemory(folder, 2 ** 20, 0o755), 'kept');
   equal(await readFile(join(folder, 'file'), 'utf8'), 'in memory');
   await mounts.remove(folder);
   equal(existsSync(folder), false);

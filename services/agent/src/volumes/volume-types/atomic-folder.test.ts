@@ -22,6 +22,14 @@ describe('writeAtomically', () => {
     expect(await readdir(folder)).not.toContain('..v1');
   });
 
+  it('lets a group read its files, whatever their modes', async () => {
+    const group = process.getuid?.() === 0 ? 4321 : (process.getgid?.() ?? 0);
+    await writeAtomically(folder, [file('deep/b', '2', 0o400)], 'v1', group);
+    const { mode, gid } = await stat(join(folder, 'deep/b'));
+    expect({ mode: mode & 0o7777, gid }).toEqual({ mode: 0o440, gid: group });
+    expect((await stat(join(folder, 'deep'))).mode & 0o7777).toBe(0o2755);
+  });
+
   it('changes nothing when the content is equal', async () => {
     await writeAtomically(folder, [file('a', '1')], 'v1');
     await writeAtomically(folder, [file('a', '1')], 'v2');

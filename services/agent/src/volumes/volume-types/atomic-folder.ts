@@ -1,5 +1,6 @@
-import { mkdir, readdir, readlink, rename, rm, symlink, writeFile, chmod, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readlink, rename, rm, symlink, writeFile, chmod, chown, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { giveToGroup } from './file-owner.ts';
 
 /** A file of a volume. */
 export interface VolumeFile {
@@ -7,21 +8,30 @@ export interface VolumeFile {
   readonly path: string;
   readonly content: Uint8Array;
   readonly mode: number;
+  /** Its owner, where that is not the agent. */
+  readonly user?: number | undefined;
 }
 
 const DATA = '..data';
 
 /**
  * Replaces the content of `folder` by `files`, all at one moment, as kubelet does: it fills a new hidden folder and renames
- * a link to it to `..data`; a link for each first path part leads through `..data`. Equal content changes nothing.
+ * a link to it to `..data`; a link for each first path part leads through `..data`. Equal content changes nothing. `group` may read
+ * the files, whatever their modes.
  */
-export async function writeAtomically(folder: string, files: readonly VolumeFile[], version: string): Promise<void> {
+export async function writeAtomically(
+  folder: string,
+  files: readonly VolumeFile[],
+  version: string,
+  group?: number,
+): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o755 });
   const old = await currentVersion(folder);
   if (old !== undefined && (await isEqual(join(folder, old), files))) return;
   const next = `..${version}`;
   try {
     await writeFiles(join(folder, next), files);
+    if (group !== undefined) await giveToGroup(join(folder, next), { group, access: 'read-only' }, 'always');
   } catch (error) {
     // A part of a version, perhaps on a file system that is full: the next attempt needs its room.
     await rm(join(folder, next), { recursive: true, force: true });
@@ -43,6 +53,7 @@ async function writeFiles(folder: string, files: readonly VolumeFile[]): Promise
     await mkdir(dirname(path), { recursive: true, mode: 0o755 });
     await writeFile(path, file.content);
     await chmod(path, file.mode);
+    if (file.user !== undefined) await chown(path, file.user, -1);
   }
 }
 

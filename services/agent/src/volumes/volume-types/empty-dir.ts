@@ -1,6 +1,8 @@
 import { quantityValue } from '@gantry/objects';
 import { AgentError } from '../../runtime/agent-error.ts';
+import { fileOwnersOf } from '../../spec/file-owners.ts';
 import { memoryLimitOf } from '../../spec/resources.ts';
+import { giveToGroup } from './file-owner.ts';
 import { makeFolder } from './make-folder.ts';
 import { defineVolumeType } from './volume-type.ts';
 
@@ -9,14 +11,18 @@ export const emptyDirVolume = defineVolumeType(
   'emptyDir',
   { access: 'read-write', storage: 'disk' },
   async ({ medium = '', sizeLimit }, { folder, mountMemory }, { pod, facts }) => {
+    const { group } = fileOwnersOf(pod);
     switch (medium) {
       case '':
-        await makeFolder(folder);
+        await makeFolder(folder, group);
         return;
       case 'Memory': {
         // As kubelet sizes it: by what the volume, the pod and the node allow, the least of them.
         const limits = [sizeLimit === undefined ? 0 : quantityValue(sizeLimit), memoryLimitOf(pod)];
-        await mountMemory(Math.min(facts.memoryBytes, ...limits.filter((bytes) => bytes > 0)));
+        const made = await mountMemory(Math.min(facts.memoryBytes, ...limits.filter((bytes) => bytes > 0)));
+        if (made === 'made' && group !== undefined) {
+          await giveToGroup(folder, { group, access: 'read-write' }, 'always');
+        }
         return;
       }
       default:

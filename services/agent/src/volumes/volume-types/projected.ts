@@ -1,5 +1,6 @@
 import type { VolumeProjection } from '@gantry/objects';
 import { append } from '@gantry/base';
+import { fileOwnersOf } from '../../spec/file-owners.ts';
 import { AgentError } from '../../runtime/agent-error.ts';
 import type { VolumeFile } from './atomic-folder.ts';
 import { checkedPath, DEFAULT_MODE } from './volume-file.ts';
@@ -7,6 +8,8 @@ import { defineFileVolumeType, type VolumeContext } from './volume-type.ts';
 import { configMapFiles } from './config-map.ts';
 import { downwardApiFiles } from './downward-api.ts';
 import { secretFiles } from './secret.ts';
+
+const TOKEN_MODE = 0o600;
 
 /** Several sources in one folder; a later source wins when two write the same path. */
 export const projectedVolume = defineFileVolumeType(
@@ -29,8 +32,11 @@ async function projectedFiles(
   if (secret !== undefined) return secretFiles(secret, mode, context, signal);
   if (downwardAPI !== undefined) return downwardApiFiles(downwardAPI.items ?? [], mode, context);
   if (serviceAccountToken !== undefined) {
+    const { group, user } = fileOwnersOf(context.pod);
     const token = await context.token(serviceAccountToken, signal);
-    return [{ path: checkedPath(serviceAccountToken.path), content: Buffer.from(token), mode }];
+    // For its own user, or its group, alone where the pod names one.
+    const tokenMode = group === undefined && user === undefined ? mode : TOKEN_MODE;
+    return [{ path: checkedPath(serviceAccountToken.path), content: Buffer.from(token), mode: tokenMode, user }];
   }
   throw new AgentError('FailedMount', `projected source ${Object.keys(others).join(', ')} is not supported`);
 }

@@ -1,6 +1,7 @@
 import type { Pod, ServiceAccountTokenProjection, Volume } from '@gantry/objects';
 import type { Clock } from '@gantry/base';
 import type { ConfigSource } from '../../spec/config-source.ts';
+import { fileOwnersOf } from '../../spec/file-owners.ts';
 import type { NodeFacts } from '../../spec/field-values.ts';
 import { type VolumeFile, writeAtomically } from './atomic-folder.ts';
 
@@ -21,7 +22,7 @@ export interface VolumeTarget {
   readonly folder: string;
   readonly clock: Clock;
   /** Makes the folder a file system in memory of at most this size, unless it is one. AgentError 'FailedMount'. */
-  readonly mountMemory: (sizeBytes: number) => Promise<void>;
+  readonly mountMemory: (sizeBytes: number) => Promise<'made' | 'kept'>;
 }
 
 /**
@@ -80,7 +81,8 @@ export function defineFileVolumeType<Field extends VolumeField>(
   const kind = { access: 'read-only', storage } as const;
   const type = defineVolumeType(field, kind, async (source, { folder, clock }, context, signal) => {
     const version = new Date(clock.now()).toISOString().replaceAll(/[-:.TZ]/g, '_');
-    await writeAtomically(folder, await files(source, context, signal), version);
+    const { group } = fileOwnersOf(context.pod);
+    await writeAtomically(folder, await files(source, context, signal), version, group);
   });
   return {
     ...type,

@@ -1,0 +1,64 @@
+import { chmod, lstat, mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { giveToGroup } from './file-owner.ts';
+
+/** Only root can give files to a group that it is not in. */
+const group = process.getuid?.() === 0 ? 4321 : (process.getgid?.() ?? 0);
+
+describe('a volume that is given to a group', () => {
+  let base: string;
+  let volume: string;
+  beforeEach(async () => {
+    base = await mkdtemp(join(tmpdir(), 'gantry-group-'));
+    volume = join(base, 'volume');
+    await mkdir(join(volume, 'folder'), { recursive: true, mode: 0o700 });
+    await chmod(volume, 0o700);
+    await writeFile(join(volume, 'folder', 'file'), '', { mode: 0o600 });
+    await writeFile(join(base, 'outside'), '', { mode: 0o600 });
+    await symlink(join(base, 'outside'), join(volume, 'link'));
+  });
+  afterEach(() => rm(base, { recursive: true }));
+
+  const shown = async (path: string) => {
+    const { gid, mode } = await stat(path);
+    return `${gid} ${(mode & 0o7777).toString(8)}`;
+  };
+
+  it('is read and written by it, and what is made in its folders is too', async () => {
+    await giveToGroup(volume, { group, access: 'read-write' }, 'always');
+    expect(await shown(volume)).toBe(`${group} 2770`);
+    expect(await shown(join(volume, 'folder'))).toBe(`${group} 2770`);
+    expect(await shown(join(volume, 'folder/file'))).toBe(`${group} 660`);
+  });
+
+  it('is only read by it where the volume is read-only', async () => {
+    await giveToGroup(volume, { group, access: 'read-only' }, 'always');
+    expect(await shown(join(volume, 'folder'))).toBe(`${group} 2750`);
+    expect(await shown(join(volume, 'folder/file'))).toBe(`${group} 640`);
+  });
+
+  it('changes nothing that a link names', async () => {
+    const before = await shown(join(base, 'outside'));
+    await giveToGroup(volume, { group, access: 'read-write' }, 'always');
+    expect(await shown(join(base, 'outside'))).toBe(before);
+    expect((await lstat(join(volume, 'link'))).gid).toBe(group);
+  });
+
+  it('is left as it is where its root has the group already and that is enough', async () => {
+    await giveToGroup(volume, { group, access: 'read-write' }, 'always');
+    const file = join(volume, 'folder/file');
+    await chmod(file, 0o600);
+    await giveToGroup(volume, { group, access: 'read-write' }, 'on-root-mismatch');
+    expect(await shown(file)).toBe(`${group} 600`);
+    await chmod(volume, 0o750);
+    await giveToGroup(volume, { group, access: 'read-write' }, 'on-root-mismatch');
+    expect(await shown(file)).toBe(`${group} 660`);
+  });
+
+  it('is refused where it is nested so deeply that it would keep too many folders open', async () => {
+    await mkdir(join(volume, Array.from({ length: 130 }, () => 'd').join('/')), { recursive: true });
+    await expect(giveToGroup(volume, { group, access: 'read-only' }, 'always')).rejects.toThrow('levels of folders');
+  });
+});

@@ -1,0 +1,80 @@
+import { constants } from 'node:fs';
+import { chmod, chown, type FileHandle, lchown, open, readdir } from 'node:fs/promises';
+import { AgentError } from '../../runtime/agent-error.ts';
+
+/** Linux's O_PATH: the descriptor names the object and opens nothing, so a FIFO does not block and a device does not act. */
+const NAME_ONLY = 0o10000000 | constants.O_NOFOLLOW;
+const SET_GROUP_ID = 0o2000;
+const FOLDER_BITS = 0o110 | SET_GROUP_ID;
+const GROUP_BITS = { 'read-write': 0o660, 'read-only': 0o440 } as const;
+/** Each folder on the way stays open, so a pod could use up the agent's descriptors. */
+const MAX_DEPTH = 128;
+
+/** A group and what it may do with the files that it is given. */
+export interface GroupAccess {
+  readonly group: number;
+  readonly access: keyof typeof GROUP_BITS;
+}
+
+/** The mode of a file or folder that is given to a group (pkg/volume/volume_linux.go). */
+export function groupMode(mode: number, kind: 'folder' | 'file', access: GroupAccess['access']): number {
+  return (mode & 0o7777) | GROUP_BITS[access] | (kind === 'folder' ? FOLDER_BITS : 0);
+}
+
+/**
+ * Gives a folder and everything in it to a group, as kubelet does for `fsGroup`: the root last, so that an interrupted change is
+ * found again. Pods may change what lies in it meanwhile: no link is followed. AgentError 'FailedMount' where it is nested too
+ * deeply.
+ */
+export async function giveToGroup(
+  folder: string,
+  to: GroupAccess,
+  change: 'always' | 'on-root-mismatch',
+): Promise<void> {
+  const root = await open(folder, NAME_ONLY);
+  try {
+    const { gid, mode } = await root.stat();
+    const isGiven = gid === to.group && groupMode(mode, 'folder', to.access) === (mode & 0o7777);
+    if (change === 'on-root-mismatch' && isGiven) return;
+    await giveTree(root, to, 0);
+  } finally {
+    await root.close();
+  }
+}
+
+async function giveTree(folder: FileHandle, to: GroupAccess, depth: number): Promise<void> {
+  if (depth > MAX_DEPTH) throw new AgentError('FailedMount', `the volume has more than ${MAX_DEPTH} levels of folders`);
+  const path = `/proc/self/fd/${folder.fd}`;
+  for (const name of await readdir(`${path}/.`)) {
+    const child = await openIfThere(`${path}/${name}`);
+    if (child === undefined) continue;
+    try {
+      const stats = await child.stat();
+      // A link's own group; the mode of a link means nothing.
+      if (stats.isSymbolicLink()) await lchown(`${path}/${name}`, stats.uid, to.group);
+      else if (stats.isDirectory()) await giveTree(child, to, depth + 1);
+      else await give(child, 'file', to);
+    } finally {
+      await child.close();
+    }
+  }
+  await give(folder, 'folder', to);
+}
+
+/** The mode is set after the group: a change of the group takes away what a program may do as its owner. */
+async function give(handle: FileHandle, kind: 'folder' | 'file', { group, access }: GroupAccess): Promise<void> {
+  const { uid, mode } = await handle.stat();
+  const path = `/proc/self/fd/${handle.fd}`;
+  await chown(path, uid, group);
+  await chmod(path, groupMode(mode, kind, access));
+}
+
+async function openIfThere(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, NAME_ONLY);
+  } catch (error) {
+    // Removed by the pod in the meantime.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
