@@ -18,6 +18,8 @@ export interface AgentConfig {
   readonly sandboxImage: string;
   /** The number of nodes that share the host's capacity. */
   readonly capacityShares: number;
+  /** The longest delay before a container that keeps failing is started again. */
+  readonly maxRestartDelaySeconds: number;
   /** Its node's name and address, only for an agent outside a container of Docker Compose. */
   readonly nodeName: string;
   readonly nodeAddress: string;
@@ -39,6 +41,7 @@ export function readAgentConfig(): AgentConfig {
     cgroupDir: read.text('GANTRY_CGROUP_DIR', '/sys/fs/cgroup'),
     sandboxImage: read.text('GANTRY_SANDBOX_IMAGE', 'registry.k8s.io/pause:3.10'),
     capacityShares: read.integer('GANTRY_CAPACITY_SHARES', { min: 1, max: 1000 }, 1),
+    maxRestartDelaySeconds: read.integer('GANTRY_MAX_RESTART_DELAY_SECONDS', { min: 1, max: 300 }, 300),
     nodeName: read.text('GANTRY_NODE_NAME', ''),
     nodeAddress: read.text('GANTRY_NODE_ADDRESS', ''),
     logLevel: read.oneOf('GANTRY_LOG_LEVEL', LOG_LEVELS, 'info'),

@@ -75,6 +75,7 @@ export function createWorkerServices(
     addresses: new AddressPool(config.podCidr, clock, random),
     events: createEventRecorder({ client, component: 'kubelet', host: self.name, clock, random, log: logger }),
     starts: new Slots(PARALLEL_STARTS),
+    maxRestartDelayMs: config.maxRestartDelaySeconds * 1000,
     clock,
     random,
     logger,

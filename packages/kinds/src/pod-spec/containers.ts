@@ -19,12 +19,12 @@ import { validateEnv, validateEnvFrom } from './env.ts';
 import { invalidAll, unsupported } from '@gantry/apimachinery';
 import { validateVolumeDevices, validateVolumeMounts } from './mounts.ts';
 import { validateLifecycle, validateProbe } from './probes.ts';
+import { validateRestartPolicy } from './restart-policies.ts';
 import { validateSecurityContext } from './security-context.ts';
 
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
 const PULL_POLICIES = ['Always', 'IfNotPresent', 'Never'];
 const MESSAGE_POLICIES = ['File', 'FallbackToLogsOnError'];
-const RESTART_POLICIES = ['Always', 'Never', 'OnFailure'];
 const RESIZABLE = ['cpu', 'memory'];
 const RESIZE_POLICIES = ['NotRequired', 'RestartContainer'];
 const NOT_FOR_INIT = 'may not be set for init containers without restartPolicy=Always';
@@ -45,7 +45,7 @@ export function validateContainers(scope: ContainerScope, path: string): FieldEr
       ...validateContainerParts(container, scope, at),
       ...(isRepeated(i) ? [duplicate(`${at}.name`, container.name ?? '')] : []),
       ...validateHooks(container, scope, at),
-      ...validateRestartPolicy(container, at),
+      ...validateRestartPolicy(container, 'main', at),
     ];
   });
   return [...errors, ...validateHostPorts(containers, path)];
@@ -56,7 +56,7 @@ export function validateInitContainers(scope: ContainerScope, path: string): Fie
   return (scope.spec.initContainers ?? []).flatMap((container, i) => {
     const at = `${path}[${i}]`;
     const { name = '', restartPolicy } = container;
-    const errors = [...validateContainerParts(container, scope, at), ...validateRestartPolicy(container, at)];
+    const errors = [...validateContainerParts(container, scope, at), ...validateRestartPolicy(container, 'init', at)];
     if (taken.has(name)) errors.push(duplicate(`${at}.name`, name));
     else if (name !== '') taken.add(name);
     append(errors, validateHostPorts([container], path));
@@ -78,12 +78,6 @@ function validateHooks(container: Container, { spec }: ContainerScope, path: str
     ...validateProbe(container.readinessProbe, 'readiness', `${path}.readinessProbe`),
     ...validateProbe(container.startupProbe, 'startup', `${path}.startupProbe`),
   ];
-}
-
-function validateRestartPolicy({ restartPolicy }: Container, path: string): FieldError[] {
-  return restartPolicy === undefined || RESTART_POLICIES.includes(restartPolicy)
-    ? []
-    : [notSupported(`${path}.restartPolicy`, restartPolicy, RESTART_POLICIES)];
 }
 
 /** The rules on what all kinds of containers have. */

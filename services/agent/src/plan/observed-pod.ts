@@ -2,7 +2,8 @@ import type { Instant } from '@gantry/base';
 import type { ContainerStatus, Pod } from '@gantry/objects';
 import type { ContainerState } from '../runtime/containers.ts';
 import type { SandboxState } from '../runtime/sandboxes.ts';
-import { initContainersOf, mainContainersOf, shouldRestart } from '../spec/pod-containers.ts';
+import { initContainersOf, mainContainersOf } from '../spec/pod-containers.ts';
+import { shouldRestart } from '../spec/restart-policy.ts';
 import type { PodMemory } from './pod-memory.ts';
 
 /** What a plan for a running pod is computed from. */
@@ -45,19 +46,19 @@ export function nextAttempt(observed: ObservedPod, name: string): number {
 /** Whether no container of the pod will be started again. */
 export function hasEnded(observed: ObservedPod): boolean {
   const { pod } = observed;
-  const over = mainContainersOf(pod).every(({ container, role }) => {
-    const exitCode = exitCodeOf(observed, container.name);
-    return exitCode !== undefined && !shouldRestart(pod, role, exitCode);
+  const over = mainContainersOf(pod).every((item) => {
+    const exitCode = exitCodeOf(observed, item.container.name);
+    return exitCode !== undefined && !shouldRestart(pod, item, exitCode);
   });
   return over || hasFailedInit(observed);
 }
 
 /** Whether an init container failed that is not restarted. */
 function hasFailedInit(observed: ObservedPod): boolean {
-  return initContainersOf(observed.pod).some(({ container, role }) => {
-    const latest = latestAttempt(observed, container.name);
+  return initContainersOf(observed.pod).some((item) => {
+    const latest = latestAttempt(observed, item.container.name);
     const exitCode = latest?.state === 'exited' ? (latest.exitCode ?? 0) : 0;
-    return role === 'init' && exitCode !== 0 && !shouldRestart(observed.pod, role, exitCode);
+    return item.role === 'init' && exitCode !== 0 && !shouldRestart(observed.pod, item, exitCode);
   });
 }
 

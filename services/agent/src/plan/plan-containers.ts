@@ -1,5 +1,6 @@
 import type { ContainerState } from '../runtime/containers.ts';
-import { graceSecondsOf, initContainersOf, mainContainersOf, shouldRestart } from '../spec/pod-containers.ts';
+import { graceSecondsOf, initContainersOf, mainContainersOf } from '../spec/pod-containers.ts';
+import { shouldRestart } from '../spec/restart-policy.ts';
 import { hasEnded, latestAttempt, type PodInSandbox } from './observed-pod.ts';
 import { planVolumes } from './plan-sandbox.ts';
 import type { PlanDraft } from './pod-plan.ts';
@@ -50,7 +51,7 @@ function planInit(draft: PlanDraft, observed: PodInSandbox): boolean {
     if (here?.state === 'running') return false;
     if (here?.state === 'exited' && role === 'init') {
       if (here.exitCode === 0) continue;
-      if (!shouldRestart(pod, role, here.exitCode ?? 1)) return false;
+      if (!shouldRestart(pod, item, here.exitCode ?? 1)) return false;
     }
     planStart(draft, observed, item, here === undefined ? 'again' : 'by-policy');
     return false;

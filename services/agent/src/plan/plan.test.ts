@@ -97,6 +97,28 @@ const cases: readonly Case[] = [
     actions: ['start main 4 after 10000'],
   },
   {
+    name: 'does not wait longer than the agent or the pod allows',
+    pod: pod(),
+    state: podState([sandbox()], [exited(1, { attempt: 3, restartDelayMs: 80_000, finishedAt: NOW - 1_000 })]),
+    memory: { ...MOUNTED, maxRestartDelayMs: 2_000 },
+    actions: [],
+    requeueInMs: 1_000,
+    waiting: { main: 'CrashLoopBackOff' },
+  },
+  {
+    name: 'restarts at most after that delay, and notes it for the next restart',
+    pod: pod(),
+    state: podState([sandbox()], [exited(1, { attempt: 3, restartDelayMs: 2_000, finishedAt: NOW - 2_000 })]),
+    memory: { ...MOUNTED, maxRestartDelayMs: 2_000 },
+    actions: ['start main 4 after 2000'],
+  },
+  {
+    name: 'restarts a container of its own policy in a pod that never restarts',
+    pod: pod({ restartPolicy: 'Never', containers: [container('main', { restartPolicy: 'OnFailure' })] }),
+    state: podState([sandbox()], [exited(1)]),
+    actions: ['start main 1 after 10000'],
+  },
+  {
     name: 'does not restart what succeeded under OnFailure',
     pod: pod({ restartPolicy: 'OnFailure' }),
     state: podState([sandbox()], [exited(0)]),

@@ -2,6 +2,7 @@ import type { Instant } from '@gantry/base';
 import type { ProbeFindings } from '../probes/probe-counter.ts';
 import type { PodRejection } from '../spec/pod-rejection.ts';
 import type { BackOffEntry } from './back-off.ts';
+import { MAX_RESTART_DELAY_MS } from './restart-delay.ts';
 
 /** A worker's knowledge apart from API and engine. It may be lost: a restarted agent begins with `emptyMemory`. */
 export interface PodMemory {
@@ -14,6 +15,8 @@ export interface PodMemory {
   readonly sandbox?: BackOffEntry;
   /** Why this node rejects the pod; set before each plan. */
   readonly rejection: PodRejection | undefined;
+  /** The longest delay before a restart; set before each plan. */
+  readonly maxRestartDelayMs: number;
   /** Container name → probe findings. */
   readonly probes: ReadonlyMap<string, ProbeFindings>;
 }
@@ -24,5 +27,6 @@ export const emptyMemory: PodMemory = {
   backOffs: new Map(),
   volumes: 'absent',
   rejection: undefined,
+  maxRestartDelayMs: MAX_RESTART_DELAY_MS,
   probes: new Map(),
 };

@@ -2,25 +2,26 @@ import type { Instant } from '@gantry/base';
 import type { ContainerState } from '../runtime/containers.ts';
 
 const INITIAL_DELAY_MS = 10_000;
-const MAX_DELAY_MS = 300_000;
+/** The longest delay unless the agent or the pod shortens it (Kubernetes: MaxCrashLoopBackOff). */
+export const MAX_RESTART_DELAY_MS = 300_000;
 /** The delay is reset after the container ran this long. */
 const RESET_AFTER_MS = 600_000;
 
-function delayMs(ended: ContainerState): number {
+function delayMs(ended: ContainerState, maxMs: number): number {
   const ranMs = (ended.finishedAt ?? ended.createdAt) - (ended.startedAt ?? ended.finishedAt ?? ended.createdAt);
-  return ranMs >= RESET_AFTER_MS ? 0 : ended.restartDelayMs;
+  return ranMs >= RESET_AFTER_MS ? 0 : Math.min(ended.restartDelayMs, maxMs);
 }
 
-/** When the next attempt of an ended container may start: at once after the first end, then after 10 s, 20 s, … 300 s. */
-export function restartAt(ended: ContainerState): Instant {
-  return (ended.finishedAt ?? ended.createdAt) + delayMs(ended);
+/** When the next attempt of an ended container may start: at once after the first end, then after 10 s, 20 s, … `maxMs`. */
+export function restartAt(ended: ContainerState, maxMs: number): Instant {
+  return (ended.finishedAt ?? ended.createdAt) + delayMs(ended, maxMs);
 }
 
 /** The delay that is stored with the next attempt, for the attempt after it: so it survives a restart of the agent. */
-export function nextRestartDelayMs(ended: ContainerState | undefined): number {
+export function nextRestartDelayMs(ended: ContainerState | undefined, maxMs: number): number {
   if (ended === undefined) return 0;
-  const delay = delayMs(ended);
-  return delay === 0 ? INITIAL_DELAY_MS : Math.min(MAX_DELAY_MS, delay * 2);
+  const delay = delayMs(ended, maxMs);
+  return Math.min(maxMs, delay === 0 ? INITIAL_DELAY_MS : delay * 2);
 }
 
 /** `10s`, `1m20s`, `5m0s`: Go's format, which kubelet's messages use. */

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Pod } from '@gantry/objects';
 import type { ContainerState } from '../runtime/containers.ts';
-import { container, exited, NOW, pod, podState, running, sandbox } from '../testing/pods.ts';
+import { container, ENGINE, exited, NOW, pod, podState, running, sandbox } from '../testing/pods.ts';
+import { podRejection } from '../spec/pod-rejection.ts';
 import { emptyMemory, type PodMemory } from './pod-memory.ts';
 import { computePodActions } from './plan.ts';
-import { nextRestartDelayMs, restartAt } from './restart-delay.ts';
+import { MAX_RESTART_DELAY_MS, nextRestartDelayMs, restartAt } from './restart-delay.ts';
 
 const MOUNTED: PodMemory = { ...emptyMemory, volumes: 'ready' };
 
@@ -16,16 +17,16 @@ describe('restarts', () => {
     const delays: number[] = [];
     let ended: ContainerState | undefined;
     for (let attempt = 0; attempt < 9; attempt++) {
-      const restartDelayMs = nextRestartDelayMs(ended);
+      const restartDelayMs = nextRestartDelayMs(ended, MAX_RESTART_DELAY_MS);
       delays.push(restartDelayMs);
       ended = exited(1, { attempt, restartDelayMs, startedAt: NOW - 1000, finishedAt: NOW });
     }
     expect(delays).toEqual([0, 10_000, 20_000, 40_000, 80_000, 160_000, 300_000, 300_000, 300_000]);
     const old = exited(1, { restartDelayMs: 300_000, startedAt: NOW - 600_000, finishedAt: NOW });
-    expect(restartAt(old)).toBe(NOW);
-    expect(nextRestartDelayMs(old)).toBe(10_000);
+    expect(restartAt(old, MAX_RESTART_DELAY_MS)).toBe(NOW);
+    expect(nextRestartDelayMs(old, MAX_RESTART_DELAY_MS)).toBe(10_000);
     const young = exited(1, { restartDelayMs: 300_000, startedAt: NOW - 599_999, finishedAt: NOW });
-    expect(restartAt(young)).toBe(NOW + 300_000);
+    expect(restartAt(young, MAX_RESTART_DELAY_MS)).toBe(NOW + 300_000);
   });
 
   it.each(['Never', 'OnFailure'])(
@@ -35,6 +36,16 @@ describe('restarts', () => {
       expect(plan(two, [exited(0), running({ name: 'other' })])).toEqual([]);
     },
   );
+
+  it('of all containers together are refused, since this node does not declare them', () => {
+    const rules = [{ action: 'RestartAllContainers', exitCodes: { operator: 'In', values: [1] } }];
+    const asks = container('main', { restartPolicy: 'Never', restartPolicyRules: rules });
+    expect(podRejection(pod({ containers: [asks] }), ENGINE)).toEqual({
+      reason: 'PodFeatureUnsupported',
+      message: 'Pod requires node features that are not available: RestartAllContainersOnContainerExits',
+    });
+    expect(podRejection(pod(), ENGINE)).toBeUndefined();
+  });
 
   it('do not come from a probe of the container before', () => {
     const probed = (containerId: string) =>

@@ -1,8 +1,9 @@
 import type { Instant } from '@gantry/base';
 import type { Container } from '@gantry/objects';
 import type { ContainerState } from '../runtime/containers.ts';
-import { containerHash, type PodContainer, shouldRestart } from '../spec/pod-containers.ts';
+import { containerHash, type PodContainer } from '../spec/pod-containers.ts';
 import { formatPod } from '../spec/pod-names.ts';
+import { shouldRestart } from '../spec/restart-policy.ts';
 import type { BackOffEntry } from './back-off.ts';
 import { exitCodeOf, latestAttempt, nextAttempt, type PodInSandbox } from './observed-pod.ts';
 import type { PlanDraft, Waiting } from './pod-plan.ts';
@@ -34,18 +35,19 @@ const START_RULES: readonly StartRule[] = [
     return 'decided';
   },
   function hasEndedForGood(candidate) {
-    const { pod, role, container, definition, mode } = candidate;
+    const { pod, container, definition, mode } = candidate;
     if (mode === 'again' || definition === 'changed') return 'next-rule';
     const exitCode = exitCodeOf(candidate, container.name);
-    return exitCode === undefined || shouldRestart(pod, role, exitCode) ? 'next-rule' : 'decided';
+    return exitCode === undefined || shouldRestart(pod, candidate, exitCode) ? 'next-rule' : 'decided';
   },
-  function waitsForItsRestart({ pod, container, latest, definition, now }, draft) {
-    const startAt = latest === undefined || definition === 'changed' ? now : restartAt(latest);
+  function waitsForItsRestart({ pod, container, latest, definition, memory, now }, draft) {
+    const startAt =
+      latest === undefined || definition === 'changed' ? now : restartAt(latest, memory.maxRestartDelayMs);
     if (latest === undefined || now >= startAt) return 'next-rule';
     draft.requeue(startAt);
     draft.waiting.set(container.name, {
       reason: 'CrashLoopBackOff',
-      message: `back-off ${formatDelay(latest.restartDelayMs)} restarting failed container=${container.name} pod=${formatPod(pod)}`,
+      message: `back-off ${formatDelay(Math.min(latest.restartDelayMs, memory.maxRestartDelayMs))} restarting failed container=${container.name} pod=${formatPod(pod)}`,
     });
     return 'decided';
   },
@@ -78,7 +80,7 @@ export function planStart(
     role,
     attempt: nextAttempt(observed, container.name),
     sandboxId: observed.sandbox.id,
-    restartDelayMs: nextRestartDelayMs(latest),
+    restartDelayMs: nextRestartDelayMs(latest, observed.memory.maxRestartDelayMs),
   });
 }
 

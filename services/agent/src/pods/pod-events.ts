@@ -15,6 +15,7 @@ export class PodEvents {
   /** By container, the waiting that was recorded last. */
   readonly #recorded = new Map<string, string>();
   #rejection: string | undefined;
+  #fault: string | undefined;
 
   constructor(recorder: EventRecorder) {
     this.#recorder = recorder;
@@ -36,6 +37,13 @@ export class PodEvents {
     if (this.#rejection === reason) return;
     this.#rejection = reason;
     this.#recorder.event(pod, 'Warning', reason, message);
+  }
+
+  /** Records once what is wrong with an annotation, which then does not count. */
+  invalidAnnotation(pod: Pod, message: string): void {
+    if (this.#fault === message) return;
+    this.#fault = message;
+    this.#recorder.event(pod, 'Warning', 'InvalidAnnotation', message);
   }
 
   unhealthy(pod: Pod, container: string, probe: ProbeKind, message: string): void {

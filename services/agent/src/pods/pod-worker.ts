@@ -1,4 +1,4 @@
-import { anySignal, backoffMs, errorMessage, type Instant, pause, Signal } from '@gantry/base';
+import { anySignal, backoffMs, errorMessage, type Instant, Signal } from '@gantry/base';
 import type { Pod } from '@gantry/objects';
 import { interpretEnds } from '../plan/interpret-ends.ts';
 import { computePodActions } from '../plan/plan.ts';
@@ -7,6 +7,7 @@ import { type ProbedContainer, ProbeRunner } from '../probes/probe-runner.ts';
 import type { PodState } from '../runtime/observer.ts';
 import { allContainersOf } from '../spec/pod-containers.ts';
 import { podRejection } from '../spec/pod-rejection.ts';
+import { maxRestartDelay } from '../spec/restart-delay.ts';
 import { podStatus } from '../status/pod-status.ts';
 import { addressOf, performAction } from './perform-action.ts';
 import { PodEvents } from './pod-events.ts';
@@ -30,6 +31,9 @@ export class PodWorker {
   readonly #messages: TerminationMessages;
   readonly #probes: ProbeRunner;
   readonly #work = new Signal();
+  /** Ends the wait after a failure: the pod is to be deleted, or faster than before. */
+  readonly #hurry = new Signal();
+  #wish = '';
   #goal: PodGoal = 'run';
   #step = new AbortController();
 
@@ -38,7 +42,7 @@ export class PodWorker {
     this.#uid = uid;
     this.#services = services;
     this.#events = new PodEvents(events);
-    this.#messages = new TerminationMessages(volumes);
+    this.#messages = new TerminationMessages({ volumes, logs: runtime.logs });
     this.#probes = new ProbeRunner({
       containers: runtime.containers,
       clock,
@@ -58,6 +62,7 @@ export class PodWorker {
   notify(): void {
     const pod = this.#services.pods.get(this.#uid);
     if (this.#goal === 'run' && (pod === undefined || pod.metadata.deletionTimestamp !== undefined)) this.#step.abort();
+    if (wishOf(pod) !== this.#wish) this.#hurry.notify();
     this.#work.notify();
   }
 
@@ -86,7 +91,7 @@ export class PodWorker {
         if (this.#step.signal.aborted) continue;
         failures += 1;
         logger.warn({ pod: this.#uid, reason: errorMessage(error) }, 'a step of a pod failed');
-        await pause(clock, backoffMs(FAILURE_BACKOFF, failures, random), signal);
+        await this.#hurry.wait(clock, backoffMs(FAILURE_BACKOFF, failures, random), signal);
       }
     }
   }
@@ -95,11 +100,15 @@ export class PodWorker {
     const { pods, runtime, engine, owner, clock, gate, mode } = this.#services;
     // Everything that was notified of until now is read below.
     this.#work.clear();
+    this.#hurry.clear();
+    this.#wish = wishOf(pods.get(this.#uid));
     const listed = (await runtime.observer.listPods({ ...owner, podUid: this.#uid }, step))[0];
     const pod = pods.get(this.#uid);
     const state = interpretEnds(pod, listed);
-    const messages = await this.#messages.read(this.#uid, state?.containers ?? []);
+    const specs = pod === undefined ? [] : allContainersOf(pod).map(({ container }) => container);
+    const messages = await this.#messages.read(this.#uid, state?.containers ?? [], specs, step);
     this.#memory.rejection = pod === undefined ? undefined : podRejection(pod, engine);
+    this.#memory.maxRestartDelayMs = this.#maxRestartDelayMs(pod);
     const plan = computePodActions(pod, state, this.#memory, clock.now());
     this.#goal = plan.goal;
     if (mode === 'run') {
@@ -116,6 +125,12 @@ export class PodWorker {
     if (pods.get(this.#uid) !== pod) return 'again';
     await this.#perform(pod, state, actions, step, signal);
     return pod === undefined && actions.some((action) => action.kind === 'release') ? 'ended' : 'again';
+  }
+
+  #maxRestartDelayMs(pod: Pod | undefined): number {
+    const { ms, fault } = maxRestartDelay(pod, this.#services.maxRestartDelayMs);
+    if (pod !== undefined && fault !== undefined) this.#events.invalidAnnotation(pod, fault);
+    return ms;
   }
 
   /** Cleaning up for another node only deletes. An object that finalizers keep is released once. */
@@ -175,4 +190,11 @@ export class PodWorker {
       logger.warn({ pod: this.#uid, reason: errorMessage(error) }, 'volumes keep their old content');
     }
   }
+}
+
+/** What the API asks for that a worker in its back-off must not miss. */
+function wishOf(pod: Pod | undefined): string {
+  if (pod === undefined) return 'gone';
+  const { deletionTimestamp = '', deletionGracePeriodSeconds = '' } = pod.metadata;
+  return `${deletionTimestamp}/${deletionGracePeriodSeconds}`;
 }

@@ -1,24 +1,77 @@
+import { errorMessage } from '@gantry/base';
+import type { Container } from '@gantry/objects';
 import type { ContainerState } from '../runtime/containers.ts';
+import type { LogRuntime } from '../runtime/logs.ts';
 import type { PodVolumes } from '../volumes/pod-volumes.ts';
+
+/** The part of a log that stands in for a message (Kubernetes: MaxContainerTerminationMessageLogLines and …LogLength). */
+const LOG_LINES = 80;
+const LOG_BYTES = 2048;
+
+/** Where messages of ended containers are read. */
+export interface MessageSources {
+  readonly volumes: Pick<PodVolumes, 'terminationMessage'>;
+  readonly logs: LogRuntime;
+}
 
 /** The termination messages of one pod's ended containers, each read once. */
 export class TerminationMessages {
-  readonly #volumes: PodVolumes;
+  readonly #sources: MessageSources;
   readonly #byId = new Map<string, string>();
 
-  constructor(volumes: PodVolumes) {
-    this.#volumes = volumes;
+  constructor(sources: MessageSources) {
+    this.#sources = sources;
   }
 
-  /** Messages by container id, for the containers that exist. */
-  async read(podUid: string, containers: readonly ContainerState[]): Promise<ReadonlyMap<string, string>> {
+  /** Messages by container id, for the containers that exist. `specs` say which fall back to their log. */
+  async read(
+    podUid: string,
+    containers: readonly ContainerState[],
+    specs: readonly Container[],
+    signal: AbortSignal,
+  ): Promise<ReadonlyMap<string, string>> {
     const present = new Set(containers.map(({ id }) => id));
     for (const id of this.#byId.keys()) if (!present.has(id)) this.#byId.delete(id);
-    for (const { id, state, name, attempt, terminationMessagePath } of containers) {
-      if (state !== 'exited' || terminationMessagePath === undefined || this.#byId.has(id)) continue;
-      // The path is computed anew: what an agent reads is not decided by a label of a container.
-      this.#byId.set(id, await this.#volumes.terminationMessage(podUid, name, attempt));
+    for (const state of containers) {
+      if (state.state !== 'exited' || state.startedAt === undefined || this.#byId.has(state.id)) continue;
+      this.#byId.set(state.id, await this.#message(podUid, state, specs, signal));
     }
     return this.#byId;
   }
+
+  async #message(
+    podUid: string,
+    { id, name, attempt, exitCode, terminationMessagePath }: ContainerState,
+    specs: readonly Container[],
+    signal: AbortSignal,
+  ): Promise<string> {
+    // The path is computed anew: what an agent reads is not decided by a label of a container.
+    const written =
+      terminationMessagePath === undefined ? '' : await this.#sources.volumes.terminationMessage(podUid, name, attempt);
+    const policy = specs.find((spec) => spec.name === name)?.terminationMessagePolicy;
+    if (written !== '' || exitCode === 0 || policy !== 'FallbackToLogsOnError') return written;
+    return this.#endOfLog(id, signal);
+  }
+
+  async #endOfLog(id: string, signal: AbortSignal): Promise<string> {
+    let tail = Buffer.alloc(0);
+    try {
+      const options = { follow: false, timestamps: false, tailLines: LOG_LINES };
+      for await (const part of this.#sources.logs.readLogs(id, options, signal)) {
+        tail = Buffer.concat([tail, part]).subarray(-LOG_BYTES);
+      }
+    } catch (error) {
+      signal.throwIfAborted();
+      // Kubelet's message. The pod must end although its log cannot be read.
+      return `Error on reading termination message from logs: ${errorMessage(error)}`;
+    }
+    return wholeCharacters(tail);
+  }
+}
+
+/** The text without the rest of a character at its beginning. */
+function wholeCharacters(bytes: Buffer): string {
+  let start = 0;
+  while (start < bytes.length && start < 3 && ((bytes[start] ?? 0) & 0xc0) === 0x80) start++;
+  return bytes.subarray(start).toString();
 }

@@ -1,6 +1,7 @@
 import type { Instant } from '@gantry/base';
 import type { BackOffEntry } from '../plan/back-off.ts';
 import type { PodMemory } from '../plan/pod-memory.ts';
+import { MAX_RESTART_DELAY_MS } from '../plan/restart-delay.ts';
 import type { ProbeFindings } from '../probes/probe-counter.ts';
 
 /** The memory that a worker and its actions change. */
@@ -12,6 +13,7 @@ export interface WorkerMemory extends PodMemory {
   volumesSyncedMs: number;
   sandbox?: BackOffEntry;
   rejection: PodMemory['rejection'];
+  maxRestartDelayMs: number;
   readonly probes: Map<string, ProbeFindings>;
   /** The deletionTimestamp for which the object was deleted: finalizers may keep the object after that. */
   releasedFor: string | undefined;
@@ -25,6 +27,7 @@ export function createWorkerMemory(): WorkerMemory {
     volumes: 'absent',
     volumesSyncedMs: 0,
     rejection: undefined,
+    maxRestartDelayMs: MAX_RESTART_DELAY_MS,
     probes: new Map(),
     releasedFor: undefined,
   };

@@ -39,6 +39,8 @@ export interface WorkerServices {
   readonly events: EventRecorder;
   /** Bounds how many containers are created and started at once. */
   readonly starts: Slots;
+  /** The longest delay before a restart of a container. */
+  readonly maxRestartDelayMs: number;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;

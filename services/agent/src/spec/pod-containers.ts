@@ -41,19 +41,6 @@ export function containerHash(container: Container): string {
     .slice(0, 8);
 }
 
-/** Whether a container is started again after this exit code. */
-export function shouldRestart(pod: Pod, role: ContainerRole, exitCode: number): boolean {
-  const policy = pod.spec?.restartPolicy ?? 'Always';
-  switch (role) {
-    case 'sidecar':
-      return true;
-    case 'init':
-      return exitCode !== 0 && policy !== 'Never';
-    case 'main':
-      return policy === 'Always' || (policy === 'OnFailure' && exitCode !== 0);
-  }
-}
-
 /** Seconds between the stop signal and SIGKILL. */
 export function graceSecondsOf(pod: Pod): number {
   return pod.metadata.deletionGracePeriodSeconds ?? pod.spec?.terminationGracePeriodSeconds ?? 30;

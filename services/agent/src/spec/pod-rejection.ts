@@ -42,6 +42,15 @@ const RULES: readonly Rule[] = [
       message: 'SupplementalGroupsPolicy=Strict is not supported in this node',
     };
   },
+  // The node does not declare this feature: no node of ours ends the other containers for the exit of one.
+  function restartOfAllContainers(pod) {
+    const asks = allContainersOf(pod).some(({ container }) =>
+      (container.restartPolicyRules ?? []).some(({ action }) => action === 'RestartAllContainers'),
+    );
+    if (!asks) return undefined;
+    const message = 'Pod requires node features that are not available: RestartAllContainersOnContainerExits';
+    return { reason: 'PodFeatureUnsupported', message };
+  },
   function appArmorWithoutSupport(pod, { appArmor }) {
     const needsNone = allContainersOf(pod).every(({ container }) =>
       ['engine-default', 'unconfined'].includes(appArmorOf(pod, container).kind),

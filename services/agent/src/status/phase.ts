@@ -1,28 +1,64 @@
 import type { ContainerStatus, Pod } from '@gantry/objects';
-import { sidecarsOf } from '../spec/pod-containers.ts';
+import { initContainersOf, mainContainersOf, type PodContainer } from '../spec/pod-containers.ts';
+import { shouldRestart } from '../spec/restart-policy.ts';
 
-/** The pod's phase from its containers' statuses. Succeeded and Failed are final. */
-export function podPhase(pod: Pod, init: readonly ContainerStatus[], main: readonly ContainerStatus[]): string {
-  const old = pod.status?.phase;
-  if (old === 'Succeeded' || old === 'Failed') return old;
-  const policy = pod.spec?.restartPolicy ?? 'Always';
-  const sidecars = sidecarsOf(pod);
-  const steps = init.filter((status) => !sidecars.has(status.name));
-  const failed = steps.some((status) => (exitCodeOf(status) ?? 0) !== 0);
-  if (failed && policy === 'Never') return 'Failed';
-  const begun = main.some((status) => status.state?.running !== undefined || exitCodeOf(status) !== undefined);
-  if (!begun && steps.some((status) => status.state?.terminated?.exitCode !== 0)) return 'Pending';
-  if (main.some((status) => status.state?.waiting !== undefined && status.lastState?.terminated === undefined)) {
-    return 'Pending';
-  }
-  if (main.some((status) => status.state?.running !== undefined)) return 'Running';
-  if (main.length === 0) return 'Pending';
-  if (policy === 'Always') return 'Running';
-  if (main.every((status) => exitCodeOf(status) === 0)) return 'Succeeded';
-  return policy === 'Never' ? 'Failed' : 'Running';
+/** What a pod's phase depends on. */
+export interface PhaseInput {
+  readonly pod: Pod;
+  readonly init: readonly ContainerStatus[];
+  readonly main: readonly ContainerStatus[];
+  /** `ended`: nothing of the pod runs, and nothing of it is started again. */
+  readonly run: 'open' | 'ended';
 }
 
-function exitCodeOf(status: ContainerStatus): number | undefined {
-  return (status.state?.terminated ?? (status.state?.waiting === undefined ? undefined : status.lastState?.terminated))
-    ?.exitCode;
+/** The pod's phase from its containers' statuses, as kubelet computes it (getPhase). Succeeded and Failed are final. */
+export function podPhase({ pod, init, main, run }: PhaseInput): string {
+  const old = pod.status?.phase;
+  if (old === 'Succeeded' || old === 'Failed') return old;
+  const phase = openPhase(pod, { init, main });
+  if (run === 'open' || phase === 'Failed') return phase;
+  return main.length > 0 && main.every((status) => endOf(status) === 0) ? 'Succeeded' : 'Failed';
+}
+
+function openPhase(pod: Pod, { init, main }: Pick<PhaseInput, 'init' | 'main'>): string {
+  const before = statusesOf(initContainersOf(pod), init);
+  const own = statusesOf(mainContainersOf(pod), main);
+  if (before.some(([item, status]) => item.role === 'init' && endsForGood(pod, item, status, 'failed')))
+    return 'Failed';
+  const hasBegun = main.some((status) => status.state?.running !== undefined || endOf(status) !== undefined);
+  if (!hasBegun && before.some(isPending)) return 'Pending';
+  if (own.length === 0 || main.some(neverStarted)) return 'Pending';
+  if (main.some((status) => status.state?.running !== undefined)) return 'Running';
+  if (!own.every(([item, status]) => endsForGood(pod, item, status, 'any'))) return 'Running';
+  return main.every((status) => endOf(status) === 0) ? 'Succeeded' : 'Failed';
+}
+
+type Reported = readonly [PodContainer, ContainerStatus];
+
+function statusesOf(items: readonly PodContainer[], statuses: readonly ContainerStatus[]): readonly Reported[] {
+  return items.flatMap((item) => {
+    const status = statuses.find(({ name }) => name === item.container.name);
+    return status === undefined ? [] : [[item, status] as const];
+  });
+}
+
+/** Whether this step before the main containers is not done: an init container that has not succeeded, a sidecar that has not started. */
+function isPending([{ role }, status]: Reported): boolean {
+  if (role === 'init') return status.state?.terminated?.exitCode !== 0;
+  return status.state?.running === undefined ? neverStarted(status) : status.started !== true;
+}
+
+function neverStarted({ state, lastState }: ContainerStatus): boolean {
+  return state?.waiting !== undefined && lastState?.terminated === undefined;
+}
+
+function endsForGood(pod: Pod, item: PodContainer, status: ContainerStatus, which: 'any' | 'failed'): boolean {
+  const exitCode = endOf(status);
+  if (exitCode === undefined || (which === 'failed' && exitCode === 0)) return false;
+  return !shouldRestart(pod, item, exitCode);
+}
+
+/** The exit code of a container that does not run: of its state, or of its last one while it waits for its restart. */
+function endOf({ state, lastState }: ContainerStatus): number | undefined {
+  return (state?.terminated ?? (state?.waiting === undefined ? undefined : lastState?.terminated))?.exitCode;
 }

@@ -153,6 +153,26 @@ describe('the status of a pod', () => {
     },
   );
 
+  it('is Running while a container waits for a restart by its own policy, and Failed when an init container gives up by its own', () => {
+    const own = pod({ restartPolicy: 'Never', containers: [container('main', { restartPolicy: 'OnFailure' })] });
+    expect(statusOf(own, podState([sandbox()], [exited(1)])).phase).toBe('Running');
+    expect(statusOf(own, podState([sandbox()], [exited(0)])).phase).toBe('Succeeded');
+    const init = pod({ initContainers: [container('a', { restartPolicy: 'Never' })] });
+    expect(statusOf(init, podState([sandbox()], [exited(1, { name: 'a' })])).phase).toBe('Failed');
+  });
+
+  it.each([
+    { codes: [0, 0], phase: 'Succeeded' },
+    { codes: [0, 137], phase: 'Failed' },
+    { codes: [], phase: 'Failed' },
+  ])('is $phase for a deleted pod that ended with $codes, whatever its policy', ({ codes, phase }) => {
+    const deleted = { deletionTimestamp: '2026-01-01T00:10:05Z', deletionGracePeriodSeconds: 5 };
+    const object = pod({ containers: [container('a'), container('b')] }, {}, deleted);
+    const ended = codes.map((exitCode, i) => exited(exitCode, { name: i === 0 ? 'a' : 'b' }));
+    expect(statusOf(object, podState([sandbox()], ended)).phase).toBe(phase);
+    expect(statusOf(object, podState([sandbox()], [running({ name: 'a' })])).phase).not.toBe(phase);
+  });
+
   it('has reasons for an OOM kill and for a failed start', () => {
     const oom = statusOf(pod({ restartPolicy: 'Never' }), podState([sandbox()], [exited(137, { endedBy: 'oom' })]));
     expect(oom.containerStatuses).toMatchObject([{ state: { terminated: { reason: 'OOMKilled' } } }]);

@@ -26,9 +26,9 @@ export function podStatus(observed: PodObservation, now: Instant): PodStatus {
   const old = pod.status ?? {};
   const init = statuses(observed, initContainersOf(pod), old.initContainerStatuses);
   const main = statuses(observed, mainContainersOf(pod), old.containerStatuses);
-  const isEnded = plan.goal === 'end' && !isOver(old.phase ?? '') && !mayRun(state);
-  const failure = isEnded ? failureOf(observed) : undefined;
-  const phase = failure === undefined ? podPhase(pod, init, main) : 'Failed';
+  const isEnded = plan.goal !== 'run' && !isOver(old.phase ?? '') && !mayRun(state);
+  const failure = isEnded && plan.goal === 'end' ? failureOf(observed) : undefined;
+  const phase = failure === undefined ? podPhase({ pod, init, main, run: isEnded ? 'ended' : 'open' }) : 'Failed';
   const sandbox = state?.sandboxes.find((candidate) => candidate.state === 'running');
   const address = pod.spec?.hostNetwork === true ? observed.hostAddress : (sandbox?.address ?? '');
   // An ended pod keeps its address.

@@ -1,0 +1,63 @@
+import type { Container } from '@gantry/objects';
+import { expect, it } from 'vitest';
+import { validateRestartPolicy } from './restart-policies.ts';
+
+const rule = (change: object = {}) => ({ action: 'Restart', exitCodes: { operator: 'In', values: [42] }, ...change });
+const RULES = 'spec.containers[0].restartPolicyRules';
+
+interface Case {
+  readonly why: string;
+  readonly container: Partial<Container>;
+  readonly kind?: 'init' | 'main';
+  readonly errors: readonly string[];
+}
+
+const CASES: readonly Case[] = [
+  { why: 'no policy', container: {}, errors: [] },
+  { why: 'rules beside a policy', container: { restartPolicy: 'Never', restartPolicyRules: [rule()] }, errors: [] },
+  {
+    why: 'a restart of all containers',
+    container: { restartPolicy: 'Never', restartPolicyRules: [rule({ action: 'RestartAllContainers' })] },
+    errors: [],
+  },
+  { why: 'an unknown policy', container: { restartPolicy: 'No' }, errors: ['spec.containers[0].restartPolicy'] },
+  {
+    why: 'rules without a policy',
+    container: { restartPolicyRules: [rule()] },
+    errors: ['spec.containers[0].restartPolicy'],
+  },
+  {
+    why: 'rules of a sidecar',
+    container: { restartPolicy: 'Always', restartPolicyRules: [rule()] },
+    kind: 'init',
+    errors: [RULES],
+  },
+  {
+    why: 'too many rules',
+    container: { restartPolicy: 'Never', restartPolicyRules: Array.from({ length: 21 }, () => rule()) },
+    errors: [RULES],
+  },
+  {
+    why: 'an unknown action',
+    container: { restartPolicy: 'Never', restartPolicyRules: [rule({ action: 'Stop' })] },
+    errors: [`${RULES}[0].action`],
+  },
+  {
+    why: 'a rule without exit codes',
+    container: { restartPolicy: 'Never', restartPolicyRules: [{ action: 'Restart' }] },
+    errors: [`${RULES}[0].exitCodes`],
+  },
+  {
+    why: 'an unknown operator and too many exit codes',
+    container: {
+      restartPolicy: 'Never',
+      restartPolicyRules: [rule({ exitCodes: { operator: 'Is', values: Array.from({ length: 256 }, (_, i) => i) } })],
+    },
+    errors: [`${RULES}[0].exitCodes.operator`, `${RULES}[0].exitCodes.values`],
+  },
+];
+
+it.each(CASES)('the restart policy of a container: $why', ({ container, kind = 'main', errors }) => {
+  const found = validateRestartPolicy({ name: 'c', ...container }, kind, 'spec.containers[0]');
+  expect(found.map(({ field }) => field)).toEqual(errors);
+});

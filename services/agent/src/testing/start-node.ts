@@ -1,0 +1,130 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ManualClock } from '@gantry/base/testing';
+import { FakeObjectClient } from '@gantry/client/testing';
+import { type Pod, PODS } from '@gantry/objects';
+import { createLogger } from '@gantry/service';
+import { onTestFinished } from 'vitest';
+import { hollowMounts } from '../hollow/hollow-mounts.ts';
+import { type HollowBehaviour, HollowRuntime } from '../hollow/hollow-runtime.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { apiConfigSource } from '../sources/api-config-source.ts';
+import { PodSource } from '../sources/pod-source.ts';
+import { apiClaimSource } from '../sources/api-claim-source.ts';
+import { TokenSource } from '../sources/token-source.ts';
+import { StatusReporter } from '../status/status-reporter.ts';
+import { ENGINE } from './pods.ts';
+import { PersistentFolders } from '../volumes/persistent-folders.ts';
+import { PodVolumes } from '../volumes/pod-volumes.ts';
+import { AddressPool } from '../pods/address-pool.ts';
+import { FreshnessGate } from '../pods/freshness-gate.ts';
+import { PodWorker } from '../pods/pod-worker.ts';
+import { Slots } from '../pods/slots.ts';
+import type { WorkerServices } from '../pods/worker-services.ts';
+
+const IMAGE = { id: 'sha256:1', sizeBytes: 1, digests: [], user: '', labels: [] };
+export const OWNER = { cluster: 'c', node: 'n' };
+
+/** What a test changes of its node. */
+export interface NodeOptions {
+  /** Puts itself between the agent and its runtime. */
+  readonly wrap?: (runtime: HollowRuntime) => Runtime;
+  readonly behaviour?: Partial<HollowBehaviour>;
+}
+
+/** A node, and what a test does with it. */
+export interface TestNode {
+  readonly clock: ManualClock;
+  readonly client: FakeObjectClient;
+  readonly pods: PodSource;
+  /** `TYPE REASON MESSAGE` of each recorded Event. */
+  readonly events: readonly string[];
+  readonly hollow: HollowRuntime;
+  readonly runtime: Runtime;
+  readonly services: WorkerServices;
+  readonly stop: AbortController;
+  /** Creates the object of a pod that is bound to this node. */
+  readonly put: (pod: Pod) => Promise<Pod>;
+  /** Runs a worker for a pod, which each event of the API and the runtime notifies; it may be stopped on its own. */
+  readonly work: (uid: string, abort?: AbortSignal) => PodWorker;
+}
+
+/** A node whose containers are simulated, and its view of an API server. It ends with the test. */
+export async function startNode({ wrap = (runtime) => runtime, behaviour = {} }: NodeOptions = {}): Promise<TestNode> {
+  const clock = new ManualClock(Date.parse('2026-01-01T00:00:00Z'));
+  const random = () => 0.5;
+  const client = new FakeObjectClient(clock);
+  const logger = createLogger({ service: 'agent', level: 'fatal' });
+  const stop = new AbortController();
+  const path = await mkdtemp(join(tmpdir(), 'pod-worker-'));
+  const hollow = new HollowRuntime({ clock, images: { pause: IMAGE, 'nginx:1.27': IMAGE }, behaviour });
+  const runtime = wrap(hollow);
+  const events: string[] = [];
+  const pods = new PodSource({ client, node: OWNER.node, clock, random, logger });
+  const reporter = new StatusReporter({ client, pods, clock, logger });
+  const following = Promise.all([pods.run(stop.signal), reporter.run(stop.signal)]);
+  const working: Promise<void>[] = [];
+  onTestFinished(async () => {
+    stop.abort();
+    await Promise.all([following, ...working]);
+    await rm(path, { recursive: true, force: true });
+  });
+  const facts = { nodeName: OWNER.node, hostAddress: '10.0.0.1', cpus: 2, memoryBytes: 1e9 };
+  const source = apiConfigSource(client);
+  const state = { path, hostPath: path };
+  const services: WorkerServices = {
+    mode: 'run',
+    owner: OWNER,
+    facts,
+    engine: ENGINE,
+    privilege: 'full',
+    podNetwork: 'pods',
+    sandboxImage: 'pause',
+    baseEnvironment: {},
+    runtime,
+    client,
+    pods,
+    gate: new FreshnessGate(clock, (signal) => pods.confirm(signal)),
+    reporter,
+    usage: { observe: () => undefined },
+    volumes: new PodVolumes({
+      state,
+      mounts: hollowMounts(),
+      source,
+      tokens: new TokenSource(client, clock),
+      persistent: new PersistentFolders({ folder: `${state.path}/volumes`, node: 'n', source: apiClaimSource(client) }),
+      facts,
+      clock,
+    }),
+    config: source,
+    addresses: new AddressPool('10.1.0.0/24', clock, random),
+    events: { event: (_object, type, reason, message) => void events.push(`${type} ${reason} ${message}`) },
+    starts: new Slots(1),
+    maxRestartDelayMs: 300_000,
+    clock,
+    random,
+    logger,
+  };
+  const put = async ({ metadata, ...rest }: Pod): Promise<Pod> => {
+    const { uid: _uid, resourceVersion: _version, ...others } = metadata;
+    return await client.put(PODS, {
+      ...rest,
+      spec: { ...rest.spec, nodeName: OWNER.node } as Pod['spec'],
+      metadata: others,
+    });
+  };
+  const work = (uid: string, abort: AbortSignal = stop.signal): PodWorker => {
+    const worker = new PodWorker(uid, services);
+    const unsubscribe = pods.subscribe((changed) => changed === uid && worker.notify());
+    const watch = async () => {
+      for await (const _ of hollow.observer.watch(OWNER.cluster, abort)) worker.notify();
+    };
+    working.push(
+      worker.run(abort).finally(unsubscribe),
+      watch().catch(() => undefined),
+    );
+    return worker;
+  };
+  return { clock, client, pods, events, hollow, runtime, services, stop, put, work };
+}
