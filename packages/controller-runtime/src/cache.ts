@@ -8,8 +8,11 @@ export interface Cache {
   get<T extends KubeObject>(resource: Resource<T>, key: ObjectKey): T | undefined;
   /** Those of a namespace, or of all namespaces when it is absent. */
   list<T extends KubeObject>(resource: Resource<T>, namespace?: string): readonly T[];
-  /** Objects whose controlling owner (`ownerReferences[].controller`) has this uid. */
-  controlledBy<T extends KubeObject>(resource: Resource<T>, ownerUid: string): readonly T[];
+  /**
+   * Objects of a namespace whose controlling owner (`ownerReferences[].controller`) has this uid. Only those of the owner's own
+   * namespace are its: in another one, any user can write its uid.
+   */
+  controlledBy<T extends KubeObject>(resource: Resource<T>, namespace: string, ownerUid: string): readonly T[];
   /** Objects of a namespace without a controlling owner: those that an owner may adopt. */
   withoutController<T extends KubeObject>(resource: Resource<T>, namespace: string): readonly T[];
   /** Pods by `spec.nodeName`; '' for unassigned ones. Only for resources indexed so. */

@@ -117,8 +117,9 @@ describe('informers', () => {
     void informers.run(stop.signal);
     await clock.advance(0);
     expect(informers.cache.onNode(PODS, 'n1')).toHaveLength(1);
-    expect(informers.cache.controlledBy(PODS, 'owner')).toHaveLength(1);
-    expect(informers.cache.controlledBy(CONFIG_MAPS, 'owner')).toHaveLength(0);
+    expect(informers.cache.controlledBy(PODS, 'a', 'owner')).toHaveLength(1);
+    expect(informers.cache.controlledBy(PODS, 'b', 'owner'), 'in another namespace').toHaveLength(0);
+    expect(informers.cache.controlledBy(CONFIG_MAPS, 'a', 'owner')).toHaveLength(0);
     expect(informers.cache.dependentsOf('owner')).toHaveLength(2);
   });
 

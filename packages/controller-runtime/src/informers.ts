@@ -183,8 +183,8 @@ export class Informers {
       get: <T extends KubeObject>(resource: Resource<T>, key: ObjectKey) => index(resource)?.get(key) as T | undefined,
       list: <T extends KubeObject>(resource: Resource<T>, namespace?: string) =>
         (index(resource)?.list(namespace) ?? []) as readonly T[],
-      controlledBy: <T extends KubeObject>(resource: Resource<T>, ownerUid: string) =>
-        (index(resource)?.controlledBy(ownerUid) ?? []) as readonly T[],
+      controlledBy: <T extends KubeObject>(resource: Resource<T>, namespace: string, ownerUid: string) =>
+        (index(resource)?.controlledBy(namespace, ownerUid) ?? []) as readonly T[],
       withoutController: <T extends KubeObject>(resource: Resource<T>, namespace: string) =>
         (index(resource)?.withoutController(namespace) ?? []) as readonly T[],
       onNode: <T extends KubeObject>(resource: Resource<T>, nodeName: string) =>

@@ -34,9 +34,11 @@ export class ResourceIndex {
     return this.#byUid.get(uid);
   }
 
-  controlledBy(ownerUid: string): readonly KubeObject[] {
-    return this.dependentsOf(ownerUid).filter((object) =>
-      object.metadata.ownerReferences?.some(({ uid, controller }) => uid === ownerUid && controller === true),
+  controlledBy(namespace: string, ownerUid: string): readonly KubeObject[] {
+    return this.dependentsOf(ownerUid).filter(
+      ({ metadata }) =>
+        (metadata.namespace ?? '') === namespace &&
+        metadata.ownerReferences?.some(({ uid, controller }) => uid === ownerUid && controller === true),
     );
   }
 

@@ -52,10 +52,18 @@ export const DISRUPTION_MUTANTS: readonly Mutant[] = [
   {
     name: 'an address that is both ready and not is ready',
     file: `${SHARED}/subsets.ts`,
-    text: 'if (group.ready.get(id) !== false) group',
-    replacement: 'group',
+    text: 'if (states.get(id) !== false) states',
+    replacement: 'states',
     tests: [`${SHARED}/service-endpoints.test.ts`],
     protects: 'clients of a Service from a pod that is not ready',
+  },
+  {
+    name: 'each pod has a list of ports of its own',
+    file: `${SHARED}/service-ports.ts`,
+    text: 'known.get(key) ?? ports',
+    replacement: 'ports',
+    tests: [`${SHARED}/many-ports.test.ts`],
+    protects: 'the controller-manager from a Service of thousands of ports',
   },
   {
     name: 'slices are filled in any order',

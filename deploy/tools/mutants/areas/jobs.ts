@@ -11,6 +11,14 @@ const TTL = `${CONTROLLERS}/ttl-after-finished`;
 /** Jobs and CronJobs: each pod counted once, each time started once. */
 export const JOB_MUTANTS: readonly Mutant[] = [
   {
+    name: 'a schedule without times is searched for one',
+    file: 'packages/kinds/src/batch/cron-times.ts',
+    text: 'if (isNever(schedule.fields)) return undefined;',
+    replacement: '',
+    tests: ['packages/kinds/src/batch/cron-times.test.ts'],
+    protects: 'all controllers from a CronJob that blocks them for half a minute',
+  },
+  {
     name: 'ended pods lose their finalizers before the status names them',
     file: `${JOB}/plan.ts`,
     text: 'if (!equalJson(first, view.job.status ?? {})) {',

@@ -16,6 +16,17 @@ const POD_WRITES = [`${CONTROLLERS}/pods/pod-writes.test.ts`];
 /** Deployments, ReplicaSets and ReplicationControllers. */
 export const REPLICA_SET_MUTANTS: readonly Mutant[] = [
   {
+    name: 'pods of another namespace count as those of a set',
+    file: 'packages/controller-runtime/src/resource-index.ts',
+    text: "(metadata.namespace ?? '') === namespace &&",
+    replacement: "(metadata.namespace ?? '') !== '' &&",
+    tests: [
+      'services/controller-manager/src/controllers/replica-set/controller.test.ts',
+      'packages/controller-runtime/src/informers.test.ts',
+    ],
+    protects: 'owners against references that users of other namespaces write',
+  },
+  {
     name: 'a set adopts from a cache that does not show its deletion',
     file: `${SETS}/controller.ts`,
     text: '!(await mayAdopt(client, resource, set, signal))',

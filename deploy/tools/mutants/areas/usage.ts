@@ -27,6 +27,14 @@ export const USAGE_MUTANTS: readonly Mutant[] = [
     protects: 'a target that two autoscalers would pull at',
   },
   {
+    name: 'metrics are read for as long as it takes',
+    file: `${AUTOSCALER}/controller.ts`,
+    text: '(isLate ? NOT_READ : await read(query))',
+    replacement: '(await read(query))',
+    tests: SHELL_TESTS,
+    protects: 'other autoscalers from one with thousands of metrics',
+  },
+  {
     name: 'pods are removed while a metric fails',
     file: `${AUTOSCALER}/plan.ts`,
     text: '(first !== undefined && highest.replicas < current)',

@@ -15,6 +15,7 @@ const MAX_YEARS = 5;
 export function nextCronTime(schedule: CronSchedule, after: number): number | undefined {
   const second = Math.floor(after / SECOND_MS) * SECOND_MS;
   if (schedule.kind === 'every') return second + schedule.delayMs;
+  if (isNever(schedule.fields)) return undefined;
   return new Search(schedule.fields, schedule.zone, second + SECOND_MS).run();
 }
 
@@ -38,6 +39,12 @@ export function lastCronTime(schedule: CronSchedule, after: number, until: numbe
     } else high = middle === low ? low : middle;
   }
   return found;
+}
+
+/** Whether a field has no value, as `,` has none: a search would look at every minute of five years. */
+function isNever({ minutes, hours, days, months, weekdays, needsBothDays }: CronFields): boolean {
+  if ([minutes, hours, months].some(({ size }) => size === 0)) return true;
+  return needsBothDays ? days.size === 0 || weekdays.size === 0 : days.size + weekdays.size === 0;
 }
 
 /** One search. It goes from the largest field to the smallest, and begins anew whenever a field wraps around. */

@@ -84,10 +84,10 @@ export function ownersOf<O extends SelectingOwner>(
     .map(keyOf);
 }
 
-/** What `claimObjects` chooses from: objects that `owner` controls, and those of its namespace without a controller. */
+/** What `claimObjects` chooses from, of the owner's namespace: objects that it controls, and those without a controller. */
 export function claimCandidates<T extends KubeObject>(owner: KubeObject, resource: Resource<T>, cache: Cache): T[] {
   const { uid = '', namespace = '' } = owner.metadata;
-  return [...cache.controlledBy(resource, uid), ...cache.withoutController(resource, namespace)];
+  return [...cache.controlledBy(resource, namespace, uid), ...cache.withoutController(resource, namespace)];
 }
 
 /**

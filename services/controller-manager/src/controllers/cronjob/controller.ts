@@ -44,7 +44,7 @@ export function createCronJobController(): ControllerSpec {
         reported.delete(id);
         return {};
       }
-      const jobs = cache.controlledBy(JOBS, cronJob.metadata.uid ?? '');
+      const jobs = cache.controlledBy(JOBS, key.namespace, cronJob.metadata.uid ?? '');
       const missing = await findMissing(cronJob, jobs, context, signal);
       const observed = { cronJob, jobs, missing, reported: reported.get(id) ?? new Set<string>() };
       const plan = planCronJob(observed, clock.now());

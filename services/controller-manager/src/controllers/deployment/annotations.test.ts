@@ -53,6 +53,13 @@ describe('the annotations of the new set', () => {
     expect(history?.endsWith(',1399,5000')).toBe(true);
   });
 
+  it.each(['9'.repeat(400), '9007199254740993', '1e3', ''])(
+    'do not count %s, which a user wrote, as a revision',
+    (text) => {
+      expect(rolloutRevision(set(text, 'a'))).toBe(0);
+    },
+  );
+
   it('stay where the revision is no number', () => {
     const odd = { [REVISION]: 'first' };
     expect(newSetAnnotations(site, odd, 2)).toEqual(odd);

@@ -24,9 +24,13 @@ const MAX_INT32 = 2 ** 31 - 1;
 
 type Annotations = Record<string, string>;
 
-/** A whole number as Kubernetes reads one from an annotation; undefined for any other text. */
+/**
+ * A whole number as Kubernetes reads one from an annotation; undefined for any other text, and for one that cannot be counted on
+ * exactly: users write these annotations.
+ */
 export function wholeNumber(text: string | undefined): number | undefined {
-  return text !== undefined && /^[+-]?\d+$/.test(text) ? Number(text) : undefined;
+  const number = text !== undefined && /^[+-]?\d{1,16}$/.test(text) ? Number(text) : undefined;
+  return Number.isSafeInteger(number) ? number : undefined;
 }
 
 /** The rollout revision of a set or Deployment; 0 when it has none. */

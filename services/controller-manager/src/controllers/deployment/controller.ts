@@ -38,7 +38,9 @@ export const deploymentController: ControllerSpec = {
     const owned = replicaSets.filter((set) => controllerOf(set) !== undefined);
     // Only Recreate waits for pods; otherwise the statuses of the sets say all.
     const isRecreate = deployment.spec?.strategy?.type === 'Recreate';
-    const pods = isRecreate ? owned.flatMap((set) => cache.controlledBy(PODS, set.metadata.uid ?? '')) : [];
+    const pods = isRecreate
+      ? owned.flatMap((set) => cache.controlledBy(PODS, key.namespace, set.metadata.uid ?? ''))
+      : [];
     const plan = planDeployment({ deployment, replicaSets, pods }, clock.now());
     const adopts = plan.actions.some(({ kind }) => kind === 'adopt');
     if (adopts && !(await mayAdopt(client, DEPLOYMENTS, deployment, signal))) return {};

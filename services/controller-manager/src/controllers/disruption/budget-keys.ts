@@ -48,7 +48,7 @@ export function watchScale<T extends Scaled>(
 }
 
 export function controlledPods({ metadata }: KubeObject, cache: Cache): readonly Pod[] {
-  return cache.controlledBy(PODS, metadata.uid ?? '');
+  return cache.controlledBy(PODS, metadata.namespace ?? '', metadata.uid ?? '');
 }
 
 function budgetKeys(pods: readonly (Pod | undefined)[], cache: Cache): readonly ObjectKey[] {

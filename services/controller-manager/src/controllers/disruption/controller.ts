@@ -32,7 +32,9 @@ export function createDisruptionController(): ControllerSpec {
       watchSelf(POD_DISRUPTION_BUDGETS),
       watchCountedPods,
       watchScale(DEPLOYMENTS, ({ metadata }, cache) =>
-        cache.controlledBy(REPLICA_SETS, metadata.uid ?? '').flatMap((set) => controlledPods(set, cache)),
+        cache
+          .controlledBy(REPLICA_SETS, metadata.namespace ?? '', metadata.uid ?? '')
+          .flatMap((set) => controlledPods(set, cache)),
       ),
       watchScale(REPLICA_SETS, controlledPods),
       watchScale(REPLICATION_CONTROLLERS, controlledPods),

@@ -191,6 +191,24 @@ describe('Events', () => {
     expect(reasonsIn(planBudget({ ...observed, others: [budget({}, {}, 'a')] }, NOW).actions)).toEqual([]);
   });
 
+  it('do not compare each pod with each budget, where many budgets select the same pods', () => {
+    let looks = 0;
+    const pods = Array.from({ length: 100 }, (_, i) => {
+      const one = pod('bare ready', i);
+      const { labels = {} } = one.metadata;
+      Object.defineProperty(one.metadata, 'labels', {
+        get: () => {
+          looks++;
+          return labels;
+        },
+      });
+      return one;
+    });
+    const others = Array.from({ length: 100 }, (_, i) => budget({}, {}, `other-${i}`));
+    planBudget({ ...observe(budget({ minAvailable: 0 }), pods), others }, NOW);
+    expect(looks).toBeLessThan(10 * pods.length);
+  });
+
   it('print a selector as Go does', () => {
     const matchExpressions = [{ key: 'tier', operator: 'In', values: ['x', 'y'] }];
     expect(printSelector({ matchLabels: { b: '2', a: '1' }, matchExpressions })).toBe(

@@ -46,12 +46,13 @@ function sharedPods(
   others: readonly PodDisruptionBudget[],
 ): Report[] {
   const { name = '' } = budget.metadata;
-  const selectors = others.map(
-    (other) => [other.metadata.name ?? '', labelSelectorFrom(other.spec?.selector)] as const,
-  );
+  const selectors = others
+    .map((other) => [other.metadata.name ?? '', labelSelectorFrom(other.spec?.selector)] as const)
+    .sort(([a], [b]) => (a < b ? -1 : 1));
   return pods.flatMap((pod) => {
-    const names = selectors.flatMap(([other, selector]) => (selector.matches(pod.metadata.labels) ? [other] : []));
-    if (names.length === 0 || names.some((other) => other < name)) return [];
+    // The first by name decides: with many budgets of the same pods, the others are not looked at.
+    const first = selectors.find(([, selector]) => selector.matches(pod.metadata.labels))?.[0];
+    if (first === undefined || first < name) return [];
     const which = `${JSON.stringify(pod.metadata.namespace ?? '')}/${JSON.stringify(pod.metadata.name ?? '')}`;
     const message = `Pod ${which} matches multiple PodDisruptionBudgets.  Chose ${JSON.stringify(name)} arbitrarily.`;
     return [{ kind: 'report', about: pod, type: 'Warning', reason: 'MultiplePodDisruptionBudgets', message }];

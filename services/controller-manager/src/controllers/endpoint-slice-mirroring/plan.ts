@@ -122,6 +122,8 @@ function groupAddresses({ subsets = [] }: Endpoints): {
   let skipped = 0;
   for (const subset of repackSubsets(subsets)) {
     const ports = portsOf(subset);
+    // Once for each family: there may be thousands of ports, and of addresses.
+    const keys = { IPv4: keyOf('IPv4', ports), IPv6: keyOf('IPv6', ports) };
     let count = 0;
     const all = [
       ...(subset.addresses ?? []).map((address) => [address, true] as const),
@@ -134,7 +136,7 @@ function groupAddresses({ subsets = [] }: Endpoints): {
         invalid++;
         continue;
       }
-      const key = keyOf(ip.family, ports);
+      const key = keys[ip.family];
       const group = groups.get(key) ?? { addressType: ip.family, ports, endpoints: new Map<string, Endpoint>() };
       groups.set(key, group);
       const endpoint = endpointOf(address, ip.text, ready);

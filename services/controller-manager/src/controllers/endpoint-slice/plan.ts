@@ -3,7 +3,7 @@ import type { DiscoveryEndpointPort, Endpoint, EndpointSlice, Node, Pod, Service
 import { equalJson } from '@gantry/objects';
 import { packSlices, type SliceChanges } from '../service-endpoints/packing.ts';
 import { sortSlicePorts } from '../service-endpoints/port-order.ts';
-import { portsOfPod } from '../service-endpoints/service-ports.ts';
+import { type PodPort, portsOfPods } from '../service-endpoints/service-ports.ts';
 import {
   HEADLESS_LABEL,
   hasOwnEndpoints,
@@ -112,13 +112,13 @@ function wantedByPorts(
   addressType: AddressType,
 ): ReadonlyMap<string, Wanted> {
   const wanted = new Map<string, Wanted>();
-  const groups = new Map<string, Wanted>();
+  const groups = new Map<readonly PodPort[], Wanted>();
+  const portsOf = portsOfPods(service);
   for (const pod of pods) {
     if (!isEndpoint(pod)) continue;
-    const found = portsOfPod(service, pod);
-    const id = JSON.stringify(found);
-    const group = groups.get(id) ?? groupOf(wanted, found);
-    groups.set(id, group);
+    const found = portsOf(pod);
+    const group = groups.get(found) ?? groupOf(wanted, found);
+    groups.set(found, group);
     const node = nodes.get(pod.spec?.nodeName ?? '');
     if (node === undefined && service.spec?.publishNotReadyAddresses !== true) continue;
     const endpoint = endpointOf(service, pod, node, addressType);

@@ -2,6 +2,7 @@ import type { Plan } from '@gantry/base';
 import { canonicalIp, type IpFamily } from '@gantry/kinds';
 import {
   type EndpointAddress,
+  type EndpointPort,
   type Endpoints,
   type EndpointSubset,
   equalJson,
@@ -9,7 +10,7 @@ import {
   type Service,
 } from '@gantry/objects';
 import { isReady } from '../pods/pod-state.ts';
-import { portsOfPod } from '../service-endpoints/service-ports.ts';
+import { type PodPort, portsOfPods } from '../service-endpoints/service-ports.ts';
 import {
   addressesOf,
   HEADLESS_LABEL,
@@ -60,7 +61,7 @@ export function planEndpoints(observed: ObservedEndpoints): Plan<Action> {
 
 function endpointsOf(service: Service, { pods, endpoints, triggerTime }: ObservedEndpoints): Endpoints {
   const { name = '', namespace = '', labels = {} } = service.metadata;
-  const all = repackSubsets(pods.flatMap((pod) => subsetsOf(service, pod)));
+  const all = repackSubsets(subsetsOf(service, pods));
   const { subsets, isTruncated } = truncate(all);
   const { [HEADLESS_LABEL]: _, ...own } = labels;
   const { [TRIGGER_TIME]: __, [OVER_CAPACITY]: ___, ...kept } = endpoints?.metadata.annotations ?? {};
@@ -80,18 +81,22 @@ function endpointsOf(service: Service, { pods, endpoints, triggerTime }: Observe
   };
 }
 
-/** One subset for each port that the pod has. */
-function subsetsOf(service: Service, pod: Pod): readonly EndpointSubset[] {
-  const { publishNotReadyAddresses: publishes = false } = service.spec ?? {};
-  if (!isEndpoint(pod) || (pod.metadata.deletionTimestamp !== undefined && !publishes)) return [];
-  const address = addressOf(service, pod);
-  if (address === undefined) return [];
-  const addresses = publishes || isReady(pod) ? { addresses: [address] } : { notReadyAddresses: [address] };
-  if ((service.spec?.ports ?? []).length === 0) return service.spec?.clusterIP === 'None' ? [addresses] : [];
-  return portsOfPod(service, pod).map(({ name, ...rest }) => ({
-    ...addresses,
-    ports: [name === '' ? rest : { name, ...rest }],
-  }));
+/** One subset for each pod; pods that have the same ports share the list of them. */
+function subsetsOf(service: Service, pods: readonly Pod[]): readonly EndpointSubset[] {
+  const { publishNotReadyAddresses: publishes = false, ports = [], clusterIP } = service.spec ?? {};
+  const portsOf = portsOfPods(service);
+  const lists = new Map<readonly PodPort[], EndpointPort[]>();
+  return pods.flatMap((pod): EndpointSubset[] => {
+    if (!isEndpoint(pod) || (pod.metadata.deletionTimestamp !== undefined && !publishes)) return [];
+    const address = addressOf(service, pod);
+    if (address === undefined) return [];
+    const addresses = publishes || isReady(pod) ? { addresses: [address] } : { notReadyAddresses: [address] };
+    if (ports.length === 0) return clusterIP === 'None' ? [addresses] : [];
+    const found = portsOf(pod);
+    const list = lists.get(found) ?? found.map(({ name, ...rest }) => (name === '' ? rest : { name, ...rest }));
+    lists.set(found, list);
+    return list.length === 0 ? [] : [{ ...addresses, ports: list }];
+  });
 }
 
 function addressOf(service: Service, pod: Pod): EndpointAddress | undefined {

@@ -8,7 +8,7 @@ import {
   PODS,
   StatusError,
 } from '@gantry/objects';
-import { formatTime } from '@gantry/base';
+import { formatTime, sleep } from '@gantry/base';
 import { describe, expect, it } from 'vitest';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { createHorizontalPodAutoscalerController } from './controller.ts';
@@ -273,6 +273,64 @@ describe('the autoscaler', () => {
       },
       { type: 'External', external: { metric: { name: 'queue', selector }, current: { averageValue: '17500m' } } },
     ]);
+  });
+
+  it('reads its metrics one after another, and each once', async () => {
+    const target = { type: 'Value', value: '1' };
+    const metrics = Array.from({ length: 200 }, (_, i) => ({
+      type: 'External',
+      external: { metric: { name: `queue-${i % 20}` }, target },
+    }));
+    const site = await createSite({ autoscaler: { metrics } });
+    let [under, most] = [0, 0];
+    const read: ReadPath = async (path) => {
+      site.asked.push(path);
+      if (path.endsWith('/scale')) return site.answers.get(path)?.() ?? {};
+      under++;
+      most = Math.max(most, under);
+      await Promise.resolve();
+      under--;
+      return { items: [{ value: '1' }] };
+    };
+    site.run([createHorizontalPodAutoscalerController(read)]);
+    await site.clock.advance(SYNC_MS);
+    expect(most).toBe(1);
+    expect(site.asked).toHaveLength(1 + 20);
+  });
+
+  it('does not read metrics for longer than a period', async () => {
+    const target = { type: 'Value', value: '1' };
+    const metrics = Array.from({ length: 10 }, (_, i) => ({
+      type: 'External',
+      external: { metric: { name: `queue-${i}` }, target },
+    }));
+    const site = await createSite({ autoscaler: { metrics } });
+    const read: ReadPath = async (path, abort) => {
+      site.asked.push(path);
+      if (path.endsWith('/scale')) return site.answers.get(path)?.() ?? {};
+      await sleep(site.clock, 6000, abort);
+      return { items: [{ value: '1' }] };
+    };
+    site.run([createHorizontalPodAutoscalerController(read)]);
+    await site.clock.advance(4 * SYNC_MS);
+    expect(site.asked.slice(0, 4).map((path) => path.slice(path.lastIndexOf('/')))).toEqual([
+      '/scale',
+      '/queue-0',
+      '/queue-1',
+      '/queue-2',
+    ]);
+    expect(site.asked.filter((path) => path.endsWith('/queue-3'))).toEqual([]);
+  });
+
+  it('says what is wrong with a quantity of an extension server', async () => {
+    const external = { metric: { name: 'queue' }, target: { type: 'Value', value: '1' } };
+    const site = await createSite({ autoscaler: { metrics: [{ type: 'External', external }] } });
+    site.answers.set('/apis/external.metrics.k8s.io/v1beta1/namespaces/n/queue', () => ({
+      items: [{ value: 'much' }],
+    }));
+    site.start();
+    await site.clock.advance(SYNC_MS);
+    expect(conditionOf(site, 'ScalingActive')).toMatchObject({ status: 'False', reason: 'FailedGetExternalMetric' });
   });
 
   it('names what an extension server does not serve, as Kubernetes does', async () => {

@@ -1,4 +1,4 @@
-import { errorMessage, type Instant } from '@gantry/base';
+import { type Clock, errorMessage, type Instant } from '@gantry/base';
 import { ignoreNotFound } from '@gantry/client';
 import { type ControllerContext, type ControllerSpec, watchMapped, watchSelf } from '@gantry/controller-runtime';
 import {
@@ -14,7 +14,7 @@ import {
 import type { Action } from './actions.ts';
 import { type Memory, NO_MEMORY } from './memory.ts';
 import { readMetric } from './metric-reader.shell.ts';
-import { type MetricReading, queryOf } from './metric-readings.ts';
+import { type MetricQuery, type MetricReading, queryOf } from './metric-readings.ts';
 import { needsMetrics, type ObservedAutoscaler, planAutoscaler } from './plan.ts';
 import type { ReadPath } from './rest-reader.ts';
 import type { Kinds } from './kinds.ts';
@@ -66,7 +66,7 @@ export function createHorizontalPodAutoscalerController(read: ReadPath): Control
       const waitMs = mine.dueAt - clock.now();
       if (waitMs > 0) return { requeueAfterMs: waitMs };
       mine.dueAt = clock.now() + SYNC_MS;
-      const observed = await observe(autoscaler, mine.memory, { cache, selectors, kinds: served, read }, signal);
+      const observed = await observe(autoscaler, mine.memory, { cache, selectors, kinds: served, read, clock }, signal);
       const { actions } = planAutoscaler(observed, clock.now());
       const remember = (memory: Memory) => {
         mine.memory = memory;
@@ -95,10 +95,11 @@ async function observe(
     readonly selectors: Selectors;
     readonly kinds: Kinds;
     readonly read: ReadPath;
+    readonly clock: Clock;
   },
   signal: AbortSignal,
 ): Promise<Observation> {
-  const { cache, selectors, kinds, read } = world;
+  const { cache, selectors, kinds, read, clock } = world;
   const { target, resource } = await readScale(autoscaler, kinds, read, signal);
   const bare = { autoscaler, target, memory, resource, readings: [], selected: { kind: 'pods', pods: [] } } as const;
   if (target.kind === 'failed' || !needsMetrics(autoscaler, target.scale)) return bare;
@@ -108,13 +109,32 @@ async function observe(
   const selected = selectPods(key, selector, { selectors, podsOf });
   if (selected.kind === 'refused') return { ...bare, selected };
   const scope = { namespace: key.namespace, selector };
-  const readings = (autoscaler.spec.metrics ?? []).map(async (metric): Promise<MetricReading> => {
-    const query = queryOf(metric);
-    if (query === undefined) return { kind: 'values', values: [] };
-    return await readMetric(query, scope, { kinds, read }, signal);
-  });
-  return { ...bare, selected, readings: await Promise.all(readings) };
+  const queries = (autoscaler.spec.metrics ?? []).map(queryOf);
+  const readings = await readMetrics(queries, (query) => readMetric(query, scope, { kinds, read }, signal), clock);
+  return { ...bare, selected, readings };
 }
+
+/** Reads metrics one after another, each once. What is not reached within a period is not read: others wait for the API too. */
+async function readMetrics(
+  queries: readonly (MetricQuery | undefined)[],
+  read: (query: MetricQuery) => Promise<MetricReading>,
+  clock: Clock,
+): Promise<readonly MetricReading[]> {
+  const known = new Map<string, MetricReading>();
+  const endsAt = clock.monotonicMs() + SYNC_MS;
+  const readings: MetricReading[] = [];
+  for (const query of queries) {
+    const id = JSON.stringify(query);
+    const isLate = clock.monotonicMs() >= endsAt;
+    const reading = query === undefined ? NO_VALUES : (known.get(id) ?? (isLate ? NOT_READ : await read(query)));
+    known.set(id, reading);
+    readings.push(reading);
+  }
+  return readings;
+}
+
+const NO_VALUES: MetricReading = { kind: 'values', values: [] };
+const NOT_READ: MetricReading = { kind: 'failed', message: 'reading the metrics before it took a whole period' };
 
 interface Hands {
   readonly context: ControllerContext;

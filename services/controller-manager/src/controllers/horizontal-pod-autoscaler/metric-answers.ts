@@ -1,4 +1,4 @@
-import type { Instant } from '@gantry/base';
+import { errorMessage, type Instant } from '@gantry/base';
 import { type JsonObject, quantityMilli } from '@gantry/objects';
 import { MetricError } from './metric-error.ts';
 
@@ -26,7 +26,7 @@ export function resourceMetrics(list: JsonObject, resource: string, container: s
     const chosen = container === '' ? containers : containers.filter(({ name }) => name === container).slice(0, 1);
     const usages = chosen.map(({ usage }) => (usage as JsonObject | undefined)?.[resource]);
     if (usages.length === 0 || usages.includes(undefined)) continue;
-    const value = usages.reduce<number>((sum, usage) => sum + quantityMilli(String(usage)), 0);
+    const value = usages.reduce<number>((sum, usage) => sum + milli(usage), 0);
     metrics.set(nameIn(item.metadata), { value, at: timeOf(item), windowMs: parseDuration(item.window) });
   }
   return metrics;
@@ -79,7 +79,16 @@ function nameIn(part: unknown): string {
 }
 
 function milliOf({ value }: JsonObject): number {
-  return quantityMilli(String(value ?? '0'));
+  return milli(value ?? '0');
+}
+
+/** Thousandths of a quantity that another server sent. Throws MetricError. */
+function milli(quantity: unknown): number {
+  try {
+    return quantityMilli(String(quantity));
+  } catch (error) {
+    throw new MetricError(errorMessage(error));
+  }
 }
 
 function timeOf({ timestamp }: JsonObject): Instant {

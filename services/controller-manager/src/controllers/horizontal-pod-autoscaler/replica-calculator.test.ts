@@ -101,6 +101,17 @@ function calculate(one: Case): Calculation {
     : replicasForValue(population, sumOf(levels), target);
 }
 
+describe('the share of each replica', () => {
+  const population = { namespace: 'n', pods: [], specReplicas: 3, tolerances: { up: 0.1, down: 0.1 }, now: 0 };
+
+  it.each([
+    [5000, 5, 2 ** 63],
+    [0, 0, 0],
+  ])('of %s thousandths is a number where the target has no replicas yet', (usage, replicas, share) => {
+    expect(replicasForShare({ ...population, statusReplicas: 0 }, usage, 1000)).toEqual({ replicas, usage: share });
+  });
+});
+
 describe('the count of replicas', () => {
   it.each(cases as readonly Case[])('$name', (one) => {
     if (one.error !== undefined) {

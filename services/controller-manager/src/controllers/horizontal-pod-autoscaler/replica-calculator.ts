@@ -78,7 +78,13 @@ export function replicasForShare(population: Population, usage: number, target: 
   const { statusReplicas, tolerances } = population;
   const ratio = usage / (target * statusReplicas);
   const replicas = isWithin(tolerances, ratio) ? statusReplicas : ceil32(usage / target);
-  return { replicas, usage: usage >= MAX_INT64 ? MAX_INT64 : Math.ceil(usage / statusReplicas) };
+  return { replicas, usage: usage >= MAX_INT64 ? MAX_INT64 : shareOf(usage, statusReplicas) };
+}
+
+/** What one of no replicas has is not known: a status must have a number, so it is the greatest of its sign. */
+function shareOf(usage: number, replicas: number): number {
+  if (replicas > 0) return Math.ceil(usage / replicas);
+  return usage === 0 ? 0 : Math.sign(usage) * MAX_INT64;
 }
 
 /** The sum of the values of an external metric. */

@@ -2,33 +2,101 @@ import { errorMessage } from '@gantry/base';
 import { formatKey, type ObjectKey, parseLabelSelector, type Pod, type Selector } from '@gantry/objects';
 import type { Selected } from './plan.ts';
 
+/** A selector and the autoscalers whose targets have it. */
+interface Entry {
+  readonly selector: Selector;
+  readonly names: Set<string>;
+}
+
+/** The selectors of a namespace: by text, and those texts by one label that all their pods have. */
+interface Scope {
+  readonly texts: Map<string, Entry>;
+  readonly byLabel: Map<string, Map<string, Entry>>;
+  /** The text of each autoscaler. */
+  readonly textOf: Map<string, string>;
+}
+
 /** The selectors of the targets of all autoscalers, by namespace, as they were when each was last looked at. */
 export class Selectors {
-  readonly #known = new Map<string, Map<string, Selector>>();
+  readonly #scopes = new Map<string, Scope>();
 
   set({ namespace, name }: ObjectKey, selector: Selector): void {
-    const inNamespace = this.#known.get(namespace) ?? new Map<string, Selector>();
-    this.#known.set(namespace, inNamespace);
-    inNamespace.set(name, selector);
+    const scope = this.#scopes.get(namespace) ?? { texts: new Map(), byLabel: new Map(), textOf: new Map() };
+    this.#scopes.set(namespace, scope);
+    const text = selector.toString();
+    if (scope.textOf.get(name) === text) return;
+    remove(scope, name);
+    const entry = scope.texts.get(text) ?? { selector, names: new Set() };
+    entry.names.add(name);
+    scope.texts.set(text, entry);
+    scope.textOf.set(name, text);
+    const label = labelOf(selector);
+    const bucket = scope.byLabel.get(label) ?? new Map<string, Entry>();
+    scope.byLabel.set(label, bucket.set(text, entry));
   }
 
   delete({ namespace, name }: ObjectKey): void {
-    const inNamespace = this.#known.get(namespace);
-    inNamespace?.delete(name);
-    if (inNamespace?.size === 0) this.#known.delete(namespace);
+    const scope = this.#scopes.get(namespace);
+    if (scope === undefined) return;
+    remove(scope, name);
+    if (scope.textOf.size === 0) this.#scopes.delete(namespace);
   }
 
   clear(): void {
-    this.#known.clear();
+    this.#scopes.clear();
   }
 
-  /** The keys of the autoscalers whose selectors match one of the pods, in order. */
+  /**
+   * The keys of the autoscalers whose selectors match one of the pods, in order. A selector is compared with the pods that have
+   * its label alone, and not again once it has matched.
+   */
   matching(namespace: string, pods: readonly Pod[]): readonly string[] {
-    return [...(this.#known.get(namespace) ?? [])]
-      .filter(([, selector]) => pods.some(({ metadata }) => selector.matches(metadata.labels)))
-      .map(([name]) => formatKey({ namespace, name }))
-      .sort();
+    const scope = this.#scopes.get(namespace);
+    if (scope === undefined) return [];
+    const found = new Set<Entry>();
+    for (const labels of distinctLabels(pods)) {
+      for (const label of [NO_LABEL, ...Object.entries(labels).map(([key, value]) => idOf(key, value))]) {
+        for (const entry of scope.byLabel.get(label)?.values() ?? []) {
+          if (!found.has(entry) && entry.selector.matches(labels)) found.add(entry);
+        }
+      }
+    }
+    return [...found].flatMap(({ names }) => [...names].map((name) => formatKey({ namespace, name }))).sort();
   }
+}
+
+/** Of selectors that ask for no label by its value. */
+const NO_LABEL = '';
+
+function remove(scope: Scope, name: string): void {
+  const text = scope.textOf.get(name);
+  const entry = text === undefined ? undefined : scope.texts.get(text);
+  if (text === undefined || entry === undefined) return;
+  scope.textOf.delete(name);
+  entry.names.delete(name);
+  if (entry.names.size > 0) return;
+  scope.texts.delete(text);
+  const label = labelOf(entry.selector);
+  const bucket = scope.byLabel.get(label);
+  bucket?.delete(text);
+  if (bucket?.size === 0) scope.byLabel.delete(label);
+}
+
+function labelOf(selector: Selector): string {
+  const [first] = Object.entries(labelsOf(selector));
+  return first === undefined ? NO_LABEL : idOf(...first);
+}
+
+/** Keys of labels have no equals sign. */
+function idOf(key: string, value: string): string {
+  return `${key}=${value}`;
+}
+
+/** The labels of pods, each set of them once: those of one template are alike. */
+function distinctLabels(pods: readonly Pod[]): Iterable<Readonly<Record<string, string>>> {
+  const sets = new Map<string, Readonly<Record<string, string>>>();
+  for (const { metadata } of pods) sets.set(JSON.stringify(metadata.labels ?? {}), metadata.labels ?? {});
+  return sets.values();
 }
 
 /** The pods of a namespace that may have all these labels. */

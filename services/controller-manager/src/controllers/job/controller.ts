@@ -48,7 +48,8 @@ export function createJobController(): ControllerSpec {
         resource: JOBS,
         keys: (job, old, cache) => {
           if (job !== undefined && !isJobFinished(job)) return [];
-          return orphanKeys(cache.controlledBy(PODS, (job ?? old)?.metadata.uid ?? ''), cache);
+          const { namespace = '', uid = '' } = (job ?? old)?.metadata ?? {};
+          return orphanKeys(cache.controlledBy(PODS, namespace, uid), cache);
         },
       },
     ],

@@ -61,7 +61,7 @@ export const loadBalancerController: ControllerSpec = {
     const others = cache
       .list(SERVICES)
       .filter((other) => other.metadata.uid !== service.metadata.uid && hasAddress(other));
-    const slices = cache.controlledBy(ENDPOINT_SLICES, service.metadata.uid ?? '');
+    const slices = cache.controlledBy(ENDPOINT_SLICES, key.namespace, service.metadata.uid ?? '');
     const backends = slices.some(hasEndpoints) ? 'some' : 'none';
     const addresses = hostAddresses(cache.list(NODES));
     const { actions } = planLoadBalancer({ service, backends, addresses, others });

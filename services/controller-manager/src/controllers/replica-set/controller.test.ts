@@ -53,6 +53,21 @@ it('takes a pod whose name another pod has by now for gone, not for one that cou
   expect(written.flatMap((status) => status?.conditions ?? [])).toEqual([]);
 });
 
+it('does not count pods of another namespace that name it as their controller', async () => {
+  const { clock, client, run } = createControllerHarness();
+  const set = await client.put(REPLICA_SETS, replicaSet(2));
+  for (const name of ['a', 'b', 'c']) {
+    const metadata = { name, namespace: 'foreign', labels, ownerReferences: [controllerReference(set)] };
+    await client.put(PODS, { apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers: [] } });
+  }
+  run([replicaSetController]);
+  await clock.advance(1000);
+  const names = (namespace: string) => client.all(PODS).filter((pod) => pod.metadata.namespace === namespace);
+  expect(names('n'), 'made beside them').toHaveLength(2);
+  expect(names('foreign'), 'neither deleted nor released').toHaveLength(3);
+  expect(client.all(REPLICA_SETS)[0]?.status?.replicas).toBe(2);
+});
+
 it('does not adopt for a set whose deletion its cache does not show yet', async () => {
   const { clock, client, stop, run } = createControllerHarness();
   const set = await client.put(REPLICA_SETS, replicaSet(1));

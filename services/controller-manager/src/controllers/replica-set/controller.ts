@@ -64,8 +64,9 @@ function podSetController<T extends PodSet>(
 /** Pods of all sets with the same owner: those that share the nodes with the set's. */
 function relatedPods<T extends PodSet>(set: T, resource: Resource<T>, cache: Cache): Pod[] {
   const owner = controllerOf(set);
-  const sets = owner === undefined ? [set] : cache.controlledBy(resource, owner.uid);
-  return sets.flatMap((related) => cache.controlledBy(PODS, related.metadata.uid ?? ''));
+  const { namespace = '' } = set.metadata;
+  const sets = owner === undefined ? [set] : cache.controlledBy(resource, namespace, owner.uid);
+  return sets.flatMap((related) => cache.controlledBy(PODS, namespace, related.metadata.uid ?? ''));
 }
 
 /** What stopped the changes of pods, and how the status reports it. */

@@ -54,6 +54,26 @@ describe('packed subsets', () => {
       ],
     ],
     [
+      'keep ports apart for one of which an address is ready, and not for the other',
+      [
+        { addresses: [a], ports: [port('x')] },
+        { notReadyAddresses: [a], ports: [port('y')] },
+      ],
+      [
+        { addresses: [a], ports: [port('x')] },
+        { notReadyAddresses: [a], ports: [port('y')] },
+      ],
+    ],
+    [
+      'join ports that have the same addresses in different subsets',
+      [
+        { addresses: [a, b], ports: [port('x')] },
+        { addresses: [a], ports: [port('y'), port('z')] },
+        { addresses: [b], ports: [port('z'), port('y')] },
+      ],
+      [{ addresses: [a, b], ports: [port('z'), port('y'), port('x')] }],
+    ],
+    [
       'take an address that is both ready and not for one that is not',
       [
         { addresses: [a], ports: [port('x')] },

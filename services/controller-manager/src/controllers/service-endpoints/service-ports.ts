@@ -5,22 +5,39 @@ export type PodPort = Required<Pick<DiscoveryEndpointPort, 'name' | 'port' | 'pr
   readonly appProtocol?: string;
 };
 
-/** The ports of a Service that a pod has: named target ports are looked up in its containers and sidecars. */
-export function portsOfPod(service: Service, pod: Pod): readonly PodPort[] {
-  return (service.spec?.ports ?? []).flatMap((servicePort) => {
-    const port = findPort(servicePort, pod);
-    if (port === undefined) return [];
-    const { name = '', protocol = 'TCP', appProtocol } = servicePort;
-    return [{ name, port, protocol, ...(appProtocol === undefined ? {} : { appProtocol }) }];
-  });
+/**
+ * The ports of a Service that pods have, one list for pods that have the same: named target ports are looked up in their
+ * containers and sidecars.
+ */
+export function portsOfPods(service: Service): (pod: Pod) => readonly PodPort[] {
+  const { ports = [] } = service.spec ?? {};
+  const isNamed = ports.some(({ targetPort }) => typeof targetPort === 'string');
+  const known = new Map<string, readonly PodPort[]>();
+  return (pod) => {
+    const named = isNamed ? namedPorts(pod) : new Map<string, number>();
+    const key = JSON.stringify([...named]);
+    const found = known.get(key) ?? ports.flatMap((port) => portOf(port, named));
+    known.set(key, found);
+    return found;
+  };
 }
 
-function findPort({ targetPort, port, protocol = 'TCP' }: ServicePort, { spec }: Pod): number | undefined {
-  if (typeof targetPort !== 'string') return targetPort ?? port;
+function portOf(servicePort: ServicePort, named: ReadonlyMap<string, number>): readonly PodPort[] {
+  const { name = '', protocol = 'TCP', appProtocol, targetPort } = servicePort;
+  const port =
+    typeof targetPort === 'string' ? named.get(`${protocol} ${targetPort}`) : (targetPort ?? servicePort.port);
+  return port === undefined ? [] : [{ name, port, protocol, ...(appProtocol === undefined ? {} : { appProtocol }) }];
+}
+
+/** The first port of each protocol and name. */
+function namedPorts({ spec }: Pod): ReadonlyMap<string, number> {
+  const named = new Map<string, number>();
   const sidecars = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
   for (const { ports = [] } of [...(spec?.containers ?? []), ...sidecars]) {
-    const found = ports.find((one) => one.name === targetPort && (one.protocol ?? 'TCP') === protocol);
-    if (found !== undefined) return found.containerPort;
+    for (const { name = '', protocol = 'TCP', containerPort } of ports) {
+      const id = `${protocol} ${name}`;
+      if (name !== '' && !named.has(id)) named.set(id, containerPort);
+    }
   }
-  return undefined;
+  return named;
 }
