@@ -29,6 +29,7 @@ import { bootstrapRequester } from './identity/bootstrap-client.ts';
 import { NodeCertificate } from './identity/node-certificate.ts';
 import { findSelf, type Self } from './identity/self.ts';
 import { enginePrivilege } from './node/engine-privilege.ts';
+import { hostRoot, linuxHostFiles } from './mounts/linux-host-files.ts';
 import { checkPropagation, linuxMounts } from './mounts/linux-mounts.ts';
 import { Heartbeat } from './node/heartbeat.ts';
 import { readHostIds } from './node/host-ids.ts';
@@ -63,6 +64,7 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
   const mounts = linuxMounts();
   const engine = await runtime.engine.info(signal);
   const self = await findSelf(config, engine, runtime.agents, signal);
+  const hostFiles = linuxHostFiles(self.container === undefined ? async () => '/' : hostRoot);
   const owner = { cluster: config.clusterId, node: self.name };
   logger.info({ node: self.name, engine: engine.id, version: engine.version, address: self.address }, 'agent starts');
   if (self.container !== undefined) await checkPropagation(self.shared.path);
@@ -75,9 +77,10 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
   using client = createGrpcClient({ addresses: config.apiservers, tls, fieldManager: 'kubelet', clock, random });
 
   const usage = new UsageSampler({ stats: runtime.stats, own: self.container?.id, clock, logger });
-  const services = createWorkerServices(environment, self, { runtime, engine, privilege, mounts, usage }, client);
+  const parts = { runtime, engine, privilege, mounts, hostFiles };
+  const services = createWorkerServices(environment, self, { ...parts, usage }, client);
   await services.volumes.prepare();
-  const node = await nodeStatusManager(environment, self, { runtime, engine, privilege, mounts }, client);
+  const node = await nodeStatusManager(environment, self, parts, client);
   await node.register(signal);
   const heartbeat = new Heartbeat({ client, node: self.name, clock, logger, onRecovered: () => node.checkNow() });
   const requester = () => Promise.resolve(withoutDispose(client));

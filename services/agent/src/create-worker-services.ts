@@ -16,6 +16,7 @@ import { PodSource } from './sources/pod-source.ts';
 import { TokenSource } from './sources/token-source.ts';
 import { apiServerVariables, firstServiceAddress } from './spec/service-variables.ts';
 import { StatusReporter } from './status/status-reporter.ts';
+import type { HostFiles } from './runtime/host-files.ts';
 import type { HostMounts } from './runtime/host-mounts.ts';
 import { PersistentFolders } from './volumes/persistent-folders.ts';
 import type { UsageSampler } from './usage/usage-sampler.ts';
@@ -30,13 +31,14 @@ export interface NodeRuntime {
   readonly engine: EngineInfo;
   readonly privilege: EnginePrivilege;
   readonly mounts: HostMounts;
+  readonly hostFiles: HostFiles;
 }
 
 /** The services that the workers of this node's own pods share. */
 export function createWorkerServices(
   { config, clock, random, logger }: AgentEnvironment,
   self: Self,
-  { runtime, engine, privilege, mounts, usage }: NodeRuntime & { readonly usage: UsageSampler },
+  { runtime, engine, privilege, mounts, hostFiles, usage }: NodeRuntime & { readonly usage: UsageSampler },
   client: GrpcClient,
 ): WorkerServices {
   const facts = {
@@ -53,6 +55,7 @@ export function createWorkerServices(
     facts,
     engine,
     privilege,
+    hostFiles,
     podNetwork: config.podNetwork,
     sandboxImage: config.sandboxImage,
     baseEnvironment: apiServerVariables(firstServiceAddress(config.serviceCidr), API_PORT),
@@ -65,6 +68,8 @@ export function createWorkerServices(
     volumes: new PodVolumes({
       state: self.state,
       mounts,
+      hostFiles,
+      engine,
       source,
       tokens: new TokenSource(client, clock),
       persistent: persistentFolders(self, self.name, client),
@@ -94,7 +99,7 @@ export function createCleanupServices(
   const pods = new PodSource({ client: object === 'present' ? client : NO_PODS, node, clock, random, logger });
   const folder = (shared: string) => join(shared, 'nodes', node);
   const state = { path: folder(self.shared.path), hostPath: folder(self.shared.hostPath) };
-  const { config: source, facts } = services;
+  const { config: source, facts, hostFiles, engine } = services;
   return {
     ...services,
     mode: 'cleanup',
@@ -104,6 +109,8 @@ export function createCleanupServices(
     volumes: new PodVolumes({
       state,
       mounts,
+      hostFiles,
+      engine,
       source,
       tokens: new TokenSource(client, clock),
       persistent: persistentFolders(self, node, client),

@@ -28,6 +28,7 @@ export function dockerEngine(calls: EngineCalls): EngineRuntime {
           kernel: String(info['KernelVersion']),
           os: String(info['OperatingSystem']),
           architecture: String(info['Architecture']),
+          recursiveReadOnly: recursiveReadOnlyOf(String(info['ServerVersion']), String(info['KernelVersion'])),
           ...securityOf(info['SecurityOptions']),
           runtimes: Object.keys((info['Runtimes'] as object | undefined) ?? {}),
         };
@@ -50,6 +51,13 @@ export function dockerEngine(calls: EngineCalls): EngineRuntime {
     },
     probe: (image, owner, signal) => probe(calls, image, owner, signal),
   };
+}
+
+/** Engines from 25 on, on kernels from 5.12 on. */
+export function recursiveReadOnlyOf(version: string, kernel: string): EngineInfo['recursiveReadOnly'] {
+  const [major = 0, minor = 0] = kernel.split('.').map((part) => Number.parseInt(part, 10));
+  const isNewKernel = major > 5 || (major === 5 && minor >= 12);
+  return Number.parseInt(version, 10) >= 25 && isNewKernel ? 'supported' : 'unsupported';
 }
 
 /** Reads `name=seccomp,profile=default`, `name=apparmor`, …: one entry per mechanism that the engine has. */

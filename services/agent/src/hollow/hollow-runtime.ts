@@ -203,6 +203,7 @@ export class HollowRuntime implements Runtime {
       os: 'hollow',
       architecture: 'x86_64',
       appArmor: 'enabled',
+      recursiveReadOnly: 'supported',
       seccomp: 'default-profile',
       runtimes: ['runc'],
       ...this.#options.engine,

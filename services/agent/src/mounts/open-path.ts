@@ -1,7 +1,7 @@
 /**
- * Opens what a pod names inside its volume, which the pod itself may change at any moment. Each component is opened relative
+ * Opens what a pod names inside its volume, which the pod itself may change at any moment, or on the engine's host. Each component is opened relative
  * to the open folder before it, and the kernel follows no link: a swap of a folder for a link is met as a link. Links are
- * resolved here, by the same steps, and only as far as they stay in the volume.
+ * resolved here, by the same steps: only as far as they stay in the volume, or as the host itself resolves them.
  */
 import { constants, type Stats } from 'node:fs';
 import { chmod, type FileHandle, mkdir, open, readlink } from 'node:fs/promises';
@@ -11,15 +11,24 @@ import type { OpenedPath } from '../runtime/host-mounts.ts';
 /** Linux's O_PATH: the descriptor names the object and opens nothing, so a FIFO does not block and a device does not act. */
 const O_PATH = 0o10000000;
 const NAME_ONLY = O_PATH | constants.O_NOFOLLOW;
+const REFUSED = 'CreateContainerConfigError';
 /** As many links as the kernel follows in one path. */
 const MAX_LINKS = 40;
 /** Each folder on the way stays open, so a pod could use up the agent's descriptors. */
 const MAX_DEPTH = 128;
+/** Of folders that are made on the host. */
+const HOST_FOLDER_MODE = 0o755;
 /** Names of all links on the way together. */
 const MAX_NAMES = 1024;
 
 /** Whether a component that is missing is made, as a folder with the mode of the volume's root. */
 export type Missing = 'create' | 'refuse';
+
+/**
+ * Where links may lead. `volume`: to what is inside the root, and devices are refused. `host`: the root is that of a host's file
+ * system, absolute links begin there again, and `..` stays there.
+ */
+type Bounds = 'volume' | 'host';
 
 /** Opens a folder or file at a path in which no pod can change a component. Its last component must not be a link. */
 export async function openOwned(path: string): Promise<OpenedPath> {
@@ -32,7 +41,23 @@ export async function openOwned(path: string): Promise<OpenedPath> {
  * that is no folder, or ends at a device; when it is missing behind a link, even with `create`: nothing is made through a link.
  */
 export async function openBeneath(root: OpenedPath, subPath: string, missing: Missing): Promise<OpenedPath> {
-  const walk = new Walk(root, subPath, missing);
+  return await walked(new Walk(root, subPath, missing, 'volume'));
+}
+
+/**
+ * Opens `path` as a host resolves it whose file system begins at `root`. Undefined when it is missing and not to be created.
+ * AgentError 'CreateContainerConfigError' for a path that cannot be opened.
+ */
+export async function openOnHost(root: OpenedPath, path: string, missing: Missing): Promise<OpenedPath | undefined> {
+  try {
+    return await walked(new Walk(root, path, missing, 'host'));
+  } catch (error) {
+    if (error instanceof MissingPath) return undefined;
+    throw error;
+  }
+}
+
+async function walked(walk: Walk): Promise<OpenedPath> {
   try {
     return await walk.toEnd();
   } finally {
@@ -40,11 +65,15 @@ export async function openBeneath(root: OpenedPath, subPath: string, missing: Mi
   }
 }
 
+/** The end of a walk at a component that does not exist. */
+class MissingPath extends AgentError {}
+
 /** One walk from a volume's root. The open folders on the way are kept, since `..` of a link goes back to them. */
 class Walk {
   readonly #root: OpenedPath;
   readonly #subPath: string;
   readonly #missing: Missing;
+  readonly #bounds: Bounds;
   /** Names that are still to be opened, in order. */
   readonly #names: string[];
   /** The folders from below the root to the current one. */
@@ -52,10 +81,11 @@ class Walk {
   #links = 0;
   #opened = 0;
 
-  constructor(root: OpenedPath, subPath: string, missing: Missing) {
+  constructor(root: OpenedPath, subPath: string, missing: Missing, bounds: Bounds) {
     this.#root = root;
     this.#subPath = subPath;
     this.#missing = missing;
+    this.#bounds = bounds;
     this.#names = namesOf(subPath);
   }
 
@@ -80,8 +110,8 @@ class Walk {
 
   async #goBack(): Promise<void> {
     const folder = this.#folders.pop();
-    if (folder === undefined) throw refused(this.#subPath, 'leads out of its volume');
-    await folder.close();
+    if (folder === undefined && this.#bounds === 'volume') throw refused(this.#subPath, 'leads out of its volume');
+    await folder?.close();
   }
 
   /** Goes into a folder or replaces a link by the names of its target. What is neither is returned: it must be the end. */
@@ -93,6 +123,7 @@ class Walk {
       return undefined;
     }
     if (!stats.isSymbolicLink() && this.#names.length === 0) {
+      if (this.#bounds === 'host') return opened(handle, 'file');
       return await openedOrClosed(handle, stats, this.#subPath);
     }
     await handle.close();
@@ -107,15 +138,15 @@ class Walk {
     } catch (error) {
       if (codeOf(error) !== 'ENOENT') throw unreadable(this.#subPath, error);
     }
-    if (this.#missing === 'refuse') throw refused(this.#subPath, 'does not exist');
-    if (this.#links > 0) throw refused(this.#subPath, 'does not exist behind a link');
+    if (this.#missing === 'refuse') throw new MissingPath(REFUSED, describe(this.#subPath, 'does not exist'));
+    if (this.#links > 0 && this.#bounds === 'volume') throw refused(this.#subPath, 'does not exist behind a link');
     try {
       await mkdir(path);
     } catch (error) {
       // The pod has made something there in the meantime: it is opened as what it is.
       if (codeOf(error) !== 'EEXIST') throw unreadable(this.#subPath, error);
     }
-    const { mode } = await this.#root.stat();
+    const mode = this.#bounds === 'host' ? HOST_FOLDER_MODE : (await this.#root.stat()).mode;
     const made = await openFolder(path, this.#subPath);
     try {
       // Through the descriptor: the mode belongs to what was opened, not to what has the name now.
@@ -131,7 +162,10 @@ class Walk {
     this.#links++;
     if (this.#links > MAX_LINKS) throw refused(this.#subPath, 'has too many links');
     const target = await linkTarget(path, this.#subPath);
-    if (target.startsWith('/')) throw refused(this.#subPath, 'leads out of its volume');
+    if (target.startsWith('/')) {
+      if (this.#bounds === 'volume') throw refused(this.#subPath, 'leads out of its volume');
+      for (const folder of this.#folders.splice(0)) await folder.close();
+    }
     this.#names.unshift(...namesOf(target));
   }
 
@@ -184,7 +218,11 @@ async function linkTarget(path: string, subPath: string): Promise<string> {
 }
 
 function refused(path: string, why: string): AgentError {
-  return new AgentError('CreateContainerConfigError', `path ${JSON.stringify(path)} ${why}`);
+  return new AgentError(REFUSED, describe(path, why));
+}
+
+function describe(path: string, why: string): string {
+  return `path ${JSON.stringify(path)} ${why}`;
 }
 
 function unreadable(path: string, cause: unknown): AgentError {

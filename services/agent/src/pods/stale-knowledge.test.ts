@@ -17,6 +17,7 @@ import { container, ENGINE } from '../testing/pods.ts';
 import { PersistentFolders } from '../volumes/persistent-folders.ts';
 import { PodVolumes } from '../volumes/pod-volumes.ts';
 import { AddressPool } from './address-pool.ts';
+import { linuxHostFiles } from '../mounts/linux-host-files.ts';
 import { FreshnessGate } from './freshness-gate.ts';
 import { PodWorker } from './pod-worker.ts';
 import { Slots } from './slots.ts';
@@ -69,6 +70,7 @@ describe('the worker of a pod', () => {
       facts,
       engine: ENGINE,
       privilege: 'full',
+      hostFiles: linuxHostFiles(async () => state.path),
       podNetwork: 'pods',
       sandboxImage: 'pause',
       baseEnvironment: {},
@@ -93,6 +95,8 @@ describe('the worker of a pod', () => {
         facts,
         clock,
         mounts: hollowMounts(),
+        hostFiles: linuxHostFiles(async () => state.path),
+        engine: ENGINE,
       }),
       config: source,
       addresses: new AddressPool('10.0.0.0/24', clock, () => 0),

@@ -3,6 +3,7 @@ import type { ObjectClient } from '@gantry/client';
 import type { EventRecorder } from '@gantry/controller-runtime';
 import type { Logger } from '@gantry/service';
 import type { Owner } from '../runtime/labels.ts';
+import type { HostFiles } from '../runtime/host-files.ts';
 import type { EngineInfo, EnginePrivilege } from '../runtime/engine.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { StatusReporter } from '../status/status-reporter.ts';
@@ -23,6 +24,7 @@ export interface WorkerServices {
   readonly facts: NodeFacts;
   readonly engine: EngineInfo;
   readonly privilege: EnginePrivilege;
+  readonly hostFiles: HostFiles;
   readonly podNetwork: string;
   readonly sandboxImage: string;
   readonly baseEnvironment: Readonly<Record<string, string>>;

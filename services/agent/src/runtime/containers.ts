@@ -7,7 +7,10 @@ export interface MountSpec {
   /** Path on the engine's host. */
   readonly hostPath: string;
   readonly containerPath: string;
-  readonly access: 'read-write' | 'read-only';
+  /** `recursively-read-only`: what is mounted in it cannot be written to either. */
+  readonly access: 'read-write' | 'read-only' | 'recursively-read-only';
+  /** Whether later mounts of the host appear in it, and its own on the host. */
+  readonly propagation: 'none' | 'from-host' | 'both';
 }
 
 /** Control group values of a container; an absent one is not limited. */

@@ -13,6 +13,8 @@ export interface EngineInfo {
   readonly appArmor: 'enabled' | 'disabled';
   /** What a container without a profile of its own gets. */
   readonly seccomp: 'default-profile' | 'unconfined' | 'unavailable';
+  /** Whether it can make read-only what is mounted inside a mount. */
+  readonly recursiveReadOnly: 'supported' | 'unsupported';
   /** Names of the low-level runtimes, which RuntimeClasses call handlers. */
   readonly runtimes: readonly string[];
 }

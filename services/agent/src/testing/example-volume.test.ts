@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { ManualClock } from '@gantry/base/testing';
 import type { Volume } from '@gantry/objects';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { linuxHostFiles } from '../mounts/linux-host-files.ts';
 import type { VolumeContext } from '../volumes/volume-types/volume-type.ts';
 import { gitRepoVolume } from './example-volume.ts';
 import { pod } from './pods.ts';
@@ -25,8 +26,9 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 it('shows the repository in a read-only file', async () => {
+  const hostFiles = linuxHostFiles(async () => folder);
   const mountMemory = () => Promise.reject(new Error('the volume lies on the disk'));
-  await gitRepoVolume.sync(volume, { folder, clock: new ManualClock(), mountMemory }, context, signal);
+  await gitRepoVolume.sync(volume, { folder, clock: new ManualClock(), hostFiles, mountMemory }, context, signal);
   expect(await readFile(join(folder, 'SOURCE'), 'utf8')).toBe('https://example.dev/a.git@HEAD\n');
   expect((await stat(join(folder, 'SOURCE'))).mode & 0o777).toBe(0o444);
 });

@@ -20,6 +20,7 @@ export const ENGINE: EngineInfo = {
   architecture: 'x86_64',
   appArmor: 'enabled',
   seccomp: 'default-profile',
+  recursiveReadOnly: 'supported',
   runtimes: ['runc'],
 };
 

@@ -13,6 +13,7 @@ import { apiConfigSource } from '../sources/api-config-source.ts';
 import { PodSource } from '../sources/pod-source.ts';
 import { apiClaimSource } from '../sources/api-claim-source.ts';
 import { TokenSource } from '../sources/token-source.ts';
+import { linuxHostFiles } from '../mounts/linux-host-files.ts';
 import { StatusReporter } from '../status/status-reporter.ts';
 import { ENGINE } from './pods.ts';
 import { PersistentFolders } from '../volumes/persistent-folders.ts';
@@ -73,12 +74,14 @@ export async function startNode({ wrap = (runtime) => runtime, behaviour = {} }:
   const facts = { nodeName: OWNER.node, hostAddress: '10.0.0.1', cpus: 2, memoryBytes: 1e9 };
   const source = apiConfigSource(client);
   const state = { path, hostPath: path };
+  const hostFiles = linuxHostFiles(async () => path);
   const services: WorkerServices = {
     mode: 'run',
     owner: OWNER,
     facts,
     engine: ENGINE,
     privilege: 'full',
+    hostFiles,
     podNetwork: 'pods',
     sandboxImage: 'pause',
     baseEnvironment: {},
@@ -91,6 +94,8 @@ export async function startNode({ wrap = (runtime) => runtime, behaviour = {} }:
     volumes: new PodVolumes({
       state,
       mounts: hollowMounts(),
+      hostFiles,
+      engine: ENGINE,
       source,
       tokens: new TokenSource(client, clock),
       persistent: new PersistentFolders({ folder: `${state.path}/volumes`, node: 'n', source: apiClaimSource(client) }),

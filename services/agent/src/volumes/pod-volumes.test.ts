@@ -3,15 +3,16 @@ import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FakeObjectClient } from '@gantry/client/testing';
-import { BIND_COMPLETED, localPathOf } from '@gantry/objects';
+import { BIND_COMPLETED, type Container, localPathOf } from '@gantry/objects';
 import { ManualClock } from '@gantry/base/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { linuxHostFiles } from '../mounts/linux-host-files.ts';
 import { linuxMounts } from '../mounts/linux-mounts.ts';
 import { TokenSource } from '../sources/token-source.ts';
 import type { ClaimSource } from '../spec/claim-source.ts';
-import { container, pod } from '../testing/pods.ts';
+import { container, ENGINE, pod } from '../testing/pods.ts';
 import { PersistentFolders } from './persistent-folders.ts';
-import { PodVolumes } from './pod-volumes.ts';
+import { PodVolumes, type PodVolumesOptions } from './pod-volumes.ts';
 
 const signal = new AbortController().signal;
 
@@ -41,15 +42,18 @@ const boundClaims = (reads: string[]): ClaimSource => ({
 
 describe('the volumes of pods', () => {
   let state: string;
+  let options: PodVolumesOptions;
   let volumes: PodVolumes;
   let reads: string[];
   beforeEach(async () => {
     state = await mkdtemp(join(tmpdir(), 'gantry-volumes-'));
     const clock = new ManualClock();
     reads = [];
-    volumes = new PodVolumes({
+    options = {
       state: { path: state, hostPath: '/on/the/host' },
       mounts: linuxMounts(),
+      hostFiles: linuxHostFiles(async () => state),
+      engine: ENGINE,
       source: {
         configMap: async () => undefined,
         secret: async () => ({ apiVersion: 'v1', kind: 'Secret', metadata: {}, data: { password: 'c2VzYW1l' } }),
@@ -58,7 +62,8 @@ describe('the volumes of pods', () => {
       persistent: new PersistentFolders({ folder: join(state, 'volumes'), node: 'n', source: boundClaims(reads) }),
       facts: { nodeName: 'n', hostAddress: 'h', cpus: 1, memoryBytes: 2 ** 30 },
       clock,
-    });
+    };
+    volumes = new PodVolumes(options);
   });
   afterEach(() => rm(state, { recursive: true }));
 
@@ -107,6 +112,31 @@ describe('the volumes of pods', () => {
     expect(await readdir(join(state, 'volumes', 'c'))).toEqual(['file']);
     await volumes.sync(withClaim, '', signal);
     expect(reads).toHaveLength(4);
+  });
+
+  it('are mounted by their own path where a container mounts in them for others to see, and else by a bound one', async () => {
+    const mounts = linuxMounts();
+    const bind = async (opened: readonly unknown[], folder: string) =>
+      opened.map((_, index) => join(folder, String(index)));
+    const own = new PodVolumes({ ...options, mounts: { ...mounts, bind } });
+    const mount = { name: 'work', mountPath: '/m' };
+    const shared = container('a', { volumeMounts: [{ ...mount, mountPropagation: 'Bidirectional' }] });
+    const other = container('b', { volumeMounts: [mount] });
+    const pathsOf = async (containers: Container[]) => {
+      const withFolder = pod({ containers, volumes: [{ name: 'work', emptyDir: {} }] });
+      await own.sync(withFolder, '', signal);
+      const prepared = await own.mounts(withFolder, other, 0, new Map());
+      return prepared.mounts.map(({ hostPath }) => hostPath);
+    };
+    const message = '/on/the/host/binds/uid-1/b-0/0';
+    expect(await pathsOf([shared, other])).toEqual(['/on/the/host/pods/uid-1/volumes/work', message]);
+    expect(await pathsOf([other])).toEqual([message, '/on/the/host/binds/uid-1/b-0/1']);
+  });
+
+  it('refuse a part of a folder of the host: a pod could lead the engine to any other path', async () => {
+    const withHost = pod({ volumes: [{ name: 'logs', hostPath: { path: '/var/log' } }] });
+    const part = container('main', { volumeMounts: [{ name: 'logs', mountPath: '/logs', subPath: 'mine' }] });
+    await expect(volumes.mounts(withHost, part, 0, new Map())).rejects.toThrow('hostPath volumes only as a whole');
   });
 
   it('make an emptyDir for the group of its pod', async () => {

@@ -4,15 +4,20 @@ import type { Container, Pod, Volume, VolumeMount } from '@gantry/objects';
 import { openBeneath, openOwned } from '../mounts/open-path.ts';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { MountSpec } from '../runtime/containers.ts';
+import type { EngineInfo } from '../runtime/engine.ts';
+import type { HostFiles } from '../runtime/host-files.ts';
 import type { HostMounts, OpenedPath } from '../runtime/host-mounts.ts';
 import type { StateFolder } from '../runtime/state-folder.ts';
 import type { TokenSource } from '../sources/token-source.ts';
 import type { ConfigSource } from '../spec/config-source.ts';
 import type { NodeFacts } from '../spec/field-values.ts';
+import { allContainersOf } from '../spec/pod-containers.ts';
 import type { PersistentFolders } from './persistent-folders.ts';
+import { mountAccess } from './mount-access.ts';
 import { subPathOf } from './sub-path.ts';
 import { volumeTypeOf } from './supported-volumes.ts';
 import { messageContainerPath, openMessageFile, readMessageFile } from './termination-message.ts';
+import { pathOnHost } from './volume-types/host-path.ts';
 import type { VolumeContext } from './volume-types/volume-type.ts';
 
 const MIB = 2 ** 20;
@@ -21,12 +26,16 @@ const MEMORY_SHARE = 32;
 const MIN_MEMORY_BYTES = 64 * MIB;
 const MAX_MEMORY_BYTES = 512 * MIB;
 
+const SHARED = 'Bidirectional';
+
 /** Each mount of a container costs an open descriptor and a bound path while it starts. */
 const MAX_MOUNTS = 1000;
 
 export interface PodVolumesOptions {
   readonly state: StateFolder;
   readonly mounts: HostMounts;
+  readonly hostFiles: HostFiles;
+  readonly engine: Pick<EngineInfo, 'recursiveReadOnly'>;
   readonly source: ConfigSource;
   readonly tokens: TokenSource;
   readonly persistent: PersistentFolders;
@@ -68,7 +77,7 @@ export class PodVolumes {
 
   /** Makes every volume and brings its content up to date. Idempotent. AgentError 'FailedMount' with kubelet's message. */
   async sync(pod: Pod, podAddress: string, signal: AbortSignal): Promise<void> {
-    const { source, tokens, facts, clock, mounts } = this.#options;
+    const { source, tokens, facts, clock, mounts, hostFiles } = this.#options;
     const token: VolumeContext['token'] = (projection, abort) => tokens.token(pod, projection, abort);
     const context = { pod, podAddress, facts, source, token };
     for (const volume of pod.spec?.volumes ?? []) {
@@ -79,7 +88,7 @@ export class PodVolumes {
         if (type.storage === 'persistent') await this.#claim(pod, volume, signal);
         const folder = this.#volumeFolder(pod, volume.name);
         const mountMemory = (sizeBytes: number) => mounts.mountMemory(folder, sizeBytes, 0o777);
-        await type.sync(volume, { folder, clock, mountMemory }, context, signal);
+        await type.sync(volume, { folder, clock, hostFiles, mountMemory }, context, signal);
       } catch (error) {
         signal.throwIfAborted();
         const message = `MountVolume.SetUp failed for volume "${volume.name}" : ${errorMessage(error)}`;
@@ -98,7 +107,7 @@ export class PodVolumes {
     attempt: number,
     environment: ReadonlyMap<string, string>,
   ): Promise<ContainerMounts> {
-    const { mounts } = this.#options;
+    const { mounts, engine } = this.#options;
     const { volumeMounts = [] } = container;
     if (volumeMounts.length > MAX_MOUNTS) {
       const message = `container "${container.name}" has ${volumeMounts.length} volumeMounts; this node mounts at most ${MAX_MOUNTS}`;
@@ -110,22 +119,22 @@ export class PodVolumes {
     await release();
     await using opened = new AsyncDisposableStack();
     const paths: OpenedPath[] = [];
+    const drafts: { readonly draft: Omit<MountSpec, 'hostPath'>; readonly hostPath: string | undefined }[] = [];
     for (const mount of volumeMounts) {
-      paths.push(opened.use(await this.#open(pod, container, mount, environment)));
+      const draft = { containerPath: mount.mountPath, ...mountAccess(pod, mount, engine) };
+      const hostPath = hostPathOf(pod, mount, environment) ?? this.#sharedPath(pod, mount, environment);
+      drafts.push({ draft, hostPath });
+      if (hostPath === undefined) paths.push(opened.use(await this.#open(pod, container, mount, environment)));
     }
     const terminationMessagePath = this.#messageFile(uid, container.name, attempt);
     paths.push(opened.use(await openMessageFile(terminationMessagePath)));
-    const bound = (await mounts.bind(paths, folder)).map((path) => this.#hostPath(path));
-    const specs = volumeMounts.map((mount, index) => ({
-      hostPath: bound[index] ?? '',
-      containerPath: mount.mountPath,
-      access: accessOf(pod, mount),
+    const containerPath = messageContainerPath(container);
+    drafts.push({ draft: { containerPath, access: 'read-write', propagation: 'none' }, hostPath: undefined });
+    const bound = (await mounts.bind(paths, folder)).values();
+    const specs = drafts.map(({ draft, hostPath }) => ({
+      ...draft,
+      hostPath: hostPath ?? this.#hostPath(bound.next().value ?? ''),
     }));
-    specs.push({
-      hostPath: bound.at(-1) ?? '',
-      containerPath: messageContainerPath(container),
-      access: 'read-write',
-    });
     return { mounts: specs, terminationMessagePath, [Symbol.asyncDispose]: release };
   }
 
@@ -143,6 +152,18 @@ export class PodVolumes {
     await mounts.remove(this.#podFolder(podUid));
     this.#claimed.delete(podUid);
     this.persistent.release(podUid);
+  }
+
+  /**
+   * The path of a volume in which a container of the pod mounts for others to see; undefined for any other mount. It is not bound:
+   * what is mounted in it would appear in the bound path too, and to take that away would take it away from all.
+   */
+  #sharedPath(pod: Pod, mount: VolumeMount, environment: ReadonlyMap<string, string>): string | undefined {
+    const isShared = allContainersOf(pod).some(({ container }) =>
+      container.volumeMounts?.some(({ name, mountPropagation }) => name === mount.name && mountPropagation === SHARED),
+    );
+    if (!isShared || subPathOf(mount, environment) !== '') return undefined;
+    return this.#hostPath(this.#volumeFolder(pod, mount.name));
   }
 
   /** A volume's root is a folder of the agent; what lies in it may be the pod's. */
@@ -212,15 +233,20 @@ export class PodVolumes {
   }
 }
 
+/**
+ * The path on the host that the engine mounts by itself; undefined for a volume of the agent. AgentError
+ * 'CreateContainerConfigError' for a part of it: a pod that writes to the folder could lead the engine to any other path.
+ */
+function hostPathOf(pod: Pod, mount: VolumeMount, environment: ReadonlyMap<string, string>): string | undefined {
+  const hostPath = pod.spec?.volumes?.find(({ name }) => name === mount.name)?.hostPath;
+  if (hostPath === undefined) return undefined;
+  if (subPathOf(mount, environment) === '') return pathOnHost(hostPath);
+  const message = `volumeMount "${mount.name}" has a subPath: this node mounts hostPath volumes only as a whole`;
+  throw new AgentError('CreateContainerConfigError', message);
+}
+
 /** `name`, or AgentError 'FailedMount' when it is not one component of a path: with another the wrong folder would be removed. */
 function component(name: string): string {
   if (name !== '' && name !== '.' && name !== '..' && !/[/\0]/.test(name)) return name;
   throw new AgentError('FailedMount', `${JSON.stringify(name)} cannot be the name of a folder`);
-}
-
-function accessOf(pod: Pod, mount: VolumeMount): MountSpec['access'] {
-  const volume = pod.spec?.volumes?.find((candidate) => candidate.name === mount.name);
-  const isWritable = volume !== undefined && volumeTypeOf(volume).access === 'read-write';
-  const isReadOnly = mount.readOnly === true || volume?.persistentVolumeClaim?.readOnly === true;
-  return isWritable && !isReadOnly ? 'read-write' : 'read-only';
 }

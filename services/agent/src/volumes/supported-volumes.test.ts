@@ -95,7 +95,7 @@ describe('supported volumes', () => {
   });
 
   it('refuse a volume of any other type by its field', () => {
-    const volume: Volume = { name: 'v', hostPath: { path: '/' } };
-    expect(() => volumeTypeOf(volume)).toThrow('volumes of kind hostPath are not supported by this node');
+    const volume: Volume = { name: 'v', nfs: { server: 's', path: '/' } };
+    expect(() => volumeTypeOf(volume)).toThrow('volumes of kind nfs are not supported by this node');
   });
 });

@@ -4,6 +4,7 @@ import type { VolumeType } from './volume-types/volume-type.ts';
 import { configMapVolume } from './volume-types/config-map.ts';
 import { downwardApiVolume } from './volume-types/downward-api.ts';
 import { emptyDirVolume } from './volume-types/empty-dir.ts';
+import { hostPathVolume } from './volume-types/host-path.ts';
 import { ephemeralVolume, persistentClaimVolume } from './volume-types/persistent-claim.ts';
 import { projectedVolume } from './volume-types/projected.ts';
 import { secretVolume } from './volume-types/secret.ts';
@@ -11,6 +12,7 @@ import { secretVolume } from './volume-types/secret.ts';
 /** A new volume type is a file in `volume-types/` and a line here. A volume of any other type is refused. */
 const VOLUME_TYPES: readonly VolumeType[] = [
   emptyDirVolume,
+  hostPathVolume,
   configMapVolume,
   secretVolume,
   downwardApiVolume,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ContainerSpec } from '../../runtime/containers.ts';
+import type { ContainerSpec, MountSpec } from '../../runtime/containers.ts';
 import { containerOptions } from './container-options.ts';
 import { identityOptions } from './identity.ts';
 import { mountOptions } from './mounts.ts';
@@ -27,7 +27,7 @@ const SPEC: ContainerSpec = {
   env: [{ name: 'A', value: '1' }],
   stdin: 'open-once',
   terminal: 'tty',
-  mounts: [{ hostPath: '/state/v', containerPath: '/v', access: 'read-only' }],
+  mounts: [{ hostPath: '/state/v', containerPath: '/v', access: 'read-only', propagation: 'none' }],
   resources: { cpuShares: 512, cpuQuotaMicros: 50_000, memoryBytes: 2 ** 26 },
   oomScoreAdj: 100,
   security: {
@@ -89,9 +89,40 @@ describe('the engine’s options for a container', () => {
         ReadonlyRootfs: true,
         CapDrop: ['ALL'],
         SecurityOpt: ['no-new-privileges'],
-        Mounts: [{ Type: 'bind', Source: '/state/v', Target: '/v', ReadOnly: true }],
+        Mounts: [
+          {
+            Type: 'bind',
+            Source: '/state/v',
+            Target: '/v',
+            ReadOnly: true,
+            BindOptions: { ReadOnlyNonRecursive: true },
+          },
+        ],
       },
     });
+  });
+
+  it.each<[Pick<MountSpec, 'access' | 'propagation'>, object]>([
+    [
+      { access: 'read-write', propagation: 'none' },
+      { ReadOnly: false, BindOptions: {} },
+    ],
+    [
+      { access: 'recursively-read-only', propagation: 'none' },
+      { ReadOnly: true, BindOptions: {} },
+    ],
+    [
+      { access: 'read-write', propagation: 'from-host' },
+      { ReadOnly: false, BindOptions: { Propagation: 'rslave' } },
+    ],
+    [
+      { access: 'read-write', propagation: 'both' },
+      { ReadOnly: false, BindOptions: { Propagation: 'rshared' } },
+    ],
+  ])('mount %o', (mount, expected) => {
+    const spec = { ...SPEC, mounts: [{ hostPath: '/state/v', containerPath: '/v', ...mount }] };
+    const [mounted] = containerOptions(spec, 'full').HostConfig?.Mounts ?? [];
+    expect(mounted).toEqual({ Type: 'bind', Source: '/state/v', Target: '/v', ...expected });
   });
 
   it('leave out of full privilege what the engine cannot give', () => {

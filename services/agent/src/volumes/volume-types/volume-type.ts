@@ -1,6 +1,7 @@
 import type { Pod, ServiceAccountTokenProjection, Volume } from '@gantry/objects';
 import type { Clock } from '@gantry/base';
 import type { ConfigSource } from '../../spec/config-source.ts';
+import type { HostFiles } from '../../runtime/host-files.ts';
 import { fileOwnersOf } from '../../spec/file-owners.ts';
 import type { NodeFacts } from '../../spec/field-values.ts';
 import { type VolumeFile, writeAtomically } from './atomic-folder.ts';
@@ -21,15 +22,16 @@ export type VolumeField = Exclude<keyof Volume, 'name'>;
 export interface VolumeTarget {
   readonly folder: string;
   readonly clock: Clock;
+  readonly hostFiles: HostFiles;
   /** Makes the folder a file system in memory of at most this size, unless it is one. AgentError 'FailedMount'. */
   readonly mountMemory: (sizeBytes: number) => Promise<'made' | 'kept'>;
 }
 
 /**
  * Where the files of a volume lie: on the engine's disk, or in the memory that a node has for Secrets, as in kubelet, as long as the
- * pod lives; or in the folder of a persistent volume, which `PersistentFolders` makes.
+ * pod lives; or in the folder of a persistent volume, which `PersistentFolders` makes; or where they are on the engine's host.
  */
-export type VolumeStorage = 'disk' | 'memory' | 'persistent';
+export type VolumeStorage = 'disk' | 'memory' | 'persistent' | 'host';
 
 /** One type of volume; `volume-types/` has one file for each. */
 export interface VolumeType {

@@ -1,0 +1,149 @@
+/** Volumes, resources and environment of pods, on real containers with the real kubectl. */
+import { PODS } from '@gantry/objects';
+import { expect, test } from 'vitest';
+import { Cluster } from './harness/cluster.ts';
+import { eventually } from './harness/eventually.ts';
+
+const cluster = new Cluster();
+const PATIENCE_MS = 90_000;
+
+/** kubectl in one namespace, and the ends of its pods. */
+const inNamespace = (namespace: string) => {
+  const kubectl = (args: readonly string[], input = '') => cluster.mustKubectl(['-n', namespace, ...args], { input });
+  return {
+    kubectl,
+    apply: (manifest: string) => kubectl(['apply', '-f', '-'], manifest),
+    untilSucceeded: (name: string) =>
+      eventually(`${name} has succeeded`, PATIENCE_MS, async () => {
+        const { status } = await cluster.get(PODS, namespace, name);
+        if (status?.phase === 'Failed') throw new Error(await kubectl(['logs', name]));
+        return status?.phase === 'Succeeded';
+      }),
+    untilDescribed: (name: string, text: string) =>
+      eventually(`${name} says ${text}`, PATIENCE_MS, async () =>
+        (await kubectl(['describe', 'pod', name])).includes(text),
+      ),
+  };
+};
+
+const pod = (name: string, script: string, volumes: string, mounts: string, spec = '') => `
+apiVersion: v1
+kind: Pod
+metadata: { name: ${name} }
+spec:
+  restartPolicy: Never
+  terminationGracePeriodSeconds: 0
+${spec}
+  containers:
+    - name: main
+      image: busybox:1.36
+      command: [sh, -c, ${JSON.stringify(script)}]
+      volumeMounts: [${mounts}]
+  volumes: [${volumes}]
+---
+`;
+
+test('paths of the host are what their type says, or are made, or are refused with a reason', async () => {
+  await using namespace = await cluster.namespace();
+  const { kubectl, apply, untilSucceeded, untilDescribed } = inNamespace(namespace.name);
+  const folder = `/tmp/gantry-${namespace.name}`;
+  const volume = (path: string, type: string) => `{ name: host, hostPath: { path: ${path}, type: ${type} } }`;
+  const mount = '{ name: host, mountPath: /host }';
+  try {
+    const [node] = await cluster.nodes();
+    const there = `  nodeName: ${node?.metadata.name}`;
+    await apply(
+      pod('maker', 'echo made > /host/file', volume(`${folder}/a/b`, 'DirectoryOrCreate'), mount, there) +
+        pod('device', 'test -c /host && echo yes > /host', volume('/dev/null', 'CharDevice'), mount, there) +
+        pod('socket', 'test -S /host', volume('/var/run/docker.sock', 'Socket'), mount, there) +
+        pod('no-file', 'true', volume('/tmp', 'File'), mount, there) +
+        pod('no-part', 'true', volume('/tmp', 'Directory'), '{ name: host, mountPath: /host, subPath: a }', there),
+    );
+    for (const name of ['maker', 'device', 'socket']) await untilSucceeded(name);
+    await apply(
+      pod(
+        'reader',
+        'cat /host; ! echo x > /host',
+        volume(`${folder}/a/b/file`, 'File'),
+        `{ name: host, mountPath: /host, readOnly: true }`,
+      ),
+    );
+    await untilSucceeded('reader');
+    expect(await kubectl(['logs', 'reader'])).toContain('made\n');
+    await untilDescribed('no-file', 'hostPath type check failed: /tmp is not a file');
+    await untilDescribed('no-part', 'this node mounts hostPath volumes only as a whole');
+    await kubectl(['delete', 'pod', '--all']);
+    expect(
+      await cluster.docker(['run', '--rm', '-v', `${folder}:/host`, 'busybox:1.36', 'cat', '/host/a/b/file']),
+    ).toBe('made');
+  } finally {
+    await cluster.docker([
+      'run',
+      '--rm',
+      '-v',
+      '/tmp:/host',
+      'busybox:1.36',
+      'rm',
+      '-rf',
+      `/host/gantry-${namespace.name}`,
+    ]);
+  }
+});
+
+test('the group of a pod owns its volumes, and mounts spread as far as they are asked to', async () => {
+  await using namespace = await cluster.namespace();
+  const { kubectl, apply, untilSucceeded } = inNamespace(namespace.name);
+  await kubectl(['create', 'secret', 'generic', 'keys', '--from-literal=password=sesame']);
+  const volumes = [
+    '{ name: disk, emptyDir: {} }',
+    '{ name: memory, emptyDir: { medium: Memory, sizeLimit: 1Mi } }',
+    '{ name: keys, secret: { secretName: keys, defaultMode: 0400 } }',
+  ];
+  const mounts = ['disk', 'memory', 'keys'].map((name) => `{ name: ${name}, mountPath: /v/${name} }`);
+  const script = [
+    'stat -c "%n %g %a" /v/disk /v/memory /v/keys/..data/password',
+    'cat /v/keys/password; echo',
+    'echo mine > /v/disk/file; echo mine > /v/memory/file; stat -c "%n %g" /v/disk/file /v/memory/file',
+    'stat -c "%u %g %a" /var/run/secrets/kubernetes.io/serviceaccount/..data/token',
+    'df -k /v/memory | tail -1 | tr -s " " | cut -d" " -f2',
+  ].join(';');
+  const security = '  securityContext: { runAsUser: 1234, runAsGroup: 5678, fsGroup: 4321, runAsNonRoot: true }';
+  await apply(pod('owner', script, volumes.join(','), mounts.join(','), security));
+  await untilSucceeded('owner');
+  expect((await kubectl(['logs', 'owner'])).trim().split('\n')).toEqual([
+    '/v/disk 4321 2777',
+    '/v/memory 4321 2777',
+    '/v/keys/..data/password 4321 440',
+    'sesame',
+    '/v/disk/file 4321',
+    '/v/memory/file 4321',
+    '1234 4321 640',
+    '1024',
+  ]);
+
+  // What one container mounts in a shared volume appears in another one that asked for it, and is gone with the pod.
+  await apply(`
+apiVersion: v1
+kind: Pod
+metadata: { name: mounts }
+spec:
+  restartPolicy: Never
+  terminationGracePeriodSeconds: 0
+  containers:
+    - name: main
+      image: busybox:1.36
+      command: [sh, -c, 'until cat /shared/inner/file; do sleep 0.1; done']
+      volumeMounts: [{ name: shared, mountPath: /shared, mountPropagation: HostToContainer }]
+    - name: mounter
+      image: busybox:1.36
+      command: [sh, -c, 'mkdir /shared/inner && mount -t tmpfs none /shared/inner && echo inner > /shared/inner/file']
+      securityContext: { privileged: true }
+      volumeMounts: [{ name: shared, mountPath: /shared, mountPropagation: Bidirectional }]
+  volumes: [{ name: shared, emptyDir: {} }]
+`);
+  await untilSucceeded('mounts');
+  const { metadata } = await cluster.get(PODS, namespace.name, 'mounts');
+  await kubectl(['delete', 'pod', 'mounts']);
+  const mountsOfHost = ['run', '--rm', '--pid=host', 'busybox:1.36', 'cat', '/proc/1/mountinfo'];
+  expect(await cluster.docker(mountsOfHost)).not.toContain(metadata.uid);
+});

@@ -1,0 +1,82 @@
+import { constants, type Stats } from 'node:fs';
+import { open, readFile, readlink } from 'node:fs/promises';
+import { basename, dirname } from 'node:path';
+import { errorMessage } from '@gantry/base';
+import { AgentError } from '../runtime/agent-error.ts';
+import type { HostFileKind, HostFiles } from '../runtime/host-files.ts';
+import type { OpenedPath } from '../runtime/host-mounts.ts';
+import { openOnHost, openOwned, type Missing } from './open-path.ts';
+
+const FILE_MODE = 0o644;
+const MAX_BYTES = 2 ** 20;
+
+/** The files of the host whose file system begins at what `findRoot` returns: a path of this process, such as `hostRoot`'s. */
+export function linuxHostFiles(findRoot: () => Promise<string>): HostFiles {
+  const visit = async <T>(path: string, missing: Missing, act: (found: OpenedPath | undefined) => Promise<T>) => {
+    try {
+      await using root = await openOwned(`${await findRoot()}/.`);
+      const found = await openOnHost(root, path, missing);
+      if (found === undefined) return await act(undefined);
+      await using _ = found;
+      return await act(found);
+    } catch (error) {
+      throw new AgentError('FailedMount', errorMessage(error), { cause: error });
+    }
+  };
+  return {
+    kindOf: (path) =>
+      visit(path, 'refuse', async (found) => (found === undefined ? undefined : kind(await found.stat()))),
+    makeFolder: (path) => visit(path, 'create', async () => undefined),
+    makeFile: (path) =>
+      visit(dirname(path), 'refuse', async (folder) => {
+        if (folder === undefined) throw new AgentError('FailedMount', `open ${path}: no such file or directory`);
+        const flags = constants.O_CREAT | constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+        await (await open(`/proc/self/fd/${folder.fd}/${basename(path)}`, flags, FILE_MODE)).close();
+      }),
+    read: (path) =>
+      visit(path, 'refuse', async (found) => {
+        if (found === undefined) return undefined;
+        const stats = await found.stat();
+        if (!stats.isFile() || stats.size > MAX_BYTES)
+          throw new AgentError('FailedMount', `${path} is no file of at most 1 MiB`);
+        return await readFile(`/proc/self/fd/${found.fd}`);
+      }),
+  };
+}
+
+/**
+ * The root of the host's file system, as this process may open it: that of the process that started this container, which is not
+ * in its mount namespace. It needs the host's process namespace (`pid: host`) and CAP_SYS_PTRACE. AgentError 'FailedMount' without
+ * these.
+ */
+export async function hostRoot(): Promise<string> {
+  const own = await readlink('/proc/self/ns/mnt');
+  for (let pid = process.pid; pid > 0; pid = await parentOf(pid)) {
+    if ((await namespaceOf(pid)) !== own) return `/proc/${pid}/root`;
+  }
+  throw new AgentError(
+    'FailedMount',
+    "the files of the engine's host are out of reach: this agent does not see its processes (pid: host)",
+  );
+}
+
+async function namespaceOf(pid: number): Promise<string> {
+  try {
+    return await readlink(`/proc/${pid}/ns/mnt`);
+  } catch (error) {
+    const message = `the files of the engine's host are out of reach: ${errorMessage(error)} (CAP_SYS_PTRACE)`;
+    throw new AgentError('FailedMount', message, { cause: error });
+  }
+}
+
+async function parentOf(pid: number): Promise<number> {
+  return Number(/^PPid:\s*(\d+)$/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
+}
+
+function kind(stats: Stats): HostFileKind {
+  if (stats.isDirectory()) return 'folder';
+  if (stats.isFile()) return 'file';
+  if (stats.isSocket()) return 'socket';
+  if (stats.isCharacterDevice()) return 'character-device';
+  return stats.isBlockDevice() ? 'block-device' : 'other';
+}
