@@ -29,6 +29,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   scheduler: 'services/scheduler/src/main.ts',
   'controller-manager': 'services/controller-manager/src/main.ts',
   agent: 'services/agent/src/main.ts',
+  dns: 'services/dns/src/main.ts',
   pki: 'deploy/src/pki/main.ts',
 };
 

@@ -220,6 +220,16 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
     '.': ANYTHING,
     'main.ts': ANYTHING,
   },
+  'services/dns': {
+    zone: [],
+    wire: ['zone'],
+    respond: ['zone', 'wire'],
+    forward: ['wire', 'respond'],
+    publish: ['zone', 'wire', 'forward'],
+    server: ['respond'],
+    '.': ['zone', 'wire', 'respond', 'forward', 'publish', 'server'],
+    'main.ts': ANYTHING,
+  },
   'services/scheduler': {
     framework: [],
     'plugins/filter': ['framework'],

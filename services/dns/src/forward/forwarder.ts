@@ -1,0 +1,162 @@
+import { type Clock, errorMessage, type Random, withDeadline } from '@gantry/base';
+import type { Logger } from '@gantry/service';
+import type { Alias, Outside } from '../respond/responder.ts';
+import { CODES, type Query } from '../wire/query.ts';
+import { EMPTY_CONTENT, encodeCode, encodeResponse, type OwnedRecord, type Transport } from '../wire/response.ts';
+import { exchange, type Upstream } from './exchange.ts';
+import { ReceivedCache } from './received-cache.ts';
+import {
+  aliasQuery,
+  encodeUpstreamQuery,
+  forwardKey,
+  readReceived,
+  type Received,
+  receivedAnswers,
+  relay,
+} from './upstream-packet.ts';
+
+export interface ForwarderOptions {
+  /** The servers to ask, in their order. */
+  readonly upstreams: () => readonly Upstream[];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** Totals since the start. */
+export interface ForwarderTotals {
+  hits: number;
+  asked: number;
+  failed: number;
+}
+
+/** For one attempt at one server, as CoreDNS waits. */
+const ATTEMPT_MS = 2000;
+/** For all attempts: a client's own resolver waits for 5 s. */
+const TOTAL_MS = 4500;
+/** Each server is asked again when none answered: packets are lost. */
+const ROUNDS = 2;
+/** Questions that wait for the host at a time; further ones fail at once. */
+const MAX_WAITING = 1000;
+
+/** A response and for how many seconds it was kept. */
+interface Fetched {
+  readonly received: Received;
+  readonly keptSeconds: number;
+}
+
+/**
+ * Forwards questions to the host's resolvers and keeps their responses. Equal questions that wait share one: a resolver that asks this
+ * server in a circle waits for itself until its time is up.
+ */
+export class Forwarder implements Outside {
+  readonly totals: ForwarderTotals = { hits: 0, asked: 0, failed: 0 };
+  readonly #options: ForwarderOptions;
+  readonly #cache: ReceivedCache;
+  readonly #waiting = new Map<string, Promise<Received | undefined>>();
+  /** The server that answered last is asked first. */
+  #preferred = '';
+
+  constructor(options: ForwarderOptions) {
+    this.#options = options;
+    this.#cache = new ReceivedCache(options.clock);
+  }
+
+  async resolve(query: Query, transport: Transport): Promise<Buffer> {
+    const fetched = await this.#fetch(query);
+    if (fetched === undefined) return encodeCode(query, CODES.serverFailure, transport);
+    return relay(fetched.received, query, transport, fetched.keptSeconds);
+  }
+
+  async resolveAlias(query: Query, { answers, target }: Alias, transport: Transport): Promise<Buffer> {
+    const fetched = await this.#fetch(aliasQuery(query, target));
+    const further = fetched === undefined ? undefined : readAnswers(fetched);
+    // Without the target's records the alias alone would read as: it has none.
+    if (fetched === undefined || further === undefined) return encodeCode(query, CODES.serverFailure, transport);
+    // RFC 6604: the code is that of the last name.
+    const code = fetched.received.code === CODES.noName ? CODES.noName : CODES.noError;
+    return encodeResponse(query, { ...EMPTY_CONTENT, code, answers: [...answers, ...further] }, transport);
+  }
+
+  /** Undefined when no server answered. Never rejects. */
+  async #fetch(query: Query): Promise<Fetched | undefined> {
+    const key = forwardKey(query);
+    const kept = this.#cache.find(key);
+    if (kept !== undefined) {
+      this.totals.hits += 1;
+      return kept;
+    }
+    let waiting = this.#waiting.get(key);
+    if (waiting === undefined) {
+      if (this.#waiting.size >= MAX_WAITING) {
+        this.totals.failed += 1;
+        return undefined;
+      }
+      waiting = this.#ask(query).finally(() => this.#waiting.delete(key));
+      this.#waiting.set(key, waiting);
+    }
+    const received = await waiting;
+    if (received === undefined) return undefined;
+    this.#cache.keep(key, received);
+    return { received, keptSeconds: 0 };
+  }
+
+  async #ask(query: Query): Promise<Received | undefined> {
+    this.totals.asked += 1;
+    const { clock, logger } = this.#options;
+    using total = withDeadline(clock, new AbortController().signal, TOTAL_MS);
+    let refused: Received | undefined;
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const upstream of this.#inOrder()) {
+        try {
+          const received = await this.#askOne(upstream, query, total);
+          // A server that cannot answer is not the only one.
+          if (received.code !== CODES.serverFailure && received.code !== CODES.refused) {
+            this.#preferred = upstream.address;
+            return received;
+          }
+          refused = received;
+        } catch (error) {
+          logger.debug(
+            { server: upstream.address, reason: errorMessage(error) },
+            'a resolver of the host did not answer',
+          );
+        }
+        if (total.aborted) break;
+      }
+      if (refused !== undefined || total.aborted) break;
+    }
+    if (refused === undefined) this.totals.failed += 1;
+    return refused;
+  }
+
+  async #askOne(upstream: Upstream, query: Query, total: AbortSignal): Promise<Received> {
+    const { clock, random } = this.#options;
+    const id = Math.floor(random() * 2 ** 16);
+    const packet = encodeUpstreamQuery(query, id);
+    const accept = (bytes: Buffer) => readReceived(bytes, id, query);
+    using signal = withDeadline(clock, total, ATTEMPT_MS);
+    const received = await exchange(upstream, packet, accept, { transport: 'udp', signal });
+    if (!received.isTruncated) return received;
+    return await exchange(upstream, packet, accept, { transport: 'tcp', signal });
+  }
+
+  #inOrder(): readonly Upstream[] {
+    const all = this.#options.upstreams();
+    const preferred = all.filter(({ address }) => address === this.#preferred);
+    return [...preferred, ...all.filter(({ address }) => address !== this.#preferred)];
+  }
+}
+
+/** Undefined where a record of the answer cannot be read. */
+function readAnswers({ received, keptSeconds }: Fetched): readonly OwnedRecord[] | undefined {
+  try {
+    return receivedAnswers(received, keptSeconds).map((record) => ({
+      owner: { name: record.name },
+      data: { type: 'foreign', record },
+    }));
+  } catch {
+    // Whatever the library throws, the response is at fault.
+    return undefined;
+  }
+}

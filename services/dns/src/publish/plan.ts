@@ -1,0 +1,61 @@
+import type { Plan } from '@gantry/base';
+import type { EndpointSlice, KubeObject } from '@gantry/objects';
+import { DNS_SERVICE } from '../zone/cluster-zone.ts';
+import { SERVICE_NAME_LABEL } from '../zone/endpoints.ts';
+
+/** What a server knows of the addresses at which the cluster's DNS is reached. */
+export interface ObservedServers {
+  /** The slice as it is stored; undefined when there is none. */
+  readonly slice: EndpointSlice | undefined;
+  /** Its own address. */
+  readonly own: string;
+  /** Whether it answers all questions now, and goes on to. */
+  readonly serves: boolean;
+  /** Addresses of others that do not answer. */
+  readonly silent: ReadonlySet<string>;
+}
+
+export type Action =
+  | { readonly kind: 'create'; readonly slice: EndpointSlice & KubeObject }
+  | { readonly kind: 'update'; readonly slice: EndpointSlice & KubeObject };
+
+const PORTS = [
+  { name: 'dns', port: 53, protocol: 'UDP' },
+  { name: 'dns-tcp', port: 53, protocol: 'TCP' },
+  { name: 'metrics', port: 9153, protocol: 'TCP' },
+];
+
+/**
+ * The slice of the cluster's DNS has every server that serves. Each adds itself, removes itself before it stops, and removes others that
+ * do not answer. The last address stays: an address that may answer again is better than none.
+ */
+export function planServers({ slice, own, serves, silent }: ObservedServers): Plan<Action> {
+  const stored = addressesOf(slice);
+  const others = stored.filter((address) => address !== own);
+  const answering = others.filter((address) => !silent.has(address));
+  const wanted = serves ? [...answering, own].toSorted() : answering;
+  if (wanted.length === 0 || wanted.join() === stored.join()) return { actions: [] };
+  const { metadata } = slice ?? {};
+  const written: EndpointSlice & KubeObject = {
+    apiVersion: 'discovery.k8s.io/v1',
+    kind: 'EndpointSlice',
+    metadata: {
+      ...metadata,
+      ...DNS_SERVICE,
+      labels: {
+        ...metadata?.labels,
+        [SERVICE_NAME_LABEL]: DNS_SERVICE.name,
+        'endpointslice.kubernetes.io/managed-by': DNS_SERVICE.name,
+      },
+    },
+    addressType: 'IPv4',
+    endpoints: wanted.map((address) => ({ addresses: [address], conditions: { ready: true } })),
+    ports: PORTS,
+  };
+  return { actions: [{ kind: slice === undefined ? 'create' : 'update', slice: written }] };
+}
+
+/** The addresses in a slice. */
+export function addressesOf(slice: EndpointSlice | undefined): readonly string[] {
+  return (slice?.endpoints ?? []).flatMap(({ addresses }) => addresses);
+}

@@ -1,0 +1,93 @@
+import { silentLogger } from '@gantry/service';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ENDPOINT_SLICES, type ExampleCluster, exampleCluster, slice } from '../testing/example-cluster.ts';
+import { addressesOf } from './plan.ts';
+import { probeServer } from './probe.ts';
+import { PublishedServers } from './published-servers.ts';
+import { startUpstream } from '../testing/upstream-server.ts';
+
+const KEY = { namespace: 'kube-system', name: 'kube-dns' };
+
+describe('the published servers', () => {
+  let stop: AbortController;
+  let cluster: ExampleCluster;
+  let answering: Set<string>;
+  beforeEach(async () => {
+    stop = new AbortController();
+    cluster = await exampleCluster([slice(KEY.namespace, KEY.name, ['10.128.0.4'], [], KEY.name)], stop.signal);
+    answering = new Set(['10.128.0.4']);
+  });
+  afterEach(() => stop.abort());
+
+  const server = (own: string | undefined, isReady = () => true) =>
+    new PublishedServers({
+      client: cluster.client,
+      cache: cluster.informers.cache,
+      own,
+      isReady,
+      probe: (address) => (answering.has(address) ? Promise.resolve() : Promise.reject(new RangeError('silent'))),
+      clock: cluster.clock,
+      logger: silentLogger,
+    });
+  const published = async () => addressesOf(await cluster.client.get(ENDPOINT_SLICES, KEY, stop.signal));
+  const seconds = async (count: number) => {
+    for (let i = 0; i < count; i++) await cluster.clock.advance(1000);
+  };
+
+  it('have this one while it runs, and not one that is silent for three looks', async () => {
+    void server('10.128.0.5').member().run(stop.signal);
+    await seconds(1);
+    expect(await published()).toEqual(['10.128.0.4', '10.128.0.5']);
+    answering.clear();
+    await seconds(1);
+    answering.add('10.128.0.4');
+    await seconds(1);
+    answering.clear();
+    await seconds(2);
+    expect(await published()).toEqual(['10.128.0.4', '10.128.0.5']);
+    await seconds(2);
+    expect(await published()).toEqual(['10.128.0.5']);
+  });
+
+  it('are not written while nothing changes', async () => {
+    void server('10.128.0.5').member().run(stop.signal);
+    await seconds(2);
+    const writes = cluster.client.writes.length;
+    await seconds(100);
+    expect(cluster.client.writes).toHaveLength(writes);
+  });
+
+  it('do not have this one before it can answer, nor once it leaves', async () => {
+    let ready = false;
+    const { run, drain } = server('10.128.0.5', () => ready).member();
+    void run(stop.signal);
+    await seconds(2);
+    expect(await published()).toEqual(['10.128.0.4']);
+    ready = true;
+    await seconds(2);
+    expect(await published()).toEqual(['10.128.0.4', '10.128.0.5']);
+    const left = drain?.(stop.signal);
+    await seconds(3);
+    await left;
+    expect(await published()).toEqual(['10.128.0.4']);
+  });
+
+  it('are not written outside of the network of pods', async () => {
+    void server(undefined).member().run(stop.signal);
+    await seconds(3);
+    expect(cluster.client.writes).toEqual([]);
+  });
+});
+
+describe('a probe', () => {
+  it.each([
+    ['succeeds where a server has the zone', 0, 'fulfilled'],
+    ['fails where it has not read it yet', 2, 'rejected'],
+  ])('%s', async (_, flags, outcome) => {
+    await using other = await startUpstream(() => ({ flags }));
+    const { address, port } = other.upstream;
+    const probing = Promise.allSettled([probeServer(address, () => 0.5, new AbortController().signal, port)]);
+    expect((await probing).map(({ status }) => status)).toEqual([outcome]);
+    expect(other.asked).toEqual(['udp dns-version.cluster.local']);
+  });
+});

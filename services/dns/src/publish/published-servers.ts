@@ -1,0 +1,121 @@
+import { type Clock, errorMessage, pause, withDeadline } from '@gantry/base';
+import { ignoreReasons, type ObjectClient } from '@gantry/client';
+import type { Cache } from '@gantry/controller-runtime';
+import { ENDPOINT_SLICES } from '@gantry/objects';
+import type { GroupMember, Logger } from '@gantry/service';
+import { DNS_SERVICE } from '../zone/cluster-zone.ts';
+import { addressesOf, planServers } from './plan.ts';
+
+export interface PublishedServersOptions {
+  readonly client: Pick<ObjectClient, 'create' | 'update'>;
+  readonly cache: Cache;
+  /** The address at which pods reach this server; undefined outside of the pods' network, where nothing is published. */
+  readonly own: string | undefined;
+  /** Whether this server can answer all questions. */
+  readonly isReady: () => boolean;
+  /** Asks another server a question of the zone; resolves when it answers. */
+  readonly probe: (address: string, signal: AbortSignal) => Promise<unknown>;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const EVERY_MS = 1000;
+const PROBE_MS = 700;
+/** So many probes in a row without an answer: two may be lost on a busy machine. */
+const SILENT_AFTER = 3;
+const WRITE_MS = 3000;
+/** From its removal to its end a server goes on to answer: proxies learn of the change, and clients of them. */
+const LEAVING_MS = 1500;
+
+/**
+ * Keeps the endpoints of the cluster's DNS: this server while it serves, and no other that does not answer. At rest it writes nothing:
+ * servers ask each other, not the API server.
+ */
+export class PublishedServers {
+  readonly #options: PublishedServersOptions;
+  /** Probes without an answer in a row, by address. */
+  readonly #missed = new Map<string, number>();
+  #leaving = false;
+  #failure = '';
+
+  constructor(options: PublishedServersOptions) {
+    this.#options = options;
+  }
+
+  /** The addresses of all servers of this cluster's DNS, as far as they are known. */
+  addresses(): readonly string[] {
+    const { cache, own } = this.#options;
+    const stored = addressesOf(cache.get(ENDPOINT_SLICES, DNS_SERVICE));
+    return own === undefined ? stored : [...stored, own];
+  }
+
+  member(): GroupMember {
+    const { clock } = this.#options;
+    return {
+      name: 'published-servers',
+      run: async (signal) => {
+        while (!signal.aborted) {
+          await this.#look(signal);
+          await pause(clock, EVERY_MS, signal);
+        }
+      },
+      drain: async (signal) => {
+        this.#leaving = true;
+        await this.#publish(signal);
+        await pause(clock, LEAVING_MS, signal);
+      },
+    };
+  }
+
+  async #look(signal: AbortSignal): Promise<void> {
+    const { own, isReady } = this.#options;
+    // Before all is known the slice may seem to be missing.
+    if (own === undefined || !isReady() || this.#leaving) return;
+    await this.#probeOthers(own, signal);
+    await this.#publish(signal);
+  }
+
+  async #probeOthers(own: string, signal: AbortSignal): Promise<void> {
+    const { cache, probe, clock } = this.#options;
+    const others = addressesOf(cache.get(ENDPOINT_SLICES, DNS_SERVICE)).filter((address) => address !== own);
+    for (const address of this.#missed.keys()) if (!others.includes(address)) this.#missed.delete(address);
+    await Promise.all(
+      others.map(async (address) => {
+        using deadline = withDeadline(clock, signal, PROBE_MS);
+        try {
+          await probe(address, deadline);
+          this.#missed.delete(address);
+        } catch (error) {
+          this.#missed.set(address, (this.#missed.get(address) ?? 0) + 1);
+          this.#options.logger.debug({ address, reason: errorMessage(error) }, 'another server did not answer');
+        }
+      }),
+    );
+  }
+
+  /** Writes what differs; a failure is logged once and tried again at the next look. */
+  async #publish(parent: AbortSignal): Promise<void> {
+    const { own, cache, client, clock, logger, isReady } = this.#options;
+    if (own === undefined) return;
+    const slice = cache.get(ENDPOINT_SLICES, DNS_SERVICE);
+    const silent = new Set([...this.#missed].flatMap(([address, count]) => (count >= SILENT_AFTER ? [address] : [])));
+    const { actions } = planServers({ slice, own, serves: isReady() && !this.#leaving, silent });
+    using signal = withDeadline(clock, parent, WRITE_MS);
+    for (const action of actions) {
+      try {
+        const write =
+          action.kind === 'create'
+            ? client.create(ENDPOINT_SLICES, action.slice, signal)
+            : client.update(ENDPOINT_SLICES, action.slice, signal);
+        // Another server was faster: the next look sees what it wrote.
+        await ignoreReasons(write, ['AlreadyExists', 'Conflict']);
+        logger.info({ servers: addressesOf(action.slice) }, 'published the servers of the DNS');
+        this.#failure = '';
+      } catch (error) {
+        const reason = errorMessage(error);
+        if (reason !== this.#failure) logger.warn({ reason }, 'publishing the servers of the DNS failed, retrying');
+        this.#failure = reason;
+      }
+    }
+  }
+}

@@ -1,0 +1,133 @@
+import type { Random } from '@gantry/base';
+import type { ClusterState } from '../zone/cluster-state.ts';
+import type { ReverseZone } from '../zone/reverse-zone.ts';
+import { CLASS_IN, CODES, type Query, readQuery, TYPES } from '../wire/query.ts';
+import {
+  encodeCode,
+  encodeRefusal,
+  encodeResponse,
+  type OwnedRecord,
+  type ResponseContent,
+  type Transport,
+} from '../wire/response.ts';
+import { KeptResponses, type Rotation } from './kept-responses.ts';
+import { answerLocally } from './local-answer.ts';
+
+/** The state of the cluster and whether all of it was read once. */
+export interface ZoneView extends ClusterState {
+  readonly generation: number;
+}
+
+/** The rest of the names. */
+export interface Outside {
+  /** The response to a query as a client of the transport takes it. Never rejects. */
+  resolve(query: Query, transport: Transport): Promise<Buffer>;
+  /** The records of another name of the question's type, after those that led to it. Never rejects. */
+  resolveAlias(query: Query, alias: Alias, transport: Transport): Promise<Buffer>;
+}
+
+/** An answer so far, and the name at which it goes on. */
+export interface Alias {
+  readonly answers: readonly OwnedRecord[];
+  readonly target: string;
+}
+
+export interface ResponderOptions {
+  readonly zone: ZoneView;
+  readonly reverse: ReverseZone;
+  readonly outside: Outside;
+  /** Whether the zone is complete: before that a name may be missing in it. */
+  readonly isSynced: () => boolean;
+  readonly random: Random;
+}
+
+/** Totals since the start. */
+export interface ResponderTotals {
+  /** Answered from kept responses, from the zone, by the host's resolver; not a query of ours; no response. */
+  readonly source: Record<'kept' | 'zone' | 'outside' | 'refused' | 'ignored', number>;
+}
+
+const MAX_KEPT = 8192;
+/** How many orders of the addresses of a name take turns. */
+const MAX_ROTATIONS = 8;
+
+/** Turns packets into responses. It never throws, whatever it is given. */
+export class Responder {
+  readonly totals: ResponderTotals = { source: { kept: 0, zone: 0, outside: 0, refused: 0, ignored: 0 } };
+  readonly #options: ResponderOptions;
+  readonly #kept: Readonly<Record<Transport, KeptResponses>>;
+
+  constructor(options: ResponderOptions) {
+    this.#options = options;
+    this.#kept = { udp: new KeptResponses(MAX_KEPT), tcp: new KeptResponses(MAX_KEPT) };
+  }
+
+  /** The response to a packet, at once where it comes from memory; undefined for a packet that gets none. */
+  respond(packet: Buffer, transport: Transport): Buffer | Promise<Buffer> | undefined {
+    const kept = this.#kept[transport].find(packet, this.#options.zone.generation);
+    if (kept !== undefined) {
+      this.totals.source.kept += 1;
+      return kept;
+    }
+    const read = readQuery(packet);
+    if (read.kind === 'ignored') {
+      this.totals.source.ignored += 1;
+      return undefined;
+    }
+    if (read.kind === 'refused') {
+      this.totals.source.refused += 1;
+      return encodeRefusal(packet, read.code);
+    }
+    return this.#answer(read.query, transport);
+  }
+
+  #answer(query: Query, transport: Transport): Buffer | Promise<Buffer> {
+    const { source } = this.totals;
+    const refusal = refusalOf(query);
+    if (refusal !== undefined) {
+      source.refused += 1;
+      return encodeCode(query, refusal, transport);
+    }
+    const { zone, reverse, outside, isSynced } = this.#options;
+    const local =
+      query.name === undefined ? undefined : answerLocally({ name: query.name, type: query.type }, zone, reverse);
+    if (local === undefined) {
+      source.outside += 1;
+      return outside.resolve(query, transport);
+    }
+    source.zone += 1;
+    if (!isSynced()) return encodeCode(query, CODES.serverFailure, transport);
+    if (local.kind === 'outside') return outside.resolveAlias(query, local, transport);
+    const rotation = rotationOf(query, local.content, transport, this.#options.random);
+    // With options, such as cookies, no packet is like another.
+    if (query.edns?.hasOptions === true) return rotation.encode(0);
+    return this.#kept[transport].keep(query.bytes, rotation);
+  }
+}
+
+function refusalOf({
+  edns,
+  class: recordClass,
+  type,
+}: Query): typeof CODES.badVersion | typeof CODES.refused | undefined {
+  if (edns !== undefined && edns.version !== 0) return CODES.badVersion;
+  // No client gets whole zones, and other classes are not ours.
+  if (recordClass !== CLASS_IN || type === TYPES.AXFR || type === TYPES.IXFR) return CODES.refused;
+  return undefined;
+}
+
+/** The addresses of an answer in several orders, since many clients take the first; from a random one on. */
+function rotationOf(query: Query, content: ResponseContent, transport: Transport, random: Random): Rotation {
+  const addresses = content.answers.filter(({ data }) => data.type === 'A');
+  const others = content.answers.filter(({ data }) => data.type !== 'A');
+  const count = Math.max(1, Math.min(MAX_ROTATIONS, addresses.length));
+  const start = Math.floor(random() * addresses.length);
+  return {
+    count,
+    encode: (index) => {
+      const first = (start + Math.floor((index * addresses.length) / count)) % Math.max(1, addresses.length);
+      const answers = [...others, ...addresses.slice(first), ...addresses.slice(0, first)];
+      return encodeResponse(query, { ...content, answers }, transport);
+    },
+  };
+}

@@ -1,0 +1,101 @@
+import { Activities, systemClock, systemRandom } from '@gantry/base';
+import { createGrpcClient } from '@gantry/client';
+import { createCertificateRequester, Informers } from '@gantry/controller-runtime';
+import {
+  cachesListed,
+  certificateRenewal,
+  createHealth,
+  createLogger,
+  createMetrics,
+  eventLoopWatch,
+  exitOnStopSignals,
+  type GroupOutcome,
+  httpEndpoint,
+  runGroup,
+} from '@gantry/service';
+import { openTlsFolder } from '@gantry/tls';
+import type { DnsConfig } from './config.ts';
+import { showTotals } from './dns-metrics.ts';
+import { Forwarder } from './forward/forwarder.ts';
+import { HostResolvers } from './forward/host-resolvers.ts';
+import { addressWithin } from './own-address.ts';
+import { probeServer } from './publish/probe.ts';
+import { PublishedServers } from './publish/published-servers.ts';
+import { Responder } from './respond/responder.ts';
+import { tcpServer } from './server/tcp-server.ts';
+import { createServerTotals } from './server/totals.ts';
+import { udpServer } from './server/udp-server.ts';
+import { CachedState, ZONE_RESOURCES } from './zone/cached-state.ts';
+import { DNS_SERVICE } from './zone/cluster-zone.ts';
+import { ReverseZone } from './zone/reverse-zone.ts';
+import { clusterAddress } from './zone/service-records.ts';
+
+const COMPONENT = 'kube-dns';
+const HOST = '0.0.0.0';
+const DNS_PORT = 53;
+/** The port of CoreDNS' metrics. */
+const METRICS_PORT = 9153;
+const CONTAINER_RESOLV_CONF = '/etc/resolv.conf';
+
+/** The process: the zone in memory, and its servers. */
+export async function runDns(config: DnsConfig): Promise<GroupOutcome> {
+  const base = { clock: systemClock, random: systemRandom };
+  const { clock, random } = base;
+  const logger = createLogger({ service: 'dns', level: config.logLevel });
+  const metrics = createMetrics();
+  const startUpIsOver = exitOnStopSignals();
+  using tls = await openTlsFolder(config.tlsDir, { clock, logger }, new AbortController().signal);
+  using client = createGrpcClient({ ...base, addresses: config.apiservers, tls, fieldManager: COMPONENT });
+  const informers = new Informers({ ...base, client, resources: ZONE_RESOURCES, log: logger });
+  const zone = new CachedState(informers.cache);
+  informers.subscribe((event) => zone.take(event));
+  const isSynced = () => informers.synced();
+  const published = new PublishedServers({
+    client,
+    cache: informers.cache,
+    own: addressWithin(config.podCidr),
+    isReady: isSynced,
+    probe: (address, signal) => probeServer(address, random, signal),
+    clock,
+    logger,
+  });
+  const resolvers = new HostResolvers({
+    hostFile: config.hostResolvConf,
+    containerFile: CONTAINER_RESOLV_CONF,
+    isOwn: (address) => {
+      const service = zone.service(DNS_SERVICE.namespace, DNS_SERVICE.name);
+      return published.addresses().includes(address) || (service !== undefined && clusterAddress(service) === address);
+    },
+    clock,
+    logger,
+  });
+  await resolvers.read();
+  const upstreams = () => resolvers.servers().map((address) => ({ address, port: DNS_PORT }));
+  const forwarder = new Forwarder({ upstreams, ...base, logger });
+  const reverse = new ReverseZone([config.serviceCidr, config.podCidr]);
+  const responder = new Responder({ zone, reverse, outside: forwarder, isSynced, random });
+  const server = createServerTotals();
+  showTotals(metrics, { server, responder: responder.totals, forwarder: forwarder.totals });
+  const listen = { responder, host: HOST, port: DNS_PORT, totals: server };
+  const health = createHealth({ ready: [cachesListed(() => informers.missing())] });
+  startUpIsOver();
+  return await runGroup(
+    [
+      eventLoopWatch({ clock, logger, metrics, activities: new Activities(clock) }),
+      httpEndpoint({ health, metrics }),
+      { ...httpEndpoint({ health, metrics, host: HOST, port: METRICS_PORT }), name: 'metrics-endpoint' },
+      certificateRenewal({
+        ...base,
+        folder: config.tlsDir,
+        requestCertificate: createCertificateRequester(client, clock, COMPONENT),
+        logger,
+      }),
+      { name: 'caches', run: (signal) => informers.run(signal) },
+      resolvers.member(),
+      udpServer(listen),
+      tcpServer({ ...listen, clock }),
+      published.member(),
+    ],
+    { clock, logger },
+  );
+}

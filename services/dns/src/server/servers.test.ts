@@ -1,0 +1,118 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { createConnection, type Socket } from 'node:net';
+import { ManualClock } from '@gantry/base/testing';
+import type { GroupMember } from '@gantry/service';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { exchange } from '../forward/exchange.ts';
+import { tcpServer } from './tcp-server.ts';
+import { createServerTotals, type ServerTotals } from './totals.ts';
+import { udpServer } from './udp-server.ts';
+
+/** Repeats a packet; at once, later where it begins with 1, and not where it begins with 2. */
+const responder = {
+  respond: (packet: Buffer) => (packet[0] === 2 ? undefined : packet[0] === 1 ? Promise.resolve(packet) : packet),
+};
+
+describe.each(['udp', 'tcp'] as const)('the server over %s', (transport) => {
+  let stop: AbortController;
+  let done: Promise<void>;
+  let totals: ServerTotals;
+  let clock: ManualClock;
+  let port: number;
+  beforeEach(async () => {
+    stop = new AbortController();
+    totals = createServerTotals();
+    clock = new ManualClock();
+    const listening = Promise.withResolvers<number>();
+    const options = { responder, host: '127.0.0.1', port: 0, totals, onListening: listening.resolve };
+    const member: GroupMember = transport === 'udp' ? udpServer(options) : tcpServer({ ...options, clock });
+    done = member.run(stop.signal);
+    port = await listening.promise;
+  });
+  afterEach(async () => {
+    stop.abort();
+    await done;
+  });
+  const ask = (packet: Buffer) =>
+    exchange({ address: '127.0.0.1', port }, packet, (bytes) => bytes, { transport, signal: stop.signal });
+
+  it.each([0, 1])('answers at once or later (%i), and counts it', async (first) => {
+    const packet = Buffer.from([first, 1, 2, 0x83, 4]);
+    expect(await ask(packet)).toEqual(packet);
+    expect(totals).toMatchObject({ [transport]: 1, unsent: 0 });
+    expect(totals.codes[3]).toBe(1);
+  });
+
+  it('sends nothing where there is no response', async () => {
+    const silent = ask(Buffer.from([2, 0, 0, 0]));
+    expect(await ask(Buffer.from([0, 0, 0, 0]))).toHaveLength(4);
+    stop.abort();
+    await expect(silent).rejects.toBeDefined();
+  });
+});
+
+describe('the server over TCP', () => {
+  let stop: AbortController;
+  let clock: ManualClock;
+  let client: Socket;
+  let done: Promise<void>;
+  let received: Buffer;
+  let port: number;
+  beforeEach(async () => {
+    stop = new AbortController();
+    clock = new ManualClock();
+    const listening = Promise.withResolvers<number>();
+    const totals = createServerTotals();
+    const options = { responder, host: '127.0.0.1', port: 0, totals, onListening: listening.resolve, clock };
+    done = tcpServer(options).run(stop.signal);
+    port = await listening.promise;
+    client = createConnection({ host: '127.0.0.1', port });
+    received = Buffer.alloc(0);
+    client.on('data', (bytes) => {
+      received = Buffer.concat([received, bytes]);
+    });
+    await once(client, 'connect');
+  });
+  afterEach(async () => {
+    client.destroy();
+    stop.abort();
+    await done;
+  });
+
+  it('answers packets that arrive in pieces and several at a time', async () => {
+    const packets = Array.from({ length: 500 }, (_, i) => Buffer.from([0, 4, 0, 0, i >> 8, i & 255]));
+    const all = Buffer.concat(packets);
+    client.write(all.subarray(0, 7));
+    client.write(all.subarray(7, 9));
+    client.write(all.subarray(9));
+    await expect.poll(() => received.length).toBe(all.length);
+    expect(received.equals(all)).toBe(true);
+  });
+
+  it('closes a connection that says nothing', async () => {
+    const closed = once(client, 'close');
+    client.write(Buffer.from([0]));
+    await clock.advance(10_000);
+    await closed;
+  });
+
+  it('goes on after a client that broke off', async () => {
+    client.write(Buffer.from([0, 200, 1]));
+    client.resetAndDestroy();
+    await once(client, 'close');
+    const packet = Buffer.from([0, 1, 0, 0]);
+    const over = { transport: 'tcp', signal: stop.signal } as const;
+    expect(await exchange({ address: '127.0.0.1', port }, packet, (bytes) => bytes, over)).toEqual(packet);
+  });
+});
+
+it('a server whose port is taken fails instead of waiting', async () => {
+  const taken = createSocket('udp4');
+  taken.bind(0, '127.0.0.1');
+  await once(taken, 'listening');
+  const totals = createServerTotals();
+  const options = { responder, host: '127.0.0.1', port: taken.address().port, totals };
+  await expect(udpServer(options).run(new AbortController().signal)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+  taken.close();
+});

@@ -1,0 +1,69 @@
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import type { GroupMember } from '@gantry/service';
+import type { Responder } from '../respond/responder.ts';
+import type { ServerTotals } from './totals.ts';
+
+/** Where a server listens. */
+export interface ListenOptions {
+  readonly responder: Pick<Responder, 'respond'>;
+  readonly host: string;
+  readonly port: number;
+  readonly totals: ServerTotals;
+  /** Called once when it listens, with the port. */
+  readonly onListening?: (port: number) => void;
+}
+
+/** Room for bursts while the process does other work. The kernel may give less. */
+const RECEIVE_BYTES = 2 ** 21;
+
+/** Answers packets over UDP. */
+export function udpServer(options: ListenOptions): GroupMember {
+  return {
+    name: 'dns-udp',
+    run: async (signal) => {
+      const socket = createSocket({ type: 'udp4', recvBufferSize: RECEIVE_BYTES });
+      const failed = once(socket, 'error').then(([error]) => {
+        throw error;
+      });
+      // Awaited below.
+      failed.catch(() => undefined);
+      socket.on('message', (packet, client) => answer(socket, packet, client, options));
+      const closed = Promise.withResolvers<void>();
+      socket.on('close', () => closed.resolve());
+      const onAbort = () => socket.close();
+      socket.bind(options.port, options.host, () => {
+        options.onListening?.(socket.address().port);
+        if (signal.aborted) socket.close();
+        else signal.addEventListener('abort', onAbort, { once: true });
+      });
+      await Promise.race([closed.promise, failed]);
+    },
+  };
+}
+
+function answer(socket: Socket, packet: Buffer, client: RemoteInfo, { responder, totals }: ListenOptions): void {
+  totals.udp += 1;
+  // Nothing can be sent to it.
+  if (client.port === 0) return;
+  const send = (response: Buffer | undefined) => {
+    if (response === undefined) return;
+    countCode(totals, response);
+    // A client that is gone is none of ours.
+    socket.send(response, client.port, client.address, (error) => {
+      if (error !== null) totals.unsent += 1;
+    });
+  };
+  const response = responder.respond(packet, 'udp');
+  if (response instanceof Promise) {
+    response.then(send).catch(() => {
+      // The socket was closed meanwhile.
+      totals.unsent += 1;
+    });
+  } else send(response);
+}
+
+export function countCode({ codes }: ServerTotals, response: Buffer): void {
+  const code = (response[3] ?? 0) & 0x0f;
+  codes[code] = (codes[code] ?? 0) + 1;
+}

@@ -1,0 +1,60 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import packet, { type Answer, type Question } from 'dns-packet';
+
+/** What a resolver answers; undefined for silence. */
+export type Answering = (
+  question: Question,
+  transport: 'udp' | 'tcp',
+) =>
+  | { readonly answers?: Answer[]; readonly authorities?: Answer[]; readonly flags?: number; readonly id?: number }
+  | undefined;
+
+/** A resolver of a host on the loopback interface. */
+export interface UpstreamServer extends AsyncDisposable {
+  readonly upstream: { readonly address: string; readonly port: number };
+  /** The names that it was asked for. */
+  readonly asked: string[];
+}
+
+export async function startUpstream(answering: Answering): Promise<UpstreamServer> {
+  const asked: string[] = [];
+  const answer = (bytes: Buffer, transport: 'udp' | 'tcp'): Buffer | undefined => {
+    const query = packet.decode(bytes);
+    const [question] = query.questions ?? [];
+    if (question === undefined) return undefined;
+    asked.push(`${transport} ${question.name}`);
+    const answered = answering(question, transport);
+    if (answered === undefined) return undefined;
+    return packet.encode({ type: 'response', id: query.id ?? 0, questions: [question], ...answered });
+  };
+  const socket = createSocket('udp4');
+  socket.on('message', (bytes, { address, port }) => {
+    const response = answer(bytes, 'udp');
+    if (response !== undefined) socket.send(response, port, address);
+  });
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  const { port } = socket.address();
+  const server = createServer((connection) => {
+    connection.on('data', (bytes) => {
+      const response = answer(bytes.subarray(2), 'tcp');
+      if (response === undefined) return;
+      const length = Buffer.alloc(2);
+      length.writeUInt16BE(response.length);
+      connection.write(Buffer.concat([length, response]));
+    });
+  });
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    upstream: { address: '127.0.0.1', port },
+    asked,
+    [Symbol.asyncDispose]: async () => {
+      socket.close();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}

@@ -1,0 +1,148 @@
+import type { Cache, InformerEvent, ObjectChange } from '@gantry/controller-runtime';
+import {
+  ENDPOINT_SLICES,
+  type EndpointSlice,
+  formatKey,
+  type KubeObject,
+  keyOf,
+  NAMESPACES,
+  type Pod,
+  PODS,
+  type Service,
+  SERVICES,
+} from '@gantry/objects';
+import type { ClusterState } from './cluster-state.ts';
+import { servedEndpoints, SERVICE_NAME_LABEL } from './endpoints.ts';
+import { clusterAddress } from './service-records.ts';
+
+/** What the zone is made of. */
+export const ZONE_RESOURCES = [SERVICES, ENDPOINT_SLICES, NAMESPACES, PODS];
+
+/**
+ * The cluster as the caches show it, with indexes by address. It keeps the last state that was known when the API server cannot be
+ * reached.
+ */
+export class CachedState implements ClusterState {
+  readonly #cache: Cache;
+  readonly #services = new AddressIndex();
+  readonly #slices = new AddressIndex();
+  /** By namespace and address. */
+  readonly #pods = new AddressIndex();
+  #generation = 0;
+
+  constructor(cache: Cache) {
+    this.#cache = cache;
+  }
+
+  /** Grows with every change after which a name may have other records. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** Takes what the caches report, in order. */
+  take(event: InformerEvent): void {
+    if (event.kind !== 'changed') return;
+    for (const change of event.changes) if (this.#apply(event.resource.resource, change)) this.#generation += 1;
+  }
+
+  service(namespace: string, name: string): Service | undefined {
+    return this.#cache.get(SERVICES, { namespace, name });
+  }
+
+  slices(namespace: string, service: string): readonly EndpointSlice[] {
+    const found = this.#cache.labelled(ENDPOINT_SLICES, namespace, { [SERVICE_NAME_LABEL]: service });
+    return found.filter(({ metadata }) => metadata?.labels?.[SERVICE_NAME_LABEL] === service);
+  }
+
+  hasNamespace(name: string): boolean {
+    return this.#cache.get(NAMESPACES, { namespace: '', name }) !== undefined;
+  }
+
+  hasPod(namespace: string, address: string): boolean {
+    return this.#pods.at(podKey(namespace, address)).length > 0;
+  }
+
+  servicesAt(address: string): readonly Service[] {
+    return this.#services.at(address);
+  }
+
+  slicesAt(address: string): readonly EndpointSlice[] {
+    return this.#slices.at(address) as readonly EndpointSlice[];
+  }
+
+  serial(): number {
+    // A serial number has 32 bits, and wraps.
+    return this.#cache.revision() % 2 ** 32;
+  }
+
+  /** Whether records may differ now. */
+  #apply(resource: string, { object, old }: ObjectChange): boolean {
+    switch (resource) {
+      case SERVICES.resource:
+        this.#services.replace(old, object, addressesOfService);
+        return true;
+      case ENDPOINT_SLICES.resource:
+        this.#slices.replace(old, object, addressesOfSlice);
+        return true;
+      case PODS.resource: {
+        // Pods change often, and their addresses rarely.
+        const [before, after] = [addressesOfPod(old), addressesOfPod(object)];
+        this.#pods.replace(old, object, addressesOfPod);
+        return before.join() !== after.join();
+      }
+      default:
+        return object === undefined || old === undefined;
+    }
+  }
+}
+
+/** Objects by the addresses that they name. */
+class AddressIndex {
+  readonly #byAddress = new Map<string, Map<string, KubeObject>>();
+
+  at(address: string): readonly KubeObject[] {
+    const found = this.#byAddress.get(address);
+    return found === undefined ? [] : [...found.values()];
+  }
+
+  replace(
+    old: KubeObject | undefined,
+    object: KubeObject | undefined,
+    addressesOf: (object: KubeObject | undefined) => readonly string[],
+  ): void {
+    for (const address of addressesOf(old)) {
+      const known = this.#byAddress.get(address);
+      if (old !== undefined) known?.delete(formatKey(keyOf(old)));
+      if (known?.size === 0) this.#byAddress.delete(address);
+    }
+    if (object === undefined) return;
+    for (const address of addressesOf(object)) {
+      const known = this.#byAddress.get(address);
+      const key = formatKey(keyOf(object));
+      if (known === undefined) this.#byAddress.set(address, new Map([[key, object]]));
+      else known.set(key, object);
+    }
+  }
+}
+
+function addressesOfService(object: KubeObject | undefined): readonly string[] {
+  const address = object === undefined ? undefined : clusterAddress(object);
+  return address === undefined ? [] : [address];
+}
+
+function addressesOfSlice(object: KubeObject | undefined): readonly string[] {
+  if (object === undefined) return [];
+  return servedEndpoints(object as unknown as EndpointSlice).map(({ address }) => address);
+}
+
+/** A pod that has ended has given its address back. */
+function addressesOfPod(object: KubeObject | undefined): readonly string[] {
+  const { metadata, status } = (object ?? {}) as Partial<Pod>;
+  const { podIP = '', phase } = status ?? {};
+  if (podIP === '' || phase === 'Succeeded' || phase === 'Failed') return [];
+  return [podKey(metadata?.namespace ?? '', podIP)];
+}
+
+function podKey(namespace: string, address: string): string {
+  return `${namespace}/${address}`;
+}

@@ -1,0 +1,89 @@
+import type { ClusterState } from './cluster-state.ts';
+import { CLUSTER_DOMAIN } from './cluster-zone.ts';
+import { servedEndpoints, SERVICE_NAME_LABEL } from './endpoints.ts';
+import { ABSENT, EMPTY, type Found, type RecordData } from './record.ts';
+import { isHeadless } from './service-records.ts';
+
+const SUFFIX = '.in-addr.arpa';
+const OCTETS = 4;
+
+/** A range of IPv4 addresses as numbers. */
+interface Range {
+  readonly first: number;
+  readonly last: number;
+  /** The number of octets that name the zone of an address of the range. */
+  readonly octets: number;
+}
+
+/** A name below `in-addr.arpa` that this server answers, and its zone. */
+export interface ReverseName {
+  readonly zone: string;
+  readonly found: Found;
+}
+
+/**
+ * The names of addresses. This server is the authority of the cluster's own ranges, and knows the endpoints that Services have outside of
+ * them; other addresses are for the resolver of the host.
+ */
+export class ReverseZone {
+  readonly #ranges: readonly Range[];
+
+  /** `cidrs`: the ranges of Services and pods. */
+  constructor(cidrs: readonly string[]) {
+    this.#ranges = cidrs.map(parseRange);
+  }
+
+  /** Undefined for a name that is not of the cluster. `name` is in lower case, without a final dot. */
+  lookUp(state: ClusterState, name: string): ReverseName | undefined {
+    if (!name.endsWith(SUFFIX)) return undefined;
+    const labels = name.slice(0, -SUFFIX.length).split('.');
+    const octets = labels.toReversed().slice(0, OCTETS);
+    if (!octets.every((octet) => /^(0|[1-9]\d{0,2})$/.test(octet) && Number(octet) < 256)) return undefined;
+    const range = this.#ranges.find((one) => isWithin(one, octets.map(Number)));
+    const records = labels.length === OCTETS ? namesOf(state, octets.join('.')) : [];
+    if (range === undefined) {
+      return records.length === 0 ? undefined : { zone: name, found: { kind: 'present', records } };
+    }
+    const zone = `${octets.slice(0, range.octets).toReversed().join('.')}${SUFFIX}`;
+    return { zone, found: foundAt(labels.length, records) };
+  }
+}
+
+function foundAt(labels: number, records: readonly RecordData[]): Found {
+  if (labels < OCTETS) return EMPTY;
+  return labels > OCTETS || records.length === 0 ? ABSENT : { kind: 'present', records };
+}
+
+/** Kubernetes' DNS specification, sections 2.3.3 and 2.4.3: the name of the Service, and of each endpoint of a headless one. */
+function namesOf(state: ClusterState, address: string): readonly RecordData[] {
+  const services = state.servicesAt(address).map(({ metadata }) => nameOf(metadata.namespace, metadata.name));
+  const endpoints = state.slicesAt(address).flatMap((slice) => {
+    const name = slice.metadata?.labels?.[SERVICE_NAME_LABEL];
+    const namespace = slice.metadata?.namespace ?? '';
+    const service = name === undefined ? undefined : state.service(namespace, name);
+    if (service === undefined || !isHeadless(service)) return [];
+    const served = servedEndpoints(slice).filter((one) => one.address === address);
+    return served.map(({ label }) => `${label}.${nameOf(namespace, name)}`);
+  });
+  return [...new Set([...services, ...endpoints])].map((target) => ({ type: 'PTR', target }));
+}
+
+function nameOf(namespace: string | undefined, service: string | undefined): string {
+  return `${service ?? ''}.${namespace ?? ''}.svc.${CLUSTER_DOMAIN}`;
+}
+
+/** Whether every address that these leading octets stand for is in the range, and they name at least its zone. */
+function isWithin({ first, last, octets: least }: Range, octets: readonly number[]): boolean {
+  if (octets.length < least) return false;
+  const size = 256 ** (OCTETS - octets.length);
+  const base = octets.reduce((sum, octet) => sum * 256 + octet, 0) * size;
+  return base >= first && base + size - 1 <= last;
+}
+
+function parseRange(cidr: string): Range {
+  const [address = '', bits = ''] = cidr.split('/');
+  const size = 2 ** (32 - Number(bits));
+  const base = address.split('.').reduce((sum, octet) => sum * 256 + Number(octet), 0);
+  const first = base - (base % size);
+  return { first, last: first + size - 1, octets: Math.ceil(Number(bits) / 8) };
+}
