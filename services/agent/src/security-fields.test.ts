@@ -274,7 +274,7 @@ const CONTAINER_FIELDS: Table<Container> = {
   envFrom: 'variables',
   image: [{ container: { image: 'nginx:1.27' }, options: { Image: 'sha256:1' } }],
   imagePullPolicy: 'images',
-  lifecycle: 'never run by this agent, so that no hook reaches a host',
+  lifecycle: 'run-hook.test.ts: a hook reaches what a probe reaches',
   livenessProbe: 'probes',
   name: 'names and labels',
   ports: [

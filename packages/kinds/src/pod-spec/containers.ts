@@ -20,6 +20,7 @@ import { invalidAll, unsupported } from '@gantry/apimachinery';
 import { validateVolumeDevices, validateVolumeMounts } from './mounts.ts';
 import { validateLifecycle, validateProbe } from './probes.ts';
 import { validateRestartPolicy } from './restart-policies.ts';
+import { validateStopSignal } from './stop-signals.ts';
 import { validateSecurityContext } from './security-context.ts';
 
 const PROTOCOLS = ['SCTP', 'TCP', 'UDP'];
@@ -74,6 +75,7 @@ export function validateInitContainers(scope: ContainerScope, path: string): Fie
 function validateHooks(container: Container, { spec }: ContainerScope, path: string): FieldError[] {
   return [
     ...validateLifecycle(container.lifecycle, spec.terminationGracePeriodSeconds, `${path}.lifecycle`),
+    ...validateStopSignal(container.lifecycle?.stopSignal, spec, `${path}.lifecycle.stopSignal`),
     ...validateProbe(container.livenessProbe, 'liveness', `${path}.livenessProbe`),
     ...validateProbe(container.readinessProbe, 'readiness', `${path}.readinessProbe`),
     ...validateProbe(container.startupProbe, 'startup', `${path}.startupProbe`),

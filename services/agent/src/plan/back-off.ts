@@ -42,6 +42,7 @@ function reasonOf(error: unknown): string {
     case 'ErrImageNeverPull':
     case 'InvalidImageName':
     case 'CreateContainerConfigError':
+    case 'PostStartHookError':
     case 'RunContainerError':
       return error.code;
     case 'AddressInUse':

@@ -1,11 +1,12 @@
 import type { ContainerState } from '../runtime/containers.ts';
-import { graceSecondsOf, initContainersOf, mainContainersOf } from '../spec/pod-containers.ts';
+import { graceSecondsOf, initContainersOf, mainContainersOf, sidecarsOf } from '../spec/pod-containers.ts';
 import { shouldRestart } from '../spec/restart-policy.ts';
 import { hasEnded, latestAttempt, type PodInSandbox } from './observed-pod.ts';
 import { planVolumes } from './plan-sandbox.ts';
+import { endContainers } from './plan-stop.ts';
 import type { PlanDraft } from './pod-plan.ts';
 import { planStart } from './start-rules.ts';
-import { planStopRules, stopContainer } from './stop-rules.ts';
+import { planStopRules } from './stop-rules.ts';
 
 /** For a pod with a running sandbox: stops, prunes and starts its containers. */
 export function planContainers(draft: PlanDraft, observed: PodInSandbox): void {
@@ -19,12 +20,16 @@ export function planContainers(draft: PlanDraft, observed: PodInSandbox): void {
   );
   if (!hasStarted && !planInit(draft, observed)) return;
   if (hasEnded(observed)) {
-    stopSidecars(draft, observed);
+    const { memory, now } = observed;
+    const left = containers.filter(({ state, name }) => state === 'running' && sidecarsOf(pod).has(name));
+    endContainers(draft, left, { pod, memory, graceSeconds: graceSecondsOf(pod), now });
     return;
   }
   const sidecars = initContainersOf(pod).filter(({ role }) => role === 'sidecar');
-  for (const item of hasStarted ? sidecars : []) planStart(draft, observed, item);
-  for (const item of mainContainersOf(pod)) planStart(draft, observed, item);
+  for (const item of [...(hasStarted ? sidecars : []), ...mainContainersOf(pod)]) {
+    // The containers after one with a postStart hook start when that has ended, as with kubelet.
+    if (planStart(draft, observed, item) === 'starts' && item.container.lifecycle?.postStart !== undefined) return;
+  }
 }
 
 /** Keeps the newest attempt of each container and the one before, which `logs --previous` shows. */
@@ -57,17 +62,4 @@ function planInit(draft: PlanDraft, observed: PodInSandbox): boolean {
     return false;
   }
   return true;
-}
-
-/** Sidecars end after the main containers. */
-function stopSidecars(draft: PlanDraft, observed: PodInSandbox): void {
-  const { pod, memory } = observed;
-  for (const { container, role } of initContainersOf(pod)) {
-    const latest = latestAttempt(observed, container.name);
-    if (role !== 'sidecar' || latest?.state !== 'running' || memory.stopping.has(latest.id)) continue;
-    stopContainer(draft, latest, graceSecondsOf(pod), {
-      reason: 'Killing',
-      message: `Stopping container ${container.name}`,
-    });
-  }
 }

@@ -1,5 +1,6 @@
-import { graceSecondsOf } from '../spec/pod-containers.ts';
+import { containerNamed, graceSecondsOf } from '../spec/pod-containers.ts';
 import { hasEnded, type ObservedPod } from './observed-pod.ts';
+import { endContainers } from './plan-stop.ts';
 import type { PlanDraft } from './pod-plan.ts';
 import { SANDBOX_CHANGED, stopContainer } from './stop-rules.ts';
 
@@ -7,10 +8,16 @@ import { SANDBOX_CHANGED, stopContainer } from './stop-rules.ts';
 export function planSandbox(draft: PlanDraft, observed: ObservedPod): void {
   const { pod, containers, sandboxes, memory, now } = observed;
   const running = containers.filter((container) => container.state === 'running');
-  for (const container of running) {
-    if (!memory.stopping.has(container.id)) stopContainer(draft, container, graceSecondsOf(pod), SANDBOX_CHANGED);
+  if (hasEnded(observed)) {
+    endContainers(draft, running, { pod, memory, graceSeconds: graceSecondsOf(pod), now });
+    return;
   }
-  if (running.length > 0 || hasEnded(observed)) return;
+  for (const container of running) {
+    if (memory.stopping.has(container.id)) continue;
+    const preStop = containerNamed(pod, container.name)?.lifecycle?.preStop;
+    stopContainer(draft, container, graceSecondsOf(pod), { ...SANDBOX_CHANGED, preStop });
+  }
+  if (running.length > 0) return;
   if (!planVolumes(draft, observed)) return;
   for (const { id } of sandboxes) draft.actions.push({ kind: 'removeSandbox', id });
   if (memory.sandbox !== undefined && now < memory.sandbox.retryAt) {

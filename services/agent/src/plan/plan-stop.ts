@@ -1,8 +1,19 @@
 import type { Instant } from '@gantry/base';
+import type { Pod } from '@gantry/objects';
+import type { ContainerState } from '../runtime/containers.ts';
 import type { PodState } from '../runtime/observer.ts';
+import { containerNamed, initContainersOf, mainContainersOf } from '../spec/pod-containers.ts';
 import type { PodMemory } from './pod-memory.ts';
 import type { PlanDraft, PodGoal } from './pod-plan.ts';
 import { stopContainer } from './stop-rules.ts';
+
+/** What the containers of a pod are ended by. */
+export interface PodEnd {
+  readonly pod: Pod | undefined;
+  readonly memory: PodMemory;
+  readonly graceSeconds: number;
+  readonly now: Instant;
+}
 
 /**
  * Ends a pod in order: containers stop; then an ended pod loses its sandbox and keeps its containers, a deleted one loses
@@ -10,21 +21,12 @@ import { stopContainer } from './stop-rules.ts';
  */
 export function planStop(
   draft: PlanDraft,
-  state: Pick<PodState, 'containers' | 'sandboxes'>,
-  memory: PodMemory,
-  { goal, graceSeconds, now }: { readonly goal: PodGoal; readonly graceSeconds: number; readonly now: Instant },
+  { containers, sandboxes }: Pick<PodState, 'containers' | 'sandboxes'>,
+  goal: PodGoal,
+  end: PodEnd,
 ): void {
-  const { containers, sandboxes } = state;
   const running = containers.filter((container) => container.state === 'running');
-  for (const container of running) {
-    const killAt = memory.stopping.get(container.id);
-    // Stopping already, unless the grace period was shortened since.
-    if (killAt !== undefined && killAt <= now + graceSeconds * 1000) continue;
-    stopContainer(draft, container, graceSeconds, {
-      reason: 'Killing',
-      message: `Stopping container ${container.name}`,
-    });
-  }
+  endContainers(draft, running, end);
   if (running.length > 0) return;
   if (goal === 'end') {
     for (const { id, state: run } of sandboxes) if (run === 'running') draft.actions.push({ kind: 'stopSandbox', id });
@@ -33,4 +35,37 @@ export function planStop(
   for (const { id } of containers) draft.actions.push({ kind: 'removeContainer', id });
   for (const { id } of sandboxes) draft.actions.push({ kind: 'removeSandbox', id });
   if (containers.length + sandboxes.length === 0) draft.actions.push({ kind: 'release' });
+}
+
+/**
+ * Stops these containers of a pod that has no more use for any of them. All preStop hooks run at once; the stop signal of a sidecar
+ * waits until the main containers and the sidecars after it have ended, or the grace period has.
+ */
+export function endContainers(draft: PlanDraft, running: readonly ContainerState[], end: PodEnd): void {
+  const { pod, memory, graceSeconds, now } = end;
+  const names = new Set(running.map(({ name }) => name));
+  for (const container of running) {
+    const { id, name } = container;
+    const stopping = memory.stopping.get(id);
+    const signalled = isHeldUp(pod, name, names) ? 'in-its-turn' : 'after-hook';
+    // Stopping already, unless the grace period was shortened since.
+    if (stopping === undefined || stopping.killAt > now + graceSeconds * 1000) {
+      const spec = pod === undefined ? undefined : containerNamed(pod, name);
+      const cause = { reason: 'Killing', message: `Stopping container ${name}` } as const;
+      const preStop = stopping === undefined ? spec?.lifecycle?.preStop : undefined;
+      stopContainer(draft, container, graceSeconds, { ...cause, preStop, signalled });
+    } else if (stopping.phase === 'turn' && (signalled === 'after-hook' || now >= stopping.killAt)) {
+      draft.actions.push({ kind: 'signalContainer', id, graceSeconds: Math.max(0, stopping.killAt - now) / 1000 });
+    } else if (stopping.phase === 'turn') draft.requeue(stopping.killAt);
+  }
+}
+
+/** Whether containers run that this one has to outlive. */
+function isHeldUp(pod: Pod | undefined, name: string, running: ReadonlySet<string>): boolean {
+  if (pod === undefined) return false;
+  const before = initContainersOf(pod);
+  const index = before.findIndex(({ role, container }) => role === 'sidecar' && container.name === name);
+  if (index < 0) return false;
+  const later = before.slice(index + 1).filter(({ role }) => role === 'sidecar');
+  return [...mainContainersOf(pod), ...later].some(({ container }) => running.has(container.name));
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { Pod } from '@gantry/objects';
+import type { Container, Pod } from '@gantry/objects';
 import type { PodState } from '../runtime/observer.ts';
 import { container, exited, NOW, pod, podState, reportedStatus, running, sandbox } from '../testing/pods.ts';
-import { emptyMemory, type PodMemory } from './pod-memory.ts';
+import { emptyMemory, type PodMemory, type Stopping } from './pod-memory.ts';
 import { computePodActions } from './plan.ts';
 import { type PodAction } from './pod-plan.ts';
 
@@ -14,7 +14,13 @@ function brief(action: PodAction): string {
     case 'startContainer':
       return `start ${action.container.name} ${action.attempt} after ${action.restartDelayMs}`;
     case 'stopContainer':
-      return `stop ${action.id} in ${action.graceSeconds}`;
+      return [
+        `stop ${action.id} in ${action.graceSeconds}`,
+        ...(action.preStop === undefined ? [] : ['after its hook']),
+        ...(action.signalled === 'in-its-turn' ? ['in its turn'] : []),
+      ].join(' ');
+    case 'signalContainer':
+      return `signal ${action.id} in ${action.graceSeconds}`;
     case 'createSandbox':
       return `createSandbox ${action.attempt}`;
     case 'stopSandbox':
@@ -45,6 +51,17 @@ const backOff = (reason: string, failedMsAgo: number, retryInMs: number) => ({
   failedAt: NOW - failedMsAgo,
   retryAt: NOW + retryInMs,
 });
+
+const stopping = (id: string, phase: Stopping['phase'], killInMs: number): PodMemory['stopping'] =>
+  new Map([[id, { phase, killAt: NOW + killInMs }]]);
+const sidecars = ['one', 'two'].map((name) => container(name, { restartPolicy: 'Always' }));
+const all = ['main', 'one', 'two'].map((name) => running({ name }));
+const withProbe = (change: Partial<Container>) => pod({ containers: [container('main', change)] });
+const failing = (failed: 'liveness' | 'startup'): PodMemory => ({
+  ...MOUNTED,
+  probes: new Map([['main', { containerId: 'main-0', started: true, ready: false, failed }]]),
+});
+const hook = { sleep: { seconds: 3 } };
 
 const cases: readonly Case[] = [
   { name: 'mounts the volumes of a new pod first', pod: pod(), memory: emptyMemory, actions: ['mountVolumes'] },
@@ -272,17 +289,116 @@ const cases: readonly Case[] = [
     actions: ['stop main-0 in 5'],
   },
   {
+    name: 'runs the hook of a container that is deleted',
+    pod: pod({ containers: [container('main', { lifecycle: { preStop: hook } })] }, {}, deleted),
+    state: podState([sandbox()], [running()]),
+    actions: ['stop main-0 in 5 after its hook'],
+  },
+  {
+    name: 'runs no hook without a grace period',
+    pod: pod(
+      { containers: [container('main', { lifecycle: { preStop: hook } })] },
+      {},
+      { ...deleted, deletionGracePeriodSeconds: 0 },
+    ),
+    state: podState([sandbox()], [running()]),
+    actions: ['stop main-0 in 0'],
+  },
+  {
+    name: 'does not run a hook again when the grace was shortened',
+    pod: pod({ containers: [container('main', { lifecycle: { preStop: hook } })] }, {}, deleted),
+    state: podState([sandbox()], [running()]),
+    memory: { ...MOUNTED, stopping: stopping('main-0', 'hook', 30_000) },
+    actions: ['stop main-0 in 5'],
+  },
+  {
+    name: 'signals sidecars after the main containers, and the first of them last',
+    pod: pod({ initContainers: sidecars }, {}, deleted),
+    state: podState([sandbox()], all),
+    actions: ['stop main-0 in 5', 'stop one-0 in 5 in its turn', 'stop two-0 in 5 in its turn'],
+  },
+  {
+    name: 'lets a sidecar wait until its grace period ends',
+    pod: pod({ initContainers: sidecars }, {}, deleted),
+    state: podState([sandbox()], [running({ name: 'two' }), running({ name: 'one' })]),
+    memory: {
+      ...MOUNTED,
+      stopping: new Map([...stopping('one-0', 'turn', 3_000), ...stopping('two-0', 'signal', 3_000)]),
+    },
+    actions: [],
+    requeueInMs: 3_000,
+  },
+  {
+    name: 'signals a sidecar whose turn has come, with what is left of the grace period',
+    pod: pod({ initContainers: sidecars }, {}, deleted),
+    state: podState([sandbox()], [running({ name: 'one' }), exited(0, { name: 'two' }), exited(0)]),
+    memory: { ...MOUNTED, stopping: stopping('one-0', 'turn', 3_000) },
+    actions: ['signal one-0 in 3'],
+  },
+  {
+    name: 'signals a sidecar at the end of the grace period though others still run',
+    pod: pod({ initContainers: sidecars }, {}, deleted),
+    state: podState([sandbox()], [running({ name: 'one' }), running({ name: 'two' })]),
+    memory: {
+      ...MOUNTED,
+      stopping: new Map([...stopping('one-0', 'turn', 0), ...stopping('two-0', 'signal', 0)]),
+    },
+    actions: ['signal one-0 in 0'],
+  },
+  {
+    name: 'ends the sidecars of a pod that is done in their order',
+    pod: pod({ initContainers: sidecars, restartPolicy: 'Never' }),
+    state: podState([sandbox()], [running({ name: 'one' }), running({ name: 'two' }), exited(0)]),
+    actions: ['stop one-0 in 30 in its turn', 'stop two-0 in 30'],
+  },
+  {
+    name: 'gives a container that fails its liveness probe the grace period of the probe',
+    pod: withProbe({ livenessProbe: { terminationGracePeriodSeconds: 4 }, lifecycle: { preStop: hook } }),
+    state: podState([sandbox()], [running()]),
+    memory: failing('liveness'),
+    actions: ['stop main-0 in 4 after its hook'],
+  },
+  {
+    name: 'gives a container that fails its startup probe the grace period of that probe',
+    pod: withProbe({
+      livenessProbe: { terminationGracePeriodSeconds: 4 },
+      startupProbe: { terminationGracePeriodSeconds: 3 },
+    }),
+    state: podState([sandbox()], [running()]),
+    memory: failing('startup'),
+    actions: ['stop main-0 in 3'],
+  },
+  {
+    name: 'stops a container whose postStart hook failed',
+    pod: pod(),
+    state: podState([sandbox()], [running()]),
+    memory: { ...MOUNTED, failedPostStart: new Set(['main-0']) },
+    actions: ['stop main-0 in 30'],
+  },
+  {
+    name: 'starts no container after one with a postStart hook before that has ended',
+    pod: pod({ containers: [container('a'), container('b', { lifecycle: { postStart: hook } }), container('c')] }),
+    state: podState([sandbox()], []),
+    actions: ['start a 0 after 0', 'start b 0 after 0'],
+  },
+  {
+    name: 'starts the containers after one that runs, hook or not',
+    pod: pod({ containers: [container('b', { lifecycle: { postStart: hook } }), container('c')] }),
+    state: podState([sandbox()], [running({ name: 'b' })]),
+    actions: ['start c 0 after 0'],
+  },
+  {
     name: 'does not stop twice',
     pod: pod({}, {}, deleted),
     state: podState([sandbox()], [running()]),
-    memory: { ...MOUNTED, stopping: new Map([['main-0', NOW + 4_000]]) },
+    memory: { ...MOUNTED, stopping: stopping('main-0', 'signal', 4_000) },
     actions: [],
   },
   {
     name: 'stops again when the grace was shortened',
     pod: pod({}, {}, { ...deleted, deletionGracePeriodSeconds: 0 }),
     state: podState([sandbox()], [running()]),
-    memory: { ...MOUNTED, stopping: new Map([['main-0', NOW + 4_000]]) },
+    memory: { ...MOUNTED, stopping: stopping('main-0', 'signal', 4_000) },
     actions: ['stop main-0 in 0'],
   },
   {
@@ -331,6 +447,17 @@ const cases: readonly Case[] = [
     requeueInMs: 30_000,
   },
 ];
+
+const STOPS = [
+  { why: 'a restart', policy: 'Always', message: 'Container main failed liveness probe, will be restarted' },
+  { why: 'no restart', policy: 'Never', message: 'Container main failed liveness probe' },
+];
+
+it.each(STOPS)('a stop before $why says so', ({ policy, message }) => {
+  const state = podState([sandbox()], [running()]);
+  const { actions } = computePodActions(pod({ restartPolicy: policy }), state, failing('liveness'), NOW);
+  expect(actions).toMatchObject([{ kind: 'stopContainer', message }]);
+});
 
 describe('the plan of a pod', () => {
   it.each(cases)('$name', ({ pod: object, state, memory = MOUNTED, actions, requeueInMs, waiting = {} }) => {

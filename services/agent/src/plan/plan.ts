@@ -34,7 +34,7 @@ export function computePodActions(
   const { containers = [], sandboxes = [] } = state ?? {};
   if (pod === undefined || goal !== 'run') {
     const graceSeconds = pod === undefined ? (state?.graceSeconds ?? DEFAULT_GRACE_SECONDS) : graceSecondsOf(pod);
-    planStop(draft, { containers, sandboxes }, memory, { goal, graceSeconds, now });
+    planStop(draft, { containers, sandboxes }, goal, { pod, memory, graceSeconds, now });
     return draft.finish(goal);
   }
   const deadline = activeDeadline(pod);

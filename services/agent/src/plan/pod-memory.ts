@@ -4,10 +4,20 @@ import type { PodRejection } from '../spec/pod-rejection.ts';
 import type { BackOffEntry } from './back-off.ts';
 import { MAX_RESTART_DELAY_MS } from './restart-delay.ts';
 
+/** How far the stop of a container is. */
+export interface Stopping {
+  /** `hook`: its preStop hook runs. `turn`: it waits until it may be signalled. `signal`: it was signalled. */
+  readonly phase: 'hook' | 'turn' | 'signal';
+  /** When SIGKILL is due. */
+  readonly killAt: Instant;
+}
+
 /** A worker's knowledge apart from API and engine. It may be lost: a restarted agent begins with `emptyMemory`. */
 export interface PodMemory {
-  /** Containers being stopped → when SIGKILL is due. */
-  readonly stopping: ReadonlyMap<string, Instant>;
+  /** By the ids of the containers that are being stopped. */
+  readonly stopping: ReadonlyMap<string, Stopping>;
+  /** Ids of containers whose postStart hook failed. */
+  readonly failedPostStart: ReadonlySet<string>;
   /** Container name → why it could not be started. */
   readonly backOffs: ReadonlyMap<string, BackOffEntry>;
   readonly volumes: 'absent' | 'ready' | BackOffEntry;
@@ -24,6 +34,7 @@ export interface PodMemory {
 /** The memory of a new worker. */
 export const emptyMemory: PodMemory = {
   stopping: new Map(),
+  failedPostStart: new Set(),
   backOffs: new Map(),
   volumes: 'absent',
   rejection: undefined,

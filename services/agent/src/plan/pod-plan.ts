@@ -1,5 +1,5 @@
 import type { Instant, Plan } from '@gantry/base';
-import type { Container } from '@gantry/objects';
+import type { Container, LifecycleHandler } from '@gantry/objects';
 import type { ContainerRole } from '../spec/pod-containers.ts';
 
 /** `run`: containers as the spec says. `end`: the pod has ended, its containers stay for their logs. `delete`: everything goes. */
@@ -15,15 +15,25 @@ export interface StartContainer {
   readonly restartDelayMs: number;
 }
 
-/** Stops a container; it keeps running until its grace period ends. */
+/** Stops a container: its preStop hook runs, then it gets its stop signal. Both share the grace period. */
 export interface StopContainer {
   readonly kind: 'stopContainer';
   readonly id: string;
   readonly name: string;
   readonly graceSeconds: number;
+  readonly preStop?: LifecycleHandler;
+  /** When the stop signal is sent: a sidecar's waits for `signalContainer`, since others that run depend on it. */
+  readonly signalled: 'after-hook' | 'in-its-turn';
   /** Reason and message of the Event that reports it. */
   readonly reason: 'Killing' | 'SandboxChanged';
   readonly message: string;
+}
+
+/** Sends the stop signal to a container whose turn has come. */
+export interface SignalContainer {
+  readonly kind: 'signalContainer';
+  readonly id: string;
+  readonly graceSeconds: number;
 }
 
 /** One action of a plan. */
@@ -32,6 +42,7 @@ export type PodAction =
   | { readonly kind: 'createSandbox'; readonly attempt: number }
   | StartContainer
   | StopContainer
+  | SignalContainer
   | { readonly kind: 'stopSandbox'; readonly id: string }
   | { readonly kind: 'removeContainer'; readonly id: string }
   | { readonly kind: 'removeSandbox'; readonly id: string }

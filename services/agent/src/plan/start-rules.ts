@@ -61,19 +61,19 @@ const START_RULES: readonly StartRule[] = [
   },
 ];
 
-/** Starts one container unless a rule holds it back. */
+/** Starts one container unless a rule holds it back. Says which. */
 export function planStart(
   draft: PlanDraft,
   observed: PodInSandbox,
   item: PodContainer,
   mode: StartCandidate['mode'] = 'by-policy',
-): void {
+): 'starts' | 'does-not' {
   const { container, role } = item;
   const latest = latestAttempt(observed, container.name);
   const isChanged = latest !== undefined && latest.hash !== containerHash(container);
   const definition = isChanged ? 'changed' : 'same';
   const candidate: StartCandidate = { ...observed, ...item, latest, definition, mode };
-  if (START_RULES.some((rule) => rule(candidate, draft) === 'decided')) return;
+  if (START_RULES.some((rule) => rule(candidate, draft) === 'decided')) return 'does-not';
   draft.actions.push({
     kind: 'startContainer',
     container,
@@ -82,6 +82,7 @@ export function planStart(
     sandboxId: observed.sandbox.id,
     restartDelayMs: nextRestartDelayMs(latest, observed.memory.maxRestartDelayMs),
   });
+  return 'starts';
 }
 
 function waitingFor(draft: PlanDraft, container: Container, entry: BackOffEntry, now: Instant): Waiting {

@@ -1,16 +1,23 @@
-import type { Container } from '@gantry/objects';
+import type { LifecycleHandler } from '@gantry/objects';
 import type { ContainerState } from '../runtime/containers.ts';
-import { allContainersOf, containerHash, graceSecondsOf } from '../spec/pod-containers.ts';
+import { allContainersOf, containerHash, graceSecondsOf, type PodContainer } from '../spec/pod-containers.ts';
+import { restartsAfterStop } from '../spec/restart-policy.ts';
 import type { PodInSandbox } from './observed-pod.ts';
 import type { PlanDraft, StopContainer } from './pod-plan.ts';
 
 /** Why a container is stopped, as its Event reports it. */
-export type StopCause = Pick<StopContainer, 'reason' | 'message'>;
+export interface StopCause extends Pick<StopContainer, 'reason' | 'message'> {
+  /** Absent: the pod's. */
+  readonly graceSeconds?: number | undefined;
+  readonly preStop?: LifecycleHandler | undefined;
+  /** Absent: `after-hook`. */
+  readonly signalled?: StopContainer['signalled'];
+}
 
 /** A reason to stop a running container of a pod that is to run; undefined when the rule does not apply. */
 type StopRule = (
   running: ContainerState,
-  container: Container | undefined,
+  item: PodContainer | undefined,
   observed: PodInSandbox,
 ) => StopCause | undefined;
 
@@ -22,44 +29,62 @@ export const SANDBOX_CHANGED: StopCause = {
 
 /** The first rule that applies decides. A new reason to stop a container is a rule here. */
 const STOP_RULES: readonly StopRule[] = [
-  function sandboxChanged(running, _container, { sandbox }) {
+  function sandboxChanged(running, _item, { sandbox }) {
     return running.sandboxId === sandbox.id ? undefined : SANDBOX_CHANGED;
   },
-  function definitionChanged(running, container) {
-    if (container === undefined || containerHash(container) === running.hash) return undefined;
-    return { reason: 'Killing', message: `Container ${running.name} definition changed, will be restarted` };
+  function definitionChanged(running, item) {
+    if (item === undefined || containerHash(item.container) === running.hash) return undefined;
+    return { reason: 'Killing', message: `${titleOf(item)} definition changed${item.role === 'main' ? RESTARTS : ''}` };
   },
-  function probeFailed(running, _container, { memory }) {
+  function probeFailed(running, item, { pod, memory }) {
     const findings = memory.probes.get(running.name);
-    if (findings?.failed === undefined || findings.containerId !== running.id) return undefined;
+    if (findings?.failed === undefined || findings.containerId !== running.id || item === undefined) return undefined;
+    const { livenessProbe, startupProbe } = item.container;
+    const probe = findings.failed === 'liveness' ? livenessProbe : startupProbe;
+    const next = item.role === 'main' && restartsAfterStop(pod, item) ? RESTARTS : '';
     return {
       reason: 'Killing',
-      message: `Container ${running.name} failed ${findings.failed} probe, will be restarted`,
+      message: `${titleOf(item)} failed ${findings.failed} probe${next}`,
+      graceSeconds: probe?.terminationGracePeriodSeconds,
     };
   },
+  function postStartFailed(running, _item, { memory }) {
+    if (!memory.failedPostStart.has(running.id)) return undefined;
+    return { reason: 'Killing', message: 'FailedPostStartHook' };
+  },
 ];
+
+const RESTARTS = ', will be restarted';
+
+/** A container as kubelet's messages name it. */
+function titleOf({ role, container }: PodContainer): string {
+  return `${role === 'main' ? 'Container' : 'Init container'} ${container.name}`;
+}
 
 /** Stops every running container that a rule rejects. */
 export function planStopRules(draft: PlanDraft, observed: PodInSandbox): void {
   const { pod, containers, memory } = observed;
-  const specs = new Map(allContainersOf(pod).map(({ container }) => [container.name, container]));
+  const items = new Map(allContainersOf(pod).map((item) => [item.container.name, item]));
   for (const running of containers) {
     if (running.state !== 'running' || memory.stopping.has(running.id)) continue;
+    const item = items.get(running.name);
     for (const rule of STOP_RULES) {
-      const cause = rule(running, specs.get(running.name), observed);
+      const cause = rule(running, item, observed);
       if (cause === undefined) continue;
-      stopContainer(draft, running, graceSecondsOf(pod), cause);
+      const preStop = item?.container.lifecycle?.preStop;
+      stopContainer(draft, running, graceSecondsOf(pod), { preStop, ...cause });
       break;
     }
   }
 }
 
-/** Adds the action that stops a container. */
+/** Adds the action that stops a container. A hook needs time to run. */
 export function stopContainer(
   draft: PlanDraft,
   { id, name }: ContainerState,
-  graceSeconds: number,
-  cause: StopCause,
+  podGraceSeconds: number,
+  { reason, message, graceSeconds = podGraceSeconds, preStop, signalled = 'after-hook' }: StopCause,
 ): void {
-  draft.actions.push({ kind: 'stopContainer', id, name, graceSeconds, ...cause });
+  const hook = preStop === undefined || graceSeconds <= 0 ? {} : { preStop };
+  draft.actions.push({ kind: 'stopContainer', id, name, graceSeconds, ...hook, signalled, reason, message });
 }

@@ -1,17 +1,16 @@
-import { errorMessage, pause } from '@gantry/base';
+import { errorMessage } from '@gantry/base';
 import { type Pod, PODS } from '@gantry/objects';
 import { ignoreReasons } from '@gantry/client';
 import { backOffAfter } from '../plan/back-off.ts';
-import type { PodAction, StartContainer, StopContainer } from '../plan/pod-plan.ts';
+import type { PodAction, StartContainer } from '../plan/pod-plan.ts';
 import type { PodState } from '../runtime/observer.ts';
 import type { PodEvents } from './pod-events.ts';
 import { startContainer } from './start-container.ts';
+import { addressOf } from './pod-network.ts';
 import { startSandbox } from './start-sandbox.ts';
+import { signalContainer, stopContainer } from './stop-container.ts';
 import type { WorkerMemory } from './worker-memory.ts';
 import type { WorkerServices } from './worker-services.ts';
-
-/** How long a stop that failed is not tried again. */
-const STOP_RETRY_MS = 10_000;
 
 /** What an action works on. */
 export interface ActionContext {
@@ -45,7 +44,10 @@ export async function performAction(action: PodAction, context: ActionContext): 
       if (pod !== undefined) await start(pod, action, context);
       return;
     case 'stopContainer':
-      stop(action, context);
+      stopContainer(action, context);
+      return;
+    case 'signalContainer':
+      signalContainer(action, context);
       return;
     case 'stopSandbox':
       restAddress(action.id, context);
@@ -62,11 +64,6 @@ export async function performAction(action: PodAction, context: ActionContext): 
       await release(context);
       return;
   }
-}
-
-/** The pod's address, '' without a running sandbox. */
-export function addressOf(state: PodState | undefined): string {
-  return state?.sandboxes.find((sandbox) => sandbox.state === 'running')?.address ?? '';
 }
 
 async function mountVolumes(pod: Pod, { state, memory, events, services, step }: ActionContext): Promise<void> {
@@ -108,33 +105,20 @@ async function start(
   const { name } = action.container;
   const sandbox = state?.sandboxes.find((candidate) => candidate.id === action.sandboxId);
   try {
-    await startContainer(pod, action, sandbox, services, step);
-    memory.backOffs.delete(name);
+    const started = await startContainer(pod, action, sandbox, services, step);
+    if (started.hookFailure === undefined) {
+      memory.backOffs.delete(name);
+      return;
+    }
+    memory.failedPostStart.add(started.id);
+    memory.backOffs.set(name, backOffAfter(started.hookFailure, memory.backOffs.get(name), clock.now(), random));
+    events.hookFailed(pod, name, 'PostStart');
   } catch (error) {
     step.throwIfAborted();
     const entry = backOffAfter(error, memory.backOffs.get(name), clock.now(), random);
     memory.backOffs.set(name, entry);
     events.startFailed(pod, name, entry);
   }
-}
-
-/** Does not wait for the stop: its end is an event of the engine, and a shorter grace must be able to overtake it. */
-function stop(action: StopContainer, { uid, pod, memory, events, services, signal, notify }: ActionContext): void {
-  const { runtime, clock, logger } = services;
-  const { id, graceSeconds } = action;
-  memory.stopping.set(id, clock.now() + graceSeconds * 1000);
-  if (pod !== undefined) events.stopping(pod, action);
-  runtime.containers
-    .stopContainer(id, graceSeconds, signal)
-    .catch(async (error: unknown) => {
-      if (signal.aborted) return;
-      logger.warn({ pod: uid, container: id, reason: errorMessage(error) }, 'stopping a container failed');
-      await pause(clock, STOP_RETRY_MS, signal);
-    })
-    .finally(() => {
-      memory.stopping.delete(id);
-      notify();
-    });
 }
 
 /** Keeps the sandbox's address out of use for a while after its end. */

@@ -99,6 +99,7 @@ class Simulation {
         return;
       }
       case 'stopContainer':
+      case 'signalContainer':
         return containers.stopContainer(action.id, 0, signal);
       case 'stopSandbox':
         return sandboxes.stopSandbox(action.id);

@@ -5,7 +5,14 @@ import { PodEvents } from './pod-events.ts';
 import { createWorkerMemory } from './worker-memory.ts';
 
 const POD = pod({ initContainers: [container('setup')] });
-const STOP = { kind: 'stopContainer', id: 'main-0', name: 'main', graceSeconds: 30, message: 'why' } as const;
+const STOP = {
+  kind: 'stopContainer',
+  id: 'main-0',
+  name: 'main',
+  graceSeconds: 30,
+  signalled: 'after-hook',
+  message: 'why',
+} as const;
 
 function waitingPlan(reason: string): PodPlan {
   return { goal: 'run', actions: [], waiting: new Map([['main', { reason }]]) };

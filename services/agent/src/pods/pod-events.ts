@@ -52,6 +52,17 @@ export class PodEvents {
     this.#recorder.event(pod, 'Warning', 'Unhealthy', `${title} probe failed: ${message}`, path);
   }
 
+  probeWarning(pod: Pod, container: string, probe: ProbeKind, message: string): void {
+    const title = `${probe.charAt(0).toUpperCase()}${probe.slice(1)}`;
+    const path = containerPath(pod, container);
+    this.#recorder.event(pod, 'Warning', 'ProbeWarning', `${title} probe warning: ${message}`, path);
+  }
+
+  /** Without the hook's own message, which may hold what only its pod may read. */
+  hookFailed(pod: Pod, container: string, hook: 'PostStart' | 'PreStop'): void {
+    this.#recorder.event(pod, 'Warning', `Failed${hook}Hook`, `${hook}Hook failed`, containerPath(pod, container));
+  }
+
   stopping(pod: Pod, { reason, message, name }: StopContainer): void {
     // A changed sandbox concerns the pod, not one container.
     const path = reason === 'SandboxChanged' ? undefined : containerPath(pod, name);

@@ -9,8 +9,10 @@ import { allContainersOf } from '../spec/pod-containers.ts';
 import { podRejection } from '../spec/pod-rejection.ts';
 import { maxRestartDelay } from '../spec/restart-delay.ts';
 import { podStatus } from '../status/pod-status.ts';
-import { addressOf, performAction } from './perform-action.ts';
+import { performAction } from './perform-action.ts';
 import { PodEvents } from './pod-events.ts';
+import { addressOf, networkOf } from './pod-network.ts';
+import { forgetEnded } from './stop-container.ts';
 import { TerminationMessages } from './termination-messages.ts';
 import { createWorkerMemory } from './worker-memory.ts';
 import type { WorkerServices } from './worker-services.ts';
@@ -54,6 +56,10 @@ export class PodWorker {
       onFailure: (container, kind, message) => {
         const pod = pods.get(uid);
         if (pod !== undefined) this.#events.unhealthy(pod, container, kind, message);
+      },
+      onWarning: (container, kind, message) => {
+        const pod = pods.get(uid);
+        if (pod !== undefined) this.#events.probeWarning(pod, container, kind, message);
       },
     });
   }
@@ -105,6 +111,7 @@ export class PodWorker {
     const listed = (await runtime.observer.listPods({ ...owner, podUid: this.#uid }, step))[0];
     const pod = pods.get(this.#uid);
     const state = interpretEnds(pod, listed);
+    forgetEnded(this.#memory, state);
     const specs = pod === undefined ? [] : allContainersOf(pod).map(({ container }) => container);
     const messages = await this.#messages.read(this.#uid, state?.containers ?? [], specs, step);
     this.#memory.rejection = pod === undefined ? undefined : podRejection(pod, engine);
@@ -141,14 +148,12 @@ export class PodWorker {
   }
 
   #syncProbes(pod: Pod | undefined, state: PodState | undefined, signal: AbortSignal): void {
-    const { facts } = this.#services;
-    const address = pod?.spec?.hostNetwork === true ? facts.hostAddress : addressOf(state);
-    const network: ProbedContainer['network'] = pod?.spec?.hostNetwork === true ? 'host' : 'pod';
-    const targets = (pod === undefined ? [] : allContainersOf(pod)).flatMap(({ container }) => {
+    const targets = (pod === undefined ? [] : allContainersOf(pod)).flatMap(({ container }): ProbedContainer[] => {
+      if (pod === undefined) return [];
       const running = state?.containers.find((candidate) => candidate.name === container.name);
       if (running?.state !== 'running') return [];
       const startedAt = running.startedAt ?? running.createdAt;
-      return [{ container, containerId: running.id, address, network, startedAt }];
+      return [{ container, containerId: running.id, startedAt, ...networkOf(pod, state, this.#services.facts) }];
     });
     this.#probes.sync(targets, this.#goal === 'run' ? 'running' : 'ending', signal);
   }

@@ -1,20 +1,28 @@
 import { errorMessage } from '@gantry/base';
-import type { Pod } from '@gantry/objects';
+import type { Container, Pod } from '@gantry/objects';
 import type { StartContainer } from '../plan/pod-plan.ts';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { SandboxState } from '../runtime/sandboxes.ts';
 import { containerSpec } from '../spec/container-spec.ts';
 import { containerEnvironment } from '../spec/environment.ts';
-import { containerPath } from '../spec/pod-names.ts';
+import { containerPath, formatPod } from '../spec/pod-names.ts';
+import { runHook } from '../probes/run-hook.ts';
 import { sandboxRefusal } from '../spec/pod-rejection.ts';
 import type { ContainerMounts } from '../volumes/pod-volumes.ts';
 import { ensureImage } from './ensure-image.ts';
 import { runtimeHandler } from './runtime-handler.ts';
 import type { WorkerServices } from './worker-services.ts';
 
+/** A container that was started. */
+export interface StartedContainer {
+  readonly id: string;
+  /** Why its postStart hook failed. */
+  readonly hookFailure?: Error;
+}
+
 /**
- * Brings one container up in five steps: image, variables, mounts, create, start. Fails with an AgentError that names the
- * step. Only the last two take a slot, so that a pull of minutes does not delay other containers.
+ * Brings one container up in six steps: image, variables, mounts, create, start, postStart hook. Fails with an AgentError that names
+ * the step. Only create and start take a slot, so that a pull of minutes does not delay other containers.
  */
 export async function startContainer(
   pod: Pod,
@@ -22,7 +30,7 @@ export async function startContainer(
   sandbox: SandboxState | undefined,
   services: WorkerServices,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<StartedContainer> {
   const { runtime, events, facts, clock } = services;
   const { container, attempt } = action;
   // A sandbox of before this rule must not get new containers.
@@ -54,12 +62,43 @@ export async function startContainer(
     capacityBytes: facts.memoryBytes,
     terminationMessagePath,
   });
-  await services.starts.use(async () => {
-    const id = await runtime.containers.createContainer(spec, signal);
+  const id = await services.starts.use(async () => {
+    const created = await runtime.containers.createContainer(spec, signal);
     record('Normal', 'Created', 'Container created');
-    await runtime.containers.startContainer(id, signal);
+    await runtime.containers.startContainer(created, signal);
+    return created;
   }, signal);
   record('Normal', 'Started', 'Container started');
+  return { id, ...(await runPostStart(pod, container, id, podAddress, services, signal)) };
+}
+
+/** The container's postStart hook, if it has one. Its failure is not the start's: the container runs, and is to be stopped. */
+async function runPostStart(
+  pod: Pod,
+  container: Container,
+  containerId: string,
+  address: string,
+  { runtime, clock }: WorkerServices,
+  signal: AbortSignal,
+): Promise<{ readonly hookFailure?: Error }> {
+  const postStart = container.lifecycle?.postStart;
+  if (postStart === undefined) return {};
+  const network = pod.spec?.hostNetwork === true ? 'host' : 'pod';
+  const target = {
+    container,
+    containerId,
+    containers: runtime.containers,
+    pod: formatPod(pod),
+    address,
+    network,
+  } as const;
+  try {
+    await runHook(postStart, target, clock, signal);
+    return {};
+  } catch (error) {
+    signal.throwIfAborted();
+    return { hookFailure: error instanceof Error ? error : new Error(errorMessage(error)) };
+  }
 }
 
 /** The container's mounts. A failure to take their paths away again is logged: the container runs, and the pod's release repeats it. */

@@ -1,12 +1,19 @@
-import type { Instant } from '@gantry/base';
 import type { BackOffEntry } from '../plan/back-off.ts';
-import type { PodMemory } from '../plan/pod-memory.ts';
+import type { PodMemory, Stopping } from '../plan/pod-memory.ts';
 import { MAX_RESTART_DELAY_MS } from '../plan/restart-delay.ts';
 import type { ProbeFindings } from '../probes/probe-counter.ts';
 
+/** A stop that is under way. */
+export interface ContainerStop extends Stopping {
+  phase: Stopping['phase'];
+  /** Ends its hook and its waiting, not the container. */
+  readonly abort: AbortController;
+}
+
 /** The memory that a worker and its actions change. */
 export interface WorkerMemory extends PodMemory {
-  readonly stopping: Map<string, Instant>;
+  readonly stopping: Map<string, ContainerStop>;
+  readonly failedPostStart: Set<string>;
   readonly backOffs: Map<string, BackOffEntry>;
   volumes: PodMemory['volumes'];
   /** When the volumes' content was read last, on the monotonic clock. */
@@ -23,6 +30,7 @@ export interface WorkerMemory extends PodMemory {
 export function createWorkerMemory(): WorkerMemory {
   return {
     stopping: new Map(),
+    failedPostStart: new Set(),
     backOffs: new Map(),
     volumes: 'absent',
     volumesSyncedMs: 0,

@@ -44,6 +44,7 @@ it('in an ending pod only readiness is probed on', async () => {
     random: () => 0,
     onFindings: () => undefined,
     onFailure: () => undefined,
+    onWarning: () => undefined,
   });
   const target = {
     container: probed,

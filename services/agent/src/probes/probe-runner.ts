@@ -25,6 +25,8 @@ export interface ProbeRunnerOptions {
   /** Called when the findings of a container have changed. */
   readonly onFindings: (name: string, findings: ProbeFindings) => void;
   readonly onFailure: (container: string, kind: ProbeKind, message: string) => void;
+  /** A probe that passed has something to say. */
+  readonly onWarning: (container: string, kind: ProbeKind, message: string) => void;
 }
 
 interface Probed {
@@ -97,7 +99,7 @@ export class ProbeRunner {
     probed: Probed,
     signal: AbortSignal,
   ): Promise<void> {
-    const { clock, random, onFailure } = this.#options;
+    const { clock, random, onFailure, onWarning } = this.#options;
     const periodMs = (probe.periodSeconds ?? 10) * 1000;
     const firstAt = target.startedAt + (probe.initialDelaySeconds ?? 0) * 1000;
     // After an agent's restart the probes of a node's old containers spread over their period.
@@ -108,6 +110,7 @@ export class ProbeRunner {
         const outcome = await this.#once(probe, target, signal);
         if (signal.aborted) return;
         if (outcome.kind === 'failure') onFailure(target.container.name, kind, outcome.message);
+        else if (outcome.warning !== undefined) onWarning(target.container.name, kind, outcome.warning);
         probed.counts[kind] = countProbe(probe, probed.counts[kind], outcome.kind);
         this.#report(target.container, probed);
       } else if (kind === 'startup') return;

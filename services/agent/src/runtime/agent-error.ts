@@ -12,6 +12,7 @@ export type AgentErrorCode =
   | 'InvalidImageName'
   | 'NoAddress'
   | 'NotFound'
+  | 'PostStartHookError'
   | 'Runtime'
   | 'RunContainerError';
 

@@ -70,6 +70,8 @@ export interface ContainerProcess {
   readonly args?: readonly string[];
   readonly workingDir?: string;
   readonly env: readonly { readonly name: string; readonly value: string }[];
+  /** `SIGUSR1`, …; absent: the image's. */
+  readonly stopSignal?: string;
   readonly stdin: 'closed' | 'open' | 'open-once';
   readonly terminal: 'none' | 'tty';
 }
@@ -120,7 +122,7 @@ export interface ContainerRuntime {
   /** AgentError 'RunContainerError' when the engine cannot start it. */
   startContainer(id: string, signal: AbortSignal): Promise<void>;
   /**
-   * Sends the image's stop signal, then SIGKILL after the grace period. Resolves when the container does not run. A second
+   * Sends the container's stop signal, then SIGKILL after the grace period. Resolves when the container does not run. A second
    * call may shorten the grace.
    */
   stopContainer(id: string, graceSeconds: number, signal: AbortSignal): Promise<void>;

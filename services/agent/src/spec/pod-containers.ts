@@ -28,6 +28,11 @@ export function allContainersOf(pod: Pod): readonly PodContainer[] {
   return [...mainContainersOf(pod), ...initContainersOf(pod)];
 }
 
+/** The container of this name. */
+export function containerNamed(pod: Pod, name: string): Container | undefined {
+  return allContainersOf(pod).find(({ container }) => container.name === name)?.container;
+}
+
 /** Names of the pod's sidecars. */
 export function sidecarsOf(pod: Pod): ReadonlySet<string> {
   return new Set(initContainersOf(pod).flatMap(({ role, container }) => (role === 'sidecar' ? [container.name] : [])));

@@ -18,6 +18,7 @@ export function processOf(
     ...(command === undefined || command.length === 0 ? {} : { command }),
     ...(args === undefined || args.length === 0 ? {} : { args }),
     ...(workingDir === undefined ? {} : { workingDir }),
+    ...(container.lifecycle?.stopSignal === undefined ? {} : { stopSignal: container.lifecycle.stopSignal }),
     env: [...environment].map(([name, value]) => ({ name, value })),
     stdin: container.stdin === true ? (container.stdinOnce === true ? 'open-once' : 'open') : 'closed',
     terminal: container.tty === true ? 'tty' : 'none',

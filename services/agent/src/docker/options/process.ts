@@ -7,6 +7,7 @@ export const processOptions: OptionGroup = (spec) => ({
     ...(spec.command === undefined ? {} : { Entrypoint: [...spec.command] }),
     ...(spec.args === undefined ? {} : { Cmd: [...spec.args] }),
     ...(spec.workingDir === undefined ? {} : { WorkingDir: spec.workingDir }),
+    ...(spec.stopSignal === undefined ? {} : { StopSignal: spec.stopSignal }),
     Env: spec.env.map((variable) => `${variable.name}=${variable.value}`),
     OpenStdin: spec.stdin !== 'closed',
     StdinOnce: spec.stdin === 'open-once',

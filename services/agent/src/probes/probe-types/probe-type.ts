@@ -17,7 +17,9 @@ export interface ProbeContext extends ProbeTarget {
 }
 
 /** The result of one run of a probe. */
-export type ProbeOutcome = { readonly kind: 'success' } | { readonly kind: 'failure'; readonly message: string };
+export type ProbeOutcome =
+  | { readonly kind: 'success'; readonly warning?: string }
+  | { readonly kind: 'failure'; readonly message: string };
 
 /** The outcome of a probe that passed. */
 export const SUCCESS: ProbeOutcome = { kind: 'success' };

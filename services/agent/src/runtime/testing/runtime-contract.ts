@@ -174,6 +174,16 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       expect(ended?.finishedAt).toBeGreaterThanOrEqual(ended?.startedAt ?? Number.POSITIVE_INFINITY);
     });
 
+    it('stops a container by the signal of its own', async () => {
+      const sandboxId = await test.runtime.sandboxes.createSandbox(sandbox(), signal);
+      const script = 'trap "exit 0" USR1; trap "exit 5" TERM; echo $GREETING; while true; do sleep 0.1; done';
+      const spec = container(sandboxId, script, { stopSignal: 'SIGUSR1' });
+      const id = await test.runtime.containers.createContainer(spec, signal);
+      await test.runtime.containers.startContainer(id, signal);
+      await test.runtime.containers.stopContainer(id, 10, signal);
+      expect((await list())?.containers[0]).toMatchObject({ id, state: 'exited', exitCode: 0 });
+    });
+
     it('emits starts, ends and removals', async () => {
       const stop = new AbortController();
       const connected = Promise.withResolvers<void>();

@@ -1,0 +1,131 @@
+import type { Container, Lifecycle, Pod } from '@gantry/objects';
+import { PODS } from '@gantry/objects';
+import { expect, it } from 'vitest';
+import { container, pod } from '../testing/pods.ts';
+import { OWNER, startNode, type TestNode } from '../testing/start-node.ts';
+
+const exec = (name: string) => ({ exec: { command: [name] } });
+const withHooks = (lifecycle: Lifecycle, change: Partial<Container> = {}): Pod =>
+  pod({ containers: [container('main', { lifecycle, ...change })], terminationGracePeriodSeconds: 10 });
+
+interface LoggedNode extends TestNode {
+  readonly log: readonly string[];
+}
+
+/** A node on which commands of hooks end with the exit code of their name's last digit, and the log of its engine. */
+async function nodeWithLog(stopMs = 0): Promise<LoggedNode> {
+  const log: string[] = [];
+  const node: TestNode = await startNode({
+    behaviour: {
+      stopMs,
+      exec: (_spec, [name = '']) => {
+        log.push(name);
+        return { exitCode: Number(name.slice(-1)), output: 'a secret' };
+      },
+    },
+    wrap: (hollow) => ({
+      ...hollow,
+      containers: {
+        ...hollow.containers,
+        startContainer: async (id, signal) => {
+          await hollow.containers.startContainer(id, signal);
+          log.push('start');
+        },
+        stopContainer: (id, seconds, signal) => {
+          log.push(`stop in ${seconds}`);
+          return hollow.containers.stopContainer(id, seconds, signal);
+        },
+      },
+    }),
+  });
+  return { ...node, log };
+}
+
+/** What a reading becomes, while time passes a little: the node also does work on real files. */
+const soon = <T>(node: TestNode, read: () => T | Promise<T>) =>
+  expect.poll(
+    async () => {
+      await node.clock.advance(1);
+      return await read();
+    },
+    { interval: 1, timeout: 10_000 },
+  );
+
+const stateOf = (node: TestNode) => node.client.all(PODS)[0]?.status?.containerStatuses?.[0]?.state;
+
+/** Runs the pod, and deletes it after half a minute if asked. */
+async function run(node: LoggedNode, object: Pod, then: 'leave' | 'delete'): Promise<void> {
+  const { metadata } = await node.put({
+    ...object,
+    metadata: { ...object.metadata, finalizers: ['example.com/keep'] },
+  });
+  await node.clock.advance(10);
+  node.work(metadata.uid ?? '');
+  await soon(node, () => node.log).toContain('start');
+  if (then === 'leave') return;
+  await soon(node, () => stateOf(node)?.running).toBeDefined();
+  await node.client.delete(PODS, { namespace: 'default', name: 'web' }, {}, node.stop.signal);
+  await soon(node, () => node.events).toContain('Normal Killing Stopping container main');
+}
+
+it('a container is signalled after its preStop hook, with what the hook left of the grace period', async () => {
+  const node = await nodeWithLog();
+  await run(node, withHooks({ preStop: { sleep: { seconds: 4 } } }), 'delete');
+  await node.clock.advance(3_500);
+  expect(node.log).toEqual(['start']);
+  await node.clock.advance(500);
+  await soon(node, () => node.log).toEqual(['start', 'stop in 6']);
+});
+
+it('a hook that takes the whole grace period leaves two seconds for the end', async () => {
+  const node = await nodeWithLog();
+  await run(node, withHooks({ preStop: { sleep: { seconds: 60 } } }), 'delete');
+  await node.clock.advance(9_500);
+  expect(node.log).toEqual(['start']);
+  await node.clock.advance(500);
+  await soon(node, () => node.log).toEqual(['start', 'stop in 2']);
+  expect(node.events.filter((event) => event.includes('Hook'))).toEqual([]);
+});
+
+it('a preStop hook that fails is an Event without its output, and the container is stopped', async () => {
+  const node = await nodeWithLog();
+  await run(node, withHooks({ preStop: exec('exit-1') }), 'delete');
+  await soon(node, () => node.log).toEqual(['start', 'exit-1', 'stop in 10']);
+  expect(node.events).toContain('Warning FailedPreStopHook PreStopHook failed');
+});
+
+it('a TCP connection is no hook', async () => {
+  const node = await nodeWithLog();
+  await run(node, withHooks({ preStop: { tcpSocket: { port: 80 } } }), 'delete');
+  await soon(node, () => node.events).toContain('Warning FailedPreStopHook PreStopHook failed');
+});
+
+it('a container that ends by itself ends its preStop hook', async () => {
+  const node = await nodeWithLog();
+  await run(node, withHooks({ preStop: { sleep: { seconds: 8 } } }), 'delete');
+  await node.clock.advance(1_000);
+  const [state] = await node.hollow.observer.listPods(OWNER);
+  node.hollow.exit(state?.containers[0]?.id ?? '', 0);
+  await soon(node, () => node.hollow.observer.listPods(OWNER)).toEqual([]);
+});
+
+it('a container is stopped and started again when its postStart hook fails', async () => {
+  const node = await nodeWithLog();
+  await run(node, withHooks({ postStart: exec('exit-2'), preStop: exec('exit-0') }), 'leave');
+  await soon(node, () => node.log).toEqual(['start', 'exit-2', 'exit-0', 'stop in 10']);
+  expect(node.events).toContain('Warning FailedPostStartHook PostStartHook failed');
+  expect(node.events).toContain('Normal Killing FailedPostStartHook');
+  expect(node.events.join()).not.toContain('secret');
+  await soon(node, () => stateOf(node)?.waiting?.reason).toBe('PostStartHookError');
+  await node.clock.advance(1_000);
+  await soon(node, () => node.log.slice(4, 6)).toEqual(['start', 'exit-2']);
+});
+
+it('a container shows as running after its postStart hook, and a deletion does not wait for that', async () => {
+  const node = await nodeWithLog();
+  await run(node, withHooks({ postStart: { sleep: { seconds: 60 } } }), 'leave');
+  await node.clock.advance(1_000);
+  expect([node.log, stateOf(node)?.waiting?.reason]).toEqual([['start'], 'ContainerCreating']);
+  await node.client.delete(PODS, { namespace: 'default', name: 'web' }, {}, node.stop.signal);
+  await soon(node, () => node.log).toEqual(['start', 'stop in 10']);
+});

@@ -1,0 +1,116 @@
+import { anySignal, errorMessage, type Instant, pause, withDeadline } from '@gantry/base';
+import type { Pod } from '@gantry/objects';
+import type { SignalContainer, StopContainer } from '../plan/pod-plan.ts';
+import { runHook } from '../probes/run-hook.ts';
+import type { PodState } from '../runtime/observer.ts';
+import { containerNamed } from '../spec/pod-containers.ts';
+import { formatPod } from '../spec/pod-names.ts';
+import type { ActionContext } from './perform-action.ts';
+import { networkOf } from './pod-network.ts';
+import type { ContainerStop, WorkerMemory } from './worker-memory.ts';
+
+/** How long a stop that failed is not tried again. */
+const STOP_RETRY_MS = 1_000;
+/** Every container gets this long to end, however long its hook took (Kubernetes: minimumGracePeriodInSeconds). */
+const MIN_GRACE_SECONDS = 2;
+
+/**
+ * Begins to stop a container, and does not wait for its end: that is an event of the engine. A stop that is repeated with less
+ * grace replaces the one before, whose hook ends.
+ */
+export function stopContainer(action: StopContainer, context: ActionContext): void {
+  const { pod, memory, events, services } = context;
+  const { id, graceSeconds, preStop, signalled } = action;
+  memory.stopping.get(id)?.abort.abort();
+  const waits = signalled === 'in-its-turn' ? 'turn' : 'signal';
+  const killAt = services.clock.now() + graceSeconds * 1000;
+  const stop: ContainerStop = { killAt, phase: preStop === undefined ? waits : 'hook', abort: new AbortController() };
+  memory.stopping.set(id, stop);
+  if (pod !== undefined) events.stopping(pod, action);
+  run(id, stop, context, async (signal) => {
+    if (pod !== undefined && preStop !== undefined) await runPreStop(pod, action, preStop, context, signal);
+    if (waits === 'turn') stop.phase = 'turn';
+    else await sendSignal(id, stop, context);
+  });
+}
+
+/** Signals a container that waited for its turn. */
+export function signalContainer({ id }: SignalContainer, context: ActionContext): void {
+  const stop = context.memory.stopping.get(id);
+  if (stop !== undefined) run(id, stop, context, () => sendSignal(id, stop, context));
+}
+
+/** Forgets the stops of containers that have ended by themselves; their hooks end. */
+export function forgetEnded({ stopping, failedPostStart }: WorkerMemory, state: PodState | undefined): void {
+  const isRunning = (id: string) => state?.containers.find((one) => one.id === id)?.state === 'running';
+  for (const id of failedPostStart) if (!isRunning(id)) failedPostStart.delete(id);
+  for (const [id, { abort, phase }] of stopping) {
+    if (phase === 'signal' || isRunning(id)) continue;
+    abort.abort();
+    stopping.delete(id);
+  }
+}
+
+function run(
+  id: string,
+  stop: ContainerStop,
+  context: ActionContext,
+  work: (signal: AbortSignal) => Promise<void>,
+): void {
+  const { uid, memory, services, signal, notify } = context;
+  const { clock, logger } = services;
+  const finish = async () => {
+    using either = anySignal(signal, stop.abort.signal);
+    try {
+      await work(either);
+    } catch (error) {
+      if (either.aborted) return;
+      logger.warn({ pod: uid, container: id, reason: errorMessage(error) }, 'stopping a container failed');
+      await pause(clock, STOP_RETRY_MS, either);
+      stop.phase = 'signal';
+    }
+  };
+  void finish().finally(() => {
+    const isOver = stop.phase === 'signal' || stop.abort.signal.aborted;
+    if (isOver && memory.stopping.get(id) === stop) memory.stopping.delete(id);
+    notify();
+  });
+}
+
+async function sendSignal(id: string, stop: ContainerStop, { services, signal }: ActionContext): Promise<void> {
+  stop.phase = 'signal';
+  await services.runtime.containers.stopContainer(id, secondsLeft(stop.killAt, services.clock.now()), signal);
+}
+
+function secondsLeft(killAt: Instant, now: Instant): number {
+  return Math.max(MIN_GRACE_SECONDS, (killAt - now) / 1000);
+}
+
+/** Runs the hook for at most the grace period. Its failure is an Event, and the container is stopped in any case. */
+async function runPreStop(
+  pod: Pod,
+  { id, name, graceSeconds }: StopContainer,
+  preStop: NonNullable<StopContainer['preStop']>,
+  { state, events, services, uid }: ActionContext,
+  signal: AbortSignal,
+): Promise<void> {
+  const { runtime, facts, clock, logger } = services;
+  const container = containerNamed(pod, name);
+  if (container === undefined) return;
+  using deadline = withDeadline(clock, signal, graceSeconds * 1000);
+  const target = {
+    container,
+    containerId: id,
+    containers: runtime.containers,
+    pod: formatPod(pod),
+    ...networkOf(pod, state, facts),
+  };
+  try {
+    await runHook(preStop, target, clock, deadline);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (deadline.aborted) return;
+    logger.warn({ pod: uid, container: id, reason: errorMessage(error) }, 'a preStop hook failed');
+    events.hookFailed(pod, name, 'PreStop');
+  }
+}

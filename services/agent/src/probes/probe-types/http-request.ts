@@ -1,0 +1,114 @@
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { HTTPGetAction } from '@gantry/objects';
+import { AgentError } from '../../runtime/agent-error.ts';
+import { probeLookup } from './probe-host.ts';
+import { portNumber, type ProbeTarget } from './probe-type.ts';
+
+/** Where a probe or hook sends its request. */
+export interface HttpTarget {
+  readonly url: string;
+  readonly host: string;
+  readonly port: number;
+  readonly scheme: 'http' | 'https';
+}
+
+/** The URL that an action names; the pod's own address unless it has a host. */
+export function httpTargetOf(action: HTTPGetAction, { container, address }: ProbeTarget): HttpTarget {
+  const host = action.host === undefined || action.host === '' ? address : action.host;
+  const scheme = action.scheme === 'HTTPS' ? 'https' : 'http';
+  const path = action.path === undefined || action.path === '' ? '/' : action.path;
+  const port = portNumber(action.port, container);
+  return { url: `${scheme}://${host}:${port}${path.startsWith('/') ? path : `/${path}`}`, host, port, scheme };
+}
+
+/** What came back: its status, where it leads, and the beginning of the body of a redirect. */
+export interface HttpOutcome {
+  readonly code: number;
+  readonly location: string | undefined;
+  readonly body: string;
+}
+
+const MAX_BODY_BYTES = 10 * 1024;
+const MAX_REDIRECTS = 10;
+
+/**
+ * Sends a GET request. Certificates are not verified, as in Kubernetes. Redirects to the same host are followed; one that leads
+ * elsewhere is the outcome. Rejects when there is no response.
+ */
+export async function httpGet(
+  first: HttpTarget,
+  { httpHeaders }: HTTPGetAction,
+  target: ProbeTarget,
+  userAgent: string,
+  signal: AbortSignal,
+): Promise<HttpOutcome> {
+  let url = first.url;
+  for (let followed = 0; ; followed++) {
+    const outcome = await request(url, headersOf(httpHeaders, userAgent), target, signal);
+    if (outcome.location === undefined || !isRedirect(outcome.code)) return outcome;
+    const next = new URL(outcome.location, url);
+    if (next.hostname !== new URL(first.url).hostname || !/^https?:$/.test(next.protocol)) return outcome;
+    if (followed === MAX_REDIRECTS - 1) {
+      throw new AgentError('Runtime', `Get ${JSON.stringify(next.href)}: stopped after 10 redirects`);
+    }
+    url = next.href;
+  }
+}
+
+function isRedirect(code: number): boolean {
+  return [301, 302, 303, 307, 308].includes(code);
+}
+
+function request(
+  url: string,
+  headers: Record<string, string>,
+  target: ProbeTarget,
+  signal: AbortSignal,
+): Promise<HttpOutcome> {
+  const { hostname, protocol } = new URL(url);
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const guard = host === target.address ? undefined : probeLookup(target);
+  guard?.check(host);
+  const options = {
+    signal,
+    headers,
+    agent: false,
+    ...(guard === undefined ? {} : { lookup: guard.lookup }),
+    ...(protocol === 'https:' ? { rejectUnauthorized: false } : {}),
+  };
+  return new Promise((resolve, reject) => {
+    const call = (protocol === 'https:' ? httpsRequest : httpRequest)(url, options, (response) => {
+      const { statusCode: code = 0, headers: received } = response;
+      const end = (body: string) => resolve({ code, location: received.location, body });
+      if (code >= 300 && code < 400) beginningOf(response).then(end, reject);
+      else {
+        response.destroy();
+        end('');
+      }
+    });
+    call.on('error', reject);
+    call.end();
+  });
+}
+
+async function beginningOf(body: AsyncIterable<Uint8Array>): Promise<string> {
+  let read = Buffer.alloc(0);
+  for await (const part of body) {
+    read = Buffer.concat([read, part]);
+    if (read.length >= MAX_BODY_BYTES) break;
+  }
+  return read.subarray(0, MAX_BODY_BYTES).toString();
+}
+
+/** Those of the action, over what a client of Kubernetes sends; an empty Accept or User-Agent is left out. */
+function headersOf(headers: HTTPGetAction['httpHeaders'], userAgent: string): Record<string, string> {
+  const all = new Map([
+    ['user-agent', ['User-Agent', userAgent]],
+    ['accept', ['Accept', '*/*']],
+    ['connection', ['Connection', 'close']],
+  ]);
+  for (const { name, value } of headers ?? []) all.set(name.toLowerCase(), [name, value]);
+  const sent = [...all.values()].map(([name = '', value = '']) => [name, value] as const);
+  return Object.fromEntries(sent.filter(([name, value]) => value !== '' || !/^(accept|user-agent)$/i.test(name)));
+}

@@ -1,0 +1,70 @@
+import { type Clock, errorMessage, sleep } from '@gantry/base';
+import type { HTTPGetAction, LifecycleHandler } from '@gantry/objects';
+import { AgentError } from '../runtime/agent-error.ts';
+import { httpGet, httpTargetOf } from './probe-types/http-request.ts';
+import type { ProbeContext } from './probe-types/probe-type.ts';
+
+/** A container whose hook runs, and the means to reach it. */
+export interface HookTarget extends ProbeContext {
+  /** `NAME_NAMESPACE(UID)` of its pod, for messages. */
+  readonly pod: string;
+}
+
+/**
+ * Runs a hook of a container's lifecycle to its end, as kubelet does: a command must succeed, a request must be answered with any
+ * status, and a TCP connection is no hook. AgentError 'PostStartHookError' with kubelet's message.
+ */
+export async function runHook(
+  handler: LifecycleHandler,
+  target: HookTarget,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  const of = `for Container ${JSON.stringify(target.container.name)} in Pod ${JSON.stringify(target.pod)} failed - error:`;
+  if (handler.exec !== undefined) {
+    const { command = [] } = handler.exec;
+    const { exitCode, output } = await target.containers.exec(target.containerId, command, signal).catch((error) => {
+      signal.throwIfAborted();
+      return { exitCode: -1, output: errorMessage(error) };
+    });
+    if (exitCode === 0) return;
+    const why = `command '${command.join(' ')}' exited with ${exitCode}: ${output}, message: ${JSON.stringify(output)}`;
+    throw failed(`Exec lifecycle hook ([${command.join(' ')}]) ${of} ${why}`);
+  }
+  if (handler.httpGet !== undefined) {
+    await request(handler.httpGet, target, signal).catch((error) => {
+      signal.throwIfAborted();
+      throw failed(`HTTP lifecycle hook (${handler.httpGet?.path ?? ''}) ${of} ${errorMessage(error)}`);
+    });
+    return;
+  }
+  if (handler.sleep !== undefined) {
+    await sleep(clock, handler.sleep.seconds * 1000, signal);
+    return;
+  }
+  throw failed(`Cannot run handler: invalid handler: ${JSON.stringify(handler)}`);
+}
+
+/** A server that answers HTTPS with HTTP is asked again over HTTP, without credentials. */
+async function request(action: HTTPGetAction, target: HookTarget, signal: AbortSignal): Promise<void> {
+  try {
+    await httpGet(httpTargetOf(action, target), action, target, 'kube-lifecycle/1.36', signal);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+    if (action.scheme !== 'HTTPS' || !PLAIN_HTTP.has(code)) throw error;
+    const httpHeaders = (action.httpHeaders ?? []).filter(({ name }) => name.toLowerCase() !== 'authorization');
+    const plain = { ...action, scheme: 'HTTP', httpHeaders };
+    await httpGet(httpTargetOf(plain, target), plain, target, 'kube-lifecycle/1.36', signal);
+  }
+}
+
+/** How a TLS handshake with a server of plain HTTP ends. */
+const PLAIN_HTTP: ReadonlySet<string> = new Set([
+  'ERR_SSL_WRONG_VERSION_NUMBER',
+  'ERR_SSL_PACKET_LENGTH_TOO_LONG',
+  'EPROTO',
+]);
+
+function failed(message: string): AgentError {
+  return new AgentError('PostStartHookError', message);
+}
