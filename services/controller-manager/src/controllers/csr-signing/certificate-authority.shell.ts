@@ -22,6 +22,8 @@ export interface CertificateAuthority {
 }
 
 const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+/** Of the PEM of a request: a thousand names fit. The ASN.1 of a longer one could block all controllers for a second. */
+const MAX_REQUEST_CHARS = 32 * 1024;
 /** Clocks of other machines may be a little behind. */
 const BACKDATE_MS = 60_000;
 
@@ -56,7 +58,9 @@ export async function openCertificateAuthority(folder: string): Promise<Certific
   };
 }
 
-async function parseRequest(requestPem: string): Promise<RequestedCertificate | string> {
+/** What a request for a certificate asks for, or what is wrong with it. */
+export async function parseRequest(requestPem: string): Promise<RequestedCertificate | string> {
+  if (requestPem.length > MAX_REQUEST_CHARS) return `it is longer than ${MAX_REQUEST_CHARS} characters`;
   try {
     const request = new x509.Pkcs10CertificateRequest(requestPem);
     if (!(await request.verify())) return 'its signature is not made with its key';
