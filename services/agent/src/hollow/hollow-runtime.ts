@@ -136,8 +136,10 @@ export class HollowRuntime implements Runtime {
       const container = this.#containers.get(id);
       const sandbox = this.#sandboxes.get(container?.spec.sandboxId ?? '');
       if (container === undefined) throw new AgentError('RunContainerError', `No such container: ${id}`);
-      if (sandbox?.state.state !== 'running') {
-        const error = 'cannot join network of a non running container';
+      const { processes } = container.spec;
+      const target = typeof processes === 'object' ? this.#containers.get(processes.containerId) : sandbox;
+      if (sandbox?.state.state !== 'running' || target?.state.state !== 'running') {
+        const error = 'cannot join a namespace of a non running container';
         const at = this.#options.clock.now();
         container.state = { ...container.state, state: 'exited', exitCode: 128, finishedAt: at, error };
         throw new AgentError('RunContainerError', error);

@@ -1,5 +1,6 @@
+import type { ContainerStatus } from '@gantry/objects';
 import type { ContainerState } from '../runtime/containers.ts';
-import { graceSecondsOf, initContainersOf, mainContainersOf, sidecarsOf } from '../spec/pod-containers.ts';
+import { ephemeralContainersOf, graceSecondsOf, initContainersOf, mainContainersOf } from '../spec/pod-containers.ts';
 import { shouldRestart } from '../spec/restart-policy.ts';
 import { hasEnded, latestAttempt, type PodInSandbox } from './observed-pod.ts';
 import { planVolumes } from './plan-sandbox.ts';
@@ -15,13 +16,14 @@ export function planContainers(draft: PlanDraft, observed: PodInSandbox): void {
   planStopRules(draft, observed);
   prune(draft, containers);
   if (!planVolumes(draft, observed)) return;
+  if (!hasEnded(observed)) planEphemeral(draft, observed);
   const hasStarted = mainContainersOf(pod).some(({ container }) =>
     containers.some((state) => state.name === container.name && state.sandboxId === sandbox.id),
   );
   if (!hasStarted && !planInit(draft, observed)) return;
   if (hasEnded(observed)) {
     const { memory, now } = observed;
-    const left = containers.filter(({ state, name }) => state === 'running' && sidecarsOf(pod).has(name));
+    const left = containers.filter(({ state }) => state === 'running');
     endContainers(draft, left, { pod, memory, graceSeconds: graceSecondsOf(pod), now });
     return;
   }
@@ -40,6 +42,19 @@ function prune(draft: PlanDraft, containers: readonly ContainerState[]): void {
     if (count >= 2 && container.state !== 'running') draft.actions.push({ kind: 'removeContainer', id: container.id });
     kept.set(container.name, count + 1);
   }
+}
+
+/** Starts each ephemeral container once, whether or not the pod is initialized. */
+function planEphemeral(draft: PlanDraft, observed: PodInSandbox): void {
+  const known = new Set((observed.pod.status?.ephemeralContainerStatuses ?? []).flatMap(startedName));
+  for (const item of ephemeralContainersOf(observed.pod)) {
+    const { name } = item.container;
+    if (latestAttempt(observed, name) !== undefined || !known.has(name)) planStart(draft, observed, item);
+  }
+}
+
+function startedName({ name, containerID }: ContainerStatus): readonly string[] {
+  return containerID === undefined ? [] : [name];
 }
 
 /** Starts the next init container that is due. True when all are done and the main ones may start. */

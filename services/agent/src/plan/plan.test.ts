@@ -388,6 +388,39 @@ const cases: readonly Case[] = [
     actions: ['start c 0 after 0'],
   },
   {
+    name: 'starts an ephemeral container in a pod whose init containers still run',
+    pod: pod({ initContainers: [container('a')], ephemeralContainers: [container('look')] }),
+    state: podState([sandbox()], [running({ name: 'a' })]),
+    actions: ['start look 0 after 0'],
+  },
+  {
+    name: 'never starts an ephemeral container again',
+    pod: pod({ ephemeralContainers: [container('look')] }),
+    state: podState([sandbox()], [running(), exited(1, { name: 'look' })]),
+    actions: [],
+  },
+  {
+    name: 'never starts an ephemeral container again that was removed',
+    pod: pod(
+      { ephemeralContainers: [container('look')] },
+      { ephemeralContainerStatuses: [reportedStatus({ name: 'look', containerID: 'docker://x' })] },
+    ),
+    state: podState([sandbox()], [running()]),
+    actions: [],
+  },
+  {
+    name: 'ends an ephemeral container with its pod',
+    pod: pod({ restartPolicy: 'Never', ephemeralContainers: [container('look')] }),
+    state: podState([sandbox()], [exited(0), running({ name: 'look' })]),
+    actions: ['stop look-0 in 30'],
+  },
+  {
+    name: 'starts no ephemeral container in a pod that is done',
+    pod: pod({ restartPolicy: 'Never', ephemeralContainers: [container('look')] }),
+    state: podState([sandbox()], [exited(0)]),
+    actions: [],
+  },
+  {
     name: 'does not stop twice',
     pod: pod({}, {}, deleted),
     state: podState([sandbox()], [running()]),

@@ -2,7 +2,7 @@ import type { Container, Lifecycle, Pod } from '@gantry/objects';
 import { PODS } from '@gantry/objects';
 import { expect, it } from 'vitest';
 import { container, pod } from '../testing/pods.ts';
-import { OWNER, startNode, type TestNode } from '../testing/start-node.ts';
+import { OWNER, soon, startNode, type TestNode } from '../testing/start-node.ts';
 
 const exec = (name: string) => ({ exec: { command: [name] } });
 const withHooks = (lifecycle: Lifecycle, change: Partial<Container> = {}): Pod =>
@@ -40,16 +40,6 @@ async function nodeWithLog(stopMs = 0): Promise<LoggedNode> {
   });
   return { ...node, log };
 }
-
-/** What a reading becomes, while time passes a little: the node also does work on real files. */
-const soon = <T>(node: TestNode, read: () => T | Promise<T>) =>
-  expect.poll(
-    async () => {
-      await node.clock.advance(1);
-      return await read();
-    },
-    { interval: 1, timeout: 10_000 },
-  );
 
 const stateOf = (node: TestNode) => node.client.all(PODS)[0]?.status?.containerStatuses?.[0]?.state;
 

@@ -3,6 +3,7 @@ import { type Pod, PODS } from '@gantry/objects';
 import { ignoreReasons } from '@gantry/client';
 import { backOffAfter } from '../plan/back-off.ts';
 import type { PodAction, StartContainer } from '../plan/pod-plan.ts';
+import { targetOf } from '../spec/pod-containers.ts';
 import type { PodState } from '../runtime/observer.ts';
 import type { PodEvents } from './pod-events.ts';
 import { startContainer } from './start-container.ts';
@@ -105,7 +106,9 @@ async function start(
   const { name } = action.container;
   const sandbox = state?.sandboxes.find((candidate) => candidate.id === action.sandboxId);
   try {
-    const started = await startContainer(pod, action, sandbox, services, step);
+    const target = targetOf(pod, name);
+    const targetId = state?.containers.find((one) => one.name === target && one.state === 'running')?.id;
+    const started = await startContainer(pod, action, { sandbox, target, targetId }, services, step);
     if (started.hookFailure === undefined) {
       memory.backOffs.delete(name);
       return;

@@ -13,6 +13,14 @@ import { ensureImage } from './ensure-image.ts';
 import { runtimeHandler } from './runtime-handler.ts';
 import type { WorkerServices } from './worker-services.ts';
 
+/** Where a container is started. */
+export interface StartPlace {
+  readonly sandbox: SandboxState | undefined;
+  /** Name and id of the container whose processes it is to see: '' for no other, undefined when that does not run. */
+  readonly target: string;
+  readonly targetId: string | undefined;
+}
+
 /** A container that was started. */
 export interface StartedContainer {
   readonly id: string;
@@ -27,7 +35,7 @@ export interface StartedContainer {
 export async function startContainer(
   pod: Pod,
   action: StartContainer,
-  sandbox: SandboxState | undefined,
+  { sandbox, target, targetId }: StartPlace,
   services: WorkerServices,
   signal: AbortSignal,
 ): Promise<StartedContainer> {
@@ -36,6 +44,9 @@ export async function startContainer(
   // A sandbox of before this rule must not get new containers.
   const refusal = sandboxRefusal(pod);
   if (refusal !== undefined) throw new AgentError('CreateContainerError', refusal);
+  if (target !== '' && targetId === undefined) {
+    throw new AgentError('CreateContainerConfigError', `unable to find target container ${target}`);
+  }
   const podAddress = pod.spec?.hostNetwork === true ? facts.hostAddress : (sandbox?.address ?? '');
   const path = containerPath(pod, container.name);
   const record = (type: 'Normal' | 'Warning', reason: string, message: string) =>
@@ -59,6 +70,7 @@ export async function startContainer(
     engine: services.engine,
     privilege: services.privilege,
     ...(handler === undefined ? {} : { runtime: handler }),
+    ...(targetId === undefined ? {} : { targetId }),
     capacityBytes: facts.memoryBytes,
     terminationMessagePath,
   });

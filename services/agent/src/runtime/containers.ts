@@ -82,8 +82,8 @@ export interface ContainerSpec extends ContainerIdentity, ContainerProcess {
   readonly resources: ResourceLimits;
   readonly oomScoreAdj: number;
   readonly security: ContainerSecurity;
-  /** Its process namespace. */
-  readonly processes: 'own' | 'shared-with-pod' | 'host';
+  /** Its process namespace, or the container that it shares one with, which must run. */
+  readonly processes: 'own' | 'shared-with-pod' | 'host' | { readonly containerId: string };
   /** Its IPC namespace. */
   readonly ipc: 'shared-with-pod' | 'host';
 }

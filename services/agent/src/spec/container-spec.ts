@@ -25,6 +25,8 @@ export interface ContainerSpecInput {
   readonly privilege: EnginePrivilege;
   /** The handler of the pod's RuntimeClass. */
   readonly runtime?: string;
+  /** The container whose processes this one sees. */
+  readonly targetId?: string;
   readonly capacityBytes: number;
   readonly terminationMessagePath?: string;
 }
@@ -51,7 +53,7 @@ export function containerSpec(input: ContainerSpecInput): ContainerSpec {
     resources: resourceLimits(container),
     oomScoreAdj: oomScore(pod, container, input.capacityBytes, input.privilege),
     security: containerSecurity(pod, container, image, input.engine),
-    processes: processNamespace(pod),
+    processes: processNamespace(pod, input.targetId),
     ipc: pod.spec?.hostIPC === true ? 'host' : 'shared-with-pod',
   };
 }

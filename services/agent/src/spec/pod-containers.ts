@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Container, Pod } from '@gantry/objects';
 
-/** `sidecar`: an init container with restart policy Always, which runs beside the main containers. */
-export type ContainerRole = 'init' | 'sidecar' | 'main';
+/**
+ * `sidecar`: an init container with restart policy Always, which runs beside the main containers. `ephemeral`: one that was added to
+ * look into the pod, and is started once.
+ */
+export type ContainerRole = 'init' | 'sidecar' | 'main' | 'ephemeral';
 
 /** A container with its role in the pod. */
 export interface PodContainer {
@@ -23,9 +26,24 @@ export function mainContainersOf(pod: Pod): readonly PodContainer[] {
   return (pod.spec?.containers ?? []).map((container) => ({ role: 'main', container }));
 }
 
+/** Ephemeral containers in their order. */
+export function ephemeralContainersOf(pod: Pod): readonly PodContainer[] {
+  return (pod.spec?.ephemeralContainers ?? []).map((container) => ({ role: 'ephemeral', container }));
+}
+
+/** The container whose processes an ephemeral container sees, '' for those of its own. */
+export function targetOf(pod: Pod, name: string): string {
+  return pod.spec?.ephemeralContainers?.find((container) => container.name === name)?.targetContainerName ?? '';
+}
+
+/** Every container that a pod was created with, main ones first. */
+export function ownContainersOf(pod: Pod): readonly PodContainer[] {
+  return [...mainContainersOf(pod), ...initContainersOf(pod)];
+}
+
 /** Every container of a pod, main ones first: names are unique among all of them. */
 export function allContainersOf(pod: Pod): readonly PodContainer[] {
-  return [...mainContainersOf(pod), ...initContainersOf(pod)];
+  return [...ownContainersOf(pod), ...ephemeralContainersOf(pod)];
 }
 
 /** The container of this name. */

@@ -18,6 +18,7 @@ export function formatPod(pod: Pod): string {
 
 /** The path of a container in its pod's spec, as Events write it. */
 export function containerPath(pod: Pod, name: string): string {
-  const isInit = (pod.spec?.initContainers ?? []).some((container) => container.name === name);
-  return `spec.${isInit ? 'initContainers' : 'containers'}{${name}}`;
+  const lists = ['initContainers', 'ephemeralContainers'] as const;
+  const list = lists.find((field) => pod.spec?.[field]?.some((container) => container.name === name) === true);
+  return `spec.${list ?? 'containers'}{${name}}`;
 }

@@ -1,7 +1,7 @@
 import type { Pod } from '@gantry/objects';
 import type { EngineInfo } from '../runtime/engine.ts';
 import { appArmorOf } from './app-armor.ts';
-import { allContainersOf } from './pod-containers.ts';
+import { ownContainersOf } from './pod-containers.ts';
 import { forbiddenSysctl } from './sysctls.ts';
 
 /** Why this node never runs a pod: the pod fails with this reason and `Pod was rejected: MESSAGE`. */
@@ -44,7 +44,7 @@ const RULES: readonly Rule[] = [
   },
   // The node does not declare this feature: no node of ours ends the other containers for the exit of one.
   function restartOfAllContainers(pod) {
-    const asks = allContainersOf(pod).some(({ container }) =>
+    const asks = ownContainersOf(pod).some(({ container }) =>
       (container.restartPolicyRules ?? []).some(({ action }) => action === 'RestartAllContainers'),
     );
     if (!asks) return undefined;
@@ -52,7 +52,7 @@ const RULES: readonly Rule[] = [
     return { reason: 'PodFeatureUnsupported', message };
   },
   function appArmorWithoutSupport(pod, { appArmor }) {
-    const needsNone = allContainersOf(pod).every(({ container }) =>
+    const needsNone = ownContainersOf(pod).every(({ container }) =>
       ['engine-default', 'unconfined'].includes(appArmorOf(pod, container).kind),
     );
     if (appArmor === 'enabled' || needsNone) return undefined;

@@ -1,7 +1,7 @@
 import { type Container, type Pod, quantityMilli, quantityValue } from '@gantry/objects';
 import type { EnginePrivilege } from '../runtime/engine.ts';
 import type { ResourceLimits } from '../runtime/containers.ts';
-import { allContainersOf, type ContainerRole } from './pod-containers.ts';
+import { ownContainersOf, type ContainerRole } from './pod-containers.ts';
 
 const MIN_SHARES = 2;
 const MAX_SHARES = 262_144;
@@ -28,7 +28,7 @@ export function resourceLimits(container: Container): ResourceLimits {
  * the sidecars. 0, without a limit, unless every container has one.
  */
 export function memoryLimitOf(pod: Pod): number {
-  const containers = allContainersOf(pod).map(({ role, container }) => ({
+  const containers = ownContainersOf(pod).map(({ role, container }) => ({
     role,
     bytes: resourceLimits(container).memoryBytes ?? 0,
   }));

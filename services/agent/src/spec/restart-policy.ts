@@ -20,6 +20,8 @@ export function shouldRestart(pod: Pod, { role, container }: PodContainer, exitC
       return true;
     case 'init':
       return exitCode !== 0 && byPolicy(pod, container, exitCode);
+    case 'ephemeral':
+      return false;
     case 'main':
       return byPolicy(pod, container, exitCode);
   }

@@ -52,6 +52,7 @@ export function containerStatus(observed: ContainerObservation): ContainerStatus
   const state = stateOf(observed, current);
   const running = state.running !== undefined;
   const mine = probes !== undefined && probes.containerId === current?.id ? probes : undefined;
+  if (role === 'ephemeral') return ephemeralStatus(observed, current, state);
   const started = running && (container.startupProbe === undefined || mine?.started === true);
   const ready = running && started && (container.readinessProbe === undefined || mine?.ready === true);
   const done = role === 'init' && state.terminated?.exitCode === 0;
@@ -70,6 +71,26 @@ export function containerStatus(observed: ContainerObservation): ContainerStatus
       : { containerID: containerId(current) }),
     started,
     ...resourcesOf(container, running),
+    ...mountsOf(container),
+  };
+}
+
+/** Of a container without probes and restarts: it is never ready, since nothing is served by it. */
+function ephemeralStatus(
+  { container, previous }: ContainerObservation,
+  current: ContainerState | undefined,
+  state: ApiState,
+): ContainerStatus {
+  const id = current === undefined ? previous?.containerID : containerId(current);
+  return {
+    name: container.name,
+    state,
+    lastState: {},
+    ready: false,
+    restartCount: 0,
+    image: container.image ?? '',
+    imageID: current?.imageId ?? previous?.imageID ?? '',
+    ...(id === undefined ? {} : { containerID: id }),
     ...mountsOf(container),
   };
 }

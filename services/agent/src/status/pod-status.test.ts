@@ -173,6 +173,20 @@ describe('the status of a pod', () => {
     expect(statusOf(object, podState([sandbox()], [running({ name: 'a' })])).phase).not.toBe(phase);
   });
 
+  it('shows ephemeral containers apart, and does not depend on them', () => {
+    const object = pod({ ephemeralContainers: [container('look'), container('again')] });
+    const status = statusOf(object, podState([sandbox()], [running(), exited(1, { name: 'look' })]));
+    expect(status).toMatchObject({
+      phase: 'Running',
+      ephemeralContainerStatuses: [
+        { name: 'look', ready: false, restartCount: 0, state: { terminated: { exitCode: 1 } } },
+        { name: 'again', ready: false, state: { waiting: { reason: 'ContainerCreating' } } },
+      ],
+    });
+    expect(conditions(status)['Ready']).toBe('True');
+    expect(status.containerStatuses?.length).toBe(1);
+  });
+
   it('has reasons for an OOM kill and for a failed start', () => {
     const oom = statusOf(pod({ restartPolicy: 'Never' }), podState([sandbox()], [exited(137, { endedBy: 'oom' })]));
     expect(oom.containerStatuses).toMatchObject([{ state: { terminated: { reason: 'OOMKilled' } } }]);

@@ -1,6 +1,11 @@
 import { formatTime, type Instant } from '@gantry/base';
 import type { ContainerStatus, Pod, PodStatus } from '@gantry/objects';
-import { initContainersOf, mainContainersOf, type PodContainer } from '../spec/pod-containers.ts';
+import {
+  ephemeralContainersOf,
+  initContainersOf,
+  mainContainersOf,
+  type PodContainer,
+} from '../spec/pod-containers.ts';
 import type { PodMemory } from '../plan/pod-memory.ts';
 import type { PodPlan } from '../plan/pod-plan.ts';
 import type { PodState } from '../runtime/observer.ts';
@@ -26,6 +31,7 @@ export function podStatus(observed: PodObservation, now: Instant): PodStatus {
   const old = pod.status ?? {};
   const init = statuses(observed, initContainersOf(pod), old.initContainerStatuses);
   const main = statuses(observed, mainContainersOf(pod), old.containerStatuses);
+  const ephemeral = statuses(observed, ephemeralContainersOf(pod), old.ephemeralContainerStatuses);
   const isEnded = plan.goal !== 'run' && !isOver(old.phase ?? '') && !mayRun(state);
   const failure = isEnded && plan.goal === 'end' ? failureOf(observed) : undefined;
   const phase = failure === undefined ? podPhase({ pod, init, main, run: isEnded ? 'ended' : 'open' }) : 'Failed';
@@ -44,6 +50,7 @@ export function podStatus(observed: PodObservation, now: Instant): PodStatus {
     ...failure,
     containerStatuses: [...main],
     ...(init.length === 0 ? {} : { initContainerStatuses: [...init] }),
+    ...(ephemeral.length === 0 ? {} : { ephemeralContainerStatuses: [...ephemeral] }),
   };
   if (podIP === '') {
     delete next.podIP;

@@ -14,6 +14,7 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
   'podIPs',
   'containerStatuses',
   'initContainerStatuses',
+  'ephemeralContainerStatuses',
 ]);
 
 /**

@@ -5,7 +5,7 @@ import { ManualClock } from '@gantry/base/testing';
 import { FakeObjectClient } from '@gantry/client/testing';
 import { type Pod, PODS } from '@gantry/objects';
 import { createLogger } from '@gantry/service';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { hollowMounts } from '../hollow/hollow-mounts.ts';
 import { type HollowBehaviour, HollowRuntime } from '../hollow/hollow-runtime.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -132,4 +132,15 @@ export async function startNode({ wrap = (runtime) => runtime, behaviour = {} }:
     return worker;
   };
   return { clock, client, pods, events, hollow, runtime, services, stop, put, work };
+}
+
+/** What a reading becomes, while time passes a little: the node also does work on real files. */
+export function soon(node: Pick<TestNode, 'clock'>, read: () => unknown): ReturnType<typeof expect.poll> {
+  return expect.poll(
+    async () => {
+      await node.clock.advance(1);
+      return await read();
+    },
+    { interval: 1, timeout: 10_000 },
+  );
 }

@@ -236,6 +236,23 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       expect((await list())?.containers[0]?.error).toBeTruthy();
     });
 
+    it('starts a container among the processes of another one, while that runs', async () => {
+      const { sandboxId, id } = await running(FOREVER);
+      const join = (name: string) =>
+        test.runtime.containers.createContainer(
+          container(sandboxId, FOREVER, { name, processes: { containerId: id } }),
+          signal,
+        );
+      const [early, late] = [await join('early'), await join('late')];
+      await test.runtime.containers.startContainer(early, signal);
+      await test.kill(id);
+      await test.eventually(
+        async () => (await list())?.containers.some((one) => one.id === id && one.state === 'exited') === true,
+      );
+      const start = test.runtime.containers.startContainer(late, signal);
+      await expect(start).rejects.toSatisfy((error) => isAgentError(error, 'RunContainerError'));
+    });
+
     it('reads logs whole and by their tail', async () => {
       const { id } = await running(
         'echo one; echo two; echo three; trap "exit 0" TERM; while true; do sleep 0.1; done',
