@@ -9,6 +9,7 @@ const APISERVER_ENDPOINTS: FolderTable = {
   'endpoints/openapi': ['http', 'endpoints', 'endpoints/discovery'],
   'endpoints/logs': ['http', 'agents', 'auth/authz', 'registry', 'endpoints'],
   'endpoints/proxy': ['http', 'audit', 'webhooks', 'registry', 'endpoints'],
+  'endpoints/streams': ['http', 'agents', 'audit', 'auth/authz', 'streams', 'registry', 'endpoints'],
   'endpoints/aggregation': ['http', 'auth/authz', 'webhooks', 'aggregation', 'endpoints', 'endpoints/proxy'],
   // Listens, authenticates and dispatches to the others.
   'endpoints/router': [
@@ -19,6 +20,7 @@ const APISERVER_ENDPOINTS: FolderTable = {
     'auth/authz',
     'auth/authn',
     'cache',
+    'agents',
     'resource-registry',
     'registry',
     'endpoints',
@@ -27,6 +29,7 @@ const APISERVER_ENDPOINTS: FolderTable = {
     'endpoints/openapi',
     'endpoints/logs',
     'endpoints/proxy',
+    'endpoints/streams',
     'endpoints/aggregation',
   ],
 };
@@ -169,6 +172,9 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
     http: [],
     storage: [],
     agents: [],
+    'streams/spdy': [],
+    'streams/websocket': ['http'],
+    streams: ['http', 'streams/*'],
     'resource-registry': [],
     auth: [],
     audit: ['auth'],

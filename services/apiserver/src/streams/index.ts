@@ -1,0 +1,24 @@
+/**
+ * The streaming protocols of Kubernetes' clients, server side: SPDY/3.1 (`spdy/`), channels over WebSockets (`websocket/`), SPDY through
+ * WebSockets, and what exec, attach and port-forward send through them. Nothing here knows pods or agents.
+ */
+export {
+  type CommandOptions,
+  type CommandOutcome,
+  type CommandStreams,
+  outcomeBytes,
+  statusOf,
+} from './command-streams.ts';
+export { openCommand } from './open-command.ts';
+export type { PortStreams, ServePort } from './port-streams.ts';
+export { servePorts } from './serve-ports.ts';
+export {
+  asksForUpgrade,
+  chooseForCommand,
+  chooseForPorts,
+  type CommandChoice,
+  NegotiationError,
+  type PortChoice,
+} from './stream-protocol.ts';
+export { HandshakeError } from './websocket/accept-websocket.ts';
+export { parsePorts } from './websocket-ports.ts';

@@ -1,0 +1,30 @@
+import type { Clock } from '@gantry/base';
+import type { Exchange } from '../http/exchange.ts';
+import type { Upgrade } from '../http/upgrades.ts';
+import type { CommandOptions, CommandStreams } from './command-streams.ts';
+import { openSpdyCommand } from './spdy-command.ts';
+import type { CommandChoice } from './stream-protocol.ts';
+import { switchProtocol, takeOver } from './taken-connection.ts';
+import { acceptWebSocket } from './websocket/accept-websocket.ts';
+import { openWebSocketCommand } from './websocket-command.ts';
+
+/**
+ * Changes to the protocol and gives the client's streams; undefined when the client does not open them in time. Rejects with
+ * HandshakeError while the request can still be answered.
+ */
+export async function openCommand(
+  exchange: Exchange,
+  upgrade: Upgrade,
+  choice: CommandChoice,
+  options: CommandOptions,
+  clock: Clock,
+): Promise<CommandStreams | undefined> {
+  if (choice.kind === 'websocket') {
+    const socket = acceptWebSocket(exchange.req, upgrade, choice.protocol);
+    takeOver(exchange, upgrade);
+    return openWebSocketCommand(socket, options, choice, clock);
+  }
+  const headers = { Connection: 'Upgrade', Upgrade: 'SPDY/3.1', 'X-Stream-Protocol-Version': choice.protocol };
+  switchProtocol(exchange, upgrade, headers);
+  return openSpdyCommand({ ...options, transport: upgrade.socket, protocol: choice.protocol, clock });
+}

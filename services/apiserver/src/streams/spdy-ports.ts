@@ -1,0 +1,75 @@
+import type { Duplex } from 'node:stream';
+import type { CancelTimer, Clock } from '@gantry/base';
+import type { ServePort } from './port-streams.ts';
+import type { Headers } from './spdy/header-blocks.ts';
+import { SpdyConnection } from './spdy/spdy-connection.ts';
+import type { SpdyStream } from './spdy/spdy-stream.ts';
+import { STREAM_CREATION_MS } from './spdy-command.ts';
+
+export interface SpdyPortOptions {
+  readonly transport: Duplex;
+  readonly clock: Clock;
+  readonly serve: ServePort;
+  /** Ends the connection. */
+  readonly signal: AbortSignal;
+}
+
+/** A pair of streams of which one may not have come yet. */
+interface Pair {
+  data?: SpdyStream;
+  error?: SpdyStream;
+  readonly cancel: CancelTimer;
+}
+
+/** Serves all connections that a client forwards through one connection of SPDY; resolves at its end. */
+export async function serveSpdyPorts({ transport, clock, serve, signal }: SpdyPortOptions): Promise<void> {
+  const pairs = new Map<string, Pair>();
+  const expire = (id: string): void => {
+    const pair = pairs.get(id);
+    pairs.delete(id);
+    pair?.error?.end(`(request=${id}) timed out waiting for streams`);
+    pair?.data?.destroy();
+  };
+  const connection = new SpdyConnection({
+    transport,
+    clock,
+    accepts: (headers, id) => portOf(headers) !== undefined && isNew(pairs.get(requestOf(headers, id)), headers),
+    onStream: (stream) => {
+      const id = requestOf(stream.headers, stream.id);
+      const pair: Pair = pairs.get(id) ?? { cancel: clock.setTimer(STREAM_CREATION_MS, () => expire(id)) };
+      pairs.set(id, pair);
+      if (stream.headers.get('streamtype') === 'data') pair.data = stream;
+      else pair.error = stream;
+      const { data, error } = pair;
+      if (data === undefined || error === undefined) return;
+      pair.cancel();
+      pairs.delete(id);
+      serve({ port: portOf(data.headers) ?? 0, data, error });
+    },
+  });
+  const close = (): void => connection.close();
+  signal.addEventListener('abort', close, { once: true });
+  if (signal.aborted) close();
+  await connection.serve();
+  signal.removeEventListener('abort', close);
+  for (const pair of pairs.values()) pair.cancel();
+}
+
+/** The port of a stream with proper headers. */
+function portOf(headers: Headers): number | undefined {
+  const text = headers.get('port') ?? '';
+  const type = headers.get('streamtype');
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  return port > 0 && port < 65536 && (type === 'data' || type === 'error') ? port : undefined;
+}
+
+function isNew(pair: Pair | undefined, headers: Headers): boolean {
+  return (headers.get('streamtype') === 'data' ? pair?.data : pair?.error) === undefined;
+}
+
+/** What the two streams of a connection have in common. Old clients send no id, but open the error stream and then the data stream. */
+function requestOf(headers: Headers, stream: number): string {
+  const id = headers.get('requestid') ?? '';
+  if (id !== '') return id;
+  return String(headers.get('streamtype') === 'data' ? stream - 2 : stream);
+}
