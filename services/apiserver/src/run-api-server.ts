@@ -19,6 +19,7 @@ import {
   runGroup,
 } from '@gantry/service';
 import { openTlsFolder } from '@gantry/tls';
+import { createAgentStreams } from './agents/agent-streams.ts';
 import { createAgentUsage } from './agents/agent-usage.ts';
 import { type AuditPolicy, type AuditTrail, createAuditTrail, createLogFile, parseAuditPolicy } from './audit/index.ts';
 import { readSigningKeys, SigningKeyFolder } from './auth/authn/signing-keys.ts';
@@ -101,6 +102,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
     listen: { host: '0.0.0.0', restPort: REST_PORT, grpcPort: GRPC_PORT },
     storeHealth: (signal) => etcdHealth(etcd, signal),
     usage,
+    agentStreams: createAgentStreams(agentTls, clock),
     ...peersOf(etcd, processId, config, logger),
     clock,
     random: systemRandom,

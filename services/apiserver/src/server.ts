@@ -17,6 +17,7 @@ import {
 import type { TlsSource } from '@gantry/tls';
 import { createFlowControl } from './create-flow-control.ts';
 import { createAggregation } from './create-aggregation.ts';
+import type { AgentStreams } from './agents/agent-streams.ts';
 import type { UsageSource } from './agents/usage-source.ts';
 import type { AuditTrail } from './audit/index.ts';
 import { createReviewer } from './auth/reviews/access-reviews.ts';
@@ -81,6 +82,8 @@ export interface ApiServerOptions {
   readonly storeHealth: StoreHealth;
   /** What nodes and pods use, where `resources` has metrics.k8s.io. */
   readonly usage: UsageSource;
+  /** Leads to what runs on nodes. */
+  readonly agentStreams: AgentStreams;
   /** Further conditions of readiness. */
   readonly readyChecks?: readonly HealthCheck[];
   readonly clock: Clock;

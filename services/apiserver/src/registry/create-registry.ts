@@ -53,6 +53,8 @@ export function createRegistry(deps: RegistryDependencies): Registry {
     const entry = await reader.fromStore(objectKey(definition, namespace, name), context.signal);
     const object = entry?.response.object;
     deps.authorizer.authorize(context, verb, target, object as unknown as JsonObject | undefined);
+    // A WebSocket begins with GET: the right to read does not allow to run anything.
+    if (!isProxy(target) && verb !== 'create') deps.authorizer.authorize(context, 'create', target, undefined);
     await admission.connect(context, target, options);
     return object;
   };
@@ -63,8 +65,7 @@ export function createRegistry(deps: RegistryDependencies): Registry {
   const registry: Registry = {
     connect: (context, target, verb, options) =>
       onlyStatusErrors(context, async () => {
-        const object = await connect(context, target, verb, options);
-        if (!isProxy(target)) throw streamRefusal(target, object);
+        await connect(context, target, verb, options);
       }),
     get: (context, target, resourceVersion) =>
       onlyStatusErrors(context, () => readerOf(target.definition).get(context, target, resourceVersion)),

@@ -32,4 +32,4 @@ export {
 } from './contract/registry.ts';
 export type { ComponentHealth, RegistryDependencies, RegistrySettings, StoreHealth } from './contract/dependencies.ts';
 export { createRegistry } from './create-registry.ts';
-export { isStream, streamOptions } from './subresources/streams.ts';
+export { streamOptions } from './subresources/streams.ts';

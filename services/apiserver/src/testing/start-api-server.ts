@@ -7,6 +7,7 @@ import { NO_POD_SECURITY_EXEMPTIONS, resources } from '@gantry/kinds';
 import { decodeProtobuf } from '@gantry/apimachinery';
 import { createMetrics, type GroupOutcome, type Logger, runGroup, silentLogger } from '@gantry/service';
 import { fixedTls, type TlsMaterial } from '@gantry/tls';
+import { type AgentStreams, createAgentStreams } from '../agents/agent-streams.ts';
 import type { UsageSource } from '../agents/usage-source.ts';
 import { type AuditPolicy, createAuditTrail } from '../audit/index.ts';
 import { createSigningKeys, fixedSigningKeys } from '../auth/authn/signing-keys.ts';
@@ -36,6 +37,8 @@ export interface TestApiServer extends AsyncDisposable {
 export interface TestApiServerOptions {
   /** What agents measure; they know nothing when absent. */
   readonly usage?: UsageSource;
+  /** Calls agents; they are called at their nodes' addresses when absent. */
+  readonly agentStreams?: AgentStreams;
   /** The built-in resources; those of @gantry/kinds when absent. */
   readonly resources?: ApiServerOptions['resources'];
   readonly store?: ApiServerOptions['store'];
@@ -87,6 +90,7 @@ export async function startApiServer(options: TestApiServerOptions = {}): Promis
     },
     unreadyMs: options.unreadyMs ?? 0,
     storeHealth: () => Promise.resolve([{ name: 'etcd-0', state: 'healthy', message: 'ok' }]),
+    agentStreams: options.agentStreams ?? createAgentStreams(fixedTls(serving), clock),
     usage: options.usage ?? { read: () => Promise.resolve(new Map()) },
     ...(options.peers === undefined ? {} : { peers: options.peers }),
     clock,

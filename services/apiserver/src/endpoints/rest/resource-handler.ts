@@ -9,8 +9,6 @@ import {
   type RequestContext,
   type Target,
   type WatchRequest,
-  isStream,
-  streamOptions,
 } from '../../registry/index.ts';
 import type { WatchItem } from '../../cache/watch-item.ts';
 import { type DecodeProtobuf, decodeDeleteOptions } from './delete-options-body.ts';
@@ -103,10 +101,8 @@ export function createResourceHandler(dependencies: ResourceHandlerDependencies)
   };
   return {
     handle: (exchange, route, verb) => {
-      const target = targetOf(route);
       for (const warning of route.definition.requestWarnings ?? []) exchange.warnings.add(warning);
-      if (!isStream(target)) return handlers[verb](exchange, route);
-      return registry.connect(contextOf(exchange), target, verb, streamOptions(target, exchange.query));
+      return handlers[verb](exchange, route);
     },
   };
 }

@@ -19,10 +19,12 @@ import type { Registry } from '../../registry/index.ts';
 import type { Authorizer } from '../../auth/authz/authorizer.ts';
 import { createBodyReader } from '../../http/read-body.ts';
 import type { FlowController } from '../../flow-control/flow-controller.ts';
+import type { AgentStreams } from '../../agents/agent-streams.ts';
 import { createAgentLogs } from '../logs/agent-logs.ts';
 import { createLogHandler } from '../logs/log-handler.ts';
 import { createDescribe } from '../openapi/descriptions.ts';
 import { createProxyHandler } from '../proxy/proxy-handler.ts';
+import { createStreamHandler } from '../streams/stream-handler.ts';
 import type { HealthChecks } from './health-routes.ts';
 import { createPathHandlers } from './path-handlers.ts';
 import { createRequestMetrics } from './request-metrics.ts';
@@ -44,6 +46,7 @@ export interface RouterOptions {
   readonly tls: TlsSource;
   /** The client certificate for agents, and the authority of their servers. */
   readonly agentTls: TlsSource;
+  readonly agentStreams: AgentStreams;
   readonly signingKeys: SigningKeySource;
   readonly tokens: readonly TokenAuthenticator[];
   /** Authenticates again, from time to time, what lasts. */
@@ -87,6 +90,7 @@ export function createRouter(options: RouterOptions): Router {
     aggregated: options.aggregated,
     logs: createLogHandler({ registry, authorizer, lookup, agents, clock }),
     proxies: createProxyHandler({ registry, tls: options.agentTls, random }),
+    streams: createStreamHandler({ registry, lookup, agents: options.agentStreams, clock }),
     paths: createPathHandlers({
       describe,
       published: options.published,

@@ -21,6 +21,7 @@ import { impersonated } from '../../auth/authn/impersonation.ts';
 import { isKubernetesGroup } from '../kubernetes-groups.ts';
 import type { LogHandler } from '../logs/log-handler.ts';
 import type { ProxyHandler } from '../proxy/proxy-handler.ts';
+import type { StreamHandler } from '../streams/stream-handler.ts';
 import { auditedRequest } from './audited-request.ts';
 import { missingCustom, refuseCustom } from './custom-resource-errors.ts';
 import { connectionOf, transportOf } from '../../http/client-connection.ts';
@@ -48,6 +49,7 @@ export interface HttpEndpointDependencies {
   readonly aggregated: AggregatedApis;
   readonly logs: LogHandler;
   readonly proxies: ProxyHandler;
+  readonly streams: StreamHandler;
   readonly paths: readonly PathHandler[];
   readonly metrics: RequestMetrics;
   readonly activities: Activities;
@@ -230,8 +232,14 @@ function admit(
 function isLasting(found: Route, query: URLSearchParams): boolean {
   if (found.kind !== 'resource') return false;
   if (found.subresource?.name === 'log') return parseBoolean(query, 'follow') === true;
-  if (found.subresource?.name === 'proxy') return true;
+  if (found.subresource?.name === 'proxy' || isStreamOfPod(found)) return true;
   return found.form === 'legacy-watch' || parseBoolean(query, 'watch') === true;
+}
+
+/** Whether the route is exec, attach or portforward. */
+function isStreamOfPod({ definition, subresource }: ResourceRoute): boolean {
+  const isOfPod = definition.group === '' && definition.resource === 'pods';
+  return isOfPod && ['attach', 'exec', 'portforward'].includes(subresource?.name ?? '');
 }
 
 async function answer(
@@ -302,6 +310,11 @@ async function answerResource(
     return;
   }
   labels.verb = verb;
+  if (isStreamOfPod(found)) {
+    labels.verb = 'connect';
+    await dependencies.streams(exchange, found, verb);
+    return;
+  }
   if (found.subresource?.name === 'log') {
     labels.verb = 'log';
     await dependencies.logs(exchange, found);

@@ -173,8 +173,8 @@ export interface RegistryWriter {
 /** Streams. Fails with StatusError only. */
 export interface RegistryStreams {
   /**
-   * Authorises and admits a stream with its `options` (PodAttachOptions and the like). Only proxies are served; streams to containers
-   * are refused. `target.name` may name a port as well.
+   * Authorises and admits a stream with its `options` (PodAttachOptions and the like), whether or not the object exists. Streams to
+   * containers need the right to `create` them, whatever the verb. `target.name` of a proxy may name a port as well.
    */
   connect(context: RequestContext, target: Target, verb: Verb | '', options: KubeObject): Promise<void>;
 }

@@ -1,0 +1,82 @@
+import { create } from '@bufbuild/protobuf';
+import { anySignal } from '@gantry/base';
+import { type PortForwardInput, PortForwardInputSchema, type PortForwardOutput } from '@gantry/proto';
+import type { AgentCall } from '../../agents/agent-call.ts';
+import { type AgentSession, type PortStart, toAgentRefusal } from '../../agents/agent-streams.ts';
+import { chooseForPorts, parsePorts, type PortStreams, servePorts } from '../../streams/index.ts';
+import { writeTo } from './write-to.ts';
+import { StreamRefusedError } from './stream-refusal.ts';
+import type { StreamRequest } from './stream-request.ts';
+
+/** Serves port-forward. Rejects while the request can still be answered; a connection that fails says so on its error stream. */
+export async function forwardPorts({ exchange, upgrade, pod, agent, agents, clock }: StreamRequest): Promise<void> {
+  const choice = chooseForPorts(exchange.req);
+  const ports = choice.kind === 'websocket' ? parsePorts(exchange.query) : [];
+  if ('refused' in ports) throw new StreamRefusedError(400, ports.refused);
+  using session = await agents.connect(agent);
+  const ended = new AbortController();
+  using signal = anySignal(exchange.signal, ended.signal);
+  const start = {
+    namespace: pod.metadata.namespace ?? '',
+    pod: pod.metadata.name ?? '',
+    podUid: pod.metadata.uid ?? '',
+  };
+  const serve = (streams: PortStreams): void =>
+    void forward(session, { ...start, port: streams.port }, streams, signal);
+  exchange.audit.started(101);
+  exchange.begun();
+  try {
+    await servePorts(exchange, upgrade, choice, { ports, clock, serve });
+  } finally {
+    ended.abort();
+  }
+}
+
+type Call = AgentCall<PortForwardInput, PortForwardOutput>;
+
+async function forward(
+  session: AgentSession,
+  start: PortStart,
+  { data, error }: PortStreams,
+  signal: AbortSignal,
+): Promise<void> {
+  const closed = new AbortController();
+  const stop = (): void => closed.abort();
+  // The client has reset the connection, or has gone.
+  data.once('close', stop);
+  using either = anySignal(signal, closed.signal);
+  try {
+    const call = await session.forward(start, either);
+    try {
+      const sent = copyToPod(call, data);
+      await copyToClient(call, data);
+      data.end();
+      error.end();
+      await sent;
+    } finally {
+      call.cancel();
+    }
+  } catch (failure) {
+    if (!error.destroyed) error.end(toAgentRefusal(failure).message);
+    data.destroy();
+  }
+}
+
+async function copyToPod(call: Call, data: PortStreams['data']): Promise<void> {
+  try {
+    for await (const value of data.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+      await call.send(create(PortForwardInputSchema, { part: { case: 'data', value } }));
+    }
+    await call.send(create(PortForwardInputSchema, { part: { case: 'dataClosed', value: {} } }));
+  } catch {
+    // The client has reset the connection, which cancels the call.
+  }
+}
+
+async function copyToClient(call: Call, data: PortStreams['data']): Promise<void> {
+  for (;;) {
+    const part = (await call.next())?.part;
+    if (part === undefined) return;
+    if (part.case === 'data') await writeTo(data, part.value);
+  }
+}

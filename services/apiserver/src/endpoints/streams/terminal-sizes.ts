@@ -1,0 +1,49 @@
+/** The size of a terminal in characters. */
+export interface TerminalSize {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** A client sends something else than sizes. */
+export class TerminalSizeError extends Error {
+  override readonly name = 'TerminalSizeError';
+}
+
+const MAX_TEXT = 1024;
+const MAX_LENGTH = 65_535;
+
+/** Reads sizes as clients send them: objects in JSON, one after the other, cut anywhere. */
+export class TerminalSizes {
+  #text = '';
+
+  /** The sizes that are complete with these bytes. Throws TerminalSizeError. */
+  read(bytes: Uint8Array): readonly TerminalSize[] {
+    this.#text += Buffer.from(bytes).toString('latin1');
+    const sizes: TerminalSize[] = [];
+    for (;;) {
+      const end = this.#text.indexOf('}');
+      if (end < 0) break;
+      sizes.push(parse(this.#text.slice(0, end + 1)));
+      this.#text = this.#text.slice(end + 1);
+    }
+    if (this.#text.length > MAX_TEXT) throw new TerminalSizeError('the size of a terminal is too long');
+    return sizes;
+  }
+}
+
+function parse(text: string): TerminalSize {
+  try {
+    const { Width, Height } = JSON.parse(text) as { readonly Width?: unknown; readonly Height?: unknown };
+    return { width: lengthOf(Width), height: lengthOf(Height) };
+  } catch {
+    throw new TerminalSizeError(`${text} is not the size of a terminal`);
+  }
+}
+
+function lengthOf(value: unknown): number {
+  const length = value ?? 0;
+  if (typeof length !== 'number' || !Number.isInteger(length) || length < 0 || length > MAX_LENGTH) {
+    throw new TerminalSizeError('the length is out of range');
+  }
+  return length;
+}
