@@ -30,6 +30,7 @@ export {
   type StreamOutput,
   StreamOutputSchema,
   type StreamStart,
+  StreamStartSchema,
   StreamStartedSchema,
   type TerminalSize,
 } from './gen/gantry/v1/agent_pb.ts';

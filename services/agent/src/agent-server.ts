@@ -9,6 +9,7 @@ import type { Self } from './identity/self.ts';
 import { logService } from './logs/log-service.ts';
 import { AGENT_PORT } from './node/node-object.ts';
 import type { Runtime } from './runtime/runtime.ts';
+import { streamHandlers } from './streams/stream-handlers.ts';
 import { usageHandlers } from './usage/usage-handlers.ts';
 import type { UsageSampler } from './usage/usage-sampler.ts';
 
@@ -24,7 +25,10 @@ export async function serveAgent(
   const owner = { cluster: config.clusterId, node: self.name };
   const health = createHealth({});
   const { descriptor, handlers } = logService(runtime, owner);
-  const agentService = { descriptor, handlers: { ...handlers, ...usageHandlers(usage) } };
+  const agentService = {
+    descriptor,
+    handlers: { ...handlers, ...usageHandlers(usage), ...streamHandlers(runtime, owner) },
+  };
   const server = grpcServer({
     tls,
     address: `0.0.0.0:${AGENT_PORT}`,

@@ -11,7 +11,7 @@
  * - `pods`: one worker per pod, which observes, plans and acts
  * - `identity`, `node`: this agent's name and certificates, its Node and heartbeat
  * - `custodian`: cleans up for the dead agents of this host
- * - `logs`, `usage`: what API servers ask of a node: logs, and what its containers use
+ * - `logs`, `usage`, `streams`: what API servers ask of a node: logs, what its containers use, exec, attach and port-forward
  *
  * The files beside this one wire them together, in the order of `start` below.
  */
@@ -39,6 +39,7 @@ import type { WorkerServices } from './pods/worker-services.ts';
 import type { EnginePrivilege } from './runtime/engine.ts';
 import type { HostMounts } from './runtime/host-mounts.ts';
 import { UsageSampler } from './usage/usage-sampler.ts';
+import { killLeftoverCommands } from './streams/leftover-commands.ts';
 import { runTogether } from './run-together.ts';
 import { VolumeReclaimer } from './volumes/volume-reclaimer.ts';
 import { serveAgent } from './agent-server.ts';
@@ -97,6 +98,7 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
       (abort) => runCustodian(environment, { self, hostName: engine.name, runtime, services, client, mounts }, abort),
       (abort) => certificates.client.renew(requester, abort),
       (abort) => usage.run(abort),
+      (abort) => killLeftoverCommands(runtime, owner, logger, abort),
       (abort) =>
         serveAgent(environment, { self, runtime, usage }, { certificate: certificates.serving, requester }, abort),
     ],

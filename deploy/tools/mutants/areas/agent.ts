@@ -3,6 +3,7 @@ import type { Mutant } from '../mutant.ts';
 const AGENT = 'services/agent/src';
 const PLAN_TESTS = [`${AGENT}/plan/plan.test.ts`];
 const GATE_TESTS = [`${AGENT}/pods/freshness-gate.test.ts`];
+const STREAM_TESTS = [`${AGENT}/streams/stream-handlers.test.ts`];
 const CUSTODIAN_TESTS = [`${AGENT}/custodian/plan.test.ts`];
 
 /** The agent: what it starts, stops and removes, and the custodian, which acts for dead agents. */
@@ -311,5 +312,29 @@ export const AGENT_MUTANTS: readonly Mutant[] = [
     replacement: 'if (this.#opened < 0) throw',
     tests: [`${AGENT}/mounts/open-path.test.ts`],
     protects: "the agent's file descriptors",
+  },
+  {
+    name: 'agents give streams to anyone',
+    file: `${AGENT}/identity/api-servers.ts`,
+    text: 'if (call.identity?.organizations.includes(API_SERVERS) === true) return;',
+    replacement: 'if (call.identity !== undefined) return;',
+    tests: STREAM_TESTS,
+    protects: 'every container of a node: another node could run commands in it',
+  },
+  {
+    name: 'a stream goes to a pod of another name',
+    file: `${AGENT}/streams/find-in-pod.ts`,
+    text: 'identity.namespace === namespace && identity.name === pod',
+    replacement: 'identity.name !== undefined',
+    tests: STREAM_TESTS,
+    protects: 'pods that the caller was not authorized for',
+  },
+  {
+    name: 'a pod has any number of streams',
+    file: `${AGENT}/streams/stream-limits.ts`,
+    text: 'if (ofPod >= MAX_OF_POD) throw',
+    replacement: 'if (ofPod < 0) throw',
+    tests: STREAM_TESTS,
+    protects: 'the streams of other pods, and the engine',
   },
 ];

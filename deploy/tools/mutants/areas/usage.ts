@@ -69,8 +69,8 @@ export const USAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'agents tell anyone what pods use',
     file: `${SAMPLER}/usage-handlers.ts`,
-    text: 'call.identity?.organizations.includes(CALLERS) !== true',
-    replacement: 'false',
+    text: "requireApiServer(call, 'nodes', '', 'read usage');",
+    replacement: '',
     tests: [`${SAMPLER}/usage-sampler.test.ts`],
     protects: 'what pods of other users do',
   },

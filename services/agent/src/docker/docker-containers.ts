@@ -3,10 +3,14 @@ import type { EnginePrivilege } from '../runtime/engine.ts';
 import { containerOptions } from './options/container-options.ts';
 import { fromDocker, idempotent } from './docker-error.ts';
 import { type EngineCalls, REQUEST_MS } from './engine-calls.ts';
-import { execInContainer } from './exec.ts';
+import type { DockerExecs } from './exec.ts';
 
 /** Containers of pods. `privilege` is the result of the engine's probe. */
-export function dockerContainers(calls: EngineCalls, privilege: () => EnginePrivilege): ContainerRuntime {
+export function dockerContainers(
+  calls: EngineCalls,
+  execs: DockerExecs,
+  privilege: () => EnginePrivilege,
+): ContainerRuntime {
   return {
     createContainer: async (spec, signal) => {
       try {
@@ -42,6 +46,6 @@ export function dockerContainers(calls: EngineCalls, privilege: () => EnginePriv
           docker.getContainer(id).remove({ force: true, v: true, abortSignal }),
         ),
       ),
-    exec: (id, command, signal) => execInContainer(calls, id, command, signal),
+    exec: (id, command, signal) => execs.run(id, command, signal),
   };
 }

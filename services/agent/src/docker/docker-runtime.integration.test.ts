@@ -31,6 +31,12 @@ async function dockerUnderTest(cgroupDir: string): Promise<RuntimeUnderTest> {
     kill: async (id) => {
       await docker.getContainer(id).kill();
     },
+    processes: async (id) => {
+      const { Processes: found } = (await docker.getContainer(id).top({ ps_args: '-eo pid,args' })) as {
+        Processes: readonly (readonly string[])[];
+      };
+      return found.map((columns) => columns.slice(1).join(' '));
+    },
     eventually: async (check) => {
       for (let tried = 0; tried < 1200; tried++) {
         if (await check()) return;

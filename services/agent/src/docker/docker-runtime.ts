@@ -12,7 +12,9 @@ import { dockerLogs } from './docker-logs.ts';
 import { DockerObserver } from './docker-observer.ts';
 import { dockerSandboxes } from './docker-sandboxes.ts';
 import { dockerStats } from './docker-stats.ts';
+import { dockerStreams } from './docker-streams.ts';
 import { EngineCalls } from './engine-calls.ts';
+import { DockerExecs } from './exec.ts';
 
 /** A Docker engine as a container runtime, and the agents' containers that it runs. */
 export interface DockerRuntime extends Runtime {
@@ -33,13 +35,15 @@ export function connectDocker(
   cgroupDir: string = CGROUP_FOLDER,
 ): DockerRuntime {
   const calls = new EngineCalls(new Docker({ socketPath }), clock);
+  const execs = new DockerExecs(calls, clock);
   return {
     sandboxes: dockerSandboxes(calls),
-    containers: dockerContainers(calls, privilege),
+    containers: dockerContainers(calls, execs, privilege),
     images: dockerImages(calls),
     observer: new DockerObserver(calls),
     logs: dockerLogs(calls),
     stats: dockerStats(calls, groupReader(cgroupDir), clock),
+    streams: dockerStreams(calls, execs, clock),
     engine: dockerEngine(calls),
     agents: dockerAgentContainers(calls),
   };

@@ -11,6 +11,8 @@ import { connectDocker, type DockerRuntime } from './docker-runtime.ts';
 import { EngineCalls } from './engine-calls.ts';
 
 const OWNER = { cluster: 'c', node: 'n' };
+const STREAMS = { stdin: false, stdout: true, stderr: true, terminal: 'none' } as const;
+const NO_INPUT: AsyncIterable<never> = (async function* () {})();
 const LOG = { follow: false, timestamps: false };
 
 async function drain(chunks: AsyncIterable<unknown>): Promise<void> {
@@ -92,6 +94,12 @@ const CALLS: { readonly [Part in keyof DockerRuntime]: { readonly [Name in keyof
     watch: (runtime, signal) => drain(runtime.observer.watch('c', signal)),
   },
   logs: { readLogs: (runtime, signal) => drain(runtime.logs.readLogs('id', LOG, signal)) },
+  streams: {
+    execStream: (runtime, signal) => drain(runtime.streams.execStream('id', ['true'], STREAMS, NO_INPUT, signal)),
+    attach: (runtime, signal) => drain(runtime.streams.attach('id', STREAMS, NO_INPUT, signal)),
+    connect: (runtime, signal) => runtime.streams.connect('id', 80, signal),
+    killLeftovers: (runtime, signal) => runtime.streams.killLeftovers('id', signal),
+  },
   stats: { readStats: (runtime, signal) => runtime.stats.readStats(['a'.repeat(64)], signal) },
   engine: {
     info: (runtime, signal) => runtime.engine.info(signal),

@@ -1,74 +1,152 @@
-import { readFile } from 'node:fs/promises';
-import type { Duplex } from 'node:stream';
 import type Docker from 'dockerode';
-import { raceAbort } from '@gantry/base';
+import { type Clock, sleep } from '@gantry/base';
 import type { ExecResult } from '../runtime/containers.ts';
-import { demultiplex } from './demultiplex.ts';
+import type { ProcessInput, ProcessOutput, StreamOptions } from '../runtime/streams.ts';
 import { fromDocker } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
+import { DETACH_KEYS, DETACH_KEYS_TOLD, hijack } from './hijack.ts';
+import { joinStreams } from './join-streams.ts';
+import { killTree } from './kill-tree.ts';
 
 /** kubelet's limit for a probe's output. */
 const MAX_OUTPUT_BYTES = 10 * 1024;
+/** How often the engine is asked for the end of a command whose output has ended: at first, and at most. */
+const END_POLL_MS = { first: 10, most: 1000 };
+/** A command that was left while it was being started: it begins within this time, or never. */
+const BEGIN_POLL = { everyMs: 100, times: 50 };
 
-/** Runs a command in a container. When it is aborted, its process is killed if this process can see it. */
-export async function execInContainer(
-  calls: EngineCalls,
-  id: string,
-  command: readonly string[],
-  signal: AbortSignal,
-): Promise<ExecResult> {
-  const process = await create(calls, id, command, signal);
-  let stream: Duplex | undefined;
-  try {
-    stream = await calls.change(signal, (_docker, abortSignal) =>
-      process.start({ hijack: true, stdin: false, abortSignal }),
+const WITHOUT_INPUT: StreamOptions = { stdin: false, stdout: true, stderr: true, terminal: 'none' };
+
+async function* noInput(): AsyncIterable<ProcessInput> {}
+
+/** What the engine says of a command. */
+type ExecState = Docker.ExecInspectInfo & { readonly DetachKeys?: string };
+
+/** Commands in containers. Those that are aborted or left are killed with their children, if this process can see them. */
+export class DockerExecs {
+  readonly #calls: EngineCalls;
+  readonly #clock: Clock;
+  /** The commands of this process. */
+  readonly #own = new Set<string>();
+
+  constructor(calls: EngineCalls, clock: Clock) {
+    this.#calls = calls;
+    this.#clock = clock;
+  }
+
+  /** Runs a command to its end; its output is cut. */
+  async run(containerId: string, command: readonly string[], signal: AbortSignal): Promise<ExecResult> {
+    const parts: Uint8Array[] = [];
+    let size = 0;
+    let exitCode = -1;
+    for await (const part of this.stream(containerId, command, WITHOUT_INPUT, noInput(), signal)) {
+      if (part.kind === 'exit') {
+        exitCode = part.exitCode;
+        continue;
+      }
+      if (size < MAX_OUTPUT_BYTES) parts.push(part.data);
+      size += part.data.length;
+    }
+    return { exitCode, output: Buffer.concat(parts).subarray(0, MAX_OUTPUT_BYTES).toString() };
+  }
+
+  async *stream(
+    containerId: string,
+    command: readonly string[],
+    options: StreamOptions,
+    input: AsyncIterable<ProcessInput>,
+    signal: AbortSignal,
+  ): AsyncIterable<ProcessOutput> {
+    let exec: Docker.Exec | undefined;
+    let state: 'created' | 'started' | 'ended' = 'created';
+    try {
+      exec = await this.#create(containerId, command, options, signal);
+      const { id } = exec;
+      const body = { Detach: false, Tty: options.terminal === 'tty' };
+      const socket = await this.#calls.open(signal, (docker, abort) =>
+        hijack(docker, { path: `/exec/${id}/start`, body, abort }),
+      );
+      state = 'started';
+      const resize = ({ width: w, height: h }: { width: number; height: number }) =>
+        this.#calls.read(signal, (docker, abortSignal) => docker.getExec(id).resize({ w, h, abortSignal }));
+      yield* joinStreams(socket, { ...options, input, resize, clock: this.#clock });
+      signal.throwIfAborted();
+      const exitCode = await this.#end(id, signal);
+      state = 'ended';
+      yield { kind: 'exit', exitCode };
+    } catch (error) {
+      throw signal.aborted ? signal.reason : fromDocker(error, 'Runtime');
+    } finally {
+      if (exec !== undefined && state !== 'ended') await this.#kill(exec.id, containerId, state);
+      if (exec !== undefined) this.#own.delete(exec.id);
+    }
+  }
+
+  /** Kills the commands of this container that run and that an agent has started before this process. */
+  async killLeftovers(containerId: string, signal: AbortSignal): Promise<void> {
+    try {
+      const { ExecIDs: ids } = await this.#calls.read(signal, (docker, abortSignal) =>
+        docker.getContainer(containerId).inspect({ abortSignal }),
+      );
+      for (const id of ids ?? []) {
+        if (this.#own.has(id)) continue;
+        const { DetachKeys: keys } = await this.#inspect(id, signal);
+        if (keys === DETACH_KEYS_TOLD) await this.#kill(id, containerId, 'started');
+      }
+    } catch (error) {
+      throw signal.aborted ? signal.reason : fromDocker(error, 'Runtime');
+    }
+  }
+
+  async #create(
+    containerId: string,
+    command: readonly string[],
+    { stdin, stdout, stderr, terminal }: StreamOptions,
+    signal: AbortSignal,
+  ): Promise<Docker.Exec> {
+    const options = {
+      Cmd: [...command],
+      AttachStdin: stdin,
+      AttachStdout: stdout,
+      AttachStderr: stderr,
+      Tty: terminal === 'tty',
+      DetachKeys: DETACH_KEYS,
+    };
+    const exec = await this.#calls.read(signal, (docker, abortSignal) =>
+      docker.getContainer(containerId).exec({ ...options, abortSignal }),
     );
-    const output = await raceAbort(collect(stream), signal);
-    const { ExitCode } = await calls.read(signal, (_docker, abortSignal) => process.inspect({ abortSignal }));
-    return { exitCode: ExitCode ?? -1, output };
-  } catch (error) {
-    stream?.destroy();
-    await killLeftover(calls, process, id);
-    throw signal.aborted ? error : fromDocker(error, 'Runtime');
+    this.#own.add(exec.id);
+    return exec;
   }
-}
 
-async function create(
-  calls: EngineCalls,
-  id: string,
-  command: readonly string[],
-  signal: AbortSignal,
-): Promise<Docker.Exec> {
-  const options = { Cmd: [...command], AttachStdout: true, AttachStderr: true, Tty: false };
-  try {
-    return await calls.read(signal, (docker, abortSignal) => docker.getContainer(id).exec({ ...options, abortSignal }));
-  } catch (error) {
-    throw signal.aborted ? error : fromDocker(error, 'Runtime');
+  #inspect(id: string, signal: AbortSignal): Promise<ExecState> {
+    return this.#calls.read(signal, (docker, abortSignal) => docker.getExec(id).inspect({ abortSignal }));
   }
-}
 
-async function collect(stream: AsyncIterable<Uint8Array>): Promise<string> {
-  const parts: Uint8Array[] = [];
-  let size = 0;
-  for await (const part of demultiplex(stream)) {
-    if (size < MAX_OUTPUT_BYTES) parts.push(part);
-    size += part.length;
+  /** The exit code of a command whose output has ended, which may be before its process ends. */
+  async #end(id: string, signal: AbortSignal): Promise<number> {
+    for (let delayMs = END_POLL_MS.first; ; delayMs = Math.min(2 * delayMs, END_POLL_MS.most)) {
+      const { Running: running, ExitCode: exitCode } = await this.#inspect(id, signal);
+      if (!running && exitCode !== null) return exitCode;
+      await sleep(this.#clock, delayMs, signal);
+    }
   }
-  return Buffer.concat(parts).subarray(0, MAX_OUTPUT_BYTES).toString();
-}
 
-/**
- * Kills the process of an aborted exec, which the engine leaves running. The engine reports its id in the host's process
- * namespace; the check of its control group makes sure that this process is in the same namespace.
- */
-async function killLeftover(calls: EngineCalls, exec: Docker.Exec, containerId: string): Promise<void> {
-  try {
+  /** The engine leaves the process of an aborted command running. It reports its id in the host's process namespace. */
+  async #kill(id: string, containerId: string, state: 'created' | 'started'): Promise<void> {
     const { signal } = new AbortController();
-    const state = await calls.read(signal, (_docker, abortSignal) => exec.inspect({ abortSignal }));
-    if (!state.Running || !state.Pid) return;
-    const groups = await readFile(`/proc/${state.Pid}/cgroup`, 'utf8');
-    if (groups.includes(containerId)) process.kill(state.Pid, 'SIGKILL');
-  } catch {
-    // It has ended, or is in another namespace: then it ends with its container.
+    try {
+      for (let asked = 0; asked < BEGIN_POLL.times; asked++) {
+        const { Running: running, Pid: pid, ExitCode: exitCode } = await this.#inspect(id, signal);
+        if (running && pid > 0) {
+          await killTree(pid, containerId);
+          return;
+        }
+        if (state === 'started' || exitCode !== null) return;
+        await sleep(this.#clock, BEGIN_POLL.everyMs, signal);
+      }
+    } catch {
+      // The engine cannot be asked, or has forgotten it with its container, which ends it.
+    }
   }
 }

@@ -1,6 +1,7 @@
 import { systemClock } from '@gantry/base';
 import { describeRuntime } from '../runtime/testing/runtime-contract.ts';
 import { HollowRuntime } from './hollow-runtime.ts';
+import { SCRIPT_BEHAVIOUR } from './testing/programs.ts';
 
 const IMAGE = { id: 'sha256:1', sizeBytes: 1, digests: [], user: '', labels: [] };
 
@@ -11,7 +12,7 @@ describeRuntime('hollow runtime', async () => {
     behaviour: {
       output: (spec) => (spec.command?.[2]?.startsWith('echo one') === true ? 'one\ntwo\nthree\n' : ''),
       usage: () => ({ cpuMillis: 1000, memoryBytes: 2 ** 20 }),
-      exec: () => ({ exitCode: 3, output: 'out\n' }),
+      ...SCRIPT_BEHAVIOUR,
     },
   });
   return {
@@ -22,6 +23,7 @@ describeRuntime('hollow runtime', async () => {
     sandboxImage: 'pause',
     image: 'shell',
     kill: async (id) => runtime.exit(id, 137),
+    processes: async (id) => ['main', ...runtime.streams.commands(id).map((command) => command.join(' '))],
     eventually: async (check) => {
       while (!(await check())) await new Promise((resolve) => setImmediate(resolve));
     },

@@ -8,9 +8,10 @@ import type { PodFilter, PodState, RuntimeEvent } from '../runtime/observer.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { SandboxSpec, SandboxState } from '../runtime/sandboxes.ts';
 import type { ContainerStats } from '../runtime/stats.ts';
+import { type HollowStreamBehaviour, HollowStreams } from './hollow-streams.ts';
 
 /** Durations and the behaviour of containers; they may be changed while the runtime is in use. */
-export interface HollowBehaviour {
+export interface HollowBehaviour extends HollowStreamBehaviour {
   readonly createMs: number;
   readonly startMs: number;
   readonly pullMs: number;
@@ -19,7 +20,6 @@ export interface HollowBehaviour {
   /** Undefined: a container runs until it is stopped. */
   readonly exitAfter?: (spec: ContainerSpec) => { readonly ms: number; readonly exitCode: number } | undefined;
   readonly output?: (spec: ContainerSpec) => string;
-  readonly exec?: (spec: ContainerSpec, command: readonly string[]) => ExecResult;
   /** What a running container uses all the time; nothing when absent. */
   readonly usage?: (spec: ContainerSpec) => { readonly cpuMillis: number; readonly memoryBytes: number };
 }
@@ -43,6 +43,8 @@ interface HollowContainer {
   readonly spec: ContainerSpec;
   state: ContainerState;
   cancelExit: () => void;
+  /** Aborted when it ends. */
+  ended: AbortController;
 }
 
 const IMMEDIATE: HollowBehaviour = { createMs: 0, startMs: 0, pullMs: 0, stopMs: 0 };
@@ -72,6 +74,7 @@ export class HollowRuntime implements Runtime {
     const container = this.#containers.get(id);
     if (container?.state.state !== 'running') return;
     container.cancelExit();
+    container.ended.abort();
     const finishedAt = this.#options.clock.now();
     container.state = {
       ...container.state,
@@ -128,6 +131,7 @@ export class HollowRuntime implements Runtime {
         spec,
         state: initialState(id, spec, image.id, this.#options.clock.now()),
         cancelExit: () => undefined,
+        ended: new AbortController(),
       });
       return id;
     },
@@ -193,6 +197,18 @@ export class HollowRuntime implements Runtime {
   readonly stats = {
     readStats: async (ids: readonly string[]): Promise<ReadonlyMap<string, ContainerStats>> => this.#measure(ids),
   };
+
+  readonly streams = new HollowStreams({
+    behaviour: () => this.#behaviour,
+    container: (id) => {
+      const found = this.#containers.get(id);
+      return found?.state.state === 'running' ? { spec: found.spec, ended: found.ended.signal } : undefined;
+    },
+    sandbox: (id) => {
+      const found = this.#sandboxes.get(id);
+      return found?.state.state === 'running' ? found.spec : undefined;
+    },
+  });
 
   readonly engine = {
     info: async (): Promise<EngineInfo> => ({

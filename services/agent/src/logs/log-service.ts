@@ -2,11 +2,11 @@ import { create } from '@bufbuild/protobuf';
 import { StatusError } from '@gantry/objects';
 import { AgentService, type ContainerLogsRequest, type LogChunk, LogChunkSchema } from '@gantry/proto';
 import type { GrpcCall, GrpcService } from '@gantry/service';
+import { requireApiServer } from '../identity/api-servers.ts';
 import type { Owner } from '../runtime/labels.ts';
 import type { ContainerState } from '../runtime/containers.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 
-const CALLERS = 'gantry:apiservers';
 /** Of one message; API servers accept sixteen times this. */
 const MAX_CHUNK_BYTES = 64 * 1024;
 
@@ -29,9 +29,7 @@ async function* containerLogs(
   request: ContainerLogsRequest,
   call: GrpcCall,
 ): AsyncIterable<LogChunk> {
-  if (call.identity?.organizations.includes(CALLERS) !== true) {
-    throw StatusError.forbidden({ group: '', resource: 'pods' }, request.pod, 'only API servers may read logs here');
-  }
+  requireApiServer(call, 'pods', request.pod, 'read logs');
   const container = await findContainer(runtime, owner, request, call.signal);
   const options = {
     follow: request.follow,

@@ -46,6 +46,7 @@ function reasonOf(error: unknown): string {
     case 'RunContainerError':
       return error.code;
     case 'AddressInUse':
+    case 'ConnectFailed':
     case 'Conflict':
     case 'CreateContainerError':
     case 'FailedMount':

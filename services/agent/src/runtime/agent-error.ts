@@ -1,6 +1,7 @@
 /** Why a step on this node failed. Codes that become container states are Kubernetes' reasons. */
 export type AgentErrorCode =
   | 'AddressInUse'
+  | 'ConnectFailed'
   | 'Conflict'
   | 'CreateContainerConfigError'
   | 'CreateContainerError'

@@ -5,6 +5,7 @@ import type { LogRuntime } from './logs.ts';
 import type { RuntimeObserver } from './observer.ts';
 import type { SandboxRuntime } from './sandboxes.ts';
 import type { StatsRuntime } from './stats.ts';
+import type { StreamRuntime } from './streams.ts';
 
 /** The container runtime port: CRI's nouns, one small interface and one file each. `docker` and `hollow` implement it. */
 export interface Runtime {
@@ -14,5 +15,6 @@ export interface Runtime {
   readonly observer: RuntimeObserver;
   readonly logs: LogRuntime;
   readonly stats: StatsRuntime;
+  readonly streams: StreamRuntime;
   readonly engine: EngineRuntime;
 }

@@ -1,11 +1,9 @@
 import { create } from '@bufbuild/protobuf';
-import { StatusError } from '@gantry/objects';
 import { type NodeUsageReply, NodeUsageReplySchema, type NodeUsageRequest } from '@gantry/proto';
 import type { GrpcCall, GrpcService } from '@gantry/service';
+import { requireApiServer } from '../identity/api-servers.ts';
 import { totalUsage, type Usage } from './container-usage.ts';
 import type { UsageSampler } from './usage-sampler.ts';
-
-const CALLERS = 'gantry:apiservers';
 
 /** The agent's part of its gRPC service that says what its node and pods use. */
 export function usageHandlers(sampler: Pick<UsageSampler, 'pods' | 'node'>): GrpcService['handlers'] {
@@ -13,9 +11,7 @@ export function usageHandlers(sampler: Pick<UsageSampler, 'pods' | 'node'>): Grp
     nodeUsage: {
       kind: 'unary',
       handle: async (_request: NodeUsageRequest, call: GrpcCall) => {
-        if (call.identity?.organizations.includes(CALLERS) !== true) {
-          throw StatusError.forbidden({ group: '', resource: 'nodes' }, '', 'only API servers may read usage here');
-        }
+        requireApiServer(call, 'nodes', '', 'read usage');
         return reply(sampler);
       },
     },

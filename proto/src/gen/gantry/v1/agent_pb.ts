@@ -609,7 +609,7 @@ export const AgentService: GenService<{
     output: typeof StreamOutputSchema;
   },
   /**
-   * One connection to a port of the pod, on its loopback address. Ends when both sides have closed it, fails when it is reset.
+   * One connection to a port of the pod, on its loopback address. Ends when the pod has closed its side, fails when it is reset.
    *
    * @generated from rpc gantry.v1.AgentService.PortForward
    */

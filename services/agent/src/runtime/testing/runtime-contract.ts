@@ -4,6 +4,7 @@ import type { ContainerSpec } from '../containers.ts';
 import type { Runtime } from '../runtime.ts';
 import type { RuntimeEvent } from '../observer.ts';
 import type { SandboxSpec } from '../sandboxes.ts';
+import { describeStreams } from './streams-contract.ts';
 
 /** A runtime under test, with the names that the suite uses. */
 export interface RuntimeUnderTest extends AsyncDisposable {
@@ -17,6 +18,8 @@ export interface RuntimeUnderTest extends AsyncDisposable {
   readonly image: string;
   /** Ends a container's process from outside, as a crash would. */
   readonly kill: (id: string) => Promise<void>;
+  /** What runs in a container, as its processes list shows it. */
+  readonly processes: (id: string) => Promise<readonly string[]>;
   /** Resolves when `check` holds; polls it. */
   readonly eventually: (check: () => Promise<boolean>) => Promise<void>;
 }
@@ -86,9 +89,9 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
     });
     const list = async (podUid = 'pod-1') =>
       (await test.runtime.observer.listPods({ cluster: test.cluster, podUid }, signal))[0];
-    const running = async (script: string) => {
+    const running = async (script: string, change: Partial<ContainerSpec> = {}) => {
       const sandboxId = await test.runtime.sandboxes.createSandbox(sandbox(), signal);
-      const id = await test.runtime.containers.createContainer(container(sandboxId, script), signal);
+      const id = await test.runtime.containers.createContainer(container(sandboxId, script, change), signal);
       await test.runtime.containers.startContainer(id, signal);
       return { sandboxId, id };
     };
@@ -266,6 +269,14 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       await test.eventually(async () => (await read()).includes('three'));
       expect(await read()).toBe('one\ntwo\nthree\n');
       expect(await read(1)).toBe('three\n');
+    });
+
+    describeStreams({
+      runtime: () => test.runtime,
+      processes: (id) => test.processes(id),
+      eventually: (check) => test.eventually(check),
+      kill: (id) => test.kill(id),
+      run: running,
     });
 
     it('executes a command in a running container', async () => {

@@ -1,0 +1,114 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { type Clock, sleep } from '@gantry/base';
+import { AgentError } from '../runtime/agent-error.ts';
+import type { PodConnection, ProcessInput, ProcessOutput, StreamOptions, StreamRuntime } from '../runtime/streams.ts';
+import { fromDocker } from './docker-error.ts';
+import type { EngineCalls } from './engine-calls.ts';
+import type { DockerExecs } from './exec.ts';
+import { DETACH_KEYS, hijack } from './hijack.ts';
+import { joinStreams } from './join-streams.ts';
+import { NamespaceDialer } from './namespace-dialer.ts';
+
+/** How long the last output of a container that has ended may take. */
+const LAST_OUTPUT_MS = 2000;
+
+/** Streams over hijacked connections to the engine, and connections into the network namespaces of sandboxes. */
+export function dockerStreams(calls: EngineCalls, execs: DockerExecs, clock: Clock): StreamRuntime {
+  const dialer = new NamespaceDialer(clock);
+  return {
+    execStream: (id, command, options, input, signal) => execs.stream(id, command, options, input, signal),
+    attach: (id, options, input, signal) => attach(calls, clock, id, options, input, signal),
+    connect: (id, port, signal) => connect(calls, dialer, id, port, signal),
+    killLeftovers: (id, signal) => execs.killLeftovers(id, signal),
+  };
+}
+
+async function* attach(
+  calls: EngineCalls,
+  clock: Clock,
+  id: string,
+  { stdin, stdout, stderr }: Omit<StreamOptions, 'terminal'>,
+  input: AsyncIterable<ProcessInput>,
+  signal: AbortSignal,
+): AsyncIterable<ProcessOutput> {
+  const left = new AbortController();
+  let state: 'running' | 'ended' = 'running';
+  try {
+    const { Config: config, State: found } = await inspect(calls, id, signal);
+    if (!found.Running) throw new AgentError('NotFound', `container ${id} is not running`);
+    const query = {
+      stream: '1',
+      stdin: stdin && config.OpenStdin ? '1' : '0',
+      stdout: stdout ? '1' : '0',
+      stderr: stderr ? '1' : '0',
+      detachKeys: DETACH_KEYS,
+    };
+    const path = `/containers/${id}/attach`;
+    const socket = await calls.open(signal, (docker, abort) => hijack(docker, { path, query, abort }));
+    const resize = ({ width: w, height: h }: { width: number; height: number }) =>
+      calls.read(signal, (docker, abortSignal) => docker.getContainer(id).resize({ w, h, abortSignal }));
+    const terminal = config.Tty ? 'tty' : 'none';
+    ended(calls, clock, id, left.signal).then(
+      () => {
+        state = 'ended';
+        socket.destroy();
+      },
+      // The client has left, or the engine is gone: then the connection is, too.
+      () => undefined,
+    );
+    yield* joinStreams(socket, { stdin: query.stdin === '1', terminal, input, resize, clock });
+    signal.throwIfAborted();
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    if (state === 'running') throw fromDocker(error, 'Runtime');
+  } finally {
+    left.abort();
+  }
+}
+
+/**
+ * Resolves a while after the container has ended: the engine waits for a container that has ended before it was joined to start again,
+ * and ends no connection then.
+ */
+async function ended(calls: EngineCalls, clock: Clock, id: string, signal: AbortSignal): Promise<void> {
+  await calls.read(
+    signal,
+    (docker, abortSignal) => docker.getContainer(id).wait({ condition: 'not-running', abortSignal }),
+    Number.POSITIVE_INFINITY,
+  );
+  await sleep(clock, LAST_OUTPUT_MS, signal);
+}
+
+async function connect(
+  calls: EngineCalls,
+  dialer: NamespaceDialer,
+  id: string,
+  port: number,
+  signal: AbortSignal,
+): Promise<PodConnection> {
+  try {
+    const { State: state } = await inspect(calls, id, signal);
+    if (!state.Running || state.Pid === 0) throw new AgentError('NotFound', `sandbox ${id} is not running`);
+    return connectionOf(await dialer.connect(id, state.Pid, port, signal), signal);
+  } catch (error) {
+    throw signal.aborted ? signal.reason : fromDocker(error, 'Runtime');
+  }
+}
+
+function inspect(calls: EngineCalls, id: string, signal: AbortSignal) {
+  return calls.read(signal, (docker, abortSignal) => docker.getContainer(id).inspect({ abortSignal }));
+}
+
+function connectionOf(socket: Socket, signal: AbortSignal): PodConnection {
+  // Errors come out of the iteration and of writes; this keeps those that follow from ending the process.
+  socket.on('error', () => undefined);
+  return {
+    output: socket as AsyncIterable<Uint8Array>,
+    write: async (data) => {
+      if (!socket.write(data)) await once(socket, 'drain', { signal });
+    },
+    end: () => socket.end(),
+    [Symbol.dispose]: () => socket.destroy(),
+  };
+}

@@ -1,0 +1,158 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { Socket } from 'node:net';
+import { type Clock, raceAbort } from '@gantry/base';
+import { AgentError } from '../runtime/agent-error.ts';
+
+/** How long a helper waits for its next use. */
+const IDLE_MS = 60_000;
+const MAX_HELPERS = 32;
+/** For one connection, the start of a helper included; a port on a loopback address answers at once. */
+const CONNECT_MS = 30_000;
+/**
+ * Connects to a port and hands the connection over to the process that asked; no data goes through the helper. A paused socket is not
+ * read, so that what a server sends at once is not lost here. Kubernetes' runtimes try IPv4 first, too.
+ */
+const HELPER = `
+const { connect } = require('node:net');
+const open = (id, port, hosts) => {
+  const socket = connect({ host: hosts[0], port, allowHalfOpen: true });
+  socket.pause();
+  socket.once('error', (error) => {
+    if (hosts.length > 1) open(id, port, hosts.slice(1));
+    else process.send({ id, error: error.message });
+  });
+  socket.once('connect', () => process.send({ id }, socket));
+};
+process.on('message', ({ id, port }) => open(id, port, ['127.0.0.1', '::1']));
+process.on('disconnect', () => process.exit());
+`;
+
+/** What a helper answers. */
+interface Answer {
+  readonly id: number;
+  readonly error?: string;
+}
+
+/**
+ * Connects to ports on the loopback address of other network namespaces. A process cannot change the namespace of its own sockets, so a
+ * helper enters it, connects, and passes the open connection on. Needs CAP_SYS_ADMIN and CAP_SYS_PTRACE.
+ */
+export class NamespaceDialer {
+  readonly #clock: Clock;
+  /** By the id of the process whose namespace it is, the one that was used last at the end. */
+  readonly #helpers = new Map<string, Helper>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** `key` names the namespace of process `pid` for ever: process ids are used again. */
+  async connect(key: string, pid: number, port: number, signal: AbortSignal): Promise<Socket> {
+    const helper = this.#helper(`${key}/${pid}`, pid);
+    const connecting = helper.connect(port);
+    const stop = new AbortController();
+    const cancel = this.#clock.setTimer(CONNECT_MS, () =>
+      stop.abort(new AgentError('ConnectFailed', `port ${port} has not answered within ${CONNECT_MS / 1000} s`)),
+    );
+    const follow = () => stop.abort(signal.reason);
+    signal.addEventListener('abort', follow, { once: true });
+    if (signal.aborted) follow();
+    try {
+      return await raceAbort(connecting, stop.signal);
+    } catch (error) {
+      connecting.then(
+        (late) => late.destroy(),
+        () => undefined,
+      );
+      throw error;
+    } finally {
+      cancel();
+      signal.removeEventListener('abort', follow);
+    }
+  }
+
+  #helper(key: string, pid: number): Helper {
+    const known = this.#helpers.get(key);
+    if (known !== undefined) {
+      this.#helpers.delete(key);
+      this.#helpers.set(key, known);
+      return known;
+    }
+    const unused = [...this.#helpers].find(([, { state }]) => state === 'idle');
+    if (this.#helpers.size >= MAX_HELPERS) {
+      if (unused === undefined) throw new AgentError('ConnectFailed', 'connections to too many pods are being opened');
+      this.#helpers.delete(unused[0]);
+      unused[1].close();
+    }
+    const helper = new Helper(pid, this.#clock, () => {
+      if (this.#helpers.get(key) === helper) this.#helpers.delete(key);
+    });
+    this.#helpers.set(key, helper);
+    return helper;
+  }
+}
+
+/** A process in another network namespace. It ends when it is not used, and with this process. */
+class Helper {
+  readonly #clock: Clock;
+  readonly #child: ChildProcess;
+  readonly #waiting = new Map<number, PromiseWithResolvers<Socket>>();
+  #lastId = 0;
+  #output = '';
+  #cancelIdle = () => undefined as void;
+
+  constructor(pid: number, clock: Clock, onClosed: () => void) {
+    this.#clock = clock;
+    this.#child = spawn(
+      'nsenter',
+      [`--net=/proc/${pid}/ns/net`, '--', process.execPath, '--max-old-space-size=16', '-e', HELPER],
+      { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] },
+    );
+    this.#child.unref();
+    this.#child.channel?.unref();
+    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.#output = (this.#output + text).slice(-1000);
+    });
+    const end = () => {
+      onClosed();
+      const message = `the pod's network cannot be entered: ${this.#output.trim()}`;
+      for (const { reject } of this.#waiting.values()) reject(new AgentError('ConnectFailed', message));
+      this.#waiting.clear();
+      this.#cancelIdle();
+    };
+    this.#child.once('error', end).once('close', end);
+    this.#child.on('message', (answer, socket) => this.#answer(answer as Answer, socket));
+  }
+
+  get state(): 'idle' | 'busy' {
+    return this.#waiting.size === 0 ? 'idle' : 'busy';
+  }
+
+  connect(port: number): Promise<Socket> {
+    this.#cancelIdle();
+    const id = ++this.#lastId;
+    const waiting = Promise.withResolvers<Socket>();
+    this.#waiting.set(id, waiting);
+    // A failure ends the helper, and with it everything that waits.
+    this.#child.send({ id, port }, () => undefined);
+    return waiting.promise;
+  }
+
+  close(): void {
+    this.#cancelIdle();
+    if (this.#child.connected) this.#child.disconnect();
+  }
+
+  #answer({ id, error }: Answer, socket: unknown): void {
+    const waiting = this.#waiting.get(id);
+    this.#waiting.delete(id);
+    if (this.state === 'idle') this.#cancelIdle = this.#clock.setTimer(IDLE_MS, () => this.close());
+    if (!(socket instanceof Socket)) {
+      waiting?.reject(new AgentError('ConnectFailed', error ?? 'the connection was lost'));
+      return;
+    }
+    // It was closed in the helper, which has not this property to hand over.
+    socket.allowHalfOpen = true;
+    waiting?.resolve(socket);
+  }
+}

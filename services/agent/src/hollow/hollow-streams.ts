@@ -1,0 +1,132 @@
+import { AgentError } from '../runtime/agent-error.ts';
+import type { ContainerSpec, ExecResult } from '../runtime/containers.ts';
+import type { SandboxSpec } from '../runtime/sandboxes.ts';
+import type { PodConnection, ProcessInput, ProcessOutput, StreamOptions, StreamRuntime } from '../runtime/streams.ts';
+
+/** A process of a hollow container, as its behaviour sees it. */
+export interface HollowProcess {
+  readonly spec: ContainerSpec;
+  /** Absent: the container's own process, which a client has joined. */
+  readonly command?: readonly string[];
+  readonly options: Omit<StreamOptions, 'terminal'>;
+  readonly input: AsyncIterable<ProcessInput>;
+}
+
+/** How the processes and ports of hollow containers behave. */
+export interface HollowStreamBehaviour {
+  readonly exec?: (spec: ContainerSpec, command: readonly string[]) => ExecResult;
+  /** Instead of `exec`, for streams. A process that is killed is not read any more. */
+  readonly run?: (process: HollowProcess) => AsyncIterable<ProcessOutput>;
+  /** Undefined: nothing listens on the port. */
+  readonly serve?: (
+    spec: SandboxSpec,
+    port: number,
+    input: AsyncIterable<Uint8Array>,
+  ) => AsyncIterable<Uint8Array> | undefined;
+}
+
+/** The running parts of a hollow runtime; undefined for others. */
+interface HollowParts {
+  readonly behaviour: () => HollowStreamBehaviour;
+  readonly container: (id: string) => { readonly spec: ContainerSpec; readonly ended: AbortSignal } | undefined;
+  readonly sandbox: (id: string) => SandboxSpec | undefined;
+}
+
+/** Of a connection, in each direction: parts that are sent before they are received. */
+const BUFFER = { highWaterMark: 16 };
+
+/** Streams of processes in memory, and the commands that run now. */
+export class HollowStreams implements StreamRuntime {
+  readonly #parts: HollowParts;
+  readonly #running = new Map<string, readonly string[][]>();
+
+  constructor(parts: HollowParts) {
+    this.#parts = parts;
+  }
+
+  /** The commands that run in a container. */
+  commands(id: string): readonly (readonly string[])[] {
+    return this.#running.get(id) ?? [];
+  }
+
+  async *execStream(
+    id: string,
+    command: readonly string[],
+    options: StreamOptions,
+    input: AsyncIterable<ProcessInput>,
+    signal: AbortSignal,
+  ): AsyncIterable<ProcessOutput> {
+    const { spec, ended } = this.#container(id);
+    const entry = [...command];
+    this.#running.set(id, [...(this.#running.get(id) ?? []), entry]);
+    try {
+      const { run, exec } = this.#parts.behaviour();
+      const outputs =
+        run?.({ spec, command, options, input }) ?? results(exec?.(spec, command) ?? { exitCode: 0, output: '' });
+      yield* until(outputs, AbortSignal.any([signal, ended]));
+      signal.throwIfAborted();
+    } finally {
+      const left = (this.#running.get(id) ?? []).filter((other) => other !== entry);
+      if (left.length === 0) this.#running.delete(id);
+      else this.#running.set(id, left);
+    }
+  }
+
+  async *attach(
+    id: string,
+    options: Omit<StreamOptions, 'terminal'>,
+    input: AsyncIterable<ProcessInput>,
+    signal: AbortSignal,
+  ): AsyncIterable<ProcessOutput> {
+    const { spec, ended } = this.#container(id);
+    const { run } = this.#parts.behaviour();
+    if (run === undefined) return;
+    const stdin = options.stdin && spec.stdin !== 'closed';
+    yield* until(run({ spec, options: { ...options, stdin }, input }), AbortSignal.any([signal, ended]));
+    signal.throwIfAborted();
+  }
+
+  async connect(id: string, port: number, signal: AbortSignal): Promise<PodConnection> {
+    signal.throwIfAborted();
+    const spec = this.#parts.sandbox(id);
+    if (spec === undefined) throw new AgentError('NotFound', `sandbox ${id} is not running`);
+    const input = new TransformStream<Uint8Array, Uint8Array>({}, BUFFER, BUFFER);
+    const output = this.#parts.behaviour().serve?.(spec, port, input.readable);
+    if (output === undefined) throw new AgentError('ConnectFailed', `connect ECONNREFUSED 127.0.0.1:${port}`);
+    const writer = input.writable.getWriter();
+    return {
+      output,
+      write: (data) => writer.write(data),
+      end: () => void writer.close(),
+      [Symbol.dispose]: () => void writer.abort().catch(() => undefined),
+    };
+  }
+
+  /** Processes end with the runtime that runs them. */
+  async killLeftovers(): Promise<void> {}
+
+  #container(id: string) {
+    const found = this.#parts.container(id);
+    if (found === undefined) throw new AgentError('NotFound', `container ${id} is not running`);
+    return found;
+  }
+}
+
+async function* results({ exitCode, output }: ExecResult): AsyncIterable<ProcessOutput> {
+  if (output !== '') yield { kind: 'stdout', data: Buffer.from(output) };
+  yield { kind: 'exit', exitCode };
+}
+
+/** The elements until `signal` is aborted. */
+async function* until<T>(elements: AsyncIterable<T>, signal: AbortSignal): AsyncIterable<T> {
+  const iterator = elements[Symbol.asyncIterator]();
+  const aborted = new Promise<undefined>((resolve) => {
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+  for (;;) {
+    const next = await Promise.race([iterator.next(), aborted]);
+    if (next === undefined || next.done === true) return;
+    yield next.value;
+  }
+}

@@ -1,0 +1,11 @@
+import { StatusError } from '@gantry/objects';
+import type { GrpcCall } from '@gantry/service';
+
+/** The organization in the certificates of API servers. */
+export const API_SERVERS = 'gantry:apiservers';
+
+/** StatusError 'Forbidden' unless an API server calls. `what` is what others may not do: `read logs`. */
+export function requireApiServer(call: GrpcCall, resource: 'pods' | 'nodes', name: string, what: string): void {
+  if (call.identity?.organizations.includes(API_SERVERS) === true) return;
+  throw StatusError.forbidden({ group: '', resource }, name, `only API servers may ${what} here`);
+}

@@ -1,0 +1,234 @@
+import { expect, it } from 'vitest';
+import { isAgentError } from '../agent-error.ts';
+import type { ContainerSpec } from '../containers.ts';
+import type { Runtime } from '../runtime.ts';
+import type { PodConnection, ProcessInput, ProcessOutput, StreamOptions } from '../streams.ts';
+
+/** What the contract of streams needs of a runtime under test. */
+interface StreamsUnderTest {
+  readonly runtime: () => Runtime;
+  readonly processes: (id: string) => Promise<readonly string[]>;
+  readonly eventually: (check: () => Promise<boolean>) => Promise<void>;
+  readonly kill: (id: string) => Promise<void>;
+  /** Runs a container with a script of the shell. */
+  readonly run: (
+    script: string,
+    change?: Partial<ContainerSpec>,
+  ) => Promise<{ readonly id: string; readonly sandboxId: string }>;
+}
+
+const signal = new AbortController().signal;
+const PLAIN: StreamOptions = { stdin: true, stdout: true, stderr: true, terminal: 'none' };
+const TTY: StreamOptions = { stdin: true, stdout: true, stderr: false, terminal: 'tty' };
+
+/** Scripts that a runtime in memory plays, too. */
+export const SCRIPTS = {
+  idle: 'trap "exit 0" TERM; while true; do sleep 0.1; done',
+  copy: 'cat; echo done >&2; exit 3',
+  family: 'sleep 4321 & (sleep 4322 &) ; echo begun; sleep 4323',
+  window: 'trap "stty size" WINCH; stty size; while true; do sleep 0.1; done',
+  greeter: 'while read line; do echo "got $line"; echo "saw $line" >&2; done; echo closed; sleep 1000',
+  server: 'nc -ll -p 8080 -e cat',
+  website: 'mkdir -p /tmp/www; echo hello > /tmp/www/index.html; httpd -f -p 127.0.0.1:8081 -h /tmp/www',
+} as const;
+
+/** The contract of a runtime's streams. */
+export function describeStreams({ runtime, processes, eventually, kill, run }: StreamsUnderTest): void {
+  const stdin = (text: string): ProcessInput => ({ kind: 'stdin', data: Buffer.from(text) });
+  const exec = (
+    id: string,
+    script: string,
+    options: StreamOptions,
+    input: AsyncIterable<ProcessInput>,
+    stop = signal,
+  ) => runtime().streams.execStream(id, ['sh', '-c', script], options, input, stop);
+  const collect = async (outputs: AsyncIterable<ProcessOutput>) => {
+    const seen = { stdout: '', stderr: '', exitCode: undefined as number | undefined };
+    for await (const part of outputs) {
+      if (part.kind === 'exit') seen.exitCode = part.exitCode;
+      else seen[part.kind] += Buffer.from(part.data).toString();
+    }
+    return seen;
+  };
+  const reading = (outputs: AsyncIterable<ProcessOutput>) => {
+    const iterator = outputs[Symbol.asyncIterator]();
+    let text = '';
+    return {
+      /** All that has come when `wanted` has. */
+      until: async (wanted: string) => {
+        while (!text.includes(wanted)) {
+          const next = await iterator.next();
+          if (next.done === true) throw new Error(`the output ended: ${text}`);
+          if (next.value.kind !== 'exit') text += Buffer.from(next.value.data).toString();
+        }
+        return text;
+      },
+      next: () => iterator.next(),
+      leave: () => iterator.return?.(),
+    };
+  };
+
+  it('streams a command: input until it is closed, both outputs, the exit code', async () => {
+    const { id } = await run(SCRIPTS.idle);
+    async function* input() {
+      yield stdin('one\n');
+      yield stdin('two\n');
+      yield { kind: 'stdin-closed' } as const;
+    }
+    const seen = await collect(exec(id, SCRIPTS.copy, PLAIN, input()));
+    expect(seen).toEqual({ stdout: 'one\ntwo\n', stderr: 'done\n', exitCode: 3 });
+  });
+
+  it('closes the input of a command at the end of what the client sends', async () => {
+    const { id } = await run(SCRIPTS.idle);
+    async function* input() {
+      yield stdin('one\n');
+    }
+    const seen = await collect(exec(id, SCRIPTS.copy, PLAIN, input()));
+    expect(seen).toMatchObject({ stdout: 'one\n', exitCode: 3 });
+  });
+
+  it('gives a terminal the size that the client has, and follows it', async () => {
+    const { id } = await run(SCRIPTS.idle);
+    const input = new Inputs();
+    const output = reading(exec(id, SCRIPTS.window, TTY, input));
+    input.push({ kind: 'resize', width: 100, height: 40 });
+    await output.until('40 100');
+    input.push({ kind: 'resize', width: 50, height: 20 });
+    await output.until('20 50');
+    await output.leave();
+  });
+
+  it.each(['aborted', 'left'] as const)('kills a command that is %s, with its children', async (how) => {
+    const { id } = await run(SCRIPTS.idle);
+    const stop = new AbortController();
+    const output = reading(exec(id, SCRIPTS.family, PLAIN, new Inputs(), stop.signal));
+    await output.until('begun');
+    const left = async () => (await processes(id)).filter((line) => line.includes('432'));
+    expect(await left()).not.toEqual([]);
+    if (how === 'aborted') {
+      stop.abort(new Error('the client has gone'));
+      await expect(output.next()).rejects.toThrow('the client has gone');
+    } else await output.leave();
+    await eventually(async () => (await left()).length === 0);
+    expect(await processes(id)).not.toEqual([]);
+  });
+
+  it('ends a command with its container', async () => {
+    const { id } = await run(SCRIPTS.idle);
+    const output = reading(exec(id, SCRIPTS.family, PLAIN, new Inputs()));
+    await output.until('begun');
+    await kill(id);
+    // Its exit code is the engine's choice.
+    for (let next = await output.next(); next.done !== true; next = await output.next());
+  });
+
+  it('runs no command where nothing runs', async () => {
+    const { id } = await run(SCRIPTS.idle);
+    await kill(id);
+    await eventually(async () => {
+      const state = await collect(exec(id, 'true', PLAIN, new Inputs())).then(
+        () => 'ran',
+        (error: unknown) => error,
+      );
+      return state instanceof Error && 'code' in state;
+    });
+    await expect(collect(runtime().streams.attach(id, PLAIN, new Inputs(), signal))).rejects.toSatisfy((error) =>
+      isAgentError(error, 'NotFound'),
+    );
+  });
+
+  it('joins the streams of a container, which go on when the client leaves', async () => {
+    const { id } = await run(SCRIPTS.greeter, { stdin: 'open' });
+    for (const name of ['one', 'two']) {
+      const input = new Inputs();
+      const output = reading(runtime().streams.attach(id, PLAIN, input, signal));
+      input.push(stdin(`${name}\n`));
+      await output.until(`got ${name}`);
+      await output.until(`saw ${name}`);
+      await output.leave();
+    }
+  });
+
+  it('closes the input of a container that takes it once, when its first client does', async () => {
+    const { id } = await run(SCRIPTS.greeter, { stdin: 'open-once' });
+    const input = new Inputs();
+    const output = reading(runtime().streams.attach(id, PLAIN, input, signal));
+    input.push(stdin('one\n'));
+    await output.until('got one');
+    input.push({ kind: 'stdin-closed' });
+    await output.until('closed');
+    await output.leave();
+  });
+
+  it('sends nothing to a container without standard input, and ends with it', async () => {
+    const { id } = await run(SCRIPTS.idle);
+    const input = new Inputs();
+    input.push(stdin('one\n'));
+    const ended = collect(runtime().streams.attach(id, PLAIN, input, signal));
+    await kill(id);
+    // The engine may have been faster than the client.
+    await ended.catch((error: unknown) => expect(error).toSatisfy((found) => isAgentError(found, 'NotFound')));
+  });
+
+  const receive = async ({ output }: PodConnection) => {
+    const parts: Uint8Array[] = [];
+    for await (const part of output) parts.push(part);
+    return Buffer.concat(parts).toString();
+  };
+  const connected = async (sandboxId: string, port: number) => {
+    let connection: PodConnection | undefined;
+    await eventually(async () => {
+      connection = await runtime()
+        .streams.connect(sandboxId, port, signal)
+        .catch(() => undefined);
+      return connection !== undefined;
+    });
+    return connection ?? expect.unreachable();
+  };
+
+  it('connects to a port of a pod; each side is closed by itself', async () => {
+    const { sandboxId } = await run(SCRIPTS.server);
+    using connection = await connected(sandboxId, 8080);
+    await connection.write(Buffer.from('hello'));
+    connection.end();
+    expect(await receive(connection)).toBe('hello');
+  });
+
+  it('connects to a port that listens on the loopback address only', async () => {
+    const { sandboxId } = await run(SCRIPTS.website);
+    using connection = await connected(sandboxId, 8081);
+    await connection.write(Buffer.from('GET / HTTP/1.0\r\n\r\n'));
+    expect(await receive(connection)).toContain('hello');
+  });
+
+  it('refuses a port where nothing listens, and a sandbox that does not run', async () => {
+    const { sandboxId } = await run(SCRIPTS.idle);
+    const connect = () => runtime().streams.connect(sandboxId, 8082, signal);
+    await expect(connect()).rejects.toSatisfy((error) => isAgentError(error, 'ConnectFailed'));
+    await runtime().sandboxes.stopSandbox(sandboxId, signal);
+    await expect(connect()).rejects.toSatisfy((error) => isAgentError(error, 'NotFound'));
+  });
+}
+
+/** What a client sends, when the test says so. */
+class Inputs implements AsyncIterable<ProcessInput> {
+  readonly #waiting: ProcessInput[] = [];
+  #arrived = Promise.withResolvers<void>();
+
+  push(input: ProcessInput): void {
+    this.#waiting.push(input);
+    this.#arrived.resolve();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<ProcessInput> {
+    for (;;) {
+      const next = this.#waiting.shift();
+      if (next !== undefined) yield next;
+      else {
+        await this.#arrived.promise;
+        this.#arrived = Promise.withResolvers();
+      }
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import { create } from '@bufbuild/protobuf';
+import { errorMessage, raceAbort } from '@gantry/base';
+import { StatusError } from '@gantry/objects';
+import {
+  type PortForwardInput,
+  type PortForwardOutput,
+  PortForwardOutputSchema,
+  type PortForwardStart,
+  StreamStartedSchema,
+} from '@gantry/proto';
+import type { GrpcCall } from '@gantry/service';
+import { requireApiServer } from '../identity/api-servers.ts';
+import type { PodConnection } from '../runtime/streams.ts';
+import { findRunningSandbox } from './find-in-pod.ts';
+import type { StreamParts } from './stream-handlers.ts';
+
+const MAX_PORT = 65_535;
+
+/** One connection to a port of a pod of this node. */
+export async function* forwardPort(
+  { runtime, owner, limits }: StreamParts,
+  requests: AsyncIterable<PortForwardInput>,
+  call: GrpcCall,
+): AsyncIterable<PortForwardOutput> {
+  requireApiServer(call, 'pods', '', 'forward ports');
+  const iterator = requests[Symbol.asyncIterator]();
+  const start = readStart(await iterator.next());
+  using _counted = limits.take(start.podUid);
+  const sandboxId = await findRunningSandbox(runtime, owner, start, call.signal);
+  const ended = new AbortController();
+  try {
+    using connection = await runtime.streams.connect(sandboxId, start.port, call.signal);
+    yield create(PortForwardOutputSchema, { part: { case: 'started', value: create(StreamStartedSchema) } });
+    const sending = send(iterator, connection, ended.signal);
+    for await (const data of connection.output) {
+      yield create(PortForwardOutputSchema, { part: { case: 'data', value: data } });
+    }
+    ended.abort();
+    await sending;
+  } catch (error) {
+    throw call.signal.aborted || error instanceof StatusError ? error : connectError(error, start);
+  } finally {
+    ended.abort();
+  }
+}
+
+function readStart(first: IteratorResult<PortForwardInput, unknown>): PortForwardStart {
+  const part = first.done === true ? undefined : first.value.part;
+  if (part?.case !== 'start') throw StatusError.badRequest('the first message of a stream must be its start');
+  const { port } = part.value;
+  if (port < 1 || port > MAX_PORT) throw StatusError.badRequest(`port must be between 1 and ${MAX_PORT}: ${port}`);
+  return part.value;
+}
+
+/** Sends until one side has closed. A failure closes the connection, whose output says why. */
+async function send(
+  iterator: AsyncIterator<PortForwardInput>,
+  connection: PodConnection,
+  ended: AbortSignal,
+): Promise<void> {
+  try {
+    for (;;) {
+      const next = await raceAbort(iterator.next(), ended);
+      if (next.done === true || next.value.part.case === 'dataClosed') break;
+      if (next.value.part.case === 'data') await raceAbort(connection.write(next.value.part.value), ended);
+    }
+    connection.end();
+  } catch {
+    if (!ended.aborted) connection[Symbol.dispose]();
+  }
+}
+
+/** The kubelet's words. */
+function connectError(error: unknown, { port, pod, podUid }: PortForwardStart): StatusError {
+  return StatusError.unavailable(`error forwarding port ${port} to pod ${pod}, uid ${podUid}: ${errorMessage(error)}`);
+}
