@@ -7,6 +7,7 @@ import type { Self } from './identity/self.ts';
 import { AddressPool } from './pods/address-pool.ts';
 import { FreshnessGate } from './pods/freshness-gate.ts';
 import { Slots } from './pods/slots.ts';
+import { TimerWheel } from './probes/timer-wheel.ts';
 import type { WorkerServices } from './pods/worker-services.ts';
 import type { EngineInfo, EnginePrivilege } from './runtime/engine.ts';
 import type { Runtime } from './runtime/runtime.ts';
@@ -23,6 +24,7 @@ import type { UsageSampler } from './usage/usage-sampler.ts';
 import { PodVolumes } from './volumes/pod-volumes.ts';
 
 const PARALLEL_STARTS = 6;
+const PARALLEL_EXEC_PROBES = 4;
 const API_PORT = 443;
 
 /** The runtime and what was found out about its engine. */
@@ -80,6 +82,7 @@ export function createWorkerServices(
     addresses: new AddressPool(config.podCidr, clock, random),
     events: createEventRecorder({ client, component: 'kubelet', host: self.name, clock, random, log: logger }),
     starts: new Slots(PARALLEL_STARTS),
+    probes: { timers: new TimerWheel(clock), execs: new Slots(PARALLEL_EXEC_PROBES) },
     maxRestartDelayMs: config.maxRestartDelaySeconds * 1000,
     clock,
     random,

@@ -40,12 +40,13 @@ export class PodWorker {
   #step = new AbortController();
 
   constructor(uid: string, services: WorkerServices) {
-    const { runtime, clock, random, events, volumes, pods } = services;
+    const { runtime, clock, random, events, volumes, pods, probes } = services;
     this.#uid = uid;
     this.#services = services;
     this.#events = new PodEvents(events);
     this.#messages = new TerminationMessages({ volumes, logs: runtime.logs });
     this.#probes = new ProbeRunner({
+      ...probes,
       containers: runtime.containers,
       clock,
       random,

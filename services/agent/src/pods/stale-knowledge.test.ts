@@ -20,6 +20,7 @@ import { AddressPool } from './address-pool.ts';
 import { linuxHostFiles } from '../mounts/linux-host-files.ts';
 import { FreshnessGate } from './freshness-gate.ts';
 import { PodWorker } from './pod-worker.ts';
+import { TimerWheel } from '../probes/timer-wheel.ts';
 import { Slots } from './slots.ts';
 import type { WorkerServices } from './worker-services.ts';
 
@@ -103,6 +104,7 @@ describe('the worker of a pod', () => {
       events: { event: () => undefined },
       starts: new Slots(1),
       maxRestartDelayMs: 300_000,
+      probes: { timers: new TimerWheel(clock), execs: new Slots(4) },
       clock,
       random: () => 0.5,
       logger: silentLogger,

@@ -6,6 +6,7 @@ import type { Owner } from '../runtime/labels.ts';
 import type { HostFiles } from '../runtime/host-files.ts';
 import type { EngineInfo, EnginePrivilege } from '../runtime/engine.ts';
 import type { Runtime } from '../runtime/runtime.ts';
+import type { ProbeTools } from '../probes/probe-runner.ts';
 import type { StatusReporter } from '../status/status-reporter.ts';
 import type { UsageSampler } from '../usage/usage-sampler.ts';
 import type { PodVolumes } from '../volumes/pod-volumes.ts';
@@ -41,6 +42,7 @@ export interface WorkerServices {
   readonly events: EventRecorder;
   /** Bounds how many containers are created and started at once. */
   readonly starts: Slots;
+  readonly probes: ProbeTools;
   /** The longest delay before a restart of a container. */
   readonly maxRestartDelayMs: number;
   readonly clock: Clock;

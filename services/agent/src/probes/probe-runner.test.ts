@@ -1,3 +1,4 @@
+import { sleep } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { expect, it } from 'vitest';
 import { HollowRuntime } from '../hollow/hollow-runtime.ts';
@@ -5,10 +6,35 @@ import { containerSpec } from '../spec/container-spec.ts';
 import { sandboxSpec } from '../spec/sandbox-spec.ts';
 import { container, ENGINE, pod } from '../testing/pods.ts';
 import { ProbeRunner } from './probe-runner.ts';
+import { TimerWheel } from './timer-wheel.ts';
 
 const OWNER = { cluster: 'c', node: 'n' };
 const IMAGE = { id: 'sha256:1', sizeBytes: 1, digests: [], user: '', labels: [] };
 const { signal } = new AbortController();
+const never = () => Promise.reject(new Error('not used by probes'));
+const unused = { createContainer: never, startContainer: never, stopContainer: never, removeContainer: never };
+
+/** As many at once as it is given. */
+class Turns {
+  readonly #waiting: (() => void)[] = [];
+  #free: number;
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  async use<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#free === 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#free -= 1;
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free += 1;
+      else next();
+    }
+  }
+}
 
 it('in an ending pod only readiness is probed on', async () => {
   const clock = new ManualClock();
@@ -39,6 +65,8 @@ it('in an ending pod only readiness is probed on', async () => {
   await runtime.containers.startContainer(containerId, signal);
 
   const runner = new ProbeRunner({
+    timers: new TimerWheel(clock),
+    execs: { use: (work) => work() },
     containers: runtime.containers,
     clock,
     random: () => 0,
@@ -66,4 +94,74 @@ it('in an ending pod only readiness is probed on', async () => {
   runner.sync([], 'ending', signal);
   await clock.advance(10_000);
   expect(ran).toEqual([]);
+});
+
+it('commands run a few at a time, and a command that waits for its turn has its whole timeout left', async () => {
+  const clock = new ManualClock();
+  let now = 0;
+  let most = 0;
+  let count = 0;
+  const runner = new ProbeRunner({
+    timers: new TimerWheel(clock),
+    execs: new Turns(2),
+    containers: {
+      ...unused,
+      exec: async (_id, _command, abort) => {
+        count += 1;
+        most = Math.max(most, (now += 1));
+        await sleep(clock, 800, abort).finally(() => (now -= 1));
+        return { exitCode: 0, output: '' };
+      },
+    },
+    clock,
+    random: () => 0,
+    onFindings: () => undefined,
+    onFailure: (_name, _kind, message) => expect.fail(message),
+    onWarning: () => undefined,
+  });
+  const targets = Array.from({ length: 10 }, (_, i) => ({
+    container: container(`c${i}`, {
+      livenessProbe: { exec: { command: ['true'] }, periodSeconds: 2, timeoutSeconds: 1 },
+    }),
+    containerId: `c${i}`,
+    address: '10.0.0.9',
+    network: 'pod' as const,
+    startedAt: clock.now(),
+  }));
+  runner.sync(targets, 'running', signal);
+  await clock.advance(20_000);
+  expect(most).toBe(2);
+  // Two at a time, 800 ms each: what is due waits, and nothing piles up.
+  expect(count).toBeGreaterThan(40);
+  expect(count).toBeLessThanOrEqual(52);
+  runner.stop();
+});
+
+it('a container is not probed on after the probe that ends it', async () => {
+  const clock = new ManualClock();
+  let count = 0;
+  const failures: string[] = [];
+  const runner = new ProbeRunner({
+    timers: new TimerWheel(clock),
+    execs: new Turns(1),
+    containers: {
+      ...unused,
+      exec: async () => {
+        count += 1;
+        return { exitCode: 1, output: 'no' };
+      },
+    },
+    clock,
+    random: () => 0,
+    onFindings: () => undefined,
+    onFailure: (_name, _kind, message) => void failures.push(message),
+    onWarning: () => undefined,
+  });
+  const probed = container('main', {
+    livenessProbe: { exec: { command: ['x'] }, periodSeconds: 1, failureThreshold: 2 },
+  });
+  const target = { container: probed, containerId: 'id', address: '', network: 'pod' as const, startedAt: clock.now() };
+  runner.sync([target], 'running', signal);
+  await clock.advance(10_000);
+  expect([count, failures]).toEqual([2, ['no', 'no']]);
 });

@@ -1,4 +1,4 @@
-import { type Clock, type Instant, type Random, sleep, withDeadline } from '@gantry/base';
+import { type Clock, type Instant, type Random, withDeadline } from '@gantry/base';
 import type { Container, Probe } from '@gantry/objects';
 import type { ContainerRuntime } from '../runtime/containers.ts';
 import { performProbe } from './perform-probe.ts';
@@ -12,13 +12,26 @@ import {
   runsNow,
 } from './probe-counter.ts';
 import type { ProbeOutcome, ProbeTarget } from './probe-types/probe-type.ts';
+import type { TimerWheel } from './timer-wheel.ts';
 
 /** A running container whose probes are due. */
 export interface ProbedContainer extends ProbeTarget {
   readonly startedAt: Instant;
 }
 
-export interface ProbeRunnerOptions {
+/** Lets so many pieces of work run at once; the others wait in order. */
+export interface Turns {
+  use<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
+}
+
+/** What the probes of all pods of a node share. */
+export interface ProbeTools {
+  readonly timers: TimerWheel;
+  /** Bounds the commands that run at once: each costs the engine much more than a connection does. */
+  readonly execs: Turns;
+}
+
+export interface ProbeRunnerOptions extends ProbeTools {
   readonly containers: ContainerRuntime;
   readonly clock: Clock;
   readonly random: Random;
@@ -99,12 +112,12 @@ export class ProbeRunner {
     probed: Probed,
     signal: AbortSignal,
   ): Promise<void> {
-    const { clock, random, onFailure, onWarning } = this.#options;
+    const { clock, random, timers, onFailure, onWarning } = this.#options;
     const periodMs = (probe.periodSeconds ?? 10) * 1000;
     const firstAt = target.startedAt + (probe.initialDelaySeconds ?? 0) * 1000;
     // After an agent's restart the probes of a node's old containers spread over their period.
     const isOld = clock.now() - target.startedAt > periodMs;
-    await sleep(clock, isOld ? random() * Math.min(periodMs, 2_000) : Math.max(0, firstAt - clock.now()), signal);
+    await timers.wait(isOld ? random() * Math.min(periodMs, 2_000) : firstAt - clock.now(), signal);
     while (!signal.aborted) {
       if (runsNow(target.container, kind, probed.counts)) {
         const outcome = await this.#once(probe, target, signal);
@@ -113,17 +126,23 @@ export class ProbeRunner {
         else if (outcome.warning !== undefined) onWarning(target.container.name, kind, outcome.warning);
         probed.counts[kind] = countProbe(probe, probed.counts[kind], outcome.kind);
         this.#report(target.container, probed);
+        // It has its answer: the container is stopped.
+        if (kind !== 'readiness' && probed.counts[kind].result === 'failing') return;
       } else if (kind === 'startup') return;
       // A probe that waits for the startup probe runs soon after that has passed.
       const waits = !runsNow(target.container, kind, probed.counts) && kind !== 'startup';
-      await sleep(clock, waits ? Math.min(periodMs, 1_000) : periodMs, signal);
+      await timers.wait(waits ? Math.min(periodMs, 1_000) : periodMs, signal);
     }
   }
 
   async #once(probe: Probe, target: ProbedContainer, signal: AbortSignal): Promise<ProbeOutcome> {
-    const { clock, containers } = this.#options;
-    using deadline = withDeadline(clock, signal, (probe.timeoutSeconds ?? 1) * 1000);
-    return await performProbe(probe, target, containers, deadline);
+    const { clock, containers, execs } = this.#options;
+    const run = async () => {
+      using deadline = withDeadline(clock, signal, (probe.timeoutSeconds ?? 1) * 1000);
+      return await performProbe(probe, target, containers, deadline);
+    };
+    // The time that a command waits for its turn is no part of its timeout.
+    return await (probe.exec === undefined ? run() : execs.use(run, signal));
   }
 
   #report(container: Container, probed: Probed): void {

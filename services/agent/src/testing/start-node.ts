@@ -21,6 +21,7 @@ import { PodVolumes } from '../volumes/pod-volumes.ts';
 import { AddressPool } from '../pods/address-pool.ts';
 import { FreshnessGate } from '../pods/freshness-gate.ts';
 import { PodWorker } from '../pods/pod-worker.ts';
+import { TimerWheel } from '../probes/timer-wheel.ts';
 import { Slots } from '../pods/slots.ts';
 import type { WorkerServices } from '../pods/worker-services.ts';
 
@@ -107,6 +108,7 @@ export async function startNode({ wrap = (runtime) => runtime, behaviour = {} }:
     events: { event: (_object, type, reason, message) => void events.push(`${type} ${reason} ${message}`) },
     starts: new Slots(1),
     maxRestartDelayMs: 300_000,
+    probes: { timers: new TimerWheel(clock), execs: new Slots(4) },
     clock,
     random,
     logger,

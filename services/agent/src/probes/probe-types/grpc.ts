@@ -1,9 +1,11 @@
 import { create, type Message } from '@bufbuild/protobuf';
-import { type Client, credentials, makeGenericClientConstructor, type ServiceError } from '@grpc/grpc-js';
+import { type Client, credentials, makeGenericClientConstructor, type ServiceError, status } from '@grpc/grpc-js';
+import { raceAbort } from '@gantry/base';
 import { Health, HealthCheckRequestSchema, type HealthCheckResponse, serviceDefinition } from '@gantry/proto';
 import { defineProbeType, failure, type ProbeOutcome, SUCCESS } from './probe-type.ts';
 
 const SERVING = 1;
+const STATUS_NAMES = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'];
 
 type HealthClient = Client & {
   check(
@@ -12,18 +14,42 @@ type HealthClient = Client & {
   ): { cancel(): void };
 };
 
-/** Calls the standard gRPC health service: SERVING is success. */
-export const grpcProbe = defineProbeType('grpc', ({ port, service = '' }, { address }, signal) => {
+/** Calls the standard gRPC health service: SERVING is success. As with kubelet, a refused connection is tried until the timeout. */
+export const grpcProbe = defineProbeType('grpc', async ({ port, service = '' }, { address }, signal) => {
   const Constructor = makeGenericClientConstructor(serviceDefinition(Health), 'Health');
-  const client = new Constructor(`${address}:${port}`, credentials.createInsecure()) as unknown as HealthClient;
-  return new Promise<ProbeOutcome>((resolve) => {
+  const options = { 'grpc.primary_user_agent': 'kube-probe/1.36' };
+  const target = `${address}:${port}`;
+  const client = new Constructor(target, credentials.createInsecure(), options) as unknown as HealthClient;
+  try {
+    const connected = new Promise<void>((resolve, reject) => {
+      client.waitForReady(Infinity, (error) => (error === undefined ? resolve() : reject(error)));
+    });
+    await raceAbort(connected, signal).catch((error) => {
+      if (!signal.aborted) throw error;
+    });
+    if (signal.aborted) return failure(`timeout: failed to connect service "${target}": context deadline exceeded`);
+    return await check(client, service, signal);
+  } finally {
+    client.close();
+  }
+});
+
+function check(client: HealthClient, service: string, signal: AbortSignal): Promise<ProbeOutcome> {
+  return new Promise((resolve) => {
     const call = client.check(create(HealthCheckRequestSchema, { service }), (error, response) => {
-      if (signal.aborted)
-        resolve(failure(`timeout: failed to connect service "${address}:${port}" within its deadline`));
-      else if (error !== null) resolve(failure(`error: health rpc failed: ${error.message}`));
-      else if (response?.status === SERVING) resolve(SUCCESS);
-      else resolve(failure(`service unhealthy (responded with "${response?.status ?? 0}")`));
+      const answer = response?.status ?? 0;
+      if (signal.aborted) resolve(failure('timeout: health rpc did not complete in time'));
+      else if (error !== null) resolve(failure(describe(error)));
+      else if (answer === SERVING) resolve(SUCCESS);
+      else resolve(failure(`service unhealthy (responded with "${STATUS_NAMES[answer] ?? answer}")`));
     });
     signal.addEventListener('abort', () => call.cancel(), { once: true });
-  }).finally(() => client.close());
-});
+  });
+}
+
+/** In kubelet's words. */
+function describe({ code, details }: ServiceError): string {
+  return code === status.UNIMPLEMENTED
+    ? `error: this server does not implement the grpc health protocol (grpc.health.v1.Health): ${details}`
+    : `error: health rpc probe failed: ${details}`;
+}

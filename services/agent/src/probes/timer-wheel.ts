@@ -1,0 +1,65 @@
+import type { Clock } from '@gantry/base';
+
+/** What is due within this time is woken together. */
+const TICK_MS = 100;
+
+/**
+ * Waits for many loops with one timer: those of a tick are woken together, and without waiters there is no timer. A thousand probes
+ * cost at most ten wake-ups a second.
+ */
+export class TimerWheel {
+  readonly #clock: Clock;
+  /** By the tick at which they are woken. */
+  readonly #waiting = new Map<number, Set<() => void>>();
+  #armed: { readonly tick: number; readonly cancel: () => void } | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Resolves after `delayMs`, up to a tenth of a second late; at once for none. Rejects when `signal` is aborted. */
+  async wait(delayMs: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (delayMs <= 0) return;
+    const tick = Math.ceil((this.#clock.monotonicMs() + delayMs) / TICK_MS);
+    await new Promise<void>((resolve, reject) => {
+      const waiters = this.#waiting.get(tick) ?? new Set();
+      this.#waiting.set(tick, waiters);
+      const wake = () => {
+        signal.removeEventListener('abort', abort);
+        resolve();
+      };
+      const abort = () => {
+        waiters.delete(wake);
+        if (waiters.size === 0 && this.#waiting.get(tick) === waiters) this.#waiting.delete(tick);
+        this.#arm();
+        reject(signal.reason);
+      };
+      waiters.add(wake);
+      signal.addEventListener('abort', abort, { once: true });
+      this.#arm();
+    });
+  }
+
+  #arm(): void {
+    let first = Infinity;
+    for (const tick of this.#waiting.keys()) first = Math.min(first, tick);
+    if (this.#armed?.tick === first) return;
+    this.#armed?.cancel();
+    this.#armed = undefined;
+    if (first === Infinity) return;
+    const delayMs = Math.max(0, first * TICK_MS - this.#clock.monotonicMs());
+    this.#armed = { tick: first, cancel: this.#clock.setTimer(delayMs, () => this.#turn()) };
+  }
+
+  #turn(): void {
+    this.#armed = undefined;
+    const now = this.#clock.monotonicMs() / TICK_MS;
+    for (const [tick, waiters] of this.#waiting) {
+      if (tick > now) continue;
+      this.#waiting.delete(tick);
+      for (const wake of waiters) wake();
+    }
+    this.#arm();
+  }
+}
