@@ -16,6 +16,17 @@ const POD_WRITES = [`${CONTROLLERS}/pods/pod-writes.test.ts`];
 /** Deployments, ReplicaSets and ReplicationControllers. */
 export const REPLICA_SET_MUTANTS: readonly Mutant[] = [
   {
+    name: 'every conflict about a deletion means that another pod has the name',
+    file: 'services/controller-manager/src/controllers/pods/pod-writes.shell.ts',
+    text: 'return stored !== undefined && stored.metadata.uid === pod.metadata.uid;',
+    replacement: 'return stored === undefined;',
+    tests: [
+      'services/controller-manager/src/controllers/pods/pod-writes.test.ts',
+      'services/controller-manager/src/controllers/stateful-set/pod-writes.test.ts',
+    ],
+    protects: 'surplus pods from staying until something else changes',
+  },
+  {
     name: 'pods of another namespace count as those of a set',
     file: 'packages/controller-runtime/src/resource-index.ts',
     text: "(metadata.namespace ?? '') === namespace &&",

@@ -1,5 +1,5 @@
 import { append, errorMessage } from '@gantry/base';
-import type { ObjectWrite } from '@gantry/client';
+import { ignoreNotFound, type ObjectWrite } from '@gantry/client';
 import type { ControllerContext } from '@gantry/controller-runtime';
 import { isReason, keyOf, type KubeObject, type Pod, PODS, StatusError } from '@gantry/objects';
 
@@ -60,6 +60,7 @@ export async function deletePods(
   signal: AbortSignal,
 ): Promise<void> {
   const failures: Error[] = [];
+  const conflicts: Conflicted[] = [];
   for (let start = 0; start < pods.length; start += MAX_GROUP) {
     const group = pods.slice(start, start + MAX_GROUP);
     const writes = group.map((pod): ObjectWrite => {
@@ -67,11 +68,37 @@ export async function deletePods(
       const options = uid === undefined ? {} : { preconditions: { uid } };
       return { verb: 'delete', resource: PODS, key: keyOf(pod), options };
     });
-    const report = (result: Result, i: number) => reportDeleted(owner, group[i], result, context);
+    const report = (result: Result, i: number) => {
+      const pod = group[i];
+      if (pod !== undefined && 'error' in result && isReason(result.error, 'Conflict'))
+        conflicts.push({ pod, error: result.error });
+      else reportDeleted(owner, pod, result, context);
+    };
     append(failures, await sendGroup(writes, context, signal, report));
   }
-  const [failure] = failures.filter((error) => !isGone(error));
+  const left = failures.filter((error) => !isReason(error, 'NotFound') && !isReason(error, 'Conflict'));
+  for (const { pod, error } of conflicts) {
+    if (!(await isStored(pod, context, signal))) continue;
+    reportDeleted(owner, pod, { error }, context);
+    left.push(error);
+  }
+  const [failure] = left;
   if (failure !== undefined) throw failure;
+}
+
+/**
+ * Whether the store still has this pod. A deletion that a conflict rejects is to be tried again then; otherwise another pod has its
+ * name, and is left alone.
+ */
+export async function isStored(pod: Pod, { client }: Pick<PodWriter, 'client'>, signal: AbortSignal): Promise<boolean> {
+  const stored = await ignoreNotFound(client.get(PODS, keyOf(pod), signal));
+  return stored !== undefined && stored.metadata.uid === pod.metadata.uid;
+}
+
+/** A pod whose deletion was rejected: another pod has its name, or the server could not write it just now. */
+interface Conflicted {
+  readonly pod: Pod;
+  readonly error: Error;
 }
 
 /**
@@ -127,12 +154,7 @@ function reportCreated(owner: KubeObject, result: Result, { events }: PodWriter)
 function reportDeleted(owner: KubeObject, pod: Pod | undefined, result: Result, { events }: PodWriter): void {
   if ('object' in result) {
     events.event(owner, 'Normal', 'SuccessfulDelete', `Deleted pod: ${pod?.metadata.name ?? ''}`);
-  } else if (!isGone(result.error)) {
+  } else if (!isReason(result.error, 'NotFound')) {
     events.event(owner, 'Warning', 'FailedDelete', `Error deleting: ${errorMessage(result.error)}`);
   }
-}
-
-/** A Conflict: another pod has the name by now. */
-function isGone(error: unknown): boolean {
-  return isReason(error, 'NotFound') || isReason(error, 'Conflict');
 }

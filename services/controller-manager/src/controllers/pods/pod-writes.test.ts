@@ -1,3 +1,4 @@
+import { must } from '@gantry/base';
 import { createOvertakenClient, FakeObjectClient } from '@gantry/client/testing';
 import { ManualClock } from '@gantry/base/testing';
 import { createObjectClient, type ObjectWrite } from '@gantry/client';
@@ -97,9 +98,18 @@ describe('deletePods', () => {
 
   it('takes a pod that is gone, or replaced by a namesake, for neither success nor failure', async () => {
     const gone = new StatusError('NotFound', 'gone');
-    const replaced = new StatusError('Conflict', 'another uid');
-    const { context, events, stored } = await withPods((count) => [gone, replaced, undefined][count]);
+    const { client, context, events, stored } = await withPods((count) => [gone, undefined, undefined][count]);
+    await client.delete(PODS, { namespace: 'n', name: 'p1' }, {}, signal);
+    await client.put(PODS, must(pods(2)[1], 'p1'));
     await deletePods(OWNER, stored, context, signal);
     expect(events).toEqual(['Normal SuccessfulDelete Deleted pod: p2']);
+    expect(client.all(PODS).map(({ metadata }) => metadata.name)).toContain('p1');
+  });
+
+  it('fails by a conflict about a pod that is still there', async () => {
+    const busy = new StatusError('Conflict', 'the object has been modified');
+    const { context, events, stored } = await withPods((count) => [busy, undefined, undefined][count]);
+    await expect(deletePods(OWNER, stored, context, signal)).rejects.toThrow('the object has been modified');
+    expect(events).toContain('Warning FailedDelete Error deleting: the object has been modified');
   });
 });

@@ -53,6 +53,21 @@ it('takes a pod whose name another pod has by now for gone, not for one that cou
   expect(written.flatMap((status) => status?.conditions ?? [])).toEqual([]);
 });
 
+it('deletes a pod again whose deletion was rejected by a conflict, while it is the same pod', async () => {
+  const { clock, client, events, run } = createControllerHarness();
+  const set = await client.put(REPLICA_SETS, replicaSet(0));
+  const metadata = { name: 'p', namespace: 'n', labels, ownerReferences: [controllerReference(set)] };
+  await client.put(PODS, { apiVersion: 'v1', kind: 'Pod', metadata, spec: { containers: [] } });
+  client.failNext(
+    ({ verb, resource }) => verb === 'delete' && resource.resource === 'pods',
+    StatusError.conflict(PODS, 'p'),
+  );
+  run([replicaSetController]);
+  await clock.advance(1000);
+  expect(client.all(PODS)).toEqual([]);
+  expect(events('ReplicaSet').map(({ reason }) => reason)).toEqual(['FailedDelete', 'SuccessfulDelete']);
+});
+
 it('does not count pods of another namespace that name it as their controller', async () => {
   const { clock, client, run } = createControllerHarness();
   const set = await client.put(REPLICA_SETS, replicaSet(2));

@@ -59,6 +59,17 @@ describe('a quota of custom resources', () => {
     expect(used()).toBe('1');
   });
 
+  it('counts again soon after a limit was set, what was admitted without it', async () => {
+    await client.put(CUSTOM_RESOURCE_DEFINITIONS, establishedDefinition());
+    await run();
+    expect(used()).toBe('0');
+    await widget('one');
+    await clock.advance(5000);
+    expect(used(), 'its creation says nothing: admission counts').toBe('0');
+    await clock.advance(5000);
+    expect(used()).toBe('1');
+  });
+
   it('counts when their kind is defined later', async () => {
     await run();
     expect(used()).toBe('0');

@@ -4,6 +4,8 @@ import type { GroupResource, KubeObject, ResourceQuota } from '@gantry/objects';
 
 /** Gives back what admission counted for writes that failed later. */
 const RECOUNT_MS = 300_000;
+/** Finds what was admitted by the limits of before while new ones were written: it is not charged. */
+const FIRST_RECOUNT_MS = 10_000;
 
 export type Action = { readonly kind: 'updateStatus'; readonly status: NonNullable<ResourceQuota['status']> };
 
@@ -34,10 +36,11 @@ export function planQuota({ quota, objects, unknown }: ObservedQuota, now: Insta
     unknown.flatMap((of) => limitedNames(Object.keys(hard), of)),
   );
   const used = { ...totalUsage(quota, objects, now), ...kept };
-  const isCurrent = same(hard, quota.status?.hard ?? {}) && same(used, before);
+  const isLimit = same(hard, quota.status?.hard ?? {});
+  const isCurrent = isLimit && same(used, before);
   return {
     actions: isCurrent ? [] : [{ kind: 'updateStatus', status: { hard: { ...hard }, used } }],
-    requeueAt: now + RECOUNT_MS,
+    requeueAt: now + (isLimit ? RECOUNT_MS : FIRST_RECOUNT_MS),
   };
 }
 

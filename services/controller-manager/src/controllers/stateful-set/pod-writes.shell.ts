@@ -10,7 +10,7 @@ import {
   PODS,
   type StatefulSet,
 } from '@gantry/objects';
-import { isNamespaceTerminating } from '../pods/pod-writes.shell.ts';
+import { isNamespaceTerminating, isStored } from '../pods/pod-writes.shell.ts';
 import type { ClaimChanges, ClaimOwners, PodAction } from './actions.ts';
 
 type Verb = 'Create' | 'Update' | 'Delete';
@@ -95,7 +95,7 @@ class PodWriter {
     try {
       await ignoreNotFound(this.#context.client.delete(PODS, keyOf(pod), { uid }, this.#signal));
     } catch (error) {
-      if (isReason(error, 'Conflict')) return;
+      if (isReason(error, 'Conflict') && !(await isStored(pod, this.#context, this.#signal))) return;
       this.#reportFailure('Delete', pod, { error, message: errorMessage(error) });
       throw error;
     }

@@ -99,6 +99,13 @@ describe('an action on a pod', () => {
     expect(events).toEqual([deleted, deleted]);
   });
 
+  it('fails by a conflict about a pod that is still there, so that its deletion is tried again', async () => {
+    const busy = new StatusError('Conflict', 'the object has been modified');
+    const { store, perform } = setUp((what) => (what === 'delete pods' ? busy : undefined));
+    const pod = await store.put(PODS, without(POD));
+    await expect(perform({ kind: 'deletePod', pod })).rejects.toThrow('the object has been modified');
+  });
+
   it('reports a refused deletion', async () => {
     const { store, events, perform } = setUp((what) => (what === 'delete pods' ? QUOTA : undefined));
     const pod = await store.put(PODS, without(POD));

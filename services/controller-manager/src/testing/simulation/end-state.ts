@@ -23,10 +23,17 @@ const MASKED: ReadonlySet<string> = new Set([
   'nodeName',
   // Of a Job.
   'failed',
+  // Of a quota: an invariant compares it with what there is.
+  'used',
+  // Of a pod of a DaemonSet: which of several alike templates it was made from.
+  'pod-template-generation',
 ]);
 
 /** Also in labels and selectors. */
 const UID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+
+/** The pod that a disruption budget names when it cannot be counted is the first of random names. */
+const NAMED_POD = /(?<=found no controllers for pod )\\"[^"]*\\"/;
 
 /**
  * The end of a history in a form that two runs can be compared by: one line for each object, without uids, times and suffixes. Pods are
@@ -38,7 +45,9 @@ export function endState(world: World): readonly string[] {
     if (UNCOMPARED.has(resource) || isByChance(world, resource, object)) continue;
     const { namespace = '', name = '' } = object.metadata;
     const shown = resource === '/pods' ? podOf(object) : JSON.stringify(masked(object));
-    lines.push(`${resource} ${namespace}/${nameOf(object, name)} ${shown}`.replaceAll(UID, 'uid'));
+    lines.push(
+      `${resource} ${namespace}/${nameOf(object, name)} ${shown}`.replaceAll(UID, 'uid').replace(NAMED_POD, ''),
+    );
   }
   return lines.sort();
 }
@@ -70,17 +79,30 @@ function podOf(object: KubeObject): string {
   const { labels = {}, annotations = {}, finalizers = [] } = metadata;
   const image = spec?.containers?.map(({ image: one }) => one).join();
   const leaving = metadata.deletionTimestamp === undefined ? '' : ' leaving';
-  return `of ${owner} ${image} ${status?.phase} ready=${ready}${leaving} ${JSON.stringify({ labels, annotations, finalizers })}`;
+  // Of what was left behind, how far an update had come is chance.
+  if (owner === 'none') return `of none ${status?.phase} ready=${ready}${leaving} ${JSON.stringify(finalizers)}`;
+  const shown = JSON.stringify({ labels: masked(labels), annotations, finalizers });
+  return `of ${owner} ${image} ${status?.phase} ready=${ready}${leaving} ${shown}`;
 }
 
 /** The value without masked fields and times, with its keys in order. */
 function masked(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(masked).sort(byType);
+  if (Array.isArray(value))
+    return value
+      .filter((item) => !isPassing(item))
+      .map(masked)
+      .sort(byType);
   if (value === null || typeof value !== 'object') return value;
   const entries = Object.entries(value)
     .filter(([key]) => !MASKED.has(key) && !/(Time|Timestamp)$/.test(key))
     .sort(([one], [other]) => (one < other ? -1 : 1));
   return Object.fromEntries(entries.map(([key, inner]) => [key, masked(inner)]));
+}
+
+/** Whether this is the condition of a Job that was suspended for a moment, which its controller need not have seen. */
+function isPassing(value: unknown): boolean {
+  const { type, status } = (value ?? {}) as { type?: unknown; status?: unknown };
+  return type === 'Suspended' && status === 'False';
 }
 
 /** Conditions by their type: each is added when it is first known. The order of other lists is kept. */

@@ -50,6 +50,8 @@ class HistoryWriter {
   readonly #known = new Map<string, { readonly of: SimulatedKind; readonly object: KubeObject }>();
   /** The owners of objects, by the same ids. */
   readonly #owners = new Map<string, Set<string>>();
+  /** Ids of what was deleted. */
+  readonly #freed = new Set<string>();
   #lost: string | undefined;
 
   constructor(dice: Dice, kinds: readonly SimulatedKind[]) {
@@ -85,6 +87,8 @@ class HistoryWriter {
     const id = `${of.resource.resource}/${namespace}/${name}`;
     const known = this.#known.get(id)?.object;
     if (known === undefined) {
+      // A name is free again when the pods of what had it have ended.
+      if (this.#freed.has(id)) this.#restoreNode();
       const object = objectOf(of.resource, namespace, name, of.create(dice, name));
       this.#known.set(id, { of, object });
       this.#add({ kind: 'create', of, object });
@@ -121,6 +125,7 @@ class HistoryWriter {
   /** Without its last owner an object goes as well, unless it was made an orphan. */
   #forget(id: string, propagation: 'Background' | 'Foreground' | 'Orphan'): void {
     this.#known.delete(id);
+    this.#freed.add(id);
     this.#owners.delete(id);
     for (const [dependent, owners] of [...this.#owners]) {
       if (!owners.delete(id) || owners.size > 0) continue;

@@ -37,6 +37,8 @@ export class Nodes {
   readonly #lost = new Set<string>();
   /** Pods by uid that a step was begun for. */
   readonly #begun = new Map<string, Set<string>>();
+  /** Whether each pod, by uid, is ready as its kubelet knows it. */
+  readonly #ready = new Map<string, boolean>();
   /** How many pods of each controlling owner have finished. */
   readonly #finished = new Map<string, number>();
   #flickering = true;
@@ -113,8 +115,13 @@ export class Nodes {
 
   #take(change: Change): void {
     if (!isOf(change, PODS)) return;
-    if (change.object === undefined) this.#begun.delete(change.old?.metadata.uid ?? '');
+    if (change.object === undefined) this.#forget(change.old?.metadata.uid ?? '');
     else this.#look(change.object);
+  }
+
+  #forget(uid: string): void {
+    this.#begun.delete(uid);
+    this.#ready.delete(uid);
   }
 
   /** Begins the steps that are due for a pod, each once. */
@@ -129,6 +136,9 @@ export class Nodes {
     if (metadata.deletionTimestamp !== undefined) this.#once(pod, 'end', () => this.#end(pod, node));
     else if (status?.phase === 'Pending') this.#once(pod, 'run', () => this.#run(pod, node));
     else if (status?.phase === 'Running' && metadata.annotations?.[POD_FATE.ready] !== 'never') {
+      // A controller may have taken a pod for unready whose node it thought lost: its kubelet writes what it knows again.
+      if (this.#ready.get(metadata.uid ?? '') === true && !isReady(pod))
+        this.#once(pod, 'again', () => this.#repeat(pod, node));
       if (spec?.restartPolicy === 'Always') this.#once(pod, 'ready', () => this.#becomeReady(pod, node));
       else this.#once(pod, 'finish', () => this.#finish(pod, node));
     }
@@ -183,6 +193,15 @@ export class Nodes {
     });
   }
 
+  #repeat(pod: Pod, node: string): void {
+    const { dice } = this.#options;
+    const uid = pod.metadata.uid ?? '';
+    this.#later(dice.between(50, 2000), node, async () => {
+      this.#begun.get(uid)?.delete('again');
+      await this.#report(pod, 'Running', this.#ready.get(uid) === true);
+    });
+  }
+
   #flicker(pod: Pod, node: string): void {
     const { dice } = this.#options;
     this.#later(dice.between(100, 8000), node, async () => {
@@ -220,6 +239,7 @@ export class Nodes {
     const now = this.#current(pod);
     const before = now?.status?.phase;
     if (now === undefined || before === 'Succeeded' || before === 'Failed') return;
+    this.#ready.set(uid ?? '', phase === 'Running' && ready);
     if (before === phase && isReady(now) === ready) return;
     const time = formatTime(clock.now());
     const condition = { status: ready ? 'True' : 'False', lastTransitionTime: time };

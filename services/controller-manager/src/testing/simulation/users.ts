@@ -64,6 +64,8 @@ async function perform(options: UsersOptions, operation: Operation): Promise<voi
     case 'delete': {
       const { of, object, propagation } = operation;
       if (of.waits === 'until-observed') await untilObserved(options, of.resource, object);
+      // How many pods are left behind would be chance.
+      if (propagation === 'Orphan') await untilComplete(options, of.resource, object);
       options.onDelete(object);
       await client.delete(of.resource, keyOf(object), { propagationPolicy: propagation }, signal);
       return;
@@ -126,7 +128,13 @@ async function evict(options: UsersOptions, { namespace, app }: Extract<Operatio
 }
 
 interface Observed extends KubeObject {
-  status?: { observedGeneration?: number };
+  spec?: { replicas?: number };
+  status?: {
+    observedGeneration?: number;
+    replicas?: number;
+    currentNumberScheduled?: number;
+    desiredNumberScheduled?: number;
+  };
 }
 
 function untilObserved(options: UsersOptions, resource: Resource, object: KubeObject): Promise<void> {
@@ -134,6 +142,16 @@ function untilObserved(options: UsersOptions, resource: Resource, object: KubeOb
   return until(options, `${nameOf(object)} is observed`, async () => {
     const now = options.world.get<Observed>(resource, namespace, name);
     return now?.status?.observedGeneration === now?.metadata.generation;
+  });
+}
+
+/** Until a set has the pods that it wants. */
+function untilComplete(options: UsersOptions, resource: Resource, object: KubeObject): Promise<void> {
+  const { namespace = '', name } = keyOf(object);
+  return until(options, `${nameOf(object)} is complete`, async () => {
+    const { spec, status } = options.world.get<Observed>(resource, namespace, name) ?? {};
+    const { replicas = 0, currentNumberScheduled = 0, desiredNumberScheduled = 0 } = status ?? {};
+    return replicas === (spec?.replicas ?? replicas) && currentNumberScheduled === desiredNumberScheduled;
   });
 }
 

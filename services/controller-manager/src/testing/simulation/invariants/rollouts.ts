@@ -81,13 +81,18 @@ function takePod(rollouts: Map<string, Rollout>, world: World, change: Change, r
   );
 }
 
-/** Pods without those that a ReplicaSet is about to remove: it has not observed its last size yet. */
+/**
+ * Pods without those that a ReplicaSet is about to remove: it has not observed its last size yet, or could not delete them all. A
+ * Deployment counts the sizes of its sets, as in Kubernetes, and fills the room while the deletion is tried again.
+ */
 function countWanted(world: World, pods: readonly Pod[]): number {
   const bySet = Map.groupBy(pods, (pod) => ownerOf(world, pod, REPLICA_SETS));
   let count = 0;
   for (const [set, own] of bySet) {
-    const isObserved = set?.status?.observedGeneration === set?.metadata.generation;
-    count += isObserved ? own.length : Math.min(own.length, set?.spec?.replicas ?? 1);
+    const { observedGeneration, conditions = [] } = set?.status ?? {};
+    const hasFailed = conditions.some(({ type, status }) => type === 'ReplicaFailure' && status === 'True');
+    const isSettled = observedGeneration === set?.metadata.generation && !hasFailed;
+    count += isSettled ? own.length : Math.min(own.length, set?.spec?.replicas ?? 1);
   }
   return count;
 }
