@@ -30,6 +30,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   'controller-manager': 'services/controller-manager/src/main.ts',
   agent: 'services/agent/src/main.ts',
   dns: 'services/dns/src/main.ts',
+  proxy: 'services/proxy/src/main.ts',
   pki: 'deploy/src/pki/main.ts',
 };
 

@@ -237,6 +237,13 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
     '.': ['zone', 'wire', 'respond', 'forward', 'publish', 'server'],
     'main.ts': ANYTHING,
   },
+  'services/proxy': {
+    rules: [],
+    host: ['rules'],
+    nft: ['host'],
+    '.': ['rules', 'host', 'nft'],
+    'main.ts': ANYTHING,
+  },
   'services/scheduler': {
     framework: [],
     'plugins/filter': ['framework'],

@@ -23,6 +23,7 @@ interface Inspected {
 const ROOT: Readonly<Record<string, readonly string[]>> = {
   pki: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER'],
   'pod-egress': ['NET_ADMIN'],
+  proxy: ['NET_ADMIN', 'NET_RAW'],
   agent: ['CHOWN', 'DAC_OVERRIDE', 'FOWNER', 'FSETID', 'KILL', 'SYS_ADMIN', 'SYS_PTRACE'],
 };
 /** User ids that images commonly have. */
@@ -39,7 +40,7 @@ test('no container of the control plane can write its image, gain rights, or tak
   expect(new Set(services.map(([service]) => service))).toEqual(
     new Set([
       ...['pki', 'etcd-0', 'etcd-1', 'etcd-2', 'apiserver', 'load-balancer'],
-      ...['scheduler', 'controller-manager', 'agent', 'pod-egress'],
+      ...['scheduler', 'controller-manager', 'agent', 'pod-egress', 'proxy'],
     ]),
   );
   for (const [service, { HostConfig }] of services) {

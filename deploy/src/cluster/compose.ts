@@ -27,6 +27,8 @@ export interface Project {
   unmountState(): Promise<void>;
   /** Removes the routing rules of pods from this host, and the service that keeps them. */
   removePodEgress(): Promise<void>;
+  /** Removes the rules of Services from this host's packet filter, and the service that writes them. */
+  removeProxy(): Promise<void>;
   /** Runs a service that is not part of `up` to its end; returns what it has written. */
   runOnce(service: string, args: readonly string[]): Promise<string>;
   containers(): Promise<readonly ServiceContainer[]>;
@@ -92,6 +94,12 @@ export function openProject(config: CommandConfig, clusterId: string, shell: She
       await mustRun(shell, 'docker', [...base, 'rm', '-s', '-f', 'pod-egress'], options());
       if (kept.state === 'running') return;
       const remove = ['run', '--rm', '--no-deps', '-T', 'pod-egress', 'pod-egress', 'remove'];
+      await mustRun(shell, 'docker', [...base, ...remove], options());
+    },
+    removeProxy: async () => {
+      if (!(await listContainers(shell, clusterId)).some(({ service }) => service === 'proxy')) return;
+      await mustRun(shell, 'docker', [...base, 'rm', '-s', '-f', 'proxy'], options());
+      const remove = ['run', '--rm', '--no-deps', '-T', 'proxy', 'node', 'lib/proxy.mjs', 'remove'];
       await mustRun(shell, 'docker', [...base, ...remove], options());
     },
     runOnce: (service, args) => {

@@ -108,6 +108,8 @@ export function fixedRoles(options: { readonly etcdMembers: readonly string[]; r
     },
     service('scheduler', 'system:kube-scheduler'),
     service('controller-manager', 'system:kube-controller-manager'),
+    // Root without the right to read others' files.
+    { ...service('proxy', 'system:kube-proxy'), owner: ROOT_UID },
     {
       folder: 'admin',
       owner: ROOT_UID,

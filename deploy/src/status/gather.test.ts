@@ -26,6 +26,7 @@ test('reports the certificates of existing services and of the kubeconfig', asyn
       down: () => Promise.resolve(),
       unmountState: () => Promise.resolve(),
       removePodEgress: () => Promise.resolve(),
+      removeProxy: () => Promise.resolve(),
       removeService: () => Promise.resolve(),
       runOnce: () => Promise.resolve(''),
     },

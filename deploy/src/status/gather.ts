@@ -155,6 +155,7 @@ const CERTIFICATES: readonly { readonly of: string; readonly service: string; re
   { of: 'apiserver (towards agents)', service: 'apiserver', file: '/etc/gantry/agents/tls.crt' },
   { of: 'apiserver (front proxy)', service: 'apiserver', file: '/etc/gantry/front-proxy/tls.crt' },
   { of: 'scheduler', service: 'scheduler', file: '/etc/gantry/tls/tls.crt' },
+  { of: 'proxy', service: 'proxy', file: '/etc/gantry/tls/tls.crt' },
   { of: 'scheduler (towards etcd)', service: 'scheduler', file: '/etc/gantry/etcd/tls.crt' },
   { of: 'controller-manager', service: 'controller-manager', file: '/etc/gantry/tls/tls.crt' },
   { of: 'controller-manager (towards etcd)', service: 'controller-manager', file: '/etc/gantry/etcd/tls.crt' },

@@ -109,6 +109,7 @@ const neighbour = userOfIdentity('system:node:a-3', ['system:nodes'], ['gantry:e
 /** Says by its label that it is of engine `two`, and by its certificate nothing. */
 const withoutEngine = userOfIdentity('system:node:b-1', ['system:nodes']);
 const scheduler = userOfIdentity('system:kube-scheduler', ['gantry:services']);
+const proxy = userOfIdentity('system:kube-proxy', ['gantry:services']);
 const bootstrapper = authenticated('system:bootstrap:abcdef', ['system:bootstrappers']);
 const account = authenticated('system:serviceaccount:default:default', ['system:serviceaccounts']);
 
@@ -126,6 +127,7 @@ function target(path: string): AccessTarget {
     selfsubjectreviews: 'authentication.k8s.io',
     certificatesigningrequests: 'certificates.k8s.io',
     csinodes: 'storage.k8s.io',
+    endpointslices: 'discovery.k8s.io',
     resourceslices: 'resource.k8s.io',
     runtimeclasses: 'node.k8s.io',
   };
@@ -270,6 +272,19 @@ describe('others', () => {
     expect(allows(admin, 'deletecollection', { path: 'secrets default -' })).toBe(true);
     expect(allows(ANONYMOUS, 'list', { path: 'pods - -' })).toBe(false);
     expect(allows(ANONYMOUS, 'create', { path: 'selfsubjectreviews - -' })).toBe(false);
+  });
+
+  it('lets the proxy look at what its rules need, and write nothing', () => {
+    for (const resource of ['services', 'endpointslices', 'nodes', 'pods']) {
+      expect(allows(proxy, 'list', { path: `${resource} - -` }), resource).toBe(true);
+      expect(allows(proxy, 'watch', { path: `${resource} - -` }), resource).toBe(true);
+      expect(allows(proxy, 'create', { path: `${resource} default -` }), resource).toBe(false);
+    }
+    expect(allows(proxy, 'list', { path: 'secrets - -' })).toBe(false);
+    expect(allows(proxy, 'get', { path: 'pods default mine log' })).toBe(false);
+    expect(allows(proxy, 'update', { path: 'services default web status' })).toBe(false);
+    expect(allows(userOfIdentity('system:kube-proxy', ['system:nodes']), 'list', { path: 'services - -' })).toBe(false);
+    expect(allows(proxy, 'create', { path: 'certificatesigningrequests - -' })).toBe(true);
   });
 
   it('lets the scheduler bind and look, but not at secrets', () => {

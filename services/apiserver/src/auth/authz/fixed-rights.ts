@@ -39,6 +39,7 @@ export function fixedRight(request: Request, lookup: ObjectLookup): boolean {
   if (isService && user.name === 'system:kube-controller-manager') return true;
   if (isCertificateRequest(target)) return mayRequestCertificate(request, lookup);
   if (isService && user.name === 'system:kube-scheduler') return mayScheduler(request);
+  if (isService && user.name === 'system:kube-proxy') return mayProxy(request);
   if (user.groups.includes(APISERVERS) && user.name === APISERVER.name) return isOwnLease(target, 'kube-apiserver');
   return mayNode(request, lookup);
 }
@@ -58,6 +59,19 @@ function mayScheduler({ verb, target }: Request): boolean {
   if (target.subresource === 'binding') return verb === 'create';
   if (target.subresource === 'status') return verb === 'patch' || verb === 'update';
   return target.subresource === '' && verb === 'delete';
+}
+
+/** As the role `system:node-proxier`, and pods: on a host with several Nodes, a packet's Node is that of the pod that sent it. */
+const READ_BY_PROXY: ReadonlySet<string> = new Set([
+  '/services',
+  '/nodes',
+  '/pods',
+  'discovery.k8s.io/endpointslices',
+]);
+
+function mayProxy({ verb, target }: Request): boolean {
+  const { group, resource } = target.definition;
+  return READ_VERBS.has(verb) && target.subresource === '' && READ_BY_PROXY.has(`${group}/${resource}`);
 }
 
 function isOwnLease({ definition, namespace, name }: AccessTarget, own: string): boolean {

@@ -77,6 +77,7 @@ const SERVICE_NAMES: Readonly<Record<string, { readonly groups: readonly string[
     groups: ['gantry:apiservers'],
     names: /^(apiserver|load-balancer|localhost|127\.0\.0\.1|kubernetes(\.default(\.svc(\.cluster(\.local)?)?)?)?)$/,
   },
+  'system:kube-proxy': { groups: ['gantry:services'], names: /^(proxy|localhost|127\.0\.0\.1)$/ },
   'system:kube-scheduler': { groups: ['gantry:services'], names: /^(scheduler|localhost|127\.0\.0\.1)$/ },
   'system:kube-controller-manager': {
     groups: ['gantry:services'],

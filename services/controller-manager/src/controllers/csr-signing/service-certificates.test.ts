@@ -34,6 +34,8 @@ it('renews a service the certificate of its own name, and of no other service', 
     return actions.map(({ kind }) => kind);
   };
   expect(ask('system:kube-scheduler', 'system:kube-scheduler')).toEqual(['approve', 'sign']);
+  expect(ask('system:kube-proxy', 'system:kube-proxy')).toEqual(['approve', 'sign']);
+  expect(ask('system:kube-proxy', 'system:kube-scheduler')).toEqual(['deny']);
   expect(ask('system:kube-scheduler', 'system:kube-controller-manager')).toEqual(['deny']);
   expect(ask('system:kube-scheduler', 'system:masters')).toEqual(['deny']);
 });

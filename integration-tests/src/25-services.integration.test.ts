@@ -1,0 +1,215 @@
+import { networkInterfaces } from 'node:os';
+import { type Deployment, DEPLOYMENTS, type Service, SERVICES } from '@gantry/objects';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Cluster } from './harness/cluster.ts';
+import { eventually } from './harness/eventually.ts';
+import { ServicePods } from './harness/service-pods.ts';
+
+const cluster = new Cluster();
+const SOON_MS = 60_000;
+let namespace: Awaited<ReturnType<Cluster['namespace']>>;
+let pods: ServicePods;
+/** InternalIPs of two nodes; `web-0` and `web-2` run on the first, `web-1` and `client` on the second. */
+let addresses: readonly string[];
+
+beforeAll(async () => {
+  namespace = await cluster.namespace();
+  pods = new ServicePods(cluster, namespace.name);
+  const nodes = await cluster.nodes();
+  const [first = '', second = ''] = nodes.map(({ metadata }) => metadata.name ?? '');
+  addresses = nodes.map(({ status }) => status?.addresses?.find(({ type }) => type === 'InternalIP')?.address ?? '');
+  for (const [name, node] of [
+    ['web-0', first],
+    ['web-1', second],
+    ['solo', first],
+    ['client', second],
+  ] as const) {
+    await pods.server(name, node);
+  }
+  for (const name of ['web-0', 'web-1', 'solo', 'client']) await pods.untilReady(name);
+  await kubectl('label', 'pods', 'web-0', 'web-1', 'tier=web');
+}, 180_000);
+afterAll(async () => {
+  await namespace[Symbol.asyncDispose]();
+});
+
+const kubectl = (...args: string[]) => cluster.mustKubectl(['-n', namespace.name, ...args]);
+
+/** Creates a Service and gives its address. */
+async function serve(name: string, spec: Partial<NonNullable<Service['spec']>>): Promise<NonNullable<Service['spec']>> {
+  const ports = [{ name: 'http', port: 80, targetPort: 'web', protocol: 'TCP' }];
+  const created = await cluster.create(SERVICES, namespace.name, {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name },
+    spec: { selector: { tier: 'web' }, ports, ...spec },
+  });
+  return created.spec ?? {};
+}
+
+/** Asks until the answers come from these pods and no others. */
+async function untilFrom(client: string, target: string, ...servers: readonly string[]): Promise<void> {
+  await eventually(`${client} gets ${target} from ${servers.join(', ')}`, SOON_MS, async () => {
+    const from = new Set((await pods.ask(client, target, 12)).map((answer) => answer.split(' ')[0]));
+    if (from.size === servers.length && servers.every((server) => from.has(server))) return true;
+    throw new Error(`it was ${[...from].join(', ')}`);
+  });
+}
+
+async function hostAsks(target: string): Promise<string> {
+  const response = await fetch(`http://${target}/`, { signal: AbortSignal.timeout(3000) });
+  return (await response.text()).split(' ')[0] ?? '';
+}
+
+/** Output of a program of the cluster's image in the host's network. */
+async function onHost(...command: readonly string[]): Promise<string> {
+  const [proxy] = await cluster.containers('proxy');
+  const image = await cluster.docker(['inspect', '-f', '{{.Config.Image}}', proxy?.id ?? '']);
+  const rights = ['--network', 'host', '--cap-add', 'NET_ADMIN'];
+  return await cluster.docker(['run', '--rm', ...rights, image, ...command]);
+}
+
+test('a ClusterIP leads to all ready pods, on every node, from the host, and from its own pods back to themselves', async () => {
+  const { clusterIP = '' } = await serve('web', {});
+  for (const client of ['client', 'solo', 'web-0', 'web-1']) await untilFrom(client, clusterIP, 'web-0', 'web-1');
+  expect(['web-0', 'web-1']).toContain(await hostAsks(clusterIP));
+  // Clients keep their address, so that servers see it.
+  const [, seen = ''] = (await pods.ask('client', clusterIP))[0]?.split(' ') ?? [];
+  expect(seen).toBe(await kubectl('get', 'pod', 'client', '-o=jsonpath={.status.podIP}'));
+  expect(await pods.ask('client', `${clusterIP}:81`)).toEqual(['ECONNREFUSED']);
+});
+
+test('a NodePort answers on every node, to pods, to the host, and to a container of another network', async () => {
+  const { ports = [] } = await serve('node-port', { type: 'NodePort' });
+  const port = ports[0]?.nodePort ?? 0;
+  for (const address of addresses) await untilFrom('client', `${address}:${port}`, 'web-0', 'web-1');
+  for (const address of addresses) expect(['web-0', 'web-1']).toContain(await hostAsks(`${address}:${port}`));
+  const own = Object.values(networkInterfaces())
+    .flatMap((all) => all ?? [])
+    .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
+  expect(['web-0', 'web-1']).toContain(await hostAsks(`${own}:${port}`));
+  const outside = await cluster.docker(['run', '--rm', 'busybox:1.36', 'wget', '-q', '-O-', `http://${own}:${port}/`]);
+  expect(outside).toMatch(/^web-[01] /);
+});
+
+test('the policy Local keeps to the pods of a node; others of the cluster are not answered', async () => {
+  const { clusterIP = '' } = await serve('inner', { internalTrafficPolicy: 'Local', selector: { app: 'web-0' } });
+  await untilFrom('solo', clusterIP, 'web-0');
+  expect(await pods.ask('client', clusterIP, 1, 1500)).toEqual(['TIMEOUT']);
+  await kubectl('patch', 'service', 'inner', '-p', '{"spec":{"internalTrafficPolicy":"Cluster"}}');
+  await untilFrom('client', clusterIP, 'web-0');
+
+  const outer = await serve('outer', { type: 'NodePort', externalTrafficPolicy: 'Local', selector: { app: 'web-0' } });
+  const port = outer.ports?.[0]?.nodePort ?? 0;
+  await untilFrom('client', `${addresses[0]}:${port}`, 'web-0');
+  expect(await pods.ask('solo', `${addresses[1]}:${port}`, 1, 1500)).toEqual(['TIMEOUT']);
+  // A node's own pods reach all endpoints, as if they came in from a load balancer.
+  await untilFrom('client', `${addresses[1]}:${port}`, 'web-0');
+});
+
+test('a client with affinity stays with its pod', async () => {
+  const { clusterIP = '' } = await serve('sticky', { sessionAffinity: 'ClientIP' });
+  for (const client of ['client', 'solo']) {
+    await eventually(`${client} is answered`, SOON_MS, async () =>
+      /^web/.test((await pods.ask(client, clusterIP))[0] ?? ''),
+    );
+    expect(new Set(await pods.ask(client, clusterIP, 16)).size).toBe(1);
+  }
+});
+
+test('UDP: a client that keeps its port gets another pod when its own is gone', async () => {
+  const ports = [{ name: 'dns', port: 53, targetPort: 9053, protocol: 'UDP' }];
+  const { clusterIP = '' } = await serve('udp', { selector: { app: 'udp' }, ports });
+  const node = (await cluster.nodes())[0]?.metadata.name ?? '';
+  for (const name of ['udp-0', 'udp-1']) await pods.server(name, node, 0);
+  for (const name of ['udp-0', 'udp-1']) {
+    await pods.untilReady(name);
+    await kubectl('label', 'pod', name, 'app=udp', '--overwrite');
+  }
+  const ask = async () => (await pods.askUdp('client', clusterIP, 53, 5353)).split(' ')[0] ?? '';
+  const first = await eventually('an answer', SOON_MS, async () => /^udp-\d$/.exec(await ask())?.[0]);
+  await kubectl('delete', 'pod', first, '--wait=true');
+  const other = first === 'udp-0' ? 'udp-1' : 'udp-0';
+  await eventually('the other pod answers', SOON_MS, async () => (await ask()) === other);
+});
+
+test('without endpoints a Service refuses at once; pods that terminate serve while there are no others', async () => {
+  const { clusterIP = '' } = await serve('last', { selector: { app: 'last' } });
+  await eventually('refused', SOON_MS, async () => (await pods.ask('client', clusterIP))[0] === 'ECONNREFUSED');
+  await pods.server('last', (await cluster.nodes())[0]?.metadata.name ?? '', 20_000);
+  await pods.untilReady('last');
+  await untilFrom('client', clusterIP, 'last');
+  await kubectl('delete', 'pod', 'last', '--wait=false');
+  await eventually('the endpoint terminates', SOON_MS, async () => {
+    const slices = await kubectl('get', 'endpointslices', '-l', 'kubernetes.io/service-name=last', '-o', 'json');
+    return /"terminating": true/.test(slices);
+  });
+  await untilFrom('client', clusterIP, 'last');
+  await kubectl('delete', 'pod', 'last', '--grace-period=1', '--wait=true');
+  await eventually('refused again', SOON_MS, async () => (await pods.ask('client', clusterIP))[0] === 'ECONNREFUSED');
+});
+
+test('no request fails while a Deployment behind a ClusterIP is replaced', async () => {
+  const labels = { app: 'rolled' };
+  const strategy = { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } };
+  const template = { metadata: { labels }, spec: await pods.serverSpec() };
+  await cluster.create<Deployment>(DEPLOYMENTS, namespace.name, {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'rolled' },
+    spec: {
+      replicas: 3,
+      selector: { matchLabels: labels },
+      strategy,
+      template: template,
+    },
+  });
+  const { clusterIP = '' } = await serve('rolled', { selector: labels });
+  await cluster.untilRolledOut(namespace.name, 'rolled');
+  await eventually('an answer', SOON_MS, async () => /^rolled/.test((await pods.ask('client', clusterIP))[0] ?? ''));
+  let isRolling = true;
+  const answers: string[] = [];
+  const load = async () => {
+    while (isRolling) answers.push(...(await pods.ask('client', clusterIP, 300)));
+  };
+  const loads = [load(), load()];
+  await kubectl('set', 'env', 'deployment/rolled', 'ROUND=2');
+  await cluster.untilRolledOut(namespace.name, 'rolled');
+  isRolling = false;
+  await Promise.all(loads);
+  expect(answers.filter((answer) => !answer.startsWith('rolled-'))).toEqual([]);
+  expect(answers.length).toBeGreaterThan(1000);
+});
+
+const ASK_API = `
+const { readFileSync } = require('fs');
+const folder = '/var/run/secrets/kubernetes.io/serviceaccount/';
+const options = { ca: readFileSync(folder + 'ca.crt'), headers: { authorization: 'Bearer ' + readFileSync(folder + 'token') } };
+require('https').get('https://' + process.argv[1] + '/api', options, ({ statusCode }) => { console.log(statusCode); process.exit(); });
+`;
+
+test('a pod reaches the API by the address of default/kubernetes with its own token', async () => {
+  const { spec } = await cluster.get(SERVICES, 'default', 'kubernetes');
+  expect(await pods.run('client', ASK_API, [spec?.clusterIP ?? ''])).toBe('200');
+});
+
+test('rules that others delete are written again; they outlive a stop of the proxy, and its removal leaves none', async () => {
+  const { clusterIP = '' } = await cluster.get(SERVICES, namespace.name, 'web').then(({ spec }) => spec ?? {});
+  for (const command of [
+    ['flush', 'table'],
+    ['delete', 'table'],
+  ]) {
+    await onHost('nft', ...command, 'ip', cluster.clusterId);
+    await untilFrom('client', clusterIP, 'web-0', 'web-1');
+  }
+  await cluster.compose(['stop', 'proxy']);
+  await untilFrom('client', clusterIP, 'web-0', 'web-1');
+  await cluster.compose(['run', '--rm', '--no-deps', '-T', 'proxy', 'node', 'lib/proxy.mjs', 'remove']);
+  const rules = async () => `${await onHost('nft', 'list', 'tables')}\n${await onHost('iptables', '-S')}`;
+  expect(await rules()).not.toMatch(
+    new RegExp(`${cluster.clusterId}|GANTRY-${cluster.clusterId.replace('gantry-', '')}`),
+  );
+  await cluster.compose(['start', 'proxy']);
+  await untilFrom('client', clusterIP, 'web-0', 'web-1');
+  expect(await rules()).toContain(`GANTRY-${cluster.clusterId.replace('gantry-', '')}`);
+});

@@ -1,0 +1,172 @@
+import {
+  ENDPOINT_SLICES,
+  type EndpointSlice,
+  formatKey,
+  keyOf,
+  type KubeObject,
+  type Node,
+  NODES,
+  type Pod,
+  PODS,
+  type Service,
+  SERVICES,
+} from '@gantry/objects';
+import type { InformerEvent } from '@gantry/controller-runtime';
+import { dependsOnOrigin, planService } from './rules/plan-service.ts';
+import { nodesOfHost, planNodeAddresses, planPodsOf } from './rules/pods-of-nodes.ts';
+import type { RuleBook } from './rules/rule-book.ts';
+import { udpTargets, type UdpTargets } from './rules/stale-flows.ts';
+import type { Topology } from './rules/topology.ts';
+
+/** What the proxy's caches hold. */
+export const PROXIED_RESOURCES = [SERVICES, ENDPOINT_SLICES, NODES, PODS];
+
+const SERVICE_NAME = 'kubernetes.io/service-name';
+/** Written by the EndpointSlice controller: when the pod's change happened. */
+const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time';
+
+/** What an update of the rule book is about, besides the rules. */
+export interface Update {
+  /** UDP addresses whose endpoints changed. */
+  readonly udp: UdpTargets;
+  /** When the pods' changes happened whose rules are in the book now, Unix milliseconds. */
+  readonly triggeredAt: readonly number[];
+}
+
+/** Keeps the rule book in step with the caches. Changes are only noted by `take`; `update` plans each changed Service once. */
+export class ClusterView {
+  readonly #book: RuleBook;
+  #topology: Topology;
+  readonly #services = new Map<string, Service>();
+  /** By Service and by their own key. */
+  readonly #slices = new Map<string, Map<string, EndpointSlice>>();
+  readonly #nodes = new Map<string, Node>();
+  /** By Node and by their own key. */
+  readonly #pods = new Map<string, Map<string, Pod>>();
+  /** Services whose rules name the Nodes of pods; these are in the table only while there are some. */
+  readonly #byOrigin = new Set<string>();
+  readonly #udp = new Map<string, string>();
+  readonly #changedServices = new Set<string>();
+  readonly #changedPods = new Set<string>();
+  readonly #triggeredAt = new Set<number>();
+  #areNodesChanged = false;
+
+  constructor(book: RuleBook, topology: Omit<Topology, 'nodes'>) {
+    this.#book = book;
+    this.#topology = { ...topology, nodes: new Map() };
+  }
+
+  /** Takes what the caches report, in order. */
+  take(event: InformerEvent): void {
+    if (event.kind !== 'changed') return;
+    for (const { object, old } of event.changes) {
+      switch (event.resource.resource) {
+        case SERVICES.resource:
+          this.#changedServices.add(replaceIn(this.#services, object, old));
+          break;
+        case ENDPOINT_SLICES.resource:
+          this.#takeSlice(object as EndpointSlice | undefined, old as EndpointSlice | undefined);
+          break;
+        case NODES.resource:
+          replaceIn(this.#nodes, object, old);
+          this.#areNodesChanged = true;
+          break;
+        default:
+          this.#takePod(object, old);
+      }
+    }
+  }
+
+  /** Plans what has changed since the last call. */
+  update(): Update {
+    if (this.#areNodesChanged) this.#updateNodes();
+    const udp = new Map<string, ReadonlySet<string>>();
+    const hadOrigins = this.#byOrigin.size > 0;
+    for (const key of this.#changedServices) this.#updateService(key, udp);
+    this.#changedServices.clear();
+    if (hadOrigins !== this.#byOrigin.size > 0)
+      for (const name of this.#topology.nodes.keys()) this.#changedPods.add(name);
+    for (const name of this.#changedPods) this.#updatePods(name);
+    this.#changedPods.clear();
+    const triggeredAt = [...this.#triggeredAt];
+    this.#triggeredAt.clear();
+    return { udp, triggeredAt };
+  }
+
+  #takeSlice(object: EndpointSlice | undefined, old: EndpointSlice | undefined): void {
+    for (const slice of [old, object]) {
+      const service = slice?.metadata.labels?.[SERVICE_NAME];
+      if (slice === undefined || service === undefined || service === '') continue;
+      const key = formatKey({ namespace: slice.metadata.namespace ?? '', name: service });
+      const slices = this.#slices.get(key) ?? new Map<string, EndpointSlice>();
+      if (slice === object) slices.set(formatKey(keyOf(slice)), slice);
+      else slices.delete(formatKey(keyOf(slice)));
+      if (slices.size === 0) this.#slices.delete(key);
+      else this.#slices.set(key, slices);
+      this.#changedServices.add(key);
+    }
+    const trigger = object?.metadata.annotations?.[TRIGGER_TIME];
+    if (trigger === undefined || trigger === old?.metadata.annotations?.[TRIGGER_TIME]) return;
+    const at = Date.parse(trigger);
+    if (!Number.isNaN(at)) this.#triggeredAt.add(at);
+  }
+
+  #takePod(object: Pod | undefined, old: Pod | undefined): void {
+    for (const pod of [old, object]) {
+      const node = pod?.spec?.nodeName ?? '';
+      if (pod === undefined || node === '') continue;
+      const pods = this.#pods.get(node) ?? new Map<string, Pod>();
+      if (pod === object) pods.set(formatKey(keyOf(pod)), pod);
+      else pods.delete(formatKey(keyOf(pod)));
+      if (pods.size === 0) this.#pods.delete(node);
+      else this.#pods.set(node, pods);
+      this.#changedPods.add(node);
+    }
+  }
+
+  #updateNodes(): void {
+    this.#areNodesChanged = false;
+    const before = this.#topology.nodes;
+    const nodes = nodesOfHost([...this.#nodes.values()], this.#topology.podRange);
+    if (JSON.stringify([...before]) === JSON.stringify([...nodes])) return;
+    this.#topology = { ...this.#topology, nodes };
+    this.#book.put('nodes', planNodeAddresses(nodes));
+    for (const name of [...before.keys(), ...nodes.keys()]) this.#changedPods.add(name);
+    // Hints, policies and source ranges look at Nodes.
+    for (const key of this.#services.keys()) this.#changedServices.add(key);
+  }
+
+  #updateService(key: string, udp: Map<string, ReadonlySet<string>>): void {
+    const service = this.#services.get(key);
+    const slices = [...(this.#slices.get(key)?.values() ?? [])];
+    if (service !== undefined && dependsOnOrigin(service, slices)) this.#byOrigin.add(key);
+    else this.#byOrigin.delete(key);
+    if (service === undefined) this.#book.remove(`service/${key}`);
+    else this.#book.put(`service/${key}`, planService(service, slices, this.#topology));
+    const targets: UdpTargets = service === undefined ? new Map() : udpTargets(service, slices, this.#topology);
+    const text = JSON.stringify([...targets].map(([address, endpoints]) => [address, ...endpoints]));
+    if (this.#udp.get(key) !== text) for (const [address, endpoints] of targets) udp.set(address, endpoints);
+    if (targets.size === 0) this.#udp.delete(key);
+    else this.#udp.set(key, text);
+  }
+
+  #updatePods(name: string): void {
+    const node = this.#topology.nodes.get(name);
+    if (node === undefined || this.#byOrigin.size === 0) {
+      this.#book.remove(`pods/${name}`);
+      return;
+    }
+    const pods = [...(this.#pods.get(name)?.values() ?? [])];
+    this.#book.put(`pods/${name}`, planPodsOf(node, pods, this.#topology.podRange));
+  }
+}
+
+/** Takes a change into a map by key; returns the key. */
+function replaceIn<T extends KubeObject>(objects: Map<string, T>, object: T | undefined, old: T | undefined): string {
+  const subject = object ?? old;
+  if (subject === undefined) return '';
+  const key = formatKey(keyOf(subject));
+  if (object === undefined) objects.delete(key);
+  else objects.set(key, object);
+  return key;
+}

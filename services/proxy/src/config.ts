@@ -1,0 +1,62 @@
+import { ConfigError, LOG_LEVELS, type LogLevel, readConfig } from '@gantry/service';
+import { parseRange, type Range } from './rules/ipv4.ts';
+
+/** The settings of a proxy; see docs/conventions.md. */
+export interface ProxyConfig {
+  readonly clusterId: string;
+  /** `https://host:port` of the API, as the host reaches it. */
+  readonly server: string;
+  readonly tlsDir: string;
+  readonly podCidr: string;
+  readonly podRange: Range;
+  readonly serviceCidr: string;
+  readonly podBridge: string;
+  /** No Service leads to the control network. */
+  readonly controlRange: Range;
+  /** Where health and metrics are served: the host's loopback is shared by all clusters. */
+  readonly healthHost: string;
+  readonly healthPort: number;
+  readonly runDir: string;
+  readonly logLevel: LogLevel;
+}
+
+/** Reads the environment once. Throws ConfigError, which names the variable. */
+export function readProxyConfig(environment: Readonly<Record<string, string | undefined>> = process.env): ProxyConfig {
+  return readConfig(environment, (read) => {
+    const range = (variable: string): Range => {
+      const text = read.text(variable);
+      const found = parseRange(text);
+      if (found === undefined) throw new ConfigError(variable, `${JSON.stringify(text)} is not an IPv4 range`);
+      return found;
+    };
+    range('GANTRY_SERVICE_CIDR');
+    return {
+      clusterId: clusterId(read.text('GANTRY_CLUSTER_ID')),
+      server: read.text('GANTRY_SERVER'),
+      tlsDir: read.text('GANTRY_TLS_DIR', '/etc/gantry/tls'),
+      podCidr: read.text('GANTRY_POD_CIDR'),
+      podRange: range('GANTRY_POD_CIDR'),
+      serviceCidr: read.text('GANTRY_SERVICE_CIDR'),
+      podBridge: interfaceName(read.text('GANTRY_POD_BRIDGE')),
+      controlRange: range('GANTRY_CONTROL_CIDR'),
+      healthHost: read.text('GANTRY_HEALTH_HOST', '127.0.0.1'),
+      healthPort: read.integer('GANTRY_HEALTH_PORT', { min: 1, max: 65_535 }, 10_255),
+      runDir: read.text('GANTRY_RUN_DIR', '/run/gantry'),
+      logLevel: read.oneOf('GANTRY_LOG_LEVEL', LOG_LEVELS, 'info'),
+    };
+  });
+}
+
+/** It names the table of the packet filter, so it has to be a name there too. */
+function clusterId(text: string): string {
+  if (/^[a-z][a-z0-9-]{0,62}$/.test(text)) return text;
+  throw new ConfigError(
+    'GANTRY_CLUSTER_ID',
+    `${JSON.stringify(text)} is not a name of small letters, digits and hyphens`,
+  );
+}
+
+function interfaceName(text: string): string {
+  if (/^[a-zA-Z0-9._-]{1,15}$/.test(text)) return text;
+  throw new ConfigError('GANTRY_POD_BRIDGE', `${JSON.stringify(text)} is not the name of an interface`);
+}

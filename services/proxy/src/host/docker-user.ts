@@ -1,0 +1,100 @@
+import { type Clock, errorMessage, pause } from '@gantry/base';
+import type { Logger } from '@gantry/service';
+import { ProgramError, runProgram } from './run-program.ts';
+
+/** The engine's rules may be in either form; the chain for users' rules shows which it is. */
+const BACKENDS = ['iptables-nft', 'iptables-legacy'] as const;
+const RECHECK_MS = 5000;
+
+export interface DockerUserOptions {
+  readonly clusterId: string;
+  readonly podBridge: string;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** The name of the chain behind DOCKER-USER; iptables takes 28 characters. */
+export function dockerUserChain(clusterId: string): string {
+  return `GANTRY-${clusterId.replace(/^gantry-/, '')}`.slice(0, 28);
+}
+
+/**
+ * What iptables-restore reads to fill our chain: packets that were translated to a pod's address pass, and their replies. Docker drops
+ * what comes from outside for a container whose port it has not published, and what goes from one of its networks to another.
+ */
+export function formatDockerUserChain(chain: string, podBridge: string): string {
+  const translated = '-m conntrack --ctstate DNAT --ctdir';
+  return `*filter
+:${chain} - [0:0]
+-A ${chain} -o ${podBridge} ${translated} ORIGINAL -j ACCEPT
+-A ${chain} -i ${podBridge} ${translated} REPLY -j ACCEPT
+COMMIT
+`;
+}
+
+/** Keeps our chain behind DOCKER-USER until the signal is aborted, whatever the engine or others do to it. */
+export async function keepDockerUser(options: DockerUserOptions, signal: AbortSignal): Promise<void> {
+  const { clock, logger } = options;
+  let reported = '';
+  while (!signal.aborted) {
+    let problem = '';
+    try {
+      await ensure(options, signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      problem = errorMessage(error);
+    }
+    if (problem !== '' && problem !== reported) {
+      logger.warn(
+        { reason: problem },
+        'NodePorts are not reached from outside: the chain behind DOCKER-USER is missing',
+      );
+    }
+    reported = problem;
+    await pause(clock, RECHECK_MS, signal);
+  }
+}
+
+/** Removes our chain. What is not there is not an error. */
+export async function removeDockerUser(clusterId: string, signal: AbortSignal): Promise<void> {
+  const iptables = await engineBackend(signal);
+  const chain = dockerUserChain(clusterId);
+  if (iptables === undefined || !(await succeeds(iptables, ['-n', '-L', chain], signal))) return;
+  while (await succeeds(iptables, ['-D', 'DOCKER-USER', '-j', chain], signal));
+  await runProgram(iptables, ['-w', '-F', chain], signal);
+  await runProgram(iptables, ['-w', '-X', chain], signal);
+}
+
+async function ensure({ clusterId, podBridge, logger }: DockerUserOptions, signal: AbortSignal): Promise<void> {
+  const chain = dockerUserChain(clusterId);
+  const iptables = await engineBackend(signal);
+  if (iptables === undefined) return;
+  const isJumping = await succeeds(iptables, ['-C', 'DOCKER-USER', '-j', chain], signal);
+  const isFull = await succeeds(
+    iptables,
+    ['-C', chain, '-i', podBridge, ...'-m conntrack --ctstate DNAT --ctdir REPLY -j ACCEPT'.split(' ')],
+    signal,
+  );
+  if (isJumping && isFull) return;
+  await runProgram(`${iptables}-restore`, ['-w', '--noflush'], signal, formatDockerUserChain(chain, podBridge));
+  if (!isJumping) await runProgram(iptables, ['-w', '-I', 'DOCKER-USER', '-j', chain], signal);
+  logger.info({ chain, iptables }, 'chain behind DOCKER-USER written');
+}
+
+/** The iptables in whose tables the engine writes; undefined where it writes none. Asking the older form makes its tables: it is last. */
+async function engineBackend(signal: AbortSignal): Promise<(typeof BACKENDS)[number] | undefined> {
+  for (const iptables of BACKENDS) {
+    if (await succeeds(iptables, ['-n', '-L', 'DOCKER-USER'], signal)) return iptables;
+  }
+  return undefined;
+}
+
+async function succeeds(iptables: string, args: readonly string[], signal: AbortSignal): Promise<boolean> {
+  try {
+    await runProgram(iptables, ['-w', ...args], signal);
+    return true;
+  } catch (error) {
+    if (error instanceof ProgramError && !signal.aborted) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,61 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+
+/** A program of the host's network tools that has failed. */
+export class ProgramError extends Error {
+  override readonly name = 'ProgramError';
+  readonly code: number | null;
+
+  constructor(program: string, code: number | null, output: string) {
+    super(`${program} ended with ${code ?? 'a signal'}: ${output.trim().slice(0, 2000)}`);
+    this.code = code;
+  }
+}
+
+/** Runs a program to its end; gives what it wrote to its standard output. Throws ProgramError when it fails. */
+export function runProgram(program: string, args: readonly string[], signal: AbortSignal, input = ''): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const child = spawn(program, args, { signal, stdio: ['pipe', 'pipe', 'pipe'] });
+  const output: Buffer[] = [];
+  const errors: Buffer[] = [];
+  child.stdout.on('data', (chunk: Buffer) => output.push(chunk));
+  child.stderr.on('data', (chunk: Buffer) => errors.push(chunk));
+  child.on('error', reject);
+  child.on('close', (code) => {
+    if (code === 0) resolve(Buffer.concat(output).toString('utf8'));
+    else reject(new ProgramError(program, code, Buffer.concat(errors).toString('utf8')));
+  });
+  // A program that ends without reading its input says why in its exit code.
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(input);
+  return promise;
+}
+
+/** Runs a program that goes on, and gives its lines as they come; rejects when it ends before the signal. */
+export async function followProgram(
+  program: string,
+  args: readonly string[],
+  onLine: (line: string) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const errors: Buffer[] = [];
+  const lines = createInterface({ input: child.stdout, crlfDelay: Number.POSITIVE_INFINITY });
+  const stop = () => child.kill();
+  lines.on('line', onLine);
+  child.stderr.on('data', (chunk: Buffer) => errors.push(chunk));
+  child.on('error', reject);
+  child.on('close', (code) => {
+    if (signal.aborted) resolve();
+    else reject(new ProgramError(program, code, Buffer.concat(errors).toString('utf8')));
+  });
+  if (signal.aborted) stop();
+  else signal.addEventListener('abort', stop, { once: true });
+  try {
+    await promise;
+  } finally {
+    signal.removeEventListener('abort', stop);
+    lines.close();
+  }
+}

@@ -1,0 +1,120 @@
+import { seededRandom } from '@gantry/base';
+import { ManualClock } from '@gantry/base/testing';
+import { ENDPOINT_SLICES, type KubeObject, type Resource, SERVICES } from '@gantry/objects';
+import { createMetrics, silentLogger } from '@gantry/service';
+import { expect, onTestFinished, test } from 'vitest';
+import { ClusterView } from './cluster-view.ts';
+import { Programmer } from './programmer.ts';
+import { RuleBook } from './rules/rule-book.ts';
+import type { UdpTargets } from './rules/stale-flows.ts';
+import { endpoint, service, slice, topology } from './testing/services.ts';
+
+/** A programmer whose transactions are written down; `refuse` makes the next one fail. */
+function start() {
+  const clock = new ManualClock();
+  const book = new RuleBook();
+  const view = new ClusterView(book, topology());
+  const transactions: string[] = [];
+  const udp: UdpTargets[] = [];
+  let isRefusing = false;
+  const metrics = createMetrics();
+  const programmer = new Programmer({
+    table: 't',
+    skeleton: '  chain a { }\n',
+    view,
+    book,
+    nft: {
+      apply: async (commands) => {
+        if (isRefusing) {
+          isRefusing = false;
+          throw new Error('refused');
+        }
+        transactions.push(commands);
+        await Promise.resolve();
+      },
+    },
+    forgetStaleFlows: async (targets) => {
+      udp.push(targets);
+      return await Promise.resolve(0);
+    },
+    clock,
+    random: seededRandom(1),
+    logger: silentLogger,
+    metrics: {
+      seconds: metrics.histogram('seconds', 'seconds', ['kind']),
+      failures: metrics.counter('failures', 'failures'),
+      latency: metrics.histogram('latency', 'latency'),
+    },
+  });
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  const take = (resource: Resource, object: KubeObject | undefined, old?: KubeObject) => {
+    view.take({ kind: 'changed', resource, changes: [{ object, old }] });
+    programmer.notify();
+  };
+  const run = () => void programmer.run(stop.signal);
+  return { clock, programmer, transactions, udp, take, run, refuse: () => (isRefusing = true) };
+}
+
+/** Lets all that is ready run. */
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+test('the first transaction is the whole table, later ones are changes; chains that are gone are deleted a second later', async () => {
+  const { clock, programmer, transactions, take, run } = start();
+  const web = slice([endpoint('10.128.4.1')]);
+  take(SERVICES, service());
+  take(ENDPOINT_SLICES, web);
+  expect(programmer.isProgrammed).toBe(false);
+  run();
+  await settle();
+  expect(programmer.isProgrammed).toBe(true);
+  expect(transactions[0]).toMatch(/^add table ip t\ndelete table ip t\ntable ip t \{/);
+  expect(transactions[0]).toContain('dnat to 10.128.4.1:8080');
+
+  take(ENDPOINT_SLICES, undefined, web);
+  await settle();
+  expect(transactions[1]).toContain('flush chain ip t cluster/default/web/tcp/http');
+  expect(transactions[1]).not.toContain('delete chain');
+  await clock.advance(1000);
+  await settle();
+  expect(transactions.slice(2)).toEqual(['delete chain ip t cluster/default/web/tcp/http\n']);
+});
+
+test('a chain that is wanted again is not deleted', async () => {
+  const { clock, transactions, take, run } = start();
+  const web = slice([endpoint('10.128.4.1')]);
+  take(SERVICES, service());
+  take(ENDPOINT_SLICES, web);
+  run();
+  await settle();
+  take(ENDPOINT_SLICES, undefined, web);
+  await settle();
+  take(ENDPOINT_SLICES, web);
+  await settle();
+  await clock.advance(1000);
+  await settle();
+  expect(transactions).toHaveLength(3);
+});
+
+test('after a refusal the whole table is written', async () => {
+  const { clock, transactions, take, run, refuse } = start();
+  take(SERVICES, service());
+  run();
+  await settle();
+  refuse();
+  take(ENDPOINT_SLICES, slice([endpoint('10.128.4.1')]));
+  await settle();
+  expect(transactions).toHaveLength(1);
+  await clock.advance(10_000);
+  await settle();
+  expect(transactions[1]).toMatch(/^add table ip t\ndelete table ip t\n/);
+  expect(transactions[1]).toContain('dnat to 10.128.4.1:8080');
+});
+
+test('flows of UDP are looked at after their rules have changed', async () => {
+  const { udp, take, run } = start();
+  take(SERVICES, service({ ports: [{ name: 'dns', port: 53, protocol: 'UDP' }] }));
+  run();
+  await settle();
+  expect(udp.map((targets) => [...targets])).toEqual([[['10.96.0.10:53', new Set()]]]);
+});

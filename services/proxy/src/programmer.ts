@@ -1,0 +1,132 @@
+import { backoffMs, type Clock, errorMessage, pause, type Random, Signal } from '@gantry/base';
+import type { Counter, Histogram, Logger } from '@gantry/service';
+import type { ClusterView, Update } from './cluster-view.ts';
+import type { Nft } from './nft/nft.ts';
+import type { RuleBook } from './rules/rule-book.ts';
+import { formatChange, formatDeletions, formatReplacement } from './rules/transaction.ts';
+import type { UdpTargets } from './rules/stale-flows.ts';
+
+export interface ProgrammerOptions {
+  readonly table: string;
+  readonly skeleton: string;
+  readonly view: ClusterView;
+  readonly book: RuleBook;
+  readonly nft: Pick<Nft, 'apply'>;
+  /** Ends flows of UDP clients whose endpoint is gone; returns their number. */
+  readonly forgetStaleFlows: (targets: UdpTargets, signal: AbortSignal) => Promise<number>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: ProgrammerMetrics;
+}
+
+export interface ProgrammerMetrics {
+  /** Seconds of a transaction, by `kind`: `replacement` or `change`. */
+  readonly seconds: Histogram;
+  readonly failures: Counter;
+  /** Seconds from a pod's change to its rules. */
+  readonly latency: Histogram;
+}
+
+/** Kernels before 6.2 know a chain as used for a moment after the last element that leads to it is gone. */
+const STALE_MS = 1000;
+const BACKOFF = { initialMs: 200, maxMs: 10_000 };
+
+/**
+ * Brings the wanted table into the kernel: at first as a whole, then what changes, each time in one transaction. After a failure or
+ * another program's change it replaces the whole table, which no packet notices.
+ */
+export class Programmer {
+  readonly #options: ProgrammerOptions;
+  readonly #work = new Signal();
+  /** Chains that nothing leads to, with the time since when, monotonic. */
+  readonly #staleChains = new Map<string, number>();
+  #isReplacing = true;
+  #isDone = false;
+  #failures = 0;
+
+  constructor(options: ProgrammerOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the kernel has had the whole table once. */
+  get isProgrammed(): boolean {
+    return this.#isDone;
+  }
+
+  /** There may be something to change. Bound, so that it can be passed as a listener. */
+  readonly notify = (): void => this.#work.notify();
+
+  /** Replaces the whole table as soon as possible. */
+  replaceAll(): void {
+    this.#isReplacing = true;
+    this.#work.notify();
+  }
+
+  /** Programs until the signal is aborted. The caches must have been listed. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random, logger, metrics } = this.#options;
+    while (!signal.aborted) {
+      try {
+        await this.#program(signal);
+        this.#failures = 0;
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#failures += 1;
+        this.#isReplacing = true;
+        metrics.failures.inc();
+        logger.error({ reason: errorMessage(error) }, 'rules were refused');
+        await pause(clock, backoffMs(BACKOFF, this.#failures, random), signal);
+        continue;
+      }
+      await this.#work.wait(clock, this.#staleChains.size > 0 ? STALE_MS : Number.POSITIVE_INFINITY, signal);
+    }
+  }
+
+  async #program(signal: AbortSignal): Promise<void> {
+    const { view, book, table, skeleton } = this.#options;
+    const update = view.update();
+    if (this.#isReplacing) {
+      this.#isReplacing = false;
+      this.#staleChains.clear();
+      book.forgetApplied();
+      await this.#apply('replacement', formatReplacement(table, skeleton, book.takeChange()), signal);
+      this.#isDone = true;
+    } else {
+      await this.#deleteStaleChains(signal);
+      const change = book.takeChange();
+      if (change !== undefined) {
+        for (const name of change.chains.keys()) this.#staleChains.delete(name);
+        await this.#apply('change', formatChange(table, change), signal);
+        const now = this.#options.clock.monotonicMs();
+        for (const name of change.goneChains) this.#staleChains.set(name, now);
+      }
+    }
+    await this.#finish(update, signal);
+  }
+
+  async #apply(kind: 'replacement' | 'change', commands: string, signal: AbortSignal): Promise<void> {
+    const { nft, clock, logger, metrics } = this.#options;
+    const start = clock.monotonicMs();
+    await nft.apply(commands, signal);
+    const took = clock.monotonicMs() - start;
+    metrics.seconds.observe(took / 1000, { kind });
+    logger.debug({ kind, bytes: commands.length, tookMs: Math.round(took) }, 'rules written');
+  }
+
+  async #finish({ udp, triggeredAt }: Update, signal: AbortSignal): Promise<void> {
+    const { clock, metrics, forgetStaleFlows, logger } = this.#options;
+    for (const at of triggeredAt) metrics.latency.observe(Math.max(0, clock.now() - at) / 1000);
+    if (udp.size === 0) return;
+    const count = await forgetStaleFlows(udp, signal);
+    if (count > 0) logger.info({ count }, 'UDP clients choose a new endpoint');
+  }
+
+  async #deleteStaleChains(signal: AbortSignal): Promise<void> {
+    const due = this.#options.clock.monotonicMs() - STALE_MS;
+    const names = [...this.#staleChains].filter(([, since]) => since <= due).map(([name]) => name);
+    if (names.length === 0) return;
+    await this.#options.nft.apply(formatDeletions(this.#options.table, names), signal);
+    for (const name of names) this.#staleChains.delete(name);
+  }
+}

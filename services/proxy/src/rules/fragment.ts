@@ -1,0 +1,29 @@
+/** The sets and maps of the table that Services have elements in. */
+export type Container =
+  | 'cluster-addresses'
+  | 'services'
+  | 'node-ports'
+  | 'no-endpoints'
+  | 'no-endpoint-node-ports'
+  | 'source-checked'
+  | 'own-addresses'
+  | 'node-addresses'
+  | `pods-of/${string}`;
+
+/** An element of a set (`value` is '') or of a map. */
+export interface Element {
+  readonly container: Container;
+  readonly key: string;
+  readonly value: string;
+}
+
+/** One owner's part of the table, in nftables' language. Names of chains and sets contain the owner's. */
+export interface Fragment {
+  readonly elements: readonly Element[];
+  /** Rules by chain. */
+  readonly chains: ReadonlyMap<string, readonly string[]>;
+  /** Definitions of sets of the owner's own. */
+  readonly sets: ReadonlyMap<string, string>;
+}
+
+export const EMPTY: Fragment = { elements: [], chains: new Map(), sets: new Map() };

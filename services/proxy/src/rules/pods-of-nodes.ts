@@ -1,0 +1,37 @@
+import type { Node, Pod } from '@gantry/objects';
+import type { Element, Fragment } from './fragment.ts';
+import { contains, type Range } from './ipv4.ts';
+import type { LocalNode } from './topology.ts';
+
+const ZONE = 'topology.kubernetes.io/zone';
+
+/** The Nodes of this host, by name: those whose InternalIP is among the addresses of its pods. */
+export function nodesOfHost(nodes: readonly Node[], podRange: Range): ReadonlyMap<string, LocalNode> {
+  const found = nodes.flatMap(({ metadata, status }): readonly LocalNode[] => {
+    const address = status?.addresses?.find(({ type }) => type === 'InternalIP')?.address ?? '';
+    if (!contains(podRange, address)) return [];
+    return [{ name: metadata.name ?? '', address, zone: metadata.labels?.[ZONE] ?? '' }];
+  });
+  return new Map(found.toSorted((one, other) => (one.name < other.name ? -1 : 1)).map((node) => [node.name, node]));
+}
+
+/** The addresses under which NodePorts answer, besides the host's own. */
+export function planNodeAddresses(nodes: ReadonlyMap<string, LocalNode>): Fragment {
+  const elements = [...nodes.values()].map(
+    ({ address }): Element => ({ container: 'node-addresses', key: address, value: '' }),
+  );
+  return { elements, chains: new Map(), sets: new Map() };
+}
+
+/** A Node's set of pods' addresses. Pods that have ended have none any more: their addresses are given to others. */
+export function planPodsOf(node: LocalNode, pods: readonly Pod[], podRange: Range): Fragment {
+  const addresses = pods
+    .filter(({ spec, status }) => spec?.hostNetwork !== true && !['Succeeded', 'Failed'].includes(status?.phase ?? ''))
+    .map(({ status }) => status?.podIP ?? '')
+    .filter((address) => contains(podRange, address));
+  return {
+    elements: [...new Set(addresses)].map((key): Element => ({ container: `pods-of/${node.name}`, key, value: '' })),
+    chains: new Map(),
+    sets: new Map([[`pods-of/${node.name}`, 'type ipv4_addr;']]),
+  };
+}

@@ -1,0 +1,25 @@
+import type { Range } from './ipv4.ts';
+
+/** A Node of this host, as the rules need it. */
+export interface LocalNode {
+  readonly name: string;
+  /** Its InternalIP. */
+  readonly address: string;
+  /** Of its label `topology.kubernetes.io/zone`; '' without it. */
+  readonly zone: string;
+}
+
+/** Where the rules apply: the pods and Nodes of one Docker host. */
+export interface Topology {
+  /** The addresses of this host's pods, as text and as numbers. */
+  readonly podCidr: string;
+  readonly podRange: Range;
+  /** The addresses of ClusterIPs. */
+  readonly serviceCidr: string;
+  /** The bridge of this host's pods. */
+  readonly podBridge: string;
+  /** What no Service leads to, whatever its endpoints say: the control network, link-local addresses, loopback. */
+  readonly closedRanges: readonly Range[];
+  /** By name. */
+  readonly nodes: ReadonlyMap<string, LocalNode>;
+}

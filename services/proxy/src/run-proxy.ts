@@ -1,0 +1,170 @@
+/**
+ * Makes Services work for the pods and Nodes of one Docker host: keeps one table of the kernel's packet filter in step with Services and
+ * EndpointSlices. It runs in the host's network namespace, with the capability NET_ADMIN.
+ *
+ * - `rules`: pure; `plan-service` is the decision, `rule-book` what of it has changed, `table` and `transaction` its text for nft
+ * - `nft`: carries out transactions, and watches for changes by other programs
+ * - `host`: the rest of the host's network: ports of the bridge, the chain behind DOCKER-USER, connections that conntrack remembers
+ *
+ * The files beside this one wire them together. The API is reached through the load balancer: the host is on no Docker network.
+ */
+import { Activities, type Clock, errorMessage, pause, systemClock, systemRandom } from '@gantry/base';
+import { createHttpClient } from '@gantry/client';
+import { createCertificateRequester, Informers } from '@gantry/controller-runtime';
+import {
+  cachesListed,
+  certificateRenewal,
+  createHealth,
+  createLogger,
+  createMetrics,
+  eventLoopWatch,
+  exitOnStopSignals,
+  type GroupOutcome,
+  httpEndpoint,
+  type Logger,
+  type Metrics,
+  runGroup,
+} from '@gantry/service';
+import { openTlsFolder } from '@gantry/tls';
+import { ClusterView, PROXIED_RESOURCES } from './cluster-view.ts';
+import type { ProxyConfig } from './config.ts';
+import { forgetStaleFlows } from './host/conntrack.ts';
+import { keepDockerUser } from './host/docker-user.ts';
+import { keepHairpin } from './host/hairpin.ts';
+import { type Nft, openNft } from './nft/nft.ts';
+import { Programmer, type ProgrammerMetrics } from './programmer.ts';
+import { CLOSED_RANGES } from './rules/closed-ranges.ts';
+import { RuleBook } from './rules/rule-book.ts';
+import { tableSkeleton } from './rules/table.ts';
+
+const COMPONENT = 'kube-proxy';
+const RESTART_MS = 1000;
+
+/** The process. Its rules stay when it stops: `remove` of `main.ts` takes them away. */
+export async function runProxy(config: ProxyConfig): Promise<GroupOutcome> {
+  const base = { clock: systemClock, random: systemRandom };
+  const { clock } = base;
+  const { podCidr, podRange, podBridge, serviceCidr } = config;
+  const logger = createLogger({ service: 'proxy', level: config.logLevel });
+  const metrics = createMetrics();
+  const activities = new Activities(clock);
+  const startUpIsOver = exitOnStopSignals();
+  using tls = await openTlsFolder(config.tlsDir, { clock, logger }, new AbortController().signal);
+  using client = createHttpClient({ server: config.server, tls, fieldManager: COMPONENT, clock });
+  const nft = await openNft(config.runDir, config.clusterId);
+  const informers = new Informers({ ...base, client, resources: PROXIED_RESOURCES, log: logger });
+  const book = new RuleBook();
+  const closedRanges = [...CLOSED_RANGES, config.controlRange];
+  const view = new ClusterView(book, { podCidr, podRange, podBridge, serviceCidr, closedRanges });
+  const programmer = new Programmer({
+    ...base,
+    table: config.clusterId,
+    skeleton: tableSkeleton({ podBridge, serviceCidr }),
+    view,
+    book,
+    nft,
+    forgetStaleFlows,
+    logger,
+    metrics: programmerMetrics(metrics),
+  });
+  informers.subscribe((event) => {
+    view.take(event);
+    programmer.notify();
+  });
+  const programmed = {
+    name: 'rules',
+    check: () => {
+      if (!programmer.isProgrammed) throw new NotProgrammedError('not written yet');
+    },
+  };
+  const health = createHealth({ ready: [cachesListed(() => informers.missing()), programmed] });
+  startUpIsOver();
+  return await runGroup(
+    [
+      eventLoopWatch({ clock, logger, metrics, activities }),
+      httpEndpoint({ health, metrics, host: config.healthHost, port: config.healthPort }),
+      certificateRenewal({
+        ...base,
+        folder: config.tlsDir,
+        requestCertificate: createCertificateRequester(client, clock, COMPONENT),
+        logger,
+      }),
+      { name: 'caches', run: (signal) => informers.run(signal) },
+      {
+        name: 'hairpin',
+        run: (signal) =>
+          again('ports of the bridge', { clock, logger }, signal, () => keepHairpin(podBridge, logger, signal)),
+      },
+      { name: 'docker-user', run: (signal) => keepDockerUser({ ...config, clock, logger }, signal) },
+      { name: 'rules', run: (signal) => program(informers, programmer, signal) },
+      { name: 'foreign-changes', run: (signal) => watchForeignChanges(nft, programmer, { clock, logger }, signal) },
+    ],
+    { clock, logger },
+  );
+}
+
+class NotProgrammedError extends Error {
+  override readonly name = 'NotProgrammedError';
+}
+
+async function program(informers: Informers, programmer: Programmer, signal: AbortSignal): Promise<void> {
+  try {
+    await informers.when(() => informers.synced(), signal);
+  } catch (error) {
+    if (signal.aborted) return;
+    throw error;
+  }
+  await programmer.run(signal);
+}
+
+interface Surroundings {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+async function watchForeignChanges(
+  nft: Nft,
+  programmer: Programmer,
+  { clock, logger }: Surroundings,
+  signal: AbortSignal,
+): Promise<void> {
+  const onForeignChange = () => {
+    logger.warn({}, 'another program has changed the rules: they are written again');
+    programmer.replaceAll();
+  };
+  await again('changes of rules', { clock, logger }, signal, () => nft.watch(onForeignChange, signal));
+}
+
+/** Runs what follows a program's reports, and again where the program ends. */
+async function again(
+  what: string,
+  { clock, logger }: Surroundings,
+  signal: AbortSignal,
+  follow: () => Promise<void>,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await follow();
+    } catch (error) {
+      if (signal.aborted) return;
+      logger.warn({ what, reason: errorMessage(error) }, 'following stopped, and begins again');
+      await pause(clock, RESTART_MS, signal);
+    }
+  }
+}
+
+function programmerMetrics(metrics: Metrics): ProgrammerMetrics {
+  return {
+    seconds: metrics.histogram('kubeproxy_sync_proxy_rules_duration_seconds', 'Time of a transaction of rules', [
+      'kind',
+    ]),
+    failures: metrics.counter(
+      'kubeproxy_sync_proxy_rules_nftables_sync_failures_total',
+      'Refused transactions of rules',
+    ),
+    latency: metrics.histogram(
+      'kubeproxy_network_programming_duration_seconds',
+      "Time from a pod's change to its rules",
+    ),
+  };
+}
