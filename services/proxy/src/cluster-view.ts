@@ -25,7 +25,7 @@ const SERVICE_NAME = 'kubernetes.io/service-name';
 /** Written by the EndpointSlice controller: when the pod's change happened. */
 const TRIGGER_TIME = 'endpoints.kubernetes.io/last-change-trigger-time';
 
-/** What an update of the rule book is about, besides the rules. */
+/** What an update of the rule book is about apart from the rules. */
 export interface Update {
   /** UDP addresses whose endpoints changed. */
   readonly udp: UdpTargets;

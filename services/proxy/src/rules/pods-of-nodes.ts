@@ -15,7 +15,7 @@ export function nodesOfHost(nodes: readonly Node[], podRange: Range): ReadonlyMa
   return new Map(found.toSorted((one, other) => (one.name < other.name ? -1 : 1)).map((node) => [node.name, node]));
 }
 
-/** The addresses under which NodePorts answer, besides the host's own. */
+/** The addresses under which NodePorts answer, in addition to the host's own. */
 export function planNodeAddresses(nodes: ReadonlyMap<string, LocalNode>): Fragment {
   const elements = [...nodes.values()].map(
     ({ address }): Element => ({ container: 'node-addresses', key: address, value: '' }),
