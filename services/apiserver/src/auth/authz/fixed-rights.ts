@@ -62,12 +62,7 @@ function mayScheduler({ verb, target }: Request): boolean {
 }
 
 /** As the role `system:node-proxier`, and pods: on a host with several Nodes, a packet's Node is that of the pod that sent it. */
-const READ_BY_PROXY: ReadonlySet<string> = new Set([
-  '/services',
-  '/nodes',
-  '/pods',
-  'discovery.k8s.io/endpointslices',
-]);
+const READ_BY_PROXY: ReadonlySet<string> = new Set(['/services', '/nodes', '/pods', 'discovery.k8s.io/endpointslices']);
 
 function mayProxy({ verb, target }: Request): boolean {
   const { group, resource } = target.definition;
