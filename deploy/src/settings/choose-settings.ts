@@ -13,9 +13,17 @@ export interface Settings {
   readonly podBridge: string;
 }
 
-/** Ranges and ports in use on this machine. */
+/** A network of the engine. */
+export interface Network {
+  readonly name: string;
+  readonly subnets: readonly string[];
+}
+
+/** Ranges and ports in use on this machine by others. */
 export interface InUse {
   readonly ranges: readonly Cidr[];
+  /** The cluster's own networks that are there already. */
+  readonly own: readonly Network[];
   isPortFree(port: number): Promise<boolean>;
 }
 
@@ -27,22 +35,55 @@ export class NoRoomError extends Error {
 const FIRST_PORT = 6_443;
 const PORTS = 200;
 
-/** Chooses the settings of the cluster in `home`: names derived from the folder, and free ranges and ports. */
-export async function chooseSettings(home: string, inUse: InUse): Promise<Settings> {
+/** What engine and host call the parts of the cluster in `home`, also before its first `up` and after its settings are gone. */
+export function namesOf(home: string): Pick<Settings, 'clusterId' | 'controlBridge' | 'podBridge'> {
   const suffix = createHash('sha256').update(home).digest('hex').slice(0, 6);
-  const block = podBlocks().find((candidate) => isFree(`${candidate}.0.0/16`, inUse));
+  return { clusterId: `gantry-${suffix}`, controlBridge: `gtc-${suffix}`, podBridge: `gtp-${suffix}` };
+}
+
+/** The names of a cluster's networks. */
+export function networksOf(clusterId: string): { readonly control: string; readonly pods: string } {
+  return { control: `${clusterId}-control`, pods: `${clusterId}-pods` };
+}
+
+/**
+ * Chooses the settings of the cluster in `home`: names derived from the folder, and free ranges and ports. Ranges of networks that
+ * an earlier cluster of the folder has left are preferred: the engine keeps networks that it could not remove.
+ */
+export async function chooseSettings(home: string, inUse: InUse): Promise<Settings> {
+  const { clusterId, controlBridge, podBridge } = namesOf(home);
+  const left = podBlocks().filter((candidate) =>
+    inUse.own.some(({ subnets }) => subnets.includes(podRange(candidate)) || subnets.includes(controlRange(candidate))),
+  );
+  const block = [...left, ...podBlocks()].find((candidate) => isFree(`${candidate}.0.0/16`, inUse));
   const service = serviceBlocks().find((candidate) => isFree(candidate, inUse));
   if (block === undefined || service === undefined) throw new NoRoomError('no private address range is free');
   return {
-    clusterId: `gantry-${suffix}`,
+    clusterId,
     port: await freePort(inUse),
-    controlCidr: `${block}.240.0/24`,
-    podCidr: `${block}.0.0/20`,
+    controlCidr: controlRange(block),
+    podCidr: podRange(block),
     podServicesRange: `${block}.0.0/22`,
     serviceCidr: service,
-    controlBridge: `gtc-${suffix}`,
-    podBridge: `gtp-${suffix}`,
+    controlBridge,
+    podBridge,
   };
+}
+
+const podRange = (block: string): Cidr => `${block}.0.0/20`;
+const controlRange = (block: string): Cidr => `${block}.240.0/24`;
+
+/** The cluster's own networks whose range is not that of the settings: Compose would use them as they are. */
+export function misplaced(settings: Settings, { own }: InUse): readonly Network[] {
+  const { control, pods } = networksOf(settings.clusterId);
+  const wanted = new Map([
+    [control, settings.controlCidr],
+    [pods, settings.podCidr],
+  ]);
+  return own.filter(({ name, subnets }) => {
+    const range = wanted.get(name);
+    return range !== undefined && !subnets.includes(range);
+  });
 }
 
 /** Replaces ranges and ports that are now used by others. Returns the same object when none is. */

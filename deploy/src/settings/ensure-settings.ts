@@ -5,8 +5,17 @@ import { settingsFileOf } from '../cluster/compose.ts';
 import type { ServiceImages } from '../cluster/service-image.ts';
 import type { CommandConfig } from '../config.ts';
 import { readInUse } from './in-use.ts';
+import { CommandError } from '../machine/command-error.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
-import { chooseSettings, refreshSettings, type Settings } from './choose-settings.ts';
+import {
+  chooseSettings,
+  misplaced,
+  namesOf,
+  type Network,
+  networksOf,
+  refreshSettings,
+  type Settings,
+} from './choose-settings.ts';
 import { formatSettings, parseSettings } from './settings-file.ts';
 
 /** The stored settings of this cluster, or undefined before its first `up`. */
@@ -15,20 +24,34 @@ export function readSettings(config: CommandConfig): Settings | undefined {
   return existsSync(file) ? parseSettings(readFileSync(file, 'utf8')) : undefined;
 }
 
-/** Settings without conflicts on this machine. Those of a running cluster are kept. */
+/**
+ * Settings without conflicts on this machine. Those of a running cluster are kept. Networks that an earlier cluster of the folder
+ * has left are used again, else removed; CommandError where that is refused.
+ */
 export async function ensureSettings(config: CommandConfig, shell: Shell): Promise<Settings> {
   const stored = readSettings(config);
-  if (stored === undefined) {
-    return await chooseSettings(config.home, await readInUse(shell, { networks: [], bridges: [], ports: [] }));
-  }
-  const project = `label=com.docker.compose.project=${stored.clusterId}`;
+  const names = stored ?? namesOf(config.home);
+  const project = `label=com.docker.compose.project=${names.clusterId}`;
   const running = (await mustRun(shell, 'docker', ['ps', '-q', '--filter', project])) !== '';
-  const own = {
-    networks: [`${stored.clusterId}-control`, `${stored.clusterId}-pods`],
-    bridges: [stored.controlBridge, stored.podBridge],
-    ports: running ? [stored.port] : [],
-  };
-  return await refreshSettings(stored, config.home, await readInUse(shell, own));
+  const { control, pods } = networksOf(names.clusterId);
+  const inUse = await readInUse(shell, {
+    networks: [control, pods],
+    bridges: [names.controlBridge, names.podBridge],
+    ports: running && stored !== undefined ? [stored.port] : [],
+  });
+  const settings =
+    stored === undefined ? await chooseSettings(config.home, inUse) : await refreshSettings(stored, config.home, inUse);
+  for (const network of misplaced(settings, inUse)) await removeNetwork(network, shell);
+  return settings;
+}
+
+async function removeNetwork({ name, subnets }: Network, shell: Shell): Promise<void> {
+  const { code, stderr } = await shell.run('docker', ['network', 'rm', name]);
+  if (code === 0) return;
+  throw new CommandError(
+    `the network ${name} of an earlier cluster has the range ${subnets.join(', ')}, which is in use by others now, and cannot be removed: ${stderr.trim()}`,
+    `disconnect what uses it (docker network inspect ${name}), then: docker network rm ${name}`,
+  );
 }
 
 /** Writes the settings for Compose, with the engine's root folder on its host, and links them as `.env` for plain `docker compose` in the checkout. */

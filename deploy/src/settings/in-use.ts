@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import type { InUse } from './choose-settings.ts';
+import type { InUse, Network } from './choose-settings.ts';
 import { parseRoutes } from './ranges.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
 
@@ -15,10 +15,15 @@ export async function readInUse(shell: Shell, own: OwnParts): Promise<InUse> {
   const networks = (await mustRun(shell, 'docker', ['network', 'inspect', '--format', format, ...ids]))
     .split('\n')
     .map((line) => line.trim().split(' '))
-    .filter(([name = '']) => name !== '' && !own.networks.includes(name))
-    .flatMap(([, ...subnets]) => subnets);
+    .map(([name = '', ...subnets]): Network => ({ name, subnets }))
+    .filter(({ name }) => name !== '');
+  const isOwn = ({ name }: Network) => own.networks.includes(name);
   return {
-    ranges: [...networks, ...routes.filter((route) => !own.bridges.includes(route.device)).map((route) => route.cidr)],
+    own: networks.filter(isOwn),
+    ranges: [
+      ...networks.filter((network) => !isOwn(network)).flatMap(({ subnets }) => subnets),
+      ...routes.filter((route) => !own.bridges.includes(route.device)).map((route) => route.cidr),
+    ],
     isPortFree: async (port) => own.ports.includes(port) || (await canListen(port)),
   };
 }

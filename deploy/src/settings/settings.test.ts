@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
-import { chooseSettings, refreshSettings } from './choose-settings.ts';
+import { chooseSettings, misplaced, namesOf, networksOf, refreshSettings } from './choose-settings.ts';
 import { overlaps, parseRoutes } from './ranges.ts';
 import { formatSettings, parseSettings } from './settings-file.ts';
 
-const idle = { ranges: [], isPortFree: async () => true };
+const idle = { ranges: [], own: [], isPortFree: async () => true };
 
 test('ranges overlap when they share an address', () => {
   expect(overlaps('10.0.0.0/8', '10.128.0.0/20')).toBe(true);
@@ -19,6 +19,7 @@ test('routes of the kernel are read without the default route', () => {
 
 test('ranges in use are avoided, and names fit a network interface', async () => {
   const settings = await chooseSettings('/home/someone/gantry/.gantry', {
+    ...idle,
     ranges: ['10.128.0.0/14', '10.96.0.0/12'],
     isPortFree: async (port) => port > 6_444,
   });
@@ -29,6 +30,38 @@ test('ranges in use are avoided, and names fit a network interface', async () =>
 test('two folders get different cluster names', async () => {
   const [one, other] = [await chooseSettings('/a', idle), await chooseSettings('/b', idle)];
   expect(one.clusterId).not.toBe(other.clusterId);
+});
+
+test('networks that an earlier cluster of the folder has left are used again', async () => {
+  const { clusterId } = namesOf('/a');
+  const { control, pods } = networksOf(clusterId);
+  const own = [
+    { name: control, subnets: ['10.131.240.0/24'] },
+    { name: pods, subnets: ['10.131.0.0/20'] },
+  ];
+  const left = await chooseSettings('/a', { ...idle, own });
+  expect(left).toMatchObject({ clusterId, controlCidr: '10.131.240.0/24', podCidr: '10.131.0.0/20' });
+  expect(misplaced(left, { ...idle, own })).toEqual([]);
+  const one = await chooseSettings('/a', { ...idle, own: own.slice(1) });
+  expect(one.controlCidr, 'beside the one that is left').toBe('10.131.240.0/24');
+});
+
+test('networks that are left have to go where others use their range now', async () => {
+  const { control, pods } = networksOf(namesOf('/a').clusterId);
+  const own = [
+    { name: control, subnets: ['10.131.240.0/24'] },
+    { name: pods, subnets: ['10.131.0.0/20'] },
+  ];
+  const inUse = { ...idle, ranges: ['10.131.0.0/24'], own };
+  const chosen = await chooseSettings('/a', inUse);
+  expect(chosen.podCidr).toBe('10.128.0.0/20');
+  expect(misplaced(chosen, inUse).map(({ name }) => name)).toEqual([control, pods]);
+  const moved = await refreshSettings(
+    { ...chosen, podCidr: '10.131.0.0/20', controlCidr: '10.131.240.0/24' },
+    '/a',
+    inUse,
+  );
+  expect(misplaced(moved, inUse)).toEqual(own);
 });
 
 test('parsing formatted settings yields the same settings', async () => {

@@ -82,6 +82,22 @@ describe('the plan of a deletion', () => {
     });
   });
 
+  it('never moves the end of a grace period into the past', () => {
+    const began = NOW - 20_000;
+    const marked = object(
+      { deletionTimestamp: formatTime(began + 30_000), deletionGracePeriodSeconds: 30 },
+      { spec: bound.spec },
+    );
+    const after = (gracePeriodSeconds: number) => {
+      const planned = plan(marked, { gracePeriodSeconds }, pods);
+      const { metadata } = planned.kind === 'mark' ? planned.object : object({});
+      return [metadata.deletionTimestamp, metadata.deletionGracePeriodSeconds];
+    };
+    expect(after(25)).toEqual([formatTime(began + 25_000), 25]);
+    expect(after(5)).toEqual([formatTime(NOW), 1]);
+    expect(after(0)).toEqual([formatTime(NOW), 0]);
+  });
+
   it('removes what was marked without a grace period, when another write came in between', () => {
     const marked = { deletionTimestamp: formatTime(NOW), deletionGracePeriodSeconds: 0 };
     expect(plan(object(marked, bound), {}, pods)).toEqual({ kind: 'remove' });

@@ -89,8 +89,9 @@ function applyGracePeriod(
     if (running === 0 && (metadata.finalizers ?? []).length === 0) return 'immediate';
     if (requested === undefined || requested >= running) return 'pending';
     const end = Date.parse(metadata.deletionTimestamp) - running * 1000 + requested * 1000;
-    metadata.deletionTimestamp = formatTime(end);
-    metadata.deletionGracePeriodSeconds = requested;
+    metadata.deletionTimestamp = formatTime(Math.max(end, now));
+    // A period that has passed already is the shortest one: its end is still reported by the one that ends the object.
+    metadata.deletionGracePeriodSeconds = end < now && requested > 0 ? 1 : requested;
     return 'graceful';
   }
   const period = gracePeriodSeconds(object, requested);
