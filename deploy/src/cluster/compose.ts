@@ -40,7 +40,7 @@ const UNMOUNT_STATE = `cut -d ' ' -f 5 /proc/self/mountinfo | grep '^/var/lib/ga
 if grep ' /var/lib/gantry/' /proc/self/mountinfo >&2; then exit 1; fi`;
 
 /** Services that the user may scale. */
-const SCALED = ['apiserver', 'scheduler', 'controller-manager', 'agent'] as const;
+const SCALED = ['apiserver', 'scheduler', 'controller-manager', 'dns', 'agent'] as const;
 
 export const settingsFileOf = (config: CommandConfig) => join(config.home, 'env');
 

@@ -110,6 +110,7 @@ export function fixedRoles(options: { readonly etcdMembers: readonly string[]; r
     service('controller-manager', 'system:kube-controller-manager'),
     // Root without the right to read others' files.
     { ...service('proxy', 'system:kube-proxy'), owner: ROOT_UID },
+    service('dns', 'system:kube-dns'),
     {
       folder: 'admin',
       owner: ROOT_UID,

@@ -50,6 +50,11 @@ export function firstAddress(range: AddressRange): string {
   return formatAddress(range.base + 1);
 }
 
+/** The address of `kube-system/kube-dns`: the tenth, as kubeadm chooses it. */
+export function dnsAddress(range: AddressRange): string {
+  return formatAddress(range.base + 10);
+}
+
 /** Addresses below this offset are for Services that ask for one: random addresses avoid them while others are free. */
 function staticBand({ size }: AddressRange): number {
   return size <= 16 ? 0 : Math.min(256, Math.max(16, Math.floor(size / 16)));

@@ -328,6 +328,16 @@ describe('the generic registry on kinds of their own ways', () => {
     const target = h.target('services', 'kubernetes', { namespace: 'default' });
     const { object } = await h.settle(h.registry.get(h.context(), target, ''));
     expect(object).toMatchObject({ spec: { clusterIP: '10.96.0.1', ports: [{ name: 'https', port: 443 }] } });
+    const names = h.target('services', 'kube-dns', { namespace: 'kube-system' });
+    const dns = await h.settle(h.registry.get(h.context(), names, ''));
+    expect(dns.object).toMatchObject({ spec: { clusterIP: '10.96.0.10', ports: [{ port: 53 }, { port: 53 }, {}] } });
     await other.stop();
+  });
+
+  it('starts without the Service of the DNS where another one has its address', async () => {
+    await h.create('services', service('taken', { clusterIP: '10.96.0.10' }));
+    await bootstrapped(h);
+    const names = h.target('services', 'kube-dns', { namespace: 'kube-system' });
+    await expect(h.settle(h.registry.get(h.context(), names, ''))).rejects.toThrow('not found');
   });
 });

@@ -110,6 +110,7 @@ const neighbour = userOfIdentity('system:node:a-3', ['system:nodes'], ['gantry:e
 const withoutEngine = userOfIdentity('system:node:b-1', ['system:nodes']);
 const scheduler = userOfIdentity('system:kube-scheduler', ['gantry:services']);
 const proxy = userOfIdentity('system:kube-proxy', ['gantry:services']);
+const dns = userOfIdentity('system:kube-dns', ['gantry:services']);
 const bootstrapper = authenticated('system:bootstrap:abcdef', ['system:bootstrappers']);
 const account = authenticated('system:serviceaccount:default:default', ['system:serviceaccounts']);
 
@@ -250,6 +251,34 @@ describe('a custodian', () => {
     expect(allows(of('gantry:engine:two'), 'delete', { path: 'nodes - b-2' })).toBe(true);
     expect(allows(of('gantry:engine:one'), 'delete', { path: 'nodes - b-2' })).toBe(false);
     expect(allows(of('gantry:engine:two', 'gantry:engine:one'), 'delete', { path: 'nodes - b-2' })).toBe(false);
+  });
+});
+
+describe('the DNS', () => {
+  it.each([
+    ['watch', { path: 'services - -' }],
+    ['list', { path: 'pods - -' }],
+    ['list', { path: 'namespaces - -' }],
+    ['watch', { path: 'endpointslices - -' }],
+    ['create', { path: 'endpointslices kube-system kube-dns' }],
+    ['update', { path: 'endpointslices kube-system kube-dns' }],
+    ['create', { path: 'certificatesigningrequests - -' }],
+  ] satisfies [string, Case][])('may %s %j', (verb, of) => {
+    expect(allows(dns, verb, of)).toBe(true);
+  });
+
+  it.each([
+    ['get', { path: 'secrets default my-secret' }],
+    ['list', { path: 'nodes - -' }],
+    ['get', { path: 'pods default mine log' }],
+    ['create', { path: 'pods default mine exec' }],
+    ['update', { path: 'services kube-system kube-dns' }],
+    ['update', { path: 'endpointslices kube-system other' }],
+    ['create', { path: 'endpointslices default kube-dns' }],
+    ['delete', { path: 'endpointslices kube-system kube-dns' }],
+    ['update', { path: 'leases kube-system kube-dns' }],
+  ] satisfies [string, Case][])('may not %s %j', (verb, of) => {
+    expect(allows(dns, verb, of)).toBe(false);
   });
 });
 

@@ -40,6 +40,7 @@ export function fixedRight(request: Request, lookup: ObjectLookup): boolean {
   if (isCertificateRequest(target)) return mayRequestCertificate(request, lookup);
   if (isService && user.name === 'system:kube-scheduler') return mayScheduler(request);
   if (isService && user.name === 'system:kube-proxy') return mayProxy(request);
+  if (isService && user.name === 'system:kube-dns') return mayDns(request);
   if (user.groups.includes(APISERVERS) && user.name === APISERVER.name) return isOwnLease(target, 'kube-apiserver');
   return mayNode(request, lookup);
 }
@@ -67,6 +68,24 @@ const READ_BY_PROXY: ReadonlySet<string> = new Set(['/services', '/nodes', '/pod
 function mayProxy({ verb, target }: Request): boolean {
   const { group, resource } = target.definition;
   return READ_VERBS.has(verb) && target.subresource === '' && READ_BY_PROXY.has(`${group}/${resource}`);
+}
+
+/** What its names come from, and the slice of its own Service. */
+const DNS_READS: ReadonlySet<string> = new Set([
+  '/services',
+  '/namespaces',
+  '/pods',
+  'discovery.k8s.io/endpointslices',
+]);
+const DNS_SERVICE = 'kube-dns';
+
+function mayDns({ verb, target }: Request): boolean {
+  const { group, resource } = target.definition;
+  if (target.subresource !== '' || !DNS_READS.has(`${group}/${resource}`)) return false;
+  if (READ_VERBS.has(verb)) return true;
+  if (resource !== 'endpointslices' || target.namespace !== 'kube-system') return false;
+  // A creation is authorised before its body, and with it the name, is read.
+  return verb === 'create' ? ['', DNS_SERVICE].includes(target.name) : verb === 'update' && target.name === DNS_SERVICE;
 }
 
 function isOwnLease({ definition, namespace, name }: AccessTarget, own: string): boolean {

@@ -1,7 +1,20 @@
 import { type Clock, errorMessage, formatTime, type Random } from '@gantry/base';
-import type { Event, KubeObject, ResourceRef, Service, ServiceCIDR } from '@gantry/objects';
+import {
+  type Event,
+  isReason,
+  type KubeObject,
+  type ResourceRef,
+  type Service,
+  type ServiceCIDR,
+} from '@gantry/objects';
 import type { GroupMember, Logger } from '@gantry/service';
-import { createAllocators, type Duplicate, firstAddress, parseAddressRange } from '../../allocators/index.ts';
+import {
+  createAllocators,
+  dnsAddress,
+  type Duplicate,
+  firstAddress,
+  parseAddressRange,
+} from '../../allocators/index.ts';
 import { objectKey, type WatchCache } from '../../cache/index.ts';
 import type { ObjectStore } from '../../storage/index.ts';
 import { ControlLoop } from '../control-loop.ts';
@@ -68,9 +81,20 @@ async function bootstrap(options: BootstrapOptions, signal: AbortSignal): Promis
   const duplicates = await createAllocators(options).repair(storedServices(cache), signal);
   await ensureNamespaces(client, signal);
   await ensure(client, SERVICES, kubernetesService(serviceCidr), signal);
+  await ensureDnsService(options, signal);
   await ensureServiceRange(options, signal);
   await ensureStandingObjects(client, standingObjects(resources), signal);
   await reportDuplicates(options, duplicates, signal);
+}
+
+/** The Service of the cluster's DNS. Where another Service has its address the cluster starts without it, and says so. */
+async function ensureDnsService({ client, serviceCidr, logger }: BootstrapOptions, signal: AbortSignal): Promise<void> {
+  try {
+    await ensure(client, SERVICES, dnsService(serviceCidr), signal);
+  } catch (error) {
+    if (!isReason(error, 'Invalid')) throw error;
+    logger.warn({ reason: errorMessage(error) }, 'the Service kube-system/kube-dns cannot be made: pods find no names');
+  }
 }
 
 /** Logs addresses and ports that several Services hold, and records Kubernetes' Events about them. */
@@ -215,6 +239,39 @@ function kubernetesService(serviceCidr: string): KubeObject {
       ipFamilies: ['IPv4'],
       ipFamilyPolicy: 'SingleStack',
       ports: [{ name: 'https', port: 443, protocol: 'TCP', targetPort: 6443 }],
+      sessionAffinity: 'None',
+    },
+  };
+  return service;
+}
+
+/** Without a selector: the DNS servers write its endpoints themselves. Names and labels are those of Kubernetes' manifest. */
+function dnsService(serviceCidr: string): KubeObject {
+  const address = dnsAddress(parseAddressRange(serviceCidr));
+  const service: Service & KubeObject = {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: {
+      name: 'kube-dns',
+      namespace: 'kube-system',
+      labels: {
+        'k8s-app': 'kube-dns',
+        'kubernetes.io/cluster-service': 'true',
+        'kubernetes.io/name': 'CoreDNS',
+      },
+      annotations: { 'prometheus.io/port': '9153', 'prometheus.io/scrape': 'true' },
+    },
+    spec: {
+      type: 'ClusterIP',
+      clusterIP: address,
+      clusterIPs: [address],
+      ipFamilies: ['IPv4'],
+      ipFamilyPolicy: 'SingleStack',
+      ports: [
+        { name: 'dns', port: 53, protocol: 'UDP', targetPort: 53 },
+        { name: 'dns-tcp', port: 53, protocol: 'TCP', targetPort: 53 },
+        { name: 'metrics', port: 9153, protocol: 'TCP', targetPort: 9153 },
+      ],
       sessionAffinity: 'None',
     },
   };

@@ -83,6 +83,7 @@ const SERVICE_NAMES: Readonly<Record<string, { readonly groups: readonly string[
     groups: ['gantry:services'],
     names: /^(controller-manager|localhost|127\.0\.0\.1)$/,
   },
+  'system:kube-dns': { groups: ['gantry:services'], names: /^(dns|localhost|127\.0\.0\.1)$/ },
 };
 
 /**

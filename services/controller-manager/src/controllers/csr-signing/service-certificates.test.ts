@@ -36,6 +36,8 @@ it('renews a service the certificate of its own name, and of no other service', 
   expect(ask('system:kube-scheduler', 'system:kube-scheduler')).toEqual(['approve', 'sign']);
   expect(ask('system:kube-proxy', 'system:kube-proxy')).toEqual(['approve', 'sign']);
   expect(ask('system:kube-proxy', 'system:kube-scheduler')).toEqual(['deny']);
+  expect(ask('system:kube-dns', 'system:kube-dns')).toEqual(['approve', 'sign']);
+  expect(ask('system:kube-dns', 'system:kube-scheduler')).toEqual(['deny']);
   expect(ask('system:kube-scheduler', 'system:kube-controller-manager')).toEqual(['deny']);
   expect(ask('system:kube-scheduler', 'system:masters')).toEqual(['deny']);
 });
