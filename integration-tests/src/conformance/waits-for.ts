@@ -4,7 +4,6 @@ const IMAGES = 'the images of the official suite on the nodes';
 const BACKED = 'services that pods stand behind, and their images on the nodes';
 const ROUTING = 'service routing on the nodes';
 const HOOKS = 'lifecycle hooks of the agent';
-const EXEC = 'exec into containers';
 
 /** What tests of an area wait for, when it is something else than what most of their class wait for. */
 const BY_AREA: Readonly<Record<ConformanceClass, Readonly<Record<string, string>>>> = {
@@ -24,13 +23,9 @@ const BY_AREA: Readonly<Record<ConformanceClass, Readonly<Record<string, string>
     HostPort: 'host ports',
     'Image volume': 'image volumes of the agent',
     'In-place pod resize': 'in-place resize by the agent',
-    'Kubelet-managed /etc/hosts': EXEC,
     'Lifecycle hooks': HOOKS,
-    'Pod-to-pod / node-to-pod networking': EXEC,
     PreStop: HOOKS,
     Services: ROUTING,
-    StatefulSet: EXEC,
-    'apiserver proxy subresource': 'the proxy subresource of pods and services',
     kubectl: ROUTING,
   },
 };

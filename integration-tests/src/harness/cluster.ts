@@ -67,8 +67,12 @@ export class Cluster {
     return stdout;
   }
 
-  startKubectl(args: readonly string[], version: KubectlVersion = this.newest): Running {
-    return startProgram(version.program, args, { KUBECONFIG: this.kubeconfig });
+  startKubectl(
+    args: readonly string[],
+    version: KubectlVersion = this.newest,
+    env: Readonly<Record<string, string>> = {},
+  ): Running {
+    return startProgram(version.program, args, { ...env, KUBECONFIG: this.kubeconfig });
   }
 
   /** The output of a docker that must succeed. */

@@ -74,6 +74,11 @@ describe('the level of a request', () => {
 
   it('knows whether reads can be logged at all', () => {
     expect(concernsReads(policyOf('- {level: Metadata, verbs: [create]}'))).toBe(false);
+    const rule = (resources: string) =>
+      policyOf(`- {level: Metadata, resources: [{group: "", resources: ${resources}}]}`);
+    expect(concernsReads(rule('[pods/exec, nodes/proxy]'))).toBe(false);
+    expect(concernsReads(rule('[pods/exec, pods]'))).toBe(true);
+    expect(concernsReads(policyOf('- {level: Metadata, resources: [{group: ""}]}'))).toBe(true);
     expect(concernsReads(policyOf('- {level: None}\n- {level: Metadata, verbs: [create, watch]}'))).toBe(true);
     expect(concernsReads(policyOf('- {level: None, verbs: [get]}\n- {level: Metadata}'))).toBe(true);
   });
@@ -123,6 +128,7 @@ it('the policy that comes with the cluster logs writes without bodies, and no he
   expect(level(request({ verb: 'create', resource: 'secrets' }))).toBe('Metadata');
   expect(level(request({ verb: 'deletecollection', group: 'apps', resource: 'deployments' }))).toBe('Metadata');
   expect(level(request({ verb: 'list', resource: 'secrets' }))).toBe('None');
+  expect(level(request({ verb: 'get', subresource: 'exec' }))).toBe('Metadata');
   const lease = { verb: 'update', group: 'coordination.k8s.io', resource: 'leases', namespace: 'kube-node-lease' };
   expect(level(request(lease), 'system:nodes')).toBe('None');
   expect(level(request(lease), 'system:authenticated')).toBe('Metadata');

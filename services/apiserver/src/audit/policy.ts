@@ -74,11 +74,25 @@ export function decideLevel(policy: AuditPolicy, user: User, request: AuditedReq
 /** Verbs of requests that change nothing. */
 const READS: readonly string[] = ['get', 'list', 'watch', 'head', 'options'];
 
-/** Whether any request that only reads can be logged: without such a rule, reads need no decision. */
+/** Subresources that do what they are asked to by any method, GET included. */
+const STREAMS = /\/(attach|exec|portforward|proxy)$/;
+
+/**
+ * Whether any request that only reads can be logged: without such a rule, reads need no decision. Requests for streams and proxies
+ * need one always, so that rules for them alone do not count.
+ */
 export function concernsReads({ rules }: AuditPolicy): boolean {
-  return rules.some(
-    ({ level, verbs }) => level !== 'None' && (verbs.length === 0 || verbs.some((verb) => READS.includes(verb))),
-  );
+  return rules.some((rule) => {
+    const { level, verbs } = rule;
+    return (
+      level !== 'None' && !isForStreams(rule) && (verbs.length === 0 || verbs.some((verb) => READS.includes(verb)))
+    );
+  });
+}
+
+function isForStreams({ resources }: AuditRule): boolean {
+  const names = resources.flatMap((one) => (one.resources.length === 0 ? ['*'] : one.resources));
+  return names.length > 0 && names.every((name) => STREAMS.test(name));
 }
 
 function matches(rule: AuditRule, user: User, request: AuditedRequest): boolean {

@@ -194,7 +194,7 @@ function beginAudit(
   const { req, res } = exchange;
   const { requester, user, found, receivedAt } = about;
   const isRead = exchange.method === 'GET' || exchange.method === 'HEAD' || exchange.method === 'OPTIONS';
-  if (isRead && !audit.concernsReads) return UNLOGGED;
+  if (isRead && !audit.concernsReads && !isStream(about.found)) return UNLOGGED;
   return audit.begin({
     request: auditedRequest(exchange, found),
     auditId: String(res.getHeader('audit-id')),
@@ -232,8 +232,14 @@ function admit(
 function isLasting(found: Route, query: URLSearchParams): boolean {
   if (found.kind !== 'resource') return false;
   if (found.subresource?.name === 'log') return parseBoolean(query, 'follow') === true;
-  if (found.subresource?.name === 'proxy' || isStreamOfPod(found)) return true;
+  if (isStream(found)) return true;
   return found.form === 'legacy-watch' || parseBoolean(query, 'watch') === true;
+}
+
+/** Whether the route is that of a stream or of a proxy. */
+function isStream(found: Route): boolean {
+  if (found.kind !== 'resource' || found.subresource === undefined) return false;
+  return found.subresource.name === 'proxy' || isStreamOfPod(found);
 }
 
 /** Whether the route is exec, attach or portforward. */
