@@ -8,6 +8,7 @@ import { connectDocker } from './docker/docker-runtime.ts';
 await runMain(async () => {
   const config = readAgentConfig();
   const logger = createLogger({ service: 'agent', level: config.logLevel });
+  const metrics = createMetrics();
   const environment = {
     config,
     connect: (privilege: Parameters<typeof connectDocker>[1]) =>
@@ -15,13 +16,13 @@ await runMain(async () => {
     clock: systemClock,
     random: systemRandom,
     activities: new Activities(systemClock),
+    metrics,
     logger,
   };
-  const metrics = createMetrics();
   const probe = connectDocker(config.dockerSocket, () => 'no-sys-resource', systemClock);
   return runGroup(
     [
-      eventLoopWatch({ ...environment, metrics }),
+      eventLoopWatch(environment),
       healthMember((signal) => probe.engine.ping(signal), metrics),
       agentMember(environment),
     ],
