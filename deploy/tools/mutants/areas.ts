@@ -8,6 +8,7 @@ import { DAEMON_SET_MUTANTS } from './areas/daemon-sets.ts';
 import { DISRUPTION_MUTANTS } from './areas/disruptions.ts';
 import { FENCE_MUTANTS } from './areas/fences.ts';
 import { REPLICA_SET_MUTANTS } from './areas/replica-sets.ts';
+import { STREAM_MUTANTS } from './areas/streams.ts';
 import { STATEFUL_SET_MUTANTS } from './areas/stateful-sets.ts';
 import { STORAGE_MUTANTS } from './areas/storage.ts';
 import { VOLUME_MUTANTS } from './areas/volumes.ts';
@@ -28,6 +29,7 @@ export const AREAS: Areas = {
   volumes: VOLUME_MUTANTS,
   agent: AGENT_MUTANTS,
   usage: USAGE_MUTANTS,
+  streams: STREAM_MUTANTS,
   auth: AUTH_MUTANTS,
   admission: ADMISSION_MUTANTS,
 };

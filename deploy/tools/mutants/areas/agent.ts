@@ -4,7 +4,6 @@ const AGENT = 'services/agent/src';
 const PLAN_TESTS = [`${AGENT}/plan/plan.test.ts`];
 const GATE_TESTS = [`${AGENT}/pods/freshness-gate.test.ts`];
 const STREAM_TESTS = [`${AGENT}/streams/stream-handlers.test.ts`];
-const ENDPOINT_TESTS = [`${AGENT}/endpoints/node-server.test.ts`];
 const CUSTODIAN_TESTS = [`${AGENT}/custodian/plan.test.ts`];
 
 /** The agent: what it starts, stops and removes, and the custodian, which acts for dead agents. */
@@ -337,21 +336,5 @@ export const AGENT_MUTANTS: readonly Mutant[] = [
     replacement: 'if (ofPod < 0) throw',
     tests: STREAM_TESTS,
     protects: 'the streams of other pods, and the engine',
-  },
-  {
-    name: 'every certificate of the cluster reads all of a node',
-    file: `${AGENT}/endpoints/node-access.ts`,
-    text: "if (certificate?.organizations.includes(API_SERVERS) === true) return 'allowed';",
-    replacement: "if (certificate !== undefined) return 'allowed';",
-    tests: ENDPOINT_TESTS,
-    protects: 'logs and pods of a node from other nodes',
-  },
-  {
-    name: 'a token that is not known reads a node',
-    file: `${AGENT}/endpoints/node-access.ts`,
-    text: 'status?.authenticated === true ? status.user : undefined',
-    replacement: 'status?.user ?? {}',
-    tests: ENDPOINT_TESTS,
-    protects: 'logs and pods of a node',
   },
 ];

@@ -85,6 +85,14 @@ async function spdyCommand(path: string, protocol: string, types: readonly strin
   return { client, id, text: (type: string) => client.text(id(type)) };
 }
 
+/** Until a number has not changed for many turns of the event loop, each of which reads every socket that has something. */
+async function untilStill(count: () => number): Promise<void> {
+  for (let before = -1, still = 0; still < 300; still = before === count() ? still + 1 : 0) {
+    before = count();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
 describe('exec over SPDY', () => {
   it('carries input and its end, output, and the outcome', async () => {
     const { client, id, text } = await spdyCommand(exec(['cat'], 'stdin=1&stdout=1'), V4, ['stdin', 'stdout']);
@@ -200,14 +208,19 @@ describe('exec over a WebSocket', () => {
     });
   });
 
+  it('holds the client back while the process does not read', async () => {
+    const client = await openChannels(server, exec(['hang'], 'stdin=1&stdout=1'), V5);
+    const megabyte = Buffer.alloc(1024 * 1024);
+    for (let sent = 0; sent < 48; sent++) client.send(0, megabyte);
+    await untilStill(() => client.socket.bufferedAmount);
+    expect(client.socket.bufferedAmount).toBeGreaterThan(16 * megabyte.length);
+    client.socket.terminate();
+  });
+
   it('holds the process back while the client does not read, and kills it when the client goes', async () => {
     const client = await openChannels(server, exec(['flood'], 'stdout=1'), V5);
     client.socket.pause();
-    // Until nothing has moved for many turns of the event loop, each of which reads every socket that has something.
-    for (let before = -1, still = 0; still < 300; still = before === notes.flooded ? still + 1 : 0) {
-      before = notes.flooded;
-      await new Promise((resolve) => setImmediate(resolve));
-    }
+    await untilStill(() => notes.flooded);
     expect(notes.flooded).toBeLessThan(32 * 1024 * 1024);
     client.socket.terminate();
   });
