@@ -8,7 +8,6 @@ import { connectDocker } from './docker/docker-runtime.ts';
 await runMain(async () => {
   const config = readAgentConfig();
   const logger = createLogger({ service: 'agent', level: config.logLevel });
-  const metrics = createMetrics();
   const environment = {
     config,
     connect: (privilege: Parameters<typeof connectDocker>[1]) =>
@@ -16,13 +15,13 @@ await runMain(async () => {
     clock: systemClock,
     random: systemRandom,
     activities: new Activities(systemClock),
-    metrics,
     logger,
   };
+  const metrics = createMetrics();
   const probe = connectDocker(config.dockerSocket, () => 'no-sys-resource', systemClock);
   return runGroup(
     [
-      eventLoopWatch(environment),
+      eventLoopWatch({ ...environment, metrics }),
       healthMember((signal) => probe.engine.ping(signal), metrics),
       agentMember(environment),
     ],

@@ -2,14 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ManualClock } from '@gantry/base/testing';
-import type { ObjectClient } from '@gantry/client';
 import { FakeObjectClient } from '@gantry/client/testing';
 import { type Pod, PODS } from '@gantry/objects';
 import { createLogger } from '@gantry/service';
 import { expect, onTestFinished } from 'vitest';
 import { hollowMounts } from '../hollow/hollow-mounts.ts';
 import { type HollowBehaviour, HollowRuntime } from '../hollow/hollow-runtime.ts';
-import type { HostMounts } from '../runtime/host-mounts.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { apiConfigSource } from '../sources/api-config-source.ts';
 import { PodSource } from '../sources/pod-source.ts';
@@ -34,17 +32,11 @@ export const OWNER = { cluster: 'c', node: 'n' };
 export interface NodeOptions {
   /** Puts itself between the agent and its runtime. */
   readonly wrap?: (runtime: HollowRuntime) => Runtime;
-  readonly wrapClient?: (client: FakeObjectClient) => ObjectClient;
-  /** The node before: its agent is started anew beside what it left behind. */
-  readonly world?: TestNode;
   readonly behaviour?: Partial<HollowBehaviour>;
 }
 
 /** A node, and what a test does with it. */
 export interface TestNode {
-  /** The folder of its volumes. */
-  readonly path: string;
-  readonly mounts: HostMounts;
   readonly clock: ManualClock;
   readonly client: FakeObjectClient;
   readonly pods: PodSource;
@@ -61,18 +53,14 @@ export interface TestNode {
 }
 
 /** A node whose containers are simulated, and its view of an API server. It ends with the test. */
-export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
-  const { wrap = (runtime) => runtime, wrapClient = (client) => client, behaviour = {}, world } = options;
-  const clock = world?.clock ?? new ManualClock(Date.parse('2026-01-01T00:00:00Z'));
+export async function startNode({ wrap = (runtime) => runtime, behaviour = {} }: NodeOptions = {}): Promise<TestNode> {
+  const clock = new ManualClock(Date.parse('2026-01-01T00:00:00Z'));
   const random = () => 0.5;
-  const api = world?.client ?? new FakeObjectClient(clock);
-  const client = wrapClient(api);
+  const client = new FakeObjectClient(clock);
   const logger = createLogger({ service: 'agent', level: 'fatal' });
   const stop = new AbortController();
-  const path = world?.path ?? (await mkdtemp(join(tmpdir(), 'pod-worker-')));
-  const mounts = world?.mounts ?? hollowMounts();
-  const images = { pause: IMAGE, 'nginx:1.27': IMAGE };
-  const hollow = world?.hollow ?? new HollowRuntime({ clock, images, behaviour });
+  const path = await mkdtemp(join(tmpdir(), 'pod-worker-'));
+  const hollow = new HollowRuntime({ clock, images: { pause: IMAGE, 'nginx:1.27': IMAGE }, behaviour });
   const runtime = wrap(hollow);
   const events: string[] = [];
   const pods = new PodSource({ client, node: OWNER.node, clock, random, logger });
@@ -106,7 +94,7 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
     usage: { observe: () => undefined },
     volumes: new PodVolumes({
       state,
-      mounts,
+      mounts: hollowMounts(),
       hostFiles,
       engine: ENGINE,
       source,
@@ -127,14 +115,13 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
   };
   const put = async ({ metadata, ...rest }: Pod): Promise<Pod> => {
     const { uid: _uid, resourceVersion: _version, ...others } = metadata;
-    return await api.put(PODS, {
+    return await client.put(PODS, {
       ...rest,
       spec: { ...rest.spec, nodeName: OWNER.node } as Pod['spec'],
       metadata: others,
     });
   };
-  const work = (uid: string, end: AbortSignal = stop.signal): PodWorker => {
-    const abort = AbortSignal.any([stop.signal, end]);
+  const work = (uid: string, abort: AbortSignal = stop.signal): PodWorker => {
     const worker = new PodWorker(uid, services);
     const unsubscribe = pods.subscribe((changed) => changed === uid && worker.notify());
     const watch = async () => {
@@ -146,7 +133,7 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
     );
     return worker;
   };
-  return { path, mounts, clock, client: api, pods, events, hollow, runtime, services, stop, put, work };
+  return { clock, client, pods, events, hollow, runtime, services, stop, put, work };
 }
 
 /** What a reading becomes, while time passes a little: the node also does work on real files. */

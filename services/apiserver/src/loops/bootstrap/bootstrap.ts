@@ -1,5 +1,12 @@
 import { type Clock, errorMessage, formatTime, type Random } from '@gantry/base';
-import { isReason, type KubeObject, type ResourceRef, type Service, type ServiceCIDR } from '@gantry/objects';
+import {
+  type Event,
+  isReason,
+  type KubeObject,
+  type ResourceRef,
+  type Service,
+  type ServiceCIDR,
+} from '@gantry/objects';
 import type { GroupMember, Logger } from '@gantry/service';
 import {
   createAllocators,
@@ -12,7 +19,6 @@ import { objectKey, type WatchCache } from '../../cache/index.ts';
 import type { ObjectStore } from '../../storage/index.ts';
 import { ControlLoop } from '../control-loop.ts';
 import type { LoopbackClient } from '../loopback-client.ts';
-import { serviceEvent, type ServiceWarning } from '../service-event.ts';
 import { type StandingObject, standingObjects } from './standing-objects.ts';
 
 const NAMESPACES: ResourceRef = { group: '', version: 'v1', resource: 'namespaces' };
@@ -98,24 +104,34 @@ async function reportDuplicates(
   signal: AbortSignal,
 ): Promise<void> {
   for (const duplicate of duplicates) {
-    const warning = duplicateWarning(duplicate);
+    const event = duplicateEvent(duplicate, formatTime(clock.now()));
     const { namespace, name } = duplicate.service.metadata;
-    logger.warn({ service: `${namespace ?? ''}/${name ?? ''}`, ...duplicate.held }, warning.message);
-    await ensure(client, EVENTS, serviceEvent(warning, formatTime(clock.now())), signal);
+    logger.warn({ service: `${namespace ?? ''}/${name ?? ''}`, ...duplicate.held }, event.message);
+    await ensure(client, EVENTS, event, signal);
   }
 }
 
-function duplicateWarning({ service, held }: Duplicate): ServiceWarning {
+/** One Event for each duplicate, however many apiservers find it. */
+function duplicateEvent({ service, held }: Duplicate, at: string): Event & KubeObject & { readonly message: string } {
+  const { namespace = '', name = '', uid = '', resourceVersion = '' } = service.metadata;
   const [what, reason, value] =
     held.kind === 'address'
       ? [`Cluster IP ${held.address}`, 'ClusterIPAlreadyAllocated', held.address]
       : [`Port ${held.port}`, 'PortAlreadyAllocated', String(held.port)];
   return {
-    service,
-    source: held.kind === 'address' ? 'ipallocator-repair-controller' : 'portallocator-repair-controller',
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name: `${name}.${uid.slice(0, 8)}.${value}`, namespace },
+    involvedObject: { apiVersion: 'v1', kind: 'Service', namespace, name, uid, resourceVersion },
+    type: 'Warning',
     reason,
     message: `${what} was assigned to multiple services; please recreate service`,
-    value,
+    source: {
+      component: held.kind === 'address' ? 'ipallocator-repair-controller' : 'portallocator-repair-controller',
+    },
+    firstTimestamp: at,
+    lastTimestamp: at,
+    count: 1,
   };
 }
 

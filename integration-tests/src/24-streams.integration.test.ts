@@ -1,0 +1,199 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Pod, PODS, type Service, SERVICES } from '@gantry/objects';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Cluster, isReady } from './harness/cluster.ts';
+import { eventually } from './harness/eventually.ts';
+import type { KubectlVersion } from './harness/kubectl-versions.ts';
+import { runProgram } from './harness/process.ts';
+
+const cluster = new Cluster();
+const IMAGE = 'busybox:1.36';
+const FILE_BYTES = 20 * 1024 * 1024;
+let namespace: Awaited<ReturnType<Cluster['namespace']>>;
+let folder: string;
+
+/** A web server, and a container beside it. */
+const BOX: Pod = {
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'box', labels: { app: 'box' } },
+  spec: {
+    terminationGracePeriodSeconds: 0,
+    containers: [
+      {
+        name: 'web',
+        image: IMAGE,
+        command: [
+          'sh',
+          '-c',
+          'mkdir -p /www && echo hello from box > /www/index.html && exec httpd -f -p 8080 -h /www',
+        ],
+        ports: [{ name: 'http', containerPort: 8080 }],
+        readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 },
+      },
+      { name: 'other', image: IMAGE, command: ['sleep', '3600'] },
+    ],
+  },
+};
+
+const SERVICE: Service = {
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { name: 'box' },
+  spec: { selector: { app: 'box' }, ports: [{ name: 'http', port: 80, targetPort: 'http' }] },
+};
+
+beforeAll(async () => {
+  namespace = await cluster.namespace();
+  folder = await mkdtemp(join(tmpdir(), 'gantry-streams-'));
+  await cluster.create(PODS, namespace.name, BOX);
+  await cluster.create(SERVICES, namespace.name, SERVICE);
+  await eventually('the pod is ready', 120_000, async () => isReady(await cluster.get(PODS, namespace.name, 'box')));
+});
+afterAll(async () => {
+  await namespace[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true });
+});
+
+const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+const [oldest = cluster.newest] = cluster.kubectls;
+
+/** Every protocol: SPDY of the oldest, WebSockets of the newest and what it falls back to. */
+const CLIENTS: readonly {
+  readonly client: string;
+  readonly version: KubectlVersion;
+  readonly env: Readonly<Record<string, string>>;
+}[] = [
+  { client: 'the oldest kubectl', version: oldest, env: {} },
+  { client: 'the newest kubectl', version: cluster.newest, env: {} },
+  {
+    client: 'the newest kubectl without WebSockets',
+    version: cluster.newest,
+    env: { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false' },
+  },
+];
+
+describe.each(CLIENTS)('$client', ({ version, env }) => {
+  const kubectl = (args: readonly string[], input?: string) =>
+    cluster.kubectl(['-n', namespace.name, ...args], { version, env, ...(input === undefined ? {} : { input }) });
+  const exec = (script: string, input?: string) =>
+    kubectl(['exec', ...(input === undefined ? [] : ['-i']), 'box', '-c', 'web', '--', 'sh', '-c', script], input);
+
+  test('exec gives both outputs, the exit code, and ends the input', async () => {
+    expect(await exec('echo out; echo err >&2; exit 3')).toMatchObject({
+      code: 3,
+      stdout: 'out\n',
+      stderr: expect.stringMatching(/^err\n.*exit code 3/s),
+    });
+    // wc ends only when its input does, and what it says still arrives.
+    expect(await exec('wc -c; echo end', 'x'.repeat(100_000))).toMatchObject({ code: 0, stdout: '100000\nend\n' });
+    // A process that does not read its input.
+    expect(await exec('exit 5', 'x'.repeat(1_000_000))).toMatchObject({ code: 5 });
+  });
+
+  test('exec says what is wrong', async () => {
+    const failed = async (...args: string[]) => {
+      const { code, stderr } = await kubectl(['exec', ...args]);
+      expect(code).not.toBe(0);
+      return stderr;
+    };
+    expect(await failed('none', '--', 'true')).toContain('pods "none" not found');
+    expect(await failed('box', '-c', 'none', '--', 'true')).toContain('container none is not valid for pod box');
+    expect(await failed('box', '-c', 'web', '--', '/no/such/program')).toMatch(/no such file|not found|126|127/);
+  });
+
+  test('exec with a terminal follows the size of the client', async () => {
+    // A terminal for kubectl itself; the one in the pod gets its size.
+    const inPod = 'until [ "$(stty size)" = "33 77" ]; do :; done; test -t 0 && echo size is right';
+    const command = `stty rows 33 cols 77; ${version.program} -n ${namespace.name} exec -it box -c web -- sh -c '${inPod}'`;
+    const variables = { ...env, KUBECONFIG: cluster.kubeconfig, SHELL: '/bin/sh' };
+    const { code, stdout } = await runProgram('script', ['-qec', command, '/dev/null'], {
+      env: variables,
+      timeoutMs: 60_000,
+    });
+    expect(stdout).toContain('size is right\r\n');
+    expect(code).toBe(0);
+  });
+
+  test('attach carries input and output of the first process, to its end', async () => {
+    const name = `attached-${CLIENTS.findIndex((one) => one.env === env)}`;
+    const script = 'while read -r line; do echo got $line; done';
+    const args = ['run', name, '-i', '--rm', '--restart=Never', `--image=${IMAGE}`, '--', 'sh', '-c', script];
+    const { code, stdout, stderr } = await kubectl(args, 'one\ntwo\n');
+    expect(stdout, stderr).toContain('got one\ngot two\n');
+    expect(code).toBe(0);
+  });
+
+  test('cp brings a file there and back unchanged', async () => {
+    const bytes = randomBytes(FILE_BYTES);
+    await writeFile(join(folder, 'there'), bytes);
+    expect(await kubectl(['cp', join(folder, 'there'), 'box:/tmp/copy', '-c', 'web'])).toMatchObject({ code: 0 });
+    expect((await exec('sha256sum /tmp/copy')).stdout).toContain(sha256(bytes));
+    expect(await kubectl(['cp', 'box:/tmp/copy', join(folder, 'back'), '-c', 'web'])).toMatchObject({ code: 0 });
+    expect(sha256(await readFile(join(folder, 'back')))).toBe(sha256(bytes));
+  });
+
+  test('port-forward serves many connections, to a pod and to a Service', async () => {
+    for (const target of ['pod/box', 'service/box']) {
+      const ports = target === 'pod/box' ? ':8080' : ':80';
+      await using forward = cluster.startKubectl(['-n', namespace.name, 'port-forward', target, ports], version, env);
+      const port = await eventually(`${target} is forwarded`, 30_000, () => {
+        return /127\.0\.0\.1:(\d+)/.exec(forward.output())?.[1];
+      });
+      const url = `http://127.0.0.1:${port}/`;
+      const texts = Array.from({ length: 12 }, async () =>
+        (await fetch(url, { headers: { connection: 'close' } })).text(),
+      );
+      expect(new Set(await Promise.all(texts))).toEqual(new Set(['hello from box\n']));
+    }
+  });
+});
+
+test('a process ends with the client that ran it', async () => {
+  const processes = () => cluster.mustKubectl(['-n', namespace.name, 'exec', 'box', '-c', 'other', '--', 'ps']);
+  {
+    const args = ['-n', namespace.name, 'exec', 'box', '-c', 'other', '--', 'sh', '-c', 'sleep 4711 & wait'];
+    await using client = cluster.startKubectl(args);
+    await eventually('it runs', 30_000, async () => (await processes()).includes('sleep 4711'));
+    expect(client.output()).toBe('');
+  }
+  await eventually('it has been killed', 30_000, async () => !(await processes()).includes('sleep 4711'));
+});
+
+test('the proxies lead to the pod and the Service', async () => {
+  const raw = (path: string) => cluster.mustKubectl(['get', '--raw', path]);
+  const root = `/api/v1/namespaces/${namespace.name}`;
+  expect(await raw(`${root}/pods/box:8080/proxy/index.html`)).toBe('hello from box\n');
+  expect(await raw(`${root}/pods/http:box:8080/proxy/`)).toBe('hello from box\n');
+  for (const port of ['http', '80']) {
+    const served = () => raw(`${root}/services/box:${port}/proxy/`);
+    expect(await eventually('the endpoint is known', 30_000, served)).toBe('hello from box\n');
+  }
+});
+
+/** The most memory that the processes of the API servers and agents have had, in KiB. */
+async function peaks(): Promise<readonly number[]> {
+  const services = [...(await cluster.containers('apiserver')), ...(await cluster.containers('agent'))];
+  return await Promise.all(
+    services.map(async ({ id }) => {
+      const status = await cluster.docker(['exec', id, 'cat', '/proc/1/status']);
+      return Number(/VmHWM:\s+(\d+)/.exec(status)?.[1]);
+    }),
+  );
+}
+
+test('200 MB pass in each direction, with little memory', { timeout: 300_000 }, async () => {
+  const bytes = 200_000_000;
+  const before = await peaks();
+  const box = ['-n', namespace.name, 'exec', '-i', 'box', '-c', 'web', '--'];
+  const pipe = (script: string) =>
+    runProgram('sh', ['-c', script, 'sh', cluster.newest.program, ...box], { env: { KUBECONFIG: cluster.kubeconfig } });
+  expect((await pipe(`"$@" sh -c 'head -c ${bytes} /dev/zero' | wc -c`)).stdout.trim()).toBe(String(bytes));
+  expect((await pipe(`head -c ${bytes} /dev/zero | "$@" sh -c 'wc -c'`)).stdout.trim()).toBe(String(bytes));
+  const after = await peaks();
+  const grown = after.map((peak, index) => peak - (before[index] ?? 0));
+  expect(Math.max(...grown)).toBeLessThan(150 * 1024);
+});
