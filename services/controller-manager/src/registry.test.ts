@@ -1,5 +1,7 @@
 import type { ObjectWrite } from '@gantry/client';
 import { describe, expect, it } from 'vitest';
+import { createMetrics } from '@gantry/service';
+import { createMeters } from './controllers/meters.ts';
 import { createControllers } from './registry.ts';
 import { type ControllerHarness, createControllerHarness } from './testing/controller-harness.ts';
 import { EXAMPLE_WORLD, readExample } from './testing/example-world.ts';
@@ -13,6 +15,7 @@ const create = () =>
     nodeGraceMs: 4000,
     localPath: { storageClass: 'create' },
     readPath: readExample,
+    meters: createMeters(createMetrics()),
     maxFinishedPods: 1,
   });
 /** Longer than every quarantine and grace period of the example world. */

@@ -12,6 +12,7 @@ import { createEndpointsController } from './controllers/endpoints/controller.ts
 import { ephemeralVolumeController } from './controllers/ephemeral-volume/controller.ts';
 import { createGarbageCollector } from './controllers/garbage-collector/controller.ts';
 import { createJobController } from './controllers/job/controller.ts';
+import type { Meters } from './controllers/meters.ts';
 import { loadBalancerController } from './controllers/load-balancer/controller.ts';
 import { createLocalPathController, type LocalPathOptions } from './controllers/local-path/controller.ts';
 import { createHorizontalPodAutoscalerController } from './controllers/horizontal-pod-autoscaler/controller.ts';
@@ -48,6 +49,7 @@ export interface RegistryOptions extends CsrSigningOptions {
   readonly localPath: LocalPathOptions;
   /** Reads what is no resource of the API server's own: metrics, and scales of any kind. */
   readonly readPath: ReadPath;
+  readonly meters: Meters;
 }
 
 /** Every control loop of the controller-manager. Adding one adds a folder and a line here. */
@@ -56,6 +58,7 @@ export function createControllers(options: RegistryOptions): readonly Controller
     createCsrSigningController(options),
     createNodeLifecycleController({
       graceMs: options.nodeGraceMs,
+      meter: options.meters.nodes,
       ...(options.evictionRates === undefined ? {} : { rates: options.evictionRates }),
     }),
     createPersistentVolumeController(),
@@ -77,11 +80,11 @@ export function createControllers(options: RegistryOptions): readonly Controller
     createEndpointSliceMirroringController(),
     ephemeralVolumeController,
     createGarbageCollector(),
-    createCronJobController(),
-    createJobController(),
+    createCronJobController(options.meters.cronJob),
+    createJobController(options.meters.job),
     loadBalancerController,
     createLocalPathController(options.localPath),
-    createHorizontalPodAutoscalerController(options.readPath),
+    createHorizontalPodAutoscalerController(options.readPath, options.meters.autoscaler),
     namespaceController,
     replicaSetController,
     replicationController,

@@ -21,6 +21,7 @@ import { openCertificateAuthority } from './controllers/csr-signing/certificate-
 import type { Config } from './config.ts';
 import { createControllerMetrics } from './metrics.ts';
 import { createReadPath } from './read-path.ts';
+import { createMeters } from './controllers/meters.ts';
 import { createControllers } from './registry.ts';
 import { firstAddress } from './service-range.ts';
 
@@ -64,6 +65,7 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
     evictionRates: config.evictionRates,
     localPath: { storageClass: config.localPathClass },
     readPath: createReadPath(aggregated),
+    meters: createMeters(metrics),
   });
   const reports = createControllerMetrics(metrics, () => manager.queues());
   const manager = createManager({

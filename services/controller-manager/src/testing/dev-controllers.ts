@@ -1,8 +1,9 @@
 import { systemClock, systemRandom } from '@gantry/base';
 import { createHttpClient, discoverResources, readKubeconfig } from '@gantry/client';
 import { createFenceHolder, createManager } from '@gantry/controller-runtime';
-import { createLogger } from '@gantry/service';
+import { createMetrics, createLogger } from '@gantry/service';
 import { createReadPath } from '../read-path.ts';
+import { createMeters } from '../controllers/meters.ts';
 import { createControllers } from '../registry.ts';
 
 /**
@@ -23,6 +24,7 @@ const controllers = createControllers({
   // There are no agents that could make folders.
   localPath: { storageClass: 'none' },
   readPath: createReadPath(client),
+  meters: createMeters(createMetrics()),
 });
 const manager = createManager({
   ...base,

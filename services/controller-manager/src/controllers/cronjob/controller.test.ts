@@ -1,9 +1,15 @@
 import { CRON_JOBS, type CronJob, type Event, type Job, JOBS, StatusError } from '@gantry/objects';
 import { expect, it } from 'vitest';
+import { createMetrics } from '@gantry/service';
+import { createMeters } from '../meters.ts';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { exampleJob } from '../../testing/job-objects.ts';
 import { controllerReference } from '../ownership.ts';
 import { createCronJobController } from './controller.ts';
+
+const metrics = createMetrics();
+const meters = createMeters(metrics);
+const served = async () => (await metrics.render()).text.split('\n');
 
 const KEY = { namespace: 'n', name: 'tick' };
 
@@ -31,11 +37,24 @@ async function end({ client, stop, clock }: ControllerHarness, job: Job | undefi
   await client.updateStatus(JOBS, { ...job, status }, stop.signal);
 }
 
+it('measures how long after its time a Job is created', async () => {
+  const { client, clock, run } = createControllerHarness();
+  const sum = async () =>
+    Number((await served()).find((line) => /skew_duration_seconds_count/.test(line))?.split(' ')[1]);
+  const before = await sum();
+  await client.put(CRON_JOBS, everyMinute({}));
+  run([createCronJobController(meters.cronJob)]);
+  await clock.advance(2 * 60_000 + 1000);
+  expect((await sum()) - before).toBe(2);
+  const late = (await served()).find((line) => line.includes('skew_duration_seconds_bucket{le="1"}'));
+  expect(late).toBe(`cronjob_controller_job_creation_skew_duration_seconds_bucket{le="1"} ${await sum()}`);
+});
+
 it('starts a Job each minute and keeps a bounded history', async () => {
   const harness = createControllerHarness();
   const { client, clock, run } = harness;
   await client.put(CRON_JOBS, everyMinute({ successfulJobsHistoryLimit: 2 }));
-  run([createCronJobController()]);
+  run([createCronJobController(meters.cronJob)]);
   for (let minute = 0; minute < 5; minute++) {
     await clock.advance(60_000);
     await clock.advance(1000);
@@ -67,9 +86,9 @@ it('starts one Job for a time, whichever write a leader dies at', async () => {
       if (['get', 'list'].includes(verb) || resource === 'events' || resource === 'leases') return;
       if (writes++ >= diesAt) await new Promise((_resolve, reject) => signal.addEventListener('abort', reject));
     };
-    run([createCronJobController()], { reach });
+    run([createCronJobController(meters.cronJob)], { reach });
     await clock.advance(150_000);
-    run([createCronJobController()]);
+    run([createCronJobController(meters.cronJob)]);
     await clock.advance(100_000);
     // The Job of the second minute, of the third and of the fourth, and maybe that of the first.
     expect(names(harness)).toEqual(expect.arrayContaining(['tick-29453762', 'tick-29453763', 'tick-29453764']));
@@ -88,7 +107,7 @@ it('takes a Job that a dead leader started for its own, and leaves one of anothe
     delete job.metadata.uid;
     const ownerReferences = owner === 'own' ? [controllerReference(cronJob)] : [];
     await client.put(JOBS, { ...job, metadata: { ...job.metadata, name: 'tick-29453761', ownerReferences } });
-    run([createCronJobController()]);
+    run([createCronJobController(meters.cronJob)]);
     await clock.advance(61_000);
     const { active = [] } = client.all(CRON_JOBS)[0]?.status ?? {};
     expect(active.map(({ name }) => name)).toEqual(owner === 'own' ? ['tick-29453761'] : []);
@@ -101,7 +120,7 @@ it('replaces a Job that still runs, and starts its successor', async () => {
   const harness = createControllerHarness();
   const { client, clock, run } = harness;
   await client.put(CRON_JOBS, everyMinute({ concurrencyPolicy: 'Replace' }));
-  run([createCronJobController()]);
+  run([createCronJobController(meters.cronJob)]);
   await clock.advance(61_000);
   expect(names(harness)).toEqual(['tick-29453761']);
   await clock.advance(60_000);
@@ -115,7 +134,7 @@ it('reports a Job that cannot be created, and tries again', async () => {
   await client.put(CRON_JOBS, everyMinute());
   const refused = StatusError.forbidden(JOBS, 'tick-29453761', 'exceeded quota');
   client.failNext(({ verb, resource }) => verb === 'create' && resource.resource === 'jobs', refused, 2);
-  run([createCronJobController()]);
+  run([createCronJobController(meters.cronJob)]);
   await clock.advance(70_000);
   expect(reports(harness)[0]).toMatch(/^Warning FailedCreate: Error creating job: .*exceeded quota$/);
   expect(names(harness)).toEqual(['tick-29453761']);
@@ -131,7 +150,7 @@ it('keeps a listed Job that only the cache does not show', async () => {
   const listed = { name: 'hidden', namespace: 'n', uid: hidden.metadata.uid ?? '' };
   const cronJob = await client.put(CRON_JOBS, everyMinute());
   await client.updateStatus(CRON_JOBS, { ...cronJob, status: { active: [listed, gone] } }, stop.signal);
-  run([createCronJobController()]);
+  run([createCronJobController(meters.cronJob)]);
   await clock.advance(1000);
   expect(client.all(CRON_JOBS)[0]?.status?.active).toEqual([listed]);
   expect(reports(harness)).toEqual(['Normal MissingJob: Active job went missing: gone']);
@@ -141,7 +160,7 @@ it('does not start at once for times that only a changed schedule has had', asyn
   const harness = createControllerHarness();
   const { client, clock, run, stop } = harness;
   await client.put(CRON_JOBS, everyMinute({ schedule: '0 0 1 6 *' }));
-  run([createCronJobController()]);
+  run([createCronJobController(meters.cronJob)]);
   await clock.advance(90_000);
   await client.patch(CRON_JOBS, KEY, { merge: { spec: { schedule: '* * * * *' } } }, stop.signal);
   await clock.advance(20_000);

@@ -12,6 +12,7 @@ import {
   JOBS,
   keyOf,
 } from '@gantry/objects';
+import type { CronJobMeter } from '../meters.ts';
 import { controllerOf } from '../ownership.ts';
 import { isNamespaceTerminating } from '../pods/pod-writes.shell.ts';
 import { isListed, withStarted } from './cron-status.ts';
@@ -19,7 +20,7 @@ import { waitAfterChange } from './missed-times.ts';
 import { type Action, planCronJob } from './plan.ts';
 
 /** Starts Jobs by the clock, and keeps a bounded history of them. */
-export function createCronJobController(): ControllerSpec {
+export function createCronJobController(meter: CronJobMeter): ControllerSpec {
   /** What was reported, by CronJob: lasting conditions are reported once a term. */
   const reported = new Map<string, ReadonlySet<string>>();
   return {
@@ -48,7 +49,7 @@ export function createCronJobController(): ControllerSpec {
       const missing = await findMissing(cronJob, jobs, context, signal);
       const observed = { cronJob, jobs, missing, reported: reported.get(id) ?? new Set<string>() };
       const plan = planCronJob(observed, clock.now());
-      const actions = new CronJobActions(cronJob, context, signal);
+      const actions = new CronJobActions(cronJob, { ...context, meter }, signal);
       for (const action of plan.actions) {
         if (action.kind === 'remember') reported.set(id, action.reported);
         else await actions.carryOut(action);
@@ -85,14 +86,17 @@ async function findMissing(
   return missing;
 }
 
+/** What actions are carried out with. */
+type Hands = ControllerContext & { readonly meter: CronJobMeter };
+
 /** Carries out a plan's actions in their order. */
 class CronJobActions {
   #current: CronJob;
-  readonly #context: ControllerContext;
+  readonly #context: Hands;
   readonly #signal: AbortSignal;
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(cronJob: CronJob, context: ControllerContext, signal: AbortSignal) {
+  constructor(cronJob: CronJob, context: Hands, signal: AbortSignal) {
     this.#current = cronJob;
     this.#context = context;
     this.#signal = signal;
@@ -137,10 +141,12 @@ class CronJobActions {
   }
 
   async #startJob({ job, scheduledAt, status }: Extract<Action, { kind: 'startJob' }>): Promise<void> {
-    const { client, events } = this.#context;
+    const { client, events, meter } = this.#context;
     let started: Job;
     try {
       started = await client.create(JOBS, job, this.#signal);
+      const createdAt = Date.parse(started.metadata.creationTimestamp ?? '');
+      if (!Number.isNaN(createdAt)) meter.jobCreated((createdAt - scheduledAt) / 1000);
       events.event(this.#current, 'Normal', 'SuccessfulCreate', `Created job ${started.metadata.name ?? ''}`);
     } catch (error) {
       if (!isReason(error, 'AlreadyExists')) {

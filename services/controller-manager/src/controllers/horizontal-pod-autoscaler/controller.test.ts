@@ -10,9 +10,15 @@ import {
 } from '@gantry/objects';
 import { formatTime, sleep } from '@gantry/base';
 import { describe, expect, it } from 'vitest';
+import { createMetrics } from '@gantry/service';
+import { createMeters } from '../meters.ts';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { createHorizontalPodAutoscalerController } from './controller.ts';
 import type { ReadPath } from './rest-reader.ts';
+
+const metrics = createMetrics();
+const meters = createMeters(metrics);
+const served = async () => (await metrics.render()).text.split('\n');
 
 const SYNC_MS = 15_000;
 const { signal } = new AbortController();
@@ -68,7 +74,7 @@ async function createSite(
         containers: [{ name: 'c', usage: { cpu: `${milli}m`, memory: '1Mi' } }],
       })),
     }));
-  const start = () => harness.run([createHorizontalPodAutoscalerController(read)]);
+  const start = () => harness.run([createHorizontalPodAutoscalerController(read, meters.autoscaler)]);
   return { ...harness, asked, answers, spec, use, start };
 }
 
@@ -130,6 +136,16 @@ describe('the autoscaler', () => {
       ['SuccessfulRescale', 'horizontal-pod-autoscaler'],
     ]);
     expect(conditionOf(site, 'AbleToScale')?.reason).toBe('SucceededRescale');
+    const prefix = 'horizontal_pod_autoscaler_controller';
+    const shown = [
+      `${prefix}_reconciliations_total{action="scale_up",error="none"} 1`,
+      `${prefix}_desired_replicas{namespace="n",hpa_name="auto"} 4`,
+      `${prefix}_num_horizontal_pod_autoscalers 1`,
+    ];
+    expect(await served()).toEqual(expect.arrayContaining(shown));
+    await site.client.delete(HORIZONTAL_POD_AUTOSCALERS, { namespace: 'n', name: 'auto' }, {}, signal);
+    await site.clock.advance(SYNC_MS);
+    expect(await served()).toContain(`${prefix}_num_horizontal_pod_autoscalers 0`);
   });
 
   it('writes nothing while nothing changes', async () => {
@@ -292,7 +308,7 @@ describe('the autoscaler', () => {
       under--;
       return { items: [{ value: '1' }] };
     };
-    site.run([createHorizontalPodAutoscalerController(read)]);
+    site.run([createHorizontalPodAutoscalerController(read, meters.autoscaler)]);
     await site.clock.advance(SYNC_MS);
     expect(most).toBe(1);
     expect(site.asked).toHaveLength(1 + 20);
@@ -311,7 +327,7 @@ describe('the autoscaler', () => {
       await sleep(site.clock, 6000, abort);
       return { items: [{ value: '1' }] };
     };
-    site.run([createHorizontalPodAutoscalerController(read)]);
+    site.run([createHorizontalPodAutoscalerController(read, meters.autoscaler)]);
     await site.clock.advance(4 * SYNC_MS);
     expect(site.asked.slice(0, 4).map((path) => path.slice(path.lastIndexOf('/')))).toEqual([
       '/scale',

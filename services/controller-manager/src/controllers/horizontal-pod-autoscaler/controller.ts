@@ -11,6 +11,7 @@ import {
   type Resource,
   type Scale,
 } from '@gantry/objects';
+import type { AutoscalerMeter } from '../meters.ts';
 import type { Action } from './actions.ts';
 import { type Memory, NO_MEMORY } from './memory.ts';
 import { readMetric } from './metric-reader.shell.ts';
@@ -42,7 +43,7 @@ interface Observation extends ObservedAutoscaler {
  * Sets the scale of what autoscalers name, by metrics that are read through the API server. Each is planned once in 15 s and not
  * at a change, as in Kubernetes: recommendations are counted in time.
  */
-export function createHorizontalPodAutoscalerController(read: ReadPath): ControllerSpec {
+export function createHorizontalPodAutoscalerController(read: ReadPath, meter: AutoscalerMeter): ControllerSpec {
   const known = new Map<string, Known>();
   const selectors = new Selectors();
   return {
@@ -52,6 +53,7 @@ export function createHorizontalPodAutoscalerController(read: ReadPath): Control
     begin: () => {
       known.clear();
       selectors.clear();
+      meter.clear();
     },
     reconcile: async (key, context, signal) => {
       const id = formatKey(key);
@@ -60,22 +62,47 @@ export function createHorizontalPodAutoscalerController(read: ReadPath): Control
       if (autoscaler === undefined) {
         known.delete(id);
         selectors.delete(key);
+        meter.wants(key.namespace, key.name, undefined);
         return {};
       }
       const mine = knownOf(known, id, autoscaler, clock.now());
       const waitMs = mine.dueAt - clock.now();
       if (waitMs > 0) return { requeueAfterMs: waitMs };
       mine.dueAt = clock.now() + SYNC_MS;
+      const startedMs = clock.monotonicMs();
       const observed = await observe(autoscaler, mine.memory, { cache, selectors, kinds: served, read, clock }, signal);
       const { actions } = planAutoscaler(observed, clock.now());
       const remember = (memory: Memory) => {
         mine.memory = memory;
       };
       await carryOut(actions, observed, { context, read, remember }, signal);
+      meter.wants(key.namespace, key.name, wantedBy(actions, autoscaler));
+      meter.reconciled({ ...resultOf(actions, observed), seconds: (clock.monotonicMs() - startedMs) / 1000 });
       return { requeueAfterMs: Math.max(1, mine.dueAt - clock.now()) };
     },
   };
 }
+
+function wantedBy(actions: readonly Action[], { status }: HorizontalPodAutoscaler): number {
+  const update = actions.find((action) => action.kind === 'updateStatus');
+  return (update === undefined ? status : update.status)?.desiredReplicas ?? 0;
+}
+
+/** What a plan does, and whether it failed: by its spec, or by what could not be read. */
+function resultOf(actions: readonly Action[], { target }: Observation): Pick<AutoscalerResult, 'action' | 'error'> {
+  const current = target.kind === 'found' ? (target.scale.spec?.replicas ?? 0) : 0;
+  const rescaling = actions.find((action) => action.kind === 'rescale');
+  const reasons = actions.flatMap((action) =>
+    action.kind === 'event' && action.type === 'Warning' ? [action.reason] : [],
+  );
+  const error = reasons.includes('InvalidMetricSourceType') ? 'spec' : 'internal';
+  return {
+    action: rescaling === undefined ? 'none' : rescaling.replicas > current ? 'scale_up' : 'scale_down',
+    error: reasons.length === 0 ? 'none' : error,
+  };
+}
+
+type AutoscalerResult = Parameters<AutoscalerMeter['reconciled']>[0];
 
 /** A new one is due after a whole period, as in Kubernetes: what it scales has time to start. */
 function knownOf(known: Map<string, Known>, id: string, { metadata }: HorizontalPodAutoscaler, now: Instant): Known {

@@ -1,9 +1,15 @@
 import { type Event, type Job, JOBS, type Pod, PODS, StatusError } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
+import { createMetrics } from '@gantry/service';
+import { createMeters } from '../meters.ts';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { exampleJob, podStatus, sketchedPod } from '../../testing/job-objects.ts';
 import { createJobController } from './controller.ts';
 import { TRACKING_FINALIZER } from './job-rules.ts';
+
+const metrics = createMetrics();
+const meters = createMeters(metrics);
+const served = async () => (await metrics.render()).text.split('\n');
 
 /** A Job without the uid that the API server gives it. */
 function newJob(spec: Parameters<typeof exampleJob>[0]): Job {
@@ -32,7 +38,7 @@ it('runs a Job to its end, with an Event for each step', async () => {
   const harness = createControllerHarness();
   const { client, clock, run } = harness;
   await client.put(JOBS, newJob({ parallelism: 2, completions: 2 }));
-  run([createJobController()]);
+  run([createJobController(meters.job)]);
   await clock.advance(100);
   const pods = client.all(PODS);
   expect(pods).toHaveLength(2);
@@ -44,6 +50,13 @@ it('runs a Job to its end, with an Event for each step', async () => {
   expect(client.all(PODS).flatMap(({ metadata }) => metadata.finalizers ?? [])).toEqual([]);
   const created = 'Normal SuccessfulCreate Created pod: work-x';
   expect(reports(harness)).toEqual([created, created, 'Normal Completed Job completed']);
+  expect(await served()).toEqual(
+    expect.arrayContaining([
+      'job_controller_jobs_finished_total{completion_mode="NonIndexed",result="succeeded",reason="CompletionsReached"} 1',
+      'job_controller_job_pods_finished_total{completion_mode="NonIndexed",result="succeeded"} 2',
+      'job_controller_job_syncs_total{completion_mode="NonIndexed",result="success",action="pods_created"} 1',
+    ]),
+  );
 });
 
 describe('a leader that dies', () => {
@@ -66,12 +79,12 @@ describe('a leader that dies', () => {
       if (['get', 'list'].includes(verb) || resource === 'events' || resource === 'leases') return;
       if (writes++ >= diesAt) await new Promise((_resolve, reject) => signal.addEventListener('abort', reject));
     };
-    run([createJobController()], { reach });
+    run([createJobController(meters.job)], { reach });
     for (let round = 0; round < 10; round++) {
       await clock.advance(3000);
       await endPods(harness);
     }
-    run([createJobController()]);
+    run([createJobController(meters.job)]);
     for (let round = 0; round < 40; round++) {
       await clock.advance(3000);
       await endPods(harness);
@@ -108,7 +121,7 @@ it('says how many pods exist when one cannot be created', async () => {
     1,
   );
   const statuses: unknown[] = [];
-  run([createJobController()], {
+  run([createJobController(meters.job)], {
     meanwhile: async (write) => {
       if (write.verb === 'update') statuses.push((write.object as Job).status?.active);
     },
@@ -134,7 +147,7 @@ describe('pods of Jobs that do not count them', () => {
     const job = newJob({ completions: 1 });
     const ended = { type: 'Failed', status: 'True', lastTransitionTime: '2026-01-01T00:00:00Z' };
     await withJobPod(harness, { ...job, status: { conditions: [ended] } });
-    harness.run([createJobController()]);
+    harness.run([createJobController(meters.job)]);
     await harness.clock.advance(100);
     expect(finalizers(harness)).toEqual([]);
   });
@@ -142,7 +155,7 @@ describe('pods of Jobs that do not count them', () => {
   it('lose the finalizer when the Job is gone, also while another has its name', async () => {
     const harness = createControllerHarness();
     const { stored } = await withJobPod(harness, newJob({ completions: 1, managedBy: 'example.org/mine' }));
-    harness.run([createJobController()]);
+    harness.run([createJobController(meters.job)]);
     await harness.clock.advance(100);
     expect(finalizers(harness)).toEqual([TRACKING_FINALIZER]);
     await harness.client.delete(
@@ -166,7 +179,7 @@ describe('pods of Jobs that do not count them', () => {
       });
       await client.put(PODS, sketchedPod({ is: 'running', owned: false, finalizer: false }, 'p', job, clock.now()));
       let first = true;
-      run([createJobController()], {
+      run([createJobController(meters.job)], {
         reach: async (_signal, { verb, resource }) => {
           if (!deletes || !first || verb !== 'get' || resource !== 'jobs') return;
           first = false;
@@ -184,7 +197,7 @@ it('waits twice as long after each failure', async () => {
   const harness = createControllerHarness();
   const { client, clock, run } = harness;
   await client.put(JOBS, newJob({ backoffLimit: 10 }));
-  run([createJobController()]);
+  run([createJobController(meters.job)]);
   const start = clock.now();
   const created: number[] = [];
   for (let second = 0; second < 90; second++) {
@@ -213,7 +226,7 @@ describe('an old view of pods', () => {
     const { client, clock, run } = harness;
     await client.put(JOBS, newJob({ parallelism: 2, completions: 9 }));
     let first = true;
-    run([createJobController()], {
+    run([createJobController(meters.job)], {
       meanwhile: async ({ verb, resource }) => {
         if (verb !== 'create' || resource.resource !== 'pods' || !first) return;
         first = false;
@@ -230,7 +243,7 @@ describe('an old view of pods', () => {
     const harness = createControllerHarness();
     const { client, clock, run, stop } = harness;
     await client.put(JOBS, newJob({ parallelism: 1, completions: 9 }));
-    run([createJobController()]);
+    run([createJobController(meters.job)]);
     await clock.advance(2000);
     const [pod] = client.all(PODS);
     if (pod === undefined) throw new TypeError('there is no pod');
@@ -257,7 +270,7 @@ describe('an old view of pods', () => {
     const harness = createControllerHarness();
     const { client, clock, run, stop } = harness;
     await client.put(JOBS, newJob({ completions: 1, managedBy: 'example.org/mine' }));
-    run([createJobController()]);
+    run([createJobController(meters.job)]);
     await clock.advance(100);
     blind(harness, 'jobs');
     await client.delete(JOBS, { namespace: 'n', name: 'work' }, {}, stop.signal);

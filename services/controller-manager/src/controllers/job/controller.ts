@@ -8,7 +8,8 @@ import {
   type Result,
   resultOf,
 } from '@gantry/controller-runtime';
-import { type Job, JOBS, keyOf, type Pod, PODS } from '@gantry/objects';
+import { type Job, type JobCondition, JOBS, keyOf, type Pod, PODS } from '@gantry/objects';
+import type { JobMeter } from '../meters.ts';
 import { claimCandidates, ownersOf } from '../owned-objects.ts';
 import { controllerOf } from '../ownership.ts';
 import { JobMemory, type RememberedJob } from './job-memory.shell.ts';
@@ -25,7 +26,7 @@ const ADOPTION_RETRY_MS = 1000;
  * Runs the pods of Jobs and counts how they end. Keys are Jobs, and pods (with their kind) whose Job will not count them any
  * more: they lose its finalizer.
  */
-export function createJobController(): ControllerSpec {
+export function createJobController(meter: JobMeter): ControllerSpec {
   const memory = new JobMemory();
   return {
     name: 'job',
@@ -62,29 +63,59 @@ export function createJobController(): ControllerSpec {
         memory.forget(key);
         return {};
       }
-      return await reconcileJob(job, memory, context, signal);
+      return await reconcileJob(job, memory, { ...context, meter }, signal);
     },
   };
 }
 
-async function reconcileJob(
-  job: Job,
-  memory: JobMemory,
-  context: ControllerContext,
-  signal: AbortSignal,
-): Promise<Result> {
-  const { cache, clock } = context;
+async function reconcileJob(job: Job, memory: JobMemory, context: JobContext, signal: AbortSignal): Promise<Result> {
+  const { cache, clock, meter } = context;
+  const startedMs = clock.monotonicMs();
   const pods = claimCandidates(job, PODS, cache);
   const remembered = memory.of(job, pods);
   const observed: ObservedJob = { job, pods, backoff: remembered.backoff, settled: new Set(remembered.settled) };
   const now = clock.now();
   const plan = planJob(observed, now);
   if (!(await claimPods(job, plan.actions, context, signal))) return { requeueAfterMs: ADOPTION_RETRY_MS };
+  const sync = { mode: modeOf(job), action: actionOf(plan.actions) };
+  const report = (result: 'success' | 'error') =>
+    meter.synced({ ...sync, result, seconds: (clock.monotonicMs() - startedMs) / 1000 });
   const changed = await changePods(job, plan.actions, remembered, context, signal);
   const rest = changed.state === 'complete' ? plan.actions : planOutcome(observed, changed, now);
   await trackPods(job, rest, remembered, context, signal);
+  report(changed.failure === undefined ? 'success' : 'error');
   if (changed.failure !== undefined) throw changed.failure.error;
   return resultOf(plan, clock);
+}
+
+type JobContext = ControllerContext & { readonly meter: JobMeter };
+
+function modeOf({ spec }: Job): 'Indexed' | 'NonIndexed' {
+  return spec?.completionMode === 'Indexed' ? 'Indexed' : 'NonIndexed';
+}
+
+function actionOf(actions: readonly Action[]): 'pods_created' | 'pods_deleted' | 'tracking' {
+  if (actions.some(({ kind }) => kind === 'deletePod')) return 'pods_deleted';
+  return actions.some(({ kind }) => kind === 'createPod') ? 'pods_created' : 'tracking';
+}
+
+/** Reports what a stored status has counted and ended. */
+function noteProgress(meter: JobMeter, { status: before }: Job, job: Job): void {
+  const mode = modeOf(job);
+  for (const result of ['succeeded', 'failed'] as const) {
+    const count = (job.status?.[result] ?? 0) - (before?.[result] ?? 0);
+    if (count > 0) meter.podsFinished(mode, result, count);
+  }
+  for (const [type, result] of [
+    ['Complete', 'succeeded'],
+    ['Failed', 'failed'],
+  ] as const) {
+    const isTrue = (conditions: readonly JobCondition[] = []) =>
+      conditions.find((one) => one.type === type && one.status === 'True');
+    const ended = isTrue(job.status?.conditions);
+    if (ended !== undefined && isTrue(before?.conditions) === undefined)
+      meter.finished(mode, result, ended.reason ?? '');
+  }
 }
 
 /** Carries out the actions on the status and the finalizers, each after the one before has succeeded. */
@@ -92,10 +123,10 @@ async function trackPods(
   job: Job,
   actions: readonly (Action | StatusAction)[],
   remembered: RememberedJob,
-  context: ControllerContext,
+  context: JobContext,
   signal: AbortSignal,
 ): Promise<void> {
-  const { client, events } = context;
+  const { client, events, meter } = context;
   let current = job;
   for (const action of actions) {
     if (action.kind === 'updateStatus') {
@@ -103,6 +134,7 @@ async function trackPods(
       const updated = client.updateStatus(JOBS, { ...current, status: action.status }, signal);
       const stored = await ignoreNotFound(updated);
       if (stored === undefined) return;
+      noteProgress(meter, current, stored);
       current = stored;
     } else if (action.kind === 'remember') remembered.backoff = action.backoff;
     else if (action.kind === 'removeFinalizers') {

@@ -2,8 +2,14 @@ import { formatMicroTime, pause } from '@gantry/base';
 import { LEASES, NAMESPACES, type Node, NODES, PODS, StatusError } from '@gantry/objects';
 import type { ObjectWrite } from '@gantry/client';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { createMetrics } from '@gantry/service';
+import { createMeters } from '../meters.ts';
 import { type ControllerHarness, createControllerHarness } from '../../testing/controller-harness.ts';
 import { createNodeLifecycleController } from './controller.ts';
+
+const metrics = createMetrics();
+const meters = createMeters(metrics);
+const served = async () => (await metrics.render()).text.split('\n');
 
 const GRACE_MS = 4000;
 const KEY = { namespace: '', name: 'n' };
@@ -29,7 +35,7 @@ describe('the node lifecycle controller, overtaken by others', () => {
   });
 
   const run = () => {
-    const controllers = [createNodeLifecycleController({ graceMs: GRACE_MS })];
+    const controllers = [createNodeLifecycleController({ graceMs: GRACE_MS, meter: meters.nodes })];
     start(controllers, { meanwhile: (write) => meanwhile(write) });
   };
   const putNode = (spec: NonNullable<Node['spec']>) =>
@@ -175,7 +181,7 @@ describe('the node lifecycle controller, and the zones of nodes', () => {
       .filter(({ spec }) => spec?.taints?.some(({ effect }) => effect === 'NoExecute'))
       .map(({ metadata }) => metadata.name);
   const start = async (graceMs = 600_000) => {
-    harness.run([createNodeLifecycleController({ graceMs })]);
+    harness.run([createNodeLifecycleController({ graceMs, meter: meters.nodes })]);
     await harness.clock.advance(10);
   };
   const zone = (name: string) => ({ 'topology.kubernetes.io/zone': name });
@@ -192,6 +198,19 @@ describe('the node lifecycle controller, and the zones of nodes', () => {
     expect(evicting()).toHaveLength(4);
     await harness.clock.advance(1000);
     expect(evicting()).toEqual(['a1', 'a2', 'a3', 'b1', 'b2']);
+    const lines = await served();
+    const valueOf = (name: string, zone: string) =>
+      Number(
+        lines
+          .find((line) => line.startsWith(`node_collector_${name}{`) && line.includes(zone))
+          ?.split(' ')
+          .at(-1),
+      );
+    expect([valueOf('evictions_total', ':a"'), valueOf('evictions_total', ':b"')]).toEqual([3, 2]);
+    const unhealthy = valueOf('unhealthy_nodes_in_zone', ':a"');
+    const size = valueOf('zone_size', ':a"');
+    expect(unhealthy).toBe(3);
+    expect(valueOf('zone_health', ':a"')).toBeCloseTo((100 * (size - unhealthy)) / size);
   });
 
   it('evicts none in a small zone of which much is lost, until less is', async () => {
@@ -300,7 +319,7 @@ describe('the node lifecycle controller, when the API does not answer', () => {
     };
     // The agent finds out 900 ms later than the controller that the API answers again.
     void beat(() => clock.monotonicMs() < upAgainMs - downMs || clock.monotonicMs() >= upAgainMs + 900);
-    run([createNodeLifecycleController({ graceMs: GRACE_MS })], { reach });
+    run([createNodeLifecycleController({ graceMs: GRACE_MS, meter: meters.nodes })], { reach });
     await clock.advance(100 + downMs);
     const losses = await lossesWithin(12_000);
     expect(Object.keys(losses)).toEqual(['dead']);
@@ -317,7 +336,7 @@ describe('the node lifecycle controller, when the API does not answer', () => {
       Number.POSITIVE_INFINITY,
     );
     void beat(() => clock.monotonicMs() >= upAgainMs + 900);
-    run([createNodeLifecycleController({ graceMs: GRACE_MS })]);
+    run([createNodeLifecycleController({ graceMs: GRACE_MS, meter: meters.nodes })]);
     expect(await lossesWithin(10_000)).toEqual({});
     const losses = await lossesWithin(12_000);
     expect(Object.keys(losses)).toEqual(['dead']);
@@ -326,7 +345,7 @@ describe('the node lifecycle controller, when the API does not answer', () => {
 
   it.each(['deleted', 'terminating'])('loses no node while the namespace of the Leases is %s', async (state) => {
     const { clock, client, run } = harness;
-    run([createNodeLifecycleController({ graceMs: GRACE_MS })]);
+    run([createNodeLifecycleController({ graceMs: GRACE_MS, meter: meters.nodes })]);
     await clock.advance(100);
     const key = { namespace: '', name: LEASE_NAMESPACE };
     if (state === 'terminating') {
@@ -345,7 +364,7 @@ describe('the node lifecycle controller, when the API does not answer', () => {
   it('notices a dead node in time while the API answers', async () => {
     const { clock, run } = harness;
     void beat(() => true);
-    run([createNodeLifecycleController({ graceMs: GRACE_MS })]);
+    run([createNodeLifecycleController({ graceMs: GRACE_MS, meter: meters.nodes })]);
     await clock.advance(1);
     const losses = await lossesWithin(8000);
     expect(losses).toEqual({ dead: expect.any(Number) });
@@ -355,7 +374,7 @@ describe('the node lifecycle controller, when the API does not answer', () => {
   it('records Events about registration, loss and removal', async () => {
     const { clock, client, events, run, stop } = harness;
     void beat(() => true);
-    run([createNodeLifecycleController({ graceMs: GRACE_MS })]);
+    run([createNodeLifecycleController({ graceMs: GRACE_MS, meter: meters.nodes })]);
     await clock.advance(GRACE_MS + 1000);
     await client.delete(NODES, { namespace: '', name: 'dead' }, {}, stop.signal);
     await clock.advance(100);

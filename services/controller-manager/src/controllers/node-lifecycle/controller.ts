@@ -23,11 +23,12 @@ import {
   watchMapped,
   watchSelf,
 } from '@gantry/controller-runtime';
+import type { NodeMeter, ZoneCount } from '../meters.ts';
 import { ApiView, LEASE_NAMESPACE, UnverifiedError, VERIFY_MS } from './api-view.shell.ts';
 import { Heartbeats } from './heartbeats.ts';
 import { Evictions, isReady } from './evictions.ts';
 import { type Action, isEvicting, type ObservedNode, planNode } from './plan.ts';
-import { EVICTION_RATES, type EvictionRates } from './zones.ts';
+import { EVICTION_RATES, type EvictionRates, zoneHealths, zoneLabel, zoneOf } from './zones.ts';
 
 const RECHECK_MS = 500;
 /** Kubernetes' time for a node without any status. It has no pods yet, so there is no reason for less. */
@@ -40,16 +41,18 @@ export interface NodeLifecycleOptions {
   readonly graceMs: number;
   /** `EVICTION_RATES` when absent. */
   readonly rates?: EvictionRates;
+  readonly meter: NodeMeter;
 }
 
 /** Watches over the agents' heartbeats: a silent node is unknown, tainted, and its pods are not ready. */
 export function createNodeLifecycleController({
   graceMs,
   rates = EVICTION_RATES,
+  meter,
 }: NodeLifecycleOptions): ControllerSpec {
   const heartbeats = new Heartbeats(graceMs, Math.max(graceMs, STARTUP_GRACE_MS));
   const evictions = new Evictions(rates);
-  const memory: Memory = { heartbeats, view: new ApiView(heartbeats), evictions, registered: new Map() };
+  const memory: Memory = { heartbeats, view: new ApiView(heartbeats), evictions, registered: new Map(), meter };
   return {
     name: 'node-lifecycle',
     eventSource: 'node-controller',
@@ -67,7 +70,10 @@ export function createNodeLifecycleController({
       evictions.reset();
       memory.registered.clear();
     },
-    reconcile: (key, context, signal) => reconcile(memory, key, context, signal),
+    reconcile: (key, context, signal) => {
+      meter.count(() => zoneCounts(context.cache));
+      return reconcile(memory, key, context, signal);
+    },
   };
 }
 
@@ -79,6 +85,12 @@ function nodeOfNewPod(pod: Pod | undefined, old: Pod | undefined, cache: Cache):
   return node === undefined || isReady(node) ? [] : [{ namespace: '', name }];
 }
 
+/** Whether a node gets the taint that evicts its pods. */
+function beginsEviction(node: Node, actions: readonly Action[]): boolean {
+  const taints = actions.flatMap((action) => (action.kind === 'setTaints' ? action.taints : []));
+  return !isEvicting(node) && isEvicting({ ...node, spec: { ...node.spec, taints: [...taints] } });
+}
+
 /** What a term remembers. */
 interface Memory {
   readonly heartbeats: Heartbeats;
@@ -86,6 +98,11 @@ interface Memory {
   readonly evictions: Evictions;
   /** Nodes whose registration has been recorded, by name. */
   readonly registered: Map<string, Node>;
+  readonly meter: NodeMeter;
+}
+
+function zoneCounts(cache: Cache): readonly ZoneCount[] {
+  return [...zoneHealths(cache.list(NODES), isReady)].map(([zone, health]) => ({ zone: zoneLabel(zone), ...health }));
 }
 
 async function reconcile(
@@ -101,6 +118,7 @@ async function reconcile(
     const { observed, lookInMs } = await observe(memory, node, context, signal);
     const plan = planNode(observed, clock.now());
     const outcome = await writeAll(memory, node, plan.actions, context, signal);
+    if (outcome === 'done' && beginsEviction(node, plan.actions)) memory.meter.evicted(zoneLabel(zoneOf(node)));
     if (outcome === 'done') return lookInMs === undefined ? resultOf(plan, clock) : { requeueAfterMs: lookInMs };
     if (outcome === 'pods-changed') return { requeueAfterMs: RECHECK_MS };
     node = await ignoreNotFound(client.get(NODES, key, signal));

@@ -44,6 +44,11 @@ export function zoneOf({ metadata: { labels = {} } }: Node): string {
   return region === '' && zone === '' ? '' : JSON.stringify([region, zone]);
 }
 
+/** A zone as Kubernetes' metrics name it. */
+export function zoneLabel(zone: string): string {
+  return zone === '' ? '' : (JSON.parse(zone) as string[]).join(':\0:');
+}
+
 /** Counts the nodes of each zone. */
 export function zoneHealths(nodes: readonly Node[], isReady: (node: Node) => boolean): ReadonlyMap<string, ZoneHealth> {
   const healths = new Map<string, { ready: number; notReady: number }>();

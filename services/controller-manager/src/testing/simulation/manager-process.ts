@@ -3,6 +3,8 @@ import type { Clock } from '@gantry/base';
 import type { ObjectWrite } from '@gantry/client';
 import { createFenceHolder, createManager, type Log } from '@gantry/controller-runtime';
 import { StatusError } from '@gantry/objects';
+import { createMetrics } from '@gantry/service';
+import { createMeters } from '../../controllers/meters.ts';
 import { createControllers } from '../../registry.ts';
 import type { Activity } from './activity.ts';
 import type { Dice } from './dice.ts';
@@ -33,6 +35,7 @@ function createAll() {
     nodeGraceMs: NODE_GRACE_MS,
     localPath: { storageClass: 'none' },
     readPath: () => Promise.reject(StatusError.unavailable('there are no metrics')),
+    meters: createMeters(createMetrics()),
   });
 }
 

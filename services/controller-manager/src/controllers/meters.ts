@@ -1,0 +1,159 @@
+import type { Metrics } from '@gantry/service';
+
+/** What a controller reports of its own work. Names, labels and buckets are Kubernetes'. */
+export interface Meters {
+  readonly job: JobMeter;
+  readonly cronJob: CronJobMeter;
+  readonly autoscaler: AutoscalerMeter;
+  readonly nodes: NodeMeter;
+}
+
+type CompletionMode = 'Indexed' | 'NonIndexed';
+
+export interface JobMeter {
+  synced(sync: {
+    readonly mode: CompletionMode;
+    readonly result: 'success' | 'error';
+    readonly action: 'pods_created' | 'pods_deleted' | 'tracking';
+    readonly seconds: number;
+  }): void;
+  /** A Job has ended; `reason` is that of its condition. */
+  finished(mode: CompletionMode, result: 'succeeded' | 'failed', reason: string): void;
+  /** So many more pods are in the counters of a Job's status. */
+  podsFinished(mode: CompletionMode, result: 'succeeded' | 'failed', count: number): void;
+}
+
+export interface CronJobMeter {
+  /** A Job was created so long after its time. */
+  jobCreated(skewSeconds: number): void;
+}
+
+export interface AutoscalerMeter {
+  reconciled(result: {
+    readonly action: 'scale_up' | 'scale_down' | 'none';
+    readonly error: 'spec' | 'internal' | 'none';
+    readonly seconds: number;
+  }): void;
+  /** The count that an autoscaler wants; undefined when it is gone. */
+  wants(namespace: string, name: string, replicas: number | undefined): void;
+  /** Forgets all autoscalers: another leader has them. */
+  clear(): void;
+}
+
+/** The nodes of a zone, in numbers. */
+export interface ZoneCount {
+  readonly zone: string;
+  readonly ready: number;
+  readonly notReady: number;
+}
+
+export interface NodeMeter {
+  /** A node got the taint that evicts its pods. */
+  evicted(zone: string): void;
+  /** From now on zones are counted by this function, at each scrape. */
+  count(zones: () => readonly ZoneCount[]): void;
+}
+
+const exponential = (start: number, factor: number, count: number): readonly number[] =>
+  Array.from({ length: count }, (_, i) => start * factor ** i);
+
+/** The meters of all controllers, in the metrics of a process. */
+export function createMeters(metrics: Metrics): Meters {
+  return {
+    job: jobMeter(metrics),
+    cronJob: cronJobMeter(metrics),
+    autoscaler: autoscalerMeter(metrics),
+    nodes: nodeMeter(metrics),
+  };
+}
+
+function jobMeter(metrics: Metrics): JobMeter {
+  const syncLabels = ['completion_mode', 'result', 'action'];
+  const syncs = metrics.counter('job_controller_job_syncs_total', 'Reconciles of Jobs', syncLabels);
+  const seconds = metrics.histogram(
+    'job_controller_job_sync_duration_seconds',
+    'Time of one reconcile of a Job',
+    syncLabels,
+    exponential(0.004, 2, 15),
+  );
+  const finished = metrics.counter('job_controller_jobs_finished_total', 'Jobs that have ended', [
+    'completion_mode',
+    'result',
+    'reason',
+  ]);
+  const pods = metrics.counter('job_controller_job_pods_finished_total', 'Ended pods that their Jobs have counted', [
+    'completion_mode',
+    'result',
+  ]);
+  return {
+    synced: ({ mode, result, action, seconds: took }) => {
+      const labels = { completion_mode: mode, result, action };
+      syncs.inc(labels);
+      seconds.observe(took, labels);
+    },
+    finished: (mode, result, reason) => finished.inc({ completion_mode: mode, result, reason }),
+    podsFinished: (mode, result, count) => pods.inc({ completion_mode: mode, result }, count),
+  };
+}
+
+function cronJobMeter(metrics: Metrics): CronJobMeter {
+  const skew = metrics.histogram(
+    'cronjob_controller_job_creation_skew_duration_seconds',
+    'How long after its time a Job of a CronJob was created',
+    [],
+    exponential(1, 2, 10),
+  );
+  return { jobCreated: (seconds) => skew.observe(seconds) };
+}
+
+function autoscalerMeter(metrics: Metrics): AutoscalerMeter {
+  const prefix = 'horizontal_pod_autoscaler_controller';
+  const wanted = new Map<string, { readonly namespace: string; readonly name: string; readonly replicas: number }>();
+  const labels = ['action', 'error'];
+  const total = metrics.counter(`${prefix}_reconciliations_total`, 'Reconciles of autoscalers', labels);
+  const seconds = metrics.histogram(
+    `${prefix}_reconciliation_duration_seconds`,
+    'Time of one reconcile of an autoscaler',
+    labels,
+    exponential(0.001, 2, 15),
+  );
+  metrics.gauge(`${prefix}_num_horizontal_pod_autoscalers`, 'Autoscalers that are followed', [], ({ set }) =>
+    set(wanted.size),
+  );
+  metrics.gauge(`${prefix}_desired_replicas`, 'What autoscalers want', ['namespace', 'hpa_name'], ({ set }) => {
+    for (const { namespace, name, replicas } of wanted.values()) set(replicas, { namespace, hpa_name: name });
+  });
+  return {
+    reconciled: ({ action, error, seconds: took }) => {
+      total.inc({ action, error });
+      seconds.observe(took, { action, error });
+    },
+    wants: (namespace, name, replicas) => {
+      if (replicas === undefined) wanted.delete(`${namespace}/${name}`);
+      else wanted.set(`${namespace}/${name}`, { namespace, name, replicas });
+    },
+    clear: () => wanted.clear(),
+  };
+}
+
+function nodeMeter(metrics: Metrics): NodeMeter {
+  let zones: () => readonly ZoneCount[] = () => [];
+  const gauge = (name: string, help: string, of: (zone: ZoneCount) => number) =>
+    metrics.gauge(`node_collector_${name}`, help, ['zone'], ({ set }) => {
+      for (const one of zones()) set(of(one), { zone: one.zone });
+    });
+  gauge('zone_size', 'Nodes of each zone', ({ ready, notReady }) => ready + notReady);
+  gauge('unhealthy_nodes_in_zone', 'Nodes of each zone that are not ready', ({ notReady }) => notReady);
+  gauge(
+    'zone_health',
+    'Ready nodes of each zone, in percent',
+    ({ ready, notReady }) => (100 * ready) / Math.max(1, ready + notReady),
+  );
+  const evictions = metrics.counter('node_collector_evictions_total', 'Nodes whose pods were evicted', ['zone']);
+  return {
+    evicted: (zone) => evictions.inc({ zone }),
+    count: (of) => {
+      zones = of;
+    },
+  };
+}
