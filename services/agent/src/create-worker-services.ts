@@ -23,7 +23,6 @@ import { PersistentFolders } from './volumes/persistent-folders.ts';
 import type { UsageSampler } from './usage/usage-sampler.ts';
 import { PodVolumes } from './volumes/pod-volumes.ts';
 
-const PARALLEL_STARTS = 6;
 const PARALLEL_EXEC_PROBES = 4;
 const API_PORT = 443;
 
@@ -34,6 +33,14 @@ export interface NodeRuntime {
   readonly privilege: EnginePrivilege;
   readonly mounts: HostMounts;
   readonly hostFiles: HostFiles;
+}
+
+/**
+ * How many containers are started, and how many removed, at once. It is work of the engine's host: more at once than it has processors
+ * are all done later, and none sooner. Two at least, since a part of each call is waiting.
+ */
+function parallelCalls({ cpus }: EngineInfo, shares: number): number {
+  return Math.max(2, Math.ceil((cpus * 1.5) / shares));
 }
 
 /** The services that the workers of this node's own pods share. */
@@ -81,7 +88,8 @@ export function createWorkerServices(
     config: source,
     addresses: new AddressPool(config.podCidr, clock, random),
     events: createEventRecorder({ client, component: 'kubelet', host: self.name, clock, random, log: logger }),
-    starts: new Slots(PARALLEL_STARTS),
+    starts: new Slots(parallelCalls(engine, config.capacityShares)),
+    removals: new Slots(parallelCalls(engine, config.capacityShares)),
     probes: { timers: new TimerWheel(clock), execs: new Slots(PARALLEL_EXEC_PROBES) },
     maxRestartDelayMs: config.maxRestartDelaySeconds * 1000,
     clock,

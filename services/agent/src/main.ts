@@ -8,16 +8,19 @@ import { connectDocker } from './docker/docker-runtime.ts';
 await runMain(async () => {
   const config = readAgentConfig();
   const logger = createLogger({ service: 'agent', level: config.logLevel });
+  const metrics = createMetrics();
+  const requests = metrics.histogram('gantry_engine_request_seconds', 'Time of requests to the engine', ['call']);
   const environment = {
     config,
     connect: (privilege: Parameters<typeof connectDocker>[1]) =>
-      connectDocker(config.dockerSocket, privilege, systemClock, config.cgroupDir),
+      connectDocker(config.dockerSocket, privilege, systemClock, config.cgroupDir, (call, seconds) =>
+        requests.observe(seconds, { call }),
+      ),
     clock: systemClock,
     random: systemRandom,
     activities: new Activities(systemClock),
     logger,
   };
-  const metrics = createMetrics();
   const probe = connectDocker(config.dockerSocket, () => 'no-sys-resource', systemClock);
   return runGroup(
     [

@@ -1,22 +1,25 @@
 import type { Readable } from 'node:stream';
-import type Docker from 'dockerode';
 import type { PodFilter, RuntimeEvent, RuntimeObserver } from '../runtime/observer.ts';
 import { LABEL } from '../runtime/labels.ts';
 import { podStates } from './container-state.ts';
 import { getStream } from './dial.ts';
-import { describeDockerError, fromDocker } from './docker-error.ts';
+import { fromDocker } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
+import { Inspections } from './inspections.ts';
 import { readLines } from './lines.ts';
 
 const WHAT: Readonly<Record<string, RuntimeEvent['what']>> = { start: 'started', die: 'ended', destroy: 'removed' };
+/** Changes of what an inspection shows that no worker needs to hear of. */
+const SILENT = ['pause', 'unpause', 'rename', 'update'];
 
-/** Containers and events of a cluster. Inspections of ended containers are cached: they cannot change. */
+/** Containers and events of a cluster. */
 export class DockerObserver implements RuntimeObserver {
   readonly #calls: EngineCalls;
-  readonly #ended = new Map<string, Docker.ContainerInspectInfo>();
+  readonly #inspections: Inspections;
 
   constructor(calls: EngineCalls) {
     this.#calls = calls;
+    this.#inspections = new Inspections(calls);
   }
 
   async listPods(filter: PodFilter, signal: AbortSignal) {
@@ -29,34 +32,16 @@ export class DockerObserver implements RuntimeObserver {
       const containers = await this.#calls.read(signal, (docker, abortSignal) =>
         docker.listContainers({ all: true, filters: { label: labels }, abortSignal }),
       );
-      const inspected = await Promise.all(containers.map((container) => this.#inspect(container, signal)));
+      const inspected = await Promise.all(containers.map((container) => this.#inspections.inspect(container, signal)));
       return podStates(inspected.filter((container) => container !== undefined));
     } catch (error) {
       throw fromDocker(error, 'Runtime');
     }
   }
 
-  async #inspect(
-    container: Docker.ContainerInfo,
-    signal: AbortSignal,
-  ): Promise<Docker.ContainerInspectInfo | undefined> {
-    if (container.State !== 'exited') this.#ended.delete(container.Id);
-    const known = this.#ended.get(container.Id);
-    if (known !== undefined) return known;
-    try {
-      const inspected = await this.#calls.read(signal, (docker, abortSignal) =>
-        docker.getContainer(container.Id).inspect({ abortSignal }),
-      );
-      if (inspected.State.Status === 'exited') this.#ended.set(container.Id, inspected);
-      return inspected;
-    } catch (error) {
-      if (describeDockerError(error).status === 404) return undefined;
-      throw error;
-    }
-  }
-
   async *watch(cluster: string, signal: AbortSignal): AsyncIterable<RuntimeEvent | 'connected'> {
     const stream = await this.#events(cluster, signal);
+    this.#inspections.forgetAll();
     yield 'connected';
     try {
       for await (const line of readLines(stream)) {
@@ -66,8 +51,8 @@ export class DockerObserver implements RuntimeObserver {
         };
         const what = WHAT[event.Action ?? ''];
         const attributes = event.Actor?.Attributes ?? {};
+        this.#inspections.forget(event.Actor?.ID ?? '');
         if (what === undefined) continue;
-        if (what === 'removed') this.#ended.delete(event.Actor?.ID ?? '');
         yield { node: attributes[LABEL.node] ?? '', podUid: attributes[LABEL.podUid] ?? '', what };
       }
     } catch (error) {
@@ -77,7 +62,11 @@ export class DockerObserver implements RuntimeObserver {
 
   async #events(cluster: string, signal: AbortSignal): Promise<Readable> {
     try {
-      const filters = { type: ['container'], event: Object.keys(WHAT), label: [`${LABEL.cluster}=${cluster}`] };
+      const filters = {
+        type: ['container'],
+        event: [...Object.keys(WHAT), ...SILENT],
+        label: [`${LABEL.cluster}=${cluster}`],
+      };
       return await this.#calls.open(signal, (docker, abort) =>
         getStream(docker, { path: '/events', query: { filters }, abort }),
       );

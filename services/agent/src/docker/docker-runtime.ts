@@ -15,6 +15,7 @@ import { dockerStats } from './docker-stats.ts';
 import { dockerStreams } from './docker-streams.ts';
 import { EngineCalls } from './engine-calls.ts';
 import { DockerExecs } from './exec.ts';
+import { observeRequests, type RequestObserver } from './observe-requests.ts';
 
 /** A Docker engine as a container runtime, and the agents' containers that it runs. */
 export interface DockerRuntime extends Runtime {
@@ -26,15 +27,16 @@ const CGROUP_FOLDER = '/sys/fs/cgroup';
 
 /**
  * Uses unversioned paths, which the engine serves with its newest API: works with API 1.41 and later. Deadlines of calls are on
- * `clock`. `cgroupDir` is the folder of the engine's control groups.
+ * `clock`. `cgroupDir` is the folder of the engine's control groups; `observe` hears of every request.
  */
 export function connectDocker(
   socketPath: string,
   privilege: () => EnginePrivilege,
   clock: Clock,
   cgroupDir: string = CGROUP_FOLDER,
+  observe: RequestObserver = () => undefined,
 ): DockerRuntime {
-  const calls = new EngineCalls(new Docker({ socketPath }), clock);
+  const calls = new EngineCalls(observeRequests(new Docker({ socketPath }), clock, observe), clock);
   const execs = new DockerExecs(calls, clock);
   return {
     sandboxes: dockerSandboxes(calls),

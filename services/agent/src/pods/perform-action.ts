@@ -33,7 +33,7 @@ export interface ActionContext {
 /** Carries out one action of a plan. A failure that has a back-off entry is remembered there; every other one rejects. */
 export async function performAction(action: PodAction, context: ActionContext): Promise<void> {
   const { pod, services, step } = context;
-  const { runtime, starts } = services;
+  const { runtime, starts, removals } = services;
   switch (action.kind) {
     case 'mountVolumes':
       if (pod !== undefined) await mountVolumes(pod, context);
@@ -56,10 +56,10 @@ export async function performAction(action: PodAction, context: ActionContext): 
       return;
     case 'removeSandbox':
       restAddress(action.id, context);
-      await runtime.sandboxes.removeSandbox(action.id, step);
+      await removals.use(() => runtime.sandboxes.removeSandbox(action.id, step), step);
       return;
     case 'removeContainer':
-      await runtime.containers.removeContainer(action.id, step);
+      await removals.use(() => runtime.containers.removeContainer(action.id, step), step);
       return;
     case 'release':
       await release(context);

@@ -33,4 +33,37 @@ describe('slots', () => {
     await Promise.all([running, next]);
     expect(begun).toEqual(['next']);
   });
+
+  /** Runs `count` jobs of two pieces each, as pods are started, one piece at a time; returns the pieces in their order. */
+  const runJobs = async (count: number, turn: 'begin' | 'finish'): Promise<readonly string[]> => {
+    const slots = new Slots(1);
+    const { signal } = new AbortController();
+    const done: string[] = [];
+    const piece = (name: string) => () => Promise.resolve(void done.push(name));
+    const job = async (name: string) => {
+      await slots.use(piece(`begin ${name}`), signal);
+      await slots.use(piece(`finish ${name}`), signal, turn);
+    };
+    await Promise.all(Array.from({ length: count }, (_, index) => job(String(index))));
+    return done;
+  };
+
+  it('let work be finished before other work begins: half of the jobs are done at half of the time', async () => {
+    const finished = (pieces: readonly string[]) => pieces.slice(0, 6).filter((name) => name.startsWith('finish'));
+    expect(finished(await runJobs(6, 'begin'))).toEqual([]);
+    expect(finished(await runJobs(6, 'finish')).length).toBeGreaterThanOrEqual(2);
+  });
+
+  it('let work begin though there is always some to finish', async () => {
+    const slots = new Slots(1);
+    const { signal } = new AbortController();
+    const order: string[] = [];
+    const first = Promise.withResolvers<void>();
+    const all = [slots.use(() => first.promise, signal)];
+    for (let i = 0; i < 20; i++) all.push(slots.use(async () => void order.push('finish'), signal, 'finish'));
+    all.push(slots.use(async () => void order.push('begin'), signal));
+    first.resolve();
+    await Promise.all(all);
+    expect(order.indexOf('begin')).toBe(8);
+  });
 });

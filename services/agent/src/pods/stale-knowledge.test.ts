@@ -103,6 +103,7 @@ describe('the worker of a pod', () => {
       addresses: new AddressPool('10.0.0.0/24', clock, () => 0),
       events: { event: () => undefined },
       starts: new Slots(1),
+      removals: new Slots(1),
       maxRestartDelayMs: 300_000,
       probes: { timers: new TimerWheel(clock), execs: new Slots(4) },
       clock,

@@ -74,12 +74,16 @@ export async function startContainer(
     capacityBytes: facts.memoryBytes,
     terminationMessagePath,
   });
-  const id = await services.starts.use(async () => {
-    const created = await runtime.containers.createContainer(spec, signal);
-    record('Normal', 'Created', 'Container created');
-    await runtime.containers.startContainer(created, signal);
-    return created;
-  }, signal);
+  const id = await services.starts.use(
+    async () => {
+      const created = await runtime.containers.createContainer(spec, signal);
+      record('Normal', 'Created', 'Container created');
+      await runtime.containers.startContainer(created, signal);
+      return created;
+    },
+    signal,
+    'finish',
+  );
   record('Normal', 'Started', 'Container started');
   return { id, ...(await runPostStart(pod, container, id, podAddress, services, signal)) };
 }

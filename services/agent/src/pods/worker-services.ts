@@ -42,6 +42,8 @@ export interface WorkerServices {
   readonly events: EventRecorder;
   /** Bounds how many containers are created and started at once. */
   readonly starts: Slots;
+  /** Bounds how many containers are removed at once. */
+  readonly removals: Slots;
   readonly probes: ProbeTools;
   /** The longest delay before a restart of a container. */
   readonly maxRestartDelayMs: number;

@@ -107,6 +107,7 @@ export async function startNode({ wrap = (runtime) => runtime, behaviour = {} }:
     addresses: new AddressPool('10.1.0.0/24', clock, random),
     events: { event: (_object, type, reason, message) => void events.push(`${type} ${reason} ${message}`) },
     starts: new Slots(1),
+    removals: new Slots(1),
     maxRestartDelayMs: 300_000,
     probes: { timers: new TimerWheel(clock), execs: new Slots(4) },
     clock,
