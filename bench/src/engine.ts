@@ -2,10 +2,12 @@ import { request } from 'node:http';
 
 const SOCKET = '/var/run/docker.sock';
 
-/** The engine without any client between. Not a container's process is waited for: what it returns has been done. */
+/** The engine, without a client program in between. */
 export interface Engine {
   /** Creates and starts a container; returns its id. */
   run(config: object): Promise<string>;
+  /** Returns when its process has ended. */
+  stop(id: string, graceSeconds: number): Promise<void>;
   remove(id: string): Promise<void>;
 }
 
@@ -16,6 +18,9 @@ export function localEngine(): Engine {
       const { Id: id } = (await call('POST', '/containers/create', config)) as { Id: string };
       await call('POST', `/containers/${id}/start`);
       return id;
+    },
+    stop: async (id, graceSeconds) => {
+      await call('POST', `/containers/${id}/stop?t=${graceSeconds}`);
     },
     remove: async (id) => {
       await call('DELETE', `/containers/${id}?force=true&v=true`);
