@@ -3,6 +3,7 @@ import { PODS } from '@gantry/objects';
 import { expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
+import { startRegistry } from './harness/registry.ts';
 
 const cluster = new Cluster();
 const PATIENCE_MS = 90_000;
@@ -146,4 +147,64 @@ spec:
   await kubectl(['delete', 'pod', 'mounts']);
   const mountsOfHost = ['run', '--rm', '--pid=host', 'busybox:1.36', 'cat', '/proc/1/mountinfo'];
   expect(await cluster.docker(mountsOfHost)).not.toContain(metadata.uid);
+});
+
+test('an image behind a login is pulled with the Secret of a pod or its ServiceAccount, once for all, and used by no other pod', async () => {
+  await using namespace = await cluster.namespace();
+  const { kubectl, apply, untilSucceeded, untilDescribed } = inNamespace(namespace.name);
+  await using registry = await startRegistry('busybox:1.36', `${namespace.name}/app`, 'me:sesame');
+  const [node] = await cluster.nodes();
+  const run = (name: string, spec = '', policy = 'IfNotPresent') => `
+apiVersion: v1
+kind: Pod
+metadata: { name: ${name} }
+spec:
+  restartPolicy: Never
+  nodeName: ${node?.metadata.name}
+${spec}
+  containers:
+    - { name: main, image: "${registry.image}", imagePullPolicy: ${policy}, command: [echo, done] }
+---
+`;
+  await apply(run('without'));
+  await untilDescribed('without', `Failed to pull image "${registry.image}"`);
+  await untilDescribed('without', 'Error: ImagePullBackOff');
+
+  const login = ['--docker-server', registry.host, '--docker-username=me', '--docker-password=sesame'];
+  await kubectl(['create', 'secret', 'docker-registry', 'login', ...login]);
+  const wrong = [
+    '--docker-server',
+    `${registry.host}/${namespace.name}`,
+    '--docker-username=me',
+    '--docker-password=x',
+  ];
+  await kubectl(['create', 'secret', 'docker-registry', 'wrong', ...wrong]);
+  const names = ['one', 'two', 'three'];
+  const secrets = '  imagePullSecrets: [{ name: none }, { name: wrong }, { name: login }]';
+  await apply(names.map((name) => run(name, secrets)).join(''));
+  for (const name of names) await untilSucceeded(name);
+  expect(await kubectl(['logs', 'one'])).toBe('done\n');
+  await untilDescribed('one', 'Unable to retrieve some image pull secrets (none)');
+  const layers = registry.served.filter((path) => path.startsWith('GET') && path.includes('/blobs/'));
+  expect(layers.length).toBe(new Set(layers).size);
+  const [described] = await Promise.all(names.map((name) => kubectl(['describe', 'pod', name])));
+  expect(described).toMatch(
+    /Successfully pulled image .* in \S+ \(\S+ including waiting\)\. Image size: \d+ bytes\.|already present/,
+  );
+
+  // It is on the host now, and still not for a pod without the login.
+  await apply(run('never', '', 'Never'));
+  await untilDescribed('never', `Container image "${registry.image}" is not present with pull policy of Never`);
+  await kubectl(['patch', 'serviceaccount', 'default', '-p', '{"imagePullSecrets":[{"name":"login"}]}']);
+  await apply(run('by-account', '', 'Never'));
+  await untilSucceeded('by-account');
+  await untilDescribed('by-account', 'already present on machine and can be accessed by the pod');
+
+  await apply(run('other-tag', '', 'Never').replace('app:v1', 'app:v2'));
+  await eventually('the waiting container says which tags there are', PATIENCE_MS, async () => {
+    const { status } = await cluster.get(PODS, namespace.name, 'other-tag');
+    const { reason, message } = status?.containerStatuses?.[0]?.state?.waiting ?? {};
+    return reason === 'ErrImageNeverPull' && message?.includes(`this machine has ${registry.image}`) === true;
+  });
+  await kubectl(['delete', 'pod', '--all']);
 });

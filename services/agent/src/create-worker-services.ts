@@ -3,6 +3,8 @@ import type { GrpcClient } from '@gantry/client';
 import { createEventRecorder } from '@gantry/controller-runtime';
 import type { AgentEnvironment } from './agent-environment.ts';
 import { NO_PODS } from './custodian/no-pods.ts';
+import { ImagePuller } from './images/image-puller.ts';
+import { PulledImages } from './images/pulled-images.ts';
 import type { Self } from './identity/self.ts';
 import { AddressPool } from './pods/address-pool.ts';
 import { FreshnessGate } from './pods/freshness-gate.ts';
@@ -58,6 +60,7 @@ export function createWorkerServices(
   };
   const pods = new PodSource({ client, node: self.name, clock, random, logger });
   const source = apiConfigSource(client);
+  const pulled = new PulledImages(join(self.shared.path, 'images'));
   return {
     mode: 'run',
     owner: { cluster: config.clusterId, node: self.name },
@@ -86,6 +89,8 @@ export function createWorkerServices(
       clock,
     }),
     config: source,
+    puller: new ImagePuller(runtime.images, pulled, clock),
+    pulled,
     addresses: new AddressPool(config.podCidr, clock, random),
     events: createEventRecorder({ client, component: 'kubelet', host: self.name, clock, random, log: logger }),
     starts: new Slots(parallelCalls(engine, config.capacityShares)),

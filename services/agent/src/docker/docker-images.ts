@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type Docker from 'dockerode';
 import { AgentError } from '../runtime/agent-error.ts';
-import type { ImageInfo, ImageRuntime } from '../runtime/images.ts';
+import type { ImageInfo, ImageRuntime, ListedImage, RegistryCredential } from '../runtime/images.ts';
 import { getJson } from './dial.ts';
 import { describeDockerError, fromDocker } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
@@ -14,7 +14,8 @@ const PROGRESS_MS = 120_000;
 export function dockerImages(calls: EngineCalls): ImageRuntime {
   return {
     inspectImage: (reference, signal) => inspect(calls, reference, signal),
-    pullImage: (reference, signal) => pull(calls, reference, signal),
+    pullImage: (reference, credential, signal) => pull(calls, reference, credential, signal),
+    listImages: (signal) => list(calls, signal),
   };
 }
 
@@ -37,12 +38,41 @@ async function inspect(calls: EngineCalls, reference: string, signal: AbortSigna
 }
 
 /** The engine responds 200 before the pull; an error is a line of the progress stream. */
-async function pull(calls: EngineCalls, reference: string, signal: AbortSignal): Promise<void> {
+async function list(calls: EngineCalls, signal: AbortSignal): Promise<readonly ListedImage[]> {
+  try {
+    const images = (await calls.read(signal, (docker, abort) =>
+      getJson(docker, { path: '/images/json', abort }),
+    )) as Docker.ImageInfo[];
+    // An image without a tag has the name <none>:<none> in older engines.
+    const named = (name: string) => !name.startsWith('<none>');
+    return images
+      .map(({ Id: id, Size: sizeBytes, RepoDigests, RepoTags }) => ({
+        id,
+        sizeBytes,
+        names: [...(RepoDigests ?? []).filter(named), ...(RepoTags ?? []).filter(named)],
+      }))
+      .filter(({ names }) => names.length > 0);
+  } catch (error) {
+    throw fromDocker(error, 'Runtime');
+  }
+}
+
+async function pull(
+  calls: EngineCalls,
+  reference: string,
+  credential: RegistryCredential | 'anonymous',
+  signal: AbortSignal,
+): Promise<void> {
   const tagged = /(:[^/]+|@sha256:[0-9a-f]+)$/.test(reference) ? reference : `${reference}:latest`;
+  // The engine sends it to the registry of the reference alone.
+  const login =
+    credential === 'anonymous'
+      ? {}
+      : { authconfig: { username: credential.username, password: credential.password, serveraddress: '' } };
   try {
     const stream = await calls.open(
       signal,
-      async (docker, abortSignal) => (await docker.pull(tagged, { abortSignal })) as Readable,
+      async (docker, abortSignal) => (await docker.pull(tagged, { ...login, abortSignal })) as Readable,
     );
     for await (const line of readLines(calls.chunks(stream, signal, PROGRESS_MS))) {
       const progress = JSON.parse(line) as { error?: string };

@@ -87,7 +87,8 @@ const CALLS: { readonly [Part in keyof DockerRuntime]: { readonly [Name in keyof
   },
   images: {
     inspectImage: (runtime, signal) => runtime.images.inspectImage('i', signal),
-    pullImage: (runtime, signal) => runtime.images.pullImage('i', signal),
+    pullImage: (runtime, signal) => runtime.images.pullImage('i', 'anonymous', signal),
+    listImages: (runtime, signal) => runtime.images.listImages(signal),
   },
   observer: {
     listPods: (runtime, signal) => runtime.observer.listPods({ cluster: 'c' }, signal),

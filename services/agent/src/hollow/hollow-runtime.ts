@@ -2,7 +2,7 @@ import { type Clock, type Instant, Signal, sleep } from '@gantry/base';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { ContainerSpec, ContainerState, ExecResult } from '../runtime/containers.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
-import type { ImageInfo } from '../runtime/images.ts';
+import type { ImageInfo, ListedImage, RegistryCredential } from '../runtime/images.ts';
 import type { LogOptions } from '../runtime/logs.ts';
 import type { PodFilter, PodState, RuntimeEvent } from '../runtime/observer.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -20,6 +20,8 @@ export interface HollowBehaviour extends HollowStreamBehaviour {
   /** Undefined: a container runs until it is stopped. */
   readonly exitAfter?: (spec: ContainerSpec) => { readonly ms: number; readonly exitCode: number } | undefined;
   readonly output?: (spec: ContainerSpec) => string;
+  /** `user:password` that the registry wants for an image; undefined: none. */
+  readonly login?: (reference: string) => string | undefined;
   /** What a running container uses all the time; nothing when absent. */
   readonly usage?: (spec: ContainerSpec) => { readonly cpuMillis: number; readonly memoryBytes: number };
 }
@@ -177,8 +179,25 @@ export class HollowRuntime implements Runtime {
 
   readonly images = {
     inspectImage: async (reference: string): Promise<ImageInfo | undefined> => this.#image(reference),
-    pullImage: async (reference: string, signal: AbortSignal): Promise<void> => {
+    listImages: async (): Promise<readonly ListedImage[]> =>
+      [...Map.groupBy(this.#images, ([, { id }]) => id)].map(([id, images]) => ({
+        id,
+        sizeBytes: images[0]?.[1].sizeBytes ?? 0,
+        names: images.map(([name]) => (/:[^/]+$/.test(name) ? name : `${name}:latest`)),
+      })),
+    pullImage: async (
+      reference: string,
+      credential: RegistryCredential | 'anonymous',
+      signal: AbortSignal,
+    ): Promise<void> => {
       await this.#wait(this.#behaviour.pullMs, signal);
+      const login = this.#behaviour.login?.(reference);
+      if (
+        login !== undefined &&
+        (credential === 'anonymous' || `${credential.username}:${credential.password}` !== login)
+      ) {
+        throw new AgentError('ErrImagePull', `pull access denied for ${reference}`);
+      }
       const image = this.#options.registry?.[reference];
       if (image === undefined) throw new AgentError('ErrImagePull', `manifest for ${reference} not found`);
       this.#images.set(reference, image);

@@ -22,7 +22,8 @@ export async function enginePrivilege(
   const file = join(folder, 'engine.json');
   const known = await readResult(file);
   if (known?.engine === engine.id && known.version === engine.version) return known.privilege;
-  if ((await runtime.images.inspectImage(image, signal)) === undefined) await runtime.images.pullImage(image, signal);
+  if ((await runtime.images.inspectImage(image, signal)) === undefined)
+    await runtime.images.pullImage(image, 'anonymous', signal);
   const privilege = await runtime.engine.probe(image, owner, signal);
   const found: ProbeResult = { engine: engine.id, version: engine.version, privilege };
   await writeFile(file, JSON.stringify(found));

@@ -1,24 +1,34 @@
 import { type Clock, errorMessage } from '@gantry/base';
 import type { Container } from '@gantry/objects';
+import { repositoryOf } from '../images/image-name.ts';
+import type { ImagePuller } from '../images/image-puller.ts';
+import type { PulledImages } from '../images/pulled-images.ts';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { ImageInfo, ImageRuntime } from '../runtime/images.ts';
 import { isImageReference, pullPolicyOf } from '../spec/image-reference.ts';
+import { podCredentials, type PullSecretsContext } from './pull-secrets.ts';
 
 /** What pulling an image needs. */
-export interface EnsureImageContext {
+export interface EnsureImageContext extends PullSecretsContext {
   readonly images: ImageRuntime;
-  /** Records kubelet's Events about the image. */
-  readonly record: (type: 'Normal' | 'Warning', reason: string, message: string) => void;
+  readonly puller: ImagePuller;
+  readonly pulled: PulledImages;
   readonly clock: Clock;
 }
 
-/** A container's image, pulled when its policy asks for it. */
+/** At most so many names of images in a message. */
+const MAX_NAMES = 10;
+
+/**
+ * A container's image, pulled when its policy asks for it, or when it is here only because another pod could pull it. With kubelet's
+ * messages (pkg/kubelet/images).
+ */
 export async function ensureImage(
   container: Container,
   context: EnsureImageContext,
   signal: AbortSignal,
 ): Promise<ImageInfo> {
-  const { images, record } = context;
+  const { images, pulled, clock, record } = context;
   const image = container.image ?? '';
   if (!isImageReference(image)) {
     const message = `Failed to apply default image tag "${image}": couldn't parse image name "${image}": invalid reference format`;
@@ -26,40 +36,61 @@ export async function ensureImage(
     throw new AgentError('InvalidImageName', message);
   }
   const policy = pullPolicyOf(container);
+  if (policy === 'Always') return await pull(image, context, signal);
   const present = await images.inspectImage(image, signal);
-  if (present !== undefined && policy !== 'Always') {
+  const credentials = () => podCredentials(image, context, signal);
+  if (present !== undefined && (await pulled.mayUse(present.id, image, credentials))) {
     record('Normal', 'Pulled', `Container image "${image}" already present on machine and can be accessed by the pod`);
+    await pulled.touch(present.id, clock.now());
     return present;
   }
   if (policy === 'Never') {
     const message = `Container image "${image}" is not present with pull policy of Never`;
     record('Warning', 'ErrImageNeverPull', message);
-    throw new AgentError('ErrImageNeverPull', message);
+    // The names of an image that the pod may not use are not shown to it.
+    const others = present === undefined ? await namesOfRepository(image, context, signal) : '';
+    throw new AgentError('ErrImageNeverPull', message + others);
   }
-  return pull(image, context, signal);
+  return await pull(image, context, signal);
 }
 
-async function pull(
-  image: string,
-  { images, record, clock }: EnsureImageContext,
-  signal: AbortSignal,
-): Promise<ImageInfo> {
-  record('Normal', 'Pulling', `Pulling image "${image}"`);
+async function pull(image: string, context: EnsureImageContext, signal: AbortSignal): Promise<ImageInfo> {
+  const { puller, record, clock } = context;
   const startMs = clock.monotonicMs();
+  record('Normal', 'Pulling', `Pulling image "${image}"`);
   try {
-    await images.pullImage(image, signal);
-    const pulled = await images.inspectImage(image, signal);
-    if (pulled === undefined) throw new AgentError('ErrImagePull', 'the image does not exist after its pull');
-    const took = formatSeconds(clock.monotonicMs() - startMs);
-    const size = `Image size: ${pulled.sizeBytes} bytes.`;
-    record('Normal', 'Pulled', `Successfully pulled image "${image}" in ${took} (${took} including waiting). ${size}`);
-    return pulled;
+    const credentials = await podCredentials(image, context, signal);
+    const { image: found, tookMs } = await puller.pull(image, credentials, signal);
+    const [took, waited] = [formatSeconds(tookMs), formatSeconds(clock.monotonicMs() - startMs)];
+    const size = `Image size: ${found.sizeBytes} bytes.`;
+    record(
+      'Normal',
+      'Pulled',
+      `Successfully pulled image "${image}" in ${took} (${waited} including waiting). ${size}`,
+    );
+    return found;
   } catch (error) {
     signal.throwIfAborted();
     const message = `failed to pull and unpack image "${image}": ${errorMessage(error)}`;
     record('Warning', 'Failed', `Failed to pull image "${image}": ${message}`);
     throw new AgentError('ErrImagePull', message, { cause: error });
   }
+}
+
+/** What this machine has of the image's repository and the pod may use, as the end of a message. */
+async function namesOfRepository(image: string, context: EnsureImageContext, signal: AbortSignal): Promise<string> {
+  const { images, pulled } = context;
+  const repository = repositoryOf(image);
+  const found: string[] = [];
+  for (const { id, names } of await images.listImages(signal)) {
+    const tags = names.filter((name) => !name.includes('@') && repositoryOf(name) === repository);
+    for (const name of tags) {
+      if (await pulled.mayUse(id, name, () => podCredentials(name, context, signal))) found.push(name);
+    }
+  }
+  if (found.length === 0) return '; this machine has no image of that repository';
+  const shown = found.sort().slice(0, MAX_NAMES).join(', ');
+  return `; this machine has ${shown}${found.length > MAX_NAMES ? `, and ${found.length - MAX_NAMES} more` : ''}`;
 }
 
 function formatSeconds(ms: number): string {

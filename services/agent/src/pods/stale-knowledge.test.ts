@@ -17,6 +17,8 @@ import { container, ENGINE } from '../testing/pods.ts';
 import { PersistentFolders } from '../volumes/persistent-folders.ts';
 import { PodVolumes } from '../volumes/pod-volumes.ts';
 import { AddressPool } from './address-pool.ts';
+import { ImagePuller } from '../images/image-puller.ts';
+import { PulledImages } from '../images/pulled-images.ts';
 import { linuxHostFiles } from '../mounts/linux-host-files.ts';
 import { FreshnessGate } from './freshness-gate.ts';
 import { PodWorker } from './pod-worker.ts';
@@ -65,6 +67,7 @@ describe('the worker of a pod', () => {
     const facts = { nodeName: 'node-a', hostAddress: '10.0.0.1', cpus: 1, memoryBytes: 1e9 };
     const source = apiConfigSource(server);
     const state = { path: folder, hostPath: folder };
+    const pulled = new PulledImages(join(folder, 'images'));
     const worker = new PodWorker(uidOf(pods), {
       mode,
       owner: OWNER,
@@ -100,6 +103,8 @@ describe('the worker of a pod', () => {
         engine: ENGINE,
       }),
       config: source,
+      puller: new ImagePuller(runtime.images, pulled, clock),
+      pulled,
       addresses: new AddressPool('10.0.0.0/24', clock, () => 0),
       events: { event: () => undefined },
       starts: new Slots(1),

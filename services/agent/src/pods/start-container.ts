@@ -51,7 +51,9 @@ export async function startContainer(
   const path = containerPath(pod, container.name);
   const record = (type: 'Normal' | 'Warning', reason: string, message: string) =>
     events.event(pod, type, reason, message, path);
-  const image = await ensureImage(container, { images: runtime.images, record, clock }, signal);
+  const { config, puller, pulled } = services;
+  const imageContext = { pod, config, images: runtime.images, puller, pulled, record, clock };
+  const image = await ensureImage(container, imageContext, signal);
   const context = { pod, podAddress, facts, source: services.config, base: services.baseEnvironment };
   const environment = await containerEnvironment(container, context, signal);
   const handler = await runtimeHandler(pod, services, signal);

@@ -47,7 +47,7 @@ export async function startSandbox(
 async function sandboxImage({ runtime, sandboxImage: name }: WorkerServices, signal: AbortSignal): Promise<ImageInfo> {
   const present = await runtime.images.inspectImage(name, signal);
   if (present !== undefined) return present;
-  await runtime.images.pullImage(name, signal);
+  await runtime.images.pullImage(name, 'anonymous', signal);
   const pulled = await runtime.images.inspectImage(name, signal);
   if (pulled === undefined) throw new AgentError('ErrImagePull', `image ${name} does not exist after its pull`);
   return pulled;

@@ -3,6 +3,8 @@ import type { ObjectClient } from '@gantry/client';
 import type { EventRecorder } from '@gantry/controller-runtime';
 import type { Logger } from '@gantry/service';
 import type { Owner } from '../runtime/labels.ts';
+import type { ImagePuller } from '../images/image-puller.ts';
+import type { PulledImages } from '../images/pulled-images.ts';
 import type { HostFiles } from '../runtime/host-files.ts';
 import type { EngineInfo, EnginePrivilege } from '../runtime/engine.ts';
 import type { Runtime } from '../runtime/runtime.ts';
@@ -38,6 +40,8 @@ export interface WorkerServices {
   readonly usage: Pick<UsageSampler, 'observe'>;
   readonly volumes: PodVolumes;
   readonly config: ConfigSource;
+  readonly puller: ImagePuller;
+  readonly pulled: PulledImages;
   readonly addresses: AddressPool;
   readonly events: EventRecorder;
   /** Bounds how many containers are created and started at once. */

@@ -10,10 +10,26 @@ export interface ImageInfo {
   readonly labels: readonly string[];
 }
 
-/** Inspects and pulls images. */
+/** What an engine's list says of an image. */
+export interface ListedImage {
+  readonly id: string;
+  readonly sizeBytes: number;
+  /** `repository@digest` and `repository:tag`, digests first. */
+  readonly names: readonly string[];
+}
+
+/** A user of a registry. */
+export interface RegistryCredential {
+  readonly username: string;
+  readonly password: string;
+}
+
+/** Inspects, lists and pulls images. */
 export interface ImageRuntime {
   /** Undefined when the engine does not have it. */
   inspectImage(reference: string, signal: AbortSignal): Promise<ImageInfo | undefined>;
   /** AgentError 'ErrImagePull' with the registry's message. */
-  pullImage(reference: string, signal: AbortSignal): Promise<void>;
+  pullImage(reference: string, credential: RegistryCredential | 'anonymous', signal: AbortSignal): Promise<void>;
+  /** Every image with a name. */
+  listImages(signal: AbortSignal): Promise<readonly ListedImage[]>;
 }

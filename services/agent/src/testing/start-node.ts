@@ -7,12 +7,14 @@ import { type Pod, PODS } from '@gantry/objects';
 import { createLogger } from '@gantry/service';
 import { expect, onTestFinished } from 'vitest';
 import { hollowMounts } from '../hollow/hollow-mounts.ts';
-import { type HollowBehaviour, HollowRuntime } from '../hollow/hollow-runtime.ts';
+import { type HollowBehaviour, type HollowOptions, HollowRuntime } from '../hollow/hollow-runtime.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { apiConfigSource } from '../sources/api-config-source.ts';
 import { PodSource } from '../sources/pod-source.ts';
 import { apiClaimSource } from '../sources/api-claim-source.ts';
 import { TokenSource } from '../sources/token-source.ts';
+import { ImagePuller } from '../images/image-puller.ts';
+import { PulledImages } from '../images/pulled-images.ts';
 import { linuxHostFiles } from '../mounts/linux-host-files.ts';
 import { StatusReporter } from '../status/status-reporter.ts';
 import { ENGINE } from './pods.ts';
@@ -33,6 +35,8 @@ export interface NodeOptions {
   /** Puts itself between the agent and its runtime. */
   readonly wrap?: (runtime: HollowRuntime) => Runtime;
   readonly behaviour?: Partial<HollowBehaviour>;
+  /** Images that a pull can get. */
+  readonly registry?: HollowOptions['registry'];
 }
 
 /** A node, and what a test does with it. */
@@ -53,14 +57,14 @@ export interface TestNode {
 }
 
 /** A node whose containers are simulated, and its view of an API server. It ends with the test. */
-export async function startNode({ wrap = (runtime) => runtime, behaviour = {} }: NodeOptions = {}): Promise<TestNode> {
+export async function startNode({ wrap = (runtime) => runtime, behaviour = {}, registry = {} }: NodeOptions = {}): Promise<TestNode> {
   const clock = new ManualClock(Date.parse('2026-01-01T00:00:00Z'));
   const random = () => 0.5;
   const client = new FakeObjectClient(clock);
   const logger = createLogger({ service: 'agent', level: 'fatal' });
   const stop = new AbortController();
   const path = await mkdtemp(join(tmpdir(), 'pod-worker-'));
-  const hollow = new HollowRuntime({ clock, images: { pause: IMAGE, 'nginx:1.27': IMAGE }, behaviour });
+  const hollow = new HollowRuntime({ clock, images: { pause: IMAGE, 'nginx:1.27': IMAGE }, behaviour, registry });
   const runtime = wrap(hollow);
   const events: string[] = [];
   const pods = new PodSource({ client, node: OWNER.node, clock, random, logger });
@@ -75,6 +79,7 @@ export async function startNode({ wrap = (runtime) => runtime, behaviour = {} }:
   const facts = { nodeName: OWNER.node, hostAddress: '10.0.0.1', cpus: 2, memoryBytes: 1e9 };
   const source = apiConfigSource(client);
   const state = { path, hostPath: path };
+  const pulled = new PulledImages(join(path, 'images'));
   const hostFiles = linuxHostFiles(async () => path);
   const services: WorkerServices = {
     mode: 'run',
@@ -104,6 +109,8 @@ export async function startNode({ wrap = (runtime) => runtime, behaviour = {} }:
       clock,
     }),
     config: source,
+    puller: new ImagePuller(runtime.images, pulled, clock),
+    pulled,
     addresses: new AddressPool('10.1.0.0/24', clock, random),
     events: { event: (_object, type, reason, message) => void events.push(`${type} ${reason} ${message}`) },
     starts: new Slots(1),

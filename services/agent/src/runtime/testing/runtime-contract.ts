@@ -146,6 +146,20 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       await expect(twice).rejects.toSatisfy((error) => isAgentError(error, 'Conflict'));
     });
 
+    it('lists its images with their names, and pulls none that no registry has', async () => {
+      const found = await test.runtime.images.inspectImage(test.image, signal);
+      const listed = await test.runtime.images.listImages(signal);
+      const names = listed.find(({ id }) => id === found?.id)?.names ?? [];
+      expect(names.some((name) => name === test.image || name === `${test.image}:latest`)).toBe(true);
+      expect(listed.every((image) => image.names.length > 0)).toBe(true);
+      const login = { username: 'gantry', password: 'sesame' };
+      for (const credential of ['anonymous', login] as const) {
+        await expect(test.runtime.images.pullImage('127.0.0.1:1/none:1', credential, signal)).rejects.toSatisfy(
+          (error: unknown) => isAgentError(error, 'ErrImagePull') && !error.message.includes('sesame'),
+        );
+      }
+    });
+
     it('fails with ImageNotFound for a missing image', async () => {
       const sandboxId = await test.runtime.sandboxes.createSandbox(sandbox(), signal);
       expect(await test.runtime.images.inspectImage('gantry.test/none:1', signal)).toBeUndefined();

@@ -1,0 +1,104 @@
+/** A registry of images on this host, over HTTP, behind a login: as much of the distribution protocol as an engine's pull needs. */
+import { createHash } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runProgram } from './process.ts';
+
+const MANIFEST_TYPE = 'application/vnd.docker.distribution.manifest.v2+json';
+const CONFIG_TYPE = 'application/vnd.docker.container.image.v1+json';
+const LAYER_TYPE = 'application/vnd.docker.image.rootfs.diff.tar';
+
+/** What the registry has. */
+export interface Registry extends AsyncDisposable {
+  /** `127.0.0.1:PORT`: engines use HTTP for it. */
+  readonly host: string;
+  /** The reference of its one image. */
+  readonly image: string;
+  /** Paths that were asked for with the right login, in order. */
+  readonly served: readonly string[];
+}
+
+/** Serves a copy of an image of the engine, of its own content, as `HOST/REPOSITORY:v1` to those who log in. */
+export async function startRegistry(from: string, repository: string, login: string): Promise<Registry> {
+  const blobs = new Map<string, Buffer>();
+  const manifest = await manifestOf(from, repository, blobs);
+  const digest = digestOf(manifest);
+  const served: string[] = [];
+  const authorization = `Basic ${Buffer.from(login).toString('base64')}`;
+  const answer = (request: IncomingMessage, response: ServerResponse) => {
+    const path = request.url ?? '';
+    if (request.headers.authorization !== authorization) {
+      response.writeHead(401, { 'WWW-Authenticate': 'Basic realm="gantry"', 'Content-Type': 'application/json' });
+      response.end(JSON.stringify({ errors: [{ code: 'UNAUTHORIZED', message: 'authentication required' }] }));
+      return;
+    }
+    served.push(`${request.method} ${path}`);
+    const blob = blobs.get(path.split('/').at(-1) ?? '');
+    const isManifest = [`/v2/${repository}/manifests/v1`, `/v2/${repository}/manifests/${digest}`].includes(path);
+    if (path === '/v2/') response.writeHead(200).end();
+    else if (isManifest) send(request, response, MANIFEST_TYPE, manifest, digest);
+    else if (path.startsWith(`/v2/${repository}/blobs/`) && blob !== undefined) {
+      send(request, response, 'application/octet-stream', blob, digestOf(blob));
+    } else response.writeHead(404).end();
+  };
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const image = `${host}/${repository}:v1`;
+  return {
+    host,
+    image,
+    served,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      server.close();
+      await runProgram('docker', ['rmi', '-f', image], {});
+    },
+  };
+}
+
+function send(request: IncomingMessage, response: ServerResponse, type: string, body: Buffer, digest: string): void {
+  response.writeHead(200, {
+    'Content-Type': type,
+    'Content-Length': body.length,
+    'Docker-Content-Digest': digest,
+  });
+  response.end(request.method === 'HEAD' ? undefined : body);
+}
+
+/** Takes an image apart. A label makes it another image than the one that it is a copy of. */
+async function manifestOf(from: string, repository: string, blobs: Map<string, Buffer>): Promise<Buffer> {
+  const folder = await mkdtemp(join(tmpdir(), 'gantry-registry-'));
+  try {
+    const script = 'docker save "$1" | tar -x -C "$2"';
+    const { code, stderr } = await runProgram('sh', ['-c', script, 'save', from, folder], {});
+    if (code !== 0) throw new Error(`docker save ${from}: ${stderr}`);
+    const [saved] = JSON.parse(await readFile(join(folder, 'manifest.json'), 'utf8')) as [Saved];
+    const config = JSON.parse(await readFile(join(folder, saved.Config), 'utf8')) as {
+      config?: { Labels?: Record<string, string> | null };
+    };
+    config.config = { ...config.config, Labels: { ...config.config?.Labels, repository, process: `${process.pid}` } };
+    const add = (mediaType: string, content: Buffer) => {
+      blobs.set(digestOf(content), content);
+      return { mediaType, size: content.length, digest: digestOf(content) };
+    };
+    const layers = [];
+    for (const layer of saved.Layers) layers.push(add(LAYER_TYPE, await readFile(join(folder, layer))));
+    const described = add(CONFIG_TYPE, Buffer.from(JSON.stringify(config)));
+    return Buffer.from(JSON.stringify({ schemaVersion: 2, mediaType: MANIFEST_TYPE, config: described, layers }));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}
+
+interface Saved {
+  readonly Config: string;
+  readonly Layers: readonly string[];
+}
+
+function digestOf(content: Buffer): string {
+  return `sha256:${createHash('sha256').update(content).digest('hex')}`;
+}

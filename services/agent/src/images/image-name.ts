@@ -1,0 +1,11 @@
+const DEFAULT_HOST = 'docker.io';
+
+/** The full name of an image's repository, without tag and digest: `nginx:1.27` is of `docker.io/library/nginx`. */
+export function repositoryOf(image: string): string {
+  const name = image.replace(/@.*$/, '').replace(/:[^/:]*$/, '');
+  const [first = '', ...rest] = name.split('/');
+  const isHost = rest.length > 0 && (/[.:]/.test(first) || first === 'localhost');
+  const host = !isHost || first === 'index.docker.io' ? DEFAULT_HOST : first;
+  const path = isHost ? rest.join('/') : name;
+  return host === DEFAULT_HOST && !path.includes('/') ? `${host}/library/${path}` : `${host}/${path}`;
+}

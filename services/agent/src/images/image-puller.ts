@@ -1,0 +1,80 @@
+import { type Clock, errorMessage, raceAbort } from '@gantry/base';
+import { AgentError } from '../runtime/agent-error.ts';
+import type { ImageInfo, ImageRuntime } from '../runtime/images.ts';
+import type { PullCredential } from './keyring.ts';
+import type { PulledImages } from './pulled-images.ts';
+
+/** An image that was pulled, and how long the engine took for it. */
+export interface Pull {
+  readonly image: ImageInfo;
+  readonly tookMs: number;
+}
+
+interface Flight {
+  readonly done: Promise<Pull>;
+  readonly abort: AbortController;
+  waiters: number;
+}
+
+/**
+ * Pulls images, different ones at the same time. Pods that ask for the same image with the same credentials at once share one pull;
+ * it goes on as long as one of them waits. Agents of one host share the engine's downloads of layers.
+ */
+export class ImagePuller {
+  readonly #images: ImageRuntime;
+  readonly #records: PulledImages;
+  readonly #clock: Clock;
+  readonly #flights = new Map<string, Flight>();
+
+  constructor(images: ImageRuntime, records: PulledImages, clock: Clock) {
+    this.#images = images;
+    this.#records = records;
+    this.#clock = clock;
+  }
+
+  /** Tries the credentials in their order, or none. AgentError 'ErrImagePull' with what the registry answered to each. */
+  async pull(reference: string, credentials: readonly PullCredential[], signal: AbortSignal): Promise<Pull> {
+    const key = JSON.stringify([reference, ...credentials.map(({ secret, hash }) => [secret.uid, hash])]);
+    const flight = this.#flights.get(key) ?? this.#start(key, reference, credentials);
+    flight.waiters++;
+    try {
+      return await raceAbort(flight.done, signal);
+    } finally {
+      flight.waiters--;
+      if (flight.waiters === 0) flight.abort.abort();
+    }
+  }
+
+  #start(key: string, reference: string, credentials: readonly PullCredential[]): Flight {
+    const abort = new AbortController();
+    const done = this.#fly(reference, credentials, abort.signal).finally(() => this.#flights.delete(key));
+    // Its waiters report it; there may be none any more.
+    done.catch(() => undefined);
+    const flight: Flight = { done, abort, waiters: 0 };
+    this.#flights.set(key, flight);
+    return flight;
+  }
+
+  async #fly(reference: string, credentials: readonly PullCredential[], signal: AbortSignal): Promise<Pull> {
+    const startMs = this.#clock.monotonicMs();
+    await this.#records.intend(reference);
+    const failures: string[] = [];
+    for (const credential of credentials.length === 0 ? (['anonymous'] as const) : credentials) {
+      try {
+        await this.#images.pullImage(reference, credential, signal);
+      } catch (error) {
+        signal.throwIfAborted();
+        failures.push(errorMessage(error));
+        continue;
+      }
+      const image = await this.#images.inspectImage(reference, signal);
+      if (image === undefined) throw new AgentError('ErrImagePull', 'the image does not exist after its pull');
+      const access = credential === 'anonymous' ? 'anyone' : { secret: credential.secret, hash: credential.hash };
+      await this.#records.record(image.id, { reference, access });
+      return { image, tookMs: this.#clock.monotonicMs() - startMs };
+    }
+    await this.#records.endIntent(reference);
+    const [only = '', ...more] = failures;
+    throw new AgentError('ErrImagePull', more.length === 0 ? only : `[${failures.join(', ')}]`);
+  }
+}

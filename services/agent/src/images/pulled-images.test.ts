@@ -1,0 +1,76 @@
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readdirSync } from 'node:fs';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { PullCredential } from './keyring.ts';
+import { PulledImages } from './pulled-images.ts';
+
+const credential = (uid: string, hash: string): PullCredential => ({
+  username: 'u',
+  password: 'sesame',
+  hash,
+  secret: { uid, namespace: 'default', name: uid },
+});
+
+describe('an image that the host has', () => {
+  let folder: string;
+  let pulled: PulledImages;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gantry-images-'));
+    pulled = new PulledImages(folder);
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  const may = (reference: string, ...own: PullCredential[]) => pulled.mayUse('sha256:1', reference, async () => own);
+  const recorded = (reference: string, by?: PullCredential) =>
+    pulled.record('sha256:1', {
+      reference,
+      access: by === undefined ? 'anyone' : { secret: by.secret, hash: by.hash },
+    });
+
+  it('may be used by every pod when this cluster has not pulled it, or has without a credential', async () => {
+    expect(await may('quay.io/app:1')).toBe(true);
+    await recorded('quay.io/app:1', credential('a', 'h'));
+    expect(await may('quay.io/app:1')).toBe(false);
+    await recorded('quay.io/app:1');
+    expect(await may('quay.io/app:1')).toBe(true);
+  });
+
+  it('may be used by pods with the Secret, or the credential, that it was pulled with', async () => {
+    await recorded('quay.io/app:1', credential('a', 'h'));
+    expect(await may('quay.io/app:1', credential('a', 'rotated'))).toBe(true);
+    expect(await may('quay.io/app:1', credential('copy', 'h'))).toBe(true);
+    expect(await may('quay.io/app:2', credential('copy', 'h'))).toBe(true);
+    expect(await may('quay.io/app:1', credential('b', 'other'))).toBe(false);
+    expect(await may('other.io/app:1', credential('a', 'h'))).toBe(false);
+  });
+
+  it('may be used by none when an agent ended while it pulled it', async () => {
+    await pulled.intend('quay.io/app:1');
+    expect(await may('quay.io/app:1')).toBe(false);
+    expect(await may('quay.io/app:2')).toBe(true);
+    await pulled.endIntent('quay.io/app:1');
+    expect(await may('quay.io/app:1')).toBe(true);
+    await pulled.intend('quay.io/app:1');
+    await pulled.intend('quay.io/app:1');
+    await pulled.endIntent('quay.io/app:1');
+    expect(await may('quay.io/app:1')).toBe(false);
+    await recorded('quay.io/app:1');
+    expect(await may('quay.io/app:1')).toBe(true);
+  });
+
+  it('is known to the other agents of the host, without the password', async () => {
+    await recorded('quay.io/app:1', credential('a', 'h'));
+    expect(await new PulledImages(folder).recordsOf('sha256:1')).toEqual([
+      { reference: 'quay.io/app:1', access: { hash: 'h', secret: { uid: 'a', namespace: 'default', name: 'a' } } },
+    ]);
+    const files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+    for (const file of files) expect((await stat(join(folder, file))).mode & 0o077).toBe(0);
+  });
+
+  it('is remembered as used only when this cluster has pulled it', async () => {
+    await pulled.touch('sha256:1', 5000);
+    expect(readdirSync(folder)).toEqual([]);
+  });
+});

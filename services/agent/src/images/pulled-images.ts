@@ -1,0 +1,124 @@
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { repositoryOf } from './image-name.ts';
+import type { PullCredential } from './keyring.ts';
+
+/** How an image came to this host: `anyone`'s pull, or one with a credential of a Secret. */
+export type PullAccess = 'anyone' | { readonly secret: PullCredential['secret']; readonly hash: string };
+
+/** One pull of an image by an agent of this cluster. */
+export interface PullRecord {
+  readonly reference: string;
+  readonly access: PullAccess;
+}
+
+/**
+ * The images of this host that this cluster has pulled, and with which credentials: in a folder that the host's agents share. A pod
+ * may use such an image only if it could have pulled it (kubelet's `imagePullCredentialsVerificationPolicy`). Images that are not in
+ * here were there before, or were built on the host: every pod may use them, and nothing of ours removes them.
+ */
+export class PulledImages {
+  readonly #folder: string;
+  /** How many pulls of a reference this agent has under way. */
+  readonly #intents = new Map<string, number>();
+  #writes = 0;
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Call it before a pull: an agent that ends during it leaves an image of unknown access. */
+  async intend(reference: string): Promise<void> {
+    this.#intents.set(reference, (this.#intents.get(reference) ?? 0) + 1);
+    await this.#write(join(this.#folder, 'intents'), reference, reference);
+  }
+
+  /** After a pull. */
+  async record(id: string, { reference, access }: PullRecord): Promise<void> {
+    const key = access === 'anyone' ? '' : `${access.secret.uid}/${access.hash}`;
+    await this.#write(this.#of(id), `${reference}\n${key}`, JSON.stringify({ reference, access }));
+    await this.endIntent(reference);
+  }
+
+  /** After a pull that failed. Another one of this agent keeps the intent. */
+  async endIntent(reference: string): Promise<void> {
+    const others = (this.#intents.get(reference) ?? 1) - 1;
+    if (others > 0) {
+      this.#intents.set(reference, others);
+      return;
+    }
+    this.#intents.delete(reference);
+    await rm(join(this.#folder, 'intents', digest(reference)), { force: true });
+  }
+
+  /**
+   * Whether a pod may use an image of the host by this name without pulling it. `credentials` are the pod's for the name, and asked
+   * for only when the image was pulled with some.
+   */
+  async mayUse(id: string, reference: string, credentials: () => Promise<readonly PullCredential[]>): Promise<boolean> {
+    const records = await this.recordsOf(id);
+    if (records.length === 0) return !(await this.#isIntended(reference));
+    const repository = repositoryOf(reference);
+    const here = records.filter((record) => repositoryOf(record.reference) === repository);
+    if (here.some(({ access }) => access === 'anyone')) return true;
+    if (here.length === 0) return false;
+    const own = await credentials();
+    return here.some(
+      ({ access }) =>
+        access !== 'anyone' && own.some(({ secret, hash }) => secret.uid === access.secret.uid || hash === access.hash),
+    );
+  }
+
+  /** Notes that a container uses it: images that are used lately are not removed. Does nothing for one that is not recorded. */
+  async touch(id: string, now: number): Promise<void> {
+    try {
+      await utimes(this.#of(id), now / 1000, now / 1000);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  }
+
+  /** The pulls of an image; none for one that this cluster has not pulled. */
+  async recordsOf(id: string): Promise<readonly PullRecord[]> {
+    const records: PullRecord[] = [];
+    for (const name of await namesIn(this.#of(id))) {
+      // A name with a dot is of a file that is being written.
+      if (name.includes('.')) continue;
+      records.push(JSON.parse(await readFile(join(this.#of(id), name), 'utf8')) as PullRecord);
+    }
+    return records;
+  }
+
+  #of(id: string): string {
+    return join(this.#folder, 'pulled', digest(id));
+  }
+
+  async #isIntended(reference: string): Promise<boolean> {
+    return (await namesIn(join(this.#folder, 'intents'))).includes(digest(reference));
+  }
+
+  /** Other agents of the host may write the same file at the same time: each version of it says the same. */
+  async #write(folder: string, key: string, content: string): Promise<void> {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    const path = join(folder, digest(key));
+    this.#writes++;
+    const next = `${path}.${process.pid}-${this.#writes}`;
+    await writeFile(next, content, { mode: 0o600 });
+    await rename(next, path);
+  }
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** A name that no image reference can change into a path. */
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
