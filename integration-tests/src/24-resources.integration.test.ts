@@ -1,5 +1,5 @@
 /** Volumes, resources and environment of pods, on real containers with the real kubectl. */
-import { PODS } from '@gantry/objects';
+import { PODS, quantityMilli, quantityValue } from '@gantry/objects';
 import { expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
@@ -207,4 +207,40 @@ ${spec}
     return reason === 'ErrImageNeverPull' && message?.includes(`this machine has ${registry.image}`) === true;
   });
   await kubectl(['delete', 'pod', '--all']);
+});
+
+test('nodes share their host, and pods see what is theirs of it', async () => {
+  await using namespace = await cluster.namespace();
+  const { kubectl, apply, untilSucceeded } = inNamespace(namespace.name);
+  const nodes = await cluster.nodes();
+  const sum = (name: string) =>
+    nodes.map(({ status }) => status?.capacity?.[name] ?? '').reduce((total, text) => total + quantityMilli(text), 0);
+  const host = JSON.parse(await cluster.docker(['info', '-f', '{{json .}}'])) as { NCPU: number; MemTotal: number };
+  expect(Math.abs(sum('cpu') / 1000 - host.NCPU)).toBeLessThan(0.01);
+  expect(Math.abs(sum('memory') / 1000 / host.MemTotal - 1)).toBeLessThan(0.001);
+  expect(nodes[0]?.status?.images?.flatMap(({ names }) => names)).toContain('busybox:1.36');
+  expect(nodes[0]?.status?.runtimeHandlers?.map(({ name }) => name)).toContain('runc');
+
+  const reference = (name: string, resource: string) =>
+    `{ name: ${name}, valueFrom: { resourceFieldRef: { containerName: main, resource: ${resource} } } }`;
+  const variables = `      env: [${reference('CPUS', 'limits.cpu')}, ${reference('MEMORY', 'limits.memory')}, ${reference('OWN', 'requests.memory')}]
+      resources: { requests: { memory: 16Mi } }
+`;
+  const manifest = pod('limits', 'echo $CPUS $MEMORY $OWN', '', '').replace(
+    '      volumeMounts',
+    `${variables}      volumeMounts`,
+  );
+  await apply(manifest);
+  await untilSucceeded('limits');
+  const placed = (await cluster.get(PODS, namespace.name, 'limits')).spec?.nodeName;
+  const allocatable = nodes.find(({ metadata }) => metadata.name === placed)?.status?.allocatable ?? {};
+  const expected = [
+    Math.ceil(quantityMilli(allocatable['cpu'] ?? '') / 1000),
+    quantityValue(allocatable['memory'] ?? ''),
+    16 * 2 ** 20,
+  ];
+  const shown = (await kubectl(['logs', 'limits'])).trim().split(' ').map(Number);
+  expect(shown[0]).toBe(expected[0]);
+  expect(Math.abs((shown[1] ?? 0) - (expected[1] ?? 0))).toBeLessThan(1024);
+  expect(shown[2]).toBe(expected[2]);
 });

@@ -16,10 +16,11 @@
  * The files beside this one wire them together, in the order of `start` below.
  */
 import { join } from 'node:path';
-import { readFile } from 'node:fs/promises';
+import { readFile, statfs } from 'node:fs/promises';
 import { createGrpcClient, type GrpcClient } from '@gantry/client';
 import type { GroupMember } from '@gantry/service';
 import { openTlsFolder } from '@gantry/tls';
+import type { AgentConfig } from './config.ts';
 import type { AgentEnvironment } from './agent-environment.ts';
 import { createCleanupServices, createWorkerServices, type NodeRuntime } from './create-worker-services.ts';
 import { Custodian } from './custodian/custodian.ts';
@@ -32,11 +33,13 @@ import { enginePrivilege } from './node/engine-privilege.ts';
 import { hostRoot, linuxHostFiles } from './mounts/linux-host-files.ts';
 import { checkPropagation, linuxMounts } from './mounts/linux-mounts.ts';
 import { Heartbeat } from './node/heartbeat.ts';
+import { HostShares } from './node/host-shares.ts';
+import { ImageList } from './node/image-list.ts';
 import { readHostIds } from './node/host-ids.ts';
 import { NodeStatusManager } from './node/node-status-manager.ts';
 import { PodManager } from './pods/pod-manager.ts';
 import type { WorkerServices } from './pods/worker-services.ts';
-import type { EnginePrivilege } from './runtime/engine.ts';
+import type { EngineInfo, EnginePrivilege } from './runtime/engine.ts';
 import type { HostMounts } from './runtime/host-mounts.ts';
 import { UsageSampler } from './usage/usage-sampler.ts';
 import { killLeftoverCommands } from './streams/leftover-commands.ts';
@@ -78,7 +81,8 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
   using client = createGrpcClient({ addresses: config.apiservers, tls, fieldManager: 'kubelet', clock, random });
 
   const usage = new UsageSampler({ stats: runtime.stats, own: self.container?.id, clock, logger });
-  const parts = { runtime, engine, privilege, mounts, hostFiles };
+  const shares = await hostShares(config, engine, self);
+  const parts = { runtime, engine, privilege, mounts, hostFiles, shares };
   const services = createWorkerServices(environment, self, { ...parts, usage }, client);
   await services.volumes.prepare();
   const node = await nodeStatusManager(environment, self, parts, client);
@@ -123,15 +127,27 @@ function certificatesOf(self: Self, { config, clock, random, logger }: AgentEnvi
 }
 
 async function nodeStatusManager(
-  { config, clock, logger }: AgentEnvironment,
+  { clock, logger }: AgentEnvironment,
   self: Self,
-  { runtime, engine, privilege }: NodeRuntime,
+  { runtime, engine, privilege, shares }: NodeRuntime,
   client: GrpcClient,
 ): Promise<NodeStatusManager> {
   const { name, engineName, address, hostAddress } = self;
   const ids = await readHostIds();
-  const observation = { name, engineName, address, hostAddress, engine, privilege, shares: config.capacityShares, ids };
-  return new NodeStatusManager({ client, engine: runtime.engine, observation, clock, logger });
+  const observation = { name, engineName, address, hostAddress, engine, privilege, ids };
+  const images = new ImageList(runtime.images, clock, logger);
+  return new NodeStatusManager({ client, engine: runtime.engine, observation, shares, images, clock, logger });
+}
+
+/** What this node has of its host: its share of CPU, memory and the disk that holds the state folder, which is the engine's. */
+async function hostShares(
+  { capacityShares, reserved }: AgentConfig,
+  engine: EngineInfo,
+  self: Self,
+): Promise<HostShares> {
+  const { bsize, blocks } = await statfs(self.shared.path);
+  const host = { cpus: engine.cpus, memoryBytes: engine.memoryBytes, storageBytes: bsize * blocks };
+  return new HostShares(host, reserved, capacityShares === 0 ? 'all-nodes' : capacityShares);
 }
 
 /** The node's client is shared: a borrower must not close it. */

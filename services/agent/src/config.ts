@@ -1,5 +1,7 @@
 import { type ConfigReader, LOG_LEVELS, type LogLevel, readConfig } from '@gantry/service';
 
+const MIB = 2 ** 20;
+
 /** The settings of an agent process. */
 export interface AgentConfig {
   readonly clusterId: string;
@@ -16,8 +18,10 @@ export interface AgentConfig {
   /** The control groups of the engine's host, where the usage of containers is read. */
   readonly cgroupDir: string;
   readonly sandboxImage: string;
-  /** The number of nodes that share the host's capacity. */
+  /** The number of nodes that share the host's capacity; 0: all that are on its engine. */
   readonly capacityShares: number;
+  /** What pods may not request of each node. */
+  readonly reserved: { readonly cpuMillis: number; readonly memoryBytes: number; readonly storageBytes: number };
   /** The longest delay before a container that keeps failing is started again. */
   readonly maxRestartDelaySeconds: number;
   /** Its node's name and address, only for an agent outside a container of Docker Compose. */
@@ -40,7 +44,12 @@ export function readAgentConfig(): AgentConfig {
     dockerSocket: read.text('GANTRY_DOCKER_SOCKET', '/var/run/docker.sock'),
     cgroupDir: read.text('GANTRY_CGROUP_DIR', '/sys/fs/cgroup'),
     sandboxImage: read.text('GANTRY_SANDBOX_IMAGE', 'registry.k8s.io/pause:3.10'),
-    capacityShares: read.integer('GANTRY_CAPACITY_SHARES', { min: 1, max: 1000 }, 1),
+    capacityShares: read.integer('GANTRY_CAPACITY_SHARES', { min: 0, max: 1000 }, 0),
+    reserved: {
+      cpuMillis: read.integer('GANTRY_RESERVED_CPU_MILLIS', { min: 0, max: 1_000_000 }, 0),
+      memoryBytes: read.integer('GANTRY_RESERVED_MEMORY_MIB', { min: 0, max: 1_000_000_000 }, 0) * MIB,
+      storageBytes: read.integer('GANTRY_RESERVED_STORAGE_MIB', { min: 0, max: 1_000_000_000 }, 0) * MIB,
+    },
     maxRestartDelaySeconds: read.integer('GANTRY_MAX_RESTART_DELAY_SECONDS', { min: 1, max: 300 }, 300),
     nodeName: read.text('GANTRY_NODE_NAME', ''),
     nodeAddress: read.text('GANTRY_NODE_ADDRESS', ''),

@@ -5,6 +5,7 @@ import type { AgentEnvironment } from './agent-environment.ts';
 import { NO_PODS } from './custodian/no-pods.ts';
 import { ImagePuller } from './images/image-puller.ts';
 import { PulledImages } from './images/pulled-images.ts';
+import type { HostShares } from './node/host-shares.ts';
 import type { Self } from './identity/self.ts';
 import { AddressPool } from './pods/address-pool.ts';
 import { FreshnessGate } from './pods/freshness-gate.ts';
@@ -35,6 +36,7 @@ export interface NodeRuntime {
   readonly privilege: EnginePrivilege;
   readonly mounts: HostMounts;
   readonly hostFiles: HostFiles;
+  readonly shares: HostShares;
 }
 
 /**
@@ -49,14 +51,14 @@ function parallelCalls({ cpus }: EngineInfo, shares: number): number {
 export function createWorkerServices(
   { config, clock, random, logger }: AgentEnvironment,
   self: Self,
-  { runtime, engine, privilege, mounts, hostFiles, usage }: NodeRuntime & { readonly usage: UsageSampler },
+  { runtime, engine, privilege, mounts, hostFiles, shares, usage }: NodeRuntime & { readonly usage: UsageSampler },
   client: GrpcClient,
 ): WorkerServices {
   const facts = {
     nodeName: self.name,
     hostAddress: self.address,
-    cpus: engine.cpus,
     memoryBytes: engine.memoryBytes,
+    allocatable: () => shares.allocatable(),
   };
   const pods = new PodSource({ client, node: self.name, clock, random, logger });
   const source = apiConfigSource(client);

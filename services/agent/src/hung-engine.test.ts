@@ -9,6 +9,8 @@ import { NODES } from '@gantry/objects';
 import { silentLogger } from '@gantry/service';
 import { expect, it, onTestFinished } from 'vitest';
 import { connectDocker } from './docker/docker-runtime.ts';
+import { HostShares } from './node/host-shares.ts';
+import { ImageList } from './node/image-list.ts';
 import { NodeStatusManager } from './node/node-status-manager.ts';
 import { ENGINE } from './testing/pods.ts';
 
@@ -45,10 +47,12 @@ it('a Node whose engine hangs becomes NotReady, with the reason, and Ready again
     address: '10.0.0.1',
     hostAddress: undefined,
     engine: ENGINE,
-    shares: 1,
     ids,
   };
-  const options = { client: api, engine, clock, logger: silentLogger };
+  const nothing = { cpuMillis: 0, memoryBytes: 0, storageBytes: 0 };
+  const shares = new HostShares({ cpus: 1, memoryBytes: 1, storageBytes: 1 }, nothing, 1);
+  const images = new ImageList({ listImages: async () => [] }, clock, silentLogger);
+  const options = { client: api, engine, shares, images, clock, logger: silentLogger };
   const manager = new NodeStatusManager({ ...options, observation: { ...observation, privilege: 'full' } });
   const ready = () => api.all(NODES)[0]?.status?.conditions?.find(({ type }) => type === 'Ready');
   const becomes = async (status: string) => {

@@ -1,6 +1,7 @@
 import { formatTime, type Instant } from '@gantry/base';
-import type { Node, NodeCondition, NodeStatus } from '@gantry/objects';
+import type { ContainerImage, Node, NodeCondition, NodeStatus } from '@gantry/objects';
 import type { EngineInfo, EnginePrivilege } from '../runtime/engine.ts';
+import { type HostResources, type ResourceAmounts, resourceStatus } from './node-resources.ts';
 
 /** Which Docker engine a Node's containers run on. */
 export const ENGINE_LABEL = 'gantry.dev/engine';
@@ -12,7 +13,6 @@ export const KUBELET_VERSION = 'v1.36.2';
 export const AGENT_PORT = 10250;
 /** All engines are in one region: nothing is known of where they are. */
 const REGION = 'gantry';
-const MAX_PODS = 110;
 /** An unchanged status is written again after this long, to keep its heartbeat times recent. */
 const STATUS_REFRESH_MS = 300_000;
 
@@ -25,8 +25,11 @@ export interface NodeObservation {
   readonly hostAddress: string | undefined;
   readonly engine: EngineInfo;
   readonly privilege: EnginePrivilege;
-  /** How many nodes share this host's capacity. */
+  /** The host's resources, how many nodes share them, and what is reserved of each share. */
+  readonly host: HostResources;
   readonly shares: number;
+  readonly reserved: ResourceAmounts;
+  readonly images: readonly ContainerImage[];
   readonly ids: { readonly machine: string; readonly boot: string; readonly system: string };
   /** Why pods cannot run; undefined when they can. */
   readonly engineFailure: string | undefined;
@@ -71,13 +74,7 @@ export function newNode(observed: NodeObservation, now: Instant): Node {
 
 /** The desired status; conditions and fields of other owners are kept. */
 export function nodeStatus(observed: NodeObservation, old: NodeStatus, now: Instant): NodeStatus {
-  const { engine, shares } = observed;
-  const cpuMillis = Math.floor((engine.cpus * 1000) / shares);
-  const resources = {
-    cpu: cpuMillis % 1000 === 0 ? String(cpuMillis / 1000) : `${cpuMillis}m`,
-    memory: `${Math.floor(engine.memoryBytes / shares / 1024)}Ki`,
-    pods: String(MAX_PODS),
-  };
+  const { engine, host, shares, reserved, images } = observed;
   const arch = architecture(engine.architecture);
   return {
     ...old,
@@ -86,10 +83,16 @@ export function nodeStatus(observed: NodeObservation, old: NodeStatus, now: Inst
       ...(observed.hostAddress === undefined ? [] : [{ type: 'ExternalIP', address: observed.hostAddress }]),
       { type: 'Hostname', address: observed.name },
     ],
-    capacity: resources,
-    allocatable: resources,
+    ...resourceStatus(host, shares, reserved, old),
     conditions: nodeConditions(observed, old.conditions ?? [], now),
     daemonEndpoints: { kubeletEndpoint: { Port: AGENT_PORT } },
+    // The engine adds the groups that the image's /etc/group gives to the user.
+    features: { supplementalGroupsPolicy: false },
+    images: [...images],
+    runtimeHandlers: ['', ...engine.runtimes.toSorted()].map((name) => ({
+      name,
+      features: { recursiveReadOnlyMounts: engine.recursiveReadOnly === 'supported', userNamespaces: false },
+    })),
     nodeInfo: {
       architecture: arch,
       bootID: observed.ids.boot,

@@ -5,6 +5,8 @@ import { createOvertakenClient, FakeObjectClient } from '@gantry/client/testing'
 import { silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HollowRuntime } from '../hollow/hollow-runtime.ts';
+import { HostShares } from './host-shares.ts';
+import { ImageList } from './image-list.ts';
 import { NodeStatusManager } from './node-status-manager.ts';
 
 const KEY = { namespace: '', name: 'n' };
@@ -16,20 +18,25 @@ describe('the node status with concurrent writes of other clients', () => {
   let meanwhile: (write: ObjectWrite) => Promise<void>;
   let manager: NodeStatusManager;
   let reads: number;
+  let shares: HostShares;
   beforeEach(async () => {
     clock = new ManualClock();
     server = new FakeObjectClient(clock);
     stop = new AbortController();
     meanwhile = async () => undefined;
     reads = 0;
-    const { engine } = new HollowRuntime({ clock, images: {} });
+    const IMAGE = { id: 'sha256:1', sizeBytes: 7, digests: [], user: '', labels: [] };
+    const { engine, images } = new HollowRuntime({ clock, images: { nginx: IMAGE } });
+    const nothing = { cpuMillis: 0, memoryBytes: 0, storageBytes: 0 };
+    const info = await engine.info();
+    shares = new HostShares({ ...info, storageBytes: 2 ** 35 }, { ...nothing, cpuMillis: 500 }, 'all-nodes');
     const client = createOvertakenClient(server, (write) => meanwhile(write));
     manager = new NodeStatusManager({
       client: createObjectClient({
         ...client,
-        get: (resource, key, signal) => {
+        list: (resource, options, signal) => {
           reads += 1;
-          return client.get(resource, key, signal);
+          return client.list(resource, options, signal);
         },
       }),
       engine,
@@ -38,11 +45,12 @@ describe('the node status with concurrent writes of other clients', () => {
         engineName: 'engine',
         address: '10.0.0.1',
         hostAddress: '10.0.0.254',
-        engine: await engine.info(),
+        engine: info,
         privilege: 'full',
-        shares: 1,
         ids: { machine: 'm', boot: 'b', system: 's' },
       },
+      shares,
+      images: new ImageList(images, clock, silentLogger),
       clock,
       logger: silentLogger,
     });
@@ -99,6 +107,35 @@ describe('the node status with concurrent writes of other clients', () => {
     manager.checkNow();
     await clock.advance(1);
     expect(reads).toBe(2);
+  });
+
+  it('shares its host with the other Nodes of the engine, and keeps extended resources that others have written', async () => {
+    const shown = () => [node()?.status?.capacity, node()?.status?.allocatable];
+    const whole = {
+      cpu: '8',
+      memory: `${2 ** 24}Ki`,
+      'ephemeral-storage': `${2 ** 25}Ki`,
+      pods: '110',
+      'hugepages-2Mi': '0',
+    };
+    expect(shown()).toMatchObject([whole, { ...whole, cpu: '7500m' }]);
+    const labels = (engine: string) => ({ 'gantry.dev/engine': engine });
+    await server.put(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'm', labels: labels('engine') } });
+    await server.put(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'o', labels: labels('other') } });
+    const capacity = { ...node()?.status?.capacity, 'example.dev/tape': '3' };
+    await server.updateStatus(NODES, { ...node(), status: { ...node()?.status, capacity } } as Node, stop.signal);
+    manager.checkNow();
+    await clock.advance(1);
+    const half = { cpu: '4', memory: `${2 ** 23}Ki`, 'ephemeral-storage': `${2 ** 24}Ki`, 'example.dev/tape': '3' };
+    expect(shown()).toMatchObject([half, { ...half, cpu: '3500m' }]);
+    expect(shares.allocatable()).toMatchObject({ cpuMillis: 3500, memoryBytes: 2 ** 33 });
+  });
+
+  it('shows its images, its handlers and what it cannot do', () => {
+    expect(node()?.status?.images).toEqual([{ names: ['nginx:latest'], sizeBytes: 7 }]);
+    expect(node()?.status?.features).toEqual({ supplementalGroupsPolicy: false });
+    const features = { recursiveReadOnlyMounts: true, userNamespaces: false };
+    expect(node()?.status?.runtimeHandlers).toContainEqual({ name: '', features });
   });
 
   it('names machine, zone and region, and the addresses of node and host', () => {

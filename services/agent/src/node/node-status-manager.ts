@@ -1,5 +1,5 @@
 import { type Clock, errorMessage, Signal, sleep } from '@gantry/base';
-import { equalJson, isReason, LEASES, type Node, NODES } from '@gantry/objects';
+import { type ContainerImage, equalJson, isReason, LEASES, type Node, NODES } from '@gantry/objects';
 import { ignoreNotFound, type ObjectClient } from '@gantry/client';
 import type { Logger } from '@gantry/service';
 import { AgentError } from '../runtime/agent-error.ts';
@@ -14,6 +14,8 @@ import {
   nodeStatus,
 } from './node-object.ts';
 import { LEASE_NAMESPACE } from './heartbeat.ts';
+import type { HostShares } from './host-shares.ts';
+import type { ImageList } from './image-list.ts';
 
 const CHECK_MS = 5_000;
 const RETRY_MS = 500;
@@ -25,10 +27,19 @@ const ALIVE_MS = 15_000;
 export interface NodeStatusManagerOptions {
   readonly client: ObjectClient;
   readonly engine: EngineRuntime;
-  readonly observation: Omit<NodeObservation, 'engineFailure'>;
+  readonly observation: Omit<NodeObservation, 'engineFailure' | 'host' | 'shares' | 'reserved' | 'images'>;
+  /** It hears how many Nodes there are on this engine. */
+  readonly shares: HostShares;
+  readonly images: ImageList;
   readonly clock: Clock;
   readonly logger: Logger;
 }
+
+type Draft = NodeStatusManagerOptions['observation'] & {
+  readonly engineFailure: string | undefined;
+  /** Undefined: those that the Node shows already. */
+  readonly images: readonly ContainerImage[] | undefined;
+};
 
 /** Registers this agent's Node and keeps its labels and status up to date. Writes only differences. */
 export class NodeStatusManager {
@@ -81,7 +92,11 @@ export class NodeStatusManager {
   }
 
   async #sync(signal: AbortSignal): Promise<void> {
-    const observation = { ...this.#options.observation, engineFailure: await this.#engineFailure(signal) };
+    const { observation: known, images: list } = this.#options;
+    const engineFailure = await this.#engineFailure(signal);
+    // An engine that is down is not asked for more.
+    const images = engineFailure === undefined ? await list.read(signal) : undefined;
+    const observation = { ...known, engineFailure, images };
     for (let attempt = 1; ; attempt++) {
       try {
         await this.#write(observation, signal);
@@ -93,10 +108,13 @@ export class NodeStatusManager {
   }
 
   /** Every write is conditional on the version that it was computed from. */
-  async #write(observation: NodeObservation, signal: AbortSignal): Promise<void> {
-    const { client, clock } = this.#options;
-    const key = { namespace: '', name: observation.name };
+  async #write(draft: Draft, signal: AbortSignal): Promise<void> {
+    const { client, clock, shares } = this.#options;
+    const key = { namespace: '', name: draft.name };
     const node = await this.#get(signal);
+    const { host, reserved, count } = shares;
+    const images = draft.images ?? node?.status?.images ?? [];
+    const observation: NodeObservation = { ...draft, images, host, reserved, shares: count };
     if (node === undefined) {
       const object = newNode(observation, clock.now());
       await client.create(NODES, object, signal);
@@ -116,9 +134,15 @@ export class NodeStatusManager {
     await client.updateStatus(NODES, { ...current, status }, signal);
   }
 
-  #get(signal: AbortSignal): Promise<Node | undefined> {
-    const { client, observation } = this.#options;
-    return ignoreNotFound(client.get(NODES, { namespace: '', name: observation.name }, signal));
+  /** This Node, read with the others of its engine: as many share the host. */
+  async #get(signal: AbortSignal): Promise<Node | undefined> {
+    const { client, observation, shares } = this.#options;
+    const { name, engineName } = observation;
+    const { items } = await client.list(NODES, { labelSelector: `${ENGINE_LABEL}=${engineName}` }, signal);
+    const own = items.find(({ metadata }) => metadata.name === name);
+    shares.observe(own === undefined ? items.length + 1 : items.length);
+    // One of an agent of another engine, or of an earlier version, has another label or none.
+    return own ?? (await ignoreNotFound(client.get(NODES, { namespace: '', name }, signal)));
   }
 
   async #isAlive(signal: AbortSignal): Promise<boolean> {

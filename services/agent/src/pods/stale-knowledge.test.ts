@@ -13,7 +13,7 @@ import { PodSource } from '../sources/pod-source.ts';
 import { apiClaimSource } from '../sources/api-claim-source.ts';
 import { TokenSource } from '../sources/token-source.ts';
 import { StatusReporter } from '../status/status-reporter.ts';
-import { container, ENGINE } from '../testing/pods.ts';
+import { allocatable, container, ENGINE } from '../testing/pods.ts';
 import { PersistentFolders } from '../volumes/persistent-folders.ts';
 import { PodVolumes } from '../volumes/pod-volumes.ts';
 import { AddressPool } from './address-pool.ts';
@@ -64,7 +64,7 @@ describe('the worker of a pod', () => {
 
   /** Starts the worker of the one pod. */
   const start = (mode: WorkerServices['mode'] = 'run') => {
-    const facts = { nodeName: 'node-a', hostAddress: '10.0.0.1', cpus: 1, memoryBytes: 1e9 };
+    const facts = { nodeName: 'node-a', hostAddress: '10.0.0.1', memoryBytes: 1e9, allocatable: allocatable(1000) };
     const source = apiConfigSource(server);
     const state = { path: folder, hostPath: folder };
     const pulled = new PulledImages(join(folder, 'images'));

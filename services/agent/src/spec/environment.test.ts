@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Container } from '@gantry/objects';
-import { container, pod } from '../testing/pods.ts';
+import { allocatable, container, pod } from '../testing/pods.ts';
 import type { ConfigSource } from './config-source.ts';
 import { containerEnvironment } from './environment.ts';
 
@@ -13,7 +13,7 @@ describe('a container’s variables', () => {
     secret: async (_namespace, name) =>
       name === 'keys' ? { apiVersion: 'v1', kind: 'Secret', metadata: {}, data: { token: 'c2VjcmV0' } } : undefined,
   };
-  const facts = { nodeName: 'node-a', hostAddress: '10.0.0.1', cpus: 4, memoryBytes: 2 ** 30 };
+  const facts = { nodeName: 'node-a', hostAddress: '10.0.0.1', memoryBytes: 2 ** 30, allocatable: allocatable(4000) };
   const resolve = (change: Partial<Container>) =>
     containerEnvironment(
       container('main', change),

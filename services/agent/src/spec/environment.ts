@@ -2,7 +2,7 @@ import type { Container, EnvVar, Pod } from '@gantry/objects';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { ConfigSource } from './config-source.ts';
 import { expand } from './expand.ts';
-import { type NodeFacts, podField, resourceField } from './field-values.ts';
+import { namedContainer, type NodeFacts, podField, resourceField } from './field-values.ts';
 
 /** The sources of variables' values. */
 export interface EnvironmentContext {
@@ -72,9 +72,11 @@ async function valueFrom(
     return value;
   }
   if (from.resourceFieldRef !== undefined) {
-    const { containerName } = from.resourceFieldRef;
-    const other = pod.spec?.containers.find((candidate) => candidate.name === containerName);
-    return resourceField(other ?? container, from.resourceFieldRef, facts);
+    const named = namedContainer(pod, from.resourceFieldRef, container);
+    if (named === undefined) throw config(`container ${from.resourceFieldRef.containerName ?? ''} not found`);
+    const value = resourceField(pod, named, from.resourceFieldRef, facts);
+    if (value === undefined) throw config(`unsupported container resource : ${from.resourceFieldRef.resource}`);
+    return value;
   }
   if (from.configMapKeyRef !== undefined) return keyValue('configmap', from.configMapKeyRef, context, signal);
   if (from.secretKeyRef !== undefined) return keyValue('secret', from.secretKeyRef, context, signal);

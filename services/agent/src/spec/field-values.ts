@@ -1,11 +1,18 @@
+import { allContainersOf } from './pod-containers.ts';
 import { type Container, type Pod, quantityMilli, quantityValue, type ResourceFieldSelector } from '@gantry/objects';
 
 /** Facts of the node that the downward API may refer to. */
 export interface NodeFacts {
   readonly nodeName: string;
   readonly hostAddress: string;
-  readonly cpus: number;
+  /** Memory of the host. */
   readonly memoryBytes: number;
+  /** What pods may request of the node: the limits of containers that have none. */
+  readonly allocatable: () => {
+    readonly cpuMillis: number;
+    readonly memoryBytes: number;
+    readonly storageBytes: number;
+  };
 }
 
 /** The value of a pod's field for `fieldRef`; undefined when the path is not supported. */
@@ -40,16 +47,39 @@ function formatMap(map: Readonly<Record<string, string>> | undefined): string {
     .join('\n');
 }
 
-/** The value for `resourceFieldRef`: rounded up to the divisor; without a limit, the node's capacity. */
-export function resourceField(container: Container, selector: ResourceFieldSelector, facts: NodeFacts): string {
-  const [kind = 'limits', name = 'cpu'] = selector.resource.split(/\.(.*)/s);
-  const lists = container.resources ?? {};
-  const quantity = (kind === 'requests' ? lists.requests : lists.limits)?.[name];
-  const divisor = selector.divisor === undefined || selector.divisor === '0' ? '1' : selector.divisor;
-  if (name === 'cpu') {
-    const milli = quantity === undefined ? (kind === 'limits' ? facts.cpus * 1000 : 0) : quantityMilli(quantity);
-    return String(Math.ceil(milli / quantityMilli(divisor)));
-  }
-  const fallback = kind === 'limits' && name === 'memory' ? facts.memoryBytes : 0;
-  return String(Math.ceil((quantity === undefined ? fallback : quantityValue(quantity)) / quantityValue(divisor)));
+/**
+ * The value for `resourceFieldRef`, rounded up to the divisor (pkg/api/v1/resource). A limit that is absent or zero is the pod's, and
+ * else what the node can give. Undefined for a resource that has no such value.
+ */
+export function resourceField(
+  pod: Pod,
+  container: Container,
+  selector: ResourceFieldSelector,
+  facts: NodeFacts,
+): string | undefined {
+  const [kind = '', name = ''] = selector.resource.split(/\.(.*)/s);
+  const isKnown = ['cpu', 'memory', 'ephemeral-storage'].includes(name) || name.startsWith('hugepages-');
+  if (!isKnown || (kind !== 'limits' && kind !== 'requests')) return undefined;
+  const units = name === 'cpu' ? quantityMilli : quantityValue;
+  const own = units(container.resources?.[kind]?.[name] ?? '0');
+  const amount = own > 0 || kind === 'requests' ? own : limitOf(pod, name, units, facts);
+  const divisor = units(selector.divisor ?? '0');
+  return String(Math.ceil(amount / (divisor > 0 ? divisor : units('1'))));
+}
+
+function limitOf(pod: Pod, name: string, units: (text: string) => number, facts: NodeFacts): number {
+  const ofPod = units(pod.spec?.resources?.limits?.[name] ?? '0');
+  if (ofPod > 0) return ofPod;
+  const { cpuMillis, memoryBytes, storageBytes } = facts.allocatable();
+  return { cpu: cpuMillis, memory: memoryBytes, 'ephemeral-storage': storageBytes }[name] ?? 0;
+}
+
+/** The container that a `resourceFieldRef` names, among init containers too; its own without a name. */
+export function namedContainer(
+  pod: Pod,
+  { containerName }: ResourceFieldSelector,
+  own?: Container,
+): Container | undefined {
+  if (containerName === undefined || containerName === '') return own;
+  return allContainersOf(pod).find(({ container }) => container.name === containerName)?.container;
 }

@@ -1,4 +1,5 @@
 import type { Container, ContainerStatus, Pod, PodSpec, PodStatus } from '@gantry/objects';
+import type { NodeFacts } from '../spec/field-values.ts';
 import { containerHash } from '../spec/pod-containers.ts';
 import type { ContainerState } from '../runtime/containers.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
@@ -23,6 +24,11 @@ export const ENGINE: EngineInfo = {
   recursiveReadOnly: 'supported',
   runtimes: ['runc'],
 };
+
+/** What the pods of a small node may request. */
+export function allocatable(cpuMillis: number): NodeFacts['allocatable'] {
+  return () => ({ cpuMillis, memoryBytes: 2 ** 30, storageBytes: 2 ** 34 });
+}
 
 export function container(name = 'main', change: Partial<Container> = {}): Container {
   return { name, image: 'nginx:1.27', ...change };

@@ -17,7 +17,7 @@ import { ImagePuller } from '../images/image-puller.ts';
 import { PulledImages } from '../images/pulled-images.ts';
 import { linuxHostFiles } from '../mounts/linux-host-files.ts';
 import { StatusReporter } from '../status/status-reporter.ts';
-import { ENGINE } from './pods.ts';
+import { allocatable, ENGINE } from './pods.ts';
 import { PersistentFolders } from '../volumes/persistent-folders.ts';
 import { PodVolumes } from '../volumes/pod-volumes.ts';
 import { AddressPool } from '../pods/address-pool.ts';
@@ -76,7 +76,7 @@ export async function startNode({ wrap = (runtime) => runtime, behaviour = {}, r
     await Promise.all([following, ...working]);
     await rm(path, { recursive: true, force: true });
   });
-  const facts = { nodeName: OWNER.node, hostAddress: '10.0.0.1', cpus: 2, memoryBytes: 1e9 };
+  const facts = { nodeName: OWNER.node, hostAddress: '10.0.0.1', memoryBytes: 1e9, allocatable: allocatable(2000) };
   const source = apiConfigSource(client);
   const state = { path, hostPath: path };
   const pulled = new PulledImages(join(path, 'images'));

@@ -10,7 +10,7 @@ import { linuxHostFiles } from '../mounts/linux-host-files.ts';
 import { linuxMounts } from '../mounts/linux-mounts.ts';
 import { TokenSource } from '../sources/token-source.ts';
 import type { ClaimSource } from '../spec/claim-source.ts';
-import { container, ENGINE, pod } from '../testing/pods.ts';
+import { allocatable, container, ENGINE, pod } from '../testing/pods.ts';
 import { PersistentFolders } from './persistent-folders.ts';
 import { PodVolumes, type PodVolumesOptions } from './pod-volumes.ts';
 
@@ -60,7 +60,7 @@ describe('the volumes of pods', () => {
       },
       tokens: new TokenSource(new FakeObjectClient(clock), clock),
       persistent: new PersistentFolders({ folder: join(state, 'volumes'), node: 'n', source: boundClaims(reads) }),
-      facts: { nodeName: 'n', hostAddress: 'h', cpus: 1, memoryBytes: 2 ** 30 },
+      facts: { nodeName: 'n', hostAddress: 'h', memoryBytes: 2 ** 30, allocatable: allocatable(1000) },
       clock,
     };
     volumes = new PodVolumes(options);

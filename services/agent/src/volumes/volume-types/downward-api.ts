@@ -1,6 +1,6 @@
 import type { DownwardAPIVolumeFile } from '@gantry/objects';
 import { AgentError } from '../../runtime/agent-error.ts';
-import { podField, resourceField } from '../../spec/field-values.ts';
+import { namedContainer, podField, resourceField } from '../../spec/field-values.ts';
 import type { VolumeFile } from './atomic-folder.ts';
 import { checkedPath, DEFAULT_MODE } from './volume-file.ts';
 import { defineFileVolumeType, type VolumeContext } from './volume-type.ts';
@@ -19,12 +19,12 @@ export function downwardApiFiles(
   { pod, podAddress, facts }: VolumeContext,
 ): readonly VolumeFile[] {
   return items.map(({ path, mode: own, fieldRef, resourceFieldRef }) => {
-    const container = pod.spec?.containers.find((each) => each.name === resourceFieldRef?.containerName);
+    const container = resourceFieldRef === undefined ? undefined : namedContainer(pod, resourceFieldRef);
     const value =
       fieldRef !== undefined
         ? podField(pod, fieldRef.fieldPath, podAddress, facts)
         : resourceFieldRef !== undefined && container !== undefined
-          ? resourceField(container, resourceFieldRef, facts)
+          ? resourceField(pod, container, resourceFieldRef, facts)
           : undefined;
     if (value === undefined) throw new AgentError('FailedMount', `downward API item ${path} names no known field`);
     return { path: checkedPath(path), content: Buffer.from(value), mode: own ?? mode };
