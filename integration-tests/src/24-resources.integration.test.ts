@@ -244,3 +244,32 @@ test('nodes share their host, and pods see what is theirs of it', async () => {
   expect(Math.abs((shown[1] ?? 0) - (expected[1] ?? 0))).toBeLessThan(1024);
   expect(shown[2]).toBe(expected[2]);
 });
+
+test('a volume shows a change of its ConfigMap, its Secret and its pod within seconds, and containers know the Services', async () => {
+  await using namespace = await cluster.namespace();
+  const { kubectl, apply } = inNamespace(namespace.name);
+  await kubectl(['create', 'configmap', 'settings', '--from-literal=mode=slow']);
+  await kubectl(['create', 'secret', 'generic', 'keys', '--from-literal=key=old']);
+  await kubectl(['create', 'service', 'clusterip', 'cart-db', '--tcp=80:8080']);
+  const volumes = [
+    '{ name: settings, configMap: { name: settings } }',
+    '{ name: all, projected: { sources: [{ secret: { name: keys } }, { downwardAPI: { items: [{ path: labels, fieldRef: { fieldPath: metadata.labels } }] } }] } }',
+  ];
+  const mounts = '{ name: settings, mountPath: /settings }, { name: all, mountPath: /all }';
+  const script =
+    'echo $CART_DB_SERVICE_PORT $KUBERNETES_SERVICE_PORT_HTTPS; until grep -q fast /settings/mode && grep -q new /all/key && grep -q blue /all/labels; do sleep 0.2; done; echo seen; sleep 1000';
+  await apply(pod('watcher', script, volumes.join(','), mounts));
+  await eventually('the container runs', PATIENCE_MS, async () =>
+    (await kubectl(['logs', 'watcher'])).includes('80 443'),
+  );
+  const startedAt = performance.now();
+  await kubectl(['patch', 'configmap', 'settings', '-p', '{"data":{"mode":"fast"}}']);
+  await kubectl(['patch', 'secret', 'keys', '-p', '{"stringData":{"key":"new"}}']);
+  await kubectl(['label', 'pod', 'watcher', 'color=blue']);
+  await eventually('all files have changed', PATIENCE_MS, async () =>
+    (await kubectl(['logs', 'watcher'])).includes('seen'),
+  );
+  // Far less than the period after which volumes are read again anyway.
+  expect(performance.now() - startedAt).toBeLessThan(30_000);
+  await kubectl(['delete', 'pod', 'watcher']);
+});

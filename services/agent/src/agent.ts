@@ -95,6 +95,7 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
       (abort) => node.run(abort),
       (abort) => services.gate.run(abort),
       (abort) => services.pods.run(abort),
+      (abort) => services.services.run(abort),
       (abort) => services.reporter.run(abort),
       (abort) => new PodManager(services).run(abort),
       (abort) =>

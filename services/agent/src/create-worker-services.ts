@@ -16,6 +16,8 @@ import type { EngineInfo, EnginePrivilege } from './runtime/engine.ts';
 import type { Runtime } from './runtime/runtime.ts';
 import { apiClaimSource } from './sources/api-claim-source.ts';
 import { apiConfigSource } from './sources/api-config-source.ts';
+import { ConfigWatch } from './sources/config-watch.ts';
+import { ServiceSource } from './sources/service-source.ts';
 import { PodSource } from './sources/pod-source.ts';
 import { TokenSource } from './sources/token-source.ts';
 import { apiServerVariables, firstServiceAddress } from './spec/service-variables.ts';
@@ -62,6 +64,7 @@ export function createWorkerServices(
   };
   const pods = new PodSource({ client, node: self.name, clock, random, logger });
   const source = apiConfigSource(client);
+  const configs = new ConfigWatch({ client, source, clock, random, logger });
   const pulled = new PulledImages(join(self.shared.path, 'images'));
   return {
     mode: 'run',
@@ -72,6 +75,7 @@ export function createWorkerServices(
     hostFiles,
     podNetwork: config.podNetwork,
     sandboxImage: config.sandboxImage,
+    services: new ServiceSource({ client, clock, random, logger }),
     baseEnvironment: apiServerVariables(firstServiceAddress(config.serviceCidr), API_PORT),
     runtime,
     client,
@@ -84,13 +88,14 @@ export function createWorkerServices(
       mounts,
       hostFiles,
       engine,
-      source,
+      source: configs,
       tokens: new TokenSource(client, clock),
       persistent: persistentFolders(self, self.name, client),
       facts,
       clock,
     }),
     config: source,
+    configs,
     puller: new ImagePuller(runtime.images, pulled, clock),
     pulled,
     addresses: new AddressPool(config.podCidr, clock, random),

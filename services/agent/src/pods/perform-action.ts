@@ -10,6 +10,7 @@ import { startContainer } from './start-container.ts';
 import { addressOf } from './pod-network.ts';
 import { startSandbox } from './start-sandbox.ts';
 import { signalContainer, stopContainer } from './stop-container.ts';
+import { volumesKey } from './volumes-key.ts';
 import type { WorkerMemory } from './worker-memory.ts';
 import type { WorkerServices } from './worker-services.ts';
 
@@ -68,10 +69,12 @@ export async function performAction(action: PodAction, context: ActionContext): 
 }
 
 async function mountVolumes(pod: Pod, { state, memory, events, services, step }: ActionContext): Promise<void> {
-  const { volumes, clock, random } = services;
+  const { volumes, configs, clock, random } = services;
+  const key = volumesKey(pod, configs.changesOf(pod.metadata.uid ?? ''));
   try {
     await volumes.sync(pod, addressOf(state), step);
     memory.volumes = 'ready';
+    memory.volumesKey = key;
     memory.volumesSyncedMs = clock.monotonicMs();
   } catch (error) {
     step.throwIfAborted();

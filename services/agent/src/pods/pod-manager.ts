@@ -18,11 +18,13 @@ export class PodManager {
   /** Runs until `signal` is aborted; the pods' containers keep running. */
   async run(signal: AbortSignal): Promise<void> {
     const unsubscribe = this.#services.pods.subscribe((uid) => this.#notify(uid, signal));
+    const unwatch = this.#services.configs.subscribe((uid) => this.#workers.get(uid)?.notify());
     for (const pod of this.#services.pods.list()) this.#notify(pod.metadata.uid ?? '', signal);
     try {
       await Promise.all([this.#followEngine(signal), this.#relistSlowly(signal)]);
     } finally {
       unsubscribe();
+      unwatch();
       await Promise.all(this.#running);
     }
   }

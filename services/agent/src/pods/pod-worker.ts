@@ -14,11 +14,12 @@ import { PodEvents } from './pod-events.ts';
 import { addressOf, networkOf } from './pod-network.ts';
 import { forgetEnded } from './stop-container.ts';
 import { TerminationMessages } from './termination-messages.ts';
+import { volumesKey } from './volumes-key.ts';
 import { createWorkerMemory } from './worker-memory.ts';
 import type { WorkerServices } from './worker-services.ts';
 
 const FAILURE_BACKOFF = { initialMs: 500, maxMs: 10_000 };
-/** The content of volumes is read again this often. */
+/** The content of volumes is read again this often, beside changes that are noticed: tokens run out. */
 const VOLUME_REFRESH_MS = 60_000;
 
 /**
@@ -78,7 +79,10 @@ export class PodWorker {
       await this.#loop(signal);
     } finally {
       this.#probes.stop();
-      if (this.#services.mode === 'run') this.#services.usage.observe(this.#uid, undefined);
+      if (this.#services.mode === 'run') {
+        this.#services.usage.observe(this.#uid, undefined);
+        this.#services.configs.follow(this.#uid, undefined);
+      }
     }
   }
 
@@ -121,6 +125,7 @@ export class PodWorker {
     this.#goal = plan.goal;
     if (mode === 'run') {
       this.#services.usage.observe(this.#uid, state);
+      this.#services.configs.follow(this.#uid, plan.goal === 'run' ? pod : undefined);
       this.#syncProbes(pod, state, signal);
       if (pod !== undefined) this.#report(pod, state, plan, messages);
     }
@@ -185,10 +190,13 @@ export class PodWorker {
   }
 
   async #refreshVolumes(pod: Pod | undefined, state: PodState | undefined, step: AbortSignal): Promise<void> {
-    const { volumes, clock, logger } = this.#services;
-    const isDue = clock.monotonicMs() - this.#memory.volumesSyncedMs >= VOLUME_REFRESH_MS;
-    if (pod === undefined || this.#goal !== 'run' || this.#memory.volumes !== 'ready' || !isDue) return;
+    const { volumes, configs, clock, logger } = this.#services;
+    if (pod === undefined || this.#goal !== 'run' || this.#memory.volumes !== 'ready') return;
+    const key = volumesKey(pod, configs.changesOf(this.#uid));
+    const isOld = clock.monotonicMs() - this.#memory.volumesSyncedMs >= VOLUME_REFRESH_MS;
+    if (!isOld && key === this.#memory.volumesKey) return;
     this.#memory.volumesSyncedMs = clock.monotonicMs();
+    this.#memory.volumesKey = key;
     try {
       await volumes.sync(pod, addressOf(state), step);
     } catch (error) {

@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hollowMounts } from '../hollow/hollow-mounts.ts';
 import { HollowRuntime } from '../hollow/hollow-runtime.ts';
 import { apiConfigSource } from '../sources/api-config-source.ts';
+import { ConfigWatch } from '../sources/config-watch.ts';
 import { PodSource } from '../sources/pod-source.ts';
 import { apiClaimSource } from '../sources/api-claim-source.ts';
 import { TokenSource } from '../sources/token-source.ts';
@@ -66,6 +67,7 @@ describe('the worker of a pod', () => {
   const start = (mode: WorkerServices['mode'] = 'run') => {
     const facts = { nodeName: 'node-a', hostAddress: '10.0.0.1', memoryBytes: 1e9, allocatable: allocatable(1000) };
     const source = apiConfigSource(server);
+    const configs = new ConfigWatch({ client: server, source, clock, random: () => 0.5, logger: silentLogger });
     const state = { path: folder, hostPath: folder };
     const pulled = new PulledImages(join(folder, 'images'));
     const worker = new PodWorker(uidOf(pods), {
@@ -78,6 +80,7 @@ describe('the worker of a pod', () => {
       podNetwork: 'pods',
       sandboxImage: 'pause',
       baseEnvironment: {},
+      services: { inNamespaces: async () => [], run: async () => undefined },
       runtime,
       client: server,
       pods,
@@ -103,6 +106,7 @@ describe('the worker of a pod', () => {
         engine: ENGINE,
       }),
       config: source,
+      configs,
       puller: new ImagePuller(runtime.images, pulled, clock),
       pulled,
       addresses: new AddressPool('10.0.0.0/24', clock, () => 0),

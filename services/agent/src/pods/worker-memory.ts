@@ -18,6 +18,8 @@ export interface WorkerMemory extends PodMemory {
   volumes: PodMemory['volumes'];
   /** When the volumes' content was read last, on the monotonic clock. */
   volumesSyncedMs: number;
+  /** The `volumesKey` of that content. */
+  volumesKey: string;
   sandbox?: BackOffEntry;
   rejection: PodMemory['rejection'];
   maxRestartDelayMs: number;
@@ -34,6 +36,7 @@ export function createWorkerMemory(): WorkerMemory {
     backOffs: new Map(),
     volumes: 'absent',
     volumesSyncedMs: 0,
+    volumesKey: '',
     rejection: undefined,
     maxRestartDelayMs: MAX_RESTART_DELAY_MS,
     probes: new Map(),

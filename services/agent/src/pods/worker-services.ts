@@ -15,6 +15,8 @@ import type { PodVolumes } from '../volumes/pod-volumes.ts';
 import type { AddressPool } from './address-pool.ts';
 import type { ConfigSource } from '../spec/config-source.ts';
 import type { NodeFacts } from '../spec/field-values.ts';
+import type { ConfigWatch } from '../sources/config-watch.ts';
+import type { ServiceSource } from '../sources/service-source.ts';
 import type { PodSource } from '../sources/pod-source.ts';
 import type { Slots } from './slots.ts';
 import type { FreshnessGate } from './freshness-gate.ts';
@@ -31,6 +33,7 @@ export interface WorkerServices {
   readonly podNetwork: string;
   readonly sandboxImage: string;
   readonly baseEnvironment: Readonly<Record<string, string>>;
+  readonly services: Pick<ServiceSource, 'inNamespaces' | 'run'>;
   readonly runtime: Runtime;
   readonly client: ObjectClient;
   readonly pods: PodSource;
@@ -40,6 +43,8 @@ export interface WorkerServices {
   readonly usage: Pick<UsageSampler, 'observe'>;
   readonly volumes: PodVolumes;
   readonly config: ConfigSource;
+  /** Follows what volumes show of the API. */
+  readonly configs: Pick<ConfigWatch, 'follow' | 'changesOf' | 'subscribe'>;
   readonly puller: ImagePuller;
   readonly pulled: PulledImages;
   readonly addresses: AddressPool;

@@ -10,6 +10,8 @@ import { hollowMounts } from '../hollow/hollow-mounts.ts';
 import { type HollowBehaviour, type HollowOptions, HollowRuntime } from '../hollow/hollow-runtime.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { apiConfigSource } from '../sources/api-config-source.ts';
+import { ConfigWatch } from '../sources/config-watch.ts';
+import { ServiceSource } from '../sources/service-source.ts';
 import { PodSource } from '../sources/pod-source.ts';
 import { apiClaimSource } from '../sources/api-claim-source.ts';
 import { TokenSource } from '../sources/token-source.ts';
@@ -69,7 +71,8 @@ export async function startNode({ wrap = (runtime) => runtime, behaviour = {}, r
   const events: string[] = [];
   const pods = new PodSource({ client, node: OWNER.node, clock, random, logger });
   const reporter = new StatusReporter({ client, pods, clock, logger });
-  const following = Promise.all([pods.run(stop.signal), reporter.run(stop.signal)]);
+  const linked = new ServiceSource({ client, clock, random, logger });
+  const following = Promise.all([pods.run(stop.signal), linked.run(stop.signal), reporter.run(stop.signal)]);
   const working: Promise<void>[] = [];
   onTestFinished(async () => {
     stop.abort();
@@ -78,6 +81,7 @@ export async function startNode({ wrap = (runtime) => runtime, behaviour = {}, r
   });
   const facts = { nodeName: OWNER.node, hostAddress: '10.0.0.1', memoryBytes: 1e9, allocatable: allocatable(2000) };
   const source = apiConfigSource(client);
+  const configs = new ConfigWatch({ client, source, clock, random, logger });
   const state = { path, hostPath: path };
   const pulled = new PulledImages(join(path, 'images'));
   const hostFiles = linuxHostFiles(async () => path);
@@ -91,6 +95,7 @@ export async function startNode({ wrap = (runtime) => runtime, behaviour = {}, r
     podNetwork: 'pods',
     sandboxImage: 'pause',
     baseEnvironment: {},
+    services: linked,
     runtime,
     client,
     pods,
@@ -102,13 +107,14 @@ export async function startNode({ wrap = (runtime) => runtime, behaviour = {}, r
       mounts: hollowMounts(),
       hostFiles,
       engine: ENGINE,
-      source,
+      source: configs,
       tokens: new TokenSource(client, clock),
       persistent: new PersistentFolders({ folder: `${state.path}/volumes`, node: 'n', source: apiClaimSource(client) }),
       facts,
       clock,
     }),
     config: source,
+    configs,
     puller: new ImagePuller(runtime.images, pulled, clock),
     pulled,
     addresses: new AddressPool('10.1.0.0/24', clock, random),
@@ -132,11 +138,12 @@ export async function startNode({ wrap = (runtime) => runtime, behaviour = {}, r
   const work = (uid: string, abort: AbortSignal = stop.signal): PodWorker => {
     const worker = new PodWorker(uid, services);
     const unsubscribe = pods.subscribe((changed) => changed === uid && worker.notify());
+    const unwatch = configs.subscribe((changed) => changed === uid && worker.notify());
     const watch = async () => {
       for await (const _ of hollow.observer.watch(OWNER.cluster, abort)) worker.notify();
     };
     working.push(
-      worker.run(abort).finally(unsubscribe),
+      worker.run(abort).finally(unsubscribe).finally(unwatch),
       watch().catch(() => undefined),
     );
     return worker;

@@ -1,0 +1,183 @@
+import { type Clock, errorMessage, type Random } from '@gantry/base';
+import type { ObjectReader } from '@gantry/client';
+import { Reflector, type ReflectorEvent } from '@gantry/controller-runtime';
+import {
+  CONFIG_MAPS,
+  type ConfigMap,
+  type KubeObject,
+  type Pod,
+  type Resource,
+  type Secret,
+  SECRETS,
+} from '@gantry/objects';
+import type { Logger } from '@gantry/service';
+import type { ConfigSource } from '../spec/config-source.ts';
+
+type Kind = 'configmap' | 'secret';
+
+const RESOURCES: Readonly<Record<Kind, Resource<ConfigMap> | Resource<Secret>>> = {
+  configmap: CONFIG_MAPS,
+  secret: SECRETS,
+};
+
+/** An object that volumes of pods show. */
+interface Reference {
+  readonly kind: Kind;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+interface Watched {
+  readonly reference: Reference;
+  readonly abort: AbortController;
+  readonly pods: Set<string>;
+  /** The version of the last event; undefined before the first, '' for an object that does not exist. */
+  version: string | undefined;
+}
+
+export interface ConfigWatchOptions {
+  readonly client: ObjectReader;
+  readonly source: ConfigSource;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/**
+ * Follows the ConfigMaps and Secrets in the volumes of this node's pods: one watch for each object, as long as a pod has it, as kubelet
+ * does. Volumes read them through here: a change between a read and the begin of its watch is noticed.
+ */
+export class ConfigWatch implements ConfigSource {
+  readonly #options: ConfigWatchOptions;
+  readonly #watched = new Map<string, Watched>();
+  /** Keys of what each pod refers to. */
+  readonly #references = new Map<string, ReadonlySet<string>>();
+  /** How often an object of a pod has changed. */
+  readonly #changes = new Map<string, number>();
+  /** Versions that were read while no watch had shown one. */
+  readonly #read = new Map<string, string>();
+  readonly #listeners = new Set<(podUid: string) => void>();
+
+  constructor(options: ConfigWatchOptions) {
+    this.#options = options;
+  }
+
+  async configMap(namespace: string, name: string, signal: AbortSignal): Promise<ConfigMap | undefined> {
+    return this.#note('configmap', namespace, name, await this.#options.source.configMap(namespace, name, signal));
+  }
+
+  async secret(namespace: string, name: string, signal: AbortSignal): Promise<Secret | undefined> {
+    return this.#note('secret', namespace, name, await this.#options.source.secret(namespace, name, signal));
+  }
+
+  /** A number that grows when something changes that the pod's volumes show. */
+  changesOf(podUid: string): number {
+    return this.#changes.get(podUid) ?? 0;
+  }
+
+  /** Calls `listener` with the uid of each pod after such a change. */
+  subscribe(listener: (podUid: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Follows what a pod's volumes refer to; nothing more for undefined. Idempotent. */
+  follow(podUid: string, pod: Pod | undefined): void {
+    const wanted = new Map(
+      (pod === undefined ? [] : referencesOf(pod)).map((reference) => [keyOf(reference), reference]),
+    );
+    for (const key of this.#references.get(podUid) ?? []) if (!wanted.has(key)) this.#leave(podUid, key);
+    for (const [key, reference] of wanted) this.#join(podUid, key, reference);
+    if (wanted.size > 0) this.#references.set(podUid, new Set(wanted.keys()));
+    else this.#references.delete(podUid);
+    if (pod === undefined) this.#changes.delete(podUid);
+  }
+
+  /** How many objects are watched. */
+  get size(): number {
+    return this.#watched.size;
+  }
+
+  #note<T extends KubeObject>(kind: Kind, namespace: string, name: string, found: T | undefined): T | undefined {
+    const key = keyOf({ kind, namespace, name });
+    if (this.#watched.get(key)?.version === undefined) this.#read.set(key, versionOf(found));
+    return found;
+  }
+
+  #join(podUid: string, key: string, reference: Reference): void {
+    const known = this.#watched.get(key);
+    if (known !== undefined) {
+      known.pods.add(podUid);
+      return;
+    }
+    const watched: Watched = { reference, abort: new AbortController(), pods: new Set([podUid]), version: undefined };
+    this.#watched.set(key, watched);
+    this.#run(key, watched).catch((error: unknown) => {
+      this.#options.logger.warn({ object: key, reason: errorMessage(error) }, 'a watch of a configuration ended');
+    });
+  }
+
+  #leave(podUid: string, key: string): void {
+    const watched = this.#watched.get(key);
+    watched?.pods.delete(podUid);
+    if (watched === undefined || watched.pods.size > 0) return;
+    watched.abort.abort();
+    this.#watched.delete(key);
+    this.#read.delete(key);
+  }
+
+  async #run(key: string, watched: Watched): Promise<void> {
+    const { client, clock, random, logger } = this.#options;
+    const { kind, namespace, name } = watched.reference;
+    const fieldSelector = `metadata.name=${name}`;
+    const resource = RESOURCES[kind] as Resource;
+    const reflector = new Reflector({ client, resource, clock, random, namespace, fieldSelector });
+    for await (const event of reflector.events(watched.abort.signal)) {
+      if (event.kind === 'failed') {
+        logger.debug({ object: key, reason: errorMessage(event.error) }, 'watching a configuration failed');
+        continue;
+      }
+      const version = lastVersion(event, name);
+      const before = watched.version ?? this.#read.get(key);
+      watched.version = version ?? watched.version;
+      this.#read.delete(key);
+      if (version !== undefined && before !== undefined && version !== before) this.#changed(watched);
+    }
+  }
+
+  #changed({ pods }: Watched): void {
+    for (const uid of pods) {
+      this.#changes.set(uid, this.changesOf(uid) + 1);
+      for (const listener of this.#listeners) listener(uid);
+    }
+  }
+}
+
+/** The version after an event, '' for an object that is gone; undefined when the event says nothing of it. */
+function lastVersion(event: Exclude<ReflectorEvent, { kind: 'failed' }>, name: string): string | undefined {
+  const isIt = ({ metadata }: KubeObject) => metadata.name === name;
+  if (event.kind === 'resync') return versionOf(event.objects.find(isIt));
+  const last = event.changes.findLast(({ object }) => isIt(object));
+  if (last === undefined) return undefined;
+  return last.kind === 'gone' ? '' : versionOf(last.object);
+}
+
+function versionOf(object: KubeObject | undefined): string {
+  return object?.metadata.resourceVersion ?? '';
+}
+
+function keyOf({ kind, namespace, name }: Reference): string {
+  return `${kind}/${namespace}/${name}`;
+}
+
+function referencesOf({ metadata: { namespace = '' }, spec }: Pod): readonly Reference[] {
+  const names = (spec?.volumes ?? []).flatMap(({ configMap, secret, projected }) => [
+    { kind: 'configmap' as const, name: configMap?.name },
+    { kind: 'secret' as const, name: secret?.secretName },
+    ...(projected?.sources ?? []).flatMap((source) => [
+      { kind: 'configmap' as const, name: source.configMap?.name },
+      { kind: 'secret' as const, name: source.secret?.name },
+    ]),
+  ]);
+  return names.flatMap(({ kind, name = '' }) => (name === '' ? [] : [{ kind, namespace, name }]));
+}

@@ -1,0 +1,57 @@
+import { type Clock, errorMessage, type Random, raceAbort } from '@gantry/base';
+import type { ObjectReader } from '@gantry/client';
+import { Reflector } from '@gantry/controller-runtime';
+import { type Service, SERVICES } from '@gantry/objects';
+import type { Logger } from '@gantry/service';
+
+export interface ServiceSourceOptions {
+  readonly client: ObjectReader;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** All Services, followed by one watch for a node, as kubelet follows them for the variables of containers. */
+export class ServiceSource {
+  readonly #options: ServiceSourceOptions;
+  readonly #services = new Map<string, Service>();
+  readonly #synced = Promise.withResolvers<void>();
+
+  constructor(options: ServiceSourceOptions) {
+    this.#options = options;
+  }
+
+  /** The Services of these namespaces, once they have been listed. */
+  async inNamespaces(namespaces: readonly string[], signal: AbortSignal): Promise<readonly Service[]> {
+    await raceAbort(this.#synced.promise, signal);
+    return [...this.#services.values()].filter(({ metadata }) => namespaces.includes(metadata.namespace ?? ''));
+  }
+
+  /** Follows Services until `signal` is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { client, clock, random, logger } = this.#options;
+    const reflector = new Reflector<Service>({ client, resource: SERVICES, clock, random });
+    for await (const event of reflector.events(signal)) {
+      switch (event.kind) {
+        case 'resync':
+          this.#services.clear();
+          for (const service of event.objects) this.#services.set(keyOf(service), service);
+          this.#synced.resolve();
+          break;
+        case 'changes':
+          for (const { kind, object } of event.changes) {
+            if (kind === 'gone') this.#services.delete(keyOf(object));
+            else this.#services.set(keyOf(object), object);
+          }
+          break;
+        case 'failed':
+          logger.debug({ phase: event.phase, reason: errorMessage(event.error) }, 'watching Services failed');
+          break;
+      }
+    }
+  }
+}
+
+function keyOf({ metadata }: Service): string {
+  return `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
+}
