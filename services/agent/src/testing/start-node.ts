@@ -59,7 +59,11 @@ export interface TestNode {
 }
 
 /** A node whose containers are simulated, and its view of an API server. It ends with the test. */
-export async function startNode({ wrap = (runtime) => runtime, behaviour = {}, registry = {} }: NodeOptions = {}): Promise<TestNode> {
+export async function startNode({
+  wrap = (runtime) => runtime,
+  behaviour = {},
+  registry = {},
+}: NodeOptions = {}): Promise<TestNode> {
   const clock = new ManualClock(Date.parse('2026-01-01T00:00:00Z'));
   const random = () => 0.5;
   const client = new FakeObjectClient(clock);
