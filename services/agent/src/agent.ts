@@ -83,7 +83,9 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
   const usage = new UsageSampler({ stats: runtime.stats, own: self.container?.id, clock, logger });
   const shares = await hostShares(config, engine, self);
   const parts = { runtime, engine, privilege, mounts, hostFiles, shares };
-  const services = createWorkerServices(environment, self, { ...parts, usage }, client);
+  // In a container it is the engine's, with the domains of the host.
+  const resolvConf = await readFile('/etc/resolv.conf', 'utf8');
+  const services = createWorkerServices(environment, self, { ...parts, usage, resolvConf }, client);
   await services.volumes.prepare();
   const node = await nodeStatusManager(environment, self, parts, client);
   await node.register(signal);

@@ -12,6 +12,7 @@ import { FreshnessGate } from './pods/freshness-gate.ts';
 import { Slots } from './pods/slots.ts';
 import { TimerWheel } from './probes/timer-wheel.ts';
 import type { WorkerServices } from './pods/worker-services.ts';
+import { clusterDnsAddress, parseResolvConf } from './spec/dns.ts';
 import type { EngineInfo, EnginePrivilege } from './runtime/engine.ts';
 import type { Runtime } from './runtime/runtime.ts';
 import { apiClaimSource } from './sources/api-claim-source.ts';
@@ -53,7 +54,16 @@ function parallelCalls({ cpus }: EngineInfo, shares: number): number {
 export function createWorkerServices(
   { config, clock, random, logger }: AgentEnvironment,
   self: Self,
-  { runtime, engine, privilege, mounts, hostFiles, shares, usage }: NodeRuntime & { readonly usage: UsageSampler },
+  {
+    runtime,
+    engine,
+    privilege,
+    mounts,
+    hostFiles,
+    shares,
+    usage,
+    resolvConf,
+  }: NodeRuntime & { readonly usage: UsageSampler; readonly resolvConf: string },
   client: GrpcClient,
 ): WorkerServices {
   const facts = {
@@ -61,6 +71,10 @@ export function createWorkerServices(
     hostAddress: self.address,
     memoryBytes: engine.memoryBytes,
     allocatable: () => shares.allocatable(),
+  };
+  const resolver = {
+    clusterServer: clusterDnsAddress(config.serviceCidr),
+    engine: parseResolvConf(resolvConf),
   };
   const pods = new PodSource({ client, node: self.name, clock, random, logger });
   const source = apiConfigSource(client);
@@ -70,6 +84,7 @@ export function createWorkerServices(
     mode: 'run',
     owner: { cluster: config.clusterId, node: self.name },
     facts,
+    resolver,
     engine,
     privilege,
     hostFiles,
@@ -92,6 +107,7 @@ export function createWorkerServices(
       tokens: new TokenSource(client, clock),
       persistent: persistentFolders(self, self.name, client),
       facts,
+      resolver,
       clock,
     }),
     config: source,
@@ -122,7 +138,7 @@ export function createCleanupServices(
   const pods = new PodSource({ client: object === 'present' ? client : NO_PODS, node, clock, random, logger });
   const folder = (shared: string) => join(shared, 'nodes', node);
   const state = { path: folder(self.shared.path), hostPath: folder(self.shared.hostPath) };
-  const { config: source, facts, hostFiles, engine } = services;
+  const { config: source, facts, resolver, hostFiles, engine } = services;
   return {
     ...services,
     mode: 'cleanup',
@@ -138,6 +154,7 @@ export function createCleanupServices(
       tokens: new TokenSource(client, clock),
       persistent: persistentFolders(self, node, client),
       facts,
+      resolver,
       clock,
     }),
   };

@@ -14,7 +14,7 @@ import { PodSource } from '../sources/pod-source.ts';
 import { apiClaimSource } from '../sources/api-claim-source.ts';
 import { TokenSource } from '../sources/token-source.ts';
 import { StatusReporter } from '../status/status-reporter.ts';
-import { allocatable, container, ENGINE } from '../testing/pods.ts';
+import { allocatable, container, ENGINE, RESOLVER } from '../testing/pods.ts';
 import { PersistentFolders } from '../volumes/persistent-folders.ts';
 import { PodVolumes } from '../volumes/pod-volumes.ts';
 import { AddressPool } from './address-pool.ts';
@@ -74,6 +74,7 @@ describe('the worker of a pod', () => {
       mode,
       owner: OWNER,
       facts,
+      resolver: RESOLVER,
       engine: ENGINE,
       privilege: 'full',
       hostFiles: linuxHostFiles(async () => state.path),
@@ -100,6 +101,7 @@ describe('the worker of a pod', () => {
           source: apiClaimSource(server),
         }),
         facts,
+        resolver: RESOLVER,
         clock,
         mounts: hollowMounts(),
         hostFiles: linuxHostFiles(async () => state.path),

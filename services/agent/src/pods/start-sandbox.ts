@@ -2,6 +2,7 @@ import type { Pod } from '@gantry/objects';
 import { AgentError, isAgentError } from '../runtime/agent-error.ts';
 import type { ImageInfo } from '../runtime/images.ts';
 import type { SandboxSpec } from '../runtime/sandboxes.ts';
+import { podResolver } from '../spec/dns.ts';
 import { sandboxRefusal } from '../spec/pod-rejection.ts';
 import { sandboxSpec } from '../spec/sandbox-spec.ts';
 import { runtimeHandler } from './runtime-handler.ts';
@@ -21,6 +22,9 @@ export async function startSandbox(
   const refusal = sandboxRefusal(pod);
   if (refusal !== undefined) throw new AgentError('Runtime', refusal);
   const runtime = await runtimeHandler(pod, services, signal);
+  const resolver = podResolver(pod, services.resolver);
+  const omitted = resolver.kind === 'file' ? resolver.omitted : [];
+  for (const message of omitted) services.events.event(pod, 'Warning', 'DNSConfigForming', message);
   const image = await sandboxImage(services, signal);
   const createOn = async (network: SandboxSpec['network']) => {
     const handler = runtime === undefined ? {} : { runtime };

@@ -14,6 +14,7 @@ import type { UsageSampler } from '../usage/usage-sampler.ts';
 import type { PodVolumes } from '../volumes/pod-volumes.ts';
 import type { AddressPool } from './address-pool.ts';
 import type { ConfigSource } from '../spec/config-source.ts';
+import type { NodeResolver } from '../spec/dns.ts';
 import type { NodeFacts } from '../spec/field-values.ts';
 import type { ConfigWatch } from '../sources/config-watch.ts';
 import type { ServiceSource } from '../sources/service-source.ts';
@@ -27,6 +28,7 @@ export interface WorkerServices {
   readonly mode: 'run' | 'cleanup';
   readonly owner: Owner;
   readonly facts: NodeFacts;
+  readonly resolver: NodeResolver;
   readonly engine: EngineInfo;
   readonly privilege: EnginePrivilege;
   readonly hostFiles: HostFiles;

@@ -1,20 +1,147 @@
 import type { Pod } from '@gantry/objects';
 import type { SandboxSpec } from '../runtime/sandboxes.ts';
 
-/** The resolver settings of a pod; empty ones keep the engine's. */
+/** The parts of a resolv.conf. */
+export interface ResolverConfig {
+  readonly servers: readonly string[];
+  readonly searches: readonly string[];
+  readonly options: readonly string[];
+}
+
+/** What a node knows about names. */
+export interface NodeResolver {
+  /** The address of the cluster's DNS. */
+  readonly clusterServer: string;
+  /** That of a container on the network of pods: the engine's resolver, which forwards to the host's. */
+  readonly engine: ResolverConfig;
+}
+
+/** How the containers of a pod find names. */
+export type PodResolver =
+  /** As the engine sets it up. */
+  | { readonly kind: 'engine' }
+  /** By a resolv.conf of their own; `omitted` says in kubelet's words what did not fit into it. */
+  | { readonly kind: 'file'; readonly config: ResolverConfig; readonly omitted: readonly string[] };
+
+/** The domain of the cluster, Kubernetes' default. */
+const CLUSTER_DOMAIN = 'cluster.local';
+/** A name with fewer dots is first looked for below the domains of the cluster. */
+const CLUSTER_OPTIONS = ['ndots:5'];
+/** Kubernetes' limits: those of the C libraries. */
+const MAX_SERVERS = 3;
+const MAX_SEARCHES = 32;
+const MAX_SEARCH_CHARACTERS = 2048;
+const MAX_SEARCH = 253;
+
+/** The resolver of a pod by its policy, with what its `dnsConfig` adds: kubelet's rules. */
+export function podResolver(pod: Pod, node: NodeResolver): PodResolver {
+  const base = baseConfig(pod, node);
+  const added = pod.spec?.dnsConfig;
+  if (base === 'engine') {
+    // On the host's network the engine adds to the host's resolv.conf by itself; see `sandboxDns`.
+    if (added === undefined || pod.spec?.hostNetwork === true) return { kind: 'engine' };
+    return withinLimits(merged(node.engine, pod));
+  }
+  return withinLimits(added === undefined ? base : merged(base, pod));
+}
+
+/** The address of the cluster's DNS: the tenth of the Services' range. */
+export function clusterDnsAddress(serviceCidr: string): string {
+  const [address = '', bits = ''] = serviceCidr.split('/');
+  const base = address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
+  const value = base - (base % 2 ** (32 - Number(bits))) + 10;
+  return [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join('.');
+}
+
+/** What the engine itself writes into the resolv.conf of a sandbox; nothing where the pod has a file of its own. */
 export function sandboxDns(pod: Pod): SandboxSpec['dns'] {
-  const config = pod.spec?.dnsConfig ?? {};
+  const config = usesClusterDns(pod) || pod.spec?.hostNetwork !== true ? {} : (pod.spec?.dnsConfig ?? {});
+  const isNone = pod.spec?.dnsPolicy === 'None';
   return {
-    servers: config.nameservers ?? [],
-    searches: config.searches ?? [],
-    options: (config.options ?? []).map(({ name, value }) =>
-      value === undefined ? (name ?? '') : `${name ?? ''}:${value}`,
-    ),
+    servers: isNone ? [] : (config.nameservers ?? []),
+    searches: isNone ? [] : (config.searches ?? []),
+    options: isNone ? [] : optionsOf(config.options ?? []),
   };
+}
+
+/** Reads a resolv.conf as kubelet does: the last line of domains counts, and of an option its last value. */
+export function parseResolvConf(text: string): ResolverConfig {
+  const servers: string[] = [];
+  let searches: readonly string[] = [];
+  let options: readonly string[] = [];
+  for (const line of text.split('\n')) {
+    const [keyword, ...values] = line.trim().split(/\s+/);
+    if (keyword === 'nameserver' && values[0] !== undefined) servers.push(values[0]);
+    if (keyword === 'search') searches = values.filter((one) => one !== '.').map((one) => one.replace(/\.$/, ''));
+    if (keyword === 'options') options = mergeOptions(options, values);
+  }
+  return { servers, searches, options };
+}
+
+/** Writes it as a container runtime does. */
+export function formatResolvConf({ servers, searches, options }: ResolverConfig): string {
+  return [
+    ...(searches.length === 0 ? [] : [`search ${searches.join(' ')}`]),
+    ...servers.map((server) => `nameserver ${server}`),
+    ...(options.length === 0 ? [] : [`options ${options.join(' ')}`]),
+    '',
+  ].join('\n');
 }
 
 /** The hostname of a pod's containers: at most 63 characters, the kernel's limit. */
 export function podHostname(pod: Pod): string {
   const name = pod.spec?.hostnameOverride ?? pod.spec?.hostname ?? pod.metadata.name ?? '';
   return name.slice(0, 63).replace(/[-.]+$/, '');
+}
+
+function usesClusterDns({ spec }: Pod): boolean {
+  const policy = spec?.dnsPolicy ?? 'ClusterFirst';
+  return policy === 'ClusterFirstWithHostNet' || (policy === 'ClusterFirst' && spec?.hostNetwork !== true);
+}
+
+function baseConfig(pod: Pod, { clusterServer, engine }: NodeResolver): ResolverConfig | 'engine' {
+  if (pod.spec?.dnsPolicy === 'None') return { servers: [], searches: [], options: [] };
+  if (!usesClusterDns(pod)) return 'engine';
+  const below = [`${pod.metadata.namespace ?? ''}.svc.${CLUSTER_DOMAIN}`, `svc.${CLUSTER_DOMAIN}`, CLUSTER_DOMAIN];
+  return {
+    servers: [clusterServer],
+    searches: [...new Set([...below, ...engine.searches])],
+    options: CLUSTER_OPTIONS,
+  };
+}
+
+function merged({ servers, searches, options }: ResolverConfig, { spec }: Pod): ResolverConfig {
+  const added = spec?.dnsConfig ?? {};
+  return {
+    servers: [...new Set([...servers, ...(added.nameservers ?? [])])],
+    searches: [...new Set([...searches, ...(added.searches ?? [])])],
+    options: mergeOptions(options, optionsOf(added.options ?? [])),
+  };
+}
+
+function optionsOf(options: readonly { readonly name?: string; readonly value?: string }[]): readonly string[] {
+  return options.map(({ name = '', value = '' }) => (value === '' ? name : `${name}:${value}`));
+}
+
+function mergeOptions(options: readonly string[], added: readonly string[]): readonly string[] {
+  const nameOf = (option: string) => option.split(':', 1)[0] ?? '';
+  return [...new Map([...options, ...added].map((option) => [nameOf(option), option])).values()];
+}
+
+function withinLimits({ servers, searches, options }: ResolverConfig): PodResolver {
+  const omitted: string[] = [];
+  const kept = servers.slice(0, MAX_SERVERS);
+  if (kept.length < servers.length) {
+    omitted.push(
+      `Nameserver limits were exceeded, some nameservers have been omitted, the applied nameserver line is: ${kept.join(' ')}`,
+    );
+  }
+  const fitting = searches.slice(0, MAX_SEARCHES).filter((search) => search.length <= MAX_SEARCH);
+  while (fitting.join(' ').length > MAX_SEARCH_CHARACTERS) fitting.pop();
+  if (fitting.length < searches.length) {
+    omitted.push(
+      `Search Line limits were exceeded, some search paths have been omitted, the applied search line is: ${fitting.join(' ')}`,
+    );
+  }
+  return { kind: 'file', config: { servers: kept, searches: fitting, options }, omitted };
 }

@@ -1,3 +1,4 @@
+import type { NodeResolver } from '../spec/dns.ts';
 import type { Container, ContainerStatus, Pod, PodSpec, PodStatus } from '@gantry/objects';
 import type { NodeFacts } from '../spec/field-values.ts';
 import { containerHash } from '../spec/pod-containers.ts';
@@ -90,3 +91,9 @@ export function podState(sandboxes: readonly SandboxState[], containers: readonl
 export function reportedStatus(change: Partial<ContainerStatus> = {}): ContainerStatus {
   return { name: 'main', image: 'nginx:1.27', imageID: 'sha256:1', ready: true, restartCount: 0, ...change };
 }
+
+/** What a node with the usual range of Services knows about names. */
+export const RESOLVER: NodeResolver = {
+  clusterServer: '10.96.0.10',
+  engine: { servers: ['127.0.0.11'], searches: ['example.com'], options: ['ndots:0'] },
+};

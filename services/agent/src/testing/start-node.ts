@@ -19,7 +19,7 @@ import { ImagePuller } from '../images/image-puller.ts';
 import { PulledImages } from '../images/pulled-images.ts';
 import { linuxHostFiles } from '../mounts/linux-host-files.ts';
 import { StatusReporter } from '../status/status-reporter.ts';
-import { allocatable, ENGINE } from './pods.ts';
+import { allocatable, ENGINE, RESOLVER } from './pods.ts';
 import { PersistentFolders } from '../volumes/persistent-folders.ts';
 import { PodVolumes } from '../volumes/pod-volumes.ts';
 import { AddressPool } from '../pods/address-pool.ts';
@@ -93,6 +93,7 @@ export async function startNode({
     mode: 'run',
     owner: OWNER,
     facts,
+    resolver: RESOLVER,
     engine: ENGINE,
     privilege: 'full',
     hostFiles,
@@ -115,6 +116,7 @@ export async function startNode({
       tokens: new TokenSource(client, clock),
       persistent: new PersistentFolders({ folder: `${state.path}/volumes`, node: 'n', source: apiClaimSource(client) }),
       facts,
+      resolver: RESOLVER,
       clock,
     }),
     config: source,

@@ -10,7 +10,7 @@ import { linuxHostFiles } from '../mounts/linux-host-files.ts';
 import { linuxMounts } from '../mounts/linux-mounts.ts';
 import { TokenSource } from '../sources/token-source.ts';
 import type { ClaimSource } from '../spec/claim-source.ts';
-import { allocatable, container, ENGINE, pod } from '../testing/pods.ts';
+import { allocatable, container, ENGINE, pod, RESOLVER } from '../testing/pods.ts';
 import { PersistentFolders } from './persistent-folders.ts';
 import { PodVolumes, type PodVolumesOptions } from './pod-volumes.ts';
 
@@ -61,11 +61,38 @@ describe('the volumes of pods', () => {
       tokens: new TokenSource(new FakeObjectClient(clock), clock),
       persistent: new PersistentFolders({ folder: join(state, 'volumes'), node: 'n', source: boundClaims(reads) }),
       facts: { nodeName: 'n', hostAddress: 'h', memoryBytes: 2 ** 30, allocatable: allocatable(1000) },
+      resolver: RESOLVER,
       clock,
     };
     volumes = new PodVolumes(options);
   });
   afterEach(() => rm(state, { recursive: true }));
+
+  it.each([
+    ['its own resolv.conf', {}, ['read-write']],
+    [
+      'it read-only with a root file system that is',
+      { securityContext: { readOnlyRootFilesystem: true } },
+      ['read-only'],
+    ],
+    ['none where it mounts another', { volumeMounts: [{ name: 'v', mountPath: '/etc/resolv.conf' }] }, ['read-write']],
+  ])('give a container %s', async (what, change, access) => {
+    const mounts = {
+      ...linuxMounts(),
+      bind: (opened: readonly unknown[]) => Promise.resolve(opened.map((_, i) => `${i}`)),
+    };
+    const own = new PodVolumes({ ...options, mounts });
+    const spec = { volumes: [{ name: 'v', emptyDir: {} }] };
+    await own.sync(pod(spec), '', signal);
+    const prepared = await own.mounts(pod(spec), container('main', change), 0, new Map());
+    const found = prepared.mounts.filter(({ containerPath }) => containerPath === '/etc/resolv.conf');
+    expect(found.map((mount) => mount.access)).toEqual(access);
+    const file = join(state, 'pods', 'uid-1', 'resolv.conf');
+    expect(existsSync(file)).toBe(!what.startsWith('none'));
+    const engines = pod({ ...spec, dnsPolicy: 'Default' });
+    const without = await own.mounts(engines, container(), 0, new Map());
+    expect(without.mounts.map(({ containerPath }) => containerPath)).toEqual(['/dev/termination-log']);
+  });
 
   it('write no Secret to the disk where the memory for it is not mounted', async () => {
     await mkdir(join(state, 'memory'));
@@ -123,7 +150,7 @@ describe('the volumes of pods', () => {
     const shared = container('a', { volumeMounts: [{ ...mount, mountPropagation: 'Bidirectional' }] });
     const other = container('b', { volumeMounts: [mount] });
     const pathsOf = async (containers: Container[]) => {
-      const withFolder = pod({ containers, volumes: [{ name: 'work', emptyDir: {} }] });
+      const withFolder = pod({ containers, volumes: [{ name: 'work', emptyDir: {} }], dnsPolicy: 'Default' });
       await own.sync(withFolder, '', signal);
       const prepared = await own.mounts(withFolder, other, 0, new Map());
       return prepared.mounts.map(({ hostPath }) => hostPath);

@@ -10,8 +10,10 @@ import type { HostMounts, OpenedPath } from '../runtime/host-mounts.ts';
 import type { StateFolder } from '../runtime/state-folder.ts';
 import type { TokenSource } from '../sources/token-source.ts';
 import type { ConfigSource } from '../spec/config-source.ts';
+import { formatResolvConf, type NodeResolver, podResolver } from '../spec/dns.ts';
 import type { NodeFacts } from '../spec/field-values.ts';
 import { allContainersOf } from '../spec/pod-containers.ts';
+import { hasOwnResolver, openResolverFile, RESOLVER_PATH } from './resolver-file.ts';
 import type { PersistentFolders } from './persistent-folders.ts';
 import { mountAccess } from './mount-access.ts';
 import { subPathOf } from './sub-path.ts';
@@ -40,12 +42,13 @@ export interface PodVolumesOptions {
   readonly tokens: TokenSource;
   readonly persistent: PersistentFolders;
   readonly facts: NodeFacts;
+  readonly resolver: NodeResolver;
   readonly clock: Clock;
 }
 
 /** What the engine mounts into one container. Its paths exist until it is disposed of; a started container keeps its mounts. */
 export interface ContainerMounts extends AsyncDisposable {
-  /** In the order of the container's spec, and then the file for its termination message. */
+  /** In the order of the container's spec, and then its resolv.conf and the file for its termination message. */
   readonly mounts: readonly MountSpec[];
   readonly terminationMessagePath: string;
 }
@@ -125,6 +128,14 @@ export class PodVolumes {
       const hostPath = hostPathOf(pod, mount, environment) ?? this.#sharedPath(pod, mount, environment);
       drafts.push({ draft, hostPath });
       if (hostPath === undefined) paths.push(opened.use(await this.#open(pod, container, mount, environment)));
+    }
+    const resolver = podResolver(pod, this.#options.resolver);
+    if (resolver.kind === 'file' && !hasOwnResolver(container)) {
+      const isReadOnly = container.securityContext?.readOnlyRootFilesystem === true;
+      const draft = { access: isReadOnly ? 'read-only' : 'read-write', propagation: 'none' } as const;
+      drafts.push({ draft: { containerPath: RESOLVER_PATH, ...draft }, hostPath: undefined });
+      const text = formatResolvConf(resolver.config);
+      paths.push(opened.use(await openResolverFile(join(this.#podFolder(uid), 'resolv.conf'), text)));
     }
     const terminationMessagePath = this.#messageFile(uid, container.name, attempt);
     paths.push(opened.use(await openMessageFile(terminationMessagePath)));

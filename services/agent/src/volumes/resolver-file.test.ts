@@ -1,0 +1,48 @@
+import { chmod, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { container } from '../testing/pods.ts';
+import { hasOwnResolver, openResolverFile } from './resolver-file.ts';
+
+describe('the resolv.conf of a pod', () => {
+  let folder: string;
+  let path: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gantry-resolver-'));
+    path = join(folder, 'pod', 'resolv.conf');
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+  const open = async (text: string) => {
+    await using _ = await openResolverFile(path, text);
+  };
+
+  it('is written once: a container that starts later finds what an earlier one wrote', async () => {
+    await open('nameserver 1.2.3.4\n');
+    expect(await readFile(path, 'utf8')).toBe('nameserver 1.2.3.4\n');
+    expect((await stat(path)).mode & 0o777).toBe(0o644);
+    await writeFile(path, 'mine');
+    await open('nameserver 1.2.3.4\n');
+    expect(await readFile(path, 'utf8')).toBe('mine');
+  });
+
+  it('is readable for all users whatever the mask of the agent', async () => {
+    await open('');
+    await chmod(path, 0o600);
+    await open('nameserver 1.2.3.4\n');
+    expect((await stat(path)).mode & 0o777).toBe(0o644);
+  });
+
+  it('is no link to another file', async () => {
+    await open('');
+    await rm(path);
+    await writeFile(join(folder, 'secret'), '');
+    await symlink(join(folder, 'secret'), path);
+    await expect(open('nameserver 1.2.3.4\n')).rejects.toMatchObject({ code: 'ELOOP' });
+  });
+
+  it('gives way to what a container mounts there itself', () => {
+    expect(hasOwnResolver(container('a', { volumeMounts: [{ name: 'v', mountPath: '/etc/resolv.conf' }] }))).toBe(true);
+    expect(hasOwnResolver(container('a', { volumeMounts: [{ name: 'v', mountPath: '/etc' }] }))).toBe(false);
+  });
+});

@@ -1,0 +1,32 @@
+import { constants } from 'node:fs';
+import { mkdir, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Container } from '@gantry/objects';
+import type { OpenedPath } from '../runtime/host-mounts.ts';
+
+/** Where the containers of a pod find its resolver. */
+export const RESOLVER_PATH = '/etc/resolv.conf';
+/** A pod may write to its file, but not put anything else in its place; should it ever be a link or a FIFO, it is not followed. */
+const SAFELY = constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/** Whether a container mounts something else there. */
+export function hasOwnResolver(container: Container): boolean {
+  return (container.volumeMounts ?? []).some(({ mountPath }) => mountPath === RESOLVER_PATH);
+}
+
+/** Opens the file that all containers of a pod mount, and writes it where it does not exist yet. */
+export async function openResolverFile(path: string, text: string): Promise<OpenedPath> {
+  await mkdir(dirname(path), { recursive: true });
+  const handle = await open(path, constants.O_RDWR | constants.O_CREAT | SAFELY, 0o644);
+  try {
+    // Empty also after an agent that ended between the two steps.
+    if ((await handle.stat()).size === 0) {
+      await handle.chmod(0o644);
+      await handle.writeFile(text);
+    }
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+  return { fd: handle.fd, kind: 'file', stat: () => handle.stat(), [Symbol.asyncDispose]: () => handle.close() };
+}
