@@ -118,14 +118,15 @@ test('containers end with the codes, reasons and messages of Kubernetes', async 
   expect(byTime.status).toMatchObject({ reason: 'DeadlineExceeded' });
 });
 
-test('kubectl debug looks into a running container once; a hook sends a request before the end', async () => {
+test('kubectl debug looks into a running container once, a resize keeps it running, a hook sends a request before the end', async () => {
   await using namespace = await cluster.namespace();
   const kubectl = (...args: string[]) => cluster.mustKubectl(['-n', namespace.name, ...args]);
+  const resources = { requests: { cpu: '10m', memory: '64Mi' }, limits: { cpu: '200m', memory: '64Mi' } };
   await cluster.create(PODS, namespace.name, podOf('server', { containers: [{ name: 'nginx', image: 'nginx:1.27' }] }));
   await cluster.create(
     PODS,
     namespace.name,
-    podOf('web', { containers: [shell('main', `trap 'exit 0' TERM; ${FOREVER}`)] }),
+    podOf('web', { containers: [shell('main', `trap 'exit 0' TERM; ${FOREVER}`, { resources })] }),
   );
   await kubectl('wait', 'pod', 'server', 'web', '--for=condition=Ready', '--timeout=60s');
   await kubectl('debug', 'web', `--image=${IMAGE}`, '--target=main', '-c', 'look', '--', 'cat', '/proc/1/cmdline');
@@ -135,6 +136,19 @@ test('kubectl debug looks into a running container once; a hook sends a request 
   });
   expect(looked).toMatchObject({ name: 'look', restartCount: 0, state: { terminated: { exitCode: 0 } } });
   expect(await kubectl('logs', 'web', '-c', 'look')).toContain('trap');
+
+  const larger = { requests: { cpu: '20m', memory: '64Mi' }, limits: { cpu: '400m', memory: '96Mi' } };
+  const patch = JSON.stringify({ spec: { containers: [{ name: 'main', resources: larger }] } });
+  await kubectl('patch', 'pod', 'web', '--subresource=resize', '--type=strategic', `--patch=${patch}`);
+  const resized = await eventually('the new limits are in force', PATIENCE_MS, async () => {
+    const pod = await cluster.get(PODS, namespace.name, 'web');
+    const isPending = pod.status?.conditions?.some(({ type }) => type.startsWith('PodResize')) === true;
+    return !isPending && main(pod)?.resources?.limits?.['memory'] === '96Mi' ? main(pod) : undefined;
+  });
+  expect(resized).toMatchObject({ restartCount: 0, allocatedResources: { cpu: '20m' } });
+  const id = resized.containerID?.replace('docker://', '') ?? '';
+  const limits = await cluster.docker(['inspect', '-f', '{{.HostConfig.Memory}} {{.HostConfig.CpuQuota}}', id]);
+  expect(limits.trim()).toBe(`${96 * 2 ** 20} 40000`);
 
   const { status } = await cluster.get(PODS, namespace.name, 'server');
   const preStop = { httpGet: { host: status?.podIP ?? '', port: 80, path: '/goodbye' } };

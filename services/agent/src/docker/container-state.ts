@@ -2,6 +2,7 @@ import type Docker from 'dockerode';
 import type { Instant } from '@gantry/base';
 import type { ContainerState } from '../runtime/containers.ts';
 import type { PodState } from '../runtime/observer.ts';
+import { resourcesOf } from './options/resources.ts';
 import type { RunState, SandboxState } from '../runtime/sandboxes.ts';
 import { LABEL, SANDBOX_NAME } from '../runtime/labels.ts';
 
@@ -86,6 +87,7 @@ function containerState(container: Docker.ContainerInspectInfo, labels: Record<s
     ...(failedStart ? { finishedAt: createdAt, exitCode: 128, error: state.Error } : {}),
     ...(state.OOMKilled ? { endedBy: 'oom' as const } : {}),
     restartDelayMs: Number(labels[LABEL.restartDelayMs] ?? '0'),
+    resources: resourcesOf(container.HostConfig),
     ...(message === undefined || message === '' ? {} : { terminationMessagePath: message }),
   };
 }

@@ -1,6 +1,7 @@
 import type { ContainerRuntime } from '../runtime/containers.ts';
 import type { EnginePrivilege } from '../runtime/engine.ts';
 import { containerOptions } from './options/container-options.ts';
+import { resourceUpdate } from './options/resources.ts';
 import { fromDocker, idempotent } from './docker-error.ts';
 import { type EngineCalls, REQUEST_MS } from './engine-calls.ts';
 import type { DockerExecs } from './exec.ts';
@@ -39,6 +40,15 @@ export function dockerContainers(
           t * 1000 + REQUEST_MS,
         );
       return idempotent(stop);
+    },
+    updateContainer: async (id, resources, signal) => {
+      try {
+        await calls.change(signal, (docker, abortSignal) =>
+          docker.getContainer(id).update({ ...resourceUpdate(resources), abortSignal }),
+        );
+      } catch (error) {
+        throw fromDocker(error, 'Runtime');
+      }
     },
     removeContainer: (id, signal) =>
       idempotent(() =>

@@ -82,6 +82,7 @@ const CALLS: { readonly [Part in keyof DockerRuntime]: { readonly [Name in keyof
       ),
     startContainer: (runtime, signal) => runtime.containers.startContainer('id', signal),
     stopContainer: (runtime, signal) => runtime.containers.stopContainer('id', 30, signal),
+    updateContainer: (runtime, signal) => runtime.containers.updateContainer('id', {}, signal),
     removeContainer: (runtime, signal) => runtime.containers.removeContainer('id', signal),
     exec: (runtime, signal) => runtime.containers.exec('id', ['true'], signal),
   },

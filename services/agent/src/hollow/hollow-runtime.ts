@@ -1,6 +1,6 @@
 import { type Clock, type Instant, Signal, sleep } from '@gantry/base';
 import { AgentError } from '../runtime/agent-error.ts';
-import type { ContainerSpec, ContainerState, ExecResult } from '../runtime/containers.ts';
+import type { ContainerSpec, ContainerState, ExecResult, ResourceLimits } from '../runtime/containers.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
 import type { ImageInfo, ListedImage, RegistryCredential } from '../runtime/images.ts';
 import type { LogOptions } from '../runtime/logs.ts';
@@ -162,6 +162,11 @@ export class HollowRuntime implements Runtime {
       const graceMs = graceSeconds * 1000;
       await this.#wait(Math.min(this.#behaviour.stopMs, graceMs), signal);
       this.exit(id, this.#behaviour.stopMs > graceMs ? 137 : 0);
+    },
+    updateContainer: async (id: string, resources: ResourceLimits): Promise<void> => {
+      const container = this.#containers.get(id);
+      if (container === undefined) throw new AgentError('Runtime', `No such container: ${id}`);
+      container.state = { ...container.state, resources };
     },
     removeContainer: async (id: string): Promise<void> => {
       const container = this.#containers.get(id);
@@ -350,6 +355,7 @@ function initialState(id: string, spec: ContainerSpec, imageId: string, now: Ins
     state: 'created',
     createdAt: now,
     restartDelayMs: spec.restartDelayMs,
+    resources: spec.resources,
     ...(spec.terminationMessagePath === undefined ? {} : { terminationMessagePath: spec.terminationMessagePath }),
   };
 }

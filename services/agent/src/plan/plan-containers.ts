@@ -3,6 +3,7 @@ import type { ContainerState } from '../runtime/containers.ts';
 import { ephemeralContainersOf, graceSecondsOf, initContainersOf, mainContainersOf } from '../spec/pod-containers.ts';
 import { shouldRestart } from '../spec/restart-policy.ts';
 import { hasEnded, latestAttempt, type PodInSandbox } from './observed-pod.ts';
+import { planResize } from './plan-resize.ts';
 import { planVolumes } from './plan-sandbox.ts';
 import { endContainers } from './plan-stop.ts';
 import type { PlanDraft } from './pod-plan.ts';
@@ -14,6 +15,7 @@ export function planContainers(draft: PlanDraft, observed: PodInSandbox): void {
   const { pod, containers, sandboxes, sandbox } = observed;
   for (const { id } of sandboxes) if (id !== sandbox.id) draft.actions.push({ kind: 'removeSandbox', id });
   planStopRules(draft, observed);
+  planResize(draft, observed);
   prune(draft, containers);
   if (!planVolumes(draft, observed)) return;
   if (!hasEnded(observed)) planEphemeral(draft, observed);

@@ -19,6 +19,8 @@ function brief(action: PodAction): string {
         ...(action.preStop === undefined ? [] : ['after its hook']),
         ...(action.signalled === 'in-its-turn' ? ['in its turn'] : []),
       ].join(' ');
+    case 'updateContainer':
+      return `update ${action.id} to ${JSON.stringify(action.resources)}`;
     case 'signalContainer':
       return `signal ${action.id} in ${action.graceSeconds}`;
     case 'createSandbox':

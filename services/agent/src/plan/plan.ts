@@ -2,6 +2,7 @@ import type { Instant } from '@gantry/base';
 import type { Pod } from '@gantry/objects';
 import type { PodState } from '../runtime/observer.ts';
 import { graceSecondsOf } from '../spec/pod-containers.ts';
+import { grantedPod } from '../spec/resize.ts';
 import { activeDeadline, goalOf } from './goal.ts';
 import { planContainers } from './plan-containers.ts';
 import { planSandbox } from './plan-sandbox.ts';
@@ -39,7 +40,7 @@ export function computePodActions(
   }
   const deadline = activeDeadline(pod);
   if (deadline !== undefined) draft.requeue(deadline);
-  const observed = { pod, containers, sandboxes, memory, now };
+  const observed = { pod: grantedPod(pod, memory.resize), containers, sandboxes, memory, now };
   const sandbox = sandboxes.find((candidate) => candidate.state === 'running');
   if (sandbox === undefined) planSandbox(draft, observed);
   else planContainers(draft, { ...observed, sandbox });

@@ -1,5 +1,7 @@
 import type { Instant } from '@gantry/base';
 import type { ProbeFindings } from '../probes/probe-counter.ts';
+import type { ResourceLimits } from '../runtime/containers.ts';
+import type { ResizeVerdict } from '../spec/resize.ts';
 import type { PodRejection } from '../spec/pod-rejection.ts';
 import type { BackOffEntry } from './back-off.ts';
 import { MAX_RESTART_DELAY_MS } from './restart-delay.ts';
@@ -10,6 +12,15 @@ export interface Stopping {
   readonly phase: 'hook' | 'turn' | 'signal';
   /** When SIGKILL is due. */
   readonly killAt: Instant;
+}
+
+/** An update of a container's resources: not repeated before `retryAt`, since the engine may show it late. */
+export interface UpdateAttempt {
+  readonly containerId: string;
+  readonly resources: ResourceLimits;
+  readonly retryAt: Instant;
+  /** Why the engine refused it. */
+  readonly failure?: BackOffEntry;
 }
 
 /** A worker's knowledge apart from API and engine. It may be lost: a restarted agent begins with `emptyMemory`. */
@@ -25,6 +36,10 @@ export interface PodMemory {
   readonly sandbox?: BackOffEntry;
   /** Why this node rejects the pod; set before each plan. */
   readonly rejection: PodRejection | undefined;
+  /** Whether new resources of the pod take effect; set before each plan. */
+  readonly resize: ResizeVerdict;
+  /** Container name → its last update. */
+  readonly updates: ReadonlyMap<string, UpdateAttempt>;
   /** The longest delay before a restart; set before each plan. */
   readonly maxRestartDelayMs: number;
   /** Container name → probe findings. */
@@ -38,6 +53,8 @@ export const emptyMemory: PodMemory = {
   backOffs: new Map(),
   volumes: 'absent',
   rejection: undefined,
+  resize: { kind: 'fits' },
+  updates: new Map(),
   maxRestartDelayMs: MAX_RESTART_DELAY_MS,
   probes: new Map(),
 };

@@ -1,5 +1,6 @@
 import type { Instant, Plan } from '@gantry/base';
 import type { Container, LifecycleHandler } from '@gantry/objects';
+import type { ResourceLimits } from '../runtime/containers.ts';
 import type { ContainerRole } from '../spec/pod-containers.ts';
 
 /** `run`: containers as the spec says. `end`: the pod has ended, its containers stay for their logs. `delete`: everything goes. */
@@ -36,6 +37,14 @@ export interface SignalContainer {
   readonly graceSeconds: number;
 }
 
+/** Gives a running container other resources. */
+export interface UpdateContainer {
+  readonly kind: 'updateContainer';
+  readonly id: string;
+  readonly name: string;
+  readonly resources: ResourceLimits;
+}
+
 /** One action of a plan. */
 export type PodAction =
   | { readonly kind: 'mountVolumes' }
@@ -43,6 +52,7 @@ export type PodAction =
   | StartContainer
   | StopContainer
   | SignalContainer
+  | UpdateContainer
   | { readonly kind: 'stopSandbox'; readonly id: string }
   | { readonly kind: 'removeContainer'; readonly id: string }
   | { readonly kind: 'removeSandbox'; readonly id: string }

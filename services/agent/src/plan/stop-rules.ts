@@ -3,6 +3,7 @@ import type { ContainerState } from '../runtime/containers.ts';
 import { allContainersOf, containerHash, graceSecondsOf, type PodContainer } from '../spec/pod-containers.ts';
 import { restartsAfterStop } from '../spec/restart-policy.ts';
 import type { PodInSandbox } from './observed-pod.ts';
+import { resizeRestarts } from './plan-resize.ts';
 import type { PlanDraft, StopContainer } from './pod-plan.ts';
 
 /** Why a container is stopped, as its Event reports it. */
@@ -47,6 +48,10 @@ const STOP_RULES: readonly StopRule[] = [
       message: `${titleOf(item)} failed ${findings.failed} probe${next}`,
       graceSeconds: probe?.terminationGracePeriodSeconds,
     };
+  },
+  function resizeNeedsRestart(running, item) {
+    if (item === undefined || item.role === 'ephemeral' || !resizeRestarts(running, item)) return undefined;
+    return { reason: 'Killing', message: `Container ${running.name} resize requires restart` };
   },
   function postStartFailed(running, _item, { memory }) {
     if (!memory.failedPostStart.has(running.id)) return undefined;

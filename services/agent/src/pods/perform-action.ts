@@ -2,7 +2,7 @@ import { errorMessage } from '@gantry/base';
 import { type Pod, PODS } from '@gantry/objects';
 import { ignoreReasons } from '@gantry/client';
 import { backOffAfter } from '../plan/back-off.ts';
-import type { PodAction, StartContainer } from '../plan/pod-plan.ts';
+import type { PodAction, StartContainer, UpdateContainer } from '../plan/pod-plan.ts';
 import { targetOf } from '../spec/pod-containers.ts';
 import type { PodState } from '../runtime/observer.ts';
 import type { PodEvents } from './pod-events.ts';
@@ -13,6 +13,9 @@ import { signalContainer, stopContainer } from './stop-container.ts';
 import { volumesKey } from './volumes-key.ts';
 import type { WorkerMemory } from './worker-memory.ts';
 import type { WorkerServices } from './worker-services.ts';
+
+/** An update that the engine has taken shows within this time. */
+const UPDATE_SHOWN_MS = 5_000;
 
 /** What an action works on. */
 export interface ActionContext {
@@ -50,6 +53,9 @@ export async function performAction(action: PodAction, context: ActionContext): 
       return;
     case 'signalContainer':
       signalContainer(action, context);
+      return;
+    case 'updateContainer':
+      await updateContainer(action, context);
       return;
     case 'stopSandbox':
       restAddress(action.id, context);
@@ -124,6 +130,24 @@ async function start(
     const entry = backOffAfter(error, memory.backOffs.get(name), clock.now(), random);
     memory.backOffs.set(name, entry);
     events.startFailed(pod, name, entry);
+  }
+}
+
+/** Gives a container other resources; what the engine refuses is tried again later. */
+async function updateContainer(
+  { id, name, resources }: UpdateContainer,
+  { uid, memory, services, step }: ActionContext,
+): Promise<void> {
+  const { runtime, clock, random, logger } = services;
+  const attempt = { containerId: id, resources };
+  try {
+    await runtime.containers.updateContainer(id, resources, step);
+    memory.updates.set(name, { ...attempt, retryAt: clock.now() + UPDATE_SHOWN_MS });
+  } catch (error) {
+    step.throwIfAborted();
+    const failure = backOffAfter(error, memory.updates.get(name)?.failure, clock.now(), random);
+    memory.updates.set(name, { ...attempt, retryAt: failure.retryAt, failure });
+    logger.warn({ pod: uid, container: id, reason: errorMessage(error) }, 'resources of a container were not changed');
   }
 }
 

@@ -101,6 +101,8 @@ class Simulation {
       case 'stopContainer':
       case 'signalContainer':
         return containers.stopContainer(action.id, 0, signal);
+      case 'updateContainer':
+        return containers.updateContainer(action.id, action.resources);
       case 'stopSandbox':
         return sandboxes.stopSandbox(action.id);
       case 'removeContainer':

@@ -7,6 +7,7 @@ import { type ProbedContainer, ProbeRunner } from '../probes/probe-runner.ts';
 import type { PodState } from '../runtime/observer.ts';
 import { allContainersOf } from '../spec/pod-containers.ts';
 import { podRejection } from '../spec/pod-rejection.ts';
+import { judgeResize } from '../spec/resize.ts';
 import { maxRestartDelay } from '../spec/restart-delay.ts';
 import { podStatus } from '../status/pod-status.ts';
 import { performAction } from './perform-action.ts';
@@ -120,6 +121,7 @@ export class PodWorker {
     const specs = pod === undefined ? [] : allContainersOf(pod).map(({ container }) => container);
     const messages = await this.#messages.read(this.#uid, state?.containers ?? [], specs, step);
     this.#memory.rejection = pod === undefined ? undefined : podRejection(pod, engine);
+    if (pod !== undefined) this.#memory.resize = judgeResize(pod, pods.list(), this.#services.facts.allocatable);
     this.#memory.maxRestartDelayMs = this.#maxRestartDelayMs(pod);
     const plan = computePodActions(pod, state, this.#memory, clock.now());
     this.#goal = plan.goal;

@@ -1,5 +1,5 @@
 import type { BackOffEntry } from '../plan/back-off.ts';
-import type { PodMemory, Stopping } from '../plan/pod-memory.ts';
+import type { PodMemory, Stopping, UpdateAttempt } from '../plan/pod-memory.ts';
 import { MAX_RESTART_DELAY_MS } from '../plan/restart-delay.ts';
 import type { ProbeFindings } from '../probes/probe-counter.ts';
 
@@ -22,6 +22,8 @@ export interface WorkerMemory extends PodMemory {
   volumesKey: string;
   sandbox?: BackOffEntry;
   rejection: PodMemory['rejection'];
+  resize: PodMemory['resize'];
+  readonly updates: Map<string, UpdateAttempt>;
   maxRestartDelayMs: number;
   readonly probes: Map<string, ProbeFindings>;
   /** The deletionTimestamp for which the object was deleted: finalizers may keep the object after that. */
@@ -38,6 +40,8 @@ export function createWorkerMemory(): WorkerMemory {
     volumesSyncedMs: 0,
     volumesKey: '',
     rejection: undefined,
+    resize: { kind: 'fits' },
+    updates: new Map(),
     maxRestartDelayMs: MAX_RESTART_DELAY_MS,
     probes: new Map(),
     releasedFor: undefined,

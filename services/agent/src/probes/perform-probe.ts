@@ -14,7 +14,7 @@ const PROBE_TYPES: readonly ProbeType[] = [execProbe, httpGetProbe, tcpSocketPro
 export async function performProbe(
   probe: Probe,
   target: ProbeTarget,
-  containers: ContainerRuntime,
+  containers: Pick<ContainerRuntime, 'exec'>,
   signal: AbortSignal,
 ): Promise<ProbeOutcome> {
   const type = PROBE_TYPES.find(({ field }) => probe[field] !== undefined);

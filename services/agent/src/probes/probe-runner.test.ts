@@ -11,8 +11,6 @@ import { TimerWheel } from './timer-wheel.ts';
 const OWNER = { cluster: 'c', node: 'n' };
 const IMAGE = { id: 'sha256:1', sizeBytes: 1, digests: [], user: '', labels: [] };
 const { signal } = new AbortController();
-const never = () => Promise.reject(new Error('not used by probes'));
-const unused = { createContainer: never, startContainer: never, stopContainer: never, removeContainer: never };
 
 /** As many at once as it is given. */
 class Turns {
@@ -105,7 +103,6 @@ it('commands run a few at a time, and a command that waits for its turn has its 
     timers: new TimerWheel(clock),
     execs: new Turns(2),
     containers: {
-      ...unused,
       exec: async (_id, _command, abort) => {
         count += 1;
         most = Math.max(most, (now += 1));
@@ -145,7 +142,6 @@ it('a container is not probed on after the probe that ends it', async () => {
     timers: new TimerWheel(clock),
     execs: new Turns(1),
     containers: {
-      ...unused,
       exec: async () => {
         count += 1;
         return { exitCode: 1, output: 'no' };

@@ -32,7 +32,7 @@ export interface ProbeTools {
 }
 
 export interface ProbeRunnerOptions extends ProbeTools {
-  readonly containers: ContainerRuntime;
+  readonly containers: Pick<ContainerRuntime, 'exec'>;
   readonly clock: Clock;
   readonly random: Random;
   /** Called when the findings of a container have changed. */

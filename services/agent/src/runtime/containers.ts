@@ -107,6 +107,8 @@ export interface ContainerState {
   readonly error?: string;
   readonly restartDelayMs: number;
   readonly terminationMessagePath?: string;
+  /** What the engine holds it to; it can be changed while the container runs. */
+  readonly resources: ResourceLimits;
 }
 
 /** The result of a command; its output is standard output and error. */
@@ -126,6 +128,8 @@ export interface ContainerRuntime {
    * call may shorten the grace.
    */
   stopContainer(id: string, graceSeconds: number, signal: AbortSignal): Promise<void>;
+  /** Changes what a running container is held to. AgentError 'Runtime' when the engine cannot: it uses more memory than that. */
+  updateContainer(id: string, resources: ResourceLimits, signal: AbortSignal): Promise<void>;
   removeContainer(id: string, signal: AbortSignal): Promise<void>;
   /** Runs a command and kills it when `signal` is aborted. */
   exec(id: string, command: readonly string[], signal: AbortSignal): Promise<ExecResult>;

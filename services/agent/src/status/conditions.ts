@@ -9,6 +9,8 @@ export interface ConditionInput {
   readonly init: readonly ContainerStatus[];
   readonly main: readonly ContainerStatus[];
   readonly sandbox: 'ready' | 'absent';
+  /** Those of a resize. */
+  readonly resize: readonly Draft[];
 }
 
 /** The conditions that kubelet owns. */
@@ -18,6 +20,8 @@ export const OWN_CONDITIONS: ReadonlySet<string> = new Set([
   'Ready',
   'ContainersReady',
   'PodScheduled',
+  'PodResizePending',
+  'PodResizeInProgress',
 ]);
 
 type Draft = Pick<PodCondition, 'type' | 'status' | 'reason' | 'message'>;
@@ -26,7 +30,14 @@ type Draft = Pick<PodCondition, 'type' | 'status' | 'reason' | 'message'>;
 export function podConditions(input: ConditionInput, now: Instant): PodCondition[] {
   const { pod } = input;
   const old = pod.status?.conditions ?? [];
-  const drafts = [sandboxReady(input), initialized(input), ready(input), containersReady(input), scheduled(old)];
+  const drafts = [
+    sandboxReady(input),
+    initialized(input),
+    ready(input),
+    containersReady(input),
+    scheduled(old),
+    ...input.resize,
+  ];
   const own = drafts.map((draft) => stamp(draft, old, pod.metadata.generation, now));
   return [...own, ...old.filter(({ type }) => !OWN_CONDITIONS.has(type))];
 }

@@ -1,4 +1,6 @@
 import { formatTime } from '@gantry/base';
+import { equalJson } from '@gantry/objects';
+import { resourceLimits } from '../spec/resources.ts';
 import type { ContainerState as ApiState, ContainerStateTerminated, ContainerStatus, Container } from '@gantry/objects';
 import type { ContainerRole } from '../spec/pod-containers.ts';
 import type { ProbeFindings } from '../probes/probe-counter.ts';
@@ -70,7 +72,7 @@ export function containerStatus(observed: ContainerObservation): ContainerStatus
         : { containerID: previous.containerID }
       : { containerID: containerId(current) }),
     started,
-    ...resourcesOf(container, running),
+    ...resourcesOf(observed, current),
     ...mountsOf(container),
   };
 }
@@ -131,12 +133,19 @@ function lostState(containerID: string): ContainerStateTerminated {
   };
 }
 
-function resourcesOf(container: Container, running: boolean): Partial<ContainerStatus> {
-  if (!running) return {};
+/** What was granted, and what the engine holds the container to: during a resize, what it was held to before. */
+function resourcesOf(observed: ContainerObservation, running: ContainerState | undefined): Partial<ContainerStatus> {
+  const { container, previous } = observed;
+  if (running?.state !== 'running') return {};
   const { requests, limits } = container.resources ?? {};
+  const isApplied = equalJson(resourceLimits(container), running.resources);
+  const before = isApplied || previous?.containerID !== containerId(running) ? undefined : previous.resources;
   return {
     ...(requests === undefined ? {} : { allocatedResources: requests }),
-    resources: { ...(limits === undefined ? {} : { limits }), ...(requests === undefined ? {} : { requests }) },
+    resources: before ?? {
+      ...(limits === undefined ? {} : { limits }),
+      ...(requests === undefined ? {} : { requests }),
+    },
   };
 }
 

@@ -6,6 +6,7 @@ import {
   mainContainersOf,
   type PodContainer,
 } from '../spec/pod-containers.ts';
+import { grantedPod } from '../spec/resize.ts';
 import type { PodMemory } from '../plan/pod-memory.ts';
 import type { PodPlan } from '../plan/pod-plan.ts';
 import type { PodState } from '../runtime/observer.ts';
@@ -13,6 +14,7 @@ import { podConditions } from './conditions.ts';
 import { containerStatus } from './container-status.ts';
 import { limitMessages } from './limit-messages.ts';
 import { podPhase } from './phase.ts';
+import { resizeConditions } from './resize-conditions.ts';
 
 /** The facts from which a pod's status is computed. */
 export interface PodObservation {
@@ -27,10 +29,11 @@ export interface PodObservation {
 
 /** The pod's status in kubelet's form. Fields and conditions of other owners (such as qosClass) are kept. */
 export function podStatus(observed: PodObservation, now: Instant): PodStatus {
-  const { pod, state, plan } = observed;
+  const { state, plan, memory } = observed;
+  const pod = grantedPod(observed.pod, memory.resize);
   const old = pod.status ?? {};
-  const init = statuses(observed, initContainersOf(pod), old.initContainerStatuses);
-  const main = statuses(observed, mainContainersOf(pod), old.containerStatuses);
+  const init = statuses({ ...observed, pod }, initContainersOf(pod), old.initContainerStatuses);
+  const main = statuses({ ...observed, pod }, mainContainersOf(pod), old.containerStatuses);
   const ephemeral = statuses(observed, ephemeralContainersOf(pod), old.ephemeralContainerStatuses);
   const isEnded = plan.goal !== 'run' && !isOver(old.phase ?? '') && !mayRun(state);
   const failure = isEnded && plan.goal === 'end' ? failureOf(observed) : undefined;
@@ -59,7 +62,11 @@ export function podStatus(observed: PodObservation, now: Instant): PodStatus {
     next.podIP = podIP;
     next.podIPs = [{ ip: podIP }];
   }
-  next.conditions = podConditions({ pod, phase, init, main, sandbox: sandbox === undefined ? 'absent' : 'ready' }, now);
+  const resize = plan.goal === 'run' && !isOver(phase) ? resizeConditions(pod, state, memory) : [];
+  next.conditions = podConditions(
+    { pod, phase, init, main, sandbox: sandbox === undefined ? 'absent' : 'ready', resize },
+    now,
+  );
   return next;
 }
 

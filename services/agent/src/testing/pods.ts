@@ -1,6 +1,7 @@
 import type { NodeResolver } from '../spec/dns.ts';
 import type { Container, ContainerStatus, Pod, PodSpec, PodStatus } from '@gantry/objects';
 import type { NodeFacts } from '../spec/field-values.ts';
+import { resourceLimits } from '../spec/resources.ts';
 import { containerHash } from '../spec/pod-containers.ts';
 import type { ContainerState } from '../runtime/containers.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
@@ -70,6 +71,7 @@ export function running(change: Partial<ContainerState> = {}): ContainerState {
     createdAt: NOW - 60_000,
     startedAt: NOW - 60_000,
     restartDelayMs: 0,
+    resources: resourceLimits(container(name)),
     ...change,
   };
 }

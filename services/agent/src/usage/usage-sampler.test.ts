@@ -54,6 +54,7 @@ function podOf(containers: Readonly<Record<string, ContainerState['state']>>): P
       createdAt: startedAt,
       startedAt,
       restartDelayMs: 0,
+      resources: {},
     }),
   );
   return {

@@ -270,6 +270,20 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       await expect(start).rejects.toSatisfy((error) => isAgentError(error, 'RunContainerError'));
     });
 
+    it('changes the limits of a running container', async () => {
+      const { id } = await running(FOREVER);
+      const grown = { cpuShares: 512, cpuQuotaMicros: 50_000, memoryBytes: 128 * 2 ** 20 };
+      await test.runtime.containers.updateContainer(id, grown, signal);
+      await test.eventually(async () => (await list())?.containers[0]?.resources.memoryBytes === 128 * 2 ** 20);
+      expect((await list())?.containers[0]).toMatchObject({ id, state: 'running', resources: grown });
+      const shrunk = { cpuShares: 20, memoryBytes: 96 * 2 ** 20 };
+      await test.runtime.containers.updateContainer(id, shrunk, signal);
+      await test.eventually(async () => (await list())?.containers[0]?.resources.cpuShares === 20);
+      expect((await list())?.containers[0]?.resources).toEqual(shrunk);
+      const missing = test.runtime.containers.updateContainer('f'.repeat(64), grown, signal);
+      await expect(missing).rejects.toSatisfy((error) => isAgentError(error, 'Runtime'));
+    });
+
     it('reads logs whole and by their tail', async () => {
       const { id } = await running(
         'echo one; echo two; echo three; trap "exit 0" TERM; while true; do sleep 0.1; done',

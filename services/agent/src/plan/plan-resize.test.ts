@@ -1,0 +1,108 @@
+import type { Container, ContainerStatus, Pod } from '@gantry/objects';
+import { describe, expect, it } from 'vitest';
+import { resourceLimits } from '../spec/resources.ts';
+import { judgeResize } from '../spec/resize.ts';
+import { podStatus } from '../status/pod-status.ts';
+import { container, NOW, pod, podState, reportedStatus, running, sandbox } from '../testing/pods.ts';
+import { emptyMemory, type PodMemory } from './pod-memory.ts';
+import { computePodActions } from './plan.ts';
+
+const MOUNTED: PodMemory = { ...emptyMemory, volumes: 'ready' };
+const sizes = (cpu: string, memory: string): Container['resources'] => ({
+  requests: { cpu, memory },
+  limits: { cpu, memory },
+});
+const SMALL = sizes('100m', '64Mi');
+const LARGE = sizes('200m', '128Mi');
+const sized = (resources: Container['resources'], change: Partial<Container> = {}) =>
+  container('main', { resources, ...change });
+const STATE = podState([sandbox()], [running({ resources: resourceLimits(sized(SMALL)) })]);
+const granted: Partial<ContainerStatus> = {
+  containerID: 'docker://main-0',
+  allocatedResources: SMALL?.requests,
+  resources: SMALL,
+};
+const resizing = (change: Partial<Container> = {}, other: Partial<Pod['metadata']> = {}): Pod =>
+  pod({ containers: [sized(LARGE, change)] }, { containerStatuses: [reportedStatus(granted)] }, other);
+
+const actions = (object: Pod, memory = MOUNTED) => computePodActions(object, STATE, memory, NOW);
+const statusOf = (object: Pod, memory = MOUNTED, state = STATE) => {
+  const plan = computePodActions(object, state, memory, NOW);
+  return podStatus({ pod: object, state, memory, plan, hostAddress: '10.0.0.1', messages: new Map() }, NOW);
+};
+const resizeOf = (object: Pod, memory = MOUNTED, state = STATE) =>
+  (statusOf(object, memory, state).conditions ?? []).filter(({ type }) => type.startsWith('PodResize'));
+
+describe('a resize of a running container', () => {
+  it('changes what the engine holds it to, without a restart', () => {
+    expect(actions(resizing()).actions).toEqual([
+      { kind: 'updateContainer', id: 'main-0', name: 'main', resources: resourceLimits(sized(LARGE)) },
+    ]);
+    expect(actions(pod({ containers: [sized(SMALL)] })).actions).toEqual([]);
+  });
+
+  it.each([
+    { resource: 'memory', resources: sizes('100m', '128Mi'), restarts: true },
+    { resource: 'memory', resources: sizes('200m', '64Mi'), restarts: false },
+    { resource: 'cpu', resources: sizes('200m', '64Mi'), restarts: true },
+  ])('restarts it where its policy for $resource says so', ({ resource, resources, restarts }) => {
+    const resizePolicy = [{ resourceName: resource, restartPolicy: 'RestartContainer' }];
+    const { actions: planned } = actions(pod({ containers: [sized(resources, { resizePolicy })] }));
+    expect(planned.map(({ kind }) => kind)).toEqual([restarts ? 'stopContainer' : 'updateContainer']);
+    if (restarts) expect(planned).toMatchObject([{ message: 'Container main resize requires restart' }]);
+  });
+
+  it('is not asked for again at once when the engine has taken or refused it', () => {
+    const last = { containerId: 'main-0', resources: resourceLimits(sized(LARGE)), retryAt: NOW + 4_000 };
+    const plan = actions(resizing(), { ...MOUNTED, updates: new Map([['main', last]]) });
+    expect([plan.actions, plan.requeueAt]).toEqual([[], NOW + 4_000]);
+    const other = { ...last, resources: {} };
+    expect(actions(resizing(), { ...MOUNTED, updates: new Map([['main', other]]) }).actions.length).toBe(1);
+  });
+
+  it('shows what was granted, what is in force, and that it is under way', () => {
+    const [status] = statusOf(resizing()).containerStatuses ?? [];
+    expect(status).toMatchObject({ allocatedResources: LARGE?.requests, resources: SMALL });
+    expect(resizeOf(resizing())).toMatchObject([{ type: 'PodResizeInProgress', status: 'True' }]);
+    const done = podState([sandbox()], [running({ resources: resourceLimits(sized(LARGE)) })]);
+    expect(resizeOf(resizing(), MOUNTED, done)).toEqual([]);
+    expect(statusOf(resizing(), MOUNTED, done).containerStatuses).toMatchObject([{ resources: LARGE }]);
+  });
+
+  it('says why the engine refused it', () => {
+    const failure = { reason: 'CreateContainerError', message: 'too little', failures: 1, failedAt: NOW, retryAt: NOW };
+    const last = { containerId: 'main-0', resources: {}, retryAt: NOW, failure };
+    const updates = new Map([['main', last]]);
+    expect(resizeOf(resizing(), { ...MOUNTED, updates })).toMatchObject([{ reason: 'Error', message: 'too little' }]);
+  });
+});
+
+describe('a resize for which the node has no room', () => {
+  const share = () => ({ cpuMillis: 250, memoryBytes: 2 ** 30, storageBytes: 0 });
+  const other = pod({ containers: [sized(SMALL)] }, {}, { uid: 'uid-2' });
+
+  it('is deferred until other pods have ended', () => {
+    const message = "Node didn't have enough resource: cpu, requested: 200, used: 100, capacity: 250";
+    expect(judgeResize(resizing(), [resizing(), other], share)).toEqual({ kind: 'deferred', message });
+    expect(judgeResize(resizing(), [resizing()], share)).toEqual({ kind: 'fits' });
+    const ended = pod({ containers: [sized(SMALL)] }, { phase: 'Succeeded' }, { uid: 'uid-2' });
+    expect(judgeResize(resizing(), [resizing(), ended], share)).toEqual({ kind: 'fits' });
+  });
+
+  it('changes nothing, is judged again, and shows as pending', () => {
+    const memory: PodMemory = { ...MOUNTED, resize: { kind: 'deferred', message: 'no room' } };
+    const plan = actions(resizing(), memory);
+    expect([plan.actions, plan.requeueAt]).toEqual([[], NOW + 10_000]);
+    expect(resizeOf(resizing(), memory)).toMatchObject([
+      { type: 'PodResizePending', status: 'True', reason: 'Deferred', message: 'no room' },
+    ]);
+    expect(statusOf(resizing(), memory).containerStatuses).toMatchObject([granted]);
+  });
+
+  it('does not hold back less than was granted, nor a pod that asks for nothing new', () => {
+    const tight = () => ({ cpuMillis: 10, memoryBytes: 1, storageBytes: 0 });
+    const less = pod({ containers: [sized(sizes('50m', '32Mi'))] }, { containerStatuses: [reportedStatus(granted)] });
+    expect(judgeResize(less, [other], tight)).toEqual({ kind: 'fits' });
+    expect(judgeResize(pod({ containers: [sized(LARGE)] }), [other], tight)).toEqual({ kind: 'fits' });
+  });
+});

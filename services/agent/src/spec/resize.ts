@@ -1,0 +1,85 @@
+import {
+  type Container,
+  type ContainerStatus,
+  equalJson,
+  type Pod,
+  quantityMilli,
+  quantityValue,
+} from '@gantry/objects';
+import { ownContainersOf } from './pod-containers.ts';
+import type { NodeFacts } from './field-values.ts';
+
+/** Whether new resources of a pod take effect: one that the node has no room for yet is deferred. */
+export type ResizeVerdict = { readonly kind: 'fits' } | { readonly kind: 'deferred'; readonly message: string };
+
+const UNITS = { cpu: quantityMilli, memory: quantityValue } as const;
+
+/** Requests of a pod's containers that run together, in thousandths of a CPU and bytes. */
+function requestsOf(pod: Pod): Readonly<Record<keyof typeof UNITS, number>> {
+  const sum = (name: keyof typeof UNITS) =>
+    ownContainersOf(pod).reduce((total, { role, container }) => {
+      const { requests = {}, limits = {} } = container.resources ?? {};
+      const asked = requests[name] ?? limits[name];
+      return role === 'init' || asked === undefined ? total : total + UNITS[name](asked);
+    }, 0);
+  return { cpu: sum('cpu'), memory: sum('memory') };
+}
+
+/** Whether the resources of a pod's containers differ from those that the node has granted. */
+export function asksForResize(pod: Pod): boolean {
+  return ownContainersOf(pod).some(({ container }) => {
+    const granted = statusOf(pod, container.name)?.allocatedResources;
+    return granted !== undefined && !equalJson(granted, container.resources?.requests ?? {});
+  });
+}
+
+/** Judges new resources of a pod by what the node's other pods have been granted, in kubelet's words. */
+export function judgeResize(pod: Pod, others: readonly Pod[], allocatable: NodeFacts['allocatable']): ResizeVerdict {
+  if (!asksForResize(pod)) return { kind: 'fits' };
+  const asked = requestsOf(pod);
+  const before = requestsOf(grantedPod(pod, { kind: 'deferred', message: '' }));
+  const { cpuMillis, memoryBytes } = allocatable();
+  const capacity = { cpu: cpuMillis, memory: memoryBytes };
+  const held = others.filter(
+    ({ metadata, status }) =>
+      metadata.uid !== pod.metadata.uid && status?.phase !== 'Succeeded' && status?.phase !== 'Failed',
+  );
+  for (const name of ['cpu', 'memory'] as const) {
+    const used = held.reduce((total, other) => total + requestsOf(grantedPod(other, DEFERRED))[name], 0);
+    if (asked[name] <= before[name] || asked[name] + used <= capacity[name]) continue;
+    const message = `Node didn't have enough resource: ${name}, requested: ${asked[name]}, used: ${used}, capacity: ${capacity[name]}`;
+    return { kind: 'deferred', message };
+  }
+  return { kind: 'fits' };
+}
+
+const DEFERRED: ResizeVerdict = { kind: 'deferred', message: '' };
+
+/** The pod with the resources that are in force: its own, or while a resize is deferred those that were granted before. */
+export function grantedPod(pod: Pod, verdict: ResizeVerdict): Pod {
+  if (verdict.kind === 'fits' || pod.spec === undefined) return pod;
+  const { containers, initContainers, ...rest } = pod.spec;
+  const granted = (all: readonly Container[]) => all.map((container) => grantedContainer(pod, container));
+  return {
+    ...pod,
+    spec: {
+      ...rest,
+      containers: granted(containers),
+      ...(initContainers === undefined ? {} : { initContainers: granted(initContainers) }),
+    },
+  };
+}
+
+function grantedContainer(pod: Pod, container: Container): Container {
+  const { allocatedResources: requests, resources } = statusOf(pod, container.name) ?? {};
+  if (requests === undefined) return container;
+  return {
+    ...container,
+    resources: { ...(resources?.limits === undefined ? {} : { limits: resources.limits }), requests },
+  };
+}
+
+function statusOf({ status }: Pod, name: string): ContainerStatus | undefined {
+  const { containerStatuses = [], initContainerStatuses = [] } = status ?? {};
+  return [...containerStatuses, ...initContainerStatuses].find((one) => one.name === name);
+}
