@@ -47,7 +47,8 @@ export interface NodeRuntime {
  * are all done later, and none sooner. Two at least, since a part of each call is waiting.
  */
 function parallelCalls({ cpus }: EngineInfo, shares: number): number {
-  return Math.max(2, Math.ceil((cpus * 1.5) / shares));
+  // 0: as many as there are, which is not known yet.
+  return Math.max(2, Math.ceil((cpus * 1.5) / Math.max(1, shares)));
 }
 
 /** The services that the workers of this node's own pods share. */
