@@ -13,13 +13,15 @@ import { createHttpClient, type HttpClient, readKubeconfig } from '@gantry/clien
 /** The cluster under measurement: the one that a kubeconfig's folder belongs to. */
 export interface MeasuredCluster {
   readonly project: string;
+  /** The file, for programs that need it. */
+  readonly kubeconfig: string;
   readonly api: HttpClient;
 }
 
 export function openCluster(kubeconfig: string): MeasuredCluster {
   const settings = readFileSync(join(dirname(kubeconfig), 'env'), 'utf8');
   const project = /^GANTRY_CLUSTER_ID=(.*)$/m.exec(settings)?.[1] ?? '';
-  return { project, api: createHttpClient({ ...readKubeconfig(kubeconfig), fieldManager: 'bench' }) };
+  return { project, kubeconfig, api: createHttpClient({ ...readKubeconfig(kubeconfig), fieldManager: 'bench' }) };
 }
 
 /** Runs `work` in a namespace of its own and removes it. */

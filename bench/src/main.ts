@@ -8,6 +8,8 @@
 //     all controllers in a process of their own: time until a Deployment's pods exist, CPU a pod, memory
 //   npm run bench -- footprint pods failover
 //     other measures of a running cluster
+//   npm run bench -- streams
+//     a gigabyte through kubectl exec and cp, and through docker exec; needs kubectl
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { openCluster } from './cluster.ts';
@@ -15,12 +17,13 @@ import { measureControllers } from './controllers.ts';
 import { measureFailover } from './failover.ts';
 import { measureFootprint } from './footprint.ts';
 import { measurePods } from './pods.ts';
+import { measureStreams } from './streams.ts';
 import { startDevServer } from './speed/dev-server.ts';
 import { ENDPOINTS, measureSpeed, STEPS } from './speed/measure-speed.ts';
 import { HEADING, lineOf, type Result } from './speed/report.ts';
 import { clusterServer, type MeasuredServer } from './speed/server.ts';
 
-const OTHERS = { footprint: measureFootprint, pods: measurePods, failover: measureFailover };
+const OTHERS = { footprint: measureFootprint, pods: measurePods, failover: measureFailover, streams: measureStreams };
 
 const CONTROLLERS = 'controllers';
 

@@ -12,6 +12,8 @@ export interface LogOptions {
   readonly sinceSeconds: number | undefined;
   /** Unix milliseconds. */
   readonly sinceTime: number | undefined;
+  /** Of an alpha feature that is off: it may not be given. */
+  readonly stream: string | undefined;
 }
 
 /** Reads and checks the query of `pods/log`. */
@@ -25,13 +27,16 @@ export function parseLogOptions(query: URLSearchParams, pod: string): LogOptions
     limitBytes: parseInt64(query, 'limitBytes'),
     sinceSeconds: parseInt64(query, 'sinceSeconds'),
     sinceTime: parseTime(query.get('sinceTime')),
+    stream: query.get('stream') ?? undefined,
   };
+  // Agents are asked with mutual TLS in any case: what is wrong with a certificate must not be overlooked.
+  parseBoolean(query, 'insecureSkipTLSVerifyBackend');
   const errors = check(options);
   if (errors.length > 0) throw StatusError.invalid('', 'PodLogOptions', pod, errors);
   return options;
 }
 
-function check({ tailLines, limitBytes, sinceSeconds, sinceTime }: LogOptions): readonly FieldError[] {
+function check({ tailLines, limitBytes, sinceSeconds, sinceTime, stream }: LogOptions): readonly FieldError[] {
   const errors: FieldError[] = [];
   if (tailLines !== undefined && tailLines < 0) {
     errors.push(invalid('tailLines', tailLines, 'must be greater than or equal to 0'));
@@ -43,6 +48,7 @@ function check({ tailLines, limitBytes, sinceSeconds, sinceTime }: LogOptions): 
   } else if (sinceSeconds !== undefined && sinceSeconds < 1) {
     errors.push(invalid('sinceSeconds', sinceSeconds, 'must be greater than 0'));
   }
+  if (stream !== undefined) errors.push(forbidden('stream', 'may not be specified'));
   return errors;
 }
 

@@ -22,4 +22,14 @@ describe('the request for a log', () => {
     expect(request).toMatchObject(expected);
     expect(toBinary(ContainerLogsRequestSchema, create(ContainerLogsRequestSchema, request)).length).toBeGreaterThan(0);
   });
+
+  it.each([
+    ['stream=Stdout', 'PodLogOptions "p" is invalid: stream: Forbidden: may not be specified'],
+    ['stream=', 'PodLogOptions "p" is invalid: stream: Forbidden: may not be specified'],
+    ['tailLines=-1', 'PodLogOptions "p" is invalid: tailLines: Invalid value: -1: must be greater than or equal to 0'],
+    ['limitBytes=0', 'PodLogOptions "p" is invalid: limitBytes: Invalid value: 0: must be greater than 0'],
+    ['sinceSeconds=0', 'PodLogOptions "p" is invalid: sinceSeconds: Invalid value: 0: must be greater than 0'],
+  ])('%s is refused', (query, message) => {
+    expect(() => parseLogOptions(new URLSearchParams(query), 'p')).toThrow(message);
+  });
 });

@@ -1,0 +1,109 @@
+import { execFile, spawn } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { type Pod, PODS } from '@gantry/objects';
+import { deadline, inNamespace, type MeasuredCluster, untilObject } from './cluster.ts';
+import { docker, rssMib, serviceContainers, type ServiceContainer } from './processes.ts';
+
+const IMAGE = 'busybox:latest';
+const BYTES = 1e9;
+const FILE = '/tmp/data';
+const SAMPLE_MS = 100;
+/** Services that a stream goes through. */
+const SERVICES = ['agent', 'apiserver'];
+
+/** How fast a gigabyte goes through exec and cp, how fast the engine alone is, and the memory that it takes. */
+export async function measureStreams({ api, project, kubeconfig }: MeasuredCluster): Promise<string[]> {
+  const folder = await mkdtemp(join(tmpdir(), 'gantry-bench-'));
+  const rows: string[] = [];
+  try {
+    await inNamespace(api, 'bench-streams', async (namespace) => {
+      const running = untilObject<Pod>(api, PODS, namespace, 60_000, (pod) => pod.status?.phase === 'Running');
+      await api.create(PODS, sleeper(namespace), deadline());
+      const { object: pod } = await running;
+      const id = docker('ps', '-q', '--no-trunc', '--filter', `label=io.kubernetes.pod.uid=${pod.metadata.uid}`)
+        .split('\n')
+        .find(isMain);
+      if (id === undefined) throw new Error("the pod's container was not found");
+      docker('exec', id, 'sh', '-c', `head -c ${BYTES} /dev/zero >${FILE}`);
+      const containers = serviceContainers(project).filter(({ service }) => SERVICES.includes(service));
+      const kubectl = ['--kubeconfig', kubeconfig, '-n', namespace];
+      const copied = join(folder, 'copied');
+      const measure = async (what: string, work: () => Promise<void>) => {
+        const { seconds, memory } = await watched(containers, work);
+        rows.push(`| ${what} | ${(BYTES / 1e6 / seconds).toFixed(0)} MB/s | ${memory} |`);
+      };
+      await measure('docker exec cat', () => read('docker', ['exec', id, 'cat', FILE], BYTES));
+      await measure('kubectl exec cat', () => read('kubectl', [...kubectl, 'exec', 'main', '--', 'cat', FILE], BYTES));
+      await measure('docker exec tar', () => read('docker', ['exec', id, 'tar', 'cf', '-', FILE], BYTES));
+      await measure('kubectl cp from the pod', () => run('kubectl', [...kubectl, 'cp', `main:${FILE}`, copied]));
+      await measure('docker exec -i cat', () => write(copied, ['exec', '-i', id, 'sh', '-c', 'cat >/tmp/written']));
+      await measure('kubectl cp to the pod', () => run('kubectl', [...kubectl, 'cp', copied, 'main:/tmp/copied']));
+      docker('exec', id, 'cmp', FILE, '/tmp/copied');
+    });
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+  return ['| 1 GB | speed | memory of each process before, at most (MiB) |', '| --- | --- | --- |', ...rows];
+}
+
+function isMain(id: string): boolean {
+  return docker('inspect', '-f', '{{index .Config.Labels "io.kubernetes.container.name"}}', id) === 'main';
+}
+
+function sleeper(namespace: string): Pod {
+  const container = { name: 'main', image: IMAGE, imagePullPolicy: 'IfNotPresent', command: ['sleep', '3600'] };
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'main', namespace },
+    spec: { containers: [container], terminationGracePeriodSeconds: 0 },
+  };
+}
+
+/** Runs `work`, and samples the memory of the services meanwhile. */
+async function watched(
+  containers: readonly ServiceContainer[],
+  work: () => Promise<void>,
+): Promise<{ readonly seconds: number; readonly memory: string }> {
+  const memoryOf = ({ pids }: ServiceContainer) => Math.max(0, ...pids.map(rssMib));
+  const before = containers.map(memoryOf);
+  const most = [...before];
+  const timer = setInterval(() => {
+    for (const [index, container] of containers.entries()) {
+      most[index] = Math.max(most[index] ?? 0, memoryOf(container));
+    }
+  }, SAMPLE_MS);
+  const startedAt = performance.now();
+  try {
+    await work();
+  } finally {
+    clearInterval(timer);
+  }
+  const seconds = (performance.now() - startedAt) / 1000;
+  const shown = containers.map(
+    ({ service }, index) => `${service} ${before[index]?.toFixed(0)} → ${most[index]?.toFixed(0)}`,
+  );
+  return { seconds, memory: shown.join(', ') };
+}
+
+/** Runs a program and throws its output away; fails when it is less than `bytes`. */
+async function read(program: string, args: readonly string[], bytes: number): Promise<void> {
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = new Promise<number | null>((resolve, reject) => child.once('close', resolve).once('error', reject));
+  let size = 0;
+  for await (const part of child.stdout as AsyncIterable<Uint8Array>) size += part.length;
+  const code = await ended;
+  if (code !== 0 || size < bytes) throw new Error(`${program} ended with ${code} after ${size} bytes`);
+}
+
+async function run(program: string, args: readonly string[]): Promise<void> {
+  await promisify(execFile)(program, args);
+}
+
+/** Runs docker with a file as its standard input. */
+async function write(file: string, args: readonly string[]): Promise<void> {
+  await run('sh', ['-c', 'input=$1; shift; exec docker "$@" <"$input"', 'write', file, ...args]);
+}
