@@ -1,0 +1,139 @@
+import { ENDPOINT_SLICES, type Pod, PODS, SERVICES, type ServiceSpec } from '@gantry/objects';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Cluster, isReady } from './harness/cluster.ts';
+import { eventually } from './harness/eventually.ts';
+import { runProgram } from './harness/process.ts';
+
+const cluster = new Cluster();
+let namespace: Awaited<ReturnType<Cluster['namespace']>>;
+
+const APP = { app: 'db' };
+
+function pod(name: string, spec: Partial<Pod['spec']>): Pod {
+  const containers = [{ name, image: 'busybox:1.36', command: ['sleep', '3600'] }];
+  const metadata = { name, labels: name === 'client' ? {} : APP };
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata,
+    spec: { containers, terminationGracePeriodSeconds: 0, ...spec },
+  };
+}
+
+async function createService(name: string, spec: ServiceSpec): Promise<void> {
+  await cluster.create(SERVICES, namespace.name, { apiVersion: 'v1', kind: 'Service', metadata: { name }, spec });
+}
+
+beforeAll(async () => {
+  namespace = await cluster.namespace();
+  await createService('db', { clusterIP: 'None', selector: APP, ports: [{ name: 'peer', port: 5432 }] });
+  await createService('web', { selector: APP, ports: [{ name: 'http', port: 80 }] });
+  await createService('alias', { type: 'ExternalName', externalName: `web.${namespace.name}.svc.cluster.local` });
+  await cluster.create(PODS, namespace.name, pod('client', {}));
+  for (const name of ['db-0', 'db-1'])
+    await cluster.create(PODS, namespace.name, pod(name, { hostname: name, subdomain: 'db' }));
+  await eventually('the pods are ready', 120_000, async () => {
+    const pods = await cluster.pods(namespace.name);
+    return pods.length === 3 && pods.every(isReady);
+  });
+});
+afterAll(async () => {
+  await namespace[Symbol.asyncDispose]();
+});
+
+/** What a program in the client pod ends with. */
+async function inClient(...args: readonly string[]): Promise<{ readonly code: number; readonly text: string }> {
+  const labels = ['io.kubernetes.container.name=client', `io.kubernetes.pod.namespace=${namespace.name}`];
+  const [id = ''] = await cluster.podContainers(labels.map((label) => `label=${label}`));
+  const { code, stdout, stderr } = await runProgram('docker', ['exec', id, ...args], { timeoutMs: 120_000 });
+  return { code, text: `${stdout}${stderr}` };
+}
+
+const lookUp = (...args: readonly string[]) => inClient('nslookup', ...args);
+
+/** Addresses in the answer of a lookup, without that of the server. */
+function addressesIn(text: string): readonly string[] {
+  const [, answer = ''] = text.split(/\n\n/, 2);
+  return [...answer.matchAll(/^Address(?: \d+)?: ([\d.]+)/gm)].map((match) => match[1] ?? '').toSorted();
+}
+
+/** The servers of the DNS, as its Service has them. */
+async function servers(): Promise<readonly string[]> {
+  const slice = await cluster.get(ENDPOINT_SLICES, 'kube-system', 'kube-dns');
+  return (slice.endpoints ?? []).flatMap(({ addresses }) => addresses);
+}
+
+const podAddress = async (name: string) => (await cluster.get(PODS, namespace.name, name)).status?.podIP ?? '';
+
+test('each DNS server answers the names of Services, endpoints, ports, addresses and pods', async () => {
+  const found = await eventually('two servers are published', 60_000, async () => {
+    const addresses = await servers();
+    return addresses.length === 2 ? addresses : undefined;
+  });
+  const domain = `${namespace.name}.svc.cluster.local`;
+  const web = (await cluster.get(SERVICES, namespace.name, 'web')).spec?.clusterIP ?? '';
+  const db = [await podAddress('db-0'), await podAddress('db-1')];
+  const [one = '', other = ''] = found;
+  const cases: readonly (readonly [asked: readonly string[], expected: readonly string[]])[] = [
+    [[`web.${domain}`, one], [web]],
+    [[`web.${domain}`, other], [web]],
+    [[`db.${domain}`, one], db.toSorted()],
+    [[`db-1.db.${domain}`, other], [db[1] ?? '']],
+    [[`alias.${domain}`, one], [web]],
+    [[`${(db[0] ?? '').replaceAll('.', '-')}.${namespace.name}.pod.cluster.local`, one], [db[0] ?? '']],
+  ];
+  for (const [asked, expected] of cases) {
+    const { text } = await lookUp('-type=a', ...asked);
+    expect(addressesIn(text), `${asked.join(' ')}: ${text}`).toEqual(expected);
+  }
+  expect((await lookUp('-type=srv', `_peer._tcp.db.${domain}`, one)).text).toContain(`5432 db-0.db.${domain}`);
+  expect((await lookUp(web, one)).text).toContain(`name = web.${domain}`);
+  expect((await lookUp('-type=a', `none.${domain}`, one)).text).toContain('NXDOMAIN');
+  expect((await lookUp('-type=txt', 'dns-version.cluster.local', one)).text).toContain('1.1.0');
+});
+
+test('other names go to the resolver of the host', async () => {
+  const [one = ''] = await servers();
+  await lookUp('-type=a', 'name-of-no-zone.invalid', one);
+  const { text } = await inClient('wget', '-q', '-O', '-', `http://${one}:9153/metrics`);
+  expect(text).toMatch(/dns_forward_total\{result="(asked|kept)"\} [1-9]/);
+});
+
+test('pods ask the Service of the DNS, by their policy, and find short names by its search path', async () => {
+  const service = (await cluster.get(SERVICES, 'kube-system', 'kube-dns')).spec?.clusterIP ?? '';
+  const { text: file } = await inClient('cat', '/etc/resolv.conf');
+  const domains = [`${namespace.name}.svc.cluster.local`, 'svc.cluster.local', 'cluster.local'];
+  expect(file).toMatch(new RegExp(`^search ${domains.join(' ')}`));
+  expect(file).toContain(`nameserver ${service}\noptions ndots:5\n`);
+  const web = (await cluster.get(SERVICES, namespace.name, 'web')).spec?.clusterIP ?? '';
+  for (const name of ['web', `web.${namespace.name}`, `web.${namespace.name}.svc`, `web.${domains[0] ?? ''}.`]) {
+    // ping needs no answer to show which address it found; nslookup of busybox leaves the search path out.
+    const { text } = await inClient('ping', '-c', '1', '-W', '1', name);
+    expect(text, name).toContain(`(${web})`);
+  }
+  const dnsConfig = {
+    nameservers: ['192.0.2.53'],
+    searches: ['example.com'],
+    options: [{ name: 'ndots', value: '2' }],
+  };
+  await cluster.create(PODS, namespace.name, pod('own', { dnsPolicy: 'None', dnsConfig }));
+  const own = await eventually('the pod with a resolver of its own runs', 60_000, async () => {
+    const labels = ['io.kubernetes.container.name=own', `io.kubernetes.pod.namespace=${namespace.name}`];
+    return (await cluster.podContainers(labels.map((label) => `label=${label}`)))[0];
+  });
+  expect(await cluster.docker(['exec', own, 'cat', '/etc/resolv.conf'])).toBe(
+    'search example.com\nnameserver 192.0.2.53\noptions ndots:2',
+  );
+});
+
+test('no lookup fails when one of two servers is killed', async () => {
+  const [victim] = await cluster.containers('dns');
+  const name = `web.${namespace.name}.svc.cluster.local`;
+  const loop = `i=0; while [ $i -lt 40 ]; do i=$((i+1)); nslookup -type=a ${name} >/dev/null || echo failed $i; sleep 0.2; done`;
+  const looking = inClient('sh', '-c', loop);
+  await cluster.docker(['kill', victim?.id ?? '']);
+  await eventually('the killed server is no longer published', 30_000, async () => (await servers()).length === 1);
+  expect(await looking).toEqual({ code: 0, text: '' });
+  await cluster.docker(['start', victim?.id ?? '']);
+  await eventually('it is published again', 60_000, async () => (await servers()).length === 2);
+});
