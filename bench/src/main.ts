@@ -6,6 +6,8 @@
 //     Requests are measured N times, the first time without compiled code
 //   npm run bench -- --dev [--pods 1000,10000] controllers
 //     all controllers in a process of their own: time until a Deployment's pods exist, CPU a pod, memory
+//   npm run bench -- dns
+//     our DNS and Debian's dnsmasq for the same names, in processes of their own
 //   npm run bench -- footprint pods failover
 //     other measures of a running cluster
 //   npm run bench -- streams
@@ -14,6 +16,7 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { openCluster } from './cluster.ts';
 import { measureControllers } from './controllers.ts';
+import { measureDns } from './dns.ts';
 import { measureFailover } from './failover.ts';
 import { measureFootprint } from './footprint.ts';
 import { measurePods } from './pods.ts';
@@ -26,6 +29,7 @@ import { clusterServer, type MeasuredServer } from './speed/server.ts';
 const OTHERS = { footprint: measureFootprint, pods: measurePods, failover: measureFailover, streams: measureStreams };
 
 const CONTROLLERS = 'controllers';
+const DNS = 'dns';
 
 const { values, positionals } = parseArgs({
   options: {
@@ -40,12 +44,14 @@ const { values, positionals } = parseArgs({
   },
   allowPositionals: true,
 });
-const known: readonly string[] = [...STEPS, ...Object.keys(OTHERS), CONTROLLERS];
+const known: readonly string[] = [...STEPS, ...Object.keys(OTHERS), CONTROLLERS, DNS];
 const unknown = positionals.filter((name) => !known.includes(name));
 if (unknown.length > 0) throw new Error(`no such measure: ${unknown.join(', ')}; there are ${known.join(', ')}`);
 
 const steps = new Set(
-  positionals.length === 0 ? STEPS : positionals.filter((name) => !(name in OTHERS) && name !== CONTROLLERS),
+  positionals.length === 0
+    ? STEPS
+    : positionals.filter((name) => !(name in OTHERS) && name !== CONTROLLERS && name !== DNS),
 );
 if (steps.size > 0) {
   const results = await speed();
@@ -65,6 +71,8 @@ if (positionals.includes(CONTROLLERS)) {
     print(`\n## ${CONTROLLERS}, ${pods} pods\n\n${(await measureControllers(dev.kubeconfig, pods)).join('\n')}`);
   }
 }
+
+if (positionals.includes(DNS)) print(`\n## ${DNS}\n\n${(await measureDns()).join('\n')}`);
 
 async function speed(): Promise<readonly Result[]> {
   if (!values.dev) return await speedOf(clusterServer(values.kubeconfig));
