@@ -4,35 +4,15 @@ import { ignoreReasons } from '@gantry/client';
 import { backOffAfter } from '../plan/back-off.ts';
 import type { PodAction, StartContainer, UpdateContainer } from '../plan/pod-plan.ts';
 import { targetOf } from '../spec/pod-containers.ts';
-import type { PodState } from '../runtime/observer.ts';
-import type { PodEvents } from './pod-events.ts';
+import type { ActionContext } from './action-context.ts';
 import { startContainer } from './start-container.ts';
 import { addressOf } from './pod-network.ts';
 import { startSandbox } from './start-sandbox.ts';
 import { signalContainer, stopContainer } from './stop-container.ts';
 import { volumesKey } from './volumes-key.ts';
-import type { WorkerMemory } from './worker-memory.ts';
-import type { WorkerServices } from './worker-services.ts';
 
 /** An update that the engine has taken shows within this time. */
 const UPDATE_SHOWN_MS = 5_000;
-
-/** What an action works on. */
-export interface ActionContext {
-  readonly uid: string;
-  /** The object and the engine's state that were planned from. */
-  readonly pod: Pod | undefined;
-  readonly state: PodState | undefined;
-  readonly memory: WorkerMemory;
-  readonly events: PodEvents;
-  readonly services: WorkerServices;
-  /** Aborted as well when the pod is deleted during a step toward running. */
-  readonly step: AbortSignal;
-  /** Aborted when the agent stops. */
-  readonly signal: AbortSignal;
-  /** Makes the worker plan again. */
-  readonly notify: () => void;
-}
 
 /** Carries out one action of a plan. A failure that has a back-off entry is remembered there; every other one rejects. */
 export async function performAction(action: PodAction, context: ActionContext): Promise<void> {

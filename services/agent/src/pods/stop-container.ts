@@ -5,7 +5,7 @@ import { runHook } from '../probes/run-hook.ts';
 import type { PodState } from '../runtime/observer.ts';
 import { containerNamed } from '../spec/pod-containers.ts';
 import { formatPod } from '../spec/pod-names.ts';
-import type { ActionContext } from './perform-action.ts';
+import type { ActionContext } from './action-context.ts';
 import { networkOf } from './pod-network.ts';
 import type { ContainerStop, WorkerMemory } from './worker-memory.ts';
 

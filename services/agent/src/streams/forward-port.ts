@@ -12,7 +12,7 @@ import type { GrpcCall } from '@gantry/service';
 import { requireApiServer } from '../identity/api-servers.ts';
 import type { PodConnection } from '../runtime/streams.ts';
 import { findRunningSandbox } from './find-in-pod.ts';
-import type { StreamParts } from './stream-handlers.ts';
+import type { StreamParts } from './stream-parts.ts';
 
 const MAX_PORT = 65_535;
 

@@ -18,13 +18,7 @@ import type { ProcessInput, ProcessOutput } from '../runtime/streams.ts';
 import { findRunningContainer } from './find-in-pod.ts';
 import { forwardPort } from './forward-port.ts';
 import { StreamLimits } from './stream-limits.ts';
-
-/** What streams need of an agent. */
-export interface StreamParts {
-  readonly runtime: Runtime;
-  readonly owner: Owner;
-  readonly limits: StreamLimits;
-}
+import type { StreamParts } from './stream-parts.ts';
 
 /** The agent's part of its gRPC service that streams into containers and pods of its node. */
 export function streamHandlers(runtime: Runtime, owner: Owner): GrpcService['handlers'] {

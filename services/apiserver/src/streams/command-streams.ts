@@ -30,7 +30,7 @@ export type CommandOutcome =
   | { readonly kind: 'failure'; readonly message: string };
 
 /** The Status of an outcome, as the kubelet words it: without the type of the object. */
-export function statusOf(outcome: CommandOutcome): Omit<Status, 'kind' | 'apiVersion'> {
+function statusOf(outcome: CommandOutcome): Omit<Status, 'kind' | 'apiVersion'> {
   switch (outcome.kind) {
     case 'success':
       return { metadata: {}, status: 'Success' };

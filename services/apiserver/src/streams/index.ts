@@ -6,8 +6,6 @@ export {
   type CommandOptions,
   type CommandOutcome,
   type CommandStreams,
-  outcomeBytes,
-  statusOf,
 } from './command-streams.ts';
 export { openCommand } from './open-command.ts';
 export type { PortStreams, ServePort } from './port-streams.ts';

@@ -1,0 +1,22 @@
+import type { Pod } from '@gantry/objects';
+import type { PodState } from '../runtime/observer.ts';
+import type { PodEvents } from './pod-events.ts';
+import type { WorkerMemory } from './worker-memory.ts';
+import type { WorkerServices } from './worker-services.ts';
+
+/** What an action works on. */
+export interface ActionContext {
+  readonly uid: string;
+  /** The object and the engine's state that were planned from. */
+  readonly pod: Pod | undefined;
+  readonly state: PodState | undefined;
+  readonly memory: WorkerMemory;
+  readonly events: PodEvents;
+  readonly services: WorkerServices;
+  /** Aborted as well when the pod is deleted during a step toward running. */
+  readonly step: AbortSignal;
+  /** Aborted when the agent stops. */
+  readonly signal: AbortSignal;
+  /** Makes the worker plan again. */
+  readonly notify: () => void;
+}
