@@ -14,7 +14,8 @@ export async function* demultiplex(chunks: AsyncIterable<Uint8Array>): AsyncIter
 
 /**
  * Yields the parts of the engine's multiplexed stream in order. A frame is a stream number, three zero bytes, the length
- * (big-endian) and the payload. Chunks may split frames anywhere; a truncated last frame is yielded as far as it goes.
+ * (big-endian) and the payload. Chunks may split frames anywhere; a truncated last frame is yielded as far as it goes. Payloads of one
+ * output that come in one chunk are one part: each part costs its receivers more than the copy.
  */
 export async function* outputParts(chunks: AsyncIterable<Uint8Array>): AsyncIterable<OutputPart> {
   let header = Buffer.alloc(0);
@@ -22,6 +23,8 @@ export async function* outputParts(chunks: AsyncIterable<Uint8Array>): AsyncIter
   let kind: OutputPart['kind'] = 'stdout';
   for await (const piece of chunks) {
     let chunk = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength);
+    let gathered: Buffer[] = [];
+    let gatheredKind = kind;
     while (chunk.length > 0) {
       if (remaining === 0) {
         const take = Math.min(HEADER_BYTES - header.length, chunk.length);
@@ -33,10 +36,21 @@ export async function* outputParts(chunks: AsyncIterable<Uint8Array>): AsyncIter
         header = Buffer.alloc(0);
         continue;
       }
+      if (gatheredKind !== kind && gathered.length > 0) {
+        yield { kind: gatheredKind, data: joined(gathered) };
+        gathered = [];
+      }
+      gatheredKind = kind;
       const data = chunk.subarray(0, remaining);
       remaining -= data.length;
       chunk = chunk.subarray(data.length);
-      yield { kind, data };
+      gathered.push(data);
     }
+    if (gathered.length > 0) yield { kind: gatheredKind, data: joined(gathered) };
   }
+}
+
+function joined(parts: readonly Buffer[]): Uint8Array {
+  const [only] = parts;
+  return only !== undefined && parts.length === 1 ? only : Buffer.concat(parts);
 }

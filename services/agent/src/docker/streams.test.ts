@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { demultiplex } from './demultiplex.ts';
+import { demultiplex, outputParts } from './demultiplex.ts';
 import { describeDockerError, fromDocker } from './docker-error.ts';
 import { readLines } from './lines.ts';
 
@@ -19,6 +19,32 @@ it.each([1, 3, 8, 1000])('frames are split correctly for chunks of any size (%i 
   const parts: Uint8Array[] = [];
   for await (const part of demultiplex(inPieces(bytes, size))) parts.push(part);
   expect(Buffer.concat(parts).toString()).toBe('out\nerr: ü\nend');
+});
+
+it.each([1, 3, 8, 1000])('parts say which output they are of, in their order (%i bytes)', async (size) => {
+  const bytes = Buffer.concat([
+    frame(1, 'a'),
+    frame(1, 'b'),
+    frame(2, 'c'),
+    frame(2, ''),
+    frame(1, 'd'),
+    frame(2, 'e'),
+  ]);
+  const seen: { kind: string; text: string }[] = [];
+  for await (const { kind, data } of outputParts(inPieces(bytes, size))) {
+    const text = Buffer.from(data).toString();
+    const last = seen.at(-1);
+    if (last?.kind === kind) last.text += text;
+    else seen.push({ kind, text });
+  }
+  expect(seen.map(({ kind, text }) => `${kind} ${text}`)).toEqual(['stdout ab', 'stderr c', 'stdout d', 'stderr e']);
+});
+
+it('payloads of one output that come together are one part', async () => {
+  const bytes = Buffer.concat([frame(1, 'a'), frame(1, 'b'), frame(2, 'c')]);
+  const parts: string[] = [];
+  for await (const { data } of outputParts(inPieces(bytes, 1000))) parts.push(Buffer.from(data).toString());
+  expect(parts).toEqual(['ab', 'c']);
 });
 
 it.each([1, 5, 1000])('lines are found for chunks of any size (%i bytes)', async (size) => {
