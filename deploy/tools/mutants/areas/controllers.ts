@@ -12,6 +12,14 @@ const NODES = `${CONTROLLERS}/node-lifecycle`;
 /** Controllers: what they delete, sign, and count as gone. */
 export const CONTROLLER_MUTANTS: readonly Mutant[] = [
   {
+    name: 'orphaning trusts what the cache shows',
+    file: 'services/controller-manager/src/controllers/garbage-collector/unseen-dependents.shell.ts',
+    text: '(cache.reached(resource) ?? 0) < marked,',
+    replacement: 'marked < 0,',
+    tests: ['services/controller-manager/src/controllers/garbage-collector/unseen-dependents.test.ts'],
+    protects: 'what was to be left behind from being collected after its owner',
+  },
+  {
     name: 'the collector deletes an object that has changed since it was read',
     file: `${COLLECTOR}/controller.ts`,
     text: 'const request = { propagationPolicy: action.propagation, uid, resourceVersion };',

@@ -15,7 +15,8 @@ import { COLLECTED, groupKindOf, isCollected, resourceOf } from './collected-res
 import { OwnerMemory } from './owner-memory.ts';
 import { ownerState } from './owner-state.shell.ts';
 import { cachedOwner, isWithinScope } from './owners.ts';
-import { type Action, isDeletingDependents, isInCircle, type ObservedOwner, planGarbage } from './plan.ts';
+import { type Action, isDeletingDependents, isInCircle, type ObservedOwner, ORPHAN, planGarbage } from './plan.ts';
+import { unseenDependents } from './unseen-dependents.shell.ts';
 import { metadataPatch } from './writes.ts';
 
 /** How soon to look again while new resources have not been listed. */
@@ -111,6 +112,11 @@ async function reconcile(
   if (last.length > 0 && !served.isSettled()) return { requeueAfterMs: UNSETTLED_MS };
   const first = plan.actions.filter(({ kind }) => kind !== 'removeFinalizer');
   await executeActions(first, (action) => execute(object, action, context, signal), { pace: 'full' }, signal);
+  if (last.some((action) => action.kind === 'removeFinalizer' && action.finalizer === ORPHAN)) {
+    const unseen = await unseenDependents(object, context, signal);
+    const orphan = (dependent: KubeObject) => execute(object, { kind: 'orphan', dependent }, context, signal);
+    await executeActions(unseen, orphan, { pace: 'full' }, signal);
+  }
   for (const action of last) await execute(object, action, context, signal);
   return resultOf(plan, clock);
 }

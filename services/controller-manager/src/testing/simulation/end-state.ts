@@ -99,10 +99,9 @@ function masked(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, inner]) => [key, masked(inner)]));
 }
 
-/** Whether this is the condition of a Job that was suspended for a moment, which its controller need not have seen. */
+/** Whether this is the condition of a Job that was suspended for a moment, or as it ended: its controller need not have seen it. */
 function isPassing(value: unknown): boolean {
-  const { type, status } = (value ?? {}) as { type?: unknown; status?: unknown };
-  return type === 'Suspended' && status === 'False';
+  return ((value ?? {}) as { type?: unknown }).type === 'Suspended';
 }
 
 /** Conditions by their type: each is added when it is first known. The order of other lists is kept. */
