@@ -5,11 +5,13 @@ import { resourceUpdate } from './options/resources.ts';
 import { fromDocker, idempotent } from './docker-error.ts';
 import { type EngineCalls, REQUEST_MS } from './engine-calls.ts';
 import type { DockerExecs } from './exec.ts';
+import type { Inspections } from './inspections.ts';
 
 /** Containers of pods. `privilege` is the result of the engine's probe. */
 export function dockerContainers(
   calls: EngineCalls,
   execs: DockerExecs,
+  inspections: Pick<Inspections, 'forget'>,
   privilege: () => EnginePrivilege,
 ): ContainerRuntime {
   return {
@@ -48,6 +50,9 @@ export function dockerContainers(
         );
       } catch (error) {
         throw fromDocker(error, 'Runtime');
+      } finally {
+        // Its event may come after the next list.
+        inspections.forget(id);
       }
     },
     removeContainer: (id, signal) =>

@@ -5,7 +5,7 @@ import { podStates } from './container-state.ts';
 import { getStream } from './dial.ts';
 import { fromDocker } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
-import { Inspections } from './inspections.ts';
+import type { Inspections } from './inspections.ts';
 import { readLines } from './lines.ts';
 
 const WHAT: Readonly<Record<string, RuntimeEvent['what']>> = { start: 'started', die: 'ended', destroy: 'removed' };
@@ -17,9 +17,9 @@ export class DockerObserver implements RuntimeObserver {
   readonly #calls: EngineCalls;
   readonly #inspections: Inspections;
 
-  constructor(calls: EngineCalls) {
+  constructor(calls: EngineCalls, inspections: Inspections) {
     this.#calls = calls;
-    this.#inspections = new Inspections(calls);
+    this.#inspections = inspections;
   }
 
   async listPods(filter: PodFilter, signal: AbortSignal) {

@@ -15,6 +15,7 @@ import { dockerStats } from './docker-stats.ts';
 import { dockerStreams } from './docker-streams.ts';
 import { EngineCalls } from './engine-calls.ts';
 import { DockerExecs } from './exec.ts';
+import { Inspections } from './inspections.ts';
 import { observeRequests, type RequestObserver } from './observe-requests.ts';
 
 /** A Docker engine as a container runtime, and the agents' containers that it runs. */
@@ -38,11 +39,12 @@ export function connectDocker(
 ): DockerRuntime {
   const calls = new EngineCalls(observeRequests(new Docker({ socketPath }), clock, observe), clock);
   const execs = new DockerExecs(calls, clock);
+  const inspections = new Inspections(calls);
   return {
     sandboxes: dockerSandboxes(calls),
-    containers: dockerContainers(calls, execs, privilege),
+    containers: dockerContainers(calls, execs, inspections, privilege),
     images: dockerImages(calls),
-    observer: new DockerObserver(calls),
+    observer: new DockerObserver(calls, inspections),
     logs: dockerLogs(calls),
     stats: dockerStats(calls, groupReader(cgroupDir), clock),
     streams: dockerStreams(calls, execs, clock),

@@ -61,7 +61,7 @@ export async function startContainer(
   const context = { pod, podAddress, facts, source: services.config, base };
   const environment = await containerEnvironment(container, context, signal);
   const handler = await runtimeHandler(pod, services, signal);
-  await using prepared = await prepareMounts(pod, action, environment, services);
+  await using prepared = await prepareMounts(pod, action, environment, podAddress, services);
   const { mounts, terminationMessagePath } = prepared;
   const spec = containerSpec({
     owner: services.owner,
@@ -128,9 +128,10 @@ async function prepareMounts(
   pod: Pod,
   { container, attempt }: StartContainer,
   environment: ReadonlyMap<string, string>,
+  podAddress: string,
   { volumes, logger }: WorkerServices,
 ): Promise<ContainerMounts> {
-  const prepared = await volumes.mounts(pod, container, attempt, environment);
+  const prepared = await volumes.mounts(pod, container, attempt, environment, podAddress);
   const dispose = async () => {
     try {
       await prepared[Symbol.asyncDispose]();

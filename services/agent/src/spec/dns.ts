@@ -24,7 +24,7 @@ export type PodResolver =
   | { readonly kind: 'file'; readonly config: ResolverConfig; readonly omitted: readonly string[] };
 
 /** The domain of the cluster, Kubernetes' default. */
-const CLUSTER_DOMAIN = 'cluster.local';
+export const CLUSTER_DOMAIN = 'cluster.local';
 /** A name with fewer dots is first looked for below the domains of the cluster. */
 const CLUSTER_OPTIONS = ['ndots:5'];
 /** Kubernetes' limits: those of the C libraries. */
@@ -86,12 +86,6 @@ export function formatResolvConf({ servers, searches, options }: ResolverConfig)
     ...(options.length === 0 ? [] : [`options ${options.join(' ')}`]),
     '',
   ].join('\n');
-}
-
-/** The hostname of a pod's containers: at most 63 characters, the kernel's limit. */
-export function podHostname(pod: Pod): string {
-  const name = pod.spec?.hostnameOverride ?? pod.spec?.hostname ?? pod.metadata.name ?? '';
-  return name.slice(0, 63).replace(/[-.]+$/, '');
 }
 
 function usesClusterDns({ spec }: Pod): boolean {

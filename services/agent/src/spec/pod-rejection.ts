@@ -1,6 +1,7 @@
 import type { Pod } from '@gantry/objects';
 import type { EngineInfo } from '../runtime/engine.ts';
 import { appArmorOf } from './app-armor.ts';
+import { hostnameRefusal } from './hostname.ts';
 import { ownContainersOf } from './pod-containers.ts';
 import { forbiddenSysctl } from './sysctls.ts';
 
@@ -73,7 +74,7 @@ export function podRejection(pod: Pod, engine: EngineFeatures): PodRejection | u
  * Why this node cannot create a pod's sandbox, in kubelet's words; it is tried again, as by kubelet. Pod Security waives
  * checks for a pod with users of its own, so that it must never run with the host's.
  */
-export function sandboxRefusal({ spec }: Pod): string | undefined {
-  if (spec?.hostUsers !== false) return undefined;
+export function sandboxRefusal(pod: Pod): string | undefined {
+  if (pod.spec?.hostUsers !== false) return hostnameRefusal(pod);
   return "can't set `spec.hostUsers: false`, runtime does not support user namespaces";
 }

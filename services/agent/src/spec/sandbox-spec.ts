@@ -3,7 +3,8 @@ import type { EnginePrivilege } from '../runtime/engine.ts';
 import type { ImageInfo } from '../runtime/images.ts';
 import type { Owner } from '../runtime/labels.ts';
 import type { SandboxSpec } from '../runtime/sandboxes.ts';
-import { podHostname, sandboxDns } from './dns.ts';
+import { sandboxDns } from './dns.ts';
+import { kernelHostname } from './hostname.ts';
 import { graceSecondsOf } from './pod-containers.ts';
 import { identityOf } from './pod-names.ts';
 import { sandboxOomScore } from './resources.ts';
@@ -33,7 +34,7 @@ export function sandboxSpec(input: SandboxSpecInput): SandboxSpec {
     imageLabels: image.labels,
     ...(runtime === undefined ? {} : { runtime }),
     ipc: pod.spec?.hostIPC === true ? 'host' : 'own',
-    hostname: podHostname(pod),
+    hostname: kernelHostname(pod),
     network,
     hostAliases: (pod.spec?.hostAliases ?? []).map(({ ip, hostnames = [] }) => ({ ip, hostnames })),
     dns: sandboxDns(pod),

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FakeObjectClient } from '@gantry/client/testing';
@@ -84,14 +84,33 @@ describe('the volumes of pods', () => {
     const own = new PodVolumes({ ...options, mounts });
     const spec = { volumes: [{ name: 'v', emptyDir: {} }] };
     await own.sync(pod(spec), '', signal);
-    const prepared = await own.mounts(pod(spec), container('main', change), 0, new Map());
+    const prepared = await own.mounts(pod(spec), container('main', change), 0, new Map(), '');
     const found = prepared.mounts.filter(({ containerPath }) => containerPath === '/etc/resolv.conf');
     expect(found.map((mount) => mount.access)).toEqual(access);
     const file = join(state, 'pods', 'uid-1', 'resolv.conf');
     expect(existsSync(file)).toBe(!what.startsWith('none'));
     const engines = pod({ ...spec, dnsPolicy: 'Default' });
-    const without = await own.mounts(engines, container(), 0, new Map());
+    const without = await own.mounts(engines, container(), 0, new Map(), '');
     expect(without.mounts.map(({ containerPath }) => containerPath)).toEqual(['/dev/termination-log']);
+  });
+
+  it('give each container the hosts of its pod, which a new address changes, unless it mounts its own', async () => {
+    const bind = (opened: readonly unknown[]) => Promise.resolve(opened.map((_, i) => `${i}`));
+    const own = new PodVolumes({ ...options, mounts: { ...linuxMounts(), bind } });
+    const pathsAt = async (address: string, change: Partial<Container> = {}) => {
+      const object = pod({ volumes: [{ name: 'v', emptyDir: {} }], dnsPolicy: 'Default' });
+      await own.sync(object, address, signal);
+      const prepared = await own.mounts(object, container('main', change), 0, new Map(), address);
+      return prepared.mounts.map(({ containerPath }) => containerPath);
+    };
+    const hosts = () => readFile(join(state, 'pods', 'uid-1', 'etc-hosts'), 'utf8');
+    expect(await pathsAt('10.0.0.9')).toEqual(['/etc/hosts', '/dev/termination-log']);
+    expect(await hosts()).toContain('\n10.0.0.9\tweb\n');
+    await pathsAt('10.0.0.8');
+    expect(await hosts()).toContain('\n10.0.0.8\tweb\n');
+    const mounted = { volumeMounts: [{ name: 'v', mountPath: '/etc/hosts' }] };
+    expect(await pathsAt('10.0.0.7', mounted)).toEqual(['/etc/hosts', '/dev/termination-log']);
+    expect(await hosts()).toContain('\n10.0.0.8\tweb\n');
   });
 
   it('write no Secret to the disk where the memory for it is not mounted', async () => {
@@ -125,7 +144,7 @@ describe('the volumes of pods', () => {
   it('are mounted into a container up to a number', async () => {
     const mount = (index: number) => ({ name: 'work', mountPath: `/m/${index}` });
     const crowded = container('main', { volumeMounts: Array.from({ length: 1001 }, (_, index) => mount(index)) });
-    await expect(volumes.mounts(pod(), crowded, 0, new Map())).rejects.toThrow('this node mounts at most 1000');
+    await expect(volumes.mounts(pod(), crowded, 0, new Map(), '')).rejects.toThrow('this node mounts at most 1000');
     expect(await readdir(state)).toEqual([]);
   });
 
@@ -152,7 +171,7 @@ describe('the volumes of pods', () => {
     const pathsOf = async (containers: Container[]) => {
       const withFolder = pod({ containers, volumes: [{ name: 'work', emptyDir: {} }], dnsPolicy: 'Default' });
       await own.sync(withFolder, '', signal);
-      const prepared = await own.mounts(withFolder, other, 0, new Map());
+      const prepared = await own.mounts(withFolder, other, 0, new Map(), '');
       return prepared.mounts.map(({ hostPath }) => hostPath);
     };
     const message = '/on/the/host/binds/uid-1/b-0/0';
@@ -163,7 +182,7 @@ describe('the volumes of pods', () => {
   it('refuse a part of a folder of the host: a pod could lead the engine to any other path', async () => {
     const withHost = pod({ volumes: [{ name: 'logs', hostPath: { path: '/var/log' } }] });
     const part = container('main', { volumeMounts: [{ name: 'logs', mountPath: '/logs', subPath: 'mine' }] });
-    await expect(volumes.mounts(withHost, part, 0, new Map())).rejects.toThrow('hostPath volumes only as a whole');
+    await expect(volumes.mounts(withHost, part, 0, new Map(), '')).rejects.toThrow('hostPath volumes only as a whole');
   });
 
   it('make an emptyDir for the group of its pod', async () => {

@@ -11,9 +11,10 @@ import type { StateFolder } from '../runtime/state-folder.ts';
 import type { TokenSource } from '../sources/token-source.ts';
 import type { ConfigSource } from '../spec/config-source.ts';
 import { formatResolvConf, type NodeResolver, podResolver } from '../spec/dns.ts';
+import { hostsFile } from '../spec/hostname.ts';
 import type { NodeFacts } from '../spec/field-values.ts';
 import { allContainersOf } from '../spec/pod-containers.ts';
-import { hasOwnResolver, openResolverFile, RESOLVER_PATH } from './resolver-file.ts';
+import { hasOwnFile, HOSTS_PATH, openPodFile, RESOLVER_PATH } from './pod-file.ts';
 import type { PersistentFolders } from './persistent-folders.ts';
 import { mountAccess } from './mount-access.ts';
 import { subPathOf } from './sub-path.ts';
@@ -48,7 +49,7 @@ export interface PodVolumesOptions {
 
 /** What the engine mounts into one container. Its paths exist until it is disposed of; a started container keeps its mounts. */
 export interface ContainerMounts extends AsyncDisposable {
-  /** In the order of the container's spec, and then its resolv.conf and the file for its termination message. */
+  /** In the order of the container's spec, and then its resolv.conf, its hosts and the file for its termination message. */
   readonly mounts: readonly MountSpec[];
   readonly terminationMessagePath: string;
 }
@@ -109,6 +110,7 @@ export class PodVolumes {
     container: Container,
     attempt: number,
     environment: ReadonlyMap<string, string>,
+    podAddress: string,
   ): Promise<ContainerMounts> {
     const { mounts, engine } = this.#options;
     const { volumeMounts = [] } = container;
@@ -129,13 +131,12 @@ export class PodVolumes {
       drafts.push({ draft, hostPath });
       if (hostPath === undefined) paths.push(opened.use(await this.#open(pod, container, mount, environment)));
     }
-    const resolver = podResolver(pod, this.#options.resolver);
-    if (resolver.kind === 'file' && !hasOwnResolver(container)) {
+    for (const { containerPath, name, text, write } of this.#podFiles(pod, podAddress)) {
+      if (hasOwnFile(container, containerPath)) continue;
       const isReadOnly = container.securityContext?.readOnlyRootFilesystem === true;
       const draft = { access: isReadOnly ? 'read-only' : 'read-write', propagation: 'none' } as const;
-      drafts.push({ draft: { containerPath: RESOLVER_PATH, ...draft }, hostPath: undefined });
-      const text = formatResolvConf(resolver.config);
-      paths.push(opened.use(await openResolverFile(join(this.#podFolder(uid), 'resolv.conf'), text)));
+      drafts.push({ draft: { containerPath, ...draft }, hostPath: undefined });
+      paths.push(opened.use(await openPodFile(join(this.#podFolder(uid), name), text, write)));
     }
     const terminationMessagePath = this.#messageFile(uid, container.name, attempt);
     paths.push(opened.use(await openMessageFile(terminationMessagePath)));
@@ -147,6 +148,18 @@ export class PodVolumes {
       hostPath: hostPath ?? this.#hostPath(bound.next().value ?? ''),
     }));
     return { mounts: specs, terminationMessagePath, [Symbol.asyncDispose]: release };
+  }
+
+  /** The files that a pod's containers share: its resolver where the engine's is not the pod's, and its hosts. */
+  #podFiles(pod: Pod, podAddress: string): readonly PodFile[] {
+    const resolver = podResolver(pod, this.#options.resolver);
+    const hosts = hostsFile(pod, podAddress);
+    return [
+      ...(resolver.kind === 'file'
+        ? [file(RESOLVER_PATH, 'resolv.conf', formatResolvConf(resolver.config), 'once')]
+        : []),
+      ...(hosts === undefined ? [] : [file(HOSTS_PATH, 'etc-hosts', hosts, 'always')]),
+    ];
   }
 
   /** The message that an ended container wrote; '' without one. */
@@ -260,4 +273,16 @@ function hostPathOf(pod: Pod, mount: VolumeMount, environment: ReadonlyMap<strin
 function component(name: string): string {
   if (name !== '' && name !== '.' && name !== '..' && !/[/\0]/.test(name)) return name;
   throw new AgentError('FailedMount', `${JSON.stringify(name)} cannot be the name of a folder`);
+}
+
+interface PodFile {
+  readonly containerPath: string;
+  /** In the pod's folder. */
+  readonly name: string;
+  readonly text: string;
+  readonly write: 'once' | 'always';
+}
+
+function file(containerPath: string, name: string, text: string, write: PodFile['write']): PodFile {
+  return { containerPath, name, text, write };
 }

@@ -1,9 +1,9 @@
 import { chmod, mkdtemp, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { container } from '../testing/pods.ts';
-import { hasOwnResolver, openResolverFile } from './resolver-file.ts';
+import { hasOwnFile, openPodFile, RESOLVER_PATH } from './pod-file.ts';
 
 describe('the resolv.conf of a pod', () => {
   let folder: string;
@@ -14,7 +14,7 @@ describe('the resolv.conf of a pod', () => {
   });
   afterEach(() => rm(folder, { recursive: true }));
   const open = async (text: string) => {
-    await using _ = await openResolverFile(path, text);
+    await using _ = await openPodFile(path, text, 'once');
   };
 
   it('is written once: a container that starts later finds what an earlier one wrote', async () => {
@@ -42,7 +42,19 @@ describe('the resolv.conf of a pod', () => {
   });
 
   it('gives way to what a container mounts there itself', () => {
-    expect(hasOwnResolver(container('a', { volumeMounts: [{ name: 'v', mountPath: '/etc/resolv.conf' }] }))).toBe(true);
-    expect(hasOwnResolver(container('a', { volumeMounts: [{ name: 'v', mountPath: '/etc' }] }))).toBe(false);
+    expect(
+      hasOwnFile(container('a', { volumeMounts: [{ name: 'v', mountPath: '/etc/resolv.conf' }] }), RESOLVER_PATH),
+    ).toBe(true);
+    expect(hasOwnFile(container('a', { volumeMounts: [{ name: 'v', mountPath: '/etc' }] }), RESOLVER_PATH)).toBe(false);
   });
+});
+
+it('a file that changes with the sandbox is written anew, in its place', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'pod-file-'));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const path = join(folder, 'etc-hosts');
+  await using first = await openPodFile(path, 'a longer text', 'always');
+  await using second = await openPodFile(path, 'short', 'always');
+  expect(await readFile(path, 'utf8')).toBe('short');
+  expect((await first.stat()).ino).toBe((await second.stat()).ino);
 });
