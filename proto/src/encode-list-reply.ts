@@ -1,4 +1,5 @@
 import type { ListReply } from './gen/gantry/v1/object_pb.ts';
+import { varintBytes, writeVarint } from './varint.ts';
 
 const OBJECTS = (1 << 3) | 2;
 const RESOURCE_VERSION = (2 << 3) | 2;
@@ -26,18 +27,4 @@ export function encodeListReply(reply: ListReply): Buffer {
     at += value.length;
   }
   return out;
-}
-
-function varintBytes(value: number): number {
-  let bytes = 1;
-  for (let rest = value; rest >= 0x80; rest = Math.floor(rest / 0x80)) bytes++;
-  return bytes;
-}
-
-function writeVarint(out: Buffer, value: number, from: number): number {
-  let at = from;
-  let rest = value;
-  for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) out[at++] = (rest % 0x80) | 0x80;
-  out[at++] = rest;
-  return at;
 }

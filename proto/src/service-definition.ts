@@ -1,3 +1,4 @@
+import { createPartEncoder } from './encode-part.ts';
 import { encodeListReply } from './encode-list-reply.ts';
 import { type ListReply, ListReplySchema } from './gen/gantry/v1/object_pb.ts';
 import { type DescMessage, type DescService, fromBinary, type Message, toBinary } from '@bufbuild/protobuf';
@@ -34,7 +35,10 @@ export function serviceDefinition(service: DescService): Record<string, MethodDe
 
 function serializer(message: DescMessage): (value: Message) => Buffer {
   if (message.typeName === ListReplySchema.typeName) return (value) => encodeListReply(value as ListReply);
+  const encodePart = createPartEncoder(message);
   return (value) => {
+    const part = encodePart(value);
+    if (part !== undefined) return part;
     const bytes = toBinary(message, value);
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   };

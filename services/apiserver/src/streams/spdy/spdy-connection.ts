@@ -40,6 +40,8 @@ const PING_MS = 30_000;
 /** How long a client may take to read the last frames and to close the connection. */
 const CLOSE_MS = 5000;
 const MAX_DATA_BYTES = 1024 * 1024;
+/** Less is written as one piece: through a WebSocket, each piece is a message of its own. */
+const COPIED_BYTES = 4096;
 
 /**
  * The server's side of one SPDY/3.1 connection, as Kubernetes' clients speak it: they open streams, and neither send nor heed
@@ -121,12 +123,18 @@ export class SpdyConnection implements StreamLink {
       done(new SpdyError('the connection has ended'));
       return;
     }
+    transport.cork();
     for (let at = 0; at < data.length; at += MAX_DATA_BYTES) {
       const part = data.subarray(at, at + MAX_DATA_BYTES);
-      // One write: through a WebSocket, each is a message of its own.
-      transport.write(Buffer.concat([dataHeader(id, 0, part.length), part]));
+      const header = dataHeader(id, 0, part.length);
+      if (part.length < COPIED_BYTES) transport.write(Buffer.concat([header, part]));
+      else {
+        transport.write(header);
+        transport.write(part);
+      }
     }
     if (fin === 'fin') transport.write(dataHeader(id, FIN, 0));
+    transport.uncork();
     if (transport.writableNeedDrain) this.#blocked.add(done);
     else done();
   }

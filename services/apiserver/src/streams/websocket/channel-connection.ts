@@ -19,6 +19,8 @@ const CLOSE_SIGNAL = 255;
 /** Writing finds out that the client has gone, even while nothing is read from it. */
 const PING_MS = 30_000;
 const BUFFER_BYTES = 64 * 1024;
+/** Of a message for which room is kept. Agents send 64 KiB at once. */
+const MAX_HELD_BYTES = 128 * 1024;
 
 /** One channel: what the client writes can be read, and the other way round. */
 export class Channel extends Duplex {
@@ -60,6 +62,7 @@ export class ChannelConnection {
   readonly #options: ChannelOptions;
   readonly #channels: readonly Channel[];
   readonly #full = new Set<Channel>();
+  readonly #messages = new Map<number, Buffer>();
   readonly #halfClosed = new Set<Channel>();
   readonly #ended = new AbortController();
   #cancelPing: CancelTimer = () => undefined;
@@ -87,7 +90,7 @@ export class ChannelConnection {
 
   /** Sends an empty message on a channel. */
   announce(channel: number): void {
-    this.#send(channel, Buffer.alloc(0), () => undefined);
+    this.channel(channel)?.write(Buffer.alloc(0));
   }
 
   /** Ends the connection after everything that has been written. */
@@ -150,10 +153,23 @@ export class ChannelConnection {
       this.#socket.send(`${channel}${data.toString('base64')}`, done);
       return;
     }
-    const message = Buffer.allocUnsafe(data.length + 1);
+    const message = this.#messageFor(channel, data.length + 1);
     message[0] = channel;
     message.set(data, 1);
     this.#socket.send(message, done);
+  }
+
+  /**
+   * Room for a message. Each channel has one, since it writes only when its last message has gone out: a buffer for every message would
+   * be most of the garbage of a stream.
+   */
+  #messageFor(channel: number, length: number): Buffer {
+    const held = this.#messages.get(channel);
+    if (held !== undefined && held.length >= length) return held.subarray(0, length);
+    const message = Buffer.allocUnsafeSlow(Math.min(Math.max(length, 1024), MAX_HELD_BYTES));
+    if (message.length < length) return Buffer.allocUnsafe(length);
+    this.#messages.set(channel, message);
+    return message.subarray(0, length);
   }
 
   #ping(): void {

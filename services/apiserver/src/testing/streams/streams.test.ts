@@ -167,6 +167,18 @@ describe('exec over a WebSocket', () => {
     expect([client.text(1), client.text(3)]).toEqual(['kept', SUCCESS]);
   });
 
+  it.each([V5, 'v4.base64.channel.k8s.io'])('carries chunks of all sizes unchanged in %s', async (protocol) => {
+    const sizes = [1, 300_000, 2, 65_535, 131_072, 0, 70_000, 131_071, 3];
+    const chunks = sizes.map((size, index) => Buffer.alloc(size, `${index}`));
+    const client = await openChannels(server, exec(['cat'], 'stdin=1&stdout=1'), protocol);
+    for (const chunk of chunks) client.send(0, chunk);
+    const all = Buffer.concat(chunks).toString();
+    while (client.text(1).length < all.length) await new Promise((resolve) => client.socket.once('message', resolve));
+    expect(client.text(1) === all).toBe(true);
+    client.socket.close();
+    await client.closed;
+  });
+
   it('drops what comes on channels that are not read', async () => {
     const client = await openChannels(server, exec(['cat'], 'stdin=1&stdout=1'), V5);
     for (const channel of [1, 3, 4, 9]) client.send(channel, 'noise');
