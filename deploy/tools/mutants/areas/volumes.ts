@@ -14,6 +14,14 @@ const AUTHORIZER_TESTS = ['services/apiserver/src/auth/authz/authorizer.test.ts'
 /** Volumes: which claim has which, what is mounted where, and what is deleted. */
 export const VOLUME_MUTANTS: readonly Mutant[] = [
   {
+    name: 'a volume is removed while containers of a pod that is gone use it',
+    file: 'services/agent/src/volumes/volume-reclaimer.ts',
+    text: 'if (folder !== undefined && folders.isHeld(folder)) return true;',
+    replacement: '',
+    tests: ['services/agent/src/volumes/volume-reclaimer.test.ts'],
+    protects: 'the host from links that a container makes while its volume is removed',
+  },
+  {
     name: 'a volume of another claim is bound',
     file: `${OBJECTS}/match-volume.ts`,
     text: 'if (volume.spec?.claimRef !== undefined && !isReserved) continue;',

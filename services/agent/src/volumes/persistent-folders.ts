@@ -65,6 +65,14 @@ export class PersistentFolders {
     return this.#users.get(podUid)?.has(folder) !== false;
   }
 
+  /**
+   * Whether a pod has a folder whose containers are not gone yet. The API may have forgotten such a pod: a deletion by force does
+   * not wait for them, and what runs could lead the removal of the folder elsewhere by links.
+   */
+  isHeld(folder: string): boolean {
+    return [...this.#users.values()].some((folders) => folders.has(folder));
+  }
+
   /** The pod has its folders no longer. */
   release(podUid: string): void {
     this.#users.delete(podUid);

@@ -4,7 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ManualClock } from '@gantry/base/testing';
 import { FakeObjectClient } from '@gantry/client/testing';
-import { LOCAL_PATH, localPathOf, PERSISTENT_VOLUMES, type PersistentVolume, type Pod } from '@gantry/objects';
+import {
+  LOCAL_PATH,
+  localPathOf,
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
+  type PersistentVolume,
+  type Pod,
+} from '@gantry/objects';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '@gantry/service';
 import { hollowMounts } from '../hollow/hollow-mounts.ts';
@@ -74,7 +81,7 @@ describe('the volumes of a node', () => {
       for (let i = 0; i < 30; i++) await turn();
     };
     const isThere = () => client.all(PERSISTENT_VOLUMES).length > 0;
-    return { client, pods, until, turns, isThere };
+    return { client, pods, folders, until, turns, isThere };
   };
 
   it('are deleted with their folders when their claims are gone', async () => {
@@ -97,6 +104,36 @@ describe('the volumes of a node', () => {
     await client.put(PERSISTENT_VOLUMES, volume);
     await turns();
     expect([existsSync(join(root, 'v')), isThere()]).toEqual([true, true]);
+  });
+
+  it('stay while containers of a pod run that was deleted by force', async () => {
+    const { client, folders, until, turns, isThere } = start();
+    const claim = {
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: { namespace: 'default', name: 'c' },
+      spec: { volumeName: 'v' },
+    };
+    const annotations = { 'pv.kubernetes.io/bind-completed': 'yes' };
+    const { metadata } = await client.put(PERSISTENT_VOLUME_CLAIMS, {
+      ...claim,
+      metadata: { ...claim.metadata, annotations },
+      status: { phase: 'Bound' },
+    });
+    const { spec } = released();
+    const claimRef = { namespace: 'default', name: 'c', uid: metadata.uid ?? '' };
+    const bound = await client.put(
+      PERSISTENT_VOLUMES,
+      released({ spec: { ...spec, claimRef }, status: { phase: 'Bound' } }),
+    );
+    const volume = { name: 'data', persistentVolumeClaim: { claimName: 'c' } };
+    await folders.make(pod({ volumes: [volume] }), volume, stop.signal);
+    await client.updateStatus(PERSISTENT_VOLUMES, { ...bound, status: { phase: 'Released' } }, stop.signal);
+    await turns();
+    expect(existsSync(join(root, 'v', 'file'))).toBe(true);
+    folders.release(pod({}).metadata.uid ?? '');
+    await until(() => !isThere());
+    expect(existsSync(join(root, 'v'))).toBe(false);
   });
 
   it('stay while a pod may have them', async () => {

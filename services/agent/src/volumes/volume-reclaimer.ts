@@ -120,6 +120,7 @@ export class VolumeReclaimer {
   async #isUsed({ spec }: PersistentVolume, folder: string | undefined, signal: AbortSignal): Promise<boolean> {
     const { pods, folders } = this.#options;
     await pods.confirm(signal);
+    if (folder !== undefined && folders.isHeld(folder)) return true;
     const { namespace, name = '' } = spec?.claimRef ?? {};
     return pods
       .list()
