@@ -105,16 +105,13 @@ function ready(input: ConditionInput): Draft {
   const containers = containersReady(input);
   if (containers.status !== 'True') return { ...containers, type: 'Ready' };
   const { pod } = input;
-  const missing = (pod.spec?.readinessGates ?? [])
-    .map((gate) => gate.conditionType)
-    .filter((type) => pod.status?.conditions?.find((condition) => condition.type === type)?.status !== 'True');
-  if (missing.length === 0) return { type: 'Ready', status: 'True' };
-  return {
-    type: 'Ready',
-    status: 'False',
-    reason: 'ReadinessGatesNotReady',
-    message: missing
-      .map((type) => `corresponding condition of pod readiness gate "${type}" does not exist.`)
-      .join(', '),
-  };
+  const unready = (pod.spec?.readinessGates ?? []).flatMap(({ conditionType: type }) => {
+    const value = pod.status?.conditions?.find((condition) => condition.type === type)?.status;
+    if (value === 'True') return [];
+    const gate = `pod readiness gate ${JSON.stringify(type)}`;
+    if (value === undefined) return [`corresponding condition of ${gate} does not exist.`];
+    return [`the status of ${gate} is not "True", but ${value}`];
+  });
+  if (unready.length === 0) return { type: 'Ready', status: 'True' };
+  return { type: 'Ready', status: 'False', reason: 'ReadinessGatesNotReady', message: unready.join(', ') };
 }

@@ -28,7 +28,9 @@ function openPhase(pod: Pod, { init, main }: Pick<PhaseInput, 'init' | 'main'>):
   const hasBegun = main.some((status) => status.state?.running !== undefined || endOf(status) !== undefined);
   if (!hasBegun && before.some(isPending)) return 'Pending';
   if (own.length === 0 || main.some(neverStarted)) return 'Pending';
-  if (main.some((status) => status.state?.running !== undefined)) return 'Running';
+  // A sidecar that still runs holds the end up: it is stopped after the main containers.
+  const sidecars = before.flatMap(([{ role }, status]) => (role === 'sidecar' ? [status] : []));
+  if ([...sidecars, ...main].some((status) => status.state?.running !== undefined)) return 'Running';
   if (!own.every(([item, status]) => endsForGood(pod, item, status, 'any'))) return 'Running';
   return main.every((status) => endOf(status) === 0) ? 'Succeeded' : 'Failed';
 }

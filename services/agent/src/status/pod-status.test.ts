@@ -173,6 +173,12 @@ describe('the status of a pod', () => {
     expect(statusOf(object, podState([sandbox()], [running({ name: 'a' })])).phase).not.toBe(phase);
   });
 
+  it('is Running until the sidecars of a pod that is done have ended, too', () => {
+    const object = pod({ restartPolicy: 'Never', initContainers: [container('side', { restartPolicy: 'Always' })] });
+    expect(statusOf(object, podState([sandbox()], [running({ name: 'side' }), exited(0)])).phase).toBe('Running');
+    expect(statusOf(object, podState([sandbox()], [exited(143, { name: 'side' }), exited(0)])).phase).toBe('Succeeded');
+  });
+
   it('shows ephemeral containers apart, and does not depend on them', () => {
     const object = pod({ ephemeralContainers: [container('look'), container('again')] });
     const status = statusOf(object, podState([sandbox()], [running(), exited(1, { name: 'look' })]));
@@ -237,6 +243,19 @@ describe('the status of a pod', () => {
       lastTransitionTime: '2026-01-01T00:00:00Z',
     });
     expect(conditions(status)['Ready']).toBe('True');
+  });
+
+  it('is not ready before each of its readiness gates is, and says which are not', () => {
+    const readinessGates = [{ conditionType: 'example.com/a' }, { conditionType: 'example.com/b' }];
+    const object = pod({ readinessGates }, { conditions: [{ type: 'example.com/b', status: 'False' }] });
+    const status = statusOf(object, podState([sandbox()], [running()]));
+    expect(status.conditions?.find(({ type }) => type === 'Ready')).toMatchObject({
+      status: 'False',
+      reason: 'ReadinessGatesNotReady',
+      message:
+        'corresponding condition of pod readiness gate "example.com/a" does not exist., the status of pod readiness gate "example.com/b" is not "True", but False',
+    });
+    expect(conditions(status)['ContainersReady']).toBe('True');
   });
 
   it('reports ContainerStatusUnknown for a container that was removed', () => {
