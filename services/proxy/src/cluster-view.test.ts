@@ -38,7 +38,7 @@ test('slices are found whether they come before or after their Service, and are 
   take(ENDPOINT_SLICES, web);
   expect(text().text).toBe('');
   take(SERVICES, service());
-  expect(text().text).toContain('dnat to 10.128.4.1:8080');
+  expect(text().text).toContain('endpoints { 10.96.0.10 . tcp . 80 . 0 : 10.128.4.1 . 8080 }');
   take(ENDPOINT_SLICES, undefined, web);
   expect(text().text).toContain('no-endpoints { 10.96.0.10 . tcp . 80 : goto reject-packet }');
   take(SERVICES, undefined, service());
@@ -58,7 +58,7 @@ test('a slice that changes its Service leaves the old one', () => {
   take(ENDPOINT_SLICES, { ...before, metadata: { ...before.metadata, labels } }, before);
   const changed = text().text;
   expect(changed).toContain('no-endpoints { 10.96.0.10 . tcp . 80 : goto reject-packet }');
-  expect(changed).toContain('services { 10.96.0.11 . tcp . 80 : goto cluster/default/other/tcp/http }');
+  expect(changed).toContain('services { 10.96.0.11 . tcp . 80 : goto draw/1 }');
 });
 
 test("pods' addresses are in the table only while a Service asks which Node a packet comes from", () => {

@@ -69,15 +69,15 @@ test('the first transaction is the whole table, later ones are changes; chains t
   await settle();
   expect(programmer.isProgrammed).toBe(true);
   expect(transactions[0]).toMatch(/^add table ip t\ndelete table ip t\ntable ip t \{/);
-  expect(transactions[0]).toContain('dnat to 10.128.4.1:8080');
+  expect(transactions[0]).toContain(': 10.128.4.1 . 8080');
 
   take(ENDPOINT_SLICES, undefined, web);
   await settle();
-  expect(transactions[1]).toContain('flush chain ip t cluster/default/web/tcp/http');
+  expect(transactions[1]).toContain('flush chain ip t draw/1');
   expect(transactions[1]).not.toContain('delete chain');
   await clock.advance(1000);
   await settle();
-  expect(transactions.slice(2)).toEqual(['delete chain ip t cluster/default/web/tcp/http\n']);
+  expect(transactions.slice(2)).toEqual(['delete chain ip t draw/1\n']);
 });
 
 test('a chain that is wanted again is not deleted', async () => {
@@ -108,7 +108,7 @@ test('after a refusal the whole table is written', async () => {
   await clock.advance(10_000);
   await settle();
   expect(transactions[1]).toMatch(/^add table ip t\ndelete table ip t\n/);
-  expect(transactions[1]).toContain('dnat to 10.128.4.1:8080');
+  expect(transactions[1]).toContain(': 10.128.4.1 . 8080');
 });
 
 test('flows of UDP are looked at after their rules have changed', async () => {

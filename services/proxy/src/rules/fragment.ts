@@ -3,6 +3,8 @@ export type Container =
   | 'cluster-addresses'
   | 'services'
   | 'node-ports'
+  | 'endpoints'
+  | 'node-port-endpoints'
   | 'no-endpoints'
   | 'no-endpoint-node-ports'
   | 'source-checked'
@@ -17,10 +19,10 @@ export interface Element {
   readonly value: string;
 }
 
-/** One owner's part of the table, in nftables' language. Names of chains and sets contain the owner's. */
+/** One owner's part of the table, in nftables' language. */
 export interface Fragment {
   readonly elements: readonly Element[];
-  /** Rules by chain. */
+  /** Rules by chain. Owners that share a chain give it the same rules. */
   readonly chains: ReadonlyMap<string, readonly string[]>;
   /** Definitions of sets of the owner's own. */
   readonly sets: ReadonlyMap<string, string>;

@@ -75,6 +75,11 @@ class PortPlan {
       return;
     }
     this.#noteOwnAddresses();
+    const usual = clusterEndpoints(this.#endpoints, HOST);
+    if (this.#isPlain(usual)) {
+      this.#writePlain(usual, [internal], external, nodePorts);
+      return;
+    }
     const isExternal = external.length + nodePorts.length > 0;
     const cluster = internalPolicy === 'Cluster' || isExternal ? this.#clusterChain() : '';
     this.#out.element(
@@ -93,6 +98,50 @@ class PortPlan {
     for (const key of nodePorts) {
       this.#out.element('node-ports', key, `goto ${chain}`);
       if (externalPolicy === 'Local') this.#out.element('no-endpoint-node-ports', key, 'drop');
+    }
+  }
+
+  /** Whether all packets, wherever they come from, may go to any of the endpoints. */
+  #isPlain(usual: readonly RoutedEndpoint[]): boolean {
+    const { affinitySeconds, internalPolicy, externalPolicy } = this.#port;
+    if (affinitySeconds > 0 || internalPolicy === 'Local' || externalPolicy === 'Local') return false;
+    return this.#nodes.every(({ name: node, zone }) =>
+      isSame(clusterEndpoints(this.#endpoints, { node, zone }), usual),
+    );
+  }
+
+  /**
+   * Lists the endpoints in the map of all Services, under the Service's address and a number. The chain that draws the number is shared
+   * by all ports with as many endpoints: ten thousand Services need no chains of their own, which are slow to load.
+   */
+  #writePlain(
+    endpoints: readonly RoutedEndpoint[],
+    internal: readonly string[],
+    external: readonly string[],
+    nodePorts: readonly string[],
+  ): void {
+    const count = endpoints.length;
+    const service = `ip daddr . meta l4proto . th dport . numgen random mod ${count} map @endpoints`;
+    const nodePort = `meta l4proto . th dport . numgen random mod ${count} map @node-port-endpoints`;
+    const mark = `meta mark set meta mark or ${FROM_OUTSIDE_MARK}`;
+    const draw = (from: string) => `meta l4proto { tcp, udp, sctp } dnat ip addr . port to ${from}`;
+    const ways = [
+      { keys: internal, chain: `draw/${count}`, rules: [draw(service)], to: ['services', 'endpoints'] },
+      { keys: external, chain: `draw-external/${count}`, rules: [mark, draw(service)], to: ['services', 'endpoints'] },
+      {
+        keys: nodePorts,
+        chain: `draw-node-port/${count}`,
+        rules: [mark, draw(nodePort)],
+        to: ['node-ports', 'node-port-endpoints'],
+      },
+    ] as const;
+    for (const { keys, chain, rules, to } of ways) {
+      for (const key of keys) {
+        this.#out.element(to[0], key, `goto ${this.#out.chain(chain, rules)}`);
+        for (const [index, { address, port }] of endpoints.entries()) {
+          this.#out.element(to[1], `${key} . ${index}`, `${address} . ${port}`);
+        }
+      }
     }
   }
 

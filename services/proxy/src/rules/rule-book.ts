@@ -92,9 +92,10 @@ export class RuleBook {
   }
 }
 
-/** Named things with one owner each, and which of them changed since they were applied. */
+/** Named things that owners may share, and which of them changed since they were applied. */
 class Changing<T> {
   readonly #wanted = new Map<string, T>();
+  readonly #owners = new Map<string, number>();
   readonly #applied = new Map<string, T>();
   readonly #touched = new Set<string>();
   readonly #isSame: (one: T, other: T) => boolean;
@@ -104,14 +105,18 @@ class Changing<T> {
   }
 
   replace(before: ReadonlyMap<string, T>, after: ReadonlyMap<string, T>): void {
-    for (const name of before.keys()) {
-      if (after.has(name)) continue;
-      this.#wanted.delete(name);
-      this.#touched.add(name);
-    }
     for (const [name, value] of after) {
       this.#wanted.set(name, value);
+      this.#owners.set(name, (this.#owners.get(name) ?? 0) + 1);
       this.#touched.add(name);
+    }
+    for (const name of before.keys()) {
+      const owners = (this.#owners.get(name) ?? 1) - 1;
+      this.#owners.set(name, owners);
+      this.#touched.add(name);
+      if (owners > 0) continue;
+      this.#owners.delete(name);
+      this.#wanted.delete(name);
     }
   }
 

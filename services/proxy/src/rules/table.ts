@@ -7,6 +7,12 @@ const CONTAINERS = `
   set node-addresses { type ipv4_addr; }
   set own-addresses { type ipv4_addr . ipv4_addr; }
   map services { type ipv4_addr . inet_proto . inet_service : verdict; }
+  map endpoints {
+    typeof ip daddr . meta l4proto . th dport . numgen random mod 2 : ip daddr . th dport
+  }
+  map node-port-endpoints {
+    typeof meta l4proto . th dport . numgen random mod 2 : ip daddr . th dport
+  }
   map node-ports { type inet_proto . inet_service : verdict; }
   map no-endpoints { type ipv4_addr . inet_proto . inet_service : verdict; }
   map no-endpoint-node-ports { type inet_proto . inet_service : verdict; }
