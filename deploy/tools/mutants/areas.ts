@@ -12,6 +12,7 @@ import { STREAM_MUTANTS } from './areas/streams.ts';
 import { STATEFUL_SET_MUTANTS } from './areas/stateful-sets.ts';
 import { STORAGE_MUTANTS } from './areas/storage.ts';
 import { VOLUME_MUTANTS } from './areas/volumes.ts';
+import { SERVICE_MUTANTS } from './areas/services.ts';
 import { USAGE_MUTANTS } from './areas/usage.ts';
 import type { Areas } from './mutant.ts';
 
@@ -29,6 +30,7 @@ export const AREAS: Areas = {
   volumes: VOLUME_MUTANTS,
   agent: AGENT_MUTANTS,
   usage: USAGE_MUTANTS,
+  services: SERVICE_MUTANTS,
   streams: STREAM_MUTANTS,
   auth: AUTH_MUTANTS,
   admission: ADMISSION_MUTANTS,

@@ -67,18 +67,17 @@ export async function removeDockerUser(clusterId: string, signal: AbortSignal): 
 
 async function ensure({ clusterId, podBridge, logger }: DockerUserOptions, signal: AbortSignal): Promise<void> {
   const chain = dockerUserChain(clusterId);
-  const iptables = await engineBackend(signal);
-  if (iptables === undefined) return;
-  const isJumping = await succeeds(iptables, ['-C', 'DOCKER-USER', '-j', chain], signal);
-  const isFull = await succeeds(
-    iptables,
-    ['-C', chain, '-i', podBridge, ...'-m conntrack --ctstate DNAT --ctdir REPLY -j ACCEPT'.split(' ')],
-    signal,
-  );
-  if (isJumping && isFull) return;
-  await runProgram(`${iptables}-restore`, ['-w', '--noflush'], signal, formatDockerUserChain(chain, podBridge));
-  if (!isJumping) await runProgram(iptables, ['-w', '-I', 'DOCKER-USER', '-j', chain], signal);
-  logger.info({ chain, iptables }, 'chain behind DOCKER-USER written');
+  const jump = ['DOCKER-USER', '-j', chain];
+  const last = [chain, '-i', podBridge, ...'-m conntrack --ctstate DNAT --ctdir REPLY -j ACCEPT'.split(' ')];
+  for (const iptables of BACKENDS) {
+    const isJumping = await succeeds(iptables, ['-C', ...jump], signal);
+    if (isJumping && (await succeeds(iptables, ['-C', ...last], signal))) return;
+    if (!isJumping && !(await succeeds(iptables, ['-n', '-L', 'DOCKER-USER'], signal))) continue;
+    await runProgram(`${iptables}-restore`, ['-w', '--noflush'], signal, formatDockerUserChain(chain, podBridge));
+    if (!isJumping) await runProgram(iptables, ['-w', '-I', ...jump], signal);
+    logger.info({ chain, iptables }, 'chain behind DOCKER-USER written');
+    return;
+  }
 }
 
 /** The iptables in whose tables the engine writes; undefined where it writes none. Asking the older form makes its tables: it is last. */

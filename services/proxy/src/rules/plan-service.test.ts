@@ -9,7 +9,6 @@ const NODE_PORT = [{ name: 'http', port: 80, nodePort: 30_080, protocol: 'TCP', 
 const ON_A = endpoint('10.128.4.1', { nodeName: 'node-a' });
 const ON_B = endpoint('10.128.4.2', { nodeName: 'node-b' });
 const TO_A = 'meta l4proto tcp dnat to 10.128.4.1:8080';
-const TO_B = 'meta l4proto tcp dnat to 10.128.4.2:8080';
 const TO_BOTH =
   'meta l4proto tcp dnat ip addr . port to numgen random mod 2 map { 0 : 10.128.4.1 . 8080, 1 : 10.128.4.2 . 8080 }';
 const WEB = 'default/web/tcp/http';

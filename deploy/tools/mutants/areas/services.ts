@@ -1,0 +1,56 @@
+import type { Mutant } from '../mutant.ts';
+
+const RULES = 'services/proxy/src/rules';
+const PLAN_TESTS = [`${RULES}/plan-service.test.ts`];
+
+/** Rules of Services. */
+export const SERVICE_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'Services lead to closed networks',
+    file: `${RULES}/endpoints.ts`,
+    text: 'if (found === undefined || topology.closedRanges.some((range) => contains(range, found.address))) continue;',
+    replacement: 'if (found === undefined) continue;',
+    tests: PLAN_TESTS,
+    protects: 'the control network and the metadata service from Services with endpoints there',
+  },
+  {
+    name: 'a terminating endpoint takes the place of the living one of its address',
+    file: `${RULES}/endpoints.ts`,
+    text: 'if (!(endpoint.conditions?.terminating ?? false) || !all.has(key)) all.set(key, found);',
+    replacement: 'all.set(key, found);',
+    tests: PLAN_TESTS,
+    protects: 'a pod that was given the address of one that ends',
+  },
+  {
+    name: 'pods of Nodes without an endpoint get those of others',
+    file: `${RULES}/plan-service.ts`,
+    text: '`${this.#fromPods()} return`, ',
+    replacement: '',
+    tests: PLAN_TESTS,
+    protects: 'the internal traffic policy Local',
+  },
+  {
+    name: 'what a removed Service shared is removed',
+    file: `${RULES}/rule-book.ts`,
+    text: 'if (owners > 0) continue;',
+    replacement: '',
+    tests: [`${RULES}/rule-book.test.ts`],
+    protects: 'the other Services with as many endpoints',
+  },
+  {
+    name: 'own transactions count as those of others',
+    file: 'services/proxy/src/nft/change-watch.ts',
+    text: 'author !== this.#own',
+    replacement: 'author.length > 0',
+    tests: ['services/proxy/src/nft/change-watch.test.ts'],
+    protects: 'the packet filter from being written without end',
+  },
+  {
+    name: 'a refused transaction is forgotten',
+    file: 'services/proxy/src/programmer.ts',
+    text: 'this.#isReplacing = true;\n        metrics.failures.inc();',
+    replacement: 'metrics.failures.inc();',
+    tests: ['services/proxy/src/programmer.test.ts'],
+    protects: 'rules that the kernel never got',
+  },
+];
