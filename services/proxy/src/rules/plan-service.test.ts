@@ -89,8 +89,16 @@ test.each<readonly [string, readonly Endpoint[], readonly string[]]>([
     ],
     [],
   ],
-  ['the living one of an address that is listed twice', [ON_A, { ...ON_A, conditions: TERMINATING }], ['10.128.4.1']],
-  ['the living one also when it comes second', [{ ...ON_A, conditions: TERMINATING }, ON_A], ['10.128.4.1']],
+  [
+    'the living one of an address that is listed twice',
+    [ON_A, { ...ON_A, conditions: TERMINATING }, ON_B],
+    ['10.128.4.1', '10.128.4.2'],
+  ],
+  [
+    'the living one also when it comes second',
+    [{ ...ON_A, conditions: TERMINATING }, ON_A, ON_B],
+    ['10.128.4.1', '10.128.4.2'],
+  ],
   ['none of the control network, of the metadata service, of the host', closed(), []],
 ])('endpoints are chosen: %s', (_, endpoints, addresses) => {
   expect(targetsOf(plan(service(), endpoints))).toEqual(addresses);
