@@ -30,6 +30,14 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
     protects: 'the internal traffic policy Local',
   },
   {
+    name: 'Services take addresses of the control network',
+    file: `${RULES}/plan-service.ts`,
+    text: 'address !== clusterAddress && !closedRanges.some((range) => contains(range, address))',
+    replacement: 'address !== clusterAddress',
+    tests: PLAN_TESTS,
+    protects: 'etcd and the API servers from Services that name their addresses as external ones',
+  },
+  {
     name: 'what a removed Service shared is removed',
     file: `${RULES}/rule-book.ts`,
     text: 'if (owners > 0) continue;',

@@ -141,6 +141,20 @@ test('NodePorts, external addresses and load balancers lead to the same endpoint
   expect(elements(fragment, 'node-port-endpoints')).toEqual(['tcp . 30080 . 0 : 10.128.4.1 . 8080']);
 });
 
+test.each<readonly [string, readonly string[], readonly string[]]>([
+  ['of the control network', ['10.128.240.2'], []],
+  ['of a Node or a pod', ['10.128.0.3', '10.128.4.9'], []],
+  ['of the host itself', ['127.0.0.1', '169.254.169.254'], []],
+  ['of elsewhere', ['192.0.2.7'], ['192.0.2.7 . tcp . 80 : goto draw-external/1']],
+])('a Service takes no external addresses away from the cluster: %s', (_, externalIPs, expected) => {
+  expect(elements(plan(service({ externalIPs: [...externalIPs] }), [ON_A]), 'services').slice(1)).toEqual(expected);
+});
+
+test("a load balancer may have the host's address among the pods, and none of the control network", () => {
+  const fragment = plan(service({ type: 'LoadBalancer' }, ['10.128.0.1', '10.128.240.1']), [ON_A]);
+  expect(elements(fragment, 'services').slice(1)).toEqual(['10.128.0.1 . tcp . 80 : goto draw-external/1']);
+});
+
 test("a load balancer in the mode Proxy is none of the host's addresses", () => {
   const object = service({ type: 'LoadBalancer' });
   object.status = { loadBalancer: { ingress: [{ ip: '192.0.2.8', ipMode: 'Proxy' }, { hostname: 'example.org' }] } };

@@ -145,11 +145,16 @@ class PortPlan {
     }
   }
 
-  /** Addresses of the Service outside of the cluster. One that is the ClusterIP itself changes nothing. */
+  /**
+   * Addresses of the Service outside of the cluster. Every author of a Service may name external ones: those of the cluster itself, on
+   * the control network or among the pods, stay with their owners.
+   */
   #externalAddresses(): readonly string[] {
     const { externalAddresses, loadBalancerAddresses, clusterAddress } = this.#port;
-    return [...new Set([...externalAddresses, ...loadBalancerAddresses])].filter(
-      (address) => address !== clusterAddress,
+    const { closedRanges, podRange } = this.#topology;
+    const external = externalAddresses.filter((address) => !contains(podRange, address));
+    return [...new Set([...external, ...loadBalancerAddresses])].filter(
+      (address) => address !== clusterAddress && !closedRanges.some((range) => contains(range, address)),
     );
   }
 
