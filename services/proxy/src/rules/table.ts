@@ -8,10 +8,10 @@ const CONTAINERS = `
   set own-addresses { type ipv4_addr . ipv4_addr; }
   map services { type ipv4_addr . inet_proto . inet_service : verdict; }
   map endpoints {
-    typeof ip daddr . meta l4proto . th dport . numgen random mod 2 : ip daddr . th dport
+    typeof ip daddr . meta l4proto . ct original proto-dst . numgen random mod 2 : ip daddr . ct original proto-dst
   }
   map node-port-endpoints {
-    typeof meta l4proto . th dport . numgen random mod 2 : ip daddr . th dport
+    typeof meta l4proto . ct original proto-dst . numgen random mod 2 : ip daddr . ct original proto-dst
   }
   map node-ports { type inet_proto . inet_service : verdict; }
   map no-endpoints { type ipv4_addr . inet_proto . inet_service : verdict; }
