@@ -8,6 +8,7 @@ import type { Connection, Logger, PeerTrust, TrustedPeer } from '@gantry/service
 import { type Request, type Response, Router } from 'express';
 import type { Authenticate, Credentials } from '../../auth/authn/authenticator.ts';
 import { ANONYMOUS } from '../../auth/authn/identity.ts';
+import { moveWebSocketToken } from '../../auth/authn/websocket-token.ts';
 import type { User } from '../../auth/user.ts';
 import type { StandingRequests } from '../../auth/authn/standing-requests.ts';
 import { type AuditedExchange, type AuditTrail, UNLOGGED } from '../../audit/index.ts';
@@ -139,6 +140,7 @@ async function route(
   try {
     if (target === undefined) throw StatusError.badRequest('the path is not decodable');
     const client = clientOf(req, dependencies.trust);
+    moveWebSocketToken(req.headers);
     const credentials = credentialsOf(req, client, dependencies.trust);
     requester = await authenticate(credentials);
     if (client.connection !== undefined && requester !== ANONYMOUS) {

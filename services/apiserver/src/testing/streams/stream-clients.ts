@@ -16,7 +16,7 @@ export function upgrade(
   method: string,
   path: string,
   headers: Readonly<Record<string, string>>,
-  as: Pick<TlsMaterial, 'cert' | 'key'> = server.admin,
+  as: Pick<TlsMaterial, 'cert' | 'key'> | 'anonymous' = server.admin,
 ): Promise<Upgraded> {
   return new Promise((resolve, reject) => {
     const { ca } = server.pki;
@@ -26,8 +26,7 @@ export function upgrade(
       method,
       path,
       ca,
-      cert: as.cert,
-      key: as.key,
+      ...(as === 'anonymous' ? {} : { cert: as.cert, key: as.key }),
       agent: false,
     };
     const asked = request({ ...options, headers: { connection: 'Upgrade', ...headers } });

@@ -444,6 +444,29 @@ describe('a request for a stream that cannot be served', () => {
 });
 
 describe('a stream', () => {
+  it('has the user of a token among the subprotocols', async () => {
+    const path = '/api/v1/namespaces/default/serviceaccounts';
+    const headers = { 'content-type': 'application/json' };
+    await callServer(server, 'POST', path, { headers, body: JSON.stringify({ metadata: { name: 'browser' } }) });
+    const body = JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} });
+    const { json } = await callServer(server, 'POST', `${path}/browser/token`, { headers, body });
+    const { token } = json['status'] as unknown as { token: string };
+    const bearer = `base64url.bearer.authorization.k8s.io.${Buffer.from(token).toString('base64url')}`;
+    const key = Buffer.alloc(16).toString('base64');
+    const asked = { upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': key };
+    const refused = await upgrade(
+      server,
+      'GET',
+      exec(['both'], 'stdout=1'),
+      { ...asked, 'sec-websocket-protocol': `${bearer}, ${V5}` },
+      'anonymous',
+    );
+    expect(refused).toMatchObject({
+      code: 403,
+      text: expect.stringContaining('system:serviceaccount:default:browser'),
+    });
+  });
+
   it('is audited when it begins and when it ends, though it begins with GET', async () => {
     const path = exec(['both'], 'stdout=1&container=c');
     await (await openChannels(server, path, V5)).closed;
