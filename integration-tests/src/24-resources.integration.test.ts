@@ -276,3 +276,32 @@ test('a volume shows a change of its ConfigMap, its Secret and its pod within se
   expect(performance.now() - startedAt).toBeLessThan(30_000);
   await kubectl(['delete', 'pod', 'watcher']);
 });
+
+test('a pod that writes more to the disk than it may is evicted, with the reason that kubelet gives', async () => {
+  await using namespace = await cluster.namespace();
+  const { kubectl, apply } = inNamespace(namespace.name);
+  const write = (path: string) => `dd if=/dev/zero of=${path} bs=1M count=4; sleep 1000`;
+  const mount = '{ name: scratch, mountPath: /scratch }';
+  const limits = '      resources: { limits: { ephemeral-storage: 2Mi } }\n      volumeMounts';
+  await apply(
+    pod('volume', write('/scratch/file'), '{ name: scratch, emptyDir: { sizeLimit: 2Mi } }', mount) +
+      pod('layer', write('/file'), '', '').replace('      volumeMounts', limits) +
+      pod('log', 'yes | head -c 4000000; sleep 1000', '', '').replace('      volumeMounts', limits) +
+      pod('modest', write('/scratch/file'), '{ name: scratch, emptyDir: { sizeLimit: 8Mi } }', mount),
+  );
+  const total = 'Pod ephemeral local storage usage exceeds the total limit of containers 2Mi. ';
+  const messages: Readonly<Record<string, string>> = {
+    volume: 'Usage of EmptyDir volume "scratch" exceeds the limit "2Mi". ',
+    layer: total,
+    log: total,
+  };
+  for (const [name, message] of Object.entries(messages)) {
+    await eventually(`${name} is evicted`, PATIENCE_MS, async () => {
+      const { status } = await cluster.get(PODS, namespace.name, name);
+      return status?.phase === 'Failed' && status.reason === 'Evicted' && status.message === message;
+    });
+  }
+  expect(await kubectl(['get', 'events', '--field-selector=reason=Evicted', '-o', 'name'])).not.toBe('');
+  expect((await cluster.get(PODS, namespace.name, 'modest')).status?.phase).toBe('Running');
+  await kubectl(['delete', 'pod', '--all']);
+});

@@ -98,6 +98,7 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
       (abort) => services.gate.run(abort),
       (abort) => services.pods.run(abort),
       (abort) => services.services.run(abort),
+      (abort) => services.evictor.run(abort),
       (abort) => services.reporter.run(abort),
       (abort) => new PodManager(services).run(abort),
       (abort) =>

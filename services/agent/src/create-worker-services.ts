@@ -11,6 +11,7 @@ import { AddressPool } from './pods/address-pool.ts';
 import { FreshnessGate } from './pods/freshness-gate.ts';
 import { Slots } from './pods/slots.ts';
 import { TimerWheel } from './probes/timer-wheel.ts';
+import { StorageEvictor } from './pods/storage-evictor.ts';
 import type { WorkerServices } from './pods/worker-services.ts';
 import { clusterDnsAddress, parseResolvConf } from './spec/dns.ts';
 import type { EngineInfo, EnginePrivilege } from './runtime/engine.ts';
@@ -81,6 +82,19 @@ export function createWorkerServices(
   const source = apiConfigSource(client);
   const configs = new ConfigWatch({ client, source, clock, random, logger });
   const pulled = new PulledImages(join(self.shared.path, 'images'));
+  const volumes = new PodVolumes({
+    state: self.state,
+    mounts,
+    hostFiles,
+    engine,
+    source: configs,
+    tokens: new TokenSource(client, clock),
+    persistent: persistentFolders(self, self.name, client),
+    facts,
+    resolver,
+    clock,
+  });
+  const events = createEventRecorder({ client, component: 'kubelet', host: self.name, clock, random, log: logger });
   return {
     mode: 'run',
     owner: { cluster: config.clusterId, node: self.name },
@@ -99,24 +113,14 @@ export function createWorkerServices(
     gate: new FreshnessGate(clock, (signal) => pods.confirm(signal)),
     reporter: new StatusReporter({ client, pods, clock, logger }),
     usage,
-    volumes: new PodVolumes({
-      state: self.state,
-      mounts,
-      hostFiles,
-      engine,
-      source: configs,
-      tokens: new TokenSource(client, clock),
-      persistent: persistentFolders(self, self.name, client),
-      facts,
-      resolver,
-      clock,
-    }),
+    volumes,
+    evictor: new StorageEvictor({ pods, stats: runtime.stats, volumes, hostFiles, events, clock, logger }),
     config: source,
     configs,
     puller: new ImagePuller(runtime.images, pulled, clock),
     pulled,
     addresses: new AddressPool(config.podCidr, clock, random),
-    events: createEventRecorder({ client, component: 'kubelet', host: self.name, clock, random, log: logger }),
+    events,
     starts: new Slots(parallelCalls(engine, config.capacityShares)),
     removals: new Slots(parallelCalls(engine, config.capacityShares)),
     probes: { timers: new TimerWheel(clock), execs: new Slots(PARALLEL_EXEC_PROBES) },

@@ -1,5 +1,6 @@
+import { dirname } from 'node:path';
 import type { Clock } from '@gantry/base';
-import type { ContainerStats, StatsRuntime } from '../runtime/stats.ts';
+import type { ContainerStats, ContainerStorage, StatsRuntime } from '../runtime/stats.ts';
 import type { GroupReader, GroupStats } from './cgroup-stats.ts';
 import { getJson } from './dial.ts';
 import { describeDockerError, fromDocker } from './docker-error.ts';
@@ -19,6 +20,15 @@ interface EngineStats {
 /** Numbers from control groups; where these are not found, from the engine, one request for each container. */
 export function dockerStats(calls: EngineCalls, groups: GroupReader, clock: Clock): StatsRuntime {
   return {
+    // One after the other: each makes the engine read a part of the disk.
+    readStorage: async (ids, signal) => {
+      const found = new Map<string, ContainerStorage>();
+      for (const id of ids) {
+        const storage = await storageOf(id, calls, signal);
+        if (storage !== undefined) found.set(id, storage);
+      }
+      return found;
+    },
     readStats: async (ids, signal) => {
       const found = new Map<string, ContainerStats>();
       for (let start = 0; start < ids.length; start += PARALLEL) {
@@ -34,6 +44,19 @@ export function dockerStats(calls: EngineCalls, groups: GroupReader, clock: Cloc
       return found;
     },
   };
+}
+
+async function storageOf(id: string, calls: EngineCalls, signal: AbortSignal): Promise<ContainerStorage | undefined> {
+  try {
+    const inspected = (await calls.read(signal, (docker, abort) =>
+      getJson(docker, { path: `/containers/${id}/json`, query: { size: true }, abort }),
+    )) as { readonly SizeRw?: number; readonly LogPath?: string };
+    const { SizeRw: writableBytes = 0, LogPath: logPath = '' } = inspected;
+    return { writableBytes, logFolder: logPath === '' ? undefined : dirname(logPath) };
+  } catch (error) {
+    if (describeDockerError(error).status === 404) return undefined;
+    throw fromDocker(error, 'Runtime');
+  }
 }
 
 async function readOne(

@@ -102,7 +102,10 @@ const CALLS: { readonly [Part in keyof DockerRuntime]: { readonly [Name in keyof
     connect: (runtime, signal) => runtime.streams.connect('id', 80, signal),
     killLeftovers: (runtime, signal) => runtime.streams.killLeftovers('id', signal),
   },
-  stats: { readStats: (runtime, signal) => runtime.stats.readStats(['a'.repeat(64)], signal) },
+  stats: {
+    readStats: (runtime, signal) => runtime.stats.readStats(['a'.repeat(64)], signal),
+    readStorage: (runtime, signal) => runtime.stats.readStorage(['a'.repeat(64)], signal),
+  },
   engine: {
     info: (runtime, signal) => runtime.engine.info(signal),
     ping: (runtime, signal) => runtime.engine.ping(signal),

@@ -7,7 +7,7 @@ import type { LogOptions } from '../runtime/logs.ts';
 import type { PodFilter, PodState, RuntimeEvent } from '../runtime/observer.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { SandboxSpec, SandboxState } from '../runtime/sandboxes.ts';
-import type { ContainerStats } from '../runtime/stats.ts';
+import type { ContainerStats, ContainerStorage } from '../runtime/stats.ts';
 import { type HollowStreamBehaviour, HollowStreams } from './hollow-streams.ts';
 
 /** Durations and the behaviour of containers; they may be changed while the runtime is in use. */
@@ -22,6 +22,8 @@ export interface HollowBehaviour extends HollowStreamBehaviour {
   readonly output?: (spec: ContainerSpec) => string;
   /** `user:password` that the registry wants for an image; undefined: none. */
   readonly login?: (reference: string) => string | undefined;
+  /** What a container has written to its own layer; 0 when absent. */
+  readonly writtenBytes?: (spec: ContainerSpec) => number;
   /** What a running container uses all the time; nothing when absent. */
   readonly usage?: (spec: ContainerSpec) => { readonly cpuMillis: number; readonly memoryBytes: number };
 }
@@ -219,6 +221,13 @@ export class HollowRuntime implements Runtime {
   };
 
   readonly stats = {
+    readStorage: async (ids: readonly string[]): Promise<ReadonlyMap<string, ContainerStorage>> => {
+      const { writtenBytes = () => 0 } = this.#behaviour;
+      const existing = ids.flatMap((id) => this.#containers.get(id) ?? []);
+      return new Map(
+        existing.map(({ spec, state }) => [state.id, { writableBytes: writtenBytes(spec), logFolder: undefined }]),
+      );
+    },
     readStats: async (ids: readonly string[]): Promise<ReadonlyMap<string, ContainerStats>> => this.#measure(ids),
   };
 

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readdirSync, statSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -57,14 +57,21 @@ describe('the files of the host', () => {
     await files.makeFile('/var/run/deep/new');
     expect(statSync(join(root, 'run/deep/new')).mode & 0o7777).toBe(0o644);
     await files.makeFile('/run/file');
-    expect(Buffer.from((await files.read('/run/file')) ?? []).toString()).toBe('of the host');
+    expect(readFileSync(join(root, 'run/file'), 'utf8')).toBe('of the host');
     expect(readdirSync(base).sort()).toEqual(['outside', 'root']);
+  });
+
+  it('of a folder are counted together, without what links name', async () => {
+    await writeFile(join(root, 'run/log'), Buffer.alloc(100_000));
+    await symlink('log', join(root, 'run/again'));
+    const size = await files.sizeOf('/var/run');
+    expect(size).toBeGreaterThanOrEqual(100_000);
+    expect(size).toBeLessThan(200_000);
   });
 
   it('are refused where a folder is missing, or is a file', async () => {
     await expect(files.makeFile('/none/file')).rejects.toThrow('open /none/file: no such file or directory');
     await expect(files.makeFolder('/run/file/folder')).rejects.toThrow('leads through a file');
-    await expect(files.read('/run')).rejects.toThrow('/run is no file of at most 1 MiB');
-    expect(await files.read('/none')).toBeUndefined();
+    expect(await files.sizeOf('/none')).toBe(0);
   });
 });

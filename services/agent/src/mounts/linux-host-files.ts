@@ -1,5 +1,5 @@
 import { constants, type Stats } from 'node:fs';
-import { open, readFile, readlink } from 'node:fs/promises';
+import { lstat, open, readdir, readFile, readlink } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { errorMessage } from '@gantry/base';
 import { AgentError } from '../runtime/agent-error.ts';
@@ -8,7 +8,7 @@ import type { OpenedPath } from '../runtime/host-mounts.ts';
 import { openOnHost, openOwned, type Missing } from './open-path.ts';
 
 const FILE_MODE = 0o644;
-const MAX_BYTES = 2 ** 20;
+const BLOCK_BYTES = 512;
 
 /** The files of the host whose file system begins at what `findRoot` returns: a path of this process, such as `hostRoot`'s. */
 export function linuxHostFiles(findRoot: () => Promise<string>): HostFiles {
@@ -33,13 +33,15 @@ export function linuxHostFiles(findRoot: () => Promise<string>): HostFiles {
         const flags = constants.O_CREAT | constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
         await (await open(`/proc/self/fd/${folder.fd}/${basename(path)}`, flags, FILE_MODE)).close();
       }),
-    read: (path) =>
-      visit(path, 'refuse', async (found) => {
-        if (found === undefined) return undefined;
-        const stats = await found.stat();
-        if (!stats.isFile() || stats.size > MAX_BYTES)
-          throw new AgentError('FailedMount', `${path} is no file of at most 1 MiB`);
-        return await readFile(`/proc/self/fd/${found.fd}`);
+    sizeOf: (path) =>
+      visit(path, 'refuse', async (folder) => {
+        if (folder === undefined) return 0;
+        let total = 0;
+        for (const name of await readdir(`/proc/self/fd/${folder.fd}/.`)) {
+          const stats = await statIfThere(`/proc/self/fd/${folder.fd}/${name}`);
+          if (stats?.isFile() === true) total += stats.blocks * BLOCK_BYTES;
+        }
+        return total;
       }),
   };
 }
@@ -71,6 +73,16 @@ async function namespaceOf(pid: number): Promise<string> {
 
 async function parentOf(pid: number): Promise<number> {
   return Number(/^PPid:\s*(\d+)$/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
+}
+
+async function statIfThere(path: string): Promise<Stats | undefined> {
+  try {
+    return await lstat(path);
+  } catch (error) {
+    // Removed in the meantime: a log is rotated.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
 }
 
 function kind(stats: Stats): HostFileKind {

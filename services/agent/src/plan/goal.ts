@@ -1,13 +1,18 @@
 import type { Instant } from '@gantry/base';
 import type { Pod } from '@gantry/objects';
-import type { PodRejection } from '../spec/pod-rejection.ts';
+import type { PodMemory } from './pod-memory.ts';
 import type { PodGoal } from './pod-plan.ts';
 
-/** What is to become of a pod; without an object it is deleted, and one that the node rejects ends. */
-export function goalOf(pod: Pod | undefined, rejection: PodRejection | undefined, now: Instant): PodGoal {
+/** What is to become of a pod; without an object it is deleted, and one that the node rejects or evicts ends. */
+export function goalOf(
+  pod: Pod | undefined,
+  { rejection, eviction }: Pick<PodMemory, 'rejection' | 'eviction'>,
+  now: Instant,
+): PodGoal {
   if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return 'delete';
   const phase = pod.status?.phase;
   if (phase === 'Succeeded' || phase === 'Failed' || rejection !== undefined) return 'end';
+  if (eviction !== undefined) return 'end';
   const deadline = activeDeadline(pod);
   return deadline !== undefined && now >= deadline ? 'end' : 'run';
 }

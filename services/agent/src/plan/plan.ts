@@ -12,6 +12,8 @@ import { PlanDraft, type PodPlan } from './pod-plan.ts';
 
 /** For containers without labels and objects to take it from. */
 const DEFAULT_GRACE_SECONDS = 30;
+/** Of a pod that is evicted for what it does to the node, as in kubelet. */
+const EVICTION_GRACE_SECONDS = 1;
 
 /**
  * The next actions for a pod, read from top to bottom:
@@ -31,10 +33,11 @@ export function computePodActions(
   now: Instant,
 ): PodPlan {
   const draft = new PlanDraft();
-  const goal = goalOf(pod, memory.rejection, now);
+  const goal = goalOf(pod, memory, now);
   const { containers = [], sandboxes = [] } = state ?? {};
   if (pod === undefined || goal !== 'run') {
-    const graceSeconds = pod === undefined ? (state?.graceSeconds ?? DEFAULT_GRACE_SECONDS) : graceSecondsOf(pod);
+    const own = pod === undefined ? (state?.graceSeconds ?? DEFAULT_GRACE_SECONDS) : graceSecondsOf(pod);
+    const graceSeconds = memory.eviction === undefined ? own : Math.min(own, EVICTION_GRACE_SECONDS);
     planStop(draft, { containers, sandboxes }, goal, { pod, memory, graceSeconds, now });
     return draft.finish(goal);
   }

@@ -40,6 +40,8 @@ export interface PodMemory {
   readonly resize: ResizeVerdict;
   /** Container name → its last update. */
   readonly updates: ReadonlyMap<string, UpdateAttempt>;
+  /** Why this node evicts the pod; set before each plan. */
+  readonly eviction: string | undefined;
   /** The longest delay before a restart; set before each plan. */
   readonly maxRestartDelayMs: number;
   /** Container name → probe findings. */
@@ -55,6 +57,7 @@ export const emptyMemory: PodMemory = {
   rejection: undefined,
   resize: { kind: 'fits' },
   updates: new Map(),
+  eviction: undefined,
   maxRestartDelayMs: MAX_RESTART_DELAY_MS,
   probes: new Map(),
 };

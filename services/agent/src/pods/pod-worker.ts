@@ -82,6 +82,7 @@ export class PodWorker {
       this.#probes.stop();
       if (this.#services.mode === 'run') {
         this.#services.usage.observe(this.#uid, undefined);
+        this.#services.evictor.forget(this.#uid);
         this.#services.configs.follow(this.#uid, undefined);
       }
     }
@@ -122,11 +123,13 @@ export class PodWorker {
     const messages = await this.#messages.read(this.#uid, state?.containers ?? [], specs, step);
     this.#memory.rejection = pod === undefined ? undefined : podRejection(pod, engine);
     if (pod !== undefined) this.#memory.resize = judgeResize(pod, pods.list(), this.#services.facts.allocatable);
+    this.#memory.eviction = this.#services.evictor.evictionOf(this.#uid);
     this.#memory.maxRestartDelayMs = this.#maxRestartDelayMs(pod);
     const plan = computePodActions(pod, state, this.#memory, clock.now());
     this.#goal = plan.goal;
     if (mode === 'run') {
       this.#services.usage.observe(this.#uid, state);
+      this.#services.evictor.observe(this.#uid, state);
       this.#services.configs.follow(this.#uid, plan.goal === 'run' ? pod : undefined);
       this.#syncProbes(pod, state, signal);
       if (pod !== undefined) this.#report(pod, state, plan, messages);

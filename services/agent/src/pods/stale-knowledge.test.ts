@@ -109,6 +109,13 @@ describe('the worker of a pod', () => {
       }),
       config: source,
       configs,
+      evictor: {
+        evictionOf: () => undefined,
+        observe: () => undefined,
+        forget: () => undefined,
+        subscribe: () => () => undefined,
+        run: async () => undefined,
+      },
       puller: new ImagePuller(runtime.images, pulled, clock),
       pulled,
       addresses: new AddressPool('10.0.0.0/24', clock, () => 0),

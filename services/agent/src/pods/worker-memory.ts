@@ -24,6 +24,7 @@ export interface WorkerMemory extends PodMemory {
   rejection: PodMemory['rejection'];
   resize: PodMemory['resize'];
   readonly updates: Map<string, UpdateAttempt>;
+  eviction: PodMemory['eviction'];
   maxRestartDelayMs: number;
   readonly probes: Map<string, ProbeFindings>;
   /** The deletionTimestamp for which the object was deleted: finalizers may keep the object after that. */
@@ -42,6 +43,7 @@ export function createWorkerMemory(): WorkerMemory {
     rejection: undefined,
     resize: { kind: 'fits' },
     updates: new Map(),
+    eviction: undefined,
     maxRestartDelayMs: MAX_RESTART_DELAY_MS,
     probes: new Map(),
     releasedFor: undefined,

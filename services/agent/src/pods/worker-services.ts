@@ -20,6 +20,7 @@ import type { ConfigWatch } from '../sources/config-watch.ts';
 import type { ServiceSource } from '../sources/service-source.ts';
 import type { PodSource } from '../sources/pod-source.ts';
 import type { Slots } from './slots.ts';
+import type { StorageEvictor } from './storage-evictor.ts';
 import type { FreshnessGate } from './freshness-gate.ts';
 
 /** What the workers of one node share. */
@@ -45,6 +46,7 @@ export interface WorkerServices {
   readonly usage: Pick<UsageSampler, 'observe'>;
   readonly volumes: PodVolumes;
   readonly config: ConfigSource;
+  readonly evictor: Pick<StorageEvictor, 'evictionOf' | 'observe' | 'forget' | 'subscribe' | 'run'>;
   /** Follows what volumes show of the API. */
   readonly configs: Pick<ConfigWatch, 'follow' | 'changesOf' | 'subscribe'>;
   readonly puller: ImagePuller;

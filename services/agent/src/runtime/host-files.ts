@@ -12,6 +12,6 @@ export interface HostFiles {
   makeFolder(path: string): Promise<void>;
   /** Makes an empty file in a folder that exists, for all users to read. One that exists stays as it is. */
   makeFile(path: string): Promise<void>;
-  /** Undefined when nothing is there. At most 1 MiB. */
-  read(path: string): Promise<Uint8Array | undefined>;
+  /** Bytes of the files in a folder, without those of folders in it; 0 when it does not exist. */
+  sizeOf(folder: string): Promise<number>;
 }

@@ -9,8 +9,18 @@ export interface ContainerStats {
   readonly memoryBytes: number;
 }
 
+/** What a container has written to the host's disk. */
+export interface ContainerStorage {
+  /** Its writable layer. */
+  readonly writableBytes: number;
+  /** The host's folder with its log files; undefined without one. */
+  readonly logFolder: string | undefined;
+}
+
 /** Measures containers. */
 export interface StatsRuntime {
   /** By id, of those that run; others are left out. */
   readStats(ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, ContainerStats>>;
+  /** By id, of those that exist, running or not; others are left out. The engine reads the disk for it. */
+  readStorage(ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, ContainerStorage>>;
 }

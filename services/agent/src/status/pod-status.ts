@@ -79,8 +79,9 @@ function mayRun(state: PodState | undefined): boolean {
 }
 
 /** Why the node ends a pod that has not ended by itself. */
-function failureOf({ memory: { rejection } }: PodObservation): Pick<PodStatus, 'reason' | 'message'> {
+function failureOf({ memory: { rejection, eviction } }: PodObservation): Pick<PodStatus, 'reason' | 'message'> {
   if (rejection !== undefined) return { reason: rejection.reason, message: `Pod was rejected: ${rejection.message}` };
+  if (eviction !== undefined) return { reason: 'Evicted', message: eviction };
   return { reason: 'DeadlineExceeded', message: 'Pod was active on the node longer than the specified deadline' };
 }
 

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { ManualClock } from '@gantry/base/testing';
 import { FakeObjectClient } from '@gantry/client/testing';
 import { type Pod, PODS } from '@gantry/objects';
+import type { EventRecorder } from '@gantry/controller-runtime';
 import { createLogger } from '@gantry/service';
 import { expect, onTestFinished } from 'vitest';
 import { hollowMounts } from '../hollow/hollow-mounts.ts';
@@ -26,6 +27,7 @@ import { AddressPool } from '../pods/address-pool.ts';
 import { FreshnessGate } from '../pods/freshness-gate.ts';
 import { PodWorker } from '../pods/pod-worker.ts';
 import { TimerWheel } from '../probes/timer-wheel.ts';
+import { StorageEvictor } from '../pods/storage-evictor.ts';
 import { Slots } from '../pods/slots.ts';
 import type { WorkerServices } from '../pods/worker-services.ts';
 
@@ -51,6 +53,9 @@ export interface TestNode {
   readonly hollow: HollowRuntime;
   readonly runtime: Runtime;
   readonly services: WorkerServices;
+  readonly evictor: StorageEvictor;
+  /** Its state folder. */
+  readonly path: string;
   readonly stop: AbortController;
   /** Creates the object of a pod that is bound to this node. */
   readonly put: (pod: Pod) => Promise<Pod>;
@@ -89,6 +94,30 @@ export async function startNode({
   const state = { path, hostPath: path };
   const pulled = new PulledImages(join(path, 'images'));
   const hostFiles = linuxHostFiles(async () => path);
+  const volumes = new PodVolumes({
+    state,
+    mounts: hollowMounts(),
+    hostFiles,
+    engine: ENGINE,
+    source: configs,
+    tokens: new TokenSource(client, clock),
+    persistent: new PersistentFolders({ folder: `${state.path}/volumes`, node: 'n', source: apiClaimSource(client) }),
+    facts,
+    resolver: RESOLVER,
+    clock,
+  });
+  const recorder: EventRecorder = {
+    event: (_object, type, reason, message) => void events.push(`${type} ${reason} ${message}`),
+  };
+  const evictor = new StorageEvictor({
+    pods,
+    stats: runtime.stats,
+    volumes,
+    hostFiles,
+    events: recorder,
+    clock,
+    logger,
+  });
   const services: WorkerServices = {
     mode: 'run',
     owner: OWNER,
@@ -107,24 +136,14 @@ export async function startNode({
     gate: new FreshnessGate(clock, (signal) => pods.confirm(signal)),
     reporter,
     usage: { observe: () => undefined },
-    volumes: new PodVolumes({
-      state,
-      mounts: hollowMounts(),
-      hostFiles,
-      engine: ENGINE,
-      source: configs,
-      tokens: new TokenSource(client, clock),
-      persistent: new PersistentFolders({ folder: `${state.path}/volumes`, node: 'n', source: apiClaimSource(client) }),
-      facts,
-      resolver: RESOLVER,
-      clock,
-    }),
+    volumes,
+    evictor,
     config: source,
     configs,
     puller: new ImagePuller(runtime.images, pulled, clock),
     pulled,
     addresses: new AddressPool('10.1.0.0/24', clock, random),
-    events: { event: (_object, type, reason, message) => void events.push(`${type} ${reason} ${message}`) },
+    events: recorder,
     starts: new Slots(1),
     removals: new Slots(1),
     maxRestartDelayMs: 300_000,
@@ -144,17 +163,18 @@ export async function startNode({
   const work = (uid: string, abort: AbortSignal = stop.signal): PodWorker => {
     const worker = new PodWorker(uid, services);
     const unsubscribe = pods.subscribe((changed) => changed === uid && worker.notify());
+    const unevict = evictor.subscribe((changed) => changed === uid && worker.notify());
     const unwatch = configs.subscribe((changed) => changed === uid && worker.notify());
     const watch = async () => {
       for await (const _ of hollow.observer.watch(OWNER.cluster, abort)) worker.notify();
     };
     working.push(
-      worker.run(abort).finally(unsubscribe).finally(unwatch),
+      worker.run(abort).finally(unsubscribe).finally(unwatch).finally(unevict),
       watch().catch(() => undefined),
     );
     return worker;
   };
-  return { clock, client, pods, events, hollow, runtime, services, stop, put, work };
+  return { clock, client, pods, events, hollow, runtime, services, evictor, path, stop, put, work };
 }
 
 /** What a reading becomes, while time passes a little: the node also does work on real files. */

@@ -11,7 +11,7 @@ export interface PodUsage {
 }
 
 export interface UsageSamplerOptions {
-  readonly stats: StatsRuntime;
+  readonly stats: Pick<StatsRuntime, 'readStats'>;
   /** The agent's own container, which counts for its node; undefined outside one. */
   readonly own: string | undefined;
   readonly clock: Clock;

@@ -13,10 +13,12 @@ import type { ConfigSource } from '../spec/config-source.ts';
 import { formatResolvConf, type NodeResolver, podResolver } from '../spec/dns.ts';
 import { hostsFile } from '../spec/hostname.ts';
 import type { NodeFacts } from '../spec/field-values.ts';
+import { emptyDirsOnDisk } from '../spec/local-storage.ts';
 import { allContainersOf } from '../spec/pod-containers.ts';
 import { hasOwnFile, HOSTS_PATH, openPodFile, RESOLVER_PATH } from './pod-file.ts';
 import type { PersistentFolders } from './persistent-folders.ts';
 import { mountAccess } from './mount-access.ts';
+import { treeBytes } from './tree-size.ts';
 import { subPathOf } from './sub-path.ts';
 import { volumeTypeOf } from './supported-volumes.ts';
 import { messageContainerPath, openMessageFile, readMessageFile } from './termination-message.ts';
@@ -148,6 +150,13 @@ export class PodVolumes {
       hostPath: hostPath ?? this.#hostPath(bound.next().value ?? ''),
     }));
     return { mounts: specs, terminationMessagePath, [Symbol.asyncDispose]: release };
+  }
+
+  /** Bytes that the pod's emptyDirs take of the disk, by their names. */
+  async diskUsage(pod: Pod, signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
+    const used = new Map<string, number>();
+    for (const { name } of emptyDirsOnDisk(pod)) used.set(name, await treeBytes(this.#volumeFolder(pod, name), signal));
+    return used;
   }
 
   /** The files that a pod's containers share: its resolver where the engine's is not the pod's, and its hosts. */

@@ -146,6 +146,14 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       await expect(twice).rejects.toSatisfy((error) => isAgentError(error, 'Conflict'));
     });
 
+    it('says what containers have written, running or not, and leaves out what does not exist', async () => {
+      const sandboxId = await test.runtime.sandboxes.createSandbox(sandbox(), signal);
+      const id = await test.runtime.containers.createContainer(container(sandboxId, FOREVER), signal);
+      const found = await test.runtime.stats.readStorage([id, 'f'.repeat(64)], signal);
+      expect([...found.keys()]).toEqual([id]);
+      expect(found.get(id)?.writableBytes).toBeGreaterThanOrEqual(0);
+    });
+
     it('lists its images with their names, and pulls none that no registry has', async () => {
       const found = await test.runtime.images.inspectImage(test.image, signal);
       const listed = await test.runtime.images.listImages(signal);

@@ -1,0 +1,59 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Container, PODS, type PodSpec } from '@gantry/objects';
+import { expect, it } from 'vitest';
+import { container, pod } from '../testing/pods.ts';
+import { soon, startNode } from '../testing/start-node.ts';
+
+const limited = (limit: string): Partial<Container> => ({ resources: { limits: { 'ephemeral-storage': limit } } });
+
+/** A pod that runs, whose containers have written so much. */
+async function running(spec: Partial<PodSpec>, writtenBytes: number) {
+  let written = writtenBytes;
+  const node = await startNode({ behaviour: { writtenBytes: () => written } });
+  const { metadata } = await node.put(pod({ terminationGracePeriodSeconds: 300, ...spec }));
+  const { uid = '' } = metadata;
+  await soon(node, () => node.pods.get(uid)).toBeDefined();
+  node.work(uid);
+  const status = () => node.client.all(PODS)[0]?.status;
+  await soon(node, () => status()?.phase).toBe('Running');
+  const check = () => node.evictor.check(new AbortController().signal);
+  const write = (bytes: number) => {
+    written = bytes;
+  };
+  return { node, uid, status, check, write };
+}
+
+it('a pod that writes more than its containers may is evicted at once, whatever its grace period', async () => {
+  const { node, status, check, write } = await running({ containers: [container('main', limited('1Mi'))] }, 2 ** 20);
+  await check();
+  expect(node.events.filter((event) => event.includes('Evicted'))).toEqual([]);
+  write(2 ** 20 + 1);
+  await check();
+  await soon(node, () => status()?.phase).toBe('Failed');
+  const message = 'Pod ephemeral local storage usage exceeds the total limit of containers 1Mi. ';
+  expect(status()).toMatchObject({ reason: 'Evicted', message });
+  expect(node.events.filter((event) => event.includes('Evicted'))).toEqual([`Warning Evicted ${message}`]);
+  const [state] = await node.hollow.observer.listPods({ cluster: 'c' });
+  expect(state?.containers.map(({ state: run }) => run)).toEqual(['exited']);
+});
+
+it('a pod is evicted when an emptyDir is larger than it may be', async () => {
+  const volumes = [{ name: 'scratch', emptyDir: { sizeLimit: '100Ki' } }];
+  const { node, uid, status, check } = await running({ volumes }, 0);
+  await check();
+  expect(status()?.phase).toBe('Running');
+  await writeFile(join(node.path, 'pods', uid, 'volumes', 'scratch', 'file'), Buffer.alloc(200 * 1024));
+  await check();
+  await soon(node, () => status()?.reason).toBe('Evicted');
+  expect(status()?.message).toBe('Usage of EmptyDir volume "scratch" exceeds the limit "100Ki". ');
+});
+
+it('a pod without limits, and one that a cluster cannot do without, is not measured', async () => {
+  for (const spec of [{}, { priority: 2_000_000_000, containers: [container('main', limited('1Mi'))] }]) {
+    const { node, status, check } = await running(spec, 2 ** 40);
+    await check();
+    expect(status()?.phase).toBe('Running');
+    expect(node.events.filter((event) => event.includes('Evicted'))).toEqual([]);
+  }
+});

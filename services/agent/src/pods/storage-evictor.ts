@@ -1,0 +1,119 @@
+import { type Clock, errorMessage, pause } from '@gantry/base';
+import type { EventRecorder } from '@gantry/controller-runtime';
+import type { Pod } from '@gantry/objects';
+import type { Logger } from '@gantry/service';
+import type { HostFiles } from '../runtime/host-files.ts';
+import type { PodState } from '../runtime/observer.ts';
+import type { StatsRuntime } from '../runtime/stats.ts';
+import type { PodSource } from '../sources/pod-source.ts';
+import { limitsStorage, type PodStorage, storageExcess } from '../spec/local-storage.ts';
+import type { PodVolumes } from '../volumes/pod-volumes.ts';
+
+/** As often as kubelet looks. */
+const EVERY_MS = 10_000;
+/** Measuring takes at most one part in so many of the time. */
+const SHARE = 20;
+/** Pods of this priority and above are never evicted: those that a cluster cannot do without. */
+const CRITICAL_PRIORITY = 2_000_000_000;
+
+export interface StorageEvictorOptions {
+  readonly pods: Pick<PodSource, 'list' | 'get'>;
+  readonly stats: Pick<StatsRuntime, 'readStorage'>;
+  readonly volumes: Pick<PodVolumes, 'diskUsage'>;
+  readonly hostFiles: Pick<HostFiles, 'sizeOf'>;
+  readonly events: EventRecorder;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Evicts pods that write more to the disk than they may. Pods without such a limit cost nothing. */
+export class StorageEvictor {
+  readonly #options: StorageEvictorOptions;
+  /** By pod, the ids of its containers by name. */
+  readonly #containers = new Map<string, ReadonlyMap<string, string>>();
+  readonly #evicted = new Map<string, string>();
+  readonly #listeners = new Set<(podUid: string) => void>();
+
+  constructor(options: StorageEvictorOptions) {
+    this.#options = options;
+  }
+
+  /** Why a pod is evicted; undefined when it is not. */
+  evictionOf(podUid: string): string | undefined {
+    return this.#evicted.get(podUid);
+  }
+
+  subscribe(listener: (podUid: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Takes what exists of a pod now. */
+  observe(podUid: string, state: PodState | undefined): void {
+    // Newest attempts come first, and win here.
+    const ids = (state?.containers ?? []).toReversed().map(({ name, id }) => [name, id] as const);
+    this.#containers.set(podUid, new Map(ids));
+  }
+
+  /** The pod has no worker any more. */
+  forget(podUid: string): void {
+    this.#containers.delete(podUid);
+    this.#evicted.delete(podUid);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    while (!signal.aborted) {
+      const startedMs = clock.monotonicMs();
+      await this.check(signal);
+      await pause(clock, Math.max(EVERY_MS, SHARE * (clock.monotonicMs() - startedMs)), signal);
+    }
+  }
+
+  /** Measures each pod that limits its storage, once. */
+  async check(signal: AbortSignal): Promise<void> {
+    const { pods, logger } = this.#options;
+    for (const pod of pods.list().filter((candidate) => this.#mayEvict(candidate))) {
+      try {
+        const excess = storageExcess(pod, await this.#measure(pod, signal));
+        if (excess !== undefined && pods.get(pod.metadata.uid ?? '') !== undefined) this.#evict(pod, excess);
+      } catch (error) {
+        if (signal.aborted) return;
+        logger.warn(
+          { pod: pod.metadata.uid, reason: errorMessage(error) },
+          'the storage of a pod could not be measured',
+        );
+      }
+    }
+  }
+
+  #mayEvict(pod: Pod): boolean {
+    const { metadata, spec, status } = pod;
+    const isOver =
+      status?.phase === 'Succeeded' || status?.phase === 'Failed' || metadata.deletionTimestamp !== undefined;
+    const isCritical = (spec?.priority ?? 0) >= CRITICAL_PRIORITY;
+    return !isOver && !isCritical && !this.#evicted.has(metadata.uid ?? '') && limitsStorage(pod);
+  }
+
+  async #measure(pod: Pod, signal: AbortSignal): Promise<PodStorage> {
+    const { stats, volumes, hostFiles } = this.#options;
+    const { uid = '' } = pod.metadata;
+    const ids = this.#containers.get(uid) ?? new Map<string, string>();
+    const found = await stats.readStorage([...ids.values()], signal);
+    const containers = new Map<string, number>();
+    for (const [name, id] of ids) {
+      const storage = found.get(id);
+      if (storage === undefined) continue;
+      const logs = storage.logFolder === undefined ? 0 : await hostFiles.sizeOf(storage.logFolder);
+      containers.set(name, storage.writableBytes + logs);
+    }
+    return { emptyDirs: await volumes.diskUsage(pod, signal), containers };
+  }
+
+  #evict(pod: Pod, message: string): void {
+    const { uid = '' } = pod.metadata;
+    this.#evicted.set(uid, message);
+    this.#options.events.event(pod, 'Warning', 'Evicted', message);
+    for (const listener of this.#listeners) listener(uid);
+  }
+}
