@@ -19,6 +19,8 @@ const SOA: Answer = {
   data: { mname: 'a.example.com', rname: 'b.example.com', minimum: 20 },
 };
 
+type Wrong = NonNullable<ReturnType<Answering>>;
+
 function queryOf(name: string, asked: Asked = {}): Query {
   const read = readQuery(questionPacket(name, asked));
   if (read.kind !== 'query') throw new RangeError('the question is one');
@@ -103,9 +105,13 @@ describe('the forwarder', () => {
     expect((await resolve(forwarder)).answers).toHaveLength(1);
   });
 
-  it('takes no response with another id or of another question', async () => {
+  it.each<[string, Wrong]>([
+    ['with another id', { id: 1 }],
+    ['of another name', { questions: [{ type: 'A', name: 'xxx.example.com' }] }],
+    ['of another type', { questions: [{ type: 'AAAA', name: NAME }] }],
+  ])('takes no response %s', async (_, wrong) => {
     let times = 0;
-    await using server = await startUpstream(() => ({ answers: [ADDRESS], ...(times++ === 0 ? { id: 1 } : {}) }));
+    await using server = await startUpstream(() => ({ answers: [ADDRESS], ...(times++ === 0 ? wrong : {}) }));
     const clock = new ManualClock();
     const forwarder = forwarderTo([server.upstream], clock);
     const response = resolve(forwarder);

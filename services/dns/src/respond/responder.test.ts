@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import packet from 'dns-packet';
+import packet, { type Answer, type Packet } from 'dns-packet';
 import {
   ENDPOINT_SLICES,
   type ExampleCluster,
@@ -16,6 +16,8 @@ import { encodeCode, type Transport } from '../wire/response.ts';
 import { Responder } from './responder.ts';
 import { ZONE_CASES } from './zone-cases.ts';
 
+const ASKED: Packet = { type: 'query', questions: [{ type: 'A', name: 'web.default.svc.cluster.local' }] };
+const RECORD: Answer = { type: 'A', name: 'cluster.local', data: '10.0.0.1' };
 const reverse = new ReverseZone(['10.96.0.0/16', '10.128.0.0/20']);
 
 describe('the responder', () => {
@@ -220,6 +222,13 @@ describe('the responder', () => {
     ['two questions', () => withByte(questionPacket('cluster.local'), 5, 2), 'FORMERR'],
     ['no question', () => withByte(questionPacket('cluster.local'), 5, 0), 'FORMERR'],
     ['a question that has answers', () => withByte(questionPacket('cluster.local'), 6, 0xff), 'FORMERR'],
+    ['an answer in place of a question', () => packet.encode({ ...ASKED, answers: [RECORD] }), 'FORMERR'],
+    ['records of an authority', () => packet.encode({ ...ASKED, authorities: [RECORD] }), 'FORMERR'],
+    [
+      'more records than a question needs',
+      () => packet.encode({ ...ASKED, additionals: [RECORD, RECORD, RECORD] }),
+      'FORMERR',
+    ],
     ['a name that ends early', () => questionPacket('cluster.local').subarray(0, 20), 'FORMERR'],
     ['a name that points into the header', () => compressed(questionPacket('cluster.local')), 'FORMERR'],
     ['a name that points to itself', () => withByte(questionPacket('cluster.local'), 12, 0xc0), 'FORMERR'],

@@ -8,7 +8,13 @@ export type Answering = (
   question: Question,
   transport: 'udp' | 'tcp',
 ) =>
-  | { readonly answers?: Answer[]; readonly authorities?: Answer[]; readonly flags?: number; readonly id?: number }
+  | {
+      readonly answers?: Answer[];
+      readonly authorities?: Answer[];
+      readonly flags?: number;
+      readonly id?: number;
+      readonly questions?: Question[];
+    }
   | undefined;
 
 /** A resolver of a host on the loopback interface. */
