@@ -126,6 +126,15 @@ test('pods ask the Service of the DNS, by their policy, and find short names by 
   );
 });
 
+test('a pod below a subdomain finds its full name in its hosts file', async () => {
+  const labels = ['io.kubernetes.container.name=db-0', `io.kubernetes.pod.namespace=${namespace.name}`];
+  const [id = ''] = await cluster.podContainers(labels.map((label) => `label=${label}`));
+  const domain = `db.${namespace.name}.svc.cluster.local`;
+  const line = new RegExp(`^${await podAddress('db-0')}\\s+db-0\\.${domain}\\s+db-0$`, 'm');
+  expect(await cluster.docker(['exec', id, 'cat', '/etc/hosts'])).toMatch(line);
+  expect(await cluster.docker(['exec', id, 'hostname'])).toBe('db-0');
+});
+
 test('no lookup fails when one of two servers is killed', async () => {
   const [victim] = await cluster.containers('dns');
   const name = `web.${namespace.name}.svc.cluster.local`;

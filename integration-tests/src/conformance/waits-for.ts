@@ -17,7 +17,6 @@ const BY_AREA: Readonly<Record<ConformanceClass, Readonly<Record<string, string>
     'Aggregator (APIService)': BACKED,
     'CRD conversion webhook': BACKED,
     'CRD selectable fields': BACKED,
-    DNS: 'cluster DNS',
     EndpointSlice: ROUTING,
     'Ephemeral containers': 'ephemeral containers of the agent',
     HostPort: 'host ports',
