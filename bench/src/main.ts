@@ -8,6 +8,8 @@
 //     all controllers in a process of their own: time until a Deployment's pods exist, CPU a pod, memory
 //   npm run bench -- dns
 //     our DNS and Debian's dnsmasq for the same names, in processes of their own
+//   npm run bench -- --dev [--nodes 1000] hollow
+//     one process that plays so many nodes with ten pods each: time, memory, cost at rest
 //   npm run bench -- footprint pods failover
 //     other measures of a running cluster
 //   npm run bench -- streams
@@ -19,6 +21,7 @@ import { measureControllers } from './controllers.ts';
 import { measureDns } from './dns.ts';
 import { measureFailover } from './failover.ts';
 import { measureFootprint } from './footprint.ts';
+import { measureHollow } from './hollow.ts';
 import { measurePods } from './pods.ts';
 import { measureStreams } from './streams.ts';
 import { startDevServer } from './speed/dev-server.ts';
@@ -30,12 +33,14 @@ const OTHERS = { footprint: measureFootprint, pods: measurePods, failover: measu
 
 const CONTROLLERS = 'controllers';
 const DNS = 'dns';
+const HOLLOW = 'hollow';
 
 const { values, positionals } = parseArgs({
   options: {
     kubeconfig: { type: 'string', default: '.gantry/kubeconfig' },
     dev: { type: 'boolean', default: false },
     pods: { type: 'string', default: '1000,10000' },
+    nodes: { type: 'string', default: '1000' },
     etcd: { type: 'string', default: '0' },
     profile: { type: 'string' },
     rounds: { type: 'string', default: '1' },
@@ -44,14 +49,14 @@ const { values, positionals } = parseArgs({
   },
   allowPositionals: true,
 });
-const known: readonly string[] = [...STEPS, ...Object.keys(OTHERS), CONTROLLERS, DNS];
+const known: readonly string[] = [...STEPS, ...Object.keys(OTHERS), CONTROLLERS, DNS, HOLLOW];
 const unknown = positionals.filter((name) => !known.includes(name));
 if (unknown.length > 0) throw new Error(`no such measure: ${unknown.join(', ')}; there are ${known.join(', ')}`);
 
 const steps = new Set(
   positionals.length === 0
     ? STEPS
-    : positionals.filter((name) => !(name in OTHERS) && name !== CONTROLLERS && name !== DNS),
+    : positionals.filter((name) => !(name in OTHERS) && name !== CONTROLLERS && name !== DNS && name !== HOLLOW),
 );
 if (steps.size > 0) {
   const results = await speed();
@@ -73,6 +78,12 @@ if (positionals.includes(CONTROLLERS)) {
 }
 
 if (positionals.includes(DNS)) print(`\n## ${DNS}\n\n${(await measureDns()).join('\n')}`);
+if (positionals.includes(HOLLOW)) {
+  if (!values.dev) throw new Error(`${HOLLOW} needs --dev: it starts an API server and the nodes itself`);
+  await using dev = await startDevServer({ profileDir: undefined, etcdMembers: Number(values.etcd) });
+  const lines = await measureHollow(dev.kubeconfig, Number(values.nodes));
+  print(`\n## ${HOLLOW}, ${values.nodes} nodes\n\n${lines.join('\n')}`);
+}
 
 async function speed(): Promise<readonly Result[]> {
   if (!values.dev) return await speedOf(clusterServer(values.kubeconfig));

@@ -224,7 +224,7 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
     plan: ['runtime', 'spec', 'probes'],
     status: ['runtime', 'spec', 'sources', 'probes', 'plan'],
     pods: ['runtime', 'usage', 'spec', 'sources', 'images', 'volumes', 'probes', 'plan', 'status'],
-    custodian: ['runtime', 'identity', 'node', 'mounts', 'images', 'pods'],
+    custodian: ['runtime', 'identity', 'node', 'mounts', 'sources', 'images', 'pods'],
     '.': ANYTHING,
     'main.ts': ANYTHING,
   },

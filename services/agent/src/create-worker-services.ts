@@ -52,6 +52,9 @@ function parallelCalls({ cpus }: EngineInfo, shares: number): number {
   return Math.max(2, Math.ceil((cpus * 1.5) / Math.max(1, shares)));
 }
 
+/** With what runs beside the workers. */
+export type NodeServices = WorkerServices & { readonly pods: PodSource; readonly volumes: PodVolumes };
+
 /** The services that the workers of this node's own pods share. */
 export function createWorkerServices(
   { config, clock, random, logger }: AgentEnvironment,
@@ -67,7 +70,7 @@ export function createWorkerServices(
     resolvConf,
   }: NodeRuntime & { readonly usage: UsageSampler; readonly resolvConf: string },
   client: GrpcClient,
-): WorkerServices {
+): NodeServices {
   const facts = {
     nodeName: self.name,
     hostAddress: self.address,
@@ -138,7 +141,7 @@ export function createCleanupServices(
   client: GrpcClient,
   mounts: HostMounts,
   { node, object }: { readonly node: string; readonly object: 'present' | 'absent' },
-): WorkerServices {
+): NodeServices {
   const { clock, random, logger } = services;
   const pods = new PodSource({ client: object === 'present' ? client : NO_PODS, node, clock, random, logger });
   const folder = (shared: string) => join(shared, 'nodes', node);

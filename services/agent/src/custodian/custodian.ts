@@ -21,6 +21,7 @@ import { DRAINING_ANNOTATION, ENGINE_LABEL } from '../node/node-object.ts';
 import { PodManager } from '../pods/pod-manager.ts';
 import type { WorkerServices } from '../pods/worker-services.ts';
 import type { AgentContainers, SelfContainer } from '../runtime/agent-containers.ts';
+import type { PodSource } from '../sources/pod-source.ts';
 import type { HostMounts } from '../runtime/host-mounts.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { type CustodianAction, DEAD_MS, type ObservedNode, planCustodian } from './plan.ts';
@@ -43,7 +44,7 @@ export interface CustodianOptions {
   readonly statePath: string;
   readonly mounts: HostMounts;
   /** Worker services for the pods of another node of this host, in cleanup mode. */
-  readonly servicesFor: (node: string, object: 'present' | 'absent') => WorkerServices;
+  readonly servicesFor: (node: string, object: 'present' | 'absent') => WorkerServices & { readonly pods: PodSource };
   readonly clock: Clock;
   readonly logger: Logger;
 }

@@ -32,6 +32,8 @@ export interface HollowBehaviour extends HollowStreamBehaviour {
 export interface HollowOptions {
   readonly clock: Clock;
   readonly images: Readonly<Record<string, ImageInfo>>;
+  /** What every other reference is an image of; absent: there is no other image. */
+  readonly anyImage?: ImageInfo;
   /** Images that a pull can get. */
   readonly registry?: Readonly<Record<string, ImageInfo>>;
   readonly behaviour?: Partial<HollowBehaviour>;
@@ -270,7 +272,8 @@ export class HollowRuntime implements Runtime {
 
   /** An image by its name or id. */
   #image(reference: string): ImageInfo | undefined {
-    return this.#images.get(reference) ?? [...this.#images.values()].find(({ id }) => id === reference);
+    const found = this.#images.get(reference) ?? [...this.#images.values()].find(({ id }) => id === reference);
+    return found ?? this.#options.anyImage;
   }
 
   #id(): string {

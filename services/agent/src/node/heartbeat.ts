@@ -8,7 +8,7 @@ export const LEASE_NAMESPACE = 'kube-node-lease';
 const INTERVAL_MS = 1_000;
 /** For one renewal: short enough for one more attempt before the node counts as lost. */
 const DEADLINE_MS = 1_800;
-const DURATION_SECONDS = 4;
+const DURATION_INTERVALS = 4;
 /** Attempts of one renewal while other clients write the Lease at the same time. */
 const ATTEMPTS = 5;
 
@@ -17,6 +17,8 @@ export interface HeartbeatOptions {
   readonly node: string;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Between two renewals; 1000 when absent. */
+  readonly intervalMs?: number;
   /** Called after the first renewal that succeeds again: the control plane may have marked this node as lost. */
   readonly onRecovered: () => void;
 }
@@ -32,7 +34,7 @@ export class Heartbeat {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, logger, onRecovered } = this.#options;
+    const { clock, logger, onRecovered, intervalMs = INTERVAL_MS } = this.#options;
     while (!signal.aborted) {
       const startedMs = clock.monotonicMs();
       try {
@@ -45,7 +47,7 @@ export class Heartbeat {
         if (this.#state === 'beating') logger.warn({ reason: errorMessage(error) }, 'heartbeat failed');
         this.#state = 'failing';
       }
-      const restMs = INTERVAL_MS - (clock.monotonicMs() - startedMs);
+      const restMs = intervalMs - (clock.monotonicMs() - startedMs);
       await pause(clock, Math.max(100, restMs), signal);
     }
   }
@@ -64,11 +66,11 @@ export class Heartbeat {
   }
 
   #write(lease: Lease | undefined, signal: AbortSignal): Promise<Lease> {
-    const { client, node, clock } = this.#options;
+    const { client, node, clock, intervalMs = INTERVAL_MS } = this.#options;
     const key = { namespace: LEASE_NAMESPACE, name: node };
     const spec = {
       holderIdentity: node,
-      leaseDurationSeconds: DURATION_SECONDS,
+      leaseDurationSeconds: Math.ceil((DURATION_INTERVALS * intervalMs) / 1000),
       renewTime: formatMicroTime(clock.now()),
     };
     if (lease !== undefined) {

@@ -33,6 +33,8 @@ export interface NodeStatusManagerOptions {
   readonly images: ImageList;
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Between two checks; 5000 when absent. */
+  readonly checkMs?: number;
 }
 
 type Draft = NodeStatusManagerOptions['observation'] & {
@@ -70,14 +72,14 @@ export class NodeStatusManager {
 
   /** Checks the Node periodically and after each `checkNow`. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, logger } = this.#options;
-    let restMs = CHECK_MS;
+    const { clock, logger, checkMs = CHECK_MS } = this.#options;
+    let restMs = checkMs;
     while (!signal.aborted) {
       await this.#work.wait(clock, restMs, signal);
       if (signal.aborted) return;
       try {
         await this.#sync(signal);
-        restMs = CHECK_MS;
+        restMs = checkMs;
       } catch (error) {
         if (signal.aborted) return;
         logger.debug({ reason: errorMessage(error) }, 'node status was not written');

@@ -18,7 +18,7 @@ import type { NodeResolver } from '../spec/dns.ts';
 import type { NodeFacts } from '../spec/field-values.ts';
 import type { ConfigWatch } from '../sources/config-watch.ts';
 import type { ServiceSource } from '../sources/service-source.ts';
-import type { PodSource } from '../sources/pod-source.ts';
+import type { PodView } from '../sources/pod-source.ts';
 import type { Slots } from './slots.ts';
 import type { StorageEvictor } from './storage-evictor.ts';
 import type { FreshnessGate } from './freshness-gate.ts';
@@ -39,12 +39,12 @@ export interface WorkerServices {
   readonly services: Pick<ServiceSource, 'inNamespaces' | 'run'>;
   readonly runtime: Runtime;
   readonly client: ObjectClient;
-  readonly pods: PodSource;
+  readonly pods: PodView;
   readonly gate: FreshnessGate;
   readonly reporter: StatusReporter;
   /** Hears which containers of a pod run. */
   readonly usage: Pick<UsageSampler, 'observe'>;
-  readonly volumes: PodVolumes;
+  readonly volumes: Pick<PodVolumes, 'sync' | 'mounts' | 'terminationMessage' | 'release'>;
   readonly config: ConfigSource;
   readonly evictor: Pick<StorageEvictor, 'evictionOf' | 'observe' | 'forget' | 'subscribe' | 'run'>;
   /** Follows what volumes show of the API. */

@@ -6,11 +6,15 @@ import type { Logger } from '@gantry/service';
 
 export interface PodSourceOptions {
   readonly client: ObjectReader;
-  readonly node: string;
+  /** Absent: every node. */
+  readonly node?: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
 }
+
+/** The pods of a node, as its workers see them. */
+export type PodView = Pick<PodSource, 'get' | 'list' | 'subscribe'>;
 
 /**
  * The pods of one node, by uid: the newest version from the watch, linearizable lists and responses to own writes. Two pods
@@ -46,8 +50,8 @@ export class PodSource {
 
   /** Watches the node's pods until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
-    const { client, node, clock, random, logger } = this.#options;
-    const fieldSelector = `spec.nodeName=${node}`;
+    const { client, clock, random, logger } = this.#options;
+    const fieldSelector = this.#selector();
     const reflector = new Reflector<Pod>({ client, resource: PODS, clock, random, fieldSelector });
     for await (const event of reflector.events(signal)) {
       switch (event.kind) {
@@ -66,9 +70,14 @@ export class PodSource {
 
   /** A linearizable read: after it, everything here is at least as new as its start. */
   async confirm(signal: AbortSignal): Promise<void> {
-    const { client, node } = this.#options;
-    const list = await client.list(PODS, { fieldSelector: `spec.nodeName=${node}`, resourceVersion: '' }, signal);
+    const { client } = this.#options;
+    const list = await client.list(PODS, { fieldSelector: this.#selector(), resourceVersion: '' }, signal);
     this.#replace(list.items, list.resourceVersion);
+  }
+
+  #selector(): string {
+    const { node } = this.#options;
+    return node === undefined ? 'spec.nodeName!=' : `spec.nodeName=${node}`;
   }
 
   #replace(pods: readonly Pod[], resourceVersion: string): void {

@@ -1,0 +1,107 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createHttpClient, type HttpClient, ignoreReasons, readKubeconfig } from '@gantry/client';
+import { NAMESPACES, NODES, type Pod, PODS, SERVICE_ACCOUNTS } from '@gantry/objects';
+import { deadline } from './cluster.ts';
+import { cpuMs, pssKib, rssMib } from './processes.ts';
+
+const MAIN = 'services/agent/src/hollow-main.ts';
+const NAMESPACE = 'bench-hollow';
+/** Kubernetes' own interval: with the agents' second, 1,000 nodes are 1,000 writes a second. */
+const HEARTBEAT_SECONDS = 10;
+const PODS_A_NODE = 10;
+const CREATES_AT_ONCE = 32;
+const REST_MS = 60_000;
+const LONGEST_MS = 900_000;
+const POLL_MS = 500;
+
+/** One process that plays nodes with ten pods each: time until they run, its memory, and what it costs when nothing happens. */
+export async function measureHollow(kubeconfig: string, nodes: number): Promise<string[]> {
+  const api = createHttpClient({ ...readKubeconfig(kubeconfig), fieldManager: 'bench' });
+  const settings = ['--kubeconfig', kubeconfig, '--nodes', String(nodes), '--heartbeat', String(HEARTBEAT_SECONDS)];
+  const startedAt = performance.now();
+  const child = spawn(process.execPath, ['--conditions=gantry-source', MAIN, ...settings], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const pid = child.pid ?? 0;
+  try {
+    await until(async () => (await api.list(NODES, {}, deadline())).items.length >= nodes);
+    const lines = [`- ${nodes} nodes registered after ${inSeconds(performance.now() - startedAt)}`];
+    await createPods(api, nodes);
+    const createdAt = performance.now();
+    const cpuBefore = cpuMs(pid);
+    await until(async () => {
+      const options = { namespace: NAMESPACE, fieldSelector: 'status.phase!=Running', limit: 1 };
+      return (await api.list(PODS, options, deadline())).items.length === 0;
+    });
+    const cpu = ((cpuMs(pid) - cpuBefore) / (nodes * PODS_A_NODE)).toFixed(1);
+    lines.push(
+      `- ${nodes * PODS_A_NODE} pods Running ${inSeconds(performance.now() - createdAt)} after the last was created; ${cpu} ms of CPU a pod since`,
+      `- memory: ${memory(pid)}`,
+    );
+    const [atRest, written] = [cpuMs(pid), await writes(api)];
+    await sleep(REST_MS);
+    const share = ((cpuMs(pid) - atRest) / REST_MS) * 100;
+    const perMinute = ((await writes(api)) - written) * (60_000 / REST_MS);
+    lines.push(
+      `- at rest: ${share.toFixed(1)} % of one core, ${perMinute} writes a minute (a heartbeat every ${HEARTBEAT_SECONDS} s), ${memory(pid)}`,
+    );
+    return lines;
+  } finally {
+    child.kill('SIGTERM');
+    if (child.exitCode === null) await once(child, 'exit');
+    api[Symbol.dispose]();
+  }
+}
+
+async function createPods(api: HttpClient, nodes: number): Promise<void> {
+  await api.create(NAMESPACES, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE } }, deadline());
+  const metadata = { namespace: NAMESPACE, name: 'default' };
+  const account = { apiVersion: 'v1', kind: 'ServiceAccount', metadata } as const;
+  // The development server makes one itself in each new namespace.
+  await ignoreReasons(api.create(SERVICE_ACCOUNTS, account, deadline()), ['AlreadyExists']);
+  let next = 0;
+  const create = async () => {
+    while (next < nodes * PODS_A_NODE) await api.create(PODS, pod(next++, nodes), deadline());
+  };
+  await Promise.all(Array.from({ length: CREATES_AT_ONCE }, create));
+}
+
+function pod(index: number, nodes: number): Pod {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { namespace: NAMESPACE, name: `pod-${index}` },
+    spec: {
+      nodeName: `hollow-${(index % nodes) + 1}`,
+      automountServiceAccountToken: false,
+      containers: [{ name: 'main', image: 'example.test/app:1' }],
+    },
+  };
+}
+
+/** Requests that change something, as the API server has counted them. */
+async function writes(api: HttpClient): Promise<number> {
+  const text = await api.raw({ method: 'GET', path: '/metrics' }, deadline());
+  const lines = text.matchAll(/^apiserver_request_total\{([^}]*)\} (\d+)/gm);
+  return [...lines]
+    .filter(([, labels = '']) => /verb="(create|update|patch|apply|delete|deletecollection)"/.test(labels))
+    .reduce((sum, [, , value]) => sum + Number(value), 0);
+}
+
+async function until(check: () => Promise<boolean>): Promise<void> {
+  const endsAt = performance.now() + LONGEST_MS;
+  while (!(await check())) {
+    if (performance.now() > endsAt) throw new Error(`not within ${inSeconds(LONGEST_MS)}`);
+    await sleep(POLL_MS);
+  }
+}
+
+function memory(pid: number): string {
+  return `${Math.round(rssMib(pid))} MiB resident, ${Math.round(pssKib(pid) / 1024)} MiB proportional`;
+}
+
+function inSeconds(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
+}

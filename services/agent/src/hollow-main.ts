@@ -1,0 +1,40 @@
+// Plays nodes without containers, for tests of scale. See `npm run hollow` in docs/developing.md.
+import { parseArgs } from 'node:util';
+import { systemClock, systemRandom } from '@gantry/base';
+import { createHttpClient, readKubeconfig } from '@gantry/client';
+import { ConfigError, createLogger, runGroup, runMain } from '@gantry/service';
+import { runHollowNodes } from './hollow-nodes.ts';
+
+const MAX_NODES = 5000;
+
+await runMain(async () => {
+  const { values } = parseArgs({
+    options: {
+      nodes: { type: 'string', default: '10' },
+      prefix: { type: 'string', default: 'hollow' },
+      heartbeat: { type: 'string', default: '1' },
+      kubeconfig: { type: 'string', default: '.gantry/kubeconfig' },
+    },
+  });
+  const count = integer('--nodes', values.nodes, MAX_NODES);
+  const heartbeatMs = integer('--heartbeat', values.heartbeat, 3600) * 1000;
+  const logger = createLogger({ service: 'hollow', level: 'info' });
+  using client = createHttpClient({ ...readKubeconfig(values.kubeconfig), fieldManager: 'kubelet' });
+  const options = {
+    client,
+    count,
+    prefix: values.prefix,
+    heartbeatMs,
+    clock: systemClock,
+    random: systemRandom,
+    logger,
+  };
+  const run = (signal: AbortSignal) => runHollowNodes(options, signal);
+  return await runGroup([{ name: 'hollow nodes', run }], { clock: systemClock, logger });
+});
+
+function integer(option: string, text: string, max: number): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= 1 && value <= max) return value;
+  throw new ConfigError(option, `must be a whole number from 1 to ${max}, not ${JSON.stringify(text)}`);
+}

@@ -1,0 +1,197 @@
+import { createHash } from 'node:crypto';
+import type { Clock, Random } from '@gantry/base';
+import type { ObjectClient } from '@gantry/client';
+import { createEventRecorder } from '@gantry/controller-runtime';
+import type { Container, Pod } from '@gantry/objects';
+import type { Logger } from '@gantry/service';
+import { HollowRuntime } from './hollow/hollow-runtime.ts';
+import { Heartbeat } from './node/heartbeat.ts';
+import { NodeStatusManager } from './node/node-status-manager.ts';
+import { AddressPool } from './pods/address-pool.ts';
+import { FreshnessGate } from './pods/freshness-gate.ts';
+import { PodManager } from './pods/pod-manager.ts';
+import { Slots } from './pods/slots.ts';
+import type { WorkerServices } from './pods/worker-services.ts';
+import { TimerWheel } from './probes/timer-wheel.ts';
+import { runTogether } from './run-together.ts';
+import type { EngineInfo } from './runtime/engine.ts';
+import { apiConfigSource } from './sources/api-config-source.ts';
+import { PodSource } from './sources/pod-source.ts';
+import { PodsByNode } from './sources/pods-by-node.ts';
+import { StatusReporter } from './status/status-reporter.ts';
+
+/** What the nodes of one process are. */
+export interface HollowNodesOptions {
+  /** May do all that agents may, for every node. */
+  readonly client: ObjectClient;
+  readonly count: number;
+  /** Nodes are `<prefix>-1`, `<prefix>-2`, ... */
+  readonly prefix: string;
+  /** Between two renewals of a node's Lease. */
+  readonly heartbeatMs: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+const ENGINE_NAME = 'hollow';
+/** Of shared address space (RFC 6598), which no network of a cluster has. */
+const POD_CIDR = '100.64.0.0/10';
+/** For documentation (RFC 5737): nothing answers there. */
+const NODE_ADDRESS = '192.0.2.1';
+const IMAGE = {
+  id: `sha256:${createHash('sha256').update('hollow').digest('hex')}`,
+  sizeBytes: 1,
+  digests: [],
+  user: '',
+  labels: [],
+};
+const RUNTIME = { startMs: 10, createMs: 5 };
+/** Nodes that register at the same time. */
+const PARALLEL_REGISTRATIONS = 16;
+/** A node's object is checked once in so many heartbeats. */
+const HEARTBEATS_PER_CHECK = 5;
+const MAX_RESTART_DELAY_MS = 300_000;
+/** More at once than a real engine starts: here nothing is at work. */
+const PARALLEL_CALLS = 64;
+
+/** What all nodes of the process share. */
+type Shared = Omit<WorkerServices, 'owner' | 'facts' | 'runtime' | 'pods'>;
+
+/**
+ * Plays `count` nodes until `signal` is aborted: the same workers, status reports and heartbeats as an agent's, on runtimes without
+ * containers. All nodes share one watch of pods, one reporter and one recorder of Events. Every image exists; volumes are not
+ * filled, and probes and hooks are not run. Each node has a runtime of its own, so that its lists are short.
+ */
+export async function runHollowNodes(options: HollowNodesOptions, signal: AbortSignal): Promise<void> {
+  const { client, count, prefix, clock, random, logger } = options;
+  const source = new PodSource({ client, clock, random, logger });
+  const byNode = new PodsByNode(source, withoutProbes);
+  const reporter = new StatusReporter({ client, pods: source, clock, logger });
+  const engine = await new HollowRuntime({ clock, images: {} }).engine.info();
+  const services = sharedServices(
+    options,
+    engine,
+    reporter,
+    new FreshnessGate(clock, (abort) => source.confirm(abort)),
+  );
+  const registrations = new Slots(PARALLEL_REGISTRATIONS);
+  const names = Array.from({ length: count }, (_, index) => `${prefix}-${index + 1}`);
+  await runTogether(
+    [
+      (abort) => source.run(abort),
+      (abort) => reporter.run(abort),
+      (abort) => services.gate.run(abort),
+      ...names.map((name) => async (abort: AbortSignal) => {
+        const owner = { cluster: ENGINE_NAME, node: name };
+        const runtime = new HollowRuntime({ clock, images: {}, anyImage: IMAGE, behaviour: RUNTIME });
+        const facts = { nodeName: name, hostAddress: NODE_ADDRESS, cpus: engine.cpus, memoryBytes: engine.memoryBytes };
+        const node = nodeStatusManager(options, name, engine);
+        await registrations.use(() => node.register(abort), abort);
+        await runNode(options, { ...services, owner, facts, runtime, pods: byNode.of(name) }, node, abort);
+      }),
+    ],
+    signal,
+  );
+}
+
+async function runNode(
+  { client, heartbeatMs, clock, logger }: HollowNodesOptions,
+  services: WorkerServices,
+  node: NodeStatusManager,
+  signal: AbortSignal,
+): Promise<void> {
+  const { node: name } = services.owner;
+  const onRecovered = () => node.checkNow();
+  const heartbeat = new Heartbeat({ client, node: name, clock, logger, intervalMs: heartbeatMs, onRecovered });
+  await runTogether(
+    [(abort) => heartbeat.run(abort), (abort) => node.run(abort), (abort) => new PodManager(services).run(abort)],
+    signal,
+  );
+}
+
+function nodeStatusManager(
+  { client, heartbeatMs, clock, logger }: HollowNodesOptions,
+  name: string,
+  engine: EngineInfo,
+): NodeStatusManager {
+  const ids = { machine: name, boot: name, system: name };
+  return new NodeStatusManager({
+    client,
+    engine: { info: async () => engine, ping: async () => undefined, probe: async () => 'full' },
+    observation: {
+      name,
+      engineName: ENGINE_NAME,
+      address: NODE_ADDRESS,
+      hostAddress: undefined,
+      engine,
+      privilege: 'full',
+      shares: 1,
+      ids,
+    },
+    clock,
+    logger,
+    checkMs: heartbeatMs * HEARTBEATS_PER_CHECK,
+  });
+}
+
+function sharedServices(
+  { client, clock, random, logger }: HollowNodesOptions,
+  engine: EngineInfo,
+  reporter: StatusReporter,
+  gate: FreshnessGate,
+): Shared {
+  return {
+    mode: 'run',
+    engine,
+    privilege: 'full',
+    hostFiles: {
+      kindOf: async () => undefined,
+      makeFolder: async () => undefined,
+      makeFile: async () => undefined,
+      read: async () => undefined,
+    },
+    podNetwork: 'pods',
+    sandboxImage: 'pause',
+    baseEnvironment: {},
+    client,
+    gate,
+    reporter,
+    usage: { observe: () => undefined },
+    volumes: {
+      sync: async () => undefined,
+      mounts: async () => ({ mounts: [], terminationMessagePath: '', [Symbol.asyncDispose]: async () => undefined }),
+      terminationMessage: async () => '',
+      release: async () => undefined,
+    },
+    config: apiConfigSource(client),
+    addresses: new AddressPool(POD_CIDR, clock, random),
+    events: createEventRecorder({ client, component: 'kubelet', host: ENGINE_NAME, clock, random, log: logger }),
+    starts: new Slots(PARALLEL_CALLS),
+    removals: new Slots(PARALLEL_CALLS),
+    probes: { timers: new TimerWheel(clock), execs: new Slots(1) },
+    maxRestartDelayMs: MAX_RESTART_DELAY_MS,
+    clock,
+    random,
+    logger,
+  };
+}
+
+/** A pod without what would be asked of its processes: there are none to answer. */
+function withoutProbes(pod: Pod): Pod {
+  if (pod.spec === undefined) return pod;
+  const strip = (container: Container) =>
+    omit(container, ['livenessProbe', 'readinessProbe', 'startupProbe', 'lifecycle']);
+  const { containers, initContainers } = pod.spec;
+  const spec = {
+    ...pod.spec,
+    containers: containers.map(strip),
+    ...(initContainers === undefined ? {} : { initContainers: initContainers.map(strip) }),
+  };
+  return { ...pod, spec };
+}
+
+function omit(container: Container, names: readonly (keyof Container)[]): Container {
+  const kept = Object.entries(container).filter(([name]) => !names.some((omitted) => omitted === name));
+  return Object.fromEntries(kept) as unknown as Container;
+}
