@@ -17,7 +17,7 @@ const LONGEST_MS = 900_000;
 const POLL_MS = 500;
 
 /** One process that plays nodes with ten pods each: time until they run, its memory, and what it costs when nothing happens. */
-export async function measureHollow(kubeconfig: string, nodes: number): Promise<string[]> {
+export async function measureHollow(kubeconfig: string, nodes: number, print: (line: string) => void): Promise<void> {
   const api = createHttpClient({ ...readKubeconfig(kubeconfig), fieldManager: 'bench' });
   const settings = ['--kubeconfig', kubeconfig, '--nodes', String(nodes), '--heartbeat', String(HEARTBEAT_SECONDS)];
   const startedAt = performance.now();
@@ -27,27 +27,27 @@ export async function measureHollow(kubeconfig: string, nodes: number): Promise<
   const pid = child.pid ?? 0;
   try {
     await until(async () => (await api.list(NODES, {}, deadline())).items.length >= nodes);
-    const lines = [`- ${nodes} nodes registered after ${inSeconds(performance.now() - startedAt)}`];
+    print(`- ${nodes} nodes registered after ${inSeconds(performance.now() - startedAt)}`);
+    const cpuBefore = cpuMs(pid);
     await createPods(api, nodes);
     const createdAt = performance.now();
-    const cpuBefore = cpuMs(pid);
     await until(async () => {
       const options = { namespace: NAMESPACE, fieldSelector: 'status.phase!=Running', limit: 1 };
       return (await api.list(PODS, options, deadline())).items.length === 0;
     });
     const cpu = ((cpuMs(pid) - cpuBefore) / (nodes * PODS_A_NODE)).toFixed(1);
-    lines.push(
-      `- ${nodes * PODS_A_NODE} pods Running ${inSeconds(performance.now() - createdAt)} after the last was created; ${cpu} ms of CPU a pod since`,
-      `- memory: ${memory(pid)}`,
+    const tookMs = performance.now() - createdAt;
+    print(
+      `- ${nodes * PODS_A_NODE} pods Running ${inSeconds(tookMs)} after the last was created; ${cpu} ms of CPU a pod`,
     );
+    print(`- memory: ${memory(pid)}`);
     const [atRest, written] = [cpuMs(pid), await writes(api)];
     await sleep(REST_MS);
     const share = ((cpuMs(pid) - atRest) / REST_MS) * 100;
     const perMinute = ((await writes(api)) - written) * (60_000 / REST_MS);
-    lines.push(
+    print(
       `- at rest: ${share.toFixed(1)} % of one core, ${perMinute} writes a minute (a heartbeat every ${HEARTBEAT_SECONDS} s), ${memory(pid)}`,
     );
-    return lines;
   } finally {
     child.kill('SIGTERM');
     if (child.exitCode === null) await once(child, 'exit');

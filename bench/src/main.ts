@@ -81,8 +81,8 @@ if (positionals.includes(DNS)) print(`\n## ${DNS}\n\n${(await measureDns()).join
 if (positionals.includes(HOLLOW)) {
   if (!values.dev) throw new Error(`${HOLLOW} needs --dev: it starts an API server and the nodes itself`);
   await using dev = await startDevServer({ profileDir: undefined, etcdMembers: Number(values.etcd) });
-  const lines = await measureHollow(dev.kubeconfig, Number(values.nodes));
-  print(`\n## ${HOLLOW}, ${values.nodes} nodes\n\n${lines.join('\n')}`);
+  print(`\n## ${HOLLOW}, ${values.nodes} nodes\n`);
+  await measureHollow(dev.kubeconfig, Number(values.nodes), print);
 }
 
 async function speed(): Promise<readonly Result[]> {
