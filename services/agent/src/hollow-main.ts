@@ -1,4 +1,7 @@
 // Plays nodes without containers, for tests of scale. See `npm run hollow` in docs/developing.md.
+import { mkdtempDisposable } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { systemClock, systemRandom } from '@gantry/base';
 import { createHttpClient, readKubeconfig } from '@gantry/client';
@@ -20,11 +23,13 @@ await runMain(async () => {
   const heartbeatMs = integer('--heartbeat', values.heartbeat, 3600) * 1000;
   const logger = createLogger({ service: 'hollow', level: 'info' });
   using client = createHttpClient({ ...readKubeconfig(values.kubeconfig), fieldManager: 'kubelet' });
+  await using temporary = await mkdtempDisposable(join(tmpdir(), 'gantry-hollow-'));
   const options = {
     client,
     count,
     prefix: values.prefix,
     heartbeatMs,
+    folder: temporary.path,
     clock: systemClock,
     random: systemRandom,
     logger,

@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { ManualClock } from '@gantry/base/testing';
 import { FakeObjectClient } from '@gantry/client/testing';
 import { LEASES, NODES, type Pod, PODS } from '@gantry/objects';
@@ -10,15 +13,17 @@ const NAMES = ['n-1', 'n-2', 'n-3'];
 
 let clock: ManualClock;
 let client: FakeObjectClient;
-beforeEach(() => {
+beforeEach(async () => {
   clock = new ManualClock(Date.parse('2026-01-01T00:00:00Z'));
   client = new FakeObjectClient(clock);
   const stop = new AbortController();
+  const folder = await mkdtemp(join(tmpdir(), 'hollow-nodes-'));
   const options = {
     client,
     count: 3,
     prefix: 'n',
     heartbeatMs: 10_000,
+    folder,
     clock,
     random: () => 0.5,
     logger: silentLogger,
@@ -27,6 +32,7 @@ beforeEach(() => {
   onTestFinished(async () => {
     stop.abort();
     await running;
+    await rm(folder, { recursive: true, force: true });
   });
 });
 

@@ -5,7 +5,11 @@ import { createEventRecorder } from '@gantry/controller-runtime';
 import type { Container, Pod } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
 import { HollowRuntime } from './hollow/hollow-runtime.ts';
+import { ImagePuller } from './images/image-puller.ts';
+import { PulledImages } from './images/pulled-images.ts';
 import { Heartbeat } from './node/heartbeat.ts';
+import { HostShares } from './node/host-shares.ts';
+import { ImageList } from './node/image-list.ts';
 import { NodeStatusManager } from './node/node-status-manager.ts';
 import { AddressPool } from './pods/address-pool.ts';
 import { FreshnessGate } from './pods/freshness-gate.ts';
@@ -18,6 +22,7 @@ import type { EngineInfo } from './runtime/engine.ts';
 import { apiConfigSource } from './sources/api-config-source.ts';
 import { PodSource } from './sources/pod-source.ts';
 import { PodsByNode } from './sources/pods-by-node.ts';
+import { ServiceSource } from './sources/service-source.ts';
 import { StatusReporter } from './status/status-reporter.ts';
 
 /** What the nodes of one process are. */
@@ -29,12 +34,18 @@ export interface HollowNodesOptions {
   readonly prefix: string;
   /** Between two renewals of a node's Lease. */
   readonly heartbeatMs: number;
+  /** For the records of pulls. */
+  readonly folder: string;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
 }
 
-const ENGINE_NAME = 'hollow';
+const CLUSTER = 'hollow';
+const STORAGE_BYTES = 2 ** 37;
+const NOTHING_RESERVED = { cpuMillis: 0, memoryBytes: 0, storageBytes: 0 };
+/** No pod looks a name up. */
+const RESOLVER = { clusterServer: '100.64.0.10', engine: { servers: [], searches: [], options: [] } };
 /** Of shared address space (RFC 6598), which no network of a cluster has. */
 const POD_CIDR = '100.64.0.0/10';
 /** For documentation (RFC 5737): nothing answers there. */
@@ -80,13 +91,20 @@ export async function runHollowNodes(options: HollowNodesOptions, signal: AbortS
   await runTogether(
     [
       (abort) => source.run(abort),
+      (abort) => services.services.run(abort),
       (abort) => reporter.run(abort),
       (abort) => services.gate.run(abort),
       ...names.map((name) => async (abort: AbortSignal) => {
-        const owner = { cluster: ENGINE_NAME, node: name };
+        const owner = { cluster: CLUSTER, node: name };
         const runtime = new HollowRuntime({ clock, images: {}, anyImage: IMAGE, behaviour: RUNTIME });
-        const facts = { nodeName: name, hostAddress: NODE_ADDRESS, cpus: engine.cpus, memoryBytes: engine.memoryBytes };
-        const node = nodeStatusManager(options, name, engine);
+        const shares = new HostShares({ ...engine, storageBytes: STORAGE_BYTES }, NOTHING_RESERVED, 1);
+        const facts = {
+          nodeName: name,
+          hostAddress: NODE_ADDRESS,
+          memoryBytes: engine.memoryBytes,
+          allocatable: () => shares.allocatable(),
+        };
+        const node = nodeStatusManager(options, name, engine, shares);
         await registrations.use(() => node.register(abort), abort);
         await runNode(options, { ...services, owner, facts, runtime, pods: byNode.of(name) }, node, abort);
       }),
@@ -114,6 +132,7 @@ function nodeStatusManager(
   { client, heartbeatMs, clock, logger }: HollowNodesOptions,
   name: string,
   engine: EngineInfo,
+  shares: HostShares,
 ): NodeStatusManager {
   const ids = { machine: name, boot: name, system: name };
   return new NodeStatusManager({
@@ -121,14 +140,16 @@ function nodeStatusManager(
     engine: { info: async () => engine, ping: async () => undefined, probe: async () => 'full' },
     observation: {
       name,
-      engineName: ENGINE_NAME,
+      // Each node is alone on its engine: agents of one engine list each other.
+      engineName: name,
       address: NODE_ADDRESS,
       hostAddress: undefined,
       engine,
       privilege: 'full',
-      shares: 1,
       ids,
     },
+    shares,
+    images: new ImageList(new HollowRuntime({ clock, images: {} }).images, clock, logger),
     clock,
     logger,
     checkMs: heartbeatMs * HEARTBEATS_PER_CHECK,
@@ -136,11 +157,13 @@ function nodeStatusManager(
 }
 
 function sharedServices(
-  { client, clock, random, logger }: HollowNodesOptions,
+  { client, folder, clock, random, logger }: HollowNodesOptions,
   engine: EngineInfo,
   reporter: StatusReporter,
   gate: FreshnessGate,
 ): Shared {
+  const pulled = new PulledImages(folder);
+  const { images } = new HollowRuntime({ clock, images: {}, anyImage: IMAGE });
   return {
     mode: 'run',
     engine,
@@ -165,8 +188,14 @@ function sharedServices(
       release: async () => undefined,
     },
     config: apiConfigSource(client),
+    services: new ServiceSource({ client, clock, random, logger }),
+    // No volume shows anything.
+    configs: { follow: () => undefined, changesOf: () => 0, subscribe: () => () => undefined },
+    puller: new ImagePuller(images, pulled, clock),
+    pulled,
+    resolver: RESOLVER,
     addresses: new AddressPool(POD_CIDR, clock, random),
-    events: createEventRecorder({ client, component: 'kubelet', host: ENGINE_NAME, clock, random, log: logger }),
+    events: createEventRecorder({ client, component: 'kubelet', host: CLUSTER, clock, random, log: logger }),
     starts: new Slots(PARALLEL_CALLS),
     removals: new Slots(PARALLEL_CALLS),
     probes: { timers: new TimerWheel(clock), execs: new Slots(1) },

@@ -207,7 +207,7 @@ export class HollowRuntime implements Runtime {
       ) {
         throw new AgentError('ErrImagePull', `pull access denied for ${reference}`);
       }
-      const image = this.#options.registry?.[reference];
+      const image = this.#options.registry?.[reference] ?? this.#options.anyImage;
       if (image === undefined) throw new AgentError('ErrImagePull', `manifest for ${reference} not found`);
       this.#images.set(reference, image);
     },
