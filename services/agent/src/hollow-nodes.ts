@@ -172,7 +172,7 @@ function sharedServices(
       kindOf: async () => undefined,
       makeFolder: async () => undefined,
       makeFile: async () => undefined,
-      read: async () => undefined,
+      sizeOf: async () => 0,
     },
     podNetwork: 'pods',
     sandboxImage: 'pause',
