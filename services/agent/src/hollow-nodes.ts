@@ -191,6 +191,14 @@ function sharedServices(
     services: new ServiceSource({ client, clock, random, logger }),
     // No volume shows anything.
     configs: { follow: () => undefined, changesOf: () => 0, subscribe: () => () => undefined },
+    // Containers write nothing.
+    evictor: {
+      evictionOf: () => undefined,
+      observe: () => undefined,
+      forget: () => undefined,
+      subscribe: () => () => undefined,
+      run: async () => undefined,
+    },
     puller: new ImagePuller(images, pulled, clock),
     pulled,
     resolver: RESOLVER,
