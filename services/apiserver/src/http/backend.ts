@@ -7,7 +7,7 @@ export interface Backend {
   readonly host: string;
   readonly port: number;
   /** Of https. */
-  readonly tls?: Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'>;
+  readonly tls?: Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized' | 'ALPNProtocols'>;
   /** Keeps connections; each request has its own when absent. */
   readonly agent?: Agent;
 }

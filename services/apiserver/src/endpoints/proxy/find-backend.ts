@@ -157,7 +157,9 @@ async function ofNode(options: BackendOptions, { scheme, name, port }: Wanted, f
   if (port !== '' && port !== String(agent)) {
     return { scheme, host, port: checkedPort(host, Number(port), port), tls: ANY_CERTIFICATE };
   }
-  return { scheme: 'https', host, port: agent, tls: { ...options.tls.current(), servername: name } };
+  // The agent serves gRPC on the same port, to all who do not ask for HTTP/1.1.
+  const tls = { ...options.tls.current(), servername: name, ALPNProtocols: ['http/1.1'] };
+  return { scheme: 'https', host, port: agent, tls };
 }
 
 /** Every address that a name stands for: that one of them may be reached does not say which will be. */
