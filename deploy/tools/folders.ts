@@ -210,6 +210,7 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
     logs: ['runtime', 'identity'],
     usage: ['runtime', 'identity'],
     streams: ['runtime', 'identity'],
+    endpoints: ['runtime', 'identity', 'logs', 'usage'],
     mounts: ['runtime'],
     hollow: ['runtime'],
     'docker/options': ['runtime'],

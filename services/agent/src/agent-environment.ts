@@ -1,5 +1,5 @@
 import type { Activities, Clock, Random } from '@gantry/base';
-import type { Logger } from '@gantry/service';
+import type { Logger, Metrics } from '@gantry/service';
 import type { AgentConfig } from './config.ts';
 import type { DockerRuntime } from './docker/docker-runtime.ts';
 import type { EnginePrivilege } from './runtime/engine.ts';
@@ -13,5 +13,6 @@ export interface AgentEnvironment {
   readonly random: Random;
   /** What the agent does, for reports of stalls. */
   readonly activities: Activities;
+  readonly metrics: Metrics;
   readonly logger: Logger;
 }

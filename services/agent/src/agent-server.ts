@@ -1,25 +1,47 @@
 import { join } from 'node:path';
 import { raceAbort } from '@gantry/base';
-import { toGrpcFailure } from '@gantry/client';
+import { type ObjectClient, toGrpcFailure } from '@gantry/client';
 import { createHealth, type GroupMember, grpcServer, healthService, httpEndpoint, type Metrics } from '@gantry/service';
 import { openTlsFolder } from '@gantry/tls';
 import type { AgentEnvironment } from './agent-environment.ts';
+import { NodeAccess } from './endpoints/node-access.ts';
+import { createNodeEndpoints, type NodeEndpoints } from './endpoints/node-endpoints.ts';
+import { createNodeServer } from './endpoints/node-server.ts';
 import type { NodeCertificate, Requester } from './identity/node-certificate.ts';
 import type { Self } from './identity/self.ts';
 import { logService } from './logs/log-service.ts';
 import { AGENT_PORT } from './node/node-object.ts';
+import { MAX_PODS } from './node/node-resources.ts';
+import type { EngineInfo } from './runtime/engine.ts';
+import type { Owner } from './runtime/labels.ts';
 import type { Runtime } from './runtime/runtime.ts';
+import type { PodSource } from './sources/pod-source.ts';
 import { streamHandlers } from './streams/stream-handlers.ts';
 import { usageHandlers } from './usage/usage-handlers.ts';
 import type { UsageSampler } from './usage/usage-sampler.ts';
 
-/** Serves gRPC to the API servers as soon as the serving certificate exists, and renews that certificate. */
+/** What the agent serves, and from where. */
+export interface ServedParts {
+  readonly self: Self;
+  readonly runtime: Runtime;
+  readonly engine: EngineInfo;
+  readonly usage: UsageSampler;
+  readonly pods: PodSource;
+  readonly client: Pick<ObjectClient, 'create'>;
+}
+
+/**
+ * Serves gRPC to the API servers, and the kubelet's HTTP endpoints to all who may use them, on one port as soon as the serving certificate
+ * exists, and renews that certificate.
+ */
 export async function serveAgent(
-  { config, clock, activities, logger }: AgentEnvironment,
-  { self, runtime, usage }: { readonly self: Self; readonly runtime: Runtime; readonly usage: UsageSampler },
+  environment: AgentEnvironment,
+  parts: ServedParts,
   { certificate, requester }: { readonly certificate: NodeCertificate; readonly requester: Requester },
   signal: AbortSignal,
 ): Promise<void> {
+  const { config, clock, activities, logger } = environment;
+  const { self, runtime, usage } = parts;
   await certificate.ensure(requester, signal);
   using tls = await openTlsFolder(join(config.keyDir, 'serving'), { clock, logger }, signal);
   const owner = { cluster: config.clusterId, node: self.name };
@@ -29,6 +51,9 @@ export async function serveAgent(
     descriptor,
     handlers: { ...handlers, ...usageHandlers(usage), ...streamHandlers(runtime, owner) },
   };
+  const access = new NodeAccess({ client: parts.client, node: self.name, clock });
+  const endpoints = nodeEndpoints(environment, parts, owner);
+  using http = createNodeServer({ tls, access, endpoints, clock, logger });
   const server = grpcServer({
     tls,
     address: `0.0.0.0:${AGENT_PORT}`,
@@ -37,12 +62,38 @@ export async function serveAgent(
     clock,
     logger,
     toGrpcError: toGrpcFailure,
+    http: (socket) => http.accept(socket),
   });
   try {
     await Promise.all([server.run(signal), certificate.renew(requester, signal)]);
   } finally {
     await server.close?.();
   }
+}
+
+function nodeEndpoints(
+  { config, metrics, clock }: AgentEnvironment,
+  { self, runtime, engine, usage, pods }: ServedParts,
+  owner: Owner,
+): NodeEndpoints {
+  metrics.gauge('kubelet_node_name', "The node's name. The count is always 1.", ['node']).set(1, { node: self.name });
+  metrics.gauge('kubelet_running_pods', 'Number of pods that have a running pod sandbox', [], (gauge) =>
+    gauge.set(pods.list().filter(({ status }) => status?.phase === 'Running').length),
+  );
+  const settings = {
+    kind: 'KubeletConfiguration',
+    apiVersion: 'kubelet.config.k8s.io/v1beta1',
+    port: AGENT_PORT,
+    authentication: { anonymous: { enabled: false }, webhook: { enabled: true } },
+    authorization: { mode: 'Webhook' },
+    maxPods: MAX_PODS,
+    podCIDR: config.podCidr,
+    containerRuntimeEndpoint: config.dockerSocket,
+  };
+  const own = self.container?.id;
+  const startedAt = clock.now();
+  const list = () => pods.list();
+  return createNodeEndpoints({ runtime, owner, own, engine, usage, pods: list, metrics, settings, startedAt, clock });
 }
 
 /** Health and metrics over plain HTTP, for use inside the container. */

@@ -12,6 +12,7 @@
  * - `identity`, `node`: this agent's name and certificates, its Node and heartbeat
  * - `custodian`: cleans up for the dead agents of this host
  * - `logs`, `usage`, `streams`: what API servers ask of a node: logs, what its containers use, exec, attach and port-forward
+ * - `endpoints`: the kubelet's HTTP endpoints, which tools use through the node's proxy
  *
  * The files beside this one wire them together, in the order of `start` below.
  */
@@ -108,7 +109,12 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
       (abort) => usage.run(abort),
       (abort) => killLeftoverCommands(runtime, owner, logger, abort),
       (abort) =>
-        serveAgent(environment, { self, runtime, usage }, { certificate: certificates.serving, requester }, abort),
+        serveAgent(
+          environment,
+          { self, runtime, engine, usage, pods: services.pods, client },
+          { certificate: certificates.serving, requester },
+          abort,
+        ),
     ],
     signal,
   );

@@ -19,12 +19,13 @@ await runMain(async () => {
     clock: systemClock,
     random: systemRandom,
     activities: new Activities(systemClock),
+    metrics,
     logger,
   };
   const probe = connectDocker(config.dockerSocket, () => 'no-sys-resource', systemClock);
   return runGroup(
     [
-      eventLoopWatch({ ...environment, metrics }),
+      eventLoopWatch(environment),
       healthMember((signal) => probe.engine.ping(signal), metrics),
       agentMember(environment),
     ],

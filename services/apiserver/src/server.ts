@@ -265,7 +265,7 @@ function controlLoops(
   const events = must(findResource({ group: '', version: 'v1', resource: 'events' }), 'events');
   return [
     definitionController(shared),
-    serviceAddresses(shared),
+    serviceAddresses({ ...shared, serviceCidr: settings.serviceCidr }),
     bootstrapLoop({ ...shared, resources, serviceCidr: settings.serviceCidr, onDone: wiring.onBootstrapped }),
     ...(peers === undefined ? [] : [kubernetesEndpoints({ client, peers, whenReady, clock, logger })]),
     eventSweeper({ ...shared, definition: events }),

@@ -19,6 +19,7 @@ import { type Activities, type Clock, pause } from '@gantry/base';
 import { serviceDefinition } from '@gantry/proto';
 import { PeerTrust, type TrustedPeer } from '../connections/peer-trust.ts';
 import type { Logger } from '../logger.ts';
+import { chooseProtocol } from './choose-protocol.ts';
 import type { GroupMember } from '../run-group.ts';
 import { createCertificateProvider, type TlsSource } from '@gantry/tls';
 import { identityOfCertificate, type PeerIdentity } from './peer-identity.ts';
@@ -70,6 +71,8 @@ export interface GrpcServerOptions {
   readonly logger: Logger;
   /** Converts the error of a failed call for its client. */
   readonly toGrpcError: (error: unknown) => GrpcError;
+  /** Takes the connections of TLS clients that do not speak HTTP/2 alone, as gRPC's clients do. Without it they are gRPC's, too. */
+  readonly http?: (socket: Socket) => void;
   /** Called with the port that was bound. */
   readonly onListening?: (port: number) => void;
 }
@@ -135,7 +138,7 @@ export function grpcServer(options: GrpcServerOptions): GroupMember {
 }
 
 /** Accepts connections within the limits; grpc-js takes over from there. */
-function listenerOf(server: Server, { tls }: GrpcServerOptions): NetServer {
+function listenerOf(server: Server, { tls, http }: GrpcServerOptions): NetServer {
   const injector = server.createConnectionInjector(serverCredentials(tls));
   const open = new Map<string, number>();
   const listener = createServer({ noDelay: true }, (socket: Socket) => {
@@ -151,7 +154,9 @@ function listenerOf(server: Server, { tls }: GrpcServerOptions): NetServer {
       if (left === 0) open.delete(address);
       else open.set(address, left);
     });
-    injector.injectConnection(socket);
+    const grpc = () => injector.injectConnection(socket);
+    if (http === undefined) grpc();
+    else chooseProtocol(socket, { grpc, http });
   });
   listener.maxConnections = MAX_CONNECTIONS;
   return listener;

@@ -30,7 +30,18 @@ async function* containerLogs(
   call: GrpcCall,
 ): AsyncIterable<LogChunk> {
   requireApiServer(call, 'pods', request.pod, 'read logs');
-  const container = await findContainer(runtime, owner, request, call.signal);
+  for await (const data of readContainerLog(runtime, owner, request, call.signal))
+    yield create(LogChunkSchema, { data });
+}
+
+/** A log, in small parts. StatusError 'BadRequest', in the kubelet's words, where there is none. */
+export async function* readContainerLog(
+  runtime: Runtime,
+  owner: Owner,
+  request: ContainerLogsRequest,
+  signal: AbortSignal,
+): AsyncIterable<Uint8Array> {
+  const container = await findContainer(runtime, owner, request, signal);
   const options = {
     follow: request.follow,
     timestamps: request.timestamps,
@@ -39,11 +50,11 @@ async function* containerLogs(
   };
   let left = request.limitBytes === undefined ? Number.POSITIVE_INFINITY : Number(request.limitBytes);
   if (left <= 0) return;
-  for await (const data of runtime.logs.readLogs(container.id, options, call.signal)) {
+  for await (const data of runtime.logs.readLogs(container.id, options, signal)) {
     for (let from = 0; from < data.length; from += MAX_CHUNK_BYTES) {
       const part = data.subarray(from, Math.min(from + MAX_CHUNK_BYTES, from + left));
       left -= part.length;
-      yield create(LogChunkSchema, { data: part });
+      yield part;
       if (left <= 0) return;
     }
   }

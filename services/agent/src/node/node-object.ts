@@ -9,7 +9,7 @@ export const ENGINE_LABEL = 'gantry.dev/engine';
 export const DRAINING_ANNOTATION = 'gantry.dev/draining';
 /** The Kubernetes version whose kubelet this agent replaces. */
 export const KUBELET_VERSION = 'v1.36.2';
-/** The port of the agent's gRPC server, the same as kubelet's. */
+/** The port of the agent's gRPC server and of its HTTP endpoints, the same as kubelet's. */
 export const AGENT_PORT = 10250;
 /** All engines are in one region: nothing is known of where they are. */
 const REGION = 'gantry';

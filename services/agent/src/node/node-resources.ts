@@ -14,7 +14,7 @@ export interface ResourceAmounts {
   readonly storageBytes: number;
 }
 
-const MAX_PODS = 110;
+export const MAX_PODS = 110;
 
 /** A node's share of its host. */
 export function capacityOf(host: HostResources, shares: number): ResourceAmounts {

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ManualClock } from '@gantry/base/testing';
+import type { ObjectClient } from '@gantry/client';
 import { FakeObjectClient } from '@gantry/client/testing';
 import { type Pod, PODS } from '@gantry/objects';
 import type { EventRecorder } from '@gantry/controller-runtime';
@@ -9,6 +10,7 @@ import { createLogger } from '@gantry/service';
 import { expect, onTestFinished } from 'vitest';
 import { hollowMounts } from '../hollow/hollow-mounts.ts';
 import { type HollowBehaviour, type HollowOptions, HollowRuntime } from '../hollow/hollow-runtime.ts';
+import type { HostMounts } from '../runtime/host-mounts.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { apiConfigSource } from '../sources/api-config-source.ts';
 import { ConfigWatch } from '../sources/config-watch.ts';
@@ -38,6 +40,9 @@ export const OWNER = { cluster: 'c', node: 'n' };
 export interface NodeOptions {
   /** Puts itself between the agent and its runtime. */
   readonly wrap?: (runtime: HollowRuntime) => Runtime;
+  readonly wrapClient?: (client: FakeObjectClient) => ObjectClient;
+  /** The node before: its agent is started anew beside what it left behind. */
+  readonly world?: TestNode;
   readonly behaviour?: Partial<HollowBehaviour>;
   /** Images that a pull can get. */
   readonly registry?: HollowOptions['registry'];
@@ -45,6 +50,7 @@ export interface NodeOptions {
 
 /** A node, and what a test does with it. */
 export interface TestNode {
+  readonly mounts: HostMounts;
   readonly clock: ManualClock;
   readonly client: FakeObjectClient;
   readonly pods: PodSource;
@@ -64,18 +70,24 @@ export interface TestNode {
 }
 
 /** A node whose containers are simulated, and its view of an API server. It ends with the test. */
-export async function startNode({
-  wrap = (runtime) => runtime,
-  behaviour = {},
-  registry = {},
-}: NodeOptions = {}): Promise<TestNode> {
-  const clock = new ManualClock(Date.parse('2026-01-01T00:00:00Z'));
+export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
+  const {
+    wrap = (runtime) => runtime,
+    wrapClient = (client) => client,
+    behaviour = {},
+    registry = {},
+    world,
+  } = options;
+  const clock = world?.clock ?? new ManualClock(Date.parse('2026-01-01T00:00:00Z'));
   const random = () => 0.5;
-  const client = new FakeObjectClient(clock);
+  const api = world?.client ?? new FakeObjectClient(clock);
+  const client = wrapClient(api);
   const logger = createLogger({ service: 'agent', level: 'fatal' });
   const stop = new AbortController();
-  const path = await mkdtemp(join(tmpdir(), 'pod-worker-'));
-  const hollow = new HollowRuntime({ clock, images: { pause: IMAGE, 'nginx:1.27': IMAGE }, behaviour, registry });
+  const path = world?.path ?? (await mkdtemp(join(tmpdir(), 'pod-worker-')));
+  const mounts = world?.mounts ?? hollowMounts();
+  const images = { pause: IMAGE, 'nginx:1.27': IMAGE };
+  const hollow = world?.hollow ?? new HollowRuntime({ clock, images, behaviour, registry });
   const runtime = wrap(hollow);
   const events: string[] = [];
   const pods = new PodSource({ client, node: OWNER.node, clock, random, logger });
@@ -96,7 +108,7 @@ export async function startNode({
   const hostFiles = linuxHostFiles(async () => path);
   const volumes = new PodVolumes({
     state,
-    mounts: hollowMounts(),
+    mounts,
     hostFiles,
     engine: ENGINE,
     source: configs,
@@ -154,13 +166,14 @@ export async function startNode({
   };
   const put = async ({ metadata, ...rest }: Pod): Promise<Pod> => {
     const { uid: _uid, resourceVersion: _version, ...others } = metadata;
-    return await client.put(PODS, {
+    return await api.put(PODS, {
       ...rest,
       spec: { ...rest.spec, nodeName: OWNER.node } as Pod['spec'],
       metadata: others,
     });
   };
-  const work = (uid: string, abort: AbortSignal = stop.signal): PodWorker => {
+  const work = (uid: string, end: AbortSignal = stop.signal): PodWorker => {
+    const abort = AbortSignal.any([stop.signal, end]);
     const worker = new PodWorker(uid, services);
     const unsubscribe = pods.subscribe((changed) => changed === uid && worker.notify());
     const unevict = evictor.subscribe((changed) => changed === uid && worker.notify());
@@ -174,7 +187,7 @@ export async function startNode({
     );
     return worker;
   };
-  return { clock, client, pods, events, hollow, runtime, services, evictor, path, stop, put, work };
+  return { path, mounts, clock, client: api, pods, events, hollow, runtime, services, evictor, stop, put, work };
 }
 
 /** What a reading becomes, while time passes a little: the node also does work on real files. */

@@ -1,12 +1,5 @@
 import { type Clock, errorMessage, formatTime, type Random } from '@gantry/base';
-import {
-  type Event,
-  isReason,
-  type KubeObject,
-  type ResourceRef,
-  type Service,
-  type ServiceCIDR,
-} from '@gantry/objects';
+import { isReason, type KubeObject, type ResourceRef, type Service, type ServiceCIDR } from '@gantry/objects';
 import type { GroupMember, Logger } from '@gantry/service';
 import {
   createAllocators,
@@ -19,6 +12,7 @@ import { objectKey, type WatchCache } from '../../cache/index.ts';
 import type { ObjectStore } from '../../storage/index.ts';
 import { ControlLoop } from '../control-loop.ts';
 import type { LoopbackClient } from '../loopback-client.ts';
+import { serviceEvent, type ServiceWarning } from '../service-event.ts';
 import { type StandingObject, standingObjects } from './standing-objects.ts';
 
 const NAMESPACES: ResourceRef = { group: '', version: 'v1', resource: 'namespaces' };
@@ -104,34 +98,24 @@ async function reportDuplicates(
   signal: AbortSignal,
 ): Promise<void> {
   for (const duplicate of duplicates) {
-    const event = duplicateEvent(duplicate, formatTime(clock.now()));
+    const warning = duplicateWarning(duplicate);
     const { namespace, name } = duplicate.service.metadata;
-    logger.warn({ service: `${namespace ?? ''}/${name ?? ''}`, ...duplicate.held }, event.message);
-    await ensure(client, EVENTS, event, signal);
+    logger.warn({ service: `${namespace ?? ''}/${name ?? ''}`, ...duplicate.held }, warning.message);
+    await ensure(client, EVENTS, serviceEvent(warning, formatTime(clock.now())), signal);
   }
 }
 
-/** One Event for each duplicate, however many apiservers find it. */
-function duplicateEvent({ service, held }: Duplicate, at: string): Event & KubeObject & { readonly message: string } {
-  const { namespace = '', name = '', uid = '', resourceVersion = '' } = service.metadata;
+function duplicateWarning({ service, held }: Duplicate): ServiceWarning {
   const [what, reason, value] =
     held.kind === 'address'
       ? [`Cluster IP ${held.address}`, 'ClusterIPAlreadyAllocated', held.address]
       : [`Port ${held.port}`, 'PortAlreadyAllocated', String(held.port)];
   return {
-    apiVersion: 'v1',
-    kind: 'Event',
-    metadata: { name: `${name}.${uid.slice(0, 8)}.${value}`, namespace },
-    involvedObject: { apiVersion: 'v1', kind: 'Service', namespace, name, uid, resourceVersion },
-    type: 'Warning',
+    service,
+    source: held.kind === 'address' ? 'ipallocator-repair-controller' : 'portallocator-repair-controller',
     reason,
     message: `${what} was assigned to multiple services; please recreate service`,
-    source: {
-      component: held.kind === 'address' ? 'ipallocator-repair-controller' : 'portallocator-repair-controller',
-    },
-    firstTimestamp: at,
-    lastTimestamp: at,
-    count: 1,
+    value,
   };
 }
 

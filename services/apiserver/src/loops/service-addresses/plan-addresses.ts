@@ -1,51 +1,121 @@
 import type { IPAddress, KubeObject, Service } from '@gantry/objects';
+import type { Instant } from '@gantry/base';
+import type { ServiceWarning } from '../service-event.ts';
 
 export type StoredAddress = IPAddress & KubeObject;
+type StoredService = Service & KubeObject;
 
 /** The label that marks addresses as managed by this loop only. */
 export const MANAGED_BY = 'ipaddress.kubernetes.io/managed-by';
 export const ALLOCATOR = 'ipallocator.k8s.io';
 const FAMILY = 'ipaddress.kubernetes.io/ip-family';
+/** Until a Service is so old its IPAddress is being made; later a missing one was lost (Kubernetes: a request's longest time). */
+const MAKING_MS = 60_000;
 
 export type AddressAction =
   | { readonly kind: 'create'; readonly object: StoredAddress }
-  | { readonly kind: 'delete'; readonly object: StoredAddress };
+  | { readonly kind: 'delete'; readonly object: StoredAddress }
+  | { readonly kind: 'warn'; readonly warning: ServiceWarning };
 
-/** What makes an IPAddress of every Service's address, and leaves none that was made for a Service that has gone. */
+/** What the plan looks at. */
+export interface ObservedAddresses {
+  readonly services: readonly StoredService[];
+  readonly stored: readonly StoredAddress[];
+  /** Whether an address is in a range of Service addresses. */
+  readonly isInRange: (address: string) => boolean;
+}
+
+/**
+ * What makes an IPAddress of every Service's address, and leaves none that was made for a Service that has gone: Kubernetes' repair. An
+ * IPAddress of that name with another parent, or without the labels, is replaced; parents cannot be changed. Of several Services that
+ * hold one address, each may be its parent.
+ */
 export function planAddresses(
-  services: readonly (Service & KubeObject)[],
-  stored: readonly StoredAddress[],
+  { services, stored, isInRange }: ObservedAddresses,
+  now: Instant,
 ): readonly AddressAction[] {
-  const wanted = new Map(services.flatMap(addressesOf).map((one) => [one.metadata.name ?? '', one]));
-  const present = new Map(stored.map((one) => [one.metadata.name ?? '', one]));
-  const superfluous = stored.filter((one) => {
-    const isOurs = one.metadata.labels?.[MANAGED_BY] === ALLOCATOR && one.metadata.deletionTimestamp === undefined;
-    return isOurs && !isSameParent(one, wanted.get(one.metadata.name ?? ''));
-  });
-  const missing = [...wanted].flatMap(([name, object]) => (present.has(name) ? [] : [object]));
-  return [
-    ...superfluous.map((object) => ({ kind: 'delete', object }) as const),
-    ...missing.map((object) => ({ kind: 'create', object }) as const),
-  ];
+  const holders = new Map<string, StoredService[]>();
+  const warnings: AddressAction[] = [];
+  for (const service of services) {
+    for (const address of addressesOf(service)) {
+      if (isInRange(address)) {
+        const known = holders.get(address);
+        if (known === undefined) holders.set(address, [service]);
+        else known.push(service);
+      } else warnings.push(outOfRange(service, address));
+    }
+  }
+  const deletions: AddressAction[] = [];
+  const kept = new Set<string>();
+  for (const one of stored) {
+    const name = one.metadata.name ?? '';
+    const wanted = (holders.get(name) ?? []).map((service) => addressOf(service, name));
+    const isLeaving = one.metadata.deletionTimestamp !== undefined;
+    const isRight = wanted.some((other) => isSameParent(one, other) && hasLabels(one, other));
+    const isOurs = one.metadata.labels?.[MANAGED_BY] === ALLOCATOR;
+    // An address of others that no Service holds is reserved by them. One that is leaving is made again when it is gone.
+    if (isRight || isLeaving || (wanted.length === 0 && !isOurs)) kept.add(name);
+    else deletions.push({ kind: 'delete', object: one });
+    const [service] = holders.get(name) ?? [];
+    if (isLeaving || service === undefined || wanted.some((other) => isSameParent(one, other))) continue;
+    warnings.push(wrongReference(service, name));
+  }
+  const wrong = new Set(deletions.flatMap((action) => ('object' in action ? [action.object.metadata.name ?? ''] : [])));
+  const creations: AddressAction[] = [];
+  for (const [address, [service]] of holders) {
+    if (service === undefined || kept.has(address)) continue;
+    creations.push({ kind: 'create', object: addressOf(service, address) });
+    const age = now - Date.parse(service.metadata.creationTimestamp ?? '');
+    if (!wrong.has(address) && age > MAKING_MS) warnings.push(notAllocated(service, address));
+  }
+  return [...warnings, ...deletions, ...creations];
 }
 
-function isSameParent(one: IPAddress, other: IPAddress | undefined): boolean {
-  const [a, b] = [one.spec?.parentRef, other?.spec?.parentRef];
-  return b !== undefined && a?.name === b.name && a.namespace === b.namespace && a.resource === b.resource;
+function isSameParent(one: IPAddress, other: IPAddress): boolean {
+  const [a, b] = [one.spec?.parentRef, other.spec?.parentRef];
+  const isSame = a?.name === b?.name && (a?.namespace ?? '') === b?.namespace;
+  return isSame && a?.resource === b?.resource && (a?.group ?? '') === b?.group;
 }
 
-function addressesOf({ metadata, spec }: Service & KubeObject): readonly StoredAddress[] {
+function hasLabels({ metadata }: StoredAddress, other: StoredAddress): boolean {
+  return [FAMILY, MANAGED_BY].every((label) => metadata.labels?.[label] === other.metadata.labels?.[label]);
+}
+
+function addressesOf({ spec }: StoredService): readonly string[] {
   if (spec?.type === 'ExternalName') return [];
+  return (spec?.clusterIPs ?? []).filter((address) => address !== 'None' && address !== '');
+}
+
+function addressOf({ metadata }: StoredService, address: string): StoredAddress {
   const { namespace = '', name = '' } = metadata;
-  return (spec?.clusterIPs ?? [])
-    .filter((address) => address !== 'None' && address !== '')
-    .map((address) => ({
-      apiVersion: 'networking.k8s.io/v1',
-      kind: 'IPAddress',
-      metadata: {
-        name: address,
-        labels: { [FAMILY]: address.includes(':') ? 'IPv6' : 'IPv4', [MANAGED_BY]: ALLOCATOR },
-      },
-      spec: { parentRef: { group: '', resource: 'services', namespace, name } },
-    }));
+  return {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'IPAddress',
+    metadata: { name: address, labels: { [FAMILY]: familyOf(address), [MANAGED_BY]: ALLOCATOR } },
+    spec: { parentRef: { group: '', resource: 'services', namespace, name } },
+  };
+}
+
+function familyOf(address: string): string {
+  return address.includes(':') ? 'IPv6' : 'IPv4';
+}
+
+function warn(service: StoredService, value: string, reason: string, message: string): AddressAction {
+  return { kind: 'warn', warning: { service, source: 'ipallocator-repair-controller', reason, message, value } };
+}
+
+function outOfRange(service: StoredService, address: string): AddressAction {
+  const message = `Cluster IP [${familyOf(address)}]: ${address} is not within any configured Service CIDR; please recreate service`;
+  return warn(service, address, 'ClusterIPOutOfRange', message);
+}
+
+function notAllocated(service: StoredService, address: string): AddressAction {
+  const message = `Cluster IP [${familyOf(address)}]: ${address} is not allocated; repairing`;
+  return warn(service, address, 'ClusterIPNotAllocated', message);
+}
+
+function wrongReference(service: StoredService, address: string): AddressAction {
+  const { namespace = '', name = '' } = service.metadata;
+  const message = `the ClusterIP [${familyOf(address)}]: ${address} for Service ${namespace}/${name} has a wrong reference; repairing`;
+  return warn(service, address, 'ClusterIPNotAllocated', message);
 }

@@ -1,54 +1,14 @@
 import { findResource } from '@gantry/kinds';
-import type { KubeObject, Service } from '@gantry/objects';
+import type { Event, KubeObject, Service } from '@gantry/objects';
 import { must } from '@gantry/base';
 import { silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { jsonBody, createHarness, type Harness, WRITE } from '../../registry/testing.ts';
 import { createLoopbackClient } from '../loopback-client.ts';
-import { planAddresses, type StoredAddress } from './plan-addresses.ts';
+import type { StoredAddress } from './plan-addresses.ts';
 import { planRanges, PROTECTION, type StoredRange } from './plan-ranges.ts';
 import { serviceAddresses } from './service-addresses.ts';
-import { DELETE_AS_USUAL, deleteBody } from '../../registry/index.ts';
-
-const service = (name: string, clusterIP: string): Service & KubeObject => ({
-  apiVersion: 'v1',
-  kind: 'Service',
-  metadata: { name, namespace: 'n' },
-  spec: { clusterIP, clusterIPs: [clusterIP] },
-});
-
-describe('the plan of addresses', () => {
-  it('has one for each address, with whose it is', () => {
-    const plan = planAddresses([service('a', '10.96.0.9'), service('b', 'None')], []);
-    expect(plan).toEqual([
-      {
-        kind: 'create',
-        object: {
-          apiVersion: 'networking.k8s.io/v1',
-          kind: 'IPAddress',
-          metadata: {
-            name: '10.96.0.9',
-            labels: {
-              'ipaddress.kubernetes.io/ip-family': 'IPv4',
-              'ipaddress.kubernetes.io/managed-by': 'ipallocator.k8s.io',
-            },
-          },
-          spec: { parentRef: { group: '', resource: 'services', namespace: 'n', name: 'a' } },
-        },
-      },
-    ]);
-    const [made] = plan;
-    expect(planAddresses([service('a', '10.96.0.9')], [must(made, 'an action').object])).toEqual([]);
-  });
-
-  it('takes those of Services that have gone away, and leaves those of others', () => {
-    const [made] = planAddresses([service('a', '10.96.0.9')], []);
-    const ours = must(made, 'an action').object;
-    const other: StoredAddress = { ...ours, metadata: { name: '10.96.0.10' } };
-    expect(planAddresses([], [ours, other])).toEqual([{ kind: 'delete', object: ours }]);
-    expect(planAddresses([service('b', '10.96.0.9')], [ours])).toEqual([{ kind: 'delete', object: ours }]);
-  });
-});
+import { DELETE_AS_USUAL, deleteBody, EVERYTHING } from '../../registry/contract/registry.ts';
 
 describe('the plan of ranges', () => {
   const range = (name: string, cidr: string, metadata: object = {}): StoredRange => ({
@@ -58,7 +18,14 @@ describe('the plan of ranges', () => {
     spec: { cidrs: [cidr] },
   });
   const now = Date.parse('2026-01-01T00:01:00Z');
-  const given = planAddresses([service('a', '10.1.0.9')], []).map(({ object }) => object);
+  const given: readonly StoredAddress[] = [
+    {
+      apiVersion: 'networking.k8s.io/v1',
+      kind: 'IPAddress',
+      metadata: { name: '10.1.0.9', labels: { 'ipaddress.kubernetes.io/managed-by': 'ipallocator.k8s.io' } },
+      spec: { parentRef: { resource: 'services', namespace: 'n', name: 'a' } },
+    },
+  ];
   const leaving = { finalizers: [PROTECTION], deletionTimestamp: '2026-01-01T00:00:55Z' };
 
   it('protects a range, tells that it is ready, and then nothing more', () => {
@@ -102,7 +69,14 @@ describe('addresses of Services', () => {
     stopping = new AbortController();
     const client = createLoopbackClient(h.registry);
     const leads = () => Promise.resolve(true);
-    const member = serviceAddresses({ cache: h.deps.cache, client, leads, clock: h.clock, logger: silentLogger });
+    const member = serviceAddresses({
+      cache: h.deps.cache,
+      client,
+      leads,
+      serviceCidr: '10.96.0.0/16',
+      clock: h.clock,
+      logger: silentLogger,
+    });
     running = Promise.resolve(member.run(stopping.signal));
   });
   afterEach(async () => {
@@ -168,5 +142,28 @@ describe('addresses of Services', () => {
       status: { conditions: [{ type: 'Ready', status: 'True' }] },
     });
     expect(((await made('a', { clusterIP: '10.1.0.9' })) as Service).spec?.clusterIP).toBe('10.1.0.9');
+  });
+
+  it('are put right where others wrote them, with an Event of the Service', async () => {
+    const { spec } = (await made('a')) as Service;
+    const address = spec?.clusterIP ?? '';
+    const stored = must(await found('ipaddresses', address), 'the address');
+    const removed = h.registry.delete(h.context(), cluster('ipaddresses', address), deleteBody(DELETE_AS_USUAL));
+    const parentRef = { resource: 'gateways', group: 'example.org', name: 'g' };
+    const taken = { ...stored, metadata: { name: address }, spec: { parentRef } };
+    await Promise.all([h.settle(removed), create('ipaddresses', taken)]);
+    expect(await found('ipaddresses', address)).toMatchObject({
+      metadata: { labels: { 'ipaddress.kubernetes.io/managed-by': 'ipallocator.k8s.io' } },
+      spec: { parentRef: { resource: 'services', namespace: 'n', name: 'a' } },
+    });
+    const { items } = await h.settle(
+      h.registry.list(h.context(), must(findResource({ group: '', version: 'v1', resource: 'events' }), 'events'), {
+        ...EVERYTHING,
+        namespace: 'n',
+      }),
+    );
+    const events = items.map(({ object }) => object as Event & KubeObject);
+    const message = `the ClusterIP [IPv4]: ${address} for Service n/a has a wrong reference; repairing`;
+    expect(events.map((event) => event.message)).toEqual([message]);
   });
 });

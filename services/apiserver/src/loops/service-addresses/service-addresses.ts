@@ -1,15 +1,18 @@
 import type { KubeObject } from '@gantry/objects';
-import { type Clock, errorMessage } from '@gantry/base';
+import { type Clock, errorMessage, formatTime } from '@gantry/base';
 import type { GroupMember, Logger } from '@gantry/service';
-import { IP_ADDRESSES, SERVICE_CIDRS } from '../../allocators/index.ts';
+import { containsAddress, IP_ADDRESSES, readAddressRange, SERVICE_CIDRS } from '../../allocators/index.ts';
 import type { WatchCache } from '../../cache/index.ts';
 import type { LoopbackClient } from '../loopback-client.ts';
+import { serviceEvent, type ServiceWarning } from '../service-event.ts';
 import { ControlLoop } from '../control-loop.ts';
-import { planAddresses } from './plan-addresses.ts';
-import { planRanges } from './plan-ranges.ts';
+import { planAddresses, type StoredAddress } from './plan-addresses.ts';
+import { planRanges, type StoredRange } from './plan-ranges.ts';
 
 export interface ServiceAddressesOptions {
   readonly cache: WatchCache;
+  /** The cluster's own range of Service addresses, whether or not a ServiceCIDR has it. */
+  readonly serviceCidr: string;
   readonly client: LoopbackClient;
   /** Whether it is this apiserver that does it: of several, one. */
   readonly leads: (signal: AbortSignal) => Promise<boolean>;
@@ -18,6 +21,7 @@ export interface ServiceAddressesOptions {
 }
 
 const SERVICES = { group: '', resource: 'services' } as const;
+const EVENTS = { group: '', version: 'v1', resource: 'events' } as const;
 const OBSERVED = [SERVICES, IP_ADDRESSES, SERVICE_CIDRS] as const;
 const EVERY_MS = 30_000;
 const RETRY_MS = 500;
@@ -41,24 +45,50 @@ export function serviceAddresses(options: ServiceAddressesOptions): GroupMember 
 }
 
 /** One round. Returns after how long the next one is due. */
-async function reconcile({ cache, client, clock }: ServiceAddressesOptions, signal: AbortSignal): Promise<number> {
+async function reconcile(options: ServiceAddressesOptions, signal: AbortSignal): Promise<number> {
+  const { cache, client, clock } = options;
   const all = <T extends KubeObject>(resource: (typeof OBSERVED)[number]): readonly T[] =>
     cache
       .resource(resource)
       .snapshot()
       .map(({ response }) => response.object as T);
-  const addresses = all<Parameters<typeof planAddresses>[1][number]>(IP_ADDRESSES);
-  const changes = planAddresses(all(SERVICES), addresses);
+  const addresses = all<StoredAddress>(IP_ADDRESSES);
+  const stored = all<StoredRange>(SERVICE_CIDRS);
+  const cidrs = [options.serviceCidr, ...stored.flatMap(({ spec }) => spec?.cidrs ?? [])];
+  const ranges = cidrs.flatMap((cidr) => readAddressRange(cidr) ?? []);
+  const isInRange = (address: string) => ranges.some((range) => containsAddress(range, address));
+  const actions = planAddresses({ services: all(SERVICES), stored: addresses, isInRange }, clock.now());
   const ref = { ...IP_ADDRESSES, version: 'v1' };
-  for (let start = 0; start < changes.length; start += AT_ONCE) {
-    await Promise.all(
-      changes.slice(start, start + AT_ONCE).map(({ kind, object }) => client[kind](ref, object, signal)),
-    );
+  // A replacement is created after its predecessor was deleted.
+  for (const kind of ['warn', 'delete', 'create'] as const) {
+    const ofKind = actions.filter((action) => action.kind === kind);
+    for (let start = 0; start < ofKind.length; start += AT_ONCE) {
+      const some = ofKind.slice(start, start + AT_ONCE);
+      await Promise.all(
+        some.map(async (action) => {
+          if (action.kind === 'warn') await report(options, action.warning, signal);
+          else await client[action.kind](ref, action.object, signal);
+        }),
+      );
+    }
   }
   let delayMs = EVERY_MS;
-  for (const action of planRanges(all(SERVICE_CIDRS), addresses, clock.now())) {
+  for (const action of planRanges(stored, addresses, clock.now())) {
     if (action.kind === 'look-again') delayMs = Math.min(delayMs, action.at - clock.now());
     else await client.update({ ...SERVICE_CIDRS, version: 'v1' }, action.object, action.subresource, signal);
   }
   return delayMs;
+}
+
+/** Once for each Service, address and reason, as long as its Event is stored. */
+async function report(
+  { client, clock, logger }: ServiceAddressesOptions,
+  warning: ServiceWarning,
+  signal: AbortSignal,
+): Promise<void> {
+  const event = serviceEvent(warning, formatTime(clock.now()));
+  if ((await client.get(EVENTS, event.metadata, 'cached', signal)) !== undefined) return;
+  const { namespace, name } = warning.service.metadata;
+  logger.warn({ service: `${namespace ?? ''}/${name ?? ''}`, address: warning.value }, warning.message);
+  await client.create(EVENTS, event, signal);
 }

@@ -1,7 +1,12 @@
 import { ignoreNotFound } from '@gantry/client';
-import { carryOut, type ControllerSpec } from '@gantry/controller-runtime';
+import { carryOut, type ControllerSpec, lookAgainOnConflict } from '@gantry/controller-runtime';
 import { CLUSTER_ROLES, keyOf } from '@gantry/objects';
 import { type Action, planAggregation } from './plan.ts';
+
+/** How soon to look again at a role that others wrote, or deleted, meanwhile. */
+const CONFLICT_MS = 100;
+/** Under which managed fields show the rules, as in Kubernetes. */
+const APPLY = { fieldManager: 'clusterrole-aggregation-controller' };
 
 /** Keeps the rules of aggregated ClusterRoles. Any changed role may be one that they select. */
 export const clusterRoleAggregationController: ControllerSpec = {
@@ -20,8 +25,14 @@ export const clusterRoleAggregationController: ControllerSpec = {
   reconcile: async (key, { cache, client, clock }, signal) => {
     const role = cache.get(CLUSTER_ROLES, key);
     if (role === undefined) return {};
-    const setRules = ({ rules }: Action) =>
-      ignoreNotFound(client.update(CLUSTER_ROLES, { ...role, rules: [...rules] }, signal));
-    return await carryOut(planAggregation(role, cache.list(CLUSTER_ROLES)), setRules, clock);
+    const { apiVersion, kind, metadata } = role;
+    const { name = '', uid = '' } = metadata;
+    const setRules = ({ rules }: Action) => {
+      // With the uid a role that was deleted meanwhile is refused, not made again.
+      const configuration = { apiVersion, kind, metadata: { name, uid }, rules: [...rules] };
+      return ignoreNotFound(client.apply(CLUSTER_ROLES, configuration, APPLY, signal));
+    };
+    const done = carryOut(planAggregation(role, cache.list(CLUSTER_ROLES)), setRules, clock);
+    return await lookAgainOnConflict(done, CONFLICT_MS);
   },
 };

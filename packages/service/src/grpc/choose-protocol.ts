@@ -1,0 +1,39 @@
+import type { Socket } from 'node:net';
+import { offeredProtocols } from './client-hello.ts';
+
+/** Of a client's first message; those of today have up to 2 kB. */
+const MAX_HELLO_BYTES = 16 * 1024 + 5;
+/** How long it may take. */
+const HELLO_MS = 10_000;
+
+/**
+ * Hands a new connection to `grpc` when its client speaks HTTP/2 alone, as clients of gRPC do, and to `http` otherwise. The bytes that
+ * were read are put back.
+ */
+export function chooseProtocol(
+  socket: Socket,
+  { grpc, http }: { readonly grpc: (socket: Socket) => void; readonly http: (socket: Socket) => void },
+): void {
+  let read: Buffer = Buffer.alloc(0);
+  const refuse = () => socket.destroy();
+  const look = () => {
+    const part = socket.read() as Buffer | null;
+    if (part !== null) read = Buffer.concat([read, part]);
+    const offered = offeredProtocols(read);
+    if (offered === 'incomplete') {
+      if (read.length > MAX_HELLO_BYTES || socket.readableEnded) refuse();
+      return;
+    }
+    socket.off('readable', look);
+    socket.off('error', refuse);
+    socket.off('timeout', refuse);
+    socket.setTimeout(0);
+    socket.unshift(read);
+    if (offered.length === 1 && offered[0] === 'h2') grpc(socket);
+    else http(socket);
+  };
+  socket.on('error', refuse);
+  socket.on('timeout', refuse);
+  socket.on('readable', look);
+  socket.setTimeout(HELLO_MS);
+}

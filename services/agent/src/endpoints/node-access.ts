@@ -1,0 +1,126 @@
+import type { Clock } from '@gantry/base';
+import type { Resource, SubjectAccessReview, TokenReview, UserInfo } from '@gantry/objects';
+import type { ObjectClient } from '@gantry/client';
+import type { PeerIdentity } from '@gantry/service';
+import { API_SERVERS } from '../identity/api-servers.ts';
+import { nodeRequest } from './request-attributes.ts';
+
+const TOKEN_REVIEWS: Resource<TokenReview> = {
+  group: 'authentication.k8s.io',
+  version: 'v1',
+  resource: 'tokenreviews',
+  kind: 'TokenReview',
+  namespaced: false,
+};
+const ACCESS_REVIEWS: Resource<SubjectAccessReview> = {
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  resource: 'subjectaccessreviews',
+  kind: 'SubjectAccessReview',
+  namespaced: false,
+};
+
+/** kubelet's `cacheTTL` of tokens, `cacheAuthorizedTTL` and `cacheUnauthorizedTTL`. */
+const TOKEN_MS = 120_000;
+const ALLOWED_MS = 300_000;
+const DENIED_MS = 30_000;
+const MAX_CACHED = 1000;
+
+/** A request to the agent's endpoints, as far as access depends on it. */
+export interface AccessRequest {
+  readonly method: string;
+  readonly path: string;
+  /** Of a client certificate that is valid now. */
+  readonly certificate: PeerIdentity | undefined;
+  readonly token: string | undefined;
+}
+
+/** `unauthenticated`: 401. A text is the reason of a refusal, for 403. */
+export type Access = 'allowed' | 'unauthenticated' | { readonly refused: string };
+
+export interface NodeAccessOptions {
+  readonly client: Pick<ObjectClient, 'create'>;
+  readonly node: string;
+  readonly clock: Clock;
+}
+
+/**
+ * Who may use the node's endpoints. API servers may use all: they have authorized their clients. Others are asked about at the API
+ * server, as the kubelet's webhook mode does; verdicts are kept as long as there.
+ */
+export class NodeAccess {
+  readonly #options: NodeAccessOptions;
+  readonly #tokens: ExpiringMap<UserInfo | undefined>;
+  readonly #verdicts: ExpiringMap<boolean>;
+
+  constructor(options: NodeAccessOptions) {
+    this.#options = options;
+    this.#tokens = new ExpiringMap(options.clock);
+    this.#verdicts = new ExpiringMap(options.clock);
+  }
+
+  async check(request: AccessRequest, signal: AbortSignal): Promise<Access> {
+    const { certificate } = request;
+    if (certificate?.organizations.includes(API_SERVERS) === true) return 'allowed';
+    const user = await this.#user(request, signal);
+    if (user === undefined) return 'unauthenticated';
+    const { verb, subresources } = nodeRequest(request.method, request.path);
+    for (const subresource of subresources) {
+      if (await this.#isAllowed(user, verb, subresource, signal)) return 'allowed';
+    }
+    const what = `verb=${verb}, resource=nodes, subresource(s)=[${subresources.join(' ')}]`;
+    return { refused: `Forbidden (user=${user.username ?? ''}, ${what})\n` };
+  }
+
+  async #user({ certificate, token }: AccessRequest, signal: AbortSignal): Promise<UserInfo | undefined> {
+    if (certificate !== undefined) {
+      const groups = [...certificate.organizations, 'system:authenticated'];
+      return { username: certificate.commonName, groups };
+    }
+    if (token === undefined || token === '') return undefined;
+    return await this.#tokens.get(token, async () => {
+      const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', metadata: {}, spec: { token } };
+      const { status } = await this.#options.client.create(TOKEN_REVIEWS, review, signal);
+      return { value: status?.authenticated === true ? status.user : undefined, forMs: TOKEN_MS };
+    });
+  }
+
+  async #isAllowed(user: UserInfo, verb: string, subresource: string, signal: AbortSignal): Promise<boolean> {
+    const { client, node } = this.#options;
+    const { username = '', groups = [], uid, extra } = user;
+    const spec = {
+      user: username,
+      groups,
+      ...(uid === undefined ? {} : { uid }),
+      ...(extra === undefined ? {} : { extra }),
+      resourceAttributes: { verb, version: 'v1', resource: 'nodes', subresource, name: node },
+    };
+    return await this.#verdicts.get(JSON.stringify(spec), async () => {
+      const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', metadata: {}, spec };
+      const { status } = await client.create(ACCESS_REVIEWS, review, signal);
+      const value = status?.allowed === true;
+      return { value, forMs: value ? ALLOWED_MS : DENIED_MS };
+    });
+  }
+}
+
+/** Values that are good for a time; of too many the oldest is forgotten. Failures are not kept. */
+class ExpiringMap<T> {
+  readonly #clock: Clock;
+  readonly #entries = new Map<string, { readonly value: T; readonly until: number }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  async get(key: string, make: () => Promise<{ readonly value: T; readonly forMs: number }>): Promise<T> {
+    const known = this.#entries.get(key);
+    if (known !== undefined && known.until > this.#clock.monotonicMs()) return known.value;
+    const { value, forMs } = await make();
+    this.#entries.delete(key);
+    this.#entries.set(key, { value, until: this.#clock.monotonicMs() + forMs });
+    const [oldest] = this.#entries.keys();
+    if (this.#entries.size > MAX_CACHED && oldest !== undefined) this.#entries.delete(oldest);
+    return value;
+  }
+}

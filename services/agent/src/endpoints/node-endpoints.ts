@@ -1,0 +1,168 @@
+import { create } from '@bufbuild/protobuf';
+import { type Clock, type Instant } from '@gantry/base';
+import { type Pod, StatusError } from '@gantry/objects';
+import { ContainerLogsRequestSchema } from '@gantry/proto';
+import type { Metrics } from '@gantry/service';
+import { readContainerLog } from '../logs/log-service.ts';
+import type { EngineInfo } from '../runtime/engine.ts';
+import type { Owner } from '../runtime/labels.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import type { UsageSampler } from '../usage/usage-sampler.ts';
+import { type Measurement, NodeMeter } from './measurement.ts';
+import { cadvisorMetrics, resourceMetrics } from './metrics-text.ts';
+import { readLogFolder } from './log-folder.ts';
+import { statsSummary } from './stats-summary.ts';
+
+/** What the endpoints show. */
+export interface NodeEndpointsOptions {
+  readonly runtime: Runtime;
+  readonly owner: Owner;
+  /** The agent's own container, which counts for its node. */
+  readonly own: string | undefined;
+  readonly engine: EngineInfo;
+  readonly usage: Pick<UsageSampler, 'pods' | 'node'>;
+  /** The pods that are bound to this node. */
+  readonly pods: () => readonly Pod[];
+  readonly metrics: Metrics;
+  /** Settings with the kubelet's names. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly startedAt: Instant;
+  readonly clock: Clock;
+}
+
+/** A request that has been authorized. */
+export interface EndpointRequest {
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly signal: AbortSignal;
+}
+
+export interface EndpointReply {
+  readonly code: number;
+  readonly contentType: string;
+  readonly body: string | AsyncIterable<Uint8Array>;
+}
+
+/** Answers requests; StatusError for what is refused. */
+export type NodeEndpoints = (request: EndpointRequest) => Promise<EndpointReply>;
+
+type Endpoint = (request: EndpointRequest, rest: readonly string[]) => Promise<EndpointReply>;
+
+const TEXT = 'text/plain; charset=utf-8';
+const PROMETHEUS = 'text/plain; version=0.0.4; charset=utf-8';
+export const NOT_FOUND: EndpointReply = { code: 404, contentType: TEXT, body: '404 page not found\n' };
+
+/** The kubelet's read-only HTTP endpoints of one node: what tools ask for through the node's proxy. */
+export function createNodeEndpoints(options: NodeEndpointsOptions): NodeEndpoints {
+  const { runtime, owner, engine, usage, pods, metrics, settings, clock } = options;
+  const meter = new NodeMeter(runtime, owner, options.own);
+  const measure = (signal: AbortSignal) => meter.measure(clock.now(), signal);
+  const prometheus = async (signal: AbortSignal, render: (measured: Measurement) => string) =>
+    reply(PROMETHEUS, render(await measure(signal)));
+  const endpoints: Readonly<Record<string, Endpoint>> = {
+    healthz: async (_request, rest) =>
+      rest.length === 0 || (rest.length === 1 && ['ping', 'log', 'syncloop', ''].includes(rest[0] ?? ''))
+        ? reply(TEXT, 'ok')
+        : NOT_FOUND,
+    pods: async (_request, rest) => (isWhole(rest) ? json(podList(pods())) : NOT_FOUND),
+    runningpods: async ({ signal }, rest) => {
+      if (!isWhole(rest)) return NOT_FOUND;
+      return json(podList((await measure(signal)).pods.map(runningPod)));
+    },
+    configz: async (_request, rest) => (isWhole(rest) ? json({ kubeletconfig: settings }) : NOT_FOUND),
+    metrics: async ({ signal }, rest) => {
+      if (isWhole(rest)) {
+        const { contentType, text } = await metrics.render();
+        return reply(contentType, text);
+      }
+      if (rest.join('/') === 'resource') return await prometheus(signal, resourceMetrics);
+      if (rest.join('/') === 'cadvisor')
+        return await prometheus(signal, (measured) => cadvisorMetrics(measured, engine));
+      return rest.join('/') === 'probes' ? reply(PROMETHEUS, '') : NOT_FOUND;
+    },
+    stats: async ({ signal }, rest) => {
+      if (rest.join('/') !== 'summary') return NOT_FOUND;
+      const summarized = {
+        node: owner.node,
+        startedAt: options.startedAt,
+        capacityBytes: engine.memoryBytes,
+        measured: await measure(signal),
+        nodeUsage: usage.node(),
+        podUsage: usage.pods(),
+      };
+      return json(statsSummary(summarized));
+    },
+    containerLogs: async (request, rest) => containerLogs(options, request, rest),
+    logs: async ({ signal }, rest) => (await readLogFolder(runtime, owner, rest, signal)) ?? NOT_FOUND,
+  };
+  return async (request) => {
+    const [, name = '', ...rest] = request.path.split('/');
+    return Object.hasOwn(endpoints, name) ? ((await endpoints[name]?.(request, rest)) ?? NOT_FOUND) : NOT_FOUND;
+  };
+}
+
+function isWhole(rest: readonly string[]): boolean {
+  return rest.length === 0 || (rest.length === 1 && rest[0] === '');
+}
+
+function reply(contentType: string, body: string): EndpointReply {
+  return { code: 200, contentType, body };
+}
+
+function json(value: object): EndpointReply {
+  return reply('application/json', JSON.stringify(value));
+}
+
+function podList(items: readonly object[]): object {
+  return { kind: 'PodList', apiVersion: 'v1', metadata: {}, items };
+}
+
+function runningPod({ identity, containers }: Measurement['pods'][number]): object {
+  return {
+    metadata: { name: identity.name, namespace: identity.namespace, uid: identity.uid },
+    spec: { containers: containers.map(({ state }) => ({ name: state.name, image: state.image })) },
+    status: {},
+  };
+}
+
+async function containerLogs(
+  { runtime, owner, pods, clock }: NodeEndpointsOptions,
+  { query, signal }: EndpointRequest,
+  [namespace = '', name = '', container = '', ...more]: readonly string[],
+): Promise<EndpointReply> {
+  if (container === '' || more.length > 0) return NOT_FOUND;
+  const pod = pods().find(({ metadata }) => metadata.namespace === namespace && metadata.name === name);
+  if (pod === undefined) throw new StatusError('NotFound', `pod ${JSON.stringify(name)} does not exist`);
+  const { containers = [], initContainers = [], ephemeralContainers = [] } = pod.spec ?? {};
+  if (![...containers, ...initContainers, ...ephemeralContainers].some((one) => one.name === container)) {
+    throw new StatusError(
+      'NotFound',
+      `container ${JSON.stringify(container)} not found in pod ${JSON.stringify(name)}`,
+    );
+  }
+  const sinceSeconds = readNumber(query, 'sinceSeconds');
+  const request = create(ContainerLogsRequestSchema, {
+    namespace,
+    pod: name,
+    podUid: pod.metadata.uid ?? '',
+    container,
+    follow: query.get('follow') === 'true',
+    previous: query.get('previous') === 'true',
+    timestamps: query.get('timestamps') === 'true',
+    ...optional('tailLines', readNumber(query, 'tailLines')),
+    ...optional('limitBytes', readNumber(query, 'limitBytes')),
+    ...optional('sinceMs', sinceSeconds === undefined ? undefined : clock.now() - sinceSeconds * 1000),
+  });
+  return { code: 200, contentType: TEXT, body: readContainerLog(runtime, owner, request, signal) };
+}
+
+function readNumber(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null || text === '') return undefined;
+  if (!/^\d{1,15}$/.test(text)) throw StatusError.badRequest(`${name}: ${JSON.stringify(text)} is not a number`);
+  return Number(text);
+}
+
+function optional(name: string, value: number | undefined): Readonly<Record<string, bigint>> {
+  return value === undefined ? {} : { [name]: BigInt(Math.max(0, Math.floor(value))) };
+}

@@ -1,0 +1,266 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { systemClock } from '@gantry/base';
+import { ManualClock } from '@gantry/base/testing';
+import type { KubeObject, Resource, SubjectAccessReview, TokenReview } from '@gantry/objects';
+import { createMetrics, silentLogger } from '@gantry/service';
+import { fixedTls, type TlsMaterial } from '@gantry/tls';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { HollowRuntime } from '../hollow/hollow-runtime.ts';
+import { containerSpec } from '../spec/container-spec.ts';
+import { sandboxSpec } from '../spec/sandbox-spec.ts';
+import { createAuthority, type Issue } from '../testing/authority.ts';
+import { container, ENGINE, pod } from '../testing/pods.ts';
+import { NodeAccess } from './node-access.ts';
+import { createNodeEndpoints } from './node-endpoints.ts';
+import { createNodeServer } from './node-server.ts';
+
+const OWNER = { cluster: 'c', node: 'node-a' };
+const IMAGE = { id: 'sha256:1', sizeBytes: 1, digests: [], user: '', labels: [] };
+const { signal } = new AbortController();
+
+let issue: Issue;
+let apiServer: TlsMaterial;
+let port: number;
+let clock: ManualClock;
+/** What the API server was asked about. */
+let asked: string[];
+/** What each user may do with the node. */
+let allowed: Readonly<Record<string, readonly string[]>>;
+let handlers: { accept: (socket: Socket) => void };
+const listener = createServer((socket) => handlers.accept(socket));
+
+beforeAll(async () => {
+  issue = await createAuthority(systemClock.now());
+  apiServer = await issue('CN=system:apiserver,O=gantry:apiservers', 'apiserver');
+  listener.listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  ({ port } = listener.address() as AddressInfo);
+});
+afterAll(() => {
+  listener.close();
+});
+
+/** An API server that knows tokens `token-of-<user>`. */
+async function create<T extends KubeObject>(_resource: Resource<T>, object: T): Promise<T> {
+  if (object.kind === 'TokenReview') {
+    const review = object as unknown as TokenReview;
+    const username = /^token-of-(.*)$/.exec(review.spec.token)?.[1];
+    asked.push(`token ${review.spec.token}`);
+    const status = username === undefined ? { authenticated: false } : { authenticated: true, user: { username } };
+    return { ...object, status };
+  }
+  const { user = '', resourceAttributes } = (object as unknown as SubjectAccessReview).spec;
+  asked.push(`${user} ${resourceAttributes?.verb} ${resourceAttributes?.name}/${resourceAttributes?.subresource}`);
+  const status = { allowed: allowed[user]?.includes(resourceAttributes?.subresource ?? '') === true };
+  return { ...object, status };
+}
+
+beforeEach(async () => {
+  asked = [];
+  allowed = {};
+  clock = new ManualClock();
+  const runtime = new HollowRuntime({
+    clock,
+    images: { nginx: IMAGE },
+    behaviour: {
+      output: () => 'one\ntwo\n',
+      usage: () => ({ cpuMillis: 500, memoryBytes: 2 ** 20 }),
+    },
+  });
+  const common = { owner: OWNER, pod: pod(), attempt: 0, image: IMAGE, privilege: 'full' as const };
+  const sandboxId = await runtime.sandboxes.createSandbox(
+    sandboxSpec({ ...common, network: { kind: 'host' } }),
+    signal,
+  );
+  const spec = containerSpec({
+    ...common,
+    container: container(),
+    sandboxId,
+    restartDelayMs: 0,
+    environment: new Map(),
+    mounts: [],
+    engine: ENGINE,
+    capacityBytes: 2 ** 30,
+  });
+  await runtime.containers.startContainer(await runtime.containers.createContainer(spec, signal), signal);
+  await clock.advance(10_000);
+  const endpoints = createNodeEndpoints({
+    runtime,
+    owner: OWNER,
+    own: undefined,
+    engine: ENGINE,
+    usage: { pods: () => [], node: () => undefined },
+    pods: () => [pod()],
+    metrics: createMetrics(),
+    settings: { kind: 'KubeletConfiguration' },
+    startedAt: clock.now(),
+    clock,
+  });
+  const access = new NodeAccess({ client: { create }, node: 'node-a', clock });
+  const tls = fixedTls(await issue('CN=system:node:node-a,O=system:nodes', 'node-a'));
+  handlers = createNodeServer({ tls, access, endpoints, clock: systemClock, logger: silentLogger });
+});
+
+interface Asking {
+  readonly client?: TlsMaterial;
+  readonly token?: string;
+  readonly method?: string;
+}
+
+async function ask(path: string, { client, token, method = 'GET' }: Asking = { client: apiServer }) {
+  const { ca } = apiServer;
+  const sent = request({
+    ...(client === undefined ? { ca } : client),
+    host: '127.0.0.1',
+    port,
+    servername: 'node-a',
+    path,
+    method,
+    headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+    agent: false,
+  });
+  sent.end();
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  let text = '';
+  for await (const part of response.setEncoding('utf8')) text += part;
+  return { code: response.statusCode, type: response.headers['content-type'], text };
+}
+
+describe('the endpoints of a node', () => {
+  it.each([
+    ['/healthz', 'ok'],
+    ['/healthz/ping', 'ok'],
+    ['/configz', '{"kubeletconfig":{"kind":"KubeletConfiguration"}}'],
+    ['/metrics/probes', ''],
+    ['/containerLogs/default/web/main', 'one\ntwo\n'],
+    ['/containerLogs/default/web/main?tailLines=1', 'two\n'],
+    ['/containerLogs/default/web/main?limitBytes=2', 'on'],
+    ['/logs/', '<!doctype html>\n<pre>\n<a href="pods/">pods/</a>\n</pre>\n'],
+    ['/logs/pods', '<!doctype html>\n<pre>\n<a href="default_web_uid-1/">default_web_uid-1/</a>\n</pre>\n'],
+    ['/logs/pods/default_web_uid-1/main/', '<!doctype html>\n<pre>\n<a href="0.log">0.log</a>\n</pre>\n'],
+    ['/logs/pods/default_web_uid-1/main/0.log', 'one\ntwo\n'],
+  ])('%s', async (path, expected) => {
+    expect(await ask(path)).toMatchObject({ code: 200, text: expected });
+  });
+
+  it.each(['/pods', '/runningpods/'])('%s lists pods', async (path) => {
+    const { code, type, text } = await ask(path);
+    const { kind, items } = JSON.parse(text);
+    expect({ code, type, kind }).toEqual({ code: 200, type: 'application/json', kind: 'PodList' });
+    expect(items[0]).toMatchObject({
+      metadata: { namespace: 'default', name: 'web', uid: 'uid-1' },
+      spec: { containers: [{ name: 'main' }] },
+    });
+  });
+
+  it('/metrics are those of the process', async () => {
+    expect((await ask('/metrics')).text).toContain('process_cpu_seconds_total');
+  });
+
+  it('/metrics/resource has what containers, pods and the node have used', async () => {
+    const { text } = await ask('/metrics/resource');
+    const at = clock.now();
+    for (const line of [
+      `container_cpu_usage_seconds_total{container="main",namespace="default",pod="web"} 5 ${at}`,
+      `container_memory_working_set_bytes{container="main",namespace="default",pod="web"} 1048576 ${at}`,
+      `pod_cpu_usage_seconds_total{namespace="default",pod="web"} 5 ${at}`,
+      `node_cpu_usage_seconds_total 5 ${at}`,
+      `node_memory_working_set_bytes 1048576 ${at}`,
+      'resource_scrape_error 0',
+    ])
+      expect(text.split('\n')).toContain(line);
+  });
+
+  it('/metrics/cadvisor has the containers with their labels', async () => {
+    const { text } = await ask('/metrics/cadvisor');
+    expect(text).toMatch(
+      /container_cpu_usage_seconds_total\{container="main",cpu="total",id="\/docker\/0+2",image="sha256:1",name="0+2",namespace="default",pod="web"\} 5 /,
+    );
+    expect(text).toContain('machine_cpu_cores 8\n');
+  });
+
+  it('/stats/summary has the node and its pods', async () => {
+    const { node, pods } = JSON.parse((await ask('/stats/summary')).text);
+    expect(node).toMatchObject({ nodeName: 'node-a', cpu: { usageCoreNanoSeconds: 5e9 } });
+    expect(pods).toMatchObject([
+      {
+        podRef: { name: 'web', namespace: 'default', uid: 'uid-1' },
+        containers: [{ name: 'main', memory: { workingSetBytes: 2 ** 20 } }],
+      },
+    ]);
+  });
+
+  it.each([
+    ['/', 404],
+    ['/constructor', 404],
+    ['/podsx', 404],
+    ['/metrics/x', 404],
+    ['/stats/x', 404],
+    ['/logs/x', 404],
+    ['/logs/pods/x/', 404],
+    ['/logs/pods/default_web_uid-1/main/1.log', 404],
+    ['/containerLogs/default/web', 404],
+    ['/containerLogs/default/db/main', 404],
+    ['/containerLogs/default/web/x', 404],
+    ['/containerLogs/default/web/main?previous=true', 400],
+    ['/containerLogs/default/web/main?tailLines=x', 400],
+    ['/%zz', 400],
+  ])('%s is refused with %i', async (path, code) => {
+    expect((await ask(path)).code).toBe(code);
+  });
+
+  it('are read only', async () => {
+    expect((await ask('/pods', { client: apiServer, method: 'POST' })).code).toBe(405);
+  });
+});
+
+describe('access to the endpoints', () => {
+  it('needs a certificate of the cluster or a token', async () => {
+    const foreign = await (await createAuthority(systemClock.now()))('CN=system:apiserver,O=gantry:apiservers', 'x');
+    for (const asking of [{}, { token: 'forged' }, { client: { ...foreign, ca: apiServer.ca } }]) {
+      expect(await ask('/pods', asking)).toMatchObject({ code: 401, text: 'Unauthorized\n' });
+    }
+    expect(asked).toEqual(['token forged']);
+  });
+
+  it('of a user is decided by the API server, for each subresource', async () => {
+    allowed = { prometheus: ['metrics'], admin: ['proxy'], viewer: ['pods'] };
+    const codeOf = async (path: string, user: string) => (await ask(path, { token: `token-of-${user}` })).code;
+    expect(await codeOf('/metrics/cadvisor', 'prometheus')).toBe(200);
+    expect(await codeOf('/%6detrics/cadvisor', 'prometheus')).toBe(200);
+    expect(await codeOf('/stats/summary', 'prometheus')).toBe(403);
+    expect(await codeOf('/pods', 'prometheus')).toBe(403);
+    expect(await codeOf('/pods', 'viewer')).toBe(200);
+    expect(await codeOf('/pods', 'admin')).toBe(200);
+    expect(await codeOf('/metrics', 'admin')).toBe(403);
+    expect(asked).toContain('prometheus get node-a/metrics');
+    expect(await ask('/stats/summary', { token: 'token-of-prometheus' })).toMatchObject({
+      text: 'Forbidden (user=prometheus, verb=get, resource=nodes, subresource(s)=[stats])\n',
+    });
+  });
+
+  it('with a certificate is that of its subject; only API servers may do everything', async () => {
+    const client = await issue('CN=system:node:node-b,O=system:nodes', 'node-b');
+    expect((await ask('/pods', { client })).code).toBe(403);
+    expect(asked).toEqual(['system:node:node-b get node-a/pods', 'system:node:node-b get node-a/proxy']);
+    expect((await ask('/pods')).code).toBe(200);
+  });
+
+  it('is asked about again after a while', async () => {
+    allowed = { viewer: ['pods'] };
+    const codeOf = async () => (await ask('/pods', { token: 'token-of-viewer' })).code;
+    await codeOf();
+    await codeOf();
+    expect(asked).toHaveLength(2);
+    allowed = {};
+    await clock.advance(300_001);
+    expect(await codeOf()).toBe(403);
+    allowed = { viewer: ['pods'] };
+    expect(await codeOf()).toBe(403);
+    await clock.advance(30_001);
+    expect(await codeOf()).toBe(200);
+  });
+});

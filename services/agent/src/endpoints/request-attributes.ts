@@ -1,0 +1,36 @@
+/** What a request must be allowed to do with its node. One of the subresources is enough. */
+export interface NodeRequest {
+  readonly verb: string;
+  readonly subresources: readonly string[];
+}
+
+const VERBS: Readonly<Record<string, string>> = {
+  GET: 'get',
+  POST: 'create',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+};
+
+/** Paths with a permission of their own; `proxy` allows those of the first list, too. */
+const FINE: Readonly<Record<string, string>> = {
+  '/pods': 'pods',
+  '/runningpods': 'pods',
+  '/healthz': 'healthz',
+  '/configz': 'configz',
+};
+const ALONE: Readonly<Record<string, string>> = { '/stats': 'stats', '/metrics': 'metrics', '/logs': 'log' };
+
+/** The permissions that a request to a node needs, as pkg/kubelet/server/auth.go has them. */
+export function nodeRequest(method: string, path: string): NodeRequest {
+  const verb = VERBS[method] ?? '';
+  const alone = entryOf(ALONE, path);
+  if (alone !== undefined) return { verb, subresources: [alone] };
+  const fine = entryOf(FINE, path);
+  return { verb, subresources: fine === undefined ? ['proxy'] : [fine, 'proxy'] };
+}
+
+function entryOf(table: Readonly<Record<string, string>>, path: string): string | undefined {
+  const [, name = ''] = path.split('/');
+  return Object.hasOwn(table, `/${name}`) ? table[`/${name}`] : undefined;
+}
