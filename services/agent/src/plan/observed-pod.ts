@@ -36,11 +36,15 @@ export function exitCodeOf(observed: ObservedPod, name: string): number | undefi
   return reportedStatus(observed.pod, name)?.state?.terminated?.exitCode;
 }
 
-/** The number of the next attempt: one more than the engine has, or than was reported for a removed container. */
+/**
+ * The number of the next attempt: one more than the engine has, or than was reported for a removed container. One that was reported
+ * between its creation and its start does not count: an agent that died there restarted nothing.
+ */
 export function nextAttempt(observed: ObservedPod, name: string): number {
   const status = reportedStatus(observed.pod, name);
-  const known = status?.containerID !== undefined || status?.lastState?.terminated !== undefined;
-  return Math.max(latestAttempt(observed, name)?.attempt ?? -1, known ? (status?.restartCount ?? 0) : -1) + 1;
+  const begun = status?.state?.running ?? status?.state?.terminated ?? status?.lastState?.terminated;
+  const reported = (status?.restartCount ?? 0) - (begun === undefined ? 1 : 0);
+  return Math.max(latestAttempt(observed, name)?.attempt ?? -1, reported) + 1;
 }
 
 /** Whether no container of the pod will be started again. */

@@ -160,7 +160,7 @@ const cases: readonly Case[] = [
   },
   {
     name: 'continues the count of a container that was removed',
-    pod: pod({}, { containerStatuses: [reportedStatus({ restartCount: 2, containerID: 'docker://x' })] }),
+    pod: pod({}, { containerStatuses: [reportedStatus({ restartCount: 2, state: { running: {} } })] }),
     state: podState([sandbox()], []),
     actions: ['start main 3 after 0'],
   },

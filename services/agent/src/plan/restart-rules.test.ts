@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { Pod } from '@gantry/objects';
+import type { ContainerStatus, Pod } from '@gantry/objects';
 import type { ContainerState } from '../runtime/containers.ts';
 import { container, ENGINE, exited, NOW, pod, podState, running, sandbox } from '../testing/pods.ts';
 import { podRejection } from '../spec/pod-rejection.ts';
+import { nextAttempt, type ObservedPod } from './observed-pod.ts';
 import { emptyMemory, type PodMemory } from './pod-memory.ts';
 import { computePodActions } from './plan.ts';
 import { MAX_RESTART_DELAY_MS, nextRestartDelayMs, restartAt } from './restart-delay.ts';
@@ -45,6 +46,18 @@ describe('restarts', () => {
       message: 'Pod requires node features that are not available: RestartAllContainersOnContainerExits',
     });
     expect(podRejection(pod(), ENGINE)).toBeUndefined();
+  });
+
+  it('do not count a container that was reported and never started', () => {
+    const status = { name: 'main', image: 'i', imageID: '', ready: false, restartCount: 0, containerID: 'docker://x' };
+    const attempts = (state: ContainerStatus['state'], restartCount = 0) => {
+      const reported = pod({}, { containerStatuses: [{ ...status, restartCount, state }] });
+      return nextAttempt({ pod: reported, containers: [] } as unknown as ObservedPod, 'main');
+    };
+    expect(attempts({ waiting: { reason: 'ContainerCreating' } })).toBe(0);
+    expect(attempts({ waiting: { reason: 'ContainerCreating' } }, 2)).toBe(2);
+    expect(attempts({ running: {} })).toBe(1);
+    expect(attempts({ terminated: { exitCode: 0 } })).toBe(1);
   });
 
   it('do not come from a probe of the container before', () => {
