@@ -5,7 +5,8 @@ import { createHealth, type GroupMember, grpcServer, healthService, httpEndpoint
 import { openTlsFolder } from '@gantry/tls';
 import type { AgentEnvironment } from './agent-environment.ts';
 import { NodeAccess } from './endpoints/node-access.ts';
-import { createNodeEndpoints, type NodeEndpoints } from './endpoints/node-endpoints.ts';
+import type { NodeEndpoints } from './endpoints/endpoint.ts';
+import { createNodeEndpoints } from './endpoints/node-endpoints.ts';
 import { createNodeServer } from './endpoints/node-server.ts';
 import type { NodeCertificate, Requester } from './identity/node-certificate.ts';
 import type { Self } from './identity/self.ts';

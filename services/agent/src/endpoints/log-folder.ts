@@ -1,7 +1,7 @@
 import type { Owner } from '../runtime/labels.ts';
 import type { PodState } from '../runtime/observer.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import type { EndpointReply } from './node-endpoints.ts';
+import type { EndpointReply } from './endpoint.ts';
 
 const LOG = { follow: false, timestamps: true };
 

@@ -8,6 +8,7 @@ import type { EngineInfo } from '../runtime/engine.ts';
 import type { Owner } from '../runtime/labels.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import type { UsageSampler } from '../usage/usage-sampler.ts';
+import type { EndpointReply, EndpointRequest, NodeEndpoints } from './endpoint.ts';
 import { type Measurement, NodeMeter } from './measurement.ts';
 import { cadvisorMetrics, resourceMetrics } from './metrics-text.ts';
 import { readLogFolder } from './log-folder.ts';
@@ -29,22 +30,6 @@ export interface NodeEndpointsOptions {
   readonly startedAt: Instant;
   readonly clock: Clock;
 }
-
-/** A request that has been authorized. */
-export interface EndpointRequest {
-  readonly path: string;
-  readonly query: URLSearchParams;
-  readonly signal: AbortSignal;
-}
-
-export interface EndpointReply {
-  readonly code: number;
-  readonly contentType: string;
-  readonly body: string | AsyncIterable<Uint8Array>;
-}
-
-/** Answers requests; StatusError for what is refused. */
-export type NodeEndpoints = (request: EndpointRequest) => Promise<EndpointReply>;
 
 type Endpoint = (request: EndpointRequest, rest: readonly string[]) => Promise<EndpointReply>;
 

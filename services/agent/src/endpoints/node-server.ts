@@ -9,7 +9,7 @@ import { StatusError } from '@gantry/objects';
 import { identityOfCertificate, type Logger, PeerTrust, type PeerIdentity } from '@gantry/service';
 import type { TlsSource } from '@gantry/tls';
 import type { NodeAccess } from './node-access.ts';
-import type { EndpointReply, NodeEndpoints } from './node-endpoints.ts';
+import type { EndpointReply, NodeEndpoints } from './endpoint.ts';
 
 const TEXT = 'text/plain; charset=utf-8';
 /** Requests at once: each may ask the engine, and the API server about its user. */
