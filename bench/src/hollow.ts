@@ -7,6 +7,8 @@ import { deadline } from './cluster.ts';
 import { cpuMs, pssKib, rssMib } from './processes.ts';
 
 const MAIN = 'services/agent/src/hollow-main.ts';
+/** As `npm run hollow` has them: without a limit, garbage stays in memory as long as the machine has room. */
+const HEAP = ['--max-semi-space-size=4', '--max-old-space-size=420'];
 const NAMESPACE = 'bench-hollow';
 /** Kubernetes' own interval: with the agents' second, 1,000 nodes are 1,000 writes a second. */
 const HEARTBEAT_SECONDS = 10;
@@ -21,7 +23,7 @@ export async function measureHollow(kubeconfig: string, nodes: number, print: (l
   const api = createHttpClient({ ...readKubeconfig(kubeconfig), fieldManager: 'bench' });
   const settings = ['--kubeconfig', kubeconfig, '--nodes', String(nodes), '--heartbeat', String(HEARTBEAT_SECONDS)];
   const startedAt = performance.now();
-  const child = spawn(process.execPath, ['--conditions=gantry-source', MAIN, ...settings], {
+  const child = spawn(process.execPath, [...HEAP, '--conditions=gantry-source', MAIN, ...settings], {
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   const pid = child.pid ?? 0;
