@@ -1,4 +1,6 @@
-const ADDRESS = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/;
+/** Without leading zeros, which mean octal numbers to some programs. */
+const OCTET = String.raw`(0|[1-9]\d{0,2})`;
+const ADDRESS = new RegExp(`^${OCTET}\\.${OCTET}\\.${OCTET}\\.${OCTET}$`);
 
 /** An IPv4 range as the numbers of its first and last address. */
 export interface Range {

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { endpoint, NODE_A, NODE_B, service, slice, topology } from '../testing/services.ts';
 import type { Fragment } from './fragment.ts';
 import { dependsOnOrigin, planService } from './plan-service.ts';
+import { planPodsOf } from './pods-of-nodes.ts';
 import type { LocalNode } from './topology.ts';
 
 const NODE_PORT = [{ name: 'http', port: 80, nodePort: 30_080, protocol: 'TCP', targetPort: 8080 }];
@@ -144,10 +145,24 @@ test('NodePorts, external addresses and load balancers lead to the same endpoint
 test.each<readonly [string, readonly string[], readonly string[]]>([
   ['of the control network', ['10.128.240.2'], []],
   ['of a Node or a pod', ['10.128.0.3', '10.128.4.9'], []],
+  ['of another Service', ['10.96.0.53'], []],
   ['of the host itself', ['127.0.0.1', '169.254.169.254'], []],
   ['of elsewhere', ['192.0.2.7'], ['192.0.2.7 . tcp . 80 : goto draw-external/1']],
 ])('a Service takes no external addresses away from the cluster: %s', (_, externalIPs, expected) => {
   expect(elements(plan(service({ externalIPs: [...externalIPs] }), [ON_A]), 'services').slice(1)).toEqual(expected);
+});
+
+test('many external addresses do not multiply the endpoints', () => {
+  const externalIPs = Array.from({ length: 100 }, (_, i) => `192.0.2.${i}`);
+  const endpoints = Array.from({ length: 100 }, (_, i) => endpoint(`10.128.4.${i}`));
+  const fragment = plan(service({ externalIPs }), endpoints);
+  expect(elements(fragment, 'services')).toHaveLength(101);
+  expect(fragment.elements.length).toBeLessThan(400);
+  expect(fragment.chains.get(`external/${WEB}`)).toEqual(['meta mark set meta mark or 0x20000', `goto cluster/${WEB}`]);
+});
+
+test('an address with leading zeros, which nft would read as octal, is none', () => {
+  expect(targetsOf(plan(service(), [ON_A, endpoint('012.128.240.5')]))).toEqual(['10.128.4.1']);
 });
 
 test("a load balancer may have the host's address among the pods, and none of the control network", () => {
@@ -266,6 +281,25 @@ test('the longest names fit into the 255 characters of a name in the packet filt
   const found = slice([endpoint('10.128.14.100')], [{ name: 'p'.repeat(63), port: 65_535, protocol: 'SCTP' }]);
   const { chains, sets } = planService(object, [found], topology());
   expect(Math.max(...[...chains.keys(), ...sets.keys()].map((name) => name.length))).toBeLessThanOrEqual(255);
+});
+
+test('so do those with long names of Nodes, which stay different', () => {
+  const nodes = ['1', '2'].map((end) => ({ ...NODE_A, name: `${'a'.repeat(60)}.${end}` }));
+  const object = service({
+    type: 'NodePort',
+    externalTrafficPolicy: 'Local',
+    ports: [{ name: 'p'.repeat(63), port: 80, nodePort: 30_080, protocol: 'SCTP' }],
+  });
+  object.metadata = { namespace: 'n'.repeat(63), name: 's'.repeat(63) };
+  const endpoints = nodes.map(({ name }, i) => endpoint(`10.128.4.${i}`, { nodeName: name }));
+  const found = slice(endpoints, [{ name: 'p'.repeat(63), port: 8080, protocol: 'SCTP' }]);
+  const { chains } = planService(object, [found], topology(...nodes));
+  const names = [
+    ...chains.keys(),
+    ...nodes.flatMap((node) => [...planPodsOf(node, [], topology().podRange).sets.keys()]),
+  ];
+  expect(Math.max(...names.map((name) => name.length))).toBeLessThanOrEqual(255);
+  expect(names.filter((name) => /\/on\/|pods-of/.test(name))).toHaveLength(4);
 });
 
 test('null in place of an empty list or an unknown port, as the API writes it, is nothing', () => {

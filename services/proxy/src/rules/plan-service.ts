@@ -1,13 +1,17 @@
+import { must } from '@gantry/base';
 import type { EndpointSlice, Service } from '@gantry/objects';
 import { clusterEndpoints, hasUsable, HOST, localEndpoints } from './choose-endpoints.ts';
 import { endpointsOf, type RoutedEndpoint } from './endpoints.ts';
 import type { Container, Element, Fragment } from './fragment.ts';
 import { contains, parseRange } from './ipv4.ts';
 import { type RoutedPort, routedPorts } from './service-port.ts';
-import type { LocalNode, Topology } from './topology.ts';
+import { type LocalNode, nodePart, type Topology } from './topology.ts';
 
 /** Set on packets that came for a NodePort or an external address; postrouting masquerades them where they leave this host. */
 export const FROM_OUTSIDE_MARK = '0x20000';
+
+/** With more external addresses the endpoints are listed once, in a chain: an author of Services may name many of both. */
+const MAX_PLAIN_EXTERNAL = 8;
 
 /** The part of the table for one Service. Pure: the same input gives the same fragment. */
 export function planService(service: Service, slices: readonly EndpointSlice[], topology: Topology): Fragment {
@@ -76,7 +80,7 @@ class PortPlan {
     }
     this.#noteOwnAddresses();
     const usual = clusterEndpoints(this.#endpoints, HOST);
-    if (this.#isPlain(usual)) {
+    if (external.length <= MAX_PLAIN_EXTERNAL && this.#isPlain(usual)) {
       this.#writePlain(usual, [internal], external, nodePorts);
       return;
     }
@@ -147,12 +151,13 @@ class PortPlan {
 
   /**
    * Addresses of the Service outside of the cluster. Every author of a Service may name external ones: those of the cluster itself, on
-   * the control network or among the pods, stay with their owners.
+   * the control network, among the pods or of other Services, stay with their owners.
    */
   #externalAddresses(): readonly string[] {
     const { externalAddresses, loadBalancerAddresses, clusterAddress } = this.#port;
-    const { closedRanges, podRange } = this.#topology;
-    const external = externalAddresses.filter((address) => !contains(podRange, address));
+    const { closedRanges, podRange, serviceCidr } = this.#topology;
+    const ofCluster = [podRange, must(parseRange(serviceCidr), 'the range of Service addresses')];
+    const external = externalAddresses.filter((address) => !ofCluster.some((range) => contains(range, address)));
     return [...new Set([...external, ...loadBalancerAddresses])].filter(
       (address) => address !== clusterAddress && !closedRanges.some((range) => contains(range, address)),
     );
@@ -189,7 +194,7 @@ class PortPlan {
     const special = this.#nodes.flatMap((node) => {
       const chosen = clusterEndpoints(this.#endpoints, { node: node.name, zone: node.zone });
       if (isSame(chosen, usual)) return [];
-      return [`${fromPodsOf(node)} goto ${this.#send(`${name}/from/${node.name}`, chosen)}`];
+      return [`${fromPodsOf(node)} goto ${this.#send(`${name}/from/${nodePart(node)}`, chosen)}`];
     });
     return this.#send(name, usual, special);
   }
@@ -214,7 +219,7 @@ class PortPlan {
     if (this.#port.externalPolicy === 'Cluster') return this.#out.chain(name, [mark, `goto ${cluster}`]);
     const otherNodes = this.#nodes.map((node) => {
       const chain = this.#localChain(node);
-      const isForNode = `ip daddr ${node.address} ${this.#fromPods()} ip saddr != @pods-of/${node.name}`;
+      const isForNode = `ip daddr ${node.address} ${this.#fromPods()} ip saddr != @pods-of/${nodePart(node)}`;
       return `${isForNode} ${chain === undefined ? 'return' : `goto ${chain}`}`;
     });
     return this.#out.chain(name, [
@@ -228,7 +233,7 @@ class PortPlan {
   /** The chain to the endpoints on one Node; undefined when there are none. */
   #localChain(node: LocalNode): string | undefined {
     const local = localEndpoints(this.#endpoints, (name) => name === node.name);
-    return local.length === 0 ? undefined : this.#send(`local/${this.#port.id}/on/${node.name}`, local);
+    return local.length === 0 ? undefined : this.#send(`local/${this.#port.id}/on/${nodePart(node)}`, local);
   }
 
   #toThisHost(): readonly string[] {
@@ -276,8 +281,8 @@ class PortPlan {
   }
 }
 
-function fromPodsOf({ name }: LocalNode): string {
-  return `ip saddr @pods-of/${name}`;
+function fromPodsOf(node: LocalNode): string {
+  return `ip saddr @pods-of/${nodePart(node)}`;
 }
 
 function isSame(one: readonly RoutedEndpoint[], other: readonly RoutedEndpoint[]): boolean {

@@ -1,7 +1,7 @@
 import type { Node, Pod } from '@gantry/objects';
 import type { Element, Fragment } from './fragment.ts';
 import { contains, type Range } from './ipv4.ts';
-import type { LocalNode } from './topology.ts';
+import { type LocalNode, nodePart } from './topology.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
 
@@ -29,9 +29,10 @@ export function planPodsOf(node: LocalNode, pods: readonly Pod[], podRange: Rang
     .filter(({ spec, status }) => spec?.hostNetwork !== true && !['Succeeded', 'Failed'].includes(status?.phase ?? ''))
     .map(({ status }) => status?.podIP ?? '')
     .filter((address) => contains(podRange, address));
+  const container = `pods-of/${nodePart(node)}` as const;
   return {
-    elements: [...new Set(addresses)].map((key): Element => ({ container: `pods-of/${node.name}`, key, value: '' })),
+    elements: [...new Set(addresses)].map((key): Element => ({ container, key, value: '' })),
     chains: new Map(),
-    sets: new Map([[`pods-of/${node.name}`, 'type ipv4_addr;']]),
+    sets: new Map([[container, 'type ipv4_addr;']]),
   };
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Range } from './ipv4.ts';
 
 /** A Node of this host, as the rules need it. */
@@ -22,4 +23,14 @@ export interface Topology {
   readonly closedRanges: readonly Range[];
   /** By name. */
   readonly nodes: ReadonlyMap<string, LocalNode>;
+}
+
+/** Names in the packet filter have at most 255 characters, of which a Service's port takes up to 196. */
+const MAX_NODE_PART = 40;
+
+/** A Node's name as part of a name in the packet filter: a long one is cut, and told apart by a digest. */
+export function nodePart({ name }: Pick<LocalNode, 'name'>): string {
+  if (name.length <= MAX_NODE_PART) return name;
+  const digest = createHash('sha256').update(name).digest('hex').slice(0, 16);
+  return `${name.slice(0, MAX_NODE_PART - digest.length - 1)}-${digest}`;
 }
