@@ -34,7 +34,7 @@ function start() {
       },
     },
     forgetStaleFlows: async (targets) => {
-      udp.push(targets);
+      udp.push(new Map(targets));
       return await Promise.resolve(0);
     },
     clock,
@@ -117,4 +117,16 @@ test('flows of UDP are looked at after their rules have changed', async () => {
   run();
   await settle();
   expect(udp.map((targets) => [...targets])).toEqual([[['10.96.0.10:53', new Set()]]]);
+});
+
+test('flows of UDP are looked at after a refused transaction has been repeated', async () => {
+  const { clock, udp, take, run, refuse } = start();
+  refuse();
+  take(SERVICES, service({ ports: [{ name: 'dns', port: 53, protocol: 'UDP' }] }));
+  run();
+  await settle();
+  expect(udp).toEqual([]);
+  await clock.advance(10_000);
+  await settle();
+  expect(udp.map((targets) => [...targets.keys()])).toEqual([['10.96.0.10:53']]);
 });

@@ -41,6 +41,8 @@ export class Programmer {
   readonly #work = new Signal();
   /** Chains that nothing leads to, with the time since when, monotonic. */
   readonly #staleChains = new Map<string, number>();
+  /** UDP addresses whose clients are to choose anew once the rules are written; kept until that has been done. */
+  readonly #udp = new Map<string, ReadonlySet<string>>();
   #isReplacing = true;
   #isDone = false;
   #failures = 0;
@@ -86,6 +88,7 @@ export class Programmer {
   async #program(signal: AbortSignal): Promise<void> {
     const { view, book, table, skeleton } = this.#options;
     const update = view.update();
+    for (const [address, endpoints] of update.udp) this.#udp.set(address, endpoints);
     if (this.#isReplacing) {
       this.#isReplacing = false;
       this.#staleChains.clear();
@@ -114,11 +117,12 @@ export class Programmer {
     logger.debug({ kind, bytes: commands.length, tookMs: Math.round(took) }, 'rules written');
   }
 
-  async #finish({ udp, triggeredAt }: Update, signal: AbortSignal): Promise<void> {
+  async #finish({ triggeredAt }: Update, signal: AbortSignal): Promise<void> {
     const { clock, metrics, forgetStaleFlows, logger } = this.#options;
     for (const at of triggeredAt) metrics.latency.observe(Math.max(0, clock.now() - at) / 1000);
-    if (udp.size === 0) return;
-    const count = await forgetStaleFlows(udp, signal);
+    if (this.#udp.size === 0) return;
+    const count = await forgetStaleFlows(this.#udp, signal);
+    this.#udp.clear();
     if (count > 0) logger.info({ count }, 'UDP clients choose a new endpoint');
   }
 
