@@ -134,6 +134,39 @@ it('commands run a few at a time, and a command that waits for its turn has its 
   runner.stop();
 });
 
+it('a command that does not end holds up those of no other container', async () => {
+  const clock = new ManualClock();
+  const ran: string[] = [];
+  const runner = new ProbeRunner({
+    timers: new TimerWheel(clock),
+    execs: new Turns(1),
+    containers: {
+      exec: async (id, _command, abort) => {
+        ran.push(id);
+        if (id === 'endless') await sleep(clock, 3_600_000, abort);
+        return { exitCode: 0, output: '' };
+      },
+    },
+    clock,
+    random: () => 0,
+    onFindings: () => undefined,
+    onFailure: () => undefined,
+    onWarning: () => undefined,
+  });
+  const probe = { exec: { command: ['x'] }, periodSeconds: 5, timeoutSeconds: 3_600 };
+  const targets = ['endless', 'other'].map((name) => ({
+    container: container(name, { readinessProbe: probe }),
+    containerId: name,
+    address: '',
+    network: 'pod' as const,
+    startedAt: clock.now(),
+  }));
+  runner.sync(targets, 'running', signal);
+  await clock.advance(12_000);
+  expect(ran).toEqual(['endless', 'other', 'other', 'other']);
+  runner.stop();
+});
+
 it('a container is not probed on after the probe that ends it', async () => {
   const clock = new ManualClock();
   let count = 0;

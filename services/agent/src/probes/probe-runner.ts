@@ -1,4 +1,4 @@
-import { type Clock, type Instant, type Random, withDeadline } from '@gantry/base';
+import { type Clock, type Instant, pause, type Random, withDeadline } from '@gantry/base';
 import type { Container, Probe } from '@gantry/objects';
 import type { ContainerRuntime } from '../runtime/containers.ts';
 import { performProbe } from './perform-probe.ts';
@@ -13,6 +13,9 @@ import {
 } from './probe-counter.ts';
 import type { ProbeOutcome, ProbeTarget } from './probe-types/probe-type.ts';
 import type { TimerWheel } from './timer-wheel.ts';
+
+/** A command that runs longer gives its turn to the next one: those of one pod must not hold up the probes of all others. */
+const MAX_TURN_MS = 1_000;
 
 /** A running container whose probes are due. */
 export interface ProbedContainer extends ProbeTarget {
@@ -142,7 +145,17 @@ export class ProbeRunner {
       return await performProbe(probe, target, containers, deadline);
     };
     // The time that a command waits for its turn is no part of its timeout.
-    return await (probe.exec === undefined ? run() : execs.use(run, signal));
+    if (probe.exec === undefined) return await run();
+    const turn = async () => {
+      const outcome = run();
+      const ended = new AbortController();
+      const end = () => ended.abort();
+      void outcome.then(end, end);
+      await pause(clock, MAX_TURN_MS, ended.signal);
+      return { outcome };
+    };
+    const { outcome } = await execs.use(turn, signal);
+    return await outcome;
   }
 
   #report(container: Container, probed: Probed): void {
