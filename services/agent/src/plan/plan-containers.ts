@@ -17,18 +17,20 @@ export function planContainers(draft: PlanDraft, observed: PodInSandbox): void {
   planStopRules(draft, observed);
   planResize(draft, observed);
   prune(draft, containers);
+  if (hasEnded(observed)) {
+    // Volumes that cannot be mounted any more hold no sidecar up. What a rule stops is stopped once.
+    const { memory, now } = observed;
+    const stopped = new Set(draft.actions.flatMap((action) => (action.kind === 'stopContainer' ? [action.id] : [])));
+    const left = containers.filter(({ id, state }) => state === 'running' && !stopped.has(id));
+    endContainers(draft, left, { pod, memory, graceSeconds: graceSecondsOf(pod), now });
+    return;
+  }
   if (!planVolumes(draft, observed)) return;
-  if (!hasEnded(observed)) planEphemeral(draft, observed);
+  planEphemeral(draft, observed);
   const hasStarted = mainContainersOf(pod).some(({ container }) =>
     containers.some((state) => state.name === container.name && state.sandboxId === sandbox.id),
   );
   if (!hasStarted && !planInit(draft, observed)) return;
-  if (hasEnded(observed)) {
-    const { memory, now } = observed;
-    const left = containers.filter(({ state }) => state === 'running');
-    endContainers(draft, left, { pod, memory, graceSeconds: graceSecondsOf(pod), now });
-    return;
-  }
   const sidecars = initContainersOf(pod).filter(({ role }) => role === 'sidecar');
   for (const item of [...(hasStarted ? sidecars : []), ...mainContainersOf(pod)]) {
     // The containers after one with a postStart hook start when that has ended, as with kubelet.

@@ -259,6 +259,23 @@ const cases: readonly Case[] = [
     actions: ['stop side-0 in 30'],
   },
   {
+    name: 'stops the sidecars of a pod that is done though its volumes cannot be mounted any more',
+    pod: pod({ initContainers: [container('side', { restartPolicy: 'Always' })], restartPolicy: 'Never' }),
+    state: podState([sandbox()], [running({ name: 'side' }), exited(0)]),
+    memory: { ...emptyMemory, volumes: backOff('CreateContainerError', 500, 9_500) },
+    actions: ['stop side-0 in 30'],
+  },
+  {
+    name: 'stops a sidecar once that fails its probe when the main containers are done',
+    pod: pod({ initContainers: [container('side', { restartPolicy: 'Always' })], restartPolicy: 'Never' }),
+    state: podState([sandbox()], [running({ name: 'side' }), exited(0)]),
+    memory: {
+      ...MOUNTED,
+      probes: new Map([['side', { containerId: 'side-0', ready: false, started: true, failed: 'liveness' }]]),
+    },
+    actions: ['stop side-0 in 30'],
+  },
+  {
     name: 'shows a failed pull as ErrImagePull first',
     pod: pod(),
     state: podState([sandbox()], []),
