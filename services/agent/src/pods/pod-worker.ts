@@ -67,10 +67,12 @@ export class PodWorker {
     });
   }
 
-  /** Something may have changed. A step toward running is aborted when the pod is to be deleted. */
+  /** Something may have changed. A step toward running is aborted when the pod is to be deleted or is evicted. */
   notify(): void {
-    const pod = this.#services.pods.get(this.#uid);
-    if (this.#goal === 'run' && (pod === undefined || pod.metadata.deletionTimestamp !== undefined)) this.#step.abort();
+    const { pods, evictor } = this.#services;
+    const pod = pods.get(this.#uid);
+    const isLeaving = pod === undefined || pod.metadata.deletionTimestamp !== undefined;
+    if (this.#goal === 'run' && (isLeaving || evictor.evictionOf(this.#uid) !== undefined)) this.#step.abort();
     if (wishOf(pod) !== this.#wish) this.#hurry.notify();
     this.#work.notify();
   }

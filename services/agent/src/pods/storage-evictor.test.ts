@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { type Container, PODS, type PodSpec } from '@gantry/objects';
 import { expect, it } from 'vitest';
 import { container, pod } from '../testing/pods.ts';
-import { soon, startNode } from '../testing/start-node.ts';
+import { OWNER, soon, startNode } from '../testing/start-node.ts';
 
 const limited = (limit: string): Partial<Container> => ({ resources: { limits: { 'ephemeral-storage': limit } } });
 
@@ -47,6 +47,20 @@ it('a pod is evicted when an emptyDir is larger than it may be', async () => {
   await check();
   await soon(node, () => status()?.reason).toBe('Evicted');
   expect(status()?.message).toBe('Usage of EmptyDir volume "scratch" exceeds the limit "100Ki". ');
+});
+
+it('a pod is evicted while a postStart hook of it does not end', async () => {
+  const node = await startNode();
+  const volumes = [{ name: 'scratch', emptyDir: { sizeLimit: '100Ki' } }];
+  const containers = [container('main', { lifecycle: { postStart: { sleep: { seconds: 3600 } } } })];
+  const { metadata } = await node.put(pod({ volumes, containers }));
+  const { uid = '' } = metadata;
+  await soon(node, () => node.pods.get(uid)).toBeDefined();
+  node.work(uid);
+  await soon(node, async () => (await node.hollow.observer.listPods(OWNER))[0]?.containers[0]?.state).toBe('running');
+  await writeFile(join(node.path, 'pods', uid, 'volumes', 'scratch', 'file'), Buffer.alloc(200 * 1024));
+  await node.evictor.check(new AbortController().signal);
+  await soon(node, () => node.client.all(PODS)[0]?.status?.reason).toBe('Evicted');
 });
 
 it('a pod without limits, and one that a cluster cannot do without, is not measured', async () => {
