@@ -37,9 +37,10 @@ describe('pulls', () => {
           tried.push(`${name} aborted`);
           aborted.reject(new Error('aborted'));
         };
-        signal.addEventListener('abort', onAbort);
+        if (signal.aborted) onAbort();
+        else signal.addEventListener('abort', onAbort);
         const answer = answers[name] ?? Promise.reject(new AgentError('ErrImagePull', `no ${name}`));
-        return Promise.race([answer, aborted.promise]).finally(() => signal.removeEventListener('abort', onAbort));
+        return Promise.race([aborted.promise, answer]).finally(() => signal.removeEventListener('abort', onAbort));
       },
     };
     pulled = new PulledImages(folder);
@@ -53,6 +54,18 @@ describe('pulls', () => {
     expect(image).toBe(IMAGE);
     expect(tried).toEqual(['a', 'b']);
     expect(await pulled.recordsOf('sha256:1')).toMatchObject([{ reference: 'app', access: { hash: 'b' } }]);
+  });
+
+  it('that no pod waits for any more are joined by none', async () => {
+    const given = Promise.withResolvers<void>();
+    answers['a'] = given.promise;
+    const abort = new AbortController();
+    const first = puller.pull('app', [user('a')], abort.signal);
+    abort.abort('pod deleted');
+    await expect(first).rejects.toBe('pod deleted');
+    const second = puller.pull('app', [user('a')], new AbortController().signal);
+    given.resolve();
+    expect((await second).image).toBe(IMAGE);
   });
 
   it('fail with the answer to each credential, and leave no intent', async () => {

@@ -41,18 +41,27 @@ export class ImagePuller {
       return await raceAbort(flight.done, signal);
     } finally {
       flight.waiters--;
-      if (flight.waiters === 0) flight.abort.abort();
+      if (flight.waiters === 0) {
+        flight.abort.abort();
+        this.#forget(key, flight);
+      }
     }
   }
 
   #start(key: string, reference: string, credentials: readonly PullCredential[]): Flight {
     const abort = new AbortController();
-    const done = this.#fly(reference, credentials, abort.signal).finally(() => this.#flights.delete(key));
-    // Its waiters report it; there may be none any more.
-    done.catch(() => undefined);
+    const done = this.#fly(reference, credentials, abort.signal);
     const flight: Flight = { done, abort, waiters: 0 };
+    const end = () => this.#forget(key, flight);
+    // Its waiters report its failure; there may be none any more.
+    void done.then(end, end);
     this.#flights.set(key, flight);
     return flight;
+  }
+
+  /** No pod joins it any more: one that was given up would fail for another pod's sake. */
+  #forget(key: string, flight: Flight): void {
+    if (this.#flights.get(key) === flight) this.#flights.delete(key);
   }
 
   async #fly(reference: string, credentials: readonly PullCredential[], signal: AbortSignal): Promise<Pull> {

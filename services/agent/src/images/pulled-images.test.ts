@@ -60,6 +60,17 @@ describe('an image that the host has', () => {
     expect(await may('quay.io/app:1')).toBe(true);
   });
 
+  it.each(['docker.io/team/app', 'team/app:latest', 'team/app@sha256:0123', 'index.docker.io/team/app:latest'])(
+    'may be used by none as %s when an agent ended while it pulled it as team/app',
+    async (reference) => {
+      await pulled.intend('team/app');
+      expect(await may(reference)).toBe(false);
+      expect(await may('team/app:1')).toBe(true);
+      await pulled.endIntent('team/app');
+      expect(await may(reference)).toBe(true);
+    },
+  );
+
   it('is known to the other agents of the host, without the password', async () => {
     await recorded('quay.io/app:1', credential('a', 'h'));
     expect(await new PulledImages(folder).recordsOf('sha256:1')).toEqual([

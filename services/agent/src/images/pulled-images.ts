@@ -95,7 +95,13 @@ export class PulledImages {
   }
 
   async #isIntended(reference: string): Promise<boolean> {
-    return (await namesIn(join(this.#folder, 'intents'))).includes(digest(reference));
+    const folder = join(this.#folder, 'intents');
+    for (const name of await namesIn(folder)) {
+      if (name.includes('.')) continue;
+      const intended = await readIfThere(join(folder, name));
+      if (intended !== undefined && mayBeOne(intended, reference)) return true;
+    }
+    return false;
   }
 
   /** Other agents of the host may write the same file at the same time: each version of it says the same. */
@@ -114,6 +120,26 @@ async function namesIn(folder: string): Promise<readonly string[]> {
     return await readdir(folder);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** Whether two names can be of one image: the same tag of a repository, however it is written, or any digest of it. */
+function mayBeOne(one: string, other: string): boolean {
+  if (repositoryOf(one) !== repositoryOf(other)) return false;
+  return tagOf(one) === tagOf(other) || one.includes('@') || other.includes('@');
+}
+
+function tagOf(reference: string): string {
+  return /:([^/:]*)$/.exec(reference.replace(/@.*$/, ''))?.[1] ?? 'latest';
+}
+
+/** Undefined when a pull has ended in the meantime. */
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
 }
