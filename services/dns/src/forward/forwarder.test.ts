@@ -163,4 +163,16 @@ describe('the forwarder', () => {
     const response = readResponse(await forwarder.resolveAlias(query, alias, 'udp'));
     expect(response.answers).toEqual([`a.default.svc.cluster.local CNAME ${NAME}`, `${NAME} A 192.0.2.1`]);
   });
+
+  it.each<[number, string]>([
+    [2, 'SERVFAIL'],
+    [5, 'SERVFAIL'],
+    [3, 'NXDOMAIN'],
+  ])('an alias whose target has the code %i reads as %s, not as a name without addresses', async (code, rcode) => {
+    await using server = await startUpstream(() => ({ flags: code }));
+    const alias = { answers: [{ owner: 'question', data: { type: 'CNAME', target: NAME } }], target: NAME } as const;
+    const query = queryOf('a.default.svc.cluster.local');
+    const response = readResponse(await forwarderTo([server.upstream]).resolveAlias(query, alias, 'udp'));
+    expect(response.rcode).toBe(rcode);
+  });
 });

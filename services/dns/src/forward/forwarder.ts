@@ -73,8 +73,9 @@ export class Forwarder implements Outside {
     const further = fetched === undefined ? undefined : readAnswers(fetched);
     // Without the target's records the alias alone would read as: it has none.
     if (fetched === undefined || further === undefined) return encodeCode(query, CODES.serverFailure, transport);
+    const { code } = fetched.received;
+    if (code !== CODES.noName && code !== CODES.noError) return encodeCode(query, CODES.serverFailure, transport);
     // RFC 6604: the code is that of the last name.
-    const code = fetched.received.code === CODES.noName ? CODES.noName : CODES.noError;
     return encodeResponse(query, { ...EMPTY_CONTENT, code, answers: [...answers, ...further] }, transport);
   }
 

@@ -124,6 +124,7 @@ function rotationOf(query: Query, content: ResponseContent, transport: Transport
   const start = Math.floor(random() * addresses.length);
   return {
     count,
+    records: content.answers.length + content.authorities.length + content.additionals.length,
     encode: (index) => {
       const first = (start + Math.floor((index * addresses.length) / count)) % Math.max(1, addresses.length);
       const answers = [...others, ...addresses.slice(first), ...addresses.slice(0, first)];
