@@ -57,4 +57,23 @@ describe('a client that does not open its streams', () => {
     await client.until(() => typeof client.stream(second).state === 'object');
     near.end();
   });
+
+  it('of a forwarded port may reset the first of two, which is forgotten at once', async () => {
+    const [near, far] = duplexPair();
+    const served: number[] = [];
+    const { signal } = new AbortController();
+    const serve = ({ port }: { readonly port: number }) => void served.push(port);
+    void serveSpdyPorts({ transport: far, clock: new ManualClock(), serve, signal });
+    const client = new SpdyClient(near);
+    const request = { port: '80', requestID: '7' };
+    const first = await client.open({ ...request, streamType: 'data' });
+    await client.until(() => client.stream(first).state === 'open');
+    client.reset(first);
+    const again = await client.open({ ...request, streamType: 'data' });
+    const last = await client.open({ ...request, streamType: 'error' });
+    await client.until(() => client.stream(last).state !== 'opening');
+    expect(client.stream(again).state).toBe('open');
+    expect(served).toEqual([80]);
+    near.end();
+  });
 });

@@ -30,6 +30,15 @@ export async function serveSpdyPorts({ transport, clock, serve, signal }: SpdyPo
     pair?.error?.end(`(request=${id}) timed out waiting for streams`);
     pair?.data?.destroy();
   };
+  // A client that resets streams as fast as it opens them would fill the memory with halves that wait.
+  const forget = (id: string, pair: Pair, stream: SpdyStream): void => {
+    if (pairs.get(id) !== pair) return;
+    if (pair.data === stream) delete pair.data;
+    if (pair.error === stream) delete pair.error;
+    if (pair.data !== undefined || pair.error !== undefined) return;
+    pairs.delete(id);
+    pair.cancel();
+  };
   const connection = new SpdyConnection({
     transport,
     clock,
@@ -40,6 +49,7 @@ export async function serveSpdyPorts({ transport, clock, serve, signal }: SpdyPo
       pairs.set(id, pair);
       if (stream.headers.get('streamtype') === 'data') pair.data = stream;
       else pair.error = stream;
+      stream.once('close', () => forget(id, pair, stream));
       const { data, error } = pair;
       if (data === undefined || error === undefined) return;
       pair.cancel();

@@ -2,7 +2,7 @@ import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Exchange } from '../../http/exchange.ts';
-import { forward } from './forward.ts';
+import { forward, UnreachableError } from './forward.ts';
 
 /** What the backend understood, as `METHOD path body`. */
 const seen: string[] = [];
@@ -17,22 +17,18 @@ const backend = http.createServer((request, response) => {
 });
 const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
 const front = http.createServer((req, res) => {
-  const { method = '', url = '' } = req;
-  const signal = new AbortController().signal;
-  const exchange: Exchange = {
-    req,
-    res,
-    method,
-    path: url,
-    query: new URLSearchParams(),
-    signal,
-    warnings: new Set(),
-    onBody: () => undefined,
-  };
   const { port } = backend.address() as AddressInfo;
   const to = { scheme: 'http', host: '127.0.0.1', port, agent } as const;
-  forward(exchange, { backend: to, target: url, prefix: '', headers: {} }).catch(() => res.destroy());
+  const { url = '' } = req;
+  forward(exchangeOf(req, res), { backend: to, target: url, prefix: '', headers: {} }).catch(() => res.destroy());
 });
+
+function exchangeOf(req: http.IncomingMessage, res: http.ServerResponse): Exchange {
+  const { method = '', url = '' } = req;
+  const { signal } = new AbortController();
+  const query = new URLSearchParams();
+  return { req, res, method, path: url, query, signal, warnings: new Set(), onBody: () => undefined };
+}
 
 beforeAll(async () => {
   for (const server of [backend, front]) await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
@@ -53,6 +49,30 @@ function exchangeText(text: string): Promise<string> {
     socket.on('end', () => resolve(answer)).on('error', reject);
   });
 }
+
+it('leaves a backend that changes the protocol unasked: errors of such a connection would end the process', async () => {
+  const sockets: net.Socket[] = [];
+  const hostile = net.createServer((socket) => {
+    sockets.push(socket);
+    socket.once('data', () => socket.write('HTTP/1.1 101 Go\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nhello'));
+    socket.on('error', () => undefined);
+  });
+  await new Promise<void>((done) => hostile.listen(0, '127.0.0.1', done));
+  const { port } = hostile.address() as AddressInfo;
+  const done = Promise.withResolvers<unknown>();
+  const asking = http.createServer((req, res) => {
+    const to = { scheme: 'http', host: '127.0.0.1', port } as const;
+    forward(exchangeOf(req, res), { backend: to, target: '/', prefix: '', headers: {} }).catch(done.resolve);
+  });
+  await new Promise<void>((listening) => asking.listen(0, '127.0.0.1', listening));
+  const client = net.connect((asking.address() as AddressInfo).port, '127.0.0.1');
+  client.write('GET / HTTP/1.1\r\nHost: f\r\n\r\n');
+  expect(await done.promise).toBeInstanceOf(UnreachableError);
+  const [socket] = sockets;
+  if (socket?.closed === false) await new Promise((closed) => socket.once('close', closed));
+  client.destroy();
+  for (const server of [hostile, asking]) server.close();
+});
 
 describe('a request that is sent on', () => {
   const hidden = 'GET /hidden HTTP/1.1\r\nHost: b\r\nX-Remote-User: root\r\n\r\n';

@@ -50,6 +50,11 @@ export async function forward(exchange: Exchange, forwarding: Forwarding): Promi
     await join(exchange, upgrade, reply);
     return;
   }
+  if (reply.kind === 'switched') {
+    // Of no use; an error without a listener would end the process.
+    reply.socket.on('error', () => undefined).destroy();
+    throw new UnreachableError('error trying to reach service: the backend changed the protocol without being asked');
+  }
   const { response } = reply;
   const { statusCode = 0 } = response;
   if (upgrade !== undefined && statusCode < 400) {
