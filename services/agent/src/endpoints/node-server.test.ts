@@ -2,12 +2,13 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { connect, type TLSSocket } from 'node:tls';
 import { systemClock } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import type { KubeObject, Resource, SubjectAccessReview, TokenReview } from '@gantry/objects';
 import { createMetrics, silentLogger } from '@gantry/service';
 import { fixedTls, type TlsMaterial } from '@gantry/tls';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { HollowRuntime } from '../hollow/hollow-runtime.ts';
 import { containerSpec } from '../spec/container-spec.ts';
 import { sandboxSpec } from '../spec/sandbox-spec.ts';
@@ -15,7 +16,7 @@ import { createAuthority, type Issue } from '../testing/authority.ts';
 import { container, ENGINE, pod } from '../testing/pods.ts';
 import { NodeAccess } from './node-access.ts';
 import { createNodeEndpoints } from './node-endpoints.ts';
-import { createNodeServer } from './node-server.ts';
+import { createNodeServer, type NodeServer } from './node-server.ts';
 
 const OWNER = { cluster: 'c', node: 'node-a' };
 const IMAGE = { id: 'sha256:1', sizeBytes: 1, digests: [], user: '', labels: [] };
@@ -128,6 +129,57 @@ async function ask(path: string, { client, token, method = 'GET' }: Asking = { c
   for await (const part of response.setEncoding('utf8')) text += part;
   return { code: response.statusCode, type: response.headers['content-type'], text };
 }
+
+describe('a connection to a node', () => {
+  let time: ManualClock;
+  let server: NodeServer;
+  let client: TLSSocket;
+
+  beforeEach(async () => {
+    time = new ManualClock(systemClock.now());
+    const tls = fixedTls(await issue('CN=system:node:node-a,O=system:nodes', 'node-a'));
+    const access = { check: async () => 'allowed' as const };
+    const endpoints = async () => ({ code: 200, contentType: 'text/plain', body: 'ok' });
+    server = createNodeServer({ tls, access, endpoints, clock: time, logger: silentLogger });
+    handlers = server;
+    client = connect({ host: '127.0.0.1', port, ca: apiServer.ca, servername: 'node-a' });
+    client.on('error', () => undefined);
+    await waiting(10_000);
+  });
+  afterEach(() => client.destroy());
+
+  /** Until the server waits for the head of a request. */
+  async function waiting(ms: number): Promise<void> {
+    while (time.nextTimerMs() !== ms) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  it('ends when no request comes on it', async () => {
+    client.write('GET / HT');
+    const closed = once(client, 'close');
+    client.resume();
+    await time.advance(10_000);
+    await closed;
+  });
+
+  it('ends when no other request comes after the first', async () => {
+    await time.advance(9_000);
+    client.write('GET /healthz HTTP/1.1\r\nHost: n\r\n\r\n');
+    await once(client, 'data');
+    await waiting(10_000);
+    await time.advance(9_999);
+    expect(client.closed).toBe(false);
+    const closed = once(client, 'close');
+    await time.advance(1);
+    await closed;
+  });
+
+  it('ends with the server', async () => {
+    const closed = once(client, 'close');
+    client.resume();
+    server[Symbol.dispose]();
+    await closed;
+  });
+});
 
 describe('the endpoints of a node', () => {
   it.each([

@@ -10,6 +10,7 @@ import { identityOfCertificate, type Logger, PeerTrust, type PeerIdentity } from
 import type { TlsSource } from '@gantry/tls';
 import type { NodeAccess } from './node-access.ts';
 import type { EndpointReply, NodeEndpoints } from './endpoint.ts';
+import { HeadDeadlines } from './head-deadlines.ts';
 
 const TEXT = 'text/plain; charset=utf-8';
 /** Requests at once: each may ask the engine, and the API server about its user. */
@@ -33,6 +34,7 @@ export interface NodeServer extends Disposable {
 export function createNodeServer(options: NodeServerOptions): NodeServer {
   const { tls, clock } = options;
   const trust = new PeerTrust(tls, clock);
+  const heads = new HeadDeadlines(clock);
   let open = 0;
   const server = createServer(
     {
@@ -45,16 +47,18 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
     },
     (request, response) => {
       open++;
+      heads.requested(request.socket, response);
       response.once('close', () => open--);
       void serve(options, open > MAX_REQUESTS ? 'full' : 'free', certificateOf(request, trust), request, response);
     },
   );
+  server.on('secureConnection', (socket) => heads.connected(socket));
   const unsubscribe = tls.subscribe((material) => server.setSecureContext(material));
   return {
     accept: (socket) => void server.emit('connection', socket),
     [Symbol.dispose]: () => {
       unsubscribe();
-      server.closeAllConnections();
+      heads[Symbol.dispose]();
     },
   };
 }

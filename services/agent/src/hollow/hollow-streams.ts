@@ -94,11 +94,15 @@ export class HollowStreams implements StreamRuntime {
     const output = this.#parts.behaviour().serve?.(spec, port, input.readable);
     if (output === undefined) throw new AgentError('ConnectFailed', `connect ECONNREFUSED 127.0.0.1:${port}`);
     const writer = input.writable.getWriter();
+    const reset = new AbortController();
     return {
-      output,
+      output: until(output, reset.signal),
       write: (data) => writer.write(data),
       end: () => void writer.close(),
-      [Symbol.dispose]: () => void writer.abort().catch(() => undefined),
+      [Symbol.dispose]: () => {
+        reset.abort();
+        void writer.abort().catch(() => undefined);
+      },
     };
   }
 

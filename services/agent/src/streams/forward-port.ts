@@ -28,8 +28,13 @@ export async function* forwardPort(
   using _counted = limits.take(start.podUid);
   const sandboxId = await findRunningSandbox(runtime, owner, start, call.signal);
   const ended = new AbortController();
+  let close = (): void => undefined;
   try {
     using connection = await runtime.streams.connect(sandboxId, start.port, call.signal);
+    // A client that has closed its side sends no more, and is not missed by `send`; the pod may keep its side open for ever.
+    close = () => connection[Symbol.dispose]();
+    call.signal.addEventListener('abort', close, { once: true });
+    call.signal.throwIfAborted();
     yield create(PortForwardOutputSchema, { part: { case: 'started', value: create(StreamStartedSchema) } });
     const sending = send(iterator, connection, ended.signal);
     for await (const data of connection.output) {
@@ -38,8 +43,10 @@ export async function* forwardPort(
     ended.abort();
     await sending;
   } catch (error) {
-    throw call.signal.aborted || error instanceof StatusError ? error : connectError(error, start);
+    if (call.signal.aborted) throw call.signal.reason;
+    throw error instanceof StatusError ? error : connectError(error, start);
   } finally {
+    call.signal.removeEventListener('abort', close);
     ended.abort();
   }
 }

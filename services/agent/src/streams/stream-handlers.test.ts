@@ -232,6 +232,26 @@ describe('port-forward', () => {
     expect(await text(forward(8080, data('a')))).toEqual(['started', 'a']);
   });
 
+  it('ends when a client leaves that has closed its side, though the pod keeps its own open', async () => {
+    const gone = new AbortController();
+    const closed = Promise.withResolvers<undefined>();
+    const forever = Promise.withResolvers<undefined>();
+    runtime.behave({
+      serve: async function* (_spec, _port, sent) {
+        for await (const value of sent) yield value;
+        closed.resolve(undefined);
+        await forever.promise;
+      },
+    });
+    const value = { namespace: 'default', pod: 'web', podUid: 'uid-1', port: 8080 };
+    const first = create(PortForwardInputSchema, { part: { case: 'start', value } });
+    const handle = handleOf<PortForwardInput, PortForwardOutput>('portForward');
+    const ended = text(handle(of(first), callOf(API_SERVER, gone.signal)));
+    await closed.promise;
+    gone.abort(new Error('the client has gone'));
+    expect(await ended).toEqual(['started']);
+  });
+
   it('says which port of which pod refuses', async () => {
     await expect(text(forward(8082))).rejects.toMatchObject({
       reason: 'ServiceUnavailable',
