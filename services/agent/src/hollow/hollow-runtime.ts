@@ -169,7 +169,7 @@ export class HollowRuntime implements Runtime {
     },
     updateContainer: async (id: string, resources: ResourceLimits): Promise<void> => {
       const container = this.#containers.get(id);
-      if (container === undefined) throw new AgentError('Runtime', `No such container: ${id}`);
+      if (container === undefined) throw new AgentError('NotFound', `No such container: ${id}`);
       container.state = { ...container.state, resources };
     },
     removeContainer: async (id: string): Promise<void> => {

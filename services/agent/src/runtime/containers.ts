@@ -128,7 +128,10 @@ export interface ContainerRuntime {
    * call may shorten the grace.
    */
   stopContainer(id: string, graceSeconds: number, signal: AbortSignal): Promise<void>;
-  /** Changes what a running container is held to. AgentError 'Runtime' when the engine cannot: it uses more memory than that. */
+  /**
+   * Changes what a running container is held to. AgentError 'Runtime' when the engine cannot: it uses more memory than that;
+   * 'NotFound' when there is none.
+   */
   updateContainer(id: string, resources: ResourceLimits, signal: AbortSignal): Promise<void>;
   removeContainer(id: string, signal: AbortSignal): Promise<void>;
   /** Runs a command and kills it when `signal` is aborted. */

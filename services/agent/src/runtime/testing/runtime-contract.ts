@@ -289,7 +289,7 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       await test.eventually(async () => (await list())?.containers[0]?.resources.cpuShares === 20);
       expect((await list())?.containers[0]?.resources).toEqual(shrunk);
       const missing = test.runtime.containers.updateContainer('f'.repeat(64), grown, signal);
-      await expect(missing).rejects.toSatisfy((error) => isAgentError(error, 'Runtime'));
+      await expect(missing).rejects.toSatisfy((error) => isAgentError(error, 'NotFound'));
     });
 
     it('reads logs whole and by their tail', async () => {
