@@ -2,8 +2,6 @@ import type { ConformanceClass, ConformanceTest } from './official-tests.ts';
 
 const IMAGES = 'the images of the official suite on the nodes';
 const BACKED = 'services that pods stand behind, and their images on the nodes';
-const ROUTING = 'service routing on the nodes';
-const HOOKS = 'lifecycle hooks of the agent';
 
 /** What tests of an area wait for, when it is something else than what most of their class wait for. */
 const BY_AREA: Readonly<Record<ConformanceClass, Readonly<Record<string, string>>>> = {
@@ -17,15 +15,8 @@ const BY_AREA: Readonly<Record<ConformanceClass, Readonly<Record<string, string>
     'Aggregator (APIService)': BACKED,
     'CRD conversion webhook': BACKED,
     'CRD selectable fields': BACKED,
-    EndpointSlice: ROUTING,
-    'Ephemeral containers': 'ephemeral containers of the agent',
     HostPort: 'host ports',
     'Image volume': 'image volumes of the agent',
-    'In-place pod resize': 'in-place resize by the agent',
-    'Lifecycle hooks': HOOKS,
-    PreStop: HOOKS,
-    Services: ROUTING,
-    kubectl: ROUTING,
   },
 };
 
