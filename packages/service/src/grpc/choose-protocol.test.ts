@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { ManualClock } from '@gantry/base/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { chooseProtocol } from './choose-protocol.ts';
 import { offeredProtocols } from './client-hello.ts';
@@ -9,10 +10,14 @@ let seen: { readonly how: string; readonly bytes: Promise<Buffer> }[];
 let arrived: PromiseWithResolvers<unknown>;
 let server: ReturnType<typeof createServer>;
 let clients: Socket[];
+let clock: ManualClock;
+let accepted: PromiseWithResolvers<unknown>;
 
 beforeEach(async () => {
   seen = [];
   clients = [];
+  clock = new ManualClock();
+  accepted = Promise.withResolvers();
   arrived = Promise.withResolvers();
   const take = (how: string) => (socket: Socket) => {
     seen.push({ how, bytes: once(socket, 'data').then(([bytes]) => bytes as Buffer) });
@@ -20,7 +25,8 @@ beforeEach(async () => {
   };
   server = createServer((socket) => {
     clients.push(socket);
-    chooseProtocol(socket, { grpc: take('grpc'), http: take('http') });
+    chooseProtocol(socket, clock, { grpc: take('grpc'), http: take('http') });
+    accepted.resolve(undefined);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -83,6 +89,30 @@ it('a client whose first message has no end is left', async () => {
   client.end(Buffer.from([22, 3, 1, 0xff, 0xff, 1]));
   await once(client, 'close');
   expect(seen).toEqual([]);
+});
+
+it('a client that sends its first message byte by byte is left in time', async () => {
+  const client = connect(port(), '127.0.0.1');
+  clients.push(client);
+  client.on('error', () => undefined);
+  client.resume();
+  await accepted.promise;
+  const closed = once(client, 'close');
+  client.write(Buffer.from([22]));
+  await clock.advance(9_999);
+  expect(client.closed).toBe(false);
+  client.write(Buffer.from([3]));
+  await clock.advance(1);
+  await closed;
+  expect(seen).toEqual([]);
+});
+
+it('a client that has been served is left to its protocol', async () => {
+  const client = connect(port(), '127.0.0.1');
+  clients.push(client);
+  client.write('GET / HTTP/1.1\r\n\r\n');
+  await arrived.promise;
+  expect(clock.nextTimerMs()).toBeUndefined();
 });
 
 describe('the first message of a client', () => {

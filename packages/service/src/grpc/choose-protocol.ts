@@ -1,9 +1,10 @@
 import type { Socket } from 'node:net';
+import type { Clock } from '@gantry/base';
 import { offeredProtocols } from './client-hello.ts';
 
 /** Of a client's first message; those of today have up to 2 kB. */
 const MAX_HELLO_BYTES = 16 * 1024 + 5;
-/** How long it may take. */
+/** How long it may take, however its bytes come. */
 const HELLO_MS = 10_000;
 
 /**
@@ -12,10 +13,12 @@ const HELLO_MS = 10_000;
  */
 export function chooseProtocol(
   socket: Socket,
+  clock: Clock,
   { grpc, http }: { readonly grpc: (socket: Socket) => void; readonly http: (socket: Socket) => void },
 ): void {
   let read: Buffer = Buffer.alloc(0);
   const refuse = () => socket.destroy();
+  const cancel = clock.setTimer(HELLO_MS, refuse);
   const look = () => {
     const part = socket.read() as Buffer | null;
     if (part !== null) read = Buffer.concat([read, part]);
@@ -26,14 +29,13 @@ export function chooseProtocol(
     }
     socket.off('readable', look);
     socket.off('error', refuse);
-    socket.off('timeout', refuse);
-    socket.setTimeout(0);
+    socket.off('close', cancel);
+    cancel();
     socket.unshift(read);
     if (offered.length === 1 && offered[0] === 'h2') grpc(socket);
     else http(socket);
   };
   socket.on('error', refuse);
-  socket.on('timeout', refuse);
+  socket.on('close', cancel);
   socket.on('readable', look);
-  socket.setTimeout(HELLO_MS);
 }

@@ -138,7 +138,7 @@ export function grpcServer(options: GrpcServerOptions): GroupMember {
 }
 
 /** Accepts connections within the limits; grpc-js takes over from there. */
-function listenerOf(server: Server, { tls, http }: GrpcServerOptions): NetServer {
+function listenerOf(server: Server, { tls, http, clock }: GrpcServerOptions): NetServer {
   const injector = server.createConnectionInjector(serverCredentials(tls));
   const open = new Map<string, number>();
   const listener = createServer({ noDelay: true }, (socket: Socket) => {
@@ -156,7 +156,7 @@ function listenerOf(server: Server, { tls, http }: GrpcServerOptions): NetServer
     });
     const grpc = () => injector.injectConnection(socket);
     if (http === undefined) grpc();
-    else chooseProtocol(socket, { grpc, http });
+    else chooseProtocol(socket, clock, { grpc, http });
   });
   listener.maxConnections = MAX_CONNECTIONS;
   return listener;

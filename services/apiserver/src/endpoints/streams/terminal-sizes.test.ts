@@ -22,16 +22,23 @@ describe('sizes of a terminal', () => {
   it.each(['{"Width":-1}', '{"Width":65536}', '{"Height":"9"}', '{]}', '[1]}', 'x'.repeat(2000)])(
     'are not %s',
     (text) => {
-      expect(() => new TerminalSizes().read(Buffer.from(text))).toThrow(TerminalSizeError);
+      expect(() => [...new TerminalSizes().read(Buffer.from(text))]).toThrow(TerminalSizeError);
     },
   );
+
+  it('are parsed one by one, as they are taken', () => {
+    const sizes = new TerminalSizes().read(Buffer.from('{"Width":1}{"Width":2}{]}'));
+    const [first] = [sizes.next(), sizes.next()];
+    expect(first.value).toEqual({ width: 1, height: 0 });
+    expect(() => sizes.next()).toThrow(TerminalSizeError);
+  });
 
   it('are read from anything, or refused', () => {
     fc.assert(
       fc.property(fc.array(fc.uint8Array()), (chunks) => {
         const reader = new TerminalSizes();
         try {
-          for (const chunk of chunks) reader.read(chunk);
+          for (const chunk of chunks) for (const _ of reader.read(chunk)) continue;
         } catch (error) {
           expect(error).toBeInstanceOf(TerminalSizeError);
         }

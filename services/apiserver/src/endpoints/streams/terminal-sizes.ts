@@ -16,18 +16,20 @@ const MAX_LENGTH = 65_535;
 export class TerminalSizes {
   #text = '';
 
-  /** The sizes that are complete with these bytes. Throws TerminalSizeError. */
-  read(bytes: Uint8Array): readonly TerminalSize[] {
+  /**
+   * The sizes that are complete with these bytes, to be taken before the next are read. Each is parsed when it is taken: a client may
+   * send millions at once. Throws TerminalSizeError.
+   */
+  *read(bytes: Uint8Array): Generator<TerminalSize> {
     this.#text += Buffer.from(bytes).toString('latin1');
-    const sizes: TerminalSize[] = [];
     for (;;) {
       const end = this.#text.indexOf('}');
       if (end < 0) break;
-      sizes.push(parse(this.#text.slice(0, end + 1)));
+      const text = this.#text.slice(0, end + 1);
       this.#text = this.#text.slice(end + 1);
+      yield parse(text);
     }
     if (this.#text.length > MAX_TEXT) throw new TerminalSizeError('the size of a terminal is too long');
-    return sizes;
   }
 }
 
