@@ -34,6 +34,39 @@ describe('slots', () => {
     expect(begun).toEqual(['next']);
   });
 
+  it('let go at once what is aborted while it waits', async () => {
+    const slots = new Slots(1);
+    const abort = new AbortController();
+    const first = Promise.withResolvers<void>();
+    const running = slots.use(() => first.promise, new AbortController().signal);
+    const ended: string[] = [];
+    const note = (what: unknown) => void ended.push(String(what));
+    const waiting = slots.use(async () => note('begun'), abort.signal).catch(note);
+    abort.abort('pod deleted');
+    await new Promise<void>((resolve) => setImmediate(resolve));
+    expect(ended).toEqual(['pod deleted']);
+    first.resolve();
+    await Promise.all([running, waiting]);
+    await slots.use(async () => note('next'), new AbortController().signal);
+    expect(ended).toEqual(['pod deleted', 'next']);
+  });
+
+  it('do not begin what is aborted just when its turn has come', async () => {
+    const slots = new Slots(1);
+    const abort = new AbortController();
+    const first = async () => {
+      // After the turn was given, and before the work begins.
+      queueMicrotask(() => queueMicrotask(() => abort.abort('pod deleted')));
+    };
+    const begun: string[] = [];
+    const running = slots.use(first, new AbortController().signal);
+    const aborted = slots.use(async () => void begun.push('aborted'), abort.signal);
+    await expect(aborted).rejects.toBe('pod deleted');
+    await running;
+    await slots.use(async () => void begun.push('next'), new AbortController().signal);
+    expect(begun).toEqual(['next']);
+  });
+
   /** Runs `count` jobs of two pieces each, as pods are started, one piece at a time; returns the pieces in their order. */
   const runJobs = async (count: number, turn: 'begin' | 'finish'): Promise<readonly string[]> => {
     const slots = new Slots(1);

@@ -7,7 +7,7 @@ const MAX_IN_A_ROW = 8;
 /**
  * Runs at most `count` pieces of work at once; the others wait, each kind in its order. Half of several equal jobs are done at half of
  * the time when each is finished before the next begins, and all at the end when all begin first. Work that is aborted while it waits
- * never begins.
+ * never begins: it fails at once.
  */
 export class Slots {
   readonly #waiting: Readonly<Record<Turn, (() => void)[]>> = { begin: [], finish: [] };
@@ -19,7 +19,8 @@ export class Slots {
   }
 
   async use<T>(work: () => Promise<T>, signal: AbortSignal, turn: Turn = 'begin'): Promise<T> {
-    if (this.#free === 0) await new Promise<void>((resolve) => this.#waiting[turn].push(resolve));
+    signal.throwIfAborted();
+    if (this.#free === 0) await this.#wait(this.#waiting[turn], signal);
     else this.#free -= 1;
     try {
       signal.throwIfAborted();
@@ -29,6 +30,21 @@ export class Slots {
       if (next === undefined) this.#free += 1;
       else next();
     }
+  }
+
+  #wait(queue: (() => void)[], signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const begin = () => {
+        signal.removeEventListener('abort', leave);
+        resolve();
+      };
+      const leave = () => {
+        queue.splice(queue.indexOf(begin), 1);
+        reject(signal.reason);
+      };
+      queue.push(begin);
+      signal.addEventListener('abort', leave, { once: true });
+    });
   }
 
   #next(): (() => void) | undefined {
