@@ -1,9 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { ManualClock } from '@gantry/base/testing';
 import { type Container, PODS, type PodSpec } from '@gantry/objects';
+import { silentLogger } from '@gantry/service';
 import { expect, it } from 'vitest';
 import { container, pod } from '../testing/pods.ts';
 import { OWNER, soon, startNode } from '../testing/start-node.ts';
+import { StorageEvictor } from './storage-evictor.ts';
 
 const limited = (limit: string): Partial<Container> => ({ resources: { limits: { 'ephemeral-storage': limit } } });
 
@@ -61,6 +64,35 @@ it('a pod is evicted while a postStart hook of it does not end', async () => {
   await writeFile(join(node.path, 'pods', uid, 'volumes', 'scratch', 'file'), Buffer.alloc(200 * 1024));
   await node.evictor.check(new AbortController().signal);
   await soon(node, () => node.client.all(PODS)[0]?.status?.reason).toBe('Evicted');
+});
+
+it('a pod whose files take long to measure keeps no other pod from being measured', async () => {
+  const clock = new ManualClock();
+  const volumes = [{ name: 'scratch', emptyDir: { sizeLimit: '100Ki' } }];
+  const all = ['slow', 'quick'].map((uid) => pod({ volumes }, {}, { uid }));
+  const measured: string[] = [];
+  const evictor = new StorageEvictor({
+    pods: { list: () => all, get: (uid) => all.find(({ metadata }) => metadata.uid === uid) },
+    stats: { readStorage: async () => new Map() },
+    volumes: {
+      diskUsage: async ({ metadata: { uid = '' } }) => {
+        measured.push(uid);
+        if (uid === 'slow') await clock.advance(600_000);
+        return new Map();
+      },
+    },
+    hostFiles: { sizeOf: async () => 0 },
+    events: { event: () => undefined },
+    clock,
+    logger: silentLogger,
+  });
+  const { signal } = new AbortController();
+  expect(await evictor.check(signal)).toBe(500);
+  expect(await evictor.check(signal)).toBe(0);
+  expect(measured).toEqual(['slow', 'quick', 'quick']);
+  await clock.advance(20 * 600_000);
+  await evictor.check(signal);
+  expect(measured.slice(3)).toEqual(['slow', 'quick']);
 });
 
 it('a pod without limits, and one that a cluster cannot do without, is not measured', async () => {

@@ -11,8 +11,10 @@ import type { PodVolumes } from '../volumes/pod-volumes.ts';
 
 /** As often as kubelet looks. */
 const EVERY_MS = 10_000;
-/** Measuring takes at most one part in so many of the time. */
+/** Measuring takes at most one part in so many of the time: that of all pods together, and that of each slow one. */
 const SHARE = 20;
+/** A pod that takes longer is a slow one: with very many files it must not keep the others from being measured. */
+const SLOW_MS = 500;
 /** Pods of this priority and above are never evicted: those that a cluster cannot do without. */
 const CRITICAL_PRIORITY = 2_000_000_000;
 
@@ -31,6 +33,8 @@ export class StorageEvictor {
   readonly #options: StorageEvictorOptions;
   /** By pod, the ids of its containers by name. */
   readonly #containers = new Map<string, ReadonlyMap<string, string>>();
+  /** When a slow pod is measured again. */
+  readonly #nextMs = new Map<string, number>();
   readonly #evicted = new Map<string, string>();
   readonly #listeners = new Set<(podUid: string) => void>();
 
@@ -59,32 +63,38 @@ export class StorageEvictor {
   forget(podUid: string): void {
     this.#containers.delete(podUid);
     this.#evicted.delete(podUid);
+    this.#nextMs.delete(podUid);
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     while (!signal.aborted) {
-      const startedMs = clock.monotonicMs();
-      await this.check(signal);
-      await pause(clock, Math.max(EVERY_MS, SHARE * (clock.monotonicMs() - startedMs)), signal);
+      const tookMs = await this.check(signal);
+      await pause(clock, Math.max(EVERY_MS, SHARE * tookMs), signal);
     }
   }
 
-  /** Measures each pod that limits its storage, once. */
-  async check(signal: AbortSignal): Promise<void> {
-    const { pods, logger } = this.#options;
+  /** Measures each pod that limits its storage, once. Says how long that took, in milliseconds, with little for each slow pod. */
+  async check(signal: AbortSignal): Promise<number> {
+    const { pods, clock, logger } = this.#options;
+    let totalMs = 0;
     for (const pod of pods.list().filter((candidate) => this.#mayEvict(candidate))) {
+      const { uid = '' } = pod.metadata;
+      const startedMs = clock.monotonicMs();
+      if (startedMs < (this.#nextMs.get(uid) ?? startedMs)) continue;
       try {
         const excess = storageExcess(pod, await this.#measure(pod, signal));
-        if (excess !== undefined && pods.get(pod.metadata.uid ?? '') !== undefined) this.#evict(pod, excess);
+        if (excess !== undefined && pods.get(uid) !== undefined) this.#evict(pod, excess);
       } catch (error) {
-        if (signal.aborted) return;
-        logger.warn(
-          { pod: pod.metadata.uid, reason: errorMessage(error) },
-          'the storage of a pod could not be measured',
-        );
+        if (signal.aborted) return totalMs;
+        logger.warn({ pod: uid, reason: errorMessage(error) }, 'the storage of a pod could not be measured');
       }
+      const endedMs = clock.monotonicMs();
+      const tookMs = endedMs - startedMs;
+      totalMs += Math.min(tookMs, SLOW_MS);
+      if (tookMs > SLOW_MS) this.#nextMs.set(uid, endedMs + SHARE * tookMs);
     }
+    return totalMs;
   }
 
   #mayEvict(pod: Pod): boolean {
