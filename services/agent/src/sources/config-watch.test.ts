@@ -95,6 +95,13 @@ describe('the configuration in the volumes of pods', () => {
     expect(watch.size).toBe(0);
   });
 
+  it('is watched for the first hundred objects of a pod', () => {
+    watch.follow('a', showing(...Array.from({ length: 1000 }, (_, index) => `c${index}`)));
+    expect(watch.size).toBe(100);
+    watch.follow('a', undefined);
+    expect(watch.size).toBe(0);
+  });
+
   it('is found in volumes of each kind that shows it', () => {
     const volumes: Volume[] = [
       { name: 'a', configMap: { name: 'c' } },

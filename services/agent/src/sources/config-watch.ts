@@ -20,6 +20,9 @@ const RESOURCES: Readonly<Record<Kind, Resource<ConfigMap> | Resource<Secret>>> 
   secret: SECRETS,
 };
 
+/** Of one pod: each watch is a request that stays open. What a pod shows beside these changes when its volumes are read again. */
+const MAX_WATCHES = 100;
+
 /** An object that volumes of pods show. */
 interface Reference {
   readonly kind: Kind;
@@ -87,7 +90,7 @@ export class ConfigWatch implements ConfigSource {
       (pod === undefined ? [] : referencesOf(pod)).map((reference) => [keyOf(reference), reference]),
     );
     for (const key of this.#references.get(podUid) ?? []) if (!wanted.has(key)) this.#leave(podUid, key);
-    for (const [key, reference] of wanted) this.#join(podUid, key, reference);
+    for (const [key, reference] of [...wanted].slice(0, MAX_WATCHES)) this.#join(podUid, key, reference);
     if (wanted.size > 0) this.#references.set(podUid, new Set(wanted.keys()));
     else this.#references.delete(podUid);
     if (pod === undefined) this.#changes.delete(podUid);
@@ -120,8 +123,8 @@ export class ConfigWatch implements ConfigSource {
   #leave(podUid: string, key: string): void {
     const watched = this.#watched.get(key);
     watched?.pods.delete(podUid);
-    if (watched === undefined || watched.pods.size > 0) return;
-    watched.abort.abort();
+    if (watched !== undefined && watched.pods.size > 0) return;
+    watched?.abort.abort();
     this.#watched.delete(key);
     this.#read.delete(key);
   }
