@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -10,7 +10,7 @@ import {
   type Volume,
 } from '@gantry/objects';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { pod } from '../testing/pods.ts';
+import { pod, reportedStatus } from '../testing/pods.ts';
 import { PersistentFolders } from './persistent-folders.ts';
 
 const signal = new AbortController().signal;
@@ -59,6 +59,21 @@ describe('the folder of a persistent volume', () => {
     const path = await folders(boundClaim, itsVolume).make(withGroup, mounted, signal);
     const { gid, mode } = await stat(path);
     expect({ gid, mode: mode & 0o7777 }).toEqual({ gid: group, mode: 0o2777 });
+  });
+
+  it('keeps its modes for a pod that has run already, and for one that only reads', async () => {
+    const path = await folders(boundClaim, itsVolume).make(pod(), mounted, signal);
+    await chmod(path, 0o750);
+    const file = join(path, 'key');
+    await writeFile(file, '', { mode: 0o600 });
+    const security = { securityContext: { fsGroup: process.getgid?.() ?? 0 } };
+    const containerStatuses = [reportedStatus({ containerID: 'docker://main-0' })];
+    await folders(boundClaim, itsVolume).make(pod(security, { containerStatuses }), mounted, signal);
+    const readOnly: Volume = { name: 'data', persistentVolumeClaim: { claimName: 'c', readOnly: true } };
+    await folders(boundClaim, itsVolume).make(pod(security), readOnly, signal);
+    expect([(await stat(path)).mode & 0o7777, (await stat(file)).mode & 0o7777]).toEqual([0o750, 0o600]);
+    await folders(boundClaim, itsVolume).make(pod(security), mounted, signal);
+    expect((await stat(file)).mode & 0o7777).toBe(0o660);
   });
 
   it('is made once, for any user, and keeps what is in it', async () => {

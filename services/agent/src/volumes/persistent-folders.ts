@@ -54,9 +54,11 @@ export class PersistentFolders {
     this.#users.set(uid, (this.#users.get(uid) ?? new Set()).add(folder));
     await makeFolder(path);
     const { group, change } = fileOwnersOf(pod);
-    // As kubelet reads it: a volume that its pod only reads is given for reading.
-    const access = volume.persistentVolumeClaim?.readOnly === true ? 'read-only' : 'read-write';
-    if (group !== undefined) await giveToGroup(path, { group, access }, change);
+    // As kubelet: the files of a volume that its pod only reads stay as they are, and those that a pod has got already are its own.
+    const isReadOnly = volume.persistentVolumeClaim?.readOnly === true;
+    if (group !== undefined && !isReadOnly && !hasRun(pod)) {
+      await giveToGroup(path, { group, access: 'read-write' }, change);
+    }
     return path;
   }
 
@@ -126,6 +128,12 @@ export class PersistentFolders {
 /** The name of the claim that a pod's volume stands for. */
 function claimNameOf(pod: Pod, { name, persistentVolumeClaim }: Volume): string {
   return persistentVolumeClaim?.claimName ?? `${pod.metadata.name ?? ''}-${name}`;
+}
+
+/** Whether a container of the pod has run, so that the pod had its volumes before this process of the agent began. */
+function hasRun({ status }: Pod): boolean {
+  const statuses = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+  return statuses.some(({ containerID }) => containerID !== undefined);
 }
 
 function whyRefused({ status }: Pod, claim: PersistentVolumeClaim): string | undefined {
