@@ -107,6 +107,33 @@ describe('the server over TCP', () => {
   });
 });
 
+it('few large answers of a TCP connection wait to be sent, however many questions it asks at once', async () => {
+  const stop = new AbortController();
+  const listening = Promise.withResolvers<number>();
+  const totals = createServerTotals();
+  const large = Buffer.alloc(60_000);
+  let most = 0;
+  const counting = {
+    respond: () => {
+      most = Math.max(most, totals.tcp - (totals.codes[0] ?? 0));
+      return large;
+    },
+  };
+  const options = { host: '127.0.0.1', port: 0, totals, onListening: listening.resolve, clock: new ManualClock() };
+  const done = tcpServer({ ...options, responder: counting }).run(stop.signal);
+  const client = createConnection({ host: '127.0.0.1', port: await listening.promise });
+  let received = 0;
+  client.on('data', (bytes) => {
+    received += bytes.length;
+  });
+  client.write(Buffer.concat(Array.from({ length: 60 }, () => Buffer.from([0, 2, 0, 0]))));
+  await expect.poll(() => received).toBe(60 * (large.length + 2));
+  expect(most).toBeLessThanOrEqual(3);
+  client.destroy();
+  stop.abort();
+  await done;
+});
+
 it('a server whose port is taken fails instead of waiting', async () => {
   const taken = createSocket('udp4');
   taken.bind(0, '127.0.0.1');

@@ -13,6 +13,8 @@ const IDLE_MS = 10_000;
 const MAX_CONNECTIONS = 1024;
 /** Questions of one connection that are being answered; more are read when these are. */
 const MAX_WAITING = 64;
+/** Bytes of answers of one connection that wait to be sent; no more questions are read meanwhile. */
+const MAX_UNSENT_BYTES = 2 ** 17;
 const LENGTH_BYTES = 2;
 
 /** Answers packets over TCP, each with its length in front, in the order in which answers are there. */
@@ -45,7 +47,7 @@ export function tcpServer(options: TcpServerOptions): GroupMember {
 
 function serveConnection(socket: Socket, options: TcpServerOptions): void {
   const { responder, totals, clock } = options;
-  const connection = { received: Buffer.alloc(0), waiting: 0 };
+  const connection = { received: Buffer.alloc(0), waiting: 0, unsentBytes: 0 };
   let cancelIdle = () => {};
   const touch = () => {
     cancelIdle();
@@ -67,7 +69,7 @@ function serveConnection(socket: Socket, options: TcpServerOptions): void {
     if (connection.waiting < MAX_WAITING && !socket.writableNeedDrain) takePackets();
   };
   const takePackets = () => {
-    while (connection.waiting < MAX_WAITING && !socket.destroyed) {
+    while (connection.waiting < MAX_WAITING && connection.unsentBytes < MAX_UNSENT_BYTES && !socket.destroyed) {
       const packet = nextPacket(connection);
       if (packet === undefined) {
         socket.resume();
@@ -83,7 +85,14 @@ function serveConnection(socket: Socket, options: TcpServerOptions): void {
     socket.pause();
   };
   // Not from within `takePackets`: a long row of packets would be a deep row of calls.
-  const sendLater = (response: Buffer | undefined) => setImmediate(() => send(response));
+  const sendLater = (response: Buffer | undefined) => {
+    const bytes = response?.length ?? 0;
+    connection.unsentBytes += bytes;
+    setImmediate(() => {
+      connection.unsentBytes -= bytes;
+      send(response);
+    });
+  };
   socket.on('drain', takePackets);
   socket.on('data', (bytes) => {
     connection.received = connection.received.length === 0 ? bytes : Buffer.concat([connection.received, bytes]);
