@@ -168,6 +168,8 @@ test('the proxies lead to the pod and the Service', async () => {
   const root = `/api/v1/namespaces/${namespace.name}`;
   expect(await raw(`${root}/pods/box:8080/proxy/index.html`)).toBe('hello from box\n');
   expect(await raw(`${root}/pods/http:box:8080/proxy/`)).toBe('hello from box\n');
+  const { spec } = await cluster.get(PODS, namespace.name, 'box');
+  expect(await raw(`/api/v1/nodes/${spec?.nodeName ?? ''}/proxy/healthz`)).toBe('ok');
   for (const port of ['http', '80']) {
     const served = () => raw(`${root}/services/box:${port}/proxy/`);
     expect(await eventually('the endpoint is known', 30_000, served)).toBe('hello from box\n');
