@@ -217,7 +217,9 @@ class Member implements ClusterMember {
 
   /** For clusters without certificates. */
   async #etcdctl(...args: readonly string[]): Promise<string> {
-    const result = await this.#container?.exec(['/usr/local/bin/etcdctl', ...args]);
+    // On a busy machine, a member that was cut off takes longer than etcdctl's 5 s to be part of a majority again.
+    const command = ['/usr/local/bin/etcdctl', '--command-timeout=60s', ...args];
+    const result = await this.#container?.exec(command);
     if (result?.exitCode !== 0) throw new Error(`etcdctl ${args.join(' ')}: ${result?.output ?? 'no container'}`);
     return result.stdout;
   }
