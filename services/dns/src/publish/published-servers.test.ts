@@ -6,6 +6,8 @@ import { probeServer } from './probe.ts';
 import { PublishedServers } from './published-servers.ts';
 import { startUpstream } from '../testing/upstream-server.ts';
 
+type Probe = (address: string, signal: AbortSignal) => Promise<void>;
+
 const KEY = { namespace: 'kube-system', name: 'kube-dns' };
 
 describe('the published servers', () => {
@@ -19,19 +21,20 @@ describe('the published servers', () => {
   });
   afterEach(() => stop.abort());
 
-  const server = (own: string | undefined, isReady = () => true) =>
+  const refuse: Probe = () => Promise.reject(new RangeError('silent'));
+  const server = (own: string | undefined, isReady = () => true, fail = refuse) =>
     new PublishedServers({
       client: cluster.client,
       cache: cluster.informers.cache,
       own,
       isReady,
-      probe: (address) => (answering.has(address) ? Promise.resolve() : Promise.reject(new RangeError('silent'))),
+      probe: (address, signal) => (answering.has(address) ? Promise.resolve() : fail(address, signal)),
       clock: cluster.clock,
       logger: silentLogger,
     });
   const published = async () => addressesOf(await cluster.client.get(ENDPOINT_SLICES, KEY, stop.signal));
   const looks = async (count: number) => {
-    for (let i = 0; i < count; i++) await cluster.clock.advance(500);
+    for (let i = 0; i < count; i++) await cluster.clock.advance(400);
   };
 
   it('have this one while it runs, and not one that is silent for three looks', async () => {
@@ -46,6 +49,20 @@ describe('the published servers', () => {
     await looks(2);
     expect(await published()).toEqual(['10.128.0.4', '10.128.0.5']);
     await looks(2);
+    expect(await published()).toEqual(['10.128.0.5']);
+  });
+
+  it('do not have one that has died after 1.6 s, though no packet says so', async () => {
+    const wait: Probe = (_, signal) =>
+      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new RangeError('no answer'))));
+    void server('10.128.0.5', () => true, wait)
+      .member()
+      .run(stop.signal);
+    await looks(1);
+    // The next look has just begun.
+    await cluster.clock.advance(1);
+    answering.clear();
+    for (let waited = 0; waited < 1600; waited += 50) await cluster.clock.advance(50);
     expect(await published()).toEqual(['10.128.0.5']);
   });
 
