@@ -1,8 +1,6 @@
-import { constants } from 'node:fs';
-import { type FileHandle, open, readdir } from 'node:fs/promises';
+import type { FileHandle } from 'node:fs/promises';
+import { openChildren, openIfThere } from './volume-types/open-children.ts';
 
-/** Linux's O_PATH: the descriptor names the object and opens nothing. */
-const NAME_ONLY = 0o10000000 | constants.O_NOFOLLOW;
 const BLOCK_BYTES = 512;
 /** Each folder on the way stays open. What lies deeper does not count. */
 const MAX_DEPTH = 128;
@@ -40,25 +38,6 @@ async function bytesOf(handle: FileHandle, count: Count, depth: number): Promise
   }
   let total = stats.blocks * BLOCK_BYTES;
   if (depth >= MAX_DEPTH) return total;
-  const path = `/proc/self/fd/${handle.fd}`;
-  for (const name of await readdir(`${path}/.`)) {
-    const child = await openIfThere(`${path}/${name}`);
-    if (child === undefined) continue;
-    try {
-      total += await bytesOf(child, count, depth + 1);
-    } finally {
-      await child.close();
-    }
-  }
+  for await (const child of openChildren(handle)) total += await bytesOf(child.handle, count, depth + 1);
   return total;
-}
-
-async function openIfThere(path: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(path, NAME_ONLY);
-  } catch (error) {
-    // Removed in the meantime.
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
 }

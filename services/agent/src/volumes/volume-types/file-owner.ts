@@ -1,9 +1,7 @@
-import { constants } from 'node:fs';
-import { chmod, chown, type FileHandle, lchown, open, readdir } from 'node:fs/promises';
+import { chmod, chown, type FileHandle, lchown, open } from 'node:fs/promises';
 import { AgentError } from '../../runtime/agent-error.ts';
+import { NAME_ONLY, openChildren } from './open-children.ts';
 
-/** Linux's O_PATH: the descriptor names the object and opens nothing, so a FIFO does not block and a device does not act. */
-const NAME_ONLY = 0o10000000 | constants.O_NOFOLLOW;
 const SET_GROUP_ID = 0o2000;
 const FOLDER_BITS = 0o110 | SET_GROUP_ID;
 const GROUP_BITS = { 'read-write': 0o660, 'read-only': 0o440 } as const;
@@ -44,19 +42,12 @@ export async function giveToGroup(
 
 async function giveTree(folder: FileHandle, to: GroupAccess, depth: number): Promise<void> {
   if (depth > MAX_DEPTH) throw new AgentError('FailedMount', `the volume has more than ${MAX_DEPTH} levels of folders`);
-  const path = `/proc/self/fd/${folder.fd}`;
-  for (const name of await readdir(`${path}/.`)) {
-    const child = await openIfThere(`${path}/${name}`);
-    if (child === undefined) continue;
-    try {
-      const stats = await child.stat();
-      // A link's own group; the mode of a link means nothing.
-      if (stats.isSymbolicLink()) await lchown(`${path}/${name}`, stats.uid, to.group);
-      else if (stats.isDirectory()) await giveTree(child, to, depth + 1);
-      else await give(child, 'file', to);
-    } finally {
-      await child.close();
-    }
+  for await (const { path, handle } of openChildren(folder)) {
+    const stats = await handle.stat();
+    // A link's own group; the mode of a link means nothing.
+    if (stats.isSymbolicLink()) await lchown(path, stats.uid, to.group);
+    else if (stats.isDirectory()) await giveTree(handle, to, depth + 1);
+    else await give(handle, 'file', to);
   }
   await give(folder, 'folder', to);
 }
@@ -67,14 +58,4 @@ async function give(handle: FileHandle, kind: 'folder' | 'file', { group, access
   const path = `/proc/self/fd/${handle.fd}`;
   await chown(path, uid, group);
   await chmod(path, groupMode(mode, kind, access));
-}
-
-async function openIfThere(path: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(path, NAME_ONLY);
-  } catch (error) {
-    // Removed by the pod in the meantime.
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
 }
