@@ -1,8 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
+import { append } from '@gantry/base';
 import { processTree, readStat, type ProcessEntry } from './process-tree.ts';
 
 /** Processes that are created while others are killed are found by the next pass. */
 const MAX_PASSES = 20;
+/** Files that are open at once: a pod may have tens of thousands of processes, and an agent has fewer descriptors. */
+const BATCH = 64;
 
 /**
  * Kills a process, its descendants and its session. A process is only killed if its control group has `containerId` in its name: `pid`
@@ -11,8 +14,8 @@ const MAX_PASSES = 20;
 export async function killTree(pid: number, containerId: string): Promise<void> {
   for (let pass = 0; pass < MAX_PASSES; pass++) {
     const tree = processTree(await readProcesses(), pid);
-    const members = await Promise.all(tree.map((member) => isOf(member, containerId)));
-    const left = tree.filter((_, index) => members[index] === true);
+    const groups = await readAll(tree.map((member) => `/proc/${member}/cgroup`));
+    const left = tree.filter((_, index) => groups[index]?.includes(containerId) === true);
     if (left.length === 0) return;
     for (const member of left) kill(member);
   }
@@ -20,19 +23,26 @@ export async function killTree(pid: number, containerId: string): Promise<void> 
 
 async function readProcesses(): Promise<readonly ProcessEntry[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const stats = await Promise.all(pids.map((pid) => readOptional(`/proc/${pid}/stat`)));
+  const stats = await readAll(pids.map((pid) => `/proc/${pid}/stat`));
   return stats.flatMap((text) => (text === undefined ? [] : (readStat(text) ?? [])));
 }
 
-async function isOf(pid: number, containerId: string): Promise<boolean> {
-  return (await readOptional(`/proc/${pid}/cgroup`))?.includes(containerId) === true;
+/** The texts of files below /proc; undefined for those of processes that have ended. */
+async function readAll(paths: readonly string[]): Promise<readonly (string | undefined)[]> {
+  const texts: (string | undefined)[] = [];
+  for (let at = 0; at < paths.length; at += BATCH) {
+    append(texts, await Promise.all(paths.slice(at, at + BATCH).map(readIfThere)));
+  }
+  return texts;
 }
 
-async function readOptional(path: string): Promise<string | undefined> {
+async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
-  } catch {
-    // The process has ended.
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    // Not read, which does not mean that the process has ended.
+    if (code === 'EMFILE' || code === 'ENFILE') throw error;
     return undefined;
   }
 }

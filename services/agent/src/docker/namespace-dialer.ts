@@ -73,12 +73,12 @@ export class NamespaceDialer {
 
   #helper(key: string, pid: number): Helper {
     const known = this.#helpers.get(key);
-    if (known !== undefined) {
+    if (known !== undefined && known.state !== 'ended') {
       this.#helpers.delete(key);
       this.#helpers.set(key, known);
       return known;
     }
-    const unused = [...this.#helpers].find(([, { state }]) => state === 'idle');
+    const unused = [...this.#helpers].find(([, { state }]) => state !== 'busy');
     if (this.#helpers.size >= MAX_HELPERS) {
       if (unused === undefined) throw new AgentError('ConnectFailed', 'connections to too many pods are being opened');
       this.#helpers.delete(unused[0]);
@@ -124,11 +124,18 @@ class Helper {
     this.#child.on('message', (answer, socket) => this.#answer(answer as Answer, socket));
   }
 
-  get state(): 'idle' | 'busy' {
+  get state(): 'idle' | 'busy' | 'ended' {
+    if (!this.#child.connected) return 'ended';
     return this.#waiting.size === 0 ? 'idle' : 'busy';
   }
 
   connect(port: number): Promise<Socket> {
+    // Without descriptors or processes to spare there is no child, and its error comes later.
+    if (this.state === 'ended') {
+      return Promise.reject(
+        new AgentError('ConnectFailed', "the pod's network cannot be entered: no process can be started"),
+      );
+    }
     this.#cancelIdle();
     const id = ++this.#lastId;
     const waiting = Promise.withResolvers<Socket>();
