@@ -68,7 +68,8 @@ function holds(conditions: string, minor: number): boolean {
   });
 }
 
-function expand(text: string, variables: Readonly<Record<string, string>>): string {
+/** The text with the variables of the run in place of `$NAME`. */
+export function expand(text: string, variables: Readonly<Record<string, string>>): string {
   return text.replaceAll(/\$([A-Z]+)\b/g, (whole, name: string) => variables[name] ?? whole);
 }
 
