@@ -33,10 +33,7 @@ function start() {
         await Promise.resolve();
       },
     },
-    forgetStaleFlows: async (targets) => {
-      udp.push(new Map(targets));
-      return await Promise.resolve(0);
-    },
+    cleanFlows: (targets) => udp.push(targets),
     clock,
     random: seededRandom(1),
     logger: silentLogger,

@@ -12,8 +12,8 @@ export interface ProgrammerOptions {
   readonly view: ClusterView;
   readonly book: RuleBook;
   readonly nft: Pick<Nft, 'apply'>;
-  /** Ends flows of UDP clients whose endpoint is gone; returns their number. */
-  readonly forgetStaleFlows: (targets: UdpTargets, signal: AbortSignal) => Promise<number>;
+  /** Called with the UDP addresses whose rules have changed in the kernel; does not wait. */
+  readonly cleanFlows: (targets: UdpTargets) => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -41,7 +41,7 @@ export class Programmer {
   readonly #work = new Signal();
   /** Chains that nothing leads to, with the time since when, monotonic. */
   readonly #staleChains = new Map<string, number>();
-  /** UDP addresses whose clients are to choose anew once the rules are written; kept until that has been done. */
+  /** UDP addresses whose clients are to choose anew once the rules are written; kept until then. */
   readonly #udp = new Map<string, ReadonlySet<string>>();
   #isReplacing = true;
   #isDone = false;
@@ -105,7 +105,7 @@ export class Programmer {
         for (const name of change.goneChains) this.#staleChains.set(name, now);
       }
     }
-    await this.#finish(update, signal);
+    this.#finish(update);
   }
 
   async #apply(kind: 'replacement' | 'change', commands: string, signal: AbortSignal): Promise<void> {
@@ -117,13 +117,11 @@ export class Programmer {
     logger.debug({ kind, bytes: commands.length, tookMs: Math.round(took) }, 'rules written');
   }
 
-  async #finish({ triggeredAt }: Update, signal: AbortSignal): Promise<void> {
-    const { clock, metrics, forgetStaleFlows, logger } = this.#options;
+  #finish({ triggeredAt }: Update): void {
+    const { clock, metrics, cleanFlows } = this.#options;
     for (const at of triggeredAt) metrics.latency.observe(Math.max(0, clock.now() - at) / 1000);
-    if (this.#udp.size === 0) return;
-    const count = await forgetStaleFlows(this.#udp, signal);
+    if (this.#udp.size > 0) cleanFlows(new Map(this.#udp));
     this.#udp.clear();
-    if (count > 0) logger.info({ count }, 'UDP clients choose a new endpoint');
   }
 
   async #deleteStaleChains(signal: AbortSignal): Promise<void> {

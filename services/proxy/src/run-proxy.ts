@@ -28,6 +28,7 @@ import {
 import { openTlsFolder } from '@gantry/tls';
 import { ClusterView, PROXIED_RESOURCES } from './cluster-view.ts';
 import type { ProxyConfig } from './config.ts';
+import { FlowCleaner } from './flow-cleaner.ts';
 import { forgetStaleFlows } from './host/conntrack.ts';
 import { keepDockerUser } from './host/docker-user.ts';
 import { keepHairpin } from './host/hairpin.ts';
@@ -56,6 +57,7 @@ export async function runProxy(config: ProxyConfig): Promise<GroupOutcome> {
   const book = new RuleBook();
   const closedRanges = [...CLOSED_RANGES, config.controlRange];
   const view = new ClusterView(book, { podCidr, podRange, podBridge, serviceCidr, closedRanges });
+  const flowCleaner = new FlowCleaner({ ...base, forgetStaleFlows, logger });
   const programmer = new Programmer({
     ...base,
     table: config.clusterId,
@@ -63,7 +65,7 @@ export async function runProxy(config: ProxyConfig): Promise<GroupOutcome> {
     view,
     book,
     nft,
-    forgetStaleFlows,
+    cleanFlows: flowCleaner.clean,
     logger,
     metrics: programmerMetrics(metrics),
   });
@@ -97,6 +99,7 @@ export async function runProxy(config: ProxyConfig): Promise<GroupOutcome> {
       },
       { name: 'docker-user', run: (signal) => keepDockerUser({ ...config, clock, logger }, signal) },
       { name: 'rules', run: (signal) => program(informers, programmer, signal) },
+      { name: 'flows', run: (signal) => flowCleaner.run(signal) },
       { name: 'foreign-changes', run: (signal) => watchForeignChanges(nft, programmer, { clock, logger }, signal) },
     ],
     { clock, logger },

@@ -23,8 +23,16 @@ test.each<readonly [string, string, boolean]>([
   ['another port of the address', flow('10.96.0.10', 54, '10.128.4.2'), false],
   ['TCP ends by itself', flow('10.96.0.10', 53, '10.128.4.2').replace('udp      17', 'tcp      6'), false],
 ])('a flow is stale: %s', (_, line, isStale) => {
-  const expected = { source: '10.128.4.9', sourcePort: '5353' };
-  expect(staleFlows(`${line}\n`, targets)).toMatchObject(isStale ? [expected] : []);
+  expect(staleFlows(`${line}\n`, targets)).toMatchObject(isStale ? [{ count: 1 }] : []);
+});
+
+test('stale flows are counted by the address of the Service and the one that answers', () => {
+  const lines = ['10.128.4.2', '10.128.4.3', '10.128.4.2'].map((dead) => flow('10.96.0.10', 53, dead));
+  const expected = { destination: '10.96.0.10', port: '53' };
+  expect(staleFlows(lines.join('\n'), targets)).toEqual([
+    { ...expected, answeredBy: '10.128.4.2', count: 2 },
+    { ...expected, answeredBy: '10.128.4.3', count: 1 },
+  ]);
 });
 
 test('a Service without UDP has no flows to look for', () => {

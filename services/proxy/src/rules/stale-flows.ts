@@ -6,15 +6,15 @@ import type { Topology } from './topology.ts';
 /** The addresses that may answer, by `<address>:<port>` of a Service, and by `:<port>` for a NodePort. */
 export type UdpTargets = ReadonlyMap<string, ReadonlySet<string>>;
 
-/** A connection that conntrack remembers, by what the client sent. */
-export interface Flow {
-  readonly source: string;
+/** Connections that conntrack remembers, of one address of a Service and one address that answers. */
+export interface StaleFlows {
   readonly destination: string;
-  readonly sourcePort: string;
-  readonly destinationPort: string;
+  readonly port: string;
+  readonly answeredBy: string;
+  readonly count: number;
 }
 
-const FLOW = /^udp\s.*?src=(\S+) dst=(\S+) sport=(\d+) dport=(\d+).*?src=(\S+) dst=/;
+const FLOW = /^udp\s.*?dst=(\S+) sport=\d+ dport=(\d+).*?src=(\S+) dst=/;
 
 /** The UDP addresses of a Service with the endpoints that serve. */
 export function udpTargets(service: Service, slices: readonly EndpointSlice[], topology: Topology): UdpTargets {
@@ -35,14 +35,16 @@ export function udpTargets(service: Service, slices: readonly EndpointSlice[], t
  * The flows, in conntrack's listing, of UDP clients of Services that are answered by no endpoint of the Service: it is gone, or the
  * flow began before the Service had one. Packets of UDP have no end: a client that goes on sending would stay with the dead endpoint.
  */
-export function staleFlows(listing: string, targets: UdpTargets): readonly Flow[] {
-  return listing.split('\n').flatMap((line) => {
-    const [, source = '', destination = '', sourcePort = '', destinationPort = '', answeredBy = ''] =
-      FLOW.exec(line) ?? [];
+export function staleFlows(listing: string, targets: UdpTargets): readonly StaleFlows[] {
+  const found = new Map<string, StaleFlows>();
+  for (const line of listing.split('\n')) {
+    const [, destination = '', port = '', answeredBy = ''] = FLOW.exec(line) ?? [];
     // What is answered by its own destination was not translated: it only happens to have a NodePort's number.
-    const ofNodePort = answeredBy === destination ? undefined : targets.get(`:${destinationPort}`);
-    const endpoints = targets.get(`${destination}:${destinationPort}`) ?? ofNodePort;
-    if (endpoints === undefined || endpoints.has(answeredBy)) return [];
-    return [{ source, destination, sourcePort, destinationPort }];
-  });
+    const ofNodePort = answeredBy === destination ? undefined : targets.get(`:${port}`);
+    const endpoints = targets.get(`${destination}:${port}`) ?? ofNodePort;
+    if (endpoints === undefined || endpoints.has(answeredBy)) continue;
+    const key = `${destination} ${port} ${answeredBy}`;
+    found.set(key, { destination, port, answeredBy, count: (found.get(key)?.count ?? 0) + 1 });
+  }
+  return [...found.values()];
 }

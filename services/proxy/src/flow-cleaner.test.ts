@@ -1,0 +1,70 @@
+import { seededRandom } from '@gantry/base';
+import { ManualClock } from '@gantry/base/testing';
+import { silentLogger } from '@gantry/service';
+import { expect, onTestFinished, test } from 'vitest';
+import { FlowCleaner } from './flow-cleaner.ts';
+
+const DNS = new Map([['10.96.0.10:53', new Set(['10.128.4.1'])]]);
+const NTP = new Map([['10.96.0.11:123', new Set(['10.128.4.2'])]]);
+
+/** A cleaner whose rounds are written down; each of them ends as the test says. */
+function start() {
+  const clock = new ManualClock();
+  const rounds: { readonly addresses: readonly string[]; readonly end: PromiseWithResolvers<number> }[] = [];
+  const cleaner = new FlowCleaner({
+    forgetStaleFlows: (targets, signal) => {
+      const end = Promise.withResolvers<number>();
+      signal.addEventListener('abort', () => end.reject(signal.reason as Error));
+      rounds.push({ addresses: [...targets.keys()], end });
+      return end.promise;
+    },
+    clock,
+    random: seededRandom(1),
+    logger: silentLogger,
+  });
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  void cleaner.run(stop.signal);
+  const addresses = () => rounds.map((round) => round.addresses);
+  return { clock, cleaner, rounds, addresses };
+}
+
+/** Lets all that is ready run. */
+const settle = () => new Promise((resolve) => setImmediate(resolve));
+
+test('what changes during a round is looked at in the next one', async () => {
+  const { cleaner, rounds, addresses } = start();
+  cleaner.clean(DNS);
+  await settle();
+  cleaner.clean(NTP);
+  await settle();
+  expect(addresses()).toEqual([['10.96.0.10:53']]);
+  rounds[0]?.end.resolve(1);
+  await settle();
+  expect(addresses()).toEqual([['10.96.0.10:53'], ['10.96.0.11:123']]);
+});
+
+test('a round without UDP addresses looks at nothing', async () => {
+  const { cleaner, addresses } = start();
+  cleaner.clean(new Map());
+  await settle();
+  expect(addresses()).toEqual([]);
+});
+
+test('a round that fails or hangs is repeated with what has changed since', async () => {
+  const { clock, cleaner, rounds, addresses } = start();
+  cleaner.clean(DNS);
+  await settle();
+  rounds[0]?.end.reject(new Error('no program'));
+  await settle();
+  cleaner.clean(NTP);
+  const both = ['10.96.0.10:53', '10.96.0.11:123'];
+  await clock.advance(1000);
+  await settle();
+  expect(addresses()).toEqual([['10.96.0.10:53'], both]);
+  await clock.advance(30_000);
+  await settle();
+  await clock.advance(1000);
+  await settle();
+  expect(addresses()).toEqual([['10.96.0.10:53'], both, both]);
+});

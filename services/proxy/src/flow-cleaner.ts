@@ -1,0 +1,64 @@
+import { backoffMs, type Clock, errorMessage, pause, type Random, Signal, withDeadline } from '@gantry/base';
+import type { Logger } from '@gantry/service';
+import type { UdpTargets } from './rules/stale-flows.ts';
+
+export interface FlowCleanerOptions {
+  /** Ends flows of UDP clients that no endpoint answers; returns their number. */
+  readonly forgetStaleFlows: (targets: UdpTargets, signal: AbortSignal) => Promise<number>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+const DEADLINE_MS = 30_000;
+const BACKOFF = { initialMs: 200, maxMs: 10_000 };
+
+/**
+ * Makes UDP clients choose anew after the rules of their Service have changed. It runs beside the changes of rules: a change never waits
+ * until flows are found and ended, which takes the longer the more connections the host has.
+ */
+export class FlowCleaner {
+  readonly #options: FlowCleanerOptions;
+  readonly #work = new Signal();
+  /** Kept until their flows have been looked at. */
+  #targets = new Map<string, ReadonlySet<string>>();
+  #failures = 0;
+
+  constructor(options: FlowCleanerOptions) {
+    this.#options = options;
+  }
+
+  /** The rules of these UDP addresses have changed. */
+  readonly clean = (targets: UdpTargets): void => {
+    for (const [address, endpoints] of targets) this.#targets.set(address, endpoints);
+    if (this.#targets.size > 0) this.#work.notify();
+  };
+
+  /** Looks at flows until the signal is aborted. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random, logger } = this.#options;
+    while (!signal.aborted) {
+      const targets = this.#targets;
+      this.#targets = new Map();
+      try {
+        if (targets.size > 0) await this.#clean(targets, signal);
+        this.#failures = 0;
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#targets = new Map([...targets, ...this.#targets]);
+        this.#failures += 1;
+        logger.error({ reason: errorMessage(error) }, 'UDP clients keep endpoints that are gone');
+        await pause(clock, backoffMs(BACKOFF, this.#failures, random), signal);
+        continue;
+      }
+      await this.#work.wait(clock, Number.POSITIVE_INFINITY, signal);
+    }
+  }
+
+  async #clean(targets: UdpTargets, signal: AbortSignal): Promise<void> {
+    const { clock, forgetStaleFlows, logger } = this.#options;
+    using deadline = withDeadline(clock, signal, DEADLINE_MS);
+    const count = await forgetStaleFlows(targets, deadline);
+    if (count > 0) logger.info({ count }, 'UDP clients choose a new endpoint');
+  }
+}
