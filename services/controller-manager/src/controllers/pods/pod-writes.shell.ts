@@ -52,21 +52,31 @@ export async function createPod(owner: KubeObject, pod: Pod, context: PodWriter,
   if ('error' in result) throw result.error;
 }
 
-/** Deletes all of these pods of an owner, and throws the first failure after all have been tried. */
+/** A pod was chosen for deletion for what it was, and is no longer: its owner is to choose again. */
+export class PodChangedError extends Error {
+  override readonly name = 'PodChangedError';
+}
+
+/**
+ * Deletes all of these pods of an owner, and throws the first failure after all have been tried. A pod `asSeen` is deleted only in the
+ * revision in which it was observed; when it has changed since, `PodChangedError` is thrown, and nothing is reported on the owner.
+ */
 export async function deletePods(
   owner: KubeObject,
   pods: readonly Pod[],
   context: PodWriter,
   signal: AbortSignal,
+  asSeen: (pod: Pod) => boolean = () => false,
 ): Promise<void> {
   const failures: Error[] = [];
   const conflicts: Conflicted[] = [];
   for (let start = 0; start < pods.length; start += MAX_GROUP) {
     const group = pods.slice(start, start + MAX_GROUP);
     const writes = group.map((pod): ObjectWrite => {
-      const { uid } = pod.metadata;
-      const options = uid === undefined ? {} : { preconditions: { uid } };
-      return { verb: 'delete', resource: PODS, key: keyOf(pod), options };
+      const { uid, resourceVersion } = pod.metadata;
+      const seen = asSeen(pod) && resourceVersion !== undefined ? { resourceVersion } : {};
+      const preconditions = uid === undefined ? seen : { uid, ...seen };
+      return { verb: 'delete', resource: PODS, key: keyOf(pod), options: { preconditions } };
     });
     const report = (result: Result, i: number) => {
       const pod = group[i];
@@ -79,6 +89,10 @@ export async function deletePods(
   const left = failures.filter((error) => !isReason(error, 'NotFound') && !isReason(error, 'Conflict'));
   for (const { pod, error } of conflicts) {
     if (!(await isStored(pod, context, signal))) continue;
+    if (asSeen(pod)) {
+      left.push(new PodChangedError(`pod ${pod.metadata.name} has changed since it was chosen`, { cause: error }));
+      continue;
+    }
     reportDeleted(owner, pod, { error }, context);
     left.push(error);
   }

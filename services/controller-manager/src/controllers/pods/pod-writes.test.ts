@@ -2,10 +2,10 @@ import { must } from '@gantry/base';
 import { createOvertakenClient, FakeObjectClient } from '@gantry/client/testing';
 import { ManualClock } from '@gantry/base/testing';
 import { createObjectClient, type ObjectWrite } from '@gantry/client';
-import { type KubeObject, type Pod, PODS, type ReplicaSet, StatusError } from '@gantry/objects';
+import { keyOf, type KubeObject, type Pod, PODS, type ReplicaSet, StatusError } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { podFromTemplate } from './pod-template.ts';
-import { createPods, deletePods } from './pod-writes.shell.ts';
+import { createPods, deletePods, PodChangedError } from './pod-writes.shell.ts';
 
 const OWNER: ReplicaSet = { apiVersion: 'apps/v1', kind: 'ReplicaSet', metadata: { name: 'set', namespace: 'n' } };
 const QUOTA = new StatusError('Forbidden', 'exceeded quota');
@@ -111,5 +111,19 @@ describe('deletePods', () => {
     const { context, events, stored } = await withPods((count) => [busy, undefined, undefined][count]);
     await expect(deletePods(OWNER, stored, context, signal)).rejects.toThrow('the object has been modified');
     expect(events).toContain('Warning FailedDelete Error deleting: the object has been modified');
+  });
+
+  it('leaves a pod that has changed since it was seen, and reports nothing', async () => {
+    const { client, context, events, stored } = await withPods(() => undefined);
+    const [pod] = stored;
+    await client.patch(
+      PODS,
+      keyOf(must(pod, 'p0')),
+      { merge: { metadata: { annotations: { changed: 'yes' } } } },
+      signal,
+    );
+    await expect(deletePods(OWNER, stored, context, signal, () => true)).rejects.toThrow(PodChangedError);
+    expect(client.all(PODS).map(({ metadata }) => metadata.name)).toEqual(['p0']);
+    expect(events.filter((event) => event.startsWith('Warning'))).toEqual([]);
   });
 });

@@ -12,7 +12,7 @@ import { adopt, claimCandidates, mayAdopt, release, watchOwned } from '../owned-
 import { controllerOf } from '../ownership.ts';
 import { changesCounts } from '../pods/pod-state.ts';
 import { podFromTemplate } from '../pods/pod-template.ts';
-import { createPods, deletePods } from '../pods/pod-writes.shell.ts';
+import { createPods, deletePods, PodChangedError } from '../pods/pod-writes.shell.ts';
 import { collectingMs } from './collecting.ts';
 import { type Action, planReplicaSet, planStatus } from './plan.ts';
 import { desiredReplicas, type PodSet } from './pod-set.ts';
@@ -72,7 +72,8 @@ function relatedPods<T extends PodSet>(set: T, resource: Resource<T>, cache: Cac
 /** What stopped the changes of pods, and how the status reports it. */
 interface Failed {
   readonly error: unknown;
-  readonly failure: PodFailure;
+  /** Undefined when nothing is wrong: a pod has changed before it was deleted. */
+  readonly failure: PodFailure | undefined;
 }
 
 /** Carries out the actions on pods. Stops at the first rejected write. */
@@ -86,7 +87,8 @@ async function changePods(
   const creations = actions.flatMap((action) =>
     action.kind === 'createPods' ? Array<Pod>(action.count).fill(podFromTemplate(set.spec?.template, set)) : [],
   );
-  const deletions = actions.flatMap((action) => (action.kind === 'deletePod' ? [action.pod] : []));
+  const deletions = actions.flatMap((action) => (action.kind === 'deletePod' ? [action] : []));
+  const asSeen = new Set(deletions.flatMap((action) => (action.asSeen ? [action.pod] : [])));
   for (const action of actions) {
     if (action.kind === 'adopt') await adopt(client, PODS, action.pod, set, signal);
     if (action.kind === 'release') await release(client, PODS, action.pod, set, signal);
@@ -97,8 +99,10 @@ async function changePods(
     return { error, failure: { reason: 'FailedCreate', message: errorMessage(error) } };
   }
   try {
-    await deletePods(set, deletions, context, signal);
+    const pods = deletions.map(({ pod }) => pod);
+    await deletePods(set, pods, context, signal, (pod) => asSeen.has(pod));
   } catch (error) {
+    if (error instanceof PodChangedError) return { error, failure: undefined };
     return { error, failure: { reason: 'FailedDelete', message: errorMessage(error) } };
   }
   return undefined;

@@ -94,6 +94,16 @@ describe('planReplicaSet', () => {
     expect(deleted([pod('long', { readySeconds: 600 }), pod('short', { readySeconds: 5 })], one)).toEqual(['short']);
   });
 
+  test('where some stay, a pod that is not ready goes only as it was seen', () => {
+    const asSeen = (pods: readonly Pod[], replicas: number) =>
+      plan(pods, {
+        set: { ...set, spec: { ...set.spec, replicas, selector: { matchLabels: { app: 'a' } } } },
+      }).actions.flatMap((action) => (action.kind === 'deletePod' ? [action.asSeen] : []));
+    expect(asSeen([pod('running'), pod('pending', { ready: false })], 1)).toEqual([true]);
+    expect(asSeen([pod('running'), pod('other')], 1)).toEqual([false]);
+    expect(asSeen([pod('running'), pod('pending', { ready: false })], 0)).toEqual([false, false]);
+  });
+
   test('selected orphans are adopted, unselected ones released', () => {
     const { actions } = plan([pod('orphan', { owned: false }), pod('lost', { labels: { app: 'free' } })]);
     expect(actions.map((action) => action.kind)).toEqual(['adopt', 'release', 'createPods', 'updateStatus']);

@@ -2,7 +2,7 @@ import type { Instant, Plan } from '@gantry/base';
 import { equalJson, type Pod, type ReplicaSetStatus } from '@gantry/objects';
 import { selectorOf } from '../owned-objects.ts';
 import { claimObjects } from '../ownership.ts';
-import { isActive, isTerminating, nextAvailability } from '../pods/pod-state.ts';
+import { isActive, isReady, isTerminating, nextAvailability } from '../pods/pod-state.ts';
 import { desiredReplicas, type PodSet } from './pod-set.ts';
 import { rankForDeletion } from './rank.ts';
 import { type PodFailure, podSetStatus } from './status.ts';
@@ -21,7 +21,8 @@ export type Action =
   | { readonly kind: 'adopt'; readonly pod: Pod }
   | { readonly kind: 'release'; readonly pod: Pod }
   | { readonly kind: 'createPods'; readonly count: number }
-  | { readonly kind: 'deletePod'; readonly pod: Pod }
+  /** `asSeen`: the pod was chosen before others because it was not ready, and goes only if that has not changed. */
+  | { readonly kind: 'deletePod'; readonly pod: Pod; readonly asSeen: boolean }
   | { readonly kind: 'updateStatus'; readonly status: ReplicaSetStatus };
 
 /** The most pods that one reconcile creates or deletes, as in Kubernetes' replica set controller. */
@@ -72,6 +73,9 @@ function replicaActions(observed: ObservedPodSet, active: readonly Pod[], now: I
   if (surplus < 0) return [{ kind: 'createPods', count: Math.min(-surplus, BURST) }];
   if (surplus === 0) return [];
   // The order does not matter where all go.
-  const ranked = surplus < active.length ? rankForDeletion(active, observed.relatedPods, now) : active;
-  return ranked.slice(0, Math.min(surplus, BURST)).map((pod): Action => ({ kind: 'deletePod', pod }));
+  const someStay = surplus < active.length;
+  const ranked = someStay ? rankForDeletion(active, observed.relatedPods, now) : active;
+  return ranked
+    .slice(0, Math.min(surplus, BURST))
+    .map((pod): Action => ({ kind: 'deletePod', pod, asSeen: someStay && !isReady(pod) }));
 }

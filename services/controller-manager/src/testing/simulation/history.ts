@@ -142,6 +142,9 @@ class HistoryWriter {
   }
 
   #change(id: string, of: SimulatedKind, object: KubeObject, patch = this.#dice.pick(of.changes)(this.#dice, object)) {
+    // One that waits for the pods of its last template waits for those of a lost node, too.
+    if ((object as { spec?: { strategy?: { type?: string } } }).spec?.strategy?.type === 'Recreate')
+      this.#restoreNode();
     this.#known.set(id, { of, object: merge(object, patch) as KubeObject });
     this.#add({ kind: 'change', of, object, patch });
   }

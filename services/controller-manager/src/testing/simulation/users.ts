@@ -1,7 +1,18 @@
 import { must, pause } from '@gantry/base';
 import type { ManualClock } from '@gantry/base/testing';
 import { ignoreReasons, type ObjectClient } from '@gantry/client';
-import { isReason, keyOf, type KubeObject, NAMESPACES, type Namespace, PODS, type Resource } from '@gantry/objects';
+import {
+  isReason,
+  keyOf,
+  type KubeObject,
+  NAMESPACES,
+  type Namespace,
+  PODS,
+  type PodTemplateSpec,
+  REPLICA_SETS,
+  type Resource,
+} from '@gantry/objects';
+import { controllerOf } from '../../controllers/ownership.ts';
 import type { Activity } from './activity.ts';
 import type { Operation, Step } from './history.ts';
 import type { Nodes } from './nodes.ts';
@@ -65,7 +76,7 @@ async function perform(options: UsersOptions, operation: Operation): Promise<voi
       const { of, object, propagation } = operation;
       if (of.waits === 'until-observed') await untilObserved(options, of.resource, object);
       // How many pods are left behind would be chance.
-      if (propagation === 'Orphan') await untilComplete(options, of.resource, object);
+      if (propagation === 'Orphan') await untilSteady(options, of.resource, object);
       options.onDelete(object);
       await client.delete(of.resource, keyOf(object), { propagationPolicy: propagation }, signal);
       return;
@@ -128,7 +139,13 @@ async function evict(options: UsersOptions, { namespace, app }: Extract<Operatio
 }
 
 interface Observed extends KubeObject {
-  spec?: { replicas?: number };
+  spec?: {
+    replicas?: number;
+    paused?: boolean;
+    strategy?: { type?: string };
+    selector?: { matchLabels?: Record<string, string> };
+    template?: PodTemplateSpec;
+  };
   status?: {
     observedGeneration?: number;
     replicas?: number;
@@ -141,18 +158,44 @@ function untilObserved(options: UsersOptions, resource: Resource, object: KubeOb
   const { namespace = '', name } = keyOf(object);
   return until(options, `${nameOf(object)} is observed`, async () => {
     const now = options.world.get<Observed>(resource, namespace, name);
-    return now?.status?.observedGeneration === now?.metadata.generation;
+    if (now?.status?.observedGeneration !== now?.metadata.generation) return false;
+    // Before it makes a set for its template, this one waits until the pods of the others have ended.
+    return now?.spec?.strategy?.type !== 'Recreate' || now.spec.paused === true || hasNewSet(options.world, now);
   });
 }
 
-/** Until a set has the pods that it wants. */
-function untilComplete(options: UsersOptions, resource: Resource, object: KubeObject): Promise<void> {
+function hasNewSet(world: World, { metadata, spec }: Observed): boolean {
+  const image = (template?: PodTemplateSpec) =>
+    JSON.stringify([template?.spec?.containers, template?.metadata?.annotations]);
+  return world
+    .all(REPLICA_SETS)
+    .some((set) => controllerOf(set)?.uid === metadata.uid && image(set.spec?.template) === image(spec?.template));
+}
+
+/** Longer than a controller is away after a crash, and than the back-offs that it comes to in a history. */
+const STEADY_MS = 60_000;
+
+/** Until a set has as many pods as it wants, and has replaced none of them for a while: it may have rolled out an update. */
+function untilSteady(options: UsersOptions, resource: Resource, object: KubeObject): Promise<void> {
+  const { clock, world } = options;
   const { namespace = '', name } = keyOf(object);
-  return until(options, `${nameOf(object)} is complete`, async () => {
-    const { spec, status } = options.world.get<Observed>(resource, namespace, name) ?? {};
+  let [seen, since] = ['', clock.now()];
+  return until(options, `${nameOf(object)} is steady`, async () => {
+    const { spec, status } = world.get<Observed>(resource, namespace, name) ?? {};
     const { replicas = 0, currentNumberScheduled = 0, desiredNumberScheduled = 0 } = status ?? {};
-    return replicas === (spec?.replicas ?? replicas) && currentNumberScheduled === desiredNumberScheduled;
+    const isComplete = replicas === (spec?.replicas ?? replicas) && currentNumberScheduled === desiredNumberScheduled;
+    const selected = spec?.selector?.matchLabels ?? {};
+    const pods = world
+      .all(PODS)
+      .filter(({ metadata }) => metadata.namespace === namespace && hasAll(metadata.labels, selected));
+    const now = pods.map(({ metadata }) => `${metadata.uid} ${metadata.deletionTimestamp}`).join();
+    if (now !== seen || !isComplete) [seen, since] = [now, clock.now()];
+    return clock.now() - since >= STEADY_MS;
   });
+}
+
+function hasAll(labels: Readonly<Record<string, string>> = {}, wanted: Readonly<Record<string, string>>): boolean {
+  return Object.entries(wanted).every(([key, value]) => labels[key] === value);
 }
 
 /** Looks again and again, in simulated time. */

@@ -12,7 +12,6 @@ import {
 import { controllerOf } from '../../../controllers/ownership.ts';
 import { isReady } from '../nodes.ts';
 import { type Change, isOf, type World } from '../world.ts';
-import { isEvicted } from './budgets.ts';
 import { describeChange, type Invariant } from './invariant.ts';
 
 /** How many pods a spec allows. */
@@ -73,7 +72,7 @@ function takePod(rollouts: Map<string, Rollout>, world: World, change: Change, r
     if (pod === undefined || !isReady(pod)) rollout.disturbed = true;
     return;
   }
-  if (isEvicting(world, old) || isEvicted(pod)) rollout.disturbed = true;
+  if (isEvicting(world, old) || isDisrupted(pod)) rollout.disturbed = true;
   const ready = pods.filter(isReady).length;
   if (rollout.disturbed || isEnding(world, deployment) || ready >= rollout.bounds.least) return;
   report(
@@ -101,6 +100,11 @@ function countWanted(world: World, pods: readonly Pod[]): number {
 function isEvicting(world: World, pod: Pod): boolean {
   const taints = world.get(NODES, '', pod.spec?.nodeName ?? '')?.spec?.taints ?? [];
   return taints.some(({ effect }) => effect === 'NoExecute');
+}
+
+/** Whether it is deleted for another's sake than its set's: its node's, or a user's. */
+function isDisrupted({ status }: Pod): boolean {
+  return status?.conditions?.some(({ type, status: is }) => type === 'DisruptionTarget' && is === 'True') ?? false;
 }
 
 function isEnding(world: World, { metadata }: Deployment): boolean {
