@@ -25,9 +25,9 @@ export interface Project {
   removeService(service: string): Promise<void>;
   /** Unmounts what agents have mounted in their state volume: the engine cannot remove a volume before that. Needs no agent. */
   unmountState(): Promise<void>;
-  /** Removes the routing rules of pods from this host, and the service that keeps them. */
+  /** Removes the routing rules of pods from this host, and the service that keeps them; also where the service has no container. */
   removePodEgress(): Promise<void>;
-  /** Removes the rules of Services from this host's packet filter, and the service that writes them. */
+  /** Removes the rules of Services from this host's packet filter, and the service that writes them; also where it has no container. */
   removeProxy(): Promise<void>;
   /** Runs a service that is not part of `up` to its end; returns what it has written. */
   runOnce(service: string, args: readonly string[]): Promise<string>;
@@ -56,6 +56,15 @@ export function openProject(config: CommandConfig, clusterId: string, shell: She
     env: { GANTRY_HOME: config.home },
     ...(onLine === undefined ? {} : { onLine }),
   });
+  const removeWithRules = async (service: string, remove: readonly string[]) => {
+    await mustRun(shell, 'docker', [...base, 'rm', '-s', '-f', service], options());
+    const config = await mustRun(shell, 'docker', [...base, 'config', '--format', 'json', service], options());
+    const { image, ...settings } = readHostService(config, service);
+    // Without the image, no cluster was started here, or its user has removed the image too.
+    if ((await shell.run('docker', ['image', 'inspect', image])).code !== 0) return;
+    // Compose would make the networks of the cluster for it, whose ranges may be in use by others now.
+    await mustRun(shell, 'docker', ['run', ...hostArguments(settings), image, ...remove]);
+  };
   return {
     up: async (counts, onLine) => {
       const scale = [...counts].flatMap(([service, count]) => ['--scale', `${service}=${count}`]);
@@ -87,21 +96,10 @@ export function openProject(config: CommandConfig, clusterId: string, shell: She
       const command = ['run', '--rm', '--no-deps', '-T', 'agent', 'sh', '-c', UNMOUNT_STATE];
       await mustRun(shell, 'docker', [...base, ...command], options());
     },
-    removePodEgress: async () => {
-      const kept = (await listContainers(shell, clusterId)).find(({ service }) => service === 'pod-egress');
-      if (kept === undefined) return;
-      // It removes its rules when it is stopped, but not when it was killed.
-      await mustRun(shell, 'docker', [...base, 'rm', '-s', '-f', 'pod-egress'], options());
-      if (kept.state === 'running') return;
-      const remove = ['run', '--rm', '--no-deps', '-T', 'pod-egress', 'pod-egress', 'remove'];
-      await mustRun(shell, 'docker', [...base, ...remove], options());
-    },
-    removeProxy: async () => {
-      if (!(await listContainers(shell, clusterId)).some(({ service }) => service === 'proxy')) return;
-      await mustRun(shell, 'docker', [...base, 'rm', '-s', '-f', 'proxy'], options());
-      const remove = ['run', '--rm', '--no-deps', '-T', 'proxy', 'node', 'lib/proxy.mjs', 'remove'];
-      await mustRun(shell, 'docker', [...base, ...remove], options());
-    },
+    // Rules outlive their service where its container was killed, or was removed by `docker compose down`: whether there is a container
+    // says nothing about them.
+    removePodEgress: () => removeWithRules('pod-egress', ['pod-egress', 'remove']),
+    removeProxy: () => removeWithRules('proxy', ['node', 'lib/proxy.mjs', 'remove']),
     runOnce: (service, args) => {
       const command = args.length === 0 ? [] : ['node', 'lib/apiserver.mjs', service, ...args];
       return mustRun(shell, 'docker', [...base, 'run', '--rm', '--no-deps', '-T', service, ...command], options());
@@ -143,4 +141,29 @@ async function listContainers(shell: Shell, clusterId: string): Promise<readonly
       image,
     }))
     .toSorted((one, other) => one.name.localeCompare(other.name, 'en', { numeric: true }));
+}
+
+/** What `docker compose config` says of a service in the host's network that changes rules of the host. */
+interface HostService {
+  readonly image: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly cap_add: readonly string[];
+  readonly tmpfs?: readonly string[];
+}
+
+function readHostService(config: string, service: string): HostService {
+  const { services } = JSON.parse(config) as { readonly services: Readonly<Record<string, HostService>> };
+  const found = services[service];
+  if (found === undefined) throw new CommandError(`docker compose config shows no service ${service}`);
+  return found;
+}
+
+/** The arguments of `docker run` for a single command of such a service, with the rights that the service has. */
+function hostArguments({ environment, cap_add, tmpfs = [] }: Omit<HostService, 'image'>): readonly string[] {
+  return [
+    ...['--rm', '--network', 'host', '--read-only', '--cap-drop', 'ALL', '--security-opt', 'no-new-privileges:true'],
+    ...cap_add.flatMap((capability) => ['--cap-add', capability]),
+    ...tmpfs.flatMap((mount) => ['--tmpfs', mount]),
+    ...Object.entries(environment).flatMap(([name, value]) => ['-e', `${name}=${value}`]),
+  ];
 }

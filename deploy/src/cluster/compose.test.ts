@@ -1,0 +1,41 @@
+import { expect, test } from 'vitest';
+import type { Shell } from '../machine/shell.ts';
+import { openProject } from './compose.ts';
+
+const CONFIG = { root: '/checkout', home: '/home', homeKind: 'checkout', overlays: [] } as const;
+
+/** What Compose says of each service, shortened. */
+const SETTINGS = { image: 'gantry:1', environment: { GANTRY_CLUSTER_ID: 'gantry-a' }, cap_add: ['NET_ADMIN'] };
+const SERVICES = { proxy: { ...SETTINGS, tmpfs: ['/run'] }, 'pod-egress': SETTINGS };
+const RIGHTS =
+  '--rm --network host --read-only --cap-drop ALL --security-opt no-new-privileges:true --cap-add NET_ADMIN';
+
+/** A machine with these images and no container; `commands` are what was run, from the verb of Compose on. */
+function machine(images: readonly string[]) {
+  const commands: string[] = [];
+  const shell: Shell = {
+    run: (_program, args) => {
+      const command = args.join(' ').replace(/^compose .* --progress plain /, '');
+      commands.push(command);
+      const missing = args[0] === 'image' && !images.includes(args.at(-1) ?? '');
+      const stdout = command.startsWith('config') ? JSON.stringify({ services: SERVICES }) : '';
+      return Promise.resolve({ code: missing ? 1 : 0, stdout, stderr: '' });
+    },
+  };
+  return { project: openProject(CONFIG, 'gantry-a', shell), commands };
+}
+
+test.each([
+  ['removeProxy', `run ${RIGHTS} --tmpfs /run -e GANTRY_CLUSTER_ID=gantry-a gantry:1 node lib/proxy.mjs remove`],
+  ['removePodEgress', `run ${RIGHTS} -e GANTRY_CLUSTER_ID=gantry-a gantry:1 pod-egress remove`],
+] as const)('%s removes the rules of a service that has no container any more', async (remove, command) => {
+  const { project, commands } = machine(['gantry:1']);
+  await project[remove]();
+  expect(commands.at(-1)).toBe(command);
+});
+
+test.each(['removeProxy', 'removePodEgress'] as const)('%s does not build or fetch an image', async (remove) => {
+  const { project, commands } = machine([]);
+  await project[remove]();
+  expect(commands.filter((command) => command.startsWith('run'))).toEqual([]);
+});
