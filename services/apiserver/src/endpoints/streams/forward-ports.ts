@@ -4,6 +4,7 @@ import { type PortForwardInput, PortForwardInputSchema, type PortForwardOutput }
 import type { AgentCall } from '../../agents/agent-call.ts';
 import { type AgentSession, type PortStart, toAgentRefusal } from '../../agents/agent-streams.ts';
 import { chooseForPorts, parsePorts, type PortStreams, servePorts } from '../../streams/index.ts';
+import { copyInput, type InputSender } from './copy-input.ts';
 import { writeTo } from './write-to.ts';
 import { StreamRefusedError } from './stream-refusal.ts';
 import type { StreamRequest } from './stream-request.ts';
@@ -48,7 +49,7 @@ async function forward(
   try {
     const call = await session.forward(start, either);
     try {
-      const sent = copyToPod(call, data);
+      const sent = copyInput(data.iterator({ destroyOnReturn: false }), inputOf(call));
       await copyToClient(call, data);
       data.end();
       error.end();
@@ -62,15 +63,11 @@ async function forward(
   }
 }
 
-async function copyToPod(call: Call, data: PortStreams['data']): Promise<void> {
-  try {
-    for await (const value of data.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      await call.send(create(PortForwardInputSchema, { part: { case: 'data', value } }));
-    }
-    await call.send(create(PortForwardInputSchema, { part: { case: 'dataClosed', value: {} } }));
-  } catch {
-    // The client has reset the connection, which cancels the call.
-  }
+function inputOf(call: Call): InputSender {
+  return {
+    data: (value) => call.send(create(PortForwardInputSchema, { part: { case: 'data', value } })),
+    end: () => call.send(create(PortForwardInputSchema, { part: { case: 'dataClosed', value: {} } })),
+  };
 }
 
 async function copyToClient(call: Call, data: PortStreams['data']): Promise<void> {

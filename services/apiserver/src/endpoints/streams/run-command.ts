@@ -4,13 +4,11 @@ import { type StreamInput, StreamInputSchema, type StreamOutput } from '@gantry/
 import type { AgentCall } from '../../agents/agent-call.ts';
 import { toAgentRefusal } from '../../agents/agent-streams.ts';
 import type { CommandOutcome, CommandStreams } from '../../streams/index.ts';
+import { copyInput, type InputSender } from './copy-input.ts';
 import { TerminalSizes } from './terminal-sizes.ts';
 import { writeTo } from './write-to.ts';
 
 type Call = AgentCall<StreamInput, StreamOutput>;
-
-/** Agents take at most 1 MiB at once. */
-const MAX_INPUT_BYTES = 256 * 1024;
 
 /** Copies between the client and the agent, no faster than the receiver reads, until the process has ended. Never rejects. */
 export async function runCommand(
@@ -19,7 +17,7 @@ export async function runCommand(
   kind: 'exec' | 'attach',
 ): Promise<CommandOutcome> {
   const { stdin, resize } = streams;
-  if (stdin !== undefined) void copyInput(call, stdin);
+  if (stdin !== undefined) void copyInput(stdin, stdinOf(call));
   if (resize !== undefined) void copySizes(call, resize);
   try {
     for (;;) {
@@ -39,18 +37,11 @@ export async function runCommand(
   }
 }
 
-async function copyInput(call: Call, stdin: Readable): Promise<void> {
-  try {
-    for await (const chunk of stdin as AsyncIterable<Buffer>) {
-      for (let at = 0; at < chunk.length; at += MAX_INPUT_BYTES) {
-        const value = chunk.subarray(at, at + MAX_INPUT_BYTES);
-        await call.send(create(StreamInputSchema, { part: { case: 'stdin', value } }));
-      }
-    }
-    await call.send(create(StreamInputSchema, { part: { case: 'stdinClosed', value: {} } }));
-  } catch {
-    // The client has gone: its streams say so, and the call is cancelled.
-  }
+function stdinOf(call: Call): InputSender {
+  return {
+    data: (value) => call.send(create(StreamInputSchema, { part: { case: 'stdin', value } })),
+    end: () => call.send(create(StreamInputSchema, { part: { case: 'stdinClosed', value: {} } })),
+  };
 }
 
 async function copySizes(call: Call, resize: Readable): Promise<void> {
