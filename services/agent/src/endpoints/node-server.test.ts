@@ -9,18 +9,14 @@ import type { KubeObject, Resource, SubjectAccessReview, TokenReview } from '@ga
 import { createMetrics, silentLogger } from '@gantry/service';
 import { fixedTls, type TlsMaterial } from '@gantry/tls';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { HollowRuntime } from '../hollow/hollow-runtime.ts';
-import { containerSpec } from '../spec/container-spec.ts';
-import { sandboxSpec } from '../spec/sandbox-spec.ts';
 import { createAuthority, type Issue } from '../testing/authority.ts';
-import { container, ENGINE, pod } from '../testing/pods.ts';
+import { ENGINE, pod } from '../testing/pods.ts';
+import { runningContainer } from '../testing/running-container.ts';
 import { NodeAccess } from './node-access.ts';
 import { createNodeEndpoints } from './node-endpoints.ts';
 import { createNodeServer, type NodeServer } from './node-server.ts';
 
 const OWNER = { cluster: 'c', node: 'node-a' };
-const IMAGE = { id: 'sha256:1', sizeBytes: 1, digests: [], user: '', labels: [] };
-const { signal } = new AbortController();
 
 let issue: Issue;
 let apiServer: TlsMaterial;
@@ -63,30 +59,8 @@ beforeEach(async () => {
   asked = [];
   allowed = {};
   clock = new ManualClock();
-  const runtime = new HollowRuntime({
-    clock,
-    images: { nginx: IMAGE },
-    behaviour: {
-      output: () => 'one\ntwo\n',
-      usage: () => ({ cpuMillis: 500, memoryBytes: 2 ** 20 }),
-    },
-  });
-  const common = { owner: OWNER, pod: pod(), attempt: 0, image: IMAGE, privilege: 'full' as const };
-  const sandboxId = await runtime.sandboxes.createSandbox(
-    sandboxSpec({ ...common, network: { kind: 'host' } }),
-    signal,
-  );
-  const spec = containerSpec({
-    ...common,
-    container: container(),
-    sandboxId,
-    restartDelayMs: 0,
-    environment: new Map(),
-    mounts: [],
-    engine: ENGINE,
-    capacityBytes: 2 ** 30,
-  });
-  await runtime.containers.startContainer(await runtime.containers.createContainer(spec, signal), signal);
+  const behaviour = { output: () => 'one\ntwo\n', usage: () => ({ cpuMillis: 500, memoryBytes: 2 ** 20 }) };
+  const { runtime } = await runningContainer(OWNER, { clock, behaviour });
   await clock.advance(10_000);
   const endpoints = createNodeEndpoints({
     runtime,

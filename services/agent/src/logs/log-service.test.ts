@@ -3,40 +3,18 @@ import { ManualClock } from '@gantry/base/testing';
 import { type ContainerLogsRequest, ContainerLogsRequestSchema, type LogChunk } from '@gantry/proto';
 import type { GrpcCall } from '@gantry/service';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { HollowRuntime } from '../hollow/hollow-runtime.ts';
-import { containerSpec } from '../spec/container-spec.ts';
-import { sandboxSpec } from '../spec/sandbox-spec.ts';
-import { container, ENGINE, pod } from '../testing/pods.ts';
+import type { HollowRuntime } from '../hollow/hollow-runtime.ts';
+import { runningContainer } from '../testing/running-container.ts';
 import { logService } from './log-service.ts';
 
 const OWNER = { cluster: 'c', node: 'n' };
-const IMAGE = { id: 'sha256:1', sizeBytes: 1, digests: [], user: '', labels: [] };
 const { signal } = new AbortController();
 
 describe('the log service', () => {
   let runtime: HollowRuntime;
   beforeEach(async () => {
-    runtime = new HollowRuntime({
-      clock: new ManualClock(),
-      images: { nginx: IMAGE },
-      behaviour: { output: () => `${'x'.repeat(200_000)}\n` },
-    });
-    const common = { owner: OWNER, pod: pod(), attempt: 0, image: IMAGE, privilege: 'full' as const };
-    const sandboxId = await runtime.sandboxes.createSandbox(
-      sandboxSpec({ ...common, network: { kind: 'host' } }),
-      signal,
-    );
-    const spec = containerSpec({
-      ...common,
-      container: container(),
-      sandboxId,
-      restartDelayMs: 0,
-      environment: new Map(),
-      mounts: [],
-      engine: ENGINE,
-      capacityBytes: 2 ** 30,
-    });
-    await runtime.containers.startContainer(await runtime.containers.createContainer(spec, signal), signal);
+    const behaviour = { output: () => `${'x'.repeat(200_000)}\n` };
+    ({ runtime } = await runningContainer(OWNER, { clock: new ManualClock(), behaviour }));
   });
 
   const sizes = async (limitBytes?: bigint) => {

@@ -1,15 +1,12 @@
 import { sleep } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
 import { expect, it } from 'vitest';
-import { HollowRuntime } from '../hollow/hollow-runtime.ts';
-import { containerSpec } from '../spec/container-spec.ts';
-import { sandboxSpec } from '../spec/sandbox-spec.ts';
-import { container, ENGINE, pod } from '../testing/pods.ts';
+import { container } from '../testing/pods.ts';
+import { runningContainer } from '../testing/running-container.ts';
 import { ProbeRunner } from './probe-runner.ts';
 import { TimerWheel } from './timer-wheel.ts';
 
 const OWNER = { cluster: 'c', node: 'n' };
-const IMAGE = { id: 'sha256:1', sizeBytes: 1, digests: [], user: '', labels: [] };
 const { signal } = new AbortController();
 
 /** As many at once as it is given. */
@@ -41,26 +38,9 @@ it('in an ending pod only readiness is probed on', async () => {
     ran.push(kind);
     return { exitCode: 0, output: '' };
   };
-  const runtime = new HollowRuntime({ clock, images: { nginx: IMAGE }, behaviour: { exec } });
-  const common = { owner: OWNER, pod: pod(), attempt: 0, image: IMAGE, privilege: 'full' as const };
-  const sandboxId = await runtime.sandboxes.createSandbox(
-    sandboxSpec({ ...common, network: { kind: 'host' } }),
-    signal,
-  );
   const probe = (kind: string) => ({ exec: { command: [kind] }, periodSeconds: 5 });
   const probed = container('main', { livenessProbe: probe('liveness'), readinessProbe: probe('readiness') });
-  const spec = containerSpec({
-    ...common,
-    container: probed,
-    sandboxId,
-    restartDelayMs: 0,
-    environment: new Map(),
-    mounts: [],
-    engine: ENGINE,
-    capacityBytes: 2 ** 30,
-  });
-  const containerId = await runtime.containers.createContainer(spec, signal);
-  await runtime.containers.startContainer(containerId, signal);
+  const { runtime, containerId } = await runningContainer(OWNER, { clock, behaviour: { exec } }, probed);
 
   const runner = new ProbeRunner({
     timers: new TimerWheel(clock),

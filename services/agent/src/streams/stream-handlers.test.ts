@@ -11,17 +11,14 @@ import {
 } from '@gantry/proto';
 import { type GrpcCall, silentLogger } from '@gantry/service';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { HollowRuntime } from '../hollow/hollow-runtime.ts';
+import type { HollowRuntime } from '../hollow/hollow-runtime.ts';
 import { SCRIPT_BEHAVIOUR } from '../hollow/testing/programs.ts';
 import { SCRIPTS } from '../runtime/testing/streams-contract.ts';
-import { containerSpec } from '../spec/container-spec.ts';
-import { sandboxSpec } from '../spec/sandbox-spec.ts';
-import { container, ENGINE, pod } from '../testing/pods.ts';
+import { runningContainer } from '../testing/running-container.ts';
 import { killLeftoverCommands } from './leftover-commands.ts';
 import { streamHandlers } from './stream-handlers.ts';
 
 const OWNER = { cluster: 'c', node: 'n' };
-const IMAGE = { id: 'sha256:1', sizeBytes: 1, digests: [], user: '', labels: [] };
 const API_SERVER = ['gantry:apiservers'];
 const START = { namespace: 'default', pod: 'web', podUid: 'uid-1', container: 'main', stdin: true, stdout: true };
 const { signal } = new AbortController();
@@ -34,26 +31,9 @@ let containerId: string;
 let sandboxId: string;
 
 beforeEach(async () => {
-  runtime = new HollowRuntime({
-    clock: new ManualClock(),
-    images: { nginx: IMAGE },
-    behaviour: SCRIPT_BEHAVIOUR,
-  });
+  const options = { clock: new ManualClock(), behaviour: SCRIPT_BEHAVIOUR };
+  ({ runtime, sandboxId, containerId } = await runningContainer(OWNER, options));
   handlers = streamHandlers(runtime, OWNER);
-  const common = { owner: OWNER, pod: pod(), attempt: 0, image: IMAGE, privilege: 'full' as const };
-  sandboxId = await runtime.sandboxes.createSandbox(sandboxSpec({ ...common, network: { kind: 'host' } }), signal);
-  const spec = containerSpec({
-    ...common,
-    container: container(),
-    sandboxId,
-    restartDelayMs: 0,
-    environment: new Map(),
-    mounts: [],
-    engine: ENGINE,
-    capacityBytes: 2 ** 30,
-  });
-  containerId = await runtime.containers.createContainer(spec, signal);
-  await runtime.containers.startContainer(containerId, signal);
 });
 
 async function* of<T>(...elements: readonly T[]): AsyncIterable<T> {

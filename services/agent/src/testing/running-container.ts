@@ -1,0 +1,41 @@
+import { HollowRuntime, type HollowOptions } from '../hollow/hollow-runtime.ts';
+import type { Owner } from '../runtime/labels.ts';
+import { containerSpec } from '../spec/container-spec.ts';
+import { sandboxSpec } from '../spec/sandbox-spec.ts';
+import { container, ENGINE, pod } from './pods.ts';
+
+const IMAGE = { id: 'sha256:1', sizeBytes: 1, digests: [], user: '', labels: [] };
+
+export interface RunningContainer {
+  readonly runtime: HollowRuntime;
+  readonly sandboxId: string;
+  readonly containerId: string;
+}
+
+/** A hollow runtime on which one container of the owner's runs: `main` of the pod of `pods.ts`, unless another is given. */
+export async function runningContainer(
+  owner: Owner,
+  options: Omit<HollowOptions, 'images'>,
+  own = container(),
+): Promise<RunningContainer> {
+  const { signal } = new AbortController();
+  const runtime = new HollowRuntime({ ...options, images: { nginx: IMAGE } });
+  const common = { owner, pod: pod(), attempt: 0, image: IMAGE, privilege: 'full' as const };
+  const sandboxId = await runtime.sandboxes.createSandbox(
+    sandboxSpec({ ...common, network: { kind: 'host' } }),
+    signal,
+  );
+  const spec = containerSpec({
+    ...common,
+    container: own,
+    sandboxId,
+    restartDelayMs: 0,
+    environment: new Map(),
+    mounts: [],
+    engine: ENGINE,
+    capacityBytes: 2 ** 30,
+  });
+  const containerId = await runtime.containers.createContainer(spec, signal);
+  await runtime.containers.startContainer(containerId, signal);
+  return { runtime, sandboxId, containerId };
+}
