@@ -19,4 +19,5 @@ export {
   type PortChoice,
 } from './stream-protocol.ts';
 export { HandshakeError } from './websocket/accept-websocket.ts';
+export { MessageMemory, type MessageShare } from './websocket/message-memory.ts';
 export { parsePorts } from './websocket-ports.ts';

@@ -6,7 +6,14 @@ import { openSpdyCommand } from './spdy-command.ts';
 import type { CommandChoice } from './stream-protocol.ts';
 import { switchProtocol, takeOver } from './taken-connection.ts';
 import { acceptWebSocket } from './websocket/accept-websocket.ts';
+import { limitMessages, type MessageShare } from './websocket/message-memory.ts';
 import { openWebSocketCommand } from './websocket-command.ts';
+
+export interface CommandSurroundings {
+  readonly clock: Clock;
+  /** The user's. */
+  readonly messages: MessageShare;
+}
 
 /**
  * Changes to the protocol and gives the client's streams; undefined when the client does not open them in time. Rejects with
@@ -17,12 +24,13 @@ export async function openCommand(
   upgrade: Upgrade,
   choice: CommandChoice,
   options: CommandOptions,
-  clock: Clock,
+  { clock, messages }: CommandSurroundings,
 ): Promise<CommandStreams | undefined> {
   if (choice.kind === 'websocket') {
     const socket = acceptWebSocket(exchange.req, upgrade, choice.protocol);
     takeOver(exchange, upgrade);
-    return openWebSocketCommand(socket, options, choice, clock);
+    const limit = (queued: () => number) => limitMessages(socket, upgrade.socket, messages, queued);
+    return openWebSocketCommand(socket, options, choice, { clock, limit });
   }
   const headers = { Connection: 'Upgrade', Upgrade: 'SPDY/3.1', 'X-Stream-Protocol-Version': choice.protocol };
   switchProtocol(exchange, upgrade, headers);

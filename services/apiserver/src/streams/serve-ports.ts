@@ -7,6 +7,7 @@ import { serveSpdyPorts } from './spdy-ports.ts';
 import { PORT_PROTOCOL, PORT_TUNNEL, type PortChoice } from './stream-protocol.ts';
 import { switchProtocol, takeOver } from './taken-connection.ts';
 import { acceptWebSocket } from './websocket/accept-websocket.ts';
+import { limitMessages, type MessageShare } from './websocket/message-memory.ts';
 import { serveWebSocketPorts } from './websocket-ports.ts';
 
 /** What stands beside the request. */
@@ -14,6 +15,8 @@ export interface PortOptions {
   /** Of a WebSocket with channels; other clients name the port of each connection. */
   readonly ports: readonly number[];
   readonly clock: Clock;
+  /** The user's. */
+  readonly messages: MessageShare;
   readonly serve: ServePort;
 }
 
@@ -25,7 +28,7 @@ export async function servePorts(
   exchange: Exchange,
   upgrade: Upgrade,
   choice: PortChoice,
-  { ports, clock, serve }: PortOptions,
+  { ports, clock, messages, serve }: PortOptions,
 ): Promise<void> {
   const { signal } = exchange;
   if (choice.kind === 'spdy') {
@@ -37,10 +40,12 @@ export async function servePorts(
   const socket = acceptWebSocket(exchange.req, upgrade, choice.kind === 'tunnel' ? PORT_TUNNEL : choice.protocol);
   takeOver(exchange, upgrade);
   if (choice.kind === 'websocket') {
-    await serveWebSocketPorts({ socket, codec: choice.codec, ports, clock, serve, signal });
+    const limit = (queued: () => number) => limitMessages(socket, upgrade.socket, messages, queued);
+    await serveWebSocketPorts({ socket, codec: choice.codec, ports, clock, limit, serve, signal });
     return;
   }
   const transport = createWebSocketStream(socket);
+  limitMessages(socket, upgrade.socket, messages, () => transport.readableLength);
   transport.on('error', () => undefined);
   await serveSpdyPorts({ transport, clock, serve, signal });
 }

@@ -57,8 +57,9 @@ export async function openSpdyCommand(options: SpdyCommandOptions): Promise<Comm
     resize: stream('resize'),
     ended: ended.signal,
     finish: async (how: CommandOutcome) => {
-      await Promise.all([finishWriting(stream('stdout')), finishWriting(stream('stderr'))]);
-      await finishWriting(stream('error'), outcomeBytes(how, protocol === 'v4.channel.k8s.io' ? 'status' : 'text'));
+      await Promise.all([finishWriting(stream('stdout'), clock), finishWriting(stream('stderr'), clock)]);
+      const text = outcomeBytes(how, protocol === 'v4.channel.k8s.io' ? 'status' : 'text');
+      await finishWriting(stream('error'), clock, text);
       connection.close();
     },
   };

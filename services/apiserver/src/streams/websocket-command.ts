@@ -8,12 +8,18 @@ import { ChannelConnection } from './websocket/channel-connection.ts';
 /** The channels of a command: the first three have the numbers of its files. */
 const CHANNEL = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4 } as const;
 
+export interface WebSocketSurroundings {
+  readonly clock: Clock;
+  /** Called once with the number of bytes that have been received and not read. */
+  readonly limit: (queued: () => number) => void;
+}
+
 /** The streams of a command over the channels of a WebSocket. */
 export function openWebSocketCommand(
   socket: WebSocket,
   { stdin, stdout, stderr, tty }: CommandOptions,
   { codec, halfClose, outcome }: Extract<CommandChoice, { kind: 'websocket' }>,
-  clock: Clock,
+  { clock, limit }: WebSocketSurroundings,
 ): CommandStreams {
   const connection = new ChannelConnection(socket, {
     codec,
@@ -27,6 +33,7 @@ export function openWebSocketCommand(
       tty ? 'writes' : 'neither',
     ],
   });
+  limit(() => connection.queuedBytes);
   const channel = (is: boolean, name: keyof typeof CHANNEL) => (is ? connection.channel(CHANNEL[name]) : undefined);
   const output = channel(stdout, 'stdout');
   const errors = channel(stderr, 'stderr');
@@ -40,8 +47,8 @@ export function openWebSocketCommand(
     resize: channel(tty, 'resize'),
     ended: connection.ended,
     finish: async (how) => {
-      await Promise.all([finishWriting(output), finishWriting(errors)]);
-      await finishWriting(error, outcomeBytes(how, outcome));
+      await Promise.all([finishWriting(output, clock), finishWriting(errors, clock)]);
+      await finishWriting(error, clock, outcomeBytes(how, outcome));
       connection.close();
     },
   };

@@ -9,6 +9,8 @@ export interface WebSocketPortOptions {
   /** One connection to each. */
   readonly ports: readonly number[];
   readonly clock: Clock;
+  /** Called once with the number of bytes that have been received and not read. */
+  readonly limit: (queued: () => number) => void;
   readonly serve: ServePort;
   /** Ends the connection. */
   readonly signal: AbortSignal;
@@ -16,13 +18,14 @@ export interface WebSocketPortOptions {
 
 /** Serves one connection per port, each over a pair of channels that begins with its number; resolves when all have ended. */
 export async function serveWebSocketPorts(options: WebSocketPortOptions): Promise<void> {
-  const { socket, codec, ports, clock, serve, signal } = options;
+  const { socket, codec, ports, clock, limit, serve, signal } = options;
   const connection = new ChannelConnection(socket, {
     codec,
     halfClose: false,
     clock,
     channels: ports.flatMap(() => ['both', 'reads'] as const),
   });
+  limit(() => connection.queuedBytes);
   const close = (): void => connection.close();
   signal.addEventListener('abort', close, { once: true });
   if (signal.aborted) close();

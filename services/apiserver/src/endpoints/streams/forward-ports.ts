@@ -10,7 +10,15 @@ import { StreamRefusedError } from './stream-refusal.ts';
 import type { StreamRequest } from './stream-request.ts';
 
 /** Serves port-forward. Rejects while the request can still be answered; a connection that fails says so on its error stream. */
-export async function forwardPorts({ exchange, upgrade, pod, agent, agents, clock }: StreamRequest): Promise<void> {
+export async function forwardPorts({
+  exchange,
+  upgrade,
+  pod,
+  agent,
+  agents,
+  clock,
+  messages,
+}: StreamRequest): Promise<void> {
   const choice = chooseForPorts(exchange.req);
   const ports = choice.kind === 'websocket' ? parsePorts(exchange.query) : [];
   if ('refused' in ports) throw new StreamRefusedError(400, ports.refused);
@@ -27,7 +35,7 @@ export async function forwardPorts({ exchange, upgrade, pod, agent, agents, cloc
   exchange.audit.started(101);
   exchange.begun();
   try {
-    await servePorts(exchange, upgrade, choice, { ports, clock, serve });
+    await servePorts(exchange, upgrade, choice, { ports, clock, messages, serve });
   } finally {
     ended.abort();
   }

@@ -25,7 +25,7 @@ export async function serveCommand(
   kind: 'exec' | 'attach',
   asked: AskedStreams,
 ): Promise<void> {
-  const { exchange, upgrade, pod, agent, agents, clock } = request;
+  const { exchange, upgrade, pod, agent, agents, clock, messages } = request;
   const { container = '', command = [] } = asked;
   const options = commandOptions(asked, kind, terminalOf(pod, container));
   const choice = chooseForCommand(exchange.req);
@@ -43,7 +43,7 @@ export async function serveCommand(
   using signal = anySignal(exchange.signal, cancelled.signal);
   const call = await (kind === 'exec' ? session.exec(start, signal) : session.attach(start, signal));
   try {
-    const streams = await openCommand(exchange, upgrade, choice, options, clock);
+    const streams = await openCommand(exchange, upgrade, choice, options, { clock, messages });
     if (streams === undefined) return;
     exchange.audit.started(101);
     exchange.begun();

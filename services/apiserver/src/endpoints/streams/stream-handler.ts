@@ -13,7 +13,7 @@ import {
   streamOptions,
   type Target,
 } from '../../registry/index.ts';
-import { asksForUpgrade } from '../../streams/index.ts';
+import { asksForUpgrade, MessageMemory } from '../../streams/index.ts';
 import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
 import type { ResourceRoute } from '../request-info.ts';
 import { forwardPorts } from './forward-ports.ts';
@@ -33,6 +33,7 @@ export type StreamHandler = (exchange: AuthenticatedExchange, route: ResourceRou
 
 export function createStreamHandler(dependencies: StreamDependencies): StreamHandler {
   const { registry, lookup, agents, clock } = dependencies;
+  const memory = new MessageMemory();
   return async (exchange, { definition, namespace, name, subresource }, verb) => {
     const target = { definition, namespace, name, subresource: subresource?.name ?? '' };
     const context: RequestContext = {
@@ -55,7 +56,15 @@ export function createStreamHandler(dependencies: StreamDependencies): StreamHan
     const upgrade = upgradeOf(exchange.req);
     if (upgrade === undefined || !asksForUpgrade(exchange.req))
       throw StatusError.badRequest('Upgrade request required');
-    const request: StreamRequest = { exchange, upgrade, pod, agent, agents, clock };
+    const request: StreamRequest = {
+      exchange,
+      upgrade,
+      pod,
+      agent,
+      agents,
+      clock,
+      messages: memory.of(exchange.user.name),
+    };
     try {
       if (target.subresource === 'portforward') await forwardPorts(request);
       else await serveCommand(request, target.subresource === 'exec' ? 'exec' : 'attach', { ...asked, container });

@@ -3,6 +3,7 @@ import type { Pod } from '@gantry/objects';
 import type { AgentAddress } from '../../agents/agent-connection.ts';
 import type { AgentStreams } from '../../agents/agent-streams.ts';
 import type { Upgrade } from '../../http/upgrades.ts';
+import type { MessageShare } from '../../streams/index.ts';
 import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
 
 /** A request for a stream that has been admitted, and where it leads. */
@@ -13,4 +14,6 @@ export interface StreamRequest {
   readonly agent: AgentAddress;
   readonly agents: AgentStreams;
   readonly clock: Clock;
+  /** The user's share of memory for messages. */
+  readonly messages: MessageShare;
 }

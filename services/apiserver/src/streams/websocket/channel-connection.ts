@@ -83,6 +83,11 @@ export class ChannelConnection {
     return this.#ended.signal;
   }
 
+  /** What clients have sent and no reader has taken. */
+  get queuedBytes(): number {
+    return this.#channels.reduce((sum, { readableLength }) => sum + readableLength, 0);
+  }
+
   /** The channel of this number, which `channels` of the options has. */
   channel(number: number): Channel | undefined {
     return this.#channels[number];
