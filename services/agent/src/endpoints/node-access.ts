@@ -1,4 +1,4 @@
-import type { Clock } from '@gantry/base';
+import { type Clock, raceAbort, withDeadline } from '@gantry/base';
 import type { Resource, SubjectAccessReview, TokenReview, UserInfo } from '@gantry/objects';
 import type { ObjectClient } from '@gantry/client';
 import type { PeerIdentity } from '@gantry/service';
@@ -25,6 +25,7 @@ const TOKEN_MS = 120_000;
 const ALLOWED_MS = 300_000;
 const DENIED_MS = 30_000;
 const MAX_CACHED = 1000;
+const LOOKUP_MS = 10_000;
 
 /** A request to the agent's endpoints, as far as access depends on it. */
 export interface AccessRequest {
@@ -78,11 +79,12 @@ export class NodeAccess {
       return { username: certificate.commonName, groups };
     }
     if (token === undefined || token === '') return undefined;
-    return await this.#tokens.get(token, async () => {
+    const lookUp: Lookup<UserInfo | undefined> = async (deadline) => {
       const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', metadata: {}, spec: { token } };
-      const { status } = await this.#options.client.create(TOKEN_REVIEWS, review, signal);
+      const { status } = await this.#options.client.create(TOKEN_REVIEWS, review, deadline);
       return { value: status?.authenticated === true ? status.user : undefined, forMs: TOKEN_MS };
-    });
+    };
+    return await this.#tokens.get(token, lookUp, signal);
   }
 
   async #isAllowed(user: UserInfo, verb: string, subresource: string, signal: AbortSignal): Promise<boolean> {
@@ -95,28 +97,45 @@ export class NodeAccess {
       ...(extra === undefined ? {} : { extra }),
       resourceAttributes: { verb, version: 'v1', resource: 'nodes', subresource, name: node },
     };
-    return await this.#verdicts.get(JSON.stringify(spec), async () => {
+    const lookUp: Lookup<boolean> = async (deadline) => {
       const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SubjectAccessReview', metadata: {}, spec };
-      const { status } = await client.create(ACCESS_REVIEWS, review, signal);
+      const { status } = await client.create(ACCESS_REVIEWS, review, deadline);
       const value = status?.allowed === true;
       return { value, forMs: value ? ALLOWED_MS : DENIED_MS };
-    });
+    };
+    return await this.#verdicts.get(JSON.stringify(spec), lookUp, signal);
   }
 }
 
-/** Values that are good for a time; of too many the oldest is forgotten. Failures are not kept. */
+type Lookup<T> = (signal: AbortSignal) => Promise<{ readonly value: T; readonly forMs: number }>;
+
+/**
+ * Values that are good for a time; of too many the oldest is forgotten. Requests that come while a value is looked up wait for the same
+ * lookup, which goes on when their clients leave. Failures are not kept.
+ */
 class ExpiringMap<T> {
   readonly #clock: Clock;
   readonly #entries = new Map<string, { readonly value: T; readonly until: number }>();
+  readonly #lookups = new Map<string, Promise<T>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  async get(key: string, make: () => Promise<{ readonly value: T; readonly forMs: number }>): Promise<T> {
+  async get(key: string, lookup: Lookup<T>, signal: AbortSignal): Promise<T> {
     const known = this.#entries.get(key);
     if (known !== undefined && known.until > this.#clock.monotonicMs()) return known.value;
-    const { value, forMs } = await make();
+    let running = this.#lookups.get(key);
+    if (running === undefined) {
+      running = this.#lookUp(key, lookup).finally(() => this.#lookups.delete(key));
+      this.#lookups.set(key, running);
+    }
+    return await raceAbort(running, signal);
+  }
+
+  async #lookUp(key: string, lookup: Lookup<T>): Promise<T> {
+    using deadline = withDeadline(this.#clock, new AbortController().signal, LOOKUP_MS);
+    const { value, forMs } = await lookup(deadline);
     this.#entries.delete(key);
     this.#entries.set(key, { value, until: this.#clock.monotonicMs() + forMs });
     const [oldest] = this.#entries.keys();

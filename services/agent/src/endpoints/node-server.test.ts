@@ -8,7 +8,7 @@ import { ManualClock } from '@gantry/base/testing';
 import type { KubeObject, Resource, SubjectAccessReview, TokenReview } from '@gantry/objects';
 import { createMetrics, silentLogger } from '@gantry/service';
 import { fixedTls, type TlsMaterial } from '@gantry/tls';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { createAuthority, type Issue } from '../testing/authority.ts';
 import { ENGINE, pod } from '../testing/pods.ts';
 import { runningContainer } from '../testing/running-container.ts';
@@ -26,6 +26,8 @@ let clock: ManualClock;
 let asked: string[];
 /** What each user may do with the node. */
 let allowed: Readonly<Record<string, readonly string[]>>;
+/** Until when the API server answers nothing. */
+let answering: Promise<void>;
 let handlers: { accept: (socket: Socket) => void };
 const listener = createServer((socket) => handlers.accept(socket));
 
@@ -46,6 +48,7 @@ async function create<T extends KubeObject>(_resource: Resource<T>, object: T): 
     const review = object as unknown as TokenReview;
     const username = /^token-of-(.*)$/.exec(review.spec.token)?.[1];
     asked.push(`token ${review.spec.token}`);
+    await answering;
     const status = username === undefined ? { authenticated: false } : { authenticated: true, user: { username } };
     return { ...object, status };
   }
@@ -58,6 +61,7 @@ async function create<T extends KubeObject>(_resource: Resource<T>, object: T): 
 beforeEach(async () => {
   asked = [];
   allowed = {};
+  answering = Promise.resolve();
   clock = new ManualClock();
   const behaviour = { output: () => 'one\ntwo\n', usage: () => ({ cpuMillis: 500, memoryBytes: 2 ** 20 }) };
   const { runtime } = await runningContainer(OWNER, { clock, behaviour });
@@ -145,6 +149,23 @@ describe('a connection to a node', () => {
     const closed = once(client, 'close');
     await time.advance(1);
     await closed;
+  });
+
+  it('is one of a number that an address may have without a certificate of the cluster', async () => {
+    const open = async (material: Partial<TlsMaterial>) => {
+      const socket = connect({ host: '127.0.0.1', port, ca: apiServer.ca, servername: 'node-a', ...material });
+      onTestFinished(() => void socket.destroy());
+      socket.on('error', () => undefined);
+      const ended = new Promise<'closed'>((resolve) => socket.once('close', () => resolve('closed')));
+      const answered = new Promise<'open'>((resolve) => socket.once('data', () => resolve('open')));
+      // An answer shows that the server has seen the certificate.
+      socket.write('GET /healthz HTTP/1.1\r\nHost: n\r\n\r\n');
+      return await Promise.race([answered, ended]);
+    };
+    for (let count = 1; count < 63; count++) expect(await open({})).toBe('open');
+    for (let count = 0; count < 3; count++) expect(await open(apiServer)).toBe('open');
+    expect(await open({})).toBe('open');
+    expect(await open({})).toBe('closed');
   });
 
   it('ends with the server', async () => {
@@ -273,6 +294,18 @@ describe('access to the endpoints', () => {
     expect((await ask('/pods', { client })).code).toBe(403);
     expect(asked).toEqual(['system:node:node-b get node-a/pods', 'system:node:node-b get node-a/proxy']);
     expect((await ask('/pods')).code).toBe(200);
+  });
+
+  it('of an API server needs no place that bogus tokens can take', async () => {
+    const hold = Promise.withResolvers<void>();
+    answering = hold.promise;
+    const bogus = Array.from({ length: 20 }, (_, index) => ask('/pods', { token: `bogus-${index}` }));
+    while (asked.length < 16) await new Promise((resolve) => setImmediate(resolve));
+    expect((await ask('/pods')).code).toBe(200);
+    hold.resolve();
+    const codes = (await Promise.all(bogus)).map(({ code }) => code);
+    expect(codes.filter((code) => code === 429)).toHaveLength(4);
+    expect(codes.filter((code) => code === 401)).toHaveLength(16);
   });
 
   it('is asked about again after a while', async () => {

@@ -11,10 +11,14 @@ import type { TlsSource } from '@gantry/tls';
 import type { NodeAccess } from './node-access.ts';
 import type { EndpointReply, NodeEndpoints } from './endpoint.ts';
 import { HeadDeadlines } from './head-deadlines.ts';
+import { Places } from './places.ts';
 
 const TEXT = 'text/plain; charset=utf-8';
-/** Requests at once: each may ask the engine, and the API server about its user. */
+/** Requests at once of clients whom the node knows: each may ask the engine. */
 const MAX_REQUESTS = 128;
+/** Requests at once with a token, until the API server has said whose it is; and connections without a certificate of the cluster. */
+const UNKNOWN_REQUESTS = { max: 64, maxOfAddress: 16 };
+const UNKNOWN_CONNECTIONS = { max: 1000, maxOfAddress: 64 };
 const HANDSHAKE_MS = 10_000;
 
 export interface NodeServerOptions {
@@ -35,7 +39,12 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
   const { tls, clock } = options;
   const trust = new PeerTrust(tls, clock);
   const heads = new HeadDeadlines(clock);
-  let open = 0;
+  const connections = new Places(UNKNOWN_CONNECTIONS);
+  const unknown = new Map<string, Disposable>();
+  const places = {
+    unknown: new Places(UNKNOWN_REQUESTS),
+    known: new Places({ max: MAX_REQUESTS, maxOfAddress: MAX_REQUESTS }),
+  };
   const server = createServer(
     {
       ...tls.current(),
@@ -46,16 +55,31 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
       ALPNProtocols: ['http/1.1'],
     },
     (request, response) => {
-      open++;
       heads.requested(request.socket, response);
-      response.once('close', () => open--);
-      void serve(options, open > MAX_REQUESTS ? 'full' : 'free', certificateOf(request, trust), request, response);
+      const certificate = certificateOf(request.socket as TLSSocket, trust);
+      void serve({ ...options, places }, certificate, request, response);
     },
   );
-  server.on('secureConnection', (socket) => heads.connected(socket));
+  server.on('secureConnection', (socket) => {
+    heads.connected(socket);
+    if (certificateOf(socket, trust) !== undefined) unknown.get(addressOf(socket))?.[Symbol.dispose]();
+  });
   const unsubscribe = tls.subscribe((material) => server.setSecureContext(material));
   return {
-    accept: (socket) => void server.emit('connection', socket),
+    accept: (socket) => {
+      const place = connections.take(socket.remoteAddress ?? '');
+      if (place === undefined) {
+        socket.destroy();
+        return;
+      }
+      const address = addressOf(socket);
+      unknown.set(address, place);
+      socket.once('close', () => {
+        place[Symbol.dispose]();
+        unknown.delete(address);
+      });
+      server.emit('connection', socket);
+    },
     [Symbol.dispose]: () => {
       unsubscribe();
       heads[Symbol.dispose]();
@@ -63,18 +87,25 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
   };
 }
 
-function certificateOf({ socket }: IncomingMessage, trust: PeerTrust): PeerIdentity | undefined {
-  const tls = socket as TLSSocket;
+/** A connection's, which no other open connection has: TLS does not show the socket below it. */
+function addressOf({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
+}
+
+function certificateOf(tls: TLSSocket, trust: PeerTrust): PeerIdentity | undefined {
   if (!tls.authorized) return undefined;
   const certificate = tls.getPeerCertificate() as PeerCertificate | undefined;
   if (certificate?.raw === undefined || !trust.isGood(trust.accept(certificate))) return undefined;
   return identityOfCertificate(certificate);
 }
 
+interface Serving extends NodeServerOptions {
+  readonly places: { readonly unknown: Places; readonly known: Places };
+}
+
 /** Never fails. */
 async function serve(
-  options: NodeServerOptions,
-  load: 'full' | 'free',
+  serving: Serving,
   certificate: PeerIdentity | undefined,
   request: IncomingMessage,
   response: ServerResponse,
@@ -83,11 +114,10 @@ async function serve(
   response.once('close', () => gone.abort(new StatusError('Timeout', 'the client has gone')));
   request.resume();
   try {
-    if (load === 'full') await send(response, refusal(429, 'too many requests'), gone.signal);
-    else await send(response, await answer(options, certificate, request, gone.signal), gone.signal);
+    await answer(serving, certificate, request, { response, signal: gone.signal });
   } catch (error) {
     if (gone.signal.aborted) return;
-    if (!(error instanceof StatusError)) options.logger.warn({ reason: errorMessage(error) }, 'node endpoint failed');
+    if (!(error instanceof StatusError)) serving.logger.warn({ reason: errorMessage(error) }, 'node endpoint failed');
     if (response.headersSent) response.destroy();
     else {
       const code = error instanceof StatusError ? error.code : 500;
@@ -96,12 +126,41 @@ async function serve(
   }
 }
 
+interface Answering {
+  readonly response: ServerResponse;
+  /** Aborted when the client has gone. */
+  readonly signal: AbortSignal;
+}
+
+/** Bogus tokens take the places of one another, not those of clients whom the API server has confirmed. */
 async function answer(
-  { access, endpoints }: NodeServerOptions,
+  serving: Serving,
+  certificate: PeerIdentity | undefined,
+  request: IncomingMessage,
+  { response, signal }: Answering,
+): Promise<void> {
+  const { places, endpoints } = serving;
+  const address = request.socket.remoteAddress ?? '';
+  let admitted: Admitted;
+  {
+    using place = (certificate === undefined ? places.unknown : places.known).take(address);
+    admitted = place === undefined ? TOO_MANY : await admit(serving, certificate, request, signal);
+  }
+  using place = 'code' in admitted ? undefined : places.known.take(address);
+  if ('code' in admitted) await send(response, admitted, signal);
+  else if (place === undefined) await send(response, TOO_MANY, signal);
+  else await send(response, await endpoints({ ...admitted, signal }), signal);
+}
+
+/** What an endpoint is asked for, or why none is. */
+type Admitted = { readonly path: string; readonly query: URLSearchParams } | EndpointReply;
+
+async function admit(
+  { access }: Serving,
   certificate: PeerIdentity | undefined,
   request: IncomingMessage,
   signal: AbortSignal,
-): Promise<EndpointReply> {
+): Promise<Admitted> {
   const url = URL.parse(request.url ?? '', 'https://node');
   if (url === null) return refusal(400, 'bad request');
   const method = request.method ?? '';
@@ -112,7 +171,7 @@ async function answer(
   if (verdict === 'unauthenticated') return refusal(401, 'Unauthorized');
   if (verdict !== 'allowed') return { code: 403, contentType: TEXT, body: verdict.refused };
   if (method !== 'GET') return refusal(405, '405: Method Not Allowed');
-  return await endpoints({ path, query: url.searchParams, signal });
+  return { path, query: url.searchParams };
 }
 
 /** The path is decoded before access is checked: `/%6cogs` is `/logs`. */
@@ -128,6 +187,8 @@ function decoded(path: string): string | undefined {
 function refusal(code: number, message: string): EndpointReply {
   return { code, contentType: TEXT, body: `${message}\n` };
 }
+
+const TOO_MANY = refusal(429, 'too many requests');
 
 /** Headers go out with the first bytes, so that a failure can still be an answer of its own. */
 async function send(response: ServerResponse, { code, contentType, body }: EndpointReply, signal: AbortSignal) {
