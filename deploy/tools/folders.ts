@@ -206,7 +206,7 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
   'services/agent': {
     runtime: [],
     identity: ['runtime'],
-    node: ['runtime'],
+    node: ['runtime', 'spec'],
     logs: ['runtime', 'identity'],
     usage: ['runtime', 'identity'],
     streams: ['runtime', 'identity'],
@@ -224,7 +224,8 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
     volumes: ['runtime', 'spec', 'sources', 'mounts', 'volumes/volume-types'],
     plan: ['runtime', 'spec', 'probes'],
     status: ['runtime', 'spec', 'sources', 'probes', 'plan'],
-    pods: ['runtime', 'usage', 'spec', 'sources', 'images', 'volumes', 'probes', 'plan', 'status'],
+    eviction: ['runtime', 'usage', 'node', 'spec', 'sources', 'volumes', 'plan'],
+    pods: ['runtime', 'usage', 'spec', 'sources', 'images', 'volumes', 'probes', 'plan', 'status', 'eviction'],
     custodian: ['runtime', 'identity', 'node', 'mounts', 'sources', 'images', 'pods'],
     '.': ANYTHING,
     'main.ts': ANYTHING,

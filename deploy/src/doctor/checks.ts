@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, statfsSync } from 'node:fs';
 import { availableParallelism, totalmem } from 'node:os';
 import type { CommandConfig } from '../config.ts';
 import type { Shell } from '../machine/shell.ts';
@@ -44,6 +44,7 @@ export function prerequisites(config: CommandConfig, shell: Shell): readonly Pre
       'npm run up installs it on Debian; elsewhere: the docker-buildx-plugin package',
     ),
     { name: 'memory and processors', check: async () => machineSize() },
+    { name: 'disk of the engine', check: () => diskSpace(docker) },
     { name: 'br_netfilter', check: async () => bridgeFilter() },
     {
       name: 'images',
@@ -89,6 +90,21 @@ function machineSize(): Finding {
   return { state: 'warning', found, fix: 'start the light cluster: GANTRY_OVERLAYS=light npm run up' };
 }
 
+/** With less than this nodes are short of disk: the agents' threshold `imagefs.available<15%|3Gi`, for two nodes. */
+const DISK = { fraction: 0.15, bytes: 2 * 3 * 2 ** 30 };
+
+async function diskSpace(docker: Docker): Promise<Finding> {
+  const { code, stdout } = await docker(['info', '-f', '{{.DockerRootDir}}']);
+  const root = stdout.trim();
+  if (code !== 0 || root === '' || !existsSync(root)) return good('in a machine of its own');
+  const { bsize, bavail, blocks } = statfsSync(root);
+  const found = `${(bavail * bsize * 2 ** -30).toFixed(1)} of ${(blocks * bsize * 2 ** -30).toFixed(1)} GiB are free`;
+  if (bavail * bsize >= Math.min(DISK.bytes, blocks * bsize * DISK.fraction)) return good(found);
+  const fix =
+    'free some, or set GANTRY_EVICTION_HARD: nodes with so little (DiskPressure) take no pods and evict those they have';
+  return { state: 'warning', found, fix };
+}
+
 function bridgeFilter(): Finding {
   const file = '/proc/sys/net/bridge/bridge-nf-call-iptables';
   if (process.platform !== 'linux') return good('the engine runs in a machine of its own');
@@ -99,7 +115,9 @@ function bridgeFilter(): Finding {
   return { state: 'warning', found: value, fix };
 }
 
-type Docker = (args: readonly string[]) => Promise<{ readonly code: number; readonly stderr: string }>;
+type Docker = (
+  args: readonly string[],
+) => Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }>;
 
 /** Runs a temporary container with an agent's privileges. */
 async function capabilities(docker: Docker): Promise<Finding> {

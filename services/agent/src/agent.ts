@@ -8,6 +8,7 @@
  * - `mounts`: opens what pods name in their volumes without following links, and mounts it where the engine sees it
  * - `probes`, `volumes`: one file per type of probe and of volume
  * - `plan`: the next actions for a pod, pure; `status`: its status, pure but for the reporter
+ * - `eviction`: what the host is short of, and which pods go for it
  * - `pods`: one worker per pod, which observes, plans and acts
  * - `identity`, `node`: this agent's name and certificates, its Node and heartbeat
  * - `custodian`: cleans up for the dead agents of this host
@@ -40,8 +41,10 @@ import { readHostIds } from './node/host-ids.ts';
 import { NodeStatusManager } from './node/node-status-manager.ts';
 import { PodManager } from './pods/pod-manager.ts';
 import type { WorkerServices } from './pods/worker-services.ts';
+import type { PressureManager } from './eviction/pressure-manager.ts';
 import type { EngineInfo, EnginePrivilege } from './runtime/engine.ts';
 import type { HostMounts } from './runtime/host-mounts.ts';
+import { linuxHostMeter } from './usage/linux-host-meter.ts';
 import { UsageSampler } from './usage/usage-sampler.ts';
 import { killLeftoverCommands } from './streams/leftover-commands.ts';
 import { runTogether } from './run-together.ts';
@@ -83,12 +86,14 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
 
   const usage = new UsageSampler({ stats: runtime.stats, own: self.container?.id, clock, logger });
   const shares = await hostShares(config, engine, self);
-  const parts = { runtime, engine, privilege, mounts, hostFiles, shares };
+  const meter = linuxHostMeter('/proc', self.shared.path);
+  const parts = { runtime, engine, privilege, mounts, hostFiles, shares, meter };
   // In a container it is the engine's, with the domains of the host.
   const resolvConf = await readFile('/etc/resolv.conf', 'utf8');
   const services = createWorkerServices(environment, self, { ...parts, usage, resolvConf }, client);
   await services.volumes.prepare();
-  const node = await nodeStatusManager(environment, self, parts, client);
+  const node = await nodeStatusManager(environment, self, parts, services.pressure, client);
+  services.pressure.subscribe(() => node.checkNow());
   await node.register(signal);
   const heartbeat = new Heartbeat({ client, node: self.name, clock, logger, onRecovered: () => node.checkNow() });
   const requester = () => Promise.resolve(withoutDispose(client));
@@ -100,6 +105,7 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
       (abort) => services.pods.run(abort),
       (abort) => services.services.run(abort),
       (abort) => services.evictor.run(abort),
+      (abort) => services.pressure.run(abort),
       (abort) => services.reporter.run(abort),
       (abort) => new PodManager(services).run(abort),
       (abort) =>
@@ -140,13 +146,24 @@ async function nodeStatusManager(
   { clock, logger }: AgentEnvironment,
   self: Self,
   { runtime, engine, privilege, shares }: NodeRuntime,
+  pressure: PressureManager,
   client: GrpcClient,
 ): Promise<NodeStatusManager> {
   const { name, engineName, address, hostAddress } = self;
   const ids = await readHostIds();
   const observation = { name, engineName, address, hostAddress, engine, privilege, ids };
   const images = new ImageList(runtime.images, clock, logger);
-  return new NodeStatusManager({ client, engine: runtime.engine, observation, shares, images, clock, logger });
+  const pressures = () => pressure.pressures();
+  return new NodeStatusManager({
+    client,
+    engine: runtime.engine,
+    observation,
+    shares,
+    pressures,
+    images,
+    clock,
+    logger,
+  });
 }
 
 /** What this node has of its host: its share of CPU, memory and the disk that holds the state folder, which is the engine's. */

@@ -1,6 +1,13 @@
-import { type ConfigReader, LOG_LEVELS, type LogLevel, readConfig } from '@gantry/service';
+import { ConfigError, type ConfigReader, LOG_LEVELS, type LogLevel, readConfig } from '@gantry/service';
+import { parseThresholds, type Threshold, ThresholdError, type ThresholdSettings } from './eviction/thresholds.ts';
 
 const MIB = 2 ** 20;
+/**
+ * The kubelet's hard thresholds. Those of the disk are bounded: it is that of a whole machine, whose other files fill it too, and a tenth
+ * of a large disk is far more than pods need.
+ */
+const EVICTION_HARD =
+  'memory.available<100Mi,nodefs.available<10%|2Gi,nodefs.inodesFree<5%,imagefs.available<15%|3Gi,imagefs.inodesFree<5%';
 
 /** The settings of an agent process. */
 export interface AgentConfig {
@@ -22,6 +29,12 @@ export interface AgentConfig {
   readonly capacityShares: number;
   /** What pods may not request of each node. */
   readonly reserved: { readonly cpuMillis: number; readonly memoryBytes: number; readonly storageBytes: number };
+  /** When the node is under pressure, and how pods are evicted for it. */
+  readonly eviction: {
+    readonly thresholds: readonly Threshold[];
+    readonly transitionMs: number;
+    readonly maxPodGraceSeconds: number;
+  };
   /** The longest delay before a container that keeps failing is started again. */
   readonly maxRestartDelaySeconds: number;
   /** Its node's name and address, only for an agent outside a container of Docker Compose. */
@@ -50,9 +63,40 @@ export function readAgentConfig(): AgentConfig {
       memoryBytes: read.integer('GANTRY_RESERVED_MEMORY_MIB', { min: 0, max: 1_000_000_000 }, 0) * MIB,
       storageBytes: read.integer('GANTRY_RESERVED_STORAGE_MIB', { min: 0, max: 1_000_000_000 }, 0) * MIB,
     },
+    eviction: {
+      thresholds: readThresholds(read),
+      transitionMs: read.integer('GANTRY_EVICTION_PRESSURE_TRANSITION_SECONDS', { min: 0, max: 86_400 }, 300) * 1000,
+      maxPodGraceSeconds: read.integer('GANTRY_EVICTION_MAX_POD_GRACE_SECONDS', { min: 0, max: 86_400 }, 0),
+    },
     maxRestartDelaySeconds: read.integer('GANTRY_MAX_RESTART_DELAY_SECONDS', { min: 1, max: 300 }, 300),
     nodeName: read.text('GANTRY_NODE_NAME', ''),
     nodeAddress: read.text('GANTRY_NODE_ADDRESS', ''),
     logLevel: read.oneOf('GANTRY_LOG_LEVEL', LOG_LEVELS, 'info'),
   }));
+}
+
+const THRESHOLD_VARIABLES: Readonly<Record<keyof ThresholdSettings, string>> = {
+  hard: 'GANTRY_EVICTION_HARD',
+  soft: 'GANTRY_EVICTION_SOFT',
+  softGracePeriod: 'GANTRY_EVICTION_SOFT_GRACE_PERIOD',
+  minimumReclaim: 'GANTRY_EVICTION_MINIMUM_RECLAIM',
+};
+
+/** In the form of the kubelet's flags of these names; `none` for no threshold. */
+function readThresholds(read: ConfigReader): readonly Threshold[] {
+  const text = (setting: keyof ThresholdSettings, fallback = 'none') => {
+    const found = read.text(THRESHOLD_VARIABLES[setting], fallback);
+    return found === 'none' ? '' : found;
+  };
+  try {
+    return parseThresholds({
+      hard: text('hard', EVICTION_HARD),
+      soft: text('soft'),
+      softGracePeriod: text('softGracePeriod'),
+      minimumReclaim: text('minimumReclaim'),
+    });
+  } catch (error) {
+    if (!(error instanceof ThresholdError)) throw error;
+    throw new ConfigError(THRESHOLD_VARIABLES[error.setting ?? 'hard'], error.message);
+  }
 }

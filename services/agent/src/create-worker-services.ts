@@ -11,7 +11,10 @@ import { AddressPool } from './pods/address-pool.ts';
 import { FreshnessGate } from './pods/freshness-gate.ts';
 import { Slots } from './pods/slots.ts';
 import { TimerWheel } from './probes/timer-wheel.ts';
-import { StorageEvictor } from './pods/storage-evictor.ts';
+import { Evictions } from './eviction/evictions.ts';
+import { HostTurns } from './eviction/host-turns.ts';
+import { PressureManager } from './eviction/pressure-manager.ts';
+import { StorageEvictor } from './eviction/storage-evictor.ts';
 import type { WorkerServices } from './pods/worker-services.ts';
 import { clusterDnsAddress, parseResolvConf } from './spec/dns.ts';
 import type { EngineInfo, EnginePrivilege } from './runtime/engine.ts';
@@ -24,6 +27,7 @@ import { PodSource } from './sources/pod-source.ts';
 import { TokenSource } from './sources/token-source.ts';
 import { apiServerVariables, firstServiceAddress } from './spec/service-variables.ts';
 import { StatusReporter } from './status/status-reporter.ts';
+import type { HostMeter } from './runtime/host-meter.ts';
 import type { HostFiles } from './runtime/host-files.ts';
 import type { HostMounts } from './runtime/host-mounts.ts';
 import { PersistentFolders } from './volumes/persistent-folders.ts';
@@ -41,6 +45,7 @@ export interface NodeRuntime {
   readonly mounts: HostMounts;
   readonly hostFiles: HostFiles;
   readonly shares: HostShares;
+  readonly meter: HostMeter;
 }
 
 /**
@@ -66,11 +71,12 @@ export function createWorkerServices(
     mounts,
     hostFiles,
     shares,
+    meter,
     usage,
     resolvConf,
   }: NodeRuntime & { readonly usage: UsageSampler; readonly resolvConf: string },
   client: GrpcClient,
-): NodeServices {
+): NodeServices & { readonly pressure: PressureManager } {
   const facts = {
     nodeName: self.name,
     hostAddress: self.address,
@@ -98,6 +104,11 @@ export function createWorkerServices(
     clock,
   });
   const events = createEventRecorder({ client, component: 'kubelet', host: self.name, clock, random, log: logger });
+  const evictions = new Evictions(events);
+  const evictor = new StorageEvictor({ pods, stats: runtime.stats, volumes, hostFiles, evictions, clock, logger });
+  const turns = new HostTurns(join(self.shared.path, 'nodes'), self.name, clock);
+  const watched = { meter, shares, usage, storage: evictor, pods, evictions, turns, events };
+  const pressure = new PressureManager({ ...config.eviction, ...watched, node: self.name, clock, logger });
   return {
     mode: 'run',
     owner: { cluster: config.clusterId, node: self.name },
@@ -117,7 +128,9 @@ export function createWorkerServices(
     reporter: new StatusReporter({ client, pods, clock, logger }),
     usage,
     volumes,
-    evictor: new StorageEvictor({ pods, stats: runtime.stats, volumes, hostFiles, events, clock, logger }),
+    evictions,
+    evictor,
+    pressure,
     config: source,
     configs,
     puller: new ImagePuller(runtime.images, pulled, clock),

@@ -12,6 +12,7 @@ import { HostShares } from './node/host-shares.ts';
 import { ImageList } from './node/image-list.ts';
 import { NodeStatusManager } from './node/node-status-manager.ts';
 import { AddressPool } from './pods/address-pool.ts';
+import { Evictions } from './eviction/evictions.ts';
 import { FreshnessGate } from './pods/freshness-gate.ts';
 import { PodManager } from './pods/pod-manager.ts';
 import { Slots } from './pods/slots.ts';
@@ -149,6 +150,7 @@ function nodeStatusManager(
       ids,
     },
     shares,
+    pressures: () => [],
     images: new ImageList(new HollowRuntime({ clock, images: {} }).images, clock, logger),
     clock,
     logger,
@@ -191,14 +193,10 @@ function sharedServices(
     services: new ServiceSource({ client, clock, random, logger }),
     // No volume shows anything.
     configs: { follow: () => undefined, changesOf: () => 0, subscribe: () => () => undefined },
-    // Containers write nothing.
-    evictor: {
-      evictionOf: () => undefined,
-      observe: () => undefined,
-      forget: () => undefined,
-      subscribe: () => () => undefined,
-      run: async () => undefined,
-    },
+    // Containers use and write nothing.
+    evictions: new Evictions({ event: () => undefined }),
+    evictor: { observe: () => undefined, forget: () => undefined, run: async () => undefined },
+    pressure: { pressures: () => [] },
     puller: new ImagePuller(images, pulled, clock),
     pulled,
     resolver: RESOLVER,

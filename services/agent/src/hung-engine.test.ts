@@ -53,7 +53,11 @@ it('a Node whose engine hangs becomes NotReady, with the reason, and Ready again
   const shares = new HostShares({ cpus: 1, memoryBytes: 1, storageBytes: 1 }, nothing, 1);
   const images = new ImageList({ listImages: async () => [] }, clock, silentLogger);
   const options = { client: api, engine, shares, images, clock, logger: silentLogger };
-  const manager = new NodeStatusManager({ ...options, observation: { ...observation, privilege: 'full' } });
+  const manager = new NodeStatusManager({
+    pressures: () => [],
+    ...options,
+    observation: { ...observation, privilege: 'full' },
+  });
   const ready = () => api.all(NODES)[0]?.status?.conditions?.find(({ type }) => type === 'Ready');
   const becomes = async (status: string) => {
     while (ready()?.status !== status) await new Promise((resolve) => setImmediate(resolve));

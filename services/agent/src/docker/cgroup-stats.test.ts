@@ -41,6 +41,13 @@ it.each([
   expect(await read(OTHER)).toBe('gone');
 });
 
+it.each([
+  ['version 2', { ...unified(`docker/${ID}`), [`docker/${ID}/pids.current`]: '12\n' }],
+  ['version 1', { ...legacy(`docker/${ID}`), [`pids/docker/${ID}/pids.current`]: '12\n' }],
+])('counts processes where %s does', async (_name, files) => {
+  expect(await groupReader(await folderWith(files)).read(ID)).toEqual({ ...NUMBERS, processes: 12 });
+});
+
 it('leaves a working set that files alone make at 0', async () => {
   const files = { ...unified(`docker/${ID}`), [`docker/${ID}/memory.current`]: '1000\n' };
   expect(await groupReader(await folderWith(files)).read(ID)).toEqual({ ...NUMBERS, memoryBytes: 0 });

@@ -45,7 +45,7 @@ export function groupReader(root: string): GroupReader {
 }
 
 /** A group ends with its container, between two of its files too. */
-async function attempt(reading: Promise<GroupStats>): Promise<GroupStats | undefined> {
+async function attempt<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;
   } catch (error) {
@@ -59,7 +59,8 @@ async function readUnified(root: string, folder: string): Promise<GroupStats> {
   const file = (name: string) => readFile(join(root, folder, name), 'utf8');
   const cpu = numberIn(await file('cpu.stat'), 'usage_usec') * 1000;
   const used = wholeNumber(await file('memory.current'));
-  return { cpuNanos: cpu, memoryBytes: Math.max(0, used - numberIn(await file('memory.stat'), 'inactive_file')) };
+  const inactive = numberIn(await file('memory.stat'), 'inactive_file');
+  return { cpuNanos: cpu, memoryBytes: Math.max(0, used - inactive), ...(await processesIn(file('pids.current'))) };
 }
 
 /** Version 1: a folder for each controller. */
@@ -68,7 +69,14 @@ async function readLegacy(root: string, folder: string): Promise<GroupStats> {
   const cpu = wholeNumber(await file('cpuacct', 'cpuacct.usage'));
   const used = wholeNumber(await file('memory', 'memory.usage_in_bytes'));
   const inactive = numberIn(await file('memory', 'memory.stat'), 'total_inactive_file');
-  return { cpuNanos: cpu, memoryBytes: Math.max(0, used - inactive) };
+  const processes = await processesIn(file('pids', 'pids.current'));
+  return { cpuNanos: cpu, memoryBytes: Math.max(0, used - inactive), ...processes };
+}
+
+/** The host may not count them. */
+async function processesIn(reading: Promise<string>): Promise<Pick<GroupStats, 'processes'>> {
+  const processes = await attempt(reading.then(wholeNumber));
+  return processes === undefined ? {} : { processes };
 }
 
 /** A file of a group that is not as the kernel writes it. */

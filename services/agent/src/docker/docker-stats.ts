@@ -14,6 +14,7 @@ const REQUEST_MS = 5000;
 /** The parts of the engine's statistics that are used. */
 interface EngineStats {
   readonly cpu_stats?: { readonly cpu_usage?: { readonly total_usage?: number } };
+  readonly pids_stats?: { readonly current?: number };
   readonly memory_stats?: { readonly usage?: number; readonly stats?: Readonly<Record<string, number>> };
 }
 
@@ -83,7 +84,9 @@ async function askEngine(id: string, calls: EngineCalls, signal: AbortSignal): P
     // A container that does not run has no numbers.
     if (used === undefined || cpuNanos === undefined) return undefined;
     const { total_inactive_file: legacy, inactive_file: unified } = stats.memory_stats?.stats ?? {};
-    return { cpuNanos, memoryBytes: Math.max(0, used - (legacy ?? unified ?? 0)) };
+    const processes = stats.pids_stats?.current;
+    const memoryBytes = Math.max(0, used - (legacy ?? unified ?? 0));
+    return { cpuNanos, memoryBytes, ...(processes === undefined ? {} : { processes }) };
   } catch (error) {
     if (describeDockerError(error).status === 404) return undefined;
     throw fromDocker(error, 'Runtime');

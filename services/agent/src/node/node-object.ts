@@ -1,6 +1,7 @@
 import { formatTime, type Instant } from '@gantry/base';
 import type { ContainerImage, Node, NodeCondition, NodeStatus } from '@gantry/objects';
 import type { EngineInfo, EnginePrivilege } from '../runtime/engine.ts';
+import type { NodePressure } from '../spec/node-pressure.ts';
 import { type HostResources, type ResourceAmounts, resourceStatus } from './node-resources.ts';
 
 /** Which Docker engine a Node's containers run on. */
@@ -31,6 +32,8 @@ export interface NodeObservation {
   readonly reserved: ResourceAmounts;
   readonly images: readonly ContainerImage[];
   readonly ids: { readonly machine: string; readonly boot: string; readonly system: string };
+  /** What this node is short of. */
+  readonly pressures: readonly NodePressure[];
   /** Why pods cannot run; undefined when they can. */
   readonly engineFailure: string | undefined;
 }
@@ -108,28 +111,37 @@ export function nodeStatus(observed: NodeObservation, old: NodeStatus, now: Inst
   };
 }
 
-type Draft = Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>;
+type ConditionDraft = Pick<NodeCondition, 'type' | 'status' | 'reason' | 'message'>;
+
+/** With the kubelet's reasons and messages (pkg/kubelet/nodestatus). */
+const PRESSURES: readonly {
+  readonly type: NodePressure;
+  readonly here: Pick<ConditionDraft, 'reason' | 'message'>;
+  readonly none: Pick<ConditionDraft, 'reason' | 'message'>;
+}[] = [
+  {
+    type: 'MemoryPressure',
+    here: { reason: 'KubeletHasInsufficientMemory', message: 'kubelet has insufficient memory available' },
+    none: { reason: 'KubeletHasSufficientMemory', message: 'kubelet has sufficient memory available' },
+  },
+  {
+    type: 'DiskPressure',
+    here: { reason: 'KubeletHasDiskPressure', message: 'kubelet has disk pressure' },
+    none: { reason: 'KubeletHasNoDiskPressure', message: 'kubelet has no disk pressure' },
+  },
+  {
+    type: 'PIDPressure',
+    here: { reason: 'KubeletHasInsufficientPID', message: 'kubelet has insufficient PID available' },
+    none: { reason: 'KubeletHasSufficientPID', message: 'kubelet has sufficient PID available' },
+  },
+];
 
 function nodeConditions(observed: NodeObservation, old: readonly NodeCondition[], now: Instant): NodeCondition[] {
-  const drafts: Draft[] = [
-    {
-      type: 'MemoryPressure',
-      status: 'False',
-      reason: 'KubeletHasSufficientMemory',
-      message: 'kubelet has sufficient memory available',
-    },
-    {
-      type: 'DiskPressure',
-      status: 'False',
-      reason: 'KubeletHasNoDiskPressure',
-      message: 'kubelet has no disk pressure',
-    },
-    {
-      type: 'PIDPressure',
-      status: 'False',
-      reason: 'KubeletHasSufficientPID',
-      message: 'kubelet has sufficient PID available',
-    },
+  const drafts: ConditionDraft[] = [
+    ...PRESSURES.map(
+      ({ type, here, none }): ConditionDraft =>
+        observed.pressures.includes(type) ? { type, status: 'True', ...here } : { type, status: 'False', ...none },
+    ),
     privilegeCondition(observed.privilege),
     observed.engineFailure === undefined
       ? { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'kubelet is posting ready status' }
@@ -145,7 +157,7 @@ function nodeConditions(observed: NodeObservation, old: readonly NodeCondition[]
   return [...own, ...old.filter((condition) => !types.has(condition.type))];
 }
 
-function privilegeCondition(privilege: EnginePrivilege): Draft {
+function privilegeCondition(privilege: EnginePrivilege): ConditionDraft {
   const type = 'EngineRestricted';
   if (privilege === 'full') {
     return { type, status: 'False', reason: 'EngineHasSysResource', message: 'the engine gives every privilege' };
@@ -159,7 +171,7 @@ function privilegeCondition(privilege: EnginePrivilege): Draft {
   };
 }
 
-function stamp(draft: Draft, old: readonly NodeCondition[], now: Instant): NodeCondition {
+function stamp(draft: ConditionDraft, old: readonly NodeCondition[], now: Instant): NodeCondition {
   const before = old.find((condition) => condition.type === draft.type);
   const same = before?.status === draft.status && before.reason === draft.reason && before.message === draft.message;
   const beat = Date.parse(before?.lastHeartbeatTime ?? '');

@@ -5,6 +5,7 @@ import { createOvertakenClient, FakeObjectClient } from '@gantry/client/testing'
 import { silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HollowRuntime } from '../hollow/hollow-runtime.ts';
+import type { NodePressure } from '../spec/node-pressure.ts';
 import { HostShares } from './host-shares.ts';
 import { ImageList } from './image-list.ts';
 import { NodeStatusManager } from './node-status-manager.ts';
@@ -19,12 +20,14 @@ describe('the node status with concurrent writes of other clients', () => {
   let manager: NodeStatusManager;
   let reads: number;
   let shares: HostShares;
+  let pressures: readonly NodePressure[];
   beforeEach(async () => {
     clock = new ManualClock();
     server = new FakeObjectClient(clock);
     stop = new AbortController();
     meanwhile = async () => undefined;
     reads = 0;
+    pressures = [];
     const IMAGE = { id: 'sha256:1', sizeBytes: 7, digests: [], user: '', labels: [] };
     const { engine, images } = new HollowRuntime({ clock, images: { nginx: IMAGE } });
     const nothing = { cpuMillis: 0, memoryBytes: 0, storageBytes: 0 };
@@ -50,6 +53,7 @@ describe('the node status with concurrent writes of other clients', () => {
         ids: { machine: 'm', boot: 'b', system: 's' },
       },
       shares,
+      pressures: () => pressures,
       images: new ImageList(images, clock, silentLogger),
       clock,
       logger: silentLogger,
@@ -129,6 +133,21 @@ describe('the node status with concurrent writes of other clients', () => {
     const half = { cpu: '4', memory: `${2 ** 23}Ki`, 'ephemeral-storage': `${2 ** 24}Ki`, 'example.dev/tape': '3' };
     expect(shown()).toMatchObject([half, { ...half, cpu: '3500m' }]);
     expect(shares.allocatable()).toMatchObject({ cpuMillis: 3500, memoryBytes: 2 ** 33 });
+  });
+
+  it('shows what it is short of, and since when', async () => {
+    const shown = () => node()?.status?.conditions?.filter(({ type }) => type.endsWith('Pressure'));
+    const before = shown()?.[1]?.lastTransitionTime;
+    await clock.advance(60_000);
+    pressures = ['DiskPressure'];
+    manager.checkNow();
+    await clock.advance(1);
+    expect(shown()?.map(({ type, status, reason, message }) => [type, status, reason, message])).toEqual([
+      ['MemoryPressure', 'False', 'KubeletHasSufficientMemory', 'kubelet has sufficient memory available'],
+      ['DiskPressure', 'True', 'KubeletHasDiskPressure', 'kubelet has disk pressure'],
+      ['PIDPressure', 'False', 'KubeletHasSufficientPID', 'kubelet has sufficient PID available'],
+    ]);
+    expect(shown()?.[1]?.lastTransitionTime).not.toBe(before);
   });
 
   it('shows its images, its handlers and what it cannot do', () => {

@@ -14,6 +14,7 @@ import {
   nodeStatus,
 } from './node-object.ts';
 import { LEASE_NAMESPACE } from './heartbeat.ts';
+import type { NodePressure } from '../spec/node-pressure.ts';
 import type { HostShares } from './host-shares.ts';
 import type { ImageList } from './image-list.ts';
 
@@ -27,9 +28,14 @@ const ALIVE_MS = 15_000;
 export interface NodeStatusManagerOptions {
   readonly client: ObjectClient;
   readonly engine: EngineRuntime;
-  readonly observation: Omit<NodeObservation, 'engineFailure' | 'host' | 'shares' | 'reserved' | 'images'>;
+  readonly observation: Omit<
+    NodeObservation,
+    'engineFailure' | 'pressures' | 'host' | 'shares' | 'reserved' | 'images'
+  >;
   /** It hears how many Nodes there are on this engine. */
   readonly shares: HostShares;
+  /** What this node is short of. */
+  readonly pressures: () => readonly NodePressure[];
   readonly images: ImageList;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -111,12 +117,19 @@ export class NodeStatusManager {
 
   /** Every write is conditional on the version that it was computed from. */
   async #write(draft: Draft, signal: AbortSignal): Promise<void> {
-    const { client, clock, shares } = this.#options;
+    const { client, clock, shares, pressures } = this.#options;
     const key = { namespace: '', name: draft.name };
     const node = await this.#get(signal);
     const { host, reserved, count } = shares;
     const images = draft.images ?? node?.status?.images ?? [];
-    const observation: NodeObservation = { ...draft, images, host, reserved, shares: count };
+    const observation: NodeObservation = {
+      ...draft,
+      images,
+      host,
+      reserved,
+      shares: count,
+      pressures: pressures(),
+    };
     if (node === undefined) {
       const object = newNode(observation, clock.now());
       await client.create(NODES, object, signal);

@@ -16,8 +16,8 @@ export interface PodEnd {
 }
 
 /**
- * Ends a pod in order: containers stop; then an ended pod loses its sandbox and keeps its containers, a deleted one loses
- * everything and is released when nothing is left.
+ * Ends a pod in order: containers stop; then an ended pod loses its sandbox and keeps its containers as long as the node has room for
+ * them, a deleted one loses everything and is released when nothing is left.
  */
 export function planStop(
   draft: PlanDraft,
@@ -29,12 +29,24 @@ export function planStop(
   endContainers(draft, running, end);
   if (running.length > 0) return;
   if (goal === 'end') {
-    for (const { id, state: run } of sandboxes) if (run === 'running') draft.actions.push({ kind: 'stopSandbox', id });
+    if (isReclaimed(end)) removeAll(draft, { containers, sandboxes });
+    else
+      for (const { id, state } of sandboxes) if (state === 'running') draft.actions.push({ kind: 'stopSandbox', id });
     return;
   }
+  removeAll(draft, { containers, sandboxes });
+  if (containers.length + sandboxes.length === 0) draft.actions.push({ kind: 'release' });
+}
+
+/** Only when the API knows how the pod has ended: its status is all that is left then. */
+function isReclaimed({ pod, memory }: PodEnd): boolean {
+  const phase = pod?.status?.phase;
+  return memory.remains === 'reclaimed' && (phase === 'Succeeded' || phase === 'Failed');
+}
+
+function removeAll(draft: PlanDraft, { containers, sandboxes }: Pick<PodState, 'containers' | 'sandboxes'>): void {
   for (const { id } of containers) draft.actions.push({ kind: 'removeContainer', id });
   for (const { id } of sandboxes) draft.actions.push({ kind: 'removeSandbox', id });
-  if (containers.length + sandboxes.length === 0) draft.actions.push({ kind: 'release' });
 }
 
 /**

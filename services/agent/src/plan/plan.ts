@@ -12,8 +12,6 @@ import { PlanDraft, type PodPlan } from './pod-plan.ts';
 
 /** For containers without labels and objects to take it from. */
 const DEFAULT_GRACE_SECONDS = 30;
-/** Of a pod that is evicted for what it does to the node, as in kubelet. */
-const EVICTION_GRACE_SECONDS = 1;
 
 /**
  * The next actions for a pod, read from top to bottom:
@@ -37,7 +35,7 @@ export function computePodActions(
   const { containers = [], sandboxes = [] } = state ?? {};
   if (pod === undefined || goal !== 'run') {
     const own = pod === undefined ? (state?.graceSeconds ?? DEFAULT_GRACE_SECONDS) : graceSecondsOf(pod);
-    const graceSeconds = memory.eviction === undefined ? own : Math.min(own, EVICTION_GRACE_SECONDS);
+    const graceSeconds = Math.min(own, memory.eviction?.graceSeconds ?? Infinity);
     planStop(draft, { containers, sandboxes }, goal, { pod, memory, graceSeconds, now });
     return draft.finish(goal);
   }

@@ -23,6 +23,16 @@ export interface UpdateAttempt {
   readonly failure?: BackOffEntry;
 }
 
+/** That this node evicts a pod. */
+export interface Eviction {
+  /** Of the pod's status and its Event. */
+  readonly message: string;
+  /** At most; the pod's own may be shorter. */
+  readonly graceSeconds: number;
+  /** Only what the node is short of is a disruption of the pod, which its condition says. */
+  readonly cause: 'own-limit' | 'node-pressure';
+}
+
 /** A worker's knowledge apart from API and engine. It may be lost: a restarted agent begins with `emptyMemory`. */
 export interface PodMemory {
   /** By the ids of the containers that are being stopped. */
@@ -40,8 +50,10 @@ export interface PodMemory {
   readonly resize: ResizeVerdict;
   /** Container name → its last update. */
   readonly updates: ReadonlyMap<string, UpdateAttempt>;
-  /** Why this node evicts the pod; set before each plan. */
-  readonly eviction: string | undefined;
+  /** Whether and why this node evicts the pod; set before each plan. */
+  readonly eviction: Eviction | undefined;
+  /** Whether the node needs what the containers of a pod that has ended take of its disk; set before each plan. */
+  readonly remains: 'kept' | 'reclaimed';
   /** The longest delay before a restart; set before each plan. */
   readonly maxRestartDelayMs: number;
   /** Container name → probe findings. */
@@ -58,6 +70,7 @@ export const emptyMemory: PodMemory = {
   resize: { kind: 'fits' },
   updates: new Map(),
   eviction: undefined,
+  remains: 'kept',
   maxRestartDelayMs: MAX_RESTART_DELAY_MS,
   probes: new Map(),
 };

@@ -18,7 +18,7 @@ export class PodManager {
   /** Runs until `signal` is aborted; the pods' containers keep running. */
   async run(signal: AbortSignal): Promise<void> {
     const unsubscribe = this.#services.pods.subscribe((uid) => this.#notify(uid, signal));
-    const unevict = this.#services.evictor.subscribe((uid) => this.#workers.get(uid)?.notify());
+    const unevict = this.#services.evictions.subscribe((uid) => this.#workers.get(uid)?.notify());
     const unwatch = this.#services.configs.subscribe((uid) => this.#workers.get(uid)?.notify());
     for (const pod of this.#services.pods.list()) this.#notify(pod.metadata.uid ?? '', signal);
     try {

@@ -11,6 +11,7 @@ import { judgeResize } from '../spec/resize.ts';
 import { maxRestartDelay } from '../spec/restart-delay.ts';
 import { podStatus } from '../status/pod-status.ts';
 import { performAction } from './perform-action.ts';
+import { PodAdmission } from './pod-admission.ts';
 import { PodEvents } from './pod-events.ts';
 import { addressOf, networkOf } from './pod-network.ts';
 import { forgetEnded } from './stop-container.ts';
@@ -33,6 +34,7 @@ export class PodWorker {
   readonly #memory = createWorkerMemory();
   readonly #events: PodEvents;
   readonly #messages: TerminationMessages;
+  readonly #admission = new PodAdmission();
   readonly #probes: ProbeRunner;
   readonly #work = new Signal();
   /** Ends the wait after a failure: the pod is to be deleted, or faster than before. */
@@ -69,10 +71,10 @@ export class PodWorker {
 
   /** Something may have changed. A step toward running is aborted when the pod is to be deleted or is evicted. */
   notify(): void {
-    const { pods, evictor } = this.#services;
+    const { pods, evictions } = this.#services;
     const pod = pods.get(this.#uid);
     const isLeaving = pod === undefined || pod.metadata.deletionTimestamp !== undefined;
-    if (this.#goal === 'run' && (isLeaving || evictor.evictionOf(this.#uid) !== undefined)) this.#step.abort();
+    if (this.#goal === 'run' && (isLeaving || evictions.evictionOf(this.#uid) !== undefined)) this.#step.abort();
     if (wishOf(pod) !== this.#wish) this.#hurry.notify();
     this.#work.notify();
   }
@@ -85,6 +87,7 @@ export class PodWorker {
       if (this.#services.mode === 'run') {
         this.#services.usage.observe(this.#uid, undefined);
         this.#services.evictor.forget(this.#uid);
+        this.#services.evictions.forget(this.#uid);
         this.#services.configs.follow(this.#uid, undefined);
       }
     }
@@ -112,7 +115,7 @@ export class PodWorker {
   }
 
   async #once(step: AbortSignal, signal: AbortSignal): Promise<'again' | 'ended' | { requeueAt: Instant }> {
-    const { pods, runtime, engine, owner, clock, gate, mode } = this.#services;
+    const { pods, runtime, engine, owner, clock, gate, mode, evictions, pressure } = this.#services;
     // Everything that was notified of until now is read below.
     this.#work.clear();
     this.#hurry.clear();
@@ -123,9 +126,12 @@ export class PodWorker {
     forgetEnded(this.#memory, state);
     const specs = pod === undefined ? [] : allContainersOf(pod).map(({ container }) => container);
     const messages = await this.#messages.read(this.#uid, state?.containers ?? [], specs, step);
-    this.#memory.rejection = pod === undefined ? undefined : podRejection(pod, engine);
+    this.#memory.rejection =
+      this.#admission.decide(pod, state, pressure.pressures()) ??
+      (pod === undefined ? undefined : podRejection(pod, engine));
     if (pod !== undefined) this.#memory.resize = judgeResize(pod, pods.list(), this.#services.facts.allocatable);
-    this.#memory.eviction = this.#services.evictor.evictionOf(this.#uid);
+    this.#memory.eviction = evictions.evictionOf(this.#uid);
+    this.#memory.remains = evictions.isReclaimed(this.#uid) ? 'reclaimed' : 'kept';
     this.#memory.maxRestartDelayMs = this.#maxRestartDelayMs(pod);
     const plan = computePodActions(pod, state, this.#memory, clock.now());
     this.#goal = plan.goal;

@@ -1,4 +1,5 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { Evictions } from '../eviction/evictions.ts';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ManualClock } from '@gantry/base/testing';
@@ -109,13 +110,9 @@ describe('the worker of a pod', () => {
       }),
       config: source,
       configs,
-      evictor: {
-        evictionOf: () => undefined,
-        observe: () => undefined,
-        forget: () => undefined,
-        subscribe: () => () => undefined,
-        run: async () => undefined,
-      },
+      evictions: new Evictions({ event: () => undefined }),
+      evictor: { observe: () => undefined, forget: () => undefined, run: async () => undefined },
+      pressure: { pressures: () => [] },
       puller: new ImagePuller(runtime.images, pulled, clock),
       pulled,
       addresses: new AddressPool('10.0.0.0/24', clock, () => 0),

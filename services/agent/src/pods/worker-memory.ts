@@ -25,6 +25,7 @@ export interface WorkerMemory extends PodMemory {
   resize: PodMemory['resize'];
   readonly updates: Map<string, UpdateAttempt>;
   eviction: PodMemory['eviction'];
+  remains: PodMemory['remains'];
   maxRestartDelayMs: number;
   readonly probes: Map<string, ProbeFindings>;
   /** The deletionTimestamp for which the object was deleted: finalizers may keep the object after that. */
@@ -44,6 +45,7 @@ export function createWorkerMemory(): WorkerMemory {
     resize: { kind: 'fits' },
     updates: new Map(),
     eviction: undefined,
+    remains: 'kept',
     maxRestartDelayMs: MAX_RESTART_DELAY_MS,
     probes: new Map(),
     releasedFor: undefined,

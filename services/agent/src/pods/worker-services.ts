@@ -11,6 +11,9 @@ import type { Runtime } from '../runtime/runtime.ts';
 import type { ProbeTools } from '../probes/probe-runner.ts';
 import type { StatusReporter } from '../status/status-reporter.ts';
 import type { UsageSampler } from '../usage/usage-sampler.ts';
+import type { Evictions } from '../eviction/evictions.ts';
+import type { PressureManager } from '../eviction/pressure-manager.ts';
+import type { StorageEvictor } from '../eviction/storage-evictor.ts';
 import type { PodVolumes } from '../volumes/pod-volumes.ts';
 import type { AddressPool } from './address-pool.ts';
 import type { ConfigSource } from '../spec/config-source.ts';
@@ -20,7 +23,6 @@ import type { ConfigWatch } from '../sources/config-watch.ts';
 import type { ServiceSource } from '../sources/service-source.ts';
 import type { PodView } from '../sources/pod-source.ts';
 import type { Slots } from './slots.ts';
-import type { StorageEvictor } from './storage-evictor.ts';
 import type { FreshnessGate } from './freshness-gate.ts';
 
 /** What the workers of one node share. */
@@ -46,7 +48,10 @@ export interface WorkerServices {
   readonly usage: Pick<UsageSampler, 'observe'>;
   readonly volumes: Pick<PodVolumes, 'sync' | 'mounts' | 'terminationMessage' | 'release'>;
   readonly config: ConfigSource;
-  readonly evictor: Pick<StorageEvictor, 'evictionOf' | 'observe' | 'forget' | 'subscribe' | 'run'>;
+  readonly evictions: Pick<Evictions, 'evictionOf' | 'isReclaimed' | 'subscribe' | 'forget'>;
+  readonly evictor: Pick<StorageEvictor, 'observe' | 'forget' | 'run'>;
+  /** What the node is short of. */
+  readonly pressure: Pick<PressureManager, 'pressures'>;
   /** Follows what volumes show of the API. */
   readonly configs: Pick<ConfigWatch, 'follow' | 'changesOf' | 'subscribe'>;
   readonly puller: ImagePuller;

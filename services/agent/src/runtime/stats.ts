@@ -7,6 +7,8 @@ export interface ContainerStats {
   readonly cpuNanos: number;
   /** Its working set: memory in use without files that have not been read lately. */
   readonly memoryBytes: number;
+  /** Its processes and threads; absent where the host does not count them. */
+  readonly processes?: number;
 }
 
 /** What a container has written to the host's disk. */

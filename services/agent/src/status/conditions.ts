@@ -9,8 +9,8 @@ export interface ConditionInput {
   readonly init: readonly ContainerStatus[];
   readonly main: readonly ContainerStatus[];
   readonly sandbox: 'ready' | 'absent';
-  /** Those of a resize. */
-  readonly resize: readonly Draft[];
+  /** Those of a resize and of an eviction. */
+  readonly more: readonly ConditionDraft[];
 }
 
 /** The conditions that kubelet owns. */
@@ -24,7 +24,8 @@ export const OWN_CONDITIONS: ReadonlySet<string> = new Set([
   'PodResizeInProgress',
 ]);
 
-type Draft = Pick<PodCondition, 'type' | 'status' | 'reason' | 'message'>;
+/** A condition without its times. */
+export type ConditionDraft = Pick<PodCondition, 'type' | 'status' | 'reason' | 'message'>;
 
 /** The pod's conditions: kubelet's computed, all others unchanged. A transition time changes only with the status. */
 export function podConditions(input: ConditionInput, now: Instant): PodCondition[] {
@@ -36,13 +37,19 @@ export function podConditions(input: ConditionInput, now: Instant): PodCondition
     ready(input),
     containersReady(input),
     scheduled(old),
-    ...input.resize,
+    ...input.more,
   ];
   const own = drafts.map((draft) => stamp(draft, old, pod.metadata.generation, now));
-  return [...own, ...old.filter(({ type }) => !OWN_CONDITIONS.has(type))];
+  const types = new Set(drafts.map(({ type }) => type));
+  return [...own, ...old.filter(({ type }) => !OWN_CONDITIONS.has(type) && !types.has(type))];
 }
 
-function stamp(draft: Draft, old: readonly PodCondition[], generation: number | undefined, now: Instant): PodCondition {
+function stamp(
+  draft: ConditionDraft,
+  old: readonly PodCondition[],
+  generation: number | undefined,
+  now: Instant,
+): PodCondition {
   const before = old.find((condition) => condition.type === draft.type);
   const kept = before?.status === draft.status ? before.lastTransitionTime : undefined;
   const observed = generation ?? before?.observedGeneration;
@@ -57,18 +64,18 @@ function stamp(draft: Draft, old: readonly PodCondition[], generation: number | 
   };
 }
 
-function scheduled(old: readonly PodCondition[]): Draft {
+function scheduled(old: readonly PodCondition[]): ConditionDraft {
   const before = old.find((condition) => condition.type === 'PodScheduled');
   return before?.status === 'True'
     ? { type: 'PodScheduled', status: 'True', reason: before.reason, message: before.message }
     : { type: 'PodScheduled', status: 'True' };
 }
 
-function sandboxReady({ sandbox }: ConditionInput): Draft {
+function sandboxReady({ sandbox }: ConditionInput): ConditionDraft {
   return { type: 'PodReadyToStartContainers', status: sandbox === 'ready' ? 'True' : 'False' };
 }
 
-function initialized({ pod, phase, init, main }: ConditionInput): Draft {
+function initialized({ pod, phase, init, main }: ConditionInput): ConditionDraft {
   const type = 'Initialized';
   if (phase === 'Succeeded') return { type, status: 'True', reason: 'PodCompleted' };
   if (main.some((status) => status.state?.running !== undefined)) return { type, status: 'True' };
@@ -85,7 +92,7 @@ function initialized({ pod, phase, init, main }: ConditionInput): Draft {
   };
 }
 
-function containersReady({ phase, main, init, pod }: ConditionInput): Draft {
+function containersReady({ phase, main, init, pod }: ConditionInput): ConditionDraft {
   const type = 'ContainersReady';
   if (phase === 'Succeeded') return { type, status: 'False', reason: 'PodCompleted' };
   if (phase === 'Failed') return { type, status: 'False', reason: 'PodFailed' };
@@ -101,7 +108,7 @@ function containersReady({ phase, main, init, pod }: ConditionInput): Draft {
   };
 }
 
-function ready(input: ConditionInput): Draft {
+function ready(input: ConditionInput): ConditionDraft {
   const containers = containersReady(input);
   if (containers.status !== 'True') return { ...containers, type: 'Ready' };
   const { pod } = input;

@@ -10,7 +10,7 @@ import { grantedPod } from '../spec/resize.ts';
 import type { PodMemory } from '../plan/pod-memory.ts';
 import type { PodPlan } from '../plan/pod-plan.ts';
 import type { PodState } from '../runtime/observer.ts';
-import { podConditions } from './conditions.ts';
+import { type ConditionDraft, podConditions } from './conditions.ts';
 import { containerStatus } from './container-status.ts';
 import { limitMessages } from './limit-messages.ts';
 import { podPhase } from './phase.ts';
@@ -63,8 +63,9 @@ export function podStatus(observed: PodObservation, now: Instant): PodStatus {
     next.podIPs = [{ ip: podIP }];
   }
   const resize = plan.goal === 'run' && !isOver(phase) ? resizeConditions(pod, state, memory) : [];
+  const disruption = failure === undefined ? [] : disruptionOf(memory);
   next.conditions = podConditions(
-    { pod, phase, init, main, sandbox: sandbox === undefined ? 'absent' : 'ready', resize },
+    { pod, phase, init, main, sandbox: sandbox === undefined ? 'absent' : 'ready', more: [...resize, ...disruption] },
     now,
   );
   return next;
@@ -81,8 +82,15 @@ function mayRun(state: PodState | undefined): boolean {
 /** Why the node ends a pod that has not ended by itself. */
 function failureOf({ memory: { rejection, eviction } }: PodObservation): Pick<PodStatus, 'reason' | 'message'> {
   if (rejection !== undefined) return { reason: rejection.reason, message: `Pod was rejected: ${rejection.message}` };
-  if (eviction !== undefined) return { reason: 'Evicted', message: eviction };
+  if (eviction !== undefined) return { reason: 'Evicted', message: eviction.message };
   return { reason: 'DeadlineExceeded', message: 'Pod was active on the node longer than the specified deadline' };
+}
+
+/** What tells a Job and others that the pod is not to blame for its failure. */
+function disruptionOf({ rejection, eviction }: PodMemory): readonly ConditionDraft[] {
+  if (rejection !== undefined || eviction?.cause !== 'node-pressure') return [];
+  const { message } = eviction;
+  return [{ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message }];
 }
 
 function isOver(phase: string): boolean {

@@ -1,4 +1,4 @@
-import type { PodStatus } from '@gantry/objects';
+import type { PodCondition, PodStatus } from '@gantry/objects';
 import { OWN_CONDITIONS } from './conditions.ts';
 
 /** The fields of a pod's status that kubelet owns, without conditions. */
@@ -17,6 +17,9 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
   'ephemeralContainerStatuses',
 ]);
 
+/** Kubelet writes it too, with the status that ends a pod. */
+const SHARED_CONDITION = 'DisruptionTarget';
+
 /**
  * Applies a status that was computed from an older pod to `current`: kubelet's fields of the new one, all other fields of
  * `current`. Undefined when the pod has ended since: an older report must not revive it.
@@ -27,10 +30,12 @@ export function rebaseStatus(status: PodStatus, current: PodStatus): PodStatus |
     ...Object.entries(current).filter(([field]) => !OWN_FIELDS.has(field)),
     ...Object.entries(status).filter(([field]) => OWN_FIELDS.has(field)),
   ];
-  const conditions = [
-    ...(status.conditions ?? []).filter(({ type }) => OWN_CONDITIONS.has(type)),
-    ...(current.conditions ?? []).filter(({ type }) => !OWN_CONDITIONS.has(type)),
-  ];
+  const ends = isOver(status) && !isOver(current);
+  const isOwn = ({ type }: PodCondition) => OWN_CONDITIONS.has(type) || (ends && type === SHARED_CONDITION);
+  const own = (status.conditions ?? []).filter(isOwn);
+  const types = new Set(own.map(({ type }) => type));
+  const others = (current.conditions ?? []).filter(({ type }) => !OWN_CONDITIONS.has(type) && !types.has(type));
+  const conditions = [...own, ...others];
   return { ...Object.fromEntries(fields), conditions };
 }
 

@@ -10,6 +10,7 @@ import { createLogger } from '@gantry/service';
 import { expect, onTestFinished } from 'vitest';
 import { hollowMounts } from '../hollow/hollow-mounts.ts';
 import { type HollowBehaviour, type HollowOptions, HollowRuntime } from '../hollow/hollow-runtime.ts';
+import type { NodePressure } from '../spec/node-pressure.ts';
 import type { HostMounts } from '../runtime/host-mounts.ts';
 import type { Runtime } from '../runtime/runtime.ts';
 import { apiConfigSource } from '../sources/api-config-source.ts';
@@ -23,13 +24,15 @@ import { PulledImages } from '../images/pulled-images.ts';
 import { linuxHostFiles } from '../mounts/linux-host-files.ts';
 import { StatusReporter } from '../status/status-reporter.ts';
 import { allocatable, ENGINE, RESOLVER } from './pods.ts';
+import { UsageSampler } from '../usage/usage-sampler.ts';
 import { PersistentFolders } from '../volumes/persistent-folders.ts';
 import { PodVolumes } from '../volumes/pod-volumes.ts';
 import { AddressPool } from '../pods/address-pool.ts';
 import { FreshnessGate } from '../pods/freshness-gate.ts';
 import { PodWorker } from '../pods/pod-worker.ts';
 import { TimerWheel } from '../probes/timer-wheel.ts';
-import { StorageEvictor } from '../pods/storage-evictor.ts';
+import { Evictions } from '../eviction/evictions.ts';
+import { StorageEvictor } from '../eviction/storage-evictor.ts';
 import { Slots } from '../pods/slots.ts';
 import type { WorkerServices } from '../pods/worker-services.ts';
 
@@ -44,6 +47,8 @@ export interface NodeOptions {
   /** The node before: its agent is started anew beside what it left behind. */
   readonly world?: TestNode;
   readonly behaviour?: Partial<HollowBehaviour>;
+  /** What the node is short of. */
+  readonly pressures?: () => readonly NodePressure[];
   /** Images that a pull can get. */
   readonly registry?: HollowOptions['registry'];
 }
@@ -60,6 +65,8 @@ export interface TestNode {
   readonly runtime: Runtime;
   readonly services: WorkerServices;
   readonly evictor: StorageEvictor;
+  readonly evictions: Evictions;
+  readonly usage: UsageSampler;
   /** Its state folder. */
   readonly path: string;
   readonly stop: AbortController;
@@ -121,12 +128,14 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
   const recorder: EventRecorder = {
     event: (_object, type, reason, message) => void events.push(`${type} ${reason} ${message}`),
   };
+  const usage = new UsageSampler({ stats: runtime.stats, own: undefined, clock, logger });
+  const evictions = new Evictions(recorder);
   const evictor = new StorageEvictor({
     pods,
     stats: runtime.stats,
     volumes,
     hostFiles,
-    events: recorder,
+    evictions,
     clock,
     logger,
   });
@@ -147,9 +156,11 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
     pods,
     gate: new FreshnessGate(clock, (signal) => pods.confirm(signal)),
     reporter,
-    usage: { observe: () => undefined },
+    usage,
     volumes,
     evictor,
+    evictions,
+    pressure: { pressures: () => options.pressures?.() ?? [] },
     config: source,
     configs,
     puller: new ImagePuller(runtime.images, pulled, clock),
@@ -176,7 +187,7 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
     const abort = AbortSignal.any([stop.signal, end]);
     const worker = new PodWorker(uid, services);
     const unsubscribe = pods.subscribe((changed) => changed === uid && worker.notify());
-    const unevict = evictor.subscribe((changed) => changed === uid && worker.notify());
+    const unevict = evictions.subscribe((changed) => changed === uid && worker.notify());
     const unwatch = configs.subscribe((changed) => changed === uid && worker.notify());
     const watch = async () => {
       for await (const _ of hollow.observer.watch(OWNER.cluster, abort)) worker.notify();
@@ -187,7 +198,23 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
     );
     return worker;
   };
-  return { path, mounts, clock, client: api, pods, events, hollow, runtime, services, evictor, stop, put, work };
+  return {
+    path,
+    mounts,
+    clock,
+    client: api,
+    pods,
+    events,
+    hollow,
+    runtime,
+    services,
+    evictor,
+    evictions,
+    usage,
+    stop,
+    put,
+    work,
+  };
 }
 
 /** What a reading becomes, while time passes a little: the node also does work on real files. */

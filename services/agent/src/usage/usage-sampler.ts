@@ -10,6 +10,16 @@ export interface PodUsage {
   readonly containers: readonly { readonly name: string; readonly usage: Usage }[];
 }
 
+/** A pod of which containers run, with what they use; absent before it is measured. */
+export interface RunningPod {
+  readonly uid: string;
+  readonly containers: readonly {
+    readonly name: string;
+    readonly memoryBytes?: number;
+    readonly processes?: number;
+  }[];
+}
+
 export interface UsageSamplerOptions {
   readonly stats: Pick<StatsRuntime, 'readStats'>;
   /** The agent's own container, which counts for its node; undefined outside one. */
@@ -70,6 +80,21 @@ export class UsageSampler {
       });
       return containers.length < names.size ? [] : [{ uid, containers }];
     });
+  }
+
+  /** Every pod of which something runs, by the latest sample. */
+  running(): readonly RunningPod[] {
+    return [...this.#pods].map(([uid, names]) => ({
+      uid,
+      containers: [...names].map(([id, name]) => {
+        const { memoryBytes, processes } = this.#samples.get(id)?.last ?? {};
+        return {
+          name,
+          ...(memoryBytes === undefined ? {} : { memoryBytes }),
+          ...(processes === undefined ? {} : { processes }),
+        };
+      }),
+    }));
   }
 
   /** What all containers of this node use; undefined before it is known of any. */

@@ -185,6 +185,7 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       const stats = await read();
       expect(stats?.memoryBytes).toBeGreaterThan(0);
       expect(stats?.memoryBytes).toBeLessThan(64 * 2 ** 20);
+      expect(stats?.processes).toBeGreaterThan(0);
       await test.kill(id);
       await test.eventually(async () => (await list())?.containers[0]?.state === 'exited');
       expect(await read()).toBeUndefined();

@@ -1,5 +1,4 @@
 import { type Clock, errorMessage, pause } from '@gantry/base';
-import type { EventRecorder } from '@gantry/controller-runtime';
 import type { Pod } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
 import type { HostFiles } from '../runtime/host-files.ts';
@@ -7,7 +6,9 @@ import type { PodState } from '../runtime/observer.ts';
 import type { StatsRuntime } from '../runtime/stats.ts';
 import type { PodSource } from '../sources/pod-source.ts';
 import { limitsStorage, type PodStorage, storageExcess } from '../spec/local-storage.ts';
+import { isCriticalPod } from '../spec/critical-pod.ts';
 import type { PodVolumes } from '../volumes/pod-volumes.ts';
+import type { Evictions } from './evictions.ts';
 
 /** As often as kubelet looks. */
 const EVERY_MS = 10_000;
@@ -15,15 +16,15 @@ const EVERY_MS = 10_000;
 const SHARE = 20;
 /** A pod that takes longer is a slow one: with very many files it must not keep the others from being measured. */
 const SLOW_MS = 500;
-/** Pods of this priority and above are never evicted: those that a cluster cannot do without. */
-const CRITICAL_PRIORITY = 2_000_000_000;
+/** Of a pod that is evicted for what it does to the node, as in kubelet. */
+const GRACE_SECONDS = 1;
 
 export interface StorageEvictorOptions {
   readonly pods: Pick<PodSource, 'list' | 'get'>;
   readonly stats: Pick<StatsRuntime, 'readStorage'>;
   readonly volumes: Pick<PodVolumes, 'diskUsage'>;
   readonly hostFiles: Pick<HostFiles, 'sizeOf'>;
-  readonly events: EventRecorder;
+  readonly evictions: Evictions;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -35,21 +36,9 @@ export class StorageEvictor {
   readonly #containers = new Map<string, ReadonlyMap<string, string>>();
   /** When a slow pod is measured again. */
   readonly #nextMs = new Map<string, number>();
-  readonly #evicted = new Map<string, string>();
-  readonly #listeners = new Set<(podUid: string) => void>();
 
   constructor(options: StorageEvictorOptions) {
     this.#options = options;
-  }
-
-  /** Why a pod is evicted; undefined when it is not. */
-  evictionOf(podUid: string): string | undefined {
-    return this.#evicted.get(podUid);
-  }
-
-  subscribe(listener: (podUid: string) => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
   }
 
   /** Takes what exists of a pod now. */
@@ -62,8 +51,17 @@ export class StorageEvictor {
   /** The pod has no worker any more. */
   forget(podUid: string): void {
     this.#containers.delete(podUid);
-    this.#evicted.delete(podUid);
     this.#nextMs.delete(podUid);
+  }
+
+  /** Uids of the pods that have ended and still have containers. */
+  reclaimable(): readonly string[] {
+    const { pods, evictions } = this.#options;
+    return [...this.#containers].flatMap(([uid, ids]) => {
+      const phase = pods.get(uid)?.status?.phase;
+      const isOver = phase === 'Succeeded' || phase === 'Failed';
+      return isOver && ids.size > 0 && !evictions.isReclaimed(uid) ? [uid] : [];
+    });
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -76,15 +74,17 @@ export class StorageEvictor {
 
   /** Measures each pod that limits its storage, once. Says how long that took, in milliseconds, with little for each slow pod. */
   async check(signal: AbortSignal): Promise<number> {
-    const { pods, clock, logger } = this.#options;
+    const { pods, evictions, clock, logger } = this.#options;
     let totalMs = 0;
     for (const pod of pods.list().filter((candidate) => this.#mayEvict(candidate))) {
       const { uid = '' } = pod.metadata;
       const startedMs = clock.monotonicMs();
       if (startedMs < (this.#nextMs.get(uid) ?? startedMs)) continue;
       try {
-        const excess = storageExcess(pod, await this.#measure(pod, signal));
-        if (excess !== undefined && pods.get(uid) !== undefined) this.#evict(pod, excess);
+        const excess = storageExcess(pod, await this.measure(pod, signal));
+        if (excess !== undefined && pods.get(uid) !== undefined) {
+          evictions.evict(pod, { message: excess, graceSeconds: GRACE_SECONDS, cause: 'own-limit' });
+        }
       } catch (error) {
         if (signal.aborted) return totalMs;
         logger.warn({ pod: uid, reason: errorMessage(error) }, 'the storage of a pod could not be measured');
@@ -98,14 +98,15 @@ export class StorageEvictor {
   }
 
   #mayEvict(pod: Pod): boolean {
-    const { metadata, spec, status } = pod;
+    const { metadata, status } = pod;
     const isOver =
       status?.phase === 'Succeeded' || status?.phase === 'Failed' || metadata.deletionTimestamp !== undefined;
-    const isCritical = (spec?.priority ?? 0) >= CRITICAL_PRIORITY;
-    return !isOver && !isCritical && !this.#evicted.has(metadata.uid ?? '') && limitsStorage(pod);
+    if (isOver || isCriticalPod(pod) || !limitsStorage(pod)) return false;
+    return this.#options.evictions.evictionOf(metadata.uid ?? '') === undefined;
   }
 
-  async #measure(pod: Pod, signal: AbortSignal): Promise<PodStorage> {
+  /** What a pod has written to the disk. The engine reads the disk for it. */
+  async measure(pod: Pod, signal: AbortSignal): Promise<PodStorage> {
     const { stats, volumes, hostFiles } = this.#options;
     const { uid = '' } = pod.metadata;
     const ids = this.#containers.get(uid) ?? new Map<string, string>();
@@ -118,12 +119,5 @@ export class StorageEvictor {
       containers.set(name, storage.writableBytes + logs);
     }
     return { emptyDirs: await volumes.diskUsage(pod, signal), containers };
-  }
-
-  #evict(pod: Pod, message: string): void {
-    const { uid = '' } = pod.metadata;
-    this.#evicted.set(uid, message);
-    this.#options.events.event(pod, 'Warning', 'Evicted', message);
-    for (const listener of this.#listeners) listener(uid);
   }
 }

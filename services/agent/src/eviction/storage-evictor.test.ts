@@ -6,6 +6,7 @@ import { silentLogger } from '@gantry/service';
 import { expect, it } from 'vitest';
 import { container, pod } from '../testing/pods.ts';
 import { OWNER, soon, startNode } from '../testing/start-node.ts';
+import { Evictions } from './evictions.ts';
 import { StorageEvictor } from './storage-evictor.ts';
 
 const limited = (limit: string): Partial<Container> => ({ resources: { limits: { 'ephemeral-storage': limit } } });
@@ -82,7 +83,7 @@ it('a pod whose files take long to measure keeps no other pod from being measure
       },
     },
     hostFiles: { sizeOf: async () => 0 },
-    events: { event: () => undefined },
+    evictions: new Evictions({ event: () => undefined }),
     clock,
     logger: silentLogger,
   });

@@ -1,0 +1,53 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ManualClock } from '@gantry/base/testing';
+import { expect, it, onTestFinished } from 'vitest';
+import { HostTurns } from './host-turns.ts';
+import type { Rank } from './rank.ts';
+
+async function host(nodes: readonly string[]) {
+  const folder = join(await mkdtemp(join(tmpdir(), 'turns-')), 'nodes');
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const clock = new ManualClock();
+  const turns = new Map(nodes.map((node) => [node, new HostTurns(folder, node, clock)]));
+  /** Which of them evict, one after the other, ten seconds after the last time. */
+  const round = async (ranks: Readonly<Record<string, Rank>>): Promise<string[]> => {
+    await clock.advance(10_000);
+    const ours: string[] = [];
+    for (const [node, rank] of Object.entries(ranks)) if (await turns.get(node)?.isOurs(rank)) ours.push(node);
+    return ours;
+  };
+  return { clock, round };
+}
+
+const GREEDY: Rank = [1, 0, 0, -900];
+const MODEST: Rank = [1, 1, 0, 500];
+
+it('of the nodes of a host, the one with the pod that goes first evicts, from the second look on', async () => {
+  const { round } = await host(['a', 'b']);
+  expect(await round({ a: MODEST, b: GREEDY })).toEqual([]);
+  expect(await round({ a: MODEST, b: GREEDY })).toEqual(['b']);
+  expect(await round({ a: MODEST, b: GREEDY })).toEqual(['b']);
+});
+
+it('equal pods are not evicted on two nodes at a time', async () => {
+  const { round } = await host(['a', 'b']);
+  await round({ a: MODEST, b: MODEST });
+  expect(await round({ a: MODEST, b: MODEST })).toEqual(['a']);
+});
+
+it('a node that waits for the end of its pod is not waited for', async () => {
+  const { round } = await host(['a', 'b']);
+  await round({ a: MODEST, b: GREEDY });
+  expect(await round({ a: MODEST })).toEqual([]);
+  expect(await round({ a: MODEST })).toEqual(['a']);
+});
+
+it('a new shortage begins with a look at the others', async () => {
+  const { clock, round } = await host(['a']);
+  await round({ a: MODEST });
+  expect(await round({ a: MODEST })).toEqual(['a']);
+  await clock.advance(60_000);
+  expect(await round({ a: MODEST })).toEqual([]);
+});

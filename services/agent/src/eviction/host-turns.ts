@@ -1,0 +1,75 @@
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '@gantry/base';
+import { compareRanks, type Rank } from './rank.ts';
+
+/** An agent that has not written for this long evicts nothing now: it is gone, or waits for the end of a pod. */
+const FRESH_MS = 15_000;
+const FILE = 'pressure.json';
+
+interface Claim {
+  readonly atMs: number;
+  readonly rank: Rank;
+}
+
+/**
+ * Agents of one host see its shortage at the same time. Each writes where its next pod stands into its node's folder, which all of them
+ * see, and the one whose pod comes first evicts it: one pod a host, in the order of the host's pods.
+ */
+export class HostTurns {
+  readonly #folder: string;
+  readonly #node: string;
+  readonly #clock: Clock;
+  #claimedMs = -Infinity;
+
+  /** `folder` has a folder for each node of the host. */
+  constructor(folder: string, node: string, clock: Clock) {
+    this.#folder = folder;
+    this.#node = node;
+    this.#clock = clock;
+  }
+
+  /**
+   * Whether this node's pod is the one to go. Never at the first call of a shortage: the others may not have written yet. It is to be
+   * called at each synchronisation until the shortage ends.
+   */
+  async isOurs(rank: Rank): Promise<boolean> {
+    const nowMs = this.#clock.now();
+    const isNew = nowMs - this.#claimedMs > FRESH_MS;
+    this.#claimedMs = nowMs;
+    await this.#write({ atMs: nowMs, rank });
+    if (isNew) return false;
+    const claims = await this.#others(nowMs);
+    return claims.every(({ node, claim }) => {
+      const order = compareRanks(rank, claim.rank);
+      return order < 0 || (order === 0 && this.#node < node);
+    });
+  }
+
+  async #others(nowMs: number): Promise<readonly { readonly node: string; readonly claim: Claim }[]> {
+    const found: { node: string; claim: Claim }[] = [];
+    for (const node of await readdir(this.#folder)) {
+      const claim = node === this.#node ? undefined : await readClaim(join(this.#folder, node, FILE));
+      if (claim !== undefined && nowMs - claim.atMs <= FRESH_MS) found.push({ node, claim });
+    }
+    return found;
+  }
+
+  /** Replaced as a whole: others read it at any time. */
+  async #write(claim: Claim): Promise<void> {
+    const folder = join(this.#folder, this.#node);
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    await writeFile(join(folder, `${FILE}.next`), JSON.stringify(claim), { mode: 0o600 });
+    await rename(join(folder, `${FILE}.next`), join(folder, FILE));
+  }
+}
+
+/** Undefined for a node that has never been short of anything, or was removed meanwhile. */
+async function readClaim(path: string): Promise<Claim | undefined> {
+  try {
+    return JSON.parse(await readFile(path, 'utf8')) as Claim;
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,205 @@
+import { type Clock, errorMessage, pause } from '@gantry/base';
+import type { EventRecorder } from '@gantry/controller-runtime';
+import type { KubeObject, Pod } from '@gantry/objects';
+import type { Logger } from '@gantry/service';
+import type { HostShares } from '../node/host-shares.ts';
+import type { HostMeter } from '../runtime/host-meter.ts';
+import type { NodePressure } from '../spec/node-pressure.ts';
+import { isCriticalPod } from '../spec/critical-pod.ts';
+import type { PodView } from '../sources/pod-source.ts';
+import type { RunningPod, UsageSampler } from '../usage/usage-sampler.ts';
+import type { Evictions } from './evictions.ts';
+import type { HostTurns } from './host-turns.ts';
+import { evictionMessage } from './message.ts';
+import { NO_PRESSURE, planPressure, type PressureConfig, type PressureState } from './plan.ts';
+import { type Candidate, compareRanks, rankOf } from './rank.ts';
+import { type Observations, observe, SIGNALS, type StarvedResource } from './signals.ts';
+import type { StorageEvictor } from './storage-evictor.ts';
+import type { Threshold } from './thresholds.ts';
+
+/** As often as the kubelet looks. */
+const EVERY_MS = 10_000;
+/** An evicted pod is waited for so long, and looked at so often. */
+const CLEANUP_MS = 30_000;
+const CLEANUP_EVERY_MS = 1_000;
+/** Of a pod that is evicted for a hard threshold. */
+const HARD_GRACE_SECONDS = 1;
+
+export interface PressureManagerOptions extends PressureConfig {
+  /** The longest grace period of a pod that is evicted for a soft threshold. */
+  readonly maxPodGraceSeconds: number;
+  readonly node: string;
+  readonly meter: HostMeter;
+  readonly shares: Pick<HostShares, 'count' | 'allocatable'>;
+  readonly usage: Pick<UsageSampler, 'running'>;
+  readonly storage: Pick<StorageEvictor, 'measure' | 'reclaimable'>;
+  readonly pods: Pick<PodView, 'get'>;
+  readonly evictions: Evictions;
+  readonly turns: Pick<HostTurns, 'isOurs'>;
+  readonly events: EventRecorder;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/**
+ * Keeps a node from running out of memory, disk and processes, as the kubelet's eviction manager: shows conditions, takes back what no pod
+ * needs, and evicts one pod at a time. Measures the host once in ten seconds; the engine is not asked while nothing is short.
+ */
+export class PressureManager {
+  readonly #options: PressureManagerOptions;
+  readonly #about: KubeObject;
+  readonly #listeners = new Set<() => void>();
+  #state: PressureState = NO_PRESSURE;
+
+  constructor(options: PressureManagerOptions) {
+    this.#options = options;
+    const { node } = options;
+    // Events about a node carry its name for a uid, as those of the kubelet do.
+    this.#about = { apiVersion: 'v1', kind: 'Node', metadata: { name: node, uid: node } };
+  }
+
+  /** What the Node is short of. */
+  pressures(): readonly NodePressure[] {
+    return this.#state.pressures;
+  }
+
+  /** Hears that `pressures` have changed. */
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#options;
+    while (!signal.aborted) {
+      try {
+        const evicted = await this.synchronize(signal);
+        if (evicted !== undefined) await this.#untilGone(evicted, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        logger.warn({ reason: errorMessage(error) }, 'the pressure of the node could not be found out');
+      }
+      await pause(clock, EVERY_MS, signal);
+    }
+  }
+
+  /** Looks once. Returns the uid of the pod that is evicted, if one is. */
+  async synchronize(signal: AbortSignal): Promise<string | undefined> {
+    const { clock, logger, events } = this.#options;
+    const observations = await this.#observe();
+    const before = this.#state.pressures;
+    this.#state = planPressure(this.#options, this.#state, observations, clock.monotonicMs());
+    this.#report(before);
+    const [threshold] = this.#state.due;
+    if (threshold === undefined) return undefined;
+    const { resource, pressure } = SIGNALS[threshold.signal];
+    logger.warn({ signal: threshold.signal, ...observations.get(threshold.signal) }, 'the node is short of a resource');
+    events.event(this.#about, 'Warning', 'EvictionThresholdMet', `Attempting to reclaim ${resource}`);
+    // What was taken back shows at the next look.
+    if (pressure === 'DiskPressure' && this.#reclaim()) return undefined;
+    return await this.#evict(threshold, resource, observations, signal);
+  }
+
+  async #observe(): Promise<Observations> {
+    const { meter, shares, usage } = this.#options;
+    const memory = usage.running().flatMap(({ containers }) => containers.map(({ memoryBytes = 0 }) => memoryBytes));
+    const podBytes = memory.reduce((sum, bytes) => sum + bytes, 0);
+    const allocatableBytes = shares.allocatable().memoryBytes;
+    return observe(await meter.read(), { shares: shares.count, allocatableBytes, podBytes });
+  }
+
+  /** With the kubelet's Events about the status of a node. */
+  #report(before: readonly NodePressure[]): void {
+    const { pressures } = this.#state;
+    const changed = (Object.keys(CHANGES) as NodePressure[]).filter(
+      (pressure) => before.includes(pressure) !== pressures.includes(pressure),
+    );
+    for (const pressure of changed) {
+      const { node, events } = this.#options;
+      const reason = CHANGES[pressure][pressures.includes(pressure) ? 'begins' : 'ends'];
+      events.event(this.#about, 'Normal', reason, `Node ${node} status is now: ${reason}`);
+    }
+    if (changed.length > 0) for (const listener of this.#listeners) listener();
+  }
+
+  /** Takes the containers of pods that have ended; says whether there were any. */
+  #reclaim(): boolean {
+    const { storage, evictions } = this.#options;
+    const uids = storage.reclaimable();
+    for (const uid of uids) evictions.reclaim(uid);
+    return uids.length > 0;
+  }
+
+  async #evict(
+    threshold: Threshold,
+    resource: StarvedResource,
+    observations: Observations,
+    signal: AbortSignal,
+  ): Promise<string | undefined> {
+    const { evictions, turns, shares, maxPodGraceSeconds, logger } = this.#options;
+    const candidates = await this.#candidates(SIGNALS[threshold.signal].pressure, signal);
+    const ranked = candidates
+      .map((candidate) => ({ candidate, rank: rankOf(candidate, resource) }))
+      .toSorted((one, other) => compareRanks(one.rank, other.rank));
+    const [first] = ranked;
+    if (first === undefined) {
+      logger.warn({ resource }, 'no pod of this node can be evicted');
+      return undefined;
+    }
+    const isShared = SIGNALS[threshold.signal].of === 'host' && shares.count > 1;
+    if (isShared && !(await turns.isOurs(first.rank))) return undefined;
+    const { pod } = first.candidate;
+    const own = pod.spec?.terminationGracePeriodSeconds ?? maxPodGraceSeconds;
+    const graceSeconds = threshold.graceMs === 0 ? HARD_GRACE_SECONDS : Math.min(maxPodGraceSeconds, own);
+    const message = evictionMessage(resource, first.candidate, this.#state.due, observations);
+    evictions.evict(pod, { message, graceSeconds, cause: 'node-pressure' });
+    return pod.metadata.uid ?? '';
+  }
+
+  /** The pods that run something, but for those that are never evicted and those that leave already. */
+  async #candidates(pressure: NodePressure, signal: AbortSignal): Promise<readonly Candidate[]> {
+    const { usage, pods, evictions } = this.#options;
+    const candidates: Candidate[] = [];
+    for (const running of usage.running()) {
+      const pod = pods.get(running.uid);
+      const isLeaving =
+        pod?.metadata.deletionTimestamp !== undefined || evictions.evictionOf(running.uid) !== undefined;
+      if (pod === undefined || isLeaving || isCriticalPod(pod)) continue;
+      candidates.push(pressure === 'DiskPressure' ? await this.#measured(pod, signal) : withUse(pod, running));
+    }
+    return candidates;
+  }
+
+  async #measured(pod: Pod, signal: AbortSignal): Promise<Candidate> {
+    const { storage, logger } = this.#options;
+    try {
+      const { containers, emptyDirs } = await storage.measure(pod, signal);
+      const volumeBytes = [...emptyDirs.values()].reduce((sum, bytes) => sum + bytes, 0);
+      return { pod, containers: [...containers].map(([name, storageBytes]) => ({ name, storageBytes })), volumeBytes };
+    } catch (error) {
+      signal.throwIfAborted();
+      logger.warn({ pod: pod.metadata.uid, reason: errorMessage(error) }, 'the storage of a pod could not be measured');
+      return { pod, containers: [], volumeBytes: 0 };
+    }
+  }
+
+  async #untilGone(uid: string, signal: AbortSignal): Promise<void> {
+    const { clock, usage } = this.#options;
+    const until = clock.monotonicMs() + CLEANUP_MS;
+    while (!signal.aborted && clock.monotonicMs() < until) {
+      if (usage.running().every((pod) => pod.uid !== uid)) return;
+      await pause(clock, CLEANUP_EVERY_MS, signal);
+    }
+  }
+}
+
+const CHANGES: Readonly<Record<NodePressure, { readonly begins: string; readonly ends: string }>> = {
+  MemoryPressure: { begins: 'NodeHasInsufficientMemory', ends: 'NodeHasSufficientMemory' },
+  DiskPressure: { begins: 'NodeHasDiskPressure', ends: 'NodeHasNoDiskPressure' },
+  PIDPressure: { begins: 'NodeHasInsufficientPID', ends: 'NodeHasSufficientPID' },
+};
+
+/** A container that has not been measured yet is left out. */
+function withUse(pod: Pod, { containers }: RunningPod): Candidate {
+  return { pod, containers: containers.filter(({ memoryBytes }) => memoryBytes !== undefined), volumeBytes: 0 };
+}

@@ -1,0 +1,63 @@
+import type { Pod } from '@gantry/objects';
+import { podRequest } from '../spec/pod-request.ts';
+import type { StarvedResource } from './signals.ts';
+
+/** What a container uses; what is absent has not been measured. */
+export interface ContainerUse {
+  readonly name: string;
+  readonly memoryBytes?: number;
+  /** Of its writable layer and its logs. */
+  readonly storageBytes?: number;
+  readonly processes?: number;
+}
+
+/** A pod that runs, and what it uses; no containers when nothing of it has been measured. */
+export interface Candidate {
+  readonly pod: Pod;
+  readonly containers: readonly ContainerUse[];
+  /** Of its emptyDirs on the disk. */
+  readonly volumeBytes: number;
+}
+
+/** Where a pod stands among those that may be evicted. Small numbers go first. */
+export type Rank = readonly [measured: number, withinRequest: number, priority: number, overRequest: number];
+
+/**
+ * The order in which pods are evicted for the want of a resource, as in the kubelet: pods that were not measured, those above their
+ * requests, those of a lower priority, those that use the most above their requests. Processes have no requests. Inodes of pods are not
+ * counted: their bytes stand for them.
+ */
+export function rankOf({ pod, containers, volumeBytes }: Candidate, resource: StarvedResource): Rank {
+  const sum = (name: 'memoryBytes' | 'storageBytes' | 'processes') =>
+    containers.reduce((total, container) => total + (container[name] ?? 0), 0);
+  const measured = containers.length > 0 ? 1 : 0;
+  const priority = pod.spec?.priority ?? 0;
+  switch (resource) {
+    case 'pids':
+      return [measured, 0, priority, -sum('processes')];
+    case 'memory':
+      return [measured, ...overRequest(pod, 'memory', sum('memoryBytes'), priority)];
+    case 'inodes':
+    case 'ephemeral-storage':
+      return [measured, ...overRequest(pod, 'ephemeral-storage', sum('storageBytes') + volumeBytes, priority)];
+  }
+}
+
+function overRequest(
+  pod: Pod,
+  resource: 'memory' | 'ephemeral-storage',
+  used: number,
+  priority: number,
+): readonly [number, number, number] {
+  const over = used - podRequest(pod, resource);
+  return [over > 0 ? 0 : 1, priority, -over];
+}
+
+/** Negative when the first pod is evicted before the second one. */
+export function compareRanks(one: Rank, other: Rank): number {
+  for (const [index, value] of one.entries()) {
+    const difference = value - (other[index] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}

@@ -1,0 +1,48 @@
+import { readFile, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { AgentError } from '../runtime/agent-error.ts';
+import type { HostMeter, HostReading } from '../runtime/host-meter.ts';
+
+/**
+ * Reads the kernel's numbers below `proc`, which are those of the whole host in a container too, and the file system that `folder` is on.
+ * As the kubelet computes them: memory from the root control group's working set, processes from all threads and the largest id.
+ */
+export function linuxHostMeter(proc: string, folder: string): HostMeter {
+  const text = (...path: readonly string[]) => readFile(join(proc, ...path), 'utf8');
+  return {
+    read: async () => {
+      const [memory, load, maxId, maxThreads, disk] = await Promise.all([
+        text('meminfo'),
+        text('loadavg'),
+        text('sys', 'kernel', 'pid_max'),
+        text('sys', 'kernel', 'threads-max'),
+        statfs(folder),
+      ]);
+      const capacity = Math.min(numberIn(maxId, /^(\d+)/), numberIn(maxThreads, /^(\d+)/));
+      return {
+        memory: memoryOf(memory),
+        disk: {
+          availableBytes: disk.bavail * disk.bsize,
+          capacityBytes: disk.blocks * disk.bsize,
+          freeInodes: disk.ffree,
+          inodes: disk.files,
+        },
+        processes: { available: capacity - numberIn(load, /\d+\/(\d+)/), capacity },
+      };
+    },
+  };
+}
+
+function memoryOf(text: string): HostReading['memory'] {
+  const bytes = (name: string) => numberIn(text, new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm')) * 1024;
+  return {
+    availableBytes: bytes('MemFree') + bytes('Inactive\\(file\\)'),
+    capacityBytes: bytes('MemTotal'),
+  };
+}
+
+function numberIn(text: string, form: RegExp): number {
+  const found = form.exec(text)?.[1];
+  if (found === undefined) throw new AgentError('Runtime', `the kernel's numbers have no ${form.source}`);
+  return Number(found);
+}
