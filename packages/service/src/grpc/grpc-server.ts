@@ -17,6 +17,7 @@ import {
 } from '@grpc/grpc-js';
 import { type Activities, type Clock, pause } from '@gantry/base';
 import { serviceDefinition } from '@gantry/proto';
+import { Places } from '../connections/places.ts';
 import { PeerTrust, type TrustedPeer } from '../connections/peer-trust.ts';
 import type { Logger } from '../logger.ts';
 import { chooseProtocol } from './choose-protocol.ts';
@@ -81,8 +82,7 @@ export interface GrpcServerOptions {
 const IDLE_MS = 120_000;
 const MAX_STREAMS = 10_000;
 /** Open connections of one address, and of all. */
-const MAX_PER_ADDRESS = 1000;
-const MAX_CONNECTIONS = 8000;
+const CONNECTION_LIMITS = { max: 8000, maxOfAddress: 1000 };
 /** How often streams are checked for the end of their client's certificate. */
 const CHECK_PEERS_MS = 5000;
 
@@ -140,25 +140,18 @@ export function grpcServer(options: GrpcServerOptions): GroupMember {
 /** Accepts connections within the limits; grpc-js takes over from there. */
 function listenerOf(server: Server, { tls, http, clock }: GrpcServerOptions): NetServer {
   const injector = server.createConnectionInjector(serverCredentials(tls));
-  const open = new Map<string, number>();
+  const places = new Places(CONNECTION_LIMITS);
   const listener = createServer({ noDelay: true }, (socket: Socket) => {
-    const address = socket.remoteAddress ?? '';
-    const count = open.get(address) ?? 0;
-    if (count >= MAX_PER_ADDRESS) {
+    const place = places.take(socket.remoteAddress ?? '');
+    if (place === undefined) {
       socket.destroy();
       return;
     }
-    open.set(address, count + 1);
-    socket.once('close', () => {
-      const left = (open.get(address) ?? 1) - 1;
-      if (left === 0) open.delete(address);
-      else open.set(address, left);
-    });
+    socket.once('close', () => place[Symbol.dispose]());
     const grpc = () => injector.injectConnection(socket);
     if (http === undefined) grpc();
     else chooseProtocol(socket, clock, { grpc, http });
   });
-  listener.maxConnections = MAX_CONNECTIONS;
   return listener;
 }
 

@@ -6,12 +6,11 @@ import { pipeline } from 'node:stream/promises';
 import type { PeerCertificate, TLSSocket } from 'node:tls';
 import { type Clock, errorMessage } from '@gantry/base';
 import { StatusError } from '@gantry/objects';
-import { identityOfCertificate, type Logger, PeerTrust, type PeerIdentity } from '@gantry/service';
+import { identityOfCertificate, type Logger, PeerTrust, type PeerIdentity, Places } from '@gantry/service';
 import type { TlsSource } from '@gantry/tls';
 import type { NodeAccess } from './node-access.ts';
 import type { EndpointReply, NodeEndpoints } from './endpoint.ts';
 import { HeadDeadlines } from './head-deadlines.ts';
-import { Places } from './places.ts';
 
 const TEXT = 'text/plain; charset=utf-8';
 /** Requests at once of clients whom the node knows: each may ask the engine. */

@@ -31,8 +31,10 @@ function forwarderTo(upstreams: readonly Upstream[], clock = new ManualClock()):
   return new Forwarder({ upstreams: () => upstreams, clock, random: () => 0.3, logger: silentLogger });
 }
 
+const CLIENT = { address: '10.128.4.9', transport: 'udp' } as const;
+
 async function resolve(forwarder: Forwarder, asked: Asked = {}, transport: Transport = 'udp'): Promise<ReadResponse> {
-  return readResponse(await forwarder.resolve(queryOf(NAME, asked), transport));
+  return readResponse(await forwarder.resolve(queryOf(NAME, asked), { ...CLIENT, transport }));
 }
 
 describe('the forwarder', () => {
@@ -135,6 +137,20 @@ describe('the forwarder', () => {
     expect(forwarder.totals.failed).toBe(1);
   });
 
+  it('lets the questions of one client fail that are too many, and not those of others', async () => {
+    await using server = await startUpstream(() => ({ answers: [ADDRESS] }));
+    const forwarder = forwarderTo([server.upstream]);
+    const ask = async (address: string) =>
+      readResponse(await forwarder.resolve(queryOf(NAME), { address, transport: 'udp' })).rcode;
+    const waiting = Array.from({ length: 200 }, () => ask('10.128.4.9'));
+    const others = [ask('10.128.4.9'), ask('10.128.4.10')];
+    expect(await Promise.all(others)).toEqual(['SERVFAIL', 'NOERROR']);
+    expect(new Set(await Promise.all(waiting))).toEqual(new Set(['NOERROR']));
+    const after = await Promise.all(Array.from({ length: 200 }, () => ask('10.128.4.9')));
+    expect(new Set(after)).toEqual(new Set(['NOERROR']));
+    expect(forwarder.totals.failed).toBe(1);
+  });
+
   it('fails at once without a server', async () => {
     expect((await resolve(forwarderTo([], new ManualClock()))).rcode).toBe('SERVFAIL');
     const nothingListens = { address: '127.0.0.1', port: 1 };
@@ -160,7 +176,7 @@ describe('the forwarder', () => {
       answers: [{ owner: 'question', data: { type: 'CNAME', target: NAME } }],
       target: NAME,
     } as const;
-    const response = readResponse(await forwarder.resolveAlias(query, alias, 'udp'));
+    const response = readResponse(await forwarder.resolveAlias(query, alias, CLIENT));
     expect(response.answers).toEqual([`a.default.svc.cluster.local CNAME ${NAME}`, `${NAME} A 192.0.2.1`]);
   });
 
@@ -172,7 +188,7 @@ describe('the forwarder', () => {
     await using server = await startUpstream(() => ({ flags: code }));
     const alias = { answers: [{ owner: 'question', data: { type: 'CNAME', target: NAME } }], target: NAME } as const;
     const query = queryOf('a.default.svc.cluster.local');
-    const response = readResponse(await forwarderTo([server.upstream]).resolveAlias(query, alias, 'udp'));
+    const response = readResponse(await forwarderTo([server.upstream]).resolveAlias(query, alias, CLIENT));
     expect(response.rcode).toBe(rcode);
   });
 });

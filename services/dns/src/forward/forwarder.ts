@@ -1,8 +1,8 @@
 import { type Clock, errorMessage, type Random, withDeadline } from '@gantry/base';
-import type { Logger } from '@gantry/service';
-import type { Alias, Outside } from '../respond/responder.ts';
+import { type Logger, Places } from '@gantry/service';
+import type { Alias, Client, Outside } from '../respond/responder.ts';
 import { CODES, type Query } from '../wire/query.ts';
-import { EMPTY_CONTENT, encodeCode, encodeResponse, type OwnedRecord, type Transport } from '../wire/response.ts';
+import { EMPTY_CONTENT, encodeCode, encodeResponse, type OwnedRecord } from '../wire/response.ts';
 import { exchange, type Upstream } from './exchange.ts';
 import { ReceivedCache } from './received-cache.ts';
 import {
@@ -38,6 +38,8 @@ const TOTAL_MS = 4500;
 const ROUNDS = 2;
 /** Questions that wait for the host at a time; further ones fail at once. */
 const MAX_WAITING = 1000;
+/** Clients that wait for the host at a time, those of one address and all: several may wait for the same question. */
+const WAITING_CLIENTS = { max: 10_000, maxOfAddress: 200 };
 
 /** A response and for how many seconds it was kept. */
 interface Fetched {
@@ -53,6 +55,7 @@ export class Forwarder implements Outside {
   readonly totals: ForwarderTotals = { hits: 0, asked: 0, failed: 0 };
   readonly #options: ForwarderOptions;
   readonly #cache: ReceivedCache;
+  readonly #places = new Places(WAITING_CLIENTS);
   readonly #waiting = new Map<string, Promise<Received | undefined>>();
   /** The server that answered last is asked first. */
   #preferred = '';
@@ -62,14 +65,14 @@ export class Forwarder implements Outside {
     this.#cache = new ReceivedCache(options.clock);
   }
 
-  async resolve(query: Query, transport: Transport): Promise<Buffer> {
-    const fetched = await this.#fetch(query);
+  async resolve(query: Query, { address, transport }: Client): Promise<Buffer> {
+    const fetched = await this.#fetch(query, address);
     if (fetched === undefined) return encodeCode(query, CODES.serverFailure, transport);
     return relay(fetched.received, query, transport, fetched.keptSeconds);
   }
 
-  async resolveAlias(query: Query, { answers, target }: Alias, transport: Transport): Promise<Buffer> {
-    const fetched = await this.#fetch(aliasQuery(query, target));
+  async resolveAlias(query: Query, { answers, target }: Alias, { address, transport }: Client): Promise<Buffer> {
+    const fetched = await this.#fetch(aliasQuery(query, target), address);
     const further = fetched === undefined ? undefined : readAnswers(fetched);
     // Without the target's records the alias alone would read as: it has none.
     if (fetched === undefined || further === undefined) return encodeCode(query, CODES.serverFailure, transport);
@@ -80,12 +83,17 @@ export class Forwarder implements Outside {
   }
 
   /** Undefined when no server answered. Never rejects. */
-  async #fetch(query: Query): Promise<Fetched | undefined> {
+  async #fetch(query: Query, address: string): Promise<Fetched | undefined> {
     const key = forwardKey(query);
     const kept = this.#cache.find(key);
     if (kept !== undefined) {
       this.totals.hits += 1;
       return kept;
+    }
+    using place = this.#places.take(address);
+    if (place === undefined) {
+      this.totals.failed += 1;
+      return undefined;
     }
     let waiting = this.#waiting.get(key);
     if (waiting === undefined) {

@@ -45,8 +45,8 @@ describe('whatever arrives', () => {
       zone: cluster.zone,
       reverse: new ReverseZone(['10.96.0.0/16', '10.128.0.0/20']),
       outside: {
-        resolve: (query, transport) => Promise.resolve(encodeCode(query, CODES.noError, transport)),
-        resolveAlias: (query, _, transport) => Promise.resolve(encodeCode(query, CODES.noError, transport)),
+        resolve: (query, { transport }) => Promise.resolve(encodeCode(query, CODES.noError, transport)),
+        resolveAlias: (query, _, { transport }) => Promise.resolve(encodeCode(query, CODES.noError, transport)),
       },
       isSynced: () => true,
       random: () => 0.5,
@@ -57,7 +57,7 @@ describe('whatever arrives', () => {
   it('the responder does not fail, and what it sends is a response of the right size to that packet', async () => {
     await fc.assert(
       fc.asyncProperty(hostile, fc.constantFrom<Transport>('udp', 'tcp'), async (bytes, transport) => {
-        const response = await responder.respond(bytes, transport);
+        const response = await responder.respond(bytes, transport, '10.128.4.9');
         if (response === undefined) return true;
         packet.decode(response);
         const read = readQuery(bytes);

@@ -37,11 +37,11 @@ describe('the responder', () => {
       zone: cluster.zone,
       reverse,
       outside: {
-        resolve: (query, transport) => {
+        resolve: (query, { transport }) => {
           outside.push(query.name ?? '?');
           return Promise.resolve(encodeCode(query, CODES.noError, transport));
         },
-        resolveAlias: (query, { target }, transport) => {
+        resolveAlias: (query, { target }, { transport }) => {
           outside.push(`${query.name ?? '?'} = ${target}`);
           return Promise.resolve(encodeCode(query, CODES.noError, transport));
         },
@@ -53,7 +53,7 @@ describe('the responder', () => {
   afterEach(() => stop.abort());
 
   const respond = async (bytes: Buffer, transport: Transport = 'udp'): Promise<Buffer> => {
-    const response = await responder.respond(bytes, transport);
+    const response = await responder.respond(bytes, transport, '10.128.4.9');
     if (response === undefined) throw new RangeError('there was no response');
     return response;
   };
@@ -243,7 +243,7 @@ describe('the responder', () => {
     ['a response, which would be answered without end', withByte(questionPacket('cluster.local'), 2, 0x80)],
     ['less than a header', Buffer.alloc(11)],
   ])('does not answer %s', (_, bytes) => {
-    expect(responder.respond(bytes, 'udp')).toBeUndefined();
+    expect(responder.respond(bytes, 'udp', '10.128.4.9')).toBeUndefined();
   });
 
   it('takes a label with a dot in it for no name of the cluster', async () => {

@@ -18,12 +18,18 @@ export interface ZoneView extends ClusterState {
   readonly generation: number;
 }
 
+/** Who asked. */
+export interface Client {
+  readonly address: string;
+  readonly transport: Transport;
+}
+
 /** The rest of the names. */
 export interface Outside {
-  /** The response to a query as a client of the transport takes it. Never rejects. */
-  resolve(query: Query, transport: Transport): Promise<Buffer>;
+  /** The response to a query as the client takes it. Never rejects. */
+  resolve(query: Query, client: Client): Promise<Buffer>;
   /** The records of another name of the question's type, after those that led to it. Never rejects. */
-  resolveAlias(query: Query, alias: Alias, transport: Transport): Promise<Buffer>;
+  resolveAlias(query: Query, alias: Alias, client: Client): Promise<Buffer>;
 }
 
 /** An answer so far, and the name at which it goes on. */
@@ -63,7 +69,7 @@ export class Responder {
   }
 
   /** The response to a packet, at once where it comes from memory; undefined for a packet that gets none. */
-  respond(packet: Buffer, transport: Transport): Buffer | Promise<Buffer> | undefined {
+  respond(packet: Buffer, transport: Transport, address: string): Buffer | Promise<Buffer> | undefined {
     const kept = this.#kept[transport].find(packet, this.#options.zone.generation);
     if (kept !== undefined) {
       this.totals.source.kept += 1;
@@ -78,10 +84,10 @@ export class Responder {
       this.totals.source.refused += 1;
       return encodeRefusal(packet, read.code);
     }
-    return this.#answer(read.query, transport);
+    return this.#answer(read.query, transport, address);
   }
 
-  #answer(query: Query, transport: Transport): Buffer | Promise<Buffer> {
+  #answer(query: Query, transport: Transport, address: string): Buffer | Promise<Buffer> {
     const { source } = this.totals;
     const refusal = refusalOf(query);
     if (refusal !== undefined) {
@@ -93,11 +99,11 @@ export class Responder {
       query.name === undefined ? undefined : answerLocally({ name: query.name, type: query.type }, zone, reverse);
     if (local === undefined) {
       source.outside += 1;
-      return outside.resolve(query, transport);
+      return outside.resolve(query, { address, transport });
     }
     source.zone += 1;
     if (!isSynced()) return encodeCode(query, CODES.serverFailure, transport);
-    if (local.kind === 'outside') return outside.resolveAlias(query, local, transport);
+    if (local.kind === 'outside') return outside.resolveAlias(query, local, { address, transport });
     const rotation = rotationOf(query, local.content, transport, this.#options.random);
     // With options, such as cookies, no packet is like another.
     if (query.edns?.hasOptions === true) return rotation.encode(0);

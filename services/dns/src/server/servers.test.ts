@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
 import { ManualClock } from '@gantry/base/testing';
 import type { GroupMember } from '@gantry/service';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { exchange } from '../forward/exchange.ts';
 import { tcpServer } from './tcp-server.ts';
 import { createServerTotals, type ServerTotals } from './totals.ts';
@@ -95,6 +95,25 @@ describe('the server over TCP', () => {
     client.write(Buffer.from([0]));
     await clock.advance(10_000);
     await closed;
+  });
+
+  it('has a number of connections for one client, whose places are free when they end', async () => {
+    const open = async () => {
+      const socket = createConnection({ host: '127.0.0.1', port });
+      onTestFinished(() => void socket.destroy());
+      socket.on('error', () => undefined);
+      socket.write(Buffer.from([0, 1, 0]));
+      const ended = new Promise<undefined>((resolve) => socket.once('close', () => resolve(undefined)));
+      return await Promise.race([once(socket, 'data').then(() => socket), ended]);
+    };
+    const last = [];
+    for (let count = 1; count < 64; count++) last.push(await open());
+    expect(last).not.toContain(undefined);
+    expect(await open()).toBeUndefined();
+    // The server ends its side: its place is free then.
+    last[0]?.end();
+    await once(last[0] ?? client, 'close');
+    expect(await open()).toBeDefined();
   });
 
   it('goes on after a client that broke off', async () => {

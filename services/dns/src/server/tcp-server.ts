@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import type { Clock } from '@gantry/base';
-import type { GroupMember } from '@gantry/service';
+import { type GroupMember, Places } from '@gantry/service';
 import { countCode, type ListenOptions } from './udp-server.ts';
 
 export interface TcpServerOptions extends ListenOptions {
@@ -10,7 +10,8 @@ export interface TcpServerOptions extends ListenOptions {
 
 /** Connections without a packet for so long are closed (RFC 7766 suggests seconds). */
 const IDLE_MS = 10_000;
-const MAX_CONNECTIONS = 1024;
+/** Any pod may ask: one does not use up the connections of all. */
+const CONNECTIONS = { max: 1024, maxOfAddress: 64 };
 /** Questions of one connection that are being answered; more are read when these are. */
 const MAX_WAITING = 64;
 /** Bytes of answers of one connection that wait to be sent; no more questions are read meanwhile. */
@@ -23,12 +24,20 @@ export function tcpServer(options: TcpServerOptions): GroupMember {
     name: 'dns-tcp',
     run: async (signal) => {
       const connections = new Set<Socket>();
+      const places = new Places(CONNECTIONS);
       const server = createServer((socket) => {
+        const place = places.take(socket.remoteAddress ?? '');
+        if (place === undefined) {
+          socket.destroy();
+          return;
+        }
         connections.add(socket);
-        socket.on('close', () => connections.delete(socket));
+        socket.on('close', () => {
+          connections.delete(socket);
+          place[Symbol.dispose]();
+        });
         serveConnection(socket, options);
       });
-      server.maxConnections = MAX_CONNECTIONS;
       const closed = once(server, 'close');
       const end = () => {
         server.close();
@@ -47,6 +56,7 @@ export function tcpServer(options: TcpServerOptions): GroupMember {
 
 function serveConnection(socket: Socket, options: TcpServerOptions): void {
   const { responder, totals, clock } = options;
+  const address = socket.remoteAddress ?? '';
   const connection = { received: Buffer.alloc(0), waiting: 0, unsentBytes: 0 };
   let cancelIdle = () => {};
   const touch = () => {
@@ -78,7 +88,7 @@ function serveConnection(socket: Socket, options: TcpServerOptions): void {
       totals.tcp += 1;
       connection.waiting += 1;
       touch();
-      const response = responder.respond(packet, 'tcp');
+      const response = responder.respond(packet, 'tcp', address);
       if (response instanceof Promise) response.then(send).catch(() => socket.destroy());
       else sendLater(response);
     }

@@ -64,7 +64,7 @@ function answer(
     countCode(totals, response);
     socket.send(response, client.port, client.address, onSent);
   };
-  const response = responder.respond(packet, 'udp');
+  const response = responder.respond(packet, 'udp', client.address);
   if (response instanceof Promise) {
     response.then(send).catch(() => {
       // The socket was closed meanwhile.
