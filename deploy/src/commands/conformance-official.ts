@@ -16,7 +16,7 @@ import { runTests } from '../conformance/run-tests.ts';
 import { selectTests } from '../conformance/selection.ts';
 import { Store } from '../conformance/store.ts';
 import { isConformance } from '../conformance/test-list.ts';
-import { mergeResults } from '../conformance/test-result.ts';
+import { mergeResults, type TestResult } from '../conformance/test-result.ts';
 import { parseRules } from '../conformance/waits-for.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { createProgress } from '../machine/progress.ts';
@@ -42,6 +42,11 @@ await runCommand(async () => {
   const program = await progress.step('official program', (note) => ensureProgram(root, shell, note));
   if (options.mode === 'list') {
     for (const { name } of selectTests(program.tests, options.choice, store.readResults(program.release))) print(name);
+    return 0;
+  }
+  if (options.mode === 'page') {
+    const last = mergeResults(store.readResults(program.release), store.readRun()?.results.values() ?? []);
+    print(`  page: ${writePage(program, last, 'docs')}`);
     return 0;
   }
   await progress.step('Docker Engine', async (note) => {
@@ -106,11 +111,8 @@ function report(program: Program, run: RunState, interruptions: number): number 
   writeFileSync(join(store.archive, 'README.md'), formatReadme(product));
   const results = mergeResults(store.readResults(release), run.results.values());
   store.writeResults(release, results);
-  const rules = parseRules(readFileSync(join(root, 'deploy/conformance/waits-for.json'), 'utf8'));
-  const page = formatPage({ release, tests, results, rules });
   const isWhole = tests.filter(isConformance).every(({ name }) => results.has(name));
-  const file = isWhole ? join(root, 'docs/conformance-official.md') : store.writePage(page);
-  if (isWhole) writeFileSync(file, page);
+  const file = writePage(program, results, isWhole ? 'docs' : 'store');
 
   const count = (outcome: string) => [...run.results.values()].filter((result) => result.outcome === outcome).length;
   const left = remaining(run).length;
@@ -127,6 +129,17 @@ function report(program: Program, run: RunState, interruptions: number): number 
     );
   }
   return count('passed') === selected.size ? 0 : 1;
+}
+
+/** Writes the page of these results to the documents, or to what the command keeps. Gives its file. */
+function writePage(program: Program, results: ReadonlyMap<string, TestResult>, place: 'docs' | 'store'): string {
+  const { release, tests } = program;
+  const rules = parseRules(readFileSync(join(root, 'deploy/conformance/waits-for.json'), 'utf8'));
+  const page = formatPage({ release, tests, results, rules });
+  if (place === 'store') return store.writePage(page);
+  const file = join(root, 'docs/conformance-official.md');
+  writeFileSync(file, page);
+  return file;
 }
 
 function versionOf(file: string): string {

@@ -17,11 +17,16 @@ test('a selection is read', () => {
   });
 });
 
+test('the page can be written of the last results', () => {
+  expect(parseOptions(['--page'])).toMatchObject({ mode: 'page' });
+});
+
 test.each([
   [['--focus', '('], /no regular expression/],
   [['--procs', 'many'], /whole number/],
   [['--resume', '--failed'], /what the interrupted run had selected/],
   [['--resume', '--list'], /exclude each other/],
+  [['--page', '--prepare'], /exclude each other/],
 ])('%j is refused', (args, message) => {
   expect(() => parseOptions(args)).toThrow(message);
 });

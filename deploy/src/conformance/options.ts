@@ -5,8 +5,8 @@ import type { Choice } from './selection.ts';
 
 export interface Options {
   readonly choice: Choice;
-  /** `fresh` forgets an interrupted run; `resume` goes on with it; `list` runs nothing. */
-  readonly mode: 'fresh' | 'resume' | 'list' | 'prepare';
+  /** `fresh` forgets an interrupted run; `resume` goes on with it; `list`, `prepare` and `page` run nothing. */
+  readonly mode: 'fresh' | 'resume' | 'list' | 'prepare' | 'page';
   readonly processes: number;
   readonly agents: number;
   readonly cluster: 'remove' | 'keep';
@@ -22,7 +22,8 @@ export const USAGE = `npm run conformance:official [-- OPTION...]: runs Kubernet
   --agents N       how many nodes (default: 5)
   --keep           leave the cluster running
   --list           print the tests that would run, and end
-  --prepare        build the program and the images, and end`;
+  --prepare        build the program and the images, and end
+  --page           write docs/conformance-official.md from the last results, though tests were not run, and end`;
 
 export function parseOptions(args: readonly string[]): Options | 'help' {
   const { values } = parseArgs({
@@ -38,6 +39,7 @@ export function parseOptions(args: readonly string[]): Options | 'help' {
       keep: { type: 'boolean', default: false },
       list: { type: 'boolean', default: false },
       prepare: { type: 'boolean', default: false },
+      page: { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
@@ -48,7 +50,7 @@ export function parseOptions(args: readonly string[]): Options | 'help' {
     ...(values.area === undefined ? {} : { area: values.area }),
     ...(values.failed ? { last: 'failed' as const } : {}),
   };
-  const modes = (['resume', 'list', 'prepare'] as const).filter((mode) => values[mode]);
+  const modes = (['resume', 'list', 'prepare', 'page'] as const).filter((mode) => values[mode]);
   if (modes.length > 1) throw new CommandError(`--${modes.join(' and --')} exclude each other`);
   const [mode = 'fresh'] = modes;
   if (mode === 'resume' && (values.all || values.failed || values.focus !== undefined || values.area !== undefined)) {

@@ -18,6 +18,7 @@ export function formatPage({ release, tests, results, rules }: PageInput): strin
   const suite = tests.filter(isConformance);
   const beyond = tests.filter((test) => !isConformance(test) && results.has(test.name));
   const passed = suite.filter((test) => results.get(test.name)?.outcome === 'passed');
+  const notRun = suite.filter((test) => !results.has(test.name)).length;
   const lines = [
     `${passed.length} of ${suite.length}`,
     '',
@@ -25,6 +26,7 @@ export function formatPage({ release, tests, results, rules }: PageInput): strin
     'program and its images, runs it against a cluster of its own, and writes this page. Each test that does not pass says what it',
     'waits for. What tests of our own ask is in [conformance.md](conformance.md).',
     '',
+    ...(notRun === 0 ? [] : [`${notRun} of them have not been run; nothing is known of these.`, '']),
     ...partTable(suite, results, rules),
     ...areaTable(suite, results),
     ...testsByArea('##', suite, results, rules),
