@@ -68,6 +68,9 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'packages/base',
     'packages/tls',
     'packages/objects',
+    // To read pods from files: without the API server, the agent sets their defaults and validates them.
+    'packages/apimachinery',
+    'packages/kinds',
     'packages/client',
     'packages/controller-runtime',
     'packages/service',

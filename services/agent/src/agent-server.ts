@@ -16,7 +16,7 @@ import { MAX_PODS } from './node/node-resources.ts';
 import type { EngineInfo } from './runtime/engine.ts';
 import type { Owner } from './runtime/labels.ts';
 import type { Runtime } from './runtime/runtime.ts';
-import type { PodSource } from './sources/pod-source.ts';
+import type { NodePodView } from './static-pods/node-pod-view.ts';
 import { streamHandlers } from './streams/stream-handlers.ts';
 import { usageHandlers } from './usage/usage-handlers.ts';
 import type { UsageSampler } from './usage/usage-sampler.ts';
@@ -27,7 +27,7 @@ export interface ServedParts {
   readonly runtime: Runtime;
   readonly engine: EngineInfo;
   readonly usage: UsageSampler;
-  readonly pods: PodSource;
+  readonly pods: Pick<NodePodView, 'list' | 'recordUid'>;
   readonly client: Pick<ObjectClient, 'create'>;
 }
 
@@ -50,7 +50,7 @@ export async function serveAgent(
   const { descriptor, handlers } = logService(runtime, owner);
   const agentService = {
     descriptor,
-    handlers: { ...handlers, ...usageHandlers(usage), ...streamHandlers(runtime, owner) },
+    handlers: { ...handlers, ...usageHandlers(recordedUsage(usage, parts.pods)), ...streamHandlers(runtime, owner) },
   };
   const access = new NodeAccess({ client: parts.client, node: self.name, clock });
   const endpoints = nodeEndpoints(environment, parts, owner);
@@ -70,6 +70,14 @@ export async function serveAgent(
   } finally {
     await server.close?.();
   }
+}
+
+/** What pods use, by the uids of their objects in the API. */
+function recordedUsage(usage: UsageSampler, pods: Pick<NodePodView, 'recordUid'>): Pick<UsageSampler, 'pods' | 'node'> {
+  return {
+    node: () => usage.node(),
+    pods: () => usage.pods().map((pod) => ({ ...pod, uid: pods.recordUid(pod.uid) })),
+  };
 }
 
 function nodeEndpoints(

@@ -9,6 +9,7 @@
  * - `probes`, `volumes`: one file per type of probe and of volume
  * - `plan`: the next actions for a pod, pure; `status`: its status, pure but for the reporter
  * - `eviction`: what the host is short of, and which pods go for it
+ * - `static-pods`: pods of files, and their mirrors in the API
  * - `pods`: one worker per pod, which observes, plans and acts
  * - `identity`, `node`: this agent's name and certificates, its Node and heartbeat
  * - `custodian`: cleans up for the dead agents of this host
@@ -47,7 +48,9 @@ import type { HostMounts } from './runtime/host-mounts.ts';
 import { linuxHostMeter } from './usage/linux-host-meter.ts';
 import { UsageSampler } from './usage/usage-sampler.ts';
 import { killLeftoverCommands } from './streams/leftover-commands.ts';
-import { runTogether } from './run-together.ts';
+import { type Part, runTogether } from './run-together.ts';
+import { asRecorded } from './static-pods/as-recorded.ts';
+import { MirrorPods } from './static-pods/mirror-pods.ts';
 import { VolumeReclaimer } from './volumes/volume-reclaimer.ts';
 import { serveAgent } from './agent-server.ts';
 
@@ -90,37 +93,58 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
   const parts = { runtime, engine, privilege, mounts, hostFiles, shares, meter };
   // In a container it is the engine's, with the domains of the host.
   const resolvConf = await readFile('/etc/resolv.conf', 'utf8');
-  const services = createWorkerServices(environment, self, { ...parts, usage, resolvConf }, client);
+  const registered = Promise.withResolvers<void>();
+  const services = createWorkerServices(environment, self, { ...parts, usage, resolvConf }, client, registered.promise);
   await services.volumes.prepare();
   const node = await nodeStatusManager(environment, self, parts, services.pressure, client);
   services.pressure.subscribe(() => node.checkNow());
-  await node.register(signal);
   const heartbeat = new Heartbeat({ client, node: self.name, clock, logger, onRecovered: () => node.checkNow() });
+  const manager = new PodManager(services);
+  const mirrors = new MirrorPods({
+    client,
+    node: self.name,
+    pods: services.pods,
+    active: manager,
+    clock,
+    random,
+    logger,
+  });
   const requester = () => Promise.resolve(withoutDispose(client));
+  const served = { self, runtime: asRecorded(runtime, services.pods), engine, usage, pods: services.pods, client };
+  const ofTheCluster: readonly Part[] = [
+    (abort) => heartbeat.run(abort),
+    (abort) => node.run(abort),
+    (abort) => services.source.run(abort),
+    (abort) => services.services.run(abort),
+    (abort) => mirrors.run(abort),
+    (abort) =>
+      new VolumeReclaimer({
+        ...services,
+        pods: services.source,
+        node: self.name,
+        folders: services.volumes.persistent,
+        mounts,
+      }).run(abort),
+    (abort) => runCustodian(environment, { self, hostName: engine.name, runtime, services, client, mounts }, abort),
+    (abort) => certificates.client.renew(requester, abort),
+    (abort) => serveAgent(environment, served, { certificate: certificates.serving, requester }, abort),
+  ];
+  // What the second group does needs a Node; pods of files need none.
   await runTogether(
     [
-      (abort) => heartbeat.run(abort),
-      (abort) => node.run(abort),
       (abort) => services.gate.run(abort),
-      (abort) => services.pods.run(abort),
-      (abort) => services.services.run(abort),
+      (abort) => services.files.run(abort),
       (abort) => services.evictor.run(abort),
       (abort) => services.pressure.run(abort),
       (abort) => services.reporter.run(abort),
-      (abort) => new PodManager(services).run(abort),
-      (abort) =>
-        new VolumeReclaimer({ ...services, node: self.name, folders: services.volumes.persistent, mounts }).run(abort),
-      (abort) => runCustodian(environment, { self, hostName: engine.name, runtime, services, client, mounts }, abort),
-      (abort) => certificates.client.renew(requester, abort),
+      (abort) => manager.run(abort),
       (abort) => usage.run(abort),
       (abort) => killLeftoverCommands(runtime, owner, logger, abort),
-      (abort) =>
-        serveAgent(
-          environment,
-          { self, runtime, engine, usage, pods: services.pods, client },
-          { certificate: certificates.serving, requester },
-          abort,
-        ),
+      async (abort) => {
+        await node.register(abort);
+        registered.resolve();
+        await runTogether(ofTheCluster, abort);
+      },
     ],
     signal,
   );
@@ -211,7 +235,7 @@ async function runCustodian(
     hostName,
     statePath: self.shared.path,
     mounts,
-    servicesFor: (node, object) => createCleanupServices(services, self, client, mounts, { node, object }),
+    servicesFor: (cleaned) => createCleanupServices(services, self, client, mounts, cleaned),
     clock,
     logger,
   });

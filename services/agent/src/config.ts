@@ -18,6 +18,8 @@ export interface AgentConfig {
   readonly stateDir: string;
   /** The folder of this agent's keys and certificates, its own alone. */
   readonly keyDir: string;
+  /** The folder of this node's static pods; '' for one in the node's part of the state folder. */
+  readonly staticPodDir: string;
   readonly podCidr: string;
   readonly podNetwork: string;
   readonly serviceCidr: string;
@@ -51,6 +53,7 @@ export function readAgentConfig(): AgentConfig {
     bootstrapDir: read.text('GANTRY_BOOTSTRAP_DIR', '/etc/gantry/bootstrap'),
     stateDir: read.text('GANTRY_STATE_DIR', '/var/lib/gantry'),
     keyDir: read.text('GANTRY_KEY_DIR', '/var/lib/gantry-keys'),
+    staticPodDir: read.text('GANTRY_STATIC_POD_DIR', ''),
     podCidr: read.text('GANTRY_POD_CIDR'),
     podNetwork: read.text('GANTRY_POD_NETWORK'),
     serviceCidr: read.text('GANTRY_SERVICE_CIDR', '10.96.0.0/16'),

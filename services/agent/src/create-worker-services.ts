@@ -1,7 +1,11 @@
 import { join } from 'node:path';
+import { type Clock, raceAbort } from '@gantry/base';
+import type { Pod } from '@gantry/objects';
+import type { AgentConfig } from './config.ts';
 import type { GrpcClient } from '@gantry/client';
 import { createEventRecorder } from '@gantry/controller-runtime';
 import type { AgentEnvironment } from './agent-environment.ts';
+import type { CleanedNode } from './custodian/plan.ts';
 import { NO_PODS } from './custodian/no-pods.ts';
 import { ImagePuller } from './images/image-puller.ts';
 import { PulledImages } from './images/pulled-images.ts';
@@ -23,9 +27,12 @@ import { apiClaimSource } from './sources/api-claim-source.ts';
 import { apiConfigSource } from './sources/api-config-source.ts';
 import { ConfigWatch } from './sources/config-watch.ts';
 import { ServiceSource } from './sources/service-source.ts';
-import { PodSource } from './sources/pod-source.ts';
+import { PodSource, type PodView } from './sources/pod-source.ts';
 import { TokenSource } from './sources/token-source.ts';
 import { apiServerVariables, firstServiceAddress } from './spec/service-variables.ts';
+import { isStaticUid } from './spec/static-pod.ts';
+import { NodePodView } from './static-pods/node-pod-view.ts';
+import { StaticFolder } from './static-pods/static-folder.ts';
 import { StatusReporter } from './status/status-reporter.ts';
 import type { HostMeter } from './runtime/host-meter.ts';
 import type { HostFiles } from './runtime/host-files.ts';
@@ -58,7 +65,17 @@ function parallelCalls({ cpus }: EngineInfo, shares: number): number {
 }
 
 /** With what runs beside the workers. */
-export type NodeServices = WorkerServices & { readonly pods: PodSource; readonly volumes: PodVolumes };
+export type NodeServices = WorkerServices & {
+  readonly volumes: PodVolumes;
+  /** The pods of the API alone. */
+  readonly source: PodSource;
+};
+/** Those of a node of this agent's own, with the pods of its files. */
+export type OwnServices = NodeServices & {
+  readonly pods: NodePodView;
+  readonly files: StaticFolder;
+  readonly pressure: PressureManager;
+};
 
 /** The services that the workers of this node's own pods share. */
 export function createWorkerServices(
@@ -76,20 +93,19 @@ export function createWorkerServices(
     resolvConf,
   }: NodeRuntime & { readonly usage: UsageSampler; readonly resolvConf: string },
   client: GrpcClient,
-): NodeServices & { readonly pressure: PressureManager } {
+  registered: Promise<void>,
+): OwnServices {
   const facts = {
     nodeName: self.name,
     hostAddress: self.address,
     memoryBytes: engine.memoryBytes,
     allocatable: () => shares.allocatable(),
   };
-  const resolver = {
-    clusterServer: clusterDnsAddress(config.serviceCidr),
-    engine: parseResolvConf(resolvConf),
-  };
-  const pods = new PodSource({ client, node: self.name, clock, random, logger });
-  const source = apiConfigSource(client);
-  const configs = new ConfigWatch({ client, source, clock, random, logger });
+  const resolver = { clusterServer: clusterDnsAddress(config.serviceCidr), engine: parseResolvConf(resolvConf) };
+  const source = new PodSource({ client, node: self.name, clock, random, logger });
+  const pods = new NodePodView(source);
+  const configSource = apiConfigSource(client);
+  const configs = new ConfigWatch({ client, source: configSource, clock, random, logger });
   const pulled = new PulledImages(join(self.shared.path, 'images'));
   const volumes = new PodVolumes({
     state: self.state,
@@ -109,6 +125,8 @@ export function createWorkerServices(
   const turns = new HostTurns(join(self.shared.path, 'nodes'), self.name, clock);
   const watched = { meter, shares, usage, storage: evictor, pods, evictions, turns, events };
   const pressure = new PressureManager({ ...config.eviction, ...watched, node: self.name, clock, logger });
+  const onPods = (found: readonly Pod[]) => pods.replaceFiles(found);
+  const files = new StaticFolder({ ...staticPodsOf(config, self), onPods, events, clock, logger });
   return {
     mode: 'run',
     owner: { cluster: config.clusterId, node: self.name },
@@ -124,14 +142,16 @@ export function createWorkerServices(
     runtime,
     client,
     pods,
-    gate: new FreshnessGate(clock, (signal) => pods.confirm(signal)),
-    reporter: new StatusReporter({ client, pods, clock, logger }),
+    source,
+    files,
+    ...gatesOf(registered, source, files, clock),
+    reporter: reporting(pods, new StatusReporter({ client, pods: pods.records(), clock, logger })),
     usage,
     volumes,
     evictions,
     evictor,
     pressure,
-    config: source,
+    config: configSource,
     configs,
     puller: new ImagePuller(runtime.images, pulled, clock),
     pulled,
@@ -147,16 +167,48 @@ export function createWorkerServices(
   };
 }
 
+function gatesOf(
+  registered: Promise<void>,
+  source: PodSource,
+  files: StaticFolder,
+  clock: Clock,
+): Pick<WorkerServices, 'gate' | 'fileGate'> {
+  return {
+    // Pods of the API are run by a registered node alone: another agent may have its name.
+    gate: new FreshnessGate(clock, async (signal) => {
+      await raceAbort(registered, signal);
+      await source.confirm(signal);
+    }),
+    fileGate: new FreshnessGate(clock, () => files.read()),
+  };
+}
+
+function staticPodsOf({ staticPodDir }: AgentConfig, { name, state }: Self) {
+  return { node: name, folder: staticPodDir === '' ? join(state.path, 'static-pods') : staticPodDir };
+}
+
+/** Reports the status of pods, of those of files also where the API shows none of it. */
+function reporting(pods: NodePodView, reporter: StatusReporter): WorkerServices['reporter'] {
+  return {
+    run: (signal) => reporter.run(signal),
+    report: (uid, status) => {
+      pods.remember(uid, status);
+      reporter.report(uid, status);
+    },
+  };
+}
+
 /** Services that clean up another node's pods: with that node's pods and folders, otherwise this node's services. */
 export function createCleanupServices(
   services: WorkerServices,
   self: Self,
   client: GrpcClient,
   mounts: HostMounts,
-  { node, object }: { readonly node: string; readonly object: 'present' | 'absent' },
+  { node, object, statics }: CleanedNode,
 ): NodeServices {
   const { clock, random, logger } = services;
-  const pods = new PodSource({ client: object === 'present' ? client : NO_PODS, node, clock, random, logger });
+  const podSource = new PodSource({ client: object === 'present' ? client : NO_PODS, node, clock, random, logger });
+  const pods = statics === 'end' ? podSource : withoutStatics(podSource);
   const folder = (shared: string) => join(shared, 'nodes', node);
   const state = { path: folder(self.shared.path), hostPath: folder(self.shared.hostPath) };
   const { config: source, facts, resolver, hostFiles, engine } = services;
@@ -165,7 +217,9 @@ export function createCleanupServices(
     mode: 'cleanup',
     owner: { cluster: services.owner.cluster, node },
     pods,
-    gate: new FreshnessGate(clock, (abort) => pods.confirm(abort)),
+    source: podSource,
+    gate: new FreshnessGate(clock, (abort) => podSource.confirm(abort)),
+    fileGate: new FreshnessGate(clock, (abort) => podSource.confirm(abort)),
     volumes: new PodVolumes({
       state,
       mounts,
@@ -178,6 +232,16 @@ export function createCleanupServices(
       resolver,
       clock,
     }),
+  };
+}
+
+/** The pods of a dead agent that may come back: what runs from its files is its own to end. */
+function withoutStatics(pods: PodSource): PodView {
+  return {
+    knows: (uid) => !isStaticUid(uid),
+    get: (uid) => pods.get(uid),
+    list: () => pods.list(),
+    subscribe: (listener) => pods.subscribe(listener),
   };
 }
 

@@ -168,6 +168,8 @@ function sharedServices(
   const { images } = new HollowRuntime({ clock, images: {}, anyImage: IMAGE });
   return {
     mode: 'run',
+    // There are no files.
+    fileGate: gate,
     engine,
     privilege: 'full',
     hostFiles: {

@@ -291,7 +291,7 @@ export const AGENT_MUTANTS: readonly Mutant[] = [
   {
     name: 'actions do not wait for the freshness gate',
     file: `${AGENT}/pods/pod-worker.ts`,
-    text: '    await gate.pass(step);\n',
+    text: '    await (isStaticUid(this.#uid) ? fileGate : gate).pass(step);\n',
     replacement: '',
     tests: [`${AGENT}/pods/stale-knowledge.test.ts`],
     protects: 'pods that were moved while the agent was frozen',

@@ -24,7 +24,7 @@ import type { AgentContainers, SelfContainer } from '../runtime/agent-containers
 import type { PodSource } from '../sources/pod-source.ts';
 import type { HostMounts } from '../runtime/host-mounts.ts';
 import type { Runtime } from '../runtime/runtime.ts';
-import { type CustodianAction, DEAD_MS, type ObservedNode, planCustodian } from './plan.ts';
+import { type CleanedNode, type CustodianAction, DEAD_MS, type ObservedNode, planCustodian } from './plan.ts';
 
 const INTERVAL_MS = 2_000;
 /** Containers of nodes without an object are looked for once in this many rounds. */
@@ -44,7 +44,7 @@ export interface CustodianOptions {
   readonly statePath: string;
   readonly mounts: HostMounts;
   /** Worker services for the pods of another node of this host, in cleanup mode. */
-  readonly servicesFor: (node: string, object: 'present' | 'absent') => WorkerServices & { readonly pods: PodSource };
+  readonly servicesFor: (node: CleanedNode) => WorkerServices & { readonly source: PodSource };
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -58,6 +58,7 @@ interface Round {
 
 /** The cleanup for one node, while it runs. */
 interface Cleanup {
+  readonly statics: CleanedNode['statics'];
   readonly abort: AbortController;
   readonly done: Promise<void>;
 }
@@ -175,9 +176,11 @@ export class Custodian {
   }
 
   async #stopCleanups(actions: readonly CustodianAction[]): Promise<void> {
-    const wanted = new Set(actions.flatMap((action) => (action.kind === 'cleanUp' ? [action.node] : [])));
-    for (const [node, { abort, done }] of this.#cleanups) {
-      if (wanted.has(node)) continue;
+    const wanted = new Map(
+      actions.flatMap((action) => (action.kind === 'cleanUp' ? [[action.node, action.statics] as const] : [])),
+    );
+    for (const [node, { statics, abort, done }] of this.#cleanups) {
+      if (wanted.get(node) === statics) continue;
       abort.abort();
       await done;
       this.#cleanups.delete(node);
@@ -188,7 +191,7 @@ export class Custodian {
     const { client, logger } = this.#options;
     switch (action.kind) {
       case 'cleanUp':
-        this.#startCleanup(action.node, action.object, signal);
+        this.#startCleanup(action, signal);
         return;
       case 'cordon':
         logger.info({ node: action.node }, 'host custodian: node was scaled away, draining it');
@@ -239,22 +242,23 @@ export class Custodian {
     }
   }
 
-  #startCleanup(node: string, object: 'present' | 'absent', signal: AbortSignal): void {
+  #startCleanup(cleaned: CleanedNode, signal: AbortSignal): void {
+    const { node } = cleaned;
     if (this.#cleanups.has(node)) return;
     const { logger, servicesFor } = this.#options;
     logger.info({ node }, 'host custodian: acting for an agent without heartbeats');
     const abort = new AbortController();
     const both = AbortSignal.any([signal, abort.signal]);
-    const services = servicesFor(node, object);
+    const services = servicesFor(cleaned);
     const done = Promise.all([
-      services.pods.run(both),
+      services.source.run(both),
       services.gate.run(both),
       new PodManager(services).run(both),
     ]).then(
       () => undefined,
       (error: unknown) => logger.warn({ node, reason: errorMessage(error) }, 'host custodian: cleanup ended'),
     );
-    this.#cleanups.set(node, { abort, done });
+    this.#cleanups.set(node, { statics: cleaned.statics, abort, done });
   }
 
   /**

@@ -74,3 +74,15 @@ it.each([
 ])('the custodian $name', ({ node: observed, actions }) => {
   expect(planCustodian([observed], NOW).map(({ kind }) => kind)).toEqual(actions);
 });
+
+it.each([
+  ['a dead agent that may come back', node({ heartbeatMs: NOW - 5_000, container: 'stopped' }), 'keep'],
+  ['an agent that was scaled away', node({ ...scaledAway, podCount: 1 }), 'end'],
+  [
+    'a node without an object',
+    node({ object: 'absent', container: 'missing', heartbeatMs: undefined, containerCount: 2 }),
+    'end',
+  ],
+])("the custodian of %s: what becomes of the pods of the agent's files", (_, observed, statics) => {
+  expect(planCustodian([observed], NOW).find(({ kind }) => kind === 'cleanUp')).toMatchObject({ statics });
+});

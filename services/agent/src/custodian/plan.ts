@@ -26,10 +26,18 @@ export interface ObservedNode {
   readonly containerCount: number;
 }
 
+/** A node for which the custodian removes pods. */
+export interface CleanedNode {
+  readonly node: string;
+  readonly object: 'present' | 'absent';
+  /** What becomes of pods of the agent's own files: they stay for an agent that may come back. */
+  readonly statics: 'keep' | 'end';
+}
+
 /** One action of the custodian for one node. */
 export type CustodianAction =
   /** Removes containers of deleted and replaced pods in place of the dead agent, for as long as this is planned. */
-  | { readonly kind: 'cleanUp'; readonly node: string; readonly object: 'present' | 'absent' }
+  | ({ readonly kind: 'cleanUp' } & CleanedNode)
   | { readonly kind: 'cordon'; readonly node: string }
   /** Deletes the pod as far as disruption budgets allow; planned again until it is gone or the patience ends. */
   | { readonly kind: 'evictPod'; readonly namespace: string; readonly name: string; readonly uid: string }
@@ -46,7 +54,8 @@ function planNode(node: ObservedNode, nowMs: Instant): readonly CustodianAction[
   const missingMs = node.container === 'missing' ? nowMs - (node.missingSinceMs ?? nowMs) : 0;
   const scaledAway = missingMs >= SUCCESSOR_MS;
   if (isAlive) return [];
-  const cleanUp: CustodianAction = { kind: 'cleanUp', node: node.name, object: node.object };
+  const statics = scaledAway || node.object === 'absent' ? 'end' : 'keep';
+  const cleanUp: CustodianAction = { kind: 'cleanUp', node: node.name, object: node.object, statics };
   if (node.object === 'absent') {
     // An agent that is just starting has no Node yet, but its container runs.
     return node.container !== 'running' && node.containerCount > 0 ? [cleanUp] : [];

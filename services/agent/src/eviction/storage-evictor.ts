@@ -4,7 +4,7 @@ import type { Logger } from '@gantry/service';
 import type { HostFiles } from '../runtime/host-files.ts';
 import type { PodState } from '../runtime/observer.ts';
 import type { StatsRuntime } from '../runtime/stats.ts';
-import type { PodSource } from '../sources/pod-source.ts';
+import type { PodView } from '../sources/pod-source.ts';
 import { limitsStorage, type PodStorage, storageExcess } from '../spec/local-storage.ts';
 import { isCriticalPod } from '../spec/critical-pod.ts';
 import type { PodVolumes } from '../volumes/pod-volumes.ts';
@@ -20,7 +20,7 @@ const SLOW_MS = 500;
 const GRACE_SECONDS = 1;
 
 export interface StorageEvictorOptions {
-  readonly pods: Pick<PodSource, 'list' | 'get'>;
+  readonly pods: Pick<PodView, 'list' | 'get'>;
   readonly stats: Pick<StatsRuntime, 'readStorage'>;
   readonly volumes: Pick<PodVolumes, 'diskUsage'>;
   readonly hostFiles: Pick<HostFiles, 'sizeOf'>;

@@ -52,6 +52,7 @@ function reasonOf(error: unknown): string {
     case 'FailedMount':
     case 'Identity':
     case 'ImageNotFound':
+    case 'InvalidManifest':
     case 'NoAddress':
     case 'NotFound':
     case 'Runtime':

@@ -39,6 +39,7 @@ export function computePodActions(
     planStop(draft, { containers, sandboxes }, goal, { pod, memory, graceSeconds, now });
     return draft.finish(goal);
   }
+  if (memory.predecessor === 'present') return draft.finish(goal);
   const deadline = activeDeadline(pod);
   if (deadline !== undefined) draft.requeue(deadline);
   const observed = { pod: grantedPod(pod, memory.resize), containers, sandboxes, memory, now };

@@ -50,6 +50,8 @@ export interface PodMemory {
   readonly resize: ResizeVerdict;
   /** Container name → its last update. */
   readonly updates: ReadonlyMap<string, UpdateAttempt>;
+  /** Whether something of an earlier pod of the same name is left, for which a static pod waits; set before each plan. */
+  readonly predecessor: 'absent' | 'present';
   /** Whether and why this node evicts the pod; set before each plan. */
   readonly eviction: Eviction | undefined;
   /** Whether the node needs what the containers of a pod that has ended take of its disk; set before each plan. */
@@ -69,6 +71,7 @@ export const emptyMemory: PodMemory = {
   rejection: undefined,
   resize: { kind: 'fits' },
   updates: new Map(),
+  predecessor: 'absent',
   eviction: undefined,
   remains: 'kept',
   maxRestartDelayMs: MAX_RESTART_DELAY_MS,

@@ -1,4 +1,5 @@
 import { backoffMs, errorMessage, pause } from '@gantry/base';
+import { isStaticPod } from '../spec/static-pod.ts';
 import { PodWorker } from './pod-worker.ts';
 import type { WorkerServices } from './worker-services.ts';
 
@@ -10,6 +11,7 @@ export class PodManager {
   readonly #services: WorkerServices;
   readonly #workers = new Map<string, PodWorker>();
   readonly #running = new Set<Promise<void>>();
+  readonly #listeners = new Set<(uid: string) => void>();
 
   constructor(services: WorkerServices) {
     this.#services = services;
@@ -31,7 +33,19 @@ export class PodManager {
     }
   }
 
+  /** Whether something of a pod may still be in the API or in the engine. */
+  isActive(uid: string): boolean {
+    return this.#workers.has(uid);
+  }
+
+  /** Says when nothing of a pod is left. */
+  onEnded(listener: (uid: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
   #notify(uid: string, signal: AbortSignal): void {
+    if (uid === '' || !this.#services.pods.knows(uid)) return;
     const worker = this.#workers.get(uid);
     if (worker !== undefined) worker.notify();
     else if (!signal.aborted) this.#start(uid, signal);
@@ -43,6 +57,12 @@ export class PodManager {
     const running = worker.run(signal).finally(() => {
       this.#workers.delete(uid);
       this.#running.delete(running);
+      if (signal.aborted) return;
+      for (const listener of this.#listeners) listener(uid);
+      // A static pod waits for the one that its file had before.
+      for (const pod of this.#services.pods.list()) {
+        if (isStaticPod(pod)) this.#notify(pod.metadata.uid ?? '', signal);
+      }
       if (this.#services.pods.get(uid) !== undefined) this.#notify(uid, signal);
     });
     this.#running.add(running);

@@ -9,6 +9,7 @@ import { allContainersOf } from '../spec/pod-containers.ts';
 import { podRejection } from '../spec/pod-rejection.ts';
 import { judgeResize } from '../spec/resize.ts';
 import { maxRestartDelay } from '../spec/restart-delay.ts';
+import { fullNameOf, isStaticPod, isStaticUid } from '../spec/static-pod.ts';
 import { podStatus } from '../status/pod-status.ts';
 import { performAction } from './perform-action.ts';
 import { PodAdmission } from './pod-admission.ts';
@@ -115,7 +116,7 @@ export class PodWorker {
   }
 
   async #once(step: AbortSignal, signal: AbortSignal): Promise<'again' | 'ended' | { requeueAt: Instant }> {
-    const { pods, runtime, engine, owner, clock, gate, mode, evictions, pressure } = this.#services;
+    const { pods, runtime, engine, owner, clock, gate, fileGate, mode, evictions, pressure } = this.#services;
     // Everything that was notified of until now is read below.
     this.#work.clear();
     this.#hurry.clear();
@@ -130,6 +131,7 @@ export class PodWorker {
       this.#admission.decide(pod, state, pressure.pressures()) ??
       (pod === undefined ? undefined : podRejection(pod, engine));
     if (pod !== undefined) this.#memory.resize = judgeResize(pod, pods.list(), this.#services.facts.allocatable);
+    this.#memory.predecessor = await this.#predecessor(pod, state, step);
     this.#memory.eviction = evictions.evictionOf(this.#uid);
     this.#memory.remains = evictions.isReclaimed(this.#uid) ? 'reclaimed' : 'kept';
     this.#memory.maxRestartDelayMs = this.#maxRestartDelayMs(pod);
@@ -147,10 +149,21 @@ export class PodWorker {
       await this.#refreshVolumes(pod, state, step);
       return { requeueAt: plan.requeueAt ?? Infinity };
     }
-    await gate.pass(step);
+    await (isStaticUid(this.#uid) ? fileGate : gate).pass(step);
     if (pods.get(this.#uid) !== pod) return 'again';
     await this.#perform(pod, state, actions, step, signal);
     return pod === undefined && actions.some((action) => action.kind === 'release') ? 'ended' : 'again';
+  }
+
+  /** Whether the engine has something of another pod of the same name: that of the file as it was before. */
+  async #predecessor(
+    pod: Pod | undefined,
+    state: PodState | undefined,
+    step: AbortSignal,
+  ): Promise<'absent' | 'present'> {
+    if (pod === undefined || state !== undefined || !isStaticPod(pod)) return 'absent';
+    const states = await this.#services.runtime.observer.listPods(this.#services.owner, step);
+    return states.some(({ identity }) => fullNameOf({ metadata: identity }) === fullNameOf(pod)) ? 'present' : 'absent';
   }
 
   #maxRestartDelayMs(pod: Pod | undefined): number {

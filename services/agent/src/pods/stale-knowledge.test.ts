@@ -90,6 +90,7 @@ describe('the worker of a pod', () => {
         looks += 1;
         return confirm();
       }),
+      fileGate: new FreshnessGate(clock, async () => undefined),
       reporter: new StatusReporter({ client: server, pods, clock, logger: silentLogger }),
       usage: { observe: () => undefined },
       volumes: new PodVolumes({

@@ -6,6 +6,7 @@ import type { SandboxState } from '../runtime/sandboxes.ts';
 import { containerSpec } from '../spec/container-spec.ts';
 import { containerEnvironment } from '../spec/environment.ts';
 import { containerPath, formatPod } from '../spec/pod-names.ts';
+import { isStaticPod } from '../spec/static-pod.ts';
 import { runHook } from '../probes/run-hook.ts';
 import { API_NAMESPACE, serviceVariables } from '../spec/service-variables.ts';
 import { sandboxRefusal } from '../spec/pod-rejection.ts';
@@ -56,7 +57,12 @@ export async function startContainer(
   const imageContext = { pod, config, images: runtime.images, puller, pulled, record, clock };
   const image = await ensureImage(container, imageContext, signal);
   const { namespace = '' } = pod.metadata;
-  const linked = await services.services.inNamespaces([API_NAMESPACE, namespace], signal);
+  const linked = await services.services.inNamespaces(
+    [API_NAMESPACE, namespace],
+    // One of a file does not wait for the API server, which it may be.
+    isStaticPod(pod) ? 'now' : 'listed',
+    signal,
+  );
   const base = { ...services.baseEnvironment, ...serviceVariables(pod, linked) };
   const context = { pod, podAddress, facts, source: services.config, base };
   const environment = await containerEnvironment(container, context, signal);

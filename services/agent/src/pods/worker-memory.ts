@@ -24,6 +24,7 @@ export interface WorkerMemory extends PodMemory {
   rejection: PodMemory['rejection'];
   resize: PodMemory['resize'];
   readonly updates: Map<string, UpdateAttempt>;
+  predecessor: PodMemory['predecessor'];
   eviction: PodMemory['eviction'];
   remains: PodMemory['remains'];
   maxRestartDelayMs: number;
@@ -44,6 +45,7 @@ export function createWorkerMemory(): WorkerMemory {
     rejection: undefined,
     resize: { kind: 'fits' },
     updates: new Map(),
+    predecessor: 'absent',
     eviction: undefined,
     remains: 'kept',
     maxRestartDelayMs: MAX_RESTART_DELAY_MS,

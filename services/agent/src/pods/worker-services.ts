@@ -43,7 +43,9 @@ export interface WorkerServices {
   readonly client: ObjectClient;
   readonly pods: PodView;
   readonly gate: FreshnessGate;
-  readonly reporter: StatusReporter;
+  /** The same for pods of files. */
+  readonly fileGate: FreshnessGate;
+  readonly reporter: Pick<StatusReporter, 'report' | 'run'>;
   /** Hears which containers of a pod run. */
   readonly usage: Pick<UsageSampler, 'observe'>;
   readonly volumes: Pick<PodVolumes, 'sync' | 'mounts' | 'terminationMessage' | 'release'>;

@@ -11,6 +11,7 @@ export type AgentErrorCode =
   | 'Identity'
   | 'ImageNotFound'
   | 'InvalidImageName'
+  | 'InvalidManifest'
   | 'NoAddress'
   | 'NotFound'
   | 'PostStartHookError'

@@ -14,7 +14,7 @@ export interface PodSourceOptions {
 }
 
 /** The pods of a node, as its workers see them. */
-export type PodView = Pick<PodSource, 'get' | 'list' | 'subscribe'>;
+export type PodView = Pick<PodSource, 'knows' | 'get' | 'list' | 'subscribe'>;
 
 /**
  * The pods of one node, by uid: the newest version from the watch, linearizable lists and responses to own writes. Two pods
@@ -27,6 +27,11 @@ export class PodSource {
 
   constructor(options: PodSourceOptions) {
     this.#options = options;
+  }
+
+  /** Whether a pod that is not here may be taken for gone, once the absence is confirmed. */
+  knows(_uid: string): boolean {
+    return true;
   }
 
   get(uid: string): Pod | undefined {

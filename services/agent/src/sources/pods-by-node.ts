@@ -58,6 +58,10 @@ class NodePods implements PodView {
     this.#find = find;
   }
 
+  knows(): boolean {
+    return true;
+  }
+
   get(uid: string): Pod | undefined {
     return this.#find(uid);
   }

@@ -21,9 +21,13 @@ export class ServiceSource {
     this.#options = options;
   }
 
-  /** The Services of these namespaces, once they have been listed. */
-  async inNamespaces(namespaces: readonly string[], signal: AbortSignal): Promise<readonly Service[]> {
-    await raceAbort(this.#synced.promise, signal);
+  /** The Services of these namespaces: once they have been listed, or those that are known now. */
+  async inNamespaces(
+    namespaces: readonly string[],
+    when: 'listed' | 'now',
+    signal: AbortSignal,
+  ): Promise<readonly Service[]> {
+    if (when === 'listed') await raceAbort(this.#synced.promise, signal);
     return [...this.#services.values()].filter(({ metadata }) => namespaces.includes(metadata.namespace ?? ''));
   }
 

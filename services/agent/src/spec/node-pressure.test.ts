@@ -10,6 +10,8 @@ const tolerates = (taint: string) => ({
 });
 const refused = (conditions: string) => ({ reason: 'Evicted', message: `The node had condition: [${conditions}]. ` });
 
+const ofFile = (pod: Pod): Pod => ({ ...pod, metadata: { ...pod.metadata, uid: '0'.repeat(32) } });
+
 it.each<{ name: string; pod: Pod; pressures: NodePressure[]; expected: object | undefined }>([
   { name: 'no pressure takes all', pod: of('BestEffort'), pressures: [], expected: undefined },
   {
@@ -64,13 +66,13 @@ it.each<{ name: string; pod: Pod; pressures: NodePressure[]; expected: object | 
   },
   {
     name: 'static pods are taken',
-    pod: of('BestEffort', {}, { 'kubernetes.io/config.source': 'file' }),
+    pod: ofFile(of('BestEffort')),
     pressures: ['DiskPressure'],
     expected: undefined,
   },
   {
-    name: 'pods of the API are not static',
-    pod: of('BestEffort', {}, { 'kubernetes.io/config.source': 'api' }),
+    name: 'pods of the API are not static, whatever their annotations say',
+    pod: of('BestEffort', {}, { 'kubernetes.io/config.source': 'file', 'kubernetes.io/config.mirror': 'x' }),
     pressures: ['DiskPressure'],
     expected: refused('DiskPressure'),
   },

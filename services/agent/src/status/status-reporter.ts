@@ -12,7 +12,8 @@ const RETRY_MS = 300;
 
 export interface StatusReporterOptions {
   readonly client: ObjectClient;
-  readonly pods: PodSource;
+  /** The objects that the status is written to. */
+  readonly pods: Pick<PodSource, 'get' | 'observe' | 'subscribe'>;
   readonly clock: Clock;
   readonly logger: Logger;
 }

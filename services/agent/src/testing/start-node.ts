@@ -22,6 +22,7 @@ import { TokenSource } from '../sources/token-source.ts';
 import { ImagePuller } from '../images/image-puller.ts';
 import { PulledImages } from '../images/pulled-images.ts';
 import { linuxHostFiles } from '../mounts/linux-host-files.ts';
+import { NodePodView } from '../static-pods/node-pod-view.ts';
 import { StatusReporter } from '../status/status-reporter.ts';
 import { allocatable, ENGINE, RESOLVER } from './pods.ts';
 import { UsageSampler } from '../usage/usage-sampler.ts';
@@ -58,7 +59,7 @@ export interface TestNode {
   readonly mounts: HostMounts;
   readonly clock: ManualClock;
   readonly client: FakeObjectClient;
-  readonly pods: PodSource;
+  readonly pods: NodePodView;
   /** `TYPE REASON MESSAGE` of each recorded Event. */
   readonly events: readonly string[];
   readonly hollow: HollowRuntime;
@@ -97,10 +98,11 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
   const hollow = world?.hollow ?? new HollowRuntime({ clock, images, behaviour, registry });
   const runtime = wrap(hollow);
   const events: string[] = [];
-  const pods = new PodSource({ client, node: OWNER.node, clock, random, logger });
-  const reporter = new StatusReporter({ client, pods, clock, logger });
+  const source = new PodSource({ client, node: OWNER.node, clock, random, logger });
+  const pods = new NodePodView(source);
+  const reporter = new StatusReporter({ client, pods: pods.records(), clock, logger });
   const linked = new ServiceSource({ client, clock, random, logger });
-  const following = Promise.all([pods.run(stop.signal), linked.run(stop.signal), reporter.run(stop.signal)]);
+  const following = Promise.all([source.run(stop.signal), linked.run(stop.signal), reporter.run(stop.signal)]);
   const working: Promise<void>[] = [];
   onTestFinished(async () => {
     stop.abort();
@@ -108,8 +110,8 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
     await rm(path, { recursive: true, force: true });
   });
   const facts = { nodeName: OWNER.node, hostAddress: '10.0.0.1', memoryBytes: 1e9, allocatable: allocatable(2000) };
-  const source = apiConfigSource(client);
-  const configs = new ConfigWatch({ client, source, clock, random, logger });
+  const configSource = apiConfigSource(client);
+  const configs = new ConfigWatch({ client, source: configSource, clock, random, logger });
   const state = { path, hostPath: path };
   const pulled = new PulledImages(join(path, 'images'));
   const hostFiles = linuxHostFiles(async () => path);
@@ -154,14 +156,21 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
     runtime,
     client,
     pods,
-    gate: new FreshnessGate(clock, (signal) => pods.confirm(signal)),
-    reporter,
+    gate: new FreshnessGate(clock, (signal) => source.confirm(signal)),
+    fileGate: new FreshnessGate(clock, async () => undefined),
+    reporter: {
+      run: (signal) => reporter.run(signal),
+      report: (uid, status) => {
+        pods.remember(uid, status);
+        reporter.report(uid, status);
+      },
+    },
     usage,
     volumes,
     evictor,
     evictions,
     pressure: { pressures: () => options.pressures?.() ?? [] },
-    config: source,
+    config: configSource,
     configs,
     puller: new ImagePuller(runtime.images, pulled, clock),
     pulled,

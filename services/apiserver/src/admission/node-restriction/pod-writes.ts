@@ -1,9 +1,7 @@
-import { equalJson, type Node, type Pod, type ResourceRef } from '@gantry/objects';
-import { claimsOf, configMapsOf, secretsOf } from '../../auth/authz/pod-references.ts';
+import { apiReferenceOf, equalJson, MIRROR_ANNOTATION, type Node, type Pod, type ResourceRef } from '@gantry/objects';
 import { refuse } from '../check/refuse.ts';
 import { type AgentRequest, isActedFor, writtenName } from './agent-request.ts';
 
-const MIRROR = 'kubernetes.io/config.mirror';
 const NODES: ResourceRef = { group: '', version: 'v1', resource: 'nodes' };
 const PODS: ResourceRef = { group: '', version: 'v1', resource: 'pods' };
 
@@ -54,8 +52,8 @@ function checkPodStatus(agent: AgentRequest, pod: Pod, old: Pod): void {
 
 async function checkMirrorPod({ request, node, reader }: AgentRequest, pod: Pod): Promise<void> {
   const no = (why: string) => refuse(request, why);
-  if (pod.metadata.annotations?.[MIRROR] === undefined) {
-    throw no(`pod does not have "${MIRROR}" annotation, node "${node}" can only create mirror pods`);
+  if (pod.metadata.annotations?.[MIRROR_ANNOTATION] === undefined) {
+    throw no(`pod does not have "${MIRROR_ANNOTATION}" annotation, node "${node}" can only create mirror pods`);
   }
   if (pod.spec?.nodeName !== node) {
     throw no(`node "${node}" can only create pods with spec.nodeName set to itself`);
@@ -73,17 +71,6 @@ async function checkMirrorPod({ request, node, reader }: AgentRequest, pod: Pod)
   }
   const uid = (await reader.find<Node>(NODES, '', node))?.metadata.uid ?? '';
   if (owner.uid !== uid) throw no(`node ${node} UID mismatch: expected ${owner.uid} got ${uid}`);
-  const reference = referenceOf(pod);
+  const reference = apiReferenceOf(pod);
   if (reference !== undefined) throw no(`node "${node}" can not create pods that reference ${reference}`);
-}
-
-/** What of the API a pod refers to, in Kubernetes' words; undefined for nothing. */
-function referenceOf(pod: Pod): string | undefined {
-  const sources = (pod.spec?.volumes ?? []).flatMap(({ projected }) => projected?.sources ?? []);
-  if ((pod.spec?.serviceAccountName ?? '') !== '') return 'a service account';
-  if (secretsOf(pod).size > 0) return 'secrets';
-  if (configMapsOf(pod).size > 0) return 'configmaps';
-  if (sources.some(({ clusterTrustBundle }) => clusterTrustBundle !== undefined)) return 'clustertrustbundles';
-  if (claimsOf(pod).size > 0) return 'persistentvolumeclaims';
-  return (pod.spec?.resourceClaims ?? []).length > 0 ? 'resourceclaims' : undefined;
 }

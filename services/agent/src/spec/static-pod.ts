@@ -1,0 +1,36 @@
+import { MIRROR_ANNOTATION, type Pod } from '@gantry/objects';
+
+/** On a static pod and its mirror: the pod's uid, which is a hash of its file, and where it comes from. */
+export const HASH_ANNOTATION = 'kubernetes.io/config.hash';
+export const SOURCE_ANNOTATION = 'kubernetes.io/config.source';
+export const SEEN_ANNOTATION = 'kubernetes.io/config.seen';
+
+const STATIC_UID = /^[0-9a-f]{32}$/;
+
+/** Whether a uid is that of a pod that comes from a file: the API server's uids have dashes. */
+export function isStaticUid(uid: string): boolean {
+  return STATIC_UID.test(uid);
+}
+
+/** Whether a pod comes from a file of this node. */
+export function isStaticPod({ metadata }: Pod): boolean {
+  return isStaticUid(metadata.uid ?? '') && metadata.annotations?.[MIRROR_ANNOTATION] === undefined;
+}
+
+/** Whether an object of the API shows a pod that a node runs from a file. */
+export function isMirrorPod({ metadata }: Pod): boolean {
+  return metadata.annotations?.[MIRROR_ANNOTATION] !== undefined;
+}
+
+/** Whether a mirror shows exactly this static pod, as its file is now. */
+export function isMirrorOf(mirror: Pod, pod: Pod): boolean {
+  return (
+    fullNameOf(mirror) === fullNameOf(pod) &&
+    mirror.metadata.annotations?.[MIRROR_ANNOTATION] === pod.metadata.annotations?.[HASH_ANNOTATION]
+  );
+}
+
+/** What a static pod and its mirror have in common when the file changes. */
+export function fullNameOf({ metadata }: Pick<Pod, 'metadata'>): string {
+  return `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
+}

@@ -1,0 +1,117 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ManualClock } from '@gantry/base/testing';
+import type { Pod } from '@gantry/objects';
+import { createLogger } from '@gantry/service';
+import { expect, it, onTestFinished } from 'vitest';
+import { StaticFolder } from './static-folder.ts';
+
+const manifest = (name: string, image = 'nginx') =>
+  `{apiVersion: v1, kind: Pod, metadata: {name: ${name}}, spec: {containers: [{name: c, image: ${image}}]}}`;
+
+async function startFolder() {
+  const folder = await mkdtemp(join(tmpdir(), 'static-'));
+  const clock = new ManualClock(Date.parse('2026-01-01T00:00:00Z'));
+  const events: string[] = [];
+  let pods: readonly Pod[] = [];
+  const source = new StaticFolder({
+    folder,
+    node: 'n',
+    onPods: (found) => (pods = found),
+    events: {
+      event: ({ kind, metadata }, type, reason, text) =>
+        void events.push(`${kind} ${metadata.name} ${type} ${reason} ${text}`),
+    },
+    clock,
+    logger: createLogger({ service: 'agent', level: 'fatal' }),
+  });
+  const stop = new AbortController();
+  onTestFinished(() => rm(folder, { recursive: true, force: true }));
+  const write = (name: string, text: string) => writeFile(join(folder, name), text);
+  return {
+    folder,
+    source,
+    events,
+    clock,
+    stop,
+    write,
+    pods: () => pods,
+    names: () => pods.map(({ metadata }) => metadata.name),
+  };
+}
+
+it('has a pod for each regular file with one, and none for hidden files, folders and devices', async () => {
+  const { folder, source, events, write, names } = await startFolder();
+  await write('a.yaml', manifest('a'));
+  await write('.b.yaml.swp', manifest('b'));
+  await mkdir(join(folder, 'c'));
+  await symlink('/dev/zero', join(folder, 'd.yaml'));
+  await symlink('nowhere', join(folder, 'e.yaml'));
+  await source.read();
+  expect(names()).toEqual(['a-n']);
+  expect(events).toEqual([]);
+});
+
+it('reports a bad file once, with its path and fault, and the others run', async () => {
+  const { folder, source, events, write, names } = await startFolder();
+  await write('a.yaml', manifest('a'));
+  await write('bad.yaml', '{apiVersion: v1, kind: Pod, metadata: {name: b}, spec: {containers: []}}');
+  await source.read();
+  await source.read();
+  expect(names()).toEqual(['a-n']);
+  expect(events).toEqual([
+    `Node n Warning InvalidStaticPod static pod file ${join(folder, 'bad.yaml')}: invalid pod: spec.containers: Required value`,
+  ]);
+  await write('bad.yaml', manifest('b'));
+  await source.read();
+  expect(names()).toEqual(['a-n', 'b-n']);
+});
+
+it('does not read a file of any size', async () => {
+  const { source, events, write, names } = await startFolder();
+  await write('a.yaml', `${manifest('a')}${' '.repeat(11 * 2 ** 20)}`);
+  await source.read();
+  expect(names()).toEqual([]);
+  expect(events).toEqual([expect.stringContaining('it has more than 10485760 bytes')]);
+});
+
+it('keeps the object of a file that did not change, and takes the later of two files with one name', async () => {
+  const { source, write, pods } = await startFolder();
+  await write('a.yaml', manifest('a', 'one'));
+  await write('b.yaml', manifest('a', 'two'));
+  await source.read();
+  const [before] = pods();
+  await source.read();
+  expect(pods()).toEqual([before]);
+  expect(pods()[0]).toBe(before);
+  expect(before?.spec?.containers[0]?.image).toBe('two');
+});
+
+it('has no pods without its folder, and does not take a folder that it cannot read for an empty one', async () => {
+  const { folder, source, write, names } = await startFolder();
+  await write('a.yaml', manifest('a'));
+  await source.read();
+  await rm(folder, { recursive: true });
+  await writeFile(folder, '');
+  await expect(source.read()).rejects.toThrow('ENOTDIR');
+  expect(names()).toEqual(['a-n']);
+  await rm(folder);
+  await source.read();
+  expect(names()).toEqual([]);
+});
+
+it('reads the folder again when the kernel reports a change', async () => {
+  const { source, stop, clock, write, names } = await startFolder();
+  const running = source.run(stop.signal);
+  await expect.poll(() => clock.nextTimerMs()).toBeDefined();
+  await write('a.yaml', manifest('a'));
+  await expect
+    .poll(async () => {
+      await clock.advance(200);
+      return names();
+    })
+    .toEqual(['a-n']);
+  stop.abort();
+  await running;
+});

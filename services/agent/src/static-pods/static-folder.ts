@@ -1,0 +1,133 @@
+import { constants, watch } from 'node:fs';
+import { mkdir, open, readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { type Clock, errorMessage, pause, Signal } from '@gantry/base';
+import type { EventRecorder } from '@gantry/controller-runtime';
+import type { KubeObject, Pod } from '@gantry/objects';
+import type { Logger } from '@gantry/service';
+import { AgentError } from '../runtime/agent-error.ts';
+import { fullNameOf } from '../spec/static-pod.ts';
+import { readManifest } from './read-manifest.ts';
+
+/** As often as kubelet looks (fileCheckFrequency), beside the changes that the kernel reports. */
+const CHECK_MS = 20_000;
+/** A file that is being written is read when it has been quiet for so long. */
+const QUIET_MS = 200;
+const MAX_FILE_BYTES = 10 * 2 ** 20;
+
+export interface StaticFolderOptions {
+  readonly folder: string;
+  readonly node: string;
+  /** Takes the pods of the folder, each time it was read. */
+  readonly onPods: (pods: readonly Pod[]) => void;
+  readonly events: EventRecorder;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What a file was when it was last read. */
+interface Known {
+  readonly text: Buffer;
+  readonly pod: Pod | undefined;
+}
+
+/**
+ * The folder of a node's static pods: one pod in each file, but for names that begin with a dot. A file that holds no valid pod is
+ * reported once, as a log line and an Event of the Node, and is no pod.
+ */
+export class StaticFolder {
+  readonly #options: StaticFolderOptions;
+  #files: ReadonlyMap<string, Known> = new Map();
+  readonly #work = new Signal();
+
+  constructor(options: StaticFolderOptions) {
+    this.#options = options;
+  }
+
+  /** Reads the folder until `signal` is aborted: at first, after each change, and at intervals. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { folder, clock, logger } = this.#options;
+    await mkdir(folder, { recursive: true });
+    const watcher = watch(folder, { persistent: false }, this.#work.notify);
+    watcher.on('error', (error) => logger.warn({ folder, reason: errorMessage(error) }, 'watching static pods failed'));
+    try {
+      while (!signal.aborted) {
+        try {
+          await this.read();
+        } catch (error) {
+          logger.warn({ folder, reason: errorMessage(error) }, 'the folder of static pods could not be read');
+        }
+        await this.#work.wait(clock, CHECK_MS, signal);
+        await pause(clock, QUIET_MS, signal);
+      }
+    } finally {
+      watcher.close();
+    }
+  }
+
+  /** Reads the folder once. What it cannot read of a folder that is there, it does not take for gone: it rejects. */
+  async read(): Promise<void> {
+    const { folder, onPods } = this.#options;
+    this.#work.clear();
+    const names = (await namesIn(folder)).filter((name) => !name.startsWith('.')).sort();
+    const files = new Map<string, Known>();
+    for (const name of names) {
+      const known = await this.#readFile(join(folder, name));
+      if (known !== undefined) files.set(join(folder, name), known);
+    }
+    this.#files = files;
+    // Of two files with a pod of one name the later one counts, as in kubelet.
+    const pods = new Map([...files.values()].flatMap(({ pod }) => (pod === undefined ? [] : [[fullNameOf(pod), pod]])));
+    onPods([...pods.values()]);
+  }
+
+  /** A pod stays the same object while its file stays the same: workers compare versions by identity. */
+  async #readFile(path: string): Promise<Known | undefined> {
+    const { node, clock } = this.#options;
+    const text = await contentOf(path);
+    if (text === undefined) return undefined;
+    const before = this.#files.get(path);
+    if (before?.text.equals(text) === true) return before;
+    try {
+      if (text.length > MAX_FILE_BYTES)
+        throw new AgentError('InvalidManifest', `it has more than ${MAX_FILE_BYTES} bytes`);
+      const { pod, warnings } = await readManifest(text, { node, path, now: clock.now() });
+      for (const warning of warnings) this.#report(path, warning);
+      return { text, pod };
+    } catch (error) {
+      this.#report(path, errorMessage(error));
+      return { text, pod: undefined };
+    }
+  }
+
+  #report(path: string, reason: string): void {
+    const { node, events, logger } = this.#options;
+    logger.warn({ path, reason }, 'a file of static pods has a fault');
+    const about: KubeObject = { apiVersion: 'v1', kind: 'Node', metadata: { name: node, uid: node } };
+    events.event(about, 'Warning', 'InvalidStaticPod', `static pod file ${path}: ${reason}`);
+  }
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** The beginning of a regular file, one byte more than it may have; undefined when it is gone or of another kind. */
+async function contentOf(path: string): Promise<Buffer | undefined> {
+  try {
+    // A FIFO is not waited for.
+    await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const stats = await handle.stat();
+    if (!stats.isFile()) return undefined;
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(Math.min(stats.size, MAX_FILE_BYTES + 1)), 0);
+    return buffer.subarray(0, bytesRead);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
