@@ -244,9 +244,10 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
   },
   'services/proxy': {
     rules: [],
+    policy: ['rules'],
     host: ['rules'],
     nft: ['host'],
-    '.': ['rules', 'host', 'nft'],
+    '.': ['rules', 'policy', 'host', 'nft'],
     'main.ts': ANYTHING,
   },
   'services/scheduler': {

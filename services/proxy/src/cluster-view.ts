@@ -71,8 +71,9 @@ export class ClusterView {
           replaceIn(this.#nodes, object, old);
           this.#areNodesChanged = true;
           break;
-        default:
+        case PODS.resource:
           this.#takePod(object, old);
+          break;
       }
     }
   }

@@ -22,6 +22,7 @@ function start() {
     table: 't',
     skeleton: '  chain a { }\n',
     view,
+    policies: { settle: () => Promise.resolve() },
     book,
     nft: {
       apply: async (commands) => {

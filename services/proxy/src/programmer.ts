@@ -10,6 +10,8 @@ export interface ProgrammerOptions {
   readonly table: string;
   readonly skeleton: string;
   readonly view: ClusterView;
+  /** Takes changes that are worked off in several turns of the event loop into the book. */
+  readonly policies: { settle(signal: AbortSignal): Promise<void> };
   readonly book: RuleBook;
   readonly nft: Pick<Nft, 'apply'>;
   /** Called with the UDP addresses whose rules have changed in the kernel; does not wait. */
@@ -86,7 +88,8 @@ export class Programmer {
   }
 
   async #program(signal: AbortSignal): Promise<void> {
-    const { view, book, table, skeleton } = this.#options;
+    const { view, policies, book, table, skeleton } = this.#options;
+    await policies.settle(signal);
     const update = view.update();
     for (const [address, endpoints] of update.udp) this.#udp.set(address, endpoints);
     if (this.#isReplacing) {

@@ -1,8 +1,9 @@
 /**
- * Makes Services work for the pods and Nodes of one Docker host: keeps one table of the kernel's packet filter in step with Services and
- * EndpointSlices. It runs in the host's network namespace, with the capability NET_ADMIN.
+ * Makes Services and NetworkPolicies work for the pods and Nodes of one Docker host: keeps one table of the kernel's packet filter in
+ * step with them. It runs in the host's network namespace, with the capability NET_ADMIN.
  *
  * - `rules`: pure; `plan-service` is the decision, `rule-book` what of it has changed, `table` and `transaction` its text for nft
+ * - `policy`: NetworkPolicies; `parse-policy` and `policy-chains` are pure, `policy-view` finds what a change concerns
  * - `nft`: carries out transactions, and watches for changes by other programs
  * - `host`: the rest of the host's network: ports of the bridge, the chain behind DOCKER-USER, connections that conntrack remembers
  *
@@ -34,6 +35,7 @@ import { keepDockerUser } from './host/docker-user.ts';
 import { keepHairpin } from './host/hairpin.ts';
 import { type Nft, openNft } from './nft/nft.ts';
 import { Programmer, type ProgrammerMetrics } from './programmer.ts';
+import { POLICY_RESOURCES, PolicyView } from './policy/policy-view.ts';
 import { CLOSED_RANGES } from './rules/closed-ranges.ts';
 import { RuleBook } from './rules/rule-book.ts';
 import { tableSkeleton } from './rules/table.ts';
@@ -53,16 +55,29 @@ export async function runProxy(config: ProxyConfig): Promise<GroupOutcome> {
   using tls = await openTlsFolder(config.tlsDir, { clock, logger }, new AbortController().signal);
   using client = createHttpClient({ server: config.server, tls, fieldManager: COMPONENT, clock });
   const nft = await openNft(config.runDir, config.clusterId);
-  const informers = new Informers({ ...base, client, resources: PROXIED_RESOURCES, log: logger });
+  const informers = new Informers({
+    ...base,
+    client,
+    resources: [...new Set([...PROXIED_RESOURCES, ...POLICY_RESOURCES])],
+    log: logger,
+  });
   const book = new RuleBook();
   const closedRanges = [...CLOSED_RANGES, config.controlRange];
   const view = new ClusterView(book, { podCidr, podRange, podBridge, serviceCidr, closedRanges });
   const flowCleaner = new FlowCleaner({ ...base, forgetStaleFlows, logger });
+  const policies = new PolicyView(book, {
+    podRange,
+    clock,
+    onOmitted: (policy, rules) =>
+      logger.warn({ policy, rules }, 'a NetworkPolicy has too many rules: some are left out'),
+    onShort: (sets) => logger.warn({ sets }, 'NetworkPolicies of a namespace name too many pods: some are left out'),
+  });
   const programmer = new Programmer({
     ...base,
     table: config.clusterId,
     skeleton: tableSkeleton({ podBridge, serviceCidr }),
     view,
+    policies,
     book,
     nft,
     cleanFlows: flowCleaner.clean,
@@ -71,6 +86,7 @@ export async function runProxy(config: ProxyConfig): Promise<GroupOutcome> {
   });
   informers.subscribe((event) => {
     view.take(event);
+    policies.take(event);
     programmer.notify();
   });
   const programmed = {

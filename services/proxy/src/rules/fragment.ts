@@ -1,4 +1,4 @@
-/** The sets and maps of the table that Services have elements in. */
+/** The sets and maps of the table that Services, Nodes, pods and policies have elements in. */
 export type Container =
   | 'cluster-addresses'
   | 'services'
@@ -10,7 +10,12 @@ export type Container =
   | 'source-checked'
   | 'own-addresses'
   | 'node-addresses'
-  | `pods-of/${string}`;
+  | `pods-of/${string}`
+  | 'ingress-isolated'
+  | 'egress-isolated'
+  | 'always-open'
+  | `peers/${string}`
+  | `named-ports/${string}`;
 
 /** An element of a set (`value` is '') or of a map. */
 export interface Element {

@@ -16,13 +16,27 @@ const CONTAINERS = `
   map node-ports { type inet_proto . inet_service : verdict; }
   map no-endpoints { type ipv4_addr . inet_proto . inet_service : verdict; }
   map no-endpoint-node-ports { type inet_proto . inet_service : verdict; }
-  map source-checked { type ipv4_addr . inet_proto . inet_service : verdict; }`;
+  map source-checked { type ipv4_addr . inet_proto . inet_service : verdict; }
+  map ingress-isolated { type ipv4_addr : verdict; }
+  map egress-isolated { type ipv4_addr : verdict; }
+  set always-open { type ipv4_addr . ipv4_addr; }`;
 
 const SERVICE = 'ip daddr . meta l4proto . th dport';
 const NODE_PORT = 'meta l4proto . th dport';
 
+/** What the host offers to itself and to other hosts: the engine's API and its cluster mode. */
+const ENGINE_PORTS = '{ 2375, 2376, 2377, 7946 }';
+/** Packets of networks between hosts: one from a pod would appear in such a network as from another host. */
+const TUNNEL_PORTS = '{ 4789, 7946, 8472 }';
+
 /**
- * The table without what belongs to Services. The hooks are just before those of Docker: its filter may drop packets after ours has
+ * NetworkPolicies judge what begins between others than a pod and itself or its Node. Destinations are translated by then, sources are
+ * not yet. What the host itself sends is never forwarded. What an egress policy accepts is still judged by those for ingress.
+ */
+const UNJUDGED = 'ct state established,related accept; ip saddr . ip daddr @always-open accept';
+
+/**
+ * The table without what belongs to Services, pods and policies. The hooks are just before those of Docker: its filter may drop packets after ours has
  * passed them, and ours never accepts a packet that it would drop.
  *
  * Pods of other clusters on this host (bridges named `gtp-...`) have a proxy of their own, perhaps with the same ClusterIPs.
@@ -52,6 +66,8 @@ export function tableSkeleton(topology: Pick<Topology, 'podBridge' | 'serviceCid
   chain output { type nat hook output priority -105; policy accept; jump route-packet; }
   chain input {
     type filter hook input priority -5; policy accept;
+    iifname "${podBridge}" tcp dport ${ENGINE_PORTS} drop
+    iifname "${podBridge}" udp dport ${TUNNEL_PORTS} drop
     ct state new ip daddr != 127.0.0.0/8 ${NODE_PORT} vmap @no-endpoint-node-ports
   }
   chain forward {
@@ -60,6 +76,8 @@ export function tableSkeleton(topology: Pick<Topology, 'podBridge' | 'serviceCid
     ct state new jump check-endpoints
     ct state new jump check-cluster-addresses
   }
+  chain egress-policies { type filter hook forward priority -4; policy accept; ${UNJUDGED}; ip saddr vmap @egress-isolated; }
+  chain ingress-policies { type filter hook forward priority -3; policy accept; ${UNJUDGED}; ip daddr vmap @ingress-isolated; }
   chain filter-output {
     type filter hook output priority -5; policy accept;
     ct state new jump check-endpoints

@@ -304,7 +304,7 @@ describe('others', () => {
   });
 
   it('lets the proxy look at what its rules need, and write nothing', () => {
-    for (const resource of ['services', 'endpointslices', 'nodes', 'pods']) {
+    for (const resource of ['services', 'endpointslices', 'nodes', 'pods', 'namespaces', 'networkpolicies']) {
       expect(allows(proxy, 'list', { path: `${resource} - -` }), resource).toBe(true);
       expect(allows(proxy, 'watch', { path: `${resource} - -` }), resource).toBe(true);
       expect(allows(proxy, 'create', { path: `${resource} default -` }), resource).toBe(false);

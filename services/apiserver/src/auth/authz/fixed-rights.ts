@@ -62,8 +62,18 @@ function mayScheduler({ verb, target }: Request): boolean {
   return target.subresource === '' && verb === 'delete';
 }
 
-/** As the role `system:node-proxier`, and pods: on a host with several Nodes, a packet's Node is that of the pod that sent it. */
-const READ_BY_PROXY: ReadonlySet<string> = new Set(['/services', '/nodes', '/pods', 'discovery.k8s.io/endpointslices']);
+/**
+ * As the role `system:node-proxier`; pods, since on a host with several Nodes a packet's Node is that of the pod that sent it; and what
+ * NetworkPolicies say, which name pods and namespaces by their labels.
+ */
+const READ_BY_PROXY: ReadonlySet<string> = new Set([
+  '/services',
+  '/nodes',
+  '/pods',
+  '/namespaces',
+  'discovery.k8s.io/endpointslices',
+  'networking.k8s.io/networkpolicies',
+]);
 
 function mayProxy({ verb, target }: Request): boolean {
   const { group, resource } = target.definition;

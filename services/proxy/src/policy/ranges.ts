@@ -1,0 +1,43 @@
+import type { Range } from '../rules/ipv4.ts';
+
+/** Every IPv4 address. */
+export const ALL_ADDRESSES: Range = { first: 0, last: 2 ** 32 - 1 };
+
+/** The same numbers as ordered ranges that neither overlap nor touch. */
+export function mergeRanges(ranges: readonly Range[]): readonly Range[] {
+  const merged: Range[] = [];
+  for (const range of ranges.toSorted((one, other) => one.first - other.first)) {
+    const last = merged.at(-1);
+    if (last === undefined || range.first > last.last + 1) merged.push(range);
+    else if (range.last > last.last) merged[merged.length - 1] = { first: last.first, last: range.last };
+  }
+  return merged;
+}
+
+/** What is left of a range without the others, in order. */
+export function subtractRanges(range: Range, without: readonly Range[]): readonly Range[] {
+  const left: Range[] = [];
+  let next = range.first;
+  for (const { first, last } of mergeRanges(without)) {
+    if (last < next) continue;
+    if (first > range.last) break;
+    if (first > next) left.push({ first: next, last: first - 1 });
+    next = last + 1;
+  }
+  if (next <= range.last) left.push({ first: next, last: range.last });
+  return left;
+}
+
+/** `10.0.0.1`, or `10.0.0.0-10.0.0.255`. */
+export function formatAddresses({ first, last }: Range): string {
+  return first === last ? formatAddress(first) : `${formatAddress(first)}-${formatAddress(last)}`;
+}
+
+/** `80`, or `8000-8080`. */
+export function formatPorts({ first, last }: Range): string {
+  return first === last ? String(first) : `${first}-${last}`;
+}
+
+function formatAddress(number: number): string {
+  return [24, 16, 8, 0].map((bits) => Math.floor(number / 2 ** bits) % 256).join('.');
+}

@@ -1,0 +1,94 @@
+import type { Element, Fragment } from '../rules/fragment.ts';
+import { contains, type Range } from '../rules/ipv4.ts';
+import type { Member } from './member.ts';
+import type { Policy } from './parse-policy.ts';
+import { type Direction, isolationChain, namedPortSet, type NamedPortSet, peersSet } from './policy-chains.ts';
+import type { UsedGroup } from './peer-groups.ts';
+
+/** A policy in use. The object stays the same while the policy's specification changes. */
+export interface UsedPolicy {
+  policy: Policy;
+}
+
+/** The policies that select a pod. Immutable; pods that the same policies select mostly have the same object. */
+export type Selection = ReadonlySet<UsedPolicy>;
+
+export const NO_POLICIES: Selection = new Set();
+
+/** A pod with what concerns it. */
+export interface Subject {
+  member: Member;
+  selection: Selection;
+  /** The groups of peers that it belongs to. */
+  readonly groups: Set<UsedGroup>;
+}
+
+type Chain = ReturnType<typeof isolationChain>;
+
+/**
+ * What many pods have in common during one round of changes, so that it is worked out once: selections with one policy more or less,
+ * and the chains of a selection.
+ */
+export class SharedSelections {
+  readonly #others = new Map<Selection, Map<UsedPolicy, Selection>>();
+  readonly #chains = new Map<Selection, Readonly<Record<Direction, Chain | undefined>>>();
+
+  /** The selection with the policy, or without it where it has it. */
+  toggle(selection: Selection, policy: UsedPolicy): Selection {
+    const others = this.#others.get(selection) ?? new Map<UsedPolicy, Selection>();
+    this.#others.set(selection, others);
+    const known = others.get(policy);
+    if (known !== undefined) return known;
+    const made = new Set(selection);
+    if (!made.delete(policy)) made.add(policy);
+    others.set(policy, made);
+    return made;
+  }
+
+  /** The chains of pods with this selection; undefined in a direction in which they are not isolated. */
+  chainsOf(selection: Selection): Readonly<Record<Direction, Chain | undefined>> {
+    const known = this.#chains.get(selection);
+    if (known !== undefined) return known;
+    const chain = (direction: Direction) => {
+      const isolating = [...selection].map(({ policy }) => policy).filter((policy) => policy[direction] !== undefined);
+      return isolating.length === 0 ? undefined : isolationChain(isolating, direction);
+    };
+    const chains = { ingress: chain('ingress'), egress: chain('egress') };
+    this.#chains.set(selection, chains);
+    return chains;
+  }
+}
+
+/** What the parts of the table for pods depend on besides the pod. */
+export interface SubjectSurroundings {
+  /** The addresses of this host's pods: only these are isolated here. */
+  readonly podRange: Range;
+  /** The sets of named ports that rules look up. */
+  readonly namedPorts: { has(set: NamedPortSet): boolean };
+  readonly shared: SharedSelections;
+}
+
+/** The part of the table for one pod: its places in sets of peers and named ports, and what isolates it. */
+export function planSubject(subject: Subject, { podRange, namedPorts, shared }: SubjectSurroundings): Fragment {
+  const { member, groups, selection } = subject;
+  const { address, nodeAddress } = member;
+  const elements: Element[] = [...groups].map(({ id }) => ({ container: peersSet(id), key: address, value: '' }));
+  for (const port of member.ports) {
+    const container = namedPortSet(port);
+    if (namedPorts.has(container)) elements.push({ container, key: `${address} . ${port.number}`, value: '' });
+  }
+  const own = new Map<string, readonly string[]>();
+  if (selection.size === 0 || !contains(podRange, address)) return { elements, chains: own, sets: new Map() };
+  const chains = shared.chainsOf(selection);
+  for (const direction of ['ingress', 'egress'] as const) {
+    const chain = chains[direction];
+    if (chain === undefined) continue;
+    own.set(chain.name, chain.rules);
+    elements.push({ container: `${direction}-isolated`, key: address, value: `goto ${chain.name}` });
+  }
+  // A pod always reaches itself, and its Node's agent and the pod reach each other: the agent probes it.
+  const open = [`${address} . ${address}`];
+  if (nodeAddress !== '') open.push(`${nodeAddress} . ${address}`, `${address} . ${nodeAddress}`);
+  for (const key of open) elements.push({ container: 'always-open', key, value: '' });
+  return { elements, chains: own, sets: new Map() };
+}
