@@ -2,7 +2,7 @@ import { PODS } from '@gantry/objects';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
-import { runProgram } from './harness/process.ts';
+import { type Result, runProgram } from './harness/process.ts';
 
 const cluster = new Cluster();
 const METADATA = '169.254.169.254 80';
@@ -24,13 +24,18 @@ afterAll(async () => {
   await namespace[Symbol.asyncDispose]();
 });
 
-/** What a connection from the pod ends with; '' when it was made. */
-async function connect(target: string): Promise<string> {
+/** Runs a script in the pod. */
+async function inPod(script: string): Promise<Result> {
   const id = await eventually('the pod runs', 120_000, async () => {
     const labels = ['io.kubernetes.container.name=client', `io.kubernetes.pod.namespace=${namespace.name}`];
     return (await cluster.podContainers(labels.map((label) => `label=${label}`)))[0];
   });
-  const { code, stderr } = await runProgram('docker', ['exec', id, 'sh', '-c', `nc -w 3 ${target} </dev/null`]);
+  return await runProgram('docker', ['exec', id, 'sh', '-c', script]);
+}
+
+/** What a connection from the pod ends with; '' when it was made. */
+async function connect(target: string): Promise<string> {
+  const { code, stderr } = await inPod(`nc -w 3 ${target} </dev/null`);
   return code === 0 ? '' : stderr.trim();
 }
 
@@ -45,16 +50,23 @@ async function addressesOf(service: string, network: 'control' | 'pods'): Promis
 const busybox = (script: string) =>
   cluster.docker(['run', '--rm', '--network', 'host', '--cap-add', 'NET_ADMIN', 'busybox:1.36', 'sh', '-c', script]);
 
-test('a pod reaches the API, and neither etcd, nor a service by its control address, nor link-local addresses', async () => {
+test('a pod reaches the API, and neither etcd, nor a service by its control address, nor metadata services', async () => {
   for (const address of await addressesOf('apiserver', 'pods')) expect(await connect(`${address} 6443`)).toBe('');
   const closed = [
     ...(await addressesOf('etcd-0', 'control')).flatMap((address) => [`${address} 2379`, `${address} 2380`]),
     ...(await addressesOf('apiserver', 'control')).flatMap((address) => [`${address} 6443`, `${address} 6444`]),
     ...(await addressesOf('agent', 'control')).map((address) => `${address} 10250`),
-    ...[METADATA, '169.254.170.2 80'],
+    ...[METADATA, '169.254.170.2 80', '100.100.100.200 80', '168.63.129.16 80', '192.0.0.192 80'],
   ];
   // The kernel limits how often it says why: some attempts time out.
   for (const target of closed) expect(await connect(target), target).toMatch(/No route to host|timed out/);
+});
+
+test("a pod gets no answer from an engine's ports of its host, whether one listens or not", async () => {
+  const [, gateway = ''] = /^default via (\S+)/m.exec((await inPod('ip route')).stdout) ?? [];
+  // A port that is not closed, on which no program listens.
+  expect(await connect(`${gateway} 2379`)).toMatch(/refused/);
+  for (const port of [2375, 2376, 2377]) expect(await connect(`${gateway} ${port}`), String(port)).toMatch(/timed out/);
 });
 
 test('the rules come back after they were removed', async () => {

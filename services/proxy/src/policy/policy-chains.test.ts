@@ -60,7 +60,7 @@ const INGRESS: readonly (readonly [string, NetworkPolicyIngressRule, readonly st
       'ip saddr { 10.0.0.1 } jump ingress-allowed/default/guard/0',
     ],
   ],
-  ['a peer without any selector is nobody', { from: [{}] }, []],
+  ['a peer without any selector is no pod', { from: [{}] }, []],
 ];
 
 test.each(INGRESS)('ingress: %s', (_, rule, expected) => {

@@ -59,7 +59,7 @@ export class SharedSelections {
   }
 }
 
-/** What the parts of the table for pods depend on besides the pod. */
+/** What the parts of the table for pods depend on in addition to the pod. */
 export interface SubjectSurroundings {
   /** The addresses of this host's pods: only these are isolated here. */
   readonly podRange: Range;

@@ -111,7 +111,9 @@ function targetsOf(fragment: Fragment): readonly string[] {
 }
 
 function closed(): readonly Endpoint[] {
-  return ['10.128.240.7', '169.254.169.254', '127.0.0.1', 'not-an-address'].map((address) => endpoint(address));
+  return ['10.128.240.7', '169.254.169.254', '100.100.100.200', '127.0.0.1', 'not-an-address'].map((address) =>
+    endpoint(address),
+  );
 }
 
 test('without endpoints all ways to a Service reject, and no chain is made', () => {

@@ -129,6 +129,7 @@ function target(path: string): AccessTarget {
     certificatesigningrequests: 'certificates.k8s.io',
     csinodes: 'storage.k8s.io',
     endpointslices: 'discovery.k8s.io',
+    networkpolicies: 'networking.k8s.io',
     resourceslices: 'resource.k8s.io',
     runtimeclasses: 'node.k8s.io',
   };

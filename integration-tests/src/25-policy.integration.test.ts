@@ -1,0 +1,181 @@
+import type { NetworkPolicySpec } from '@gantry/objects';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Cluster } from './harness/cluster.ts';
+import { eventually } from './harness/eventually.ts';
+import { ServicePods } from './harness/service-pods.ts';
+
+const cluster = new Cluster();
+const SOON_MS = 60_000;
+/** `db` is guarded; `web` and `other` are in its namespace, `far` is in another one. */
+let near: Awaited<ReturnType<Cluster['namespace']>>;
+let away: Awaited<ReturnType<Cluster['namespace']>>;
+let pods: ServicePods;
+let farPods: ServicePods;
+let dbAddress: string;
+let serviceAddress: string;
+
+beforeAll(async () => {
+  near = await cluster.namespace();
+  away = await cluster.namespace();
+  pods = new ServicePods(cluster, near.name);
+  farPods = new ServicePods(cluster, away.name);
+  const [first = '', second = ''] = (await cluster.nodes()).map(({ metadata }) => metadata.name ?? '');
+  // A policy that is there before its pod.
+  await apply('deny', { podSelector: { matchLabels: { app: 'db' } } });
+  await Promise.all([
+    pods.server('db', first),
+    pods.server('web', second),
+    pods.server('other', first),
+    farPods.server('far', second),
+  ]);
+  await Promise.all([...['db', 'web', 'other'].map((name) => pods.untilReady(name)), farPods.untilReady('far')]);
+  dbAddress = await kubectl('get', 'pod', 'db', '-o=jsonpath={.status.podIP}');
+  await kubectl('expose', 'pod', 'db', '--port=80', '--target-port=web');
+  serviceAddress = await kubectl('get', 'service', 'db', '-o=jsonpath={.spec.clusterIP}');
+}, 180_000);
+afterAll(async () => {
+  await near[Symbol.asyncDispose]();
+  await away[Symbol.asyncDispose]();
+});
+
+const kubectl = (...args: string[]) => cluster.mustKubectl(['-n', near.name, ...args]);
+
+async function apply(name: string, spec: NetworkPolicySpec): Promise<void> {
+  const policy = { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { name }, spec };
+  await cluster.mustKubectl(['-n', near.name, 'apply', '-f', '-'], { input: JSON.stringify(policy) });
+}
+
+const CLIENTS = ['web', 'other', 'far'] as const;
+type Client = (typeof CLIENTS)[number];
+
+/** Prints of each target whether it answers within a second. */
+const PROBE = `
+const http = require('http');
+const probe = (target) => new Promise((resolve) => {
+  const request = http.get('http://' + target + '/', { agent: false, timeout: 1000 }, (response) => {
+    response.resume().on('end', () => resolve(true));
+  });
+  request.on('timeout', () => request.destroy()).on('error', () => resolve(false));
+});
+Promise.all(process.argv.slice(1).map(probe)).then((open) => console.log(JSON.stringify(open)));
+`;
+
+async function reaches(client: Client, ...targets: readonly string[]): Promise<readonly boolean[]> {
+  const from = client === 'far' ? farPods : pods;
+  return JSON.parse(await from.run(client, PROBE, targets)) as readonly boolean[];
+}
+
+/** Waits until these clients reach the pod, by its address and by its Service, and the others by neither. */
+async function untilOpenFor(...clients: readonly Client[]): Promise<void> {
+  await eventually(`open for ${clients.join(', ') || 'no client'}`, SOON_MS, async () => {
+    const open = await Promise.all(
+      CLIENTS.map(async (client) => await reaches(client, `${dbAddress}:8080`, `${serviceAddress}:80`)),
+    );
+    const wrong = CLIENTS.filter((client, i) => open[i]?.some((isOpen) => isOpen !== clients.includes(client)));
+    if (wrong.length === 0) return true;
+    throw new Error(`wrong: ${wrong.join(', ')} in ${JSON.stringify(open)}`);
+  });
+}
+
+async function addressOf(name: string): Promise<string> {
+  return await kubectl('get', 'pod', name, '-o=jsonpath={.status.podIP}');
+}
+
+const DB = { podSelector: { matchLabels: { app: 'db' } } };
+const WEB = { podSelector: { matchLabels: { app: 'web' } } };
+
+test('a policy without rules closes a pod to all but its Node, whose probes go on, and itself', async () => {
+  await untilOpenFor();
+  // It became ready by a probe of its Node's agent. The host is where all Nodes are.
+  const response = await fetch(`http://${dbAddress}:8080/`, { signal: AbortSignal.timeout(5000) });
+  expect(await response.text()).toMatch(/^db /);
+  await eventually('it reaches itself through its Service', SOON_MS, async () =>
+    /^db /.test((await pods.ask('db', serviceAddress))[0] ?? ''),
+  );
+  // Its own connections, and the replies to them, pass.
+  expect(await pods.ask('db', `${await addressOf('web')}:8080`)).toEqual([expect.stringMatching(/^web /)]);
+  expect(await pods.askUdp('web', dbAddress, 9053, 0)).toBe('TIMEOUT');
+});
+
+test('peers are pods by their labels, namespaces by theirs, and both', async () => {
+  await apply('allow', { ...DB, ingress: [{ from: [WEB] }] });
+  await untilOpenFor('web');
+  await kubectl('label', 'pod', 'other', 'app=web', '--overwrite');
+  await untilOpenFor('web', 'other');
+  await kubectl('label', 'pod', 'other', 'app=other', '--overwrite');
+  const namespaceSelector = { matchLabels: { 'kubernetes.io/metadata.name': away.name } };
+  await apply('allow', { ...DB, ingress: [{ from: [{ namespaceSelector }] }] });
+  await untilOpenFor('far');
+  await apply('allow', { ...DB, ingress: [{ from: [{ namespaceSelector, ...WEB }, WEB] }] });
+  await untilOpenFor('web');
+  await cluster.mustKubectl(['-n', away.name, 'label', 'pod', 'far', 'app=web', '--overwrite']);
+  await untilOpenFor('web', 'far');
+});
+
+test('blocks with exceptions, ports, ranges of ports and named ports', async () => {
+  const [web, other] = [await addressOf('web'), await addressOf('other')];
+  const cidr = '0.0.0.0/0';
+  await apply('allow', { ...DB, ingress: [{ from: [{ ipBlock: { cidr, except: [`${web}/32`] } }] }] });
+  await untilOpenFor('other', 'far');
+  const ipBlock = { cidr: `${other}/32` };
+  await apply('allow', { ...DB, ingress: [{ from: [{ ipBlock }], ports: [{ port: 8080 }] }] });
+  await untilOpenFor('other');
+  await apply('allow', { ...DB, ingress: [{ ports: [{ port: 8081 }] }] });
+  await untilOpenFor();
+  await apply('allow', { ...DB, ingress: [{ from: [WEB], ports: [{ port: 8000, endPort: 8080 }] }] });
+  await untilOpenFor('web');
+  await apply('allow', { ...DB, ingress: [{ from: [{ ipBlock }], ports: [{ port: 'web' }] }] });
+  await untilOpenFor('other');
+  await apply('allow', { ...DB, ingress: [{ ports: [{ port: 9053, protocol: 'UDP' }] }] });
+  await untilOpenFor();
+  await eventually('UDP passes', SOON_MS, async () => /^db /.test(await pods.askUdp('web', dbAddress, 9053, 0)));
+});
+
+test('egress is judged where the packet goes after its Service, and as well as ingress', async () => {
+  await apply('allow', { ...DB, ingress: [{}] });
+  await untilOpenFor('web', 'other', 'far');
+  await apply('egress', { ...WEB, policyTypes: ['Egress'] });
+  await untilOpenFor('other', 'far');
+  await apply('egress', { ...WEB, policyTypes: ['Egress'], egress: [{ to: [DB], ports: [{ port: 'web' }] }] });
+  await untilOpenFor('web', 'other', 'far');
+  expect(await reaches('web', `${await addressOf('other')}:8080`)).toEqual([false]);
+  await kubectl('delete', 'networkpolicy', 'allow');
+  await untilOpenFor();
+});
+
+/** Sends 80 requests, one every 0.1 s, on one connection; prints how many were answered, and on how many connections. */
+const STAY = `
+const http = require('http');
+const sockets = new Set();
+const agent = new http.Agent({ keepAlive: true, maxSockets: 1 });
+const ask = () => new Promise((resolve) => {
+  const request = http.get(process.argv[1], { agent, timeout: 1000 }, (response) => {
+    response.resume().on('end', () => resolve(1));
+  });
+  request.on('socket', (socket) => sockets.add(socket));
+  request.on('timeout', () => request.destroy()).on('error', () => resolve(0));
+});
+(async () => {
+  let answered = 0;
+  for (let i = 0; i < 80; i++) {
+    answered += await ask();
+    require('fs').writeFileSync('/tmp/asked', '');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  console.log(answered, sockets.size);
+  process.exit();
+})();
+`;
+
+const ASKED = "console.log(require('fs').existsSync('/tmp/asked'))";
+
+test('what is deleted is no longer enforced; connections from before a policy go on', async () => {
+  await kubectl('delete', 'networkpolicy', '--all');
+  await untilOpenFor('web', 'other', 'far');
+  expect(await reaches('web', `${await addressOf('other')}:8080`)).toEqual([true]);
+  const staying = pods.run('other', STAY, [`http://${dbAddress}:8080/`]);
+  await eventually('it has connected', SOON_MS, async () => (await pods.run('other', ASKED, [])) === 'true');
+  await apply('deny', DB);
+  await untilOpenFor();
+  expect(await staying).toBe('80 1');
+});
