@@ -225,7 +225,7 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
     volumes: ['runtime', 'spec', 'sources', 'mounts', 'volumes/volume-types'],
     plan: ['runtime', 'spec', 'probes'],
     status: ['runtime', 'spec', 'sources', 'probes', 'plan'],
-    eviction: ['runtime', 'usage', 'node', 'spec', 'sources', 'volumes', 'plan'],
+    eviction: ['runtime', 'usage', 'node', 'spec', 'sources', 'images', 'volumes', 'plan'],
     pods: ['runtime', 'usage', 'spec', 'sources', 'images', 'volumes', 'probes', 'plan', 'status', 'eviction'],
     'static-pods': ['runtime', 'spec', 'sources'],
     custodian: ['runtime', 'identity', 'node', 'mounts', 'sources', 'images', 'pods'],

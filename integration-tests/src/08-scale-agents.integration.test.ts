@@ -1,11 +1,15 @@
-import { DEPLOYMENTS } from '@gantry/objects';
+import { DEPLOYMENTS, NODES, type Pod, PODS } from '@gantry/objects';
 import { expect, test } from 'vitest';
 import { Cluster, nginxDeployment } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 
 const cluster = new Cluster();
-const scaleAgents = (count: number) =>
-  cluster.compose(['up', '-d', '--no-build', '--no-recreate', '--scale', `agent=${count}`]);
+/** New agents have these settings. */
+const scaleAgents = (count: number, settings: Readonly<Record<string, string>> = {}) =>
+  cluster.compose(['up', '-d', '--no-build', '--no-recreate', '--scale', `agent=${count}`], 300_000, settings);
+const MIB = 2 ** 20;
+/** What pods may use of a new node: so little that one pod can take it. */
+const SMALL_NODE_MIB = 200;
 
 /** The volumes with the keys of the agents that run. */
 async function keyVolumes(): Promise<ReadonlySet<string>> {
@@ -17,7 +21,11 @@ async function keyVolumes(): Promise<ReadonlySet<string>> {
 test('agents come and go: nodes join, pods spread, and nothing is left of those that went', async () => {
   await using namespace = await cluster.namespace();
   const before = (await cluster.nodes()).map(({ metadata }) => metadata.name);
-  await scaleAgents(5);
+  const host = Number(await cluster.docker(['info', '-f', '{{.MemTotal}}']));
+  await scaleAgents(5, {
+    GANTRY_RESERVED_MEMORY_MIB: String(Math.floor(host / 5 / MIB) - SMALL_NODE_MIB),
+    GANTRY_EVICTION_PRESSURE_TRANSITION_SECONDS: '600',
+  });
   await cluster.untilNodesReady(5);
   await cluster.create(DEPLOYMENTS, namespace.name, nginxDeployment('web', 10));
   await cluster.untilRolledOut(namespace.name, 'web', 300_000);
@@ -25,6 +33,7 @@ test('agents come and go: nodes join, pods spread, and nothing is left of those 
   expect(nodes.size).toBe(5);
   const keys = await keyVolumes();
   expect(keys.size).toBe(5);
+  await exhaust(namespace.name, [...nodes].find((node) => node !== undefined && !before.includes(node)) ?? '');
 
   await scaleAgents(2);
   const gone = [...nodes].filter((node) => node !== undefined && !before.includes(node));
@@ -41,3 +50,48 @@ test('agents come and go: nodes join, pods spread, and nothing is left of those 
     return left.length === 2;
   });
 });
+
+/** Makes a small node short of memory: the pod that takes it is evicted, and no pod that requests none is taken any more. */
+async function exhaust(namespace: string, node: string): Promise<void> {
+  const pod = (name: string, script: string): Pod => ({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name },
+    spec: {
+      nodeName: node,
+      restartPolicy: 'Never',
+      containers: [
+        {
+          name: 'main',
+          image: 'busybox:1.36',
+          command: ['sh', '-c', script],
+          volumeMounts: [{ name: 'scratch', mountPath: '/scratch' }],
+        },
+      ],
+      volumes: [{ name: 'scratch', emptyDir: { medium: 'Memory' } }],
+    },
+  });
+  const fill = 'dd if=/dev/zero of=/scratch/file bs=1M count=150; sleep 1000';
+  await cluster.create(PODS, namespace, pod('greedy', fill));
+  await eventually('the pod that takes the memory of its node is evicted', 120_000, async () => {
+    const { status } = await cluster.get(PODS, namespace, 'greedy');
+    return status?.phase === 'Failed' && status.reason === 'Evicted';
+  });
+  const { status } = await cluster.get(PODS, namespace, 'greedy');
+  expect(status?.message).toMatch(
+    /^The node was low on resource: memory\. Threshold quantity: 100Mi, available: \d+(Ki|Mi)?\. Container main was using \d+(Ki|Mi)?, request is 0, has larger consumption of memory\. $/,
+  );
+  const disruption = { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet' };
+  expect(status?.conditions).toContainEqual(expect.objectContaining(disruption));
+  await eventually('the node shows its pressure, and is tainted', 30_000, async () => {
+    const { spec, status: shown } = await cluster.get(NODES, '', node);
+    const condition = shown?.conditions?.find(({ type }) => type === 'MemoryPressure');
+    const taint = spec?.taints?.find(({ key }) => key === 'node.kubernetes.io/memory-pressure');
+    return condition?.reason === 'KubeletHasInsufficientMemory' && taint?.effect === 'NoSchedule';
+  });
+  await cluster.create(PODS, namespace, pod('late', 'sleep 1000'));
+  await eventually('a pod that requests nothing is refused', 30_000, async () => {
+    const { status: late } = await cluster.get(PODS, namespace, 'late');
+    return late?.message === 'Pod was rejected: The node had condition: [MemoryPressure]. ';
+  });
+}

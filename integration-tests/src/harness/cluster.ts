@@ -82,10 +82,15 @@ export class Cluster {
     return stdout.trim();
   }
 
-  compose(args: readonly string[], timeoutMs = 300_000): Promise<string> {
+  /** `settings` are in force for the containers that it makes. */
+  compose(
+    args: readonly string[],
+    timeoutMs = 300_000,
+    settings: Readonly<Record<string, string>> = {},
+  ): Promise<string> {
     const files = ['-f', join(this.root, 'docker-compose.yml'), '--env-file', join(this.home, 'env')];
     const command = ['compose', ...files, '-p', this.clusterId, '--progress', 'quiet', ...args];
-    return runProgram('docker', command, { env: { GANTRY_HOME: this.home }, timeoutMs }).then((result) => {
+    return runProgram('docker', command, { env: { ...settings, GANTRY_HOME: this.home }, timeoutMs }).then((result) => {
       if (result.code !== 0) throw new Error(`docker compose ${args.join(' ')}: ${result.stderr}`);
       return result.stdout;
     });

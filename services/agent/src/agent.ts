@@ -25,7 +25,12 @@ import type { GroupMember } from '@gantry/service';
 import { openTlsFolder } from '@gantry/tls';
 import type { AgentConfig } from './config.ts';
 import type { AgentEnvironment } from './agent-environment.ts';
-import { createCleanupServices, createWorkerServices, type NodeRuntime } from './create-worker-services.ts';
+import {
+  createCleanupServices,
+  createWorkerServices,
+  type NodeRuntime,
+  type OwnServices,
+} from './create-worker-services.ts';
 import { Custodian } from './custodian/custodian.ts';
 import { LeaseElection } from './custodian/lease-election.ts';
 import type { DockerRuntime } from './docker/docker-runtime.ts';
@@ -41,7 +46,6 @@ import { ImageList } from './node/image-list.ts';
 import { readHostIds } from './node/host-ids.ts';
 import { NodeStatusManager } from './node/node-status-manager.ts';
 import { PodManager } from './pods/pod-manager.ts';
-import type { WorkerServices } from './pods/worker-services.ts';
 import type { PressureManager } from './eviction/pressure-manager.ts';
 import type { EngineInfo, EnginePrivilege } from './runtime/engine.ts';
 import type { HostMounts } from './runtime/host-mounts.ts';
@@ -213,7 +217,7 @@ interface CustodianParts {
   readonly self: Self;
   readonly hostName: string;
   readonly runtime: DockerRuntime;
-  readonly services: WorkerServices;
+  readonly services: OwnServices;
   readonly client: GrpcClient;
   readonly mounts: HostMounts;
 }
@@ -241,5 +245,7 @@ async function runCustodian(
   });
   const lease = `gantry-host-${self.engineName}`;
   const election = new LeaseElection({ client, lease, identity: self.name, clock, logger });
-  await election.run((term) => custodian.lead(term), signal);
+  const lead = (term: AbortSignal) =>
+    runTogether([(abort) => custodian.lead(abort), (abort) => services.collector.lead(abort)], term);
+  await election.run(lead, signal);
 }

@@ -1,4 +1,5 @@
 import { ConfigError, type ConfigReader, LOG_LEVELS, type LogLevel, readConfig } from '@gantry/service';
+import type { CollectionPolicy } from './images/plan-collection.ts';
 import { parseThresholds, type Threshold, ThresholdError, type ThresholdSettings } from './eviction/thresholds.ts';
 
 const MIB = 2 ** 20;
@@ -37,6 +38,8 @@ export interface AgentConfig {
     readonly transitionMs: number;
     readonly maxPodGraceSeconds: number;
   };
+  /** When images that no container uses are removed. */
+  readonly imageCollection: CollectionPolicy;
   /** The longest delay before a container that keeps failing is started again. */
   readonly maxRestartDelaySeconds: number;
   /** Its node's name and address, only for an agent outside a container of Docker Compose. */
@@ -71,11 +74,23 @@ export function readAgentConfig(): AgentConfig {
       transitionMs: read.integer('GANTRY_EVICTION_PRESSURE_TRANSITION_SECONDS', { min: 0, max: 86_400 }, 300) * 1000,
       maxPodGraceSeconds: read.integer('GANTRY_EVICTION_MAX_POD_GRACE_SECONDS', { min: 0, max: 86_400 }, 0),
     },
+    imageCollection: readImageCollection(read),
     maxRestartDelaySeconds: read.integer('GANTRY_MAX_RESTART_DELAY_SECONDS', { min: 1, max: 300 }, 300),
     nodeName: read.text('GANTRY_NODE_NAME', ''),
     nodeAddress: read.text('GANTRY_NODE_ADDRESS', ''),
     logLevel: read.oneOf('GANTRY_LOG_LEVEL', LOG_LEVELS, 'info'),
   }));
+}
+
+function readImageCollection(read: ConfigReader): CollectionPolicy {
+  const percent = (variable: string, fallback: number) => read.integer(variable, { min: 0, max: 100 }, fallback);
+  const highPercent = percent('GANTRY_IMAGE_GC_HIGH_THRESHOLD_PERCENT', 85);
+  const lowPercent = percent('GANTRY_IMAGE_GC_LOW_THRESHOLD_PERCENT', 80);
+  if (lowPercent >= highPercent) {
+    throw new ConfigError('GANTRY_IMAGE_GC_LOW_THRESHOLD_PERCENT', `${lowPercent} is not less than ${highPercent}`);
+  }
+  const minAgeMs = read.integer('GANTRY_IMAGE_MINIMUM_GC_AGE_SECONDS', { min: 0, max: 31_536_000 }, 120) * 1000;
+  return { highPercent, lowPercent, minAgeMs };
 }
 
 const THRESHOLD_VARIABLES: Readonly<Record<keyof ThresholdSettings, string>> = {

@@ -8,6 +8,7 @@ import type { AgentEnvironment } from './agent-environment.ts';
 import type { CleanedNode } from './custodian/plan.ts';
 import { NO_PODS } from './custodian/no-pods.ts';
 import { ImagePuller } from './images/image-puller.ts';
+import { ImageCollector } from './images/image-collector.ts';
 import { PulledImages } from './images/pulled-images.ts';
 import type { HostShares } from './node/host-shares.ts';
 import type { Self } from './identity/self.ts';
@@ -74,7 +75,10 @@ export type NodeServices = WorkerServices & {
 export type OwnServices = NodeServices & {
   readonly pods: NodePodView;
   readonly files: StaticFolder;
+  readonly evictor: StorageEvictor;
+  readonly evictions: Evictions;
   readonly pressure: PressureManager;
+  readonly collector: ImageCollector;
 };
 
 /** The services that the workers of this node's own pods share. */
@@ -120,11 +124,13 @@ export function createWorkerServices(
     clock,
   });
   const events = createEventRecorder({ client, component: 'kubelet', host: self.name, clock, random, log: logger });
-  const evictions = new Evictions(events);
-  const evictor = new StorageEvictor({ pods, stats: runtime.stats, volumes, hostFiles, evictions, clock, logger });
-  const turns = new HostTurns(join(self.shared.path, 'nodes'), self.name, clock);
-  const watched = { meter, shares, usage, storage: evictor, pods, evictions, turns, events };
-  const pressure = new PressureManager({ ...config.eviction, ...watched, node: self.name, clock, logger });
+  const { sandboxImage } = config;
+  const eviction = nodeEviction(
+    { config, clock, logger },
+    self,
+    { runtime, hostFiles, shares, meter, usage },
+    { pods, volumes, pulled, events },
+  );
   const onPods = (found: readonly Pod[]) => pods.replaceFiles(found);
   const files = new StaticFolder({ ...staticPodsOf(config, self), onPods, events, clock, logger });
   return {
@@ -136,7 +142,7 @@ export function createWorkerServices(
     privilege,
     hostFiles,
     podNetwork: config.podNetwork,
-    sandboxImage: config.sandboxImage,
+    sandboxImage,
     services: new ServiceSource({ client, clock, random, logger }),
     baseEnvironment: apiServerVariables(firstServiceAddress(config.serviceCidr), API_PORT),
     runtime,
@@ -148,9 +154,7 @@ export function createWorkerServices(
     reporter: reporting(pods, new StatusReporter({ client, pods: pods.records(), clock, logger })),
     usage,
     volumes,
-    evictions,
-    evictor,
-    pressure,
+    ...eviction,
     config: configSource,
     configs,
     puller: new ImagePuller(runtime.images, pulled, clock),
@@ -196,6 +200,27 @@ function reporting(pods: NodePodView, reporter: StatusReporter): WorkerServices[
       reporter.report(uid, status);
     },
   };
+}
+
+/** What keeps the node, and with it the host, from running out of something. */
+function nodeEviction(
+  { config, clock, logger }: Pick<AgentEnvironment, 'config' | 'clock' | 'logger'>,
+  self: Self,
+  parts: Pick<NodeRuntime, 'runtime' | 'hostFiles' | 'shares' | 'meter'> & { readonly usage: UsageSampler },
+  found: Pick<OwnServices, 'pods' | 'volumes' | 'pulled' | 'events'>,
+): Pick<OwnServices, 'evictions' | 'evictor' | 'pressure' | 'collector'> {
+  const { runtime, hostFiles, shares, meter, usage } = parts;
+  const { pods, volumes, pulled, events } = found;
+  const common = { node: self.name, events, clock, logger };
+  const evictions = new Evictions(events);
+  const evictor = new StorageEvictor({ pods, stats: runtime.stats, volumes, hostFiles, evictions, clock, logger });
+  const { sandboxImage, imageCollection } = config;
+  const images = { images: runtime.images, pulled, meter, sandboxImage };
+  const collector = new ImageCollector({ ...common, ...imageCollection, ...images });
+  const turns = new HostTurns(join(self.shared.path, 'nodes'), self.name, clock);
+  const watched = { meter, shares, usage, storage: evictor, images: collector, pods, evictions, turns };
+  const pressure = new PressureManager({ ...common, ...config.eviction, ...watched });
+  return { evictions, evictor, pressure, collector };
 }
 
 /** Services that clean up another node's pods: with that node's pods and folders, otherwise this node's services. */

@@ -3,7 +3,7 @@ import type Docker from 'dockerode';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { ImageInfo, ImageRuntime, ListedImage, RegistryCredential } from '../runtime/images.ts';
 import { getJson } from './dial.ts';
-import { describeDockerError, fromDocker } from './docker-error.ts';
+import { describeDockerError, fromDocker, idempotent } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
 import { readLines } from './lines.ts';
 
@@ -16,6 +16,10 @@ export function dockerImages(calls: EngineCalls): ImageRuntime {
     inspectImage: (reference, signal) => inspect(calls, reference, signal),
     pullImage: (reference, credential, signal) => pull(calls, reference, credential, signal),
     listImages: (signal) => list(calls, signal),
+    usedImages: (signal) => used(calls, signal),
+    // Without force: an image that a container uses stays.
+    removeImage: (name, signal) =>
+      idempotent(() => calls.change(signal, (docker, abortSignal) => docker.getImage(name).remove({ abortSignal }))),
   };
 }
 
@@ -52,6 +56,18 @@ async function list(calls: EngineCalls, signal: AbortSignal): Promise<readonly L
         names: [...(RepoDigests ?? []).filter(named), ...(RepoTags ?? []).filter(named)],
       }))
       .filter(({ names }) => names.length > 0);
+  } catch (error) {
+    throw fromDocker(error, 'Runtime');
+  }
+}
+
+async function used(calls: EngineCalls, signal: AbortSignal): Promise<ReadonlySet<string>> {
+  try {
+    const query = { all: true };
+    const containers = (await calls.read(signal, (docker, abort) =>
+      getJson(docker, { path: '/containers/json', query, abort }),
+    )) as Docker.ContainerInfo[];
+    return new Set(containers.map(({ ImageID }) => ImageID));
   } catch (error) {
     throw fromDocker(error, 'Runtime');
   }

@@ -21,7 +21,15 @@ async function dockerUnderTest(cgroupDir: string): Promise<RuntimeUnderTest> {
     Labels: { [LABEL]: cluster },
     IPAM: { Config: [{ Subnet: `10.213.${third}.0/24` }] },
   });
+  const made: string[] = [];
   return {
+    makeImage: async (name) => {
+      const base = await docker.createContainer({ Image: 'busybox:1.36', Labels: { [LABEL]: cluster } });
+      const [repo, tag] = name.split(':');
+      await base.commit({ repo, tag, changes: `LABEL made=${name}` });
+      await base.remove();
+      made.push(name);
+    },
     runtime: connectDocker(SOCKET, () => 'no-sys-resource', systemClock, cgroupDir),
     cluster,
     network: cluster,
@@ -48,8 +56,14 @@ async function dockerUnderTest(cgroupDir: string): Promise<RuntimeUnderTest> {
       const containers = await docker.listContainers({ all: true, filters: { label: [`${LABEL}=${cluster}`] } });
       await Promise.all(containers.map(({ Id }) => docker.getContainer(Id).remove({ force: true, v: true })));
       await network.remove();
+      for (const name of made) await docker.getImage(name).remove().catch(ignoreMissing);
     },
   };
+}
+
+/** The test may have removed it. */
+function ignoreMissing(error: unknown): void {
+  if ((error as { statusCode?: number }).statusCode !== 404) throw error;
 }
 
 it('a container keeps no label of its image, so that Compose and agents never take it for one of theirs', async () => {

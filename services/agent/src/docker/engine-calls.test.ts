@@ -90,6 +90,8 @@ const CALLS: { readonly [Part in keyof DockerRuntime]: { readonly [Name in keyof
     inspectImage: (runtime, signal) => runtime.images.inspectImage('i', signal),
     pullImage: (runtime, signal) => runtime.images.pullImage('i', 'anonymous', signal),
     listImages: (runtime, signal) => runtime.images.listImages(signal),
+    usedImages: (runtime, signal) => runtime.images.usedImages(signal),
+    removeImage: (runtime, signal) => runtime.images.removeImage('i', signal),
   },
   observer: {
     listPods: (runtime, signal) => runtime.observer.listPods({ cluster: 'c' }, signal),

@@ -4,6 +4,7 @@ import type { KubeObject, Pod } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
 import type { HostShares } from '../node/host-shares.ts';
 import type { HostMeter } from '../runtime/host-meter.ts';
+import type { ImageCollector } from '../images/image-collector.ts';
 import type { NodePressure } from '../spec/node-pressure.ts';
 import { isCriticalPod } from '../spec/critical-pod.ts';
 import type { PodView } from '../sources/pod-source.ts';
@@ -33,6 +34,7 @@ export interface PressureManagerOptions extends PressureConfig {
   readonly shares: Pick<HostShares, 'count' | 'allocatable'>;
   readonly usage: Pick<UsageSampler, 'running'>;
   readonly storage: Pick<StorageEvictor, 'measure' | 'reclaimable'>;
+  readonly images: Pick<ImageCollector, 'deleteUnused'>;
   readonly pods: Pick<PodView, 'get'>;
   readonly evictions: Evictions;
   readonly turns: Pick<HostTurns, 'isOurs'>;
@@ -96,7 +98,7 @@ export class PressureManager {
     logger.warn({ signal: threshold.signal, ...observations.get(threshold.signal) }, 'the node is short of a resource');
     events.event(this.#about, 'Warning', 'EvictionThresholdMet', `Attempting to reclaim ${resource}`);
     // What was taken back shows at the next look.
-    if (pressure === 'DiskPressure' && this.#reclaim()) return undefined;
+    if (pressure === 'DiskPressure' && (await this.#reclaim(signal))) return undefined;
     return await this.#evict(threshold, resource, observations, signal);
   }
 
@@ -122,12 +124,18 @@ export class PressureManager {
     if (changed.length > 0) for (const listener of this.#listeners) listener();
   }
 
-  /** Takes the containers of pods that have ended; says whether there were any. */
-  #reclaim(): boolean {
-    const { storage, evictions } = this.#options;
+  /** Takes the containers of pods that have ended, and images that no container uses; says whether there were any. */
+  async #reclaim(signal: AbortSignal): Promise<boolean> {
+    const { storage, evictions, images, logger } = this.#options;
     const uids = storage.reclaimable();
     for (const uid of uids) evictions.reclaim(uid);
-    return uids.length > 0;
+    try {
+      return (await images.deleteUnused(signal)) > 0 || uids.length > 0;
+    } catch (error) {
+      signal.throwIfAborted();
+      logger.warn({ reason: errorMessage(error) }, 'unused images could not be removed');
+      return uids.length > 0;
+    }
   }
 
   async #evict(

@@ -9,6 +9,10 @@ describeRuntime('hollow runtime', async () => {
   const runtime = new HollowRuntime({
     clock: systemClock,
     images: { pause: IMAGE, shell: IMAGE },
+    registry: {
+      'gantry.test/contract:1': { ...IMAGE, id: 'sha256:2' },
+      'gantry.test/contract:2': { ...IMAGE, id: 'sha256:3' },
+    },
     behaviour: {
       output: (spec) => (spec.command?.[2]?.startsWith('echo one') === true ? 'one\ntwo\nthree\n' : ''),
       usage: () => ({ cpuMillis: 1000, memoryBytes: 2 ** 20 }),
@@ -17,6 +21,7 @@ describeRuntime('hollow runtime', async () => {
   });
   return {
     runtime,
+    makeImage: (name) => runtime.images.pullImage(name, 'anonymous', new AbortController().signal),
     cluster: 'contract',
     network: 'pods',
     addresses: ['10.0.0.2', '10.0.0.3'],

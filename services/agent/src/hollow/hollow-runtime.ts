@@ -194,6 +194,22 @@ export class HollowRuntime implements Runtime {
         sizeBytes: images[0]?.[1].sizeBytes ?? 0,
         names: images.map(([name]) => (/:[^/]+$/.test(name) ? name : `${name}:latest`)),
       })),
+    usedImages: async (): Promise<ReadonlySet<string>> => {
+      const used = [...this.#sandboxes.values(), ...this.#containers.values()].map(({ spec }) =>
+        this.#image(spec.image),
+      );
+      return new Set(used.flatMap((image) => image?.id ?? []));
+    },
+    removeImage: async (name: string): Promise<void> => {
+      const reference = this.#images.has(name) ? name : name.replace(/:latest$/, '');
+      const image = this.#images.get(reference);
+      if (image === undefined) return;
+      const others = [...this.#images].filter(([other, { id }]) => other !== reference && id === image.id);
+      if (others.length === 0 && (await this.images.usedImages()).has(image.id)) {
+        throw new AgentError('Runtime', `conflict: unable to delete ${name}: image is being used by a container`);
+      }
+      this.#images.delete(reference);
+    },
     pullImage: async (
       reference: string,
       credential: RegistryCredential | 'anonymous',

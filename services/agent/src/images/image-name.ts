@@ -9,3 +9,8 @@ export function repositoryOf(image: string): string {
   const path = isHost ? rest.join('/') : name;
   return host === DEFAULT_HOST && !path.includes('/') ? `${host}/library/${path}` : `${host}/${path}`;
 }
+
+/** The tag of an image's name: `latest` where it has none. */
+export function tagOf(reference: string): string {
+  return /:([^/:]*)$/.exec(reference.replace(/@.*$/, ''))?.[1] ?? 'latest';
+}

@@ -26,9 +26,8 @@ describe('pulls', () => {
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'gantry-images-'));
     [tried, answers] = [[], {}];
-    const images: ImageRuntime = {
+    const images: Pick<ImageRuntime, 'inspectImage' | 'pullImage'> = {
       inspectImage: async () => IMAGE,
-      listImages: async () => [],
       pullImage: (_reference, credential: RegistryCredential | 'anonymous', signal) => {
         const name = credential === 'anonymous' ? credential : credential.username;
         tried.push(name);

@@ -21,12 +21,12 @@ interface Flight {
  * it goes on as long as one of them waits. Agents of one host share the engine's downloads of layers.
  */
 export class ImagePuller {
-  readonly #images: ImageRuntime;
+  readonly #images: Pick<ImageRuntime, 'inspectImage' | 'pullImage'>;
   readonly #records: PulledImages;
   readonly #clock: Clock;
   readonly #flights = new Map<string, Flight>();
 
-  constructor(images: ImageRuntime, records: PulledImages, clock: Clock) {
+  constructor(images: Pick<ImageRuntime, 'inspectImage' | 'pullImage'>, records: PulledImages, clock: Clock) {
     this.#images = images;
     this.#records = records;
     this.#clock = clock;
@@ -66,6 +66,8 @@ export class ImagePuller {
 
   async #fly(reference: string, credentials: readonly PullCredential[], signal: AbortSignal): Promise<Pull> {
     const startMs = this.#clock.monotonicMs();
+    const before = await this.#images.inspectImage(reference, signal);
+    const origin = before === undefined ? 'pulled' : await this.#records.originOf(before.id, reference);
     await this.#records.intend(reference);
     const failures: string[] = [];
     for (const credential of credentials.length === 0 ? (['anonymous'] as const) : credentials) {
@@ -79,7 +81,8 @@ export class ImagePuller {
       const image = await this.#images.inspectImage(reference, signal);
       if (image === undefined) throw new AgentError('ErrImagePull', 'the image does not exist after its pull');
       const access = credential === 'anonymous' ? 'anyone' : { secret: credential.secret, hash: credential.hash };
-      await this.#records.record(image.id, { reference, access });
+      await this.#records.record(image.id, { reference, access, origin: before?.id === image.id ? origin : 'pulled' });
+      await this.#records.touch(image.id, this.#clock.now());
       return { image, tookMs: this.#clock.monotonicMs() - startMs };
     }
     await this.#records.endIntent(reference);

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { repositoryOf } from './image-name.ts';
+import { repositoryOf, tagOf } from './image-name.ts';
 import type { PullCredential } from './keyring.ts';
 
 /** How an image came to this host: `anyone`'s pull, or one with a credential of a Secret. */
@@ -11,6 +11,8 @@ export type PullAccess = 'anyone' | { readonly secret: PullCredential['secret'];
 export interface PullRecord {
   readonly reference: string;
   readonly access: PullAccess;
+  /** `there-before`: the host had the image already, not by a pull of this cluster. It is never removed. Absent in records of earlier versions. */
+  readonly origin?: 'pulled' | 'there-before';
 }
 
 /**
@@ -35,9 +37,9 @@ export class PulledImages {
   }
 
   /** After a pull. */
-  async record(id: string, { reference, access }: PullRecord): Promise<void> {
+  async record(id: string, { reference, access, origin }: PullRecord): Promise<void> {
     const key = access === 'anyone' ? '' : `${access.secret.uid}/${access.hash}`;
-    await this.#write(this.#of(id), `${reference}\n${key}`, JSON.stringify({ reference, access }));
+    await this.#write(this.#of(id), `${reference}\n${key}`, JSON.stringify({ reference, access, origin }));
     await this.endIntent(reference);
   }
 
@@ -50,6 +52,14 @@ export class PulledImages {
     }
     this.#intents.delete(reference);
     await rm(join(this.#folder, 'intents', digest(reference)), { force: true });
+  }
+
+  /** Call it before `intend`: whether the host has an image, as it is before a pull, by a pull of this cluster. */
+  async originOf(id: string, reference: string): Promise<'pulled' | 'there-before'> {
+    const records = await this.recordsOf(id);
+    const isOurs =
+      records.length > 0 ? records.every(({ origin }) => origin === 'pulled') : this.#isIntended(reference);
+    return (await isOurs) ? 'pulled' : 'there-before';
   }
 
   /**
@@ -77,6 +87,21 @@ export class PulledImages {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
+  }
+
+  /** When the last container that uses it was started, or it was pulled; 0 for one that is not recorded. */
+  async lastUsedOf(id: string): Promise<number> {
+    try {
+      return (await stat(this.#of(id))).mtimeMs;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      return 0;
+    }
+  }
+
+  /** The host does not have it any more. */
+  async forget(id: string): Promise<void> {
+    await rm(this.#of(id), { recursive: true, force: true });
   }
 
   /** The pulls of an image; none for one that this cluster has not pulled. */
@@ -128,10 +153,6 @@ async function namesIn(folder: string): Promise<readonly string[]> {
 function mayBeOne(one: string, other: string): boolean {
   if (repositoryOf(one) !== repositoryOf(other)) return false;
   return tagOf(one) === tagOf(other) || one.includes('@') || other.includes('@');
-}
-
-function tagOf(reference: string): string {
-  return /:([^/:]*)$/.exec(reference.replace(/@.*$/, ''))?.[1] ?? 'latest';
 }
 
 /** Undefined when a pull has ended in the meantime. */

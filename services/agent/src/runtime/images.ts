@@ -24,7 +24,7 @@ export interface RegistryCredential {
   readonly password: string;
 }
 
-/** Inspects, lists and pulls images. */
+/** Inspects, lists, pulls and removes images. */
 export interface ImageRuntime {
   /** Undefined when the engine does not have it. */
   inspectImage(reference: string, signal: AbortSignal): Promise<ImageInfo | undefined>;
@@ -32,4 +32,11 @@ export interface ImageRuntime {
   pullImage(reference: string, credential: RegistryCredential | 'anonymous', signal: AbortSignal): Promise<void>;
   /** Every image with a name. */
   listImages(signal: AbortSignal): Promise<readonly ListedImage[]>;
+  /** Ids of the images of all containers of the engine, those of others too, running or not. */
+  usedImages(signal: AbortSignal): Promise<ReadonlySet<string>>;
+  /**
+   * Takes a name of `ListedImage` away, and with the last one the image. Idempotent. AgentError 'Runtime' when a container uses an image
+   * that would go.
+   */
+  removeImage(name: string, signal: AbortSignal): Promise<void>;
 }

@@ -5,8 +5,8 @@ import { isStaticPod } from './static-pod.ts';
 const CRITICAL_PRIORITY = 2_000_000_000;
 
 /**
- * Whether a pod is never evicted, and is taken under pressure too: of a critical priority, or static (kubelet's `IsCriticalPod`).
- * What a client of the API writes into annotations does not make it static.
+ * Whether a pod is never evicted, and is taken under pressure too: of a critical priority, or from a file of the node (kubelet's
+ * `IsCriticalPod`). A user can write annotations like those of such pods, but not its uid.
  */
 export function isCriticalPod(pod: Pod): boolean {
   return isStaticPod(pod) || (pod.spec?.priority ?? 0) >= CRITICAL_PRIORITY;

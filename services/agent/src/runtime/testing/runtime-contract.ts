@@ -16,6 +16,8 @@ export interface RuntimeUnderTest extends AsyncDisposable {
   readonly sandboxImage: string;
   /** An image with a shell. */
   readonly image: string;
+  /** Makes another image like it, with this name; it is gone after the test. */
+  readonly makeImage: (name: string) => Promise<void>;
   /** Ends a container's process from outside, as a crash would. */
   readonly kill: (id: string) => Promise<void>;
   /** What runs in a container, as its processes list shows it. */
@@ -176,6 +178,25 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
         signal,
       );
       await expect(create).rejects.toSatisfy((error) => isAgentError(error, 'ImageNotFound'));
+    });
+
+    it('removes the names of an image, and with the last one the image, unless a container uses it', async () => {
+      const { images, containers } = test.runtime;
+      const [image, other] = ['gantry.test/contract:1', 'gantry.test/contract:2'];
+      await test.makeImage(image);
+      await test.makeImage(other);
+      const made = await images.inspectImage(image, signal);
+      const { id } = await running(FOREVER, { image });
+      const used = await images.usedImages(signal);
+      expect(used.has(made?.id ?? '')).toBe(true);
+      expect(used.has((await images.inspectImage(other, signal))?.id ?? '')).toBe(false);
+      await expect(images.removeImage(image, signal)).rejects.toSatisfy((error) => isAgentError(error, 'Runtime'));
+      expect(await images.inspectImage(image, signal)).toBeDefined();
+      await containers.removeContainer(id, signal);
+      for (let time = 0; time < 2; time++) await images.removeImage(image, signal);
+      expect(await images.inspectImage(image, signal)).toBeUndefined();
+      expect(await images.inspectImage(other, signal)).toBeDefined();
+      expect((await images.listImages(signal)).map(({ names }) => names)).toContainEqual([other]);
     });
 
     it('measures what runs, and leaves out what does not', async () => {
