@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+
+const CONFIG = readFileSync(new URL('../../load-balancer/haproxy.cfg', import.meta.url), 'utf8');
+
+/** The value of a setting, in milliseconds. */
+function milliseconds(setting: string): number {
+  const [, number = '', unit] = new RegExp(`(?<![\\w-])${setting} (\\d+)(ms|s)\\b`).exec(CONFIG) ?? [];
+  return Number(number) * (unit === 's' ? 1000 : 1);
+}
+
+// HAProxy ends the handshake of a check after the shorter of `timeout connect` and `inter`; `timeout check` is for what follows.
+const handshake = Math.min(milliseconds('timeout connect'), milliseconds('inter'));
+
+test('the handshake of a check may take as long as on an overloaded machine', () => {
+  expect(handshake).toBe(1500);
+});
+
+test('a paused apiserver is marked down within 7 s', () => {
+  const [, checks = ''] = /\bfall (\d+)/.exec(CONFIG) ?? [];
+  const further = Number(checks) - 1;
+  const worst = milliseconds('inter') + handshake + further * (milliseconds('fastinter') + handshake);
+  expect(worst).toBeLessThanOrEqual(7000);
+  expect(further).toBeGreaterThan(0);
+});
