@@ -77,8 +77,8 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a group has no limit of writes',
     file: `${STORAGE}/group.ts`,
-    text: 'if (group.length === limits.maxWrites) {',
-    replacement: 'if (group.length < 0) {',
+    text: 'if (group.length === limits.maxWrites) break;',
+    replacement: '',
     tests: GROUPS,
     protects: 'transactions that etcd refuses for their number of operations',
   },
@@ -133,8 +133,8 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a write past its deadline is sent nevertheless',
     file: `${STORAGE}/group-commit.ts`,
-    text: '    this.#queue = this.#queue.filter((other) => other !== waiting);\n    this.#arrived = this.#arrived.filter((other) => other !== waiting);\n',
-    replacement: '',
+    text: '    this.#queue.delete(waiting);\n    waiting',
+    replacement: '    waiting',
     tests: [`${STORAGE}/group-commit.test.ts`],
     protects: 'a write that was reported as never sent takes effect',
   },
@@ -149,8 +149,8 @@ export const STORAGE_MUTANTS: readonly Mutant[] = [
   {
     name: 'writes wait without a limit',
     file: `${STORAGE}/group-commit.ts`,
-    text: 'if (this.#queue.length + this.#arrived.length >= MAX_WAITING) {',
-    replacement: 'if (this.#queue.length < 0) {',
+    text: 'if (this.#queue.size >= MAX_WAITING) {',
+    replacement: 'if (this.#queue.size < 0) {',
     tests: [`${STORAGE}/group-commit.test.ts`],
     protects: 'the memory of an apiserver while etcd does not answer',
   },

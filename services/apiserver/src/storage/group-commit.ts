@@ -1,7 +1,7 @@
 import { type CancelTimer, type Clock, errorMessage } from '@gantry/base';
 import type { EtcdError } from '@gantry/etcd';
 import type { CommitLane, GroupEnd } from './commit-lane.ts';
-import { type GroupLimits, type IdentifiedWrite, takeGroup } from './group.ts';
+import { type GroupLimits, type IdentifiedWrite, chooseGroup } from './group.ts';
 import { type GuardedWrite, StoreError, type WriteOutcome } from './object-store.ts';
 
 interface Waiting extends IdentifiedWrite {
@@ -29,8 +29,8 @@ export class GroupCommit {
   readonly #clock: Clock;
   readonly #closed = new AbortController();
   readonly #running = new Set<Promise<void>>();
-  #queue: readonly Waiting[] = [];
-  #arrived: Waiting[] = [];
+  /** In order; one that is given up is taken out at once, however many wait. */
+  readonly #queue = new Set<Waiting>();
   #pump: 'idle' | 'scheduled' = 'idle';
   #startedAt = Number.NEGATIVE_INFINITY;
   #cancelPace: CancelTimer | undefined;
@@ -50,7 +50,7 @@ export class GroupCommit {
         reject(new StoreError('unavailable', 'the deadline passed before the write was sent'));
         return;
       }
-      if (this.#queue.length + this.#arrived.length >= MAX_WAITING) {
+      if (this.#queue.size >= MAX_WAITING) {
         reject(new StoreError('unavailable', 'too many writes are waiting'));
         return;
       }
@@ -70,18 +70,15 @@ export class GroupCommit {
       };
       const onAbort = () => this.#giveUp(waiting);
       signal.addEventListener('abort', onAbort, { once: true });
-      this.#arrived.push(waiting);
+      this.#queue.add(waiting);
       this.#schedule();
     });
   }
 
   /** Stops after what is under way has ended or `graceMs` worth of the caller's patience is over: abort `now` to cut it short. */
   async close(now: AbortSignal): Promise<void> {
-    for (const waiting of [...this.#queue, ...this.#arrived]) {
-      waiting.reject(new StoreError('unavailable', 'the store is closing'));
-    }
-    this.#queue = [];
-    this.#arrived = [];
+    for (const waiting of this.#queue) waiting.reject(new StoreError('unavailable', 'the store is closing'));
+    this.#queue.clear();
     this.#cancelPace?.();
     const cut = () => this.#closed.abort(new StoreError('outcome-unknown', 'the store was closed'));
     if (now.aborted) cut();
@@ -101,8 +98,7 @@ export class GroupCommit {
       waiting.reject(new StoreError('outcome-unknown', 'the deadline passed; the write may still land'));
       return;
     }
-    this.#queue = this.#queue.filter((other) => other !== waiting);
-    this.#arrived = this.#arrived.filter((other) => other !== waiting);
+    this.#queue.delete(waiting);
     waiting.reject(new StoreError('unavailable', 'the deadline passed before the write was sent'));
   }
 
@@ -116,11 +112,7 @@ export class GroupCommit {
   }
 
   #start(): void {
-    if (this.#arrived.length > 0) {
-      this.#queue = this.#queue.length === 0 ? this.#arrived : [...this.#queue, ...this.#arrived];
-      this.#arrived = [];
-    }
-    while (this.#queue.length > 0 && this.#idle.length > 0) {
+    while (this.#queue.size > 0 && this.#idle.length > 0) {
       const wait = this.#paceMs();
       if (wait > 0) {
         this.#startIn(wait);
@@ -129,9 +121,11 @@ export class GroupCommit {
       const lane = this.#idle.pop();
       if (lane === undefined) return;
       this.#startedAt = this.#clock.monotonicMs();
-      const { group, rest } = takeGroup(this.#queue, this.#limits);
-      this.#queue = rest;
-      for (const waiting of group) waiting.state = 'sent';
+      const group = chooseGroup(this.#queue, this.#limits);
+      for (const waiting of group) {
+        waiting.state = 'sent';
+        this.#queue.delete(waiting);
+      }
       const run = this.#run(lane, group).finally(() => {
         this.#running.delete(run);
         this.#idle.push(lane);
@@ -143,7 +137,7 @@ export class GroupCommit {
 
   /** How long what waits should wait for company; a write that is alone waits for none. */
   #paceMs(): number {
-    if (this.busyLanes === 0 || this.#queue.length >= COMPANY) return 0;
+    if (this.busyLanes === 0 || this.#queue.size >= COMPANY) return 0;
     return this.#startedAt + PACE_MS - this.#clock.monotonicMs();
   }
 

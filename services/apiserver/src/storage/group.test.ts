@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { GROUP_LIMITS, type GroupLimits, type IdentifiedWrite, takeGroup } from './group.ts';
+import { GROUP_LIMITS, type GroupLimits, type IdentifiedWrite, chooseGroup } from './group.ts';
 import { deletedKeyOf, INCARNATION_KEY } from './keys.ts';
 import type { GuardedWrite } from './object-store.ts';
 
@@ -18,7 +18,8 @@ const FENCED = { name: 'test', fence: { electionKey: '/e', epoch: 1, incarnation
 
 /** The keys of the first group, and of what is left. */
 function take(waiting: readonly IdentifiedWrite[], limits: Partial<GroupLimits> = {}) {
-  const { group, rest } = takeGroup(waiting, { ...GROUP_LIMITS, ...limits });
+  const group = chooseGroup(waiting, { ...GROUP_LIMITS, ...limits });
+  const rest = waiting.filter((item) => !group.includes(item));
   const keys = (items: readonly IdentifiedWrite[]) => items.map(({ write }) => write.key).join(' ');
   return { group: keys(group), rest: keys(rest) };
 }
@@ -70,5 +71,14 @@ describe('a group', () => {
     const limits = { maxBytes: 10 };
     expect(take([sized('a', 6), sized('b', 5), sized('c', 4)], limits)).toEqual({ group: 'a c', rest: 'b' });
     expect(take([sized('a', 11), sized('b', 1)], limits)).toEqual({ group: 'a', rest: 'b' });
+  });
+
+  it('reads no more of what waits than it takes', () => {
+    let read = 0;
+    const endless = (function* () {
+      for (;;) yield writeOf(`key-${read++}`);
+    })();
+    expect(chooseGroup(endless, { ...GROUP_LIMITS, maxWrites: 3 })).toHaveLength(3);
+    expect(read).toBe(3);
   });
 });

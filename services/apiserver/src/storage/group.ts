@@ -1,4 +1,3 @@
-import { append } from '@gantry/base';
 import type { Compare, KeyValue, Operation, OperationResult, Transaction } from '@gantry/etcd';
 import { encodeEnvelope } from './envelope.ts';
 import { deletedKeyOf, INCARNATION_KEY, resourceRootOf } from './keys.ts';
@@ -29,34 +28,28 @@ export interface IdentifiedWrite {
 }
 
 /**
- * Takes from the front of `waiting` what may travel together: within the limits, and no key that one write compares or
- * writes is written by another, since all compares see the state before the whole transaction. Order is kept.
+ * Chooses from the front of `waiting` what may travel together: within the limits, and no key that one write compares or
+ * writes is written by another, since all compares see the state before the whole transaction. Order is kept. Reads no further than
+ * until the group is full.
  */
-export function takeGroup<T extends IdentifiedWrite>(
-  waiting: readonly T[],
-  limits: GroupLimits,
-): { readonly group: readonly T[]; readonly rest: readonly T[] } {
+export function chooseGroup<T extends IdentifiedWrite>(waiting: Iterable<T>, limits: GroupLimits): readonly T[] {
   const group: T[] = [];
-  const rest: T[] = [];
   const written = new Set<string>();
   const touched = new Set<string>();
   let bytes = 0;
-  for (const [position, item] of waiting.entries()) {
-    if (group.length === limits.maxWrites) {
-      append(rest, waiting.slice(position));
-      break;
-    }
+  for (const item of waiting) {
     const size = item.write.value?.length ?? 0;
     const keys = keysOf(item.write);
     const fits = group.length === 0 || bytes + size <= limits.maxBytes;
     if (fits && !keys.written.some((key) => touched.has(key)) && !keys.compared.some((key) => written.has(key))) {
       group.push(item);
+      if (group.length === limits.maxWrites) break;
       bytes += size;
-    } else rest.push(item);
+    }
     for (const key of keys.written) written.add(key);
     for (const key of [...keys.written, ...keys.compared]) touched.add(key);
   }
-  return { group, rest };
+  return group;
 }
 
 function keysOf(write: GuardedWrite): { readonly written: readonly string[]; readonly compared: readonly string[] } {

@@ -164,6 +164,20 @@ it('keeps bodies at the level RequestResponse, and names each stage', async () =
   expect(events[1]).toMatchObject({ verb: 'list', responseObject: { kind: 'ConfigMapList' } });
 });
 
+it.each<[string, object]>([
+  ['application/json-patch+json', [{ op: 'add', path: '/data', value: { k: 'x' } }]],
+  ['application/strategic-merge-patch+json', { data: { k: 'x' } }],
+  ['application/apply-patch+yaml', { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: { k: 'x' } }],
+])('keeps a patch of the type %s as it was sent', async (type, patch) => {
+  const path = '/api/v1/namespaces/whole/configmaps';
+  await send('POST', path, { metadata: { name: 'a' } });
+  events = [];
+  await send('PATCH', `${path}/a?fieldManager=ann${type.includes('apply') ? '&force=true' : ''}`, patch, {
+    'content-type': type,
+  });
+  expect(events.at(-1)).toMatchObject({ verb: 'patch', requestObject: patch });
+});
+
 it('logs the beginning of a watch and its end', async () => {
   await send('GET', '/api/v1/namespaces/default/configmaps?watch=true&timeoutSeconds=1');
   expect(events.map(({ stage, verb }) => `${verb} ${stage}`)).toEqual([
