@@ -18,7 +18,7 @@ export function serviceEvent(warning: ServiceWarning, at: string): Event & KubeO
   return {
     apiVersion: 'v1',
     kind: 'Event',
-    metadata: { name: `${name}.${uid.slice(0, 8)}.${value}.${reason.toLowerCase()}`, namespace },
+    metadata: { name: `${name}.${uid.slice(0, 8)}.${value.replaceAll(':', '-')}.${reason.toLowerCase()}`, namespace },
     involvedObject: { apiVersion: 'v1', kind: 'Service', namespace, name, uid, resourceVersion },
     type: 'Warning',
     reason,

@@ -1,5 +1,12 @@
 import { type Clock, errorMessage, formatTime, type Random } from '@gantry/base';
-import { isReason, type KubeObject, type ResourceRef, type Service, type ServiceCIDR } from '@gantry/objects';
+import {
+  isReason,
+  type KubeObject,
+  type ResourceRef,
+  type Service,
+  type ServiceCIDR,
+  StatusError,
+} from '@gantry/objects';
 import type { GroupMember, Logger } from '@gantry/service';
 import {
   createAllocators,
@@ -101,7 +108,13 @@ async function reportDuplicates(
     const warning = duplicateWarning(duplicate);
     const { namespace, name } = duplicate.service.metadata;
     logger.warn({ service: `${namespace ?? ''}/${name ?? ''}`, ...duplicate.held }, warning.message);
-    await ensure(client, EVENTS, serviceEvent(warning, formatTime(clock.now())), signal);
+    try {
+      await ensure(client, EVENTS, serviceEvent(warning, formatTime(clock.now())), signal);
+    } catch (error) {
+      // A namespace that ends or has a quota: no reason not to serve.
+      if (signal.aborted || !(error instanceof StatusError) || error.code >= 500) throw error;
+      logger.warn({ reason: errorMessage(error) }, 'the Event was not recorded');
+    }
   }
 }
 

@@ -1,10 +1,10 @@
 import { findResource } from '@gantry/kinds';
-import type { Event, KubeObject, Service } from '@gantry/objects';
+import { type Event, type KubeObject, type Service, StatusError } from '@gantry/objects';
 import { must } from '@gantry/base';
 import { silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { jsonBody, createHarness, type Harness, WRITE } from '../../registry/testing.ts';
-import { createLoopbackClient } from '../loopback-client.ts';
+import { createLoopbackClient, type LoopbackClient } from '../loopback-client.ts';
 import type { StoredAddress } from './plan-addresses.ts';
 import { planRanges, PROTECTION, type StoredRange } from './plan-ranges.ts';
 import { serviceAddresses } from './service-addresses.ts';
@@ -63,11 +63,22 @@ describe('addresses of Services', () => {
   let h: Harness;
   let stopping: AbortController;
   let running: Promise<unknown>;
+  let areEventsRefused: boolean;
 
   beforeEach(async () => {
     h = await createHarness();
     stopping = new AbortController();
-    const client = createLoopbackClient(h.registry);
+    areEventsRefused = false;
+    const loopback = createLoopbackClient(h.registry);
+    const client: LoopbackClient = {
+      ...loopback,
+      create: (ref, object, signal) =>
+        areEventsRefused && ref.resource === 'events'
+          ? Promise.reject(
+              StatusError.forbidden({ group: '', resource: 'events' }, object.metadata.name ?? '', 'exceeded quota'),
+            )
+          : loopback.create(ref, object, signal),
+    };
     const leads = () => Promise.resolve(true);
     const member = serviceAddresses({
       cache: h.deps.cache,
@@ -144,7 +155,11 @@ describe('addresses of Services', () => {
     expect(((await made('a', { clusterIP: '10.1.0.9' })) as Service).spec?.clusterIP).toBe('10.1.0.9');
   });
 
-  it('are put right where others wrote them, with an Event of the Service', async () => {
+  it.each([
+    ['with an Event of the Service', false],
+    ['also where its Event is refused', true],
+  ])('are put right where others wrote them, %s', async (_, isRefused) => {
+    areEventsRefused = isRefused;
     const { spec } = (await made('a')) as Service;
     const address = spec?.clusterIP ?? '';
     const stored = must(await found('ipaddresses', address), 'the address');
@@ -164,6 +179,6 @@ describe('addresses of Services', () => {
     );
     const events = items.map(({ object }) => object as Event & KubeObject);
     const message = `the ClusterIP [IPv4]: ${address} for Service n/a has a wrong reference; repairing`;
-    expect(events.map((event) => event.message)).toEqual([message]);
+    expect(events.map((event) => event.message)).toEqual(isRefused ? [] : [message]);
   });
 });

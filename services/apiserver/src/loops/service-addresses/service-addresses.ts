@@ -80,15 +80,24 @@ async function reconcile(options: ServiceAddressesOptions, signal: AbortSignal):
   return delayMs;
 }
 
-/** Once for each Service, address and reason, as long as its Event is stored. */
+/**
+ * Once for each Service, address and reason, as long as its Event is stored. One that is refused, as in a namespace that ends or has a
+ * quota, is only logged: addresses are put right all the same.
+ */
 async function report(
   { client, clock, logger }: ServiceAddressesOptions,
   warning: ServiceWarning,
   signal: AbortSignal,
 ): Promise<void> {
   const event = serviceEvent(warning, formatTime(clock.now()));
-  if ((await client.get(EVENTS, event.metadata, 'cached', signal)) !== undefined) return;
   const { namespace, name } = warning.service.metadata;
-  logger.warn({ service: `${namespace ?? ''}/${name ?? ''}`, address: warning.value }, warning.message);
-  await client.create(EVENTS, event, signal);
+  const service = `${namespace ?? ''}/${name ?? ''}`;
+  try {
+    if ((await client.get(EVENTS, event.metadata, 'cached', signal)) !== undefined) return;
+    logger.warn({ service, address: warning.value }, warning.message);
+    await client.create(EVENTS, event, signal);
+  } catch (error) {
+    if (signal.aborted) throw error;
+    logger.warn({ service, reason: errorMessage(error) }, 'the Event was not recorded');
+  }
 }
