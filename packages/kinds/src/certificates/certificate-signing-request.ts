@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { append, formatTime, type Instant, repeatedAt } from '@gantry/base';
 import {
   CERTIFICATE_SIGNING_REQUESTS,
@@ -27,6 +28,7 @@ import {
   nameColumn,
   unsupported,
 } from '@gantry/apimachinery';
+import { pemBlocks } from '../fields/pem.ts';
 
 const USAGES = [
   'any',
@@ -161,6 +163,36 @@ function requestFault(request: string): string {
   return Buffer.from(body, 'base64')[0] === 0x30 ? '' : "asn1: structure error: tags don't match";
 }
 
+/** What is wrong with the issued certificate, as base64 text, in Kubernetes' words; '' for nothing, and for none. */
+function certificateFault(certificate: string): string {
+  if (certificate === '') return '';
+  const blocks = pemBlocks(Buffer.from(certificate, 'base64'));
+  for (const { type, headers, der } of blocks) {
+    if (type !== 'CERTIFICATE') return `only CERTIFICATE PEM blocks are allowed, found ${JSON.stringify(type)}`;
+    if (headers === 'some') return 'no PEM block headers are permitted';
+    if (der.length === 0) return 'found CERTIFICATE PEM block containing 0 certificates';
+    if (!areCertificates(der)) return 'x509: malformed certificate';
+  }
+  return blocks.length === 0 ? 'must contain at least one CERTIFICATE PEM block' : '';
+}
+
+/** Whether the bytes are certificates, one behind the other, as Go reads them. */
+function areCertificates(der: Buffer): boolean {
+  try {
+    for (let at = 0; at < der.length; at += new X509Certificate(der.subarray(at)).raw.length);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A fault that an object has already is tolerated, so that its conditions can still be changed. */
+function validateCertificate(object: CertificateSigningRequest, old?: CertificateSigningRequest): FieldError[] {
+  const fault = certificateFault(object.status?.certificate ?? '');
+  if (fault === '' || certificateFault(old?.status?.certificate ?? '') !== '') return [];
+  return [invalid('status.certificate', '<certificate data>', fault)];
+}
+
 function validateSignerName(name: string, path: string): FieldError[] {
   if (name === '') return [required(path)];
   const [domain = '', rest, ...more] = name.split('/');
@@ -216,7 +248,11 @@ function validateLasting(object: CertificateSigningRequest, old: CertificateSign
 }
 
 function validateStatusUpdate(object: CertificateSigningRequest, old: CertificateSigningRequest): FieldError[] {
-  const errors = [...validateConditions(object.status?.conditions ?? []), ...validateLasting(object, old)];
+  const errors = [
+    ...validateConditions(object.status?.conditions ?? []),
+    ...validateCertificate(object, old),
+    ...validateLasting(object, old),
+  ];
   for (const type of ['Approved', 'Denied']) {
     const count = (of: CertificateSigningRequest) =>
       (of.status?.conditions ?? []).filter((one) => one.type === type).length;

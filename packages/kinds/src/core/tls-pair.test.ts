@@ -1,18 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { expect, it } from 'vitest';
+import { CERTIFICATE, KEY, pem } from '../testing/example-certificate.ts';
 import { tlsPairFault } from './tls-pair.ts';
-
-const pem = (type: string, body = 'dGVzdA==') =>
-  Buffer.from(`-----BEGIN ${type}-----\n${body}\n-----END ${type}-----\n`);
-/** A key and its own certificate, of a day long past. */
-const KEY = pem(
-  'EC PRIVATE KEY',
-  'MHcCAQEEINdvbXZFtKzOFRg0oz7rZ4v1CHeese3fGssRpbeew3huoAoGCCqGSM49AwEHoUQDQgAEJs2bbEabn8DhQ/9x2aOiTnfYX/ndgi+F6xck+TwAU6tKLdw6MjevGKU9VTwh5OhSRIw6CfTeYy4YIgzLu3HJew==',
-);
-const CERTIFICATE = pem(
-  'CERTIFICATE',
-  'MIIBVTCB+6ADAgECAhQStVxPG6aw3L2TIrsk6LpOM9wtGzAKBggqhkjOPQQDAjAAMB4XDTI2MTEyMTIwMTAyMVoXDTI2MTEyMjIwMTAyMVowADBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABCbNm2xGm5/A4UP/cdmjok532F/53YIvhesXJPk8AFOrSi3cOjI3rxilPVU8IeToUkSMOgn03mMuGCIMy7txyXujUzBRMB0GA1UdDgQWBBQrmudh8VEcgWR1IbKHVEIiM88MrTAfBgNVHSMEGDAWgBQrmudh8VEcgWR1IbKHVEIiM88MrTAPBgNVHRMBAf8EBTADAQH/MAoGCCqGSM49BAMCA0kAMEYCIQCzX3qnHIBf42JaXHbEeCODNz3nsHb8FAin+wsjzRjYNgIhAJfkFmN9VaMUHvmPAXJLk0bP1BuishgZqlNksAIG8wYW',
-);
 
 const key = (kind: 'ec' | 'ed25519') => {
   const pair = kind === 'ec' ? generateKeyPairSync('ec', { namedCurve: 'P-256' }) : generateKeyPairSync('ed25519');

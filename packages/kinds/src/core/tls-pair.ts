@@ -1,9 +1,5 @@
 import { createPrivateKey, createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
-
-interface PemBlock {
-  readonly type: string;
-  readonly der: Buffer;
-}
+import { pemBlocks } from '../fields/pem.ts';
 
 /** Why a server cannot use the certificate with the key, both in PEM and in the words of Go's library; undefined when it can. */
 export function tlsPairFault(certificatePem: Buffer, keyPem: Buffer): string | undefined {
@@ -37,24 +33,6 @@ function missingKey(skipped: readonly string[]): string {
     return 'tls: found a certificate rather than a key in the PEM for the private key';
   }
   return `tls: failed to find PEM block with type ending in "PRIVATE KEY" in key input after skipping PEM blocks of the following types: [${skipped.join(' ')}]`;
-}
-
-/** Each line is looked at once, whatever stands in it: a Secret may be a megabyte of beginnings. */
-function pemBlocks(pem: Buffer): PemBlock[] {
-  const blocks: PemBlock[] = [];
-  let open: { readonly type: string; readonly body: string[] } | undefined;
-  for (const line of pem.toString('latin1').split('\n')) {
-    const text = line.trimEnd();
-    const type = /^-----BEGIN (.*)-----$/.exec(text)?.[1];
-    if (type !== undefined) open = { type, body: [] };
-    else if (open === undefined) continue;
-    else if (text === `-----END ${open.type}-----`) {
-      const body = open.body.join('');
-      if (/^[A-Za-z0-9+/=\s]*$/.test(body)) blocks.push({ type: open.type, der: Buffer.from(body, 'base64') });
-      open = undefined;
-    } else if (open.body.length > 0 || !text.includes(':')) open.body.push(text);
-  }
-  return blocks;
 }
 
 function publicKeyOf(der: Buffer): KeyObject | undefined {
