@@ -59,6 +59,13 @@ const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.
 
 const READ_ATTEMPTS = 4;
 const READ_RETRY_MS = 150;
+/**
+ * How long the first attempts of a read wait for the response to begin. At the start of a cluster, and after a failover, a connection may
+ * lead to a server that does not answer, and the next one to another; later attempts leave an overloaded server its time.
+ */
+const HEAD_MS: readonly number[] = [5000, 10_000];
+/** Servers begin the response of a watch at once. */
+const WATCH_HEAD_MS = 30_000;
 const BATCH_PARALLEL = 8;
 
 /** Speaks the Kubernetes API as clients outside the cluster do. */
@@ -75,7 +82,7 @@ class HttpObjectClient extends ObjectCalls implements HttpClient {
     super();
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
-    this.#transport = new HttpTransport(options, options.fieldManager ?? 'gantry');
+    this.#transport = new HttpTransport(options, options.fieldManager ?? 'gantry', this.#clock);
   }
 
   async get<T extends KubeObject>(resource: Resource<T>, key: ObjectKey, signal: AbortSignal): Promise<T> {
@@ -124,7 +131,7 @@ class HttpObjectClient extends ObjectCalls implements HttpClient {
     const path = `${pathOf(resource, options.namespace ?? '')}${query}`;
     const accept = options.metadataOnly === true ? METADATA : JSON_TYPE;
     try {
-      const response = await this.#transport.open({ method: 'GET', path, accept }, signal);
+      const response = await this.#transport.open({ method: 'GET', path, accept }, signal, WATCH_HEAD_MS);
       const lines = createInterface({ input: response, crlfDelay: Number.POSITIVE_INFINITY });
       try {
         for await (const line of lines) if (line !== '') yield [parseEvent<T>(line)];
@@ -177,7 +184,7 @@ class HttpObjectClient extends ObjectCalls implements HttpClient {
     for (let attempt = 1; ; attempt++) {
       try {
         using deadline = withDeadline(this.#clock, signal, this.#options.deadlineMs ?? 30_000);
-        return await this.#transport.text({ method: 'GET', path, accept }, deadline);
+        return await this.#transport.text({ method: 'GET', path, accept }, deadline, HEAD_MS[attempt - 1]);
       } catch (error) {
         signal.throwIfAborted();
         if (attempt === READ_ATTEMPTS || !(error instanceof ConnectionError)) throw asStatusError(error, 'read');

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { Agent, request as httpsRequest } from 'node:https';
+import { anySignal, type Clock, DeadlineError } from '@gantry/base';
 import { type Status, StatusError, type StatusReason } from '@gantry/objects';
 import type { TlsMaterial, TlsSource } from '@gantry/tls';
 import type { HttpTarget } from './kubeconfig.ts';
@@ -28,10 +29,12 @@ export class ConnectionError extends Error {
 export class HttpTransport implements Disposable {
   readonly #target: HttpTarget;
   readonly #userAgent: string;
+  readonly #clock: Clock;
   readonly #unsubscribe: () => void;
   #agent: Agent;
 
-  constructor(target: HttpTarget & { readonly tls?: TlsSource }, userAgent: string) {
+  constructor(target: HttpTarget & { readonly tls?: TlsSource }, userAgent: string, clock: Clock) {
+    this.#clock = clock;
     this.#target = target;
     this.#userAgent = userAgent;
     const { tls } = target;
@@ -45,18 +48,29 @@ export class HttpTransport implements Disposable {
 
   /**
    * The response's head, body still to be read. A code of 400 and more rejects with the StatusError in its body, what fails
-   * before with ConnectionError or the signal's reason.
+   * before with ConnectionError or the signal's reason. A head that does not come within `headMs` is such a failure.
    */
-  async open(request: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
-    const response = await this.#send(request, signal);
+  async open(request: HttpRequest, signal: AbortSignal, headMs = Number.POSITIVE_INFINITY): Promise<IncomingMessage> {
+    const late = new AbortController();
+    const either = anySignal(signal, late.signal);
+    const expire = (): void => late.abort(new DeadlineError(`no response within ${headMs} ms`));
+    const cancel = headMs === Number.POSITIVE_INFINITY ? undefined : this.#clock.setTimer(headMs, expire);
+    const response = await this.#send(request, either)
+      .catch((error: unknown) => {
+        either[Symbol.dispose]();
+        signal.throwIfAborted();
+        throw late.signal.aborted ? new ConnectionError('perhaps', late.signal.reason as DeadlineError) : error;
+      })
+      .finally(() => cancel?.());
+    response.once('close', () => either[Symbol.dispose]());
     const { statusCode = 500 } = response;
     if (statusCode >= 400) throw parseFailure(statusCode, await readText(response, signal));
     return response;
   }
 
   /** The whole answer as text; rejects as `open` does. */
-  async text(request: HttpRequest, signal: AbortSignal): Promise<string> {
-    return readText(await this.open(request, signal), signal);
+  async text(request: HttpRequest, signal: AbortSignal, headMs?: number): Promise<string> {
+    return readText(await this.open(request, signal, headMs), signal);
   }
 
   [Symbol.dispose](): void {

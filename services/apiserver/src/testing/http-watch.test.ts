@@ -1,33 +1,74 @@
 import { once } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { PODS } from '@gantry/objects';
 import { systemClock } from '@gantry/base';
+import { ManualClock } from '@gantry/base/testing';
 import { createHttpClient } from '@gantry/client';
 import { fixedTls } from '@gantry/tls';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { createTestPki } from './test-pki.ts';
 
-it('tells why a watch over HTTPS was refused, though the next one would be served', async () => {
+/** A client of a server that answers as it is told; the number is how often it was asked before. */
+async function startServer(answer: (asked: number, response: ServerResponse) => void) {
   const pki = await createTestPki(systemClock.now());
   const tls = await pki.issue('server', [], ['localhost']);
-  let asked = 0;
-  const server = createServer({ ...tls }, (_, response) => {
-    asked += 1;
-    if (asked === 1) response.writeHead(503).end('out of order');
-    else response.writeHead(200).flushHeaders();
-  });
+  const clock = new ManualClock();
+  const asked: (string | undefined)[] = [];
+  const server = createServer({ ...tls }, (request, response) => answer(asked.push(request.url) - 1, response));
   server.listen(0, 'localhost');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const client = createHttpClient({ server: `https://localhost:${port}`, tls: fixedTls(tls) });
+  const client = createHttpClient({ server: `https://localhost:${port}`, tls: fixedTls(tls), clock });
+  onTestFinished(() => {
+    client[Symbol.dispose]();
+    server.close();
+    server.closeAllConnections();
+  });
+  return { client, clock, asked };
+}
+
+it('tells why a watch over HTTPS was refused, though the next one would be served', async () => {
+  const { client, asked } = await startServer((before, response) => {
+    if (before === 0) response.writeHead(503).end('out of order');
+    else response.writeHead(200).flushHeaders();
+  });
   const stop = new AbortController();
   const watch = client.watch(PODS, {}, stop.signal);
   const first = watch[Symbol.asyncIterator]().next();
   await expect(first).rejects.toMatchObject({ reason: 'ServiceUnavailable', message: 'out of order' });
-  expect(asked).toBe(1);
+  expect(asked).toHaveLength(1);
   stop.abort();
-  client[Symbol.dispose]();
-  server.close();
-  server.closeAllConnections();
+});
+
+it('asks again after 5 s where a server does not begin to answer, and gives one that does its time', async () => {
+  const ending = Promise.withResolvers<() => void>();
+  const { client, clock, asked } = await startServer((before, response) => {
+    if (before === 0) return;
+    response.writeHead(200).write('{"kind":"PodList",');
+    ending.resolve(() => response.end('"items":[],"metadata":{"resourceVersion":"7"}}'));
+  });
+  const { signal } = new AbortController();
+  const listed = client.list(PODS, {}, signal);
+  await expect.poll(() => asked.length).toBe(1);
+  await clock.advance(5000);
+  await expect.poll(() => clock.nextTimerMs()).toBe(150);
+  await clock.advance(150);
+  const end = await ending.promise;
+  // Only the deadline of the whole response is left.
+  await expect.poll(() => clock.nextTimerMs()).toBe(30_000);
+  await clock.advance(20_000);
+  end();
+  expect(await listed).toMatchObject({ items: [], resourceVersion: '7' });
+  expect(asked).toHaveLength(2);
+});
+
+it('a watch that does not begin is opened again', async () => {
+  const { client, clock, asked } = await startServer(() => undefined);
+  const watch = client.watch(PODS, {}, new AbortController().signal);
+  const first = expect(watch[Symbol.asyncIterator]().next()).rejects.toMatchObject({ reason: 'ServiceUnavailable' });
+  await expect.poll(() => asked.length).toBe(1);
+  await clock.advance(30_000);
+  await first;
 });
