@@ -18,18 +18,28 @@ export function dockerUserChain(clusterId: string): string {
   return `GANTRY-${clusterId.replace(/^gantry-/, '')}`.slice(0, 28);
 }
 
+/** The bridges of pods of all clusters of the host; see the settings of `up`. */
+const POD_BRIDGES = 'gtp-+';
+const TRANSLATED = '-m conntrack --ctstate DNAT --ctdir';
+
 /**
- * What iptables-restore reads to fill our chain: packets that were translated to a pod's address pass, and their replies. Docker drops
- * what comes from outside for a container whose port it has not published, and what goes from one of its networks to another.
+ * The rules of our chain: packets that were translated to a pod's address pass, and their replies. Docker drops what comes from outside
+ * for a container whose port it has not published, and what goes from one of its networks to another. What comes from the pods of
+ * another cluster is left to Docker, which drops it: a Service there may have endpoints here.
  */
+function rulesOf(podBridge: string): readonly string[] {
+  return [
+    `-i ${podBridge} -o ${podBridge} ${TRANSLATED} ORIGINAL -j ACCEPT`,
+    `-i ${POD_BRIDGES} -o ${podBridge} ${TRANSLATED} ORIGINAL -j RETURN`,
+    `-o ${podBridge} ${TRANSLATED} ORIGINAL -j ACCEPT`,
+    `-i ${podBridge} ${TRANSLATED} REPLY -j ACCEPT`,
+  ];
+}
+
+/** What iptables-restore reads to fill our chain. */
 export function formatDockerUserChain(chain: string, podBridge: string): string {
-  const translated = '-m conntrack --ctstate DNAT --ctdir';
-  return `*filter
-:${chain} - [0:0]
--A ${chain} -o ${podBridge} ${translated} ORIGINAL -j ACCEPT
--A ${chain} -i ${podBridge} ${translated} REPLY -j ACCEPT
-COMMIT
-`;
+  const rules = rulesOf(podBridge).map((rule) => `-A ${chain} ${rule}\n`);
+  return `*filter\n:${chain} - [0:0]\n${rules.join('')}COMMIT\n`;
 }
 
 /** Keeps our chain behind DOCKER-USER until the signal is aborted, whatever the engine or others do to it. */
@@ -68,16 +78,26 @@ export async function removeDockerUser(clusterId: string, signal: AbortSignal): 
 async function ensure({ clusterId, podBridge, logger }: DockerUserOptions, signal: AbortSignal): Promise<void> {
   const chain = dockerUserChain(clusterId);
   const jump = ['DOCKER-USER', '-j', chain];
-  const last = [chain, '-i', podBridge, ...'-m conntrack --ctstate DNAT --ctdir REPLY -j ACCEPT'.split(' ')];
+  // One that an earlier version has written lacks some of them.
+  const rules = rulesOf(podBridge).map((rule) => [chain, ...rule.split(' ')]);
   for (const iptables of BACKENDS) {
     const isJumping = await succeeds(iptables, ['-C', ...jump], signal);
-    if (isJumping && (await succeeds(iptables, ['-C', ...last], signal))) return;
+    if (isJumping && (await areThere(iptables, rules, signal))) return;
     if (!isJumping && !(await succeeds(iptables, ['-n', '-L', 'DOCKER-USER'], signal))) continue;
     await runProgram(`${iptables}-restore`, ['-w', '--noflush'], signal, formatDockerUserChain(chain, podBridge));
     if (!isJumping) await runProgram(iptables, ['-w', '-I', ...jump], signal);
     logger.info({ chain, iptables }, 'chain behind DOCKER-USER written');
     return;
   }
+}
+
+async function areThere(
+  iptables: string,
+  rules: readonly (readonly string[])[],
+  signal: AbortSignal,
+): Promise<boolean> {
+  for (const rule of rules) if (!(await succeeds(iptables, ['-C', ...rule], signal))) return false;
+  return true;
 }
 
 /** The iptables in whose tables the engine writes; undefined where it writes none. Asking the older form makes its tables: it is last. */
