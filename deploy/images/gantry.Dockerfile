@@ -15,8 +15,8 @@ COPY . /bundle/
 FROM bundle-${BUNDLE} AS bundle
 
 FROM debian:trixie-slim
-# For the proxy, which programs the host's packet filter.
-RUN apt-get update -q && apt-get install -q -y --no-install-recommends nftables iptables conntrack iproute2 \
+# For the proxy, which programs the host's packet filter; for the ingress controller, which configures HAProxy.
+RUN apt-get update -q && apt-get install -q -y --no-install-recommends nftables iptables conntrack iproute2 haproxy \
   && rm -rf /var/lib/apt/lists/*
 COPY --from=bundle /bundle/bin/ /usr/local/bin/
 COPY --from=bundle /bundle/app/ /app/

@@ -31,6 +31,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   agent: 'services/agent/src/main.ts',
   dns: 'services/dns/src/main.ts',
   proxy: 'services/proxy/src/main.ts',
+  ingress: 'services/ingress/src/main.ts',
   pki: 'deploy/src/pki/main.ts',
 };
 

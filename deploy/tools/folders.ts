@@ -250,6 +250,13 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
     '.': ['rules', 'policy', 'host', 'nft'],
     'main.ts': ANYTHING,
   },
+  'services/ingress': {
+    rules: [],
+    haproxy: ['rules'],
+    cluster: ['rules'],
+    '.': ['rules', 'haproxy', 'cluster'],
+    'main.ts': ANYTHING,
+  },
   'services/scheduler': {
     framework: [],
     'plugins/filter': ['framework'],

@@ -92,6 +92,14 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
     'packages/controller-runtime',
     'packages/service',
   ],
+  'services/ingress': [
+    'packages/base',
+    'packages/tls',
+    'packages/objects',
+    'packages/client',
+    'packages/controller-runtime',
+    'packages/service',
+  ],
   deploy: ['packages/base', 'packages/objects', 'packages/client'],
   'integration-tests': ['packages/base', 'packages/objects', 'packages/client', 'packages/etcd'],
   bench: [

@@ -89,6 +89,7 @@ await runCommand(async () => {
   export KUBECONFIG=${kubeconfigOf(config)}
   kubectl scale deployment nginx-deployment --replicas=5 && kubectl get pods -o wide --watch
   docker compose up -d --no-recreate --scale agent=5 && kubectl get nodes --watch
+  kubectl create ingress web --rule='web.localhost/*=SERVICE:PORT' && curl http://web.localhost:${settings.ingressHttpPort}   # HTTPS: ${settings.ingressHttpsPort}
   docker compose exec apiserver sh -c 'tail -f /var/log/gantry/audit-*.log'   # who writes what`);
   return 0;
 });

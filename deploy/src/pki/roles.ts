@@ -35,6 +35,8 @@ export interface Role {
 export const SERVICE_UID = 60_811;
 /** The user of etcd. */
 export const ETCD_UID = 60_812;
+/** The user of the ingress controller, which faces clients outside of the cluster. */
+export const INGRESS_UID = 60_814;
 export const ROOT_UID = 0;
 
 /** Names by which clients reach the apiservers; never a container's address. */
@@ -111,6 +113,7 @@ export function fixedRoles(options: { readonly etcdMembers: readonly string[]; r
     // Root without the right to read others' files.
     { ...service('proxy', 'system:kube-proxy'), owner: ROOT_UID },
     service('dns', 'system:kube-dns'),
+    { ...service('ingress', 'system:ingress-controller'), owner: INGRESS_UID },
     {
       folder: 'admin',
       owner: ROOT_UID,

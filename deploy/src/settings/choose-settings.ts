@@ -5,6 +5,9 @@ import { type Cidr, overlaps } from './ranges.ts';
 export interface Settings {
   readonly clusterId: string;
   readonly port: number;
+  /** Where Ingresses are served on 127.0.0.1. */
+  readonly ingressHttpPort: number;
+  readonly ingressHttpsPort: number;
   readonly controlCidr: Cidr;
   readonly podCidr: Cidr;
   readonly podServicesRange: Cidr;
@@ -12,6 +15,9 @@ export interface Settings {
   readonly controlBridge: string;
   readonly podBridge: string;
 }
+
+/** The settings that are published ports. */
+export const PORT_SETTINGS = ['port', 'ingressHttpPort', 'ingressHttpsPort'] as const;
 
 /** A network of the engine. */
 export interface Network {
@@ -33,6 +39,8 @@ export class NoRoomError extends Error {
 }
 
 const FIRST_PORT = 6_443;
+const FIRST_HTTP_PORT = 8_080;
+const FIRST_HTTPS_PORT = 8_443;
 const PORTS = 200;
 
 /** What engine and host call the parts of the cluster in `home`, also before its first `up` and after its settings are gone. */
@@ -60,7 +68,9 @@ export async function chooseSettings(home: string, inUse: InUse): Promise<Settin
   if (block === undefined || service === undefined) throw new NoRoomError('no private address range is free');
   return {
     clusterId,
-    port: await freePort(inUse),
+    port: await freePort(FIRST_PORT, inUse),
+    ingressHttpPort: await freePort(FIRST_HTTP_PORT, inUse),
+    ingressHttpsPort: await freePort(FIRST_HTTPS_PORT, inUse),
     controlCidr: controlRange(block),
     podCidr: podRange(block),
     podServicesRange: `${block}.0.0/22`,
@@ -88,13 +98,17 @@ export function misplaced(settings: Settings, { own }: InUse): readonly Network[
 
 /** Replaces ranges and ports that are now used by others. Returns the same object when none is. */
 export async function refreshSettings(settings: Settings, home: string, inUse: InUse): Promise<Settings> {
-  const portFree = await inUse.isPortFree(settings.port);
+  const taken: (typeof PORT_SETTINGS)[number][] = [];
+  // Settings of before there were Ingresses have no port for them: 0.
+  for (const name of PORT_SETTINGS) {
+    if (settings[name] === 0 || !(await inUse.isPortFree(settings[name]))) taken.push(name);
+  }
   const rangesFree = [settings.controlCidr, settings.podCidr].every((range) => isFree(range, inUse));
-  if (portFree && rangesFree) return settings;
+  if (taken.length === 0 && rangesFree) return settings;
   const fresh = await chooseSettings(home, inUse);
   return {
     ...settings,
-    port: portFree ? settings.port : fresh.port,
+    ...Object.fromEntries(taken.map((name) => [name, fresh[name]])),
     ...(rangesFree
       ? {}
       : { controlCidr: fresh.controlCidr, podCidr: fresh.podCidr, podServicesRange: fresh.podServicesRange }),
@@ -105,11 +119,11 @@ function isFree(range: Cidr, inUse: InUse): boolean {
   return !inUse.ranges.some((used) => overlaps(range, used));
 }
 
-async function freePort(inUse: InUse): Promise<number> {
-  for (let port = FIRST_PORT; port < FIRST_PORT + PORTS; port++) {
+async function freePort(first: number, inUse: InUse): Promise<number> {
+  for (let port = first; port < first + PORTS; port++) {
     if (await inUse.isPortFree(port)) return port;
   }
-  throw new NoRoomError(`no port from ${FIRST_PORT} to ${FIRST_PORT + PORTS - 1} is free on 127.0.0.1`);
+  throw new NoRoomError(`no port from ${first} to ${first + PORTS - 1} is free on 127.0.0.1`);
 }
 
 function podBlocks(): readonly string[] {

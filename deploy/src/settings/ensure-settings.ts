@@ -13,6 +13,7 @@ import {
   namesOf,
   type Network,
   networksOf,
+  PORT_SETTINGS,
   refreshSettings,
   type Settings,
 } from './choose-settings.ts';
@@ -37,7 +38,7 @@ export async function ensureSettings(config: CommandConfig, shell: Shell): Promi
   const inUse = await readInUse(shell, {
     networks: [control, pods],
     bridges: [names.controlBridge, names.podBridge],
-    ports: running && stored !== undefined ? [stored.port] : [],
+    ports: running && stored !== undefined ? PORT_SETTINGS.map((name) => stored[name]) : [],
   });
   const settings =
     stored === undefined ? await chooseSettings(config.home, inUse) : await refreshSettings(stored, config.home, inUse);

@@ -3,6 +3,8 @@ import type { Settings } from './choose-settings.ts';
 const NAMES = {
   clusterId: 'GANTRY_CLUSTER_ID',
   port: 'GANTRY_PORT',
+  ingressHttpPort: 'GANTRY_INGRESS_HTTP_PORT',
+  ingressHttpsPort: 'GANTRY_INGRESS_HTTPS_PORT',
   controlCidr: 'GANTRY_CONTROL_CIDR',
   podCidr: 'GANTRY_POD_CIDR',
   podServicesRange: 'GANTRY_POD_SERVICES_RANGE',
@@ -10,6 +12,9 @@ const NAMES = {
   controlBridge: 'GANTRY_CONTROL_BRIDGE',
   podBridge: 'GANTRY_POD_BRIDGE',
 } as const satisfies Record<keyof Settings, string>;
+
+/** Settings that files of earlier versions lack: 0 until `up` chooses them. */
+const LATER = ['GANTRY_INGRESS_HTTP_PORT', 'GANTRY_INGRESS_HTTPS_PORT'];
 
 const HEADER = '# Chosen for this checkout by `npm run up`, read by docker-compose.yml.\n';
 
@@ -29,10 +34,13 @@ export function parseSettings(text: string): Settings | undefined {
       .map((line) => [line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1).trim()] as const),
   );
   const of = (key: keyof Settings) => values.get(NAMES[key]) ?? '';
-  if (Object.values(NAMES).some((name) => (values.get(name) ?? '') === '')) return undefined;
+  const required = Object.values(NAMES).filter((name) => !LATER.includes(name));
+  if (required.some((name) => (values.get(name) ?? '') === '')) return undefined;
   return {
     clusterId: of('clusterId'),
     port: Number(of('port')),
+    ingressHttpPort: Number(of('ingressHttpPort')),
+    ingressHttpsPort: Number(of('ingressHttpsPort')),
     controlCidr: of('controlCidr'),
     podCidr: of('podCidr'),
     podServicesRange: of('podServicesRange'),

@@ -77,3 +77,16 @@ test('only settings in conflict change', async () => {
   expect(moved.port).toBe(settings.port);
   expect(moved.podCidr).not.toBe(settings.podCidr);
 });
+
+test('settings of an earlier version get ports for Ingresses, and keep the rest', async () => {
+  const settings = await chooseSettings('/a', idle);
+  const lines = formatSettings(settings, {}).split('\n');
+  const earlier = parseSettings(lines.filter((line) => !line.includes('INGRESS')).join('\n'));
+  expect(earlier).toEqual({ ...settings, ingressHttpPort: 0, ingressHttpsPort: 0 });
+  const isPortFree = async (port: number) => port !== 8080;
+  expect(await refreshSettings(earlier ?? settings, '/a', { ...idle, isPortFree })).toEqual({
+    ...settings,
+    ingressHttpPort: 8081,
+    ingressHttpsPort: 8443,
+  });
+});

@@ -160,6 +160,7 @@ const CERTIFICATES: readonly { readonly of: string; readonly service: string; re
   { of: 'controller-manager', service: 'controller-manager', file: '/etc/gantry/tls/tls.crt' },
   { of: 'controller-manager (towards etcd)', service: 'controller-manager', file: '/etc/gantry/etcd/tls.crt' },
   { of: 'dns', service: 'dns', file: '/etc/gantry/tls/tls.crt' },
+  { of: 'ingress', service: 'ingress', file: '/etc/gantry/tls/tls.crt' },
   { of: 'load-balancer (the authority)', service: 'load-balancer', file: '/etc/gantry/tls/ca.crt' },
   { of: "agents' servers (the authority)", service: 'apiserver', file: '/etc/gantry/agents/ca.crt' },
   { of: 'etcd (the authority)', service: 'etcd-0', file: '/etc/etcd/tls/ca.crt' },

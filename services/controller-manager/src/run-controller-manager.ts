@@ -119,7 +119,7 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
 
 /** DNS names of the control plane: those that are fixed, and those at which this process finds it. */
 function reservedNames({ apiservers, apiserverUrl, etcd }: Config): readonly string[] {
-  const services = ['apiserver', 'controller-manager', 'dns', 'load-balancer', 'scheduler'];
+  const services = ['apiserver', 'controller-manager', 'dns', 'ingress', 'load-balancer', 'scheduler'];
   const fixed = [...services, 'kubernetes', 'kubernetes.default'];
   const hosts = [apiserverUrl, ...etcd, ...apiservers.map((address) => `https://${address}`)];
   return [...fixed, ...hosts.map((url) => new URL(url).hostname)];

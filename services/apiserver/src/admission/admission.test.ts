@@ -13,7 +13,7 @@ const checks = createAdmissionChecks({
   caller: { post: () => Promise.reject(new Error('no webhooks')), close: () => undefined },
   quotaCharges: { begin: () => Promise.resolve(), updateStatus: () => Promise.resolve({ kind: 'updated' }) },
   access: allowAll,
-  lookup: { get: () => undefined, podsOnNode: () => [], hasExpired: () => true },
+  lookup: { get: () => undefined, podsOnNode: () => [], ingressesIn: () => [], hasExpired: () => true },
   defaultTolerationSeconds: 5,
   podSecurityExemptions: NO_POD_SECURITY_EXEMPTIONS,
 });

@@ -7,7 +7,7 @@ import { impersonated as impersonatedBy } from './impersonation.ts';
 import { bootstrapPolicy } from '../rbac/testing.ts';
 
 const access = createAuthorizer(
-  { get: () => undefined, podsOnNode: () => [], hasExpired: () => true },
+  { get: () => undefined, podsOnNode: () => [], ingressesIn: () => [], hasExpired: () => true },
   bootstrapPolicy(),
 );
 const impersonated = (user: User, headers: IncomingHttpHeaders) => impersonatedBy(user, headers, access);

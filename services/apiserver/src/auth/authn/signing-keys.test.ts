@@ -17,6 +17,7 @@ const account: KubeObject = { apiVersion: 'v1', kind: 'ServiceAccount', metadata
 const lookup: ObjectLookup = {
   get: (resource) => (resource === 'serviceaccounts' ? account : undefined),
   podsOnNode: () => [],
+  ingressesIn: () => [],
   hasExpired: () => true,
 };
 

@@ -38,6 +38,7 @@ describe('the authenticator of service account tokens', () => {
         return uid === undefined ? undefined : { apiVersion: 'v1', kind: 'Any', metadata: { name, uid } };
       },
       podsOnNode: () => [],
+      ingressesIn: () => [],
       hasExpired: () => false,
     };
     tokens = createServiceAccountAuthenticator(

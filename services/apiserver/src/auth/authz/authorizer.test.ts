@@ -98,6 +98,7 @@ const lookup: ObjectLookup = {
     return from[resource].find((object) => object.metadata.name === name);
   },
   hasExpired: (of) => of === undefined || expired.includes(of.metadata.name ?? ''),
+  ingressesIn: () => [],
   podsOnNode: (name) => pods.filter((p) => (p as { spec?: { nodeName?: string } }).spec?.nodeName === name),
 };
 const authorizer = createAuthorizer(lookup, bootstrapPolicy());

@@ -25,6 +25,8 @@ export function createCacheLookup(cache: WatchCache, clock: Clock): ObjectLookup
     definitions.set(resource, found);
     return found;
   };
+  const ingresses = () =>
+    must(findResource({ group: 'networking.k8s.io', version: 'v1', resource: 'ingresses' }), 'ingresses');
   return {
     get: (resource, namespace, name): KubeObject | undefined => {
       const definition = definitionOf(resource);
@@ -34,6 +36,13 @@ export function createCacheLookup(cache: WatchCache, clock: Clock): ObjectLookup
       const filter = { namespace: '', matches: () => true, selectsAll: false, nodeName };
       return cache
         .resource(definitionOf('pods'))
+        .candidates(filter)
+        .map((entry) => entry.response.object);
+    },
+    ingressesIn: (namespace) => {
+      const filter = { namespace, matches: () => true, selectsAll: false };
+      return cache
+        .resource(ingresses())
         .candidates(filter)
         .map((entry) => entry.response.object);
     },

@@ -5,6 +5,7 @@ import type { User } from '../user.ts';
 import { selectedName } from './field-selection.ts';
 import { nodeOfUser } from './acts-for.ts';
 import { mayNode, objectReadByNodeRules } from './node-rules.ts';
+import { INGRESS_CONTROLLER, mayIngress } from './ingress-rules.ts';
 import type { ObjectLookup } from './object-lookup.ts';
 import type { Request } from './request.ts';
 
@@ -41,6 +42,7 @@ export function fixedRight(request: Request, lookup: ObjectLookup): boolean {
   if (isService && user.name === 'system:kube-scheduler') return mayScheduler(request);
   if (isService && user.name === 'system:kube-proxy') return mayProxy(request);
   if (isService && user.name === 'system:kube-dns') return mayDns(request);
+  if (isService && user.name === INGRESS_CONTROLLER) return mayIngress(request, lookup);
   if (user.groups.includes(APISERVERS) && user.name === APISERVER.name) return isOwnLease(target, 'kube-apiserver');
   return mayNode(request, lookup);
 }

@@ -46,7 +46,10 @@ const roles = bootstrapPolicy({
     },
   ],
 });
-const access = createAuthorizer({ get: () => undefined, podsOnNode: () => [], hasExpired: () => true }, roles);
+const access = createAuthorizer(
+  { get: () => undefined, podsOnNode: () => [], ingressesIn: () => [], hasExpired: () => true },
+  roles,
+);
 
 function ask(user: typeof bob, verb: string, group: string, resource: string, namespace: string, name = '') {
   const [plural = '', subresource = ''] = resource.split('/');

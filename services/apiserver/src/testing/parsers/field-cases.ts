@@ -154,7 +154,7 @@ const TOKENS: Readonly<Record<string, Shape>> = {
   'many parts': (size) => times('e30.', size),
 };
 
-const nothing = { get: () => undefined, podsOnNode: () => [], hasExpired: () => true };
+const nothing = { get: () => undefined, podsOnNode: () => [], ingressesIn: () => [], hasExpired: () => true };
 const authenticator = createServiceAccountAuthenticator(fixedSigningKeys(keys), nothing, new ManualClock());
 
 /** Until the signature is checked, which Node.js does in another thread. */

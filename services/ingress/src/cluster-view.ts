@@ -1,0 +1,189 @@
+import { createHash } from 'node:crypto';
+import type { Instant } from '@gantry/base';
+import type { Cache, InformerEvent } from '@gantry/controller-runtime';
+import {
+  ENDPOINT_SLICES,
+  type EndpointSlice,
+  INGRESS_CLASSES,
+  INGRESSES,
+  type KubeObject,
+  SERVICES,
+} from '@gantry/objects';
+import type { HostCertificate, ProxyState, Server } from './haproxy/proxy-state.ts';
+import { serverName, UNAVAILABLE } from './haproxy/proxy-state.ts';
+import { Slots } from './haproxy/slots.ts';
+import { type Backend, backendId } from './rules/backend.ts';
+import type { SecretContent } from './rules/certificate.ts';
+import { targetsOf } from './rules/endpoints.ts';
+import { type IngressPlan, planIngresses } from './rules/plan.ts';
+
+/** What the caches hold. */
+export const WATCHED_RESOURCES = [INGRESSES, INGRESS_CLASSES, SERVICES, ENDPOINT_SLICES];
+
+const SERVICE_NAME = 'kubernetes.io/service-name';
+
+export interface ClusterViewOptions {
+  readonly cache: Cache;
+  readonly secretOf: (namespace: string, name: string) => SecretContent;
+  /** Whether an endpoint may have the address. */
+  readonly mayServe: (address: string) => boolean;
+}
+
+/**
+ * What HAProxy is to do by what the caches show. Changes are only noted by `take`; `update` plans once for all of them: routes where an
+ * Ingress, a class, a Secret or a Service that one names has changed, and the endpoints of the Services that have changed.
+ */
+export class ClusterView {
+  readonly #options: ClusterViewOptions;
+  readonly #slots = new Slots();
+  readonly #changedServices = new Set<string>();
+  #areRoutesChanged = true;
+  #plan: IngressPlan | undefined;
+  /** Backends by id, and by the key of their Service. */
+  #backends = new Map<string, Backend>();
+  #byService = new Map<string, Backend[]>();
+  #servers = new Map<string, ReadonlyMap<string, Server>>();
+  #state: ProxyState | undefined;
+
+  constructor(options: ClusterViewOptions) {
+    this.#options = options;
+  }
+
+  /** The last plan of routes. */
+  get plan(): IngressPlan | undefined {
+    return this.#plan;
+  }
+
+  /** Takes what the caches report, in order. Bound, so that it can be passed as a listener. Returns whether there is something to do. */
+  take(event: InformerEvent): boolean {
+    if (event.kind !== 'changed') return false;
+    let isConcerned = false;
+    for (const { object, old } of event.changes) {
+      isConcerned = this.#takeOne(event.resource.resource, object, old) || isConcerned;
+    }
+    return isConcerned;
+  }
+
+  /** A Secret has changed. */
+  takeSecret(): void {
+    this.#areRoutesChanged = true;
+  }
+
+  /** HAProxy has a new worker, which knows no earlier backends. */
+  renewed(): void {
+    this.#slots.renewed();
+  }
+
+  /** The state by all that was taken. The same object where nothing has changed. `now` is monotonic. */
+  update(now: Instant): ProxyState {
+    if (this.#areRoutesChanged || this.#state === undefined) return this.#updateRoutes(now);
+    if (this.#changedServices.size === 0) return this.#state;
+    for (const key of this.#changedServices)
+      for (const backend of this.#byService.get(key) ?? []) this.#updateServers(backend);
+    this.#changedServices.clear();
+    this.#state = {
+      ...this.#state,
+      servers: this.#placedServers(this.#slots.assign(new Set(this.#backends.keys()), now)),
+    };
+    return this.#state;
+  }
+
+  #takeOne(resource: string, object: KubeObject | undefined, old: KubeObject | undefined): boolean {
+    switch (resource) {
+      case ENDPOINT_SLICES.resource: {
+        const keys = [old, object].flatMap((slice) => serviceOf(slice as EndpointSlice | undefined) ?? []);
+        const concerned = keys.filter((key) => this.#byService.has(key));
+        for (const key of concerned) this.#changedServices.add(key);
+        return concerned.length > 0;
+      }
+      case SERVICES.resource: {
+        const { namespace = '', name = '' } = (object ?? old)?.metadata ?? {};
+        if (this.#plan?.services.has(`${namespace}/${name}`) !== true) return false;
+        break;
+      }
+      case INGRESSES.resource:
+        if (!isRouteChange(object, old)) return false;
+        break;
+      default:
+        break;
+    }
+    this.#areRoutesChanged = true;
+    return true;
+  }
+
+  #updateRoutes(now: Instant): ProxyState {
+    const { cache, secretOf } = this.#options;
+    this.#areRoutesChanged = false;
+    const plan = planIngresses({
+      ingresses: cache.list(INGRESSES),
+      classes: cache.list(INGRESS_CLASSES),
+      serviceOf: (namespace, name) => cache.get(SERVICES, { namespace, name }),
+      secretOf,
+    });
+    this.#plan = plan;
+    const backends = [...plan.exact.values(), ...plan.prefix.values()].filter((backend) => backend !== undefined);
+    this.#backends = new Map(backends.map((backend) => [backendId(backend), backend]));
+    this.#byService = new Map();
+    for (const backend of this.#backends.values()) {
+      const key = `${backend.namespace}/${backend.service}`;
+      this.#byService.set(key, [...(this.#byService.get(key) ?? []), backend]);
+    }
+    for (const id of this.#servers.keys()) if (!this.#backends.has(id)) this.#servers.delete(id);
+    for (const [id, backend] of this.#backends) {
+      const isChanged = this.#changedServices.has(`${backend.namespace}/${backend.service}`);
+      if (isChanged || !this.#servers.has(id)) this.#updateServers(backend);
+    }
+    this.#changedServices.clear();
+    const slots = this.#slots.assign(new Set(this.#backends.keys()), now);
+    const placed = (routes: ReadonlyMap<string, Backend | undefined>) =>
+      new Map([...routes].map(([key, backend]) => [key, slotOf(backend, slots)]));
+    this.#state = {
+      slots: this.#slots.size,
+      exact: placed(plan.exact),
+      prefix: placed(plan.prefix),
+      servers: this.#placedServers(slots),
+      certificates: named(plan.certificates),
+    };
+    return this.#state;
+  }
+
+  #updateServers(backend: Backend): void {
+    const { cache, mayServe } = this.#options;
+    const labelled = cache.labelled(ENDPOINT_SLICES, backend.namespace, { [SERVICE_NAME]: backend.service });
+    const slices = labelled.filter(({ metadata }) => metadata.labels?.[SERVICE_NAME] === backend.service);
+    const servers = [...targetsOf(backend, slices, mayServe)].map(
+      (target): Server => ({ target, protocol: backend.protocol }),
+    );
+    this.#servers.set(backendId(backend), new Map(servers.map((server) => [serverName(server), server])));
+  }
+
+  #placedServers(slots: ReadonlyMap<string, string>): ReadonlyMap<string, ReadonlyMap<string, Server>> {
+    return new Map([...slots].map(([id, slot]) => [slot, this.#servers.get(id) ?? new Map<string, Server>()]));
+  }
+}
+
+function slotOf(backend: Backend | undefined, slots: ReadonlyMap<string, string>): string {
+  return backend === undefined ? UNAVAILABLE : (slots.get(backendId(backend)) ?? UNAVAILABLE);
+}
+
+function serviceOf(slice: EndpointSlice | undefined): string | undefined {
+  const name = slice?.metadata.labels?.[SERVICE_NAME];
+  return name === undefined ? undefined : `${slice?.metadata.namespace ?? ''}/${name}`;
+}
+
+/** Whether an Ingress may be served otherwise: not where its status alone has changed, as this service does. */
+function isRouteChange(object: KubeObject | undefined, old: KubeObject | undefined): boolean {
+  if (object === undefined || old === undefined) return true;
+  const rank = ({ metadata }: KubeObject) => [metadata.uid, metadata.generation, metadata.annotations];
+  return JSON.stringify(rank(object)) !== JSON.stringify(rank(old));
+}
+
+/** A certificate's name is made of its content: one that changes is another one. */
+function named(certificates: ReadonlyMap<string, string>): ReadonlyMap<string, HostCertificate> {
+  return new Map(
+    [...certificates].map(([host, pem]) => [
+      `certificate-${createHash('sha256').update(`${host}\n${pem}`).digest('hex')}`,
+      { host, pem },
+    ]),
+  );
+}

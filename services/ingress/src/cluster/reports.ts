@@ -1,0 +1,86 @@
+import { type Clock, errorMessage, Signal } from '@gantry/base';
+import { ignoreReasons, type ObjectWriter } from '@gantry/client';
+import type { Cache, EventRecorder } from '@gantry/controller-runtime';
+import { type Ingress, INGRESSES, keyOf } from '@gantry/objects';
+import type { Logger } from '@gantry/service';
+import type { Refusal } from '../rules/backend.ts';
+import { planStatus, type PublishedAddress } from '../rules/status.ts';
+
+export interface ReportsOptions {
+  readonly client: Pick<ObjectWriter, 'updateStatus'>;
+  readonly cache: Cache;
+  readonly events: EventRecorder;
+  readonly address: PublishedAddress;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What is to be said of Ingresses. */
+export interface Report {
+  readonly served: readonly Ingress[];
+  readonly refusals: readonly { readonly ingress: Ingress; readonly refusal: Refusal }[];
+}
+
+const RETRY_MS = 2000;
+
+/** Writes the status of Ingresses, and Events about what is not served of them, each once as long as it lasts. Serving does not wait for it. */
+export class Reports {
+  readonly #options: ReportsOptions;
+  readonly #work = new Signal();
+  /** Texts of the Events by the uid of the Ingress. */
+  #reported = new Map<string, ReadonlySet<string>>();
+  #report: Report = { served: [], refusals: [] };
+
+  constructor(options: ReportsOptions) {
+    this.#options = options;
+  }
+
+  /** Replaces what is to be said. */
+  put(report: Report): void {
+    this.#report = report;
+    this.#work.notify();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.#writeEvents();
+      const left = await this.#writeStatuses(signal);
+      await this.#work.wait(this.#options.clock, left === 0 ? Number.POSITIVE_INFINITY : RETRY_MS, signal);
+    }
+  }
+
+  #writeEvents(): void {
+    const now = new Map<string, Set<string>>();
+    for (const { ingress, refusal } of this.#report.refusals) {
+      const uid = ingress.metadata.uid ?? '';
+      const texts = now.get(uid) ?? new Set();
+      now.set(uid, texts);
+      const text = `${refusal.reason} ${refusal.message}`;
+      if (texts.has(text)) continue;
+      texts.add(text);
+      if (this.#reported.get(uid)?.has(text) === true) continue;
+      this.#options.events.event(ingress, 'Warning', refusal.reason, refusal.message);
+    }
+    this.#reported = now;
+  }
+
+  /** The number of those that could not be written now. */
+  async #writeStatuses(signal: AbortSignal): Promise<number> {
+    const { client, cache, address, logger } = this.#options;
+    let left = 0;
+    for (const { metadata } of this.#report.served) {
+      const key = { namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
+      const known = cache.get(INGRESSES, key);
+      const wanted = known === undefined ? undefined : planStatus(known, address);
+      if (wanted === undefined) continue;
+      try {
+        await ignoreReasons(client.updateStatus(INGRESSES, wanted, signal), ['NotFound']);
+      } catch (error) {
+        if (signal.aborted) return left;
+        left += 1;
+        logger.debug({ ingress: keyOf(wanted), reason: errorMessage(error) }, 'a status was not written');
+      }
+    }
+    return left;
+  }
+}

@@ -1,0 +1,86 @@
+import { type Clock, errorMessage, type Random } from '@gantry/base';
+import type { ObjectReader } from '@gantry/client';
+import { Reflector } from '@gantry/controller-runtime';
+import { type Secret, SECRETS } from '@gantry/objects';
+import type { Logger } from '@gantry/service';
+import { readCertificate, type SecretContent } from '../rules/certificate.ts';
+
+export interface SecretWatchOptions {
+  readonly client: Pick<ObjectReader, 'list' | 'watch'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Called when what a Secret holds has changed. */
+  readonly onChange: () => void;
+}
+
+interface Watched {
+  readonly abort: AbortController;
+  content: SecretContent;
+}
+
+/**
+ * The Secrets that Ingresses name, each watched by its name: this service may read no others. Only what is served of one is kept. Watches
+ * of the same Secret are one.
+ */
+export class SecretWatch {
+  readonly #options: SecretWatchOptions;
+  readonly #watched = new Map<string, Watched>();
+
+  constructor(options: SecretWatchOptions) {
+    this.#options = options;
+  }
+
+  get(namespace: string, name: string): SecretContent {
+    return this.#watched.get(`${namespace}/${name}`)?.content ?? { kind: 'unknown' };
+  }
+
+  /** Whether every Secret that is followed has been read. */
+  isSettled(): boolean {
+    return [...this.#watched.values()].every(({ content }) => content.kind !== 'unknown');
+  }
+
+  /** Follows exactly the Secrets of these keys, `namespace/name`. */
+  follow(keys: ReadonlySet<string>): void {
+    for (const [key, { abort }] of this.#watched) {
+      if (keys.has(key)) continue;
+      abort.abort();
+      this.#watched.delete(key);
+    }
+    for (const key of keys) {
+      if (this.#watched.has(key)) continue;
+      const watched: Watched = { abort: new AbortController(), content: { kind: 'unknown' } };
+      this.#watched.set(key, watched);
+      this.#run(key, watched).catch((error: unknown) => {
+        this.#options.logger.warn({ secret: key, reason: errorMessage(error) }, 'a watch of a Secret ended');
+      });
+    }
+  }
+
+  async #run(key: string, watched: Watched): Promise<void> {
+    const { client, clock, random, logger } = this.#options;
+    const [namespace = '', name = ''] = key.split('/');
+    const selection = { namespace, fieldSelector: `metadata.name=${name}` };
+    const reflector = new Reflector<Secret>({ client, resource: SECRETS, clock, random, ...selection });
+    for await (const event of reflector.events(watched.abort.signal)) {
+      if (watched.abort.signal.aborted) return;
+      if (event.kind === 'failed') {
+        logger.debug({ secret: key, reason: errorMessage(event.error) }, 'watching a Secret failed');
+        continue;
+      }
+      const isIt = ({ metadata }: Secret) => metadata.name === name;
+      if (event.kind === 'resync') this.#take(watched, event.objects.find(isIt));
+      else
+        for (const { kind, object } of event.changes) {
+          if (isIt(object)) this.#take(watched, kind === 'gone' ? undefined : object);
+        }
+    }
+  }
+
+  #take(watched: Watched, secret: Secret | undefined): void {
+    const content: SecretContent = secret === undefined ? { kind: 'missing' } : readCertificate(secret);
+    if (JSON.stringify(content) === JSON.stringify(watched.content)) return;
+    watched.content = content;
+    this.#options.onChange();
+  }
+}

@@ -1,0 +1,81 @@
+import { rm } from 'node:fs/promises';
+import { ask, HaproxyError } from './ask.ts';
+import { certificateLine } from './configuration.ts';
+import type { HostCertificate } from './proxy-state.ts';
+import type { RunFiles } from './run-files.ts';
+
+type Certificates = ReadonlyMap<string, HostCertificate>;
+
+/** The certificates of a running HAProxy. Each is given to it by itself, so that one that it refuses concerns no other. */
+export class CertificateStore {
+  readonly #files: RunFiles;
+  readonly #refused = new Map<string, string>();
+  #taken = new Map<string, HostCertificate>();
+
+  constructor(files: RunFiles) {
+    this.#files = files;
+  }
+
+  get refused(): ReadonlyMap<string, string> {
+    return this.#refused;
+  }
+
+  /** Those of `wanted` that HAProxy has taken before. */
+  taken(wanted: Certificates): Certificates {
+    return new Map([...wanted].filter(([name]) => this.#taken.has(name)));
+  }
+
+  /** A new worker has exactly these. */
+  async reset(certificates: Certificates): Promise<void> {
+    for (const name of this.#taken.keys()) {
+      if (!certificates.has(name)) await rm(this.#files.certificate(name), { force: true });
+    }
+    this.#taken = new Map(certificates);
+  }
+
+  /** Adds what is missing, then removes what is not wanted: a host whose certificate changes has one at every moment. */
+  async apply(wanted: Certificates, signal: AbortSignal): Promise<void> {
+    for (const name of this.#refused.keys()) if (!wanted.has(name)) this.#refused.delete(name);
+    for (const [name, certificate] of wanted) {
+      if (this.#taken.has(name) || this.#refused.has(name)) continue;
+      try {
+        await this.#add(name, certificate, signal);
+        this.#taken.set(name, certificate);
+      } catch (error) {
+        if (!(error instanceof HaproxyError)) throw error;
+        this.#refused.set(name, error.message);
+        await this.#forget(name, signal);
+      }
+    }
+    for (const name of this.#taken.keys()) {
+      if (wanted.has(name)) continue;
+      await ask(this.#files.socket, `del ssl crt-list ${this.#files.certificateList} ${this.#path(name)}`, signal);
+      await this.#forget(name, signal);
+      this.#taken.delete(name);
+    }
+  }
+
+  async #add(name: string, certificate: HostCertificate, signal: AbortSignal): Promise<void> {
+    const path = this.#path(name);
+    const line = certificateLine(this.#files, [name, certificate]);
+    await this.#ask(`new ssl cert ${path}`, /^New empty certificate store/, signal);
+    await this.#ask(`set ssl cert ${path} <<\n${certificate.pem}`, /^Transaction created/, signal);
+    await this.#ask(`commit ssl cert ${path}`, /^Success!$/m, signal);
+    await this.#ask(`add ssl crt-list ${this.#files.certificateList} <<\n${line}\n`, /^Success!$/m, signal);
+  }
+
+  async #ask(line: string, expected: RegExp, signal: AbortSignal): Promise<void> {
+    const answer = await ask(this.#files.socket, line, signal);
+    if (!expected.test(answer)) throw new HaproxyError(answer.replaceAll(this.#path(''), '').slice(0, 500));
+  }
+
+  /** What HAProxy still knows of a certificate goes; it says where there is nothing. */
+  async #forget(name: string, signal: AbortSignal): Promise<void> {
+    await ask(this.#files.socket, `abort ssl cert ${this.#path(name)};del ssl cert ${this.#path(name)}`, signal);
+    await rm(this.#path(name), { force: true });
+  }
+
+  #path(name: string): string {
+    return this.#files.certificate(name);
+  }
+}

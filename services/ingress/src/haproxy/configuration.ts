@@ -1,0 +1,126 @@
+import {
+  type HostCertificate,
+  type ProxyState,
+  serverArguments,
+  serverName,
+  type Server,
+  UNAVAILABLE,
+} from './proxy-state.ts';
+import type { RunFiles } from './run-files.ts';
+
+/** What the configuration says of the cluster and of the ports at which clients see the proxy. */
+export interface Frontend {
+  readonly clusterId: string;
+  readonly httpPort: number;
+  readonly httpsPort: number;
+}
+
+/** The ports in the container. */
+export const HTTP_PORT = 8080;
+export const HTTPS_PORT = 8443;
+const ALPN = 'alpn h2,http/1.1';
+
+/** The text of each file that HAProxy reads when a process begins, by its path. Users' text is in the keys of the maps alone. */
+export function formatFiles(state: ProxyState, files: RunFiles, frontend: Frontend): ReadonlyMap<string, string> {
+  const certificates = [...state.certificates];
+  return new Map([
+    [files.configuration, formatConfiguration(state, files, frontend)],
+    [files.exact, formatMap(state.exact)],
+    [files.prefix, formatMap(state.prefix)],
+    [files.certificateList, certificates.map((entry) => `${certificateLine(files, entry)}\n`).join('')],
+    ...certificates.map(([name, { pem }]) => [files.certificate(name), pem] as const),
+  ]);
+}
+
+/** A line of the list of certificates: the file, and the host for which it is. */
+export function certificateLine(files: RunFiles, [name, { host }]: readonly [string, HostCertificate]): string {
+  return `${files.certificate(name)} [${ALPN}] ${host}`;
+}
+
+function formatMap(routes: ReadonlyMap<string, string>): string {
+  return [...routes].map(([key, backend]) => `${key} ${backend}\n`).join('');
+}
+
+function formatConfiguration(state: ProxyState, files: RunFiles, frontend: Frontend): string {
+  const slots = Array.from({ length: state.slots }, (_, index) => `b${index}`);
+  const backends = [UNAVAILABLE, ...slots].map((name) => formatBackend(name, state.servers.get(name)));
+  return [GLOBAL(files), DEFAULTS, formatFrontend(files, frontend), ...backends].join('\n');
+}
+
+function formatBackend(name: string, servers: ReadonlyMap<string, Server> = new Map()): string {
+  const lines = [...servers.values()].map((server) => `  server ${serverName(server)} ${serverArguments(server)}\n`);
+  // Balancing that servers can be added to at run time.
+  return `backend ${name}\n  balance leastconn\n${lines.join('')}`;
+}
+
+const GLOBAL = ({ socket }: RunFiles): string => `global
+  stats socket ${socket} mode 600 level admin
+  stats timeout 30s
+  # Two descriptors each: together below the 20,000 that every engine gives a container.
+  maxconn 4000
+  nbthread 2
+  # One command of the socket has a certificate with its chain.
+  tune.bufsize 32768
+  # Connections that an earlier process keeps, such as WebSockets, end then.
+  hard-stop-after 1h
+  ssl-default-bind-options ssl-min-ver TLSv1.2 no-tls-tickets
+`;
+
+const DEFAULTS = `defaults
+  mode http
+  timeout connect 2s
+  timeout queue 5s
+  timeout client 60s
+  timeout server 60s
+  timeout tunnel 1h
+  # A client must send the whole head of a request in this time.
+  timeout http-request 10s
+  timeout http-keep-alive 60s
+  timeout client-fin 10s
+  # An endpoint that does not take a connection is left for another one.
+  retries 3
+  option redispatch 1
+  # An endpoint that closes a kept connection just when a request comes has not seen the request.
+  retry-on conn-failure empty-response
+  http-reuse safe
+`;
+
+/**
+ * Routes are looked up from the most specific host to the least, and there the whole path first, then its longest prefix. What the proxy
+ * says of the client is its own word: all that a request says of this is removed, under any spelling that a server may read as the same
+ * header, and so are names of headers that \`Connection\` asks the next server to drop.
+ */
+function formatFrontend(files: RunFiles, { clusterId, httpPort, httpsPort }: Frontend): string {
+  const unless = 'unless { var(txn.to) -m found }';
+  const lookUps = ['host', 'wildcard', 'any'].flatMap((name) => [
+    `  http-request set-var(txn.to) var(txn.${name}),map_str(${files.exact}) ${unless}`,
+    `  http-request set-var(txn.to) var(txn.${name}),concat(/),map_beg(${files.prefix}) ${unless}`,
+  ]);
+  return `frontend ingress
+  bind :${HTTP_PORT}
+  bind :${HTTPS_PORT} ssl strict-sni crt-list ${files.certificateList} ${ALPN}
+  http-request return status 508 content-type text/plain string "the request has come back to this proxy\\n" if { req.fhdr(via) -m sub ${clusterId}-ingress }
+  http-request set-var(txn.name) req.hdr(host),host_only,lower,rtrim(.)
+  http-request set-var(txn.name) str(-) unless { var(txn.name) -m reg ^[a-z0-9._-]+$ }
+  http-request set-var(txn.above) var(txn.name),regsub(^[^.]*,*)
+  http-request set-var-fmt(txn.host) %[var(txn.name)]%[path]
+  http-request set-var-fmt(txn.wildcard) %[var(txn.above)]%[path]
+  http-request set-var-fmt(txn.any) *%[path]
+${lookUps.join('\n')}
+  http-request return status 404 content-type text/plain string "no Ingress has this host and path\\n" ${unless}
+  http-request add-header Via "1.1 ${clusterId}-ingress"
+  http-request del-header ^(x[-_]forwarded([-_].*)?|x[-_]real[-_]ip|x[-_]original[-_].*|forwarded)$ -m reg
+  http-request set-header Connection Upgrade if { req.hdr(upgrade) -m found } { req.hdr(connection) -m sub -i upgrade }
+  http-request del-header Connection unless { req.hdr(upgrade) -m found }
+  http-request set-header X-Forwarded-For %[src]
+  http-request set-header X-Real-IP %[src]
+  http-request set-header X-Forwarded-Host %[req.hdr(host)]
+  http-request set-header X-Forwarded-Proto http
+  http-request set-header X-Forwarded-Port ${httpPort}
+  http-request set-header X-Forwarded-Proto https if { ssl_fc }
+  http-request set-header X-Forwarded-Port ${httpsPort} if { ssl_fc }
+  # Only what may be done twice is sent again after it may have been received.
+  http-request disable-l7-retry unless { method GET HEAD OPTIONS }
+  use_backend %[var(txn.to)]
+`;
+}

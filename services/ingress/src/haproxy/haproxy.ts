@@ -1,0 +1,192 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { type Clock, errorMessage, pause } from '@gantry/base';
+import type { Logger } from '@gantry/service';
+import { ask, HaproxyError } from './ask.ts';
+import { CertificateStore } from './certificate-store.ts';
+import { formatLines, planChange, type ServerPath } from './change.ts';
+import { type Frontend, formatFiles } from './configuration.ts';
+import type { ProxyState } from './proxy-state.ts';
+import { type RunFiles, runFilesIn } from './run-files.ts';
+
+export interface HaproxyOptions {
+  /** A folder in memory: keys are written to it. */
+  readonly folder: string;
+  readonly frontend: Frontend;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** What HAProxy says to commands that succeed. */
+const EXPECTED = /^(New server registered\.)?$/;
+const START_MS = 10_000;
+const POLL_MS = 20;
+
+/**
+ * A running HAProxy: one master process, and workers that it replaces without closing a listening socket. A change goes to the worker as
+ * commands. Only where these fail, or where there are too few backends, a new worker begins, with files of the whole state; the old one
+ * ends with its last connection.
+ */
+export class Haproxy {
+  readonly #options: HaproxyOptions;
+  readonly #files: RunFiles;
+  readonly #certificates: CertificateStore;
+  readonly #leaving = new Set<ServerPath>();
+  readonly #ended = Promise.withResolvers<void>();
+  #child: ChildProcess | undefined;
+  #applied: ProxyState | undefined;
+  #reloads = 0;
+
+  constructor(options: HaproxyOptions) {
+    this.#options = options;
+    this.#files = runFilesIn(options.folder);
+    this.#certificates = new CertificateStore(this.#files);
+  }
+
+  /** Resolves when the process has ended, which it does not by itself. */
+  get ended(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  /** How often a new worker has begun. */
+  get reloads(): number {
+    return this.#reloads;
+  }
+
+  /** Names of certificates that HAProxy does not take, with its reasons. */
+  get refusedCertificates(): ReadonlyMap<string, string> {
+    return this.#certificates.refused;
+  }
+
+  /** Brings HAProxy to a state; starts it at first. Resolves with whether a new worker has begun. */
+  async apply(state: ProxyState, signal: AbortSignal): Promise<'new worker' | 'same worker'> {
+    const isNew = !(await this.#change(state, signal));
+    if (isNew) await this.#replace(state, signal);
+    this.#applied = state;
+    await this.#certificates.apply(state.certificates, signal);
+    await this.#removeLeaving(signal);
+    return isNew ? 'new worker' : 'same worker';
+  }
+
+  /** Whether servers that get no requests any more still have connections. */
+  get hasLeaving(): boolean {
+    return this.#leaving.size > 0;
+  }
+
+  /** Removes those whose last connection has ended. */
+  async #removeLeaving(signal: AbortSignal): Promise<void> {
+    for (const path of this.#leaving) {
+      const answer = await ask(this.#files.socket, `del server ${path}`, signal);
+      if (answer === 'Server deleted.') this.#leaving.delete(path);
+    }
+  }
+
+  /** Takes no further connection, and ends with the last one. */
+  drain(): void {
+    this.#child?.kill('SIGUSR1');
+  }
+
+  stop(): void {
+    this.#child?.kill('SIGTERM');
+  }
+
+  /** Whether the change could be made in the running worker. */
+  async #change(state: ProxyState, signal: AbortSignal): Promise<boolean> {
+    const applied = this.#applied;
+    if (applied === undefined || applied.slots !== state.slots) return false;
+    const { arriving, maps, departing, leaving, returning } = planChange(applied, state, this.#leaving, this.#files);
+    for (const path of returning) this.#leaving.delete(path);
+    for (const path of leaving) this.#leaving.add(path);
+    try {
+      await this.#commands(arriving, signal);
+      for (const map of maps) {
+        if (map.kind === 'commands') await this.#commands(map.commands, signal);
+        else await this.#replaceMap(map.file, map.payloads, signal);
+      }
+      await this.#commands(departing, signal);
+      return true;
+    } catch (error) {
+      if (!(error instanceof HaproxyError)) throw error;
+      this.#options.logger.warn({ reason: errorMessage(error) }, 'a change was refused: a new worker begins');
+      return false;
+    }
+  }
+
+  async #commands(commands: readonly string[], signal: AbortSignal): Promise<void> {
+    for (const line of formatLines(commands)) await this.#command(line, signal);
+  }
+
+  /** Requests meet the old map or the new one. */
+  async #replaceMap(file: string, payloads: readonly string[], signal: AbortSignal): Promise<void> {
+    const version = /^New version created: (\d+)$/.exec(
+      await ask(this.#files.socket, `prepare map ${file}`, signal),
+    )?.[1];
+    if (version === undefined) throw new HaproxyError(`no new version of ${file}`);
+    for (const payload of payloads) await this.#command(`add map @${version} ${file} <<\n${payload}\n`, signal);
+    await this.#command(`commit map @${version} ${file}`, signal);
+  }
+
+  async #command(line: string, signal: AbortSignal): Promise<void> {
+    const answers = (await ask(this.#files.socket, line, signal)).split('\n');
+    const unexpected = answers.find((answer) => !EXPECTED.test(answer.trim()));
+    if (unexpected !== undefined) throw new HaproxyError(unexpected);
+  }
+
+  async #replace(state: ProxyState, signal: AbortSignal): Promise<void> {
+    // Certificates that HAProxy has not taken yet go to it one by one afterwards: none can keep it from starting.
+    const certificates = this.#certificates.taken(state.certificates);
+    const files = formatFiles({ ...state, certificates }, this.#files, this.#options.frontend);
+    await mkdir(this.#options.folder, { recursive: true });
+    for (const [path, text] of files) await writeFile(path, text, { mode: 0o600 });
+    if (this.#child === undefined) await this.#start(signal);
+    else await this.#reload(signal);
+    this.#leaving.clear();
+    await this.#certificates.reset(certificates);
+  }
+
+  async #start(signal: AbortSignal): Promise<void> {
+    const { configuration, masterSocket, socket } = this.#files;
+    for (const path of [masterSocket, socket]) await rm(path, { force: true });
+    const child = spawn('haproxy', ['-W', '-db', '-S', masterSocket, '-f', configuration], {
+      stdio: ['ignore', 'inherit', 'pipe'],
+    });
+    this.#child = child;
+    createInterface({ input: child.stderr }).on('line', (line) => this.#log(line));
+    const failed = Promise.withResolvers<never>();
+    failed.promise.catch(() => undefined);
+    child.once('error', failed.reject);
+    child.once('exit', (code) => {
+      this.#ended.resolve();
+      failed.reject(new HaproxyError(`it ended with ${code ?? 'a signal'}`));
+    });
+    await Promise.race([this.#untilAnswering(signal), failed.promise]);
+  }
+
+  /** What it says of its configuration and processes. That a backend has no server is what an Ingress may well ask for. */
+  #log(line: string): void {
+    const isAlert = line.startsWith('[ALERT]') && !line.endsWith('has no server available!');
+    this.#options.logger[isAlert ? 'error' : 'debug']({ line }, 'HAProxy');
+  }
+
+  async #untilAnswering(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#options;
+    const until = clock.monotonicMs() + START_MS;
+    for (;;) {
+      try {
+        await ask(this.#files.socket, 'show version', signal);
+        return;
+      } catch (error) {
+        if (signal.aborted || clock.monotonicMs() > until) throw error;
+      }
+      await pause(clock, POLL_MS, signal);
+    }
+  }
+
+  async #reload(signal: AbortSignal): Promise<void> {
+    const answer = await ask(this.#files.masterSocket, 'reload', signal);
+    if (!answer.startsWith('Success=1'))
+      throw new HaproxyError(`a new worker could not begin: ${answer.slice(0, 2000)}`);
+    this.#reloads += 1;
+  }
+}

@@ -1,0 +1,45 @@
+import type { BackendProtocol } from '../rules/backend.ts';
+
+/** What HAProxy is to do; its files and commands are made of it. */
+export interface ProxyState {
+  /** How many backends the configuration has. */
+  readonly slots: number;
+  /** Backends by keys of routes. */
+  readonly exact: ReadonlyMap<string, string>;
+  readonly prefix: ReadonlyMap<string, string>;
+  /** Servers by backend, each by its name. */
+  readonly servers: ReadonlyMap<string, ReadonlyMap<string, Server>>;
+  /** By the name of their file. */
+  readonly certificates: ReadonlyMap<string, HostCertificate>;
+}
+
+/** An endpoint as a server of a backend. */
+export interface Server {
+  /** `10.128.4.7:8080`. */
+  readonly target: string;
+  readonly protocol: BackendProtocol;
+}
+
+/** The certificate of one host, or of the names right below one: `*.example.com`. */
+export interface HostCertificate {
+  readonly host: string;
+  readonly pem: string;
+}
+
+/** The backend of routes whose Service or port does not exist: it has no server. */
+export const UNAVAILABLE = 'unavailable';
+
+/** The name of a server in its backend. */
+export function serverName({ target, protocol }: Server): string {
+  return `${target.replace(':', '_')}_${protocol}`;
+}
+
+const OPTIONS = { http: '', h2c: ' proto h2', https: ' ssl verify none' } as const;
+
+/**
+ * The address of a server, and how it is spoken to, as the configuration and the command `add server` have it. Unused connections are
+ * closed soon: many servers close them after five seconds.
+ */
+export function serverArguments({ target, protocol }: Server): string {
+  return `${target} pool-purge-delay 2s${OPTIONS[protocol]}`;
+}

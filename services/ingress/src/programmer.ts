@@ -1,0 +1,121 @@
+import { backoffMs, type Clock, errorMessage, pause, type Random, Signal } from '@gantry/base';
+import type { Counter, Histogram, Logger } from '@gantry/service';
+import type { ClusterView } from './cluster-view.ts';
+import type { ProxyState } from './haproxy/proxy-state.ts';
+import type { Report } from './cluster/reports.ts';
+
+/** What is programmed: HAProxy, or in tests a record of states. */
+export interface Programmed {
+  readonly hasLeaving: boolean;
+  /** Hosts' certificates that are refused, by name, with the reason. */
+  readonly refusedCertificates: ReadonlyMap<string, string>;
+  apply(state: ProxyState, signal: AbortSignal): Promise<'new worker' | 'same worker'>;
+}
+
+export interface ProgrammerOptions {
+  readonly view: Pick<ClusterView, 'update' | 'renewed' | 'plan'>;
+  readonly proxy: Programmed;
+  /** Follows the Secrets that the plan names. */
+  readonly followSecrets: (keys: ReadonlySet<string>) => void;
+  readonly areSecretsRead: () => boolean;
+  readonly report: (report: Report) => void;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: { readonly seconds: Histogram; readonly failures: Counter };
+}
+
+/** A share of the time is left to everything else, however many Ingresses change. */
+const REST_SHARE = 3;
+const MIN_REST_MS = 20;
+const LOOK_AGAIN_MS = 2000;
+const SECRETS_MS = 3000;
+const BACKOFF = { initialMs: 200, maxMs: 10_000 };
+
+/** Keeps HAProxy in step with the cluster: one change at a time, of all that has happened since the last one. */
+export class Programmer {
+  readonly #options: ProgrammerOptions;
+  readonly #work = new Signal();
+  #isProgrammed = false;
+  #failures = 0;
+
+  constructor(options: ProgrammerOptions) {
+    this.#options = options;
+  }
+
+  /** Whether HAProxy has begun to serve. */
+  get isProgrammed(): boolean {
+    return this.#isProgrammed;
+  }
+
+  /** There may be something to change. Bound, so that it can be passed as a listener. */
+  readonly notify = (): void => this.#work.notify();
+
+  /** Programs until the signal is aborted. The caches must have been listed. Ends with an error where HAProxy cannot be started. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, random, logger, metrics, proxy } = this.#options;
+    await this.#awaitSecrets(signal);
+    while (!signal.aborted) {
+      const start = clock.monotonicMs();
+      try {
+        await this.#program(signal);
+        this.#failures = 0;
+      } catch (error) {
+        if (signal.aborted) return;
+        if (!this.#isProgrammed) throw error;
+        this.#failures += 1;
+        metrics.failures.inc();
+        logger.error({ reason: errorMessage(error) }, 'HAProxy was not changed');
+        await pause(clock, backoffMs(BACKOFF, this.#failures, random), signal);
+        continue;
+      }
+      const tookMs = clock.monotonicMs() - start;
+      metrics.seconds.observe(tookMs / 1000);
+      await pause(clock, Math.max(MIN_REST_MS, tookMs * REST_SHARE), signal);
+      await this.#work.wait(clock, proxy.hasLeaving ? LOOK_AGAIN_MS : Number.POSITIVE_INFINITY, signal);
+    }
+  }
+
+  /** A start without the certificates would refuse clients that it served a moment ago. */
+  async #awaitSecrets(signal: AbortSignal): Promise<void> {
+    const { clock, view, followSecrets, areSecretsRead } = this.#options;
+    const until = clock.monotonicMs() + SECRETS_MS;
+    view.update(clock.monotonicMs());
+    followSecrets(view.plan?.secrets ?? new Set());
+    while (!areSecretsRead() && clock.monotonicMs() < until && !signal.aborted) {
+      await this.#work.wait(clock, until - clock.monotonicMs(), signal);
+    }
+    // The first change has all that has happened.
+    this.#work.clear();
+  }
+
+  async #program(signal: AbortSignal): Promise<void> {
+    const { clock, view, proxy, followSecrets, report } = this.#options;
+    const state = view.update(clock.monotonicMs());
+    const { plan } = view;
+    followSecrets(plan?.secrets ?? new Set());
+    if ((await proxy.apply(state, signal)) === 'new worker') view.renewed();
+    this.#isProgrammed = true;
+    if (plan !== undefined) report(withCertificates(plan, state, proxy.refusedCertificates));
+  }
+}
+
+/** Adds what only HAProxy refuses: certificates that look right, and are too weak for it. */
+function withCertificates(
+  { served, refusals }: Report,
+  { certificates }: ProxyState,
+  refused: ReadonlyMap<string, string>,
+): Report {
+  if (refused.size === 0) return { served, refusals };
+  const whyOf = new Map([...refused].map(([name, why]) => [certificates.get(name)?.host, why]));
+  const more = served.flatMap((ingress) =>
+    (ingress.spec?.tls ?? []).flatMap(({ hosts = [] }) =>
+      hosts.flatMap((host) => {
+        const why = whyOf.get(host);
+        const message = `spec.tls: the certificate of ${JSON.stringify(host)} is refused by HAProxy: ${why}`;
+        return why === undefined ? [] : [{ ingress, refusal: { reason: 'InvalidCertificate', message } }];
+      }),
+    ),
+  );
+  return { served, refusals: [...refusals, ...more] };
+}

@@ -1,0 +1,27 @@
+import type { Ingress, IngressClass } from '@gantry/objects';
+
+/** The controller that this service is; IngressClasses name it in `spec.controller`. */
+export const CONTROLLER = 'gantry.dev/ingress';
+const LEGACY = 'kubernetes.io/ingress.class';
+
+/** The class that is shipped: Ingresses without a class get it when they are created. */
+export const SHIPPED_CLASS: IngressClass = {
+  apiVersion: 'networking.k8s.io/v1',
+  kind: 'IngressClass',
+  metadata: { name: 'gantry', annotations: { 'ingressclass.kubernetes.io/is-default-class': 'true' } },
+  spec: { controller: CONTROLLER },
+};
+
+/** The class of an Ingress. The annotation of before there were classes has precedence, as the API's documentation demands. */
+export function classOf({ metadata, spec }: Ingress): string | undefined {
+  return metadata.annotations?.[LEGACY] ?? spec?.ingressClassName;
+}
+
+/** Whether an Ingress is served here: its class names this controller. One without a class is served by no controller. */
+export function isServed(ingress: Ingress, classes: readonly IngressClass[]): boolean {
+  const name = classOf(ingress);
+  return (
+    name !== undefined &&
+    classes.some(({ metadata, spec }) => metadata.name === name && spec?.controller === CONTROLLER)
+  );
+}

@@ -1,0 +1,39 @@
+import type { EndpointSlice } from '@gantry/objects';
+import type { Backend } from './backend.ts';
+
+/** An address and port that requests of a backend are sent to, `10.128.4.7:8080`. */
+export type Target = string;
+
+/**
+ * The endpoints of a backend in all slices of its Service: the ready ones, else those that terminate but still serve. Where an address is
+ * listed twice, one that is not terminating counts: a pod's address may be given to another pod before the first one is gone.
+ */
+export function targetsOf(
+  backend: Backend,
+  slices: readonly EndpointSlice[],
+  mayServe: (address: string) => boolean,
+): ReadonlySet<Target> {
+  const states = new Map<Target, 'ready' | 'serving-terminating'>();
+  for (const slice of slices) {
+    if (slice.addressType !== 'IPv4') continue;
+    const port = (slice.ports ?? []).find(
+      ({ name, protocol }) => (name ?? '') === backend.port && isTcp(protocol),
+    )?.port;
+    // The API writes null for a port that is not known, and for empty lists.
+    if (typeof port !== 'number') continue;
+    for (const { addresses, conditions = {} } of slice.endpoints ?? []) {
+      const [address = ''] = addresses;
+      if (!mayServe(address)) continue;
+      const target = `${address}:${port}`;
+      const isServingOn = (conditions.serving ?? true) && (conditions.terminating ?? false);
+      if (conditions.ready ?? true) states.set(target, 'ready');
+      else if (isServingOn && !states.has(target)) states.set(target, 'serving-terminating');
+    }
+  }
+  const ready = [...states].filter(([, state]) => state === 'ready');
+  return new Set((ready.length > 0 ? ready : [...states]).map(([target]) => target).toSorted());
+}
+
+function isTcp(protocol: string | undefined): boolean {
+  return (protocol ?? 'TCP') === 'TCP';
+}

@@ -1,0 +1,232 @@
+import type { Ingress, Service } from '@gantry/objects';
+import { describe, expect, it } from 'vitest';
+import { backend, ingress, OURS, rule, service } from '../testing/objects.ts';
+import { backendId } from './backend.ts';
+import type { SecretContent } from './certificate.ts';
+import { type IngressPlan, planIngresses } from './plan.ts';
+
+const PORTS = [
+  { name: 'http', port: 80 },
+  { name: 'grpc', port: 81, appProtocol: 'kubernetes.io/h2c' },
+  { name: 'dns', port: 53, protocol: 'UDP' },
+];
+const SERVICES: readonly Service[] = [
+  service('a/web', PORTS),
+  service('b/web', PORTS),
+  service('a/outside', PORTS, { type: 'ExternalName', externalName: 'etcd-0' }),
+];
+const SECRETS: Readonly<Record<string, SecretContent>> = {
+  'a/good': { kind: 'certificate', pem: 'A' },
+  'b/good': { kind: 'certificate', pem: 'B' },
+  'a/bad': { kind: 'unusable', why: 'it has no tls.key' },
+  'a/unread': { kind: 'unknown' },
+};
+
+function plan(...ingresses: readonly Ingress[]): IngressPlan {
+  return planIngresses({
+    ingresses,
+    classes: [OURS, { ...OURS, metadata: { name: 'other' }, spec: { controller: 'example.org/other' } }],
+    serviceOf: (namespace, name) =>
+      SERVICES.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
+    secretOf: (namespace, name) => SECRETS[`${namespace}/${name}`] ?? { kind: 'missing' },
+  });
+}
+
+/** Routes as lines, `exact a.example/ -> a/web/http/http`. */
+function routes({ exact, prefix }: IngressPlan): readonly string[] {
+  const lines = (kind: string, map: IngressPlan['exact']) =>
+    [...map].map(([key, to]) => `${kind} ${key} -> ${to === undefined ? 'nothing' : backendId(to)}`);
+  return [...lines('exact', exact), ...lines('prefix', prefix)];
+}
+
+const refusals = (of: IngressPlan) =>
+  of.refusals.map(
+    ({ ingress: { metadata }, refusal: { reason, message } }) => `${metadata.uid}: ${reason}: ${message}`,
+  );
+
+describe('the routes of Ingresses', () => {
+  it('are hosts with paths; a prefix ends with a slash, whatever its own end', () => {
+    const rules = [
+      rule('A.example', 'Exact /x web:80', 'Exact /x/ web:80', 'Prefix /x web:http', 'Prefix / web:grpc'),
+      rule('*.example', 'ImplementationSpecific /y// web:81'),
+      rule('', 'Prefix /z/ web:80'),
+    ];
+    expect(routes(plan(ingress('a/one', { rules })))).toEqual([
+      'exact a.example/x -> a/web/http/http',
+      'exact a.example/x/ -> a/web/http/http',
+      'prefix a.example/x/ -> a/web/http/http',
+      'prefix a.example/ -> a/web/grpc/h2c',
+      'prefix *.example/y/ -> a/web/grpc/h2c',
+      'prefix */z/ -> a/web/http/http',
+    ]);
+  });
+
+  it.each([
+    ['web:82', 'ServicePortNotFound: spec.rules[0].http.paths[0].backend: the Service "web" has no TCP port "82"'],
+    ['web:53', 'ServicePortNotFound: spec.rules[0].http.paths[0].backend: the Service "web" has no TCP port "53"'],
+    ['web:dns', 'ServicePortNotFound: spec.rules[0].http.paths[0].backend: the Service "web" has no TCP port "dns"'],
+    ['none:80', 'ServiceNotFound: spec.rules[0].http.paths[0].backend: the Service "none" does not exist'],
+    [
+      'outside:80',
+      'ExternalNameService: spec.rules[0].http.paths[0].backend: the Service "outside" is of type ExternalName, whose names could lead anywhere',
+    ],
+  ])('lead nowhere for the backend %s, and the Event says why', (to, why) => {
+    const found = plan(ingress('a/one', { rules: [rule('a.example', `Prefix / ${to}`)] }));
+    expect(routes(found)).toEqual(['prefix a.example/ -> nothing']);
+    expect(refusals(found)).toEqual([`a/one: ${why}`]);
+  });
+
+  it('lead nowhere for backends that are no Services', () => {
+    const resource = { kind: 'Bucket', name: 'b' };
+    const rules = [{ host: 'a.example', http: { paths: [{ path: '/', pathType: 'Prefix', backend: { resource } }] } }];
+    expect(refusals(plan(ingress('a/one', { rules })))).toEqual([
+      'a/one: ResourceBackend: spec.rules[0].http.paths[0].backend: backends other than Services are not supported',
+    ]);
+  });
+
+  it('belong to the oldest Ingress that has the host and path, and to its first rule', () => {
+    const rules = [rule('a.example', 'Prefix /x web:80')];
+    const found = plan(
+      ingress('b/young', { rules }, 2),
+      ingress('a/old', { rules: [rule('a.example', 'Prefix /x/ none:80', 'Prefix /x web:81')] }, 1),
+    );
+    expect(routes(found), 'also where its backend is missing').toEqual(['prefix a.example/x/ -> nothing']);
+    expect(refusals(found).filter((text) => text.includes('HostPathTaken'))).toEqual([
+      'a/old: HostPathTaken: spec.rules[0].http.paths[1]: an older rule has the same host and path',
+      'b/young: HostPathTaken: spec.rules[0].http.paths[0]: an older rule has the same host and path',
+    ]);
+  });
+
+  it('of a default backend take what no rule of its hosts does, and of all hosts where it names none', () => {
+    const found = plan(
+      ingress(
+        'a/hosts',
+        { defaultBackend: backend('web:80'), rules: [rule('a.example', 'Exact / web:81'), { host: 'b.example' }] },
+        1,
+      ),
+      ingress('b/all', { defaultBackend: backend('web:80') }, 2),
+      ingress('b/late', { defaultBackend: backend('none:80') }, 3),
+      ingress('b/rule', { rules: [rule('b.example', 'Prefix / web:81')] }, 4),
+    );
+    expect(routes(found)).toEqual([
+      'exact a.example/ -> a/web/grpc/h2c',
+      'prefix b.example/ -> b/web/grpc/h2c',
+      'prefix a.example/ -> a/web/http/http',
+      'prefix */ -> b/web/http/http',
+    ]);
+    expect(refusals(found)).toEqual([]);
+  });
+
+  it.each([
+    '/x b1\nuse_backend b2',
+    '/x\r\nHost:',
+    '/"x"',
+    '/\\x',
+    '/a b',
+    '/a\tb',
+    '/#x{}',
+    '/ä',
+    '/\u0000',
+    'x',
+    '',
+    `/${'x'.repeat(1024)}`,
+  ])('have no path %j, and the rest of the Ingress is served', (hostile) => {
+    const http = { paths: [{ path: hostile, pathType: 'ImplementationSpecific', backend: backend('web:80') }] };
+    const found = plan(
+      ingress('a/one', { rules: [{ host: 'a.example', http }, rule('a.example', 'Prefix /y web:80')] }),
+    );
+    expect(routes(found)).toEqual(['prefix a.example/y/ -> a/web/http/http']);
+    expect(refusals(found)[0]).toMatch(/^a\/one: InvalidPath: spec\.rules\[0\]\.http\.paths\[0\]\.path: /);
+  });
+
+  it.each(['a.example\nx', 'a b', 'a;b', '*', '*.*.example', '.example', 'a..b', '-a', `${'x'.repeat(254)}`, 'a/b'])(
+    'have no host %j',
+    (host) => {
+      const found = plan(
+        ingress('a/one', { rules: [rule(host, 'Prefix / web:80')], tls: [{ hosts: [host], secretName: 'good' }] }),
+      );
+      expect(routes(found)).toEqual([]);
+      expect(found.certificates.size).toBe(0);
+      expect(found.refusals.map(({ refusal }) => refusal.reason)).toEqual(['InvalidHost', 'InvalidHost']);
+    },
+  );
+
+  it('come from Ingresses of a class of this controller alone; the annotation has precedence', () => {
+    const rules = [rule('a.example', 'Prefix / web:80')];
+    const one = ingress('a/one', { rules });
+    const annotated = (name: string) => ({
+      ...one,
+      metadata: { ...one.metadata, annotations: { 'kubernetes.io/ingress.class': name } },
+    });
+    const of = (ingressClassName: string | undefined) => ({
+      ...one,
+      spec: { rules, ...(ingressClassName === undefined ? {} : { ingressClassName }) },
+    });
+    const served = [one, annotated('gantry'), annotated('other'), of('other'), of('none'), of(undefined)].map(
+      (each) => plan(each).served.length,
+    );
+    expect(served).toEqual([1, 1, 0, 0, 0, 0]);
+  });
+});
+
+describe('the certificates of hosts', () => {
+  const tls = (secretName: string, ...hosts: string[]) => ({ hosts, secretName });
+
+  it('come from Secrets of the namespace of the Ingress; the oldest Ingress has the host', () => {
+    const found = plan(
+      ingress('b/young', { tls: [tls('good', 'a.example', 'B.example')] }, 2),
+      ingress('a/old', { tls: [tls('good', 'a.example', '*.a.example')] }, 1),
+    );
+    expect([...found.certificates]).toEqual([
+      ['a.example', 'A'],
+      ['*.a.example', 'A'],
+      ['b.example', 'B'],
+    ]);
+    expect([...found.secrets]).toEqual(['a/good', 'b/good']);
+    expect(refusals(found)).toEqual([
+      'b/young: HostTaken: spec.tls[0]: an older Ingress has the certificate of "a.example"',
+    ]);
+  });
+
+  it('are for the hosts of the rules where the entry names none', () => {
+    const rules = [rule('a.example', 'Prefix / web:80'), rule('', 'Prefix / web:80')];
+    expect([...plan(ingress('a/one', { rules, tls: [tls('good')] })).certificates.keys()]).toEqual(['a.example']);
+    expect(refusals(plan(ingress('a/one', { tls: [tls('good')] })))[0]).toContain('HostMissing');
+  });
+
+  it.each([
+    ['bad', 'InvalidCertificate: spec.tls[0]: the Secret "bad" has no usable certificate: it has no tls.key'],
+    ['none', 'SecretNotFound: spec.tls[0]: the Secret "none" does not exist'],
+  ])('are not there for the Secret %s, and those of others are', (secret, why) => {
+    const found = plan(ingress('a/one', { tls: [tls(secret, 'x.example'), tls('good', 'y.example')] }, 1));
+    expect([...found.certificates.keys()]).toEqual(['y.example']);
+    expect(refusals(found)).toEqual([`a/one: ${why}`]);
+  });
+
+  it('are awaited without a word while a Secret has not been read', () => {
+    expect(refusals(plan(ingress('a/one', { tls: [tls('unread', 'x.example')] })))).toEqual([]);
+  });
+
+  it('are those of 200 Secrets of a namespace; a Secret counts once', () => {
+    const many = Array.from({ length: 201 }, (_, index) => tls(`s${index}`, `h${index}.example`));
+    const found = plan(ingress('a/one', { tls: [...many, tls('s0', 'again.example')] }));
+    expect(found.secrets.size).toBe(200);
+    expect(refusals(found).filter((text) => text.includes('TooManySecrets'))).toEqual([
+      'a/one: TooManySecrets: spec.tls[200]: the namespace has more than 200 Secrets with certificates',
+    ]);
+  });
+});
+
+it('plans each Ingress once: thousands of one tenant cost their number', () => {
+  let looked = 0;
+  const ingresses = Array.from({ length: 5000 }, (_, index) =>
+    ingress(`a/i${index}`, { rules: [rule(`h${index}.example`, 'Prefix / web:80')] }),
+  );
+  const [web] = SERVICES;
+  const serviceOf = () => {
+    looked += 1;
+    return web;
+  };
+  planIngresses({ ingresses, classes: [OURS], serviceOf, secretOf: () => ({ kind: 'missing' }) });
+  expect(looked).toBe(5000);
+});

@@ -1,0 +1,207 @@
+import type { Ingress, IngressBackend, IngressClass, Service } from '@gantry/objects';
+import { type Backend, backendId, findBackend, type Refusal } from './backend.ts';
+import type { SecretContent } from './certificate.ts';
+import { isServed } from './classes.ts';
+import { ANY_HOST, exactKey, isRoutablePath, prefixKey, routeHost } from './route-keys.ts';
+
+/** What decides on routes and certificates. */
+export interface ObservedIngresses {
+  readonly ingresses: readonly Ingress[];
+  readonly classes: readonly IngressClass[];
+  readonly serviceOf: (namespace: string, name: string) => Service | undefined;
+  readonly secretOf: (namespace: string, name: string) => SecretContent;
+}
+
+/** What is served, and what is not. */
+export interface IngressPlan {
+  /** Backends by the key of `exactKey` and of `prefixKey`. A route without a backend answers that nothing is available. */
+  readonly exact: ReadonlyMap<string, Backend | undefined>;
+  readonly prefix: ReadonlyMap<string, Backend | undefined>;
+  /** PEM by host. */
+  readonly certificates: ReadonlyMap<string, string>;
+  /** `namespace/name` of what the plan looked up, whether or not it exists. */
+  readonly services: ReadonlySet<string>;
+  readonly secrets: ReadonlySet<string>;
+  /** The Ingresses of this controller, oldest first. */
+  readonly served: readonly Ingress[];
+  readonly refusals: readonly { readonly ingress: Ingress; readonly refusal: Refusal }[];
+}
+
+/** Of one namespace: each is a watch, and memory of HAProxy. */
+const MAX_SECRETS = 200;
+
+/**
+ * Decides what every host and path leads to. What two Ingresses claim belongs to the older one, so that no Ingress takes over another
+ * namespace's host by naming it. One Ingress's mistake costs only what it is about.
+ */
+export function planIngresses(observed: ObservedIngresses): IngressPlan {
+  const planner = new Planner(observed);
+  const served = observed.ingresses.filter((ingress) => isServed(ingress, observed.classes)).toSorted(byAge);
+  for (const ingress of served) planner.addRules(ingress);
+  // Behind all rules: a host's own default backend takes what no rule of any Ingress does.
+  for (const ingress of served) planner.addDefaultBackend(ingress);
+  for (const ingress of served) planner.addCertificates(ingress);
+  return { ...planner.plan, served };
+}
+
+function byAge(one: Ingress, other: Ingress): number {
+  const rank = ({ metadata }: Ingress) => Date.parse(metadata.creationTimestamp ?? '') || 0;
+  return rank(one) - rank(other) || (nameOf(one) < nameOf(other) ? -1 : 1);
+}
+
+function nameOf({ metadata }: Ingress): string {
+  return `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
+}
+
+class Planner {
+  readonly plan = {
+    exact: new Map<string, Backend | undefined>(),
+    prefix: new Map<string, Backend | undefined>(),
+    certificates: new Map<string, string>(),
+    services: new Set<string>(),
+    secrets: new Set<string>(),
+    refusals: [] as { readonly ingress: Ingress; readonly refusal: Refusal }[],
+  };
+  readonly #observed: ObservedIngresses;
+  /** Which Ingress has a route or the certificate of a host. */
+  readonly #owners = new Map<string, Ingress>();
+  readonly #secretsOf = new Map<string, Set<string>>();
+  /** One object for each backend, however many routes lead to it. */
+  readonly #backends = new Map<string, Backend>();
+
+  constructor(observed: ObservedIngresses) {
+    this.#observed = observed;
+  }
+
+  addRules(ingress: Ingress): void {
+    for (const [index, { host, http }] of (ingress.spec?.rules ?? []).entries()) {
+      const where = `spec.rules[${index}]`;
+      const onHost = routeHost(host);
+      if (onHost === undefined) {
+        this.#refuse(ingress, 'InvalidHost', `${where}.host: ${JSON.stringify(host)} is no host name`);
+        continue;
+      }
+      for (const [at, { path = '/', pathType, backend }] of (http?.paths ?? []).entries()) {
+        const field = `${where}.http.paths[${at}]`;
+        if (isRoutablePath(path)) this.#route(ingress, field, { host: onHost, path, pathType, backend });
+        else {
+          const rule = 'a path consists of / and at most 1023 characters of RFC 3986; others must be percent-encoded';
+          this.#refuse(ingress, 'InvalidPath', `${field}.path: ${JSON.stringify(path).slice(0, 200)}: ${rule}`);
+        }
+      }
+    }
+  }
+
+  /** Of the hosts of its rules, and of all hosts where there is none. */
+  addDefaultBackend(ingress: Ingress): void {
+    const { defaultBackend, rules = [] } = ingress.spec ?? {};
+    if (defaultBackend === undefined) return;
+    const named = rules.flatMap(({ host }) => routeHost(host) ?? []);
+    let backend: Backend | undefined | 'unresolved' = 'unresolved';
+    for (const host of new Set(rules.length === 0 ? [ANY_HOST] : named)) {
+      const key = prefixKey(host, '/');
+      if (this.plan.prefix.has(key)) continue;
+      if (backend === 'unresolved') backend = this.#resolve(ingress, 'spec.defaultBackend', defaultBackend);
+      this.plan.prefix.set(key, backend);
+    }
+  }
+
+  addCertificates(ingress: Ingress): void {
+    for (const [index, { hosts = [], secretName = '' }] of (ingress.spec?.tls ?? []).entries()) {
+      if (secretName === '') continue;
+      const field = `spec.tls[${index}]`;
+      const wanted = hosts.length > 0 ? hosts : (ingress.spec?.rules ?? []).map(({ host = '' }) => host);
+      if (wanted.every((host) => host === '')) {
+        this.#refuse(
+          ingress,
+          'HostMissing',
+          `${field}.hosts: a certificate is served for hosts that this names, or that rules name`,
+        );
+      }
+      const named = wanted.filter((host) => host !== '');
+      const claimed = named.flatMap((host) => this.#claimHost(ingress, field, host));
+      if (claimed.length > 0) this.#certify(ingress, field, secretName, claimed);
+    }
+  }
+
+  #route(
+    ingress: Ingress,
+    field: string,
+    { host, path, pathType, backend }: { host: string; path: string; pathType: string; backend: IngressBackend },
+  ): void {
+    const [routes, key] =
+      pathType === 'Exact' ? [this.plan.exact, exactKey(host, path)] : [this.plan.prefix, prefixKey(host, path)];
+    if (!this.#claim(`${pathType === 'Exact' ? 'exact' : 'prefix'} ${key}`, ingress)) {
+      this.#refuse(ingress, 'HostPathTaken', `${field}: an older rule has the same host and path`);
+      return;
+    }
+    routes.set(key, this.#resolve(ingress, `${field}.backend`, backend));
+  }
+
+  /** Whether the claim is the first: an Ingress is refused what it claims twice, too. */
+  #claim(key: string, ingress: Ingress): boolean {
+    if (this.#owners.has(key)) return false;
+    this.#owners.set(key, ingress);
+    return true;
+  }
+
+  #claimHost(ingress: Ingress, field: string, name: string): readonly string[] {
+    const host = routeHost(name);
+    if (host === undefined) {
+      this.#refuse(ingress, 'InvalidHost', `${field}.hosts: ${JSON.stringify(name)} is no host name`);
+      return [];
+    }
+    if (this.#claim(`certificate ${host}`, ingress)) return [host];
+    // Naming a host twice in one Ingress harms no other.
+    if (this.#owners.get(`certificate ${host}`) !== ingress) {
+      this.#refuse(ingress, 'HostTaken', `${field}: an older Ingress has the certificate of ${JSON.stringify(host)}`);
+    }
+    return [];
+  }
+
+  #certify(ingress: Ingress, field: string, name: string, hosts: readonly string[]): void {
+    const { namespace = '' } = ingress.metadata;
+    const known = this.#secretsOf.get(namespace) ?? new Set<string>();
+    this.#secretsOf.set(namespace, known);
+    if (!known.has(name) && known.size >= MAX_SECRETS) {
+      const message = `${field}: the namespace has more than ${MAX_SECRETS} Secrets with certificates`;
+      this.#refuse(ingress, 'TooManySecrets', message);
+      return;
+    }
+    known.add(name);
+    this.plan.secrets.add(`${namespace}/${name}`);
+    const content = this.#observed.secretOf(namespace, name);
+    const secret = `${field}: the Secret ${JSON.stringify(name)}`;
+    switch (content.kind) {
+      case 'certificate':
+        for (const host of hosts) this.plan.certificates.set(host, content.pem);
+        break;
+      case 'missing':
+        this.#refuse(ingress, 'SecretNotFound', `${secret} does not exist`);
+        break;
+      case 'unusable':
+        this.#refuse(ingress, 'InvalidCertificate', `${secret} has no usable certificate: ${content.why}`);
+        break;
+      case 'unknown':
+        break;
+    }
+  }
+
+  #resolve(ingress: Ingress, field: string, backend: IngressBackend): Backend | undefined {
+    const { namespace = '' } = ingress.metadata;
+    if (backend.service !== undefined) this.plan.services.add(`${namespace}/${backend.service.name}`);
+    const found = findBackend(namespace, backend, this.#observed.serviceOf);
+    if ('reason' in found) {
+      this.#refuse(ingress, found.reason, `${field}: ${found.message}`);
+      return undefined;
+    }
+    const id = backendId(found);
+    const known = this.#backends.get(id);
+    if (known === undefined) this.#backends.set(id, found);
+    return known ?? found;
+  }
+
+  #refuse(ingress: Ingress, reason: string, message: string): void {
+    this.plan.refusals.push({ ingress, refusal: { reason, message } });
+  }
+}

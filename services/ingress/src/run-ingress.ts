@@ -1,0 +1,182 @@
+/**
+ * The ingress controller: lets clients outside of the cluster reach Services by host and path, over HTTP and HTTPS. HAProxy serves the
+ * requests; this process is its parent and configures it while it runs. It is reached at ports that Compose publishes on the host.
+ *
+ * - `rules`: pure; `plan` is the decision: Ingresses, classes, Services and Secrets to routes and certificates, and what is refused of
+ *   them; `endpoints` chooses addresses, `route-keys` is how hosts and paths are looked up, `certificate` what a Secret must hold
+ * - `haproxy`: `configuration` and `change` are pure, its files and commands; `haproxy` and `certificate-store` are the running process
+ * - `cluster`: the Secrets that Ingresses name, watched one by one; status and Events
+ *
+ * The files beside this one wire them together: `cluster-view` plans what has changed, `programmer` brings it to HAProxy.
+ */
+import { networkInterfaces } from 'node:os';
+import { Activities, errorMessage, systemClock, systemRandom } from '@gantry/base';
+import { createGrpcClient, type GrpcClient, ignoreReasons } from '@gantry/client';
+import { createCertificateRequester, createEventRecorder, Informers } from '@gantry/controller-runtime';
+import { INGRESS_CLASSES } from '@gantry/objects';
+import {
+  cachesListed,
+  certificateRenewal,
+  createHealth,
+  createLogger,
+  createMetrics,
+  eventLoopWatch,
+  exitOnStopSignals,
+  type GroupMember,
+  type GroupOutcome,
+  httpEndpoint,
+  type Logger,
+  type Metrics,
+  runGroup,
+} from '@gantry/service';
+import { openTlsFolder } from '@gantry/tls';
+import { Reports } from './cluster/reports.ts';
+import { SecretWatch } from './cluster/secret-watch.ts';
+import { ClusterView, WATCHED_RESOURCES } from './cluster-view.ts';
+import type { IngressConfig } from './config.ts';
+import { Haproxy } from './haproxy/haproxy.ts';
+import { Programmer, type ProgrammerOptions } from './programmer.ts';
+import { SHIPPED_CLASS } from './rules/classes.ts';
+import { endpointFilter } from './rules/ranges.ts';
+
+const COMPONENT = 'ingress-controller';
+
+/** The process, with HAProxy as its child. */
+export async function runIngress(config: IngressConfig): Promise<GroupOutcome> {
+  const base = { clock: systemClock, random: systemRandom };
+  const { clock } = base;
+  const logger = createLogger({ service: 'ingress', level: config.logLevel });
+  const metrics = createMetrics();
+  const startUpIsOver = exitOnStopSignals();
+  using tls = await openTlsFolder(config.tlsDir, { clock, logger }, new AbortController().signal);
+  using client = createGrpcClient({ ...base, addresses: config.apiservers, tls, fieldManager: COMPONENT });
+  const informers = new Informers({ ...base, client, resources: WATCHED_RESOURCES, log: logger });
+  const secrets = new SecretWatch({
+    ...base,
+    client,
+    logger,
+    onChange: () => {
+      view.takeSecret();
+      programmer.notify();
+    },
+  });
+  const { cache } = informers;
+  const view = new ClusterView({
+    cache,
+    secretOf: (namespace, name) => secrets.get(namespace, name),
+    mayServe: endpointFilter([config.controlCidr, ...ownAddresses()]),
+  });
+  const events = createEventRecorder({ ...base, client, component: COMPONENT, log: logger });
+  const reports = new Reports({ client, cache, events, address: config, clock, logger });
+  const haproxy = new Haproxy({ folder: config.runDir, frontend: config, clock, logger });
+  const programmer = new Programmer({
+    ...base,
+    view,
+    proxy: haproxy,
+    followSecrets: (keys) => secrets.follow(keys),
+    areSecretsRead: () => secrets.isSettled(),
+    report: (report) => reports.put(report),
+    logger,
+    metrics: programmerMetrics(metrics, view, haproxy),
+  });
+  informers.subscribe((event) => {
+    if (view.take(event)) programmer.notify();
+  });
+  const serving = {
+    name: 'haproxy',
+    check: () => {
+      if (!programmer.isProgrammed) throw new NotServingError('HAProxy does not serve yet');
+    },
+  };
+  const health = createHealth({ ready: [cachesListed(() => informers.missing()), serving] });
+  startUpIsOver();
+  return await runGroup(
+    [
+      eventLoopWatch({ clock, logger, metrics, activities: new Activities(clock) }),
+      httpEndpoint({ health, metrics }),
+      certificateRenewal({
+        ...base,
+        folder: config.tlsDir,
+        requestCertificate: createCertificateRequester(client, clock, COMPONENT),
+        logger,
+      }),
+      { name: 'caches', run: (signal) => informers.run(signal) },
+      { name: 'reports', run: (signal) => reports.run(signal), drain: (signal) => events.flush(signal) },
+      proxyMember({ config, informers, client, programmer, haproxy, logger }),
+    ],
+    { clock, logger },
+  );
+}
+
+class NotServingError extends Error {
+  override readonly name = 'NotServingError';
+}
+
+interface Parts {
+  readonly config: IngressConfig;
+  readonly informers: Informers;
+  readonly client: GrpcClient;
+  readonly programmer: Programmer;
+  readonly haproxy: Haproxy;
+  readonly logger: Logger;
+}
+
+/** HAProxy lives as long as this member: its end ends the process, and with it the container, which is started again. */
+function proxyMember({ config, informers, client, programmer, haproxy, logger }: Parts): GroupMember {
+  return {
+    name: 'proxy',
+    run: async (signal) => {
+      try {
+        await informers.when(() => informers.synced(), signal);
+        if (config.ingressClass === 'create') await shipClass(informers, client, logger, signal);
+        await Promise.race([programmer.run(signal), haproxy.ended]);
+        if (!signal.aborted) throw new NotServingError('HAProxy has ended');
+      } catch (error) {
+        if (!signal.aborted) throw error;
+      } finally {
+        haproxy.stop();
+      }
+    },
+    drain: async (signal) => {
+      haproxy.drain();
+      const { promise: aborted, resolve } = Promise.withResolvers<void>();
+      if (signal.aborted) resolve();
+      signal.addEventListener('abort', () => resolve(), { once: true });
+      await Promise.race([haproxy.ended, aborted]);
+    },
+  };
+}
+
+/** The class is made once in the life of a process where it is missing: one that is deleted meanwhile stays so. */
+async function shipClass(informers: Informers, client: GrpcClient, logger: Logger, signal: AbortSignal): Promise<void> {
+  if (informers.cache.get(INGRESS_CLASSES, { namespace: '', name: SHIPPED_CLASS.metadata.name ?? '' }) !== undefined)
+    return;
+  try {
+    await ignoreReasons(client.create(INGRESS_CLASSES, SHIPPED_CLASS, signal), ['AlreadyExists']);
+  } catch (error) {
+    if (signal.aborted) return;
+    logger.warn({ reason: errorMessage(error) }, 'the class was not created');
+  }
+}
+
+/** Addresses of this container: requests sent to them would come back. */
+function ownAddresses(): readonly string[] {
+  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  return all.filter(({ family }) => family === 'IPv4').map(({ address }) => address);
+}
+
+function programmerMetrics(metrics: Metrics, view: ClusterView, haproxy: Haproxy): ProgrammerOptions['metrics'] {
+  metrics.gauge('ingress_routes', 'Hosts with paths that are served', [], (gauge) =>
+    gauge.set((view.plan?.exact.size ?? 0) + (view.plan?.prefix.size ?? 0)),
+  );
+  metrics.gauge('ingress_certificates', 'Hosts with a certificate', [], (gauge) =>
+    gauge.set(view.plan?.certificates.size ?? 0),
+  );
+  metrics.counter('ingress_worker_starts_total', 'Workers of HAProxy that have replaced another one', [], (counter) =>
+    counter.inc({}, haproxy.reloads),
+  );
+  return {
+    seconds: metrics.histogram('ingress_change_seconds', 'Time of a change of HAProxy, with its plan'),
+    failures: metrics.counter('ingress_change_failures_total', 'Changes of HAProxy that have failed'),
+  };
+}
