@@ -3,7 +3,7 @@ import { type Clock, raceAbort } from '@gantry/base';
 import type { Pod } from '@gantry/objects';
 import type { AgentConfig } from './config.ts';
 import type { GrpcClient } from '@gantry/client';
-import { createEventRecorder } from '@gantry/controller-runtime';
+import { createEventRecorder, type EventRecorder } from '@gantry/controller-runtime';
 import type { AgentEnvironment } from './agent-environment.ts';
 import type { CleanedNode } from './custodian/plan.ts';
 import { NO_PODS } from './custodian/no-pods.ts';
@@ -111,6 +111,7 @@ export function createWorkerServices(
   const configSource = apiConfigSource(client);
   const configs = new ConfigWatch({ client, source: configSource, clock, random, logger });
   const pulled = new PulledImages(join(self.shared.path, 'images'));
+  const events = createEventRecorder({ client, component: 'kubelet', host: self.name, clock, random, log: logger });
   const volumes = new PodVolumes({
     state: self.state,
     mounts,
@@ -118,12 +119,11 @@ export function createWorkerServices(
     engine,
     source: configs,
     tokens: new TokenSource(client, clock),
-    persistent: persistentFolders(self, self.name, client),
+    persistent: persistentFolders(self, self.name, client, events),
     facts,
     resolver,
     clock,
   });
-  const events = createEventRecorder({ client, component: 'kubelet', host: self.name, clock, random, log: logger });
   const { sandboxImage } = config;
   const eviction = nodeEviction(
     { config, clock, logger },
@@ -252,7 +252,7 @@ export function createCleanupServices(
       engine,
       source,
       tokens: new TokenSource(client, clock),
-      persistent: persistentFolders(self, node, client),
+      persistent: persistentFolders(self, node, client, services.events),
       facts,
       resolver,
       clock,
@@ -271,6 +271,12 @@ function withoutStatics(pods: PodSource): PodView {
 }
 
 /** Beside the folders of nodes, so that they stay when a node is removed: an agent of the same name finds them again. */
-function persistentFolders({ shared }: Self, node: string, client: GrpcClient): PersistentFolders {
-  return new PersistentFolders({ folder: join(shared.path, 'volumes', node), node, source: apiClaimSource(client) });
+function persistentFolders(
+  { shared }: Self,
+  node: string,
+  client: GrpcClient,
+  events: EventRecorder,
+): PersistentFolders {
+  const folder = join(shared.path, 'volumes', node);
+  return new PersistentFolders({ folder, node, source: apiClaimSource(client), events });
 }

@@ -13,8 +13,13 @@ await runMain(async () => {
   const environment = {
     config,
     connect: (privilege: Parameters<typeof connectDocker>[1]) =>
-      connectDocker(config.dockerSocket, privilege, systemClock, config.cgroupDir, (call, seconds) =>
-        requests.observe(seconds, { call }),
+      connectDocker(
+        config.dockerSocket,
+        privilege,
+        systemClock,
+        config.cgroupDir,
+        (call, seconds) => requests.observe(seconds, { call }),
+        (message) => logger.warn({}, message),
       ),
     clock: systemClock,
     random: systemRandom,

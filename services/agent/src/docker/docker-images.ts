@@ -26,7 +26,7 @@ export function dockerImages(calls: EngineCalls): ImageRuntime {
 async function inspect(calls: EngineCalls, reference: string, signal: AbortSignal): Promise<ImageInfo | undefined> {
   try {
     const image = (await calls.read(signal, (docker, abort) =>
-      getJson(docker, { path: `/images/${reference}/json`, abort }),
+      getJson(docker, { path: `/images/${fullName(reference)}/json`, abort }),
     )) as Docker.ImageInspectInfo;
     return {
       id: image.Id,
@@ -39,6 +39,11 @@ async function inspect(calls: EngineCalls, reference: string, signal: AbortSigna
     if (describeDockerError(error).status === 404) return undefined;
     throw fromDocker(error, 'Runtime');
   }
+}
+
+/** Of a name without a host the engine would take hexadecimal digits for the id of an image, or its beginning. */
+function fullName(reference: string): string {
+  return reference.includes('/') ? reference : `docker.io/library/${reference}`;
 }
 
 /** The engine responds 200 before the pull; an error is a line of the progress stream. */

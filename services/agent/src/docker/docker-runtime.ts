@@ -28,7 +28,8 @@ const CGROUP_FOLDER = '/sys/fs/cgroup';
 
 /**
  * Uses unversioned paths, which the engine serves with its newest API: works with API 1.41 and later. Deadlines of calls are on
- * `clock`. `cgroupDir` is the folder of the engine's control groups; `observe` hears of every request.
+ * `clock`. `cgroupDir` is the folder of the engine's control groups; `observe` hears of every request, `warn` of
+ * failures that no caller is told.
  */
 export function connectDocker(
   socketPath: string,
@@ -36,9 +37,10 @@ export function connectDocker(
   clock: Clock,
   cgroupDir: string = CGROUP_FOLDER,
   observe: RequestObserver = () => undefined,
+  warn: (message: string) => void = () => undefined,
 ): DockerRuntime {
   const calls = new EngineCalls(observeRequests(new Docker({ socketPath }), clock, observe), clock);
-  const execs = new DockerExecs(calls, clock);
+  const execs = new DockerExecs(calls, clock, warn);
   const inspections = new Inspections(calls);
   return {
     sandboxes: dockerSandboxes(calls),

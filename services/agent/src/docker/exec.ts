@@ -1,8 +1,8 @@
 import type Docker from 'dockerode';
-import { type Clock, sleep } from '@gantry/base';
+import { type Clock, errorMessage, sleep } from '@gantry/base';
 import type { ExecResult } from '../runtime/containers.ts';
 import type { ProcessInput, ProcessOutput, StreamOptions } from '../runtime/streams.ts';
-import { fromDocker } from './docker-error.ts';
+import { describeDockerError, fromDocker } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
 import { DETACH_KEYS, DETACH_KEYS_TOLD, hijack } from './hijack.ts';
 import { joinStreams } from './join-streams.ts';
@@ -26,10 +26,13 @@ type ExecState = Docker.ExecInspectInfo & { readonly DetachKeys?: string };
 export class DockerExecs {
   readonly #calls: EngineCalls;
   readonly #clock: Clock;
+  readonly #warn: (message: string) => void;
   /** The commands of this process. */
   readonly #own = new Set<string>();
 
-  constructor(calls: EngineCalls, clock: Clock) {
+  /** `warn` takes the failures of which no caller is told: those of killing a command that its caller has left. */
+  constructor(calls: EngineCalls, clock: Clock, warn: (message: string) => void) {
+    this.#warn = warn;
     this.#calls = calls;
     this.#clock = clock;
   }
@@ -145,8 +148,10 @@ export class DockerExecs {
         if (state === 'started' || exitCode !== null) return;
         await sleep(this.#clock, BEGIN_POLL.everyMs, signal);
       }
-    } catch {
-      // The engine cannot be asked, or has forgotten it with its container, which ends it.
+    } catch (error) {
+      // The engine has forgotten it with its container, which ends it.
+      if (describeDockerError(error).status === 404) return;
+      this.#warn(`a command of container ${containerId} may run on: ${errorMessage(error)}`);
     }
   }
 }

@@ -29,7 +29,7 @@ async function running(spec: Partial<PodSpec>, writtenBytes: number) {
 }
 
 it('a pod that writes more than its containers may is evicted at once, whatever its grace period', async () => {
-  const { node, status, check, write } = await running({ containers: [container('main', limited('1Mi'))] }, 2 ** 20);
+  const { node, status, check, write } = await running({ containers: [container('main', limited('1Mi'))] }, 2 ** 19);
   await check();
   expect(node.events.filter((event) => event.includes('Evicted'))).toEqual([]);
   write(2 ** 20 + 1);
@@ -52,6 +52,18 @@ it('a pod is evicted when an emptyDir is larger than it may be', async () => {
   await soon(node, () => status()?.reason).toBe('Evicted');
   expect(status()?.message).toBe('Usage of EmptyDir volume "scratch" exceeds the limit "100Ki". ');
 });
+
+it.each(['etc-hosts', 'resolv.conf', 'containers/main/0'])(
+  'a pod is evicted for what a container writes into a file that the agent gave it: %s',
+  async (file) => {
+    const { node, uid, status, check } = await running({ containers: [container('main', limited('1Mi'))] }, 0);
+    await check();
+    expect(status()?.phase).toBe('Running');
+    await writeFile(join(node.path, 'pods', uid, file), Buffer.alloc(2 ** 20));
+    await check();
+    await soon(node, () => status()?.reason).toBe('Evicted');
+  },
+);
 
 it('a pod is evicted while a postStart hook of it does not end', async () => {
   const node = await startNode();
@@ -79,7 +91,7 @@ it('a pod whose files take long to measure keeps no other pod from being measure
       diskUsage: async ({ metadata: { uid = '' } }) => {
         measured.push(uid);
         if (uid === 'slow') await clock.advance(600_000);
-        return new Map();
+        return { emptyDirs: new Map(), files: 0 };
       },
     },
     hostFiles: { sizeOf: async () => 0 },

@@ -118,6 +118,6 @@ export class StorageEvictor {
       const logs = storage.logFolder === undefined ? 0 : await hostFiles.sizeOf(storage.logFolder);
       containers.set(name, storage.writableBytes + logs);
     }
-    return { emptyDirs: await volumes.diskUsage(pod, signal), containers };
+    return { ...(await volumes.diskUsage(pod, signal)), containers };
   }
 }

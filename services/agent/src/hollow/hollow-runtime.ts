@@ -187,7 +187,8 @@ export class HollowRuntime implements Runtime {
   };
 
   readonly images = {
-    inspectImage: async (reference: string): Promise<ImageInfo | undefined> => this.#image(reference),
+    inspectImage: async (reference: string): Promise<ImageInfo | undefined> =>
+      this.#images.get(reference) ?? this.#options.anyImage,
     listImages: async (): Promise<readonly ListedImage[]> =>
       [...Map.groupBy(this.#images, ([, { id }]) => id)].map(([id, images]) => ({
         id,

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, stat, truncate } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readdirSync } from 'node:fs';
@@ -44,6 +44,18 @@ describe('an image that the host has', () => {
     expect(await may('quay.io/app:2', credential('copy', 'h'))).toBe(true);
     expect(await may('quay.io/app:1', credential('b', 'other'))).toBe(false);
     expect(await may('other.io/app:1', credential('a', 'h'))).toBe(false);
+  });
+
+  it('may be used by none for a record that was cut, and by a pod that pulls it again', async () => {
+    await recorded('quay.io/app:1', credential('a', 'h'));
+    const [file = ''] = (await readdir(folder, { recursive: true, withFileTypes: true }))
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name));
+    await truncate(file, 20);
+    expect(await may('quay.io/app:1', credential('a', 'h'))).toBe(false);
+    await recorded('quay.io/app:1', credential('a', 'h'));
+    expect(await may('quay.io/app:1', credential('a', 'h'))).toBe(true);
+    expect(await may('quay.io/app:1')).toBe(false);
   });
 
   it('may be used by none when an agent ended while it pulled it', async () => {

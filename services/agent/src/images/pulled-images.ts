@@ -110,7 +110,8 @@ export class PulledImages {
     for (const name of await namesIn(this.#of(id))) {
       // A name with a dot is of a file that is being written.
       if (name.includes('.')) continue;
-      records.push(JSON.parse(await readFile(join(this.#of(id), name), 'utf8')) as PullRecord);
+      const text = await readIfThere(join(this.#of(id), name));
+      if (text !== undefined) records.push(parseRecord(text));
     }
     return records;
   }
@@ -135,7 +136,7 @@ export class PulledImages {
     const path = join(folder, digest(key));
     this.#writes++;
     const next = `${path}.${process.pid}-${this.#writes}`;
-    await writeFile(next, content, { mode: 0o600 });
+    await writeFile(next, content, { mode: 0o600, flush: true });
     await rename(next, path);
   }
 }
@@ -146,6 +147,18 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw error;
+  }
+}
+
+/** Of a pull whose record was lost: it is of no repository, so that no pod may use the image for it. */
+const LOST: PullRecord = { reference: '', access: { secret: { uid: '', namespace: '', name: '' }, hash: '' } };
+
+/** A file may be cut where the host has lost its power. */
+function parseRecord(text: string): PullRecord {
+  try {
+    return JSON.parse(text) as PullRecord;
+  } catch {
+    return LOST;
   }
 }
 

@@ -5,7 +5,7 @@ import type { ImagePuller } from '../images/image-puller.ts';
 import type { PulledImages } from '../images/pulled-images.ts';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { ImageInfo, ImageRuntime } from '../runtime/images.ts';
-import { isImageReference, pullPolicyOf } from '../spec/image-reference.ts';
+import { imageReferenceFault, pullPolicyOf } from '../spec/image-reference.ts';
 import { podCredentials, type PullSecretsContext } from './pull-secrets.ts';
 
 /** What pulling an image needs. */
@@ -30,8 +30,9 @@ export async function ensureImage(
 ): Promise<ImageInfo> {
   const { images, pulled, clock, record } = context;
   const image = container.image ?? '';
-  if (!isImageReference(image)) {
-    const message = `Failed to apply default image tag "${image}": couldn't parse image name "${image}": invalid reference format`;
+  const fault = imageReferenceFault(image);
+  if (fault !== undefined) {
+    const message = `Failed to apply default image tag "${image}": couldn't parse image name "${image}": ${fault}`;
     record('Warning', 'InspectFailed', message);
     throw new AgentError('InvalidImageName', message);
   }

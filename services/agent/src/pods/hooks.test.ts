@@ -1,6 +1,7 @@
 import type { Container, Lifecycle, Pod } from '@gantry/objects';
 import { PODS } from '@gantry/objects';
 import { expect, it } from 'vitest';
+import { AgentError } from '../runtime/agent-error.ts';
 import { container, pod } from '../testing/pods.ts';
 import { OWNER, soon, startNode, type TestNode } from '../testing/start-node.ts';
 
@@ -118,4 +119,59 @@ it('a container shows as running after its postStart hook, and a deletion does n
   expect([node.log, stateOf(node)?.waiting?.reason]).toEqual([['start'], 'ContainerCreating']);
   await node.client.delete(PODS, { namespace: 'default', name: 'web' }, {}, node.stop.signal);
   await soon(node, () => node.log).toEqual(['start', 'stop in 10']);
+});
+
+it('a stop that failed is repeated without its hook, and with what is left of the grace period', async () => {
+  const log: string[] = [];
+  let failures = 1;
+  const node: TestNode = await startNode({
+    behaviour: {
+      exec: (_spec, [name = '']) => {
+        log.push(name);
+        return { exitCode: 0, output: '' };
+      },
+    },
+    wrap: (hollow) => ({
+      ...hollow,
+      containers: {
+        ...hollow.containers,
+        startContainer: async (id, signal) => {
+          await hollow.containers.startContainer(id, signal);
+          log.push('start');
+        },
+        stopContainer: async (id, seconds, signal) => {
+          log.push(`stop in ${seconds}`);
+          if (failures-- > 0) throw new AgentError('Runtime', 'the engine is away');
+          await hollow.containers.stopContainer(id, seconds, signal);
+        },
+      },
+    }),
+  });
+  await run({ ...node, log }, withHooks({ preStop: exec('exit-0') }), 'delete');
+  await soon(node, () => log).toEqual(['start', 'exit-0', 'stop in 10']);
+  await node.clock.advance(1_000);
+  await soon(node, () => log).toEqual(['start', 'exit-0', 'stop in 10', expect.stringMatching(/^stop in (9|8\.9)/)]);
+});
+
+it("the machine's clock may be set while a hook runs: the grace period is not changed by it", async () => {
+  const node = await nodeWithLog();
+  const { now } = node.clock;
+  let ahead = 0;
+  node.clock.now = () => now.call(node.clock) + ahead;
+  await run(node, withHooks({ preStop: { sleep: { seconds: 4 } } }), 'delete');
+  await node.clock.advance(1_000);
+  ahead = 3_600_000;
+  await node.clock.advance(3_000);
+  await soon(node, () => node.log).toEqual(['start', 'stop in 6']);
+});
+
+it('the end of activeDeadlineSeconds ends a hook that takes longer', async () => {
+  const node = await nodeWithLog();
+  const object = withHooks({ postStart: { sleep: { seconds: 600 } } });
+  await run(node, { ...object, spec: { containers: [], ...object.spec, activeDeadlineSeconds: 20 } }, 'leave');
+  await node.clock.advance(19_000);
+  expect(node.log).toEqual(['start']);
+  await node.clock.advance(1_500);
+  await soon(node, () => node.log).toEqual(['start', 'stop in 10']);
+  await soon(node, () => node.client.all(PODS)[0]?.status?.reason).toBe('DeadlineExceeded');
 });

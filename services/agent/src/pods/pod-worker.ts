@@ -1,5 +1,6 @@
 import { anySignal, backoffMs, errorMessage, type Instant, Signal } from '@gantry/base';
 import type { Pod } from '@gantry/objects';
+import { activeDeadline } from '../plan/goal.ts';
 import { interpretEnds } from '../plan/interpret-ends.ts';
 import { computePodActions } from '../plan/plan.ts';
 import type { PodAction, PodGoal, PodPlan } from '../plan/pod-plan.ts';
@@ -43,6 +44,10 @@ export class PodWorker {
   #wish = '';
   #goal: PodGoal = 'run';
   #step = new AbortController();
+  #deadline: { readonly at: Instant | undefined; readonly cancel: () => void } = {
+    at: undefined,
+    cancel: () => undefined,
+  };
 
   constructor(uid: string, services: WorkerServices) {
     const { runtime, clock, random, events, volumes, pods, probes } = services;
@@ -70,12 +75,13 @@ export class PodWorker {
     });
   }
 
-  /** Something may have changed. A step toward running is aborted when the pod is to be deleted or is evicted. */
+  /** Something may have changed. A step toward running is aborted when the pod is to be deleted or is evicted, or its time is over. */
   notify(): void {
     const { pods, evictions } = this.#services;
     const pod = pods.get(this.#uid);
     const isLeaving = pod === undefined || pod.metadata.deletionTimestamp !== undefined;
-    if (this.#goal === 'run' && (isLeaving || evictions.evictionOf(this.#uid) !== undefined)) this.#step.abort();
+    const isEnding = isLeaving || evictions.evictionOf(this.#uid) !== undefined || this.#watchDeadline(pod) === 'over';
+    if (this.#goal === 'run' && isEnding) this.#step.abort();
     if (wishOf(pod) !== this.#wish) this.#hurry.notify();
     this.#work.notify();
   }
@@ -85,6 +91,7 @@ export class PodWorker {
       await this.#loop(signal);
     } finally {
       this.#probes.stop();
+      this.#deadline.cancel();
       if (this.#services.mode === 'run') {
         this.#services.usage.observe(this.#uid, undefined);
         this.#services.evictor.forget(this.#uid);
@@ -123,6 +130,7 @@ export class PodWorker {
     this.#wish = wishOf(pods.get(this.#uid));
     const listed = (await runtime.observer.listPods({ ...owner, podUid: this.#uid }, step))[0];
     const pod = pods.get(this.#uid);
+    this.#watchDeadline(pod);
     const state = interpretEnds(pod, listed);
     forgetEnded(this.#memory, state);
     const specs = pod === undefined ? [] : allContainersOf(pod).map(({ container }) => container);
@@ -153,6 +161,18 @@ export class PodWorker {
     if (pods.get(this.#uid) !== pod) return 'again';
     await this.#perform(pod, state, actions, step, signal);
     return pod === undefined && actions.some((action) => action.kind === 'release') ? 'ended' : 'again';
+  }
+
+  /** Looks again when the pod's time is over, also during a step: a pull or a hook may take longer than that. */
+  #watchDeadline(pod: Pod | undefined): 'within' | 'over' {
+    const { clock } = this.#services;
+    const deadline = pod === undefined ? undefined : activeDeadline(pod);
+    if (deadline !== this.#deadline.at) {
+      this.#deadline.cancel();
+      const cancel = deadline === undefined ? undefined : clock.setTimer(deadline - clock.now(), () => this.notify());
+      this.#deadline = { at: deadline, cancel: () => cancel?.() };
+    }
+    return deadline !== undefined && clock.now() >= deadline ? 'over' : 'within';
   }
 
   /** Whether the engine has something of another pod of the same name: that of the file as it was before. */

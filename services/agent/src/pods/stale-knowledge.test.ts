@@ -101,6 +101,7 @@ describe('the worker of a pod', () => {
           folder: `${state.path}/volumes`,
           node: 'n',
           source: apiClaimSource(server),
+          events: { event: () => undefined },
         }),
         facts,
         resolver: RESOLVER,

@@ -23,12 +23,23 @@ export function stopContainer(action: StopContainer, context: ActionContext): vo
   const { id, graceSeconds, preStop, signalled } = action;
   memory.stopping.get(id)?.abort.abort();
   const waits = signalled === 'in-its-turn' ? 'turn' : 'signal';
-  const killAt = services.clock.now() + graceSeconds * 1000;
-  const stop: ContainerStop = { killAt, phase: preStop === undefined ? waits : 'hook', abort: new AbortController() };
+  const { clock } = services;
+  const hookedMs = memory.hooked.get(id);
+  const killAtMs = Math.min(clock.monotonicMs() + graceSeconds * 1000, hookedMs ?? Infinity);
+  const hook = hookedMs === undefined ? preStop : undefined;
+  const stop: ContainerStop = {
+    // The machine's clock may be set meanwhile.
+    get killAt() {
+      return clock.now() + killAtMs - clock.monotonicMs();
+    },
+    phase: hook === undefined ? waits : 'hook',
+    abort: new AbortController(),
+  };
   memory.stopping.set(id, stop);
   if (pod !== undefined) events.stopping(pod, action);
   run(id, stop, context, async (signal) => {
-    if (pod !== undefined && preStop !== undefined) await runPreStop(pod, action, preStop, context, signal);
+    if (pod !== undefined && hook !== undefined) await runPreStop(pod, action, hook, context, signal);
+    memory.hooked.set(id, killAtMs);
     if (waits === 'turn') stop.phase = 'turn';
     else await sendSignal(id, stop, context);
   });
@@ -41,9 +52,10 @@ export function signalContainer({ id }: SignalContainer, context: ActionContext)
 }
 
 /** Forgets the stops of containers that have ended by themselves; their hooks end. */
-export function forgetEnded({ stopping, failedPostStart }: WorkerMemory, state: PodState | undefined): void {
+export function forgetEnded({ stopping, hooked, failedPostStart }: WorkerMemory, state: PodState | undefined): void {
   const isRunning = (id: string) => state?.containers.find((one) => one.id === id)?.state === 'running';
   for (const id of failedPostStart) if (!isRunning(id)) failedPostStart.delete(id);
+  for (const id of hooked.keys()) if (!isRunning(id)) hooked.delete(id);
   for (const [id, { abort, phase }] of stopping) {
     if (phase === 'signal' || isRunning(id)) continue;
     abort.abort();

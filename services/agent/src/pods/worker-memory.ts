@@ -13,6 +13,8 @@ export interface ContainerStop extends Stopping {
 /** The memory that a worker and its actions change. */
 export interface WorkerMemory extends PodMemory {
   readonly stopping: Map<string, ContainerStop>;
+  /** Container id → when SIGKILL is due on the monotonic clock, of those whose hook has run: a stop that is repeated runs none. */
+  readonly hooked: Map<string, number>;
   readonly failedPostStart: Set<string>;
   readonly backOffs: Map<string, BackOffEntry>;
   volumes: PodMemory['volumes'];
@@ -37,6 +39,7 @@ export interface WorkerMemory extends PodMemory {
 export function createWorkerMemory(): WorkerMemory {
   return {
     stopping: new Map(),
+    hooked: new Map(),
     failedPostStart: new Set(),
     backOffs: new Map(),
     volumes: 'absent',

@@ -12,6 +12,7 @@ const scratch = (sizeLimit?: string): Volume => ({
 });
 const excess = (containers: Container[], volumes: Volume[], used: Record<string, number>, scratchBytes = 0) =>
   storageExcess(pod({ containers, volumes }), {
+    files: 0,
     emptyDirs: new Map([['scratch', scratchBytes]]),
     containers: new Map(Object.entries(used)),
   });

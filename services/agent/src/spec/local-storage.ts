@@ -12,6 +12,8 @@ import { mainContainersOf } from './pod-containers.ts';
 export interface PodStorage {
   /** By the name of the emptyDir; those in memory are not among them. */
   readonly emptyDirs: ReadonlyMap<string, number>;
+  /** The files that the agent gives the pod and its containers may write to: hosts, resolver, termination messages. */
+  readonly files: number;
   /** By the name of the container: its writable layer and its logs. */
   readonly containers: ReadonlyMap<string, number>;
 }
@@ -50,7 +52,10 @@ export function storageExcess(pod: Pod, storage: PodStorage): string | undefined
     (sum, limit) => formatQuantity(addQuantity(parseQuantity(sum), parseQuantity(limit))),
     '0',
   );
-  const used = [...storage.emptyDirs.values(), ...storage.containers.values()].reduce((sum, bytes) => sum + bytes, 0);
+  const used = [storage.files, ...storage.emptyDirs.values(), ...storage.containers.values()].reduce(
+    (sum, bytes) => sum + bytes,
+    0,
+  );
   // A container without a limit makes the pod's one that of the others, as in kubelet.
   if (limits.length > 0 && used > quantityValue(total)) {
     return `Pod ephemeral local storage usage exceeds the total limit of containers ${total}. `;

@@ -115,6 +115,9 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
   const state = { path, hostPath: path };
   const pulled = new PulledImages(join(path, 'images'));
   const hostFiles = linuxHostFiles(async () => path);
+  const recorder: EventRecorder = {
+    event: (_object, type, reason, message) => void events.push(`${type} ${reason} ${message}`),
+  };
   const volumes = new PodVolumes({
     state,
     mounts,
@@ -122,14 +125,16 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
     engine: ENGINE,
     source: configs,
     tokens: new TokenSource(client, clock),
-    persistent: new PersistentFolders({ folder: `${state.path}/volumes`, node: 'n', source: apiClaimSource(client) }),
+    persistent: new PersistentFolders({
+      folder: `${state.path}/volumes`,
+      node: 'n',
+      source: apiClaimSource(client),
+      events: recorder,
+    }),
     facts,
     resolver: RESOLVER,
     clock,
   });
-  const recorder: EventRecorder = {
-    event: (_object, type, reason, message) => void events.push(`${type} ${reason} ${message}`),
-  };
   const usage = new UsageSampler({ stats: runtime.stats, own: undefined, clock, logger });
   const evictions = new Evictions(recorder);
   const evictor = new StorageEvictor({

@@ -39,10 +39,19 @@ const itsVolume: PersistentVolume = {
 };
 const mounted: Volume = { name: 'data', persistentVolumeClaim: { claimName: 'c' } };
 
+/** Two groups that this process may give files to: root's are any, another user's are its own. */
+function twoGroups(): readonly [number, number] {
+  const own = process.getgid?.() ?? 0;
+  if (process.getuid?.() === 0) return [4321, 4322];
+  return [own, process.getgroups?.().find((group) => group !== own) ?? own];
+}
+
 describe('the folder of a persistent volume', () => {
   let root: string;
+  let events: string[] = [];
   beforeEach(async () => {
     root = await mkdtemp(join(tmpdir(), 'gantry-persistent-'));
+    events = [];
   });
   afterEach(() => rm(root, { recursive: true }));
 
@@ -51,6 +60,7 @@ describe('the folder of a persistent volume', () => {
       folder: join(root, 'volumes'),
       node: 'n',
       source: { claim: async () => claim, volume: async () => volume, node: async () => node },
+      events: { event: (_pod, type, reason, message) => void events.push(`${type} ${reason} ${message}`) },
     });
 
   it('is given to the group of the pod', async () => {
@@ -59,6 +69,23 @@ describe('the folder of a persistent volume', () => {
     const path = await folders(boundClaim, itsVolume).make(withGroup, mounted, signal);
     const { gid, mode } = await stat(path);
     expect({ gid, mode: mode & 0o7777 }).toEqual({ gid: group, mode: 0o2777 });
+  });
+
+  it('stays with the group of the pod that has it, and another pod is told so', async () => {
+    const [one, two] = twoGroups();
+    const of = (uid: string, fsGroup: number) => pod({ securityContext: { fsGroup } }, {}, { uid });
+    const made = folders(boundClaim, itsVolume);
+    const path = await made.make(of('uid-1', one), mounted, signal);
+    await made.make(of('uid-2', two), mounted, signal);
+    expect((await stat(path)).gid).toBe(one);
+    expect(events).toEqual([
+      `Warning AlreadyMountedVolume The requested fsGroup is ${two}, but the volume v has GID ${one}. The volume may not be shareable.`,
+    ]);
+    await made.make(of('uid-3', one), mounted, signal);
+    expect(events).toHaveLength(1);
+    for (const uid of ['uid-1', 'uid-2', 'uid-3']) made.release(uid);
+    await made.make(of('uid-2', two), mounted, signal);
+    expect((await stat(path)).gid).toBe(two);
   });
 
   it('keeps its modes for a pod that has run already, and for one that only reads', async () => {

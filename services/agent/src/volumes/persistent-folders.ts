@@ -1,4 +1,6 @@
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { EventRecorder } from '@gantry/controller-runtime';
 import {
   isFullyBound,
   localFolderOf,
@@ -20,6 +22,7 @@ export interface PersistentFoldersOptions {
   readonly folder: string;
   readonly node: string;
   readonly source: ClaimSource;
+  readonly events: EventRecorder;
 }
 
 /**
@@ -28,8 +31,8 @@ export interface PersistentFoldersOptions {
  */
 export class PersistentFolders {
   readonly #options: PersistentFoldersOptions;
-  /** The folders that pods have, by uid. */
-  readonly #users = new Map<string, Set<string>>();
+  /** The folders that pods have, by uid, and the group for which each pod has it. */
+  readonly #users = new Map<string, Map<string, number | undefined>>();
 
   constructor(options: PersistentFoldersOptions) {
     this.#options = options;
@@ -51,13 +54,18 @@ export class PersistentFolders {
     }
     const path = this.path(folder);
     const { uid = '' } = pod.metadata;
-    this.#users.set(uid, (this.#users.get(uid) ?? new Set()).add(folder));
-    await makeFolder(path);
     const { group, change } = fileOwnersOf(pod);
+    const isShared = this.#hasOtherGroup(uid, folder, group);
+    this.#users.set(uid, (this.#users.get(uid) ?? new Map<string, number | undefined>()).set(folder, group));
+    await makeFolder(path);
     // As kubelet: the files of a volume that its pod only reads stay as they are, and those that a pod has got already are its own.
     const isReadOnly = volume.persistentVolumeClaim?.readOnly === true;
     if (group !== undefined && !isReadOnly && !hasRun(pod)) {
-      await giveToGroup(path, { group, access: 'read-write' }, change);
+      if (isShared) {
+        await this.#warnOfGroup(pod, found, path, group);
+        return path;
+      }
+      await giveToGroup(path, { group, access: 'read-write' }, change, signal);
     }
     return path;
   }
@@ -85,6 +93,20 @@ export class PersistentFolders {
     if (folder === '' || folder === '.' || folder === '..' || /[/\0]/.test(folder))
       throw new AgentError('FailedMount', `${JSON.stringify(folder)} cannot be the name of a folder`);
     return join(this.#options.folder, folder);
+  }
+
+  /** Whether another pod has the folder for another group: what that works on stays its own, as with kubelet's local volumes. */
+  #hasOtherGroup(podUid: string, folder: string, group: number | undefined): boolean {
+    return [...this.#users].some(
+      ([uid, folders]) => uid !== podUid && folders.has(folder) && folders.get(folder) !== group,
+    );
+  }
+
+  async #warnOfGroup(pod: Pod, { metadata }: PersistentVolume, path: string, group: number): Promise<void> {
+    const { gid } = await stat(path);
+    if (gid === group) return;
+    const message = `The requested fsGroup is ${group}, but the volume ${metadata.name ?? ''} has GID ${gid}. The volume may not be shareable.`;
+    this.#options.events.event(pod, 'Warning', 'AlreadyMountedVolume', message);
   }
 
   async #volumeOf(

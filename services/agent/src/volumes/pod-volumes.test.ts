@@ -59,7 +59,12 @@ describe('the volumes of pods', () => {
         secret: async () => ({ apiVersion: 'v1', kind: 'Secret', metadata: {}, data: { password: 'c2VzYW1l' } }),
       },
       tokens: new TokenSource(new FakeObjectClient(clock), clock),
-      persistent: new PersistentFolders({ folder: join(state, 'volumes'), node: 'n', source: boundClaims(reads) }),
+      persistent: new PersistentFolders({
+        folder: join(state, 'volumes'),
+        node: 'n',
+        source: boundClaims(reads),
+        events: { event: () => undefined },
+      }),
       facts: { nodeName: 'n', hostAddress: 'h', memoryBytes: 2 ** 30, allocatable: allocatable(1000) },
       resolver: RESOLVER,
       clock,

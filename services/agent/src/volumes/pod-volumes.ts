@@ -13,7 +13,7 @@ import type { ConfigSource } from '../spec/config-source.ts';
 import { formatResolvConf, type NodeResolver, podResolver } from '../spec/dns.ts';
 import { hostsFile } from '../spec/hostname.ts';
 import type { NodeFacts } from '../spec/field-values.ts';
-import { emptyDirsOnDisk } from '../spec/local-storage.ts';
+import { emptyDirsOnDisk, type PodStorage } from '../spec/local-storage.ts';
 import { allContainersOf } from '../spec/pod-containers.ts';
 import { hasOwnFile, HOSTS_PATH, openPodFile, RESOLVER_PATH } from './pod-file.ts';
 import type { PersistentFolders } from './persistent-folders.ts';
@@ -30,6 +30,11 @@ const MIB = 2 ** 20;
 const MEMORY_SHARE = 32;
 const MIN_MEMORY_BYTES = 64 * MIB;
 const MAX_MEMORY_BYTES = 512 * MIB;
+
+/** In a pod's folder. */
+const HOSTS_FILE = 'etc-hosts';
+const RESOLVER_FILE = 'resolv.conf';
+const MESSAGES = 'containers';
 
 const SHARED = 'Bidirectional';
 
@@ -152,11 +157,16 @@ export class PodVolumes {
     return { mounts: specs, terminationMessagePath, [Symbol.asyncDispose]: release };
   }
 
-  /** Bytes that the pod's emptyDirs take of the disk, by their names. */
-  async diskUsage(pod: Pod, signal: AbortSignal): Promise<ReadonlyMap<string, number>> {
-    const used = new Map<string, number>();
-    for (const { name } of emptyDirsOnDisk(pod)) used.set(name, await treeBytes(this.#volumeFolder(pod, name), signal));
-    return used;
+  /** Bytes that the pod's emptyDirs, by their names, and the files of its containers take of the disk. */
+  async diskUsage(pod: Pod, signal: AbortSignal): Promise<Omit<PodStorage, 'containers'>> {
+    const emptyDirs = new Map<string, number>();
+    for (const { name } of emptyDirsOnDisk(pod)) {
+      emptyDirs.set(name, await treeBytes(this.#volumeFolder(pod, name), signal));
+    }
+    const folder = this.#podFolder(pod.metadata.uid ?? '');
+    let files = 0;
+    for (const name of [HOSTS_FILE, RESOLVER_FILE, MESSAGES]) files += await treeBytes(join(folder, name), signal);
+    return { emptyDirs, files };
   }
 
   /** The files that a pod's containers share: its resolver where the engine's is not the pod's, and its hosts. */
@@ -165,9 +175,9 @@ export class PodVolumes {
     const hosts = hostsFile(pod, podAddress);
     return [
       ...(resolver.kind === 'file'
-        ? [file(RESOLVER_PATH, 'resolv.conf', formatResolvConf(resolver.config), 'once')]
+        ? [file(RESOLVER_PATH, RESOLVER_FILE, formatResolvConf(resolver.config), 'once')]
         : []),
-      ...(hosts === undefined ? [] : [file(HOSTS_PATH, 'etc-hosts', hosts, 'always')]),
+      ...(hosts === undefined ? [] : [file(HOSTS_PATH, HOSTS_FILE, hosts, 'always')]),
     ];
   }
 
@@ -244,7 +254,7 @@ export class PodVolumes {
   }
 
   #messageFile(uid: string, container: string, attempt: number): string {
-    return join(this.#podFolder(uid), 'containers', component(container), String(attempt));
+    return join(this.#podFolder(uid), MESSAGES, component(container), String(attempt));
   }
 
   #volumeFolder(pod: Pod, name: string): string {

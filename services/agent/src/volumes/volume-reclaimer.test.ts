@@ -55,7 +55,12 @@ describe('the volumes of a node', () => {
     const clock = new ManualClock();
     const client = new FakeObjectClient(clock);
     const pods: Pod[] = [];
-    const folders = new PersistentFolders({ folder: root, node: 'n', source: apiClaimSource(client) });
+    const folders = new PersistentFolders({
+      folder: root,
+      node: 'n',
+      source: apiClaimSource(client),
+      events: { event: () => undefined },
+    });
     const mounts = hollowMounts();
     const reclaimer = new VolumeReclaimer({
       node: 'n',

@@ -170,6 +170,14 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       }
     });
 
+    it('finds an image by its names, and by no part of its id', async () => {
+      const { id = '' } = (await test.runtime.images.inspectImage(test.image, signal)) ?? {};
+      const digits = id.replace('sha256:', '');
+      for (const reference of [digits, digits.slice(0, 12), `sha256:${digits}`]) {
+        expect(await test.runtime.images.inspectImage(reference, signal)).toBeUndefined();
+      }
+    });
+
     it('fails with ImageNotFound for a missing image', async () => {
       const sandboxId = await test.runtime.sandboxes.createSandbox(sandbox(), signal);
       expect(await test.runtime.images.inspectImage('gantry.test/none:1', signal)).toBeUndefined();

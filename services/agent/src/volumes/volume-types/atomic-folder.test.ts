@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { writeAtomically } from './atomic-folder.ts';
 
+const { signal } = new AbortController();
+
 describe('writeAtomically', () => {
   let folder: string;
   beforeEach(async () => {
@@ -13,10 +15,10 @@ describe('writeAtomically', () => {
   const file = (path: string, text: string, mode = 0o644) => ({ path, content: Buffer.from(text), mode });
 
   it('shows files through one link, and only the new ones after a change', async () => {
-    await writeAtomically(folder, [file('a', '1'), file('deep/b', '2', 0o400)], 'v1');
+    await writeAtomically(folder, [file('a', '1'), file('deep/b', '2', 0o400)], 'v1', undefined, signal);
     expect(await readFile(join(folder, 'a'), 'utf8')).toBe('1');
     expect((await stat(join(folder, 'deep/b'))).mode & 0o777).toBe(0o400);
-    await writeAtomically(folder, [file('a', '3'), file('c', '4')], 'v2');
+    await writeAtomically(folder, [file('a', '3'), file('c', '4')], 'v2', undefined, signal);
     expect((await readdir(folder)).filter((name) => !name.startsWith('..')).sort()).toEqual(['a', 'c']);
     expect(await readFile(join(folder, 'a'), 'utf8')).toBe('3');
     expect(await readdir(folder)).not.toContain('..v1');
@@ -24,15 +26,15 @@ describe('writeAtomically', () => {
 
   it('lets a group read its files, whatever their modes', async () => {
     const group = process.getuid?.() === 0 ? 4321 : (process.getgid?.() ?? 0);
-    await writeAtomically(folder, [file('deep/b', '2', 0o400)], 'v1', group);
+    await writeAtomically(folder, [file('deep/b', '2', 0o400)], 'v1', group, signal);
     const { mode, gid } = await stat(join(folder, 'deep/b'));
     expect({ mode: mode & 0o7777, gid }).toEqual({ mode: 0o440, gid: group });
     expect((await stat(join(folder, 'deep'))).mode & 0o7777).toBe(0o2755);
   });
 
   it('changes nothing when the content is equal', async () => {
-    await writeAtomically(folder, [file('a', '1')], 'v1');
-    await writeAtomically(folder, [file('a', '1')], 'v2');
+    await writeAtomically(folder, [file('a', '1')], 'v1', undefined, signal);
+    await writeAtomically(folder, [file('a', '1')], 'v2', undefined, signal);
     expect(await readlink(join(folder, '..data'))).toBe('..v1');
   });
 });

@@ -23,7 +23,8 @@ export async function writeAtomically(
   folder: string,
   files: readonly VolumeFile[],
   version: string,
-  group?: number,
+  group: number | undefined,
+  signal: AbortSignal,
 ): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o755 });
   const old = await currentVersion(folder);
@@ -31,7 +32,7 @@ export async function writeAtomically(
   const next = `..${version}`;
   try {
     await writeFiles(join(folder, next), files);
-    if (group !== undefined) await giveToGroup(join(folder, next), { group, access: 'read-only' }, 'always');
+    if (group !== undefined) await giveToGroup(join(folder, next), { group, access: 'read-only' }, 'always', signal);
   } catch (error) {
     // A part of a version, perhaps on a file system that is full: the next attempt needs its room.
     await rm(join(folder, next), { recursive: true, force: true });

@@ -10,7 +10,7 @@ import { defineVolumeType } from './volume-type.ts';
 export const emptyDirVolume = defineVolumeType(
   'emptyDir',
   { access: 'read-write', storage: 'disk' },
-  async ({ medium = '', sizeLimit }, { folder, mountMemory }, { pod, facts }) => {
+  async ({ medium = '', sizeLimit }, { folder, mountMemory }, { pod, facts }, signal) => {
     const { group } = fileOwnersOf(pod);
     switch (medium) {
       case '':
@@ -21,7 +21,7 @@ export const emptyDirVolume = defineVolumeType(
         const limits = [sizeLimit === undefined ? 0 : quantityValue(sizeLimit), memoryLimitOf(pod)];
         const made = await mountMemory(Math.min(facts.memoryBytes, ...limits.filter((bytes) => bytes > 0)));
         if (made === 'made' && group !== undefined) {
-          await giveToGroup(folder, { group, access: 'read-write' }, 'always');
+          await giveToGroup(folder, { group, access: 'read-write' }, 'always', signal);
         }
         return;
       }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { giveToGroup } from './file-owner.ts';
 
+const { signal } = new AbortController();
 /** Only root can give files to a group that it is not in. */
 const group = process.getuid?.() === 0 ? 4321 : (process.getgid?.() ?? 0);
 
@@ -27,38 +28,50 @@ describe('a volume that is given to a group', () => {
   };
 
   it('is read and written by it, and what is made in its folders is too', async () => {
-    await giveToGroup(volume, { group, access: 'read-write' }, 'always');
+    await giveToGroup(volume, { group, access: 'read-write' }, 'always', signal);
     expect(await shown(volume)).toBe(`${group} 2770`);
     expect(await shown(join(volume, 'folder'))).toBe(`${group} 2770`);
     expect(await shown(join(volume, 'folder/file'))).toBe(`${group} 660`);
   });
 
   it('is only read by it where the volume is read-only', async () => {
-    await giveToGroup(volume, { group, access: 'read-only' }, 'always');
+    await giveToGroup(volume, { group, access: 'read-only' }, 'always', signal);
     expect(await shown(join(volume, 'folder'))).toBe(`${group} 2750`);
     expect(await shown(join(volume, 'folder/file'))).toBe(`${group} 640`);
   });
 
   it('changes nothing that a link names', async () => {
     const before = await shown(join(base, 'outside'));
-    await giveToGroup(volume, { group, access: 'read-write' }, 'always');
+    await giveToGroup(volume, { group, access: 'read-write' }, 'always', signal);
     expect(await shown(join(base, 'outside'))).toBe(before);
     expect((await lstat(join(volume, 'link'))).gid).toBe(group);
   });
 
   it('is left as it is where its root has the group already and that is enough', async () => {
-    await giveToGroup(volume, { group, access: 'read-write' }, 'always');
+    await giveToGroup(volume, { group, access: 'read-write' }, 'always', signal);
     const file = join(volume, 'folder/file');
     await chmod(file, 0o600);
-    await giveToGroup(volume, { group, access: 'read-write' }, 'on-root-mismatch');
+    await giveToGroup(volume, { group, access: 'read-write' }, 'on-root-mismatch', signal);
     expect(await shown(file)).toBe(`${group} 600`);
     await chmod(volume, 0o750);
-    await giveToGroup(volume, { group, access: 'read-write' }, 'on-root-mismatch');
+    await giveToGroup(volume, { group, access: 'read-write' }, 'on-root-mismatch', signal);
     expect(await shown(file)).toBe(`${group} 660`);
+  });
+
+  it('is given no further when its pod is gone, and again from the start the next time', async () => {
+    const stop = new AbortController();
+    stop.abort();
+    const given = giveToGroup(volume, { group, access: 'read-write' }, 'on-root-mismatch', stop.signal);
+    await expect(given).rejects.toThrow('aborted');
+    expect(await shown(volume)).not.toBe(`${group} 2770`);
+    await giveToGroup(volume, { group, access: 'read-write' }, 'on-root-mismatch', signal);
+    expect(await shown(join(volume, 'folder/file'))).toBe(`${group} 660`);
   });
 
   it('is refused where it is nested so deeply that it would keep too many folders open', async () => {
     await mkdir(join(volume, Array.from({ length: 130 }, () => 'd').join('/')), { recursive: true });
-    await expect(giveToGroup(volume, { group, access: 'read-only' }, 'always')).rejects.toThrow('levels of folders');
+    await expect(giveToGroup(volume, { group, access: 'read-only' }, 'always', signal)).rejects.toThrow(
+      'levels of folders',
+    );
   });
 });

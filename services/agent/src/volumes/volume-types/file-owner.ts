@@ -22,27 +22,33 @@ export function groupMode(mode: number, kind: 'folder' | 'file', access: GroupAc
 /**
  * Gives a folder and everything in it to a group, as kubelet does for `fsGroup`: the root last, so that an interrupted change is
  * found again. Pods may change what lies in it meanwhile: no link is followed. AgentError 'FailedMount' where it is nested too
- * deeply.
+ * deeply; one that is aborted goes on from the start the next time.
  */
 export async function giveToGroup(
   folder: string,
   to: GroupAccess,
   change: 'always' | 'on-root-mismatch',
+  signal: AbortSignal,
 ): Promise<void> {
   const root = await open(folder, NAME_ONLY);
   try {
     const { gid, mode } = await root.stat();
     const isGiven = gid === to.group && groupMode(mode, 'folder', to.access) === (mode & 0o7777);
     if (change === 'on-root-mismatch' && isGiven) return;
-    await giveTree(root, to, 0);
+    await giveTree(root, { ...to, signal }, 0);
   } finally {
     await root.close();
   }
 }
 
-async function giveTree(folder: FileHandle, to: GroupAccess, depth: number): Promise<void> {
+async function giveTree(
+  folder: FileHandle,
+  to: GroupAccess & { readonly signal: AbortSignal },
+  depth: number,
+): Promise<void> {
   if (depth > MAX_DEPTH) throw new AgentError('FailedMount', `the volume has more than ${MAX_DEPTH} levels of folders`);
   for await (const { path, handle } of openChildren(folder)) {
+    to.signal.throwIfAborted();
     const stats = await handle.stat();
     // A link's own group; the mode of a link means nothing.
     if (stats.isSymbolicLink()) await lchown(path, stats.uid, to.group);

@@ -84,7 +84,7 @@ export function defineFileVolumeType<Field extends VolumeField>(
   const type = defineVolumeType(field, kind, async (source, { folder, clock }, context, signal) => {
     const version = new Date(clock.now()).toISOString().replaceAll(/[-:.TZ]/g, '_');
     const { group } = fileOwnersOf(context.pod);
-    await writeAtomically(folder, await files(source, context, signal), version, group);
+    await writeAtomically(folder, await files(source, context, signal), version, group, signal);
   });
   return {
     ...type,
