@@ -136,7 +136,7 @@ export class PodWorker {
     const specs = pod === undefined ? [] : allContainersOf(pod).map(({ container }) => container);
     const messages = await this.#messages.read(this.#uid, state?.containers ?? [], specs, step);
     this.#memory.rejection =
-      this.#admission.decide(pod, state, pressure.pressures()) ??
+      this.#admission.decide(pod, state, { pressures: pressure.pressures(), pods: () => pods.list() }) ??
       (pod === undefined ? undefined : podRejection(pod, engine));
     if (pod !== undefined) this.#memory.resize = judgeResize(pod, pods.list(), this.#services.facts.allocatable);
     this.#memory.predecessor = await this.#predecessor(pod, state, step);

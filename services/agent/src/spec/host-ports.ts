@@ -1,0 +1,49 @@
+import type { Container, Pod } from '@gantry/objects';
+import type { PodRejection } from './pod-rejection.ts';
+
+interface HostPort {
+  readonly protocol: string;
+  readonly address: string;
+  readonly port: number;
+}
+
+const ALL_ADDRESSES = '0.0.0.0';
+
+/**
+ * Why a node does not take a pod: another one of it has a host port that it asks for. The scheduler looks at that, too, but not at
+ * pods that were created with a node. In the words of the kubelet (pkg/kubelet/lifecycle/predicate.go). Of pods that have not
+ * started, the one that was created first gets the port.
+ */
+export function hostPortRejection(pod: Pod, others: readonly Pod[]): PodRejection | undefined {
+  const wanted = hostPortsOf(pod);
+  if (wanted.length === 0) return undefined;
+  const taken = others.filter((other) => isBefore(other, pod)).flatMap(hostPortsOf);
+  if (!wanted.some((one) => taken.some((other) => clash(one, other)))) return undefined;
+  const message = "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports";
+  return { reason: 'NodePorts', message };
+}
+
+/** Whether `other` counts before `pod` comes: it is not over, and has started or is older. */
+function isBefore(other: Pod, pod: Pod): boolean {
+  if (other.metadata.uid === pod.metadata.uid) return false;
+  const { phase, startTime } = other.status ?? {};
+  if (phase === 'Succeeded' || phase === 'Failed') return false;
+  return startTime !== undefined || ageOf(other) < ageOf(pod);
+}
+
+/** Orders pods by their creation; those of the same second by uid. */
+const ageOf = ({ metadata: { creationTimestamp, uid = '' } }: Pod) => `${creationTimestamp ?? ''}/${uid}`;
+
+function hostPortsOf({ spec }: Pod): readonly HostPort[] {
+  const sidecars = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  return [...(spec?.containers ?? []), ...sidecars].flatMap(({ ports = [] }: Container) =>
+    ports.flatMap(({ hostPort = 0, hostIP = '', protocol = 'TCP' }) =>
+      hostPort === 0 ? [] : [{ protocol, address: hostIP === '' ? ALL_ADDRESSES : hostIP, port: hostPort }],
+    ),
+  );
+}
+
+function clash(one: HostPort, other: HostPort): boolean {
+  if (one.port !== other.port || one.protocol !== other.protocol) return false;
+  return one.address === other.address || one.address === ALL_ADDRESSES || other.address === ALL_ADDRESSES;
+}
