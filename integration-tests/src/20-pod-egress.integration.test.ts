@@ -59,14 +59,16 @@ test('a pod reaches the API, and neither etcd, nor a service by its control addr
     ...[METADATA, '169.254.170.2 80', '100.100.100.200 80', '168.63.129.16 80', '192.0.0.192 80'],
   ];
   // The kernel limits how often it says why: some attempts time out.
-  for (const target of closed) expect(await connect(target), target).toMatch(/No route to host|timed out/);
+  const ends = await Promise.all(closed.map(async (target) => [target, await connect(target)] as const));
+  for (const [target, end] of ends) expect(end, target).toMatch(/No route to host|timed out/);
 });
 
 test("a pod gets no answer from an engine's ports of its host, whether one listens or not", async () => {
   const [, gateway = ''] = /^default via (\S+)/m.exec((await inPod('ip route')).stdout) ?? [];
   // A port that is not closed, on which no program listens.
   expect(await connect(`${gateway} 2379`)).toMatch(/refused/);
-  for (const port of [2375, 2376, 2377]) expect(await connect(`${gateway} ${port}`), String(port)).toMatch(/timed out/);
+  const ends = await Promise.all([2375, 2376, 2377].map(async (port) => await connect(`${gateway} ${port}`)));
+  for (const end of ends) expect(end).toMatch(/timed out/);
 });
 
 test('the rules come back after they were removed', async () => {

@@ -245,3 +245,23 @@ test('what is beyond the bounds stays closed and is reported; it opens when ther
   take(NETWORK_POLICIES, undefined, networkPolicy(big(10_000), 'p-0'));
   expect(await text()).toContain('add rule ip t ingress-allowed/default/p-5 ip saddr { 10.0.0.0, ');
 });
+
+test('long work gives other work of the process its turn, and takes in what comes meanwhile', async () => {
+  let now = 0;
+  const book = new RuleBook();
+  const { podRange } = topology();
+  const view = new PolicyView(book, { podRange, clock: { monotonicMs: () => now++ }, onOmitted: fail, onShort: fail });
+  const take = (resource: Resource, object: KubeObject) =>
+    view.take({ kind: 'changed', resource, changes: [{ object, old: undefined }] });
+  take(NETWORK_POLICIES, networkPolicy({ podSelector: {} }));
+  for (let i = 0; i < 5000; i++) take(PODS, pod(`p-${i}`, '10.128.4.1'));
+  const settled = view.settle(new AbortController().signal);
+  take(PODS, pod('late', '10.128.4.2'));
+  await settled;
+  const isolated = book.takeChange()?.newElements.filter(({ container }) => container === 'ingress-isolated');
+  expect(isolated?.map(({ key }) => key)).toEqual(['10.128.4.1', '10.128.4.2']);
+});
+
+function fail(): never {
+  throw new Error('there is room for all');
+}
