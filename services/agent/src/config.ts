@@ -40,6 +40,10 @@ export interface AgentConfig {
   };
   /** When images that no container uses are removed. */
   readonly imageCollection: CollectionPolicy;
+  /** How many processes and threads a container may have. */
+  readonly processLimit: number | 'unlimited';
+  /** The folder of seccomp profiles; '' for `seccomp` in the state folder. */
+  readonly seccompDir: string;
   /** The longest delay before a container that keeps failing is started again. */
   readonly maxRestartDelaySeconds: number;
   /** Its node's name and address, only for an agent outside a container of Docker Compose. */
@@ -75,11 +79,22 @@ export function readAgentConfig(): AgentConfig {
       maxPodGraceSeconds: read.integer('GANTRY_EVICTION_MAX_POD_GRACE_SECONDS', { min: 0, max: 86_400 }, 0),
     },
     imageCollection: readImageCollection(read),
+    processLimit: readProcessLimit(read),
+    seccompDir: read.text('GANTRY_SECCOMP_DIR', ''),
     maxRestartDelaySeconds: read.integer('GANTRY_MAX_RESTART_DELAY_SECONDS', { min: 1, max: 300 }, 300),
     nodeName: read.text('GANTRY_NODE_NAME', ''),
     nodeAddress: read.text('GANTRY_NODE_ADDRESS', ''),
     logLevel: read.oneOf('GANTRY_LOG_LEVEL', LOG_LEVELS, 'info'),
   }));
+}
+
+/** The kubelet's default is no limit. Here pods share the process ids of a whole machine with the engine and etcd: one that forks for ever ends all. */
+const PROCESS_LIMIT = 4096;
+
+function readProcessLimit(read: ConfigReader): number | 'unlimited' {
+  const limit = read.integer('GANTRY_POD_PIDS_LIMIT', { min: -1, max: 4_194_304 }, PROCESS_LIMIT);
+  if (limit === 0) throw new ConfigError('GANTRY_POD_PIDS_LIMIT', '0 would let no container start; -1 is unlimited');
+  return limit === -1 ? 'unlimited' : limit;
 }
 
 function readImageCollection(read: ConfigReader): CollectionPolicy {

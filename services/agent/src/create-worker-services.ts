@@ -14,6 +14,7 @@ import type { HostShares } from './node/host-shares.ts';
 import type { Self } from './identity/self.ts';
 import { AddressPool } from './pods/address-pool.ts';
 import { FreshnessGate } from './pods/freshness-gate.ts';
+import { SeccompProfiles } from './pods/seccomp-profiles.ts';
 import { Slots } from './pods/slots.ts';
 import { TimerWheel } from './probes/timer-wheel.ts';
 import { Evictions } from './eviction/evictions.ts';
@@ -142,6 +143,8 @@ export function createWorkerServices(
     privilege,
     hostFiles,
     podNetwork: config.podNetwork,
+    seccomp: new SeccompProfiles(config.seccompDir || join(self.shared.path, 'seccomp')),
+    processLimit: config.processLimit,
     sandboxImage,
     services: new ServiceSource({ client, clock, random, logger }),
     baseEnvironment: apiServerVariables(firstServiceAddress(config.serviceCidr), API_PORT),

@@ -1,3 +1,4 @@
+import { SeccompProfiles } from './pods/seccomp-profiles.ts';
 import { createHash } from 'node:crypto';
 import type { Clock, Random } from '@gantry/base';
 import type { ObjectClient } from '@gantry/client';
@@ -179,6 +180,8 @@ function sharedServices(
       sizeOf: async () => 0,
     },
     podNetwork: 'pods',
+    seccomp: new SeccompProfiles('/nonexistent'),
+    processLimit: 'unlimited',
     sandboxImage: 'pause',
     baseEnvironment: {},
     client,

@@ -33,6 +33,8 @@ interface Case {
   readonly metadata?: Partial<Pod['metadata']>;
   readonly engine?: Partial<EngineInfo>;
   readonly imageUser?: string;
+  /** What the node has under the name that is asked for. */
+  readonly localhostProfile?: string;
   /** Options of the container at the engine. */
   readonly host?: HostOptions;
   readonly options?: Options;
@@ -115,6 +117,17 @@ const SECCOMP: Table<SeccompProfile> = {
     {
       context: { seccompProfile: { type: 'Localhost', localhostProfile: 'strict.json' } },
       refused: 'cannot load seccomp profile "strict.json"',
+    },
+    {
+      context: { seccompProfile: { type: 'Localhost', localhostProfile: 'strict.json' } },
+      localhostProfile: '{"defaultAction":"SCMP_ACT_ERRNO"}',
+      host: { SecurityOpt: ['seccomp={"defaultAction":"SCMP_ACT_ERRNO"}'] },
+    },
+    {
+      shared: { seccompProfile: { type: 'Localhost', localhostProfile: 'strict.json' } },
+      localhostProfile: '{}',
+      engine: { seccomp: 'unavailable' },
+      refused: 'seccomp is not supported',
     },
   ],
 };
@@ -319,6 +332,7 @@ function outcomeOf(test: Case) {
   const main = container('main', securityContext);
   const object = pod({ containers: [main], securityContext: test.shared ?? {}, ...test.pod }, {}, test.metadata);
   const engine = { ...ENGINE, ...test.engine };
+  const { localhostProfile } = test;
   const image = { id: 'sha256:1', sizeBytes: 1, digests: [], user: test.imageUser ?? '', labels: [] };
   const rejected = podRejection(object, engine);
   if (rejected !== undefined) return { rejected: rejected.reason };
@@ -346,6 +360,8 @@ function outcomeOf(test: Case) {
       engine,
       privilege: 'full',
       capacityBytes: 2 ** 30,
+      ...(localhostProfile === undefined ? {} : { localhostProfile }),
+      processLimit: 1000,
     });
     const options = containerOptions(spec, 'full');
     return { options, host: options.HostConfig, sandbox: sandboxOptions(sandbox).HostConfig };

@@ -106,6 +106,7 @@ it('a container keeps no label of its image, so that Compose and agents never ta
         terminal: 'none',
         mounts: [],
         resources: {},
+        processLimit: 1000,
         oomScoreAdj: 0,
         security: {
           groups: [],
@@ -138,5 +139,85 @@ it('a container keeps no label of its image, so that Compose and agents never ta
     await Promise.all(ours.map(({ Id }) => docker.getContainer(Id).remove({ force: true, v: true })));
     await base.remove({ force: true, v: true });
     await docker.getImage(reference).remove();
+  }
+});
+
+it("a container has its limit of processes and its node's seccomp profile", async () => {
+  const docker = new Docker({ socketPath: SOCKET });
+  const runtime = connectDocker(SOCKET, () => 'no-sys-resource', systemClock);
+  const cluster = `limits-${randomBytes(4).toString('hex')}`;
+  const { signal } = new AbortController();
+  const owner = { cluster, node: 'node-a' };
+  const pod = { uid: 'uid-1', namespace: 'default', name: 'web' };
+  const denied = { names: ['mkdir', 'mkdirat'], action: 'SCMP_ACT_ERRNO' };
+  const profile = JSON.stringify({ defaultAction: 'SCMP_ACT_ALLOW', syscalls: [denied] });
+  try {
+    const sandboxId = await runtime.sandboxes.createSandbox(
+      {
+        owner,
+        pod,
+        attempt: 0,
+        image: 'registry.k8s.io/pause:3.10',
+        imageLabels: [],
+        ipc: 'own',
+        hostname: 'web',
+        network: { kind: 'host' },
+        hostAliases: [],
+        dns: { servers: [], searches: [], options: [] },
+        sysctls: {},
+        oomScoreAdj: 0,
+        graceSeconds: 0,
+      },
+      signal,
+    );
+    const script =
+      'touch /made && mkdir /refused || echo refused; cat /sys/fs/cgroup/pids.max /sys/fs/cgroup/pids/pids.max; df -k /dev/shm | tail -1';
+    const id = await runtime.containers.createContainer(
+      {
+        owner,
+        pod,
+        name: 'main',
+        attempt: 0,
+        sandboxId,
+        hash: 'abc',
+        restartDelayMs: 0,
+        graceSeconds: 0,
+        image: 'busybox:1.36',
+        imageLabels: [],
+        command: ['sh', '-c', script],
+        env: [],
+        stdin: 'closed',
+        terminal: 'none',
+        mounts: [],
+        resources: {},
+        processLimit: 77,
+        oomScoreAdj: 0,
+        security: {
+          groups: [],
+          privilege: 'ordinary',
+          capabilities: { add: [], drop: [] },
+          rootFilesystem: 'read-write',
+          escalation: 'denied',
+          seccomp: { profile },
+          appArmor: { kind: 'engine-default' },
+          seLinux: {},
+          proc: 'masked',
+        },
+        processes: 'own',
+        ipc: 'shared-with-pod',
+      },
+      signal,
+    );
+    await runtime.containers.startContainer(id, signal);
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of runtime.logs.readLogs(id, { follow: true, timestamps: false }, signal))
+      chunks.push(chunk);
+    const lines = Buffer.concat(chunks).toString().split('\n');
+    expect(lines).toContain('refused');
+    expect(lines).toContain('77');
+    expect(lines.find((line) => line.startsWith('shm'))).toMatch(/^shm +65536 /);
+  } finally {
+    const ours = await docker.listContainers({ all: true, filters: { label: [`${LABEL}=${cluster}`] } });
+    await Promise.all(ours.map(({ Id }) => docker.getContainer(Id).remove({ force: true, v: true })));
   }
 });

@@ -63,6 +63,7 @@ const CALLS: { readonly [Part in keyof DockerRuntime]: { readonly [Name in keyof
           terminal: 'none',
           mounts: [],
           resources: {},
+          processLimit: 1000,
           oomScoreAdj: 0,
           security: {
             groups: [],

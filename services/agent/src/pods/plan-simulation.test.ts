@@ -93,6 +93,7 @@ class Simulation {
           engine: ENGINE,
           privilege: 'full',
           capacityBytes: 2 ** 30,
+          processLimit: 1000,
         });
         expect(spec.pod).toEqual(identityOf(object));
         await containers.startContainer(await containers.createContainer(spec, signal), signal);

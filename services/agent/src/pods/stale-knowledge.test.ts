@@ -1,3 +1,4 @@
+import { SeccompProfiles } from './seccomp-profiles.ts';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { Evictions } from '../eviction/evictions.ts';
 import { tmpdir } from 'node:os';
@@ -80,6 +81,8 @@ describe('the worker of a pod', () => {
       privilege: 'full',
       hostFiles: linuxHostFiles(async () => state.path),
       podNetwork: 'pods',
+      seccomp: new SeccompProfiles('/nonexistent'),
+      processLimit: 'unlimited',
       sandboxImage: 'pause',
       baseEnvironment: {},
       services: { inNamespaces: async () => [], run: async () => undefined },

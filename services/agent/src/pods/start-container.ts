@@ -3,6 +3,7 @@ import type { Container, Pod } from '@gantry/objects';
 import type { StartContainer } from '../plan/pod-plan.ts';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { SandboxState } from '../runtime/sandboxes.ts';
+import { localhostProfileName } from '../spec/security.ts';
 import { containerSpec } from '../spec/container-spec.ts';
 import { containerEnvironment } from '../spec/environment.ts';
 import { containerPath, formatPod } from '../spec/pod-names.ts';
@@ -67,6 +68,8 @@ export async function startContainer(
   const context = { pod, podAddress, facts, source: services.config, base };
   const environment = await containerEnvironment(container, context, signal);
   const handler = await runtimeHandler(pod, services, signal);
+  const profile = localhostProfileName(pod, container);
+  const localhostProfile = profile === undefined ? undefined : await services.seccomp.read(profile);
   await using prepared = await prepareMounts(pod, action, environment, podAddress, services);
   const { mounts, terminationMessagePath } = prepared;
   const spec = containerSpec({
@@ -84,6 +87,8 @@ export async function startContainer(
     ...(handler === undefined ? {} : { runtime: handler }),
     ...(targetId === undefined ? {} : { targetId }),
     capacityBytes: facts.memoryBytes,
+    processLimit: services.processLimit,
+    ...(localhostProfile === undefined ? {} : { localhostProfile }),
     terminationMessagePath,
   });
   const id = await services.starts.use(

@@ -22,6 +22,8 @@ import type { NodeFacts } from '../spec/field-values.ts';
 import type { ConfigWatch } from '../sources/config-watch.ts';
 import type { ServiceSource } from '../sources/service-source.ts';
 import type { PodView } from '../sources/pod-source.ts';
+import type { ContainerSpec } from '../runtime/containers.ts';
+import type { SeccompProfiles } from './seccomp-profiles.ts';
 import type { Slots } from './slots.ts';
 import type { FreshnessGate } from './freshness-gate.ts';
 
@@ -36,6 +38,9 @@ export interface WorkerServices {
   readonly privilege: EnginePrivilege;
   readonly hostFiles: HostFiles;
   readonly podNetwork: string;
+  readonly seccomp: Pick<SeccompProfiles, 'read'>;
+  /** Of each container. */
+  readonly processLimit: ContainerSpec['processLimit'];
   readonly sandboxImage: string;
   readonly baseEnvironment: Readonly<Record<string, string>>;
   readonly services: Pick<ServiceSource, 'inNamespaces' | 'run'>;

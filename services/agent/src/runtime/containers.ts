@@ -28,7 +28,8 @@ export interface ContainerSecurity {
   readonly capabilities: { readonly add: readonly string[]; readonly drop: readonly string[] };
   readonly rootFilesystem: 'read-write' | 'read-only';
   readonly escalation: 'allowed' | 'denied';
-  readonly seccomp: 'engine-default' | 'unconfined';
+  /** `profile`: the JSON text of one. */
+  readonly seccomp: 'engine-default' | 'unconfined' | { readonly profile: string };
   readonly appArmor: AppArmor;
   /** Parts of the SELinux label that replace the engine's; without SELinux the engine ignores them. */
   readonly seLinux: Readonly<Partial<Record<'user' | 'role' | 'type' | 'level', string>>>;
@@ -80,6 +81,8 @@ export interface ContainerProcess {
 export interface ContainerSpec extends ContainerIdentity, ContainerProcess {
   readonly mounts: readonly MountSpec[];
   readonly resources: ResourceLimits;
+  /** How many processes and threads it may have at a time. */
+  readonly processLimit: number | 'unlimited';
   readonly oomScoreAdj: number;
   readonly security: ContainerSecurity;
   /** Its process namespace, or the container that it shares one with, which must run. */

@@ -19,6 +19,7 @@ describe('a container for the runtime', () => {
       engine: ENGINE,
       privilege: 'full',
       capacityBytes: 2 ** 30,
+      processLimit: 1000,
     });
 
   it('takes command and arguments apart as Kubernetes does', () => {

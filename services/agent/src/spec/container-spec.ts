@@ -28,6 +28,9 @@ export interface ContainerSpecInput {
   /** The container whose processes this one sees. */
   readonly targetId?: string;
   readonly capacityBytes: number;
+  readonly processLimit: ContainerSpec['processLimit'];
+  /** The text of the node's seccomp profile that `localhostProfileName` names; absent: the node has none. */
+  readonly localhostProfile?: string;
   readonly terminationMessagePath?: string;
 }
 
@@ -51,8 +54,9 @@ export function containerSpec(input: ContainerSpecInput): ContainerSpec {
     ...(input.runtime === undefined ? {} : { runtime: input.runtime }),
     mounts,
     resources: resourceLimits(container),
+    processLimit: input.processLimit,
     oomScoreAdj: oomScore(pod, container, input.capacityBytes, input.privilege),
-    security: containerSecurity(pod, container, image, input.engine),
+    security: containerSecurity(pod, container, image, input.engine, input.localhostProfile),
     processes: processNamespace(pod, input.targetId),
     ipc: pod.spec?.hostIPC === true ? 'host' : 'shared-with-pod',
   };

@@ -19,6 +19,7 @@ export function containerSecurity(
   container: Container,
   image: ImageInfo,
   engine: EngineInfo,
+  localhostProfile: string | undefined,
 ): ContainerSecurity {
   const own = container.securityContext ?? {};
   const shared = pod.spec?.securityContext ?? {};
@@ -37,18 +38,36 @@ export function containerSecurity(
     capabilities: { add: own.capabilities?.add ?? [], drop: own.capabilities?.drop ?? [] },
     rootFilesystem: own.readOnlyRootFilesystem === true ? 'read-only' : 'read-write',
     escalation: own.allowPrivilegeEscalation === false ? 'denied' : 'allowed',
-    seccomp: privilege === 'privileged' ? 'unconfined' : seccompOf(own.seccompProfile ?? shared.seccompProfile, engine),
+    seccomp:
+      privilege === 'privileged' ? 'unconfined' : seccompOf(seccompProfile(pod, container), engine, localhostProfile),
     appArmor: appArmorOf(pod, container),
     seLinux: seLinuxOf(own.seLinuxOptions ?? shared.seLinuxOptions),
     proc: own.procMount === 'Unmasked' ? 'unmasked' : 'masked',
   };
 }
 
+/** The path of the node's seccomp profile that a container asks for; undefined when it asks for none, or is privileged. */
+export function localhostProfileName(pod: Pod, container: Container): string | undefined {
+  const profile = seccompProfile(pod, container);
+  if (profile?.type !== 'Localhost' || container.securityContext?.privileged === true) return undefined;
+  return profile.localhostProfile ?? '';
+}
+
+function seccompProfile(pod: Pod, { securityContext }: Container): SecurityContext['seccompProfile'] {
+  return securityContext?.seccompProfile ?? pod.spec?.securityContext?.seccompProfile;
+}
+
 /** Without a profile a container gets the engine's default, as kubelet's `seccompDefault` gives it. */
-function seccompOf(profile: SecurityContext['seccompProfile'], engine: EngineInfo): ContainerSecurity['seccomp'] {
+function seccompOf(
+  profile: SecurityContext['seccompProfile'],
+  engine: EngineInfo,
+  localhostProfile: string | undefined,
+): ContainerSecurity['seccomp'] {
   const type = profile?.type;
   if (type === 'Unconfined') return 'unconfined';
   if (type === 'Localhost') {
+    if (engine.seccomp === 'unavailable') throw new AgentError('CreateContainerError', 'seccomp is not supported');
+    if (localhostProfile !== undefined) return { profile: localhostProfile };
     const name = JSON.stringify(profile?.localhostProfile ?? '');
     throw new AgentError('CreateContainerError', `cannot load seccomp profile ${name}: this node has no profiles`);
   }

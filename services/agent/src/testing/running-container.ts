@@ -34,6 +34,7 @@ export async function runningContainer(
     mounts: [],
     engine: ENGINE,
     capacityBytes: 2 ** 30,
+    processLimit: 1000,
   });
   const containerId = await runtime.containers.createContainer(spec, signal);
   await runtime.containers.startContainer(containerId, signal);

@@ -1,3 +1,4 @@
+import { SeccompProfiles } from '../pods/seccomp-profiles.ts';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -155,6 +156,8 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
     privilege: 'full',
     hostFiles,
     podNetwork: 'pods',
+    seccomp: new SeccompProfiles(join(path, 'seccomp')),
+    processLimit: 'unlimited',
     sandboxImage: 'pause',
     baseEnvironment: {},
     services: linked,

@@ -29,6 +29,7 @@ const SPEC: ContainerSpec = {
   terminal: 'tty',
   mounts: [{ hostPath: '/state/v', containerPath: '/v', access: 'read-only', propagation: 'none' }],
   resources: { cpuShares: 512, cpuQuotaMicros: 50_000, memoryBytes: 2 ** 26 },
+  processLimit: 1000,
   oomScoreAdj: 100,
   security: {
     user: '1000:3000',
@@ -47,6 +48,13 @@ const SPEC: ContainerSpec = {
 };
 
 describe('the engine’s options for a container', () => {
+  it.each([
+    { processLimit: 1000, expected: 1000 },
+    { processLimit: 'unlimited', expected: -1 },
+  ] as const)('limit its processes: $processLimit', ({ processLimit, expected }) => {
+    expect(containerOptions({ ...SPEC, processLimit }, 'full').HostConfig?.PidsLimit).toBe(expected);
+  });
+
   it('come from groups of which no two set the same option', () => {
     const set = GROUPS.flatMap((group) => {
       const { container = {}, host = {} } = group(SPEC, 'full');

@@ -25,9 +25,10 @@ export function resourcesOf({ CpuShares, CpuQuota, Memory }: Docker.HostConfig):
   };
 }
 
-/** CPU, memory and the OOM score. */
-export const resourceOptions: OptionGroup = ({ resources, oomScoreAdj }) => ({
+/** CPU, memory, processes and the OOM score. */
+export const resourceOptions: OptionGroup = ({ resources, oomScoreAdj, processLimit }) => ({
   host: {
+    PidsLimit: processLimit === 'unlimited' ? -1 : processLimit,
     OomScoreAdj: oomScoreAdj,
     CpuShares: resources.cpuShares ?? MIN_CPU_SHARES,
     ...(resources.cpuQuotaMicros === undefined

@@ -5,6 +5,9 @@ import { containerName, podLabels, withoutLabels } from './identity.ts';
 import { LOG_CONFIG } from './logging.ts';
 import { MIN_CPU_SHARES } from './resources.ts';
 
+/** As every runtime of Kubernetes gives a pod; one that needs more mounts an emptyDir of medium Memory there. */
+const SHARED_MEMORY_BYTES = 64 * 2 ** 20;
+
 /** The engine's options for a pause container. */
 export function sandboxOptions(spec: SandboxSpec): Docker.ContainerCreateOptions {
   const pod = spec.network.kind === 'pod' ? spec.network : undefined;
@@ -22,6 +25,8 @@ export function sandboxOptions(spec: SandboxSpec): Docker.ContainerCreateOptions
     },
     HostConfig: {
       NetworkMode: pod?.name ?? 'host',
+      // Of /dev/shm, which the pod's containers share: the engine's own default could be another one.
+      ShmSize: SHARED_MEMORY_BYTES,
       IpcMode: spec.ipc === 'host' ? 'host' : 'shareable',
       ...(spec.runtime === undefined ? {} : { Runtime: spec.runtime }),
       RestartPolicy: { Name: 'no' },

@@ -42,12 +42,18 @@ function ordinaryOptions(security: ContainerSecurity): Docker.HostConfig {
     CapDrop: [...capabilities.drop],
     SecurityOpt: [
       ...(escalation === 'denied' ? ['no-new-privileges'] : []),
-      ...(seccomp === 'unconfined' ? ['seccomp=unconfined'] : []),
+      ...seccompOptions(seccomp),
       ...appArmorOptions(security.appArmor),
       ...seLinuxOptions(security),
     ],
     ...(proc === 'unmasked' ? UNMASKED : {}),
   };
+}
+
+/** A profile is sent as its text: the engine does not read files. */
+function seccompOptions(seccomp: ContainerSecurity['seccomp']): readonly string[] {
+  if (seccomp === 'engine-default') return [];
+  return [`seccomp=${seccomp === 'unconfined' ? seccomp : seccomp.profile}`];
 }
 
 function appArmorOptions(profile: AppArmor): readonly string[] {

@@ -69,6 +69,7 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       env: [{ name: 'GREETING', value: 'hello' }],
       mounts: [],
       resources: { cpuShares: 10, memoryBytes: 64 * 2 ** 20 },
+      processLimit: 1000,
       security: {
         groups: [],
         privilege: 'ordinary',
