@@ -104,7 +104,8 @@ function connectionOf(socket: Socket, signal: AbortSignal): PodConnection {
   // Errors come out of the iteration and of writes; this keeps those that follow from ending the process.
   socket.on('error', () => undefined);
   return {
-    output: socket as AsyncIterable<Uint8Array>,
+    // The end of what the pod sends does not close the connection.
+    output: socket.iterator({ destroyOnReturn: false }),
     write: async (data) => {
       if (!socket.write(data)) await once(socket, 'drain', { signal });
     },

@@ -54,7 +54,7 @@ export interface StreamRuntime {
 
 /** A connection to a port of a pod. Disposing of it resets what is still open. */
 export interface PodConnection extends Disposable {
-  /** Ends when the pod closes its side. */
+  /** Ends when the pod closes its side; it may still be written to. */
   readonly output: AsyncIterable<Uint8Array>;
   /** Resolves when more may be written. */
   write(data: Uint8Array): Promise<void>;

@@ -40,8 +40,10 @@ export async function* forwardPort(
     for await (const data of connection.output) {
       yield create(PortForwardOutputSchema, { part: { case: 'data', value: data } });
     }
-    ended.abort();
-    await sending;
+    if (call.signal.aborted) return;
+    yield create(PortForwardOutputSchema, { part: { case: 'dataClosed', value: {} } });
+    // What the client still sends has a reader.
+    await raceAbort(sending, call.signal);
   } catch (error) {
     if (call.signal.aborted) throw call.signal.reason;
     throw error instanceof StatusError ? error : connectError(error, start);
@@ -59,7 +61,7 @@ function readStart(first: IteratorResult<PortForwardInput, unknown>): PortForwar
   return part.value;
 }
 
-/** Sends until one side has closed. A failure closes the connection, whose output says why. */
+/** Sends until the client has closed its side. A failure closes the connection, whose output says why. */
 async function send(
   iterator: AsyncIterator<PortForwardInput>,
   connection: PodConnection,

@@ -208,8 +208,38 @@ describe('port-forward', () => {
 
   it('sends and receives until the pod closes', async () => {
     const closed = create(PortForwardInputSchema, { part: { case: 'dataClosed', value: {} } });
-    expect(await text(forward(8080, data('a'), data('b'), closed))).toEqual(['started', 'a', 'b']);
-    expect(await text(forward(8080, data('a')))).toEqual(['started', 'a']);
+    expect(await text(forward(8080, data('a'), data('b'), closed))).toEqual(['started', 'a', 'b', 'dataClosed']);
+    expect(await text(forward(8080, data('a')))).toEqual(['started', 'a', 'dataClosed']);
+  });
+
+  it('sends what a client still has to say after the pod has closed its side', async () => {
+    const got: string[] = [];
+    const isOver = Promise.withResolvers<undefined>();
+    runtime.behave({
+      serve: async function* (_spec, _port, sent) {
+        yield Buffer.from('bye');
+        void (async () => {
+          for await (const value of sent) got.push(Buffer.from(value).toString());
+          isOver.resolve(undefined);
+        })();
+      },
+    });
+    const value = { namespace: 'default', pod: 'web', podUid: 'uid-1', port: 8080 };
+    const podHasClosed = Promise.withResolvers<undefined>();
+    const requests = (async function* () {
+      yield create(PortForwardInputSchema, { part: { case: 'start', value } });
+      await podHasClosed.promise;
+      yield data('late');
+    })();
+    const seen: string[] = [];
+    const handle = handleOf<PortForwardInput, PortForwardOutput>('portForward');
+    for await (const { part } of handle(requests, callOf(API_SERVER))) {
+      seen.push(String(part.case));
+      if (part.case === 'dataClosed') podHasClosed.resolve(undefined);
+    }
+    await isOver.promise;
+    expect(seen).toEqual(['started', 'data', 'dataClosed']);
+    expect(got).toEqual(['late']);
   });
 
   it('ends when a client leaves that has closed its side, though the pod keeps its own open', async () => {

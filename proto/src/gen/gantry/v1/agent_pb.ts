@@ -10,7 +10,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file gantry/v1/agent.proto.
  */
 export const file_gantry_v1_agent: GenFile = /*@__PURE__*/
-  fileDesc("ChVnYW50cnkvdjEvYWdlbnQucHJvdG8SCWdhbnRyeS52MSKGAgoUQ29udGFpbmVyTG9nc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEgsKA3BvZBgCIAEoCRIPCgdwb2RfdWlkGAMgASgJEhEKCWNvbnRhaW5lchgEIAEoCRIOCgZmb2xsb3cYBSABKAgSEAoIcHJldmlvdXMYBiABKAgSEgoKdGltZXN0YW1wcxgHIAEoCBIXCgp0YWlsX2xpbmVzGAggASgDSACIAQESGAoLbGltaXRfYnl0ZXMYCSABKANIAYgBARIVCghzaW5jZV9tcxgKIAEoA0gCiAEBQg0KC190YWlsX2xpbmVzQg4KDF9saW1pdF9ieXRlc0ILCglfc2luY2VfbXMiGAoITG9nQ2h1bmsSDAoEZGF0YRgBIAEoDCKeAQoLU3RyZWFtU3RhcnQSEQoJbmFtZXNwYWNlGAEgASgJEgsKA3BvZBgCIAEoCRIPCgdwb2RfdWlkGAMgASgJEhEKCWNvbnRhaW5lchgEIAEoCRIPCgdjb21tYW5kGAUgAygJEg0KBXN0ZGluGAYgASgIEg4KBnN0ZG91dBgHIAEoCBIOCgZzdGRlcnIYCCABKAgSCwoDdHR5GAkgASgIIg0KC0lucHV0Q2xvc2VkIi0KDFRlcm1pbmFsU2l6ZRINCgV3aWR0aBgBIAEoDRIOCgZoZWlnaHQYAiABKA0iqgEKC1N0cmVhbUlucHV0EicKBXN0YXJ0GAEgASgLMhYuZ2FudHJ5LnYxLlN0cmVhbVN0YXJ0SAASDwoFc3RkaW4YAiABKAxIABIuCgxzdGRpbl9jbG9zZWQYAyABKAsyFi5nYW50cnkudjEuSW5wdXRDbG9zZWRIABIpCgZyZXNpemUYBCABKAsyFy5nYW50cnkudjEuVGVybWluYWxTaXplSABCBgoEcGFydCIPCg1TdHJlYW1TdGFydGVkIhsKC1Byb2Nlc3NFeGl0EgwKBGNvZGUYASABKAUijwEKDFN0cmVhbU91dHB1dBIrCgdzdGFydGVkGAEgASgLMhguZ2FudHJ5LnYxLlN0cmVhbVN0YXJ0ZWRIABIQCgZzdGRvdXQYAiABKAxIABIQCgZzdGRlcnIYAyABKAxIABImCgRleGl0GAQgASgLMhYuZ2FudHJ5LnYxLlByb2Nlc3NFeGl0SABCBgoEcGFydCJRChBQb3J0Rm9yd2FyZFN0YXJ0EhEKCW5hbWVzcGFjZRgBIAEoCRILCgNwb2QYAiABKAkSDwoHcG9kX3VpZBgDIAEoCRIMCgRwb3J0GAQgASgNIocBChBQb3J0Rm9yd2FyZElucHV0EiwKBXN0YXJ0GAEgASgLMhsuZ2FudHJ5LnYxLlBvcnRGb3J3YXJkU3RhcnRIABIOCgRkYXRhGAIgASgMSAASLQoLZGF0YV9jbG9zZWQYAyABKAsyFi5nYW50cnkudjEuSW5wdXRDbG9zZWRIAEIGCgRwYXJ0IlgKEVBvcnRGb3J3YXJkT3V0cHV0EisKB3N0YXJ0ZWQYASABKAsyGC5nYW50cnkudjEuU3RyZWFtU3RhcnRlZEgAEg4KBGRhdGEYAiABKAxIAEIGCgRwYXJ0IhIKEE5vZGVVc2FnZVJlcXVlc3QiNQoFVXNhZ2USFgoOY3B1X25hbm9fY29yZXMYASABKAMSFAoMbWVtb3J5X2J5dGVzGAIgASgDIj8KDkNvbnRhaW5lclVzYWdlEgwKBG5hbWUYASABKAkSHwoFdXNhZ2UYAiABKAsyEC5nYW50cnkudjEuVXNhZ2UibAoIUG9kVXNhZ2USDwoHcG9kX3VpZBgBIAEoCRINCgVhdF9tcxgCIAEoAxIRCgl3aW5kb3dfbXMYAyABKAMSLQoKY29udGFpbmVycxgEIAMoCzIZLmdhbnRyeS52MS5Db250YWluZXJVc2FnZSJ1Cg5Ob2RlVXNhZ2VSZXBseRIeCgRub2RlGAEgASgLMhAuZ2FudHJ5LnYxLlVzYWdlEg0KBWF0X21zGAIgASgDEhEKCXdpbmRvd19tcxgDIAEoAxIhCgRwb2RzGAQgAygLMhMuZ2FudHJ5LnYxLlBvZFVzYWdlMuYCCgxBZ2VudFNlcnZpY2USRwoNQ29udGFpbmVyTG9ncxIfLmdhbnRyeS52MS5Db250YWluZXJMb2dzUmVxdWVzdBoTLmdhbnRyeS52MS5Mb2dDaHVuazABEkMKCU5vZGVVc2FnZRIbLmdhbnRyeS52MS5Ob2RlVXNhZ2VSZXF1ZXN0GhkuZ2FudHJ5LnYxLk5vZGVVc2FnZVJlcGx5EjsKBEV4ZWMSFi5nYW50cnkudjEuU3RyZWFtSW5wdXQaFy5nYW50cnkudjEuU3RyZWFtT3V0cHV0KAEwARI9CgZBdHRhY2gSFi5nYW50cnkudjEuU3RyZWFtSW5wdXQaFy5nYW50cnkudjEuU3RyZWFtT3V0cHV0KAEwARJMCgtQb3J0Rm9yd2FyZBIbLmdhbnRyeS52MS5Qb3J0Rm9yd2FyZElucHV0GhwuZ2FudHJ5LnYxLlBvcnRGb3J3YXJkT3V0cHV0KAEwAWIGcHJvdG8z");
+  fileDesc("ChVnYW50cnkvdjEvYWdlbnQucHJvdG8SCWdhbnRyeS52MSKGAgoUQ29udGFpbmVyTG9nc1JlcXVlc3QSEQoJbmFtZXNwYWNlGAEgASgJEgsKA3BvZBgCIAEoCRIPCgdwb2RfdWlkGAMgASgJEhEKCWNvbnRhaW5lchgEIAEoCRIOCgZmb2xsb3cYBSABKAgSEAoIcHJldmlvdXMYBiABKAgSEgoKdGltZXN0YW1wcxgHIAEoCBIXCgp0YWlsX2xpbmVzGAggASgDSACIAQESGAoLbGltaXRfYnl0ZXMYCSABKANIAYgBARIVCghzaW5jZV9tcxgKIAEoA0gCiAEBQg0KC190YWlsX2xpbmVzQg4KDF9saW1pdF9ieXRlc0ILCglfc2luY2VfbXMiGAoITG9nQ2h1bmsSDAoEZGF0YRgBIAEoDCKeAQoLU3RyZWFtU3RhcnQSEQoJbmFtZXNwYWNlGAEgASgJEgsKA3BvZBgCIAEoCRIPCgdwb2RfdWlkGAMgASgJEhEKCWNvbnRhaW5lchgEIAEoCRIPCgdjb21tYW5kGAUgAygJEg0KBXN0ZGluGAYgASgIEg4KBnN0ZG91dBgHIAEoCBIOCgZzdGRlcnIYCCABKAgSCwoDdHR5GAkgASgIIg0KC0lucHV0Q2xvc2VkIi0KDFRlcm1pbmFsU2l6ZRINCgV3aWR0aBgBIAEoDRIOCgZoZWlnaHQYAiABKA0iqgEKC1N0cmVhbUlucHV0EicKBXN0YXJ0GAEgASgLMhYuZ2FudHJ5LnYxLlN0cmVhbVN0YXJ0SAASDwoFc3RkaW4YAiABKAxIABIuCgxzdGRpbl9jbG9zZWQYAyABKAsyFi5nYW50cnkudjEuSW5wdXRDbG9zZWRIABIpCgZyZXNpemUYBCABKAsyFy5nYW50cnkudjEuVGVybWluYWxTaXplSABCBgoEcGFydCIPCg1TdHJlYW1TdGFydGVkIhsKC1Byb2Nlc3NFeGl0EgwKBGNvZGUYASABKAUijwEKDFN0cmVhbU91dHB1dBIrCgdzdGFydGVkGAEgASgLMhguZ2FudHJ5LnYxLlN0cmVhbVN0YXJ0ZWRIABIQCgZzdGRvdXQYAiABKAxIABIQCgZzdGRlcnIYAyABKAxIABImCgRleGl0GAQgASgLMhYuZ2FudHJ5LnYxLlByb2Nlc3NFeGl0SABCBgoEcGFydCJRChBQb3J0Rm9yd2FyZFN0YXJ0EhEKCW5hbWVzcGFjZRgBIAEoCRILCgNwb2QYAiABKAkSDwoHcG9kX3VpZBgDIAEoCRIMCgRwb3J0GAQgASgNIocBChBQb3J0Rm9yd2FyZElucHV0EiwKBXN0YXJ0GAEgASgLMhsuZ2FudHJ5LnYxLlBvcnRGb3J3YXJkU3RhcnRIABIOCgRkYXRhGAIgASgMSAASLQoLZGF0YV9jbG9zZWQYAyABKAsyFi5nYW50cnkudjEuSW5wdXRDbG9zZWRIAEIGCgRwYXJ0IogBChFQb3J0Rm9yd2FyZE91dHB1dBIrCgdzdGFydGVkGAEgASgLMhguZ2FudHJ5LnYxLlN0cmVhbVN0YXJ0ZWRIABIOCgRkYXRhGAIgASgMSAASLgoLZGF0YV9jbG9zZWQYAyABKAsyFy5nYW50cnkudjEuT3V0cHV0Q2xvc2VkSABCBgoEcGFydCIOCgxPdXRwdXRDbG9zZWQiEgoQTm9kZVVzYWdlUmVxdWVzdCI1CgVVc2FnZRIWCg5jcHVfbmFub19jb3JlcxgBIAEoAxIUCgxtZW1vcnlfYnl0ZXMYAiABKAMiPwoOQ29udGFpbmVyVXNhZ2USDAoEbmFtZRgBIAEoCRIfCgV1c2FnZRgCIAEoCzIQLmdhbnRyeS52MS5Vc2FnZSJsCghQb2RVc2FnZRIPCgdwb2RfdWlkGAEgASgJEg0KBWF0X21zGAIgASgDEhEKCXdpbmRvd19tcxgDIAEoAxItCgpjb250YWluZXJzGAQgAygLMhkuZ2FudHJ5LnYxLkNvbnRhaW5lclVzYWdlInUKDk5vZGVVc2FnZVJlcGx5Eh4KBG5vZGUYASABKAsyEC5nYW50cnkudjEuVXNhZ2USDQoFYXRfbXMYAiABKAMSEQoJd2luZG93X21zGAMgASgDEiEKBHBvZHMYBCADKAsyEy5nYW50cnkudjEuUG9kVXNhZ2Uy5gIKDEFnZW50U2VydmljZRJHCg1Db250YWluZXJMb2dzEh8uZ2FudHJ5LnYxLkNvbnRhaW5lckxvZ3NSZXF1ZXN0GhMuZ2FudHJ5LnYxLkxvZ0NodW5rMAESQwoJTm9kZVVzYWdlEhsuZ2FudHJ5LnYxLk5vZGVVc2FnZVJlcXVlc3QaGS5nYW50cnkudjEuTm9kZVVzYWdlUmVwbHkSOwoERXhlYxIWLmdhbnRyeS52MS5TdHJlYW1JbnB1dBoXLmdhbnRyeS52MS5TdHJlYW1PdXRwdXQoATABEj0KBkF0dGFjaBIWLmdhbnRyeS52MS5TdHJlYW1JbnB1dBoXLmdhbnRyeS52MS5TdHJlYW1PdXRwdXQoATABEkwKC1BvcnRGb3J3YXJkEhsuZ2FudHJ5LnYxLlBvcnRGb3J3YXJkSW5wdXQaHC5nYW50cnkudjEuUG9ydEZvcndhcmRPdXRwdXQoATABYgZwcm90bzM");
 
 /**
  * @generated from message gantry.v1.ContainerLogsRequest
@@ -418,6 +418,14 @@ export type PortForwardOutput = Message<"gantry.v1.PortForwardOutput"> & {
      */
     value: Uint8Array;
     case: "data";
+  } | {
+    /**
+     * The pod has closed its side, and still takes data. Nothing follows.
+     *
+     * @generated from field: gantry.v1.OutputClosed data_closed = 3;
+     */
+    value: OutputClosed;
+    case: "dataClosed";
   } | { case: undefined; value?: undefined };
 };
 
@@ -427,6 +435,19 @@ export type PortForwardOutput = Message<"gantry.v1.PortForwardOutput"> & {
  */
 export const PortForwardOutputSchema: GenMessage<PortForwardOutput> = /*@__PURE__*/
   messageDesc(file_gantry_v1_agent, 11);
+
+/**
+ * @generated from message gantry.v1.OutputClosed
+ */
+export type OutputClosed = Message<"gantry.v1.OutputClosed"> & {
+};
+
+/**
+ * Describes the message gantry.v1.OutputClosed.
+ * Use `create(OutputClosedSchema)` to create a new message.
+ */
+export const OutputClosedSchema: GenMessage<OutputClosed> = /*@__PURE__*/
+  messageDesc(file_gantry_v1_agent, 12);
 
 /**
  * @generated from message gantry.v1.NodeUsageRequest
@@ -439,7 +460,7 @@ export type NodeUsageRequest = Message<"gantry.v1.NodeUsageRequest"> & {
  * Use `create(NodeUsageRequestSchema)` to create a new message.
  */
 export const NodeUsageRequestSchema: GenMessage<NodeUsageRequest> = /*@__PURE__*/
-  messageDesc(file_gantry_v1_agent, 12);
+  messageDesc(file_gantry_v1_agent, 13);
 
 /**
  * @generated from message gantry.v1.Usage
@@ -465,7 +486,7 @@ export type Usage = Message<"gantry.v1.Usage"> & {
  * Use `create(UsageSchema)` to create a new message.
  */
 export const UsageSchema: GenMessage<Usage> = /*@__PURE__*/
-  messageDesc(file_gantry_v1_agent, 13);
+  messageDesc(file_gantry_v1_agent, 14);
 
 /**
  * @generated from message gantry.v1.ContainerUsage
@@ -487,7 +508,7 @@ export type ContainerUsage = Message<"gantry.v1.ContainerUsage"> & {
  * Use `create(ContainerUsageSchema)` to create a new message.
  */
 export const ContainerUsageSchema: GenMessage<ContainerUsage> = /*@__PURE__*/
-  messageDesc(file_gantry_v1_agent, 14);
+  messageDesc(file_gantry_v1_agent, 15);
 
 /**
  * @generated from message gantry.v1.PodUsage
@@ -523,7 +544,7 @@ export type PodUsage = Message<"gantry.v1.PodUsage"> & {
  * Use `create(PodUsageSchema)` to create a new message.
  */
 export const PodUsageSchema: GenMessage<PodUsage> = /*@__PURE__*/
-  messageDesc(file_gantry_v1_agent, 15);
+  messageDesc(file_gantry_v1_agent, 16);
 
 /**
  * @generated from message gantry.v1.NodeUsageReply
@@ -559,7 +580,7 @@ export type NodeUsageReply = Message<"gantry.v1.NodeUsageReply"> & {
  * Use `create(NodeUsageReplySchema)` to create a new message.
  */
 export const NodeUsageReplySchema: GenMessage<NodeUsageReply> = /*@__PURE__*/
-  messageDesc(file_gantry_v1_agent, 16);
+  messageDesc(file_gantry_v1_agent, 17);
 
 /**
  * Calls of the API server to an agent about the pods of its node.

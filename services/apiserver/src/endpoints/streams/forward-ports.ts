@@ -58,7 +58,7 @@ async function forward(
     const call = await session.forward(start, either);
     try {
       const sent = copyInput(data.iterator({ destroyOnReturn: false }), inputOf(call));
-      await copyToClient(call, data);
+      await copyToClient(call, data, error);
       data.end();
       error.end();
       await sent;
@@ -66,7 +66,7 @@ async function forward(
       call.cancel();
     }
   } catch (failure) {
-    if (!error.destroyed) error.end(toAgentRefusal(failure).message);
+    if (!error.destroyed && !error.writableEnded) error.end(toAgentRefusal(failure).message);
     data.destroy();
   }
 }
@@ -78,10 +78,15 @@ function inputOf(call: Call): InputSender {
   };
 }
 
-async function copyToClient(call: Call, data: PortStreams['data']): Promise<void> {
+/** Ends with the connection: after the pod has closed its side, the client may go on sending. */
+async function copyToClient(call: Call, data: PortStreams['data'], error: PortStreams['error']): Promise<void> {
   for (;;) {
     const part = (await call.next())?.part;
     if (part === undefined) return;
     if (part.case === 'data') await writeTo(data, part.value);
+    if (part.case !== 'dataClosed') continue;
+    data.end();
+    // Clients wait for the end of this one before they close their own side.
+    error.end();
   }
 }

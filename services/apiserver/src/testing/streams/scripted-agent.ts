@@ -19,6 +19,8 @@ export interface AgentNotes {
   readonly cancelled: string[];
   /** Bytes that `flood` has sent. */
   flooded: number;
+  /** What came for a pod that had closed its side, `end` at last. */
+  readonly late: string[];
   /** Resolves at the next cancellation. */
   nextCancelled(): Promise<void>;
 }
@@ -31,13 +33,17 @@ const print = (text: string): StreamOutput => output({ case: 'stdout', value: Bu
 const exit = (code: number): StreamOutput => output({ case: 'exit', value: { code } as never });
 const CHUNK = Buffer.alloc(64 * 1024, 'x');
 
-/** Serves streams over gRPC as the agent of a node: the command says what its process does. Ports of 1000 and above echo in capitals. */
+/**
+ * Serves streams over gRPC as the agent of a node: the command says what its process does. Ports of 1000 and above echo in capitals;
+ * 2000 closes its side at once.
+ */
 export function scriptedAgent(): { readonly service: GrpcService; readonly notes: AgentNotes } {
   const waiting: (() => void)[] = [];
   const notes: AgentNotes = {
     starts: [],
     cancelled: [],
     flooded: 0,
+    late: [],
     nextCancelled: () => new Promise((resolve) => waiting.push(resolve)),
   };
   const untilCancelled = async (name: string, call: GrpcCall): Promise<void> => {
@@ -109,11 +115,17 @@ export function scriptedAgent(): { readonly service: GrpcService; readonly notes
     if (port < 1000) throw StatusError.internal(`error forwarding port ${port} to pod: connection refused`);
     const answer = (part: unknown): PortForwardOutput => create(PortForwardOutputSchema, { part } as never);
     yield answer({ case: 'started', value: {} });
+    if (port === 2000) yield answer({ case: 'dataClosed', value: {} });
     for (;;) {
       const { value, done } = await messages.next();
-      if (done === true || value.part.case === 'dataClosed') return;
+      if (done === true || value.part.case === 'dataClosed') {
+        if (port === 2000) notes.late.push('end');
+        return;
+      }
       if (value.part.case !== 'data') continue;
-      yield answer({ case: 'data', value: Buffer.from(Buffer.from(value.part.value).toString().toUpperCase()) });
+      const text = Buffer.from(value.part.value).toString();
+      if (port === 2000) notes.late.push(text);
+      else yield answer({ case: 'data', value: Buffer.from(text.toUpperCase()) });
     }
   }
   const service: GrpcService = {

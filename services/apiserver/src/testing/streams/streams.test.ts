@@ -310,6 +310,20 @@ describe('port-forward', () => {
     client.transport.destroy();
   });
 
+  it('takes what a client sends after the pod has closed its side', async () => {
+    const client = await openSpdy(server, path, 'portforward.k8s.io');
+    const { data, error } = await connectTo(client, 2000, '0');
+    await client.until(() => [data, error].every((id) => client.stream(id).state === 'ended'));
+    client.send(data, 'late', 'fin');
+    await expect.poll(() => notes.late).toEqual(['late', 'end']);
+    client.transport.destroy();
+  });
+
+  it('ends with the pod where the client cannot close a side alone', async () => {
+    const client = await openChannels(server, `${path}?ports=2000`, V4);
+    await client.closed;
+  });
+
   it('pairs the streams of clients that number nothing', async () => {
     const client = await openSpdy(server, path, 'portforward.k8s.io');
     await client.open({ streamType: 'error', port: '8080' });
