@@ -88,12 +88,25 @@ async function connect(
   signal: AbortSignal,
 ): Promise<PodConnection> {
   try {
-    const { State: state } = await inspect(calls, id, signal);
-    if (!state.Running || state.Pid === 0) throw new AgentError('NotFound', `sandbox ${id} is not running`);
-    return connectionOf(await dialer.connect(id, state.Pid, port, signal), signal);
+    const pid = await runningPid(calls, id, signal);
+    const verify = async () => {
+      // The client of the first connection may leave; others wait for this, too.
+      if ((await runningPid(calls, id, new AbortController().signal)) !== pid) throw notRunning(id);
+    };
+    return connectionOf(await dialer.connect({ key: id, pid, verify }, port, signal), signal);
   } catch (error) {
     throw signal.aborted ? signal.reason : fromDocker(error, 'Runtime');
   }
+}
+
+async function runningPid(calls: EngineCalls, id: string, signal: AbortSignal): Promise<number> {
+  const { State: state } = await inspect(calls, id, signal);
+  if (!state.Running || state.Pid === 0) throw notRunning(id);
+  return state.Pid;
+}
+
+function notRunning(id: string): AgentError {
+  return new AgentError('NotFound', `sandbox ${id} is not running`);
 }
 
 function inspect(calls: EngineCalls, id: string, signal: AbortSignal) {

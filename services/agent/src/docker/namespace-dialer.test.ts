@@ -1,6 +1,13 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, it } from 'vitest';
+import { systemClock } from '@gantry/base';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { NamespaceDialer } from './namespace-dialer.ts';
 
 /** Uses up the descriptors of its process, as hostile pods and clients might, and asks for a connection. */
 const SCRIPT = `
@@ -12,7 +19,9 @@ try {
   for (;;) openSync('/dev/null');
 } catch {
   for (let i = 0; i < 2; i++) {
-    const failure = await dialer.connect('pod', process.pid, 80, AbortSignal.timeout(10_000)).catch((error) => error);
+    const failure = await dialer
+      .connect({ key: 'pod', pid: process.pid, verify: async () => {} }, 80, AbortSignal.timeout(10_000))
+      .catch((error) => error);
     process._rawDebug(failure.code);
   }
 }
@@ -24,4 +33,40 @@ it('fails where no process can be started, and ends no other', async () => {
     cwd: import.meta.dirname,
   });
   expect(stderr).toBe('ConnectFailed\nConnectFailed\n');
+});
+
+it('hands no connection out before it is known whose network was entered', async () => {
+  // Enters no namespace: that needs rights that a test does not have.
+  const folder = mkdtempSync(join(tmpdir(), 'gantry-nsenter-'));
+  writeFileSync(join(folder, 'nsenter'), '#!/bin/sh\nshift 2\nexec "$@"\n', { mode: 0o755 });
+  vi.stubEnv('PATH', `${folder}:/usr/bin:/bin`);
+  const server = createServer((socket) => {
+    // The first one is reset.
+    socket.on('error', () => undefined);
+    socket.end('hello');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    vi.unstubAllEnvs();
+    rmSync(folder, { recursive: true });
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  const dialer = new NamespaceDialer(systemClock);
+  let asked = 0;
+  const connect = (verify: () => Promise<void>) => {
+    const counted = () => {
+      asked++;
+      return verify();
+    };
+    return dialer.connect({ key: 'pod', pid: process.pid, verify: counted }, port, AbortSignal.timeout(30_000));
+  };
+  await expect(connect(() => Promise.reject(new RangeError('another process')))).rejects.toThrow('another process');
+  for (let count = 0; count < 2; count++) {
+    const socket = await connect(() => Promise.resolve());
+    expect((await socket.toArray()).toString()).toBe('hello');
+  }
+  // Once for each helper, and the first one is not used again.
+  expect(asked).toBe(2);
 });

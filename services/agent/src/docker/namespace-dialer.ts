@@ -33,6 +33,18 @@ interface Answer {
   readonly error?: string;
 }
 
+/** The network namespace of a process. */
+export interface NetworkNamespace {
+  /** Names the namespace for ever, together with `pid`: process ids are used again. */
+  readonly key: string;
+  readonly pid: number;
+  /**
+   * Called once after the namespace was entered; rejects when the process has ended by then, and another one may have its id. No
+   * connection is handed out before it has resolved.
+   */
+  readonly verify: () => Promise<void>;
+}
+
 /**
  * Connects to ports on the loopback address of other network namespaces. A process cannot change the namespace of its own sockets, so a
  * helper enters it, connects, and passes the open connection on. Needs CAP_SYS_ADMIN and CAP_SYS_PTRACE.
@@ -46,10 +58,9 @@ export class NamespaceDialer {
     this.#clock = clock;
   }
 
-  /** `key` names the namespace of process `pid` for ever: process ids are used again. */
-  async connect(key: string, pid: number, port: number, signal: AbortSignal): Promise<Socket> {
+  async connect({ key, pid, verify }: NetworkNamespace, port: number, signal: AbortSignal): Promise<Socket> {
     const helper = this.#helper(`${key}/${pid}`, pid);
-    const connecting = helper.connect(port);
+    const connecting = helper.connect(port, verify);
     const stop = new AbortController();
     const cancel = this.#clock.setTimer(CONNECT_MS, () =>
       stop.abort(new AgentError('ConnectFailed', `port ${port} has not answered within ${CONNECT_MS / 1000} s`)),
@@ -97,6 +108,7 @@ class Helper {
   readonly #clock: Clock;
   readonly #child: ChildProcess;
   readonly #waiting = new Map<number, PromiseWithResolvers<Socket>>();
+  #verified: Promise<void> | undefined;
   #lastId = 0;
   #output = '';
   #cancelIdle = () => undefined as void;
@@ -129,7 +141,20 @@ class Helper {
     return this.#waiting.size === 0 ? 'idle' : 'busy';
   }
 
-  connect(port: number): Promise<Socket> {
+  async connect(port: number, verify: () => Promise<void>): Promise<Socket> {
+    const socket = await this.#open(port);
+    this.#verified ??= verify();
+    try {
+      await this.#verified;
+    } catch (error) {
+      socket.destroy();
+      this.close();
+      throw error;
+    }
+    return socket;
+  }
+
+  #open(port: number): Promise<Socket> {
     // Without descriptors or processes to spare there is no child, and its error comes later.
     if (this.state === 'ended') {
       return Promise.reject(
@@ -160,6 +185,8 @@ class Helper {
     }
     // It was closed in the helper, which has not this property to hand over.
     socket.allowHalfOpen = true;
+    // A reset may come before the connection is handed out: it is found when the connection is read.
+    socket.on('error', () => undefined);
     waiting?.resolve(socket);
   }
 }
