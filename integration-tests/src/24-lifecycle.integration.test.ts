@@ -1,5 +1,5 @@
 /** The lives of containers on a real engine: hooks, sidecars, ephemeral containers, restarts and ends. */
-import { type Container as PodContainer, type ContainerStatus, type Pod, PODS } from '@gantry/objects';
+import { type Container as PodContainer, type ContainerStatus, EVENTS, type Pod, PODS } from '@gantry/objects';
 import { expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
@@ -108,6 +108,7 @@ test('containers end with the codes, reasons and messages of Kubernetes', async 
     reason: 'Error',
     message: 'stopped by USR1\n',
   });
+  expect(main(byProbe)?.stopSignal).toBe('SIGUSR1');
   expect(main(byRule)).toMatchObject({
     restartCount: 1,
     state: { terminated: { exitCode: 1 } },
@@ -150,11 +151,32 @@ test('kubectl debug looks into a running container once, a resize keeps it runni
   const limits = await cluster.docker(['inspect', '-f', '{{.HostConfig.Memory}} {{.HostConfig.CpuQuota}}', id]);
   expect(limits.trim()).toBe(`${96 * 2 ** 20} 40000`);
 
+  await eventually('Events say that the resize began and ended', PATIENCE_MS, async () => {
+    const events = (await cluster.list(EVENTS, namespace.name)).filter(
+      ({ involvedObject }) => involvedObject.name === 'web',
+    );
+    return ['ResizeStarted', 'ResizeCompleted'].every((each) => events.some(({ reason }) => reason === each));
+  });
+
   const { status } = await cluster.get(PODS, namespace.name, 'server');
   const preStop = { httpGet: { host: status?.podIP ?? '', port: 80, path: '/goodbye' } };
-  const caller = shell('main', `trap 'exit 0' TERM; ${FOREVER}`, { lifecycle: { preStop } });
-  await cluster.create(PODS, namespace.name, podOf('caller', { containers: [caller] }));
+  const volumeMounts = [{ name: 'files', mountPath: '/f' }];
+  const fileKeyRef = { volumeName: 'files', path: 'of/env', key: 'GREETING' };
+  const caller = shell('main', `trap 'exit 0' TERM; echo "$GREETING"; ${FOREVER}`, {
+    env: [{ name: 'GREETING', valueFrom: { fileKeyRef } }],
+    lifecycle: { preStop },
+  });
+  await cluster.create(
+    PODS,
+    namespace.name,
+    podOf('caller', {
+      volumes: [{ name: 'files', emptyDir: {} }],
+      initContainers: [shell('write', `mkdir /f/of; echo "GREETING='hello'" > /f/of/env`, { volumeMounts })],
+      containers: [caller],
+    }),
+  );
   await kubectl('wait', 'pod', 'caller', '--for=condition=Ready', '--timeout=60s');
+  expect(await kubectl('logs', 'caller')).toBe('hello\n');
   await kubectl('delete', 'pod', 'caller', '--timeout=60s');
   expect(await kubectl('logs', 'server')).toMatch(/"GET \/goodbye HTTP\/1.1" 404 .*"kube-lifecycle\/1\.36"/);
 });

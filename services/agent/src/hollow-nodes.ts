@@ -191,6 +191,7 @@ function sharedServices(
     volumes: {
       sync: async () => undefined,
       mounts: async () => ({ mounts: [], terminationMessagePath: '', [Symbol.asyncDispose]: async () => undefined }),
+      text: async () => undefined,
       terminationMessage: async () => '',
       release: async () => undefined,
     },

@@ -105,4 +105,32 @@ describe('a resize for which the node has no room', () => {
     expect(judgeResize(less, [other], tight)).toEqual({ kind: 'fits' });
     expect(judgeResize(pod({ containers: [sized(LARGE)] }), [other], tight)).toEqual({ kind: 'fits' });
   });
+
+  it('waits for pods before it in their turn: those that ask for no more, of higher priority, Guaranteed, or earlier', () => {
+    const granted = { cpu: '100m', memory: '64Mi' };
+    const of = (uid: string, cpu: string, spec: Partial<Pod['spec']> = {}, status: Partial<Pod['status']> = {}): Pod =>
+      pod(
+        { containers: [sized(sizes(cpu, '64Mi'))], ...spec },
+        { containerStatuses: [reportedStatus({ allocatedResources: granted })], ...status },
+        { uid },
+      );
+    const room = () => ({ cpuMillis: 400, memoryBytes: 2 ** 30, storageBytes: 1 });
+    const kind = (one: Pod, other: Pod) => judgeResize(one, [one, other], room).kind;
+    const since = (lastTransitionTime: string) => ({
+      conditions: [{ type: 'PodResizePending', status: 'True', lastTransitionTime }],
+    });
+    const early = since('2026-01-01T00:00:00Z');
+    const late = since('2026-01-01T00:00:05Z');
+    const before: readonly (readonly [Pod, Pod])[] = [
+      [of('a', '250m', { priority: 5 }), of('b', '250m', { priority: 1 })],
+      [of('a', '250m', {}, { qosClass: 'Guaranteed' }), of('b', '250m', {}, { qosClass: 'Burstable' })],
+      [of('a', '250m', {}, early), of('b', '250m', {}, late)],
+    ];
+    for (const [first, second] of before) {
+      expect([kind(first, second), kind(second, first)]).toEqual(['fits', 'deferred']);
+    }
+    expect(kind(of('b', '350m'), of('a', '50m', { priority: 9 }))).toBe('fits');
+    // One that finds no room itself keeps none from the others.
+    expect(kind(of('b', '250m'), of('a', '900m', { priority: 9 }))).toBe('fits');
+  });
 });

@@ -15,6 +15,7 @@ import { podStatus } from '../status/pod-status.ts';
 import { performAction } from './perform-action.ts';
 import { PodAdmission } from './pod-admission.ts';
 import { PodEvents } from './pod-events.ts';
+import { ResizeEvents } from './resize-events.ts';
 import { addressOf, networkOf } from './pod-network.ts';
 import { forgetEnded } from './stop-container.ts';
 import { TerminationMessages } from './termination-messages.ts';
@@ -35,6 +36,7 @@ export class PodWorker {
   readonly #services: WorkerServices;
   readonly #memory = createWorkerMemory();
   readonly #events: PodEvents;
+  readonly #resizes: ResizeEvents;
   readonly #messages: TerminationMessages;
   readonly #admission = new PodAdmission();
   readonly #probes: ProbeRunner;
@@ -54,6 +56,7 @@ export class PodWorker {
     this.#uid = uid;
     this.#services = services;
     this.#events = new PodEvents(events);
+    this.#resizes = new ResizeEvents(events);
     this.#messages = new TerminationMessages({ volumes, logs: runtime.logs });
     this.#probes = new ProbeRunner({
       ...probes,
@@ -213,6 +216,7 @@ export class PodWorker {
   #report(pod: Pod, state: PodState | undefined, plan: PodPlan, messages: ReadonlyMap<string, string>): void {
     const { reporter, facts, clock } = this.#services;
     this.#events.waiting(pod, state, plan, this.#memory);
+    if (plan.goal === 'run') this.#resizes.observe(pod, state, this.#memory);
     const { rejection } = this.#memory;
     const isOver = pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
     if (rejection !== undefined && plan.goal === 'end' && !isOver) this.#events.rejected(pod, rejection);

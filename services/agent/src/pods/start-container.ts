@@ -65,7 +65,8 @@ export async function startContainer(
     signal,
   );
   const base = { ...services.baseEnvironment, ...serviceVariables(pod, linked) };
-  const context = { pod, podAddress, facts, source: services.config, base };
+  const volumeText = (volume: string, file: string) => services.volumes.text(pod, volume, file);
+  const context = { pod, podAddress, facts, source: services.config, volumeText, base };
   const environment = await containerEnvironment(container, context, signal);
   const handler = await runtimeHandler(pod, services, signal);
   const profile = localhostProfileName(pod, container);

@@ -53,7 +53,7 @@ export interface WorkerServices {
   readonly reporter: Pick<StatusReporter, 'report' | 'run'>;
   /** Hears which containers of a pod run. */
   readonly usage: Pick<UsageSampler, 'observe'>;
-  readonly volumes: Pick<PodVolumes, 'sync' | 'mounts' | 'terminationMessage' | 'release'>;
+  readonly volumes: Pick<PodVolumes, 'sync' | 'mounts' | 'text' | 'terminationMessage' | 'release'>;
   readonly config: ConfigSource;
   readonly evictions: Pick<Evictions, 'evictionOf' | 'isReclaimed' | 'subscribe' | 'forget'>;
   readonly evictor: Pick<StorageEvictor, 'observe' | 'forget' | 'run'>;

@@ -17,7 +17,14 @@ describe('a container’s variables', () => {
   const resolve = (change: Partial<Container>) =>
     containerEnvironment(
       container('main', change),
-      { pod: pod({}, {}, { labels: { app: 'x' } }), podAddress: '10.0.0.9', facts, source, base: { BASE: 'b' } },
+      {
+        pod: pod({ volumes: [{ name: 'files', emptyDir: {} }] }, {}, { labels: { app: 'x' } }),
+        podAddress: '10.0.0.9',
+        facts,
+        source,
+        volumeText: async (volume, path) => (volume === 'files' && path === 'a/env' ? "ONE='1'\nTWO='2'\n" : undefined),
+        base: { BASE: 'b' },
+      },
       signal,
     ).then((variables) => Object.fromEntries(variables));
 
@@ -39,6 +46,11 @@ describe('a container’s variables', () => {
           { name: 'LABEL', valueFrom: { fieldRef: { fieldPath: "metadata.labels['app']" } } },
           { name: 'IP', valueFrom: { fieldRef: { fieldPath: 'status.podIP' } } },
           { name: 'CPUS', valueFrom: { resourceFieldRef: { resource: 'limits.cpu' } } },
+          { name: 'FROM_FILE', valueFrom: { fileKeyRef: { volumeName: 'files', path: 'a/env', key: 'TWO' } } },
+          {
+            name: 'NOT_IN_FILE',
+            valueFrom: { fileKeyRef: { volumeName: 'files', path: 'a/env', key: 'SIX', optional: true } },
+          },
           { name: 'BASE', value: 'own' },
         ],
       }),
@@ -50,6 +62,7 @@ describe('a container’s variables', () => {
       LATER: 'l',
       FROM_MAP: 'fast',
       FROM_SECRET: 'secret',
+      FROM_FILE: '2',
       POD: 'web',
       LABEL: 'x',
       IP: '10.0.0.9',
@@ -66,6 +79,20 @@ describe('a container’s variables', () => {
     [
       { env: [{ name: 'A', valueFrom: { secretKeyRef: { name: 'keys', key: 'k' } } }] },
       "couldn't find key k in Secret default/keys",
+    ],
+    [
+      { env: [{ name: 'A', valueFrom: { fileKeyRef: { volumeName: 'none', path: 'a/env', key: 'ONE' } } }] },
+      'cannot find the volume "none" referenced by FileKeyRef',
+    ],
+    [
+      {
+        env: [{ name: 'A', valueFrom: { fileKeyRef: { volumeName: 'files', path: 'b', key: 'ONE', optional: true } } }],
+      },
+      "couldn't parse env file",
+    ],
+    [
+      { env: [{ name: 'A', valueFrom: { fileKeyRef: { volumeName: 'files', path: 'a/env', key: 'SIX' } } }] },
+      'environment variable key "SIX" not found in file "a/env"',
     ],
   ])('%j fail with kubelet’s words', async (change, message) => {
     await expect(resolve(change)).rejects.toMatchObject({ code: 'CreateContainerConfigError', message });

@@ -1,6 +1,7 @@
-import type { Container, EnvVar, Pod } from '@gantry/objects';
+import type { Container, EnvVar, FileKeySelector, Pod } from '@gantry/objects';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { ConfigSource } from './config-source.ts';
+import { envFileValue, unreadable } from './env-file.ts';
 import { expand } from './expand.ts';
 import { namedContainer, type NodeFacts, podField, resourceField } from './field-values.ts';
 
@@ -10,6 +11,8 @@ export interface EnvironmentContext {
   readonly podAddress: string;
   readonly facts: NodeFacts;
   readonly source: ConfigSource;
+  /** The text of a file in a volume of the pod; undefined for one that cannot be read. */
+  readonly volumeText: (volume: string, path: string) => Promise<string | undefined>;
   /** Variables that every container gets before its own. */
   readonly base: Readonly<Record<string, string>>;
 }
@@ -80,6 +83,7 @@ async function valueFrom(
   }
   if (from.configMapKeyRef !== undefined) return keyValue('configmap', from.configMapKeyRef, context, signal);
   if (from.secretKeyRef !== undefined) return keyValue('secret', from.secretKeyRef, context, signal);
+  if (from.fileKeyRef !== undefined) return fileValue(from.fileKeyRef, context);
   throw config(`the source of variable ${variable} is not supported`);
 }
 
@@ -117,6 +121,21 @@ async function keyValue(
   if (value !== undefined || optional === true) return value;
   if (data === undefined) throw missing(kind, name);
   throw config(`couldn't find key ${key} in ${TITLE[kind]} ${context.pod.metadata.namespace ?? ''}/${name}`);
+}
+
+async function fileValue(
+  { volumeName, path, key, optional }: FileKeySelector,
+  { pod, volumeText }: EnvironmentContext,
+): Promise<string | undefined> {
+  if (!(pod.spec?.volumes ?? []).some(({ name }) => name === volumeName)) {
+    throw config(`cannot find the volume "${volumeName}" referenced by FileKeyRef`);
+  }
+  const text = await volumeText(volumeName, path);
+  if (text === undefined) throw unreadable();
+  const value = envFileValue(text, key);
+  if (value !== '') return value;
+  if (optional === true) return undefined;
+  throw config(`environment variable key "${key}" not found in file "${path}"`);
 }
 
 function decode(base64: string): string {

@@ -33,26 +33,66 @@ export function asksForResize(pod: Pod): boolean {
   });
 }
 
-/** Judges new resources of a pod by what the node's other pods have been granted, in kubelet's words. */
+type Requests = ReturnType<typeof requestsOf>;
+
+/**
+ * Judges new resources of a pod by what the node's other pods have been granted, in kubelet's words. Of pods that wait for new
+ * resources, those that come before it are judged first, and have what they get.
+ */
 export function judgeResize(pod: Pod, others: readonly Pod[], allocatable: NodeFacts['allocatable']): ResizeVerdict {
-  if (!asksForResize(pod)) return { kind: 'fits' };
-  const asked = requestsOf(pod);
-  const before = requestsOf(grantedPod(pod, { kind: 'deferred', message: '' }));
+  if (!asksForResize(pod)) return FITS;
   const { cpuMillis, memoryBytes } = allocatable();
   const capacity = { cpu: cpuMillis, memory: memoryBytes };
   const held = others.filter(
     ({ metadata, status }) =>
       metadata.uid !== pod.metadata.uid && status?.phase !== 'Succeeded' && status?.phase !== 'Failed',
   );
+  const granted = new Map(held.map((other) => [other, requestsOf(grantedPod(other, DEFERRED))] as const));
+  const waiting = held.filter((other) => asksForResize(other) && comesBefore(other, pod)).sort(inTurn);
+  for (const other of waiting) {
+    const rest = [...granted].flatMap(([one, requests]) => (one === other ? [] : [requests]));
+    if (verdictOf(other, rest, capacity).kind === 'fits') granted.set(other, requestsOf(other));
+  }
+  return verdictOf(pod, [...granted.values()], capacity);
+}
+
+function verdictOf(pod: Pod, others: readonly Requests[], capacity: Requests): ResizeVerdict {
+  const asked = requestsOf(pod);
+  const before = requestsOf(grantedPod(pod, DEFERRED));
   for (const name of ['cpu', 'memory'] as const) {
-    const used = held.reduce((total, other) => total + requestsOf(grantedPod(other, DEFERRED))[name], 0);
+    const used = others.reduce((total, requests) => total + requests[name], 0);
     if (asked[name] <= before[name] || asked[name] + used <= capacity[name]) continue;
     const message = `Node didn't have enough resource: ${name}, requested: ${asked[name]}, used: ${used}, capacity: ${capacity[name]}`;
     return { kind: 'deferred', message };
   }
-  return { kind: 'fits' };
+  return FITS;
 }
 
+function comesBefore(pod: Pod, other: Pod): boolean {
+  return inTurn(pod, other) < 0;
+}
+
+/** Kubelet's order (sortPendingResizes): what asks for no more, then by priority, by QoS class, and by how long it waits. */
+function inTurn(one: Pod, other: Pod): number {
+  return (
+    Number(asksForMore(one)) - Number(asksForMore(other)) ||
+    (other.spec?.priority ?? 0) - (one.spec?.priority ?? 0) ||
+    Number(other.status?.qosClass === 'Guaranteed') - Number(one.status?.qosClass === 'Guaranteed') ||
+    waitsSince(one) - waitsSince(other)
+  );
+}
+
+function asksForMore(pod: Pod): boolean {
+  const [asked, before] = [requestsOf(pod), requestsOf(grantedPod(pod, DEFERRED))];
+  return asked.cpu > before.cpu || asked.memory > before.memory;
+}
+
+function waitsSince({ status }: Pod): number {
+  const pending = status?.conditions?.find(({ type }) => type === 'PodResizePending');
+  return pending?.lastTransitionTime === undefined ? Number.MAX_SAFE_INTEGER : Date.parse(pending.lastTransitionTime);
+}
+
+const FITS: ResizeVerdict = { kind: 'fits' };
 const DEFERRED: ResizeVerdict = { kind: 'deferred', message: '' };
 
 /** The pod with the resources that are in force: its own, or while a resize is deferred those that were granted before. */

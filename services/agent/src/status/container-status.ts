@@ -73,6 +73,7 @@ export function containerStatus(observed: ContainerObservation): ContainerStatus
       : { containerID: containerId(current) }),
     started,
     ...resourcesOf(observed, current),
+    ...(container.lifecycle?.stopSignal === undefined ? {} : { stopSignal: container.lifecycle.stopSignal }),
     ...mountsOf(container),
   };
 }

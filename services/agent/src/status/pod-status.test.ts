@@ -41,6 +41,13 @@ describe('the status of a pod', () => {
     expect(lengths).toEqual(names.map(() => 2048));
   });
 
+  it('shows the signal that a container is stopped by where its pod names one', () => {
+    const containers = [container('a', { lifecycle: { stopSignal: 'SIGUSR1' } }), container('b')];
+    const state = podState([sandbox()], [running({ name: 'a' }), running({ name: 'b' })]);
+    const { containerStatuses } = statusOf(pod({ containers, os: { name: 'linux' } }), state);
+    expect(containerStatuses?.map(({ stopSignal }) => stopSignal)).toEqual(['SIGUSR1', undefined]);
+  });
+
   it('is Pending with containers being created at first', () => {
     const status = statusOf(pod(), undefined);
     expect(status).toMatchObject({

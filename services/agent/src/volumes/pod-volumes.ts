@@ -20,6 +20,7 @@ import type { PersistentFolders } from './persistent-folders.ts';
 import { mountAccess } from './mount-access.ts';
 import { treeBytes } from './tree-size.ts';
 import { subPathOf } from './sub-path.ts';
+import { volumeText } from './volume-text.ts';
 import { volumeTypeOf } from './supported-volumes.ts';
 import { messageContainerPath, openMessageFile, readMessageFile } from './termination-message.ts';
 import { pathOnHost } from './volume-types/host-path.ts';
@@ -155,6 +156,11 @@ export class PodVolumes {
       hostPath: hostPath ?? this.#hostPath(bound.next().value ?? ''),
     }));
     return { mounts: specs, terminationMessagePath, [Symbol.asyncDispose]: release };
+  }
+
+  /** The text of a file in a volume of the pod; undefined for one that cannot be read. */
+  text(pod: Pod, volume: string, path: string): Promise<string | undefined> {
+    return volumeText(this.#volumeFolder(pod, volume), path);
   }
 
   /** Bytes that the pod's emptyDirs, by their names, and the files of its containers take of the disk. */

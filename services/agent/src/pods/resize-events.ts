@@ -1,0 +1,83 @@
+import type { EventRecorder } from '@gantry/controller-runtime';
+import type { Container, Pod } from '@gantry/objects';
+import { resized } from '../plan/plan-resize.ts';
+import type { PodMemory } from '../plan/pod-memory.ts';
+import type { PodState } from '../runtime/observer.ts';
+import { asksForResize, grantedPod } from '../spec/resize.ts';
+
+type ResizeMemory = Pick<PodMemory, 'resize' | 'updates'>;
+
+/** The Events of a pod's resizes, as kubelet records them: each change once. */
+export class ResizeEvents {
+  readonly #recorder: EventRecorder;
+  /** The generation of the resize that is carried out. */
+  #started: number | undefined;
+  #completed: number | undefined;
+  #deferred = '';
+  #failed = '';
+
+  constructor(recorder: EventRecorder) {
+    this.#recorder = recorder;
+  }
+
+  /** Takes a pod as it is planned for. */
+  observe(pod: Pod, state: PodState | undefined, { resize, updates }: ResizeMemory): void {
+    const { generation = 0 } = pod.metadata;
+    const isAsked = asksForResize(pod);
+    this.#observePending(pod, isAsked, resize);
+    if (isAsked && resize.kind === 'fits' && this.#started !== generation) {
+      this.#started = generation;
+      this.#recorder.event(pod, 'Normal', 'ResizeStarted', messageOf('Pod resize started', pod));
+    }
+    const changing = resized({ pod: grantedPod(pod, resize), containers: state?.containers ?? [] });
+    const failure = changing.flatMap(({ running }) => updates.get(running.name)?.failure ?? [])[0]?.message ?? '';
+    if (failure !== '' && failure !== this.#failed) {
+      this.#recorder.event(pod, 'Warning', 'ResizeError', messageOf('Pod resize error', pod, failure));
+    }
+    this.#failed = failure;
+    // An agent that has begun after the resize finds its condition.
+    const hasBegun = this.#started !== undefined || isInProgress(pod);
+    if (isAsked || changing.length > 0 || !hasBegun) return;
+    if (this.#completed !== generation) {
+      this.#recorder.event(pod, 'Normal', 'ResizeCompleted', messageOf('Pod resize completed', pod));
+    }
+    this.#completed = generation;
+    this.#started = undefined;
+  }
+
+  #observePending(pod: Pod, isAsked: boolean, resize: PodMemory['resize']): void {
+    const key = isAsked && resize.kind === 'deferred' ? `${pod.metadata.generation ?? 0} ${resize.message}` : '';
+    if (key !== '' && key !== this.#deferred && resize.kind === 'deferred') {
+      this.#recorder.event(pod, 'Warning', 'ResizeDeferred', messageOf('Pod resize Deferred', pod, resize.message));
+    }
+    this.#deferred = key;
+  }
+}
+
+function isInProgress({ status }: Pod): boolean {
+  return (status?.conditions ?? []).some(({ type }) => type === 'PodResizeInProgress');
+}
+
+/** Kubelet's message: what the pod asks for, as JSON with Go's order of fields. */
+function messageOf(prefix: string, { metadata, spec }: Pod, error?: string): string {
+  const of = (containers: readonly Container[] | undefined) =>
+    containers?.map(({ name, resources = {} }) => ({ name, resources: sorted(resources) }));
+  const initContainers = of(spec?.initContainers);
+  const summary = {
+    ...(initContainers === undefined || initContainers.length === 0 ? {} : { initContainers }),
+    containers: of(spec?.containers),
+    generation: metadata.generation ?? 0,
+    ...(error === undefined ? {} : { error }),
+  };
+  return `${prefix}: ${JSON.stringify(summary)}`;
+}
+
+function sorted({ limits, requests, claims }: NonNullable<Container['resources']>): object {
+  const byName = (amounts: Readonly<Record<string, string>>) =>
+    Object.fromEntries(Object.entries(amounts).sort(([one], [other]) => (one < other ? -1 : 1)));
+  return {
+    ...(limits === undefined ? {} : { limits: byName(limits) }),
+    ...(requests === undefined ? {} : { requests: byName(requests) }),
+    ...(claims === undefined ? {} : { claims }),
+  };
+}
