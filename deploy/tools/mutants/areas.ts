@@ -12,6 +12,7 @@ import { STREAM_MUTANTS } from './areas/streams.ts';
 import { STATEFUL_SET_MUTANTS } from './areas/stateful-sets.ts';
 import { STORAGE_MUTANTS } from './areas/storage.ts';
 import { VOLUME_MUTANTS } from './areas/volumes.ts';
+import { INGRESS_MUTANTS } from './areas/ingresses.ts';
 import { SERVICE_MUTANTS } from './areas/services.ts';
 import { USAGE_MUTANTS } from './areas/usage.ts';
 import type { Areas } from './mutant.ts';
@@ -31,6 +32,7 @@ export const AREAS: Areas = {
   agent: AGENT_MUTANTS,
   usage: USAGE_MUTANTS,
   services: SERVICE_MUTANTS,
+  ingresses: INGRESS_MUTANTS,
   streams: STREAM_MUTANTS,
   auth: AUTH_MUTANTS,
   admission: ADMISSION_MUTANTS,

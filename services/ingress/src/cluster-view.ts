@@ -178,12 +178,31 @@ function isRouteChange(object: KubeObject | undefined, old: KubeObject | undefin
   return JSON.stringify(rank(object)) !== JSON.stringify(rank(old));
 }
 
-/** A certificate's name is made of its content: one that changes is another one. */
+/** A line of HAProxy's list takes 64 words and some kilobytes. */
+const MAX_HOSTS = 16;
+const MAX_LENGTH = 1500;
+
+/**
+ * The hosts of a certificate share its memory in HAProxy, as far as they fit a line. Its name is made of its content: one that changes is
+ * another one.
+ */
 function named(certificates: ReadonlyMap<string, string>): ReadonlyMap<string, HostCertificate> {
+  const byPem = new Map<string, string[][]>();
+  for (const [host, pem] of certificates) {
+    const groups = byPem.get(pem) ?? [];
+    byPem.set(pem, groups);
+    const last = groups.at(-1);
+    const hasRoom = last !== undefined && last.length < MAX_HOSTS && last.join(' ').length + host.length < MAX_LENGTH;
+    if (hasRoom) last.push(host);
+    else groups.push([host]);
+  }
+  const entries = [...byPem].flatMap(([pem, groups]) => groups.map((hosts): HostCertificate => ({ hosts, pem })));
   return new Map(
-    [...certificates].map(([host, pem]) => [
-      `certificate-${createHash('sha256').update(`${host}\n${pem}`).digest('hex')}`,
-      { host, pem },
-    ]),
+    entries.map((entry) => {
+      const digest = createHash('sha256')
+        .update(`${entry.hosts.join(' ')}\n${entry.pem}`)
+        .digest('hex');
+      return [`certificate-${digest}`, entry];
+    }),
   );
 }

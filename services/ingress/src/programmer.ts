@@ -6,7 +6,8 @@ import type { Report } from './cluster/reports.ts';
 
 /** What is programmed: HAProxy, or in tests a record of states. */
 export interface Programmed {
-  readonly hasLeaving: boolean;
+  /** Whether there is something left of the last state, for which `apply` has to be called again. */
+  readonly rest: 'none' | 'soon' | 'later';
   /** Hosts' certificates that are refused, by name, with the reason. */
   readonly refusedCertificates: ReadonlyMap<string, string>;
   apply(state: ProxyState, signal: AbortSignal): Promise<'new worker' | 'same worker'>;
@@ -28,7 +29,8 @@ export interface ProgrammerOptions {
 /** A share of the time is left to everything else, however many Ingresses change. */
 const REST_SHARE = 3;
 const MIN_REST_MS = 20;
-const LOOK_AGAIN_MS = 2000;
+/** How long to wait without a change, by what is left of the last one. */
+const WAIT_MS = { none: Number.POSITIVE_INFINITY, soon: 0, later: 2000 };
 const SECRETS_MS = 3000;
 const BACKOFF = { initialMs: 200, maxMs: 10_000 };
 
@@ -72,7 +74,7 @@ export class Programmer {
       const tookMs = clock.monotonicMs() - start;
       metrics.seconds.observe(tookMs / 1000);
       await pause(clock, Math.max(MIN_REST_MS, tookMs * REST_SHARE), signal);
-      await this.#work.wait(clock, proxy.hasLeaving ? LOOK_AGAIN_MS : Number.POSITIVE_INFINITY, signal);
+      await this.#work.wait(clock, WAIT_MS[proxy.rest], signal);
     }
   }
 
@@ -107,7 +109,9 @@ function withCertificates(
   refused: ReadonlyMap<string, string>,
 ): Report {
   if (refused.size === 0) return { served, refusals };
-  const whyOf = new Map([...refused].map(([name, why]) => [certificates.get(name)?.host, why]));
+  const whyOf = new Map(
+    [...refused].flatMap(([name, why]) => (certificates.get(name)?.hosts ?? []).map((host) => [host, why])),
+  );
   const more = served.flatMap((ingress) =>
     (ingress.spec?.tls ?? []).flatMap(({ hosts = [] }) =>
       hosts.flatMap((host) => {

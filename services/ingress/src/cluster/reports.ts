@@ -22,6 +22,7 @@ export interface Report {
 }
 
 const RETRY_MS = 2000;
+const AT_ONCE = 8;
 
 /** Writes the status of Ingresses, and Events about what is not served of them, each once as long as it lasts. Serving does not wait for it. */
 export class Reports {
@@ -68,18 +69,20 @@ export class Reports {
   async #writeStatuses(signal: AbortSignal): Promise<number> {
     const { client, cache, address, logger } = this.#options;
     let left = 0;
-    for (const { metadata } of this.#report.served) {
-      const key = { namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
-      const known = cache.get(INGRESSES, key);
-      const wanted = known === undefined ? undefined : planStatus(known, address);
-      if (wanted === undefined) continue;
+    const write = async (wanted: Ingress) => {
       try {
         await ignoreReasons(client.updateStatus(INGRESSES, wanted, signal), ['NotFound']);
       } catch (error) {
-        if (signal.aborted) return left;
         left += 1;
         logger.debug({ ingress: keyOf(wanted), reason: errorMessage(error) }, 'a status was not written');
       }
+    };
+    const wanted = this.#report.served.flatMap((served) => {
+      const known = cache.get(INGRESSES, keyOf(served));
+      return (known === undefined ? undefined : planStatus(known, address)) ?? [];
+    });
+    for (let index = 0; index < wanted.length && !signal.aborted; index += AT_ONCE) {
+      await Promise.all(wanted.slice(index, index + AT_ONCE).map(write));
     }
     return left;
   }

@@ -4,6 +4,9 @@ import { certificateLine } from './configuration.ts';
 import type { HostCertificate } from './proxy-state.ts';
 import type { RunFiles } from './run-files.ts';
 
+/** Endpoints that change meanwhile wait for no more than this. */
+const MAX_AT_ONCE = 16;
+
 type Certificates = ReadonlyMap<string, HostCertificate>;
 
 /** The certificates of a running HAProxy. Each is given to it by itself, so that one that it refuses concerns no other. */
@@ -11,9 +14,15 @@ export class CertificateStore {
   readonly #files: RunFiles;
   readonly #refused = new Map<string, string>();
   #taken = new Map<string, HostCertificate>();
+  #isUnfinished = false;
 
   constructor(files: RunFiles) {
     this.#files = files;
+  }
+
+  /** Whether there are more to give than were given at once. */
+  get isUnfinished(): boolean {
+    return this.#isUnfinished;
   }
 
   get refused(): ReadonlyMap<string, string> {
@@ -33,11 +42,14 @@ export class CertificateStore {
     this.#taken = new Map(certificates);
   }
 
-  /** Adds what is missing, then removes what is not wanted: a host whose certificate changes has one at every moment. */
+  /**
+   * Adds what is missing, some at once, and then removes what is not wanted: a host whose certificate changes has one at every moment.
+   */
   async apply(wanted: Certificates, signal: AbortSignal): Promise<void> {
     for (const name of this.#refused.keys()) if (!wanted.has(name)) this.#refused.delete(name);
-    for (const [name, certificate] of wanted) {
-      if (this.#taken.has(name) || this.#refused.has(name)) continue;
+    const missing = [...wanted].filter(([name]) => !this.#taken.has(name) && !this.#refused.has(name));
+    this.#isUnfinished = missing.length > MAX_AT_ONCE;
+    for (const [name, certificate] of missing.slice(0, MAX_AT_ONCE)) {
       try {
         await this.#add(name, certificate, signal);
         this.#taken.set(name, certificate);
@@ -47,6 +59,7 @@ export class CertificateStore {
         await this.#forget(name, signal);
       }
     }
+    if (this.#isUnfinished) return;
     for (const name of this.#taken.keys()) {
       if (wanted.has(name)) continue;
       await ask(this.#files.socket, `del ssl crt-list ${this.#files.certificateList} ${this.#path(name)}`, signal);

@@ -10,14 +10,16 @@ const state: ProxyState = {
   exact: new Map([['a.example/x', 'b0']]),
   prefix: new Map([['*/', 'unavailable']]),
   servers: new Map([['b0', new Map([['s', server]])]]),
-  certificates: new Map([['certificate-1', { host: '*.a.example', pem: 'PEM' }]]),
+  certificates: new Map([['certificate-1', { hosts: ['*.a.example', 'b.example'], pem: 'PEM' }]]),
 };
 const formatted = formatFiles(state, files, { clusterId: 'gantry-1', httpPort: 8081, httpsPort: 8444 });
 
 it('the files have each part in a place of its own', () => {
   expect(formatted.get(files.exact)).toBe('a.example/x b0\n');
   expect(formatted.get(files.prefix)).toBe('*/ unavailable\n');
-  expect(formatted.get(files.certificateList)).toBe('/run/x/certificate-1.pem [alpn h2,http/1.1] *.a.example\n');
+  expect(formatted.get(files.certificateList)).toBe(
+    '/run/x/certificate-1.pem [alpn h2,http/1.1] *.a.example b.example\n',
+  );
   expect(formatted.get('/run/x/certificate-1.pem')).toBe('PEM');
 });
 

@@ -32,9 +32,9 @@ export function formatFiles(state: ProxyState, files: RunFiles, frontend: Fronte
   ]);
 }
 
-/** A line of the list of certificates: the file, and the host for which it is. */
-export function certificateLine(files: RunFiles, [name, { host }]: readonly [string, HostCertificate]): string {
-  return `${files.certificate(name)} [${ALPN}] ${host}`;
+/** A line of the list of certificates: the file, and the hosts for which it is. */
+export function certificateLine(files: RunFiles, [name, { hosts }]: readonly [string, HostCertificate]): string {
+  return `${files.certificate(name)} [${ALPN}] ${hosts.join(' ')}`;
 }
 
 function formatMap(routes: ReadonlyMap<string, string>): string {

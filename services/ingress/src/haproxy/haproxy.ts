@@ -22,6 +22,8 @@ export interface HaproxyOptions {
 const EXPECTED = /^(New server registered\.)?$/;
 const START_MS = 10_000;
 const POLL_MS = 20;
+/** Endpoints that change meanwhile wait for no more than this. */
+const MAX_AT_ONCE = 32;
 
 /**
  * A running HAProxy: one master process, and workers that it replaces without closing a listening socket. A change goes to the worker as
@@ -69,16 +71,18 @@ export class Haproxy {
     return isNew ? 'new worker' : 'same worker';
   }
 
-  /** Whether servers that get no requests any more still have connections. */
-  get hasLeaving(): boolean {
-    return this.#leaving.size > 0;
+  /** What is left to do: certificates to give soon, servers to remove when their last connection has ended. */
+  get rest(): 'none' | 'soon' | 'later' {
+    if (this.#certificates.isUnfinished) return 'soon';
+    return this.#leaving.size > 0 ? 'later' : 'none';
   }
 
-  /** Removes those whose last connection has ended. */
+  /** Removes servers whose last connection has ended; each has its turn. */
   async #removeLeaving(signal: AbortSignal): Promise<void> {
-    for (const path of this.#leaving) {
+    for (const path of [...this.#leaving].slice(0, MAX_AT_ONCE)) {
       const answer = await ask(this.#files.socket, `del server ${path}`, signal);
-      if (answer === 'Server deleted.') this.#leaving.delete(path);
+      this.#leaving.delete(path);
+      if (answer !== 'Server deleted.') this.#leaving.add(path);
     }
   }
 

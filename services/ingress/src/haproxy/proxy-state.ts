@@ -20,9 +20,9 @@ export interface Server {
   readonly protocol: BackendProtocol;
 }
 
-/** The certificate of one host, or of the names right below one: `*.example.com`. */
+/** A certificate and some of its hosts, of which one may be all names right below another: `*.example.com`. */
 export interface HostCertificate {
-  readonly host: string;
+  readonly hosts: readonly string[];
   readonly pem: string;
 }
 
