@@ -7,7 +7,7 @@ const APISERVER_ENDPOINTS: FolderTable = {
   'endpoints/grpc': ['audit', 'flow-control', 'cache', 'auth', 'auth/authn', 'resource-registry', 'registry'],
   'endpoints/discovery': ['http', 'resource-registry', 'aggregation'],
   'endpoints/openapi': ['http', 'endpoints', 'endpoints/discovery'],
-  'endpoints/logs': ['http', 'agents', 'auth/authz', 'registry', 'endpoints'],
+  'endpoints/logs': ['http', 'agents', 'auth/authz', 'streams', 'registry', 'endpoints'],
   'endpoints/proxy': ['http', 'audit', 'webhooks', 'registry', 'endpoints'],
   'endpoints/streams': ['http', 'agents', 'audit', 'auth/authz', 'streams', 'registry', 'endpoints'],
   'endpoints/aggregation': ['http', 'auth/authz', 'webhooks', 'aggregation', 'endpoints', 'endpoints/proxy'],

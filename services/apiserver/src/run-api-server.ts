@@ -21,6 +21,7 @@ import {
 import { openTlsFolder } from '@gantry/tls';
 import { createAgentStreams } from './agents/agent-streams.ts';
 import { createAgentUsage } from './agents/agent-usage.ts';
+import { createAgentLogs } from './endpoints/logs/agent-logs.ts';
 import { type AuditPolicy, type AuditTrail, createAuditTrail, createLogFile, parseAuditPolicy } from './audit/index.ts';
 import { readSigningKeys, SigningKeyFolder } from './auth/authn/signing-keys.ts';
 import { reportCache } from './cache/index.ts';
@@ -103,6 +104,7 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
     storeHealth: (signal) => etcdHealth(etcd, signal),
     usage,
     agentStreams: createAgentStreams(agentTls, clock),
+    agentLogs: createAgentLogs(agentTls, clock),
     ...peersOf(etcd, processId, config, logger),
     clock,
     random: systemRandom,

@@ -19,6 +19,7 @@ import { createFlowControl } from './create-flow-control.ts';
 import { createAggregation } from './create-aggregation.ts';
 import type { AgentStreams } from './agents/agent-streams.ts';
 import type { UsageSource } from './agents/usage-source.ts';
+import type { AgentLogs } from './endpoints/logs/agent-logs.ts';
 import type { AuditTrail } from './audit/index.ts';
 import { createReviewer } from './auth/reviews/access-reviews.ts';
 import { createAuthorizer } from './auth/authz/authorizer.ts';
@@ -84,6 +85,7 @@ export interface ApiServerOptions {
   readonly usage: UsageSource;
   /** Leads to what runs on nodes. */
   readonly agentStreams: AgentStreams;
+  readonly agentLogs: AgentLogs;
   /** Further conditions of readiness. */
   readonly readyChecks?: readonly HealthCheck[];
   readonly clock: Clock;
@@ -98,7 +100,7 @@ export interface ApiServerOptions {
 }
 
 /** Paths of subresources that lead to what an object stands for. */
-const STREAMS = /^\/api\/v1\/.*\/(attach|exec|portforward|proxy)(\/|$)/;
+const STREAMS = /^\/api\/v1\/.*\/(attach|exec|log|portforward|proxy)(\/|$)/;
 
 /** An API server as members of a run group, in the order in which they depend on each other. */
 export interface ApiServer {

@@ -1,17 +1,20 @@
 /**
  * The streaming protocols of Kubernetes' clients, server side: SPDY/3.1 (`spdy/`), channels over WebSockets (`websocket/`), SPDY through
- * WebSockets, and what exec, attach and port-forward send through them. Nothing here knows pods or agents.
+ * WebSockets, and what exec, attach, port-forward and logs send through them. Nothing here knows pods or agents.
  */
 export {
   type CommandOptions,
   type CommandOutcome,
   type CommandStreams,
 } from './command-streams.ts';
+export { type ByteMessages, openByteMessages } from './byte-messages.ts';
 export { openCommand } from './open-command.ts';
 export type { PortStreams, ServePort } from './port-streams.ts';
 export { servePorts } from './serve-ports.ts';
 export {
   asksForUpgrade,
+  type ByteChoice,
+  chooseForBytes,
   chooseForCommand,
   chooseForPorts,
   type CommandChoice,

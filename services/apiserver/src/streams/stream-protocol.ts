@@ -35,6 +35,13 @@ export type PortChoice =
   | { readonly kind: 'tunnel' }
   | { readonly kind: 'websocket'; readonly protocol: string; readonly codec: ChannelCodec };
 
+/** How a client of an answer of bytes wants to have it in messages. */
+export interface ByteChoice {
+  /** '' when the client offered none. */
+  readonly protocol: string;
+  readonly codec: ChannelCodec;
+}
+
 /** There is no protocol in which the request can be answered. */
 export class NegotiationError extends Error {
   override readonly name = 'NegotiationError';
@@ -64,6 +71,12 @@ const WEBSOCKET_PORTS: Readonly<Record<string, ChannelCodec>> = {
   '': 'binary',
   'v4.channel.k8s.io': 'binary',
   'v4.base64.channel.k8s.io': 'base64',
+};
+
+const WEBSOCKET_BYTES: Readonly<Record<string, ChannelCodec>> = {
+  '': 'binary',
+  'binary.k8s.io': 'binary',
+  'base64.binary.k8s.io': 'base64',
 };
 
 /** Whether the request asks for a connection in another protocol. */
@@ -105,6 +118,17 @@ function checkHandshake({ method, headers }: IncomingMessage): void {
     /^[+/0-9A-Za-z]{22}==$/.test(headers['sec-websocket-key'] ?? '') &&
     ['8', '13'].includes(headers['sec-websocket-version'] ?? '');
   if (!isProper) throw new NegotiationError(400, 'unable to upgrade: the WebSocket handshake is invalid');
+}
+
+/** How an answer of bytes goes into messages; undefined when the request asks for no WebSocket. Throws NegotiationError. */
+export function chooseForBytes(req: IncomingMessage): ByteChoice | undefined {
+  if (!isWebSocketRequest(req)) return undefined;
+  checkHandshake(req);
+  const offered = offeredProtocols(req);
+  const protocol = firstOf(offered, Object.keys(WEBSOCKET_BYTES));
+  const codec = WEBSOCKET_BYTES[protocol];
+  if (codec === undefined) throw unsupported(offered, Object.keys(WEBSOCKET_BYTES));
+  return { protocol, codec };
 }
 
 function firstOf(offered: readonly string[], known: readonly string[]): string {

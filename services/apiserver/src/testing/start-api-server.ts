@@ -9,6 +9,7 @@ import { createMetrics, type GroupOutcome, type Logger, runGroup, silentLogger }
 import { fixedTls, type TlsMaterial } from '@gantry/tls';
 import { type AgentStreams, createAgentStreams } from '../agents/agent-streams.ts';
 import type { UsageSource } from '../agents/usage-source.ts';
+import { type AgentLogs, createAgentLogs } from '../endpoints/logs/agent-logs.ts';
 import { type AuditPolicy, createAuditTrail } from '../audit/index.ts';
 import { createSigningKeys, fixedSigningKeys } from '../auth/authn/signing-keys.ts';
 import type { Registry } from '../registry/index.ts';
@@ -37,8 +38,9 @@ export interface TestApiServer extends AsyncDisposable {
 export interface TestApiServerOptions {
   /** What agents measure; they know nothing when absent. */
   readonly usage?: UsageSource;
-  /** Calls agents; they are called at their nodes' addresses when absent. */
+  /** Calls agents; they are called at their nodes' addresses when absent, as for logs. */
   readonly agentStreams?: AgentStreams;
+  readonly agentLogs?: AgentLogs;
   /** The built-in resources; those of @gantry/kinds when absent. */
   readonly resources?: ApiServerOptions['resources'];
   readonly store?: ApiServerOptions['store'];
@@ -91,6 +93,7 @@ export async function startApiServer(options: TestApiServerOptions = {}): Promis
     unreadyMs: options.unreadyMs ?? 0,
     storeHealth: () => Promise.resolve([{ name: 'etcd-0', state: 'healthy', message: 'ok' }]),
     agentStreams: options.agentStreams ?? createAgentStreams(fixedTls(serving), clock),
+    agentLogs: options.agentLogs ?? createAgentLogs(fixedTls(serving), clock),
     usage: options.usage ?? { read: () => Promise.resolve(new Map()) },
     ...(options.peers === undefined ? {} : { peers: options.peers }),
     clock,

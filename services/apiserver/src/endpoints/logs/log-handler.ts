@@ -1,4 +1,4 @@
-import type { Clock } from '@gantry/base';
+import { anySignal, type Clock } from '@gantry/base';
 import { type KubeObject, type Node, type Pod, StatusError } from '@gantry/objects';
 import type { ObjectLookup } from '../../auth/authz/object-lookup.ts';
 import type { RegistryReader } from '../../registry/index.ts';
@@ -7,6 +7,15 @@ import type { Exchange } from '../../http/exchange.ts';
 import type { AuthenticatedExchange } from '../authenticated-exchange.ts';
 import type { ResourceRoute } from '../request-info.ts';
 import { sendText, setCommonHeaders } from '../../http/respond.ts';
+import { type Upgrade, upgradeOf } from '../../http/upgrades.ts';
+import {
+  type ByteChoice,
+  type ByteMessages,
+  chooseForBytes,
+  HandshakeError,
+  NegotiationError,
+  openByteMessages,
+} from '../../streams/index.ts';
 import type { AgentLogs } from './agent-logs.ts';
 import { parseLogOptions } from './log-options.ts';
 import { logRequest } from './log-request.ts';
@@ -48,7 +57,9 @@ export function createLogHandler(dependencies: LogHandlerDependencies): LogHandl
     checkHasLog(pod, container, options.previous ? 'previous' : 'current');
     const address = { node, host: addressOf(lookup.get('nodes', '', node), node) };
     const request = logRequest(pod, container, options, clock.now());
-    await pipe(exchange, agents.read(address, request, exchange.signal));
+    const upgrade = upgradeOf(exchange.req);
+    if (upgrade === undefined) await pipe(exchange, agents.read(address, request, exchange.signal));
+    else await sendMessages(exchange, upgrade, (signal) => agents.read(address, request, signal));
   };
 }
 
@@ -80,6 +91,57 @@ async function pipe(exchange: Exchange, chunks: AsyncIterable<Uint8Array>): Prom
   }
   begin();
   res.end();
+}
+
+/** The same in messages of a WebSocket, for a client that asks for one. */
+async function sendMessages(
+  exchange: AuthenticatedExchange,
+  upgrade: Upgrade,
+  read: (signal: AbortSignal) => AsyncIterable<Uint8Array>,
+): Promise<void> {
+  let choice: ByteChoice | undefined;
+  try {
+    choice = chooseForBytes(exchange.req);
+  } catch (error) {
+    if (!(error instanceof NegotiationError)) throw error;
+    await sendText(exchange, error.code, error.message);
+    return;
+  }
+  if (choice === undefined) {
+    await pipe(exchange, read(exchange.signal));
+    return;
+  }
+  const chosen = choice;
+  const left = new AbortController();
+  using signal = anySignal(exchange.signal, left.signal);
+  let messages: ByteMessages | undefined;
+  const begin = (): ByteMessages => {
+    const opened = openMessages(exchange, upgrade, chosen);
+    opened.ended.addEventListener('abort', () => left.abort(), { once: true });
+    return opened;
+  };
+  try {
+    for await (const chunk of read(signal)) {
+      messages ??= begin();
+      if (signal.aborted) break;
+      await messages.send(chunk);
+    }
+  } catch (error) {
+    if (messages === undefined && !signal.aborted) throw error;
+  }
+  if (messages === undefined && upgrade.socket.destroyed) return;
+  messages ??= begin();
+  messages.close();
+}
+
+function openMessages(exchange: AuthenticatedExchange, upgrade: Upgrade, choice: ByteChoice): ByteMessages {
+  try {
+    const messages = openByteMessages(exchange, upgrade, choice);
+    exchange.audit.started(101);
+    return messages;
+  } catch (error) {
+    throw error instanceof HandshakeError ? StatusError.badRequest(error.message) : error;
+  }
 }
 
 function writable({ res, signal }: Exchange): Promise<void> {

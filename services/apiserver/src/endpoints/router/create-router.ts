@@ -20,7 +20,7 @@ import type { Authorizer } from '../../auth/authz/authorizer.ts';
 import { createBodyReader } from '../../http/read-body.ts';
 import type { FlowController } from '../../flow-control/flow-controller.ts';
 import type { AgentStreams } from '../../agents/agent-streams.ts';
-import { createAgentLogs } from '../logs/agent-logs.ts';
+import type { AgentLogs } from '../logs/agent-logs.ts';
 import { createLogHandler } from '../logs/log-handler.ts';
 import { createDescribe } from '../openapi/descriptions.ts';
 import { createProxyHandler } from '../proxy/proxy-handler.ts';
@@ -47,6 +47,7 @@ export interface RouterOptions {
   /** The client certificate for agents, and the authority of their servers. */
   readonly agentTls: TlsSource;
   readonly agentStreams: AgentStreams;
+  readonly agentLogs: AgentLogs;
   readonly signingKeys: SigningKeySource;
   readonly tokens: readonly TokenAuthenticator[];
   /** Authenticates again, from time to time, what lasts. */
@@ -69,7 +70,6 @@ export function createRouter(options: RouterOptions): Router {
   const { registry, resourceRegistry, lookup, authorizer, clock, random, newUid, logger, signingKeys } = options;
   const metrics = createRequestMetrics(options.metrics);
   const describe = createDescribe(resources);
-  const agents = createAgentLogs(options.agentTls, clock);
   return createHttpEndpoint({
     authenticate: createAuthenticator(options.tokens),
     trust: new PeerTrust(options.tls, clock),
@@ -88,7 +88,7 @@ export function createRouter(options: RouterOptions): Router {
       onWatch: (resource) => metrics.watching(resource),
     }),
     aggregated: options.aggregated,
-    logs: createLogHandler({ registry, authorizer, lookup, agents, clock }),
+    logs: createLogHandler({ registry, authorizer, lookup, agents: options.agentLogs, clock }),
     proxies: createProxyHandler({ registry, tls: options.agentTls, random }),
     streams: createStreamHandler({ registry, lookup, agents: options.agentStreams, clock }),
     paths: createPathHandlers({

@@ -25,11 +25,16 @@ export function isWebSocketRequest({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Answers the handshake and takes the connection over. `protocol` is the chosen one, '' when the client offered none. Throws
- * HandshakeError, with nothing sent.
+ * Answers the handshake and takes the connection over. `protocol` is the chosen one, '' when the client offered none; a client that
+ * sends a message of more than `maxPayload` bytes is cut off. Throws HandshakeError, with nothing sent.
  */
-export function acceptWebSocket(req: IncomingMessage, { socket, head }: Upgrade, protocol: string): WebSocket {
-  const options = { noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload: MAX_MESSAGE_BYTES };
+export function acceptWebSocket(
+  req: IncomingMessage,
+  { socket, head }: Upgrade,
+  protocol: string,
+  maxPayload: number = MAX_MESSAGE_BYTES,
+): WebSocket {
+  const options = { noServer: true, clientTracking: false, perMessageDeflate: false, maxPayload };
   const server = new WebSocketServer(options);
   // The library refuses names with a slash, as that of SPDY through a WebSocket has; so it does not see any.
   delete req.headers['sec-websocket-protocol'];

@@ -2,6 +2,8 @@ import { create } from '@bufbuild/protobuf';
 import { StatusError } from '@gantry/objects';
 import {
   AgentService,
+  type ContainerLogsRequest,
+  LogChunkSchema,
   type PortForwardInput,
   type PortForwardOutput,
   PortForwardOutputSchema,
@@ -128,11 +130,17 @@ export function scriptedAgent(): { readonly service: GrpcService; readonly notes
       else yield answer({ case: 'data', value: Buffer.from(text.toUpperCase()) });
     }
   }
+  async function* logs({ container, follow }: ContainerLogsRequest, call: GrpcCall) {
+    if (container === 'gone') throw StatusError.badRequest('container "gone" has no log');
+    for (const data of ['one\n', 'two\n']) yield create(LogChunkSchema, { data: Buffer.from(data) });
+    if (follow) await untilCancelled('log', call);
+  }
   const service: GrpcService = {
     descriptor: AgentService,
     handlers: {
       exec: { kind: 'duplex', handle: run },
       attach: { kind: 'duplex', handle: run },
+      containerLogs: { kind: 'stream', handle: logs },
       portForward: { kind: 'duplex', handle: forward },
     },
   };

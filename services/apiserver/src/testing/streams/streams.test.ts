@@ -1,8 +1,10 @@
 import { systemClock } from '@gantry/base';
 import { fixedTls } from '@gantry/tls';
+import { WebSocket } from 'ws';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAgentStreams } from '../../agents/agent-streams.ts';
 import { parseAuditPolicy } from '../../audit/index.ts';
+import { createAgentLogs } from '../../endpoints/logs/agent-logs.ts';
 import { type AgentServer, startAgentServer } from '../agent-server.ts';
 import { callServer } from '../call-server.ts';
 import { startApiServer, type TestApiServer } from '../start-api-server.ts';
@@ -14,6 +16,11 @@ const PODS = '/api/v1/namespaces/default/pods';
 const V4 = 'v4.channel.k8s.io';
 const V5 = 'v5.channel.k8s.io';
 const SPDY = { upgrade: 'SPDY/3.1', 'x-stream-protocol-version': V4 };
+const HANDSHAKE = {
+  upgrade: 'websocket',
+  'sec-websocket-version': '13',
+  'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+};
 const SUCCESS = '{"metadata":{},"status":"Success"}';
 
 let agent: AgentServer;
@@ -43,6 +50,7 @@ beforeAll(async () => {
   const policy = parseAuditPolicy(`apiVersion: audit.k8s.io/v1\nkind: Policy\nrules: ${rules}`);
   server = await startApiServer({
     agentStreams: createAgentStreams(fixedTls(agent.client), systemClock, agent.port),
+    agentLogs: createAgentLogs(fixedTls(agent.client), systemClock, agent.port),
     audit: { policy, append: (line) => audited.push(JSON.parse(line) as (typeof audited)[number]) },
   });
   const post = (path: string, object: object) =>
@@ -69,6 +77,19 @@ beforeAll(async () => {
     'node-a',
   );
   await createPod('waiting', [{ name: 'c', image: 'i' }]);
+  const names = ['c', 'gone'];
+  await createPod(
+    'logging',
+    names.map((name) => ({ name, image: 'i' })),
+    'node-a',
+  );
+  const running = { image: 'i', imageID: 'i', ready: true, restartCount: 0, state: { running: {} } };
+  const containerStatuses = names.map((name) => ({ ...running, name, containerID: `engine://${name}` }));
+  const patched = await callServer(server, 'PATCH', `${PODS}/logging/status`, {
+    body: JSON.stringify({ status: { containerStatuses } }),
+    headers: { 'content-type': 'application/merge-patch+json' },
+  });
+  expect(patched.code).toBe(200);
 });
 
 afterAll(async () => {
@@ -134,6 +155,64 @@ describe('exec over SPDY', () => {
     const cancelled = notes.nextCancelled();
     client.transport.destroy();
     await cancelled;
+  });
+});
+
+describe('logs over a WebSocket', () => {
+  /** Opens one, and takes down its messages as texts. */
+  async function openLog(query: string, ...protocols: string[]) {
+    const { cert, key } = server.admin;
+    const url = `${server.url.replace('https', 'wss')}${PODS}/logging/log?container=c&${query}`;
+    const socket = new WebSocket(url, protocols, { ca: server.pki.ca, cert, key });
+    const messages: { readonly text: string; readonly isBinary: boolean }[] = [];
+    socket.on('message', (data: Buffer, isBinary: boolean) => messages.push({ text: data.toString(), isBinary }));
+    const closed = new Promise<number>((resolve) => socket.once('close', resolve));
+    await new Promise<void>((resolve, reject) => {
+      socket.once('open', resolve);
+      socket.once('unexpected-response', (_, { statusCode }) => reject(new Error(String(statusCode))));
+    });
+    return { socket, messages, closed };
+  }
+
+  it.each(['binary.k8s.io', ''])('gives the bytes after an empty message in %j', async (protocol) => {
+    const { socket, messages, closed } = await openLog('', ...(protocol === '' ? [] : [protocol]));
+    expect(await closed).toBe(1000);
+    expect(socket.protocol).toBe(protocol);
+    expect(messages[0]).toEqual({ text: '', isBinary: true });
+    expect(messages.map(({ text }) => text).join('')).toBe('one\ntwo\n');
+  });
+
+  it('gives Base64 in base64.binary.k8s.io', async () => {
+    const { messages, closed } = await openLog('', 'base64.binary.k8s.io');
+    await closed;
+    expect(messages[0]).toEqual({ text: '', isBinary: false });
+    expect(messages.map(({ text }) => Buffer.from(text, 'base64').toString()).join('')).toBe('one\ntwo\n');
+  });
+
+  it('stops the log when the client goes', async () => {
+    const { socket } = await openLog('follow=true', 'binary.k8s.io');
+    const cancelled = notes.nextCancelled();
+    socket.terminate();
+    await cancelled;
+  });
+
+  it('cuts off a client that sends much', async () => {
+    const { socket, closed } = await openLog('follow=true', 'binary.k8s.io');
+    const cancelled = notes.nextCancelled();
+    socket.send(Buffer.alloc(1_000_000));
+    expect(await closed).toBe(1009);
+    await cancelled;
+  });
+
+  it('refuses unknown protocols, and what the agent refuses, before it answers 101', async () => {
+    await expect(openLog('', 'v5.channel.k8s.io')).rejects.toThrow('403');
+    const refused = await upgrade(server, 'GET', `${PODS}/logging/log?container=gone`, HANDSHAKE);
+    expect(refused).toMatchObject({ code: 400, text: expect.stringContaining('has no log') });
+  });
+
+  it('answers as usual when the client asks for another protocol', async () => {
+    const answered = await upgrade(server, 'GET', `${PODS}/logging/log?container=c`, SPDY);
+    expect(answered).toMatchObject({ code: 200, text: 'one\ntwo\n' });
   });
 });
 

@@ -1,0 +1,38 @@
+import type { Exchange } from '../http/exchange.ts';
+import type { Upgrade } from '../http/upgrades.ts';
+import type { ByteChoice } from './stream-protocol.ts';
+import { takeOver } from './taken-connection.ts';
+import { acceptWebSocket } from './websocket/accept-websocket.ts';
+
+/** Clients have nothing to say; what they do say is dropped. */
+const MAX_RECEIVED_BYTES = 64 * 1024;
+
+/** Bytes for the client, in messages of a WebSocket. */
+export interface ByteMessages {
+  /** Aborted when the connection has ended. */
+  readonly ended: AbortSignal;
+  /** Resolves when the bytes have gone out, or the connection has ended. */
+  send(bytes: Uint8Array): Promise<void>;
+  /** Ends the connection after everything that has been sent. */
+  close(): void;
+}
+
+/**
+ * Changes to a WebSocket on which only the server sends, as Kubernetes does for answers of bytes. The first message is empty. Throws
+ * HandshakeError while the request can still be answered.
+ */
+export function openByteMessages(exchange: Exchange, upgrade: Upgrade, { protocol, codec }: ByteChoice): ByteMessages {
+  const socket = acceptWebSocket(exchange.req, upgrade, protocol, MAX_RECEIVED_BYTES);
+  takeOver(exchange, upgrade);
+  const ended = new AbortController();
+  // A client that breaks the protocol is cut off by the library; 'close' follows.
+  socket.on('error', () => undefined);
+  socket.once('close', () => ended.abort());
+  const send = (bytes: Uint8Array): Promise<void> => {
+    const data = codec === 'base64' ? Buffer.from(bytes).toString('base64') : bytes;
+    // A failure means that the connection has ended, which `ended` says.
+    return new Promise((resolve) => socket.send(data, () => resolve()));
+  };
+  void send(Buffer.alloc(0));
+  return { ended: ended.signal, send, close: () => socket.close(1000) };
+}
