@@ -6,7 +6,7 @@ import type { Fence, Unchanged } from '../../storage/object-store.ts';
 import type { Lookups } from './admission-chain.ts';
 import { attemptUntilDecided, type Effect, type Outcome, type State } from './attempts.ts';
 import { fenceOf } from './fences.ts';
-import { chargeLost, recountConditions } from './quota-charges.ts';
+import { chargeLost, recountConditions, forgetRecounts } from './quota-charges.ts';
 import { groupResource } from '../contract/target.ts';
 import type { WriteRequest } from '../contract/write-request.ts';
 import type { Draft, StoredState, Write, WriteParts, WriteVerb } from './write.ts';
@@ -103,8 +103,8 @@ interface Admitted {
 
 /** Claims what the object needs, commits, and gives back what is no longer needed: after a commit of before, else of now. */
 async function claimAndCommit(
-  { allocators }: WriteParts,
-  { target, options }: Write<unknown>,
+  { allocators, deps }: WriteParts,
+  { context, target, options }: Write<unknown>,
   { draft, lookups, conditions }: Admitted,
 ): Promise<Outcome> {
   const claim = await draft.claim();
@@ -117,7 +117,10 @@ async function claimAndCommit(
       return outcome;
     }
     await claim.commit();
-    if (outcome.effect === 'removed') await allocators.release(target.definition, draft.object);
+    if (outcome.effect === 'removed') {
+      await allocators.release(target.definition, draft.object);
+      await forgetRecounts(deps, target.definition, draft.object, context.signal);
+    }
     return outcome;
   } catch (error) {
     // Claims stay while the outcome is unknown: the repair at start gives them back when no object holds them.

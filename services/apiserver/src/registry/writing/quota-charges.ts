@@ -1,5 +1,5 @@
 import { compareAmounts, findResource, totalUsage } from '@gantry/kinds';
-import { type KubeObject, type ObjectMeta, type ResourceQuota, StatusError } from '@gantry/objects';
+import { type KubeObject, type ObjectMeta, type ResourceQuota, type ResourceRef, StatusError } from '@gantry/objects';
 import { must } from '@gantry/base';
 import type { QuotaCharges } from '../../admission/index.ts';
 import { NOT_AUDITED } from '../../audit/index.ts';
@@ -7,7 +7,7 @@ import { APISERVER } from '../../auth/apiserver-user.ts';
 import { revisionOf, STORED_VIEW } from '../../cache/index.ts';
 import type { RegistryDependencies } from '../contract/dependencies.ts';
 import type { RequestContext } from '../contract/registry.ts';
-import type { GuardedWrite, ObjectStore, Unchanged } from '../../storage/object-store.ts';
+import { type GuardedWrite, type ObjectStore, StoreError, type Unchanged } from '../../storage/object-store.ts';
 import { fromStore } from '../../storage/store-errors.ts';
 import type { Committer } from './committer.ts';
 import type { StoredState, Write } from './write.ts';
@@ -86,6 +86,27 @@ export async function recountConditions(
     if (compareAmounts(amount, used[name] ?? '0') > 0) used[name] = amount;
   }
   return [{ key, resourceVersion: marked.resourceVersion }];
+}
+
+/**
+ * Removes the mark of a quota that was deleted. Where that fails it stays, and is that of the next quota with the name: a write that
+ * compares it only has to find it unchanged.
+ */
+export async function forgetRecounts(
+  { store }: Pick<RegistryDependencies, 'store'>,
+  { group, resource }: ResourceRef,
+  { metadata }: KubeObject,
+  signal: AbortSignal,
+): Promise<void> {
+  if (group !== QUOTAS.group || resource !== QUOTAS.resource) return;
+  const key = recountKey(metadata);
+  try {
+    const mark = await store.get(key, signal);
+    if (mark === null) return;
+    await store.write({ key, expected: mark.resourceVersion, value: null, mustExist: [], writer: WRITER }, signal);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+  }
 }
 
 /** The error for a write whose charge a recount has given back before the object was stored. */
