@@ -12,24 +12,33 @@
 //     one process that plays so many nodes with ten pods each: time, memory, cost at rest
 //   npm run bench -- footprint pods failover
 //     other measures of a running cluster
+//   npm run bench -- [--minutes 10] steady
+//     one node with 110 pods that are probed: CPU, memory, requests to the engine, writes to the API
 //   npm run bench -- streams
 //     a gigabyte through kubectl exec and cp, and through docker exec; needs kubectl
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { openCluster } from './cluster.ts';
+import { type MeasuredCluster, openCluster } from './cluster.ts';
 import { measureControllers } from './controllers.ts';
 import { measureDns } from './dns.ts';
 import { measureFailover } from './failover.ts';
 import { measureFootprint } from './footprint.ts';
 import { measureHollow } from './hollow.ts';
 import { measurePods } from './pods.ts';
+import { measureSteady } from './steady.ts';
 import { measureStreams } from './streams.ts';
 import { startDevServer } from './speed/dev-server.ts';
 import { ENDPOINTS, measureSpeed, STEPS } from './speed/measure-speed.ts';
 import { HEADING, lineOf, type Result } from './speed/report.ts';
 import { clusterServer, type MeasuredServer } from './speed/server.ts';
 
-const OTHERS = { footprint: measureFootprint, pods: measurePods, failover: measureFailover, streams: measureStreams };
+const OTHERS = {
+  footprint: measureFootprint,
+  pods: measurePods,
+  failover: measureFailover,
+  streams: measureStreams,
+  steady: (cluster: MeasuredCluster) => measureSteady(cluster, Number(values.minutes)),
+};
 
 const CONTROLLERS = 'controllers';
 const DNS = 'dns';
@@ -43,6 +52,7 @@ const { values, positionals } = parseArgs({
     nodes: { type: 'string', default: '1000' },
     etcd: { type: 'string', default: '0' },
     profile: { type: 'string' },
+    minutes: { type: 'string', default: '10' },
     rounds: { type: 'string', default: '1' },
     json: { type: 'string' },
     endpoints: { type: 'string', default: ENDPOINTS.join(',') },

@@ -75,7 +75,7 @@ export class PodManager {
       try {
         for await (const event of runtime.observer.watch(owner.cluster, signal)) {
           if (event === 'connected') {
-            await this.#notifyAll(signal);
+            await this.#relist(signal);
             failures = 0;
           } else if (event.node === owner.node && event.podUid !== '') this.#notify(event.podUid, signal);
         }
@@ -93,17 +93,25 @@ export class PodManager {
       await pause(clock, RELIST_MS, signal);
       if (signal.aborted) return;
       try {
-        await this.#notifyAll(signal);
+        await this.#relist(signal);
       } catch (error) {
         logger.warn({ reason: errorMessage(error) }, 'containers could not be listed');
       }
     }
   }
 
-  async #notifyAll(signal: AbortSignal): Promise<void> {
+  /** One list for all: a worker lists its pod by itself only if something has happened to it meanwhile. */
+  async #relist(signal: AbortSignal): Promise<void> {
     const { runtime, owner, pods } = this.#services;
-    const uids = new Set([...this.#workers.keys(), ...pods.list().map((pod) => pod.metadata.uid ?? '')]);
-    for (const state of await runtime.observer.listPods(owner, signal)) uids.add(state.identity.uid);
-    for (const uid of uids) this.#notify(uid, signal);
+    const epochs = new Map([...this.#workers.values()].map((worker) => [worker, worker.epoch]));
+    const listed = await runtime.observer.listPods(owner, signal);
+    const states = new Map(listed.map((state) => [state.identity.uid, state]));
+    const known = pods.list().map(({ metadata }) => metadata.uid ?? '');
+    for (const uid of new Set([...this.#workers.keys(), ...known, ...states.keys()])) {
+      const worker = this.#workers.get(uid);
+      const epoch = worker === undefined ? undefined : epochs.get(worker);
+      if (worker === undefined || epoch === undefined) this.#notify(uid, signal);
+      else if (pods.knows(uid)) worker.relisted(states.get(uid), epoch);
+    }
   }
 }

@@ -44,6 +44,9 @@ export class PodWorker {
   /** Ends the wait after a failure: the pod is to be deleted, or faster than before. */
   readonly #hurry = new Signal();
   #wish = '';
+  #epoch = 0;
+  /** What a list of all pods has brought. */
+  #handed: { readonly state: PodState | undefined } | undefined;
   #goal: PodGoal = 'run';
   #step = new AbortController();
   #deadline: { readonly at: Instant | undefined; readonly cancel: () => void } = {
@@ -80,12 +83,28 @@ export class PodWorker {
 
   /** Something may have changed. A step toward running is aborted when the pod is to be deleted or is evicted, or its time is over. */
   notify(): void {
+    this.#outdate();
     const { pods, evictions } = this.#services;
     const pod = pods.get(this.#uid);
     const isLeaving = pod === undefined || pod.metadata.deletionTimestamp !== undefined;
     const isEnding = isLeaving || evictions.evictionOf(this.#uid) !== undefined || this.#watchDeadline(pod) === 'over';
     if (this.#goal === 'run' && isEnding) this.#step.abort();
     if (wishOf(pod) !== this.#wish) this.#hurry.notify();
+    this.#work.notify();
+  }
+
+  /** Changes whenever what was found out about the pod may be out of date: see `relisted`. */
+  get epoch(): number {
+    return this.#epoch;
+  }
+
+  /** Takes what a list of all pods has of this one, so that it is not listed again. `epoch` is that of before the list. */
+  relisted(state: PodState | undefined, epoch: number): void {
+    if (epoch !== this.#epoch) {
+      this.notify();
+      return;
+    }
+    this.#handed = { state };
     this.#work.notify();
   }
 
@@ -126,12 +145,12 @@ export class PodWorker {
   }
 
   async #once(step: AbortSignal, signal: AbortSignal): Promise<'again' | 'ended' | { requeueAt: Instant }> {
-    const { pods, runtime, engine, owner, clock, gate, fileGate, mode, evictions, pressure } = this.#services;
+    const { pods, engine, clock, gate, fileGate, mode, evictions, pressure } = this.#services;
     // Everything that was notified of until now is read below.
     this.#work.clear();
     this.#hurry.clear();
     this.#wish = wishOf(pods.get(this.#uid));
-    const listed = (await runtime.observer.listPods({ ...owner, podUid: this.#uid }, step))[0];
+    const listed = await this.#look(step);
     const pod = pods.get(this.#uid);
     this.#watchDeadline(pod);
     const state = interpretEnds(pod, listed);
@@ -162,8 +181,29 @@ export class PodWorker {
     }
     await (isStaticUid(this.#uid) ? fileGate : gate).pass(step);
     if (pods.get(this.#uid) !== pod) return 'again';
-    await this.#perform(pod, state, actions, step, signal);
+    try {
+      await this.#perform(pod, state, actions, step, signal);
+    } finally {
+      this.#outdate();
+    }
     return pod === undefined && actions.some((action) => action.kind === 'release') ? 'ended' : 'again';
+  }
+
+  /** What the engine has of the pod now. */
+  async #look(step: AbortSignal): Promise<PodState | undefined> {
+    const { runtime, owner } = this.#services;
+    const handed = this.#handed;
+    this.#outdate();
+    if (handed !== undefined) return handed.state;
+    const [listed] = await runtime.observer.listPods({ ...owner, podUid: this.#uid }, step);
+    this.#outdate();
+    return listed;
+  }
+
+  /** What a list that has begun before now says of the pod is not used. */
+  #outdate(): void {
+    this.#epoch++;
+    this.#handed = undefined;
   }
 
   /** Looks again when the pod's time is over, also during a step: a pull or a hook may take longer than that. */

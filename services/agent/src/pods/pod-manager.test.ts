@@ -1,0 +1,104 @@
+import { PODS } from '@gantry/objects';
+import { expect, it } from 'vitest';
+import type { HollowRuntime } from '../hollow/hollow-runtime.ts';
+import type { PodFilter, PodState } from '../runtime/observer.ts';
+import type { Runtime } from '../runtime/runtime.ts';
+import { container, pod } from '../testing/pods.ts';
+import { soon, startNode, type TestNode } from '../testing/start-node.ts';
+import { PodManager } from './pod-manager.ts';
+
+/** How often containers are listed: those of all pods, and those of one. */
+interface Lists {
+  all: number;
+  one: number;
+  /** Holds up the next list of all, after the engine has made it. */
+  hold: Promise<void> | undefined;
+}
+
+function counted(lists: Lists): (runtime: HollowRuntime) => Runtime {
+  return (runtime) => ({
+    sandboxes: runtime.sandboxes,
+    containers: runtime.containers,
+    images: runtime.images,
+    logs: runtime.logs,
+    stats: runtime.stats,
+    streams: runtime.streams,
+    engine: runtime.engine,
+    observer: {
+      watch: runtime.observer.watch,
+      listPods: async (filter: PodFilter): Promise<readonly PodState[]> => {
+        const found = await runtime.observer.listPods(filter);
+        lists[filter.podUid === undefined ? 'all' : 'one']++;
+        if (filter.podUid === undefined) await lists.hold;
+        return found;
+      },
+    },
+  });
+}
+
+async function manage(count: number): Promise<{ readonly node: TestNode; readonly lists: Lists }> {
+  const lists: Lists = { all: 0, one: 0, hold: undefined };
+  const node = await startNode({ wrap: counted(lists) });
+  for (let index = 0; index < count; index++) {
+    const probe = { tcpSocket: { port: 1 }, periodSeconds: 5, failureThreshold: 1000 };
+    await node.put(pod({ containers: [container('main', { livenessProbe: probe })] }, {}, { name: `pod-${index}` }));
+  }
+  await soon(node, () => node.pods.list().length).toBe(count);
+  void new PodManager(node.services).run(node.stop.signal);
+  const running = () => node.client.all(PODS).filter(({ status }) => status?.phase === 'Running').length;
+  await soon(node, running).toBe(count);
+  return { node, lists };
+}
+
+const minutes = async ({ clock }: TestNode, count: number) => {
+  for (let second = 0; second < count * 60; second++) await clock.advance(1000);
+};
+
+it('pods at rest are listed once a minute, all together', async () => {
+  const { node, lists } = await manage(20);
+  await minutes(node, 1);
+  lists.all = 0;
+  lists.one = 0;
+  await minutes(node, 10);
+  expect(lists).toMatchObject({ all: 10, one: 0 });
+});
+
+it('a container that went without an event is found by the list, and one that came to be meanwhile is not made twice', async () => {
+  const { node, lists } = await manage(1);
+  const states = async () => (await node.hollow.observer.listPods({ cluster: 'c' }))[0]?.containers ?? [];
+  const [first] = await states();
+  const held = Promise.withResolvers<void>();
+  lists.hold = held.promise;
+  await minutes(node, 1);
+  // The list was made before the end of the container, and comes after its successor was started.
+  node.hollow.exit(first?.id ?? '', 1);
+  await soon(node, async () => (await states()).map(({ state }) => state)).toEqual(['running', 'exited']);
+  lists.hold = undefined;
+  held.resolve();
+  await minutes(node, 2);
+  expect((await states()).map(({ attempt, state }) => [attempt, state])).toEqual([
+    [1, 'running'],
+    [0, 'exited'],
+  ]);
+});
+
+it('what a list says of a pod is not used when the pod has changed since the list began', async () => {
+  const lists: Lists = { all: 0, one: 0, hold: undefined };
+  const node = await startNode({ wrap: counted(lists) });
+  const { uid = '' } = (await node.put(pod())).metadata;
+  await soon(node, () => node.pods.get(uid)).toBeDefined();
+  const worker = node.work(uid);
+  const before = worker.epoch;
+  await soon(node, () => node.client.all(PODS)[0]?.status?.phase).toBe('Running');
+  await node.clock.advance(1000);
+  lists.one = 0;
+  worker.relisted(undefined, before);
+  await soon(node, () => lists.one).toBe(1);
+  await node.clock.advance(1000);
+  expect(node.events.filter((event) => event.startsWith('Warning'))).toEqual([]);
+  // Of now it is used: the pod is not listed again.
+  const [state] = await node.hollow.observer.listPods({ cluster: 'c' });
+  worker.relisted(state, worker.epoch);
+  await node.clock.advance(1000);
+  expect(lists.one).toBe(1);
+});
