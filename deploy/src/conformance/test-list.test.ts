@@ -45,6 +45,8 @@ test.each([
   ['[sig-node] Pods in a newer way [FeatureGate:Newer] [Beta]', true],
   ['[sig-storage] In-tree Volumes [Driver: nfs] should mount', false],
   ['[sig-network] LoadBalancers [Feature:LoadBalancer] should balance', false],
+  ['[sig-network] Netpol should enforce policy [Feature:NetworkPolicy]', true],
+  ['[sig-network] Netpol [Feature:SCTPConnectivity] should enforce policy [Feature:NetworkPolicy]', false],
 ])('%s is claimed beyond conformance: %s', (name, claimed) => {
   expect(isClaimedBeyondConformance(named(name))).toBe(claimed);
 });

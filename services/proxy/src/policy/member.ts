@@ -19,6 +19,9 @@ export interface MemberPort extends NamedPort {
   readonly number: number;
 }
 
+/** Named ports of a pod that count: each is an element of a set, and the API knows no bound. */
+export const MAX_NAMED_PORTS = 100;
+
 /** The DNS servers are no pods here. They count as those that Kubernetes' clusters have, which policies name by this label. */
 export const DNS_NAMESPACE = 'kube-system';
 export const DNS_SERVICE = 'kube-dns';
@@ -51,7 +54,7 @@ function namedPortsOf({ spec }: Pod): readonly MemberPort[] {
     for (const { name = '', protocol: text = 'TCP', containerPort } of declared ?? []) {
       const protocol = PROTOCOLS[text];
       const id = `${text}/${name}`;
-      if (name === '' || protocol === undefined || ports.has(id)) continue;
+      if (name === '' || protocol === undefined || ports.has(id) || ports.size === MAX_NAMED_PORTS) continue;
       ports.set(id, { protocol, name, number: containerPort });
     }
   }
