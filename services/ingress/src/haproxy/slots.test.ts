@@ -13,7 +13,6 @@ describe('the places of backends', () => {
   });
 
   it('rest for ten minutes before another backend gets them', () => {
-    const slots = new Slots();
     const usedAt = (now: number): boolean => {
       const slots = new Slots();
       const [left = ''] = slots.assign(ids(0, 1), 0).values();
