@@ -26,7 +26,7 @@ export function formatPage({ release, tests, results, rules }: PageInput): strin
     'program and its images, runs it against a cluster of its own, and writes this page. Each test that does not pass says what it',
     'waits for. What tests of our own ask is in [conformance.md](conformance.md).',
     '',
-    ...(notRun === 0 ? [] : [`${notRun} of them have not been run; nothing is known of these.`, '']),
+    ...(notRun === 0 ? [] : [`${notRun} of them have not been run, and have no result.`, '']),
     ...partTable(suite, results, rules),
     ...areaTable(suite, results),
     ...testsByArea('##', suite, results, rules),
