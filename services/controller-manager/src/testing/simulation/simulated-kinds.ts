@@ -102,7 +102,7 @@ export const SIMULATED_KINDS: readonly SimulatedKind[] = [
       spec: { replicas: dice.pick(REPLICAS), selector: selector(name), template: template(name, dice.pick(IMAGES)) },
     }),
     changes: [scale],
-    waits: 'not',
+    waits: 'until-observed',
   },
   {
     resource: REPLICATION_CONTROLLERS,
@@ -112,7 +112,7 @@ export const SIMULATED_KINDS: readonly SimulatedKind[] = [
       spec: { replicas: dice.pick(REPLICAS), selector: { app: name }, template: template(name, dice.pick(IMAGES)) },
     }),
     changes: [scale],
-    waits: 'not',
+    waits: 'until-observed',
   },
   {
     resource: STATEFUL_SETS,

@@ -143,7 +143,7 @@ interface Observed extends KubeObject {
     replicas?: number;
     paused?: boolean;
     strategy?: { type?: string };
-    selector?: { matchLabels?: Record<string, string> };
+    selector?: Record<string, string> & { matchLabels?: Record<string, string> };
     template?: PodTemplateSpec;
   };
   status?: {
@@ -184,7 +184,8 @@ function untilSteady(options: UsersOptions, resource: Resource, object: KubeObje
     const { spec, status } = world.get<Observed>(resource, namespace, name) ?? {};
     const { replicas = 0, currentNumberScheduled = 0, desiredNumberScheduled = 0 } = status ?? {};
     const isComplete = replicas === (spec?.replicas ?? replicas) && currentNumberScheduled === desiredNumberScheduled;
-    const selected = spec?.selector?.matchLabels ?? {};
+    const selected = spec?.selector?.matchLabels ?? spec?.selector;
+    if (selected === undefined) return isComplete;
     const pods = world
       .all(PODS)
       .filter(({ metadata }) => metadata.namespace === namespace && hasAll(metadata.labels, selected));
