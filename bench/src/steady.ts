@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Container, NODES, type Pod, PODS } from '@gantry/objects';
+import { type Container, LEASES, NODES, type Pod, PODS } from '@gantry/objects';
 import { deadline, inNamespace, type MeasuredCluster, podKey } from './cluster.ts';
 import { addCalls, type Calls, engineCalls } from './engine-calls.ts';
-import { apiWrites, addWrites, type Writes } from './api-writes.ts';
+import { countWrites } from './api-writes.ts';
 import { cpuMs, pssKib, type ServiceContainer, serviceContainers, sumOf } from './processes.ts';
 
 /** What a node holds at most. */
@@ -30,17 +30,23 @@ export async function measureSteady({ api, project }: MeasuredCluster, minutes: 
     }
     await untilReady(api, namespace, names.length);
     await delay(SETTLE_MS);
-    lines = await measure(agent, project, minutes);
+    lines = await measure(api, agent, node, minutes);
     await Promise.all(names.map((name) => api.delete(PODS, podKey(namespace, name), {}, deadline(START_MS))));
   });
   return lines;
 }
 
+/** One that is not its host's custodian, where there are several: that looks after the containers of all agents too. */
 async function findAgent(api: MeasuredCluster['api'], project: string) {
-  const agent = serviceContainers(project).find(({ service }) => service === 'agent');
-  const { items } = await api.list(NODES, {}, deadline());
-  const node = items.map(({ metadata }) => metadata.name ?? '').find((name) => name.endsWith('-1'));
-  if (agent === undefined || node === undefined) throw new Error('the cluster has no agent with the number 1');
+  const nodes = await api.list(NODES, {}, deadline());
+  const leases = await api.list(LEASES, { namespace: 'kube-system' }, deadline());
+  const leading = leases.items.filter(({ metadata }) => metadata.name?.startsWith('gantry-host-') === true);
+  const custodians = new Set(leading.map(({ spec }) => spec?.holderIdentity));
+  const names = nodes.items.map(({ metadata }) => metadata.name ?? '');
+  const node = names.find((name) => !custodians.has(name)) ?? names[0] ?? '';
+  const number = /-(\d+)$/.exec(node)?.[1] ?? '';
+  const agent = serviceContainers(project).find(({ name }) => name === `${project}-agent-${number}`);
+  if (agent === undefined) throw new Error(`the node ${node} has no agent on this machine`);
   return { agent, node };
 }
 
@@ -57,9 +63,13 @@ async function untilReady(api: MeasuredCluster['api'], namespace: string, count:
   }
 }
 
-async function measure(agent: ServiceContainer, project: string, minutes: number): Promise<string[]> {
-  const servers = serviceContainers(project).filter(({ service }) => service === 'apiserver');
-  const [callsBefore, writesBefore, cpuBefore] = [engineCalls(agent), servers.map(apiWrites), cpuOf(agent)];
+async function measure(
+  api: MeasuredCluster['api'],
+  agent: ServiceContainer,
+  node: string,
+  minutes: number,
+): Promise<string[]> {
+  const [callsBefore, cpuBefore, writes] = [engineCalls(agent), cpuOf(agent), countWrites(api, node)];
   const startedAt = performance.now();
   let peakKib = 0;
   while (performance.now() - startedAt < minutes * 60_000) {
@@ -68,14 +78,14 @@ async function measure(agent: ServiceContainer, project: string, minutes: number
   }
   const tookMs = performance.now() - startedAt;
   const calls = addCalls(new Map(), [engineCalls(agent)], [callsBefore]);
-  const writes = addWrites(servers.map(apiWrites), writesBefore);
+  await writes.stop();
   const cpu = ((cpuOf(agent) - cpuBefore) / tookMs) * 100;
   return [
     `${MAX_PODS} pods on one node for ${(tookMs / 60_000).toFixed(1)} min: the agent takes ${cpu.toFixed(1)} % of a core and ${(peakKib / 1024).toFixed(0)} MiB at most.`,
     '',
     ...table('request to the engine', perMinute(calls, tookMs)),
     '',
-    ...table('write to the API, of the whole cluster', perMinute(writes, tookMs)),
+    ...table('write to the API about the node and its pods', perMinute(writes.counts, tookMs)),
     '',
     verdict(calls, tookMs),
   ];
@@ -86,7 +96,10 @@ function cpuOf(agent: ServiceContainer): number {
 }
 
 /** The most frequent ones first. */
-function perMinute(counts: Calls | Writes, tookMs: number): readonly (readonly [string, number])[] {
+function perMinute(
+  counts: Calls | ReadonlyMap<string, number>,
+  tookMs: number,
+): readonly (readonly [string, number])[] {
   const numbers = [...counts].map(([name, value]) => [name, typeof value === 'number' ? value : value.count] as const);
   return numbers
     .filter(([, count]) => count > 0)
