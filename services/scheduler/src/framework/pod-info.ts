@@ -39,8 +39,9 @@ export function createPodInfo(pod: Pod): PodInfo {
 }
 
 function hostPortsOf(pod: Pod): readonly HostPort[] {
-  const containers = [...(pod.spec?.containers ?? []), ...(pod.spec?.initContainers ?? [])];
-  return containers.flatMap((container) =>
+  // An init container that ends leaves its ports to others; a sidecar keeps them.
+  const sidecars = (pod.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  return [...(pod.spec?.containers ?? []), ...sidecars].flatMap((container) =>
     (container.ports ?? []).flatMap(({ hostPort, hostIP, protocol = 'TCP' }) =>
       hostPort === undefined || hostPort === 0
         ? []
