@@ -1,3 +1,4 @@
+import { CERTIFICATE } from '@gantry/kinds/testing';
 import { createRequest, generateKey } from '@gantry/tls';
 import type { CertificateSigningRequest, KubeObject } from '@gantry/objects';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -51,7 +52,7 @@ describe('certificate requests', () => {
     return (await h.settle(work)).response.object as CertificateSigningRequest & KubeObject;
   };
   const approval = { status: { conditions: [{ type: 'Approved', status: 'True', reason: 'r', message: 'm' }] } };
-  const certificate = { status: { certificate: Buffer.from('x').toString('base64') } };
+  const certificate = { status: { certificate: CERTIFICATE.toString('base64') } };
 
   it('say who asks as authentication found out, for good', async () => {
     const forged = { username: 'kubernetes-admin', uid: 'x', groups: ['system:masters'], extra: { a: ['b'] } };
