@@ -54,7 +54,9 @@ test('a pod of a file has a mirror, runs on without API servers and through a re
   expect(shown.metadata.ownerReferences).toMatchObject([{ kind: 'Node', name: node, controller: true }]);
   expect(await log()).toBe('first\n');
   expect(await cluster.mustKubectl(['exec', name, '--', 'sh', '-c', 'echo $UID_OF_POD'])).toBe(`${hash}\n`);
-  expect(await cluster.mustKubectl(['describe', 'pod', name])).toContain('Started container');
+  await eventually('kubectl finds the Events of the pod behind its mirror', PATIENCE_MS, async () =>
+    (await cluster.mustKubectl(['describe', 'pod', name])).includes('Container started'),
+  );
   await eventually('the bad file is reported', PATIENCE_MS, async () =>
     (await cluster.list(EVENTS, 'default')).some(
       ({ reason, message }) => reason === 'InvalidStaticPod' && message?.includes('bad.yaml') === true,

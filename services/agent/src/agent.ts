@@ -20,6 +20,7 @@
  */
 import { join } from 'node:path';
 import { readFile, statfs } from 'node:fs/promises';
+import { errorMessage } from '@gantry/base';
 import { createGrpcClient, type GrpcClient } from '@gantry/client';
 import type { GroupMember } from '@gantry/service';
 import { openTlsFolder } from '@gantry/tls';
@@ -133,6 +134,10 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
     (abort) => certificates.client.renew(requester, abort),
     (abort) => serveAgent(environment, served, { certificate: certificates.serving, requester }, abort),
   ];
+  // What the files have is known before the engine is listed: pods of its files that ended meanwhile are found by the first list.
+  await services.files.read().catch((error: unknown) => {
+    logger.warn({ reason: errorMessage(error) }, 'the folder of static pods could not be read');
+  });
   // What the second group does needs a Node; pods of files need none.
   await runTogether(
     [
