@@ -127,6 +127,7 @@ async function capabilities(docker: Docker): Promise<Finding> {
     '--pid=host',
     '--cap-add=SYS_ADMIN',
     '--cap-add=SYS_PTRACE',
+    '--cap-add=NET_ADMIN',
     '--security-opt=apparmor:unconfined',
   ];
   const agent = await docker([...probe, 'busybox:latest', 'true']);

@@ -343,7 +343,10 @@ function outcomeOf(test: Case) {
     pod: object,
     attempt: 0,
     image,
-    network: object.spec?.hostNetwork === true ? { kind: 'host' } : { kind: 'pod', name: 'pods', address: '10.0.0.9' },
+    network:
+      object.spec?.hostNetwork === true
+        ? { kind: 'host' }
+        : { kind: 'pod', name: 'pods', address: '10.0.0.9', nameServer: 'network' },
     privilege: 'full',
   });
   try {

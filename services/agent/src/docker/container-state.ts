@@ -17,8 +17,14 @@ function runState(state: Docker.ContainerInspectInfo['State']): RunState {
   return state.Status === 'created' ? 'created' : 'exited';
 }
 
-/** Groups a cluster's inspected containers into pods, newest attempts first. Containers without a pod are left out. */
-export function podStates(inspected: readonly Docker.ContainerInspectInfo[]): readonly PodState[] {
+/**
+ * Groups a cluster's inspected containers into pods, newest attempts first. Containers without a pod are left out. `unconnected` are
+ * those of `inspected` that are not on the network that they should be on.
+ */
+export function podStates(
+  inspected: readonly Docker.ContainerInspectInfo[],
+  unconnected: ReadonlySet<Docker.ContainerInspectInfo>,
+): readonly PodState[] {
   const pods = new Map<
     string,
     { state: Omit<PodState, 'sandboxes' | 'containers'>; sandboxes: SandboxState[]; containers: ContainerState[] }
@@ -41,7 +47,8 @@ export function podStates(inspected: readonly Docker.ContainerInspectInfo[]): re
       };
       pods.set(key, pod);
     }
-    if (labels[LABEL.containerName] === SANDBOX_NAME) pod.sandboxes.push(sandboxState(container, labels));
+    if (labels[LABEL.containerName] === SANDBOX_NAME)
+      pod.sandboxes.push(sandboxState(container, labels, unconnected.has(container)));
     else pod.containers.push(containerState(container, labels));
   }
   return [...pods.values()].map(({ state, sandboxes, containers }) => ({
@@ -51,14 +58,21 @@ export function podStates(inspected: readonly Docker.ContainerInspectInfo[]): re
   }));
 }
 
-function sandboxState(container: Docker.ContainerInspectInfo, labels: Record<string, string>): SandboxState {
-  const addresses = Object.values(container.NetworkSettings.Networks).map((network) => network.IPAddress);
+function sandboxState(
+  container: Docker.ContainerInspectInfo,
+  labels: Record<string, string>,
+  isUnconnected: boolean,
+): SandboxState {
+  const run = runState(container.State);
+  const state = run === 'running' && isUnconnected ? 'created' : run;
+  const assigned = Object.values(container.NetworkSettings.Networks).map((network) => network.IPAddress);
+  const addresses = state === 'running' ? [labels[LABEL.address] ?? '', ...assigned] : [];
   return {
     id: container.Id,
     attempt: Number(labels[LABEL.restartCount] ?? '0'),
-    state: runState(container.State),
+    state,
     createdAt: instant(container.Created) ?? 0,
-    ...(runState(container.State) === 'exited' ? { finishedAt: instant(container.State.FinishedAt) ?? 0 } : {}),
+    ...(state === 'exited' ? { finishedAt: instant(container.State.FinishedAt) ?? 0 } : {}),
     address: addresses.find((address) => address !== '') ?? '',
   };
 }

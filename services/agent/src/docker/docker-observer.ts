@@ -6,6 +6,7 @@ import { getStream } from './dial.ts';
 import { fromDocker } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
 import type { Inspections } from './inspections.ts';
+import type { PodLinks } from './pod-links.ts';
 import { readLines } from './lines.ts';
 
 const WHAT: Readonly<Record<string, RuntimeEvent['what']>> = { start: 'started', die: 'ended', destroy: 'removed' };
@@ -16,10 +17,12 @@ const SILENT = ['pause', 'unpause', 'rename', 'update'];
 export class DockerObserver implements RuntimeObserver {
   readonly #calls: EngineCalls;
   readonly #inspections: Inspections;
+  readonly #links: PodLinks;
 
-  constructor(calls: EngineCalls, inspections: Inspections) {
+  constructor(calls: EngineCalls, inspections: Inspections, links: PodLinks) {
     this.#calls = calls;
     this.#inspections = inspections;
+    this.#links = links;
   }
 
   async listPods(filter: PodFilter, signal: AbortSignal) {
@@ -32,8 +35,10 @@ export class DockerObserver implements RuntimeObserver {
       const containers = await this.#calls.read(signal, (docker, abortSignal) =>
         docker.listContainers({ all: true, filters: { label: labels }, abortSignal }),
       );
-      const inspected = await Promise.all(containers.map((container) => this.#inspections.inspect(container, signal)));
-      return podStates(inspected.filter((container) => container !== undefined));
+      const found = await Promise.all(containers.map((container) => this.#inspections.inspect(container, signal)));
+      const inspected = found.filter((container) => container !== undefined);
+      const isConnected = await Promise.all(inspected.map((container) => this.#links.isConnected(container)));
+      return podStates(inspected, new Set(inspected.filter((_, index) => isConnected[index] !== true)));
     } catch (error) {
       throw fromDocker(error, 'Runtime');
     }

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { systemClock } from '@gantry/base';
 import Docker from 'dockerode';
 import { expect, it } from 'vitest';
+import type { NameServer } from '../runtime/sandboxes.ts';
 import { describeRuntime, type RuntimeUnderTest } from '../runtime/testing/runtime-contract.ts';
 import { connectDocker } from './docker-runtime.ts';
 
@@ -9,10 +10,11 @@ const SOCKET = '/var/run/docker.sock';
 const LABEL = 'gantry.cluster';
 
 describeRuntime('docker runtime', () => dockerUnderTest('/sys/fs/cgroup'));
+describeRuntime('docker runtime whose engine connects sandboxes', () => dockerUnderTest('/sys/fs/cgroup', 'engine'));
 describeRuntime('docker runtime that cannot read control groups', () => dockerUnderTest('/nonexistent'));
 
 /** Each test has its own network and cluster id; both are removed at its end. */
-async function dockerUnderTest(cgroupDir: string): Promise<RuntimeUnderTest> {
+async function dockerUnderTest(cgroupDir: string, nameServer: NameServer = 'network'): Promise<RuntimeUnderTest> {
   const docker = new Docker({ socketPath: SOCKET });
   const cluster = `contract-${randomBytes(4).toString('hex')}`;
   const third = randomBytes(1)[0] ?? 0;
@@ -33,6 +35,7 @@ async function dockerUnderTest(cgroupDir: string): Promise<RuntimeUnderTest> {
     runtime: connectDocker(SOCKET, () => 'no-sys-resource', systemClock, cgroupDir),
     cluster,
     network: cluster,
+    nameServer,
     addresses: [`10.213.${third}.130`, `10.213.${third}.131`],
     sandboxImage: 'registry.k8s.io/pause:3.10',
     image: 'busybox:1.36',

@@ -16,6 +16,7 @@ import { dockerStreams } from './docker-streams.ts';
 import { EngineCalls } from './engine-calls.ts';
 import { DockerExecs } from './exec.ts';
 import { Inspections } from './inspections.ts';
+import { PodLinks } from './pod-links.ts';
 import { observeRequests, type RequestObserver } from './observe-requests.ts';
 
 /** A Docker engine as a container runtime, and the agents' containers that it runs. */
@@ -42,11 +43,12 @@ export function connectDocker(
   const calls = new EngineCalls(observeRequests(new Docker({ socketPath }), clock, observe), clock);
   const execs = new DockerExecs(calls, clock, warn);
   const inspections = new Inspections(calls);
+  const links = new PodLinks(calls);
   return {
-    sandboxes: dockerSandboxes(calls),
+    sandboxes: dockerSandboxes(calls, links),
     containers: dockerContainers(calls, execs, inspections, privilege),
     images: dockerImages(calls),
-    observer: new DockerObserver(calls, inspections),
+    observer: new DockerObserver(calls, inspections, links),
     logs: dockerLogs(calls),
     stats: dockerStats(calls, groupReader(cgroupDir), clock),
     streams: dockerStreams(calls, execs, clock),

@@ -1,10 +1,23 @@
-import type { SandboxRuntime } from '../runtime/sandboxes.ts';
+import { AgentError } from '../runtime/agent-error.ts';
+import type { SandboxRuntime, SandboxSpec } from '../runtime/sandboxes.ts';
 import { sandboxOptions } from './options/sandbox-options.ts';
 import { fromDocker, idempotent } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
+import type { PodBridge } from './pod-bridge.ts';
+import type { PodLinks } from './pod-links.ts';
 
-/** Sandboxes as pause containers. */
-export function dockerSandboxes(calls: EngineCalls): SandboxRuntime {
+/** Sandboxes as pause containers. Where it can, the agent connects them to their network. */
+export function dockerSandboxes(calls: EngineCalls, links: PodLinks): SandboxRuntime {
+  const bridgeOf = async ({ network }: SandboxSpec, signal: AbortSignal) =>
+    network.kind === 'pod' && network.nameServer === 'network' ? links.bridge(network.name, signal) : undefined;
+  const start = async (id: string, spec: SandboxSpec, bridge: PodBridge | undefined, signal: AbortSignal) => {
+    await calls.change(signal, (docker, abortSignal) => docker.getContainer(id).start({ abortSignal }));
+    if (bridge === undefined || spec.network.kind !== 'pod') return;
+    const { State: state } = await calls.read(signal, (docker, abortSignal) =>
+      docker.getContainer(id).inspect({ abortSignal }),
+    );
+    await links.connect(bridge, { id, pid: state.Pid }, spec.network.address);
+  };
   const remove = (id: string, signal: AbortSignal) =>
     idempotent(() =>
       calls.change(signal, (docker, abortSignal) =>
@@ -13,13 +26,17 @@ export function dockerSandboxes(calls: EngineCalls): SandboxRuntime {
     );
   return {
     createSandbox: async (spec, signal) => {
-      const options = sandboxOptions(spec);
       try {
+        const bridge = await bridgeOf(spec, signal);
+        if (spec.network.kind === 'pod' && bridge?.assigned.has(spec.network.address) === true) {
+          throw new AgentError('AddressInUse', `address ${spec.network.address} already in use`);
+        }
+        const options = sandboxOptions(spec, bridge);
         const { id } = await calls.change(signal, (docker, abortSignal) =>
           docker.createContainer({ ...options, abortSignal }),
         );
         try {
-          await calls.change(signal, (docker, abortSignal) => docker.getContainer(id).start({ abortSignal }));
+          await start(id, spec, bridge, signal);
         } catch (error) {
           // The sandbox goes although the caller may have left: its address would stay in use.
           await remove(id, new AbortController().signal);

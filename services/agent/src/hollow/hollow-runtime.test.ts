@@ -22,6 +22,7 @@ describeRuntime('hollow runtime', async () => {
   return {
     runtime,
     makeImage: (name) => runtime.images.pullImage(name, 'anonymous', new AbortController().signal),
+    nameServer: 'network',
     cluster: 'contract',
     network: 'pods',
     addresses: ['10.0.0.2', '10.0.0.3'],

@@ -177,6 +177,12 @@ const cases: readonly Case[] = [
     actions: ['stop main-0 in 30'],
   },
   {
+    name: 'replaces a sandbox that was not connected to its network',
+    pod: pod(),
+    state: podState([sandbox({ state: 'created', address: '' })], []),
+    actions: ['removeSandbox sandbox-0', 'createSandbox 1'],
+  },
+  {
     name: 'creates a new sandbox when nothing runs in the dead one',
     pod: pod(),
     state: podState([sandbox({ state: 'exited' })], [exited(137)]),

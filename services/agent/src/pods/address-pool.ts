@@ -1,4 +1,5 @@
 import { type Clock, type Random } from '@gantry/base';
+import type { NameServer } from '../runtime/sandboxes.ts';
 import { AgentError } from '../runtime/agent-error.ts';
 
 /** An address is not used again for this long, so that clients of the old pod do not reach a new one. */
@@ -25,35 +26,53 @@ function toAddress(value: number): string {
   return [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join('.');
 }
 
+/** The part of the pods' addresses, from their end, for sandboxes that the engine connects: few pods use its name server. */
+const ENGINE_PART = 1 / 8;
+
+/** Addresses that are taken in turns. */
+interface Rotation {
+  readonly first: number;
+  readonly size: number;
+  next: number;
+}
+
 /**
  * Rotates through the pods' part of the range from a random start and skips addresses that were used recently. The agents of
- * a host share the range without coordination: the engine refuses an address that is in use.
+ * a host share the range without coordination: an address that is in use is refused. By the engine or by the kernel, whichever
+ * connects the pod; neither knows what the other one has, so each has addresses of its own.
  */
 export class AddressPool {
   readonly #clock: Clock;
-  readonly #first: number;
-  readonly #size: number;
+  readonly #rotations: Readonly<Record<NameServer, Rotation>>;
   readonly #restingUntil = new Map<string, number>();
-  #next: number;
 
   constructor(cidr: string, clock: Clock, random: Random) {
     const { first, last } = podRange(cidr);
     this.#clock = clock;
-    this.#first = first;
-    this.#size = last - first + 1;
-    this.#next = Math.floor(random() * this.#size);
+    const size = last - first + 1;
+    const ofEngine = Math.ceil(size * ENGINE_PART);
+    const rotation = (start: number, length: number): Rotation => ({
+      first: start,
+      size: length,
+      next: Math.floor(random() * length),
+    });
+    this.#rotations = {
+      network: rotation(first, size - ofEngine),
+      engine: rotation(first + size - ofEngine, ofEngine),
+    };
   }
 
-  /** The next address that may be used. AgentError 'NoAddress' when there is none. */
-  take(): string {
+  /** The next address that may be used by a pod that asks this server for names. AgentError 'NoAddress' when there is none. */
+  take(nameServer: NameServer): string {
+    const rotation = this.#rotations[nameServer];
     const now = this.#clock.monotonicMs();
     for (const [address, until] of this.#restingUntil) if (until <= now) this.#restingUntil.delete(address);
-    for (let tried = 0; tried < this.#size; tried++) {
-      const address = toAddress(this.#first + this.#next);
-      this.#next = (this.#next + 1) % this.#size;
+    for (let tried = 0; tried < rotation.size; tried++) {
+      const address = toAddress(rotation.first + rotation.next);
+      rotation.next = (rotation.next + 1) % rotation.size;
       if (!this.#restingUntil.has(address)) return address;
     }
-    throw new AgentError('NoAddress', `all ${this.#size} pod addresses are in use or were used a short while ago`);
+    throw new AgentError('NoAddress', `all ${rotation.size} pod addresses are in use or were used a short while ago`);
   }
 
   /** Takes an address out of the rotation for a while: its pod is gone, or another agent uses it. */

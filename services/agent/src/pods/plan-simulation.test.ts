@@ -67,7 +67,7 @@ class Simulation {
             imageLabels: [],
             ipc: 'own',
             hostname: 'web',
-            network: { kind: 'pod', name: 'pods', address: '10.0.0.9' },
+            network: { kind: 'pod', name: 'pods', address: '10.0.0.9', nameServer: 'network' },
             hostAliases: [],
             dns: { servers: [], searches: [], options: [] },
             sysctls: {},

@@ -2,7 +2,7 @@ import type { Pod } from '@gantry/objects';
 import { AgentError, isAgentError } from '../runtime/agent-error.ts';
 import type { ImageInfo } from '../runtime/images.ts';
 import type { SandboxSpec } from '../runtime/sandboxes.ts';
-import { podResolver } from '../spec/dns.ts';
+import { ENGINE_SERVER, podResolver, type PodResolver } from '../spec/dns.ts';
 import { sandboxRefusal } from '../spec/pod-rejection.ts';
 import { sandboxSpec } from '../spec/sandbox-spec.ts';
 import { runtimeHandler } from './runtime-handler.ts';
@@ -35,10 +35,11 @@ export async function startSandbox(
     await createOn({ kind: 'host' });
     return;
   }
+  const nameServer = usesEngine(resolver) ? 'engine' : 'network';
   for (let tried = 0; tried < MAX_ADDRESSES_TRIED; tried++) {
-    const address = addresses.take();
+    const address = addresses.take(nameServer);
     try {
-      await createOn({ kind: 'pod', name: services.podNetwork, address });
+      await createOn({ kind: 'pod', name: services.podNetwork, address, nameServer });
       return;
     } catch (error) {
       if (!isAgentError(error, 'AddressInUse')) throw error;
@@ -46,6 +47,11 @@ export async function startSandbox(
     }
   }
   throw new AgentError('NoAddress', `the engine refused ${MAX_ADDRESSES_TRIED} pod addresses as already in use`);
+}
+
+/** Whether the pod asks the engine for names. */
+function usesEngine(resolver: PodResolver): boolean {
+  return resolver.kind === 'engine' || resolver.config.servers.includes(ENGINE_SERVER);
 }
 
 async function sandboxImage({ runtime, sandboxImage: name }: WorkerServices, signal: AbortSignal): Promise<ImageInfo> {

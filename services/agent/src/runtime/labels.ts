@@ -13,6 +13,9 @@ export const LABEL = {
   restartDelayMs: 'gantry.restart-delay-ms',
   /** Termination grace of the pod in seconds, for a stop without the pod's object. */
   graceSeconds: 'io.kubernetes.pod.terminationGracePeriod',
+  /** Of a sandbox that the agent connected to its network: its address, and the name of the network's bridge on the host. */
+  address: 'gantry.address',
+  bridge: 'gantry.bridge',
   /** The agent's path of the container's termination message. */
   terminationMessage: 'gantry.termination-message',
 } as const;

@@ -15,10 +15,8 @@ export interface SandboxSpec {
   /** Its IPC namespace. */
   readonly ipc: 'own' | 'host';
   readonly hostname: string;
-  /** Name of the network and the address on it, or the host's own network. */
-  readonly network:
-    | { readonly kind: 'pod'; readonly name: string; readonly address: string }
-    | { readonly kind: 'host' };
+  /** A network of pods and the address on it, or the host's own network. */
+  readonly network: PodNetwork | { readonly kind: 'host' };
   /** `name → address` lines for its hosts file. */
   readonly hostAliases: readonly { readonly ip: string; readonly hostnames: readonly string[] }[];
   readonly dns: {
@@ -31,7 +29,18 @@ export interface SandboxSpec {
   readonly graceSeconds: number;
 }
 
-/** `created`: never started. `exited`: has ended, or failed to start. */
+/** Whose name server answers in a pod: the engine's, or only one on the network. */
+export type NameServer = 'engine' | 'network';
+
+/** A network of the engine for pods. The engine answers names only in sandboxes that it connects itself, which takes it longer. */
+export interface PodNetwork {
+  readonly kind: 'pod';
+  readonly name: string;
+  readonly address: string;
+  readonly nameServer: NameServer;
+}
+
+/** `created`: never started; of a sandbox, also: not connected to its network. `exited`: has ended, or failed to start. */
 export type RunState = 'created' | 'running' | 'exited';
 
 /** A sandbox as the runtime reports it. */
@@ -52,7 +61,7 @@ export interface SandboxRuntime {
    * 'Conflict' when this attempt exists.
    */
   createSandbox(spec: SandboxSpec, signal: AbortSignal): Promise<string>;
-  /** Kills its process at once; its address is free afterwards. */
+  /** Kills its process at once; its address is free when the kernel has taken its network apart. */
   stopSandbox(id: string, signal: AbortSignal): Promise<void>;
   removeSandbox(id: string, signal: AbortSignal): Promise<void>;
 }

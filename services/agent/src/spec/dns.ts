@@ -23,6 +23,9 @@ export type PodResolver =
   /** By a resolv.conf of their own; `omitted` says in kubelet's words what did not fit into it. */
   | { readonly kind: 'file'; readonly config: ResolverConfig; readonly omitted: readonly string[] };
 
+/** Where the engine's name server answers, in each container on one of its networks. */
+export const ENGINE_SERVER = '127.0.0.11';
+
 /** The domain of the cluster, Kubernetes' default. */
 export const CLUSTER_DOMAIN = 'cluster.local';
 /** A name with fewer dots is first looked for below the domains of the cluster. */

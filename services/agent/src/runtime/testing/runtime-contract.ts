@@ -3,7 +3,7 @@ import { isAgentError } from '../agent-error.ts';
 import type { ContainerSpec } from '../containers.ts';
 import type { Runtime } from '../runtime.ts';
 import type { RuntimeEvent } from '../observer.ts';
-import type { SandboxSpec } from '../sandboxes.ts';
+import type { NameServer, SandboxSpec } from '../sandboxes.ts';
 import { describeStreams } from './streams-contract.ts';
 
 /** A runtime under test, with the names that the suite uses. */
@@ -11,6 +11,8 @@ export interface RuntimeUnderTest extends AsyncDisposable {
   readonly runtime: Runtime;
   readonly cluster: string;
   readonly network: string;
+  /** Whose names its sandboxes find. */
+  readonly nameServer: NameServer;
   /** Two free addresses on that network. */
   readonly addresses: readonly [string, string];
   readonly sandboxImage: string;
@@ -48,7 +50,7 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       imageLabels: [],
       ipc: 'own',
       hostname: 'name-of-pod-1',
-      network: { kind: 'pod', name: test.network, address: test.addresses[0] },
+      network: { kind: 'pod', name: test.network, address: test.addresses[0], nameServer: test.nameServer },
       hostAliases: [],
       dns: { servers: [], searches: [], options: [] },
       sysctls: {},
@@ -98,6 +100,17 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       await test.runtime.containers.startContainer(id, signal);
       return { sandboxId, id };
     };
+    /** Puts pod-2 on the address. */
+    const isFree = async (address: string) => {
+      const network = { kind: 'pod', name: test.network, address, nameServer: test.nameServer } as const;
+      try {
+        await test.runtime.sandboxes.createSandbox(sandbox({ pod: pod('pod-2'), network }), signal);
+        return true;
+      } catch (error) {
+        if (!isAgentError(error, 'AddressInUse')) throw error;
+        return false;
+      }
+    };
     const FOREVER = 'trap "exit 0" TERM; echo $GREETING; while true; do sleep 0.1; done';
 
     it('shows a running pod with all that adoption needs', async () => {
@@ -135,13 +148,18 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       await test.runtime.sandboxes.stopSandbox(id, signal);
       expect((await list())?.sandboxes).toMatchObject([{ id, state: 'exited', address: '' }]);
       expect((await list())?.sandboxes[0]?.finishedAt).toBeGreaterThan(0);
-      await test.runtime.sandboxes.createSandbox(sandbox({ pod: pod('pod-2') }), signal);
+      await test.eventually(() => isFree(test.addresses[0]));
       expect((await list('pod-2'))?.sandboxes).toMatchObject([{ state: 'running', address: test.addresses[0] }]);
     });
 
     it('refuses to create the same attempt twice', async () => {
       const sandboxId = await test.runtime.sandboxes.createSandbox(sandbox(), signal);
-      const network = { kind: 'pod' as const, name: test.network, address: test.addresses[1] };
+      const network = {
+        kind: 'pod' as const,
+        name: test.network,
+        address: test.addresses[1],
+        nameServer: test.nameServer,
+      };
       const again = test.runtime.sandboxes.createSandbox(sandbox({ network }), signal);
       await expect(again).rejects.toSatisfy((error) => isAgentError(error, 'Conflict'));
       await test.runtime.containers.createContainer(container(sandboxId, FOREVER), signal);

@@ -1,0 +1,98 @@
+import { access, readFile } from 'node:fs/promises';
+import type Docker from 'dockerode';
+import type { SandboxBridge } from './options/sandbox-options.ts';
+
+/** The bridge of a network of pods. */
+export interface PodBridge extends SandboxBridge {
+  /** Its index among the links of the engine's host. */
+  readonly index: number;
+  /** A process in the host's network namespace, by which the kernel finds that namespace. */
+  readonly hostPid: number;
+  readonly gateway: string;
+  /** The length of its prefix in bits. */
+  readonly prefix: number;
+  readonly mtu: number;
+  /** Addresses that the engine had assigned when the bridge was looked up. */
+  readonly assigned: ReadonlySet<string>;
+}
+
+const MTU_OPTION = 'com.docker.network.driver.mtu';
+const NAME_OPTION = 'com.docker.network.bridge.name';
+/** The engine's default. */
+const MTU = 1500;
+
+/** The network's bridge; undefined for one that has none within reach of this process, or that also has IPv6 addresses. */
+export async function findPodBridge(network: Docker.NetworkInspectInfo): Promise<PodBridge | undefined> {
+  const { Options: options = {}, IPAM: ipam, Containers: containers = {} } = network;
+  const range = ipam?.Config?.[0];
+  if (network.Driver !== 'bridge' || network.EnableIPv6 || range?.Subnet === undefined) return undefined;
+  const name = options?.[NAME_OPTION] ?? `br-${network.Id.slice(0, 12)}`;
+  const host = await findHost(name);
+  if (host === undefined) return undefined;
+  return {
+    name,
+    ...host,
+    gateway: range.Gateway ?? firstAddress(range.Subnet, range['IPRange']),
+    prefix: Number(range.Subnet.split('/')[1]),
+    mtu: Number(options?.[MTU_OPTION] ?? MTU),
+    kernelIpv6: (await exists('/proc/sys/net/ipv6')) ? 'present' : 'absent',
+    assigned: new Set(Object.values(containers).map(({ IPv4Address: address }) => address.split('/')[0] ?? '')),
+  };
+}
+
+/**
+ * The process that this one descends from and that has the bridge in its network namespace. An agent's container is a child of one
+ * on the engine's host; it sees that in the host's process namespace only (`pid: host`).
+ */
+export async function findHost(
+  bridge: string,
+): Promise<{ readonly hostPid: number; readonly index: number } | undefined> {
+  for (let pid = process.pid; pid > 0; pid = await parentOf(pid)) {
+    const index = linkIndex(await read(`/proc/${pid}/net/igmp`), bridge);
+    if (index !== undefined && (await exists(portsFolder(pid, bridge)))) return { hostPid: pid, index };
+  }
+  return undefined;
+}
+
+/** Where the kernel lists the ports of a bridge, in the file system of a process of its host. */
+export function portsFolder(hostPid: number, bridge: string): string {
+  return `/proc/${hostPid}/root/sys/class/net/${bridge}/brif`;
+}
+
+/** The index of a link in the kernel's list of links with IPv4 addresses. */
+export function linkIndex(igmp: string, link: string): number | undefined {
+  for (const [, index, name] of igmp.matchAll(/^(\d+)\s+(\S+)\s*:/gm)) if (name === link) return Number(index);
+  return undefined;
+}
+
+/** What the engine gives the bridge where the network's configuration names no gateway: the first address that it may assign. */
+export function firstAddress(subnet: string, range = subnet): string {
+  const [first = ''] = range.split('/');
+  if (first !== subnet.split('/')[0]) return first;
+  const parts = first.split('.').map(Number);
+  return [...parts.slice(0, 3), (parts[3] ?? 0) + 1].join('.');
+}
+
+async function parentOf(pid: number): Promise<number> {
+  return Number(/^PPid:\s*(\d+)$/m.exec(await read(`/proc/${pid}/status`))?.[1] ?? 0);
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await access(path);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** '' for what does not exist: the process has ended, or the kernel has no such list. */
+async function read(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ESRCH' || code === 'EINVAL') return '';
+    throw error;
+  }
+}

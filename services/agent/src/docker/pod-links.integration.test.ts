@@ -1,0 +1,161 @@
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
+import { systemClock } from '@gantry/base';
+import Docker from 'dockerode';
+import { expect, it, onTestFinished } from 'vitest';
+import type { NameServer, SandboxSpec } from '../runtime/sandboxes.ts';
+import { connectDocker } from './docker-runtime.ts';
+import { sandboxOptions } from './options/sandbox-options.ts';
+import { findPodBridge, type PodBridge } from './pod-bridge.ts';
+import { connectCommands, portName } from './pod-links.ts';
+
+const run = promisify(execFile);
+const docker = new Docker({ socketPath: '/var/run/docker.sock' });
+const runtime = connectDocker('/var/run/docker.sock', () => 'no-sys-resource', systemClock);
+const { signal } = new AbortController();
+const IMAGE = 'busybox:1.36';
+const MTU = 1380;
+
+/** A network of its own, which the end of the test removes with all that is on it. */
+async function podNetwork() {
+  const cluster = `links-${randomBytes(4).toString('hex')}`;
+  const third = randomBytes(1)[0] ?? 0;
+  const network = await docker.createNetwork({
+    Name: cluster,
+    IPAM: { Config: [{ Subnet: `10.212.${third}.0/24`, IPRange: `10.212.${third}.0/26` }] },
+    Options: { 'com.docker.network.driver.mtu': String(MTU) },
+  });
+  onTestFinished(async () => {
+    const left = await docker.listContainers({ all: true, filters: { label: [`gantry.cluster=${cluster}`] } });
+    await Promise.all(left.map(({ Id }) => docker.getContainer(Id).remove({ force: true, v: true })));
+    await network.remove();
+  });
+  const bridge = await findPodBridge(await network.inspect());
+  if (bridge === undefined) throw new Error('the bridge was not found');
+  const address = (last: number) => `10.212.${third}.${last}`;
+  const sandbox = (uid: string, last: number, nameServer: NameServer = 'network', attempt = 0): SandboxSpec => ({
+    owner: { cluster, node: 'n' },
+    pod: { uid, namespace: 'default', name: uid },
+    attempt,
+    // With a shell: what is compared is what its processes see.
+    image: IMAGE,
+    imageLabels: [],
+    ipc: 'own',
+    hostname: uid,
+    network: { kind: 'pod', name: cluster, address: address(last), nameServer },
+    hostAliases: [],
+    dns: { servers: [], searches: [], options: [] },
+    sysctls: {},
+    oomScoreAdj: 0,
+    graceSeconds: 0,
+  });
+  const list = async (podUid: string) => (await runtime.observer.listPods({ cluster, podUid }, signal))[0]?.sandboxes;
+  return { cluster, bridge, address, sandbox, list };
+}
+
+/** A sandbox that the engine has started, and no agent connected. */
+async function unconnected(spec: SandboxSpec, bridge: PodBridge): Promise<number> {
+  const options = { ...sandboxOptions(spec, bridge), Cmd: ['sleep', '3600'], OpenStdin: true };
+  const container = await docker.createContainer(options);
+  await container.start();
+  return (await container.inspect()).State.Pid;
+}
+
+async function inNamespace(pid: number, ...command: string[]): Promise<string> {
+  return (await run('nsenter', [`--net=/proc/${pid}/ns/net`, '--', ...command])).stdout;
+}
+
+async function portsOf({ name }: PodBridge): Promise<string> {
+  return (await run('ip', ['-o', 'link', 'show', 'master', name])).stdout;
+}
+
+it('a sandbox that the agent connects has the network that the engine would have made', async () => {
+  const { cluster, sandbox, address } = await podNetwork();
+  const [ours, engines] = [sandbox('ours', 130), sandbox('engines', 131, 'engine')];
+  const pause = 'registry.k8s.io/pause:3.10';
+  const seen = async (spec: SandboxSpec, last: number) => {
+    const id = await runtime.sandboxes.createSandbox({ ...spec, image: pause }, signal);
+    const { State: state } = await docker.getContainer(id).inspect();
+    const words = (text: string) => text.replaceAll(`.${last}`, '.X').replaceAll(/:8[23] brd/g, ':X brd');
+    const script = [
+      'ip -o address show | sed "s/^[0-9]*: //; s/@if[0-9]*//g; s/ link-netnsid .*//"',
+      'ip -o link show | sed "s/^[0-9]*: //; s/@if[0-9]*//g; s/ link-netnsid .*//; s/ qlen [0-9]*//"',
+      'ip route',
+      'cd /proc/sys/net',
+      'grep "" ipv6/conf/*/disable_ipv6 ipv4/ip_unprivileged_port_start ipv4/ping_group_range ipv4/conf/eth0/forwarding',
+    ].join('; ');
+    return { id, network: words(await inNamespace(state.Pid, 'sh', '-c', script)) };
+  };
+  const first = await seen(ours, 130);
+  const second = await seen(engines, 131);
+  expect(first.network).toContain(`mtu ${MTU}`);
+  expect(first.network).toBe(second.network);
+  const main = await docker.createContainer({
+    Image: IMAGE,
+    Labels: { 'gantry.cluster': cluster },
+    Cmd: ['sh', '-c', `ping -c 1 -W 5 ${address(1)} && ping -c 1 -W 5 ${address(131)} && hostname`],
+    HostConfig: { NetworkMode: `container:${first.id}` },
+  });
+  await main.start();
+  expect(await main.wait()).toEqual({ Error: null, StatusCode: 0 });
+});
+
+it('a sandbox whose agent was killed while it connected it does not run, and its address is free', async () => {
+  const { bridge, sandbox, list, address } = await podNetwork();
+  const spec = sandbox('pod', 140);
+  const commands = connectCommands(bridge, address(140));
+  const pid = await unconnected(spec, bridge);
+  for (const command of commands) {
+    expect(await list('pod')).toMatchObject([{ attempt: 0, state: 'created', address: '' }]);
+    await inNamespace(pid, 'ip', ...command.split(' '));
+  }
+  expect(await list('pod')).toMatchObject([{ attempt: 0, state: 'running', address: address(140) }]);
+
+  const half = await unconnected(sandbox('half', 141), bridge);
+  for (const command of connectCommands(bridge, address(141)).slice(0, -1)) {
+    await inNamespace(half, 'ip', ...command.split(' '));
+  }
+  const id = await runtime.sandboxes.createSandbox(
+    { ...sandbox('next', 141), image: 'registry.k8s.io/pause:3.10' },
+    signal,
+  );
+  expect(await list('next')).toMatchObject([{ id, state: 'running', address: address(141) }]);
+  expect(await list('half')).toMatchObject([{ state: 'created', address: '' }]);
+});
+
+it('a sandbox that was taken off its bridge does not run any more', async () => {
+  const { bridge, sandbox, list, address } = await podNetwork();
+  const spec = { ...sandbox('pod', 150), image: 'registry.k8s.io/pause:3.10' };
+  await runtime.sandboxes.createSandbox(spec, signal);
+  expect(await portsOf(bridge)).toContain(portName(address(150)));
+  await run('ip', ['link', 'set', portName(address(150)), 'nomaster']);
+  // As an agent that has just started sees it.
+  const restarted = connectDocker('/var/run/docker.sock', () => 'no-sys-resource', systemClock);
+  const [state] = await restarted.observer.listPods({ cluster: spec.owner.cluster }, signal);
+  expect(state?.sandboxes).toMatchObject([{ state: 'created', address: '' }]);
+  expect(await list('pod')).toHaveLength(1);
+});
+
+it('the port of a pod is gone with its sandbox', async () => {
+  const { bridge, sandbox, address } = await podNetwork();
+  const id = await runtime.sandboxes.createSandbox(
+    { ...sandbox('pod', 160), image: 'registry.k8s.io/pause:3.10' },
+    signal,
+  );
+  expect(await portsOf(bridge)).toContain(portName(address(160)));
+  await runtime.sandboxes.removeSandbox(id, signal);
+  await expect.poll(() => portsOf(bridge), { timeout: 30_000 }).not.toContain(portName(address(160)));
+});
+
+it('an address that the engine had assigned to a container of the network is refused', async () => {
+  const { cluster, sandbox, list } = await podNetwork();
+  const pause = 'registry.k8s.io/pause:3.10';
+  // As an agent of before this rule left it.
+  await runtime.sandboxes.createSandbox({ ...sandbox('engines', 170, 'engine'), image: pause }, signal);
+  const started = connectDocker('/var/run/docker.sock', () => 'no-sys-resource', systemClock);
+  const create = started.sandboxes.createSandbox({ ...sandbox('ours', 170), image: pause }, signal);
+  await expect(create).rejects.toMatchObject({ code: 'AddressInUse' });
+  expect(await list('ours')).toBeUndefined();
+  expect(cluster).not.toBe('');
+});

@@ -1,0 +1,175 @@
+import { spawn } from 'node:child_process';
+import { type FileHandle, open, readdir, readFile } from 'node:fs/promises';
+import type Docker from 'dockerode';
+import { raceAbort } from '@gantry/base';
+import { AgentError } from '../runtime/agent-error.ts';
+import { LABEL } from '../runtime/labels.ts';
+import { getJson } from './dial.ts';
+import type { EngineCalls } from './engine-calls.ts';
+import { findHost, findPodBridge, type PodBridge, portsFolder } from './pod-bridge.ts';
+
+/** The name of a pod's own end, as the engine names it. */
+const POD_LINK = 'eth0';
+
+const ENDED = 'the sandbox ended before it was connected to its network';
+/** For commands that wait for nothing but the kernel. */
+const CONNECT_MS = 30_000;
+
+/** A sandbox and its process. */
+export interface SandboxProcess {
+  readonly id: string;
+  readonly pid: number;
+}
+
+/**
+ * Connects network namespaces of pods to their bridge, in place of the engine, whose own way costs half of a pod's start. A pod's link is
+ * a pair: `eth0` in the pod and a port of the bridge, which is named after the pod's address. The name is the reservation of the
+ * address: the kernel has each name once, for all agents of the host, and takes the pair away with the pod's namespace. Needs
+ * CAP_SYS_ADMIN, CAP_SYS_PTRACE and CAP_NET_ADMIN.
+ */
+export class PodLinks {
+  readonly #calls: EngineCalls;
+  readonly #bridges = new Map<string, Promise<PodBridge | undefined>>();
+  /** What was found to be connected, for as long as the engine reports no change of the container. */
+  readonly #connected = new WeakSet<Docker.ContainerInspectInfo>();
+
+  constructor(calls: EngineCalls) {
+    this.#calls = calls;
+  }
+
+  /** The bridge of the engine's network; undefined when the engine has to connect pods to it. */
+  bridge(network: string, signal: AbortSignal): Promise<PodBridge | undefined> {
+    const known = this.#bridges.get(network);
+    if (known !== undefined) return raceAbort(known, signal);
+    const found = this.#calls
+      .read(new AbortController().signal, (docker, abort) => getJson(docker, { path: `/networks/${network}`, abort }))
+      .then((described) => findPodBridge(described as Docker.NetworkInspectInfo));
+    this.#bridges.set(network, found);
+    found.catch(() => this.#bridges.delete(network));
+    return raceAbort(found, signal);
+  }
+
+  /**
+   * Connects the network namespace of a sandbox's process. AgentError 'AddressInUse' when another pod of the host has the address. A namespace
+   * that was left half connected does not count as connected.
+   */
+  async connect(bridge: PodBridge, { id, pid }: SandboxProcess, address: string): Promise<void> {
+    await using namespace = await openNamespace(id, pid);
+    const { code, output } = await enter(namespace, connectCommands(bridge, address));
+    if (code === 0) return;
+    const port = portName(address);
+    const [inPod, onHost] = await Promise.all([linksOf(pid), linksOf(bridge.hostPid)]);
+    if (inPod.includes(port) && onHost.includes(port)) {
+      throw new AgentError('AddressInUse', `address ${address} already in use`);
+    }
+    throw new AgentError('Runtime', `the pod's network was not connected: ${output}`);
+  }
+
+  /** False for a running sandbox without the link that its labels name. */
+  async isConnected(container: Docker.ContainerInspectInfo): Promise<boolean> {
+    const { [LABEL.address]: address = '', [LABEL.bridge]: bridge = '' } = container.Config.Labels;
+    if (address === '' || bridge === '' || !container.State.Running) return true;
+    if (this.#connected.has(container)) return true;
+    const host = await findHost(bridge);
+    if (host === undefined) return false;
+    const port = portName(address);
+    const [inPod, onBridge] = await Promise.all([
+      linksOf(container.State.Pid),
+      namesIn(portsFolder(host.hostPid, bridge)),
+    ]);
+    const isConnected = inPod.includes(POD_LINK) && !inPod.includes(port) && onBridge.includes(port);
+    if (isConnected) this.#connected.add(container);
+    return isConnected;
+  }
+}
+
+/**
+ * What ip(8) carries out in a pod's namespace. The port is the last: until it is on the bridge, it lies in the pod's namespace, and is
+ * gone with it.
+ */
+export function connectCommands(
+  { gateway, prefix, mtu, index, hostPid }: PodBridge,
+  address: string,
+): readonly string[] {
+  const port = portName(address);
+  return [
+    `link add name ${port} mtu ${mtu} type veth peer name ${POD_LINK} mtu ${mtu} address ${linkAddress(address)}`,
+    'link set lo up',
+    `address add ${address}/${prefix} broadcast + dev ${POD_LINK}`,
+    `link set ${POD_LINK} up`,
+    `route add default via ${gateway}`,
+    `link set ${port} netns ${hostPid} master if${index} up`,
+  ];
+}
+
+/** The name of the port of a pod's address: unique on a host, where no two networks share an address. */
+export function portName(address: string): string {
+  return `gp${hex(address)}`;
+}
+
+/** The engine's rule: a pod's address has the same link address each time, so that no neighbour keeps a wrong one. */
+function linkAddress(address: string): string {
+  return `02:42:${hex(address).match(/../g)?.join(':') ?? ''}`;
+}
+
+function hex(address: string): string {
+  return address
+    .split('.')
+    .map((part) => Number(part).toString(16).padStart(2, '0'))
+    .join('');
+}
+
+/** The network namespace of a container's process, and of no other one that has got its id since: the host's, for example. */
+async function openNamespace(id: string, pid: number): Promise<FileHandle> {
+  try {
+    const namespace = await open(`/proc/${pid}/ns/net`);
+    // What is open now was the container's if the process still is.
+    if ((await readFile(`/proc/${pid}/cgroup`, 'utf8')).includes(id)) return namespace;
+    await namespace.close();
+  } catch (error) {
+    gone(error);
+  }
+  throw new AgentError('Runtime', ENDED);
+}
+
+/** Carries out commands of ip(8) in a network namespace, until one fails. */
+async function enter({ fd }: FileHandle, commands: readonly string[]) {
+  const child = spawn('nsenter', ['--net=/proc/self/fd/3', '--', 'ip', '-batch', '-'], {
+    stdio: ['pipe', 'ignore', 'pipe', fd],
+    timeout: CONNECT_MS,
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<number | null>();
+  let output = '';
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  child.once('error', reject).once('close', resolve);
+  // A child that has ended says why on its error output.
+  child.stdin?.on('error', () => undefined);
+  child.stdin?.end(`${commands.join('\n')}\n`);
+  return { code: await promise, output: output.trim() };
+}
+
+/** The links in the network namespace of a process; none once it has ended. */
+async function linksOf(pid: number): Promise<readonly string[]> {
+  try {
+    const text = await readFile(`/proc/${pid}/net/dev`, 'utf8');
+    return [...text.matchAll(/^\s*([^\s:]+):/gm)].map(([, name = '']) => name);
+  } catch (error) {
+    return gone(error);
+  }
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    return gone(error);
+  }
+}
+
+function gone(error: unknown): readonly string[] {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'ENOENT' || code === 'ESRCH' || code === 'EINVAL') return [];
+  throw error;
+}
