@@ -62,3 +62,11 @@ it('looks for nothing but ids of containers', async () => {
   const root = await folderWith(unified('docker/../secret'));
   expect(await groupReader(root).read('../secret')).toBe('gone');
 });
+
+it.each([
+  ['version 2', { 'cgroup.controllers': 'cpu memory' }, true],
+  ['version 1', { 'memory/tasks': '1' }, true],
+  ['none', { other: '' }, false],
+])('says whether there are control groups: %s', async (_, files, expected) => {
+  expect(await groupReader(await folderWith(files)).hasGroups()).toBe(expected);
+});

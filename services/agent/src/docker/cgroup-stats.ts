@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ContainerStats } from '../runtime/stats.ts';
 
@@ -12,6 +12,8 @@ export type GroupReading = GroupStats | 'gone' | 'unknown';
 export interface GroupReader {
   /** Never fails. */
   read(id: string): Promise<GroupReading>;
+  /** Whether the folder has control groups at all. */
+  hasGroups(): Promise<boolean>;
 }
 
 /** Where engines put a container's group: with `--exec-opt native.cgroupdriver=cgroupfs`, and with `systemd`. */
@@ -19,6 +21,8 @@ const FOLDERS: readonly ((id: string) => string)[] = [
   (id) => join('docker', id),
   (id) => join('system.slice', `docker-${id}.scope`),
 ];
+/** What the root of a hierarchy has, in the two versions. */
+const ROOT_FILES = ['cgroup.controllers', 'memory/tasks'];
 const ID = /^[0-9a-f]{64}$/;
 
 /** The files of one container's group, under the folder of all groups. */
@@ -40,6 +44,10 @@ export function groupReader(root: string): GroupReader {
         return stats;
       }
       return known === undefined ? 'unknown' : 'gone';
+    },
+    hasGroups: async () => {
+      const found = await Promise.all(ROOT_FILES.map((name) => attempt(access(join(root, name)).then(() => name))));
+      return found.some((name) => name !== undefined);
     },
   };
 }

@@ -43,14 +43,15 @@ export function connectDocker(
   const calls = new EngineCalls(observeRequests(new Docker({ socketPath }), clock, observe), clock);
   const execs = new DockerExecs(calls, clock, warn);
   const inspections = new Inspections(calls);
-  const links = new PodLinks(calls);
+  const groups = groupReader(cgroupDir);
+  const links = new PodLinks(calls, groups);
   return {
     sandboxes: dockerSandboxes(calls, links),
     containers: dockerContainers(calls, execs, inspections, privilege),
     images: dockerImages(calls),
     observer: new DockerObserver(calls, inspections, links),
     logs: dockerLogs(calls),
-    stats: dockerStats(calls, groupReader(cgroupDir), clock),
+    stats: dockerStats(calls, groups, clock),
     streams: dockerStreams(calls, execs, clock),
     engine: dockerEngine(calls),
     agents: dockerAgentContainers(calls),

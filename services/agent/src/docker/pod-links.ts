@@ -4,6 +4,7 @@ import type Docker from 'dockerode';
 import { raceAbort } from '@gantry/base';
 import { AgentError } from '../runtime/agent-error.ts';
 import { LABEL } from '../runtime/labels.ts';
+import type { GroupReader } from './cgroup-stats.ts';
 import { getJson } from './dial.ts';
 import type { EngineCalls } from './engine-calls.ts';
 import { findHost, findPodBridge, type PodBridge, portsFolder } from './pod-bridge.ts';
@@ -29,24 +30,33 @@ export interface SandboxProcess {
  */
 export class PodLinks {
   readonly #calls: EngineCalls;
+  readonly #groups: Pick<GroupReader, 'hasGroups'>;
   readonly #bridges = new Map<string, Promise<PodBridge | undefined>>();
   /** What was found to be connected, for as long as the engine reports no change of the container. */
   readonly #connected = new WeakSet<Docker.ContainerInspectInfo>();
 
-  constructor(calls: EngineCalls) {
+  constructor(calls: EngineCalls, groups: Pick<GroupReader, 'hasGroups'>) {
     this.#calls = calls;
+    this.#groups = groups;
   }
 
   /** The bridge of the engine's network; undefined when the engine has to connect pods to it. */
   bridge(network: string, signal: AbortSignal): Promise<PodBridge | undefined> {
     const known = this.#bridges.get(network);
     if (known !== undefined) return raceAbort(known, signal);
-    const found = this.#calls
-      .read(new AbortController().signal, (docker, abort) => getJson(docker, { path: `/networks/${network}`, abort }))
-      .then((described) => findPodBridge(described as Docker.NetworkInspectInfo));
+    const found = this.#findBridge(network);
     this.#bridges.set(network, found);
     found.catch(() => this.#bridges.delete(network));
     return raceAbort(found, signal);
+  }
+
+  /** The engine has no statistics of containers that it did not connect: without control groups there would be none at all. */
+  async #findBridge(network: string): Promise<PodBridge | undefined> {
+    if (!(await this.#groups.hasGroups())) return undefined;
+    const { signal } = new AbortController();
+    const path = `/networks/${network}`;
+    const described = await this.#calls.read(signal, (docker, abort) => getJson(docker, { path, abort }));
+    return findPodBridge(described as Docker.NetworkInspectInfo);
   }
 
   /**
