@@ -101,7 +101,7 @@ it('a sandbox that the agent connects has the network that the engine would have
     HostConfig: { NetworkMode: `container:${first.id}` },
   });
   await main.start();
-  expect(await main.wait()).toEqual({ Error: null, StatusCode: 0 });
+  expect(await main.wait()).toMatchObject({ StatusCode: 0 });
 });
 
 it('a sandbox whose agent was killed while it connected it does not run, and its address is free', async () => {
