@@ -1,22 +1,11 @@
 import type { Selector } from '@gantry/objects';
-import type { Subject } from './subject.ts';
 import type { PeerGroup } from './parse-policy.ts';
+import type { Subject, UsedGroup } from './subject.ts';
 
 /** The usual bound of the members that the groups of one namespace's policies have in all. */
 export const MAX_MEMBERS = 100_000;
 
 type Labels = Readonly<Record<string, string>>;
-
-/** A group in use. */
-export interface UsedGroup extends PeerGroup {
-  readonly members: Set<Subject>;
-  /** How many rules of each namespace's policies have it. */
-  readonly users: Map<string, number>;
-  /** The namespace to which its members are counted. */
-  payer: string;
-  /** Whether pods are missing for want of room. */
-  isShort: boolean;
-}
 
 /**
  * The pods that rules name as peers. What concerns a pod is found by its namespace: the number of other groups does not matter.

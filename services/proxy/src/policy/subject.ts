@@ -1,9 +1,8 @@
 import type { Element, Fragment } from '../rules/fragment.ts';
 import { contains, type Range } from '../rules/ipv4.ts';
 import type { Member } from './member.ts';
-import type { Policy } from './parse-policy.ts';
+import type { PeerGroup, Policy } from './parse-policy.ts';
 import { type Direction, isolationChain, namedPortSet, type NamedPortSet, peersSet } from './policy-chains.ts';
-import type { UsedGroup } from './peer-groups.ts';
 
 /** A policy in use. The object stays the same while the policy's specification changes. */
 export interface UsedPolicy {
@@ -21,6 +20,17 @@ export interface Subject {
   selection: Selection;
   /** The groups of peers that it belongs to. */
   readonly groups: Set<UsedGroup>;
+}
+
+/** Peers that rules name, and the pods that belong to them. */
+export interface UsedGroup extends PeerGroup {
+  readonly members: Set<Subject>;
+  /** How many rules of each namespace's policies have it. */
+  readonly users: Map<string, number>;
+  /** The namespace to which its members are counted. */
+  payer: string;
+  /** Whether pods are missing for want of room. */
+  isShort: boolean;
 }
 
 type Chain = ReturnType<typeof isolationChain>;
