@@ -13,6 +13,9 @@ export interface PageInput {
   readonly rules: readonly Rule[];
 }
 
+const NO_RESULT =
+  'have no result: they were not run for this page, which says neither that they pass nor that they fail.';
+
 /** The page. Its first line is `N of TOTAL`: conformance tests that passed. */
 export function formatPage({ release, tests, results, rules }: PageInput): string {
   const suite = tests.filter(isConformance);
@@ -26,7 +29,7 @@ export function formatPage({ release, tests, results, rules }: PageInput): strin
     'program and its images, runs it against a cluster of its own, and writes this page. Each test that does not pass says what it',
     'waits for. What tests of our own ask is in [conformance.md](conformance.md).',
     '',
-    ...(notRun === 0 ? [] : [`${notRun} of them have not been run, and have no result.`, '']),
+    ...(notRun === 0 ? [] : [`${notRun} of them ${NO_RESULT}`, '']),
     ...partTable(suite, results, rules),
     ...areaTable(suite, results),
     ...testsByArea('##', suite, results, rules),
