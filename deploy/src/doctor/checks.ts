@@ -111,7 +111,7 @@ function bridgeFilter(): Finding {
   const value = existsSync(file) ? readFileSync(file, 'utf8').trim() : 'not loaded';
   if (value === '1') return good('bridged traffic passes the packet filter');
   const fix =
-    'sudo modprobe br_netfilter && sudo sysctl net.bridge.bridge-nf-call-iptables=1 (Services between pods of one host need it)';
+    'sudo modprobe br_netfilter && sudo sysctl net.bridge.bridge-nf-call-iptables=1 (Services and NetworkPolicies between pods of one host need it)';
   return { state: 'warning', found: value, fix };
 }
 
