@@ -99,7 +99,7 @@ export function misplaced(settings: Settings, { own }: InUse): readonly Network[
 /** Replaces ranges and ports that are now used by others. Returns the same object when none is. */
 export async function refreshSettings(settings: Settings, home: string, inUse: InUse): Promise<Settings> {
   const taken: (typeof PORT_SETTINGS)[number][] = [];
-  // Settings of before there were Ingresses have no port for them: 0.
+  // Settings files of earlier versions have no ports for Ingresses; they are read as 0.
   for (const name of PORT_SETTINGS) {
     if (settings[name] === 0 || !(await inUse.isPortFree(settings[name]))) taken.push(name);
   }

@@ -8,8 +8,9 @@
  * - `mounts`: opens what pods name in their volumes without following links, and mounts it where the engine sees it
  * - `probes`, `volumes`: one file per type of probe and of volume
  * - `plan`: the next actions for a pod, pure; `status`: its status, pure but for the reporter
- * - `eviction`: what the host is short of, and which pods go for it
- * - `static-pods`: pods of files, and their mirrors in the API
+ * - `eviction`: what the node is short of, and which pods it evicts
+ * - `images`: pulls, credentials of pulled images, removal of unused images
+ * - `static-pods`: static pods, and their mirrors in the API
  * - `pods`: one worker per pod, which observes, plans and acts
  * - `identity`, `node`: this agent's name and certificates, its Node and heartbeat
  * - `custodian`: cleans up for the dead agents of this host

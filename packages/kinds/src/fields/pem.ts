@@ -1,3 +1,4 @@
+/** A block between `BEGIN` and `END` of one type, its body decoded. */
 export interface PemBlock {
   readonly type: string;
   readonly headers: 'none' | 'some';

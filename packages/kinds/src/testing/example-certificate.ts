@@ -1,7 +1,7 @@
 /** A block of a type in PEM. */
 export const pem = (type: string, body = 'dGVzdA==') =>
   Buffer.from(`-----BEGIN ${type}-----\n${body}\n-----END ${type}-----\n`);
-/** A key and its own certificate, below, of a day long past. */
+/** A key and, below, its own certificate: valid on 2026-11-21 and 22 only; no test checks the time. */
 export const KEY = pem(
   'EC PRIVATE KEY',
   'MHcCAQEEINdvbXZFtKzOFRg0oz7rZ4v1CHeese3fGssRpbeew3huoAoGCCqGSM49AwEHoUQDQgAEJs2bbEabn8DhQ/9x2aOiTnfYX/ndgi+F6xck+TwAU6tKLdw6MjevGKU9VTwh5OhSRIw6CfTeYy4YIgzLu3HJew==',

@@ -1,3 +1,4 @@
+/** How many places there are, for all addresses together and for one. */
 export interface PlaceLimits {
   readonly max: number;
   readonly maxOfAddress: number;

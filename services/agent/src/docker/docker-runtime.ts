@@ -29,8 +29,8 @@ const CGROUP_FOLDER = '/sys/fs/cgroup';
 
 /**
  * Uses unversioned paths, which the engine serves with its newest API: works with API 1.41 and later. Deadlines of calls are on
- * `clock`. `cgroupDir` is the folder of the engine's control groups; `observe` hears of every request, `warn` of
- * failures that no caller is told.
+ * `clock`. `cgroupDir` is the folder of the engine's control groups; `observe` is called for every request, `warn` for
+ * failures that no caller receives.
  */
 export function connectDocker(
   socketPath: string,

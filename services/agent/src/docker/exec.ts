@@ -30,7 +30,7 @@ export class DockerExecs {
   /** The commands of this process. */
   readonly #own = new Set<string>();
 
-  /** `warn` takes the failures of which no caller is told: those of killing a command that its caller has left. */
+  /** `warn` receives failures to kill a command whose caller has gone. */
   constructor(calls: EngineCalls, clock: Clock, warn: (message: string) => void) {
     this.#warn = warn;
     this.#calls = calls;

@@ -65,12 +65,13 @@ export class PressureManager {
     return this.#state.pressures;
   }
 
-  /** Hears that `pressures` have changed. */
+  /** Calls the listener after each change of `pressures`. Returns the function that ends this. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
+  /** Observes the node again and again until the signal is aborted. A failed look is logged. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#options;
     while (!signal.aborted) {

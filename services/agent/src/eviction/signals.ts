@@ -25,6 +25,7 @@ interface SignalKind {
 export type SignalName = keyof typeof SIGNALS;
 export type StarvedResource = SignalKind['resource'];
 
+/** Whether a text is the name of a signal. */
 export function isSignal(name: string): name is SignalName {
   return Object.hasOwn(SIGNALS, name);
 }

@@ -38,8 +38,8 @@ interface Rotation {
 
 /**
  * Rotates through the pods' part of the range from a random start and skips addresses that were used recently. The agents of
- * a host share the range without coordination: an address that is in use is refused. By the engine or by the kernel, whichever
- * connects the pod; neither knows what the other one has, so each has addresses of its own.
+ * a host share the range without coordination: the engine or the kernel, whichever connects the pod, refuses an address that is in use.
+ * Neither knows the other's addresses, so each has its own part.
  */
 export class AddressPool {
   readonly #clock: Clock;

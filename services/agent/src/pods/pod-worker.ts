@@ -98,7 +98,7 @@ export class PodWorker {
     return this.#epoch;
   }
 
-  /** Takes what a list of all pods has of this one, so that it is not listed again. `epoch` is that of before the list. */
+  /** Uses this pod's part of a list of all pods, so that the pod is not listed again. `epoch` was read before the list began. */
   relisted(state: PodState | undefined, epoch: number): void {
     if (epoch !== this.#epoch) {
       this.notify();

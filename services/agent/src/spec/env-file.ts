@@ -5,7 +5,7 @@ type Parsed = { readonly value: string; readonly end: number };
 
 /**
  * The value of `key` in a file of variables as `fileKeyRef` reads it (KEP 3721): lines of NAME='value', where a value may have
- * several lines and means what it says. The first line of a name counts; '' where there is none. AgentError
+ * several lines and is taken literally. The first line of a name counts; '' where there is none. AgentError
  * 'CreateContainerConfigError' for anything else up to that line.
  */
 export function envFileValue(text: string, key: string): string {

@@ -1,8 +1,10 @@
 import { MIRROR_ANNOTATION, type Pod } from '@gantry/objects';
 
-/** On a static pod and its mirror: the pod's uid, which is a hash of its file, and where it comes from. */
+/** On a static pod and its mirror: the pod's uid, which is a hash of its file. */
 export const HASH_ANNOTATION = 'kubernetes.io/config.hash';
+/** On a static pod and its mirror: where the pod comes from. */
 export const SOURCE_ANNOTATION = 'kubernetes.io/config.source';
+/** On a static pod and its mirror: when the agent read the file. */
 export const SEEN_ANNOTATION = 'kubernetes.io/config.seen';
 
 const STATIC_UID = /^[0-9a-f]{32}$/;

@@ -25,7 +25,7 @@ export class NodePodView implements PodView {
     source.subscribe((uid) => this.#follow(uid));
   }
 
-  /** Whether a pod that is not here is gone: what files there are is not known at first. */
+  /** False for static pods until their folder has been read: until then a missing pod may still exist. */
   knows(uid: string): boolean {
     return this.#files !== undefined || !isStaticUid(uid);
   }
@@ -118,7 +118,7 @@ export class NodePodView implements PodView {
     const pod = this.#files?.get(uid);
     if (pod === undefined) return this.#shown.delete(uid);
     const mirrored = this.#mirrorOf(pod)?.status;
-    // One that was just made knows nothing yet.
+    // A new mirror has no status yet.
     const status = mirrored?.startTime === undefined ? (this.#reported.get(uid) ?? mirrored ?? pod.status) : mirrored;
     const before = this.#shown.get(uid);
     if (before !== undefined && equalJson(before.status, status)) return false;

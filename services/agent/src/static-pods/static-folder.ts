@@ -65,7 +65,7 @@ export class StaticFolder {
     }
   }
 
-  /** Reads the folder once. What it cannot read of a folder that is there, it does not take for gone: it rejects. */
+  /** Reads the folder once. Rejects when the folder exists and cannot be read; the pods stay as they were. */
   async read(): Promise<void> {
     const { folder, onPods } = this.#options;
     this.#work.clear();

@@ -15,7 +15,7 @@ export interface ReportsOptions {
   readonly logger: Logger;
 }
 
-/** What is to be said of Ingresses. */
+/** The Ingresses whose status is written, and the refusals that become Events. */
 export interface Report {
   readonly served: readonly Ingress[];
   readonly refusals: readonly { readonly ingress: Ingress; readonly refusal: Refusal }[];
@@ -36,12 +36,13 @@ export class Reports {
     this.#options = options;
   }
 
-  /** Replaces what is to be said. */
+  /** Replaces the report. */
   put(report: Report): void {
     this.#report = report;
     this.#work.notify();
   }
 
+  /** Writes each new report until the signal is aborted. What fails is logged and tried again. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       this.#writeEvents();

@@ -25,6 +25,7 @@ export class CertificateStore {
     return this.#isUnfinished;
   }
 
+  /** Messages of HAProxy about certificates that it does not take, by name. */
   get refused(): ReadonlyMap<string, string> {
     return this.#refused;
   }
@@ -82,7 +83,7 @@ export class CertificateStore {
     if (!expected.test(answer)) throw new HaproxyError(answer.replaceAll(this.#path(''), '').slice(0, 500));
   }
 
-  /** What HAProxy still knows of a certificate goes; it says where there is nothing. */
+  /** Removes what HAProxy has of a certificate. Its answer does not matter: there may be nothing. */
   async #forget(name: string, signal: AbortSignal): Promise<void> {
     await ask(this.#files.socket, `abort ssl cert ${this.#path(name)};del ssl cert ${this.#path(name)}`, signal);
     await rm(this.#path(name), { force: true });

@@ -82,7 +82,7 @@ function quoted(key: string): string {
   return key.replaceAll(/[;\\]/g, '\\$&');
 }
 
-/** What one line, and one command with its lines, may have at most. */
+/** In bytes: a line of the socket, and a command with its payload. */
 const MAX_LINE = 8000;
 const MAX_PAYLOAD = 24_000;
 

@@ -167,7 +167,7 @@ export class Haproxy {
     await Promise.race([this.#untilAnswering(signal), failed.promise]);
   }
 
-  /** What it says of its configuration and processes. That a backend has no server is what an Ingress may well ask for. */
+  /** Logs HAProxy's messages. A backend without servers is no alert: an Ingress may name a Service without endpoints. */
   #log(line: string): void {
     const isAlert = line.startsWith('[ALERT]') && !line.endsWith('has no server available!');
     this.#options.logger[isAlert ? 'error' : 'debug']({ line }, 'HAProxy');

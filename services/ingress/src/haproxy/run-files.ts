@@ -13,6 +13,7 @@ export interface RunFiles {
   certificate(name: string): string;
 }
 
+/** The paths below a folder; creates nothing. */
 export function runFilesIn(folder: string): RunFiles {
   return {
     configuration: join(folder, 'haproxy.cfg'),

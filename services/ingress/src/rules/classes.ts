@@ -12,7 +12,10 @@ export const SHIPPED_CLASS: IngressClass = {
   spec: { controller: CONTROLLER },
 };
 
-/** The class of an Ingress. The annotation of before there were classes has precedence, as the API's documentation demands. */
+/**
+ * The class of an Ingress. The annotation `kubernetes.io/ingress.class`, which is older than IngressClasses, has precedence, as the API
+ * documents.
+ */
 export function classOf({ metadata, spec }: Ingress): string | undefined {
   return metadata.annotations?.[LEGACY] ?? spec?.ingressClassName;
 }

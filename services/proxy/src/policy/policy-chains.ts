@@ -2,6 +2,7 @@ import { formatAddresses, formatPorts } from './ranges.ts';
 import { digestOf, isAllPorts, type NamedPort, type Policy, type PolicyRule } from './parse-policy.ts';
 import type { Fragment } from '../rules/fragment.ts';
 
+/** Of packets, as seen from the pod that a policy selects. */
 export type Direction = 'ingress' | 'egress';
 
 /** The set of the pods of a rule's peers. */
@@ -12,10 +13,12 @@ export type NamedPortSet = `named-ports/${string}`;
 /** Keys that are part of a chain's name as they are. Names in the packet filter have at most 255 characters, policies' up to 253. */
 const PLAIN_KEY = /^[a-z0-9./-]{1,150}$/;
 
+/** The name of the set of a group of peers. */
 export function peersSet(id: string): PeersSet {
   return `peers/${id}`;
 }
 
+/** The name of the set of a named port. */
 export function namedPortSet({ protocol, name }: NamedPort): NamedPortSet {
   return `named-ports/${protocol}/${name}`;
 }

@@ -12,6 +12,7 @@ export interface UsedPolicy {
 /** The policies that select a pod. Immutable; pods that the same policies select mostly have the same object. */
 export type Selection = ReadonlySet<UsedPolicy>;
 
+/** Of a pod that no policy selects. */
 export const NO_POLICIES: Selection = new Set();
 
 /** A pod with what concerns it. */

@@ -3,6 +3,7 @@ import { selectedName } from './field-selection.ts';
 import type { ObjectLookup } from './object-lookup.ts';
 import type { Request } from './request.ts';
 
+/** The user of the ingress controller, by the common name of its certificate. */
 export const INGRESS_CONTROLLER = 'system:ingress-controller';
 
 const READ_VERBS: ReadonlySet<string> = new Set(['get', 'list', 'watch']);

@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 
+/** How many bytes of messages may be received but not read. */
 export interface MessageLimits {
   /** Of all users. */
   readonly maxBytes: number;
@@ -18,6 +19,7 @@ export interface MessageShare {
   count(held: () => number): CountedMessages;
 }
 
+/** One connection's part of what its user's WebSockets hold; disposed of with the connection. */
 export interface CountedMessages extends Disposable {
   /** Whether the connection may hold what it holds now. */
   isAllowed(): boolean;
