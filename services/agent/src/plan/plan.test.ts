@@ -473,6 +473,12 @@ const cases: readonly Case[] = [
     actions: ['stop main-0 in 30'],
   },
   {
+    name: 'gives a pod without an object no more than the default grace',
+    pod: undefined,
+    state: { ...podState([sandbox()], [running()]), graceSeconds: 1_000_000 },
+    actions: ['stop main-0 in 30'],
+  },
+  {
     name: 'ends the sandbox of a pod that has ended, keeping containers for their logs',
     pod: pod({ restartPolicy: 'Never' }, { phase: 'Succeeded' }),
     state: podState([sandbox()], [exited(0)]),

@@ -3,6 +3,7 @@ import type { Pod } from '@gantry/objects';
 import type { PodState } from '../runtime/observer.ts';
 import { graceSecondsOf } from '../spec/pod-containers.ts';
 import { grantedPod } from '../spec/resize.ts';
+import { isStaticUid } from '../spec/static-pod.ts';
 import { activeDeadline, goalOf } from './goal.ts';
 import { planContainers } from './plan-containers.ts';
 import { planSandbox } from './plan-sandbox.ts';
@@ -16,7 +17,8 @@ const DEFAULT_GRACE_SECONDS = 30;
 /**
  * The next actions for a pod, read from top to bottom:
  *
- * 1. `goal`: is it to run, to end or to be deleted? Without an object it is deleted, with the grace that its containers carry.
+ * 1. `goal`: is it to run, to end or to be deleted? Without an object it is deleted, with the grace that its containers carry, at most
+ *    the default.
  * 2. `plan-stop`: how a pod ends.
  * 3. `plan-sandbox`: how it gets volumes and a sandbox.
  * 4. `plan-containers`: init containers, sidecars and main containers, by `stop-rules` and `start-rules`.
@@ -34,7 +36,7 @@ export function computePodActions(
   const goal = goalOf(pod, memory, now);
   const { containers = [], sandboxes = [] } = state ?? {};
   if (pod === undefined || goal !== 'run') {
-    const own = pod === undefined ? (state?.graceSeconds ?? DEFAULT_GRACE_SECONDS) : graceSecondsOf(pod);
+    const own = pod === undefined ? graceWithoutObject(state) : graceSecondsOf(pod);
     const graceSeconds = Math.min(own, memory.eviction?.graceSeconds ?? Infinity);
     planStop(draft, { containers, sandboxes }, goal, { pod, memory, graceSeconds, now });
     return draft.finish(goal);
@@ -47,4 +49,13 @@ export function computePodActions(
   if (sandbox === undefined) planSandbox(draft, observed);
   else planContainers(draft, { ...observed, sandbox });
   return draft.finish(goal);
+}
+
+/**
+ * A pod of the API without an object was deleted by force: no policy, quota or eviction applies to it any more, so that it may not choose how
+ * long it stays.
+ */
+function graceWithoutObject(state: PodState | undefined): number {
+  const own = state?.graceSeconds ?? DEFAULT_GRACE_SECONDS;
+  return isStaticUid(state?.identity.uid ?? '') ? own : Math.min(own, DEFAULT_GRACE_SECONDS);
 }

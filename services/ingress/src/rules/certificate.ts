@@ -16,7 +16,7 @@ export type SecretContent =
 const MAX_BYTES = 24_000;
 const BLOCK = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----/g;
 const MIN_RSA_BITS = 2048;
-const MAX_RSA_BITS = 8192;
+const MAX_RSA_BITS = 4096;
 const CURVES = ['prime256v1', 'secp384r1', 'secp521r1'];
 /** What Debian's OpenSSL, which HAProxy has, asks of keys and signatures. */
 const STRENGTH = 'DEFAULT@SECLEVEL=2';

@@ -217,6 +217,22 @@ describe('the certificates of hosts', () => {
   });
 });
 
+it('gives one namespace 10,000 routes, and one refusal for each Ingress beyond; others have theirs', () => {
+  const paths = Array.from({ length: 6000 }, (_, index) => `Exact /${index} web:80`);
+  const of = (name: string) => ingress(`a/${name}`, { rules: [rule(`${name}.example`, ...paths)] });
+  const found = plan(
+    of('one'),
+    of('two'),
+    of('three'),
+    ingress('b/one', { rules: [rule('b.example', 'Exact / web:80')] }),
+  );
+  expect(found.exact.size).toBe(10_001);
+  expect(refusals(found).filter((text) => text.includes('TooManyRoutes'))).toEqual([
+    'a/three: TooManyRoutes: spec.rules[0].http.paths[4000]: the namespace has more than 10000 routes',
+    'a/two: TooManyRoutes: spec.rules[0].http.paths[0]: the namespace has more than 10000 routes',
+  ]);
+});
+
 it('plans each Ingress once: thousands of one tenant cost their number', () => {
   let looked = 0;
   const ingresses = Array.from({ length: 5000 }, (_, index) =>

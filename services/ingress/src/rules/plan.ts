@@ -29,6 +29,8 @@ export interface IngressPlan {
 
 /** Of one namespace: each is a watch, and memory of HAProxy. */
 const MAX_SECRETS = 200;
+/** Of one namespace: each is a line of HAProxy's maps, and memory of this process. */
+const MAX_ROUTES = 10_000;
 
 /**
  * Decides what every host and path leads to. What two Ingresses claim belongs to the older one, so that no Ingress takes over another
@@ -66,6 +68,7 @@ class Planner {
   /** Which Ingress has a route or the certificate of a host. */
   readonly #owners = new Map<string, Ingress>();
   readonly #secretsOf = new Map<string, Set<string>>();
+  readonly #routesOf = new Map<string, number>();
   /** One object for each backend, however many routes lead to it. */
   readonly #backends = new Map<string, Backend>();
 
@@ -83,6 +86,10 @@ class Planner {
       }
       for (const [at, { path = '/', pathType, backend }] of (http?.paths ?? []).entries()) {
         const field = `${where}.http.paths[${at}]`;
+        if (this.#routeCount(ingress) >= MAX_ROUTES) {
+          this.#refuse(ingress, 'TooManyRoutes', `${field}: the namespace has more than ${MAX_ROUTES} routes`);
+          return;
+        }
         if (isRoutablePath(path)) this.#route(ingress, field, { host: onHost, path, pathType, backend });
         else {
           const rule = 'a path consists of / and at most 1023 characters of RFC 3986; others must be percent-encoded';
@@ -129,13 +136,19 @@ class Planner {
     field: string,
     { host, path, pathType, backend }: { host: string; path: string; pathType: string; backend: IngressBackend },
   ): void {
+    const { namespace = '' } = ingress.metadata;
     const [routes, key] =
       pathType === 'Exact' ? [this.plan.exact, exactKey(host, path)] : [this.plan.prefix, prefixKey(host, path)];
     if (!this.#claim(`${pathType === 'Exact' ? 'exact' : 'prefix'} ${key}`, ingress)) {
       this.#refuse(ingress, 'HostPathTaken', `${field}: an older rule has the same host and path`);
       return;
     }
+    this.#routesOf.set(namespace, this.#routeCount(ingress) + 1);
     routes.set(key, this.#resolve(ingress, `${field}.backend`, backend));
+  }
+
+  #routeCount({ metadata }: Ingress): number {
+    return this.#routesOf.get(metadata.namespace ?? '') ?? 0;
   }
 
   /** Whether the claim is the first: an Ingress is refused what it claims twice, too. */

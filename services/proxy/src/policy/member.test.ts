@@ -31,6 +31,15 @@ test.each<readonly [string, Partial<Pod>]>([
   expect(memberOf({ ...web, ...change })).toBeUndefined();
 });
 
+test.each(['initContainerStatuses', 'ephemeralContainerStatuses'])(
+  'a pod that has ended is known as long as one of its %s runs',
+  (list) => {
+    const running = { name: 's', image: 'i', imageID: '', ready: false, restartCount: 0, state: { running: {} } };
+    const status = { podIP: '10.128.4.1', phase: 'Failed', [list]: [running] };
+    expect(memberOf({ ...web, status })?.address).toBe('10.128.4.1');
+  },
+);
+
 test("what is no address is no Node's", () => {
   expect(memberOf({ ...web, status: { ...web.status, hostIP: 'x; drop' } })?.nodeAddress).toBe('');
 });

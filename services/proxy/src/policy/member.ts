@@ -29,11 +29,15 @@ const DNS_LABELS = { 'k8s-app': 'kube-dns' };
 
 const PROTOCOLS: Readonly<Record<string, Protocol>> = { TCP: 'tcp', UDP: 'udp', SCTP: 'sctp' };
 
-/** Undefined for pods without an address of their own: those that have none yet, have ended, or are in their Node's network. */
+/**
+ * Undefined for pods without an address of their own: those that have none yet, have ended, or are in their Node's network. A phase alone is
+ * no end: a pod whose init container has failed has `Failed` while its sidecars still run.
+ */
 export function memberOf(pod: Pod): Member | undefined {
   const { metadata, spec, status } = pod;
   const address = status?.podIP ?? '';
-  if (spec?.hostNetwork === true || ['Succeeded', 'Failed'].includes(status?.phase ?? '')) return undefined;
+  const isOver = ['Succeeded', 'Failed'].includes(status?.phase ?? '') && !hasRunning(pod);
+  if (spec?.hostNetwork === true || isOver) return undefined;
   if (parseAddress(address) === undefined) return undefined;
   const nodeAddress = status?.hostIP ?? '';
   return {
@@ -44,6 +48,12 @@ export function memberOf(pod: Pod): Member | undefined {
     nodeAddress: parseAddress(nodeAddress) === undefined ? '' : nodeAddress,
     ports: namedPortsOf(pod),
   };
+}
+
+function hasRunning({ status = {} }: Pod): boolean {
+  const { initContainerStatuses = [], containerStatuses = [], ephemeralContainerStatuses = [] } = status;
+  const all = [initContainerStatuses, containerStatuses, ephemeralContainerStatuses].flat();
+  return all.some(({ state }) => state?.running !== undefined);
 }
 
 /** Where two containers give a port the same name and protocol, the first one counts. */
