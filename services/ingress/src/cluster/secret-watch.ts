@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, type Random } from '@gantry/base';
+import { backoffMs, type Clock, errorMessage, pause, type Random } from '@gantry/base';
 import type { ObjectReader } from '@gantry/client';
 import { Reflector } from '@gantry/controller-runtime';
 import { type Secret, SECRETS } from '@gantry/objects';
@@ -13,6 +13,8 @@ export interface SecretWatchOptions {
   /** Called when what a Secret holds has changed. */
   readonly onChange: () => void;
 }
+
+const BACKOFF = { initialMs: 200, maxMs: 30_000 };
 
 interface Watched {
   readonly abort: AbortController;
@@ -51,9 +53,21 @@ export class SecretWatch {
       if (this.#watched.has(key)) continue;
       const watched: Watched = { abort: new AbortController(), content: { kind: 'unknown' } };
       this.#watched.set(key, watched);
-      this.#run(key, watched).catch((error: unknown) => {
-        this.#options.logger.warn({ secret: key, reason: errorMessage(error) }, 'a watch of a Secret ended');
-      });
+      void this.#keepWatching(key, watched);
+    }
+  }
+
+  /** A watch that fails begins again, and what was read last is served meanwhile: no failure ends the renewal of a certificate. */
+  async #keepWatching(key: string, watched: Watched): Promise<void> {
+    const { clock, random, logger } = this.#options;
+    const { signal } = watched.abort;
+    for (let failures = 1; !signal.aborted; failures++) {
+      try {
+        await this.#run(key, watched);
+      } catch (error) {
+        logger.warn({ secret: key, reason: errorMessage(error) }, 'a watch of a Secret failed; it begins again');
+      }
+      await pause(clock, backoffMs(BACKOFF, failures, random), signal);
     }
   }
 
