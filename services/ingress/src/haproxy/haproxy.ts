@@ -158,6 +158,7 @@ export class Haproxy {
     this.#child = child;
     createInterface({ input: child.stderr }).on('line', (line) => this.#log(line));
     const failed = Promise.withResolvers<never>();
+    // The race below takes a failure of the start; `ended` reports a later one.
     failed.promise.catch(() => undefined);
     child.once('error', failed.reject);
     child.once('exit', (code) => {
