@@ -7,14 +7,17 @@ import { acceptWebSocket } from './websocket/accept-websocket.ts';
 /** Clients have nothing to say; what they do say is dropped. */
 const MAX_RECEIVED_BYTES = 64 * 1024;
 
+/** RFC 6455, section 7.4.1: a normal closure, and an unexpected condition at the server. */
+const CLOSE_CODES = { complete: 1000, incomplete: 1011 } as const;
+
 /** Bytes for the client, in messages of a WebSocket. */
 export interface ByteMessages {
   /** Aborted when the connection has ended. */
   readonly ended: AbortSignal;
   /** Resolves when the bytes have gone out, or the connection has ended. */
   send(bytes: Uint8Array): Promise<void>;
-  /** Ends the connection after everything that has been sent. */
-  close(): void;
+  /** Ends the connection after everything that has been sent. `incomplete` tells the client that there was more to send. */
+  close(content: 'complete' | 'incomplete'): void;
 }
 
 /**
@@ -34,5 +37,6 @@ export function openByteMessages(exchange: Exchange, upgrade: Upgrade, { protoco
     return new Promise((resolve) => socket.send(data, () => resolve()));
   };
   void send(Buffer.alloc(0));
-  return { ended: ended.signal, send, close: () => socket.close(1000) };
+  const close = (content: 'complete' | 'incomplete'): void => socket.close(CLOSE_CODES[content]);
+  return { ended: ended.signal, send, close };
 }

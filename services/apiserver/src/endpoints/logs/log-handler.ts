@@ -115,6 +115,7 @@ async function sendMessages(
   const left = new AbortController();
   using signal = anySignal(exchange.signal, left.signal);
   let messages: ByteMessages | undefined;
+  let content: 'complete' | 'incomplete' = 'complete';
   const begin = (): ByteMessages => {
     const opened = openMessages(exchange, upgrade, chosen);
     opened.ended.addEventListener('abort', () => left.abort(), { once: true });
@@ -128,10 +129,12 @@ async function sendMessages(
     }
   } catch (error) {
     if (messages === undefined && !signal.aborted) throw error;
+    // The handshake is done: only the code of the closure can say it.
+    content = 'incomplete';
   }
   if (messages === undefined && upgrade.socket.destroyed) return;
   messages ??= begin();
-  messages.close();
+  messages.close(content);
 }
 
 function openMessages(exchange: AuthenticatedExchange, upgrade: Upgrade, choice: ByteChoice): ByteMessages {

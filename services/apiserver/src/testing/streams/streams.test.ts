@@ -77,7 +77,7 @@ beforeAll(async () => {
     'node-a',
   );
   await createPod('waiting', [{ name: 'c', image: 'i' }]);
-  const names = ['c', 'gone'];
+  const names = ['c', 'gone', 'breaks'];
   await createPod(
     'logging',
     names.map((name) => ({ name, image: 'i' })),
@@ -161,8 +161,12 @@ describe('exec over SPDY', () => {
 describe('logs over a WebSocket', () => {
   /** Opens one, and takes down its messages as texts. */
   async function openLog(query: string, ...protocols: string[]) {
+    return await openLogOf('c', query, ...protocols);
+  }
+
+  async function openLogOf(container: string, query: string, ...protocols: string[]) {
     const { cert, key } = server.admin;
-    const url = `${server.url.replace('https', 'wss')}${PODS}/logging/log?container=c&${query}`;
+    const url = `${server.url.replace('https', 'wss')}${PODS}/logging/log?container=${container}&${query}`;
     const socket = new WebSocket(url, protocols, { ca: server.pki.ca, cert, key });
     const messages: { readonly text: string; readonly isBinary: boolean }[] = [];
     socket.on('message', (data: Buffer, isBinary: boolean) => messages.push({ text: data.toString(), isBinary }));
@@ -187,6 +191,12 @@ describe('logs over a WebSocket', () => {
     await closed;
     expect(messages[0]).toEqual({ text: '', isBinary: false });
     expect(messages.map(({ text }) => Buffer.from(text, 'base64').toString()).join('')).toBe('one\ntwo\n');
+  });
+
+  it('shows by the code of the closure that a log is not complete', async () => {
+    const { messages, closed } = await openLogOf('breaks', '', 'binary.k8s.io');
+    expect(await closed).toBe(1011);
+    expect(messages.map(({ text }) => text).join('')).toBe('one\ntwo\n');
   });
 
   it('stops the log when the client goes', async () => {
