@@ -51,3 +51,13 @@ it('a new shortage begins with a look at the others', async () => {
   await clock.advance(60_000);
   expect(await round({ a: MODEST })).toEqual([]);
 });
+
+it('a claim from before the clock was set back is not waited for', async () => {
+  const { clock, round } = await host(['a', 'b']);
+  const { now } = clock;
+  clock.now = () => now.call(clock) + 3_600_000;
+  await round({ a: MODEST, b: GREEDY });
+  clock.now = now;
+  // The shortage goes on: only the wall clock has changed.
+  expect(await round({ a: MODEST })).toEqual(['a']);
+});

@@ -20,6 +20,7 @@ export class HostTurns {
   readonly #folder: string;
   readonly #node: string;
   readonly #clock: Clock;
+  /** Monotonic: the machine's clock may be set. */
   #claimedMs = -Infinity;
 
   /** `folder` has a folder for each node of the host. */
@@ -35,8 +36,9 @@ export class HostTurns {
    */
   async isOurs(rank: Rank): Promise<boolean> {
     const nowMs = this.#clock.now();
-    const isNew = nowMs - this.#claimedMs > FRESH_MS;
-    this.#claimedMs = nowMs;
+    const passedMs = this.#clock.monotonicMs();
+    const isNew = passedMs - this.#claimedMs > FRESH_MS;
+    this.#claimedMs = passedMs;
     await this.#write({ atMs: nowMs, rank });
     if (isNew) return false;
     const claims = await this.#others(nowMs);
@@ -50,7 +52,8 @@ export class HostTurns {
     const found: { node: string; claim: Claim }[] = [];
     for (const node of await readdir(this.#folder)) {
       const claim = node === this.#node ? undefined : await readClaim(join(this.#folder, node, FILE));
-      if (claim !== undefined && nowMs - claim.atMs <= FRESH_MS) found.push({ node, claim });
+      // A claim of the future is from before the machine's clock was set back.
+      if (claim !== undefined && Math.abs(nowMs - claim.atMs) <= FRESH_MS) found.push({ node, claim });
     }
     return found;
   }
