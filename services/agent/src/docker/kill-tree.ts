@@ -40,17 +40,21 @@ async function readIfThere(path: string): Promise<string | undefined> {
   try {
     return await readFile(path, 'utf8');
   } catch (error) {
-    const { code = '' } = error as NodeJS.ErrnoException;
-    // Not read, which does not mean that the process has ended.
-    if (code === 'EMFILE' || code === 'ENFILE') throw error;
-    return undefined;
+    if (hasEnded(error)) return undefined;
+    throw error;
   }
 }
 
 function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
-  } catch {
-    // It has ended meanwhile.
+  } catch (error) {
+    if (!hasEnded(error)) throw error;
   }
+}
+
+/** Whether a read below /proc, or a signal, failed because there is no such process. */
+function hasEnded(error: unknown): boolean {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  return code === 'ENOENT' || code === 'ESRCH';
 }

@@ -35,7 +35,7 @@ export async function findPodBridge(network: Docker.NetworkInspectInfo): Promise
     gateway: range.Gateway ?? firstAddress(range.Subnet, range['IPRange']),
     prefix: Number(range.Subnet.split('/')[1]),
     mtu: Number(options?.[MTU_OPTION] ?? MTU),
-    kernelIpv6: (await exists('/proc/sys/net/ipv6')) ? 'present' : 'absent',
+    kernelIpv6: (await exists('/proc/sys/net/ipv6', ['ENOENT'])) ? 'present' : 'absent',
     assigned: new Set(Object.values(containers).map(({ IPv4Address: address }) => address.split('/')[0] ?? '')),
   };
 }
@@ -49,10 +49,13 @@ export async function findHost(
 ): Promise<{ readonly hostPid: number; readonly index: number } | undefined> {
   for (let pid = process.pid; pid > 0; pid = await parentOf(pid)) {
     const index = linkIndex(await read(`/proc/${pid}/net/igmp`), bridge);
-    if (index !== undefined && (await exists(portsFolder(pid, bridge)))) return { hostPid: pid, index };
+    if (index !== undefined && (await exists(portsFolder(pid, bridge), UNREACHABLE))) return { hostPid: pid, index };
   }
   return undefined;
 }
+
+/** Also of a process whose file system this one may not enter: the engine connects pods then. */
+const UNREACHABLE = ['ENOENT', 'ENOTDIR', 'ESRCH', 'EACCES', 'EPERM', 'ELOOP'];
 
 /** Where the kernel lists the ports of a bridge, in the file system of a process of its host. */
 export function portsFolder(hostPid: number, bridge: string): string {
@@ -77,12 +80,14 @@ async function parentOf(pid: number): Promise<number> {
   return Number(/^PPid:\s*(\d+)$/m.exec(await read(`/proc/${pid}/status`))?.[1] ?? 0);
 }
 
-async function exists(path: string): Promise<boolean> {
+/** `absent` are the errors that mean that there is no such path for this process. */
+async function exists(path: string, absent: readonly string[]): Promise<boolean> {
   try {
     await access(path);
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    if (absent.includes((error as NodeJS.ErrnoException).code ?? '')) return false;
+    throw error;
   }
 }
 
