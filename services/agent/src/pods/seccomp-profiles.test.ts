@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { PODS } from '@gantry/objects';
 import { expect, it, onTestFinished } from 'vitest';
 import type { ContainerSpec } from '../runtime/containers.ts';
@@ -19,6 +21,7 @@ async function folder(): Promise<string> {
   await writeFile(join(profiles, 'team', 'strict.json'), PROFILE);
   await writeFile(join(profiles, 'text'), 'not json');
   await writeFile(join(profiles, 'large'), ' '.repeat(2 ** 20 + 1));
+  await promisify(execFile)('mkfifo', [join(profiles, 'pipe')]);
   await symlink('team/strict.json', join(profiles, 'inside'));
   await symlink('../secret.json', join(profiles, 'outside'));
   return profiles;
@@ -39,6 +42,7 @@ it.each([
   { name: '/etc/passwd', reason: 'not a path in the folder' },
   { name: 'outside', reason: 'not a path in the folder' },
   { name: 'team', reason: 'not a file' },
+  { name: 'pipe', reason: 'not a file' },
   { name: 'text', reason: 'is not valid JSON' },
   { name: 'large', reason: 'larger than 1048576 bytes' },
 ])('a container with the profile $name is not created: $reason', async ({ name, reason }) => {

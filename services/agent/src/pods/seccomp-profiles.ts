@@ -1,3 +1,4 @@
+import { constants } from 'node:fs';
 import { open, realpath } from 'node:fs/promises';
 import { isAbsolute, join, sep } from 'node:path';
 import { errorMessage } from '@gantry/base';
@@ -33,7 +34,8 @@ export class SeccompProfiles {
 }
 
 async function readBounded(path: string): Promise<string> {
-  await using file = await open(path, 'r');
+  // A named pipe would block until there is a writer.
+  await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const stats = await file.stat();
   if (!stats.isFile()) throw new AgentError('CreateContainerError', 'not a file');
   if (stats.size > MAX_BYTES) throw new AgentError('CreateContainerError', `larger than ${MAX_BYTES} bytes`);
