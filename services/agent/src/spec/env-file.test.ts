@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { envFileValue } from './env-file.ts';
+import { envFileValue, parseEnvFile } from './env-file.ts';
 
 it.each<[string, string, string]>([
   ['a value in quotes', "A='1'\nB='2'\n", '2'],
@@ -14,12 +14,12 @@ it.each<[string, string, string]>([
   ['what comes after it is not looked at', "B='1'\nnonsense", '1'],
   ['lines of Windows', "A='1'\r\nB='2'\r\n", '2'],
 ])('the value of a file of variables: %s', (_, text, value) => {
-  expect(envFileValue(text, 'B')).toBe(value);
+  expect(envFileValue(parseEnvFile(text), 'B')).toBe(value);
 });
 
 it.each(['B', '=x', "B ='1'", 'B=1', 'B="1"', "B='1", "B='1\n", "B='1'2", "A=1\nB='2'"])(
   'a file of variables is refused: %j',
   (text) => {
-    expect(() => envFileValue(text, 'B')).toThrow("couldn't parse env file");
+    expect(() => envFileValue(parseEnvFile(text), 'B')).toThrow("couldn't parse env file");
   },
 );

@@ -13,6 +13,8 @@ describe('a container’s variables', () => {
     secret: async (_namespace, name) =>
       name === 'keys' ? { apiVersion: 'v1', kind: 'Secret', metadata: {}, data: { token: 'c2VjcmV0' } } : undefined,
   };
+  /** Files of volumes that were read. */
+  const reads: string[] = [];
   const facts = { nodeName: 'node-a', hostAddress: '10.0.0.1', memoryBytes: 2 ** 30, allocatable: allocatable(4000) };
   const resolve = (change: Partial<Container>) =>
     containerEnvironment(
@@ -22,11 +24,25 @@ describe('a container’s variables', () => {
         podAddress: '10.0.0.9',
         facts,
         source,
-        volumeText: async (volume, path) => (volume === 'files' && path === 'a/env' ? "ONE='1'\nTWO='2'\n" : undefined),
+        volumeText: async (volume, path) => {
+          reads.push(`${volume}/${path}`);
+          return reads.at(-1) === 'files/a/env' ? "ONE='1'\nTWO='2'\n" : undefined;
+        },
         base: { BASE: 'b' },
       },
       signal,
     ).then((variables) => Object.fromEntries(variables));
+
+  it('read a file once, however many of them come from it', async () => {
+    const fromFile = (name: string, key: string) => ({
+      name,
+      valueFrom: { fileKeyRef: { volumeName: 'files', path: 'a/env', key } },
+    });
+    reads.length = 0;
+    const env = [fromFile('A', 'ONE'), fromFile('B', 'TWO'), fromFile('C', 'ONE')];
+    expect(await resolve({ env })).toMatchObject({ A: '1', B: '2', C: '1' });
+    expect(reads).toEqual(['files/a/env']);
+  });
 
   it('come from all sources, later ones winning', async () => {
     expect(

@@ -1,7 +1,7 @@
 import type { Container, EnvVar, FileKeySelector, Pod } from '@gantry/objects';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { ConfigSource } from './config-source.ts';
-import { envFileValue, unreadable } from './env-file.ts';
+import { type EnvFile, envFileValue, parseEnvFile, unreadable } from './env-file.ts';
 import { expand } from './expand.ts';
 import { namedContainer, type NodeFacts, podField, resourceField } from './field-values.ts';
 
@@ -17,6 +17,9 @@ export interface EnvironmentContext {
   readonly base: Readonly<Record<string, string>>;
 }
 
+/** Files of variables that this environment has read, by volume and path: each is read and parsed once. */
+type EnvFiles = Map<string, EnvFile>;
+
 /**
  * A container's variables: the base, then `envFrom` in order, then `env` in order, later ones winning; `$(NAME)` refers to
  * variables before it. AgentError 'CreateContainerConfigError' with kubelet's message when a reference cannot be resolved.
@@ -28,11 +31,12 @@ export async function containerEnvironment(
 ): Promise<ReadonlyMap<string, string>> {
   const variables = new Map(Object.entries(context.base));
   for (const [name, value] of await fromSources(container, context, signal)) variables.set(name, value);
+  const files: EnvFiles = new Map();
   for (const variable of container.env ?? []) {
     const value =
       variable.valueFrom === undefined
         ? expand(variable.value ?? '', variables)
-        : await valueFrom(variable, variable.valueFrom, container, context, signal);
+        : await valueFrom(variable, variable.valueFrom, container, { ...context, files }, signal);
     if (value !== undefined) variables.set(variable.name, value);
   }
   return variables;
@@ -65,7 +69,7 @@ async function valueFrom(
   { name: variable }: EnvVar,
   from: NonNullable<EnvVar['valueFrom']>,
   container: Container,
-  context: EnvironmentContext,
+  context: EnvironmentContext & { readonly files: EnvFiles },
   signal: AbortSignal,
 ): Promise<string | undefined> {
   const { pod, podAddress, facts } = context;
@@ -83,7 +87,7 @@ async function valueFrom(
   }
   if (from.configMapKeyRef !== undefined) return keyValue('configmap', from.configMapKeyRef, context, signal);
   if (from.secretKeyRef !== undefined) return keyValue('secret', from.secretKeyRef, context, signal);
-  if (from.fileKeyRef !== undefined) return fileValue(from.fileKeyRef, context);
+  if (from.fileKeyRef !== undefined) return fileValue(from.fileKeyRef, context, signal);
   throw config(`the source of variable ${variable} is not supported`);
 }
 
@@ -125,14 +129,22 @@ async function keyValue(
 
 async function fileValue(
   { volumeName, path, key, optional }: FileKeySelector,
-  { pod, volumeText }: EnvironmentContext,
+  { pod, volumeText, files }: EnvironmentContext & { readonly files: EnvFiles },
+  signal: AbortSignal,
 ): Promise<string | undefined> {
   if (!(pod.spec?.volumes ?? []).some(({ name }) => name === volumeName)) {
     throw config(`cannot find the volume "${volumeName}" referenced by FileKeyRef`);
   }
-  const text = await volumeText(volumeName, path);
-  if (text === undefined) throw unreadable();
-  const value = envFileValue(text, key);
+  const id = `${volumeName}/${path}`;
+  let file = files.get(id);
+  if (file === undefined) {
+    signal.throwIfAborted();
+    const text = await volumeText(volumeName, path);
+    if (text === undefined) throw unreadable();
+    file = parseEnvFile(text);
+    files.set(id, file);
+  }
+  const value = envFileValue(file, key);
   if (value !== '') return value;
   if (optional === true) return undefined;
   throw config(`environment variable key "${key}" not found in file "${path}"`);
