@@ -152,7 +152,7 @@ it('the port of a pod is gone with its sandbox', async () => {
 });
 
 it('an address that the engine had assigned to a container of the network is refused', async () => {
-  const { cluster, sandbox, list } = await podNetwork();
+  const { sandbox, list } = await podNetwork();
   const pause = 'registry.k8s.io/pause:3.10';
   // As an agent of before this rule left it.
   await runtime.sandboxes.createSandbox({ ...sandbox('engines', 170, 'engine'), image: pause }, signal);
@@ -160,5 +160,4 @@ it('an address that the engine had assigned to a container of the network is ref
   const create = started.sandboxes.createSandbox({ ...sandbox('ours', 170), image: pause }, signal);
   await expect(create).rejects.toMatchObject({ code: 'AddressInUse' });
   expect(await list('ours')).toBeUndefined();
-  expect(cluster).not.toBe('');
 });

@@ -104,13 +104,16 @@ it('has no pods without its folder, and does not take a folder that it cannot re
 it('reads the folder again when the kernel reports a change', async () => {
   const { source, stop, clock, write, names } = await startFolder();
   const running = source.run(stop.signal);
-  await expect.poll(() => clock.nextTimerMs()).toBeDefined();
+  await expect.poll(() => clock.nextTimerMs(), { timeout: 10_000 }).toBeDefined();
   await write('a.yaml', manifest('a'));
   await expect
-    .poll(async () => {
-      await clock.advance(200);
-      return names();
-    })
+    .poll(
+      async () => {
+        await clock.advance(200);
+        return names();
+      },
+      { timeout: 10_000 },
+    )
     .toEqual(['a-n']);
   stop.abort();
   await running;

@@ -51,13 +51,13 @@ it('asks again after 5 s where a server does not begin to answer, and gives one 
   });
   const { signal } = new AbortController();
   const listed = client.list(PODS, {}, signal);
-  await expect.poll(() => asked.length).toBe(1);
+  await expect.poll(() => asked.length, { timeout: 10_000 }).toBe(1);
   await clock.advance(5000);
-  await expect.poll(() => clock.nextTimerMs()).toBe(150);
+  await expect.poll(() => clock.nextTimerMs(), { timeout: 10_000 }).toBe(150);
   await clock.advance(150);
   const end = await ending.promise;
   // Only the deadline of the whole response is left.
-  await expect.poll(() => clock.nextTimerMs()).toBe(30_000);
+  await expect.poll(() => clock.nextTimerMs(), { timeout: 10_000 }).toBe(30_000);
   await clock.advance(20_000);
   end();
   expect(await listed).toMatchObject({ items: [], resourceVersion: '7' });
@@ -68,7 +68,7 @@ it('a watch that does not begin is opened again', async () => {
   const { client, clock, asked } = await startServer(() => undefined);
   const watch = client.watch(PODS, {}, new AbortController().signal);
   const first = expect(watch[Symbol.asyncIterator]().next()).rejects.toMatchObject({ reason: 'ServiceUnavailable' });
-  await expect.poll(() => asked.length).toBe(1);
+  await expect.poll(() => asked.length, { timeout: 10_000 }).toBe(1);
   await clock.advance(30_000);
   await first;
 });
