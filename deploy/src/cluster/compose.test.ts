@@ -11,7 +11,7 @@ const RIGHTS =
   '--rm --network host --read-only --cap-drop ALL --security-opt no-new-privileges:true --cap-add NET_ADMIN';
 
 /** A machine with these images and no container; `commands` are what was run, from the verb of Compose on. */
-function machine(images: readonly string[]) {
+function machine(images: readonly string[], refusal = 'Error response from daemon: No such image: gantry:1') {
   const commands: string[] = [];
   const shell: Shell = {
     run: (_program, args) => {
@@ -19,7 +19,7 @@ function machine(images: readonly string[]) {
       commands.push(command);
       const missing = args[0] === 'image' && !images.includes(args.at(-1) ?? '');
       const stdout = command.startsWith('config') ? JSON.stringify({ services: SERVICES }) : '';
-      return Promise.resolve({ code: missing ? 1 : 0, stdout, stderr: '' });
+      return Promise.resolve({ code: missing ? 1 : 0, stdout, stderr: missing ? refusal : '' });
     },
   };
   return { project: openProject(CONFIG, 'gantry-a', shell), commands };
@@ -30,12 +30,19 @@ test.each([
   ['removePodEgress', `run ${RIGHTS} -e GANTRY_CLUSTER_ID=gantry-a gantry:1 pod-egress remove`],
 ] as const)('%s removes the rules of a service that has no container any more', async (remove, command) => {
   const { project, commands } = machine(['gantry:1']);
-  await project[remove]();
+  await project[remove](() => undefined);
   expect(commands.at(-1)).toBe(command);
 });
 
 test.each(['removeProxy', 'removePodEgress'] as const)('%s does not build or fetch an image', async (remove) => {
   const { project, commands } = machine([]);
-  await project[remove]();
+  const lines: string[] = [];
+  await project[remove]((line) => lines.push(line));
   expect(commands.filter((command) => command.startsWith('run'))).toEqual([]);
+  expect(lines).toEqual(['the image gantry:1 is gone: rules of the host, if there are any, stay']);
+});
+
+test.each(['removeProxy', 'removePodEgress'] as const)('%s fails where the engine does not answer', async (remove) => {
+  const { project } = machine([], 'Cannot connect to the Docker daemon');
+  await expect(project[remove](() => undefined)).rejects.toThrow('Cannot connect');
 });

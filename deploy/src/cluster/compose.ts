@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { errorMessage } from '@gantry/base';
 import type { CommandConfig } from '../config.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { mustRun, type Shell } from '../machine/shell.ts';
@@ -26,9 +27,9 @@ export interface Project {
   /** Unmounts what agents have mounted in their state volume: the engine cannot remove a volume before that. Needs no agent. */
   unmountState(): Promise<void>;
   /** Removes the routing rules of pods from this host, and the service that keeps them; also where the service has no container. */
-  removePodEgress(): Promise<void>;
+  removePodEgress(onLine: (line: string) => void): Promise<void>;
   /** Removes the rules of Services from this host's packet filter, and the service that writes them; also where it has no container. */
-  removeProxy(): Promise<void>;
+  removeProxy(onLine: (line: string) => void): Promise<void>;
   /** Runs a service that is not part of `up` to its end; returns what it has written. */
   runOnce(service: string, args: readonly string[]): Promise<string>;
   containers(): Promise<readonly ServiceContainer[]>;
@@ -56,12 +57,18 @@ export function openProject(config: CommandConfig, clusterId: string, shell: She
     env: { GANTRY_HOME: config.home },
     ...(onLine === undefined ? {} : { onLine }),
   });
-  const removeWithRules = async (service: string, remove: readonly string[]) => {
+  const removeWithRules = async (service: string, remove: readonly string[], onLine: (line: string) => void) => {
     await mustRun(shell, 'docker', [...base, 'rm', '-s', '-f', service], options());
     const config = await mustRun(shell, 'docker', [...base, 'config', '--format', 'json', service], options());
     const { image, ...settings } = readHostService(config, service);
-    // Without the image, no cluster was started here, or its user has removed the image too.
-    if ((await shell.run('docker', ['image', 'inspect', image])).code !== 0) return;
+    try {
+      await mustRun(shell, 'docker', ['image', 'inspect', image]);
+    } catch (error) {
+      if (!/no such image/i.test(errorMessage(error))) throw error;
+      // No cluster was started here, or its user has removed the image too.
+      onLine(`the image ${image} is gone: rules of the host, if there are any, stay`);
+      return;
+    }
     // Compose would make the networks of the cluster for it, whose ranges may be in use by others now.
     await mustRun(shell, 'docker', ['run', ...hostArguments(settings), image, ...remove]);
   };
@@ -98,8 +105,8 @@ export function openProject(config: CommandConfig, clusterId: string, shell: She
     },
     // Rules outlive their service where its container was killed, or was removed by `docker compose down`: whether there is a container
     // says nothing about them.
-    removePodEgress: () => removeWithRules('pod-egress', ['pod-egress', 'remove']),
-    removeProxy: () => removeWithRules('proxy', ['node', 'lib/proxy.mjs', 'remove']),
+    removePodEgress: (onLine) => removeWithRules('pod-egress', ['pod-egress', 'remove'], onLine),
+    removeProxy: (onLine) => removeWithRules('proxy', ['node', 'lib/proxy.mjs', 'remove'], onLine),
     runOnce: (service, args) => {
       const command = args.length === 0 ? [] : ['node', 'lib/apiserver.mjs', service, ...args];
       return mustRun(shell, 'docker', [...base, 'run', '--rm', '--no-deps', '-T', service, ...command], options());

@@ -38,8 +38,8 @@ await runCommand(async () => {
       note(errorMessage(error));
     }
   });
-  await progress.step('rules of Services', () => project.removeProxy());
-  await progress.step('routing rules of pods', () => project.removePodEgress());
+  await progress.step('rules of Services', (note) => project.removeProxy(note));
+  await progress.step('routing rules of pods', (note) => project.removePodEgress(note));
   await progress.step(data === 'keep' ? 'services (data stays)' : 'services, networks, data', (note) =>
     project.down(data, (line) => note(line.trim())),
   );
