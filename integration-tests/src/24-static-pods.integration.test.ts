@@ -1,6 +1,6 @@
 /** Pods of files on a real engine: their mirrors, and their lives without API servers. */
 import { EVENTS, PODS } from '@gantry/objects';
-import { afterAll, expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
 import { eventually } from './harness/eventually.ts';
 import { runProgram } from './harness/process.ts';
@@ -30,7 +30,7 @@ test('a pod of a file has a mirror, runs on without API servers and through a re
     const { code, stderr } = await runProgram('docker', ['exec', '-i', agent, 'sh', '-c', script], { input });
     expect([code, stderr]).toEqual([0, '']);
   };
-  afterAll(() => inAgent(`rm -f ${folder}/web.yaml ${folder}/bad.yaml`));
+  onTestFinished(() => inAgent(`rm -f ${folder}/web.yaml ${folder}/bad.yaml`));
   const name = `web-${node}`;
   const running = () =>
     cluster.podContainers([`label=io.kubernetes.pod.name=${name}`, 'label=io.kubernetes.container.name=main']);

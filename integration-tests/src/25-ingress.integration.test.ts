@@ -28,13 +28,17 @@ async function createIngress(name: string, spec: NonNullable<Ingress['spec']>, i
 
 const web = (port: { readonly number?: number; readonly name?: string }) => ({ service: { name: 'web', port } });
 
-async function portAt(asked: string, path: string): Promise<number> {
-  const { status, text } = await client.ask(asked, path);
+async function portAt(asked: string, path: string, timeoutMs?: number): Promise<number> {
+  const { status, text } = await client.ask(asked, path, {}, timeoutMs === undefined ? {} : { timeoutMs });
   return status === 200 ? (JSON.parse(text) as { port: number }).port : status;
 }
 
 const becomes = (asked: string, path: string, expected: number) =>
-  eventually(`${asked}${path} leads to ${expected}`, SOON_MS, async () => (await portAt(asked, path)) === expected);
+  eventually(
+    `${asked}${path} leads to ${expected}`,
+    SOON_MS,
+    async () => (await portAt(asked, path, 3000)) === expected,
+  );
 
 beforeAll(async () => {
   [namespace, other] = [await cluster.namespace(), await cluster.namespace()];
@@ -54,23 +58,6 @@ beforeAll(async () => {
     spec,
   });
   await inNamespace('create', 'ingress', 'first', `--rule=${host}/*=web:http`, `--rule=${host}/second*=web:81`);
-  await cluster.untilRolledOut(namespace.name, 'web');
-  await becomes(host, '/', 8080);
-});
-afterAll(async () => {
-  await namespace[Symbol.asyncDispose]();
-  await other[Symbol.asyncDispose]();
-});
-
-test('an Ingress without a class gets the shipped one, and shows where it is reached', async () => {
-  const { spec, status } = await cluster.get(INGRESSES, namespace.name, 'first');
-  expect(spec?.ingressClassName).toBe('gantry');
-  const ports = [client.httpPort, client.httpsPort].map((port) => ({ port, protocol: 'TCP' }));
-  expect(status?.loadBalancer?.ingress).toEqual([{ ip: '127.0.0.1', ports }]);
-  expect(await inNamespace('get', 'ingress', 'first')).toMatch(/gantry +\S+ +127\.0\.0\.1 +80/);
-});
-
-test('hosts and paths lead where Kubernetes says: the most specific host, an exact path, the longest prefix', async () => {
   await createIngress('paths', {
     rules: [
       {
@@ -87,6 +74,27 @@ test('hosts and paths lead where Kubernetes says: the most specific host, an exa
       { host: `own.${host}`, http: { paths: [{ path: '/only', pathType: 'Exact', backend: web({ number: 81 }) }] } },
     ],
   });
+  await cluster.untilRolledOut(namespace.name, 'web');
+  await becomes(host, '/', 8080);
+});
+afterAll(async () => {
+  await namespace[Symbol.asyncDispose]();
+  await other[Symbol.asyncDispose]();
+});
+
+test('an Ingress without a class gets the shipped one, and shows where it is reached', async () => {
+  // Routes are served before the status is written.
+  const { spec, status } = await eventually('the Ingress has an address', SOON_MS, async () => {
+    const found = await cluster.get(INGRESSES, namespace.name, 'first');
+    return found.status?.loadBalancer?.ingress === undefined ? undefined : found;
+  });
+  expect(spec?.ingressClassName).toBe('gantry');
+  const ports = [client.httpPort, client.httpsPort].map((port) => ({ port, protocol: 'TCP' }));
+  expect(status?.loadBalancer?.ingress).toEqual([{ ip: '127.0.0.1', ports }]);
+  expect(await inNamespace('get', 'ingress', 'first')).toMatch(/gantry +\S+ +127\.0\.0\.1 +80/);
+});
+
+test('hosts and paths lead where Kubernetes says: the most specific host, an exact path, the longest prefix', async () => {
   await becomes(`x.${host}`, '/a', 8081);
   const cases: readonly (readonly [asked: string, path: string, expected: number])[] = [
     [host, '/second', 8081],
@@ -103,14 +111,16 @@ test('hosts and paths lead where Kubernetes says: the most specific host, an exa
     ['elsewhere.example', '/', 404],
   ];
   for (const [asked, path, expected] of cases) expect(await portAt(asked, path), `${asked}${path}`).toBe(expected);
-  const events = await inNamespace(
+  const command = [
     'get',
     'events',
     '--field-selector=reason=ServicePortNotFound',
     '-o',
     'jsonpath={.items[*].message}',
+  ];
+  await eventually('the missing port is reported', SOON_MS, async () =>
+    (await inNamespace(...command)).includes('has no TCP port "82"'),
   );
-  expect(events).toContain('has no TCP port "82"');
 });
 
 test('a default backend takes what no rule of its hosts does, and rules change while requests come', async () => {
@@ -216,7 +226,12 @@ test('no request fails while a Deployment rolls out twice', async () => {
     for (let count = 0; isRolling; count++) {
       try {
         // Every other client makes a new connection for each request.
-        const { status, text } = await client.ask(host, `/${count}`, {}, index % 2 === 0 ? agent : undefined);
+        const { status, text } = await client.ask(
+          host,
+          `/${count}`,
+          {},
+          { agent: index % 2 === 0 ? agent : undefined },
+        );
         if (status === 200) served.add((JSON.parse(text) as { name: string }).name);
         else failures.push(`${status} ${text}`);
       } catch (error) {

@@ -6,16 +6,19 @@ import type { Deployment } from '@gantry/objects';
 import type { Cluster } from './cluster.ts';
 
 /**
- * Answers with what it was asked, as JSON, at two ports; takes WebSockets, and repeats what these send. It serves on for a while when it
- * is to stop.
+ * Answers with what it was asked, as JSON, at two ports; takes WebSockets, and repeats what these send. When it is to stop, it serves on
+ * until it has had no request for three seconds.
  */
 const ECHO = `
 const { createServer } = require('http');
 const { createHash } = require('crypto');
 const name = require('os').hostname();
+let end;
 for (const port of [8080, 8081]) {
-  const server = createServer((request, response) =>
-    request.resume().on('end', () => response.end(JSON.stringify({ name, port, url: request.url, headers: request.headers }))));
+  const server = createServer((request, response) => {
+    end?.refresh();
+    request.resume().on('end', () => response.end(JSON.stringify({ name, port, url: request.url, headers: request.headers })));
+  });
   server.keepAliveTimeout = 5000;
   server.on('upgrade', (request, socket) => {
     const accept = createHash('sha1').update(request.headers['sec-websocket-key'] + '258EAFA5-E914-47DA-95CA-C5AB0DC85B11').digest('base64');
@@ -24,8 +27,11 @@ for (const port of [8080, 8081]) {
   });
   server.listen(port, '0.0.0.0');
 }
-process.on('SIGTERM', () => setTimeout(() => process.exit(0), 3000));
+process.on('SIGTERM', () => { end = setTimeout(() => process.exit(0), 3000); });
 `;
+
+/** For an answer that must come: longer than a busy machine takes. */
+const ANSWER_MS = 30_000;
 
 /** What the echo server says of a request. */
 export interface Echo {
@@ -79,10 +85,21 @@ export class IngressClient {
     this.httpsPort = port('HTTPS');
   }
 
-  /** The answer to a request; fails where there is none within three seconds. */
-  ask(host: string, path: string, headers: Readonly<Record<string, string>> = {}, agent?: Agent): Promise<Answer> {
+  /** The answer to a request; fails where there is none in time. */
+  ask(
+    host: string,
+    path: string,
+    headers: Readonly<Record<string, string>> = {},
+    { agent, timeoutMs = ANSWER_MS }: { readonly agent?: Agent | undefined; readonly timeoutMs?: number } = {},
+  ): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const target = { host: '127.0.0.1', port: this.httpPort, path, headers: { ...headers, host }, timeout: 3000 };
+      const target = {
+        host: '127.0.0.1',
+        port: this.httpPort,
+        path,
+        headers: { ...headers, host },
+        timeout: timeoutMs,
+      };
       const request = httpRequest({ ...target, ...(agent === undefined ? {} : { agent }) }, (response) => {
         let text = '';
         response.setEncoding('utf8').on('data', (part: string) => (text += part));
@@ -130,7 +147,7 @@ export class IngressClient {
       'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
     };
     return new Promise((resolve, reject) => {
-      const request = httpRequest({ host: '127.0.0.1', port: this.httpPort, path, headers, timeout: 3000 });
+      const request = httpRequest({ host: '127.0.0.1', port: this.httpPort, path, headers, timeout: ANSWER_MS });
       request.on('timeout', () => request.destroy(new Error('no answer')));
       request.on('response', ({ statusCode }) => reject(new Error(`refused with ${statusCode ?? 0}`)));
       request.on('upgrade', (_response, socket) => {
