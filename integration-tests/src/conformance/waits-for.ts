@@ -10,7 +10,6 @@ const BY_AREA: Readonly<Record<ConformanceClass, Readonly<Record<string, string>
     'Preemption / PriorityClass': 'preemption by the scheduler',
   },
   R: {
-    HostPort: 'host ports that are published on the host',
     'Image volume': 'image volumes of the agent',
   },
 };

@@ -1,4 +1,4 @@
-import { type Pod, PODS } from '@gantry/objects';
+import { type ContainerPort, type Pod, PODS } from '@gantry/objects';
 import { type Cluster, isReady } from './cluster.ts';
 import { eventually } from './eventually.ts';
 
@@ -64,13 +64,20 @@ export class ServicePods {
   }
 
   /** Creates a server on a node and waits until it is ready. */
-  async server(name: string, nodeName: string, lingerMs?: number): Promise<void> {
+  async server(name: string, nodeName: string, lingerMs?: number, spec?: Pod['spec']): Promise<void> {
     await this.#cluster.create(PODS, this.#namespace, {
       apiVersion: 'v1',
       kind: 'Pod',
       metadata: { name, labels: { app: name } },
-      spec: { ...(await this.serverSpec(lingerMs)), nodeName },
+      spec: { ...(spec ?? (await this.serverSpec(lingerMs))), nodeName },
     });
+  }
+
+  /** Creates a server with host ports on a node. */
+  async exposedServer(name: string, nodeName: string, ...ports: readonly ContainerPort[]): Promise<void> {
+    const spec = await this.serverSpec(0);
+    const containers = spec.containers.map((one) => ({ ...one, ports: [...ports] }));
+    await this.server(name, nodeName, 0, { ...spec, containers });
   }
 
   async untilReady(name: string): Promise<void> {

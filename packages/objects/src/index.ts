@@ -4,7 +4,7 @@
  * `PODS: Resource<Pod>` names a resource and carries the type of its objects; caches and clients take one and give that type.
  * Parts: `generated` (types of all kinds, constants of all resources), `object` (keys, JSON), `resource-ref`, `api-version`,
  * `quantity`, `int-or-string`, `names` (Kubernetes' rules on names), `label-selectors`, `field-error` and `status-error`,
- * `node-affinity` and `tolerations` (which nodes a pod may be on), `volumes` (which volume belongs to which claim).
+ * `node-affinity` and `tolerations` (which nodes a pod may be on), `pod-addresses` (the parts of a pod network's range), `volumes` (which volume belongs to which claim).
  *
  * The generated files are exported whole: `npm run generate` writes them from Kubernetes' published schemas.
  * Used by every workspace but `base`, `cel`, `etcd` and `proto`.
@@ -63,6 +63,16 @@ export {
   parseKey,
   setMember,
 } from './object.ts';
+export {
+  type AddressRange,
+  containerAddressOf,
+  formatIpv4,
+  isWithin,
+  nodeAddressOf,
+  parseIpv4,
+  type PodAddresses,
+  podAddresses,
+} from './pod-addresses.ts';
 export {
   type Quantity,
   QuantityError,

@@ -98,3 +98,67 @@ test('the time of a change is reported once', () => {
   take(ENDPOINT_SLICES, { ...triggered }, triggered);
   expect(text().triggeredAt).toEqual([]);
 });
+
+const hosted = { ...node, status: { addresses: [{ type: 'InternalIP', address: '10.128.12.3' }] } };
+const exposed: Pod = {
+  ...pod,
+  metadata: { namespace: 'default', name: 'exposed', creationTimestamp: '2026-01-01T00:00:00Z' },
+  spec: {
+    nodeName: 'node-a',
+    containers: [
+      { name: 'main', ports: [{ containerPort: 53, hostPort: 53, protocol: 'UDP', hostIP: '10.128.12.3' }] },
+    ],
+  },
+};
+
+test("a pod's host ports come with its address or its Node, whichever is later, and go with either", () => {
+  const { take, text } = start();
+  const element = 'host-ports { 10.128.12.3 . udp . 53';
+  take(PODS, exposed);
+  expect(text().text).toBe('');
+  take(NODES, hosted);
+  const first = text();
+  expect(first.text).toContain(`add element ip t ${element} : 10.128.4.9 . 53 }`);
+  expect([...first.udp]).toEqual([['10.128.12.3:53', new Set(['10.128.4.9'])]]);
+
+  const again: Pod = {
+    ...exposed,
+    metadata: { ...exposed.metadata, creationTimestamp: '2026-01-01T00:01:00Z' },
+    status: { podIP: '10.128.4.10', phase: 'Running' },
+  };
+  take(PODS, again, exposed);
+  const second = text();
+  expect(second.text).toContain(`delete element ip t ${element} }`);
+  expect(second.text).toContain(`add element ip t ${element} : 10.128.4.10 . 53 }`);
+  take(PODS, undefined, again);
+  const gone = text();
+  expect(gone.text).toContain(`delete element ip t ${element} }`);
+  expect([...gone.udp]).toEqual([['10.128.12.3:53', new Set()]]);
+  take(PODS, again);
+  text();
+  take(NODES, undefined, hosted);
+  expect(text().text).toContain(`delete element ip t ${element} }`);
+});
+
+test("the host's addresses and health checks are reported when they change", () => {
+  const { take, text } = start();
+  expect(text().host).toEqual({ addresses: new Set(), healthChecks: [] });
+  take(NODES, hosted);
+  const balanced = service({ type: 'LoadBalancer' }, ['10.128.10.7']);
+  take(SERVICES, balanced);
+  const both = text();
+  expect(both.host?.addresses).toEqual(new Set(['10.128.12.3', '10.128.10.7']));
+  expect(both.text).toContain('add element ip t load-balancer-addresses { 10.128.10.7 }');
+  take(SERVICES, balanced, balanced);
+  expect(text().host).toBeUndefined();
+  const local = service({ type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort: 30_500 });
+  take(SERVICES, local, balanced);
+  const without = text().host;
+  expect(without?.addresses).toEqual(new Set(['10.128.12.3']));
+  expect(without?.healthChecks).toMatchObject([{ port: 30_500, onHost: 0 }]);
+  const web = slice([endpoint('10.128.4.1', { nodeName: 'node-a' })]);
+  take(ENDPOINT_SLICES, web);
+  expect(text().host?.healthChecks).toMatchObject([{ port: 30_500, onHost: 1 }]);
+  take(SERVICES, undefined, local);
+  expect(text().host).toEqual({ addresses: new Set(['10.128.12.3']), healthChecks: [] });
+});

@@ -1,6 +1,7 @@
 import {
   ENDPOINT_SLICES,
   type EndpointSlice,
+  equalJson,
   formatKey,
   keyOf,
   type KubeObject,
@@ -12,6 +13,9 @@ import {
   SERVICES,
 } from '@gantry/objects';
 import type { InformerEvent } from '@gantry/controller-runtime';
+import { HostPortView } from './host-port-view.ts';
+import { type HealthCheck, planHealthCheck } from './rules/health-checks.ts';
+import { loadBalancerAddresses, nodeAddresses, planLoadBalancerAddresses } from './rules/host-addresses.ts';
 import { dependsOnOrigin, planService } from './rules/plan-service.ts';
 import { nodesOfHost, planNodeAddresses, planPodsOf } from './rules/pods-of-nodes.ts';
 import type { RuleBook } from './rules/rule-book.ts';
@@ -31,6 +35,15 @@ export interface Update {
   readonly udp: UdpTargets;
   /** When the pods' changes happened whose rules are in the book now, Unix milliseconds. */
   readonly triggeredAt: readonly number[];
+  /** When it has changed. */
+  readonly host?: HostState;
+}
+
+/** What the host is to have apart from the rules. */
+export interface HostState {
+  /** Of Nodes and load balancers. */
+  readonly addresses: ReadonlySet<string>;
+  readonly healthChecks: readonly HealthCheck[];
 }
 
 /** Keeps the rule book in step with the caches. Changes are only noted by `take`; `update` plans each changed Service once. */
@@ -49,10 +62,16 @@ export class ClusterView {
   readonly #changedServices = new Set<string>();
   readonly #changedPods = new Set<string>();
   readonly #triggeredAt = new Set<number>();
+  readonly #hostPorts: HostPortView;
+  /** Addresses of load balancers, by Service. */
+  readonly #loadBalancers = new Map<string, readonly string[]>();
+  readonly #healthChecks = new Map<string, HealthCheck>();
+  #isHostChanged = true;
   #areNodesChanged = false;
 
   constructor(book: RuleBook, topology: Omit<Topology, 'nodes'>) {
     this.#book = book;
+    this.#hostPorts = new HostPortView(book);
     this.#topology = { ...topology, nodes: new Map() };
   }
 
@@ -73,6 +92,7 @@ export class ClusterView {
           break;
         case PODS.resource:
           this.#takePod(object, old);
+          this.#hostPorts.take(object, old);
           break;
       }
     }
@@ -89,9 +109,14 @@ export class ClusterView {
       for (const name of this.#topology.nodes.keys()) this.#changedPods.add(name);
     for (const name of this.#changedPods) this.#updatePods(name);
     this.#changedPods.clear();
+    this.#hostPorts.update(this.#topology, udp);
     const triggeredAt = [...this.#triggeredAt];
     this.#triggeredAt.clear();
-    return { udp, triggeredAt };
+    if (!this.#isHostChanged) return { udp, triggeredAt };
+    this.#isHostChanged = false;
+    const ofNodes = nodeAddresses(this.#topology.nodes, this.#topology.podCidr);
+    const addresses = new Set([...ofNodes, ...[...this.#loadBalancers.values()].flat()]);
+    return { udp, triggeredAt, host: { addresses, healthChecks: [...this.#healthChecks.values()] } };
   }
 
   #takeSlice(object: EndpointSlice | undefined, old: EndpointSlice | undefined): void {
@@ -131,8 +156,10 @@ export class ClusterView {
     const nodes = nodesOfHost([...this.#nodes.values()], this.#topology.podRange);
     if (JSON.stringify([...before]) === JSON.stringify([...nodes])) return;
     this.#topology = { ...this.#topology, nodes };
-    this.#book.put('nodes', planNodeAddresses(nodes));
+    this.#book.put('nodes', planNodeAddresses(nodes, this.#topology.podCidr));
     for (const name of [...before.keys(), ...nodes.keys()]) this.#changedPods.add(name);
+    this.#hostPorts.takeNodes();
+    this.#isHostChanged = true;
     // Hints, policies and source ranges look at Nodes.
     for (const key of this.#services.keys()) this.#changedServices.add(key);
   }
@@ -144,11 +171,25 @@ export class ClusterView {
     else this.#byOrigin.delete(key);
     if (service === undefined) this.#book.remove(`service/${key}`);
     else this.#book.put(`service/${key}`, planService(service, slices, this.#topology));
+    this.#updateLoadBalancer(key, service, slices);
     const targets: UdpTargets = service === undefined ? new Map() : udpTargets(service, slices, this.#topology);
     const text = JSON.stringify([...targets].map(([address, endpoints]) => [address, ...endpoints]));
     if (this.#udp.get(key) !== text) for (const [address, endpoints] of targets) udp.set(address, endpoints);
     if (targets.size === 0) this.#udp.delete(key);
     else this.#udp.set(key, text);
+  }
+
+  #updateLoadBalancer(key: string, service: Service | undefined, slices: readonly EndpointSlice[]): void {
+    const check = service === undefined ? undefined : planHealthCheck(service, slices, this.#topology);
+    if (!equalJson(this.#healthChecks.get(key), check)) this.#isHostChanged = true;
+    if (check === undefined) this.#healthChecks.delete(key);
+    else this.#healthChecks.set(key, check);
+    const addresses = service === undefined ? [] : loadBalancerAddresses(service, this.#topology.podCidr);
+    if ((this.#loadBalancers.get(key) ?? []).join() === addresses.join()) return;
+    this.#isHostChanged = true;
+    if (addresses.length === 0) this.#loadBalancers.delete(key);
+    else this.#loadBalancers.set(key, addresses);
+    this.#book.put(`load-balancer/${key}`, planLoadBalancerAddresses(addresses));
   }
 
   #updatePods(name: string): void {

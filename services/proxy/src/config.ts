@@ -1,4 +1,5 @@
 import { ConfigError, LOG_LEVELS, type LogLevel, readConfig } from '@gantry/service';
+import { hostRange } from './rules/host-addresses.ts';
 import { parseRange, type Range } from './rules/ipv4.ts';
 
 /** The settings of a proxy; see docs/conventions.md. */
@@ -6,9 +7,13 @@ export interface ProxyConfig {
   readonly clusterId: string;
   /** `https://host:port` of the API, as the host reaches it. */
   readonly server: string;
+  /** The port of `server`. */
+  readonly apiPort: number;
   readonly tlsDir: string;
   readonly podCidr: string;
   readonly podRange: Range;
+  /** The part of `podCidr` whose addresses the host has: of Nodes and of load balancers. */
+  readonly ownRange: Range;
   readonly serviceCidr: string;
   readonly podBridge: string;
   /** No Service leads to the control network. */
@@ -33,8 +38,10 @@ export function readProxyConfig(environment: Readonly<Record<string, string | un
     return {
       clusterId: clusterId(read.text('GANTRY_CLUSTER_ID')),
       server: read.text('GANTRY_SERVER'),
+      apiPort: portOf(read.text('GANTRY_SERVER')),
       tlsDir: read.text('GANTRY_TLS_DIR', '/etc/gantry/tls'),
       podCidr: read.text('GANTRY_POD_CIDR'),
+      ownRange: ownRange(read.text('GANTRY_POD_CIDR')),
       podRange: range('GANTRY_POD_CIDR'),
       serviceCidr: read.text('GANTRY_SERVICE_CIDR'),
       podBridge: interfaceName(read.text('GANTRY_POD_BRIDGE')),
@@ -47,6 +54,12 @@ export function readProxyConfig(environment: Readonly<Record<string, string | un
   });
 }
 
+function ownRange(podCidr: string): Range {
+  const found = hostRange(podCidr);
+  if (found !== undefined) return found;
+  throw new ConfigError('GANTRY_POD_CIDR', `${JSON.stringify(podCidr)} is not an IPv4 range from /8 to /28`);
+}
+
 /** It names the table of the packet filter, so it has to be a name there too. */
 function clusterId(text: string): string {
   if (/^[a-z][a-z0-9-]{0,62}$/.test(text)) return text;
@@ -54,6 +67,12 @@ function clusterId(text: string): string {
     'GANTRY_CLUSTER_ID',
     `${JSON.stringify(text)} is not a name of small letters, digits and hyphens`,
   );
+}
+
+function portOf(server: string): number {
+  if (!URL.canParse(server)) throw new ConfigError('GANTRY_SERVER', `${JSON.stringify(server)} is not a URL`);
+  const { port } = new URL(server);
+  return port === '' ? 443 : Number(port);
 }
 
 function interfaceName(text: string): string {

@@ -1,6 +1,6 @@
 import { seededRandom } from '@gantry/base';
 import { ManualClock } from '@gantry/base/testing';
-import { ENDPOINT_SLICES, type KubeObject, type Resource, SERVICES } from '@gantry/objects';
+import { ENDPOINT_SLICES, type KubeObject, NODES, type Resource, SERVICES } from '@gantry/objects';
 import { createMetrics, silentLogger } from '@gantry/service';
 import { expect, onTestFinished, test } from 'vitest';
 import { ClusterView } from './cluster-view.ts';
@@ -16,6 +16,7 @@ function start() {
   const view = new ClusterView(book, topology());
   const transactions: string[] = [];
   const udp: UdpTargets[] = [];
+  const kept: string[][] = [];
   let isRefusing = false;
   const metrics = createMetrics();
   const programmer = new Programmer({
@@ -35,6 +36,7 @@ function start() {
       },
     },
     cleanFlows: (targets) => udp.push(targets),
+    keepHost: ({ addresses }) => kept.push([...addresses]),
     clock,
     random: seededRandom(1),
     logger: silentLogger,
@@ -51,7 +53,7 @@ function start() {
     programmer.notify();
   };
   const run = () => void programmer.run(stop.signal);
-  return { clock, programmer, transactions, udp, take, run, refuse: () => (isRefusing = true) };
+  return { clock, programmer, transactions, udp, kept, take, run, refuse: () => (isRefusing = true) };
 }
 
 /** Lets all that is ready run. */
@@ -127,4 +129,17 @@ test('flows of UDP are looked at after a refused transaction has been repeated',
   await clock.advance(10_000);
   await settle();
   expect(udp.map((targets) => [...targets.keys()])).toEqual([['10.96.0.10:53']]);
+});
+
+test("the host's addresses are kept after their rules are in the kernel, also where these were refused at first", async () => {
+  const { clock, kept, take, run, refuse } = start();
+  refuse();
+  const addresses = [{ type: 'InternalIP', address: '10.128.12.3' }];
+  take(NODES, { apiVersion: 'v1', kind: 'Node', metadata: { name: 'a' }, status: { addresses } } as KubeObject);
+  run();
+  await settle();
+  expect(kept).toEqual([]);
+  await clock.advance(10_000);
+  await settle();
+  expect(kept).toEqual([['10.128.12.3']]);
 });

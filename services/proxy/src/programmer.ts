@@ -1,6 +1,6 @@
 import { backoffMs, type Clock, errorMessage, pause, type Random, Signal } from '@gantry/base';
 import type { Counter, Histogram, Logger } from '@gantry/service';
-import type { ClusterView, Update } from './cluster-view.ts';
+import type { ClusterView, HostState, Update } from './cluster-view.ts';
 import type { Nft } from './nft/nft.ts';
 import type { RuleBook } from './rules/rule-book.ts';
 import { formatChange, formatDeletions, formatReplacement } from './rules/transaction.ts';
@@ -16,6 +16,8 @@ export interface ProgrammerOptions {
   readonly nft: Pick<Nft, 'apply'>;
   /** Called with the UDP addresses whose rules have changed in the kernel; does not wait. */
   readonly cleanFlows: (targets: UdpTargets) => void;
+  /** Called with what the host is to have, once the rules for it are in the kernel; does not wait. */
+  readonly keepHost: (host: HostState) => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -45,6 +47,8 @@ export class Programmer {
   readonly #staleChains = new Map<string, number>();
   /** UDP addresses whose clients are to choose anew once the rules are written; kept until then. */
   readonly #udp = new Map<string, ReadonlySet<string>>();
+  /** What the host is to have once the rules are written. */
+  #host: HostState | undefined;
   #isReplacing = true;
   #isDone = false;
   #failures = 0;
@@ -56,6 +60,11 @@ export class Programmer {
   /** Whether the kernel has had the whole table once. */
   get isProgrammed(): boolean {
     return this.#isDone;
+  }
+
+  /** Whether the last transaction has succeeded. */
+  get isHealthy(): boolean {
+    return this.#isDone && this.#failures === 0;
   }
 
   /** There may be something to change. Bound, so that it can be passed as a listener. */
@@ -92,6 +101,7 @@ export class Programmer {
     await policies.settle(signal);
     const update = view.update();
     for (const [address, endpoints] of update.udp) this.#udp.set(address, endpoints);
+    this.#host = update.host ?? this.#host;
     if (this.#isReplacing) {
       this.#isReplacing = false;
       this.#staleChains.clear();
@@ -121,10 +131,12 @@ export class Programmer {
   }
 
   #finish({ triggeredAt }: Update): void {
-    const { clock, metrics, cleanFlows } = this.#options;
+    const { clock, metrics, cleanFlows, keepHost } = this.#options;
     for (const at of triggeredAt) metrics.latency.observe(Math.max(0, clock.now() - at) / 1000);
     if (this.#udp.size > 0) cleanFlows(new Map(this.#udp));
     this.#udp.clear();
+    if (this.#host !== undefined) keepHost(this.#host);
+    this.#host = undefined;
   }
 
   async #deleteStaleChains(signal: AbortSignal): Promise<void> {

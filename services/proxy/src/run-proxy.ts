@@ -1,11 +1,12 @@
 /**
- * Makes Services and NetworkPolicies work for the pods and Nodes of one Docker host: keeps one table of the kernel's packet filter in
- * step with them. It runs in the host's network namespace, with the capability NET_ADMIN.
+ * Makes Services, host ports, addresses of Nodes and NetworkPolicies work for the pods and Nodes of one Docker host: keeps one table of the
+ * kernel's packet filter in step with them. It runs in the host's network namespace, with the capability NET_ADMIN.
  *
  * - `rules`: pure; `plan-service` is the decision, `rule-book` what of it has changed, `table` and `transaction` its text for nft
  * - `policy`: NetworkPolicies; `parse-policy` and `policy-chains` are pure, `policy-view` finds what a change concerns
  * - `nft`: carries out transactions, and watches for changes by other programs
- * - `host`: the rest of the host's network: ports of the bridge, the chain behind DOCKER-USER, connections that conntrack remembers
+ * - `host`: the rest of the host's network: ports and addresses of the bridge, the chain behind DOCKER-USER, connections that conntrack
+ *   remembers, health checks of Services
  *
  * The files beside this one wire them together. The API is reached through the load balancer: the host is on no Docker network.
  */
@@ -31,7 +32,9 @@ import { ClusterView, PROXIED_RESOURCES } from './cluster-view.ts';
 import type { ProxyConfig } from './config.ts';
 import { FlowCleaner } from './flow-cleaner.ts';
 import { forgetStaleFlows } from './host/conntrack.ts';
+import { BridgeAddresses } from './host/bridge-addresses.ts';
 import { keepDockerUser } from './host/docker-user.ts';
+import { HealthCheckServer } from './host/health-check-server.ts';
 import { keepHairpin } from './host/hairpin.ts';
 import { type Nft, openNft } from './nft/nft.ts';
 import { Programmer, type ProgrammerMetrics } from './programmer.ts';
@@ -72,15 +75,22 @@ export async function runProxy(config: ProxyConfig): Promise<GroupOutcome> {
       logger.warn({ policy, rules }, 'a NetworkPolicy has too many rules: some are left out'),
     onShort: (sets) => logger.warn({ sets }, 'NetworkPolicies of a namespace name too many pods: some are left out'),
   });
+  const addresses = new BridgeAddresses({ device: podBridge, range: config.ownRange, clock, logger });
+  const isHealthy = () => programmer.isHealthy;
+  const healthChecks = new HealthCheckServer({ podCidr, isHealthy, clock, logger });
   const programmer = new Programmer({
     ...base,
     table: config.clusterId,
-    skeleton: tableSkeleton({ podBridge, serviceCidr }),
+    skeleton: tableSkeleton({ podBridge, serviceCidr, apiPort: config.apiPort }),
     view,
     policies,
     book,
     nft,
     cleanFlows: flowCleaner.clean,
+    keepHost: (host) => {
+      addresses.keep(host.addresses);
+      healthChecks.keep(host.healthChecks);
+    },
     logger,
     metrics: programmerMetrics(metrics),
   });
@@ -115,6 +125,8 @@ export async function runProxy(config: ProxyConfig): Promise<GroupOutcome> {
       },
       { name: 'docker-user', run: (signal) => keepDockerUser({ ...config, clock, logger }, signal) },
       { name: 'rules', run: (signal) => program(informers, programmer, signal) },
+      { name: 'addresses', run: (signal) => addresses.run(signal) },
+      { name: 'health-checks', run: (signal) => healthChecks.run(signal) },
       { name: 'flows', run: (signal) => flowCleaner.run(signal) },
       { name: 'foreign-changes', run: (signal) => watchForeignChanges(nft, programmer, { clock, logger }, signal) },
     ],

@@ -243,8 +243,8 @@ export const AGENT_MUTANTS: readonly Mutant[] = [
   {
     name: "pods get the infrastructure's addresses",
     file: `${AGENT}/pods/address-pool.ts`,
-    text: 'return { first: base + size / 4,',
-    replacement: 'return { first: base + 1,',
+    text: 'return { network: parts.pods,',
+    replacement: 'return { network: { first: parts.containers.first + 1, last: parts.pods.last },',
     tests: [`${AGENT}/pods/address-pool.test.ts`],
     protects: 'the addresses of apiservers and agents on the network of pods',
   },

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { isAgentError } from '../runtime/agent-error.ts';
 import type { SelfContainer } from '../runtime/agent-containers.ts';
 import { engineName, nodeName, numberOf } from './node-identity.ts';
-import { hostPathOf } from './self.ts';
+import { hostPathOf, nodeAddress } from './self.ts';
 
 const self = (compose?: SelfContainer['compose']): SelfContainer => ({
   id: 'abc',
@@ -49,5 +49,21 @@ describe('the identity of a node', () => {
   it('finds a folder on the host by the mount that contains it', () => {
     expect(hostPathOf('/var/lib/gantry/nodes', self())).toBe('/var/lib/docker/volumes/state/_data/nodes');
     expect(() => hostPathOf('/tmp', self())).toThrow('GANTRY_STATE_DIR');
+  });
+
+  it('has an address that the host gives it, by the address of the container', () => {
+    const settings = {
+      nodeName: '',
+      nodeAddress: '',
+      podNetwork: 'pods',
+      podCidr: '10.128.0.0/20',
+      stateDir: '',
+      keyDir: '',
+    };
+    const at = (address: string) => ({ ...self(), addresses: { pods: address } });
+    expect(nodeAddress(settings, at('10.128.0.7'))).toBe('10.128.12.7');
+    expect(nodeAddress(settings, at('10.128.4.1'))).toBe('10.128.4.1');
+    for (const container of [undefined, self(), at('')])
+      expect(() => nodeAddress(settings, container)).toThrow('GANTRY_POD_NETWORK');
   });
 });

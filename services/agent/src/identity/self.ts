@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises';
 import { join, relative } from 'node:path';
+import { nodeAddressOf } from '@gantry/objects';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { AgentContainers, SelfContainer } from '../runtime/agent-containers.ts';
 import type { EngineInfo } from '../runtime/engine.ts';
@@ -12,6 +13,7 @@ export interface SelfSettings {
   readonly nodeName: string;
   readonly nodeAddress: string;
   readonly podNetwork: string;
+  readonly podCidr: string;
   readonly stateDir: string;
   readonly keyDir: string;
 }
@@ -20,7 +22,7 @@ export interface SelfSettings {
 export interface Self {
   readonly name: string;
   readonly engineName: string;
-  /** Its address on the pods' network: the Node's InternalIP. */
+  /** The Node's InternalIP: an address of the engine's host on the pods' network. */
   readonly address: string;
   /** The address of the engine's host on that network: the Node's ExternalIP. Undefined outside of a container. */
   readonly hostAddress: string | undefined;
@@ -40,13 +42,7 @@ export async function findSelf(
 ): Promise<Self> {
   const container = await agents.describeSelf(signal);
   const name = config.nodeName === '' ? nameOf(engine, container) : checkedName(config.nodeName);
-  const address = config.nodeAddress === '' ? container?.addresses[config.podNetwork] : config.nodeAddress;
-  if (address === undefined || address === '') {
-    throw new AgentError(
-      'Identity',
-      `this agent is not on the network ${JSON.stringify(config.podNetwork)} (GANTRY_POD_NETWORK)`,
-    );
-  }
+  const address = config.nodeAddress === '' ? nodeAddress(config, container) : config.nodeAddress;
   const shared = { path: config.stateDir, hostPath: hostPathOf(config.stateDir, container) };
   const state = { path: join(shared.path, 'nodes', name), hostPath: join(shared.hostPath, 'nodes', name) };
   await mkdir(state.path, { recursive: true });
@@ -64,6 +60,19 @@ function nameOf(engine: EngineInfo, container: SelfContainer | undefined): strin
     );
   }
   return nodeName(engine.name, container);
+}
+
+/**
+ * The proxy gives this address to the host, and leads port 10250 of it to this container. A container whose address was chosen outside of
+ * the engine's part of the range has none: its Node has the container's own.
+ */
+export function nodeAddress({ podNetwork, podCidr }: SelfSettings, container: SelfContainer | undefined): string {
+  const own = container?.addresses[podNetwork] ?? '';
+  if (own !== '') return nodeAddressOf(podCidr, own) ?? own;
+  throw new AgentError(
+    'Identity',
+    `this agent is not on the network ${JSON.stringify(podNetwork)} (GANTRY_POD_NETWORK)`,
+  );
 }
 
 /** The path on the engine's host, by which pods mount a folder: taken from the longest mount that contains it. */

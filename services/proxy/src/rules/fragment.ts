@@ -10,6 +10,10 @@ export type Container =
   | 'source-checked'
   | 'own-addresses'
   | 'node-addresses'
+  | 'load-balancer-addresses'
+  | 'agents'
+  | 'host-ports'
+  | 'any-host-ports'
   | `pods-of/${string}`
   | 'ingress-isolated'
   | 'egress-isolated'

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { NODE_A, topology } from '../testing/services.ts';
 import { nodesOfHost, planNodeAddresses, planPodsOf } from './pods-of-nodes.ts';
 
-const { podRange } = topology();
+const { podRange, podCidr } = topology();
 
 function node(name: string, address: string, labels: Record<string, string> = {}): Node {
   const addresses = [
@@ -23,7 +23,15 @@ test("Nodes of this host have an InternalIP among its pods' addresses", () => {
     { name: 'a', address: '10.128.0.3', zone: 'east' },
     { name: 'b', address: '10.128.0.4', zone: '' },
   ]);
-  expect(planNodeAddresses(nodes).elements.map(({ key }) => key)).toEqual(['10.128.0.3', '10.128.0.4']);
+  expect(planNodeAddresses(nodes, podCidr).elements.map(({ key }) => key)).toEqual(['10.128.0.3', '10.128.0.4']);
+});
+
+test("an address that the host has for a Node leads to the Node's agent", () => {
+  const nodes = nodesOfHost([node('a', '10.128.12.3')], podRange);
+  expect(planNodeAddresses(nodes, podCidr).elements).toEqual([
+    { container: 'node-addresses', key: '10.128.12.3', value: '' },
+    { container: 'agents', key: '10.128.12.3', value: '10.128.0.3' },
+  ]);
 });
 
 test("a Node's pods are those with an address of their own", () => {

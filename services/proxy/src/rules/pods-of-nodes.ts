@@ -1,4 +1,4 @@
-import type { Node, Pod } from '@gantry/objects';
+import { containerAddressOf, type Node, type Pod } from '@gantry/objects';
 import type { Element, Fragment } from './fragment.ts';
 import { contains, type Range } from './ipv4.ts';
 import { type LocalNode, nodePart } from './topology.ts';
@@ -15,11 +15,13 @@ export function nodesOfHost(nodes: readonly Node[], podRange: Range): ReadonlyMa
   return new Map(found.toSorted((one, other) => (one.name < other.name ? -1 : 1)).map((node) => [node.name, node]));
 }
 
-/** The addresses under which NodePorts answer, in addition to the host's own. */
-export function planNodeAddresses(nodes: ReadonlyMap<string, LocalNode>): Fragment {
-  const elements = [...nodes.values()].map(
-    ({ address }): Element => ({ container: 'node-addresses', key: address, value: '' }),
-  );
+/** The addresses under which NodePorts answer, in addition to the host's own, and the agents that answer at port 10250 of them. */
+export function planNodeAddresses(nodes: ReadonlyMap<string, LocalNode>, podCidr: string): Fragment {
+  const elements = [...nodes.values()].flatMap(({ address }): readonly Element[] => {
+    const agent = containerAddressOf(podCidr, address);
+    const known: Element = { container: 'node-addresses', key: address, value: '' };
+    return agent === undefined ? [known] : [known, { container: 'agents', key: address, value: agent }];
+  });
   return { elements, chains: new Map(), sets: new Map() };
 }
 

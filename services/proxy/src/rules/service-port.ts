@@ -24,7 +24,8 @@ export interface RoutedPort {
   readonly externalPolicy: TrafficPolicy;
 }
 
-const PROTOCOLS: Readonly<Record<string, Protocol>> = { TCP: 'tcp', UDP: 'udp', SCTP: 'sctp' };
+/** Protocols by their names in the API. */
+export const PROTOCOLS: Readonly<Record<string, Protocol>> = { TCP: 'tcp', UDP: 'udp', SCTP: 'sctp' };
 /** Kubernetes' default of `sessionAffinityConfig.clientIP.timeoutSeconds`. */
 const AFFINITY_SECONDS = 10_800;
 

@@ -6,6 +6,10 @@ const CONTAINERS = `
   set cluster-addresses { type ipv4_addr; }
   set node-addresses { type ipv4_addr; }
   set own-addresses { type ipv4_addr . ipv4_addr; }
+  set load-balancer-addresses { type ipv4_addr; }
+  map agents { type ipv4_addr : ipv4_addr; }
+  map host-ports { type ipv4_addr . inet_proto . inet_service : ipv4_addr . inet_service; }
+  map any-host-ports { type inet_proto . inet_service : ipv4_addr . inet_service; }
   map services { type ipv4_addr . inet_proto . inet_service : verdict; }
   map endpoints {
     typeof ip daddr . meta l4proto . ct original proto-dst . numgen random mod 2 : ip daddr . ct original proto-dst
@@ -23,6 +27,13 @@ const CONTAINERS = `
 
 const SERVICE = 'ip daddr . meta l4proto . th dport';
 const NODE_PORT = 'meta l4proto . th dport';
+/** Where an agent answers, whatever host ports pods have. */
+const AGENT_PORT = 10_250;
+
+export interface SkeletonOptions extends Pick<Topology, 'podBridge' | 'serviceCidr'> {
+  /** Of the API on 127.0.0.1. */
+  readonly apiPort: number;
+}
 
 /** What the host offers to itself and to other hosts: the engine's API and its cluster mode. */
 const ENGINE_PORTS = '{ 2375, 2376, 2377, 7946 }';
@@ -40,17 +51,26 @@ const UNJUDGED = 'ct state established,related accept; ip saddr . ip daddr @alwa
  * passed them, and ours never accepts a packet that it would drop.
  *
  * Pods of other clusters on this host (bridges named `gtp-...`) have a proxy of their own, perhaps with the same ClusterIPs.
+ *
+ * Host ports come last, so that a pod takes no NodePort and no Service's address away. Nor does it take the API on 127.0.0.1: without it
+ * the rule could not be removed. What addresses an agent is masqueraded, so that replies pass here also where bridges do not show
+ * packets to the filter.
  */
-export function tableSkeleton(topology: Pick<Topology, 'podBridge' | 'serviceCidr'>): string {
-  const { podBridge, serviceCidr } = topology;
+export function tableSkeleton(topology: SkeletonOptions): string {
+  const { podBridge, serviceCidr, apiPort } = topology;
+  const translate = 'meta l4proto { tcp, udp, sctp } dnat ip addr . port to';
   const foreign = `iifname "gtp-*" iifname != "${podBridge}" return`;
   return `${CONTAINERS}
   chain reject-packet { reject; }
   chain check-sources { ct state new ${SERVICE} vmap @source-checked; }
   chain route-packet {
+    tcp dport ${AGENT_PORT} dnat to ip daddr map @agents
     ${SERVICE} vmap @services
     ip daddr @node-addresses ${NODE_PORT} vmap @node-ports
     ip daddr != 127.0.0.0/8 fib daddr type local ${NODE_PORT} vmap @node-ports
+    ip daddr 127.0.0.0/8 tcp dport ${apiPort} return
+    fib daddr type local ${translate} ${SERVICE} map @host-ports
+    ip daddr != @load-balancer-addresses fib daddr type local ${translate} ${NODE_PORT} map @any-host-ports
   }
   chain check-endpoints {
     ${SERVICE} vmap @no-endpoints
@@ -69,6 +89,7 @@ export function tableSkeleton(topology: Pick<Topology, 'podBridge' | 'serviceCid
     iifname "${podBridge}" tcp dport ${ENGINE_PORTS} drop
     iifname "${podBridge}" udp dport ${TUNNEL_PORTS} drop
     ct state new ip daddr != 127.0.0.0/8 ${NODE_PORT} vmap @no-endpoint-node-ports
+    ct state new ip daddr @load-balancer-addresses meta l4proto != icmp reject
   }
   chain forward {
     type filter hook forward priority -5; policy accept;
@@ -86,6 +107,8 @@ export function tableSkeleton(topology: Pick<Topology, 'podBridge' | 'serviceCid
   chain postrouting {
     type nat hook postrouting priority 95; policy accept;
     ct status dnat ip saddr . ip daddr @own-addresses masquerade
+    ct status dnat ct original ip daddr @node-addresses ct protocol tcp ct original proto-dst ${AGENT_PORT} masquerade
+    oifname "${podBridge}" ip saddr 127.0.0.0/8 masquerade
     meta mark & ${FROM_OUTSIDE_MARK} == ${FROM_OUTSIDE_MARK} oifname != "${podBridge}" masquerade
   }
 `;

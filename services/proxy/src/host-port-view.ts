@@ -1,0 +1,64 @@
+import { formatKey, keyOf, type Pod } from '@gantry/objects';
+import { hostPortOwner, hostPortTargets, planHostPorts } from './rules/host-ports.ts';
+import type { RuleBook } from './rules/rule-book.ts';
+import type { Topology } from './rules/topology.ts';
+
+/** Keeps the rule book in step with the host ports of pods. Pods without any cost one look at their containers. */
+export class HostPortView {
+  readonly #book: RuleBook;
+  /** Pods that have host ports, by key. */
+  readonly #pods = new Map<string, Pod>();
+  readonly #changed = new Set<string>();
+  /** The owner of a pod's rules, and its UDP addresses: what is to be taken back. */
+  readonly #written = new Map<string, { readonly owner: string; readonly udp: readonly string[] }>();
+
+  constructor(book: RuleBook) {
+    this.#book = book;
+  }
+
+  take(object: Pod | undefined, old: Pod | undefined): void {
+    const pod = object ?? old;
+    if (pod === undefined) return;
+    const key = formatKey(keyOf(pod));
+    if (object !== undefined && hasHostPorts(object)) this.#pods.set(key, object);
+    else if (!this.#pods.delete(key)) return;
+    this.#changed.add(key);
+  }
+
+  /** Plans all of them anew: the Nodes of the host have changed. */
+  takeNodes(): void {
+    for (const key of this.#pods.keys()) this.#changed.add(key);
+  }
+
+  /** Plans what has changed since the last call, and notes UDP addresses whose clients are to choose anew. */
+  update(topology: Topology, udp: Map<string, ReadonlySet<string>>): void {
+    for (const key of this.#changed) this.#take(key, topology, udp);
+    this.#changed.clear();
+  }
+
+  #take(key: string, topology: Topology, udp: Map<string, ReadonlySet<string>>): void {
+    const pod = this.#pods.get(key);
+    const node = topology.nodes.get(pod?.spec?.nodeName ?? '');
+    const before = this.#written.get(key);
+    const owner = pod === undefined ? '' : hostPortOwner(pod);
+    for (const address of before?.udp ?? []) udp.set(address, new Set());
+    // A pod of the same name that was made again has another owner.
+    if (before !== undefined && before.owner !== owner) this.#book.remove(before.owner);
+    this.#written.delete(key);
+    if (pod === undefined || node === undefined) {
+      if (before !== undefined) this.#book.remove(before.owner);
+      return;
+    }
+    const targets = hostPortTargets(pod, node, topology);
+    for (const [address, endpoints] of targets) udp.set(address, endpoints);
+    this.#book.put(owner, planHostPorts(pod, node, topology));
+    this.#written.set(key, { owner, udp: [...targets.keys()] });
+  }
+}
+
+function hasHostPorts({ spec }: Pod): boolean {
+  if (spec === undefined || spec.hostNetwork === true) return false;
+  return [...spec.containers, ...(spec.initContainers ?? [])].some(
+    ({ ports }) => ports?.some(({ hostPort }) => (hostPort ?? 0) > 0) === true,
+  );
+}

@@ -1,0 +1,77 @@
+import { type Clock, errorMessage, Signal } from '@gantry/base';
+import type { AddressRange } from '@gantry/objects';
+import type { Logger } from '@gantry/service';
+import { planAddresses } from '../rules/host-addresses.ts';
+import { ProgramError, runProgram } from './run-program.ts';
+
+const RECHECK_MS = 5000;
+
+export interface BridgeAddressesOptions {
+  /** The bridge of the pods. */
+  readonly device: string;
+  /** All addresses of it on the bridge are ours. */
+  readonly range: AddressRange;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Keeps addresses of Nodes and load balancers on the pods' bridge, in the host's namespace, whatever others do to it. */
+export class BridgeAddresses {
+  readonly #options: BridgeAddressesOptions;
+  readonly #changed = new Signal();
+  /** Undefined until it is known which are wanted: those that are there stay. */
+  #wanted: ReadonlySet<string> | undefined;
+
+  constructor(options: BridgeAddressesOptions) {
+    this.#options = options;
+  }
+
+  /** From now on these and no others. Does not wait. */
+  keep(addresses: ReadonlySet<string>): void {
+    this.#wanted = addresses;
+    this.#changed.notify();
+  }
+
+  /** Until the signal is aborted. The bridge may come later, and be made again. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, logger } = this.#options;
+    let reported = '';
+    while (!signal.aborted) {
+      let problem = '';
+      try {
+        if (this.#wanted !== undefined) await ensureAddresses(this.#options, this.#wanted, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        problem = errorMessage(error);
+      }
+      if (problem !== '' && problem !== reported) {
+        logger.warn({ reason: problem }, 'Nodes and load balancers are not reached: their addresses are missing');
+      }
+      reported = problem;
+      // A refusal is repeated later; a change in between is enough to try at once.
+      await this.#changed.wait(clock, RECHECK_MS, signal);
+    }
+  }
+}
+
+/** Removes all of them. A bridge that is not there has none. */
+export async function removeBridgeAddresses(
+  options: Pick<BridgeAddressesOptions, 'device' | 'range'>,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await ensureAddresses(options, new Set(), signal);
+  } catch (error) {
+    if (!(error instanceof ProgramError) || !/does not exist|Cannot find device/.test(error.message)) throw error;
+  }
+}
+
+async function ensureAddresses(
+  { device, range }: Pick<BridgeAddressesOptions, 'device' | 'range'>,
+  wanted: ReadonlySet<string>,
+  signal: AbortSignal,
+): Promise<void> {
+  const listing = await runProgram('ip', ['-o', '-4', 'address', 'show', 'dev', device], signal);
+  const lines = planAddresses(listing, { device, wanted, range });
+  if (lines.length > 0) await runProgram('ip', ['-batch', '-'], signal, `${lines.join('\n')}\n`);
+}

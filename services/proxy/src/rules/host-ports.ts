@@ -1,0 +1,88 @@
+import { isWithin, type Container, type Pod, podAddresses } from '@gantry/objects';
+import { type Element, EMPTY, type Fragment } from './fragment.ts';
+import { contains, parseAddress } from './ipv4.ts';
+import { type Protocol, PROTOCOLS } from './service-port.ts';
+import type { UdpTargets } from './stale-flows.ts';
+import type { LocalNode, Topology } from './topology.ts';
+
+type Surroundings = Pick<Topology, 'podCidr' | 'podRange'>;
+
+/** One port of a Node that leads to a pod. */
+interface HostPort {
+  /** Of the host, or '' for all of its addresses. */
+  readonly hostAddress: string;
+  readonly hostPort: number;
+  readonly protocol: Protocol;
+  readonly podAddress: string;
+  readonly podPort: number;
+}
+
+/**
+ * The rules for the host ports of one pod. A port without `hostIP` is that of its Node's address, and of all others of the host, which the
+ * Nodes of a host share: the rule book gives them to the owner that sorts first.
+ */
+export function planHostPorts(pod: Pod, node: LocalNode, surroundings: Surroundings): Fragment {
+  const ports = hostPortsOf(pod, node, surroundings);
+  const [first] = ports;
+  if (first === undefined) return EMPTY;
+  const elements = ports.flatMap(({ hostAddress, hostPort, protocol, podAddress, podPort }): readonly Element[] => {
+    const value = `${podAddress} . ${podPort}`;
+    const at = (address: string): Element => ({
+      container: 'host-ports',
+      key: `${address} . ${protocol} . ${hostPort}`,
+      value,
+    });
+    if (hostAddress !== '') return [at(hostAddress)];
+    return [at(node.address), { container: 'any-host-ports', key: `${protocol} . ${hostPort}`, value }];
+  });
+  const own: Element = { container: 'own-addresses', key: `${first.podAddress} . ${first.podAddress}`, value: '' };
+  return { elements: [...elements, own], chains: new Map(), sets: new Map() };
+}
+
+/** The UDP addresses of a pod's host ports, with the pod as the only one that answers. */
+export function hostPortTargets(pod: Pod, node: LocalNode, surroundings: Surroundings): UdpTargets {
+  const targets = new Map<string, ReadonlySet<string>>();
+  for (const { hostAddress, hostPort, protocol, podAddress } of hostPortsOf(pod, node, surroundings)) {
+    if (protocol !== 'udp') continue;
+    const addresses = hostAddress === '' ? [node.address, ''] : [hostAddress];
+    for (const address of addresses) targets.set(`${address}:${hostPort}`, new Set([podAddress]));
+  }
+  return targets;
+}
+
+/**
+ * Owners of host ports sort by the age of their pods: of two pods of different Nodes that want the same port of the host, the older one
+ * keeps it.
+ */
+export function hostPortOwner({ metadata }: Pod): string {
+  return `host-ports/${metadata.creationTimestamp ?? ''}/${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
+}
+
+function hostPortsOf({ spec, status }: Pod, node: LocalNode, surroundings: Surroundings): readonly HostPort[] {
+  const podAddress = status?.podIP ?? '';
+  // A pod of the host's network has its ports there already. One that has ended has given its address back.
+  if (spec === undefined || spec.hostNetwork === true || ['Succeeded', 'Failed'].includes(status?.phase ?? ''))
+    return [];
+  if (!contains(surroundings.podRange, podAddress)) return [];
+  const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  return [...spec.containers, ...sidecars].flatMap((container) =>
+    portsOf(container, podAddress).filter(({ hostAddress }) => mayUse(hostAddress, node, surroundings)),
+  );
+}
+
+function portsOf({ ports }: Container, podAddress: string): readonly HostPort[] {
+  return (ports ?? []).flatMap(({ hostPort, hostIP, containerPort, protocol: name }): readonly HostPort[] => {
+    const protocol = PROTOCOLS[name ?? 'TCP'];
+    if (hostPort === undefined || hostPort === 0 || protocol === undefined) return [];
+    const hostAddress = hostIP === undefined || hostIP === '0.0.0.0' ? '' : hostIP;
+    return [{ hostAddress, hostPort, protocol, podAddress, podPort: containerPort }];
+  });
+}
+
+/** A pod uses no address of another Node of the host, nor one of a load balancer. That it is the host's at all is checked by the kernel. */
+function mayUse(hostAddress: string, node: LocalNode, { podCidr }: Surroundings): boolean {
+  if (hostAddress === '' || hostAddress === node.address) return true;
+  const parts = podAddresses(podCidr);
+  if (parseAddress(hostAddress) === undefined || parts === undefined) return false;
+  return !isWithin(parts.nodes, hostAddress) && !isWithin(parts.loadBalancers, hostAddress);
+}
