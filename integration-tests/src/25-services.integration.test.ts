@@ -1,4 +1,6 @@
+import { get } from 'node:http';
 import { networkInterfaces } from 'node:os';
+import { text } from 'node:stream/consumers';
 import { type Deployment, DEPLOYMENTS, type Service, SERVICES } from '@gantry/objects';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Cluster } from './harness/cluster.ts';
@@ -56,9 +58,21 @@ async function untilFrom(client: string, target: string, ...servers: readonly st
   });
 }
 
-async function hostAsks(target: string): Promise<string> {
-  const response = await fetch(`http://${target}/`, { signal: AbortSignal.timeout(3000) });
-  return (await response.text()).split(' ')[0] ?? '';
+/** The first word of an answer to a program of the host. */
+async function hostAsks(target: string, localAddress?: string): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const request = get(`http://${target}/`, { agent: false, timeout: 3000, localAddress }, (response) => {
+    void text(response).then(resolve, reject);
+  });
+  request.on('timeout', () => request.destroy(new Error(`${target} is silent`)));
+  request.on('error', reject);
+  return (await promise).split(' ')[0] ?? '';
+}
+
+/** An address of the host that is of no network of Docker's. */
+function hostAddress(): string {
+  const all = Object.values(networkInterfaces()).flatMap((some) => some ?? []);
+  return all.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? '';
 }
 
 /** Output of a program of the cluster's image in the host's network. */
@@ -84,12 +98,80 @@ test('a NodePort answers on every node, to pods, to the host, and to a container
   const port = ports[0]?.nodePort ?? 0;
   for (const address of addresses) await untilFrom('client', `${address}:${port}`, 'web-0', 'web-1');
   for (const address of addresses) expect(['web-0', 'web-1']).toContain(await hostAsks(`${address}:${port}`));
-  const own = Object.values(networkInterfaces())
-    .flatMap((all) => all ?? [])
-    .find(({ family, internal }) => family === 'IPv4' && !internal)?.address;
+  const own = hostAddress();
   expect(['web-0', 'web-1']).toContain(await hostAsks(`${own}:${port}`));
   const outside = await cluster.docker(['run', '--rm', 'busybox:1.36', 'wget', '-q', '-O-', `http://${own}:${port}/`]);
   expect(outside).toMatch(/^web-[01] /);
+});
+
+test("host ports lead to their pods on the node's address, and not between addresses and protocols; they go with the pod", async () => {
+  const node = (await cluster.nodes())[0]?.metadata.name ?? '';
+  const [address = ''] = addresses;
+  const on = (hostIP: string, containerPort: number, protocol = 'TCP') =>
+    ({ hostIP, containerPort, protocol, hostPort: 54_323 }) as const;
+  await pods.exposedServer('loopback', node, on('127.0.0.1', 8080), { containerPort: 8080, hostPort: 54_324 });
+  await pods.exposedServer('addressed', node, on(address, 8080));
+  await pods.exposedServer('datagrams', node, on(address, 9053, 'UDP'));
+  for (const name of ['loopback', 'addressed', 'datagrams']) await pods.untilReady(name);
+  await untilFrom('client', `${address}:54323`, 'addressed');
+  await untilFrom('loopback', `${address}:54324`, 'loopback');
+  expect(await hostAsks(`${address}:54323`)).toBe('addressed');
+  // What Kubernetes' conformance test asks: the node's address is one that programs of the host can have.
+  expect(await hostAsks('127.0.0.1:54323', address)).toBe('loopback');
+  expect(await pods.askUdp('client', address, 54_323, 5400)).toMatch(/^datagrams /);
+  expect(await pods.ask('client', `${addresses[1]}:54323`)).toEqual(['ECONNREFUSED']);
+  const outside = ['run', '--rm', 'busybox:1.36', 'wget', '-q', '-O-', `http://${hostAddress()}:54324/`];
+  expect(await cluster.docker(outside)).toMatch(/^loopback /);
+  await kubectl('delete', 'pod', 'addressed', '--grace-period=1', '--wait=true');
+  await eventually('the port is closed', SOON_MS, async () => {
+    const [answer] = await pods.ask('client', `${address}:54323`);
+    return answer === 'ECONNREFUSED';
+  });
+});
+
+test('each Service of type LoadBalancer has an address that answers from the host, with its ports and its checks, until it wants none', async () => {
+  const spec = { type: 'LoadBalancer', externalTrafficPolicy: 'Local', allocateLoadBalancerNodePorts: false };
+  const { ports = [], healthCheckNodePort } = await serve('balanced', spec);
+  expect(ports[0]?.nodePort).toBeUndefined();
+  await serve('balanced-too', { type: 'LoadBalancer', selector: { app: 'solo' } });
+  await serve('of-others', { type: 'LoadBalancer', loadBalancerClass: 'example.org/other' });
+  const addressOf = async (name: string) =>
+    await eventually(`${name} has an address`, SOON_MS, async () => {
+      const text = await kubectl('get', 'service', name, '-o=jsonpath={.status.loadBalancer.ingress[*]}');
+      return /"ip":"([^"]+)","ipMode":"VIP"/.exec(text)?.[1];
+    });
+  const [address, other] = [await addressOf('balanced'), await addressOf('balanced-too')];
+  expect(other).not.toBe(address);
+  await untilFrom('client', address, 'web-0', 'web-1');
+  expect(['web-0', 'web-1']).toContain(await hostAsks(address));
+  expect(await hostAsks(other)).toBe('solo');
+  const check = await fetch(`http://${addresses[0]}:${healthCheckNodePort}/`);
+  expect(check.status).toBe(200);
+  expect(await check.json()).toMatchObject({ service: { name: 'balanced' }, localEndpoints: 1 });
+
+  expect(await pods.ask('client', `${address}:81`)).toEqual(['ECONNREFUSED']);
+  const http = { name: 'http', port: 80, targetPort: 'web' };
+  const patch = (change: object) => kubectl('patch', 'service', 'balanced', '-p', JSON.stringify({ spec: change }));
+  await patch({ ports: [http, { name: 'more', port: 81, targetPort: 'web' }] });
+  await untilFrom('client', `${address}:81`, 'web-0', 'web-1');
+  await patch({ loadBalancerSourceRanges: ['192.0.2.9/32'] });
+  await eventually(
+    'others are dropped',
+    SOON_MS,
+    async () => (await pods.ask('client', address, 1, 1000))[0] === 'TIMEOUT',
+  );
+  await patch({ loadBalancerSourceRanges: null });
+  await untilFrom('client', address, 'web-0', 'web-1');
+
+  expect(await kubectl('describe', 'service', 'balanced')).toMatch(/EnsuringLoadBalancer[^]*EnsuredLoadBalancer/);
+  expect(await kubectl('get', 'service', 'of-others', '--no-headers')).toContain('<pending>');
+  await patch({ type: 'ClusterIP', externalTrafficPolicy: null, allocateLoadBalancerNodePorts: null });
+  await eventually('the address is given back', SOON_MS, async () =>
+    /^\{\} *$/.test(
+      await kubectl('get', 'service', 'balanced', '-o=jsonpath={.status.loadBalancer} {.metadata.finalizers}'),
+    ),
+  );
+  await kubectl('delete', 'service', 'balanced-too', '--timeout=60s');
 });
 
 test('the policy Local keeps to the pods of a node; others of the cluster are not answered', async () => {
@@ -209,6 +291,9 @@ test('rules that others delete are written again; they outlive a stop of the pro
   expect(await rules()).not.toMatch(
     new RegExp(`${cluster.clusterId}|GANTRY-${cluster.clusterId.replace('gantry-', '')}`),
   );
+  const [bridge = ''] = (await onHost('ip', '-o', 'route', 'get', addresses[0] ?? '')).match(/gtp-\S+/) ?? [];
+  expect(bridge).not.toBe('');
+  expect(await onHost('ip', '-o', '-4', 'address', 'show', 'dev', bridge)).not.toContain('/32');
   await cluster.compose(['start', 'proxy']);
   await untilFrom('client', clusterIP, 'web-0', 'web-1');
   expect(await rules()).toContain(`GANTRY-${cluster.clusterId.replace('gantry-', '')}`);

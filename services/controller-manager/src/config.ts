@@ -1,4 +1,5 @@
-import { type LogLevel, LOG_LEVELS, readConfig } from '@gantry/service';
+import { podAddresses } from '@gantry/objects';
+import { ConfigError, type LogLevel, LOG_LEVELS, readConfig } from '@gantry/service';
 import type { EvictionRates } from './controllers/node-lifecycle/zones.ts';
 
 /** What a controller-manager is told by its environment; see docs/conventions.md. */
@@ -17,6 +18,8 @@ export interface Config {
   /** Whether serving certificates of nodes are approved without an administrator. */
   readonly servingApproval: 'automatic' | 'manual';
   readonly serviceCidr: string;
+  /** The range of the pod network, of which a part is for load balancers. */
+  readonly podCidr: string;
   /** Whether the class `local-path` is created where it is missing. */
   readonly localPathClass: 'create' | 'none';
   readonly leaseTtlMs: number;
@@ -42,6 +45,7 @@ export function readControllerManagerConfig(environment: Readonly<Record<string,
     nodeCaDir: read.text('GANTRY_NODE_CA_DIR', '/etc/gantry/node-ca'),
     servingApproval: read.oneOf('GANTRY_SERVING_APPROVAL', ['automatic', 'manual'], 'manual'),
     serviceCidr: read.text('GANTRY_SERVICE_CIDR', '10.96.0.0/16'),
+    podCidr: podCidr(read.text('GANTRY_POD_CIDR', '10.128.0.0/20')),
     localPathClass: read.oneOf('GANTRY_LOCAL_PATH_CLASS', ['create', 'none'], 'create'),
     leaseTtlMs: read.integer('GANTRY_LEASE_TTL_MS', { min: 500, max: 60_000 }, 2000),
     nodeGraceMs: read.integer('GANTRY_NODE_GRACE_MS', { min: 1000, max: 600_000 }, 4000),
@@ -55,4 +59,9 @@ export function readControllerManagerConfig(environment: Readonly<Record<string,
     healthPort: read.integer('GANTRY_GRPC_PORT', { min: 0, max: 65_535 }, 10257),
     identity: read.text('HOSTNAME', 'controller-manager'),
   }));
+}
+
+function podCidr(text: string): string {
+  if (podAddresses(text) !== undefined) return text;
+  throw new ConfigError('GANTRY_POD_CIDR', `${JSON.stringify(text)} is not an IPv4 range from /8 to /28`);
 }

@@ -13,6 +13,7 @@ const create = () =>
     signers: { firstServiceAddress: '10.96.0.1', reservedNames: [], servingApproval: 'automatic' },
     readCa: () => 'a certificate',
     nodeGraceMs: 4000,
+    podCidr: '10.128.0.0/20',
     localPath: { storageClass: 'create' },
     readPath: readExample,
     meters: createMeters(createMetrics()),

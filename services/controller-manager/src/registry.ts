@@ -13,7 +13,7 @@ import { ephemeralVolumeController } from './controllers/ephemeral-volume/contro
 import { createGarbageCollector } from './controllers/garbage-collector/controller.ts';
 import { createJobController } from './controllers/job/controller.ts';
 import type { Meters } from './controllers/meters.ts';
-import { loadBalancerController } from './controllers/load-balancer/controller.ts';
+import { createLoadBalancerController, type LoadBalancerOptions } from './controllers/load-balancer/controller.ts';
 import { createLocalPathController, type LocalPathOptions } from './controllers/local-path/controller.ts';
 import { createHorizontalPodAutoscalerController } from './controllers/horizontal-pod-autoscaler/controller.ts';
 import type { ReadPath } from './controllers/horizontal-pod-autoscaler/rest-reader.ts';
@@ -38,7 +38,7 @@ import {
 } from './controllers/volume-protection/controller.ts';
 
 /** What controllers are built from. */
-export interface RegistryOptions extends CsrSigningOptions {
+export interface RegistryOptions extends CsrSigningOptions, LoadBalancerOptions {
   /** The newest PEM of the cluster's CA. */
   readonly readCa: () => string;
   readonly nodeGraceMs: number;
@@ -82,7 +82,7 @@ export function createControllers(options: RegistryOptions): readonly Controller
     createGarbageCollector(),
     createCronJobController(options.meters.cronJob),
     createJobController(options.meters.job),
-    loadBalancerController,
+    createLoadBalancerController(options),
     createLocalPathController(options.localPath),
     createHorizontalPodAutoscalerController(options.readPath, options.meters.autoscaler),
     namespaceController,

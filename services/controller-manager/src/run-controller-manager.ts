@@ -63,6 +63,7 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
     readCa: () => tls.current().ca.toString(),
     nodeGraceMs: config.nodeGraceMs,
     evictionRates: config.evictionRates,
+    podCidr: config.podCidr,
     localPath: { storageClass: config.localPathClass },
     readPath: createReadPath(aggregated),
     meters: createMeters(metrics),

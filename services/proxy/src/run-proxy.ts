@@ -70,6 +70,7 @@ export async function runProxy(config: ProxyConfig): Promise<GroupOutcome> {
   const flowCleaner = new FlowCleaner({ ...base, forgetStaleFlows, logger });
   const policies = new PolicyView(book, {
     podRange,
+    podCidr,
     clock,
     onOmitted: (policy, rules) =>
       logger.warn({ policy, rules }, 'a NetworkPolicy has too many rules: some are left out'),

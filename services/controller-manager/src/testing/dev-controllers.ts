@@ -21,6 +21,7 @@ const controllers = createControllers({
   signers: { firstServiceAddress: '10.96.0.1', reservedNames: [], servingApproval: 'manual' },
   readCa: () => target.ca?.toString() ?? '',
   nodeGraceMs: 4000,
+  podCidr: '10.128.0.0/20',
   // There are no agents that could make folders.
   localPath: { storageClass: 'none' },
   readPath: createReadPath(client),

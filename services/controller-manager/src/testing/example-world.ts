@@ -68,7 +68,7 @@ export const EXAMPLE_WORLD: readonly (readonly [Resource, KubeObject])[] = [
     {
       spec: { taints: [{ key: 'k', effect: 'NoExecute' }] },
       status: {
-        addresses: [{ type: 'ExternalIP', address: '192.0.2.1' }],
+        addresses: [{ type: 'InternalIP', address: '10.128.12.3' }],
         conditions: [{ type: 'Ready', status: 'True' }],
       },
     },

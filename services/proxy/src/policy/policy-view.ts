@@ -32,6 +32,7 @@ const STEPS = 200;
 
 export interface PolicyViewOptions {
   readonly podRange: Range;
+  readonly podCidr: string;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   /** A policy of which some rules are left out, since it or its namespace has too many: what they allow stays closed. */
   readonly onOmitted: (policy: string, rules: number) => void;
@@ -124,6 +125,7 @@ export class PolicyView {
     for (const [key, member] of takeEach(this.#changedMembers)) yield* this.#setMember(key, member);
     const surroundings = {
       podRange: this.#options.podRange,
+      podCidr: this.#options.podCidr,
       namedPorts: this.#namedPorts,
       shared: this.#shared,
     };

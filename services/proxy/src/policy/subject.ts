@@ -1,3 +1,4 @@
+import { containerAddressOf } from '@gantry/objects';
 import type { Element, Fragment } from '../rules/fragment.ts';
 import { contains, type Range } from '../rules/ipv4.ts';
 import type { Member } from './member.ts';
@@ -74,13 +75,14 @@ export class SharedSelections {
 export interface SubjectSurroundings {
   /** The addresses of this host's pods: only these are isolated here. */
   readonly podRange: Range;
+  readonly podCidr: string;
   /** The sets of named ports that rules look up. */
   readonly namedPorts: { has(set: NamedPortSet): boolean };
   readonly shared: SharedSelections;
 }
 
 /** The part of the table for one pod: its places in sets of peers and named ports, and what isolates it. */
-export function planSubject(subject: Subject, { podRange, namedPorts, shared }: SubjectSurroundings): Fragment {
+export function planSubject(subject: Subject, { podRange, podCidr, namedPorts, shared }: SubjectSurroundings): Fragment {
   const { member, groups, selection } = subject;
   const { address, nodeAddress } = member;
   const elements: Element[] = [...groups].map(({ id }) => ({ container: peersSet(id), key: address, value: '' }));
@@ -97,9 +99,11 @@ export function planSubject(subject: Subject, { podRange, namedPorts, shared }: 
     own.set(chain.name, chain.rules);
     elements.push({ container: `${direction}-isolated`, key: address, value: `goto ${chain.name}` });
   }
-  // A pod always reaches itself, and its Node's agent and the pod reach each other: the agent probes it.
+  // A pod always reaches itself, and its Node's agent and the pod reach each other: the agent probes it, from its container's address.
   const open = [`${address} . ${address}`];
-  if (nodeAddress !== '') open.push(`${nodeAddress} . ${address}`, `${address} . ${nodeAddress}`);
+  for (const other of [nodeAddress, containerAddressOf(podCidr, nodeAddress) ?? '']) {
+    if (other !== '') open.push(`${other} . ${address}`, `${address} . ${other}`);
+  }
   for (const key of open) elements.push({ container: 'always-open', key, value: '' });
   return { elements, chains: own, sets: new Map() };
 }

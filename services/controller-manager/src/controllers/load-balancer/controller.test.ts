@@ -1,19 +1,19 @@
 import { ENDPOINT_SLICES, type EndpointSlice, NODES, type Node, type Service, SERVICES } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { createControllerHarness } from '../../testing/controller-harness.ts';
-import { loadBalancerController } from './controller.ts';
+import { createLoadBalancerController } from './controller.ts';
 
 const node: Node = {
   apiVersion: 'v1',
   kind: 'Node',
   metadata: { name: 'n' },
-  status: { addresses: [{ type: 'ExternalIP', address: '192.0.2.1' }] },
+  status: { addresses: [{ type: 'InternalIP', address: '10.128.12.3' }] },
 };
 const service = (name: string, port: number): Service => ({
   apiVersion: 'v1',
   kind: 'Service',
   metadata: { namespace: 'a', name },
-  spec: { type: 'LoadBalancer', ports: [{ port }] },
+  spec: { type: 'LoadBalancer', ports: [{ port }], selector: { app: name } },
 });
 
 const slice = (of: Service): EndpointSlice => ({
@@ -22,6 +22,7 @@ const slice = (of: Service): EndpointSlice => ({
   metadata: {
     namespace: 'a',
     name: `${of.metadata.name}-1`,
+    labels: { 'kubernetes.io/service-name': of.metadata.name ?? '' },
     ownerReferences: [
       { apiVersion: 'v1', kind: 'Service', name: of.metadata.name ?? '', uid: of.metadata.uid ?? '', controller: true },
     ],
@@ -30,37 +31,72 @@ const slice = (of: Service): EndpointSlice => ({
   endpoints: [{ addresses: ['10.0.0.9'] }],
 });
 
+const controller = createLoadBalancerController({ podCidr: '10.128.0.0/20' });
+
 describe('the load balancer controller', () => {
-  it('gives an address once there are a host and a pod, and a port to the next Service when the first one is deleted', async () => {
+  it('gives an address once there are a host and a pod, and takes it back when the Service is deleted', async () => {
     const { clock, client, stop, run, events } = createControllerHarness();
-    run([loadBalancerController]);
+    run([controller]);
     const x = await client.put(SERVICES, service('x', 80));
     await clock.advance(1000);
     const addressOf = (name: string) =>
       client.all(SERVICES).find(({ metadata }) => metadata.name === name)?.status?.loadBalancer?.ingress?.[0]?.ip;
+    await client.put(ENDPOINT_SLICES, slice(x));
+    await clock.advance(1000);
     expect(addressOf('x')).toBeUndefined();
     expect(events('Service')).toEqual([]);
     await client.put(NODES, node);
     await clock.advance(1000);
-    expect(addressOf('x')).toBeUndefined();
-    await client.put(ENDPOINT_SLICES, slice(x));
-    await clock.advance(1000);
-    expect(addressOf('x')).toBe('192.0.2.1');
-    await client.put(ENDPOINT_SLICES, slice(await client.put(SERVICES, service('y', 80))));
+    expect(addressOf('x')).toBe('10.128.10.0');
+    const y = await client.put(SERVICES, service('y', 80));
     await clock.advance(1000);
     expect(addressOf('y')).toBeUndefined();
+    await client.put(ENDPOINT_SLICES, slice(y));
+    await clock.advance(1000);
+    expect(addressOf('y')).toBe('10.128.10.1');
     await client.delete(SERVICES, { namespace: 'a', name: 'x' }, {}, stop.signal);
     await clock.advance(1000);
     expect(client.all(SERVICES).map(({ metadata }) => metadata.name)).toEqual(['y']);
-    expect(addressOf('y')).toBe('192.0.2.1');
     expect(events('Service').map(({ reason, involvedObject }) => `${involvedObject.name} ${reason}`)).toEqual([
       'x EnsuringLoadBalancer',
       'x EnsuredLoadBalancer',
-      'y SyncLoadBalancerFailed',
-      'x DeletingLoadBalancer',
-      'x DeletedLoadBalancer',
       'y EnsuringLoadBalancer',
       'y EnsuredLoadBalancer',
+      'x DeletingLoadBalancer',
+      'x DeletedLoadBalancer',
     ]);
+  });
+
+  it('gives Services that come at once different addresses, and without a selector waits for no pod', async () => {
+    const { clock, client, run } = createControllerHarness();
+    await client.put(NODES, node);
+    for (let i = 0; i < 20; i++) {
+      await client.put(SERVICES, { ...service(`s${i}`, 80), spec: { type: 'LoadBalancer', ports: [{ port: 80 }] } });
+    }
+    run([controller]);
+    await clock.advance(1000);
+    const addresses = client.all(SERVICES).map(({ status }) => status?.loadBalancer?.ingress?.[0]?.ip);
+    expect(new Set(addresses).size).toBe(20);
+    expect(addresses).not.toContain(undefined);
+  });
+
+  it('gives the address of a Service that is gone to one that asks for it', async () => {
+    const { clock, client, stop, run } = createControllerHarness();
+    run([controller]);
+    await client.put(NODES, node);
+    const wanting = (name: string): Service => ({
+      ...service(name, 80),
+      spec: { type: 'LoadBalancer', ports: [{ port: 80 }], loadBalancerIP: '10.128.10.7' },
+    });
+    await client.put(SERVICES, wanting('x'));
+    await clock.advance(1000);
+    await client.put(SERVICES, wanting('y'));
+    await clock.advance(1000);
+    const addressOf = (name: string) =>
+      client.all(SERVICES).find(({ metadata }) => metadata.name === name)?.status?.loadBalancer?.ingress?.[0]?.ip;
+    expect([addressOf('x'), addressOf('y')]).toEqual(['10.128.10.7', undefined]);
+    await client.delete(SERVICES, { namespace: 'a', name: 'x' }, {}, stop.signal);
+    await clock.advance(1000);
+    expect(addressOf('y')).toBe('10.128.10.7');
   });
 });

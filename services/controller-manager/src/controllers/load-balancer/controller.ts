@@ -9,69 +9,92 @@ import {
 import {
   ENDPOINT_SLICES,
   type EndpointSlice,
-  equalJson,
   keyOf,
   type Node,
   NODES,
+  podAddresses,
   type Service,
   SERVICES,
 } from '@gantry/objects';
-import { type Action, CLEANUP, hasAddress, hostAddresses, planLoadBalancer, wantsLoadBalancer } from './plan.ts';
+import { GivenAddresses } from './given-addresses.ts';
+import { type Action, addressOf, CLEANUP, isServed, planLoadBalancer, wantsLoadBalancer } from './plan.ts';
 
-/** A changed Service, and with one that gives an address back those that may wait for its ports. */
+const SERVICE_NAME = 'kubernetes.io/service-name';
+
+export interface LoadBalancerOptions {
+  /** The range of the pod network, of which a part is for load balancers. */
+  readonly podCidr: string;
+}
+
+/** A changed Service, and with one that gives an address back those that may wait for one. */
 const watchServices: WatchSpec<Service> = {
   resource: SERVICES,
   keys: (service, old, cache) => {
     const own = [service ?? old].flatMap((one) => (one !== undefined && isOurs(one) ? [keyOf(one)] : []));
-    const freed = old !== undefined && hasAddress(old) && !equalJson(portsOf(old), portsOf(service));
-    return freed ? [...own, ...waiting(cache)] : own;
+    const before = old === undefined ? '' : addressOf(old);
+    const isFreed = before !== '' && (service === undefined || addressOf(service) !== before);
+    return isFreed ? [...own, ...waiting(cache)] : own;
   },
 };
 
-const watchNodes: WatchSpec<Node> = {
+const watchNodes = (podCidr: string): WatchSpec<Node> => ({
   resource: NODES,
   keys: (node, old, cache) => {
-    const [now, before] = [node, old].map((one) => hostAddresses(one === undefined ? [] : [one]));
-    return equalJson(now, before) ? [] : cache.list(SERVICES).filter(isOurs).map(keyOf);
+    const [now, before] = [node, old].map((one) => one !== undefined && isServed([one], podCidr));
+    return now === before ? [] : waiting(cache);
   },
-};
+});
 
 /** The first endpoints of a Service. */
 const watchSlices: WatchSpec<EndpointSlice> = {
   resource: ENDPOINT_SLICES,
   keys: (slice, old) => {
     if (slice === undefined || !hasEndpoints(slice) || (old !== undefined && hasEndpoints(old))) return [];
-    const { namespace = '', ownerReferences = [] } = slice.metadata;
-    const owner = ownerReferences.find(({ controller, kind }) => controller === true && kind === 'Service');
-    return owner === undefined ? [] : [{ namespace, name: owner.name }];
+    const { namespace = '', labels } = slice.metadata;
+    const name = labels?.[SERVICE_NAME] ?? '';
+    return name === '' ? [] : [{ namespace, name }];
   },
 };
 
-/** Gives Services of type LoadBalancer the addresses of the hosts. */
-export const loadBalancerController: ControllerSpec = {
-  name: 'load-balancer',
-  eventSource: 'service-controller',
-  // One by one: two Services could take the same port.
-  workers: 1,
-  watches: [watchServices, watchNodes, watchSlices],
-  reconcile: async (key, context, signal) => {
-    const { cache } = context;
-    const service = cache.get(SERVICES, key);
-    if (service === undefined || !isOurs(service)) return {};
-    const others = cache
-      .list(SERVICES)
-      .filter((other) => other.metadata.uid !== service.metadata.uid && hasAddress(other));
-    const slices = cache.controlledBy(ENDPOINT_SLICES, key.namespace, service.metadata.uid ?? '');
-    const backends = slices.some(hasEndpoints) ? 'some' : 'none';
-    const addresses = hostAddresses(cache.list(NODES));
-    const { actions } = planLoadBalancer({ service, backends, addresses, others });
-    let newest: Service | undefined = service;
-    for (const action of actions) {
-      if (newest !== undefined) newest = await carryOut(action, newest, context, signal);
-    }
-    return {};
-  },
-};
+/** Gives Services of type LoadBalancer addresses of their own. */
+export function createLoadBalancerController({ podCidr }: LoadBalancerOptions): ControllerSpec {
+  const given = new GivenAddresses();
+  const range = podAddresses(podCidr)?.loadBalancers;
+  return {
+    name: 'load-balancer',
+    eventSource: 'service-controller',
+    // One by one: two Services could take the same address.
+    workers: 1,
+    watches: [watchServices, watchNodes(podCidr), watchSlices],
+    begin: () => given.clear(),
+    reconcile: async (key, context, signal) => {
+      const { cache } = context;
+      const service = cache.get(SERVICES, key);
+      if (service === undefined || !isOurs(service)) return {};
+      const observed = {
+        service,
+        backends: backendsOf(service, cache),
+        range: addressOf(service) !== '' || isServed(cache.list(NODES), podCidr) ? range : undefined,
+        taken: given.others(service, cache.list(SERVICES)),
+      };
+      let newest: Service | undefined = service;
+      for (const action of planLoadBalancer(observed).actions) {
+        if (newest !== undefined) newest = await carryOut(action, newest, context, signal);
+        if (newest !== undefined && action.kind === 'updateStatus') given.note(newest);
+      }
+      return {};
+    },
+  };
+}
+
+/** Endpoints of a Service without a selector are written by others, perhaps later: it waits for none. */
+function backendsOf({ metadata, spec }: Service, cache: Cache): 'some' | 'none' {
+  if (Object.keys(spec?.selector ?? {}).length === 0) return 'some';
+  const labels = { [SERVICE_NAME]: metadata.name ?? '' };
+  const slices = cache.labelled(ENDPOINT_SLICES, metadata.namespace ?? '', labels);
+  const own = slices.filter((slice) => slice.metadata.labels?.[SERVICE_NAME] === metadata.name);
+  return own.some(hasEndpoints) ? 'some' : 'none';
+}
 
 /** The Service after the action; undefined when it is gone. */
 async function carryOut(
@@ -108,11 +131,6 @@ function isOurs(service: Service): boolean {
 function waiting(cache: Cache): readonly ReconcileKey[] {
   return cache
     .list(SERVICES)
-    .filter((service) => wantsLoadBalancer(service) && !hasAddress(service))
+    .filter((service) => wantsLoadBalancer(service) && addressOf(service) === '')
     .map(keyOf);
-}
-
-function portsOf(service: Service | undefined): unknown[] {
-  if (service === undefined || !hasAddress(service)) return [];
-  return (service.spec?.ports ?? []).map(({ port, protocol }) => ({ port, protocol: protocol ?? 'TCP' }));
 }

@@ -1,34 +1,38 @@
 import { readFileSync } from 'node:fs';
-import type { Node, Service } from '@gantry/objects';
+import { type AddressRange, formatIpv4, type Node, podAddresses, type Service } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
-import { type Action, hostAddresses, type ObservedService, planLoadBalancer } from './plan.ts';
+import { GivenAddresses } from './given-addresses.ts';
+import { type Action, addressOf, isServed, type ObservedService, planLoadBalancer } from './plan.ts';
 
 interface ServiceCase {
   readonly name?: string;
   readonly ports: readonly number[];
-  readonly protocol?: string;
   readonly type?: string;
   readonly class?: string;
   readonly nodePorts?: boolean;
   readonly deleted?: boolean;
   readonly finalizers?: string[];
-  readonly addresses?: readonly string[];
+  readonly address?: string;
+  readonly wanted?: string;
 }
 
 interface Case {
   readonly name: string;
-  readonly addresses?: readonly string[];
-  readonly backends?: 'none';
+  readonly host?: 'none';
+  readonly backends?: 'none' | 'some';
   readonly service: ServiceCase;
-  readonly others?: readonly ServiceCase[];
+  readonly taken?: readonly string[] | 'all';
   readonly want: {
     readonly actions: readonly string[];
     readonly finalizers: readonly string[];
-    readonly addresses: readonly string[];
+    readonly address: string;
   };
 }
 
 const CASES = JSON.parse(readFileSync(new URL('./cases.json', import.meta.url), 'utf8')) as readonly Case[];
+const POD_CIDR = '10.128.0.0/20';
+const RANGE: AddressRange = podAddresses(POD_CIDR)?.loadBalancers ?? { first: 1, last: 0 };
+const ALL = Array.from({ length: RANGE.last - RANGE.first + 1 }, (_, index) => formatIpv4(RANGE.first + index));
 
 const serviceOf = (one: ServiceCase): Service => ({
   apiVersion: 'v1',
@@ -42,16 +46,22 @@ const serviceOf = (one: ServiceCase): Service => ({
   },
   spec: {
     type: one.type ?? 'LoadBalancer',
-    ports: one.ports.map((port) => ({ port, ...(one.protocol === undefined ? {} : { protocol: one.protocol }) })),
+    ports: one.ports.map((port) => ({ port })),
+    ...(one.wanted === undefined ? {} : { loadBalancerIP: one.wanted }),
     allocateLoadBalancerNodePorts: one.nodePorts ?? true,
     ...(one.class === undefined ? {} : { loadBalancerClass: one.class }),
   },
   status: {
-    loadBalancer: one.addresses === undefined ? {} : { ingress: one.addresses.map((ip) => ({ ip, ipMode: 'VIP' })) },
+    loadBalancer: one.address === undefined ? {} : { ingress: [{ ip: one.address, ipMode: 'VIP' }] },
   },
 });
 
-const SOME: ObservedService['backends'] = 'some';
+const observedOf = ({ host, backends = 'some', service, taken = [] }: Case): ObservedService => ({
+  service: serviceOf(service),
+  backends,
+  range: host === 'none' ? undefined : RANGE,
+  taken: new Set(taken === 'all' ? ALL : taken),
+});
 
 const described = (action: Action) => (action.kind === 'event' ? `${action.type} ${action.reason}` : action.kind);
 
@@ -64,43 +74,32 @@ const after = (service: Service, actions: readonly Action[]): Service =>
   }, service);
 
 describe('a Service of type LoadBalancer', () => {
-  it.each(CASES.map((one) => [one.name, one] as const))(
-    '%s',
-    (_, { addresses = ['192.0.2.1'], backends = SOME, service, others = [], want }) => {
-      const observed = {
-        service: serviceOf(service),
-        backends,
-        addresses,
-        others: others.map((other) => serviceOf({ ...other, addresses })),
-      };
-      const { actions } = planLoadBalancer(observed);
-      expect(actions.map(described)).toEqual(want.actions);
-      const then = after(observed.service, actions);
-      expect(then.metadata.finalizers ?? []).toEqual(want.finalizers);
-      expect((then.status?.loadBalancer?.ingress ?? []).map(({ ip }) => ip)).toEqual(want.addresses);
-      const again = planLoadBalancer({ ...observed, service: then }).actions;
-      // A port that is taken is reported each time that is looked at it; nothing is written.
-      expect(again.map(described)).toEqual(want.actions[0]?.startsWith('Warning') === true ? want.actions : []);
-    },
-  );
+  it.each(CASES.map((one) => [one.name, one] as const))('%s', (_, one) => {
+    const observed = observedOf(one);
+    const { actions } = planLoadBalancer(observed);
+    expect(actions.map(described)).toEqual(one.want.actions);
+    const then = after(observed.service, actions);
+    expect(then.metadata.finalizers ?? []).toEqual(one.want.finalizers);
+    expect(addressOf(then)).toBe(one.want.address);
+    const again = planLoadBalancer({ ...observed, service: then }).actions;
+    // That there is no address is reported each time it is looked at; nothing is written.
+    const isFailure = one.want.actions[0]?.startsWith('Warning') === true;
+    expect(again.map(described)).toEqual(isFailure ? one.want.actions : []);
+  });
 
-  it('names the Service that has its port', () => {
-    const observed = {
-      service: serviceOf({ ports: [80] }),
-      backends: SOME,
-      addresses: ['192.0.2.1'],
-      others: [serviceOf({ name: 'web', ports: [80], addresses: ['192.0.2.1'] })],
-    };
-    expect(planLoadBalancer(observed).actions).toEqual([
-      expect.objectContaining({
-        message: 'Error syncing load balancer: failed to ensure load balancer: port 80/TCP is used by Service ns/web',
-      }),
-    ]);
+  it.each<readonly [string, Partial<ServiceCase>, readonly string[]]>([
+    ['address 10.128.10.7 is used by another Service', { wanted: '10.128.10.7' }, ['10.128.10.7']],
+    ['address 192.0.2.7 is not in the range 10.128.10.0-10.128.11.255', { wanted: '192.0.2.7' }, []],
+    ['all addresses of the range 10.128.10.0-10.128.11.255 are used', {}, ALL],
+  ])('says why it gets none: %s', (why, service, taken) => {
+    const observed = observedOf({ ...(CASES[0] as Case), service: { ports: [80], ...service }, taken });
+    const message = `Error syncing load balancer: failed to ensure load balancer: ${why}`;
+    expect(planLoadBalancer(observed).actions).toEqual([expect.objectContaining({ message })]);
   });
 
   it('finishes after a crash between any two writes', () => {
-    for (const { addresses = ['192.0.2.1'], backends = SOME, service } of CASES) {
-      const observed = { service: serviceOf(service), backends, addresses, others: [] };
+    for (const one of CASES) {
+      const observed = observedOf(one);
       const { actions } = planLoadBalancer(observed);
       const end = after(observed.service, actions);
       for (let done = 0; done < actions.length; done++) {
@@ -112,24 +111,42 @@ describe('a Service of type LoadBalancer', () => {
   });
 });
 
-describe('the addresses of hosts', () => {
+describe('a host that answers', () => {
   const node = (address: string, labels: Record<string, string> = {}): Node => ({
     apiVersion: 'v1',
     kind: 'Node',
     metadata: { name: address, labels },
-    status: {
-      addresses: [
-        { type: 'InternalIP', address: '10.0.0.1' },
-        { type: 'ExternalIP', address },
-      ],
-    },
+    status: { addresses: [{ type: 'InternalIP', address }] },
   });
 
-  it('are named once, in order, without those of excluded nodes', () => {
-    const excluded = node('192.0.2.3', { 'node.kubernetes.io/exclude-from-external-load-balancers': '' });
-    expect(hostAddresses([node('192.0.2.2'), node('192.0.2.1'), node('192.0.2.2'), excluded])).toEqual([
-      '192.0.2.1',
-      '192.0.2.2',
-    ]);
+  it.each<readonly [string, readonly Node[], boolean]>([
+    ['has the address of a Node', [node('192.0.2.1'), node('10.128.12.3')], true],
+    ['is not one of Nodes that are elsewhere', [node('192.0.2.1'), node('10.128.0.3')], false],
+    [
+      'is not one that load balancers must not use',
+      [node('10.128.12.3', { 'node.kubernetes.io/exclude-from-external-load-balancers': '' })],
+      false,
+    ],
+    ['is none without Nodes', [], false],
+  ])('%s', (_, nodes, expected) => {
+    expect(isServed(nodes, POD_CIDR)).toBe(expected);
+  });
+});
+
+describe('addresses that were given', () => {
+  it('count before the cache shows them, and no longer when it shows another or none', () => {
+    const given = new GivenAddresses();
+    const [x, y] = ['x', 'y'].map((name) => serviceOf({ name, ports: [80] })) as [Service, Service];
+    const written = serviceOf({ name: 'x', ports: [80], address: '10.128.10.0' });
+    given.note(written);
+    expect(given.others(y, [x, y])).toEqual(new Set(['10.128.10.0']));
+    expect(given.others(x, [x, y])).toEqual(new Set());
+    expect(given.others(y, [written, y])).toEqual(new Set(['10.128.10.0']));
+    expect(given.others(y, [x, y])).toEqual(new Set());
+    given.note(written);
+    expect(given.others(y, [y])).toEqual(new Set());
+    given.note(written);
+    given.clear();
+    expect(given.others(y, [x, y])).toEqual(new Set());
   });
 });

@@ -1,5 +1,13 @@
 import type { Plan } from '@gantry/base';
-import { equalJson, type Node, type Service, type ServicePort } from '@gantry/objects';
+import {
+  type AddressRange,
+  equalJson,
+  formatIpv4,
+  isWithin,
+  type Node,
+  podAddresses,
+  type Service,
+} from '@gantry/objects';
 
 export type Action =
   /** Adds the finalizer, or takes it away. */
@@ -18,12 +26,12 @@ const EXCLUDED = 'node.kubernetes.io/exclude-from-external-load-balancers';
 
 export interface ObservedService {
   readonly service: Service;
-  /** Whether there is a pod behind it, ready or not. */
+  /** Whether there is a pod behind it, ready or not; or there will never be one that the API knows, without a selector. */
   readonly backends: 'some' | 'none';
-  /** Addresses of the hosts, sorted. */
-  readonly addresses: readonly string[];
-  /** The other Services that have an address. */
-  readonly others: readonly Service[];
+  /** The addresses that load balancers may have; undefined without a host that answers at them. */
+  readonly range: AddressRange | undefined;
+  /** Addresses of the other Services. */
+  readonly taken: ReadonlySet<string>;
 }
 
 /** Whether a Service wants its load balancer from here: one that names a class wants it from that. */
@@ -33,35 +41,63 @@ export function wantsLoadBalancer({ metadata, spec }: Service): boolean {
   );
 }
 
-/** Whether a Service has an address of a host. */
-export function hasAddress({ status }: Service): boolean {
-  return (status?.loadBalancer?.ingress ?? []).length > 0;
+/** The address of a Service's load balancer; '' without one. */
+export function addressOf({ status }: Service): string {
+  return status?.loadBalancer?.ingress?.[0]?.ip ?? '';
 }
 
-/** The addresses under which hosts are reached from outside of the cluster, of the nodes that load balancers may use. */
-export function hostAddresses(nodes: readonly Node[]): readonly string[] {
-  const usable = nodes.filter(({ metadata }) => metadata.labels?.[EXCLUDED] === undefined);
-  const addresses = usable.flatMap(({ status }) => status?.addresses ?? []);
-  return [...new Set(addresses.filter(({ type }) => type === 'ExternalIP').map(({ address }) => address))].sort();
+/** Whether a host answers at the addresses of load balancers: the Node of one that load balancers may use has an address of its own there. */
+export function isServed(nodes: readonly Node[], podCidr: string): boolean {
+  const part = podAddresses(podCidr)?.nodes;
+  return nodes.some(
+    ({ metadata, status }) =>
+      metadata.labels?.[EXCLUDED] === undefined &&
+      (status?.addresses ?? []).some(
+        ({ type, address }) => type === 'InternalIP' && part !== undefined && isWithin(part, address),
+      ),
+  );
 }
 
 /**
- * Gives a Service the addresses of the hosts, as Kubernetes' service controller does with those of a cloud's load balancer. All
- * share the hosts' addresses: a port belongs to the Service that has it, and another one waits. So a Service takes its ports when the
- * first pod is behind it, unlike with a cloud, and then keeps them. Without an address nothing is done.
+ * Gives a Service an address of its own, as Kubernetes' service controller does with one of a cloud's load balancer. A Service gets it when
+ * the first pod is behind it: until then nothing would answer. It keeps it then, until it wants none any more.
  */
 export function planLoadBalancer(observed: ObservedService): Plan<Action> {
-  const { service, addresses, backends } = observed;
+  const { service, range, backends } = observed;
   if (!wantsLoadBalancer(service)) return { actions: planCleanup(service) };
   const isHeld = service.metadata.finalizers?.includes(CLEANUP) === true;
-  if (addresses.length === 0 || (backends === 'none' && !isHeld)) return { actions: [] };
-  const taken = takenPort(observed);
-  if (taken !== undefined && !hasAddress(service)) {
-    const message = `Error syncing load balancer: failed to ensure load balancer: ${taken}`;
+  if (range === undefined || (backends === 'none' && !isHeld)) return { actions: [] };
+  const chosen = chooseAddress(observed, range);
+  if (chosen.kind === 'none') {
+    const message = `Error syncing load balancer: failed to ensure load balancer: ${chosen.why}`;
     return { actions: [{ kind: 'event', type: 'Warning', reason: 'SyncLoadBalancerFailed', message }] };
   }
-  const changes = [...planFinalizer(service), ...planAddresses(service, addresses)];
+  const changes = [...planFinalizer(service), ...planAddress(service, chosen.address)];
   return { actions: changes.length === 0 ? [] : between('Ensuring', 'Ensured', changes) };
+}
+
+type Choice = { readonly kind: 'address'; readonly address: string } | { readonly kind: 'none'; readonly why: string };
+
+/** The address that is asked for, else the one that it has, else the first free one. */
+function chooseAddress({ service, taken }: ObservedService, range: AddressRange): Choice {
+  const wanted = service.spec?.loadBalancerIP ?? '';
+  if (wanted !== '') {
+    if (!isWithin(range, wanted))
+      return { kind: 'none', why: `address ${wanted} is not in the range ${describe(range)}` };
+    if (taken.has(wanted)) return { kind: 'none', why: `address ${wanted} is used by another Service` };
+    return { kind: 'address', address: wanted };
+  }
+  const own = addressOf(service);
+  if (isWithin(range, own) && !taken.has(own)) return { kind: 'address', address: own };
+  for (let number = range.first; number <= range.last; number++) {
+    const address = formatIpv4(number);
+    if (!taken.has(address)) return { kind: 'address', address };
+  }
+  return { kind: 'none', why: `all addresses of the range ${describe(range)} are used` };
+}
+
+function describe({ first, last }: AddressRange): string {
+  return `${formatIpv4(first)}-${formatIpv4(last)}`;
 }
 
 function planCleanup(service: Service): readonly Action[] {
@@ -69,7 +105,7 @@ function planCleanup(service: Service): readonly Action[] {
   if (!finalizers.includes(CLEANUP)) return [];
   const left = { ...service.metadata, finalizers: finalizers.filter((one) => one !== CLEANUP) };
   const changes: readonly Action[] = [
-    ...planAddresses(service, []),
+    ...planAddress(service, ''),
     { kind: 'setFinalizers', service: { ...service, metadata: left } },
   ];
   return between('Deleting', 'Deleted', changes);
@@ -92,22 +128,9 @@ function planFinalizer(service: Service): readonly Action[] {
   return [{ kind: 'setFinalizers', service: { ...service, metadata } }];
 }
 
-function planAddresses(service: Service, addresses: readonly string[]): readonly Action[] {
-  const ingress = addresses.map((ip) => ({ ip, ipMode: 'VIP' }));
+function planAddress(service: Service, ip: string): readonly Action[] {
+  const ingress = ip === '' ? [] : [{ ip, ipMode: 'VIP' }];
   if (equalJson(service.status?.loadBalancer?.ingress ?? [], ingress)) return [];
   const loadBalancer = ingress.length === 0 ? {} : { ingress };
   return [{ kind: 'updateStatus', service: { ...service, status: { ...service.status, loadBalancer } } }];
-}
-
-function takenPort({ service, others }: ObservedService): string | undefined {
-  const wanted = new Set((service.spec?.ports ?? []).map(describePort));
-  for (const { metadata, spec } of others) {
-    const port = spec?.ports?.map(describePort).find((one) => wanted.has(one));
-    if (port !== undefined) return `port ${port} is used by Service ${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
-  }
-  return undefined;
-}
-
-function describePort({ port, protocol = 'TCP' }: ServicePort): string {
-  return `${port}/${protocol}`;
 }

@@ -33,6 +33,7 @@ function createAll() {
     signers: { firstServiceAddress: '10.96.0.1', reservedNames: [], servingApproval: 'automatic' },
     readCa: () => 'a certificate',
     nodeGraceMs: NODE_GRACE_MS,
+    podCidr: '10.128.0.0/20',
     localPath: { storageClass: 'none' },
     readPath: () => Promise.reject(StatusError.unavailable('there are no metrics')),
     meters: createMeters(createMetrics()),
