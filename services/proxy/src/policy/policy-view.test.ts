@@ -21,6 +21,7 @@ function start() {
   const omitted: string[] = [];
   const view = new PolicyView(book, {
     podRange: topology().podRange,
+    podCidr: topology().podCidr,
     clock: new ManualClock(),
     onOmitted: (policy, rules) => omitted.push(`${policy}: ${rules}`),
     onShort: () => omitted.push('short'),
@@ -68,6 +69,14 @@ add element ip t always-open { 10.128.4.1 . 10.128.4.1, 10.128.0.3 . 10.128.4.1,
 `);
   take(PODS, { ...db, metadata: { ...db.metadata, resourceVersion: '7' } }, db);
   expect(await text()).toBe('');
+});
+
+test("the agent of a Node whose address is the host's reaches the Node's pods from its container", async () => {
+  const { take, text } = start();
+  take(NETWORK_POLICIES, networkPolicy(DENY));
+  take(PODS, { ...db, status: { ...db.status, hostIP: '10.128.12.3' } } as Pod);
+  const open = ['10.128.12.3', '10.128.0.3'].map((node) => `${node} . 10.128.4.1, 10.128.4.1 . ${node}`);
+  expect(await text()).toContain(`always-open { 10.128.4.1 . 10.128.4.1, ${open.join(', ')} }`);
 });
 
 test.each<readonly [string, Pod]>([

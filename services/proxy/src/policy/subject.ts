@@ -82,7 +82,10 @@ export interface SubjectSurroundings {
 }
 
 /** The part of the table for one pod: its places in sets of peers and named ports, and what isolates it. */
-export function planSubject(subject: Subject, { podRange, podCidr, namedPorts, shared }: SubjectSurroundings): Fragment {
+export function planSubject(
+  subject: Subject,
+  { podRange, podCidr, namedPorts, shared }: SubjectSurroundings,
+): Fragment {
   const { member, groups, selection } = subject;
   const { address, nodeAddress } = member;
   const elements: Element[] = [...groups].map(({ id }) => ({ container: peersSet(id), key: address, value: '' }));
