@@ -5,7 +5,9 @@ import { tableSkeleton } from './table.ts';
 /** The lines of a chain, without its name. */
 function chain(name: string): string {
   return (
-    new RegExp(`^  chain ${name} \\{([^}]*(?:\\{[^}]*\\}[^}]*)*)\\}$`, 'm').exec(tableSkeleton(topology()))?.[1] ?? ''
+    new RegExp(`^  chain ${name} \\{([^}]*(?:\\{[^}]*\\}[^}]*)*)\\}$`, 'm').exec(
+      tableSkeleton({ ...topology(), apiPort: 6443 }),
+    )?.[1] ?? ''
   );
 }
 
