@@ -258,8 +258,14 @@ test('what is beyond the bounds stays closed and is reported; it opens when ther
 test('long work gives other work of the process its turn, and takes in what comes meanwhile', async () => {
   let now = 0;
   const book = new RuleBook();
-  const { podRange } = topology();
-  const view = new PolicyView(book, { podRange, clock: { monotonicMs: () => now++ }, onOmitted: fail, onShort: fail });
+  const { podRange, podCidr } = topology();
+  const view = new PolicyView(book, {
+    podRange,
+    podCidr,
+    clock: { monotonicMs: () => now++ },
+    onOmitted: fail,
+    onShort: fail,
+  });
   const take = (resource: Resource, object: KubeObject) =>
     view.take({ kind: 'changed', resource, changes: [{ object, old: undefined }] });
   take(NETWORK_POLICIES, networkPolicy({ podSelector: {} }));
