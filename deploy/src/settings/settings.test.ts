@@ -1,3 +1,4 @@
+import { formatIpv4, podAddresses } from '@gantry/objects';
 import { expect, test } from 'vitest';
 import { chooseSettings, misplaced, namesOf, networksOf, refreshSettings } from './choose-settings.ts';
 import { overlaps, parseRoutes } from './ranges.ts';
@@ -25,6 +26,12 @@ test('ranges in use are avoided, and names fit a network interface', async () =>
   });
   expect(settings).toMatchObject({ port: 6_445, podCidr: '10.132.0.0/20', serviceCidr: '10.112.0.0/16' });
   expect(settings.podBridge.length).toBeLessThanOrEqual(15);
+});
+
+test('the engine chooses addresses for services in the part of the range that is for containers', async () => {
+  const { podCidr, podServicesRange } = await chooseSettings('/a', idle);
+  const { first, last } = podAddresses(podCidr)?.containers ?? { first: 0, last: 0 };
+  expect([podServicesRange, last - first + 1]).toEqual([`${formatIpv4(first)}/22`, 2 ** (32 - 22)]);
 });
 
 test('two folders get different cluster names', async () => {

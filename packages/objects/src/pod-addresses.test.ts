@@ -20,17 +20,20 @@ describe('the addresses of a pod network', () => {
     ]);
   });
 
-  it.each(Array.from({ length: 21 }, (_, index) => index + 8))('of a range of %d bits have no gap and no overlap', (bits) => {
-    const size = 2 ** (32 - bits);
-    const { containers, ...others } = podAddresses(`10.131.255.255/${bits}`) ?? { containers: { first: 0, last: 0 } };
-    expect(containers.first % size).toBe(0);
-    let { last } = containers;
-    for (const [name, part] of Object.entries(others)) {
-      expect([name, part.first, part.last >= part.first]).toEqual([name, last + 1, true]);
-      last = part.last;
-    }
-    expect(last).toBe(containers.first + size - 2);
-  });
+  it.each(Array.from({ length: 21 }, (_, index) => index + 8))(
+    'of a range of %d bits have no gap and no overlap',
+    (bits) => {
+      const size = 2 ** (32 - bits);
+      const { containers, ...others } = podAddresses(`10.131.255.255/${bits}`) ?? { containers: { first: 0, last: 0 } };
+      expect(containers.first % size).toBe(0);
+      let { last } = containers;
+      for (const [name, part] of Object.entries(others)) {
+        expect([name, part.first, part.last >= part.first]).toEqual([name, last + 1, true]);
+        last = part.last;
+      }
+      expect(last).toBe(containers.first + size - 2);
+    },
+  );
 
   it.each(['10.128.0.0', '10.128.0.0/7', '10.128.0.0/29', '10.128.0.256/20', 'fd00::/8', ''])(
     'of %j are none',

@@ -28,3 +28,33 @@ test("pods reach neither an engine nor a tunnel on the host's addresses; the hos
   expect(input).toContain('iifname "gtp-test" udp dport { 4789, 7946, 8472 } drop');
   expect(input.match(/ drop/g)).toHaveLength(2);
 });
+
+test("what is for a cluster's own addresses is routed before what is for any address of the host, which may be another cluster's", () => {
+  const hooks = ['prerouting', 'output'].flatMap((name) => [chain(name), chain(`${name}-to-host`)]);
+  expect(hooks.map((text) => /priority (-\d+);.* jump (\S+);/.exec(text)?.slice(1))).toEqual([
+    ['-106', 'route-to-own'],
+    ['-105', 'route-to-host'],
+    ['-106', 'route-to-own'],
+    ['-105', 'route-to-host'],
+  ]);
+  for (const line of chain('route-to-own').trim().split('\n')) expect(line).not.toContain('type local');
+});
+
+test('the loopback of the host leads to pods only by host ports that name it, and never the port of the API', () => {
+  const lines = chain('route-to-host').trim().split(/\n\s*/);
+  expect(lines[0]).toBe('ip daddr 127.0.0.0/8 tcp dport 6443 return');
+  const open = lines.slice(1).filter((line) => !line.startsWith('ip daddr != 127.0.0.0/8 '));
+  expect(open).toEqual([expect.stringMatching(/ ip daddr \. meta l4proto \. th dport map @host-ports$/)]);
+});
+
+test("a host port without an address is one of the host's, not of other Nodes or load balancers", () => {
+  expect(chain('route-to-host').trim().split(/\n\s*/).at(-1)).toBe(
+    'ip daddr != 127.0.0.0/8 ip daddr != @node-addresses ip daddr != @load-balancer-addresses jump route-to-any',
+  );
+});
+
+test('the agent of a Node is reached from the network of the pods and from the host, before any host port', () => {
+  const agents = 'tcp dport 10250 dnat to ip daddr map @agents; jump route-to-own;';
+  expect(chain('prerouting')).toContain(`iifname "gtp-test" ${agents}`);
+  expect(chain('output')).toContain(`policy accept; ${agents}`);
+});

@@ -52,26 +52,34 @@ const UNJUDGED = 'ct state established,related accept; ip saddr . ip daddr @alwa
  *
  * Pods of other clusters on this host (bridges named `gtp-...`) have a proxy of their own, perhaps with the same ClusterIPs.
  *
+ * Each cluster of the host first routes what is for addresses of its own, and only then what is for any address of the host: that could
+ * be of another cluster. A translation ends the look-up in all tables.
+ *
  * Host ports come last, so that a pod takes no NodePort and no Service's address away. Nor does it take the API on 127.0.0.1: without it
- * the rule could not be removed. What addresses an agent is masqueraded, so that replies pass here also where bridges do not show
+ * the rule could not be removed. The host's loopback is only for those that name it: other programs of the host serve there, Ingresses
+ * too. Agents are reached so from the pods' network and the host, not from other machines. What addresses one is masqueraded, so that replies pass here also where bridges do not show
  * packets to the filter.
  */
 export function tableSkeleton(topology: SkeletonOptions): string {
   const { podBridge, serviceCidr, apiPort } = topology;
   const translate = 'meta l4proto { tcp, udp, sctp } dnat ip addr . port to';
+  const agents = `tcp dport ${AGENT_PORT} dnat to ip daddr map @agents`;
   const foreign = `iifname "gtp-*" iifname != "${podBridge}" return`;
   return `${CONTAINERS}
   chain reject-packet { reject; }
   chain check-sources { ct state new ${SERVICE} vmap @source-checked; }
-  chain route-packet {
-    tcp dport ${AGENT_PORT} dnat to ip daddr map @agents
+  chain route-to-own {
     ${SERVICE} vmap @services
     ip daddr @node-addresses ${NODE_PORT} vmap @node-ports
-    ip daddr != 127.0.0.0/8 fib daddr type local ${NODE_PORT} vmap @node-ports
-    ip daddr 127.0.0.0/8 tcp dport ${apiPort} return
-    fib daddr type local ${translate} ${SERVICE} map @host-ports
-    ip daddr != @load-balancer-addresses fib daddr type local ${translate} ${NODE_PORT} map @any-host-ports
+    ip daddr @node-addresses ${translate} ${SERVICE} map @host-ports
   }
+  chain route-to-host {
+    ip daddr 127.0.0.0/8 tcp dport ${apiPort} return
+    ip daddr != 127.0.0.0/8 fib daddr type local ${NODE_PORT} vmap @node-ports
+    fib daddr type local ${translate} ${SERVICE} map @host-ports
+    ip daddr != 127.0.0.0/8 ip daddr != @node-addresses ip daddr != @load-balancer-addresses jump route-to-any
+  }
+  chain route-to-any { fib daddr type local ${translate} ${NODE_PORT} map @any-host-ports; }
   chain check-endpoints {
     ${SERVICE} vmap @no-endpoints
     ip daddr @node-addresses ${NODE_PORT} vmap @no-endpoint-node-ports
@@ -82,8 +90,10 @@ export function tableSkeleton(topology: SkeletonOptions): string {
   }
   chain before-prerouting { type filter hook prerouting priority -115; policy accept; ${foreign}; jump check-sources; }
   chain before-output { type filter hook output priority -115; policy accept; jump check-sources; }
-  chain prerouting { type nat hook prerouting priority -105; policy accept; ${foreign}; jump route-packet; }
-  chain output { type nat hook output priority -105; policy accept; jump route-packet; }
+  chain prerouting { type nat hook prerouting priority -106; policy accept; ${foreign}; iifname "${podBridge}" ${agents}; jump route-to-own; }
+  chain output { type nat hook output priority -106; policy accept; ${agents}; jump route-to-own; }
+  chain prerouting-to-host { type nat hook prerouting priority -105; policy accept; ${foreign}; jump route-to-host; }
+  chain output-to-host { type nat hook output priority -105; policy accept; jump route-to-host; }
   chain input {
     type filter hook input priority -5; policy accept;
     iifname "${podBridge}" tcp dport ${ENGINE_PORTS} drop
