@@ -6,6 +6,22 @@ const PLAN_TESTS = [`${RULES}/plan-service.test.ts`];
 /** Rules of Services. */
 export const SERVICE_MUTANTS: readonly Mutant[] = [
   {
+    name: 'a host port takes the loopback of the host',
+    file: `${RULES}/table.ts`,
+    text: 'ip daddr != 127.0.0.0/8 ip daddr != @node-addresses',
+    replacement: 'ip daddr != @node-addresses',
+    tests: [`${RULES}/table.test.ts`],
+    protects: 'programs of the host, and Ingresses, which are served on 127.0.0.1',
+  },
+  {
+    name: 'two parts of the range of pods overlap',
+    file: 'packages/objects/src/pod-addresses.ts',
+    text: 'pods: sixteenths(4, 9)',
+    replacement: 'pods: sixteenths(4, 10)',
+    tests: ['packages/objects/src/pod-addresses.test.ts'],
+    protects: 'pods of which the kernel and the engine each think that they alone have the address',
+  },
+  {
     name: 'Services lead to closed networks',
     file: `${RULES}/endpoints.ts`,
     text: 'if (found === undefined || topology.closedRanges.some((range) => contains(range, found.address))) continue;',

@@ -56,9 +56,10 @@ const UNJUDGED = 'ct state established,related accept; ip saddr . ip daddr @alwa
  * be of another cluster. A translation ends the look-up in all tables.
  *
  * Host ports come last, so that a pod takes no NodePort and no Service's address away. Nor does it take the API on 127.0.0.1: without it
- * the rule could not be removed. The host's loopback is only for those that name it: other programs of the host serve there, Ingresses
- * too. Agents are reached so from the pods' network and the host, not from other machines. What addresses one is masqueraded, so that replies pass here also where bridges do not show
- * packets to the filter.
+ * the rule could not be removed. Without an address they leave the host's loopback alone: its own programs serve there, Ingresses too.
+ *
+ * Agents are reached by their Nodes' addresses from the pods' network and the host, not from other machines. What addresses one is
+ * masqueraded, so that replies pass here also where bridges do not show packets to the filter.
  */
 export function tableSkeleton(topology: SkeletonOptions): string {
   const { podBridge, serviceCidr, apiPort } = topology;
