@@ -277,6 +277,45 @@ test('long work gives other work of the process its turn, and takes in what come
   expect(isolated?.map(({ key }) => key)).toEqual(['10.128.4.1', '10.128.4.2']);
 });
 
+test('policies that change all the time hold up neither new pods nor the end of the work', async () => {
+  let now = 0;
+  const book = new RuleBook();
+  const { podRange, podCidr } = topology();
+  const take = (resource: Resource, object: KubeObject) =>
+    view.take({ kind: 'changed', resource, changes: [{ object, old: undefined }] });
+  const restless = () => take(NETWORK_POLICIES, networkPolicy({ podSelector: {} }, 'restless'));
+  const monotonicMs = () => {
+    restless();
+    return now++;
+  };
+  const view = new PolicyView(book, { podRange, podCidr, clock: { monotonicMs }, onOmitted: fail, onShort: fail });
+  for (let i = 0; i < 1000; i++) take(PODS, pod(`p-${i}`, '10.128.4.1'));
+  restless();
+  await view.settle(AbortSignal.timeout(10_000));
+  take(PODS, pod('late', '10.128.4.2'));
+  await view.settle(AbortSignal.timeout(10_000));
+  const isolated = book.takeChange()?.newElements.filter(({ container }) => container === 'ingress-isolated');
+  expect(isolated?.map(({ key }) => key)).toEqual(['10.128.4.1', '10.128.4.2']);
+});
+
+test('a named port of a policy looks at the pods that have it alone', async () => {
+  const book = new RuleBook();
+  const { podRange, podCidr } = topology();
+  let looks = 0;
+  const monotonicMs = () => looks++;
+  const view = new PolicyView(book, { podRange, podCidr, clock: { monotonicMs }, onOmitted: fail, onShort: fail });
+  const take = (resource: Resource, object: KubeObject) =>
+    view.take({ kind: 'changed', resource, changes: [{ object, old: undefined }] });
+  for (let i = 0; i < 2000; i++) take(PODS, pod(`p-${i}`, '10.128.4.1', {}, `ns-${i}`));
+  const { signal } = new AbortController();
+  await view.settle(signal);
+  const ports = Array.from({ length: 1000 }, (_, i) => ({ port: `p${i}` }));
+  take(NETWORK_POLICIES, networkPolicy({ podSelector: {}, ingress: [{ ports }] }));
+  looks = 0;
+  await view.settle(signal);
+  expect(looks).toBeLessThan(100);
+});
+
 function fail(): never {
   throw new Error('there is room for all');
 }

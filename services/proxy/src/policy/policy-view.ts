@@ -52,6 +52,8 @@ export class PolicyView {
   /** By namespace and key. */
   readonly #policies = new Map<string, Map<string, UsedPolicy & { object: NetworkPolicy }>>();
   readonly #groups: PeerGroups;
+  /** Pods by the named ports that they have. */
+  readonly #subjectsByPort = new Map<NamedPortSet, Set<Subject>>();
   /** How many rules look up each set of named ports. */
   readonly #namedPorts = new Map<NamedPortSet, number>();
   readonly #dnsSlices = new Map<string, EndpointSlice>();
@@ -61,6 +63,8 @@ export class PolicyView {
 
   readonly #changedNamespaces = new Map<string, KubeObject | undefined>();
   readonly #changedPolicies = new Map<string, NetworkPolicy | undefined>();
+  /** Policies whose namespace has room for what was left out of them. */
+  readonly #retried = new Map<string, NetworkPolicy>();
   readonly #changedMembers = new Map<string, Member | undefined>();
   /** Pods whose part of the table may be another one. */
   readonly #touched = new Set<Subject>();
@@ -116,13 +120,19 @@ export class PolicyView {
     this.#short = short;
   }
 
+  /**
+   * Namespaces and policies that change meanwhile wait for the next call, however often they change: what a tenant does to them delays the
+   * isolation of new pods, and the rules of Services, by no more than one look at each. Pods that change meanwhile are worked off.
+   */
   *#work(): Generator<void> {
     this.#shared = new SharedSelections();
-    for (const [name, object] of takeEach(this.#changedNamespaces)) {
+    yield* this.#setMembers();
+    for (const [name, object] of takeAll(this.#changedNamespaces)) {
       yield* this.#groups.setNamespace(name, object === undefined ? undefined : (object.metadata.labels ?? {}));
     }
-    for (const [key, object] of takeEach(this.#changedPolicies)) yield* this.#setPolicy(key, object);
-    for (const [key, member] of takeEach(this.#changedMembers)) yield* this.#setMember(key, member);
+    for (const [key, object] of takeAll(this.#changedPolicies)) yield* this.#setPolicy(key, object);
+    for (const [key, object] of takeAll(this.#retried)) yield* this.#setPolicy(key, object);
+    yield* this.#setMembers();
     const surroundings = {
       podRange: this.#options.podRange,
       podCidr: this.#options.podCidr,
@@ -133,6 +143,13 @@ export class PolicyView {
       this.#touched.delete(subject);
       this.#write(subject.member.key, planSubject(subject, surroundings));
       yield;
+    }
+  }
+
+  *#setMembers(): Generator<void> {
+    for (const entry of this.#changedMembers) {
+      this.#changedMembers.delete(entry[0]);
+      yield* this.#setMember(...entry);
     }
   }
 
@@ -158,7 +175,12 @@ export class PolicyView {
     }
     if (known !== undefined && isSameMember(known.member, member)) return;
     const subject: Subject = known ?? { member, selection: NO_POLICIES, groups: new Set() };
+    this.#forgetPorts(subject);
     subject.member = member;
+    for (const port of member.ports) {
+      const set = namedPortSet(port);
+      this.#subjectsByPort.set(set, (this.#subjectsByPort.get(set) ?? new Set()).add(subject));
+    }
     if (known === undefined) {
       this.#subjects.set(key, subject);
       const inNamespace = this.#subjectsByNamespace.get(member.namespace) ?? new Set();
@@ -178,9 +200,18 @@ export class PolicyView {
     const inNamespace = this.#subjectsByNamespace.get(namespace);
     inNamespace?.delete(subject);
     if (inNamespace?.size === 0) this.#subjectsByNamespace.delete(namespace);
+    this.#forgetPorts(subject);
     this.#groups.remove(subject);
     this.#touched.delete(subject);
     this.#book.remove(`member/${key}`);
+  }
+
+  #forgetPorts(subject: Subject): void {
+    for (const port of subject.member.ports) {
+      const set = namedPortSet(port);
+      const having = this.#subjectsByPort.get(set);
+      if (having?.delete(subject) === true && having.size === 0) this.#subjectsByPort.delete(set);
+    }
   }
 
   *#setPolicy(key: string, object: NetworkPolicy | undefined): Generator<void> {
@@ -236,8 +267,7 @@ export class PolicyView {
   /** A namespace has room again for ranges that were left out. */
   #retryOmitted(key: string, policies: ReadonlyMap<string, UsedPolicy & { readonly object: NetworkPolicy }>): void {
     for (const [other, { policy, object }] of policies) {
-      if (other !== key && policy.omitted > 0 && !this.#changedPolicies.has(other))
-        this.#changedPolicies.set(other, object);
+      if (other !== key && policy.omitted > 0 && !this.#changedPolicies.has(other)) this.#retried.set(other, object);
     }
   }
 
@@ -272,8 +302,9 @@ export class PolicyView {
   }
 
   *#touchPort(set: NamedPortSet): Generator<void> {
-    for (const subject of this.#subjects.values()) {
-      if (subject.member.ports.some((port) => namedPortSet(port) === set)) this.#touched.add(subject);
+    yield;
+    for (const subject of this.#subjectsByPort.get(set) ?? []) {
+      this.#touched.add(subject);
       yield;
     }
   }
@@ -300,10 +331,9 @@ function namedPortsOf(policy: Policy): readonly NamedPort[] {
   return rulesOf(policy).flatMap(({ ports }) => (ports === 'all' ? [] : ports.named));
 }
 
-/** Takes entries out one by one, also those that come meanwhile. */
-function* takeEach<K, V>(map: Map<K, V>): Generator<readonly [K, V]> {
-  for (const entry of map) {
-    map.delete(entry[0]);
-    yield entry;
-  }
+/** Takes all entries out at once. */
+function takeAll<K, V>(map: Map<K, V>): readonly (readonly [K, V])[] {
+  const entries = [...map];
+  map.clear();
+  return entries;
 }
