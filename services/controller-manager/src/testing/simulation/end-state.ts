@@ -1,6 +1,6 @@
-import { JOBS, type KubeObject } from '@gantry/objects';
+import { type Job, JOBS, type KubeObject, type Pod, PODS } from '@gantry/objects';
 import { controllerOf } from '../../controllers/ownership.ts';
-import type { World } from './world.ts';
+import { type Change, isOf, type World } from './world.ts';
 
 /** What neither has an end nor says what was wanted: heartbeats, leaders, Events, and the machinery of the server. */
 const UNCOMPARED: ReadonlySet<string> = new Set([
@@ -36,20 +36,51 @@ const UID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const NAMED_POD = /(?<=found no controllers for pod )\\"[^"]*\\"/;
 
 /**
- * The end of a history in a form that two runs can be compared by: one line for each object, without uids, times and suffixes. Pods are
- * counted for each owner, since their names are random.
+ * Follows a world from its beginning. The function returns the end of its history in a form that two runs can be compared by: one line
+ * for each object, without uids, times and suffixes. Pods are counted for each owner, since their names are random. A pod of a Job that
+ * was evicted after it had ended counts as if it were still there: which node it ran on, and whether that one is lost later, is chance.
  */
-export function endState(world: World): readonly string[] {
-  const lines: string[] = [];
-  for (const [resource, object] of world.everything()) {
-    if (UNCOMPARED.has(resource) || isByChance(world, resource, object)) continue;
-    const { namespace = '', name = '' } = object.metadata;
-    const shown = resource === '/pods' ? podOf(object) : JSON.stringify(masked(object));
-    lines.push(
-      `${resource} ${namespace}/${nameOf(object, name)} ${shown}`.replaceAll(UID, 'uid').replace(NAMED_POD, ''),
-    );
-  }
-  return lines.sort();
+export function followEndState(world: World): () => readonly string[] {
+  const evicted: Pod[] = [];
+  world.subscribe((change) => {
+    if (isEvictionOfEnded(change)) evicted.push(change.old as Pod);
+  });
+  return () => {
+    const lines: string[] = [];
+    for (const [resource, object] of world.everything()) {
+      if (!UNCOMPARED.has(resource) && !isByChance(world, resource, object)) lines.push(lineOf(resource, object));
+    }
+    const kept = evicted.filter((pod) => isOwnerThere(world, pod) && !isByChance(world, '/pods', pod));
+    return [...lines, ...kept.map((pod) => lineOf('/pods', pod))].sort();
+  };
+}
+
+function lineOf(resource: string, object: KubeObject): string {
+  const { namespace = '', name = '' } = object.metadata;
+  const shown = resource === '/pods' ? podOf(object) : JSON.stringify(masked(object));
+  return `${resource} ${namespace}/${nameOf(object, name)} ${shown}`.replaceAll(UID, 'uid').replace(NAMED_POD, '');
+}
+
+/** Whether the taints of its node delete a pod that has ended, as Kubernetes' taint manager does. A Job does not replace it. */
+function isEvictionOfEnded(change: Change): boolean {
+  if (!isOf(change, PODS) || change.object?.metadata.deletionTimestamp === undefined) return false;
+  const [pod, old]: readonly (Pod | undefined)[] = [change.object, change.old];
+  if (old === undefined || old.metadata.deletionTimestamp !== undefined || !hasEnded(old)) return false;
+  return pod?.status?.conditions?.some(({ reason }) => reason === 'DeletionByTaintManager') === true;
+}
+
+function hasEnded({ status }: Pod): boolean {
+  return status?.phase === 'Succeeded' || status?.phase === 'Failed';
+}
+
+function isOwnerThere(world: World, pod: Pod): boolean {
+  const owner = controllerOf(pod);
+  if (owner?.kind !== 'Job') return false;
+  return jobOf(world, pod, owner.name)?.metadata.uid === owner.uid;
+}
+
+function jobOf(world: World, { metadata }: KubeObject, name: string): Job | undefined {
+  return world.get(JOBS, metadata.namespace ?? '', name);
 }
 
 /** How many pods of a Job fail, and which schedules of a CronJob fall into a history, depends on when things happen. */
@@ -57,7 +88,7 @@ function isByChance(world: World, resource: string, object: KubeObject): boolean
   const owner = controllerOf(object);
   if (owner?.kind === 'CronJob') return true;
   if (resource !== '/pods' || owner?.kind !== 'Job') return false;
-  const job = world.get(JOBS, object.metadata.namespace ?? '', owner.name);
+  const job = jobOf(world, object, owner.name);
   const isScheduled = job !== undefined && controllerOf(job)?.kind === 'CronJob';
   return isScheduled || (object as KubeObject & { status?: { phase?: string } }).status?.phase === 'Failed';
 }

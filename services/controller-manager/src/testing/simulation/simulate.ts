@@ -6,7 +6,7 @@ import { JOBS, type KubeObject, LEASES, NAMESPACES, NODES } from '@gantry/object
 import { Activity } from './activity.ts';
 import { createDice } from './dice.ts';
 import type { Faults } from './disturbed-client.ts';
-import { endState } from './end-state.ts';
+import { followEndState } from './end-state.ts';
 import { createHistory, type Step } from './history.ts';
 import { budgetInvariant } from './invariants/budgets.ts';
 import { daemonInvariant } from './invariants/daemons.ts';
@@ -69,6 +69,7 @@ class Simulation {
   readonly #violations: string[] = [];
   readonly #trace: string[] = [];
   readonly #requests: { readonly atMs: number; readonly verb: string; readonly resource: string }[] = [];
+  readonly #endState = followEndState(this.#world);
   #changedMs = 0;
   #manager: ManagerProcess | undefined;
   /** What users have deleted. */
@@ -122,7 +123,7 @@ class Simulation {
     await this.#untilAtRest();
     const lastMinute = this.#requests.filter(({ atMs }) => atMs > clock.now() - 60_000);
     this.#violations.push(...restViolations(this.#world));
-    const end = endState(this.#world);
+    const end = this.#endState();
     await this.#restartAtRest(end);
     return {
       violations: this.#violations,
@@ -260,7 +261,7 @@ class Simulation {
     const written = this.#trace.slice(before).filter((line) => !line.includes(` ${NODES.resource} `));
     if (written.length > 0)
       this.#violations.push(`I15: a new leader wrote over a cluster at rest: ${written.join(', ')}`);
-    const now = endState(this.#world);
+    const now = this.#endState();
     if (now.join('\n') !== end.join('\n')) this.#violations.push('I21: the end state did not stay');
   }
 

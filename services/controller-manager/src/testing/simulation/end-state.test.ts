@@ -1,0 +1,61 @@
+import { JOBS, type KubeObject, PODS, type Resource } from '@gantry/objects';
+import { expect, it } from 'vitest';
+import { followEndState } from './end-state.ts';
+import { World } from './world.ts';
+
+type Step = readonly [resource: Resource, name: string, content: object | undefined];
+
+/** The end of a world in which these objects are put one after the other; undefined removes one. */
+function endOf(steps: readonly Step[]): readonly string[] {
+  const world = new World();
+  const endState = followEndState(world);
+  steps.forEach(([resource, name, content], index) => {
+    const metadata = { name, namespace: 'n', uid: name, ...(content as Partial<KubeObject> | undefined)?.metadata };
+    const object = content && ({ apiVersion: 'v1', kind: resource.kind, ...content, metadata } as KubeObject);
+    world.take({ resource, name: `n/${name}`, resourceVersion: (index + 1) * 256, object });
+  });
+  return endState();
+}
+
+const JOB: Step = [JOBS, 'j', { status: { succeeded: 2 } }];
+const OF_JOB = {
+  generateName: 'j-',
+  ownerReferences: [{ apiVersion: 'batch/v1', kind: 'Job', name: 'j', uid: 'j', controller: true }],
+};
+const pod = (name: string, phase: string, metadata: object = {}, reason = 'None'): Step => [
+  PODS,
+  name,
+  {
+    metadata: { ...OF_JOB, ...metadata },
+    status: { phase, conditions: [{ type: 'DisruptionTarget', status: 'True', reason }] },
+  },
+];
+const leaving = { deletionTimestamp: '2026-01-01T00:00:00Z' };
+const evicted = (name: string, phase: string): readonly Step[] => [
+  pod(name, phase, {}, 'DeletionByTaintManager'),
+  pod(name, phase, leaving, 'DeletionByTaintManager'),
+  [PODS, name, undefined],
+];
+
+it('is the same whether or not a pod that had succeeded was evicted from its node', () => {
+  const both = endOf([JOB, pod('j-a', 'Succeeded'), pod('j-b', 'Succeeded')]);
+  expect(both).toHaveLength(3);
+  expect(endOf([JOB, pod('j-a', 'Succeeded'), ...evicted('j-b', 'Succeeded')])).toEqual(both);
+});
+
+it.each<readonly [name: string, steps: readonly Step[]]>([
+  ['a pod that was evicted before it had ended', evicted('j-b', 'Running')],
+  [
+    'a pod that was deleted for another reason',
+    [pod('j-b', 'Succeeded', leaving, 'EvictionByEvictionAPI'), [PODS, 'j-b', undefined]],
+  ],
+])('does not count %s', (_name, steps) => {
+  const one = endOf([JOB, pod('j-a', 'Succeeded')]);
+  expect(endOf([JOB, pod('j-a', 'Succeeded'), ...steps])).toEqual(one);
+});
+
+it('does not count an evicted pod of a Job that is gone, or has been made again', () => {
+  const steps: readonly Step[] = [JOB, ...evicted('j-a', 'Succeeded'), [JOBS, 'j', undefined]];
+  expect(endOf(steps)).toEqual([]);
+  expect(endOf([...steps, [JOBS, 'j', { metadata: { uid: 'another' } }]])).toHaveLength(1);
+});
