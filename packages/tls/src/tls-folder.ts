@@ -1,5 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { watch } from 'node:fs';
+import { type FSWatcher, watch } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, errorMessage, sleep } from '@gantry/base';
@@ -14,6 +14,8 @@ interface FolderOptions {
     info(fields: object, message: string): void;
     warn(fields: object, message: string): void;
   };
+  /** As `watch` of node:fs, which it is by default; throws where the kernel refuses. */
+  readonly watchPath?: (path: string, options: { readonly persistent: false }, listener: () => void) => FSWatcher;
 }
 
 /** Delay between a change and the read: the three files are not written at one moment. */
@@ -67,10 +69,22 @@ class WatchedTlsFolder implements TlsFolder {
     this.#folder = folder;
     this.#options = options;
     this.#material = material;
-    const watcher = watch(folder, { persistent: false }, () => this.#reloadAfter(READ_DELAY_MS));
-    watcher.on('error', (error) => options.logger.warn({ folder, err: error }, 'watching TLS files failed'));
-    this.#closeWatcher = () => watcher.close();
+    const watcher = this.#watch();
+    this.#closeWatcher = () => watcher?.close();
     this.#cancelTimer = options.clock.setTimer(RELOAD_MS, () => this.#reload());
+  }
+
+  /** Undefined where the kernel watches no more, such as at the limit of inotify instances: the files are then read at intervals. */
+  #watch(): FSWatcher | undefined {
+    const { logger, watchPath = watch } = this.#options;
+    const folder = this.#folder;
+    const warn = (err: unknown) => logger.warn({ folder, err }, 'watching TLS files failed');
+    try {
+      return watchPath(folder, { persistent: false }, () => this.#reloadAfter(READ_DELAY_MS)).on('error', warn);
+    } catch (error) {
+      warn(error);
+      return undefined;
+    }
   }
 
   current(): TlsMaterial {

@@ -1,8 +1,10 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ManualClock } from '@gantry/base/testing';
-import type { Pod } from '@gantry/objects';
+import type { KubeObject, Pod } from '@gantry/objects';
 import { createLogger } from '@gantry/service';
 import { expect, it, onTestFinished } from 'vitest';
 import { StaticFolder } from './static-folder.ts';
@@ -10,22 +12,23 @@ import { StaticFolder } from './static-folder.ts';
 const manifest = (name: string, image = 'nginx') =>
   `{apiVersion: v1, kind: Pod, metadata: {name: ${name}}, spec: {containers: [{name: c, image: ${image}}]}}`;
 
-async function startFolder() {
+async function startFolder(watchPath?: () => never) {
   const folder = await mkdtemp(join(tmpdir(), 'static-'));
   const clock = new ManualClock(Date.parse('2026-01-01T00:00:00Z'));
   const events: string[] = [];
   let pods: readonly Pod[] = [];
-  const source = new StaticFolder({
+  const options = {
     folder,
     node: 'n',
-    onPods: (found) => (pods = found),
+    onPods: (found: readonly Pod[]) => (pods = found),
     events: {
-      event: ({ kind, metadata }, type, reason, text) =>
+      event: ({ kind, metadata }: KubeObject, type: string, reason: string, text: string) =>
         void events.push(`${kind} ${metadata.name} ${type} ${reason} ${text}`),
     },
     clock,
     logger: createLogger({ service: 'agent', level: 'fatal' }),
-  });
+  };
+  const source = new StaticFolder(options, watchPath);
   const stop = new AbortController();
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const write = (name: string, text: string) => writeFile(join(folder, name), text);
@@ -66,6 +69,26 @@ it('reports a bad file once, with its path and fault, and the others run', async
   await write('bad.yaml', manifest('b'));
   await source.read();
   expect(names()).toEqual(['a-n', 'b-n']);
+});
+
+it('reports a file that cannot be opened once, and the others run', async () => {
+  const { folder, source, events, write, names } = await startFolder();
+  await write('a.yaml', manifest('a'));
+  // Nothing but a connection opens a socket.
+  const server = createServer().listen(join(folder, 'b.yaml'));
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  await write('c.yaml', manifest('c'));
+  await source.read();
+  await source.read();
+  expect(names()).toEqual(['a-n', 'c-n']);
+  expect(events).toEqual([
+    expect.stringContaining(`Warning InvalidStaticPod static pod file ${join(folder, 'b.yaml')}: ENXIO`),
+  ]);
+  await rm(join(folder, 'b.yaml'));
+  await write('b.yaml', manifest('b'));
+  await source.read();
+  expect(names()).toEqual(['a-n', 'b-n', 'c-n']);
 });
 
 it('does not read a file of any size', async () => {
@@ -110,6 +133,26 @@ it('reads the folder again when the kernel reports a change', async () => {
     .poll(
       async () => {
         await clock.advance(200);
+        return names();
+      },
+      { timeout: 10_000 },
+    )
+    .toEqual(['a-n']);
+  stop.abort();
+  await running;
+});
+
+it('reads the folder at intervals where the kernel watches none', async () => {
+  const { source, stop, clock, write, names } = await startFolder(() => {
+    throw Object.assign(new Error('EMFILE: too many open files, watch'), { code: 'EMFILE' });
+  });
+  const running = source.run(stop.signal);
+  await expect.poll(() => clock.nextTimerMs(), { timeout: 10_000 }).toBe(20_000);
+  await write('a.yaml', manifest('a'));
+  await expect
+    .poll(
+      async () => {
+        await clock.advance(20_000);
         return names();
       },
       { timeout: 10_000 },

@@ -1,4 +1,4 @@
-import { constants, watch } from 'node:fs';
+import { constants, type FSWatcher, watch } from 'node:fs';
 import { mkdir, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, errorMessage, pause, Signal } from '@gantry/base';
@@ -25,11 +25,17 @@ export interface StaticFolderOptions {
   readonly logger: Logger;
 }
 
-/** What a file was when it was last read. */
+/** As `watch` of node:fs; throws where the kernel refuses. */
+type WatchPath = (path: string, options: { readonly persistent: false }, listener: () => void) => FSWatcher;
+
+/** What a file was when it was last read; the reason for one that could not be opened. */
 interface Known {
-  readonly text: Buffer;
+  readonly content: Buffer | string;
   readonly pod: Pod | undefined;
 }
+
+/** Errors that are no fault of the file: the agent or its machine is short of something. */
+const SHORTAGES: readonly (string | undefined)[] = ['EMFILE', 'ENFILE', 'ENOMEM'];
 
 /**
  * The folder of a node's static pods: one pod in each file, but for names that begin with a dot. A file that holds no valid pod is
@@ -37,19 +43,20 @@ interface Known {
  */
 export class StaticFolder {
   readonly #options: StaticFolderOptions;
+  readonly #watchPath: WatchPath;
   #files: ReadonlyMap<string, Known> = new Map();
   readonly #work = new Signal();
 
-  constructor(options: StaticFolderOptions) {
+  constructor(options: StaticFolderOptions, watchPath: WatchPath = watch) {
     this.#options = options;
+    this.#watchPath = watchPath;
   }
 
   /** Reads the folder until `signal` is aborted: at first, after each change, and at intervals. */
   async run(signal: AbortSignal): Promise<void> {
     const { folder, clock, logger } = this.#options;
     await mkdir(folder, { recursive: true });
-    const watcher = watch(folder, { persistent: false }, this.#work.notify);
-    watcher.on('error', (error) => logger.warn({ folder, reason: errorMessage(error) }, 'watching static pods failed'));
+    const watcher = this.#watch();
     try {
       while (!signal.aborted) {
         try {
@@ -61,7 +68,23 @@ export class StaticFolder {
         await pause(clock, QUIET_MS, signal);
       }
     } finally {
-      watcher.close();
+      watcher?.close();
+    }
+  }
+
+  /** Undefined where the kernel watches no more, such as at the limit of inotify instances: the folder is then read at intervals. */
+  #watch(): FSWatcher | undefined {
+    const { folder, logger } = this.#options;
+    const warn = (error: unknown) =>
+      logger.warn(
+        { folder, reason: errorMessage(error) },
+        'watching static pods failed: changes are found at intervals',
+      );
+    try {
+      return this.#watchPath(folder, { persistent: false }, this.#work.notify).on('error', warn);
+    } catch (error) {
+      warn(error);
+      return undefined;
     }
   }
 
@@ -83,20 +106,26 @@ export class StaticFolder {
 
   /** A pod stays the same object while its file stays the same: workers compare versions by identity. */
   async #readFile(path: string): Promise<Known | undefined> {
-    const { node, clock } = this.#options;
-    const text = await contentOf(path);
-    if (text === undefined) return undefined;
+    const content = await contentOf(path);
+    if (content === undefined) return undefined;
     const before = this.#files.get(path);
-    if (before?.text.equals(text) === true) return before;
+    if (before !== undefined && isSame(before.content, content)) return before;
+    if (typeof content !== 'string') return { content, pod: await this.#parse(path, content) };
+    this.#report(path, content);
+    return { content, pod: undefined };
+  }
+
+  async #parse(path: string, text: Buffer): Promise<Pod | undefined> {
+    const { node, clock } = this.#options;
     try {
       if (text.length > MAX_FILE_BYTES)
         throw new AgentError('InvalidManifest', `it has more than ${MAX_FILE_BYTES} bytes`);
       const { pod, warnings } = await readManifest(text, { node, path, now: clock.now() });
       for (const warning of warnings) this.#report(path, warning);
-      return { text, pod };
+      return pod;
     } catch (error) {
       this.#report(path, errorMessage(error));
-      return { text, pod: undefined };
+      return undefined;
     }
   }
 
@@ -117,8 +146,11 @@ async function namesIn(folder: string): Promise<readonly string[]> {
   }
 }
 
-/** The beginning of a regular file, one byte more than it may have; undefined when it is gone or of another kind. */
-async function contentOf(path: string): Promise<Buffer | undefined> {
+/**
+ * The beginning of a regular file, one byte more than it may have; undefined when it is gone or of another kind. The reason, as a
+ * text, when it cannot be read: as kubelet does, the other files are read.
+ */
+async function contentOf(path: string): Promise<Buffer | string | undefined> {
   try {
     // A FIFO is not waited for.
     await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
@@ -127,7 +159,13 @@ async function contentOf(path: string): Promise<Buffer | undefined> {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(Math.min(stats.size, MAX_FILE_BYTES + 1)), 0);
     return buffer.subarray(0, bytesRead);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    if (SHORTAGES.includes(code)) throw error;
+    return errorMessage(error);
   }
+}
+
+function isSame(one: Buffer | string, other: Buffer | string): boolean {
+  return typeof one === 'string' || typeof other === 'string' ? one === other : one.equals(other);
 }
