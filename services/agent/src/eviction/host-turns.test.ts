@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ManualClock } from '@gantry/base/testing';
@@ -18,7 +18,7 @@ async function host(nodes: readonly string[]) {
     for (const [node, rank] of Object.entries(ranks)) if (await turns.get(node)?.isOurs(rank)) ours.push(node);
     return ours;
   };
-  return { clock, round };
+  return { folder, clock, round };
 }
 
 const GREEDY: Rank = [1, 0, 0, -900];
@@ -59,5 +59,20 @@ it('a claim from before the clock was set back is not waited for', async () => {
   await round({ a: MODEST, b: GREEDY });
   clock.now = now;
   // The shortage goes on: only the wall clock has changed.
+  expect(await round({ a: MODEST })).toEqual(['a']);
+});
+
+it.each([
+  ['empty', ''],
+  ['cut', '{"atMs":0,"rank":[1,0,'],
+  ['null', 'null'],
+  ['without a time', '{"rank":[1,0,0,-900]}'],
+  ['without a rank', '{"atMs":0}'],
+  ['with a rank of texts', '{"atMs":0,"rank":["1"]}'],
+])('a file of another node that is %s is no claim', async (_what, text) => {
+  const { folder, round } = await host(['a', 'b']);
+  await mkdir(join(folder, 'b'), { recursive: true });
+  await writeFile(join(folder, 'b', 'pressure.json'), text);
+  await round({ a: MODEST });
   expect(await round({ a: MODEST })).toEqual(['a']);
 });

@@ -62,17 +62,35 @@ export class HostTurns {
   async #write(claim: Claim): Promise<void> {
     const folder = join(this.#folder, this.#node);
     await mkdir(folder, { recursive: true, mode: 0o700 });
-    await writeFile(join(folder, `${FILE}.next`), JSON.stringify(claim), { mode: 0o600 });
+    // Flushed before it is renamed: after a loss of power the file is the claim before or this one.
+    await writeFile(join(folder, `${FILE}.next`), JSON.stringify(claim), { mode: 0o600, flush: true });
     await rename(join(folder, `${FILE}.next`), join(folder, FILE));
   }
 }
 
-/** Undefined for a node that has never been short of anything, or was removed meanwhile. */
+/** Undefined for a node that has never been short of anything, that was removed meanwhile, or whose file is damaged. */
 async function readClaim(path: string): Promise<Claim | undefined> {
   try {
-    return JSON.parse(await readFile(path, 'utf8')) as Claim;
+    return parseClaim(await readFile(path, 'utf8'));
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
     throw error;
   }
+}
+
+/** A file that was cut is no claim: its node writes it anew at its next synchronisation. */
+function parseClaim(text: string): Claim | undefined {
+  let found: unknown;
+  try {
+    found = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  return isClaim(found) ? found : undefined;
+}
+
+function isClaim(found: unknown): found is Claim {
+  if (typeof found !== 'object' || found === null) return false;
+  const { atMs, rank } = found as { readonly atMs?: unknown; readonly rank?: unknown };
+  return typeof atMs === 'number' && Array.isArray(rank) && rank.every((part) => typeof part === 'number');
 }
