@@ -45,6 +45,7 @@ describe('a host whose disk fills', () => {
       registry: {
         'pause:new': image('pause'),
         'app:1': image('one'),
+        'app:also-one': image('one'),
         'app:2': image('two'),
         'app:3': image('three'),
         'there:1': image('there'),
@@ -156,6 +157,42 @@ describe('a host whose disk fills', () => {
     expect(events).toEqual([expect.stringMatching(/^Warning FreeDiskSpaceFailed Insufficient free disk space/)]);
     // What was in use at the last look counts as used then.
     expect(await pulled.lastUsedOf('sha256:one')).toBe(clock.now());
+  });
+
+  it.each<{ when: string; meanwhile: () => Promise<unknown>; names: readonly string[] }>([
+    {
+      when: 'is pulled by another name while the first one is removed',
+      meanwhile: () => puller.pull('app:also-one', [], signal),
+      names: ['app:also-one'],
+    },
+    {
+      when: 'is still being pulled by another name, and not there yet',
+      meanwhile: () => pulled.intend('app:also-one'),
+      names: [],
+    },
+  ])('keeps the records of an image that $when', async ({ meanwhile, names }) => {
+    await pull('app:1');
+    await clock.advance(3 * MINUTE);
+    const { removeImage } = runtime.images;
+    runtime.images.removeImage = async (name) => {
+      await meanwhile();
+      await removeImage(name);
+    };
+    await expect(collector.collect(signal)).rejects.toThrow('Insufficient');
+    expect(await left()).toEqual([...names, ...FOREIGN].toSorted());
+    expect(await pulled.recordsOf('sha256:one')).not.toEqual([]);
+  });
+
+  it('keeps an image that was used after it was listed', async () => {
+    for (const reference of ['app:1', 'app:2']) await pull(reference);
+    await clock.advance(3 * MINUTE);
+    const { removeImage } = runtime.images;
+    runtime.images.removeImage = async (name) => {
+      await pulled.touch('sha256:two', clock.now());
+      await removeImage(name);
+    };
+    await expect(collector.collect(signal)).rejects.toThrow('(freed 1073741824 bytes)');
+    expect(await left()).toEqual(['app:2', ...FOREIGN].toSorted());
   });
 
   it('has its images collected by the one agent that leads, which reports what fails twice', async () => {

@@ -21,7 +21,7 @@ const EVERY_MS = 300_000;
 export interface ImageCollectorOptions extends CollectionPolicy {
   readonly node: string;
   readonly images: Pick<ImageRuntime, 'listImages' | 'usedImages' | 'inspectImage' | 'removeImage'>;
-  readonly pulled: Pick<PulledImages, 'recordsOf' | 'lastUsedOf' | 'touch' | 'forget'>;
+  readonly pulled: Pick<PulledImages, 'recordsOf' | 'lastUsedOf' | 'isPulling' | 'touch' | 'forget'>;
   readonly meter: HostMeter;
   /** Every pod needs it: it is never removed. */
   readonly sandboxImage: string;
@@ -118,7 +118,7 @@ export class ImageCollector {
     for (const image of planCollection(unused, this.#options, clock.now())) {
       if (freed >= wanted) break;
       try {
-        await this.#remove(image, signal);
+        if (!(await this.#remove(image, signal))) continue;
         freed += image.sizeBytes;
         logger.info({ image: image.names, bytes: image.sizeBytes }, 'an unused image was removed');
       } catch (error) {
@@ -134,13 +134,23 @@ export class ImageCollector {
     );
   }
 
-  /** By its names, tags first: with the last of them the engine removes it, unless a container has come to use it. */
-  async #remove({ id, names }: UnusedImage, signal: AbortSignal): Promise<void> {
+  /**
+   * By its names, tags first: with the last of them the engine removes it, unless a container has come to use it. Says whether the host
+   * has lost it. Its records stay while it may be there: without them, every pod could use it.
+   */
+  async #remove({ id, names, lastUsed }: UnusedImage, signal: AbortSignal): Promise<boolean> {
     const { images, pulled } = this.#options;
+    // Pulled or used since it was listed: others may have been removed for minutes.
+    if ((await pulled.lastUsedOf(id)) !== lastUsed) return false;
     const tags = names.filter((name) => !name.includes('@'));
     for (const name of [...tags, ...names.filter((other) => other.includes('@'))])
       await images.removeImage(name, signal);
-    await pulled.forget(id);
+    // Asked for before the list: a pull that ends in between has recorded the image, or is seen here.
+    const isPulling = await pulled.isPulling();
+    const isThere = (await images.listImages(signal)).some((image) => image.id === id);
+    if (isThere) return false;
+    if (!isPulling && (await pulled.lastUsedOf(id)) === lastUsed) await pulled.forget(id);
+    return true;
   }
 }
 

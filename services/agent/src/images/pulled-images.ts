@@ -116,6 +116,12 @@ export class PulledImages {
     return records;
   }
 
+  /** Whether an agent of this host has a pull under way, or has ended during one. */
+  async isPulling(): Promise<boolean> {
+    const names = await namesIn(join(this.#folder, 'intents'));
+    return names.some((name) => !name.includes('.'));
+  }
+
   #of(id: string): string {
     return join(this.#folder, 'pulled', digest(id));
   }
