@@ -4,7 +4,8 @@
  * `PODS: Resource<Pod>` names a resource and carries the type of its objects; caches and clients take one and give that type.
  * Parts: `generated` (types of all kinds, constants of all resources), `object` (keys, JSON), `resource-ref`, `api-version`,
  * `quantity`, `int-or-string`, `names` (Kubernetes' rules on names), `label-selectors`, `field-error` and `status-error`,
- * `node-affinity` and `tolerations` (which nodes a pod may be on), `pod-addresses` (the parts of a pod network's range), `volumes` (which volume belongs to which claim).
+ * `node-affinity` and `tolerations` (which nodes a pod may be on), `pod-addresses` (the parts of a pod network's range),
+ * `closed-ranges` (where no endpoint may be), `volumes` (which volume belongs to which claim).
  *
  * The generated files are exported whole: `npm run generate` writes them from Kubernetes' published schemas.
  * Used by every workspace but `base`, `cel`, `etcd` and `proto`.
@@ -12,6 +13,7 @@
 export * from './generated/constants/resources.ts';
 export type * from './generated/types.ts';
 export { apiVersionOf, compareVersions, parseApiVersion } from './api-version.ts';
+export { CLOSED_RANGES, METADATA_RANGES } from './closed-ranges.ts';
 export {
   type FieldError,
   type FieldErrorType,

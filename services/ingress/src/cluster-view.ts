@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { Instant } from '@gantry/base';
 import type { Cache, InformerEvent } from '@gantry/controller-runtime';
 import {
@@ -9,7 +8,8 @@ import {
   type KubeObject,
   SERVICES,
 } from '@gantry/objects';
-import type { HostCertificate, ProxyState, Server } from './haproxy/proxy-state.ts';
+import { certificateGroups } from './haproxy/certificate-groups.ts';
+import type { ProxyState, Server } from './haproxy/proxy-state.ts';
 import { serverName, UNAVAILABLE } from './haproxy/proxy-state.ts';
 import { Slots } from './haproxy/slots.ts';
 import { type Backend, backendId } from './rules/backend.ts';
@@ -83,7 +83,7 @@ export class ClusterView {
     this.#changedServices.clear();
     this.#state = {
       ...this.#state,
-      servers: this.#placedServers(this.#slots.assign(new Set(this.#backends.keys()), now)),
+      servers: this.#serversBySlot(this.#slots.assign(new Set(this.#backends.keys()), now)),
     };
     return this.#state;
   }
@@ -135,14 +135,14 @@ export class ClusterView {
     }
     this.#changedServices.clear();
     const slots = this.#slots.assign(new Set(this.#backends.keys()), now);
-    const placed = (routes: ReadonlyMap<string, Backend | undefined>) =>
+    const toSlots = (routes: ReadonlyMap<string, Backend | undefined>) =>
       new Map([...routes].map(([key, backend]) => [key, slotOf(backend, slots)]));
     this.#state = {
       slots: this.#slots.size,
-      exact: placed(plan.exact),
-      prefix: placed(plan.prefix),
-      servers: this.#placedServers(slots),
-      certificates: named(plan.certificates),
+      exact: toSlots(plan.exact),
+      prefix: toSlots(plan.prefix),
+      servers: this.#serversBySlot(slots),
+      certificates: certificateGroups(plan.certificates),
     };
     return this.#state;
   }
@@ -157,7 +157,7 @@ export class ClusterView {
     this.#servers.set(backendId(backend), new Map(servers.map((server) => [serverName(server), server])));
   }
 
-  #placedServers(slots: ReadonlyMap<string, string>): ReadonlyMap<string, ReadonlyMap<string, Server>> {
+  #serversBySlot(slots: ReadonlyMap<string, string>): ReadonlyMap<string, ReadonlyMap<string, Server>> {
     return new Map([...slots].map(([id, slot]) => [slot, this.#servers.get(id) ?? new Map<string, Server>()]));
   }
 }
@@ -176,33 +176,4 @@ function isRouteChange(object: KubeObject | undefined, old: KubeObject | undefin
   if (object === undefined || old === undefined) return true;
   const rank = ({ metadata }: KubeObject) => [metadata.uid, metadata.generation, metadata.annotations];
   return JSON.stringify(rank(object)) !== JSON.stringify(rank(old));
-}
-
-/** A line of HAProxy's list takes 64 words and some kilobytes. */
-const MAX_HOSTS = 16;
-const MAX_LENGTH = 1500;
-
-/**
- * The hosts of a certificate share its memory in HAProxy, as far as they fit a line. Its name is made of its content: one that changes is
- * another one.
- */
-function named(certificates: ReadonlyMap<string, string>): ReadonlyMap<string, HostCertificate> {
-  const byPem = new Map<string, string[][]>();
-  for (const [host, pem] of certificates) {
-    const groups = byPem.get(pem) ?? [];
-    byPem.set(pem, groups);
-    const last = groups.at(-1);
-    const hasRoom = last !== undefined && last.length < MAX_HOSTS && last.join(' ').length + host.length < MAX_LENGTH;
-    if (hasRoom) last.push(host);
-    else groups.push([host]);
-  }
-  const entries = [...byPem].flatMap(([pem, groups]) => groups.map((hosts): HostCertificate => ({ hosts, pem })));
-  return new Map(
-    entries.map((entry) => {
-      const digest = createHash('sha256')
-        .update(`${entry.hosts.join(' ')}\n${entry.pem}`)
-        .digest('hex');
-      return [`certificate-${digest}`, entry];
-    }),
-  );
 }

@@ -20,7 +20,7 @@ import { SecretWatch } from './cluster/secret-watch.ts';
 import { ClusterView, WATCHED_RESOURCES } from './cluster-view.ts';
 import type { ProxyState } from './haproxy/proxy-state.ts';
 import { Programmer, type Programmed } from './programmer.ts';
-import { endpointFilter } from './rules/ranges.ts';
+import { endpointFilter } from './rules/endpoint-filter.ts';
 import { certificateFor, type KeyPair } from './testing/certificates.ts';
 import { ingress, OURS, rule, service, slice } from './testing/objects.ts';
 
@@ -229,14 +229,6 @@ describe('the programmer', () => {
     proxy.refusedCertificates.set(name, 'ee key too small');
     await put(ENDPOINT_SLICES, slice('a/web', ['10.128.4.7']));
     expect(events).toEqual(['Warning InvalidCertificate web']);
-  });
-
-  it('gives hosts of one certificate in groups that fit a line', async () => {
-    await put(SECRETS, secret('a/tls', certificate));
-    const hosts = Array.from({ length: 40 }, (_, index) => `h${index}.example`);
-    await put(INGRESSES, { ...web(), spec: { ...web().spec, tls: [{ hosts, secretName: 'tls' }] } });
-    expect([...proxy.last.certificates.values()].map((entry) => entry.hosts.length)).toEqual([16, 16, 8]);
-    expect([...proxy.last.certificates.values()].flatMap((entry) => entry.hosts)).toEqual(hosts);
   });
 
   it('tries again after a failure', async () => {

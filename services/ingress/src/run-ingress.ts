@@ -37,7 +37,7 @@ import type { IngressConfig } from './config.ts';
 import { Haproxy } from './haproxy/haproxy.ts';
 import { Programmer, type ProgrammerOptions } from './programmer.ts';
 import { SHIPPED_CLASS } from './rules/classes.ts';
-import { endpointFilter } from './rules/ranges.ts';
+import { endpointFilter } from './rules/endpoint-filter.ts';
 
 const COMPONENT = 'ingress-controller';
 

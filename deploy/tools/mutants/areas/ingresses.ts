@@ -88,7 +88,7 @@ export const INGRESS_MUTANTS: readonly Mutant[] = [
     protects: "HAProxy's commands from users' text",
   },
   {
-    name: 'a place in HAProxy is used again at once',
+    name: 'a slot of HAProxy is used again at once',
     file: 'services/ingress/src/haproxy/slots.ts',
     text: 'const rested = this.#resting.filter(({ since }) => now - since >= REST_MS);',
     replacement: 'const rested = this.#resting.filter(({ since }) => now >= since);',

@@ -14,7 +14,7 @@ const state: ProxyState = {
 };
 const formatted = formatFiles(state, files, { clusterId: 'gantry-1', httpPort: 8081, httpsPort: 8444 });
 
-it('the files have each part in a place of its own', () => {
+it('each file has its part of the state', () => {
   expect(formatted.get(files.exact)).toBe('a.example/x b0\n');
   expect(formatted.get(files.prefix)).toBe('*/ unavailable\n');
   expect(formatted.get(files.certificateList)).toBe(
@@ -23,7 +23,7 @@ it('the files have each part in a place of its own', () => {
   expect(formatted.get('/run/x/certificate-1.pem')).toBe('PEM');
 });
 
-it('the configuration has all places, and no host or path of a user', () => {
+it('the configuration has all slots, and no host or path of a user', () => {
   const text = formatted.get(files.configuration) ?? '';
   expect(text.match(/^backend .*$/gm)).toEqual(['backend unavailable', 'backend b0', 'backend b1']);
   expect(text).toContain('  server 10.128.4.1_80_https 10.128.4.1:80 pool-purge-delay 2s ssl verify none\n');

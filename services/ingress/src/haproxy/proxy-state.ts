@@ -2,12 +2,12 @@ import type { BackendProtocol } from '../rules/backend.ts';
 
 /** What HAProxy is to do; its files and commands are made of it. */
 export interface ProxyState {
-  /** How many backends the configuration has. */
+  /** How many backends the configuration has; each is a slot. */
   readonly slots: number;
-  /** Backends by keys of routes. */
+  /** Slots by keys of routes. */
   readonly exact: ReadonlyMap<string, string>;
   readonly prefix: ReadonlyMap<string, string>;
-  /** Servers by backend, each by its name. */
+  /** Servers by slot, each by its name. */
   readonly servers: ReadonlyMap<string, ReadonlyMap<string, Server>>;
   /** By the name of their file. */
   readonly certificates: ReadonlyMap<string, HostCertificate>;

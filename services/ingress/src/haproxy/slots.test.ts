@@ -3,7 +3,7 @@ import { Slots } from './slots.ts';
 
 const ids = (first: number, count: number) => new Set(Array.from({ length: count }, (_, index) => `s${first + index}`));
 
-describe('the places of backends', () => {
+describe('the slots of backends', () => {
   it('stay with their backends, and no two backends have the same one', () => {
     const slots = new Slots();
     const before = new Map(slots.assign(ids(0, 10), 0));

@@ -5,8 +5,8 @@ const REST_MS = 600_000;
 const FIRST_SIZE = 64;
 
 /**
- * Gives backends their places in HAProxy's configuration, whose number of places is fixed while a process runs. A new backend takes a free
- * place, so that it needs no new process. A place rests before it is used again.
+ * Gives backends their slots: numbered backends of HAProxy's configuration, whose number is fixed while a process runs. A new backend
+ * takes a free slot, so that it needs no new process. A slot rests before it is used again.
  */
 export class Slots {
   readonly #byId = new Map<string, string>();
@@ -18,12 +18,12 @@ export class Slots {
     this.#grow(0);
   }
 
-  /** How many places the configuration must have. */
+  /** How many slots the configuration must have. */
   get size(): number {
     return this.#size;
   }
 
-  /** The places of exactly these backends. The size grows where no place is left. `now` is monotonic, in milliseconds. */
+  /** The slots of exactly these backends. The size grows where no slot is left. `now` is monotonic, in milliseconds. */
   assign(ids: ReadonlySet<string>, now: Instant): ReadonlyMap<string, string> {
     for (const [id, slot] of this.#byId) {
       if (ids.has(id)) continue;
