@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { createInterface } from 'node:readline';
 import { parseJson } from '@gantry/apimachinery';
 import {
@@ -9,7 +10,7 @@ import {
   type Status,
   StatusError,
 } from '@gantry/objects';
-import { append, type Clock, errorMessage, sleep, systemClock, withDeadline } from '@gantry/base';
+import { append, type Clock, DeadlineError, errorMessage, sleep, systemClock, withDeadline } from '@gantry/base';
 import type {
   ListOptions,
   ObjectClient,
@@ -60,12 +61,13 @@ const METADATA_LIST = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.
 const READ_ATTEMPTS = 4;
 const READ_RETRY_MS = 150;
 /**
- * How long the first attempts of a read wait for the response to begin. At the start of a cluster, and after a failover, a connection may
- * lead to a server that does not answer, and the next one to another; later attempts leave an overloaded server its time.
+ * How long the first attempts of a read wait for the response to begin, by the number of those that waited in vain: a refused connection
+ * is none. At the start of a cluster, and after a failover, a connection may lead to a server that does not answer, and the next one to
+ * another; later attempts leave an overloaded server its time.
  */
 const HEAD_MS: readonly number[] = [5000, 10_000];
-/** Servers begin the response of a watch at once. */
-const WATCH_HEAD_MS = 30_000;
+/** Servers begin the response of a watch at once; the last of these attempts fails. */
+const WATCH_HEAD_MS: readonly number[] = [...HEAD_MS, 30_000];
 const BATCH_PARALLEL = 8;
 
 /** Speaks the Kubernetes API as clients outside the cluster do. */
@@ -131,7 +133,7 @@ class HttpObjectClient extends ObjectCalls implements HttpClient {
     const path = `${pathOf(resource, options.namespace ?? '')}${query}`;
     const accept = options.metadataOnly === true ? METADATA : JSON_TYPE;
     try {
-      const response = await this.#transport.open({ method: 'GET', path, accept }, signal, WATCH_HEAD_MS);
+      const response = await this.#openWatch({ method: 'GET', path, accept }, signal);
       const lines = createInterface({ input: response, crlfDelay: Number.POSITIVE_INFINITY });
       try {
         for await (const line of lines) if (line !== '') yield [parseEvent<T>(line)];
@@ -180,18 +182,36 @@ class HttpObjectClient extends ObjectCalls implements HttpClient {
     this.#transport[Symbol.dispose]();
   }
 
+  async #openWatch(request: HttpRequest, signal: AbortSignal): Promise<IncomingMessage> {
+    for (let late = 0; ; late++) {
+      try {
+        return await this.#transport.open(request, signal, WATCH_HEAD_MS[late]);
+      } catch (error) {
+        signal.throwIfAborted();
+        if (late + 1 === WATCH_HEAD_MS.length || !isLate(error)) throw error;
+      }
+    }
+  }
+
   async #read(path: string, accept: string, signal: AbortSignal): Promise<string> {
+    let late = 0;
     for (let attempt = 1; ; attempt++) {
       try {
         using deadline = withDeadline(this.#clock, signal, this.#options.deadlineMs ?? 30_000);
-        return await this.#transport.text({ method: 'GET', path, accept }, deadline, HEAD_MS[attempt - 1]);
+        return await this.#transport.text({ method: 'GET', path, accept }, deadline, HEAD_MS[late]);
       } catch (error) {
         signal.throwIfAborted();
         if (attempt === READ_ATTEMPTS || !(error instanceof ConnectionError)) throw asStatusError(error, 'read');
+        if (isLate(error)) late += 1;
       }
       await sleep(this.#clock, READ_RETRY_MS * attempt, signal);
     }
   }
+}
+
+/** Whether a response did not begin in time. */
+function isLate(error: unknown): boolean {
+  return error instanceof ConnectionError && error.cause instanceof DeadlineError;
 }
 
 function asStatusError(error: unknown, what: 'read' | 'write'): StatusError {

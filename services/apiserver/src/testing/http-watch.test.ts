@@ -64,11 +64,34 @@ it('asks again after 5 s where a server does not begin to answer, and gives one 
   expect(asked).toHaveLength(2);
 });
 
-it('a watch that does not begin is opened again', async () => {
+it('refused connections do not lengthen how long a read waits for a response to begin', async () => {
+  const { client, clock, asked } = await startServer((before, response) => {
+    // A load balancer without servers ends connections.
+    if (before < 2) response.socket?.destroy();
+    else if (before === 3)
+      response.writeHead(200).end('{"kind":"PodList","items":[],"metadata":{"resourceVersion":"7"}}');
+  });
+  const listed = client.list(PODS, {}, new AbortController().signal);
+  for (const retryMs of [150, 300]) {
+    await expect.poll(() => clock.nextTimerMs(), { timeout: 10_000 }).toBe(retryMs);
+    await clock.advance(retryMs);
+  }
+  await expect.poll(() => asked.length, { timeout: 10_000 }).toBe(3);
+  expect(clock.nextTimerMs()).toBe(5000);
+  await clock.advance(5000);
+  await expect.poll(() => clock.nextTimerMs(), { timeout: 10_000 }).toBe(450);
+  await clock.advance(450);
+  expect(await listed).toMatchObject({ resourceVersion: '7' });
+});
+
+it('a watch that does not begin is opened again, three times in all', async () => {
   const { client, clock, asked } = await startServer(() => undefined);
   const watch = client.watch(PODS, {}, new AbortController().signal);
   const first = expect(watch[Symbol.asyncIterator]().next()).rejects.toMatchObject({ reason: 'ServiceUnavailable' });
-  await expect.poll(() => asked.length, { timeout: 10_000 }).toBe(1);
-  await clock.advance(30_000);
+  for (const [count, headMs] of [5000, 10_000, 30_000].entries()) {
+    await expect.poll(() => asked.length, { timeout: 10_000 }).toBe(count + 1);
+    expect(clock.nextTimerMs()).toBe(headMs);
+    await clock.advance(headMs);
+  }
   await first;
 });
