@@ -16,7 +16,7 @@ import { runTests } from '../conformance/run-tests.ts';
 import { selectTests } from '../conformance/selection.ts';
 import { Store } from '../conformance/store.ts';
 import { isConformance } from '../conformance/test-list.ts';
-import { mergeResults, type TestResult } from '../conformance/test-result.ts';
+import { type DatedResult, mergeResults } from '../conformance/test-result.ts';
 import { parseRules } from '../conformance/waits-for.ts';
 import { CommandError } from '../machine/command-error.ts';
 import { createProgress } from '../machine/progress.ts';
@@ -45,8 +45,7 @@ await runCommand(async () => {
     return 0;
   }
   if (options.mode === 'page') {
-    const last = mergeResults(store.readResults(program.release), store.readRun()?.results.values() ?? []);
-    print(`  page: ${writePage(program, last, 'docs')}`);
+    print(`  page: ${writePage(program, store.readResults(program.release), 'docs')}`);
     return 0;
   }
   await progress.step('Docker Engine', async (note) => {
@@ -96,7 +95,7 @@ function startRun(options: Options, program: Program): RunState {
   }
   const selected = selectTests(program.tests, options.choice, store.readResults(program.release));
   if (selected.length === 0) throw new CommandError('no test matches');
-  store.clearRun();
+  store.clearRun(program.release);
   const startedAt = formatTime(clock.now());
   return { selected: selected.map(({ name }) => name), startedAt, starts: 0, results: new Map() };
 }
@@ -132,7 +131,7 @@ function report(program: Program, run: RunState, interruptions: number): number 
 }
 
 /** Writes the page of these results to the documents, or to what the command keeps. Gives its file. */
-function writePage(program: Program, results: ReadonlyMap<string, TestResult>, place: 'docs' | 'store'): string {
+function writePage(program: Program, results: ReadonlyMap<string, DatedResult>, place: 'docs' | 'store'): string {
   const { release, tests } = program;
   const rules = parseRules(readFileSync(join(root, 'deploy/conformance/waits-for.json'), 'utf8'));
   const page = formatPage({ release, tests, results, rules });

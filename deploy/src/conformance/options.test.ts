@@ -17,6 +17,10 @@ test('a selection is read', () => {
   });
 });
 
+test('tests without a result can be selected', () => {
+  expect(parseOptions(['--not-run'])).toMatchObject({ choice: { last: 'none' }, mode: 'fresh' });
+});
+
 test('the page can be written of the last results', () => {
   expect(parseOptions(['--page'])).toMatchObject({ mode: 'page' });
 });
@@ -25,6 +29,8 @@ test.each([
   [['--focus', '('], /no regular expression/],
   [['--procs', 'many'], /whole number/],
   [['--resume', '--failed'], /what the interrupted run had selected/],
+  [['--resume', '--not-run'], /what the interrupted run had selected/],
+  [['--failed', '--not-run'], /exclude each other/],
   [['--resume', '--list'], /exclude each other/],
   [['--page', '--prepare'], /exclude each other/],
 ])('%j is refused', (args, message) => {

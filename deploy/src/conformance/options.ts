@@ -16,6 +16,7 @@ export const USAGE = `npm run conformance:official [-- OPTION...]: runs Kubernet
   --focus REGEX    only tests whose name matches
   --area SIG       only tests of an area, such as sig-network
   --failed         only tests that failed when they last ran
+  --not-run        only tests that have no result yet
   --all            what is claimed beyond conformance, too
   --resume         go on with the run that was interrupted
   --procs N        how many tests at once (default: two per CPU, at least four)
@@ -32,6 +33,7 @@ export function parseOptions(args: readonly string[]): Options | 'help' {
       focus: { type: 'string' },
       area: { type: 'string' },
       failed: { type: 'boolean', default: false },
+      'not-run': { type: 'boolean', default: false },
       all: { type: 'boolean', default: false },
       resume: { type: 'boolean', default: false },
       procs: { type: 'string', default: String(Math.max(4, 2 * availableParallelism())) },
@@ -44,16 +46,19 @@ export function parseOptions(args: readonly string[]): Options | 'help' {
     },
   });
   if (values.help) return 'help';
+  if (values.failed && values['not-run']) throw new CommandError('--failed and --not-run exclude each other');
   const choice: Choice = {
     scope: values.all ? 'all' : 'conformance',
     ...(values.focus === undefined ? {} : { focus: pattern(values.focus) }),
     ...(values.area === undefined ? {} : { area: values.area }),
     ...(values.failed ? { last: 'failed' as const } : {}),
+    ...(values['not-run'] ? { last: 'none' as const } : {}),
   };
   const modes = (['resume', 'list', 'prepare', 'page'] as const).filter((mode) => values[mode]);
   if (modes.length > 1) throw new CommandError(`--${modes.join(' and --')} exclude each other`);
   const [mode = 'fresh'] = modes;
-  if (mode === 'resume' && (values.all || values.failed || values.focus !== undefined || values.area !== undefined)) {
+  const isSelected = choice.scope === 'all' || 'last' in choice || 'focus' in choice || 'area' in choice;
+  if (mode === 'resume' && isSelected) {
     throw new CommandError('--resume goes on with what the interrupted run had selected', 'leave the selection out');
   }
   const cluster = values.keep ? 'keep' : 'remove';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { formatPage } from './page.ts';
 import type { OfficialTest } from './test-list.ts';
-import type { TestResult } from './test-result.ts';
+import type { DatedResult, TestResult } from './test-result.ts';
 import { parseRules } from './waits-for.ts';
 
 const parallel = (area: string, name: string): OfficialTest => ({
@@ -16,12 +16,14 @@ const TESTS = [
   parallel('sig-auth', 'tokens should expire'),
   parallel('sig-auth', 'tokens should be short'),
 ];
-const result = (name: string, outcome: TestResult['outcome'], seconds: number): [string, TestResult] => [
-  name,
-  { name, outcome, seconds },
-];
+const result = (
+  name: string,
+  outcome: TestResult['outcome'],
+  seconds: number,
+  date = '2026-05-01',
+): [string, DatedResult] => [name, { name, outcome, seconds, date }];
 const RULES = parseRules('[{"test":"DNS","part":"network","why":"cluster DNS"}]');
-const page = (results: readonly (readonly [string, TestResult])[]) =>
+const page = (results: readonly (readonly [string, DatedResult])[]) =>
   formatPage({ release: 'v1.36.2', tests: TESTS, results: new Map(results), rules: RULES });
 
 test('the first line counts the conformance tests that passed', () => {
@@ -52,6 +54,16 @@ test('the page says how many tests have not been run, until all have a result', 
   expect(page([node, dns, result('[sig-network] Services should route [Conformance]', 'failed', 1)])).not.toContain(
     'have no result',
   );
+});
+
+test('the page says on which days its results were had, and how many each day', () => {
+  const text = page([
+    result('[sig-network] DNS a|b [Conformance]', 'failed', 1, '2026-05-02'),
+    result('[sig-node] Pods should run [Conformance]', 'passed', 1),
+    result('[sig-network] Services should route [Conformance]', 'passed', 1, '2026-05-02'),
+  ]);
+  expect(text).toContain('\nDays of these results: 2026-05-01 (1), 2026-05-02 (2).\n');
+  expect(page([])).not.toContain('Days of');
 });
 
 test('what is claimed beyond conformance is reported beside, and only what did not pass is listed', () => {

@@ -1,7 +1,7 @@
 /** docs/conformance-official.md, written from what the program said. */
 import type { OfficialTest } from './test-list.ts';
 import { isConformance } from './test-list.ts';
-import type { TestResult } from './test-result.ts';
+import type { DatedResult, TestResult } from './test-result.ts';
 import { PARTS, type Rule, waitsFor } from './waits-for.ts';
 
 export interface PageInput {
@@ -9,7 +9,7 @@ export interface PageInput {
   readonly release: string;
   readonly tests: readonly OfficialTest[];
   /** The last result of each test. */
-  readonly results: ReadonlyMap<string, TestResult>;
+  readonly results: ReadonlyMap<string, DatedResult>;
   readonly rules: readonly Rule[];
 }
 
@@ -29,6 +29,7 @@ export function formatPage({ release, tests, results, rules }: PageInput): strin
     'program and its images, runs it against a cluster of its own, and writes this page. Each test that does not pass says what it',
     'waits for. What tests of our own ask is in [conformance.md](conformance.md).',
     '',
+    ...daysOf(suite, results),
     ...(notRun === 0 ? [] : [`${notRun} of them ${NO_RESULT}`, '']),
     ...partTable(suite, results, rules),
     ...areaTable(suite, results),
@@ -36,6 +37,14 @@ export function formatPage({ release, tests, results, rules }: PageInput): strin
     ...(beyond.length === 0 ? [] : beyondConformance(beyond, results, rules)),
   ];
   return `${lines.join('\n').trimEnd()}\n`;
+}
+
+/** On which days the tests were run: results of several days may be of several versions. */
+function daysOf(suite: readonly OfficialTest[], results: ReadonlyMap<string, DatedResult>): readonly string[] {
+  const dates = suite.flatMap((test) => results.get(test.name)?.date ?? []);
+  if (dates.length === 0) return [];
+  const days = [...Map.groupBy(dates, (date) => date)].toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return [`Days of these results: ${days.map(([date, { length }]) => `${date} (${length})`).join(', ')}.`, ''];
 }
 
 function beyondConformance(

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Clock } from '@gantry/base';
+import { type Clock, formatTime } from '@gantry/base';
 import { focusArguments } from './focus.ts';
 import { type OnInterrupt, runGinkgo } from './ginkgo.ts';
 import { resultsOf } from './junit.ts';
@@ -48,14 +48,14 @@ export async function runTests(run: TestRun, tests: readonly OfficialTest[], sta
         log: join(run.store.archive, 'e2e.log'),
       };
       await runGinkgo(ginkgo, run.environment, run.onInterrupt, (result) => {
-        now = recordResults(now, [result]);
+        now = recordResults(now, [result], today(run.clock));
         run.store.writeRun(now);
         const failed = [...now.results.values()].filter(({ outcome }) => outcome === 'failed').length;
         const counts = { done: now.results.size, total: now.selected.length, failed };
         run.onProgress(formatProgress(counts, counts.done - before, run.clock.monotonicMs() - startedAt), result);
       });
       // The report has what the output does not say in one place: why a test failed.
-      now = recordResults(now, resultsOf(run.store.cases(), new Set(now.selected)));
+      now = recordResults(now, resultsOf(run.store.cases(), new Set(now.selected)), today(run.clock));
       run.store.writeRun(now);
     }
   } finally {
@@ -63,3 +63,5 @@ export async function runTests(run: TestRun, tests: readonly OfficialTest[], sta
   }
   return now;
 }
+
+const today = (clock: Clock) => formatTime(clock.now()).slice(0, 'YYYY-MM-DD'.length);

@@ -25,4 +25,5 @@ test('each part of a choice narrows it', () => {
   expect(indexes({ scope: 'all', focus: /DNS/ })).toEqual([2, 3]);
   expect(indexes({ scope: 'conformance', last: 'failed' })).toEqual([1]);
   expect(indexes({ scope: 'conformance', area: 'sig-network', last: 'failed' })).toEqual([]);
+  expect(indexes({ scope: 'conformance', last: 'none' })).toEqual([2]);
 });

@@ -9,8 +9,8 @@ export interface Choice {
   readonly focus?: RegExp;
   /** Tests of this special interest group. */
   readonly area?: string;
-  /** Tests that had this outcome when they last ran. */
-  readonly last?: 'failed';
+  /** Tests that failed when they last ran, or that have no result. */
+  readonly last?: 'failed' | 'none';
 }
 
 export function selectTests(
@@ -23,6 +23,6 @@ export function selectTests(
       (isConformance(test) || (choice.scope === 'all' && isClaimedBeyondConformance(test))) &&
       (choice.focus === undefined || choice.focus.test(test.name)) &&
       (choice.area === undefined || test.area === choice.area) &&
-      (choice.last === undefined || results.get(test.name)?.outcome === choice.last),
+      (choice.last === undefined || (results.get(test.name)?.outcome ?? 'none') === choice.last),
   );
 }

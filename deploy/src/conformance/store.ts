@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { join } from 'node:path';
 import { type JunitCase, parseJunit } from './junit.ts';
 import { formatRunState, parseRunState, type RunState } from './run-state.ts';
-import type { TestResult } from './test-result.ts';
+import { type DatedResult, mergeResults } from './test-result.ts';
 
 /** One folder; files are replaced whole, so that an interruption at any instant leaves the old or the new. */
 export class Store {
@@ -39,8 +39,9 @@ export class Store {
       .flatMap((file) => parseJunit(readFileSync(file, 'utf8')));
   }
 
-  /** Forgets the reports and the archive of the run before. */
-  clearRun(): void {
+  /** Forgets the reports and the archive of the run before, of which only the results are kept. */
+  clearRun(release: string): void {
+    this.writeResults(release, this.readResults(release));
     for (const part of ['reports', 'archive', 'run.json']) {
       rmSync(join(this.#folder, part), { recursive: true, force: true });
     }
@@ -55,14 +56,15 @@ export class Store {
     this.#write('run.json', formatRunState(state));
   }
 
-  /** The last result of each test that was ever run from this checkout against this release. */
-  readResults(release: string): ReadonlyMap<string, TestResult> {
+  /** The last result of each test that was ever run from this checkout against this release, also by a run that was killed. */
+  readResults(release: string): ReadonlyMap<string, DatedResult> {
     const text = this.#read(`results-${release}.json`);
-    const results = text === undefined ? [] : (JSON.parse(text) as readonly TestResult[]);
-    return new Map(results.map((result) => [result.name, result]));
+    const results = text === undefined ? [] : (JSON.parse(text) as readonly DatedResult[]);
+    const earlier = new Map(results.map((result) => [result.name, result]));
+    return mergeResults(earlier, this.readRun()?.results.values() ?? []);
   }
 
-  writeResults(release: string, results: ReadonlyMap<string, TestResult>): void {
+  writeResults(release: string, results: ReadonlyMap<string, DatedResult>): void {
     this.#write(`results-${release}.json`, `${JSON.stringify([...results.values()], null, 1)}\n`);
   }
 

@@ -8,11 +8,17 @@ export interface TestResult {
   readonly message?: string;
 }
 
+/** A result as it is kept. */
+export interface DatedResult extends TestResult {
+  /** The day on which the test ended, in UTC: `2026-05-01`. */
+  readonly date: string;
+}
+
 /** `later` over `earlier`, test by test. */
-export function mergeResults(
-  earlier: ReadonlyMap<string, TestResult>,
-  later: Iterable<TestResult>,
-): ReadonlyMap<string, TestResult> {
+export function mergeResults<T extends TestResult>(
+  earlier: ReadonlyMap<string, T>,
+  later: Iterable<T>,
+): ReadonlyMap<string, T> {
   const merged = new Map(earlier);
   for (const result of later) merged.set(result.name, result);
   return merged;
