@@ -4,6 +4,7 @@
  * - `tls-source`: `TlsSource`, which servers and clients take
  * - `tls-folder`: a source from files that are read again when they change
  * - `certificate-provider`: a source in grpc-js' form
+ * - `https-agent`: connections of clients, which are kept and closed before the server closes them
  * - `certificate-life`, `requests`: when a certificate is renewed; keys and certificate requests
  *
  * Used by the clients (`packages/client`, `packages/etcd`), the servers (`packages/service`, the apiserver) and the services
@@ -12,5 +13,6 @@
 export { type CertificateLife, certificateLife } from './certificate-life.ts';
 export { createCertificateProvider } from './certificate-provider.ts';
 export { createRenewalRequest, createRequest, generateKey } from './requests.ts';
+export { createHttpsAgent } from './https-agent.ts';
 export { openTlsFolder, readTlsFolder, TlsFilesError, type TlsFolder } from './tls-folder.ts';
 export { fixedTls, type TlsMaterial, type TlsSource } from './tls-source.ts';

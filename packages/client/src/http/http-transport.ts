@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import { Agent, request as httpsRequest } from 'node:https';
+import { type Agent, request as httpsRequest } from 'node:https';
 import { anySignal, type Clock, DeadlineError } from '@gantry/base';
 import { type Status, StatusError, type StatusReason } from '@gantry/objects';
-import type { TlsMaterial, TlsSource } from '@gantry/tls';
+import { createHttpsAgent, type TlsMaterial, type TlsSource } from '@gantry/tls';
 import type { HttpTarget } from './kubeconfig.ts';
 
 export interface HttpRequest {
@@ -113,8 +113,7 @@ export class HttpTransport implements Disposable {
 }
 
 function agentFor({ serverName }: HttpTarget, { ca, cert, key }: Partial<TlsMaterial>): Agent {
-  return new Agent({
-    keepAlive: true,
+  return createHttpsAgent({
     maxCachedSessions: 10,
     ...(ca === undefined ? {} : { ca }),
     ...(cert === undefined ? {} : { cert }),

@@ -1,8 +1,8 @@
-import { Agent } from 'node:https';
+import type { Agent } from 'node:https';
 import type { ConnectionOptions } from 'node:tls';
 import { rootCertificates } from 'node:tls';
 import type { Random } from '@gantry/base';
-import type { TlsSource } from '@gantry/tls';
+import { createHttpsAgent, type TlsSource } from '@gantry/tls';
 import { resolveService, type ServiceObjects } from '../webhooks/index.ts';
 import type { Backend } from '../http/backend.ts';
 import type { RemoteApi } from './api-service-index.ts';
@@ -39,7 +39,7 @@ export function createRemoteServers(options: {
     const known = agents.get(remote.name);
     if (known?.key === key) return known.agent;
     drop(remote.name);
-    const agent = new Agent({ keepAlive: true, minVersion: 'TLSv1.2' });
+    const agent = createHttpsAgent({ minVersion: 'TLSv1.2' });
     agents.set(remote.name, { key, agent });
     return agent;
   };

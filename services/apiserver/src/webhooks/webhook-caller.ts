@@ -1,7 +1,8 @@
-import { Agent, request as httpsRequest } from 'node:https';
+import { type Agent, request as httpsRequest } from 'node:https';
 import { rootCertificates } from 'node:tls';
 import { parseJson } from '@gantry/apimachinery';
 import { type Clock, type Random, withDeadline } from '@gantry/base';
+import { createHttpsAgent } from '@gantry/tls';
 import { resolveService, type ServiceObjects } from './resolve-service.ts';
 import { responseError, transportError, WebhookCallError } from './webhook-call-error.ts';
 
@@ -57,7 +58,7 @@ export function createWebhookCaller(options: {
 
   const agentFor = (config: WebhookConfig): Agent => {
     const key = JSON.stringify(config);
-    const agent = agents.get(key) ?? new Agent({ keepAlive: true, ca: authorities(config), minVersion: 'TLSv1.2' });
+    const agent = agents.get(key) ?? createHttpsAgent({ ca: authorities(config), minVersion: 'TLSv1.2' });
     // In the order of their last use.
     agents.delete(key);
     agents.set(key, agent);
