@@ -146,7 +146,10 @@ export interface MemberStatus {
 /** Maintenance of the members. Compaction and disarming go to one member after the other until one responds. */
 export interface Maintenance {
   status(options: CallOptions): Promise<MemberStatus>;
-  /** Compacts history below `revision`. A revision that is compacted already is not an error. */
+  /**
+   * Forgets history below `revision`; the members then remove it from their files in their own time. With `member` in the options,
+   * that member has removed it when the call ends. A revision that is compacted already is not an error, and is not waited for.
+   */
   compact(revision: number, options: CallOptions): Promise<void>;
   /** Releases free pages of one member's file; the member does not respond until it is done. */
   defragment(options: CallOptions): Promise<void>;

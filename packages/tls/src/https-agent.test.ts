@@ -45,7 +45,8 @@ beforeEach(() => {
 afterAll(() => server.close());
 
 async function get(agent: ReturnType<typeof createHttpsAgent>): Promise<IncomingMessage> {
-  const call = request({ ...(server.address() as AddressInfo), host: '127.0.0.1', agent, rejectUnauthorized: false });
+  const { port } = server.address() as AddressInfo;
+  const call = request({ host: '127.0.0.1', port, agent, rejectUnauthorized: false });
   call.end();
   const [response] = (await once(call, 'response')) as [IncomingMessage];
   return response;

@@ -16,7 +16,8 @@ interface WireAlarms {
   readonly alarms: readonly { readonly memberID: string; readonly alarm: string }[];
 }
 
-const DEFRAGMENT_TIMEOUT_MS = 60_000;
+/** Of calls that end when a member has worked through its file. */
+const REWRITE_TIMEOUT_MS = 60_000;
 
 /** Maintenance calls. Those about one member take it from the options. */
 export function createMaintenance(members: MemberSet): Maintenance {
@@ -38,7 +39,9 @@ export function createMaintenance(members: MemberSet): Maintenance {
     async compact(revision, options) {
       try {
         // Sent as a read is, to one member after the other: twice is the same as once.
-        await members.read({ service: 'KV', method: 'compact', payload: { revision } }, options);
+        const payload = { revision, physical: options.member !== undefined };
+        const timeoutMs = payload.physical ? REWRITE_TIMEOUT_MS : undefined;
+        await members.read({ service: 'KV', method: 'compact', payload }, { timeoutMs, ...options });
       } catch (error) {
         if (!isEtcdError(error, 'compacted')) throw error;
       }
@@ -46,7 +49,7 @@ export function createMaintenance(members: MemberSet): Maintenance {
 
     async defragment(options) {
       const call = { service: 'Maintenance', method: 'defragment', payload: {} } as const;
-      await members.write(call, { timeoutMs: DEFRAGMENT_TIMEOUT_MS, ...options });
+      await members.write(call, { timeoutMs: REWRITE_TIMEOUT_MS, ...options });
     },
 
     async disarm(options) {

@@ -78,7 +78,8 @@ describe('maintenance', () => {
   it('makes room in the members that respond when one is down', () => {
     const members = [member(100, 90, ['memberID:1 alarm:NOSPACE ']), undefined, member(100, 90)];
     expect(planMaintenance(observed({ members }))).toEqual([
-      { kind: 'compact', revision: 500 },
+      { kind: 'compact', revision: 499, member: 0 },
+      { kind: 'compact', revision: 500, member: 2 },
       { kind: 'defragment', member: 0 },
       { kind: 'defragment', member: 2 },
       { kind: 'disarm' },
@@ -88,7 +89,8 @@ describe('maintenance', () => {
   it('makes room at once when there is no space left, and allows writes again', () => {
     const members = [member(100, 90, ['memberID:1 alarm:NOSPACE ']), member(100, 90)];
     expect(planMaintenance(observed({ members }))).toEqual([
-      { kind: 'compact', revision: 500 },
+      { kind: 'compact', revision: 499, member: 0 },
+      { kind: 'compact', revision: 500, member: 1 },
       { kind: 'defragment', member: 0 },
       { kind: 'defragment', member: 1 },
       { kind: 'disarm' },

@@ -15,7 +15,8 @@ export interface ObservedStore {
 }
 
 export type MaintenanceAction =
-  | { readonly kind: 'compact'; readonly revision: number }
+  /** With `member`: until that member has removed the history from its file. */
+  | { readonly kind: 'compact'; readonly revision: number; readonly member?: number }
   | { readonly kind: 'remove-keys'; readonly keys: readonly GuardedKey[] }
   | { readonly kind: 'defragment'; readonly member: number }
   /** Allows writes again after NOSPACE. */
@@ -43,10 +44,26 @@ export function planMaintenance(observed: ObservedStore): readonly MaintenanceAc
   const keys = [...deadLanes(observed.commitKeys), ...oldRecords(observed.deletionRecords, horizon)];
   return [
     ...(keys.length === 0 ? [] : [{ kind: 'remove-keys', keys } as const]),
-    ...(horizon === undefined || horizon === 0 ? [] : [{ kind: 'compact', revision: horizon } as const]),
+    ...(full ? compactionsByMember(observed) : compaction(previousRevision)),
     ...membersToDefragment(members, full).map((member) => ({ kind: 'defragment', member }) as const),
     ...(full ? [{ kind: 'disarm' } as const] : []),
   ];
+}
+
+function compaction(revision: number | undefined): readonly MaintenanceAction[] {
+  return revision === undefined || revision === 0 ? [] : [{ kind: 'compact', revision }];
+}
+
+/**
+ * One compaction by each member that responds, since only the member that is called can say when its own file is free of the
+ * history: what is defragmented before stays as large as it was. etcd refuses a revision that is compacted already, so each
+ * takes the next one.
+ */
+function compactionsByMember({ revision, members }: ObservedStore): readonly MaintenanceAction[] {
+  const present = members.flatMap((member, index) => (member === undefined ? [] : [index]));
+  return present
+    .map((member, index) => ({ kind: 'compact', revision: revision - (present.length - 1 - index), member }) as const)
+    .filter((action) => action.revision > 0);
 }
 
 /** Whether a member reports that some member of the cluster has run out of space: then etcd refuses every put. */

@@ -9,17 +9,28 @@ import { TEST_SEALING } from '../../storage/testing/test-sealing.ts';
 import { committed, create, pod, putKey, remove, update } from '../../storage/testing/store-contract.ts';
 
 const signal = (): AbortSignal => AbortSignal.timeout(60_000);
+const QUOTA_BYTES = 16 * 1024 * 1024;
+const WITH_QUOTA = ['--quota-backend-bytes', String(QUOTA_BYTES)];
 const base = { clock: systemClock, random: systemRandom };
 
-/** Writes until there is no space left. */
+/** Writes until there is no space left: history of many small values, which a member takes a while to remove. */
 async function fill(etcd: Etcd): Promise<void> {
+  const success = Array.from(
+    { length: 100 },
+    (_, index): Operation => ({ kind: 'put', key: `/filler/${index}`, value: Buffer.alloc(500) }),
+  );
   const write = async (): Promise<void> => {
-    for (;;) {
-      const put: Operation = { kind: 'put', key: '/filler', value: Buffer.alloc(1_000_000) };
-      await etcd.kv.transact({ compare: [], success: [put], failure: [] }, { signal: signal() });
-    }
+    for (;;) await etcd.kv.transact({ compare: [], success, failure: [] }, { signal: signal() });
   };
   await expect(write()).rejects.toMatchObject({ code: 'no-space' });
+}
+
+/** The files of these members hold little more than what is stored: history was removed before they were defragmented. */
+async function expectSmall(etcd: Etcd, members: readonly number[]): Promise<void> {
+  for (const member of members) {
+    const { dbSizeBytes } = await etcd.maintenance.status({ signal: signal(), member });
+    expect(dbSizeBytes).toBeLessThan(QUOTA_BYTES / 8);
+  }
 }
 
 it('cares for a real etcd: history, lanes of the dead, and nothing that is in use', async () => {
@@ -51,7 +62,7 @@ it('cares for a real etcd: history, lanes of the dead, and nothing that is in us
 }, 180_000);
 
 it('makes an etcd writable again that ran out of space', async () => {
-  await using cluster = await startEtcdCluster({ size: 1, args: ['--quota-backend-bytes', String(16 * 1024 * 1024)] });
+  await using cluster = await startEtcdCluster({ size: 1, args: WITH_QUOTA });
   await using etcd = connectEtcd({ ...base, endpoints: cluster.endpoints });
   const store = createEtcdObjectStore({
     ...base,
@@ -66,12 +77,13 @@ it('makes an etcd writable again that ran out of space', async () => {
   await expect(store.write(create(pod('more')), signal())).rejects.toMatchObject({ code: 'no-space' });
   await committed(store.write(remove(pod('precious'), precious), signal()));
   await runMaintenanceRound({ ...base, etcd, process: 'mine' }, undefined, signal());
+  await expectSmall(etcd, [0]);
   await committed(store.write(create(pod('more')), signal()));
   await store.close(AbortSignal.timeout(1000));
 }, 180_000);
 
 it('forgets history, cleans up and makes a full etcd writable again while a member is down', async () => {
-  await using cluster = await startEtcdCluster({ args: ['--quota-backend-bytes', String(16 * 1024 * 1024)] });
+  await using cluster = await startEtcdCluster({ args: WITH_QUOTA });
   await using etcd = connectEtcd({ ...base, endpoints: cluster.endpoints });
   const store = createEtcdObjectStore({
     ...base,
@@ -98,12 +110,13 @@ it('forgets history, cleans up and makes a full etcd writable again while a memb
   expect(lanes.kvs.map(({ key }) => key)).not.toContain('/gantry/commit/dead/0');
   const past = etcd.kv.range({ key: pod('a'), revision: revisionOf(first) }, { signal: signal() });
   await expect(past).rejects.toMatchObject({ code: 'compacted' });
+  await expectSmall(etcd, [1, 2]);
   await committed(store.write(create(pod('b')), signal()));
   await store.close(AbortSignal.timeout(1000));
 }, 180_000);
 
 it('frees a full etcd that can elect no owner, since it grants no lease', async () => {
-  await using cluster = await startEtcdCluster({ size: 1, args: ['--quota-backend-bytes', String(16 * 1024 * 1024)] });
+  await using cluster = await startEtcdCluster({ size: 1, args: WITH_QUOTA });
   await using etcd = connectEtcd({ ...base, endpoints: cluster.endpoints });
   const store = createEtcdObjectStore({
     ...base,
@@ -127,7 +140,7 @@ it('frees a full etcd that can elect no owner, since it grants no lease', async 
 }, 180_000);
 
 it('deletes through lanes that an etcd without space cannot open', async () => {
-  await using cluster = await startEtcdCluster({ size: 1, args: ['--quota-backend-bytes', String(16 * 1024 * 1024)] });
+  await using cluster = await startEtcdCluster({ size: 1, args: WITH_QUOTA });
   await using etcd = connectEtcd({ ...base, endpoints: cluster.endpoints });
   const before = createEtcdObjectStore({
     ...base,

@@ -208,7 +208,10 @@ async function attempt<T>(
 async function execute(etcd: Etcd, action: MaintenanceAction, signal: AbortSignal): Promise<void> {
   switch (action.kind) {
     case 'compact':
-      return etcd.maintenance.compact(action.revision, { signal, timeoutMs: CALL_TIMEOUT_MS });
+      return etcd.maintenance.compact(
+        action.revision,
+        action.member === undefined ? { signal, timeoutMs: CALL_TIMEOUT_MS } : { signal, member: action.member },
+      );
     case 'defragment':
       return etcd.maintenance.defragment({ signal, member: action.member });
     case 'disarm':
