@@ -2,8 +2,8 @@ import type { Instant, Plan } from '@gantry/base';
 import { compareAmounts, limitedNames, maskAmounts, totalUsage } from '@gantry/kinds';
 import type { GroupResource, KubeObject, ResourceQuota } from '@gantry/objects';
 
-/** Gives back what admission counted for writes that failed later. */
-const RECOUNT_MS = 300_000;
+/** How long until a quota is counted again. That gives back what admission counted for writes that failed later. */
+export const RECOUNT_MS = 300_000;
 /** Finds what was admitted by the limits of before while new ones were written: it is not charged. */
 const FIRST_RECOUNT_MS = 10_000;
 

@@ -7,6 +7,7 @@ import { createMetrics } from '@gantry/service';
 import { createMeters } from '../../controllers/meters.ts';
 import { createControllers } from '../../registry.ts';
 import type { Activity } from './activity.ts';
+import { type NoteWrite, withNotedWrites } from './controller-writes.ts';
 import type { Dice } from './dice.ts';
 import { createDisturbedClient, type Faults } from './disturbed-client.ts';
 
@@ -48,6 +49,7 @@ export interface ManagerProcessOptions {
   readonly log: Log;
   readonly faults: () => Faults | undefined;
   readonly onRequest: (verb: string, resource: string) => void;
+  readonly noteWrite: NoteWrite;
   readonly onWrite: (write: ObjectWrite, moment: 'before' | 'after') => void;
 }
 
@@ -72,7 +74,7 @@ export async function startManagerProcess(options: ManagerProcessOptions, identi
     fences,
     component,
     identity,
-    controllers: createAll(),
+    controllers: createAll().map((spec) => withNotedWrites(spec, options.noteWrite)),
     clock,
     random: dice.random,
     log,

@@ -8,28 +8,21 @@ import { createDice } from './dice.ts';
 import type { Faults } from './disturbed-client.ts';
 import { followEndState } from './end-state.ts';
 import { createHistory, type Step } from './history.ts';
-import { budgetInvariant } from './invariants/budgets.ts';
-import { daemonInvariant } from './invariants/daemons.ts';
-import type { Invariant } from './invariants/invariant.ts';
-import { isUnfinished, jobCountInvariant, scheduleInvariant } from './invariants/jobs.ts';
-import { ownerInvariant } from './invariants/owners.ts';
-import { podLifeInvariant, podRemovalInvariant } from './invariants/pods.ts';
-import { quotaInvariant } from './invariants/quotas.ts';
-import { restViolations } from './invariants/rest.ts';
-import { rolloutInvariant } from './invariants/rollouts.ts';
+import { watchInvariants } from './invariants/all.ts';
+import { isUnfinished } from './invariants/jobs.ts';
+import { quietMs, restViolations } from './invariants/rest.ts';
 import { controllerNames, type ManagerProcess, startManagerProcess } from './manager-process.ts';
 import { Nodes } from './nodes.ts';
+import { RequestLog, type RequestShares } from './request-log.ts';
 import { playHistory } from './users.ts';
 import { type Change, isOf, World } from './world.ts';
 
 /** What came of one run of a history. */
-export interface Outcome {
+export interface Outcome extends RequestShares {
   readonly violations: readonly string[];
   readonly end: readonly string[];
   /** Identifies the run: the revision and name of every change. */
   readonly trace: readonly string[];
-  /** What the controllers have asked for in the last minute before the cluster counted as being at rest. */
-  readonly requestsAtRest: readonly string[];
   readonly crashes: number;
   readonly simulatedMs: number;
 }
@@ -42,10 +35,12 @@ export interface SimulateOptions {
   readonly onChange?: (change: Change, now: number) => void;
   /** The history of the seed when absent. */
   readonly steps?: readonly Step[];
+  /** How long the cluster stays at rest while requests are counted. When absent they are those of the last minute of coming to rest. */
+  readonly restMs?: number;
 }
 
-/** Without a change for so long, the cluster is at rest. Longer than every back-off, grace period and quarantine in it. */
-const AT_REST_MS = 90_000;
+const MINUTE_MS = 60_000;
+const SHOWN = 10;
 /** A history that is not at rest after so long has failed. */
 const LONGEST_MS = 3 * 3_600_000;
 
@@ -68,7 +63,7 @@ class Simulation {
   readonly #stop = new AbortController();
   readonly #violations: string[] = [];
   readonly #trace: string[] = [];
-  readonly #requests: { readonly atMs: number; readonly verb: string; readonly resource: string }[] = [];
+  readonly #log: RequestLog;
   readonly #endState = followEndState(this.#world);
   #changedMs = 0;
   #manager: ManagerProcess | undefined;
@@ -87,6 +82,7 @@ class Simulation {
     this.#options = options;
     this.#server = server;
     const { clock, etcd } = server;
+    this.#log = new RequestLog(() => clock.now());
     this.#activity = new Activity(clock, () => etcd.revision);
     const nodesClient = server.client({ fieldManager: 'kubelet' });
     this.#nodes = new Nodes({
@@ -121,7 +117,9 @@ class Simulation {
     await this.#until(played);
     this.#endFaults();
     await this.#untilAtRest();
-    const lastMinute = this.#requests.filter(({ atMs }) => atMs > clock.now() - 60_000);
+    const restBegin = this.#options.restMs === undefined ? clock.now() - MINUTE_MS : clock.now();
+    while (clock.now() < restBegin + (this.#options.restMs ?? 0)) await this.#activity.step();
+    const shares = this.#log.sharesAt(restBegin);
     this.#violations.push(...restViolations(this.#world));
     const end = this.#endState();
     await this.#restartAtRest(end);
@@ -129,7 +127,7 @@ class Simulation {
       violations: this.#violations,
       end,
       trace: this.#trace,
-      requestsAtRest: lastMinute.map(({ verb, resource }) => `${verb} ${resource}`),
+      ...shares,
       crashes: this.#crashes,
       simulatedMs: clock.now() - begin,
     };
@@ -143,20 +141,11 @@ class Simulation {
 
   /** Follows the store from its first revision on. */
   #watch(): void {
-    const invariants: readonly Invariant[] = [
-      podLifeInvariant,
-      podRemovalInvariant((node) => this.#nodes.isLost(node)),
-      rolloutInvariant,
-      jobCountInvariant,
-      scheduleInvariant,
-      daemonInvariant,
-      budgetInvariant,
-      quotaInvariant,
-      ownerInvariant((object) => this.#deletions.has(identityOf(object))),
-    ];
-    for (const { name, watch } of invariants) {
-      watch(this.#world, (violation) => this.#violations.push(`${name}: ${violation}`));
-    }
+    const background = {
+      isLost: (node: string) => this.#nodes.isLost(node),
+      isDeletedByUser: (object: KubeObject) => this.#deletions.has(identityOf(object)),
+    };
+    watchInvariants(this.#world, background, (violation) => this.#violations.push(violation));
     this.#world.subscribe((change) => this.#note(change));
     void this.#follow();
   }
@@ -196,7 +185,8 @@ class Simulation {
         dice: createDice(seed, `manager ${this.#managers}`),
         log,
         faults: () => this.#faults,
-        onRequest: (verb, resource) => this.#requests.push({ atMs: clock.now(), verb, resource }),
+        onRequest: (verb, resource) => this.#log.noteRequest(verb, resource),
+        noteWrite: (controller, write) => this.#log.noteWrite(controller, write),
         onWrite: (_write, moment) => this.#countWrite(moment),
       },
       `manager-${this.#managers}`,
@@ -260,7 +250,7 @@ class Simulation {
     await this.#untilAtRest();
     const written = this.#trace.slice(before).filter((line) => !line.includes(` ${NODES.resource} `));
     if (written.length > 0)
-      this.#violations.push(`I15: a new leader wrote over a cluster at rest: ${written.join(', ')}`);
+      this.#violations.push(`I15: a new leader wrote over a cluster at rest: ${written.slice(0, SHOWN).join(', ')}`);
     const now = this.#endState();
     if (now.join('\n') !== end.join('\n')) this.#violations.push('I21: the end state did not stay');
   }
@@ -268,7 +258,7 @@ class Simulation {
   async #untilAtRest(): Promise<void> {
     const { clock } = this.#server;
     const latest = clock.now() + LONGEST_MS;
-    while (clock.now() < this.#changedMs + AT_REST_MS || this.#world.all(JOBS).some(isUnfinished)) {
+    while (clock.now() < this.#changedMs + quietMs(this.#world) || this.#world.all(JOBS).some(isUnfinished)) {
       await this.#activity.step();
       if (clock.now() > latest) {
         this.#violations.push(`I21: not at rest: ${this.#trace.slice(-5).join(', ')}`);

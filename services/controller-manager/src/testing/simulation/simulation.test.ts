@@ -1,13 +1,17 @@
 import { must } from '@gantry/base';
-import { type Deployment, DEPLOYMENTS } from '@gantry/objects';
+import { apiVersionOf, type Deployment, DEPLOYMENTS } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { checkSeed } from './check-seed.ts';
+import { createDice } from './dice.ts';
+import type { Step } from './history.ts';
 import { simulate } from './simulate.ts';
 import { SIMULATED_KINDS } from './simulated-kinds.ts';
 
 /** As many as fit into half a minute of an idle machine; `npm run simulate` runs a thousand. */
 const SEEDS = Array.from({ length: 15 }, (_, index) => index + 1);
 const TIMEOUT_MS = 300_000;
+const HOUR_MS = 3_600_000;
+const READS = /^(get|list|watch) /;
 
 describe('all controllers on a simulated cluster', () => {
   it.each(SEEDS)(
@@ -39,7 +43,42 @@ describe('all controllers on a simulated cluster', () => {
     expect(new Set(requestsAtRest)).toEqual(new Set(['get leases', 'update leases']));
     expect(requestsAtRest.length).toBeLessThanOrEqual(14);
   });
+
+  it('write nothing for an hour at rest, with an object of each kind, but the Lease that shows the leader', {
+    timeout: TIMEOUT_MS,
+  }, async () => {
+    const { requestsAtRest, violations, writes } = await simulate({
+      seed: 1,
+      faults: 'none',
+      steps: oneOfEach(),
+      restMs: HOUR_MS,
+    });
+    expect(violations).toEqual([]);
+    expect(writes.atRest).toEqual([]);
+    expect(new Set(requestsAtRest.filter((request) => !READS.test(request)))).toEqual(new Set(['update leases']));
+    const silent = SIMULATED_KINDS.flatMap(({ controllers }) => controllers).filter((name) => !writes.before.has(name));
+    expect(new Set(silent)).toEqual(new Set(['garbage-collector']));
+  });
 });
+
+/** One object of each kind, in one namespace; the dice of a seed decide what they are. After two minutes each comes to rest. */
+function oneOfEach(): readonly Step[] {
+  const dice = createDice(1, 'one of each');
+  const made = SIMULATED_KINDS.map((of) => {
+    const metadata = { name: `${of.resource.kind.toLowerCase()}-1`, namespace: 'default' };
+    const content = of.create(dice, metadata.name);
+    return { of, object: { apiVersion: apiVersionOf(of.resource), kind: of.resource.kind, metadata, ...content } };
+  });
+  const creations = made.map(({ of, object }) => ({
+    pauseMs: 1000,
+    operation: { kind: 'create', of, object } as const,
+  }));
+  const repairs = made.flatMap(({ of, object }): Step[] => {
+    const patch = of.repair?.(object);
+    return patch === undefined ? [] : [{ pauseMs: 0, operation: { kind: 'change', of, object, patch } }];
+  });
+  return [...creations, ...repairs.map((step, index) => (index === 0 ? { ...step, pauseMs: 120_000 } : step))];
+}
 
 const LABELS = { app: 'large' };
 const LARGE: Deployment = {

@@ -1,5 +1,6 @@
 import { CONFIG_MAPS, DAEMON_SETS, JOBS, type KubeObject, PODS, type Resource, RESOURCE_QUOTAS } from '@gantry/objects';
 import { expect, it } from 'vitest';
+import { RECOUNT_MS } from '../../../controllers/resource-quota/plan.ts';
 import { World } from '../world.ts';
 import { daemonInvariant } from './daemons.ts';
 import type { Invariant } from './invariant.ts';
@@ -7,7 +8,7 @@ import { jobCountInvariant, scheduleInvariant } from './jobs.ts';
 import { ownerInvariant } from './owners.ts';
 import { podLifeInvariant, podRemovalInvariant } from './pods.ts';
 import { quotaInvariant } from './quotas.ts';
-import { restViolations } from './rest.ts';
+import { quietMs, restViolations } from './rest.ts';
 
 type Step = readonly [resource: Resource, name: string, object: object | undefined];
 
@@ -115,4 +116,12 @@ it.each<readonly [name: string, resource: Resource, object: object]>([
   expect(restViolations(world)).toEqual([]);
   play(world, [[resource, 'wrong', object]]);
   expect(restViolations(world)).toHaveLength(1);
+});
+
+it('is at rest only when a quota was counted again: a failed write may have left a charge', () => {
+  const world = new World();
+  const before = quietMs(world);
+  play(world, [[RESOURCE_QUOTAS, 'q', {}]]);
+  expect(quietMs(world)).toBeGreaterThan(RECOUNT_MS);
+  expect(before).toBeLessThan(RECOUNT_MS);
 });

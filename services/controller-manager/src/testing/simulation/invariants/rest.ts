@@ -1,5 +1,17 @@
 import { CONFIG_MAPS, JOBS, type KubeObject, type Pod, PODS, RESOURCE_QUOTAS } from '@gantry/objects';
+import { RECOUNT_MS } from '../../../controllers/resource-quota/plan.ts';
 import type { World } from '../world.ts';
+
+/** Longer than every back-off, grace period and quarantine. */
+const QUIET_MS = 90_000;
+
+/**
+ * How long nothing must have changed before a cluster counts as being at rest. A quota gives back what admission counted for a write
+ * that failed later when it is counted again, as in Kubernetes.
+ */
+export function quietMs(world: World): number {
+  return world.all(RESOURCE_QUOTAS).length === 0 ? QUIET_MS : RECOUNT_MS + QUIET_MS;
+}
 
 /** What is wrong with a cluster at rest. */
 export function restViolations(world: World): readonly string[] {

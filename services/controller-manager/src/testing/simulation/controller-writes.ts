@@ -1,0 +1,34 @@
+import { createObjectClient, type ObjectClient, writeResult } from '@gantry/client';
+import type { ControllerContext, ControllerSpec } from '@gantry/controller-runtime';
+
+/** Takes note of a write of one controller: its verb and resource, before it is sent. Events count when they are reported. */
+export type NoteWrite = (controller: string, write: string) => void;
+
+/** The controller, whose reconciles report what they write. */
+export function withNotedWrites(spec: ControllerSpec, note: NoteWrite): ControllerSpec {
+  const noted = (context: ControllerContext): ControllerContext => ({
+    ...context,
+    client: notedClient(context.client, (write) => note(spec.name, write)),
+    events: {
+      event: (...report) => {
+        note(spec.name, 'create events');
+        context.events.event(...report);
+      },
+    },
+  });
+  return { ...spec, reconcile: (key, context, signal) => spec.reconcile(key, noted(context), signal) };
+}
+
+function notedClient(client: ObjectClient, note: (write: string) => void): ObjectClient {
+  const write: ObjectClient['write'] = (sent, signal) => {
+    note(`${sent.verb} ${sent.resource.resource}`);
+    return client.write(sent, signal);
+  };
+  return createObjectClient({
+    get: (...request) => client.get(...request),
+    list: (...request) => client.list(...request),
+    watch: (...request) => client.watch(...request),
+    write,
+    batch: (writes, signal) => Promise.all(writes.map((one) => writeResult(write(one, signal)))),
+  });
+}

@@ -1,0 +1,36 @@
+import type { KubeObject } from '@gantry/objects';
+import type { World } from '../world.ts';
+import { budgetInvariant } from './budgets.ts';
+import { daemonInvariant } from './daemons.ts';
+import type { Invariant } from './invariant.ts';
+import { jobCountInvariant, scheduleInvariant } from './jobs.ts';
+import { ownerInvariant } from './owners.ts';
+import { podLifeInvariant, podRemovalInvariant } from './pods.ts';
+import { quotaInvariant } from './quotas.ts';
+import { rolloutInvariant } from './rollouts.ts';
+
+/** What invariants cannot read from objects. */
+export interface Background {
+  readonly isLost: (node: string) => boolean;
+  readonly isDeletedByUser: (object: KubeObject) => boolean;
+}
+
+/** Watches a world from its beginning, and reports each violation with the name of its invariant. */
+export function watchInvariants(
+  world: World,
+  { isLost, isDeletedByUser }: Background,
+  report: (violation: string) => void,
+): void {
+  const invariants: readonly Invariant[] = [
+    podLifeInvariant,
+    podRemovalInvariant(isLost),
+    rolloutInvariant,
+    jobCountInvariant,
+    scheduleInvariant,
+    daemonInvariant,
+    budgetInvariant,
+    quotaInvariant,
+    ownerInvariant(isDeletedByUser),
+  ];
+  for (const { name, watch } of invariants) watch(world, (violation) => report(`${name}: ${violation}`));
+}
