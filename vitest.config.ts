@@ -14,6 +14,8 @@ export default defineConfig({
     // They end within milliseconds, or, of those that try many cases, seconds; on a machine that does much else, in ten times that.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // The default of one second depends on the speed of the machine.
+    expect: { poll: { timeout: 30_000 } },
     isolate: false,
     reporters: ['default', './deploy/tools/running-tests.ts'],
   },

@@ -15,6 +15,7 @@ const CLUSTER = {
   globalSetup: ['integration-tests/src/harness/sweep-containers.ts', 'integration-tests/src/harness/global-setup.ts'],
   testTimeout: 600_000,
   hookTimeout: 600_000,
+  expect: { poll: { timeout: 60_000 } },
   // Of tests that say that they may run together: the conformance suite's and kubectl's.
   maxConcurrency: 8,
 };
@@ -40,6 +41,7 @@ export default defineConfig({
           include: ['{packages,services}/*/src/**/*.integration.test.ts'],
           testTimeout: 180_000,
           hookTimeout: 180_000,
+          expect: { poll: { timeout: 60_000 } },
           fileParallelism: false,
           sequence: { groupOrder: 1 },
         },

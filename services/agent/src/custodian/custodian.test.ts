@@ -6,7 +6,7 @@ import { ManualClock } from '@gantry/base/testing';
 import type { ObjectWrite } from '@gantry/client';
 import { createOvertakenClient, FakeObjectClient } from '@gantry/client/testing';
 import { silentLogger } from '@gantry/service';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AgentError } from '../runtime/agent-error.ts';
 import { HollowRuntime } from '../hollow/hollow-runtime.ts';
 import { linuxMounts } from '../mounts/linux-mounts.ts';
@@ -93,7 +93,7 @@ describe('a host custodian with an agent that comes back', () => {
     await writeKeyVolume(join(statePath, 'nodes', 'host-2'), volume);
     lead();
     await wait();
-    await vi.waitFor(async () => expect(await readdir(join(statePath, 'nodes'))).toEqual([]));
+    await expect.poll(() => readdir(join(statePath, 'nodes'))).toEqual([]);
     expect(removedVolumes).toEqual(removed);
   });
 
