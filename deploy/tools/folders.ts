@@ -146,7 +146,7 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
   },
   'packages/client': { '.': [], grpc: ['.'], http: ['.'], 'index.ts': ANYTHING },
   'packages/controller-runtime': { '.': [], 'index.ts': ANYTHING },
-  'packages/etcd': { '.': [], client: ['.'], election: ['.'], 'index.ts': ANYTHING },
+  'packages/etcd': { '.': [], client: ['.'], election: ['.', 'client'], 'index.ts': ANYTHING },
   'packages/tls': { '.': [], 'index.ts': ANYTHING },
   'packages/kinds': {
     fields: [],
@@ -167,6 +167,7 @@ export const FOLDERS: Readonly<Record<string, FolderTable>> = {
     connections: [],
     'event-loop': ['.'],
     grpc: ['.', 'connections'],
+    start: ['.', 'event-loop', 'grpc'],
     'index.ts': ANYTHING,
   },
   'services/apiserver': {

@@ -42,7 +42,6 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'services/scheduler': [
     'packages/base',
-    'packages/tls',
     'packages/objects',
     'packages/etcd',
     'packages/client',
@@ -78,7 +77,6 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'services/dns': [
     'packages/base',
-    'packages/tls',
     'packages/objects',
     'packages/client',
     'packages/controller-runtime',
@@ -86,7 +84,6 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'services/proxy': [
     'packages/base',
-    'packages/tls',
     'packages/objects',
     'packages/client',
     'packages/controller-runtime',
@@ -94,7 +91,6 @@ export const LAYERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'services/ingress': [
     'packages/base',
-    'packages/tls',
     'packages/objects',
     'packages/client',
     'packages/controller-runtime',

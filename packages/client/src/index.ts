@@ -4,11 +4,13 @@
  * - `object-client`: the interfaces; a transport implements `ObjectTransport`, `object-calls` adds the typed writes
  * - `grpc`: inside the cluster, to all API servers, with failover and the leader's fence
  * - `http`: outside, with a kubeconfig; and to aggregated API servers
+ * - `certificate-requester`: a service's own certificate, by a CertificateSigningRequest
  * - `expected-failures`: for callers to whom a missing or existing object is no failure
  *
  * All services, the benchmarks and the integration tests use it. `./testing` has a fake client and the contract suite that it
  * and both transports pass.
  */
+export { type CertificateRequestClient, createCertificateRequester } from './certificate-requester.ts';
 export { createGrpcClient, type GrpcClient, type GrpcClientOptions } from './grpc/grpc-client.ts';
 export { fromFailedCall, type GrpcFailure, STATUS_TRAILER, toGrpcFailure } from './grpc/status-mapping.ts';
 export { type DiscoveredResource, discoverResources } from './http/discover-resources.ts';

@@ -19,6 +19,7 @@ export {
   type ElectionOptions,
   type Term,
 } from './election/election.ts';
+export { openElection, type OpenElectionOptions } from './election/open-election.ts';
 export { EtcdError, type EtcdErrorCode, isDefinite, isEtcdError } from './etcd-error.ts';
 export {
   type AccessControl,

@@ -7,14 +7,11 @@
  * - `event-loop/`: stalls of the event loop, logged with what ran and counted
  * - `grpc/`: a gRPC server with mutual TLS and the health service; `http-endpoint`: health and metrics over plain HTTP
  * - `certificate-renewal`: renews the certificate of a TLS folder
+ * - `start/`: the start of a service, and the members that all services have; a service's `run-*.ts` says what differs
  *
  * Used by all services in their `main.ts`. It knows nothing of Kubernetes objects.
  */
-export {
-  certificateRenewal,
-  type CertificateRenewalOptions,
-  type RequestCertificate,
-} from './certificate-renewal.ts';
+export type { RequestCertificate } from './certificate-renewal.ts';
 export { type Connection, type ConnectionLimits, Connections } from './connections/connections.ts';
 export { type PlaceLimits, Places } from './connections/places.ts';
 export { PeerTrust, type TrustedPeer } from './connections/peer-trust.ts';
@@ -31,7 +28,7 @@ export {
 } from './grpc/grpc-server.ts';
 export { healthService } from './grpc/health-service.ts';
 export { identityOfCertificate, type PeerIdentity } from './grpc/peer-identity.ts';
-export { cachesListed, createHealth, type Health, type HealthCheck } from './health.ts';
+export { createHealth, type Health, type HealthCheck } from './health.ts';
 export { httpEndpoint, type HttpEndpointOptions } from './http-endpoint.ts';
 export { createLogger, LOG_LEVELS, type Logger, type LogLevel, silentLogger } from './logger.ts';
 export { type Counter, createMetrics, type Gauge, type Histogram, type Labels, type Metrics } from './metrics.ts';
@@ -44,4 +41,5 @@ export {
   type SignalSource,
   type StopSignal,
 } from './run-group.ts';
-export { exitOnStopSignals, runMain } from './run-main.ts';
+export { runMain } from './run-main.ts';
+export { startService } from './start/start-service.ts';

@@ -1,31 +1,25 @@
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { Activities, type Clock, errorMessage, sleep, systemClock, systemRandom, systemUid } from '@gantry/base';
+import { type Clock, errorMessage, sleep, systemClock, systemUid } from '@gantry/base';
+import { createCertificateRequester } from '@gantry/client';
 import { decodeProtobuf } from '@gantry/apimachinery';
 import { type AccessRule, connectEtcd, type Etcd } from '@gantry/etcd';
 import {
-  certificateRenewal,
   ConfigError,
-  createLogger,
-  createMetrics,
-  eventLoopWatch,
-  exitOnStopSignals,
   type GroupMember,
   type GroupOutcome,
-  httpEndpoint,
   type Logger,
   type Metrics,
-  runGroup,
+  startService,
 } from '@gantry/service';
-import { openTlsFolder } from '@gantry/tls';
 import { createAgentStreams } from './agents/agent-streams.ts';
 import { createAgentUsage } from './agents/agent-usage.ts';
 import { createAgentLogs } from './endpoints/logs/agent-logs.ts';
 import { type AuditPolicy, type AuditTrail, createAuditTrail, createLogFile, parseAuditPolicy } from './audit/index.ts';
 import { readSigningKeys, SigningKeyFolder } from './auth/authn/signing-keys.ts';
 import { reportCache } from './cache/index.ts';
-import { createCertificateRequester } from './certificate-requests.ts';
+import { certificateRequestClient } from './certificate-requests.ts';
 import type { ApiServerConfig } from './config.ts';
 import { createPeerRegistry, ownAddress, type PeerRegistry } from './loops/kubernetes-endpoints/index.ts';
 import type { ComponentHealth } from './registry/index.ts';
@@ -59,38 +53,33 @@ const ACCESS: readonly AccessRule[] = ['kube-scheduler', 'kube-controller-manage
 
 /** The process: waits for its files and for etcd, then serves until it is told to stop. */
 export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcome> {
-  const clock = systemClock;
-  const logger = createLogger({ service: 'apiserver', level: config.logLevel });
-  const metrics = createMetrics();
-  const activities = new Activities(clock);
+  using service = await startService({ name: 'apiserver', ...config });
+  const { clock, random, logger, metrics } = service.parts;
   const starting = new AbortController();
-  const startUpIsOver = exitOnStopSignals();
-  using tls = await openTlsFolder(config.tlsDir, { clock, logger }, starting.signal);
-  using frontProxy = await openTlsFolder(config.frontProxyDir, { clock, logger }, starting.signal);
-  using etcdTls = await openTlsFolder(config.etcdTlsDir, { clock, logger }, starting.signal);
-  using agentTls = await openTlsFolder(config.agentTlsDir, { clock, logger }, starting.signal);
+  using frontProxy = await service.openTls(config.frontProxyDir);
+  using etcdTls = await service.openTls(config.etcdTlsDir);
+  using agentTls = await service.openTls(config.agentTlsDir);
   using usage = createAgentUsage(agentTls, clock);
   using signingKeys = await openKeys(config.serviceAccountDir, logger, starting.signal);
   const sealing = await openSealing(config, logger, starting.signal);
-  await using etcd = connectEtcd({ endpoints: config.etcd, tls: etcdTls, clock, random: systemRandom });
+  await using etcd = connectEtcd({ endpoints: config.etcd, tls: etcdTls, clock, random });
   await prepareEtcd(etcd, logger, starting.signal);
   const retries = metrics.counter('gantry_store_group_retries_total', 'Groups of writes that were sent to etcd again.');
   const processId = systemUid();
   const store = createEtcdObjectStore({
     ...{ etcd, sealing, process: processId },
-    clock,
-    random: systemRandom,
+    ...{ clock, random },
     newUid: systemUid,
     onRetry: (why) => {
       retries.inc();
       logger.warn({ reason: why }, 'sending a group of writes again');
     },
   });
-  const { audit, auditLog } = await openAudit(config, { clock, logger, metrics });
+  const { audit, auditLog } = await openAudit(config, service.parts);
   const { members, health, client, cache } = createApiServer({
+    ...service.parts,
     store,
     resources: [...resources, ...metricsKinds],
-    tls,
     agentTls,
     frontProxy,
     signingKeys,
@@ -106,24 +95,17 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
     agentStreams: createAgentStreams(agentTls, clock),
     agentLogs: createAgentLogs(agentTls, clock),
     ...peersOf(etcd, processId, config, logger),
-    clock,
-    random: systemRandom,
     newUid: systemUid,
-    logger,
-    metrics,
-    activities,
     audit,
   });
   reportCache(cache, metrics);
-  startUpIsOver();
   const maintenance: GroupMember = {
     name: 'etcd-maintenance',
     run: (signal) =>
       runStorageMaintenance(
         {
           etcd,
-          clock,
-          random: systemRandom,
+          ...{ clock, random },
           process: processId,
           onAction: (action) => logger.info({ action: action.kind }, 'caring for etcd'),
           onError: (reason) => logger.warn({ reason }, 'caring for etcd failed, trying again'),
@@ -131,20 +113,12 @@ export async function runApiServer(config: ApiServerConfig): Promise<GroupOutcom
         signal,
       ),
   };
-  const requestCertificate = createCertificateRequester(client, clock);
-  const renewals = [config.tlsDir, config.agentTlsDir].map((folder) =>
-    certificateRenewal({ folder, requestCertificate, clock, random: systemRandom, logger }),
-  );
-  const all = [
-    auditLog,
-    storeMember(store),
-    maintenance,
-    ...members,
-    ...renewals,
-    httpEndpoint({ health, metrics }),
-    eventLoopWatch({ clock, logger, metrics, activities }),
-  ];
-  return await runGroup(all, { clock, logger });
+  return await service.run({
+    health,
+    requestCertificate: createCertificateRequester(certificateRequestClient(client), clock, 'apiserver'),
+    renewedDirs: [config.tlsDir, config.agentTlsDir],
+    members: [auditLog, storeMember(store), maintenance, ...members],
+  });
 }
 
 /** Closes the store when the members after it have ended. */

@@ -1,22 +1,14 @@
-import { Activities, systemClock, systemRandom, systemUid } from '@gantry/base';
-import { createGrpcClient, createHttpClient, discoverResources, toGrpcFailure } from '@gantry/client';
-import { createCertificateRequester, createFenceHolder, createManager, runElected } from '@gantry/controller-runtime';
-import { connectEtcd, createElection } from '@gantry/etcd';
+import { systemUid } from '@gantry/base';
 import {
-  cachesListed,
-  certificateRenewal,
-  createHealth,
-  createLogger,
-  createMetrics,
-  eventLoopWatch,
-  exitOnStopSignals,
-  type GroupOutcome,
-  grpcServer,
-  healthService,
-  httpEndpoint,
-  runGroup,
-} from '@gantry/service';
-import { openTlsFolder } from '@gantry/tls';
+  createCertificateRequester,
+  createGrpcClient,
+  createHttpClient,
+  discoverResources,
+  toGrpcFailure,
+} from '@gantry/client';
+import { createFenceHolder, createManager, runElected } from '@gantry/controller-runtime';
+import { openElection } from '@gantry/etcd';
+import { type GroupOutcome, startService } from '@gantry/service';
 import { openCertificateAuthority } from './controllers/csr-signing/certificate-authority.shell.ts';
 import type { Config } from './config.ts';
 import { createControllerMetrics } from './metrics.ts';
@@ -29,30 +21,22 @@ const COMPONENT = 'kube-controller-manager';
 
 /** The process: warm caches always, control loops while it leads. */
 export async function runControllerManager(config: Config): Promise<GroupOutcome> {
-  const base = { clock: systemClock, random: systemRandom };
-  const { clock } = base;
-  const logger = createLogger({ service: 'controller-manager', level: config.logLevel });
-  const metrics = createMetrics();
-  const activities = new Activities(clock);
-  const startUpIsOver = exitOnStopSignals();
-  const starting = new AbortController().signal;
+  using service = await startService({ name: 'controller-manager', ...config });
+  const { clock, logger, metrics, tls } = service.parts;
   const authorities = {
     cluster: await openCertificateAuthority(config.caDir),
     'node-serving': await openCertificateAuthority(config.nodeCaDir),
   };
-  using tls = await openTlsFolder(config.tlsDir, { clock, logger }, starting);
-  using etcdTls = await openTlsFolder(config.etcdTlsDir, { clock, logger }, starting);
-  await using etcd = connectEtcd({ ...base, endpoints: config.etcd, tls: etcdTls });
+  const identity = `${config.identity}_${systemUid()}`;
+  await using election = await openElection({ ...service.parts, ...config, component: COMPONENT, identity });
   const fences = createFenceHolder();
   using client = createGrpcClient({
-    ...base,
+    ...service.parts,
     addresses: config.apiservers,
-    tls,
     fieldManager: COMPONENT,
     fence: () => fences.fence(),
   });
   using aggregated = createHttpClient({ server: config.apiserverUrl, tls, fieldManager: COMPONENT });
-  const identity = `${config.identity}_${systemUid()}`;
   const controllers = createControllers({
     authorities,
     signers: {
@@ -70,7 +54,7 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
   });
   const reports = createControllerMetrics(metrics, () => manager.queues());
   const manager = createManager({
-    ...base,
+    ...service.parts,
     client,
     aggregated: { client: aggregated, discover: (of, signal) => discoverResources(aggregated, of, signal) },
     fences,
@@ -79,43 +63,19 @@ export async function runControllerManager(config: Config): Promise<GroupOutcome
     controllers,
     log: logger,
     ...reports,
-    activities,
   });
-  const election = createElection({
-    ...base,
-    etcd,
-    component: COMPONENT,
-    identity,
-    ttlMs: config.leaseTtlMs,
-    onNotice: (notice) => logger.info({ ...notice }, 'election'),
+  const elected = runElected({
+    ...service.parts,
+    election,
+    act: (term, signal) => manager.lead(term, signal),
+    log: logger,
   });
-  const elected = runElected({ ...base, election, act: (term, signal) => manager.lead(term, signal), log: logger });
-  const health = createHealth({ ready: [cachesListed(() => manager.missing())] });
-  startUpIsOver();
-  return await runGroup(
-    [
-      eventLoopWatch({ clock, logger, metrics, activities }),
-      httpEndpoint({ health, metrics }),
-      grpcServer({
-        tls,
-        address: `0.0.0.0:${config.healthPort}`,
-        services: [healthService(health, clock)],
-        activities,
-        clock,
-        logger,
-        toGrpcError: toGrpcFailure,
-      }),
-      certificateRenewal({
-        ...base,
-        folder: config.tlsDir,
-        requestCertificate: createCertificateRequester(client, clock, COMPONENT),
-        logger,
-      }),
-      { name: 'caches', run: (signal) => manager.run(signal) },
-      { ...elected, drain: () => manager.drain() },
-    ],
-    { clock, logger },
-  );
+  return await service.run({
+    caches: manager,
+    grpcHealth: { address: `0.0.0.0:${config.healthPort}`, toGrpcError: toGrpcFailure },
+    requestCertificate: createCertificateRequester(client, clock, COMPONENT),
+    members: [{ ...elected, drain: () => manager.drain() }],
+  });
 }
 
 /** DNS names of the control plane: those that are fixed, and those at which this process finds it. */

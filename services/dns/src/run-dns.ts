@@ -1,19 +1,6 @@
-import { Activities, systemClock, systemRandom } from '@gantry/base';
-import { createGrpcClient } from '@gantry/client';
-import { createCertificateRequester, Informers } from '@gantry/controller-runtime';
-import {
-  cachesListed,
-  certificateRenewal,
-  createHealth,
-  createLogger,
-  createMetrics,
-  eventLoopWatch,
-  exitOnStopSignals,
-  type GroupOutcome,
-  httpEndpoint,
-  runGroup,
-} from '@gantry/service';
-import { openTlsFolder } from '@gantry/tls';
+import { createCertificateRequester, createGrpcClient } from '@gantry/client';
+import { Informers } from '@gantry/controller-runtime';
+import { type GroupOutcome, startService } from '@gantry/service';
 import type { DnsConfig } from './config.ts';
 import { showTotals } from './dns-metrics.ts';
 import { Forwarder } from './forward/forwarder.ts';
@@ -39,14 +26,10 @@ const CONTAINER_RESOLV_CONF = '/etc/resolv.conf';
 
 /** The process: the zone in memory, and its servers. */
 export async function runDns(config: DnsConfig): Promise<GroupOutcome> {
-  const base = { clock: systemClock, random: systemRandom };
-  const { clock, random } = base;
-  const logger = createLogger({ service: 'dns', level: config.logLevel });
-  const metrics = createMetrics();
-  const startUpIsOver = exitOnStopSignals();
-  using tls = await openTlsFolder(config.tlsDir, { clock, logger }, new AbortController().signal);
-  using client = createGrpcClient({ ...base, addresses: config.apiservers, tls, fieldManager: COMPONENT });
-  const informers = new Informers({ ...base, client, resources: ZONE_RESOURCES, log: logger });
+  using service = await startService({ name: 'dns', ...config });
+  const { clock, random, logger, metrics } = service.parts;
+  using client = createGrpcClient({ ...service.parts, addresses: config.apiservers, fieldManager: COMPONENT });
+  const informers = new Informers({ ...service.parts, client, resources: ZONE_RESOURCES, log: logger });
   const zone = new CachedState(informers.cache);
   informers.subscribe((event) => zone.take(event));
   const isSynced = () => informers.synced();
@@ -63,39 +46,25 @@ export async function runDns(config: DnsConfig): Promise<GroupOutcome> {
     hostFile: config.hostResolvConf,
     containerFile: CONTAINER_RESOLV_CONF,
     isOwn: (address) => {
-      const service = zone.service(DNS_SERVICE.namespace, DNS_SERVICE.name);
-      return published.addresses().includes(address) || (service !== undefined && clusterAddress(service) === address);
+      if (published.addresses().includes(address)) return true;
+      const ours = zone.service(DNS_SERVICE.namespace, DNS_SERVICE.name);
+      return ours !== undefined && clusterAddress(ours) === address;
     },
     clock,
     logger,
   });
   await resolvers.read();
   const upstreams = () => resolvers.servers().map((address) => ({ address, port: DNS_PORT }));
-  const forwarder = new Forwarder({ upstreams, ...base, logger });
+  const forwarder = new Forwarder({ ...service.parts, upstreams });
   const reverse = new ReverseZone([config.serviceCidr, config.podCidr]);
   const responder = new Responder({ zone, reverse, outside: forwarder, isSynced, random });
   const server = createServerTotals();
   showTotals(metrics, { server, responder: responder.totals, forwarder: forwarder.totals });
   const listen = { responder, host: HOST, port: DNS_PORT, totals: server };
-  const health = createHealth({ ready: [cachesListed(() => informers.missing())] });
-  startUpIsOver();
-  return await runGroup(
-    [
-      eventLoopWatch({ clock, logger, metrics, activities: new Activities(clock) }),
-      httpEndpoint({ health, metrics }),
-      { ...httpEndpoint({ health, metrics, host: HOST, port: METRICS_PORT }), name: 'metrics-endpoint' },
-      certificateRenewal({
-        ...base,
-        folder: config.tlsDir,
-        requestCertificate: createCertificateRequester(client, clock, COMPONENT),
-        logger,
-      }),
-      { name: 'caches', run: (signal) => informers.run(signal) },
-      resolvers.member(),
-      udpServer(listen),
-      tcpServer({ ...listen, clock }),
-      published.member(),
-    ],
-    { clock, logger },
-  );
+  return await service.run({
+    caches: informers,
+    endpoints: [{}, { host: HOST, port: METRICS_PORT }],
+    requestCertificate: createCertificateRequester(client, clock, COMPONENT),
+    members: [resolvers.member(), udpServer(listen), tcpServer({ ...listen, clock }), published.member()],
+  });
 }

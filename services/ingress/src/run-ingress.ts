@@ -10,26 +10,11 @@
  * The files beside this one wire them together: `cluster-view` plans what has changed, `programmer` brings it to HAProxy.
  */
 import { networkInterfaces } from 'node:os';
-import { Activities, errorMessage, systemClock, systemRandom } from '@gantry/base';
-import { createGrpcClient, type GrpcClient, ignoreReasons } from '@gantry/client';
-import { createCertificateRequester, createEventRecorder, Informers } from '@gantry/controller-runtime';
+import { errorMessage } from '@gantry/base';
+import { createCertificateRequester, createGrpcClient, type GrpcClient, ignoreReasons } from '@gantry/client';
+import { createEventRecorder, Informers } from '@gantry/controller-runtime';
 import { INGRESS_CLASSES } from '@gantry/objects';
-import {
-  cachesListed,
-  certificateRenewal,
-  createHealth,
-  createLogger,
-  createMetrics,
-  eventLoopWatch,
-  exitOnStopSignals,
-  type GroupMember,
-  type GroupOutcome,
-  httpEndpoint,
-  type Logger,
-  type Metrics,
-  runGroup,
-} from '@gantry/service';
-import { openTlsFolder } from '@gantry/tls';
+import { type GroupMember, type GroupOutcome, type Logger, type Metrics, startService } from '@gantry/service';
 import { Reports } from './cluster/reports.ts';
 import { SecretWatch } from './cluster/secret-watch.ts';
 import { ClusterView, WATCHED_RESOURCES } from './cluster-view.ts';
@@ -43,18 +28,13 @@ const COMPONENT = 'ingress-controller';
 
 /** The process, with HAProxy as its child. */
 export async function runIngress(config: IngressConfig): Promise<GroupOutcome> {
-  const base = { clock: systemClock, random: systemRandom };
-  const { clock } = base;
-  const logger = createLogger({ service: 'ingress', level: config.logLevel });
-  const metrics = createMetrics();
-  const startUpIsOver = exitOnStopSignals();
-  using tls = await openTlsFolder(config.tlsDir, { clock, logger }, new AbortController().signal);
-  using client = createGrpcClient({ ...base, addresses: config.apiservers, tls, fieldManager: COMPONENT });
-  const informers = new Informers({ ...base, client, resources: WATCHED_RESOURCES, log: logger });
+  using service = await startService({ name: 'ingress', ...config });
+  const { clock, logger, metrics } = service.parts;
+  using client = createGrpcClient({ ...service.parts, addresses: config.apiservers, fieldManager: COMPONENT });
+  const informers = new Informers({ ...service.parts, client, resources: WATCHED_RESOURCES, log: logger });
   const secrets = new SecretWatch({
-    ...base,
+    ...service.parts,
     client,
-    logger,
     onChange: () => {
       view.takeSecret();
       programmer.notify();
@@ -66,17 +46,16 @@ export async function runIngress(config: IngressConfig): Promise<GroupOutcome> {
     secretOf: (namespace, name) => secrets.get(namespace, name),
     mayServe: endpointFilter([config.controlCidr, ...ownAddresses()]),
   });
-  const events = createEventRecorder({ ...base, client, component: COMPONENT, log: logger });
+  const events = createEventRecorder({ ...service.parts, client, component: COMPONENT, log: logger });
   const reports = new Reports({ client, cache, events, address: config, clock, logger });
   const haproxy = new Haproxy({ folder: config.runDir, frontend: config, clock, logger });
   const programmer = new Programmer({
-    ...base,
+    ...service.parts,
     view,
     proxy: haproxy,
     followSecrets: (keys) => secrets.follow(keys),
     areSecretsRead: () => secrets.isSettled(),
     report: (report) => reports.put(report),
-    logger,
     metrics: programmerMetrics(metrics, view, haproxy),
   });
   informers.subscribe((event) => {
@@ -88,24 +67,15 @@ export async function runIngress(config: IngressConfig): Promise<GroupOutcome> {
       if (!programmer.isProgrammed) throw new NotServingError('HAProxy does not serve yet');
     },
   };
-  const health = createHealth({ ready: [cachesListed(() => informers.missing()), serving] });
-  startUpIsOver();
-  return await runGroup(
-    [
-      eventLoopWatch({ clock, logger, metrics, activities: new Activities(clock) }),
-      httpEndpoint({ health, metrics }),
-      certificateRenewal({
-        ...base,
-        folder: config.tlsDir,
-        requestCertificate: createCertificateRequester(client, clock, COMPONENT),
-        logger,
-      }),
-      { name: 'caches', run: (signal) => informers.run(signal) },
+  return await service.run({
+    caches: informers,
+    ready: [serving],
+    requestCertificate: createCertificateRequester(client, clock, COMPONENT),
+    members: [
       { name: 'reports', run: (signal) => reports.run(signal), drain: (signal) => events.flush(signal) },
       proxyMember({ config, informers, client, programmer, haproxy, logger }),
     ],
-    { clock, logger },
-  );
+  });
 }
 
 class NotServingError extends Error {

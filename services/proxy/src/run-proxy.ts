@@ -10,24 +10,10 @@
  *
  * The files beside this one wire them together. The API is reached through the load balancer: the host is on no Docker network.
  */
-import { Activities, type Clock, errorMessage, pause, systemClock, systemRandom } from '@gantry/base';
-import { createHttpClient } from '@gantry/client';
-import { createCertificateRequester, Informers } from '@gantry/controller-runtime';
-import {
-  cachesListed,
-  certificateRenewal,
-  createHealth,
-  createLogger,
-  createMetrics,
-  eventLoopWatch,
-  exitOnStopSignals,
-  type GroupOutcome,
-  httpEndpoint,
-  type Logger,
-  type Metrics,
-  runGroup,
-} from '@gantry/service';
-import { openTlsFolder } from '@gantry/tls';
+import { type Clock, errorMessage, pause } from '@gantry/base';
+import { createCertificateRequester, createHttpClient } from '@gantry/client';
+import { Informers } from '@gantry/controller-runtime';
+import { type GroupOutcome, type Logger, type Metrics, startService } from '@gantry/service';
 import { ClusterView, PROXIED_RESOURCES } from './cluster-view.ts';
 import type { ProxyConfig } from './config.ts';
 import { FlowCleaner } from './flow-cleaner.ts';
@@ -48,18 +34,13 @@ const RESTART_MS = 1000;
 
 /** The process. Its rules stay when it stops: `remove` of `main.ts` takes them away. */
 export async function runProxy(config: ProxyConfig): Promise<GroupOutcome> {
-  const base = { clock: systemClock, random: systemRandom };
-  const { clock } = base;
+  using service = await startService({ name: 'proxy', ...config });
+  const { clock, logger, metrics } = service.parts;
   const { podCidr, podRange, podBridge, serviceCidr } = config;
-  const logger = createLogger({ service: 'proxy', level: config.logLevel });
-  const metrics = createMetrics();
-  const activities = new Activities(clock);
-  const startUpIsOver = exitOnStopSignals();
-  using tls = await openTlsFolder(config.tlsDir, { clock, logger }, new AbortController().signal);
-  using client = createHttpClient({ server: config.server, tls, fieldManager: COMPONENT, clock });
+  using client = createHttpClient({ ...service.parts, server: config.server, fieldManager: COMPONENT });
   const nft = await openNft(config.runDir, config.clusterId);
   const informers = new Informers({
-    ...base,
+    ...service.parts,
     client,
     resources: [...new Set([...PROXIED_RESOURCES, ...POLICY_RESOURCES])],
     log: logger,
@@ -67,7 +48,7 @@ export async function runProxy(config: ProxyConfig): Promise<GroupOutcome> {
   const book = new RuleBook();
   const closedRanges = [...CLOSED_RANGES, config.controlRange];
   const view = new ClusterView(book, { podCidr, podRange, podBridge, serviceCidr, closedRanges });
-  const flowCleaner = new FlowCleaner({ ...base, forgetStaleFlows, logger });
+  const flowCleaner = new FlowCleaner({ ...service.parts, forgetStaleFlows });
   const policies = new PolicyView(book, {
     podRange,
     podCidr,
@@ -80,7 +61,7 @@ export async function runProxy(config: ProxyConfig): Promise<GroupOutcome> {
   const isHealthy = () => programmer.isHealthy;
   const healthChecks = new HealthCheckServer({ podCidr, isHealthy, clock, logger });
   const programmer = new Programmer({
-    ...base,
+    ...service.parts,
     table: config.clusterId,
     skeleton: tableSkeleton({ podBridge, serviceCidr, apiPort: config.apiPort }),
     view,
@@ -92,7 +73,6 @@ export async function runProxy(config: ProxyConfig): Promise<GroupOutcome> {
       addresses.keep(host.addresses);
       healthChecks.keep(host.healthChecks);
     },
-    logger,
     metrics: programmerMetrics(metrics),
   });
   informers.subscribe((event) => {
@@ -106,19 +86,12 @@ export async function runProxy(config: ProxyConfig): Promise<GroupOutcome> {
       if (!programmer.isProgrammed) throw new NotProgrammedError('not written yet');
     },
   };
-  const health = createHealth({ ready: [cachesListed(() => informers.missing()), programmed] });
-  startUpIsOver();
-  return await runGroup(
-    [
-      eventLoopWatch({ clock, logger, metrics, activities }),
-      httpEndpoint({ health, metrics, host: config.healthHost, port: config.healthPort }),
-      certificateRenewal({
-        ...base,
-        folder: config.tlsDir,
-        requestCertificate: createCertificateRequester(client, clock, COMPONENT),
-        logger,
-      }),
-      { name: 'caches', run: (signal) => informers.run(signal) },
+  return await service.run({
+    caches: informers,
+    ready: [programmed],
+    endpoints: [{ host: config.healthHost, port: config.healthPort }],
+    requestCertificate: createCertificateRequester(client, clock, COMPONENT),
+    members: [
       {
         name: 'hairpin',
         run: (signal) =>
@@ -131,8 +104,7 @@ export async function runProxy(config: ProxyConfig): Promise<GroupOutcome> {
       { name: 'flows', run: (signal) => flowCleaner.run(signal) },
       { name: 'foreign-changes', run: (signal) => watchForeignChanges(nft, programmer, { clock, logger }, signal) },
     ],
-    { clock, logger },
-  );
+  });
 }
 
 class NotProgrammedError extends Error {

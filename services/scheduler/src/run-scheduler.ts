@@ -1,23 +1,8 @@
-import { Activities, systemClock, systemRandom, systemUid } from '@gantry/base';
-import { createGrpcClient, toGrpcFailure } from '@gantry/client';
-import { createCertificateRequester, createFenceHolder, Informers, runElected } from '@gantry/controller-runtime';
-import { connectEtcd, createElection } from '@gantry/etcd';
-import {
-  cachesListed,
-  certificateRenewal,
-  createHealth,
-  createLogger,
-  createMetrics,
-  eventLoopWatch,
-  exitOnStopSignals,
-  type GroupOutcome,
-  grpcServer,
-  healthService,
-  httpEndpoint,
-  type Metrics,
-  runGroup,
-} from '@gantry/service';
-import { openTlsFolder } from '@gantry/tls';
+import { systemUid } from '@gantry/base';
+import { createCertificateRequester, createGrpcClient, toGrpcFailure } from '@gantry/client';
+import { createFenceHolder, Informers, runElected } from '@gantry/controller-runtime';
+import { openElection } from '@gantry/etcd';
+import { type GroupOutcome, type Metrics, startService } from '@gantry/service';
 import { ClusterView, SCHEDULED_RESOURCES } from './cluster-view.ts';
 import type { SchedulerConfig } from './config.ts';
 import { SchedulingQueue } from './queue.ts';
@@ -29,71 +14,45 @@ const GRPC_ADDRESS = '0.0.0.0:10259';
 
 /** The process: warm caches always, scheduling while it leads. */
 export async function runScheduler(config: SchedulerConfig): Promise<GroupOutcome> {
-  const base = { clock: systemClock, random: systemRandom };
-  const { clock } = base;
-  const logger = createLogger({ service: 'scheduler', level: config.logLevel });
-  const metrics = createMetrics();
-  const activities = new Activities(clock);
-  const startUpIsOver = exitOnStopSignals();
-  const starting = new AbortController().signal;
-  using tls = await openTlsFolder(config.tlsDir, { clock, logger }, starting);
-  using etcdTls = await openTlsFolder(config.etcdTlsDir, { clock, logger }, starting);
-  await using etcd = connectEtcd({ ...base, endpoints: config.etcd, tls: etcdTls });
+  using service = await startService({ name: 'scheduler', ...config });
+  const { clock, logger, metrics } = service.parts;
+  const identity = `${config.identity}_${systemUid()}`;
+  await using election = await openElection({ ...service.parts, ...config, component: COMPONENT, identity });
   const fences = createFenceHolder();
   using client = createGrpcClient({
-    ...base,
+    ...service.parts,
     addresses: config.apiservers,
-    tls,
     fieldManager: COMPONENT,
     fence: () => fences.fence(),
   });
-  const informers = new Informers({ ...base, client, resources: SCHEDULED_RESOURCES, log: logger });
-  const queue = new SchedulingQueue(base);
+  const informers = new Informers({ ...service.parts, client, resources: SCHEDULED_RESOURCES, log: logger });
+  const queue = new SchedulingQueue(service.parts);
   const view = new ClusterView(queue);
   informers.subscribe((event) => view.take(event));
-  const identity = `${config.identity}_${systemUid()}`;
-  const options = { ...base, client, log: logger, informers, fences, view, queue, identity };
-  const leader = new SchedulingLeader({ ...options, component: COMPONENT, onResult: reportTo(metrics) });
-  const election = createElection({
-    ...base,
-    etcd,
+  const leader = new SchedulingLeader({
+    ...service.parts,
+    client,
+    log: logger,
+    informers,
+    fences,
+    view,
+    queue,
     component: COMPONENT,
     identity,
-    ttlMs: config.leaseTtlMs,
-    onNotice: (notice) => logger.info({ ...notice }, 'election'),
+    onResult: reportTo(metrics),
   });
   const elected = runElected({
-    ...base,
+    ...service.parts,
     election,
     act: (term, signal) => leader.lead(term, signal),
     log: logger,
   });
-  const health = createHealth({ ready: [cachesListed(() => informers.missing())] });
-  startUpIsOver();
-  return await runGroup(
-    [
-      eventLoopWatch({ clock, logger, metrics, activities }),
-      httpEndpoint({ health, metrics }),
-      grpcServer({
-        tls,
-        address: GRPC_ADDRESS,
-        services: [healthService(health, clock)],
-        activities,
-        clock,
-        logger,
-        toGrpcError: toGrpcFailure,
-      }),
-      certificateRenewal({
-        ...base,
-        folder: config.tlsDir,
-        requestCertificate: createCertificateRequester(client, clock, COMPONENT),
-        logger,
-      }),
-      { name: 'caches', run: (signal) => informers.run(signal) },
-      { ...elected, drain: () => leader.drain() },
-    ],
-    { clock, logger },
-  );
+  return await service.run({
+    caches: informers,
+    grpcHealth: { address: GRPC_ADDRESS, toGrpcError: toGrpcFailure },
+    requestCertificate: createCertificateRequester(client, clock, COMPONENT),
+    members: [{ ...elected, drain: () => leader.drain() }],
+  });
 }
 
 function reportTo(metrics: Metrics): NonNullable<SchedulerOptions['onResult']> {

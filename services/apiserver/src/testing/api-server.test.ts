@@ -4,10 +4,11 @@ import http2, { type ClientHttp2Session } from 'node:http2';
 import https from 'node:https';
 import { systemClock } from '@gantry/base';
 import { decodeProtobuf, encodeProtobuf } from '@gantry/apimachinery';
+import { createCertificateRequester } from '@gantry/client';
 import type { KubeObject } from '@gantry/objects';
 import * as x509 from '@peculiar/x509';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createCertificateRequester } from '../certificate-requests.ts';
+import { certificateRequestClient } from '../certificate-requests.ts';
 import { createLoopbackClient } from '../loops/loopback-client.ts';
 import { callServer, type CallOptions, type Reply } from './call-server.ts';
 import { startApiServer, type TestApiServer } from './start-api-server.ts';
@@ -213,10 +214,8 @@ describe('the apiserver itself', () => {
   it('asks for its own certificate and waits until it is signed', async () => {
     const requests = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
     const signal = AbortSignal.timeout(60_000);
-    const asked = createCertificateRequester(createLoopbackClient(server.registry), systemClock)(
-      await createPkcs10(),
-      signal,
-    );
+    const client = certificateRequestClient(createLoopbackClient(server.registry));
+    const asked = createCertificateRequester(client, systemClock, 'apiserver')(await createPkcs10(), signal);
     let name: string | undefined;
     while (name === undefined) {
       const list = (await call('GET', requests)).json as unknown as { items: KubeObject[] };

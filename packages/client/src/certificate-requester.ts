@@ -1,18 +1,38 @@
-import { CERTIFICATE_SIGNING_REQUESTS, StatusError } from '@gantry/objects';
+import {
+  CERTIFICATE_SIGNING_REQUESTS,
+  type CertificateSigningRequest,
+  type ObjectKey,
+  type Resource,
+  StatusError,
+} from '@gantry/objects';
 import { type Clock, sleep, withDeadline } from '@gantry/base';
-import type { ObjectClient } from '@gantry/client';
 
 const SIGNER = 'gantry.dev/service';
 const USAGES = ['digital signature', 'client auth', 'server auth'];
 const LOOK_EVERY_MS = 1000;
 const PATIENCE_MS = 300_000;
 
+/** A client of certificate requests. Every `ObjectClient` is one. */
+export interface CertificateRequestClient {
+  get(
+    resource: Resource<CertificateSigningRequest>,
+    key: ObjectKey,
+    signal: AbortSignal,
+  ): Promise<CertificateSigningRequest>;
+  create(
+    resource: Resource<CertificateSigningRequest>,
+    object: CertificateSigningRequest,
+    signal: AbortSignal,
+  ): Promise<CertificateSigningRequest>;
+}
+
 /**
  * Has a fixed service's own certificate signed through a CertificateSigningRequest: takes the PKCS #10 request and gives the
- * certificate, both PEM. Open to standbys, which carry no fence.
+ * certificate, both PEM; the controller-manager signs it. Rejects when the request is denied or fails, or after five minutes. Open to
+ * standbys, which carry no fence.
  */
 export function createCertificateRequester(
-  client: Pick<ObjectClient, 'get' | 'create'>,
+  client: CertificateRequestClient,
   clock: Clock,
   component: string,
 ): (request: string, signal: AbortSignal) => Promise<string> {

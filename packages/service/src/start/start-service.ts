@@ -1,0 +1,120 @@
+import { Activities, type Clock, type Random, systemClock, systemRandom } from '@gantry/base';
+import { openTlsFolder, type TlsFolder, type TlsSource } from '@gantry/tls';
+import { certificateRenewal, type RequestCertificate } from '../certificate-renewal.ts';
+import { eventLoopWatch } from '../event-loop/event-loop-watch.ts';
+import { type GrpcError, grpcServer } from '../grpc/grpc-server.ts';
+import { healthService } from '../grpc/health-service.ts';
+import { cachesListed, createHealth, type Health, type HealthCheck } from '../health.ts';
+import { httpEndpoint } from '../http-endpoint.ts';
+import { createLogger, type Logger, type LogLevel } from '../logger.ts';
+import { createMetrics, type Metrics } from '../metrics.ts';
+import { type GroupMember, type GroupOutcome, runGroup } from '../run-group.ts';
+import { exitOnStopSignals } from '../run-main.ts';
+
+/** The settings that every service has. */
+export interface ServiceSettings {
+  /** As its log lines show it: `scheduler`. */
+  readonly name: string;
+  readonly logLevel: LogLevel;
+  /** Holds the service's own certificate and key, and the authority of the others. */
+  readonly tlsDir: string;
+}
+
+/** What a service has from its start on. Constructors of its parts take it as `...service.parts`. */
+export interface ServiceParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly metrics: Metrics;
+  readonly activities: Activities;
+  /** The material of `tlsDir`. */
+  readonly tls: TlsSource;
+}
+
+/** Copies of the API's objects, kept up to date by `run`. */
+export interface Caches {
+  /** Names of the resources that were never listed. */
+  missing(): readonly string[];
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Where a service is ready: all its caches were listed, and further checks hold; or it computes its health itself. */
+export type Readiness =
+  | { readonly caches: Caches; readonly ready?: readonly HealthCheck[] }
+  | { readonly health: Health };
+
+/** What differs between services. */
+export type ServiceWork = Readiness & {
+  /** The service's own members, which use the ones before; see `runGroup`. */
+  readonly members: readonly GroupMember[];
+  /** Has a certificate signed by the cluster's authority. */
+  readonly requestCertificate: RequestCertificate;
+  /** The TLS folders whose certificates are renewed; `tlsDir` when absent. */
+  readonly renewedDirs?: readonly string[];
+  /** Where health and metrics are served over plain HTTP; 127.0.0.1:10255 when absent. */
+  readonly endpoints?: readonly { readonly host?: string; readonly port?: number }[];
+  /** Where health is served over gRPC; nowhere when absent. */
+  readonly grpcHealth?: { readonly address: string; readonly toGrpcError: (error: unknown) => GrpcError };
+};
+
+/** A process between its start and its end. Dispose of it after `run`. */
+export interface ServiceProcess extends Disposable {
+  readonly parts: ServiceParts;
+  /** Opens a further folder, and waits until it holds a certificate. The caller disposes of it. */
+  openTls(folder: string): Promise<TlsFolder>;
+  /** Runs the service until it is stopped or a member ends. */
+  run(work: ServiceWork): Promise<GroupOutcome>;
+}
+
+/**
+ * Starts the process of a service: its log and metrics, and its certificate, for which it waits. Until `run`, a stop signal ends the
+ * process at once.
+ */
+export async function startService({ name, logLevel, tlsDir }: ServiceSettings): Promise<ServiceProcess> {
+  const clock = systemClock;
+  const logger = createLogger({ service: name, level: logLevel });
+  const startUpIsOver = exitOnStopSignals();
+  const openTls = (folder: string) => openTlsFolder(folder, { clock, logger }, new AbortController().signal);
+  const tls = await openTls(tlsDir);
+  const parts: ServiceParts = {
+    clock,
+    random: systemRandom,
+    logger,
+    metrics: createMetrics(),
+    activities: new Activities(clock),
+    tls,
+  };
+  return {
+    parts,
+    openTls,
+    run: async (work) => {
+      startUpIsOver();
+      return await runGroup(serviceMembers(parts, { renewedDirs: [tlsDir], ...work }), parts);
+    },
+    [Symbol.dispose]: () => tls[Symbol.dispose](),
+  };
+}
+
+/** The members of a service's process. The service's own ones come last, so that they are stopped first. */
+export function serviceMembers(
+  parts: ServiceParts,
+  work: ServiceWork & { readonly renewedDirs: readonly string[] },
+): readonly GroupMember[] {
+  const { requestCertificate, renewedDirs, endpoints = [{}], grpcHealth } = work;
+  const health = healthOf(work);
+  const servers = grpcHealth === undefined ? [] : [{ ...grpcHealth, services: [healthService(health, parts.clock)] }];
+  return [
+    eventLoopWatch(parts),
+    ...endpoints.map((address) => httpEndpoint({ health, metrics: parts.metrics, ...address })),
+    ...servers.map((server) => grpcServer({ ...parts, ...server })),
+    ...renewedDirs.map((folder) => certificateRenewal({ ...parts, folder, requestCertificate })),
+    ...('caches' in work ? [{ name: 'caches', run: (signal: AbortSignal) => work.caches.run(signal) }] : []),
+    ...work.members,
+  ];
+}
+
+function healthOf(readiness: Readiness): Health {
+  if ('health' in readiness) return readiness.health;
+  const { caches, ready = [] } = readiness;
+  return createHealth({ ready: [cachesListed(() => caches.missing()), ...ready] });
+}
