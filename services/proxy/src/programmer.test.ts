@@ -9,21 +9,28 @@ import { RuleBook } from './rules/rule-book.ts';
 import type { UdpTargets } from './rules/stale-flows.ts';
 import { endpoint, service, slice, topology } from './testing/services.ts';
 
-/** A programmer whose transactions are written down; `refuse` makes the next one fail. */
-function start() {
+/** A programmer whose transactions are written down; `refuse` makes the next one fail. Policies need `waiting` more rounds than one. */
+function start(waiting = 0) {
   const clock = new ManualClock();
   const book = new RuleBook();
   const view = new ClusterView(book, topology());
   const transactions: string[] = [];
   const udp: UdpTargets[] = [];
   const kept: string[][] = [];
+  /** Of each round of policies, whether it was complete. */
+  const rounds: boolean[] = [];
   let isRefusing = false;
   const metrics = createMetrics();
   const programmer = new Programmer({
     table: 't',
     skeleton: '  chain a { }\n',
     view,
-    policies: { settle: () => Promise.resolve() },
+    policies: {
+      synchronize: () => {
+        rounds.push(rounds.length >= waiting);
+        return Promise.resolve(rounds.length > waiting);
+      },
+    },
     book,
     nft: {
       apply: async (commands) => {
@@ -53,7 +60,7 @@ function start() {
     programmer.notify();
   };
   const run = () => void programmer.run(stop.signal);
-  return { clock, programmer, transactions, udp, kept, take, run, refuse: () => (isRefusing = true) };
+  return { clock, programmer, transactions, udp, kept, rounds, take, run, refuse: () => (isRefusing = true) };
 }
 
 /** Lets all that is ready run. */
@@ -78,6 +85,16 @@ test('the first transaction is the whole table, later ones are changes; chains t
   await clock.advance(1000);
   await settle();
   expect(transactions.slice(2)).toEqual(['delete chain ip t draw/1\n']);
+});
+
+test('policies that wait for another round have it at once', async () => {
+  const { clock, rounds, run } = start(2);
+  run();
+  await settle();
+  expect(rounds).toEqual([false, false, true]);
+  await clock.advance(10_000);
+  await settle();
+  expect(rounds).toHaveLength(3);
 });
 
 test('a chain that is wanted again is not deleted', async () => {

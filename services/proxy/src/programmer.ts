@@ -10,8 +10,8 @@ export interface ProgrammerOptions {
   readonly table: string;
   readonly skeleton: string;
   readonly view: ClusterView;
-  /** Takes changes that are worked off in several turns of the event loop into the book. */
-  readonly policies: { settle(signal: AbortSignal): Promise<void> };
+  /** Takes changes that are worked off in several turns of the event loop into the book. False when some wait for the next call. */
+  readonly policies: { synchronize(signal: AbortSignal): Promise<boolean> };
   readonly book: RuleBook;
   readonly nft: Pick<Nft, 'apply'>;
   /** Called with the UDP addresses whose rules have changed in the kernel; does not wait. */
@@ -98,7 +98,7 @@ export class Programmer {
 
   async #program(signal: AbortSignal): Promise<void> {
     const { view, policies, book, table, skeleton } = this.#options;
-    await policies.settle(signal);
+    if (!(await policies.synchronize(signal))) this.#work.notify();
     const update = view.update();
     for (const [address, endpoints] of update.udp) this.#udp.set(address, endpoints);
     this.#host = update.host ?? this.#host;

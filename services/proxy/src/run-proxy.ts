@@ -24,7 +24,7 @@ import { HealthCheckServer } from './host/health-check-server.ts';
 import { keepHairpin } from './host/hairpin.ts';
 import { type Nft, openNft } from './nft/nft.ts';
 import { Programmer, type ProgrammerMetrics } from './programmer.ts';
-import { POLICY_RESOURCES, PolicyView } from './policy/policy-view.ts';
+import { POLICY_RESOURCES, type PolicyReports, PolicyView } from './policy/policy-view.ts';
 import { CLOSED_RANGES } from './rules/closed-ranges.ts';
 import { RuleBook } from './rules/rule-book.ts';
 import { tableSkeleton } from './rules/table.ts';
@@ -53,9 +53,7 @@ export async function runProxy(config: ProxyConfig): Promise<GroupOutcome> {
     podRange,
     podCidr,
     clock,
-    onOmitted: (policy, rules) =>
-      logger.warn({ policy, rules }, 'a NetworkPolicy has too many rules: some are left out'),
-    onShort: (sets) => logger.warn({ sets }, 'NetworkPolicies of a namespace name too many pods: some are left out'),
+    ...policyReports(logger),
   });
   const addresses = new BridgeAddresses({ device: podBridge, range: config.ownRange, clock, logger });
   const isHealthy = () => programmer.isHealthy;
@@ -155,6 +153,19 @@ async function again(
       await pause(clock, RESTART_MS, signal);
     }
   }
+}
+
+/** What policies are denied is logged: it may be what their authors wonder about. */
+function policyReports(logger: Logger): PolicyReports {
+  return {
+    onOmitted: (policy, rules) =>
+      logger.warn({ policy, rules }, 'a NetworkPolicy has too many rules: some are left out'),
+    onClosed: (namespace, policy) =>
+      logger.warn({ namespace, policy }, 'a namespace has no room for a NetworkPolicy: all of its pods are isolated'),
+    onShort: (sets) => logger.warn({ sets }, 'NetworkPolicies of a namespace name too many pods: some are left out'),
+    onCrowded: (namespace) =>
+      logger.warn({ namespace }, 'too many NetworkPolicies select a pod: some of them are left out for it'),
+  };
 }
 
 function programmerMetrics(metrics: Metrics): ProgrammerMetrics {

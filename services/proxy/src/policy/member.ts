@@ -1,6 +1,6 @@
-import { formatKey, keyOf, type EndpointSlice, type Pod } from '@gantry/objects';
+import { formatKey, keyOf, type Pod } from '@gantry/objects';
 import { parseAddress } from '../rules/ipv4.ts';
-import type { Protocol } from '../rules/service-port.ts';
+import { protocolOf } from '../rules/service-port.ts';
 import type { NamedPort } from './parse-policy.ts';
 
 /** A pod as policies see it. */
@@ -21,13 +21,6 @@ export interface MemberPort extends NamedPort {
 
 /** Named ports of a pod that count: each is an element of a set, and the API knows no bound. */
 export const MAX_NAMED_PORTS = 100;
-
-/** The DNS servers are no pods here. They count as those that Kubernetes' clusters have, which policies name by this label. */
-export const DNS_NAMESPACE = 'kube-system';
-export const DNS_SERVICE = 'kube-dns';
-const DNS_LABELS = { 'k8s-app': 'kube-dns' };
-
-const PROTOCOLS: Readonly<Record<string, Protocol>> = { TCP: 'tcp', UDP: 'udp', SCTP: 'sctp' };
 
 /**
  * Undefined for pods without an address of their own: those that have none yet, have ended, or are in their Node's network. A phase alone is
@@ -62,33 +55,13 @@ function namedPortsOf({ spec }: Pod): readonly MemberPort[] {
   const ports = new Map<string, MemberPort>();
   for (const { ports: declared } of [...(spec?.containers ?? []), ...sidecars]) {
     for (const { name = '', protocol: text = 'TCP', containerPort } of declared ?? []) {
-      const protocol = PROTOCOLS[text];
+      const protocol = protocolOf(text);
       const id = `${text}/${name}`;
       if (name === '' || protocol === undefined || ports.has(id) || ports.size === MAX_NAMED_PORTS) continue;
       ports.set(id, { protocol, name, number: containerPort });
     }
   }
   return [...ports.values()];
-}
-
-/** The DNS servers of their Service's slices. Endpoints that are pods count as these. */
-export function dnsMembers(slices: Iterable<EndpointSlice>): readonly Member[] {
-  const members = new Map<string, Member>();
-  for (const { endpoints, ports } of slices) {
-    const named = (ports ?? []).flatMap(({ name = '', protocol: text = 'TCP', port }): readonly MemberPort[] => {
-      const protocol = PROTOCOLS[text];
-      return protocol === undefined || name === '' || typeof port !== 'number'
-        ? []
-        : [{ protocol, name, number: port }];
-    });
-    for (const { addresses, targetRef } of endpoints ?? []) {
-      const [address = ''] = addresses;
-      if ((targetRef ?? null) !== null || parseAddress(address) === undefined) continue;
-      const key = `dns/${address}`;
-      members.set(key, { key, namespace: DNS_NAMESPACE, labels: DNS_LABELS, address, nodeAddress: '', ports: named });
-    }
-  }
-  return [...members.values()];
 }
 
 /** Whether policies see no difference. */

@@ -10,19 +10,16 @@ import {
   type Selector,
 } from '@gantry/objects';
 import { parseRange, type Range } from '../rules/ipv4.ts';
-import type { Protocol } from '../rules/service-port.ts';
+import { type Protocol, protocolOf } from '../rules/service-port.ts';
+import { type Amounts, fits, least, MAX_RULES, minus, NOTHING, plus, POLICY_BOUNDS, termsOf } from './bounds.ts';
 import { ALL_ADDRESSES, mergeRanges, subtractRanges } from './ranges.ts';
-
-/** Rules of one direction, and ranges of addresses and ports, that a policy may have. */
-export const MAX_RULES = 1000;
-export const MAX_RANGES = 10_000;
-/** Selectors of peers that a policy may have: each is compared with every pod that it may concern. */
-export const MAX_SELECTORS = 500;
 
 /** Pods of one namespace by name, or of all namespaces with certain labels. */
 export interface PodPeer {
   readonly namespace: string | Selector;
   readonly pods: Selector;
+  /** Of both selectors. */
+  readonly terms: number;
 }
 
 /** The pods of a rule's peers. Rules with the same peers have the same set. */
@@ -30,6 +27,8 @@ export interface PeerGroup {
   /** A digest of the peers; part of the set's name. */
   readonly id: string;
   readonly peers: readonly PodPeer[];
+  /** Of all selectors. */
+  readonly terms: number;
 }
 
 /** A port that each pod gives a number of its own. */
@@ -57,53 +56,74 @@ export interface Policy {
   /** Undefined where it says nothing about the direction. */
   readonly ingress: readonly PolicyRule[] | undefined;
   readonly egress: readonly PolicyRule[] | undefined;
-  /** How many ranges its rules have. */
-  readonly ranges: number;
-  /** How many of its rules are left out because they are beyond the limits: what they allow stays closed. */
+  /** The work of comparing a pod with `pods`. */
+  readonly podTerms: number;
+  readonly used: Amounts;
+  /** How many of its rules are left out because they are beyond the bounds: what they allow stays closed. */
   readonly omitted: number;
 }
 
-const PROTOCOLS: Readonly<Record<string, Protocol>> = { TCP: 'tcp', UDP: 'udp', SCTP: 'sctp' };
 const ALL_PORTS: Range = { first: 0, last: 65_535 };
 const PORT_NAME = /^[a-z0-9-]{1,15}$/;
 
-interface Room {
-  ranges: number;
-  selectors: number;
-}
-
-/** Reads a policy. `rangesLeft` is how many ranges its namespace may still have. */
-export function parsePolicy(object: NetworkPolicy, rangesLeft = MAX_RANGES): Policy {
+/**
+ * Reads a policy. `left` is what its namespace may still have. Undefined where the policy itself is beyond the bounds: which pods it isolates is
+ * not looked at then, and `closedPolicy` stands for it.
+ */
+export function parsePolicy(object: NetworkPolicy, left: Amounts = POLICY_BOUNDS): Policy | undefined {
   const { spec = {}, metadata } = object;
+  const podTerms = termsOf(spec.podSelector);
+  const own: Amounts = { ...NOTHING, policies: 1, terms: podTerms };
+  const limit = least(POLICY_BOUNDS, left);
+  if (!fits(own, limit)) return undefined;
   const namespace = metadata.namespace ?? '';
   const types = spec.policyTypes ?? [];
   const hasEgress = types.length === 0 ? (spec.egress ?? []).length > 0 : types.includes('Egress');
   const hasIngress = types.length === 0 || types.includes('Ingress');
-  const limit = Math.min(MAX_RANGES, rangesLeft);
-  const room: Room = { ranges: limit, selectors: MAX_SELECTORS };
+  const room = new Room(minus(limit, own));
+  const read = (written: readonly WrittenRule[]) => parseRules(written, namespace, room);
   const ingress = hasIngress
-    ? parseRules(
-        (spec.ingress ?? []).map(({ from, ports }) => ({ peers: from, ports })),
-        namespace,
-        room,
-      )
+    ? read((spec.ingress ?? []).map(({ from, ports }) => ({ peers: from, ports })))
     : undefined;
-  const egress = hasEgress
-    ? parseRules(
-        (spec.egress ?? []).map(({ to, ports }) => ({ peers: to, ports })),
-        namespace,
-        room,
-      )
-    : undefined;
+  const egress = hasEgress ? read((spec.egress ?? []).map(({ to, ports }) => ({ peers: to, ports }))) : undefined;
   return {
     key: formatKey(keyOf(object)),
     namespace,
     pods: labelSelectorFrom(spec.podSelector ?? {}),
     ingress: ingress?.rules,
     egress: egress?.rules,
-    ranges: limit - room.ranges,
+    podTerms,
+    used: plus(own, room.taken),
     omitted: (ingress?.omitted ?? 0) + (egress?.omitted ?? 0),
   };
+}
+
+/** Isolates all pods of a namespace and allows nothing. Its key is no policy's: names of policies are not empty. */
+export function closedPolicy(namespace: string): Policy {
+  const pods = labelSelectorFrom({});
+  return { key: `${namespace}/`, namespace, pods, ingress: [], egress: [], podTerms: 1, used: NOTHING, omitted: 0 };
+}
+
+/** What is left of some amounts. */
+class Room {
+  readonly #bounds: Amounts;
+  #taken = NOTHING;
+
+  constructor(bounds: Amounts) {
+    this.#bounds = bounds;
+  }
+
+  get taken(): Amounts {
+    return this.#taken;
+  }
+
+  /** Takes all of it, or nothing where there is not enough. */
+  take(amounts: Amounts): boolean {
+    const taken = plus(this.#taken, amounts);
+    if (!fits(taken, this.#bounds)) return false;
+    this.#taken = taken;
+    return true;
+  }
 }
 
 /** The API writes null for empty lists. */
@@ -123,23 +143,21 @@ function parseRules(
   const rules: PolicyRule[] = [];
   for (const { peers, ports } of written.slice(0, MAX_RULES)) {
     const rule = { peers: parsePeers(peers ?? [], namespace), ports: parsePorts(ports ?? []) };
-    const size = sizeOf(rule);
-    if (size.ranges > room.ranges || size.selectors > room.selectors) continue;
-    room.ranges -= size.ranges;
-    room.selectors -= size.selectors;
-    rules.push(rule);
+    if (room.take(amountsOf(rule))) rules.push(rule);
   }
   return { rules, omitted: written.length - rules.length };
 }
 
-function sizeOf({ peers, ports }: PolicyRule): Room {
+function amountsOf({ peers, ports }: PolicyRule): Amounts {
   const numbers = ports === 'all' ? [] : [...ports.numbers.values()];
+  const group = peers === 'all' ? undefined : peers.group;
   return {
-    ranges:
-      numbers.reduce((sum, ranges) => sum + ranges.length, 0) +
-      (ports === 'all' ? 0 : ports.named.length) +
-      (peers === 'all' ? 0 : peers.addresses.length),
-    selectors: peers === 'all' ? 0 : (peers.group?.peers.length ?? 0),
+    policies: 0,
+    rules: 1,
+    ranges: numbers.reduce((sum, ranges) => sum + ranges.length, 0) + (peers === 'all' ? 0 : peers.addresses.length),
+    terms: group?.terms ?? 0,
+    groups: group === undefined ? 0 : 1,
+    namedPorts: ports === 'all' ? 0 : ports.named.length,
   };
 }
 
@@ -161,6 +179,7 @@ function parsePeers(written: readonly NetworkPolicyPeer[], namespace: string): P
     const found: PodPeer = {
       namespace: (namespaceSelector ?? null) === null ? namespace : labelSelectorFrom(namespaceSelector),
       pods: labelSelectorFrom(podSelector ?? {}),
+      terms: termsOf(podSelector) + termsOf(namespaceSelector),
     };
     peers.set(identityOf(found, podSelector, namespaceSelector), found);
   }
@@ -184,7 +203,8 @@ function identityOf(
 function groupOf(peers: ReadonlyMap<string, PodPeer>): PeerGroup | undefined {
   if (peers.size === 0) return undefined;
   const id = digestOf([...peers.keys()].toSorted().join('\n'));
-  return { id, peers: [...peers.values()] };
+  const terms = [...peers.values()].reduce((sum, peer) => sum + peer.terms, 0);
+  return { id, peers: [...peers.values()], terms };
 }
 
 /** Long enough that authors of policies cannot make two texts with the same digest. */
@@ -197,7 +217,7 @@ function parsePorts(written: readonly NetworkPolicyPort[]): PolicyRule['ports'] 
   const numbers = new Map<Protocol, Range[]>();
   const named = new Map<string, NamedPort>();
   for (const { protocol: text, port, endPort } of written) {
-    const protocol = PROTOCOLS[text ?? 'TCP'];
+    const protocol = protocolOf(text);
     if (protocol === undefined) continue;
     if (typeof port === 'string') {
       if (PORT_NAME.test(port)) named.set(`${protocol}/${port}`, { protocol, name: port });
@@ -226,3 +246,17 @@ export function isEverything(ranges: readonly Range[], all: Range): boolean {
 
 export const isAllPorts = (ranges: readonly Range[]): boolean => isEverything(ranges, ALL_PORTS);
 export const isAllAddresses = (ranges: readonly Range[]): boolean => isEverything(ranges, ALL_ADDRESSES);
+
+function rulesOf({ ingress = [], egress = [] }: Policy) {
+  return [...ingress, ...egress];
+}
+
+/** One for each rule that selects pods. */
+export function groupsOf(policy: Policy): readonly PeerGroup[] {
+  return rulesOf(policy).flatMap(({ peers }) => (peers === 'all' || peers.group === undefined ? [] : [peers.group]));
+}
+
+/** As often as rules look them up. */
+export function namedPortsOf(policy: Policy): readonly NamedPort[] {
+  return rulesOf(policy).flatMap(({ ports }) => (ports === 'all' ? [] : ports.named));
+}

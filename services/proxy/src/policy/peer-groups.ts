@@ -6,10 +6,12 @@ import type { Subject, UsedGroup } from './subject.ts';
 export const MAX_MEMBERS = 100_000;
 
 type Labels = Readonly<Record<string, string>>;
+/** Yields how many terms of selectors were compared since it yielded last. */
+export type Work<T = void> = Generator<number, T>;
 
 /**
  * The pods that rules name as peers. What concerns a pod is found by its namespace: the number of other groups does not matter.
- * Work that may take long is a generator, which yields after each comparison of a pod with a group.
+ * Work that may take long is a generator, which yields after each comparison of a pod with a group. Other work may go on in between.
  */
 export class PeerGroups {
   readonly #groups = new Map<string, UsedGroup>();
@@ -17,7 +19,8 @@ export class PeerGroups {
   readonly #byNamespace = new Map<string, Map<UsedGroup, readonly Selector[]>>();
   /** Labels of the namespaces that are known. */
   readonly #namespaces = new Map<string, Labels>();
-  readonly #charges = new Map<string, number>();
+  /** Members of the groups that are counted to each namespace. */
+  readonly #memberCounts = new Map<string, number>();
   readonly #maxMembers: number;
   readonly #subjectsIn: (namespace: string) => Iterable<Subject>;
   readonly #onChange: (subject: Subject) => void;
@@ -37,7 +40,7 @@ export class PeerGroups {
   }
 
   /** Takes a namespace's labels; undefined when it is gone. */
-  *setNamespace(name: string, labels: Labels | undefined): Generator<void> {
+  *setNamespace(name: string, labels: Labels | undefined): Work {
     const old = this.#namespaces.get(name);
     if (old !== undefined && labels !== undefined && JSON.stringify(old) === JSON.stringify(labels)) return;
     if (labels === undefined) this.#namespaces.delete(name);
@@ -45,37 +48,38 @@ export class PeerGroups {
     for (const group of this.#groups.values()) {
       if (!group.peers.some(({ namespace }) => typeof namespace !== 'string')) continue;
       this.#index(group, name);
+      yield group.terms;
       yield* this.#fillFrom(group, name);
-      yield;
     }
   }
 
-  /** Counts one more rule of the namespace that has the group. True when the group is new, and its set with it. */
-  *acquire({ id, peers }: PeerGroup, user: string): Generator<void, boolean> {
+  /** Counts one more rule of the namespace that has the group. `onNew` is called before a new group gets its members. */
+  *acquire({ id, peers, terms }: PeerGroup, user: string, onNew: () => void): Work {
     const known = this.#groups.get(id);
     if (known !== undefined) {
       known.users.set(user, (known.users.get(user) ?? 0) + 1);
-      return false;
+      return;
     }
     const group: UsedGroup = {
       id,
       peers,
+      terms,
       members: new Set(),
       users: new Map([[user, 1]]),
-      payer: user,
+      countedTo: user,
       isShort: false,
     };
     this.#groups.set(id, group);
+    onNew();
     for (const name of this.#namespacesOf(group)) {
       this.#index(group, name);
-      yield;
+      yield terms;
     }
     yield* this.#fill(group);
-    return true;
   }
 
   /** Ends what one `acquire` began. True when the group is gone. */
-  *release({ id }: PeerGroup, user: string): Generator<void, boolean> {
+  *release({ id }: PeerGroup, user: string): Work<boolean> {
     const group = this.#groups.get(id);
     if (group === undefined) return false;
     const count = (group.users.get(user) ?? 1) - 1;
@@ -86,27 +90,28 @@ export class PeerGroups {
     group.users.delete(user);
     const [next] = group.users.keys();
     if (next !== undefined) {
-      if (group.payer === user) this.#transfer(group, next);
+      if (group.countedTo === user) this.#transfer(group, next);
       return false;
     }
     this.#groups.delete(id);
-    this.#charge(group.payer, -group.members.size);
+    this.#count(group.countedTo, -group.members.size);
     for (const name of this.#namespacesOf(group)) this.#byNamespace.get(name)?.delete(group);
     for (const member of group.members) {
       member.groups.delete(group);
       this.#onChange(member);
-      yield;
+      yield 1;
     }
-    // There may be room for others now.
-    for (const other of this.#short()) yield* this.#fill(other);
+    if (group.members.size === 0) return true;
+    // There is room for others of the namespace now.
+    for (const other of this.#short()) if (other.users.has(group.countedTo)) yield* this.#fill(other);
     return true;
   }
 
   /** Compares a pod with all groups that may concern it. */
-  *place(subject: Subject): Generator<void> {
-    for (const [group, selectors] of this.#byNamespace.get(subject.member.namespace) ?? []) {
-      this.#compare(group, selectors, subject);
-      yield;
+  *place(subject: Subject): Work {
+    for (const group of this.#byNamespace.get(subject.member.namespace)?.keys() ?? []) {
+      this.#compare(group, subject);
+      yield group.terms;
     }
   }
 
@@ -114,7 +119,7 @@ export class PeerGroups {
   remove(subject: Subject): void {
     for (const group of subject.groups) {
       group.members.delete(subject);
-      this.#charge(group.payer, -1);
+      this.#count(group.countedTo, -1);
     }
     subject.groups.clear();
   }
@@ -128,24 +133,25 @@ export class PeerGroups {
     return [...this.#groups.values()].filter(({ isShort }) => isShort);
   }
 
-  *#fill(group: UsedGroup): Generator<void> {
+  *#fill(group: UsedGroup): Work {
     group.isShort = false;
     for (const name of this.#namespacesOf(group)) {
+      yield 1;
       yield* this.#fillFrom(group, name);
-      yield;
     }
   }
 
-  *#fillFrom(group: UsedGroup, namespace: string): Generator<void> {
-    const selectors = this.#byNamespace.get(namespace)?.get(group) ?? [];
+  *#fillFrom(group: UsedGroup, namespace: string): Work {
     for (const subject of this.#subjectsIn(namespace)) {
-      this.#compare(group, selectors, subject);
-      yield;
+      this.#compare(group, subject);
+      yield group.terms;
     }
   }
 
-  #compare(group: UsedGroup, selectors: readonly Selector[], subject: Subject): void {
-    const isMember = selectors.some((selector) => selector.matches(subject.member.labels));
+  #compare(group: UsedGroup, subject: Subject): void {
+    const { namespace, labels } = subject.member;
+    const selectors = this.#byNamespace.get(namespace)?.get(group) ?? [];
+    const isMember = selectors.some((selector) => selector.matches(labels));
     if (isMember === subject.groups.has(group)) return;
     if (isMember && !this.#hasRoom(group)) {
       group.isShort = true;
@@ -158,31 +164,32 @@ export class PeerGroups {
       subject.groups.delete(group);
       group.members.delete(subject);
     }
-    this.#charge(group.payer, isMember ? 1 : -1);
+    this.#count(group.countedTo, isMember ? 1 : -1);
     this.#onChange(subject);
   }
 
-  /** Whether one of the namespaces that use the group has room for one more member. It is the payer then. */
+  /** Whether one of the namespaces that use the group has room for one more member. The group is counted to it then. */
   #hasRoom(group: UsedGroup): boolean {
-    if ((this.#charges.get(group.payer) ?? 0) < this.#maxMembers) return true;
-    const other = [...group.users.keys()].find(
-      (user) => user !== group.payer && (this.#charges.get(user) ?? 0) + group.members.size < this.#maxMembers,
-    );
-    if (other === undefined) return false;
-    this.#transfer(group, other);
-    return true;
+    if ((this.#memberCounts.get(group.countedTo) ?? 0) < this.#maxMembers) return true;
+    for (const user of group.users.keys()) {
+      if (user === group.countedTo) continue;
+      if ((this.#memberCounts.get(user) ?? 0) + group.members.size >= this.#maxMembers) continue;
+      this.#transfer(group, user);
+      return true;
+    }
+    return false;
   }
 
-  #transfer(group: UsedGroup, payer: string): void {
-    this.#charge(group.payer, -group.members.size);
-    group.payer = payer;
-    this.#charge(payer, group.members.size);
+  #transfer(group: UsedGroup, namespace: string): void {
+    this.#count(group.countedTo, -group.members.size);
+    group.countedTo = namespace;
+    this.#count(namespace, group.members.size);
   }
 
-  #charge(namespace: string, members: number): void {
-    const charge = (this.#charges.get(namespace) ?? 0) + members;
-    if (charge === 0) this.#charges.delete(namespace);
-    else this.#charges.set(namespace, charge);
+  #count(namespace: string, members: number): void {
+    const count = (this.#memberCounts.get(namespace) ?? 0) + members;
+    if (count === 0) this.#memberCounts.delete(namespace);
+    else this.#memberCounts.set(namespace, count);
   }
 
   /** The namespaces in which the group may have members. */

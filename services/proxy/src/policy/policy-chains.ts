@@ -28,17 +28,29 @@ export function allowChain({ key }: Pick<Policy, 'key'>, direction: Direction): 
   return `${direction}-allowed/${PLAIN_KEY.test(key) ? key : digestOf(key)}`;
 }
 
+/** Policies that may allow a pod something: each pod can have a chain of its own, with a rule for each. */
+export const MAX_ALLOWING = 200;
+
+/** What isolates pods. */
+export interface IsolationChain {
+  readonly name: string;
+  readonly rules: readonly string[];
+  /** How many policies are left out because there are too many: what they allow stays closed. */
+  readonly omitted: number;
+}
+
 /** The chain of pods that these policies isolate: what none of them allows is dropped. */
-export function isolationChain(
-  policies: readonly Policy[],
-  direction: Direction,
-): { readonly name: string; readonly rules: readonly string[] } {
+export function isolationChain(policies: readonly Policy[], direction: Direction): IsolationChain {
   const keys = policies.map(({ key }) => key).toSorted();
   const jumps = policies
     .filter((policy) => (policy[direction] ?? []).length > 0)
     .map((policy) => `jump ${allowChain(policy, direction)}`)
     .toSorted();
-  return { name: `${direction}-of/${digestOf(keys.join('\n'))}`, rules: [...jumps, 'drop'] };
+  return {
+    name: `${direction}-of/${digestOf(keys.join('\n'))}`,
+    rules: [...jumps.slice(0, MAX_ALLOWING), 'drop'],
+    omitted: Math.max(0, jumps.length - MAX_ALLOWING),
+  };
 }
 
 /** The part of the table for one policy, without the sets that its rules look up. */

@@ -29,8 +29,8 @@ export interface UsedGroup extends PeerGroup {
   readonly members: Set<Subject>;
   /** How many rules of each namespace's policies have it. */
   readonly users: Map<string, number>;
-  /** The namespace to which its members are counted. */
-  payer: string;
+  /** The namespace whose members its members are. */
+  countedTo: string;
   /** Whether pods are missing for want of room. */
   isShort: boolean;
 }
@@ -43,7 +43,24 @@ type Chain = ReturnType<typeof isolationChain>;
  */
 export class SharedSelections {
   readonly #others = new Map<Selection, Map<UsedPolicy, Selection>>();
+  readonly #numbers = new Map<UsedPolicy, number>();
+  readonly #selections = new Map<string, Selection>([['', NO_POLICIES]]);
+  /** Namespaces of pods that more policies select than a pod may have. */
+  readonly crowded = new Set<string>();
   readonly #chains = new Map<Selection, Readonly<Record<Direction, Chain | undefined>>>();
+
+  /** The selection of these policies; policies that come in another order are another one. */
+  of(policies: readonly UsedPolicy[]): Selection {
+    const numbers = policies.map((policy) => {
+      const number = this.#numbers.get(policy) ?? this.#numbers.size;
+      this.#numbers.set(policy, number);
+      return number;
+    });
+    const key = numbers.join();
+    const selection = this.#selections.get(key) ?? new Set(policies);
+    this.#selections.set(key, selection);
+    return selection;
+  }
 
   /** The selection with the policy, or without it where it has it. */
   toggle(selection: Selection, policy: UsedPolicy): Selection {
@@ -63,7 +80,11 @@ export class SharedSelections {
     if (known !== undefined) return known;
     const chain = (direction: Direction) => {
       const isolating = [...selection].map(({ policy }) => policy).filter((policy) => policy[direction] !== undefined);
-      return isolating.length === 0 ? undefined : isolationChain(isolating, direction);
+      const [first] = isolating;
+      if (first === undefined) return undefined;
+      const made = isolationChain(isolating, direction);
+      if (made.omitted > 0) this.crowded.add(first.namespace);
+      return made;
     };
     const chains = { ingress: chain('ingress'), egress: chain('egress') };
     this.#chains.set(selection, chains);

@@ -1,7 +1,7 @@
 import { isWithin, type Container, type Pod, podAddresses } from '@gantry/objects';
 import { type Element, EMPTY, type Fragment } from './fragment.ts';
 import { contains, parseAddress } from './ipv4.ts';
-import { type Protocol, PROTOCOLS } from './service-port.ts';
+import { type Protocol, protocolOf } from './service-port.ts';
 import type { UdpTargets } from './stale-flows.ts';
 import type { LocalNode, Topology } from './topology.ts';
 
@@ -72,7 +72,7 @@ function hostPortsOf({ spec, status }: Pod, node: LocalNode, surroundings: Surro
 
 function portsOf({ ports }: Container, podAddress: string): readonly HostPort[] {
   return (ports ?? []).flatMap(({ hostPort, hostIP, containerPort, protocol: name }): readonly HostPort[] => {
-    const protocol = PROTOCOLS[name ?? 'TCP'];
+    const protocol = protocolOf(name);
     if (hostPort === undefined || hostPort === 0 || protocol === undefined) return [];
     const hostAddress = hostIP === undefined || hostIP === '0.0.0.0' ? '' : hostIP;
     return [{ hostAddress, hostPort, protocol, podAddress, podPort: containerPort }];

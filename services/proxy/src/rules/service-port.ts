@@ -24,8 +24,11 @@ export interface RoutedPort {
   readonly externalPolicy: TrafficPolicy;
 }
 
-/** Protocols by their names in the API. */
-export const PROTOCOLS: Readonly<Record<string, Protocol>> = { TCP: 'tcp', UDP: 'udp', SCTP: 'sctp' };
+const PROTOCOLS: ReadonlyMap<string, Protocol> = new Map([
+  ['TCP', 'tcp'],
+  ['UDP', 'udp'],
+  ['SCTP', 'sctp'],
+]);
 /** Kubernetes' default of `sessionAffinityConfig.clientIP.timeoutSeconds`. */
 const AFFINITY_SECONDS = 10_800;
 
@@ -40,7 +43,7 @@ export function routedPorts(service: Service): readonly RoutedPort[] {
 
 function routedPort(service: Service, clusterAddress: string, port: ServicePort): RoutedPort | undefined {
   const { metadata, spec = {}, status } = service;
-  const protocol = PROTOCOLS[port.protocol ?? 'TCP'];
+  const protocol = protocolOf(port.protocol);
   if (protocol === undefined) return undefined;
   const name = port.name ?? '';
   const isExternal = spec.type === 'NodePort' || spec.type === 'LoadBalancer';
@@ -82,4 +85,9 @@ function sourceRanges(ranges: readonly string[]): readonly string[] {
 
 function isIpv4(text: string): boolean {
   return parseAddress(text) !== undefined;
+}
+
+/** The protocol by its name in the API, TCP where there is none; undefined for one that is not known. */
+export function protocolOf(text: string | undefined): Protocol | undefined {
+  return PROTOCOLS.get(text ?? 'TCP');
 }

@@ -1,0 +1,98 @@
+import type { NetworkPolicy } from '@gantry/objects';
+import { fits, minus, NAMESPACE_BOUNDS, NOTHING, plus } from './bounds.ts';
+import { closedPolicy, parsePolicy, type Policy } from './parse-policy.ts';
+import type { UsedPolicy } from './subject.ts';
+
+/** A policy that replaces another one; undefined where there is none. */
+export interface Replacement {
+  readonly key: string;
+  readonly before: Policy | undefined;
+  readonly after: Policy | undefined;
+  /** What pods' selections have. It is the same one where a policy changes. */
+  readonly used: UsedPolicy;
+}
+
+/**
+ * The policies of one namespace, within the bounds for all of them. Where there is no room for a policy, `closedPolicy` is in use in addition to
+ * the others, so that no pod is open that the policy would isolate.
+ */
+export class NamespacePolicies {
+  readonly #namespace: string;
+  readonly #objects = new Map<string, NetworkPolicy>();
+  /** By key, `closedPolicy` included. */
+  readonly #used = new Map<string, UsedPolicy>();
+  readonly #refused = new Set<string>();
+  /** Policies of which rules are left out. */
+  readonly #short = new Set<string>();
+  #amounts = NOTHING;
+
+  constructor(namespace: string) {
+    this.#namespace = namespace;
+  }
+
+  /** Those in use. */
+  get used(): ReadonlyMap<string, UsedPolicy> {
+    return this.#used;
+  }
+
+  get isEmpty(): boolean {
+    return this.#objects.size === 0;
+  }
+
+  /** Whether there was no room for a policy. */
+  get isClosed(): boolean {
+    return this.#refused.size > 0;
+  }
+
+  /** Policies that may have more rules when there is room again. */
+  get waiting(): readonly string[] {
+    return [...this.#short, ...this.#refused];
+  }
+
+  /** The last state of a policy that was taken. */
+  objectOf(key: string): NetworkPolicy | undefined {
+    return this.#objects.get(key);
+  }
+
+  /** Takes a policy, undefined when it is gone. Returns what changes of the policies in use; what comes first has to be done first. */
+  set(key: string, object: NetworkPolicy | undefined): readonly Replacement[] {
+    const before = this.#used.get(key)?.policy;
+    const others = minus(this.#amounts, before?.used ?? NOTHING);
+    const after = object === undefined ? undefined : parsePolicy(object, minus(NAMESPACE_BOUNDS, others));
+    this.#amounts = plus(others, after?.used ?? NOTHING);
+    if (object === undefined) this.#objects.delete(key);
+    else this.#objects.set(key, object);
+    mark(this.#refused, key, object !== undefined && after === undefined);
+    mark(this.#short, key, (after?.omitted ?? 0) > 0);
+    const closed = closedPolicy(this.#namespace);
+    const own = this.#replace(key, after);
+    const ofAll =
+      this.isClosed === this.#used.has(closed.key)
+        ? undefined
+        : this.#replace(closed.key, this.isClosed ? closed : undefined);
+    return [own, ofAll].filter((replacement) => replacement !== undefined);
+  }
+
+  #replace(key: string, after: Policy | undefined): Replacement | undefined {
+    const known = this.#used.get(key);
+    const before = known?.policy;
+    if (after === undefined) {
+      this.#used.delete(key);
+      return known === undefined ? undefined : { key, before, after, used: known };
+    }
+    const used = known ?? { policy: after };
+    used.policy = after;
+    this.#used.set(key, used);
+    return { key, before, after, used };
+  }
+}
+
+/** Whether there is more room after one policy has replaced another one. */
+export function leavesRoom({ before, after }: Replacement): boolean {
+  return !fits(before?.used ?? NOTHING, after?.used ?? NOTHING);
+}
+
+function mark(keys: Set<string>, key: string, isIn: boolean): void {
+  if (isIn) keys.add(key);
+  else keys.delete(key);
+}

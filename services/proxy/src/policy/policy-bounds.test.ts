@@ -1,0 +1,127 @@
+import { NETWORK_POLICIES, type NetworkPolicySpec, PODS } from '@gantry/objects';
+import { expect, test } from 'vitest';
+import { networkPolicy, pod } from '../testing/policies.ts';
+import { startPolicyView } from '../testing/policy-view.ts';
+import { NAMESPACE_BOUNDS, POLICY_BOUNDS } from './bounds.ts';
+import { MAX_ALLOWING } from './policy-chains.ts';
+
+/** What one namespace's policies may use, and what happens beyond: there, and nowhere else. */
+
+const many = (count: number) => Array.from({ length: count }, (_, i) => i);
+/** Selects no pod, by as many values as the number says. */
+const selecting = (values: number) => ({
+  matchExpressions: [{ key: 'app', operator: 'In', values: many(values).map((i) => `none-${i}`) }],
+});
+const PLAIN: NetworkPolicySpec = { podSelector: selecting(1) };
+const CLOSED = /add element ip t ingress-isolated \{ 10\.128\.4\.1 : goto (ingress-of\/#) \}/;
+
+test.each<readonly [string, number, NetworkPolicySpec]>([
+  ['too many policies', NAMESPACE_BOUNDS.policies, PLAIN],
+  ['one whose selector has too many values', 0, { podSelector: selecting(POLICY_BOUNDS.terms) }],
+  ['policies whose selectors have too many values in all', 6, { podSelector: selecting(1500) }],
+])('a namespace with %s is closed, and no other one, until it has room', async (_, count, spec) => {
+  const { take, text, reports } = startPolicyView();
+  take(PODS, pod('db', '10.128.4.1'));
+  take(PODS, pod('db', '10.128.4.2', {}, 'other'));
+  const policies = many(count).map((i) => networkPolicy({ ...spec }, `p-${i}`));
+  for (const policy of policies) take(NETWORK_POLICIES, policy);
+  expect(await text()).not.toContain('isolated');
+  const last = networkPolicy(spec, 'last');
+  take(NETWORK_POLICIES, last);
+  const closed = await text();
+  expect(closed).toMatch(CLOSED);
+  expect(closed).toContain('add element ip t egress-isolated { 10.128.4.1 : goto egress-of/# }');
+  expect(closed).toContain('add rule ip t ingress-of/# drop');
+  expect(closed).not.toContain('10.128.4.2');
+  expect(reports).toEqual(['default is closed by default/last']);
+  // A pod that comes now is isolated, too.
+  take(PODS, pod('late', '10.128.4.3', { app: 'late' }));
+  expect(await text()).toContain('add element ip t ingress-isolated { 10.128.4.3 : goto ingress-of/# }');
+  take(NETWORK_POLICIES, undefined, policies[0] ?? last);
+  const open = await text();
+  expect(open).toContain('delete element ip t ingress-isolated { 10.128.4.1, 10.128.4.3 }');
+  expect(open).toContain('delete element ip t egress-isolated { 10.128.4.1, 10.128.4.3 }');
+});
+
+test('a closed namespace keeps what its other policies allow', async () => {
+  const { take, text } = startPolicyView();
+  take(PODS, pod('db', '10.128.4.1'));
+  take(NETWORK_POLICIES, networkPolicy({ ingress: [{ ports: [{ port: 80 }] }] }, 'web'));
+  take(NETWORK_POLICIES, networkPolicy({ podSelector: selecting(POLICY_BOUNDS.terms) }, 'long'));
+  const closed = await text();
+  expect(closed).toContain('add rule ip t ingress-of/# jump ingress-allowed/default/web');
+  expect(closed).toContain('add rule ip t egress-of/# drop');
+});
+
+test('a policy that waits for room and is deleted meanwhile does not come back', async () => {
+  const { take, round, text } = startPolicyView();
+  take(PODS, pod('db', '10.128.4.1'));
+  const policies = many(NAMESPACE_BOUNDS.policies + 1).map((i) => networkPolicy({}, `p-${i}`));
+  for (const policy of policies) take(NETWORK_POLICIES, policy);
+  await text();
+  for (const policy of policies) take(NETWORK_POLICIES, undefined, policy);
+  await round();
+  expect(await text()).toContain('delete element ip t ingress-isolated { 10.128.4.1 }');
+});
+
+test.each<readonly [string, NetworkPolicySpec, number]>([
+  [
+    'named ports',
+    { egress: [{ ports: many(100).map((i) => ({ port: `p${i}` })) }] },
+    NAMESPACE_BOUNDS.namedPorts / 100,
+  ],
+  [
+    'sets of pods',
+    { egress: many(500).map((i) => ({ to: [{ podSelector: { matchLabels: { app: `p${i}` } } }] })) },
+    NAMESPACE_BOUNDS.groups / 500,
+  ],
+  ['rules', { egress: many(1000).map((i) => ({ ports: [{ port: i + 1 }] })) }, NAMESPACE_BOUNDS.rules / 1000],
+])('a namespace has a bounded number of %s: what is beyond stays closed there', async (_, spec, count) => {
+  const { take, text, reports } = startPolicyView();
+  for (const i of many(count)) take(NETWORK_POLICIES, networkPolicy(spec, `p-${i}`));
+  const full = await text();
+  expect(reports).toEqual([]);
+  take(NETWORK_POLICIES, networkPolicy(spec, 'more'));
+  expect(await text()).toBe('');
+  expect(reports).toEqual([`default/more: ${spec.egress?.length}`]);
+  take(NETWORK_POLICIES, networkPolicy(spec, 'own', 'other'));
+  expect((await text()).split('\n').length).toBeGreaterThan(full.split('\n').length / count / 2);
+  expect(reports).toHaveLength(1);
+});
+
+test('the process looks at the clock after a bounded number of labels and values, not of selectors', async () => {
+  let looks = 0;
+  const { take, round } = startPolicyView({ monotonicMs: () => looks++ });
+  for (const i of many(1000)) take(PODS, pod(`p-${i}`, '10.128.4.1'));
+  await round();
+  looks = 0;
+  take(NETWORK_POLICIES, networkPolicy({ ingress: [{ from: [{ podSelector: selecting(1500) }] }] }));
+  await round();
+  expect(looks).toBeGreaterThan(1000);
+});
+
+test('policies of one namespace that are much work leave those of another one their turn', async () => {
+  const { take, round, written, text } = startPolicyView();
+  for (const i of many(1000)) take(PODS, pod(`p-${i}`, '10.200.4.1', {}, 'greedy'));
+  take(PODS, pod('db', '10.128.4.1'));
+  await text();
+  const work: NetworkPolicySpec = { ingress: [{ from: [{ podSelector: selecting(1500) }] }] };
+  for (const i of many(4)) take(NETWORK_POLICIES, networkPolicy(work, `p-${i}`, 'greedy'));
+  take(NETWORK_POLICIES, networkPolicy({}, 'guard', 'default'));
+  expect(await round()).toBe(false);
+  const first = written();
+  expect(first).toMatch(CLOSED);
+  const chains = (name: string) => name.match(/^add chain ip t ingress-allowed\/greedy\//gm)?.length ?? 0;
+  expect(chains(first)).toBeLessThan(4);
+  expect(chains(first) + chains(await text())).toBe(4);
+});
+
+test('a pod that too many policies select is closed for what some of them allow', async () => {
+  const { take, text, reports } = startPolicyView();
+  take(PODS, pod('db', '10.128.4.1'));
+  for (const i of many(MAX_ALLOWING + 1)) {
+    take(NETWORK_POLICIES, networkPolicy({ ingress: [{ ports: [{ port: i + 1 }] }] }, `p-${i}`));
+  }
+  expect((await text()).match(/add rule ip t ingress-of\/# jump/g)).toHaveLength(MAX_ALLOWING);
+  expect(reports).toEqual(['default is crowded']);
+});

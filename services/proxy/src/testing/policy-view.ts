@@ -1,0 +1,37 @@
+import { ManualClock } from '@gantry/base/testing';
+import type { KubeObject, Resource } from '@gantry/objects';
+import { PolicyView, type PolicyViewOptions } from '../policy/policy-view.ts';
+import { RuleBook } from '../rules/rule-book.ts';
+import { formatChange } from '../rules/transaction.ts';
+import { topology } from './services.ts';
+
+/** A view of policies with a book of its own, and what it reports. */
+export function startPolicyView(clock: PolicyViewOptions['clock'] = new ManualClock()) {
+  const book = new RuleBook();
+  const reports: string[] = [];
+  const { podRange, podCidr } = topology();
+  const view = new PolicyView(book, {
+    podRange,
+    podCidr,
+    clock,
+    onOmitted: (policy, rules) => reports.push(`${policy}: ${rules}`),
+    onClosed: (namespace, policy) => reports.push(`${namespace} is closed by ${policy}`),
+    onShort: () => reports.push('short'),
+    onCrowded: (namespace) => reports.push(`${namespace} is crowded`),
+  });
+  const take = (resource: Resource, object: KubeObject | undefined, old?: KubeObject) =>
+    view.take({ kind: 'changed', resource, changes: [{ object, old }] });
+  const { signal } = new AbortController();
+  /** One round; false when policies wait for the next one. */
+  const round = async () => await view.synchronize(signal);
+  /** What nft is given after all rounds; digests are shortened to `#`. */
+  const text = async () => {
+    while (!(await round()));
+    return written();
+  };
+  const written = () => {
+    const change = book.takeChange();
+    return (change === undefined ? '' : formatChange('t', change)).replaceAll(/[0-9a-f]{40}/g, '#');
+  };
+  return { book, take, round, text, written, reports };
+}
