@@ -177,7 +177,7 @@ function sharedServices(
       kindOf: async () => undefined,
       makeFolder: async () => undefined,
       makeFile: async () => undefined,
-      sizeOf: async () => 0,
+      usageOf: async () => ({ bytes: 0, inodes: 0 }),
     },
     podNetwork: 'pods',
     seccomp: new SeccompProfiles('/nonexistent'),

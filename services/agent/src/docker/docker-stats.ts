@@ -5,6 +5,7 @@ import type { GroupReader, GroupStats } from './cgroup-stats.ts';
 import { getJson } from './dial.ts';
 import { describeDockerError, fromDocker } from './docker-error.ts';
 import type { EngineCalls } from './engine-calls.ts';
+import { type InspectedLayer, layerOf } from './writable-layer.ts';
 
 /** How many containers are measured at once. */
 const PARALLEL = 4;
@@ -18,18 +19,18 @@ interface EngineStats {
   readonly memory_stats?: { readonly usage?: number; readonly stats?: Readonly<Record<string, number>> };
 }
 
+/** The parts of a container's inspection that are used here. */
+interface InspectedStorage extends InspectedLayer {
+  readonly SizeRw?: number;
+  readonly LogPath?: string;
+}
+
 /** Numbers from control groups; where these are not found, from the engine, one request for each container. */
 export function dockerStats(calls: EngineCalls, groups: GroupReader, clock: Clock): StatsRuntime {
   return {
+    findFolders: (ids, signal) => ofEach(ids, (id) => inspect(id, 'folders', calls, signal)),
     // One after the other: each makes the engine read a part of the disk.
-    readStorage: async (ids, signal) => {
-      const found = new Map<string, ContainerStorage>();
-      for (const id of ids) {
-        const storage = await storageOf(id, calls, signal);
-        if (storage !== undefined) found.set(id, storage);
-      }
-      return found;
-    },
+    readStorage: (ids, signal) => ofEach(ids, (id) => inspect(id, 'sizes', calls, signal)),
     readStats: async (ids, signal) => {
       const found = new Map<string, ContainerStats>();
       for (let start = 0; start < ids.length; start += PARALLEL) {
@@ -47,13 +48,33 @@ export function dockerStats(calls: EngineCalls, groups: GroupReader, clock: Cloc
   };
 }
 
-async function storageOf(id: string, calls: EngineCalls, signal: AbortSignal): Promise<ContainerStorage | undefined> {
+/** Those of the ids for which something is found. */
+async function ofEach<T>(
+  ids: readonly string[],
+  read: (id: string) => Promise<T | undefined>,
+): Promise<ReadonlyMap<string, T>> {
+  const found = new Map<string, T>();
+  for (const id of ids) {
+    const one = await read(id);
+    if (one !== undefined) found.set(id, one);
+  }
+  return found;
+}
+
+async function inspect(
+  id: string,
+  what: 'folders' | 'sizes',
+  calls: EngineCalls,
+  signal: AbortSignal,
+): Promise<ContainerStorage | undefined> {
   try {
+    const query = what === 'sizes' ? { size: true } : {};
     const inspected = (await calls.read(signal, (docker, abort) =>
-      getJson(docker, { path: `/containers/${id}/json`, query: { size: true }, abort }),
-    )) as { readonly SizeRw?: number; readonly LogPath?: string };
+      getJson(docker, { path: `/containers/${id}/json`, query, abort }),
+    )) as InspectedStorage;
     const { SizeRw: writableBytes = 0, LogPath: logPath = '' } = inspected;
-    return { writableBytes, logFolder: logPath === '' ? undefined : dirname(logPath) };
+    const layerFolder = await layerOf(inspected);
+    return { writableBytes, layerFolder, logFolder: logPath === '' ? undefined : dirname(logPath) };
   } catch (error) {
     if (describeDockerError(error).status === 404) return undefined;
     throw fromDocker(error, 'Runtime');

@@ -107,6 +107,7 @@ const CALLS: { readonly [Part in keyof DockerRuntime]: { readonly [Name in keyof
   },
   stats: {
     readStats: (runtime, signal) => runtime.stats.readStats(['a'.repeat(64)], signal),
+    findFolders: (runtime, signal) => runtime.stats.findFolders(['a'.repeat(64)], signal),
     readStorage: (runtime, signal) => runtime.stats.readStorage(['a'.repeat(64)], signal),
   },
   engine: {

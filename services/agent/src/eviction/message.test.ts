@@ -69,6 +69,6 @@ it.each<{ name: string; resource: StarvedResource; uses?: ContainerUse[]; whole?
   },
 ])('an eviction says what there was too little of: $name', ({ resource, uses = [], whole, expected }) => {
   const resources = whole === undefined ? {} : { resources: { requests: { memory: whole } } };
-  const candidate = { pod: pod({ ...SPEC, ...resources }), containers: uses, volumeBytes: 0 };
+  const candidate = { pod: pod({ ...SPEC, ...resources }), containers: uses, volumeBytes: 0, inodes: 0 };
   expect(evictionMessage(resource, candidate, due, observed)).toBe(expected);
 });

@@ -6,8 +6,9 @@ import { silentLogger } from '@gantry/service';
 import { expect, it, onTestFinished } from 'vitest';
 import { container, pod } from '../testing/pods.ts';
 import { soon, startNode, type TestNode } from '../testing/start-node.ts';
+import type { HostReading } from '../runtime/host-meter.ts';
 import { linuxHostMeter } from '../usage/linux-host-meter.ts';
-import { PressureManager } from './pressure-manager.ts';
+import { PressureManager, type PressureManagerOptions } from './pressure-manager.ts';
 import { parseThresholds, type ThresholdSettings } from './thresholds.ts';
 
 const MI = 2 ** 20;
@@ -25,7 +26,12 @@ interface Started {
 }
 
 /** A node with these pods running, whose thresholds are met when there is as little as the settings say. */
-async function start(pods: readonly Pod[], settings: Partial<ThresholdSettings>, nodes = 1): Promise<Started> {
+async function start(
+  pods: readonly Pod[],
+  settings: Partial<ThresholdSettings>,
+  nodes = 1,
+  change: (node: TestNode) => Partial<PressureManagerOptions> = () => ({}),
+): Promise<Started> {
   let pressures: () => ReturnType<PressureManager['pressures']> = () => [];
   const usage = ({ pod: { name } }: { readonly pod: { readonly name: string } }) => ({
     cpuMillis: 0,
@@ -61,6 +67,7 @@ async function start(pods: readonly Pod[], settings: Partial<ThresholdSettings>,
     events: services.events,
     clock,
     logger: silentLogger,
+    ...change(node),
   });
   pressures = () => manager.pressures();
   for (const one of pods) {
@@ -82,6 +89,13 @@ async function start(pods: readonly Pod[], settings: Partial<ThresholdSettings>,
     synchronize: () => manager.synchronize(node.stop.signal),
   };
 }
+
+const PLENTY = { availableBytes: 2 ** 40, capacityBytes: 2 ** 40 };
+const FEW_INODES: HostReading = {
+  memory: PLENTY,
+  disk: { ...PLENTY, freeInodes: 4, inodes: 100 },
+  processes: { available: 1000, capacity: 1000 },
+};
 
 const named = (name: string, spec: Partial<Pod['spec']> = {}): Pod => pod({ ...spec }, {}, { name });
 const LOW_MEMORY = { hard: 'memory.available<100Mi' };
@@ -180,6 +194,52 @@ it('a node short of disk takes the containers of ended pods first, then evicts t
   await synchronize();
   await soon(node, () => status('large')?.reason).toBe('Evicted');
   expect(evicted()[0]).toContain('The node was low on resource: ephemeral-storage. Threshold quantity: ');
+});
+
+it('a node short of inodes evicts the pod that has the most, though others have written more', async () => {
+  const volumes = [{ name: 'scratch', emptyDir: {} }];
+  const { node, status, evicted, synchronize } = await start(
+    [named('small', { volumes }), named('large', { volumes })],
+    { hard: 'nodefs.inodesFree<5%' },
+    1,
+    () => ({ meter: { read: async () => FEW_INODES } }),
+  );
+  const folderOf = (name: string) => {
+    const { uid = '' } = node.client.all(PODS).find(({ metadata }) => metadata.name === name)?.metadata ?? {};
+    return join(node.path, 'pods', uid, 'volumes', 'scratch');
+  };
+  await writeFile(join(folderOf('large'), 'file'), Buffer.alloc(MI));
+  for (let made = 0; made < 100; made++) await writeFile(join(folderOf('small'), `${made}`), '');
+  await synchronize();
+  await soon(node, () => status('small')?.reason).toBe('Evicted');
+  expect(evicted()[0]).toContain('The node was low on resource: inodes. Threshold quantity: ');
+  expect(status('large')?.phase).toBe('Running');
+});
+
+const never = () => new Promise<never>(() => undefined);
+
+it.each<{ what: string; change: (node: TestNode) => Partial<PressureManagerOptions>; reason: RegExp }>([
+  {
+    what: 'images that take long to remove keep memory from no look',
+    change: () => ({ images: { deleteUnused: never } }),
+    reason: /low on resource: memory/,
+  },
+  {
+    what: 'pods whose files cannot be counted in time hold no eviction up',
+    change: ({ evictor }) => ({ storage: { count: never, reclaimable: () => evictor.reclaimable() } }),
+    reason: /low on resource: ephemeral-storage/,
+  },
+])('$what', async ({ change, reason }) => {
+  const hard = 'memory.available<100Mi,nodefs.available<99.99999999%';
+  const { node, leave, evicted, manager } = await start([named('small')], { hard }, 1, change);
+  void manager.run(node.stop.signal);
+  await node.clock.advance(1000);
+  await leave(10);
+  const step = async () => {
+    await node.clock.advance(500);
+    return evicted()[0];
+  };
+  await expect.poll(step, { timeout: 10_000 }).toMatch(reason);
 });
 
 it('an evicted pod is waited for before the next look', async () => {

@@ -1,4 +1,4 @@
-import { type Clock, errorMessage, pause } from '@gantry/base';
+import { type Clock, errorMessage, pause, raceAbort, withDeadline } from '@gantry/base';
 import type { EventRecorder } from '@gantry/controller-runtime';
 import type { KubeObject, Pod } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
@@ -9,6 +9,7 @@ import type { NodePressure } from '../spec/node-pressure.ts';
 import { isCriticalPod } from '../spec/critical-pod.ts';
 import type { PodView } from '../sources/pod-source.ts';
 import type { RunningPod, UsageSampler } from '../usage/usage-sampler.ts';
+import { DiskSurvey } from './disk-survey.ts';
 import type { Evictions } from './evictions.ts';
 import type { HostTurns } from './host-turns.ts';
 import { evictionMessage } from './message.ts';
@@ -20,6 +21,10 @@ import type { Threshold } from './thresholds.ts';
 
 /** As often as the kubelet looks. */
 const EVERY_MS = 10_000;
+/** After a look that took long. */
+const LEAST_REST_MS = 1_000;
+/** The removal of images is waited for so long. It goes on, and so do looks at the memory. */
+const REMOVAL_MS = 2_000;
 /** An evicted pod is waited for so long, and looked at so often. */
 const CLEANUP_MS = 30_000;
 const CLEANUP_EVERY_MS = 1_000;
@@ -33,7 +38,7 @@ export interface PressureManagerOptions extends PressureConfig {
   readonly meter: HostMeter;
   readonly shares: Pick<HostShares, 'count' | 'allocatable'>;
   readonly usage: Pick<UsageSampler, 'running'>;
-  readonly storage: Pick<StorageEvictor, 'measure' | 'reclaimable'>;
+  readonly storage: Pick<StorageEvictor, 'count' | 'reclaimable'>;
   readonly images: Pick<ImageCollector, 'deleteUnused'>;
   readonly pods: Pick<PodView, 'get'>;
   readonly evictions: Evictions;
@@ -50,11 +55,15 @@ export interface PressureManagerOptions extends PressureConfig {
 export class PressureManager {
   readonly #options: PressureManagerOptions;
   readonly #about: KubeObject;
+  readonly #survey: DiskSurvey;
   readonly #listeners = new Set<() => void>();
+  /** The removal of unused images that is under way; it may take minutes. */
+  #removal: Promise<number> | undefined;
   #state: PressureState = NO_PRESSURE;
 
   constructor(options: PressureManagerOptions) {
     this.#options = options;
+    this.#survey = new DiskSurvey(options);
     const { node } = options;
     // Events about a node carry its name for a uid, as those of the kubelet do.
     this.#about = { apiVersion: 'v1', kind: 'Node', metadata: { name: node, uid: node } };
@@ -75,14 +84,18 @@ export class PressureManager {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#options;
     while (!signal.aborted) {
+      const startedMs = clock.monotonicMs();
+      let restMs = EVERY_MS;
       try {
         const evicted = await this.synchronize(signal);
         if (evicted !== undefined) await this.#untilGone(evicted, signal);
+        // What a look took is no delay of the next one: the host's other agents wait for this one's turn.
+        else restMs -= clock.monotonicMs() - startedMs;
       } catch (error) {
         if (signal.aborted) return;
         logger.warn({ reason: errorMessage(error) }, 'the pressure of the node could not be found out');
       }
-      await pause(clock, EVERY_MS, signal);
+      await pause(clock, Math.max(LEAST_REST_MS, restMs), signal);
     }
   }
 
@@ -127,15 +140,30 @@ export class PressureManager {
 
   /** Takes the containers of pods that have ended, and images that no container uses; says whether there were any. */
   async #reclaim(signal: AbortSignal): Promise<boolean> {
-    const { storage, evictions, images, logger } = this.#options;
+    const { storage, evictions, clock } = this.#options;
     const uids = storage.reclaimable();
     for (const uid of uids) evictions.reclaim(uid);
+    using deadline = withDeadline(clock, signal, REMOVAL_MS);
+    this.#removal ??= this.#removeImages(signal).finally(() => {
+      this.#removal = undefined;
+    });
     try {
-      return (await images.deleteUnused(signal)) > 0 || uids.length > 0;
+      return (await raceAbort(this.#removal, deadline)) > 0 || uids.length > 0;
+    } catch {
+      // It is under way: what it frees shows at a later look.
+      signal.throwIfAborted();
+      return true;
+    }
+  }
+
+  /** Returns the bytes that this freed. */
+  async #removeImages(signal: AbortSignal): Promise<number> {
+    try {
+      return await this.#options.images.deleteUnused(signal);
     } catch (error) {
       signal.throwIfAborted();
-      logger.warn({ reason: errorMessage(error) }, 'unused images could not be removed');
-      return uids.length > 0;
+      this.#options.logger.warn({ reason: errorMessage(error) }, 'unused images could not be removed');
+      return 0;
     }
   }
 
@@ -168,28 +196,16 @@ export class PressureManager {
   /** The pods that run something, but for those that are never evicted and those that leave already. */
   async #candidates(pressure: NodePressure, signal: AbortSignal): Promise<readonly Candidate[]> {
     const { usage, pods, evictions } = this.#options;
-    const candidates: Candidate[] = [];
-    for (const running of usage.running()) {
-      const pod = pods.get(running.uid);
-      const isLeaving =
-        pod?.metadata.deletionTimestamp !== undefined || evictions.evictionOf(running.uid) !== undefined;
-      if (pod === undefined || isLeaving || isCriticalPod(pod)) continue;
-      candidates.push(pressure === 'DiskPressure' ? await this.#measured(pod, signal) : withUse(pod, running));
-    }
-    return candidates;
-  }
-
-  async #measured(pod: Pod, signal: AbortSignal): Promise<Candidate> {
-    const { storage, logger } = this.#options;
-    try {
-      const { containers, emptyDirs } = await storage.measure(pod, signal);
-      const volumeBytes = [...emptyDirs.values()].reduce((sum, bytes) => sum + bytes, 0);
-      return { pod, containers: [...containers].map(([name, storageBytes]) => ({ name, storageBytes })), volumeBytes };
-    } catch (error) {
-      signal.throwIfAborted();
-      logger.warn({ pod: pod.metadata.uid, reason: errorMessage(error) }, 'the storage of a pod could not be measured');
-      return { pod, containers: [], volumeBytes: 0 };
-    }
+    const running = usage.running().flatMap((found) => {
+      const pod = pods.get(found.uid);
+      const isLeaving = pod?.metadata.deletionTimestamp !== undefined || evictions.evictionOf(found.uid) !== undefined;
+      return pod === undefined || isLeaving || isCriticalPod(pod) ? [] : [{ pod, found }];
+    });
+    if (pressure !== 'DiskPressure') return running.map(({ pod, found }) => withUse(pod, found));
+    return await this.#survey.candidates(
+      running.map(({ pod }) => pod),
+      signal,
+    );
   }
 
   async #untilGone(uid: string, signal: AbortSignal): Promise<void> {
@@ -210,5 +226,10 @@ const CHANGES: Readonly<Record<NodePressure, { readonly begins: string; readonly
 
 /** A container that has not been measured yet is left out. */
 function withUse(pod: Pod, { containers }: RunningPod): Candidate {
-  return { pod, containers: containers.filter(({ memoryBytes }) => memoryBytes !== undefined), volumeBytes: 0 };
+  return {
+    pod,
+    containers: containers.filter(({ memoryBytes }) => memoryBytes !== undefined),
+    volumeBytes: 0,
+    inodes: 0,
+  };
 }

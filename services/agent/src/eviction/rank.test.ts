@@ -11,12 +11,13 @@ interface Use {
   readonly priority?: number;
   readonly used?: number;
   readonly volumeBytes?: number;
+  readonly inodes?: number;
   readonly spec?: Partial<PodSpec>;
 }
 
 /** A pod that is known by its name; without `used` nothing of it was measured. */
 function candidate(name: string, resource: StarvedResource, use: Use): Candidate {
-  const { request, priority, used, volumeBytes = 0, spec = {} } = use;
+  const { request, priority, used, volumeBytes = 0, inodes = 0, spec = {} } = use;
   const of = resource === 'memory' ? 'memory' : 'ephemeral-storage';
   const resources: Container['resources'] = request === undefined ? {} : { requests: { [of]: request } };
   const part = { memory: 'memoryBytes', pids: 'processes' }[resource as string] ?? 'storageBytes';
@@ -28,6 +29,7 @@ function candidate(name: string, resource: StarvedResource, use: Use): Candidate
     ),
     containers: used === undefined ? [] : [{ name: 'main', [part]: used }],
     volumeBytes,
+    inodes,
   };
 }
 
@@ -72,10 +74,27 @@ it.each<{ name: string; resource: StarvedResource; pods: Readonly<Record<string,
     order: ['volume', 'layer', 'asked'],
   },
   {
-    name: 'bytes stand for inodes',
+    name: 'of inodes those go first that have the most, not the most bytes',
     resource: 'inodes',
-    pods: { small: { used: MI }, large: { used: 2 * MI } },
-    order: ['large', 'small'],
+    pods: { large: { used: 900 * MI, inodes: 10 }, many: { used: 0, inodes: 1_000_000 }, none: { used: 0 } },
+    order: ['many', 'large', 'none'],
+  },
+  {
+    name: 'a request for storage hides no inodes',
+    resource: 'inodes',
+    pods: { modest: { used: MI, inodes: 10 }, hiding: { request: '1Ti', used: 0, inodes: 1_000_000 } },
+    order: ['hiding', 'modest'],
+  },
+  {
+    name: 'the priority comes before the number of inodes, and after whether there are any',
+    resource: 'inodes',
+    pods: {
+      high: { used: 0, inodes: 400_000, priority: 1 },
+      low: { used: 0, inodes: 100_000, priority: -1 },
+      none: { used: 0, priority: -2 },
+      unknown: { priority: 5 },
+    },
+    order: ['unknown', 'low', 'high', 'none'],
   },
   {
     name: 'processes have no requests: the priority decides, then their number',

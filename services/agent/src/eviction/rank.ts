@@ -15,8 +15,10 @@ export interface ContainerUse {
 export interface Candidate {
   readonly pod: Pod;
   readonly containers: readonly ContainerUse[];
-  /** Of its emptyDirs on the disk. */
+  /** Of its emptyDirs on the disk, and of the files that the agent gives its containers. */
   readonly volumeBytes: number;
+  /** Of all that it has written to the disk: files, folders and links. */
+  readonly inodes: number;
 }
 
 /** Where a pod stands among those that may be evicted. Small numbers go first. */
@@ -24,10 +26,10 @@ export type Rank = readonly [measured: number, withinRequest: number, priority: 
 
 /**
  * The order in which pods are evicted for the want of a resource, as in the kubelet: pods that were not measured, those above their
- * requests, those of a lower priority, those that use the most above their requests. Processes have no requests. Inodes of pods are not
- * counted: their bytes stand for them.
+ * requests, those of a lower priority, those that use the most above their requests. Processes and inodes have no requests. (The kubelet takes
+ * a request for ephemeral storage, in bytes, off the inodes; then who requests some bytes could use up all inodes.)
  */
-export function rankOf({ pod, containers, volumeBytes }: Candidate, resource: StarvedResource): Rank {
+export function rankOf({ pod, containers, volumeBytes, inodes }: Candidate, resource: StarvedResource): Rank {
   const sum = (name: 'memoryBytes' | 'storageBytes' | 'processes') =>
     containers.reduce((total, container) => total + (container[name] ?? 0), 0);
   const measured = containers.length > 0 ? 1 : 0;
@@ -38,6 +40,7 @@ export function rankOf({ pod, containers, volumeBytes }: Candidate, resource: St
     case 'memory':
       return [measured, ...overRequest(pod, 'memory', sum('memoryBytes'), priority)];
     case 'inodes':
+      return [measured, inodes > 0 ? 0 : 1, priority, -inodes];
     case 'ephemeral-storage':
       return [measured, ...overRequest(pod, 'ephemeral-storage', sum('storageBytes') + volumeBytes, priority)];
   }

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ManualClock } from '@gantry/base/testing';
 import { type Container, PODS, type PodSpec } from '@gantry/objects';
@@ -86,15 +86,15 @@ it('a pod whose files take long to measure keeps no other pod from being measure
   const measured: string[] = [];
   const evictor = new StorageEvictor({
     pods: { list: () => all, get: (uid) => all.find(({ metadata }) => metadata.uid === uid) },
-    stats: { readStorage: async () => new Map() },
+    stats: { findFolders: async () => new Map(), readStorage: async () => new Map() },
     volumes: {
       diskUsage: async ({ metadata: { uid = '' } }) => {
         measured.push(uid);
         if (uid === 'slow') await clock.advance(600_000);
-        return { emptyDirs: new Map(), files: 0 };
+        return { emptyDirs: new Map(), files: 0, inodes: 0 };
       },
     },
-    hostFiles: { sizeOf: async () => 0 },
+    hostFiles: { usageOf: async () => ({ bytes: 0, inodes: 0 }) },
     evictions: new Evictions({ event: () => undefined }),
     clock,
     logger: silentLogger,
@@ -115,4 +115,31 @@ it('a pod without limits, and one that a cluster cannot do without, is not measu
     expect(status()?.phase).toBe('Running');
     expect(node.events.filter((event) => event.includes('Evicted'))).toEqual([]);
   }
+});
+
+it('counts the inodes of all that a pod has written: its volumes, the files that it was given, its layers', async () => {
+  const volumes = [{ name: 'scratch', emptyDir: {} }];
+  const node = await startNode({ behaviour: { layerFolder: () => '/layer' } });
+  const { metadata } = await node.put(pod({ volumes }));
+  const { uid = '' } = metadata;
+  await soon(node, () => node.pods.get(uid)).toBeDefined();
+  node.work(uid);
+  await soon(node, () => node.client.all(PODS)[0]?.status?.phase).toBe('Running');
+  const { signal } = new AbortController();
+  const found = () => node.client.all(PODS)[0] ?? pod({});
+  const { inodes: before } = await node.evictor.count(found(), signal);
+  const scratch = join(node.path, 'pods', uid, 'volumes', 'scratch');
+  await mkdir(join(node.path, 'layer'));
+  for (let made = 0; made < 10; made++) await writeFile(join(node.path, 'layer', `${made}`), '');
+  await writeFile(join(node.path, 'layer', 'large'), Buffer.alloc(2 ** 20));
+  for (let made = 0; made < 20; made++) await mkdir(join(scratch, `${made}`));
+  const { inodes, containers } = await node.evictor.count(found(), signal);
+  expect(inodes - before).toBe(1 + 10 + 1 + 20);
+  expect(containers.get('main')).toBeGreaterThanOrEqual(2 ** 20);
+});
+
+it('counts the bytes of a layer by the engine where that does not tell its folder', async () => {
+  const { node, uid } = await running({}, 12_345);
+  const { containers } = await node.evictor.count(node.pods.get(uid) ?? pod({}), new AbortController().signal);
+  expect(containers.get('main')).toBe(12_345);
 });

@@ -1,11 +1,11 @@
 import { type Clock, errorMessage, pause } from '@gantry/base';
 import type { Pod } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
-import type { HostFiles } from '../runtime/host-files.ts';
+import type { DiskUsage, HostFiles } from '../runtime/host-files.ts';
 import type { PodState } from '../runtime/observer.ts';
-import type { StatsRuntime } from '../runtime/stats.ts';
+import type { ContainerFolders, StatsRuntime } from '../runtime/stats.ts';
 import type { PodView } from '../sources/pod-source.ts';
-import { limitsStorage, type PodStorage, storageExcess } from '../spec/local-storage.ts';
+import { limitsStorage, type PodStorage, type PodUsage, storageExcess } from '../spec/local-storage.ts';
 import { isCriticalPod } from '../spec/critical-pod.ts';
 import type { PodVolumes } from '../volumes/pod-volumes.ts';
 import type { Evictions } from './evictions.ts';
@@ -21,9 +21,9 @@ const GRACE_SECONDS = 1;
 
 export interface StorageEvictorOptions {
   readonly pods: Pick<PodView, 'list' | 'get'>;
-  readonly stats: Pick<StatsRuntime, 'readStorage'>;
+  readonly stats: Pick<StatsRuntime, 'findFolders' | 'readStorage'>;
   readonly volumes: Pick<PodVolumes, 'diskUsage'>;
-  readonly hostFiles: Pick<HostFiles, 'sizeOf'>;
+  readonly hostFiles: Pick<HostFiles, 'usageOf'>;
   readonly evictions: Evictions;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -105,19 +105,59 @@ export class StorageEvictor {
     return this.#options.evictions.evictionOf(metadata.uid ?? '') === undefined;
   }
 
-  /** What a pod has written to the disk. The engine reads the disk for it. */
+  /** The bytes that a pod has written to the disk. The engine reads the disk for it. */
   async measure(pod: Pod, signal: AbortSignal): Promise<PodStorage> {
     const { stats, volumes, hostFiles } = this.#options;
-    const { uid = '' } = pod.metadata;
-    const ids = this.#containers.get(uid) ?? new Map<string, string>();
+    const ids = this.#idsOf(pod);
     const found = await stats.readStorage([...ids.values()], signal);
     const containers = new Map<string, number>();
     for (const [name, id] of ids) {
       const storage = found.get(id);
       if (storage === undefined) continue;
-      const logs = storage.logFolder === undefined ? 0 : await hostFiles.sizeOf(storage.logFolder);
+      const logs = storage.logFolder === undefined ? 0 : (await hostFiles.usageOf(storage.logFolder, signal)).bytes;
       containers.set(name, storage.writableBytes + logs);
     }
     return { ...(await volumes.diskUsage(pod, signal)), containers };
+  }
+
+  /** What a pod has written, inodes too. When `until` is aborted, what was counted by then; the engine reads no disk for it. */
+  async count(pod: Pod, until: AbortSignal): Promise<PodUsage> {
+    const { stats, volumes } = this.#options;
+    const ids = this.#idsOf(pod);
+    const folders = await stats.findFolders([...ids.values()], until);
+    const existing = [...ids].flatMap(([name, id]) => {
+      const found = folders.get(id);
+      return found === undefined ? [] : [{ name, id, found }];
+    });
+    // At once: none of them has to wait for one with very many files.
+    const [own, ...used] = await Promise.all([
+      volumes.diskUsage(pod, until),
+      ...existing.map(async ({ name, id, found }) => ({ name, ...(await this.#countContainer(id, found, until)) })),
+    ]);
+    return {
+      ...own,
+      containers: new Map(used.map(({ name, bytes }) => [name, bytes])),
+      inodes: used.reduce((sum, { inodes }) => sum + inodes, own.inodes),
+    };
+  }
+
+  async #countContainer(
+    id: string,
+    { layerFolder, logFolder }: ContainerFolders,
+    until: AbortSignal,
+  ): Promise<DiskUsage> {
+    const { stats, hostFiles } = this.#options;
+    const logs = logFolder === undefined ? { bytes: 0, inodes: 0 } : await hostFiles.usageOf(logFolder, until);
+    if (layerFolder !== undefined) {
+      const layer = await hostFiles.usageOf(layerFolder, until);
+      return { bytes: logs.bytes + layer.bytes, inodes: logs.inodes + layer.inodes };
+    }
+    // The engine tells no number of files.
+    const { writableBytes = 0 } = (await stats.readStorage([id], until)).get(id) ?? {};
+    return { bytes: logs.bytes + writableBytes, inodes: logs.inodes };
+  }
+
+  #idsOf({ metadata }: Pod): ReadonlyMap<string, string> {
+    return this.#containers.get(metadata.uid ?? '') ?? new Map<string, string>();
   }
 }

@@ -24,6 +24,8 @@ export interface HollowBehaviour extends HollowStreamBehaviour {
   readonly login?: (reference: string) => string | undefined;
   /** What a container has written to its own layer; 0 when absent. */
   readonly writtenBytes?: (spec: ContainerSpec) => number;
+  /** The host's folder of that layer; unknown when absent. */
+  readonly layerFolder?: (spec: ContainerSpec) => string;
   /** What a running container uses all the time; nothing when absent. */
   readonly usage?: (spec: ContainerSpec) => { readonly cpuMillis: number; readonly memoryBytes: number };
 }
@@ -240,11 +242,16 @@ export class HollowRuntime implements Runtime {
   };
 
   readonly stats = {
+    findFolders: (ids: readonly string[]): Promise<ReadonlyMap<string, ContainerStorage>> =>
+      this.stats.readStorage(ids),
     readStorage: async (ids: readonly string[]): Promise<ReadonlyMap<string, ContainerStorage>> => {
-      const { writtenBytes = () => 0 } = this.#behaviour;
+      const { writtenBytes = () => 0, layerFolder = () => undefined } = this.#behaviour;
       const existing = ids.flatMap((id) => this.#containers.get(id) ?? []);
       return new Map(
-        existing.map(({ spec, state }) => [state.id, { writableBytes: writtenBytes(spec), logFolder: undefined }]),
+        existing.map(({ spec, state }) => [
+          state.id,
+          { writableBytes: writtenBytes(spec), layerFolder: layerFolder(spec), logFolder: undefined },
+        ]),
       );
     },
     readStats: async (ids: readonly string[]): Promise<ReadonlyMap<string, ContainerStats>> => this.#measure(ids),

@@ -8,6 +8,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { HostFiles } from '../runtime/host-files.ts';
 import { linuxHostFiles } from './linux-host-files.ts';
 
+const { signal } = new AbortController();
+
 describe('the files of the host', () => {
   let base: string;
   let root: string;
@@ -64,14 +66,16 @@ describe('the files of the host', () => {
   it('of a folder are counted together, without what links name', async () => {
     await writeFile(join(root, 'run/log'), Buffer.alloc(100_000));
     await symlink('log', join(root, 'run/again'));
-    const size = await files.sizeOf('/var/run');
-    expect(size).toBeGreaterThanOrEqual(100_000);
-    expect(size).toBeLessThan(200_000);
+    const { bytes, inodes } = await files.usageOf('/var/run', signal);
+    expect(bytes).toBeGreaterThanOrEqual(100_000);
+    expect(bytes).toBeLessThan(200_000);
+    const found = execFileSync('find', [join(root, 'run'), '-printf', '.'], { encoding: 'utf8' });
+    expect(inodes).toBe(found.length);
   });
 
   it('are refused where a folder is missing, or is a file', async () => {
     await expect(files.makeFile('/none/file')).rejects.toThrow('open /none/file: no such file or directory');
     await expect(files.makeFolder('/run/file/folder')).rejects.toThrow('leads through a file');
-    expect(await files.sizeOf('/none')).toBe(0);
+    expect(await files.usageOf('/none', signal)).toEqual({ bytes: 0, inodes: 0 });
   });
 });

@@ -1,14 +1,14 @@
 import { constants, type Stats } from 'node:fs';
-import { lstat, open, readdir, readFile, readlink } from 'node:fs/promises';
+import { open, readFile, readlink } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 import { errorMessage } from '@gantry/base';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { HostFileKind, HostFiles } from '../runtime/host-files.ts';
 import type { OpenedPath } from '../runtime/host-mounts.ts';
 import { openOnHost, openOwned, type Missing } from './open-path.ts';
+import { usageOf } from './tree-usage.ts';
 
 const FILE_MODE = 0o644;
-const BLOCK_BYTES = 512;
 
 /** The files of the host whose file system begins at what `findRoot` returns: a path of this process, such as `hostRoot`'s. */
 export function linuxHostFiles(findRoot: () => Promise<string>): HostFiles {
@@ -33,16 +33,10 @@ export function linuxHostFiles(findRoot: () => Promise<string>): HostFiles {
         const flags = constants.O_CREAT | constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
         await (await open(`/proc/self/fd/${folder.fd}/${basename(path)}`, flags, FILE_MODE)).close();
       }),
-    sizeOf: (path) =>
-      visit(path, 'refuse', async (folder) => {
-        if (folder === undefined) return 0;
-        let total = 0;
-        for (const name of await readdir(`/proc/self/fd/${folder.fd}/.`)) {
-          const stats = await statIfThere(`/proc/self/fd/${folder.fd}/${name}`);
-          if (stats?.isFile() === true) total += stats.blocks * BLOCK_BYTES;
-        }
-        return total;
-      }),
+    usageOf: (path, until) =>
+      visit(path, 'refuse', async (folder) =>
+        folder === undefined ? { bytes: 0, inodes: 0 } : await usageOf(folder, until),
+      ),
   };
 }
 
@@ -73,16 +67,6 @@ async function namespaceOf(pid: number): Promise<string> {
 
 async function parentOf(pid: number): Promise<number> {
   return Number(/^PPid:\s*(\d+)$/m.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0);
-}
-
-async function statIfThere(path: string): Promise<Stats | undefined> {
-  try {
-    return await lstat(path);
-  } catch (error) {
-    // Removed in the meantime: a log is rotated.
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
 }
 
 function kind(stats: Stats): HostFileKind {

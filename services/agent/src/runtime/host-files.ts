@@ -1,6 +1,12 @@
 /** What lies at a path of the engine's host. */
 export type HostFileKind = 'folder' | 'file' | 'socket' | 'character-device' | 'block-device' | 'other';
 
+/** What files take of a disk. */
+export interface DiskUsage {
+  readonly bytes: number;
+  readonly inodes: number;
+}
+
 /**
  * The files of the engine's host, by absolute paths that are resolved there. AgentError 'FailedMount' for a path that cannot be
  * opened, and where the host's files are out of reach.
@@ -12,6 +18,9 @@ export interface HostFiles {
   makeFolder(path: string): Promise<void>;
   /** Makes an empty file in a folder that exists, for all users to read. One that exists stays as it is. */
   makeFile(path: string): Promise<void>;
-  /** Bytes of the files in a folder, without those of folders in it; 0 when it does not exist. */
-  sizeOf(folder: string): Promise<number>;
+  /**
+   * What a folder takes of its disk, with all that is in it but for what is mounted there: each file once, and no link is followed. When
+   * `until` is aborted, what was counted by then. Nothing when it does not exist.
+   */
+  usageOf(folder: string, until: AbortSignal): Promise<DiskUsage>;
 }

@@ -11,18 +11,26 @@ export interface ContainerStats {
   readonly processes?: number;
 }
 
-/** What a container has written to the host's disk. */
-export interface ContainerStorage {
-  /** Its writable layer. */
-  readonly writableBytes: number;
-  /** The host's folder with its log files; undefined without one. */
+/** The host's folders with what a container has written. */
+export interface ContainerFolders {
+  /** Its writable layer; undefined where the engine does not say. */
+  readonly layerFolder: string | undefined;
+  /** Its log files; undefined without any. */
   readonly logFolder: string | undefined;
+}
+
+/** What a container has written to the host's disk. */
+export interface ContainerStorage extends ContainerFolders {
+  /** The size of its writable layer. */
+  readonly writableBytes: number;
 }
 
 /** Measures containers. */
 export interface StatsRuntime {
   /** By id, of those that run; others are left out. */
   readStats(ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, ContainerStats>>;
-  /** By id, of those that exist, running or not; others are left out. The engine reads the disk for it. */
+  /** By id, of those that exist, running or not; others are left out. */
+  findFolders(ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, ContainerFolders>>;
+  /** The same with sizes: the engine reads the disk for it. */
   readStorage(ids: readonly string[], signal: AbortSignal): Promise<ReadonlyMap<string, ContainerStorage>>;
 }

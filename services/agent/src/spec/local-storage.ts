@@ -18,6 +18,11 @@ export interface PodStorage {
   readonly containers: ReadonlyMap<string, number>;
 }
 
+/** The same with all inodes that belong to the pod. */
+export interface PodUsage extends PodStorage {
+  readonly inodes: number;
+}
+
 /** A limit of local storage that a pod sets. */
 export function limitsStorage(pod: Pod): boolean {
   const hasSize = emptyDirsOnDisk(pod).some(({ limit }) => limit !== undefined);

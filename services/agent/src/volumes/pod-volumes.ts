@@ -13,12 +13,12 @@ import type { ConfigSource } from '../spec/config-source.ts';
 import { formatResolvConf, type NodeResolver, podResolver } from '../spec/dns.ts';
 import { hostsFile } from '../spec/hostname.ts';
 import type { NodeFacts } from '../spec/field-values.ts';
-import { emptyDirsOnDisk, type PodStorage } from '../spec/local-storage.ts';
+import { emptyDirsOnDisk, type PodUsage } from '../spec/local-storage.ts';
 import { allContainersOf } from '../spec/pod-containers.ts';
 import { hasOwnFile, HOSTS_PATH, openPodFile, RESOLVER_PATH } from './pod-file.ts';
 import type { PersistentFolders } from './persistent-folders.ts';
 import { mountAccess } from './mount-access.ts';
-import { treeBytes } from './tree-size.ts';
+import { diskUsage } from './disk-usage.ts';
 import { subPathOf } from './sub-path.ts';
 import { volumeText } from './volume-text.ts';
 import { volumeTypeOf } from './supported-volumes.ts';
@@ -163,16 +163,18 @@ export class PodVolumes {
     return volumeText(this.#volumeFolder(pod, volume), path);
   }
 
-  /** Bytes that the pod's emptyDirs, by their names, and the files of its containers take of the disk. */
-  async diskUsage(pod: Pod, signal: AbortSignal): Promise<Omit<PodStorage, 'containers'>> {
-    const emptyDirs = new Map<string, number>();
-    for (const { name } of emptyDirsOnDisk(pod)) {
-      emptyDirs.set(name, await treeBytes(this.#volumeFolder(pod, name), signal));
-    }
+  /**
+   * What the pod's emptyDirs, by their names, and the files of its containers take of the disk. When `until` is aborted, what was counted
+   * by then.
+   */
+  async diskUsage(pod: Pod, until: AbortSignal): Promise<Omit<PodUsage, 'containers'>> {
     const folder = this.#podFolder(pod.metadata.uid ?? '');
-    let files = 0;
-    for (const name of [HOSTS_FILE, RESOLVER_FILE, MESSAGES]) files += await treeBytes(join(folder, name), signal);
-    return { emptyDirs, files };
+    const folders = emptyDirsOnDisk(pod).map(({ name }) => ({ name, path: this.#volumeFolder(pod, name) }));
+    return await diskUsage(
+      folders,
+      [HOSTS_FILE, RESOLVER_FILE, MESSAGES].map((name) => join(folder, name)),
+      until,
+    );
   }
 
   /** The files that a pod's containers share: its resolver where the engine's is not the pod's, and its hosts. */

@@ -173,6 +173,10 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       const found = await test.runtime.stats.readStorage([id, 'f'.repeat(64)], signal);
       expect([...found.keys()]).toEqual([id]);
       expect(found.get(id)?.writableBytes).toBeGreaterThanOrEqual(0);
+      const folders = await test.runtime.stats.findFolders([id, 'f'.repeat(64)], signal);
+      expect([...folders.keys()]).toEqual([id]);
+      expect(folders.get(id)?.layerFolder).toEqual(found.get(id)?.layerFolder);
+      expect(folders.get(id)?.logFolder).toEqual(found.get(id)?.logFolder);
     });
 
     it('lists its images with their names, and pulls none that no registry has', async () => {

@@ -1,4 +1,4 @@
-import { mkdtemp, open, readdir, readlink, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readdir, readlink, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
@@ -44,4 +44,14 @@ it('has one entry open at a time, and none when the caller stops', async () => {
     if (++taken === 10) break;
   }
   expect(await descriptorsIn(path)).toBe(1);
+});
+
+it('is empty when the folder was removed meanwhile', async () => {
+  const path = await folderOf(3);
+  await using folder = await open(path);
+  await rm(path, { recursive: true });
+  await mkdir(path);
+  const found: string[] = [];
+  for await (const child of openChildren(folder)) found.push(child.path);
+  expect(found).toEqual([]);
 });

@@ -16,9 +16,9 @@ export interface Child {
  * The entries of an open folder, one after another and not as a list: a pod may have made tens of millions. No link is followed, and
  * what is removed meanwhile is left out.
  */
-export async function* openChildren(folder: FileHandle): AsyncIterable<Child> {
+export async function* openChildren(folder: { readonly fd: number }): AsyncIterable<Child> {
   const base = `/proc/self/fd/${folder.fd}`;
-  for await (const { name } of await opendir(`${base}/.`)) {
+  for await (const name of namesOf(base)) {
     const path = `${base}/${name}`;
     const handle = await openIfThere(path);
     if (handle === undefined) continue;
@@ -27,6 +27,15 @@ export async function* openChildren(folder: FileHandle): AsyncIterable<Child> {
     } finally {
       await handle.close();
     }
+  }
+}
+
+/** A folder that is removed meanwhile has no more entries. */
+async function* namesOf(base: string): AsyncIterable<string> {
+  try {
+    for await (const { name } of await opendir(`${base}/.`)) yield name;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
   }
 }
 
