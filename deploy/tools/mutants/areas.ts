@@ -6,6 +6,7 @@ import { CONTROLLER_MUTANTS } from './areas/controllers.ts';
 import { JOB_MUTANTS } from './areas/jobs.ts';
 import { DAEMON_SET_MUTANTS } from './areas/daemon-sets.ts';
 import { DISRUPTION_MUTANTS } from './areas/disruptions.ts';
+import { EVICTION_MUTANTS } from './areas/evictions.ts';
 import { FENCE_MUTANTS } from './areas/fences.ts';
 import { REPLICA_SET_MUTANTS } from './areas/replica-sets.ts';
 import { STREAM_MUTANTS } from './areas/streams.ts';
@@ -30,6 +31,7 @@ export const AREAS: Areas = {
   'disruptions and endpoints': DISRUPTION_MUTANTS,
   volumes: VOLUME_MUTANTS,
   agent: AGENT_MUTANTS,
+  evictions: EVICTION_MUTANTS,
   usage: USAGE_MUTANTS,
   services: SERVICE_MUTANTS,
   ingresses: INGRESS_MUTANTS,
