@@ -3,6 +3,7 @@
  * It does the kubelet's work; the control plane and kubectl are its users. Folders, from the lowest layer:
  *
  * - `runtime`: the port to a container runtime, labels, errors. `docker` and `hollow` (in memory) implement it
+ * - `files`: files and folders that may be gone, or that a pod may change meanwhile
  * - `spec`: a pod's spec as the runtime takes it, one file per group of fields
  * - `sources`: what is read from the API: pods, ConfigMaps, Secrets, tokens
  * - `mounts`: opens what pods name in their volumes without following links, and mounts it where the engine sees it

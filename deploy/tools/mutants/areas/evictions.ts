@@ -6,7 +6,7 @@ const RANK_TESTS = [`${EVICTION}/rank.test.ts`];
 const SURVEY_TESTS = [`${EVICTION}/disk-survey.test.ts`];
 const MANAGER_TESTS = [`${EVICTION}/pressure-manager.test.ts`];
 const TURN_TESTS = [`${EVICTION}/host-turns.test.ts`];
-const USAGE_TESTS = [`${AGENT}/mounts/tree-usage.test.ts`];
+const USAGE_TESTS = [`${AGENT}/files/tree-usage.test.ts`];
 const COLLECTOR_TESTS = [`${AGENT}/images/image-collector.test.ts`];
 const COLLECTION_TESTS = [`${AGENT}/images/plan-collection.test.ts`];
 const LINK_TESTS = [`${AGENT}/docker/pod-links.test.ts`];
@@ -97,7 +97,7 @@ export const EVICTION_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'files of other file systems count',
-    file: `${AGENT}/mounts/tree-usage.ts`,
+    file: `${AGENT}/files/tree-usage.ts`,
     text: 'if (stats.dev !== count.device) return;',
     replacement: '',
     tests: USAGE_TESTS,
@@ -105,7 +105,7 @@ export const EVICTION_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'each name of a file counts',
-    file: `${AGENT}/mounts/tree-usage.ts`,
+    file: `${AGENT}/files/tree-usage.ts`,
     text: 'if (count.links.has(stats.ino)) return;',
     replacement: '',
     tests: USAGE_TESTS,
@@ -113,7 +113,7 @@ export const EVICTION_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a count goes on after its deadline',
-    file: `${AGENT}/mounts/tree-usage.ts`,
+    file: `${AGENT}/files/tree-usage.ts`,
     text: 'depth >= MAX_DEPTH || count.until.aborted) return;',
     replacement: 'depth >= MAX_DEPTH) return;',
     tests: USAGE_TESTS,

@@ -6,7 +6,7 @@ import { AgentError } from '../runtime/agent-error.ts';
 import type { HostFileKind, HostFiles } from '../runtime/host-files.ts';
 import type { OpenedPath } from '../runtime/host-mounts.ts';
 import { openOnHost, openOwned, type Missing } from './open-path.ts';
-import { usageOf } from './tree-usage.ts';
+import { usageOf } from '../files/tree-usage.ts';
 
 const FILE_MODE = 0o644;
 

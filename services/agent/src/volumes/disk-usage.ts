@@ -1,4 +1,4 @@
-import { treeUsage } from '../mounts/tree-usage.ts';
+import { treeUsage } from '../files/tree-usage.ts';
 import type { PodUsage } from '../spec/local-storage.ts';
 
 /** What the emptyDirs of a pod, and the files that the agent gives its containers, take of the disk. Ends early with `until`. */

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { exerciseHostMounts } from '../../runtime/testing/mounts-contract.ts';
 import { linuxMounts } from '../linux-mounts.ts';
 import { openOwned } from '../open-path.ts';
-import { treeUsage } from '../tree-usage.ts';
+import { treeUsage } from '../../files/tree-usage.ts';
 import { AssertionError } from 'node:assert';
 
 const state = process.argv[2] ?? '';

@@ -1,6 +1,6 @@
 import { chmod, chown, type FileHandle, lchown, open } from 'node:fs/promises';
 import { AgentError } from '../../runtime/agent-error.ts';
-import { NAME_ONLY, openChildren } from '../../mounts/open-children.ts';
+import { NAME_ONLY, openChildren } from '../../files/open-children.ts';
 
 const SET_GROUP_ID = 0o2000;
 const FOLDER_BITS = 0o110 | SET_GROUP_ID;
