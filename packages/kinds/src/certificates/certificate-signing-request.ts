@@ -1,4 +1,3 @@
-import { X509Certificate } from 'node:crypto';
 import { append, formatTime, type Instant, repeatedAt } from '@gantry/base';
 import {
   CERTIFICATE_SIGNING_REQUESTS,
@@ -28,7 +27,7 @@ import {
   nameColumn,
   unsupported,
 } from '@gantry/apimachinery';
-import { pemBlocks } from '../fields/pem.ts';
+import { validateCertificate } from './issued-certificate.ts';
 
 const USAGES = [
   'any',
@@ -161,36 +160,6 @@ function requestFault(request: string): string {
   const body = PEM_REQUEST.exec(Buffer.from(request, 'base64').toString())?.[1];
   if (body === undefined) return 'PEM block type must be CERTIFICATE REQUEST';
   return Buffer.from(body, 'base64')[0] === 0x30 ? '' : "asn1: structure error: tags don't match";
-}
-
-/** What is wrong with the issued certificate, as base64 text, in Kubernetes' words; '' for nothing, and for none. */
-function certificateFault(certificate: string): string {
-  if (certificate === '') return '';
-  const blocks = pemBlocks(Buffer.from(certificate, 'base64'));
-  for (const { type, headers, der } of blocks) {
-    if (type !== 'CERTIFICATE') return `only CERTIFICATE PEM blocks are allowed, found ${JSON.stringify(type)}`;
-    if (headers === 'some') return 'no PEM block headers are permitted';
-    if (der.length === 0) return 'found CERTIFICATE PEM block containing 0 certificates';
-    if (!areCertificates(der)) return 'x509: malformed certificate';
-  }
-  return blocks.length === 0 ? 'must contain at least one CERTIFICATE PEM block' : '';
-}
-
-/** Whether the bytes are certificates, one behind the other, as Go reads them. */
-function areCertificates(der: Buffer): boolean {
-  try {
-    for (let at = 0; at < der.length; at += new X509Certificate(der.subarray(at)).raw.length);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** A fault that an object has already is tolerated, so that its conditions can still be changed. */
-function validateCertificate(object: CertificateSigningRequest, old?: CertificateSigningRequest): FieldError[] {
-  const fault = certificateFault(object.status?.certificate ?? '');
-  if (fault === '' || certificateFault(old?.status?.certificate ?? '') !== '') return [];
-  return [invalid('status.certificate', '<certificate data>', fault)];
 }
 
 function validateSignerName(name: string, path: string): FieldError[] {
