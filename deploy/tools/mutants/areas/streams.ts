@@ -2,7 +2,9 @@ import type { Mutant } from '../mutant.ts';
 
 const SRC = 'services/apiserver/src';
 const STREAMS = `${SRC}/streams`;
-const SERVER_TESTS = [`${SRC}/testing/streams/streams.test.ts`];
+const OVER_SERVER = `${SRC}/testing/streams`;
+const EXEC_TESTS = [`${OVER_SERVER}/exec.test.ts`];
+const REFUSAL_TESTS = [`${OVER_SERVER}/refused-streams.test.ts`];
 const CONNECTION_TESTS = [`${STREAMS}/spdy/spdy-connection.test.ts`];
 
 /** Exec, attach and port-forward: rights, limits, back-pressure, and the end of what was begun. */
@@ -12,7 +14,7 @@ export const STREAM_MUTANTS: readonly Mutant[] = [
     file: `${SRC}/registry/create-registry.ts`,
     text: "if (!isProxy(target) && verb !== 'create') deps.authorizer.authorize(context, 'create', target, undefined);",
     replacement: '',
-    tests: SERVER_TESTS,
+    tests: REFUSAL_TESTS,
     protects: 'containers, from users who may only read: a WebSocket begins with GET',
   },
   {
@@ -20,7 +22,7 @@ export const STREAM_MUTANTS: readonly Mutant[] = [
     file: `${SRC}/endpoints/router/http-endpoint.ts`,
     text: 'if (isRead && !audit.concernsReads && !isStream(about.found)) return UNLOGGED;',
     replacement: 'if (isRead && !audit.concernsReads) return UNLOGGED;',
-    tests: SERVER_TESTS,
+    tests: REFUSAL_TESTS,
     protects: 'the audit log: most commands begin with GET',
   },
   {
@@ -28,7 +30,7 @@ export const STREAM_MUTANTS: readonly Mutant[] = [
     file: `${SRC}/endpoints/streams/serve-command.ts`,
     text: "streams.ended.addEventListener('abort', stop, { once: true });",
     replacement: '',
-    tests: SERVER_TESTS,
+    tests: EXEC_TESTS,
     protects: 'nodes, from processes that were left behind',
   },
   {
@@ -36,8 +38,16 @@ export const STREAM_MUTANTS: readonly Mutant[] = [
     file: `${SRC}/endpoints/streams/forward-ports.ts`,
     text: "data.once('close', stop);",
     replacement: '',
-    tests: SERVER_TESTS,
+    tests: [`${OVER_SERVER}/port-forward.test.ts`],
     protects: 'kubectl, which waits for the end of the error stream',
+  },
+  {
+    name: 'a client of a silent log waits for its first line',
+    file: 'services/agent/src/logs/log-service.ts',
+    text: 'yield NOTHING_YET;',
+    replacement: '',
+    tests: ['services/agent/src/logs/log-service.test.ts'],
+    protects: 'clients that follow a log: they learn at once that it is there',
   },
   {
     name: 'a control frame may have any size',
@@ -76,7 +86,7 @@ export const STREAM_MUTANTS: readonly Mutant[] = [
     file: `${STREAMS}/websocket/channel-connection.ts`,
     text: 'this.#socket.pause();',
     replacement: '',
-    tests: SERVER_TESTS,
+    tests: EXEC_TESTS,
     protects: 'memory, from clients that send faster than a process reads',
   },
   {

@@ -189,7 +189,7 @@ function refusal(code: number, message: string): EndpointReply {
 
 const TOO_MANY = refusal(429, 'too many requests');
 
-/** Headers go out with the first bytes, so that a failure can still be an answer of its own. */
+/** Headers go out with the first part, so that a failure can still be an answer of its own. */
 async function send(response: ServerResponse, { code, contentType, body }: EndpointReply, signal: AbortSignal) {
   const head = { 'content-type': contentType };
   if (typeof body === 'string') {
@@ -203,6 +203,8 @@ async function send(response: ServerResponse, { code, contentType, body }: Endpo
     response.end();
     return;
   }
+  // The first part of a silent log is empty.
+  response.flushHeaders();
   await pipeline(Readable.from(withFirst(first.value, iterator), { objectMode: false }), response, { signal });
 }
 

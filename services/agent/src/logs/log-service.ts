@@ -9,6 +9,7 @@ import type { Runtime } from '../runtime/runtime.ts';
 
 /** Of one message; API servers accept sixteen times this. */
 const MAX_CHUNK_BYTES = 64 * 1024;
+const NOTHING_YET = new Uint8Array(0);
 
 /** The agent's gRPC service for API servers: logs of the containers of its node. */
 export function logService(runtime: Runtime, owner: Owner): GrpcService {
@@ -34,7 +35,10 @@ async function* containerLogs(
     yield create(LogChunkSchema, { data });
 }
 
-/** A log, in small parts. StatusError 'BadRequest', in the kubelet's words, where there is none. */
+/**
+ * A log, in small parts. The first one is empty and comes as soon as there is a log, as the kubelet's does: the client's request is
+ * answered then, however long the container is silent. StatusError 'BadRequest', in the kubelet's words, where there is none.
+ */
 export async function* readContainerLog(
   runtime: Runtime,
   owner: Owner,
@@ -42,6 +46,7 @@ export async function* readContainerLog(
   signal: AbortSignal,
 ): AsyncIterable<Uint8Array> {
   const container = await findContainer(runtime, owner, request, signal);
+  yield NOTHING_YET;
   const options = {
     follow: request.follow,
     timestamps: request.timestamps,

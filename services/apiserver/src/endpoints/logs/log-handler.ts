@@ -71,7 +71,10 @@ function addressOf(found: KubeObject | undefined, name: string): string {
   return internal.address;
 }
 
-/** Headers go out with the first bytes, so that an agent's refusal can still be a Status. A failure later ends the text. */
+/**
+ * Headers go out with the first part, which an agent sends as soon as there is a log: its refusal can still be a Status. A failure later
+ * ends the text, as in Kubernetes.
+ */
 async function pipe(exchange: Exchange, chunks: AsyncIterable<Uint8Array>): Promise<void> {
   const { res, signal } = exchange;
   const begin = (): void => {
@@ -79,12 +82,13 @@ async function pipe(exchange: Exchange, chunks: AsyncIterable<Uint8Array>): Prom
     res.statusCode = 200;
     res.setHeader('content-type', 'text/plain');
     setCommonHeaders(exchange);
+    res.flushHeaders();
   };
   try {
     for await (const chunk of chunks) {
       begin();
       if (signal.aborted || res.destroyed) break;
-      if (!res.write(chunk)) await writable(exchange);
+      if (chunk.length > 0 && !res.write(chunk)) await writable(exchange);
     }
   } catch (error) {
     if (!res.headersSent && !signal.aborted) throw error;
@@ -93,7 +97,7 @@ async function pipe(exchange: Exchange, chunks: AsyncIterable<Uint8Array>): Prom
   res.end();
 }
 
-/** The same in messages of a WebSocket, for a client that asks for one. */
+/** The same in messages of a WebSocket, for a client that asks for one. The handshake takes the place of the headers. */
 async function sendMessages(
   exchange: AuthenticatedExchange,
   upgrade: Upgrade,
@@ -125,7 +129,7 @@ async function sendMessages(
     for await (const chunk of read(signal)) {
       messages ??= begin();
       if (signal.aborted) break;
-      await messages.send(chunk);
+      if (chunk.length > 0) await messages.send(chunk);
     }
   } catch (error) {
     if (messages === undefined && !signal.aborted) throw error;

@@ -132,6 +132,11 @@ export function scriptedAgent(): { readonly service: GrpcService; readonly notes
   }
   async function* logs({ container, follow }: ContainerLogsRequest, call: GrpcCall) {
     if (container === 'gone') throw StatusError.badRequest('container "gone" has no log');
+    yield create(LogChunkSchema, {});
+    if (container === 'silent') {
+      await untilCancelled('log', call);
+      return;
+    }
     for (const data of ['one\n', 'two\n']) yield create(LogChunkSchema, { data: Buffer.from(data) });
     if (container === 'breaks') throw new StatusError('InternalError', 'the engine is gone');
     if (follow) await untilCancelled('log', call);
