@@ -12,8 +12,8 @@ export default defineConfig({
     exclude: ['**/*.integration.test.ts', '**/node_modules/**', '**/dist/**'],
     pool: 'threads',
     // They end within milliseconds, or, of those that try many cases, seconds; on a machine that does much else, in ten times that.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
     // The default of one second depends on the speed of the machine.
     expect: { poll: { timeout: 30_000 } },
     isolate: false,

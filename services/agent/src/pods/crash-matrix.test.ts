@@ -98,7 +98,7 @@ it("an agent that is killed after any call on a pod's way to Running leaves noth
     const next = await reborn(node);
     await soon(next, () => remains(next)).toEqual(RUNS);
   }
-}, 120_000);
+}, 600_000);
 
 it("an agent that is killed after any call on a pod's way to its end leaves nothing behind", async () => {
   const first = await mortalNode();
@@ -123,4 +123,4 @@ it("an agent that is killed after any call on a pod's way to its end leaves noth
       ['setup', 'side', 'a', 'b'].map((name) => [name, 0]),
     );
   }
-}, 120_000);
+}, 600_000);

@@ -14,7 +14,7 @@ const FLUNDERS = `${ROOT}/namespaces/default/flunders`;
 const APISERVICES = '/apis/apiregistration.k8s.io/v1/apiservices';
 const SERVICES = '/api/v1/namespaces/default/services';
 const SLICES = '/apis/discovery.k8s.io/v1/namespaces/default/endpointslices';
-const WAIT = { timeout: 20_000, interval: 20 };
+const WAIT = { timeout: 60_000, interval: 20 };
 
 type Items = { readonly metadata: { readonly name: string }; readonly versions: readonly unknown[] }[];
 

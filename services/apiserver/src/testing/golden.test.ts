@@ -118,7 +118,7 @@ function listed(): Record<string, number> {
   return Object.fromEntries(rows.map(([, id = '', count]) => [id, Number(count)]));
 }
 
-it('answers what Kubernetes answered, but for what is listed', { timeout: 120_000 }, async () => {
+it('answers what Kubernetes answered, but for what is listed', { timeout: 600_000 }, async () => {
   const scenarios = CORPORA.flatMap((name) =>
     readFileSync(new URL(`${name}.jsonl`, FOLDER), 'utf8')
       .trim()

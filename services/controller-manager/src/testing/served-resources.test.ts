@@ -36,7 +36,7 @@ import { namespaceController } from '../controllers/namespace/controller.ts';
 import { resourceQuotaController } from '../controllers/resource-quota/controller.ts';
 import { FlunderServer } from './flunder-server.ts';
 
-const WAIT = { timeout: 20_000, interval: 20 };
+const WAIT = { timeout: 60_000, interval: 20 };
 const PRESERVE = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } } as const;
 const { signal } = new AbortController();
 
