@@ -15,7 +15,7 @@ let other: Namespace;
 let host: string;
 
 const inNamespace = (...args: readonly string[]) => cluster.mustKubectl([...args, '-n', namespace.name]);
-const SOON_MS = 20_000;
+const SOON_MS = 60_000;
 
 async function createIngress(name: string, spec: NonNullable<Ingress['spec']>, into = namespace): Promise<void> {
   await cluster.create(INGRESSES, into.name, {
@@ -40,9 +40,19 @@ const becomes = (asked: string, path: string, expected: number) =>
     async () => (await portAt(asked, path, 3000)) === expected,
   );
 
+/** An Event with this reason is in the namespace. */
+const reported = (within: Namespace, reason: string) =>
+  eventually(`${reason} is reported`, SOON_MS, async () => {
+    const command = ['get', 'events', `--field-selector=reason=${reason}`, '-o', 'name', '-n', within.name];
+    return (await cluster.mustKubectl(command)) !== '';
+  });
+
 beforeAll(async () => {
   [namespace, other] = [await cluster.namespace(), await cluster.namespace()];
   host = `${namespace.name}.example`;
+  // Older than every Ingress of the other namespace.
+  const rules = [{ host: `early.${other.name}.example` }];
+  await createIngress('early', { rules }, other);
   const [proxy] = await cluster.containers('proxy');
   const image = await cluster.docker(['inspect', '-f', '{{.Config.Image}}', proxy?.id ?? '']);
   await cluster.create(DEPLOYMENTS, namespace.name, echoDeployment('web', image));
@@ -191,30 +201,43 @@ test('each host shows the certificate of its Secret, also after a rotation; a ba
   });
 });
 
-test('texts of a hostile Ingress stay texts, and a host belongs to the oldest Ingress that names it', async () => {
+test('texts of a hostile Ingress stay texts, and the rest of it is served', async () => {
+  const hostile = `hostile.${other.name}.example`;
   const path = '/x b1\n  use_backend b2 # "\'\\';
-  await createIngress(
-    'hostile',
-    {
+  const own = { path: "/own;'quo(ted)$", pathType: 'Prefix', backend: web({ number: 80 }) };
+  const http = { paths: [{ path, pathType: 'ImplementationSpecific', backend: web({ number: 80 }) }, own] };
+  await createIngress('hostile', { rules: [{ host: hostile, http }] }, other);
+  // Its namespace has no such Service.
+  await becomes(hostile, "/own;'quo(ted)$", 503);
+  expect(await portAt(hostile, '/x')).toBe(404);
+  await reported(other, 'InvalidPath');
+});
+
+test('a host stays with its namespace, whatever an older Ingress then names, and after a restart', async () => {
+  const paths = (...all: readonly string[]) => ({
+    http: { paths: all.map((path) => ({ path, pathType: 'Prefix', backend: web({ number: 80 }) })) },
+  });
+  const change = {
+    spec: {
       rules: [
-        {
-          host: `h.${host}`,
-          http: { paths: [{ path, pathType: 'ImplementationSpecific', backend: web({ number: 80 }) }] },
-        },
-        { host, http: { paths: [{ path: '/', pathType: 'Prefix', backend: web({ number: 80 }) }] } },
-        { host, http: { paths: [{ path: "/own;'quo(ted)$", pathType: 'Prefix', backend: web({ number: 80 }) }] } },
+        { host, ...paths('/', '/second', '/login') },
+        { host: `y.${host}`, ...paths('/') },
       ],
     },
-    other,
-  );
-  await becomes(host, "/own;'quo(ted)$", 503);
-  expect(await portAt(host, '/')).toBe(8080);
-  const reasons = await eventually('what is refused is reported', SOON_MS, async () => {
-    const text = await cluster.mustKubectl(['get', 'events', '-n', other.name, '-o', 'jsonpath={.items[*].reason}']);
-    return text.includes('HostPathTaken') ? text : undefined;
-  });
-  expect(reasons).toContain('InvalidPath');
-  await becomes(`h.${host}`, '/x', 8080);
+  };
+  const patch = ['patch', 'ingress', 'early', '--type=merge', '-p', JSON.stringify(change), '-n', other.name];
+  await cluster.mustKubectl(patch);
+  await reported(other, 'HostTaken');
+  const isUnchanged = async () => {
+    expect(await portAt(host, '/login')).toBe(8080);
+    expect(await portAt(host, '/second')).toBe(8081);
+    expect(await portAt(`y.${host}`, '/')).toBe(8080);
+  };
+  await isUnchanged();
+  const [container] = await cluster.containers('ingress');
+  await cluster.docker(['restart', container?.id ?? '']);
+  await becomes(host, '/', 8080);
+  await isUnchanged();
 });
 
 test('no request fails while a Deployment rolls out twice', async () => {

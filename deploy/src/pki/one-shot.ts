@@ -12,14 +12,14 @@ import {
 } from './certificates.ts';
 import { ensureOwner, type Folder, openFolder } from './folder.ts';
 import { planCertificates } from './plan.ts';
-import { type AuthorityName, ETCD_UID, fixedRoles, type Role, ROOT_UID, SERVICE_UID } from './roles.ts';
+import { type AuthorityName, ETCD_UID, fixedRoles, INGRESS_UID, type Role, ROOT_UID, SERVICE_UID } from './roles.ts';
 import { ensureSealingKey } from './sealing-keys.ts';
 import { planTokenKeys, type TokenKey, type TokenKeyOrder } from './token-keys.ts';
 
 export interface OneShotOptions {
   /** Contains one folder per role. */
   readonly root: string;
-  /** Contains one data folder per etcd member, and that of the audit log. */
+  /** Contains one data folder per etcd member, that of the audit log and that of the ingress controller. */
   readonly dataRoot: string;
   readonly etcdMembers: readonly string[];
   readonly serviceCidr: string;
@@ -37,7 +37,7 @@ const TOKEN_ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
 /**
  * Creates or renews the authorities, the certificates of the fixed services, the key of service account tokens and the
- * bootstrap token, and gives etcd and the API servers their data folders. Idempotent; the next run completes an interrupted one.
+ * bootstrap token, and gives etcd, the API servers and the ingress controller their data folders. Idempotent; the next run completes an interrupted one.
  */
 export async function runOneShot(options: OneShotOptions): Promise<void> {
   const folder = (name: string, uid: number) => openFolder(join(options.root, name), { uid, gid: uid });
@@ -56,6 +56,7 @@ export async function runOneShot(options: OneShotOptions): Promise<void> {
     await ensureOwner(join(options.dataRoot, member), { uid: ETCD_UID, gid: ETCD_UID });
   }
   await ensureOwner(join(options.dataRoot, 'audit'), { uid: SERVICE_UID, gid: SERVICE_UID });
+  await ensureOwner(join(options.dataRoot, 'ingress'), { uid: INGRESS_UID, gid: INGRESS_UID });
   const roles = fixedRoles(options);
   const folders = new Map<Role, Folder>();
   for (const role of roles) folders.set(role, await folder(role.folder, role.owner));

@@ -127,7 +127,7 @@ export class IngressClient {
     });
     return await new Promise((resolve, reject) => {
       let text = '';
-      socket.setTimeout(3000, () => socket.destroy(new Error('no answer')));
+      socket.setTimeout(ANSWER_MS, () => socket.destroy(new Error('no answer')));
       socket.on('error', reject).on('data', (part: Buffer) => (text += part.toString('utf8')));
       socket.on('secureConnect', () => {
         const certificate = socket.getPeerCertificate();

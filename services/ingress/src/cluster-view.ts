@@ -10,11 +10,12 @@ import {
 } from '@gantry/objects';
 import { certificateGroups } from './haproxy/certificate-groups.ts';
 import type { ProxyState, Server } from './haproxy/proxy-state.ts';
-import { serverName, UNAVAILABLE } from './haproxy/proxy-state.ts';
+import { NOT_FOUND, serverName, UNAVAILABLE } from './haproxy/proxy-state.ts';
 import { Slots } from './haproxy/slots.ts';
 import { type Backend, backendId } from './rules/backend.ts';
 import type { SecretContent } from './rules/certificate.ts';
 import { targetsOf } from './rules/endpoints.ts';
+import type { HostOwners } from './rules/hosts.ts';
 import { type IngressPlan, planIngresses } from './rules/plan.ts';
 
 /** What the caches hold. */
@@ -25,6 +26,8 @@ const SERVICE_NAME = 'kubernetes.io/service-name';
 export interface ClusterViewOptions {
   readonly cache: Cache;
   readonly secretOf: (namespace: string, name: string) => SecretContent;
+  /** Of hosts, as an earlier process knew them. */
+  readonly owners: HostOwners;
   /** Whether an endpoint may have the address. */
   readonly mayServe: (address: string) => boolean;
 }
@@ -119,6 +122,7 @@ export class ClusterView {
       classes: cache.list(INGRESS_CLASSES),
       serviceOf: (namespace, name) => cache.get(SERVICES, { namespace, name }),
       secretOf,
+      owners: this.#plan?.owners ?? this.#options.owners,
     });
     this.#plan = plan;
     const backends = [...plan.exact.values(), ...plan.prefix.values()].filter((backend) => backend !== undefined);
@@ -140,7 +144,7 @@ export class ClusterView {
     this.#state = {
       slots: this.#slots.size,
       exact: toSlots(plan.exact),
-      prefix: toSlots(plan.prefix),
+      prefix: new Map([...toSlots(plan.prefix), ...[...plan.closed].map((key) => [key, NOT_FOUND] as const)]),
       servers: this.#serversBySlot(slots),
       certificates: certificateGroups(plan.certificates),
     };

@@ -15,6 +15,8 @@ export interface IngressConfig {
   readonly ingressClass: 'create' | 'none';
   /** For the files and sockets of HAProxy; in memory, since keys are among them. */
   readonly runDir: string;
+  /** For the owners of hosts; it outlives the container. */
+  readonly stateDir: string;
   readonly logLevel: LogLevel;
 }
 
@@ -34,6 +36,7 @@ export function readIngressConfig(
     httpsPort: read.integer('GANTRY_INGRESS_HTTPS_PORT', PORTS, 8443),
     ingressClass: read.oneOf('GANTRY_INGRESS_CLASS', ['create', 'none'], 'create'),
     runDir: read.text('GANTRY_RUN_DIR', '/run/gantry'),
+    stateDir: read.text('GANTRY_STATE_DIR', '/var/lib/gantry'),
     logLevel: read.oneOf('GANTRY_LOG_LEVEL', LOG_LEVELS, 'info'),
   }));
 }

@@ -21,6 +21,7 @@ import { ClusterView, WATCHED_RESOURCES } from './cluster-view.ts';
 import type { ProxyState } from './haproxy/proxy-state.ts';
 import { Programmer, type Programmed } from './programmer.ts';
 import { endpointFilter } from './rules/endpoint-filter.ts';
+import type { HostOwners } from './rules/hosts.ts';
 import { certificateFor, type KeyPair } from './testing/certificates.ts';
 import { ingress, OURS, rule, service, slice } from './testing/objects.ts';
 
@@ -70,6 +71,8 @@ describe('the programmer', () => {
   let proxy: RecordedProxy;
   let programmer: Programmer;
   let events: string[];
+  /** Owners of hosts that were given to be stored. */
+  let stored: HostOwners[];
 
   const put = async <T extends KubeObject>(resource: Resource<T>, object: T) => {
     const { namespace, name } = object.metadata;
@@ -93,17 +96,12 @@ describe('the programmer', () => {
     metadata: { ...of.metadata, generation: number },
   });
 
-  beforeEach(async () => {
+  /** A process, which knows these owners of hosts from an earlier one. */
+  const start = async (owners: HostOwners) => {
     stop.abort = new AbortController();
     const { signal } = stop.abort;
-    clock = new ManualClock();
-    client = new FakeObjectClient(clock);
     proxy = new RecordedProxy();
-    events = [];
     const base = { client, clock, random: () => 0.5 };
-    await client.put(INGRESS_CLASSES, OURS);
-    await client.put(SERVICES, service('a/web', [{ name: 'http', port: 80 }]));
-    await client.put(ENDPOINT_SLICES, slice('a/web', ['10.128.4.1']));
     const informers = new Informers({ ...base, resources: WATCHED_RESOURCES, log: silentLog });
     const secrets = new SecretWatch({
       ...base,
@@ -115,7 +113,7 @@ describe('the programmer', () => {
     });
     const { cache } = informers;
     const secretOf = (namespace: string, name: string) => secrets.get(namespace, name);
-    const view = new ClusterView({ cache, secretOf, mayServe: endpointFilter([]) });
+    const view = new ClusterView({ cache, secretOf, owners, mayServe: endpointFilter([]) });
     const recorder: EventRecorder = {
       event: (about, type, reason) => events.push(`${type} ${reason} ${about.metadata.name ?? ''}`),
     };
@@ -129,6 +127,10 @@ describe('the programmer', () => {
       followSecrets: (keys) => secrets.follow(keys),
       areSecretsRead: () => secrets.isSettled(),
       report: (report) => reports.put(report),
+      storeOwners: (owners) => {
+        stored.push(owners);
+        return Promise.resolve();
+      },
       logger: silentLogger,
       metrics: { seconds: metrics.histogram('s', 's'), failures: metrics.counter('f', 'f') },
     });
@@ -140,6 +142,16 @@ describe('the programmer', () => {
     void reports.run(signal);
     void programmer.run(signal);
     await clock.advance(1000);
+  };
+  beforeEach(async () => {
+    clock = new ManualClock();
+    client = new FakeObjectClient(clock);
+    events = [];
+    stored = [];
+    await client.put(INGRESS_CLASSES, OURS);
+    await client.put(SERVICES, service('a/web', [{ name: 'http', port: 80 }]));
+    await client.put(ENDPOINT_SLICES, slice('a/web', ['10.128.4.1']));
+    await start(new Map());
   });
   afterEach(() => stop.abort.abort());
 
@@ -157,6 +169,24 @@ describe('the programmer', () => {
     expect(proxy.targets('a.example/')).toEqual(['10.128.4.2:8080']);
     await remove(INGRESSES, 'a/web');
     expect(proxy.last.prefix.size).toBe(0);
+  });
+
+  it('hosts stay with the namespaces that have them, also in the next process', async () => {
+    const old = (host: string) => ingress('a/old', { rules: [rule(host, 'Prefix / web:80')] }, 1);
+    await put(INGRESSES, old('a.example'));
+    await put(INGRESSES, ingress('b/live', { rules: [rule('shop.example', 'Prefix / web:80')] }, 9));
+    expect(Object.fromEntries(stored.at(-1) ?? [])).toEqual({ 'a.example': 'a', 'shop.example': 'b' });
+    await put(INGRESSES, generation(old('shop.example'), 2));
+    const kept = { 'shop.example': 'b' };
+    expect(Object.fromEntries(stored.at(-1) ?? [])).toEqual(kept);
+    await remove(INGRESS_CLASSES, '/gantry');
+    expect([proxy.last.prefix.size, Object.fromEntries(stored.at(-1) ?? [])]).toEqual([0, kept]);
+    await put(INGRESS_CLASSES, OURS);
+    expect(proxy.last.prefix.get('shop.example/')).toBe('unavailable');
+    stop.abort.abort();
+    await start(stored.at(-1) ?? new Map());
+    expect(Object.fromEntries(stored.at(-1) ?? [])).toEqual(kept);
+    expect(proxy.last.prefix.get('shop.example/')).toBe('unavailable');
   });
 
   it('does nothing for Services, endpoints and statuses that concern no route', async () => {

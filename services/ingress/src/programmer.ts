@@ -3,6 +3,7 @@ import type { Counter, Histogram, Logger } from '@gantry/service';
 import type { ClusterView } from './cluster-view.ts';
 import type { ProxyState } from './haproxy/proxy-state.ts';
 import type { Report } from './cluster/reports.ts';
+import type { HostOwners } from './rules/hosts.ts';
 
 /** What is programmed: HAProxy, or in tests a record of states. */
 export interface Programmed {
@@ -20,6 +21,8 @@ export interface ProgrammerOptions {
   readonly followSecrets: (keys: ReadonlySet<string>) => void;
   readonly areSecretsRead: () => boolean;
   readonly report: (report: Report) => void;
+  /** Stores which namespaces have which hosts. Does not reject. */
+  readonly storeOwners: (owners: HostOwners) => Promise<void>;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -92,13 +95,15 @@ export class Programmer {
   }
 
   async #program(signal: AbortSignal): Promise<void> {
-    const { clock, view, proxy, followSecrets, report } = this.#options;
+    const { clock, view, proxy, followSecrets, report, storeOwners } = this.#options;
     const state = view.update(clock.monotonicMs());
     const { plan } = view;
     followSecrets(plan?.secrets ?? new Set());
     if ((await proxy.apply(state, signal)) === 'new worker') view.renewed();
     this.#isProgrammed = true;
-    if (plan !== undefined) report(withCertificates(plan, state, proxy.refusedCertificates));
+    if (plan === undefined) return;
+    report(withCertificates(plan, state, proxy.refusedCertificates));
+    await storeOwners(plan.owners);
   }
 }
 

@@ -3,9 +3,9 @@
  * requests; this process is its parent and configures it while it runs. It is reached at ports that Compose publishes on the host.
  *
  * - `rules`: pure; `plan` is the decision: Ingresses, classes, Services and Secrets to routes and certificates, and what is refused of
- *   them; `endpoints` chooses addresses, `route-keys` is how hosts and paths are looked up, `certificate` what a Secret must hold
+ *   them; `hosts` says which namespace has a host, `shares` how much one may have; `endpoints` chooses addresses, `route-keys` is how hosts and paths are looked up, `certificate` what a Secret must hold
  * - `haproxy`: `configuration` and `change` are pure, its files and commands; `haproxy` and `certificate-store` are the running process
- * - `cluster`: the Secrets that Ingresses name, watched one by one; status and Events
+ * - `cluster`: the Secrets that Ingresses name, watched one by one; status and Events; the file of the hosts' owners
  *
  * The files beside this one wire them together: `cluster-view` plans what has changed, `programmer` brings it to HAProxy.
  */
@@ -15,6 +15,7 @@ import { createCertificateRequester, createGrpcClient, type GrpcClient, ignoreRe
 import { createEventRecorder, Informers } from '@gantry/controller-runtime';
 import { INGRESS_CLASSES } from '@gantry/objects';
 import { type GroupMember, type GroupOutcome, type Logger, type Metrics, startService } from '@gantry/service';
+import { HostFile } from './cluster/host-file.ts';
 import { Reports } from './cluster/reports.ts';
 import { SecretWatch } from './cluster/secret-watch.ts';
 import { ClusterView, WATCHED_RESOURCES } from './cluster-view.ts';
@@ -41,9 +42,11 @@ export async function runIngress(config: IngressConfig): Promise<GroupOutcome> {
     },
   });
   const { cache } = informers;
+  const hosts = new HostFile(config.stateDir, logger);
   const view = new ClusterView({
     cache,
     secretOf: (namespace, name) => secrets.get(namespace, name),
+    owners: await hosts.read(),
     mayServe: endpointFilter([config.controlCidr, ...ownAddresses()]),
   });
   const events = createEventRecorder({ ...service.parts, client, component: COMPONENT, log: logger });
@@ -56,6 +59,7 @@ export async function runIngress(config: IngressConfig): Promise<GroupOutcome> {
     followSecrets: (keys) => secrets.follow(keys),
     areSecretsRead: () => secrets.isSettled(),
     report: (report) => reports.put(report),
+    storeOwners: (owners) => hosts.write(owners),
     metrics: programmerMetrics(metrics, view, haproxy),
   });
   informers.subscribe((event) => {

@@ -2,6 +2,7 @@ import type { Mutant } from '../mutant.ts';
 
 const RULES = 'services/ingress/src/rules';
 const PLAN_TESTS = [`${RULES}/plan.test.ts`];
+const HOST_TESTS = [`${RULES}/hosts.test.ts`];
 const PROGRAMMER_TESTS = ['services/ingress/src/programmer.test.ts'];
 const RIGHTS = 'services/apiserver/src/auth/authz/ingress-rules';
 
@@ -24,12 +25,44 @@ export const INGRESS_MUTANTS: readonly Mutant[] = [
     protects: "HAProxy's files and commands from users' text",
   },
   {
-    name: 'the newest Ingress has a host',
+    name: 'the newest Ingress has a host and path',
     file: `${RULES}/plan.ts`,
     text: 'if (this.#owners.has(key)) return false;',
     replacement: '',
     tests: PLAN_TESTS,
-    protects: 'a host and path from a later Ingress of another namespace',
+    protects: 'a host and path from a later Ingress of its namespace',
+  },
+  {
+    name: 'an older Ingress takes a host that is served',
+    file: `${RULES}/hosts.ts`,
+    text: 'if (owners.get(host) === namespace) this.#give(host, namespace);',
+    replacement: 'if (owners.size < 0) this.#give(host, namespace);',
+    tests: HOST_TESTS,
+    protects: 'a host from an Ingress of another namespace that is edited',
+  },
+  {
+    name: 'paths of a host are for every namespace',
+    file: `${RULES}/hosts.ts`,
+    text: 'return this.#owners.get(host) === namespace;',
+    replacement: 'return this.#owners.has(host) && namespace !== undefined;',
+    tests: HOST_TESTS,
+    protects: 'paths and the certificate of a host from other namespaces',
+  },
+  {
+    name: 'a host below a wildcard is for every namespace',
+    file: `${RULES}/hosts.ts`,
+    text: 'return (this.#owners.get(above ?? host) ?? namespace) === namespace;',
+    replacement: 'return above !== host;',
+    tests: HOST_TESTS,
+    protects: "a wildcard's hosts from other namespaces",
+  },
+  {
+    name: 'requests of a host go on to the wildcard of another namespace',
+    file: `${RULES}/hosts.ts`,
+    text: 'if (next !== undefined && next !== namespace) yield host;',
+    replacement: '',
+    tests: HOST_TESTS,
+    protects: 'requests of a host for paths that no rule has',
   },
   {
     name: 'names of ExternalName Services are reached through the proxy',

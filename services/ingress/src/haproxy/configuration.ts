@@ -1,5 +1,6 @@
 import {
   type HostCertificate,
+  NOT_FOUND,
   type ProxyState,
   serverArguments,
   serverName,
@@ -107,7 +108,8 @@ function formatFrontend(files: RunFiles, { clusterId, httpPort, httpsPort }: Fro
   http-request set-var-fmt(txn.wildcard) %[var(txn.above)]%[path]
   http-request set-var-fmt(txn.any) *%[path]
 ${lookUps.join('\n')}
-  http-request return status 404 content-type text/plain string "no Ingress has this host and path\\n" ${unless}
+  http-request set-var(txn.to) str(${NOT_FOUND}) ${unless}
+  http-request return status 404 content-type text/plain string "no Ingress has this host and path\\n" if { var(txn.to) -m str ${NOT_FOUND} }
   http-request add-header Via "1.1 ${clusterId}-ingress"
   http-request del-header ^(x[-_]forwarded([-_].*)?|x[-_]real[-_]ip|x[-_]original[-_].*|forwarded)$ -m reg
   http-request set-header Connection Upgrade if { req.hdr(upgrade) -m found } { req.hdr(connection) -m sub -i upgrade }

@@ -29,6 +29,9 @@ export interface HostCertificate {
 /** The backend of routes whose Service or port does not exist: it has no server. */
 export const UNAVAILABLE = 'unavailable';
 
+/** In place of a slot: there is no such route. */
+export const NOT_FOUND = 'none';
+
 /** The name of a server in its backend. */
 export function serverName({ target, protocol }: Server): string {
   return `${target.replace(':', '_')}_${protocol}`;

@@ -28,3 +28,9 @@ export function isServed(ingress: Ingress, classes: readonly IngressClass[]): bo
     classes.some(({ metadata, spec }) => metadata.name === name && spec?.controller === CONTROLLER)
   );
 }
+
+/** Whether the class of an Ingress does not exist: it was deleted, or is not created yet. */
+export function isClassMissing(ingress: Ingress, classes: readonly IngressClass[]): boolean {
+  const name = classOf(ingress);
+  return name !== undefined && !classes.some(({ metadata }) => metadata.name === name);
+}

@@ -1,7 +1,8 @@
-import type { Ingress, IngressBackend, IngressClass, Service } from '@gantry/objects';
+import { formatKey, type Ingress, type IngressBackend, type IngressClass, keyOf, type Service } from '@gantry/objects';
 import { type Backend, backendId, findBackend, type Refusal } from './backend.ts';
 import type { SecretContent } from './certificate.ts';
-import { isServed } from './classes.ts';
+import { isClassMissing, isServed } from './classes.ts';
+import { type HostOwners, Hosts } from './hosts.ts';
 import { ANY_HOST, exactKey, isRoutablePath, prefixKey, routeHost } from './route-keys.ts';
 
 /** What decides on routes and certificates. */
@@ -10,6 +11,8 @@ export interface ObservedIngresses {
   readonly classes: readonly IngressClass[];
   readonly serviceOf: (namespace: string, name: string) => Service | undefined;
   readonly secretOf: (namespace: string, name: string) => SecretContent;
+  /** Of the last plan: hosts stay with who has them. */
+  readonly owners: HostOwners;
 }
 
 /** What is served, and what is not. */
@@ -17,6 +20,9 @@ export interface IngressPlan {
   /** Backends by the key of `exactKey` and of `prefixKey`. A route without a backend answers that nothing is available. */
   readonly exact: ReadonlyMap<string, Backend | undefined>;
   readonly prefix: ReadonlyMap<string, Backend | undefined>;
+  /** Keys of prefixes that no rule has, and at which requests end: behind them are another namespace's. */
+  readonly closed: ReadonlySet<string>;
+  readonly owners: HostOwners;
   /** PEM by host. */
   readonly certificates: ReadonlyMap<string, string>;
   /** `namespace/name` of what the plan looked up, whether or not it exists. */
@@ -33,26 +39,29 @@ const MAX_SECRETS = 200;
 const MAX_ROUTES = 10_000;
 
 /**
- * Decides what every host and path leads to. What two Ingresses claim belongs to the older one, so that no Ingress takes over another
- * namespace's host by naming it. One Ingress's mistake costs only what it is about.
+ * Decides what every host and path leads to. A host, with its paths and its certificate, belongs to one namespace (see `Hosts`), so that
+ * no Ingress takes over another namespace's host by naming it. What two Ingresses of a namespace claim belongs to the older one. One
+ * Ingress's mistake costs only what it is about.
  */
 export function planIngresses(observed: ObservedIngresses): IngressPlan {
-  const planner = new Planner(observed);
-  const served = observed.ingresses.filter((ingress) => isServed(ingress, observed.classes)).toSorted(byAge);
+  const { ingresses, classes, owners } = observed;
+  const served = ingresses.filter((ingress) => isServed(ingress, classes)).toSorted(byAge);
+  const paused = ingresses.filter((ingress) => isClassMissing(ingress, classes)).toSorted(byAge);
+  const hosts = new Hosts({ served, paused, owners });
+  const planner = new Planner(observed, hosts);
   for (const ingress of served) planner.addRules(ingress);
   // Behind all rules: a host's own default backend takes what no rule of any Ingress does.
   for (const ingress of served) planner.addDefaultBackend(ingress);
   for (const ingress of served) planner.addCertificates(ingress);
-  return { ...planner.plan, served };
+  const ends = [...hosts.closed()].map((host) => prefixKey(host, '/'));
+  const closed = new Set(ends.filter((key) => !planner.plan.prefix.has(key)));
+  return { ...planner.plan, closed, owners: hosts.owners, served };
 }
 
 function byAge(one: Ingress, other: Ingress): number {
   const rank = ({ metadata }: Ingress) => Date.parse(metadata.creationTimestamp ?? '') || 0;
-  return rank(one) - rank(other) || (nameOf(one) < nameOf(other) ? -1 : 1);
-}
-
-function nameOf({ metadata }: Ingress): string {
-  return `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
+  const name = (ingress: Ingress) => formatKey(keyOf(ingress));
+  return rank(one) - rank(other) || (name(one) < name(other) ? -1 : 1);
 }
 
 class Planner {
@@ -65,6 +74,7 @@ class Planner {
     refusals: [] as { readonly ingress: Ingress; readonly refusal: Refusal }[],
   };
   readonly #observed: ObservedIngresses;
+  readonly #hosts: Hosts;
   /** Which Ingress has a route or the certificate of a host. */
   readonly #owners = new Map<string, Ingress>();
   readonly #secretsOf = new Map<string, Set<string>>();
@@ -72,18 +82,16 @@ class Planner {
   /** One object for each backend, however many routes lead to it. */
   readonly #backends = new Map<string, Backend>();
 
-  constructor(observed: ObservedIngresses) {
+  constructor(observed: ObservedIngresses, hosts: Hosts) {
     this.#observed = observed;
+    this.#hosts = hosts;
   }
 
   addRules(ingress: Ingress): void {
     for (const [index, { host, http }] of (ingress.spec?.rules ?? []).entries()) {
       const where = `spec.rules[${index}]`;
-      const onHost = routeHost(host);
-      if (onHost === undefined) {
-        this.#refuse(ingress, 'InvalidHost', `${where}.host: ${JSON.stringify(host)} is no host name`);
-        continue;
-      }
+      const onHost = this.#ownHost(ingress, `${where}.host`, host);
+      if (onHost === undefined) continue;
       for (const [at, { path = '/', pathType, backend }] of (http?.paths ?? []).entries()) {
         const field = `${where}.http.paths[${at}]`;
         if (this.#routeCount(ingress) >= MAX_ROUTES) {
@@ -104,10 +112,12 @@ class Planner {
     const { defaultBackend, rules = [] } = ingress.spec ?? {};
     if (defaultBackend === undefined) return;
     const named = rules.flatMap(({ host }) => routeHost(host) ?? []);
+    const { namespace = '' } = ingress.metadata;
+    if (rules.length === 0) this.#ownHost(ingress, 'spec.defaultBackend', undefined);
     let backend: Backend | undefined | 'unresolved' = 'unresolved';
     for (const host of new Set(rules.length === 0 ? [ANY_HOST] : named)) {
       const key = prefixKey(host, '/');
-      if (this.plan.prefix.has(key)) continue;
+      if (this.plan.prefix.has(key) || !this.#hosts.has(namespace, host)) continue;
       if (backend === 'unresolved') backend = this.#resolve(ingress, 'spec.defaultBackend', defaultBackend);
       this.plan.prefix.set(key, backend);
     }
@@ -158,12 +168,21 @@ class Planner {
     return true;
   }
 
-  #claimHost(ingress: Ingress, field: string, name: string): readonly string[] {
+  /** The host of a field as keys have it; undefined where it is none, or the namespace does not have it, with a refusal. */
+  #ownHost(ingress: Ingress, field: string, name: string | undefined): string | undefined {
+    const { namespace = '' } = ingress.metadata;
     const host = routeHost(name);
-    if (host === undefined) {
-      this.#refuse(ingress, 'InvalidHost', `${field}.hosts: ${JSON.stringify(name)} is no host name`);
-      return [];
-    }
+    if (host === undefined) this.#refuse(ingress, 'InvalidHost', `${field}: ${JSON.stringify(name)} is no host name`);
+    else if (!this.#hosts.has(namespace, host)) {
+      const { reason, message } = this.#hosts.whyNot(namespace, host);
+      this.#refuse(ingress, reason, `${field}: ${message}`);
+    } else return host;
+    return undefined;
+  }
+
+  #claimHost(ingress: Ingress, field: string, name: string): readonly string[] {
+    const host = this.#ownHost(ingress, `${field}.hosts`, name);
+    if (host === undefined) return [];
     if (this.#claim(`certificate ${host}`, ingress)) return [host];
     // Naming a host twice in one Ingress harms no other.
     if (this.#owners.get(`certificate ${host}`) !== ingress) {

@@ -16,6 +16,12 @@ export function routeHost(host: string | undefined): string | undefined {
   return lower.length <= MAX_HOST && HOST.test(lower) ? lower : undefined;
 }
 
+/** The wildcard that a host is right below, `*.example.com` of `a.example.com`; undefined where there is none. */
+export function wildcardAbove(host: string): string | undefined {
+  const dot = host.indexOf('.');
+  return dot < 0 || host.startsWith('*') ? undefined : `*${host.slice(dot)}`;
+}
+
 /** Whether a path can be that of a request. */
 export function isRoutablePath(path: string): boolean {
   return path.length <= MAX_PATH && PATH.test(path);

@@ -1,0 +1,68 @@
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { errorMessage } from '@gantry/base';
+import type { Logger } from '@gantry/service';
+import type { HostOwners } from '../rules/hosts.ts';
+
+const FILE = 'hosts.json';
+
+/**
+ * The owners of hosts in a file, so that they stay the same when this process begins anew. It is no more than that: without the file the
+ * age of Ingresses decides.
+ */
+export class HostFile {
+  readonly #folder: string;
+  readonly #logger: Logger;
+  #stored: HostOwners = new Map();
+
+  constructor(folder: string, logger: Logger) {
+    this.#folder = folder;
+    this.#logger = logger;
+  }
+
+  /** What was stored last; nothing where there is no file, and with a warning where it cannot be read. */
+  async read(): Promise<HostOwners> {
+    try {
+      this.#stored = parse(await readFile(join(this.#folder, FILE), 'utf8'));
+    } catch (error) {
+      const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+      if (!isMissing) this.#logger.warn({ reason: errorMessage(error) }, 'the owners of hosts were not read');
+    }
+    return this.#stored;
+  }
+
+  /** Stores the owners where they have changed. A failure is logged, and the next call tries again: serving does not depend on it. */
+  async write(owners: HostOwners): Promise<void> {
+    if (isSame(owners, this.#stored)) return;
+    const hosts = [...owners].map(([host, namespace]) => [namespace, host] as const);
+    const next = join(this.#folder, `${FILE}.next`);
+    try {
+      await mkdir(this.#folder, { recursive: true });
+      await writeFile(next, JSON.stringify(hosts), { flush: true });
+      await rename(next, join(this.#folder, FILE));
+      this.#stored = new Map(owners);
+    } catch (error) {
+      this.#logger.warn({ reason: errorMessage(error) }, 'the owners of hosts were not stored');
+    }
+  }
+}
+
+function parse(text: string): HostOwners {
+  const entries: unknown = JSON.parse(text);
+  if (!Array.isArray(entries)) throw new HostFileError(`${FILE} is no list`);
+  return new Map(
+    entries.map((entry: unknown) => {
+      const [namespace, host]: readonly unknown[] = Array.isArray(entry) ? entry : [];
+      if (typeof namespace === 'string' && typeof host === 'string') return [host, namespace];
+      throw new HostFileError(`${FILE} has an entry that is no namespace with a host`);
+    }),
+  );
+}
+
+class HostFileError extends Error {
+  override readonly name = 'HostFileError';
+}
+
+function isSame(one: HostOwners, other: HostOwners): boolean {
+  return one.size === other.size && [...one].every(([host, namespace]) => other.get(host) === namespace);
+}

@@ -1,0 +1,104 @@
+import type { Ingress } from '@gantry/objects';
+import { ANY_HOST, routeHost, wildcardAbove } from './route-keys.ts';
+import { type Bound, fairShare, Shares } from './shares.ts';
+
+/** Namespaces by the hosts that they have. */
+export type HostOwners = ReadonlyMap<string, string>;
+
+/** What decides on the owners of hosts. */
+export interface ObservedHosts {
+  /** Oldest first. */
+  readonly served: readonly Ingress[];
+  /** Those whose class is missing. What they have they keep; they get nothing new. */
+  readonly paused: readonly Ingress[];
+  readonly owners: HostOwners;
+}
+
+/** Each is a key of HAProxy's map. */
+const HOSTS: Bound = { each: 500, all: 10_000 };
+
+/**
+ * Decides which namespace has a host. A namespace keeps what it has as long as one of its Ingresses names it; the age of Ingresses decides
+ * on others alone. Who has `*.example.com` has all hosts right below that no other namespace had before.
+ */
+export class Hosts {
+  readonly #owners = new Map<string, string>();
+  readonly #shares: Shares;
+
+  constructor({ served, paused, owners }: ObservedHosts) {
+    const named = new Map<Ingress, readonly string[]>(
+      [...served, ...paused].map((ingress) => [ingress, hostsOf(ingress)]),
+    );
+    const ofNamespaces = new Map<string, Set<string>>();
+    for (const [{ metadata }, hosts] of named) {
+      const { namespace = '' } = metadata;
+      const all = ofNamespaces.get(namespace) ?? new Set();
+      ofNamespaces.set(namespace, all);
+      for (const host of hosts) all.add(host);
+    }
+    this.#shares = new Shares(
+      fairShare(
+        [...ofNamespaces.values()].map(({ size }) => size),
+        HOSTS,
+      ),
+    );
+    for (const [{ metadata }, hosts] of named) {
+      const { namespace = '' } = metadata;
+      for (const host of hosts) if (owners.get(host) === namespace) this.#give(host, namespace);
+    }
+    for (const ingress of served) {
+      const { namespace = '' } = ingress.metadata;
+      for (const host of named.get(ingress) ?? []) if (this.#isFree(host, namespace)) this.#give(host, namespace);
+    }
+  }
+
+  get owners(): HostOwners {
+    return this.#owners;
+  }
+
+  has(namespace: string, host: string): boolean {
+    return this.#owners.get(host) === namespace;
+  }
+
+  /** Why a namespace does not have a host: reason and message of an Event. */
+  whyNot(namespace: string, host: string): { readonly reason: string; readonly message: string } {
+    if (this.#isFree(host, namespace)) {
+      return { reason: 'TooManyHosts', message: `the namespace names more than ${this.#shares.share} hosts` };
+    }
+    const taken = this.#owners.has(host) ? host : wildcardAbove(host);
+    const what = taken === ANY_HOST ? 'the rules without a host' : `the host ${JSON.stringify(taken)}`;
+    return { reason: 'HostTaken', message: `another namespace has ${what}` };
+  }
+
+  /**
+   * The hosts whose requests would lead to another namespace where no rule has their path: it has the wildcard above, or the rules without
+   * a host.
+   */
+  *closed(): Iterable<string> {
+    for (const [host, namespace] of this.#owners) {
+      if (host === ANY_HOST) continue;
+      const next = this.#owners.get(wildcardAbove(host) ?? ANY_HOST) ?? this.#owners.get(ANY_HOST);
+      if (next !== undefined && next !== namespace) yield host;
+    }
+  }
+
+  #isFree(host: string, namespace: string): boolean {
+    if (this.#owners.has(host)) return false;
+    const above = wildcardAbove(host);
+    return (this.#owners.get(above ?? host) ?? namespace) === namespace;
+  }
+
+  #give(host: string, namespace: string): void {
+    if (!this.#owners.has(host) && this.#shares.take(namespace)) this.#owners.set(host, namespace);
+  }
+}
+
+/** The hosts that an Ingress names: in rules, for certificates, and all hosts for a default backend without rules. */
+function hostsOf({ spec }: Ingress): readonly string[] {
+  const { rules = [], tls = [], defaultBackend } = spec ?? {};
+  const secured = tls.flatMap(({ hosts = [], secretName = '' }) => (secretName === '' ? [] : hosts));
+  const named = [...rules.map(({ host }) => host), ...secured.filter((host) => host !== '')];
+  const hosts = new Set(named.flatMap((host) => routeHost(host) ?? []));
+  if (rules.length === 0 && defaultBackend !== undefined) hosts.add(ANY_HOST);
+  return [...hosts];
+}
