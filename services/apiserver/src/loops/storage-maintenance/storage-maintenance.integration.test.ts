@@ -1,5 +1,5 @@
 import { sleep, systemClock, systemRandom, systemUid } from '@gantry/base';
-import { connectEtcd, type Etcd, type Operation } from '@gantry/etcd';
+import { connectEtcd, electionKeyOf, type Etcd, type Operation } from '@gantry/etcd';
 import { startEtcdCluster } from '@gantry/etcd/testing';
 import { expect, it } from 'vitest';
 import { createEtcdObjectStore } from '../../storage/etcd-object-store.ts';
@@ -130,13 +130,32 @@ it('frees a full etcd that can elect no owner, since it grants no lease', async 
   await fill(etcd);
   await expect(etcd.leases.grant(5000, { signal: signal() })).rejects.toMatchObject({ code: 'no-space' });
   const stop = new AbortController();
-  const running = runStorageMaintenance({ ...base, etcd, process: 'mine', rescueEveryMs: 200 }, stop.signal);
+  const running = runStorageMaintenance({ ...base, etcd, process: 'mine', fullCheckMs: 200 }, stop.signal);
   const request = { key: '/gantry/elections/etcd-maintenance' };
   while ((await etcd.kv.range(request, { signal: signal() })).count === 0) await sleep(systemClock, 20, signal());
   await committed(store.write(create(pod('a')), signal()));
   stop.abort();
   await running;
   await store.close(AbortSignal.timeout(1000));
+}, 180_000);
+
+it('frees an etcd that fills up between the rounds of its owner', async () => {
+  await using cluster = await startEtcdCluster({ size: 1, args: WITH_QUOTA });
+  await using etcd = connectEtcd({ ...base, endpoints: cluster.endpoints });
+  const stop = new AbortController();
+  const options = { ...base, etcd, process: 'mine', intervalMs: 600_000, fullCheckMs: 200 };
+  const running = runStorageMaintenance(options, stop.signal);
+  const owner = { key: electionKeyOf('etcd-maintenance') };
+  await expect.poll(async () => (await etcd.kv.range(owner, { signal: signal() })).count).toBe(1);
+  await fill(etcd);
+  const write = (): Promise<boolean> =>
+    putKey(etcd.kv, '/more', '').then(
+      () => true,
+      () => false,
+    );
+  await expect.poll(write).toBe(true);
+  stop.abort();
+  await running;
 }, 180_000);
 
 it('deletes through lanes that an etcd without space cannot open', async () => {

@@ -22,8 +22,8 @@ export interface MaintenanceOptions {
   readonly process: string;
   /** Between rounds; five minutes when absent. */
   readonly intervalMs?: number;
-  /** Between looks at an etcd that may be full without an owner; 30 seconds, give or take half, when absent. */
-  readonly rescueEveryMs?: number;
+  /** Between looks at whether etcd is full: by the owner, and, without one, by all, give or take half. 30 seconds when absent. */
+  readonly fullCheckMs?: number;
   readonly onAction?: (action: MaintenanceAction) => void;
   readonly onError?: (reason: string) => void;
 }
@@ -31,7 +31,7 @@ export interface MaintenanceOptions {
 /** Names the election. */
 const OWNER = 'etcd-maintenance';
 const INTERVAL_MS = 300_000;
-const RESCUE_EVERY_MS = 30_000;
+const FULL_CHECK_MS = 30_000;
 const OWNER_TTL_MS = 15_000;
 const ALIVE_TTL_MS = 60_000;
 const CALL_TIMEOUT_MS = 5000;
@@ -51,8 +51,8 @@ export async function runStorageMaintenance(options: MaintenanceOptions, signal:
  * apiservers may do so at the same time; each step may be repeated, and each round begins by looking whether it is still needed.
  */
 async function rescue(options: MaintenanceOptions, signal: AbortSignal): Promise<void> {
-  const { clock, random, rescueEveryMs = RESCUE_EVERY_MS, onError } = options;
-  const every = { initialMs: rescueEveryMs, maxMs: rescueEveryMs, jitter: 0.5 };
+  const { clock, random, fullCheckMs = FULL_CHECK_MS, onError } = options;
+  const every = { initialMs: fullCheckMs, maxMs: fullCheckMs, jitter: 0.5 };
   while (!signal.aborted) {
     await pause(clock, backoffMs(every, 1, random), signal);
     if (signal.aborted) return;
@@ -70,10 +70,15 @@ export async function runRescue(options: MaintenanceOptions, signal: AbortSignal
   const request = { key: electionKeyOf(OWNER), fields: 'count' } as const;
   const { count } = await etcd.kv.range(request, { signal, timeoutMs: CALL_TIMEOUT_MS });
   if (count > 0) return 'not-needed';
-  const members = await memberStatuses(options, signal);
-  if (!members.some((member) => member !== undefined && isFull(member))) return 'not-needed';
+  if (!(await isAnyFull(etcd, signal))) return 'not-needed';
   await runMaintenanceRound(options, undefined, signal);
   return 'needed';
+}
+
+/** Members that do not respond count as not full. They are reported by each round, and not here, where they would be reported often. */
+async function isAnyFull(etcd: Etcd, signal: AbortSignal): Promise<boolean> {
+  const members = await memberStatuses({ etcd }, signal);
+  return members.some((member) => member !== undefined && isFull(member));
 }
 
 /** Holds the key without which another process may take over this one's lanes. */
@@ -124,19 +129,27 @@ async function maintainWhileElected(options: MaintenanceOptions, signal: AbortSi
   await stop();
 }
 
-/** Rounds, an interval apart; the first begins one interval after the election. */
+/**
+ * Rounds, an interval apart; the first begins one interval after the election. A full etcd waits for none of them: it may have
+ * become so since, or a member may have come back whose file is full.
+ */
 async function runRounds(options: MaintenanceOptions, signal: AbortSignal): Promise<void> {
-  const { clock, intervalMs = INTERVAL_MS, onError } = options;
+  const { etcd, clock, intervalMs = INTERVAL_MS, fullCheckMs = FULL_CHECK_MS, onError } = options;
+  const stepMs = Math.min(intervalMs, fullCheckMs);
   let previousRevision: number | undefined;
-  await pause(clock, intervalMs, signal);
+  let dueMs = clock.monotonicMs() + intervalMs;
+  await pause(clock, stepMs, signal);
   const rounds = new ControlLoop({
     name: 'etcd-maintenance',
     clock,
-    intervalMs,
-    retry: { initialMs: intervalMs, maxMs: intervalMs },
+    intervalMs: stepMs,
+    retry: { initialMs: stepMs, maxMs: stepMs },
     onError: (error) => onError?.(errorMessage(error)),
     reconcile: async () => {
+      const isDue = clock.monotonicMs() >= dueMs;
+      if (!isDue && !(await isAnyFull(etcd, signal))) return;
       previousRevision = await runMaintenanceRound(options, previousRevision, signal);
+      if (isDue) dueMs = clock.monotonicMs() + intervalMs;
     },
   });
   await rounds.run(signal);
@@ -175,7 +188,7 @@ export async function runMaintenanceRound(
 
 /** By the member's index; undefined for one that does not respond, which is reported. */
 function memberStatuses(
-  options: MaintenanceOptions,
+  options: Pick<MaintenanceOptions, 'etcd' | 'onError'>,
   signal: AbortSignal,
 ): Promise<readonly (MemberStatus | undefined)[]> {
   const { etcd } = options;
@@ -190,7 +203,7 @@ function memberStatuses(
 
 /** The result of a step, or undefined when etcd refused it or did not respond, which is reported. */
 async function attempt<T>(
-  { onError }: MaintenanceOptions,
+  { onError }: Pick<MaintenanceOptions, 'onError'>,
   what: string,
   signal: AbortSignal,
   step: () => Promise<T>,
