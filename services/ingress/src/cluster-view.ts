@@ -8,10 +8,13 @@ import {
   type KubeObject,
   SERVICES,
 } from '@gantry/objects';
+import type { Report } from './cluster/reports.ts';
 import { certificateGroups } from './haproxy/certificate-groups.ts';
 import type { ProxyState, Server } from './haproxy/proxy-state.ts';
-import { NOT_FOUND, serverName, UNAVAILABLE } from './haproxy/proxy-state.ts';
+import { NOT_FOUND, routeValue, serverName, UNAVAILABLE } from './haproxy/proxy-state.ts';
 import { Slots } from './haproxy/slots.ts';
+import { SERVERS } from './rules/bounds.ts';
+import { fairShare } from './rules/shares.ts';
 import { type Backend, backendId } from './rules/backend.ts';
 import type { SecretContent } from './rules/certificate.ts';
 import { targetsOf } from './rules/endpoints.ts';
@@ -47,6 +50,7 @@ export class ClusterView {
   #byService = new Map<string, Backend[]>();
   #servers = new Map<string, ReadonlyMap<string, Server>>();
   #state: ProxyState | undefined;
+  #refusals: Report['refusals'][number][] = [];
 
   constructor(options: ClusterViewOptions) {
     this.#options = options;
@@ -55,6 +59,16 @@ export class ClusterView {
   /** The last plan of routes. */
   get plan(): IngressPlan | undefined {
     return this.#plan;
+  }
+
+  /** Why something of the last state is not served. */
+  get refusals(): Report['refusals'] {
+    return this.#refusals;
+  }
+
+  /** Whether a backend waits for a slot: `update` has to be called again. */
+  get isWaiting(): boolean {
+    return this.#slots.isShort;
   }
 
   /** Takes what the caches report, in order. Bound, so that it can be passed as a listener. Returns whether there is something to do. */
@@ -79,7 +93,7 @@ export class ClusterView {
 
   /** The state by all that was taken. The same object where nothing has changed. `now` is monotonic. */
   update(now: Instant): ProxyState {
-    if (this.#areRoutesChanged || this.#state === undefined) return this.#updateRoutes(now);
+    if (this.#areRoutesChanged || this.#state === undefined || this.#slots.isShort) return this.#updateRoutes(now);
     if (this.#changedServices.size === 0) return this.#state;
     for (const key of this.#changedServices)
       for (const backend of this.#byService.get(key) ?? []) this.#updateServers(backend);
@@ -125,8 +139,7 @@ export class ClusterView {
       owners: this.#plan?.owners ?? this.#options.owners,
     });
     this.#plan = plan;
-    const backends = [...plan.exact.values(), ...plan.prefix.values()].filter((backend) => backend !== undefined);
-    this.#backends = new Map(backends.map((backend) => [backendId(backend), backend]));
+    this.#backends = new Map([...plan.backends].map(([id, { backend }]) => [id, backend]));
     this.#byService = new Map();
     for (const backend of this.#backends.values()) {
       const key = `${backend.namespace}/${backend.service}`;
@@ -161,13 +174,53 @@ export class ClusterView {
     this.#servers.set(backendId(backend), new Map(servers.map((server) => [serverName(server), server])));
   }
 
+  /** The servers of each slot, as many as its namespace may have. */
   #serversBySlot(slots: ReadonlyMap<string, string>): ReadonlyMap<string, ReadonlyMap<string, Server>> {
-    return new Map([...slots].map(([id, slot]) => [slot, this.#servers.get(id) ?? new Map<string, Server>()]));
+    this.#refusals = [...(this.#plan?.refusals ?? [])];
+    const mostOf = serverLimits(this.#backends, this.#servers);
+    const found = new Map<string, ReadonlyMap<string, Server>>();
+    for (const [id, { namespace }] of this.#backends) {
+      const slot = slots.get(id);
+      const servers = this.#servers.get(id) ?? new Map<string, Server>();
+      const most = mostOf.get(namespace) ?? 0;
+      if (slot === undefined)
+        this.#refuse(id, 'TooManyBackends', 'it waits until a backend that was used before has rested');
+      else if (servers.size <= most) found.set(slot, servers);
+      else {
+        found.set(slot, new Map([...servers].slice(0, most)));
+        this.#refuse(id, 'TooManyEndpoints', `only ${most} of its ${servers.size} endpoints get requests`);
+      }
+    }
+    return found;
+  }
+
+  #refuse(id: string, reason: string, why: string): void {
+    const used = this.#plan?.backends.get(id);
+    if (used === undefined) return;
+    const message = `the Service ${JSON.stringify(used.backend.service)}: ${why}`;
+    this.#refusals.push({ ingress: used.ingress, refusal: { reason, message } });
   }
 }
 
 function slotOf(backend: Backend | undefined, slots: ReadonlyMap<string, string>): string {
-  return backend === undefined ? UNAVAILABLE : (slots.get(backendId(backend)) ?? UNAVAILABLE);
+  const slot = backend === undefined ? undefined : slots.get(backendId(backend));
+  return backend === undefined || slot === undefined ? UNAVAILABLE : routeValue(slot, backend.namespace);
+}
+
+/** How many servers each backend of a namespace may have. */
+function serverLimits(
+  backends: ReadonlyMap<string, Backend>,
+  servers: ReadonlyMap<string, ReadonlyMap<string, Server>>,
+): ReadonlyMap<string, number> {
+  const sizes = new Map<string, number[]>();
+  for (const [id, { namespace }] of backends) {
+    const all = sizes.get(namespace) ?? [];
+    sizes.set(namespace, all);
+    all.push(servers.get(id)?.size ?? 0);
+  }
+  const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
+  const share = fairShare([...sizes.values()].map(sum), SERVERS);
+  return new Map([...sizes].map(([namespace, all]) => [namespace, fairShare(all, { each: share, all: share })]));
 }
 
 function serviceOf(slice: EndpointSlice | undefined): string | undefined {

@@ -59,7 +59,7 @@ class RecordedProxy implements Programmed {
 
   /** The endpoints that a prefix leads to. */
   targets(key: string): readonly string[] {
-    const backend = this.last.prefix.get(key) ?? 'no route';
+    const [backend = ''] = (this.last.prefix.get(key) ?? '').split('.');
     return [...(this.last.servers.get(backend)?.values() ?? [])].map(({ target }) => target);
   }
 }
@@ -259,6 +259,18 @@ describe('the programmer', () => {
     proxy.refusedCertificates.set(name, 'ee key too small');
     await put(ENDPOINT_SLICES, slice('a/web', ['10.128.4.7']));
     expect(events).toEqual(['Warning InvalidCertificate web']);
+  });
+
+  it('serves 2,000 endpoints of a namespace, shared by its backends, and reports the rest', async () => {
+    const addresses = (third: number, count: number) =>
+      Array.from({ length: count }, (_, index) => `10.128.${third + Math.floor(index / 250)}.${index % 250}`);
+    await put(INGRESSES, ingress('a/web', { rules: [rule('a.example', 'Prefix / web:80', 'Prefix /few few:80')] }));
+    await put(SERVICES, service('a/few', [{ name: 'http', port: 80 }]));
+    await put(ENDPOINT_SLICES, slice('a/few', addresses(20, 100)));
+    await put(ENDPOINT_SLICES, slice('a/web', addresses(4, 2100)));
+    expect(proxy.targets('a.example/')).toHaveLength(1900);
+    expect(proxy.targets('a.example/few/')).toHaveLength(100);
+    expect(events).toContain('Warning TooManyEndpoints web');
   });
 
   it('tries again after a failure', async () => {

@@ -15,7 +15,7 @@ export interface Programmed {
 }
 
 export interface ProgrammerOptions {
-  readonly view: Pick<ClusterView, 'update' | 'renewed' | 'plan'>;
+  readonly view: Pick<ClusterView, 'update' | 'renewed' | 'plan' | 'refusals' | 'isWaiting'>;
   readonly proxy: Programmed;
   /** Follows the Secrets that the plan names. */
   readonly followSecrets: (keys: ReadonlySet<string>) => void;
@@ -34,6 +34,8 @@ const REST_SHARE = 3;
 const MIN_REST_MS = 20;
 /** How long to wait without a change, by what is left of the last one. */
 const WAIT_MS = { none: Number.POSITIVE_INFINITY, soon: 0, later: 2000 };
+/** How often to look for slots that have rested. */
+const SLOT_MS = 10_000;
 const SECRETS_MS = 3000;
 const BACKOFF = { initialMs: 200, maxMs: 10_000 };
 
@@ -58,7 +60,7 @@ export class Programmer {
 
   /** Programs until the signal is aborted. The caches must have been listed. Ends with an error where HAProxy cannot be started. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, random, logger, metrics, proxy } = this.#options;
+    const { clock, random, logger, metrics, proxy, view } = this.#options;
     await this.#awaitSecrets(signal);
     while (!signal.aborted) {
       const start = clock.monotonicMs();
@@ -77,7 +79,7 @@ export class Programmer {
       const tookMs = clock.monotonicMs() - start;
       metrics.seconds.observe(tookMs / 1000);
       await pause(clock, Math.max(MIN_REST_MS, tookMs * REST_SHARE), signal);
-      await this.#work.wait(clock, WAIT_MS[proxy.rest], signal);
+      await this.#work.wait(clock, Math.min(WAIT_MS[proxy.rest], view.isWaiting ? SLOT_MS : WAIT_MS.none), signal);
     }
   }
 
@@ -102,7 +104,7 @@ export class Programmer {
     if ((await proxy.apply(state, signal)) === 'new worker') view.renewed();
     this.#isProgrammed = true;
     if (plan === undefined) return;
-    report(withCertificates(plan, state, proxy.refusedCertificates));
+    report(withCertificates({ served: plan.served, refusals: view.refusals }, state, proxy.refusedCertificates));
     await storeOwners(plan.owners);
   }
 }

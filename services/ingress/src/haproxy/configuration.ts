@@ -20,6 +20,13 @@ export interface Frontend {
 export const HTTP_PORT = 8080;
 export const HTTPS_PORT = 8443;
 const ALPN = 'alpn h2,http/1.1';
+const MAX_CONNECTIONS = 4000;
+/** Of one address: not of a Kubernetes user, since all clients on the host have one address. */
+const MAX_CONNECTIONS_OF_SOURCE = 2000;
+/** That wait or are answered at a time. */
+const MAX_REQUESTS = 6000;
+/** To the Services of one namespace. */
+const MAX_REQUESTS_OF_NAMESPACE = 2000;
 
 /** The text of each file that HAProxy reads when a process begins, by its path. Users' text is in the keys of the maps alone. */
 export function formatFiles(state: ProxyState, files: RunFiles, frontend: Frontend): ReadonlyMap<string, string> {
@@ -45,7 +52,7 @@ function formatMap(routes: ReadonlyMap<string, string>): string {
 function formatConfiguration(state: ProxyState, files: RunFiles, frontend: Frontend): string {
   const slots = Array.from({ length: state.slots }, (_, index) => `b${index}`);
   const backends = [UNAVAILABLE, ...slots].map((name) => formatBackend(name, state.servers.get(name)));
-  return [GLOBAL(files), DEFAULTS, formatFrontend(files, frontend), ...backends].join('\n');
+  return [GLOBAL(files), DEFAULTS, COUNTS, formatFrontend(files, frontend), ...backends].join('\n');
 }
 
 function formatBackend(name: string, servers: ReadonlyMap<string, Server> = new Map()): string {
@@ -57,8 +64,13 @@ function formatBackend(name: string, servers: ReadonlyMap<string, Server> = new 
 const GLOBAL = ({ socket }: RunFiles): string => `global
   stats socket ${socket} mode 600 level admin
   stats timeout 30s
-  # Two descriptors each: together below the 20,000 that every engine gives a container.
-  maxconn 4000
+  # What every engine gives a container. Each connection of a client has a descriptor, and so has each request, of which a connection of
+  # HTTP/2 has many at a time: ${MAX_CONNECTIONS} and ${MAX_REQUESTS}, with as many again for connections to servers that are kept.
+  ulimit-n 20000
+  maxconn ${MAX_CONNECTIONS}
+  tune.h2.fe.max-concurrent-streams 32
+  # 256 MiB of buffers: a request that waits keeps one, so that it can be sent again.
+  tune.buffers.limit 8000
   nbthread 2
   # One command of the socket has a certificate with its chain.
   tune.bufsize 32768
@@ -86,6 +98,14 @@ const DEFAULTS = `defaults
   http-reuse safe
 `;
 
+/** What is under way: connections by address, requests by namespace and all together. Nothing leads to these backends. */
+const COUNTS = `backend sources
+  stick-table type ip size 16k expire 1m store conn_cur
+
+backend requests
+  stick-table type string len 16 size 16k expire 1m store conn_cur
+`;
+
 /**
  * Routes are looked up from the most specific host to the least, and there the whole path first, then its longest prefix. What the proxy
  * says of the client is its own word: all that a request says of this is removed, under any spelling that a server may read as the same
@@ -100,6 +120,8 @@ function formatFrontend(files: RunFiles, { clusterId, httpPort, httpsPort }: Fro
   return `frontend ingress
   bind :${HTTP_PORT}
   bind :${HTTPS_PORT} ssl strict-sni crt-list ${files.certificateList} ${ALPN}
+  tcp-request connection track-sc0 src table sources
+  tcp-request connection reject if { sc0_conn_cur(sources) gt ${MAX_CONNECTIONS_OF_SOURCE} }
   http-request return status 508 content-type text/plain string "the request has come back to this proxy\\n" if { req.fhdr(via) -m sub ${clusterId}-ingress }
   http-request set-var(txn.name) req.hdr(host),host_only,lower,rtrim(.)
   http-request set-var(txn.name) str(-) unless { var(txn.name) -m reg ^[a-z0-9._-]+$ }
@@ -110,6 +132,11 @@ function formatFrontend(files: RunFiles, { clusterId, httpPort, httpsPort }: Fro
 ${lookUps.join('\n')}
   http-request set-var(txn.to) str(${NOT_FOUND}) ${unless}
   http-request return status 404 content-type text/plain string "no Ingress has this host and path\\n" if { var(txn.to) -m str ${NOT_FOUND} }
+  http-request set-var(txn.tenant) var(txn.to),field(2,.)
+  http-request set-var(txn.to) var(txn.to),field(1,.)
+  http-request track-sc1 str(all) table requests
+  http-request track-sc2 var(txn.tenant) table requests
+  http-request return status 503 content-type text/plain string "too many requests are under way\\n" if { sc1_conn_cur(requests) gt ${MAX_REQUESTS} } or { sc2_conn_cur(requests) gt ${MAX_REQUESTS_OF_NAMESPACE} }
   http-request add-header Via "1.1 ${clusterId}-ingress"
   http-request del-header ^(x[-_]forwarded([-_].*)?|x[-_]real[-_]ip|x[-_]original[-_].*|forwarded)$ -m reg
   http-request set-header Connection Upgrade if { req.hdr(upgrade) -m found } { req.hdr(connection) -m sub -i upgrade }

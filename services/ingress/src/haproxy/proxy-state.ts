@@ -1,10 +1,11 @@
+import { createHash } from 'node:crypto';
 import type { BackendProtocol } from '../rules/backend.ts';
 
 /** What HAProxy is to do; its files and commands are made of it. */
 export interface ProxyState {
   /** How many backends the configuration has; each is a slot. */
   readonly slots: number;
-  /** Slots by keys of routes. */
+  /** Slots with tenants, as `routeValue` gives them, by keys of routes. */
   readonly exact: ReadonlyMap<string, string>;
   readonly prefix: ReadonlyMap<string, string>;
   /** Servers by slot, each by its name. */
@@ -28,6 +29,11 @@ export interface HostCertificate {
 
 /** The backend of routes whose Service or port does not exist: it has no server. */
 export const UNAVAILABLE = 'unavailable';
+
+/** What a key of routes leads to: the slot, and the namespace whose requests are counted together. HAProxy's names are no text of users. */
+export function routeValue(slot: string, namespace: string): string {
+  return `${slot}.${createHash('sha256').update(namespace).digest('hex').slice(0, 16)}`;
+}
 
 /** In place of a slot: there is no such route. */
 export const NOT_FOUND = 'none';

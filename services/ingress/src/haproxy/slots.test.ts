@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Slots } from './slots.ts';
 
-const ids = (first: number, count: number) => new Set(Array.from({ length: count }, (_, index) => `s${first + index}`));
+const ids = (first: number, count: number, namespace = 'a') =>
+  new Set(Array.from({ length: count }, (_, index) => `${namespace}/s${first + index}`));
 
 describe('the slots of backends', () => {
   it('stay with their backends, and no two backends have the same one', () => {
@@ -35,10 +36,27 @@ describe('the slots of backends', () => {
   it('become twice as many as are needed, so that growth is rare', () => {
     const slots = new Slots();
     const sizes = new Set<number>();
-    for (let count = 0; count <= 5000; count += 100) {
-      slots.assign(ids(0, count), 0);
+    for (let count = 0; count <= 2000; count += 100) {
+      slots.assign(new Set([...ids(0, count / 2), ...ids(0, count / 2, 'b')]), 0);
       sizes.add(slots.size);
     }
-    expect([...sizes]).toEqual([64, 256, 1024, 4096, 16_384]);
+    expect([...sizes]).toEqual([64, 256, 1024, 4096]);
+  });
+
+  it('of one namespace are at most 1,000 with those that rest: its further backends wait, those of others do not', () => {
+    const slots = new Slots();
+    slots.assign(ids(0, 500), 0);
+    slots.assign(ids(500, 500), 1);
+    expect([slots.assign(ids(1000, 500), 2).size, slots.isShort]).toEqual([0, true]);
+    const other = ids(0, 1, 'b');
+    expect([...slots.assign(new Set([...ids(1000, 500), ...other]), 3).keys()]).toEqual([...other]);
+    expect(slots.assign(ids(1000, 500), 600_000).size).toBe(0);
+    expect([slots.assign(ids(1000, 500), 600_002).size, slots.isShort]).toEqual([500, false]);
+  });
+
+  it('are at most 8,192, whatever changes', () => {
+    const slots = new Slots();
+    for (let round = 0; round < 40; round++) slots.assign(ids(round * 400, 400, `n${round}`), round);
+    expect([slots.size, slots.isShort]).toEqual([8192, true]);
   });
 });

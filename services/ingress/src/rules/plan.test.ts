@@ -1,7 +1,8 @@
+import type { Ingress } from '@gantry/objects';
 import { describe, expect, it } from 'vitest';
 import { backend, ingress, OURS, rule, service } from '../testing/objects.ts';
 import { plan, refusals, routes } from '../testing/plans.ts';
-import { planIngresses } from './plan.ts';
+import { type IngressPlan, planIngresses } from './plan.ts';
 
 describe('the routes of Ingresses', () => {
   it('are hosts with paths; a prefix ends with a slash, whatever its own end', () => {
@@ -176,20 +177,63 @@ describe('the certificates of hosts', () => {
   });
 });
 
-it('gives one namespace 10,000 routes, and one refusal for each Ingress beyond; others have theirs', () => {
-  const paths = Array.from({ length: 6000 }, (_, index) => `Exact /${index} web:80`);
-  const of = (name: string) => ingress(`a/${name}`, { rules: [rule(`${name}.example`, ...paths)] });
-  const found = plan(
-    of('one'),
-    of('two'),
-    of('three'),
-    ingress('b/one', { rules: [rule('b.example', 'Exact / web:80')] }),
-  );
-  expect(found.exact.size).toBe(10_001);
-  expect(refusals(found).filter((text) => text.includes('TooManyRoutes'))).toEqual([
-    'a/three: TooManyRoutes: spec.rules[0].http.paths[4000]: the namespace has more than 10000 routes',
-    'a/two: TooManyRoutes: spec.rules[0].http.paths[0]: the namespace has more than 10000 routes',
-  ]);
+describe('what a namespace may have', () => {
+  const paths = (count: number, path: (index: number) => string) =>
+    Array.from({ length: count }, (_, index) => `Exact /${path(index)}`);
+  const many = (key: string, count: number, path = (index: number) => `${index} web:80`) =>
+    ingress(key, { rules: [rule(`${key.replace('/', '-')}.example`, ...paths(count, path))] });
+  const small = ingress('z/one', { rules: [rule('z.example', 'Exact / web:80')] }, 59);
+  const beyond = (of: IngressPlan, reason: string) => refusals(of).filter((text) => text.includes(`: ${reason}: `));
+
+  it('is 2,000 routes, and one refusal for each Ingress beyond; others have theirs', () => {
+    const found = plan(many('a/one', 1200), many('a/three', 1200), many('a/two', 1200), small);
+    expect(found.exact.size).toBe(2001);
+    expect(beyond(found, 'TooManyRoutes')).toEqual([
+      'a/three: TooManyRoutes: spec.rules[0].http.paths[800]: the namespace has more than 2000 routes',
+      'a/two: TooManyRoutes: spec.rules[0].http.paths[0]: the namespace has more than 2000 routes',
+    ]);
+  });
+
+  it('is fewer routes where they are long: one of 1,000 characters counts as four', () => {
+    const found = plan(
+      many('a/one', 2000, (index) => `${String(index).padEnd(1000, 'x')} web:80`),
+      small,
+    );
+    expect(found.exact.size).toBe(501);
+  });
+
+  it('is a fair share where all namespaces want more than 20,000 routes', () => {
+    const found = plan(...Array.from({ length: 15 }, (_, index) => many(`n${index}/one`, 2000)), small);
+    expect(found.exact.size).toBe(15 * 1333 + 1);
+    expect(beyond(found, 'TooManyRoutes')[0]).toMatch(/the namespace has more than 1333 routes$/);
+    expect([...found.exact.keys()].at(-1)).toBe('z.example/');
+  });
+
+  it('is 500 backends, and 2,000 in all; a route without one answers 503', () => {
+    const services = (key: string) => many(key, 600, (index) => `${index} s${index}:80`);
+    const serviceOf = (namespace: string, name: string) => service(`${namespace}/${name}`, [{ port: 80 }]);
+    const of = (...ingresses: readonly Ingress[]) =>
+      planIngresses({
+        ingresses,
+        owners: new Map(),
+        classes: [OURS],
+        serviceOf,
+        secretOf: () => ({ kind: 'missing' }),
+      });
+    const one = of(services('a/one'), small);
+    expect([one.backends.size, one.exact.size]).toEqual([501, 601]);
+    expect(beyond(one, 'TooManyBackends')).toHaveLength(20);
+    expect(beyond(one, 'TooManyBackends')[0]).toBe(
+      'a/one: TooManyBackends: spec.rules[0].http.paths[500].backend: the namespace leads to more than 500 ports of Services',
+    );
+    const all = of(...['a', 'b', 'c', 'd', 'e'].map((name) => services(`${name}/one`)), small);
+    expect(all.backends.size).toBe(5 * 399 + 1);
+  });
+
+  it('is 20 refusals of a reason for each Ingress', () => {
+    const found = plan(many('a/one', 100, (index) => `${index} none:80`));
+    expect(beyond(found, 'ServiceNotFound')).toHaveLength(20);
+  });
 });
 
 it('plans each Ingress once: thousands of one tenant cost their number', () => {

@@ -1,4 +1,5 @@
 import { formatKey, type Ingress, type IngressBackend, type IngressClass, keyOf, type Service } from '@gantry/objects';
+import { type PlanShares, routeCost, sharesOf } from './bounds.ts';
 import { type Backend, backendId, findBackend, type Refusal } from './backend.ts';
 import type { SecretContent } from './certificate.ts';
 import { isClassMissing, isServed } from './classes.ts';
@@ -20,6 +21,8 @@ export interface IngressPlan {
   /** Backends by the key of `exactKey` and of `prefixKey`. A route without a backend answers that nothing is available. */
   readonly exact: ReadonlyMap<string, Backend | undefined>;
   readonly prefix: ReadonlyMap<string, Backend | undefined>;
+  /** All that routes lead to, by id, each with an Ingress that leads there. */
+  readonly backends: ReadonlyMap<string, { readonly backend: Backend; readonly ingress: Ingress }>;
   /** Keys of prefixes that no rule has, and at which requests end: behind them are another namespace's. */
   readonly closed: ReadonlySet<string>;
   readonly owners: HostOwners;
@@ -33,10 +36,8 @@ export interface IngressPlan {
   readonly refusals: readonly { readonly ingress: Ingress; readonly refusal: Refusal }[];
 }
 
-/** Of one namespace: each is a watch, and memory of HAProxy. */
-const MAX_SECRETS = 200;
-/** Of one namespace: each is a line of HAProxy's maps, and memory of this process. */
-const MAX_ROUTES = 10_000;
+/** Of one reason and Ingress: each is an Event. */
+const MAX_REFUSALS = 20;
 
 /**
  * Decides what every host and path leads to. A host, with its paths and its certificate, belongs to one namespace (see `Hosts`), so that
@@ -48,7 +49,7 @@ export function planIngresses(observed: ObservedIngresses): IngressPlan {
   const served = ingresses.filter((ingress) => isServed(ingress, classes)).toSorted(byAge);
   const paused = ingresses.filter((ingress) => isClassMissing(ingress, classes)).toSorted(byAge);
   const hosts = new Hosts({ served, paused, owners });
-  const planner = new Planner(observed, hosts);
+  const planner = new Planner(observed, hosts, sharesOf(served));
   for (const ingress of served) planner.addRules(ingress);
   // Behind all rules: a host's own default backend takes what no rule of any Ingress does.
   for (const ingress of served) planner.addDefaultBackend(ingress);
@@ -68,6 +69,8 @@ class Planner {
   readonly plan = {
     exact: new Map<string, Backend | undefined>(),
     prefix: new Map<string, Backend | undefined>(),
+    /** One object for each backend, however many routes lead to it. */
+    backends: new Map<string, { readonly backend: Backend; readonly ingress: Ingress }>(),
     certificates: new Map<string, string>(),
     services: new Set<string>(),
     secrets: new Set<string>(),
@@ -78,24 +81,26 @@ class Planner {
   /** Which Ingress has a route or the certificate of a host. */
   readonly #owners = new Map<string, Ingress>();
   readonly #secretsOf = new Map<string, Set<string>>();
-  readonly #routesOf = new Map<string, number>();
-  /** One object for each backend, however many routes lead to it. */
-  readonly #backends = new Map<string, Backend>();
+  readonly #shares: PlanShares;
+  readonly #refusalsOf = new Map<string, number>();
 
-  constructor(observed: ObservedIngresses, hosts: Hosts) {
+  constructor(observed: ObservedIngresses, hosts: Hosts, shares: PlanShares) {
+    this.#shares = shares;
     this.#observed = observed;
     this.#hosts = hosts;
   }
 
   addRules(ingress: Ingress): void {
+    const { namespace = '' } = ingress.metadata;
+    const { routes } = this.#shares;
     for (const [index, { host, http }] of (ingress.spec?.rules ?? []).entries()) {
       const where = `spec.rules[${index}]`;
       const onHost = this.#ownHost(ingress, `${where}.host`, host);
       if (onHost === undefined) continue;
       for (const [at, { path = '/', pathType, backend }] of (http?.paths ?? []).entries()) {
         const field = `${where}.http.paths[${at}]`;
-        if (this.#routeCount(ingress) >= MAX_ROUTES) {
-          this.#refuse(ingress, 'TooManyRoutes', `${field}: the namespace has more than ${MAX_ROUTES} routes`);
+        if (!routes.take(namespace, routeCost(`${onHost}${path}`))) {
+          this.#refuse(ingress, 'TooManyRoutes', `${field}: the namespace has more than ${routes.share} routes`);
           return;
         }
         if (isRoutablePath(path)) this.#route(ingress, field, { host: onHost, path, pathType, backend });
@@ -146,19 +151,13 @@ class Planner {
     field: string,
     { host, path, pathType, backend }: { host: string; path: string; pathType: string; backend: IngressBackend },
   ): void {
-    const { namespace = '' } = ingress.metadata;
     const [routes, key] =
       pathType === 'Exact' ? [this.plan.exact, exactKey(host, path)] : [this.plan.prefix, prefixKey(host, path)];
     if (!this.#claim(`${pathType === 'Exact' ? 'exact' : 'prefix'} ${key}`, ingress)) {
       this.#refuse(ingress, 'HostPathTaken', `${field}: an older rule has the same host and path`);
       return;
     }
-    this.#routesOf.set(namespace, this.#routeCount(ingress) + 1);
     routes.set(key, this.#resolve(ingress, `${field}.backend`, backend));
-  }
-
-  #routeCount({ metadata }: Ingress): number {
-    return this.#routesOf.get(metadata.namespace ?? '') ?? 0;
   }
 
   /** Whether the claim is the first: an Ingress is refused what it claims twice, too. */
@@ -195,8 +194,9 @@ class Planner {
     const { namespace = '' } = ingress.metadata;
     const known = this.#secretsOf.get(namespace) ?? new Set<string>();
     this.#secretsOf.set(namespace, known);
-    if (!known.has(name) && known.size >= MAX_SECRETS) {
-      const message = `${field}: the namespace has more than ${MAX_SECRETS} Secrets with certificates`;
+    const { secrets } = this.#shares;
+    if (!known.has(name) && !secrets.take(namespace)) {
+      const message = `${field}: the namespace has more than ${secrets.share} Secrets with certificates`;
       this.#refuse(ingress, 'TooManySecrets', message);
       return;
     }
@@ -228,12 +228,22 @@ class Planner {
       return undefined;
     }
     const id = backendId(found);
-    const known = this.#backends.get(id);
-    if (known === undefined) this.#backends.set(id, found);
-    return known ?? found;
+    const known = this.plan.backends.get(id);
+    if (known !== undefined) return known.backend;
+    const { backends } = this.#shares;
+    if (!backends.take(namespace)) {
+      const message = `${field}: the namespace leads to more than ${backends.share} ports of Services`;
+      this.#refuse(ingress, 'TooManyBackends', message);
+      return undefined;
+    }
+    this.plan.backends.set(id, { backend: found, ingress });
+    return found;
   }
 
   #refuse(ingress: Ingress, reason: string, message: string): void {
-    this.plan.refusals.push({ ingress, refusal: { reason, message } });
+    const about = `${formatKey(keyOf(ingress))} ${reason}`;
+    const count = (this.#refusalsOf.get(about) ?? 0) + 1;
+    this.#refusalsOf.set(about, count);
+    if (count <= MAX_REFUSALS) this.plan.refusals.push({ ingress, refusal: { reason, message } });
   }
 }
