@@ -152,14 +152,6 @@ export const EVICTION_MUTANTS: readonly Mutant[] = [
     protects: "the user's images",
   },
   {
-    name: 'images go that were never pulled',
-    file: `${AGENT}/images/plan-collection.ts`,
-    text: "if (records.length === 0 || records.some(({ origin }) => origin !== 'pulled')) return false;",
-    replacement: "if (records.some(({ origin }) => origin !== 'pulled')) return false;",
-    tests: [...COLLECTION_TESTS, ...COLLECTOR_TESTS],
-    protects: 'images that were built on the host',
-  },
-  {
     name: 'images go that have been given a tag of another name',
     file: `${AGENT}/images/plan-collection.ts`,
     text: 'repositories.has(repositoryOf(name)) : tags.has(tagged(name))',

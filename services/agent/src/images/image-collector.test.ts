@@ -166,6 +166,11 @@ describe('a host whose disk fills', () => {
       names: ['app:also-one'],
     },
     {
+      when: 'is given another name by a user while the first one is removed',
+      meanwhile: () => runtime.images.pullImage('app:also-one', 'anonymous', signal),
+      names: ['app:also-one'],
+    },
+    {
       when: 'is still being pulled by another name, and not there yet',
       meanwhile: () => pulled.intend('app:also-one'),
       names: [],

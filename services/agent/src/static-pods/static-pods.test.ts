@@ -1,5 +1,5 @@
 import { NODES, type Pod, PODS, StatusError } from '@gantry/objects';
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { PodManager } from '../pods/pod-manager.ts';
 import { pod } from '../testing/pods.ts';
 import { OWNER, soon, startNode, type NodeOptions, type TestNode } from '../testing/start-node.ts';
@@ -112,12 +112,21 @@ it('is found by the uid of its mirror, and by no object that only says it mirror
   const uid = node.client.all(PODS)[0]?.metadata.uid ?? '';
   expect([node.pods.podUid(uid), node.pods.recordUid(ONE)]).toEqual([ONE, uid]);
   const annotations = { 'kubernetes.io/config.mirror': ONE, 'kubernetes.io/config.hash': ONE };
-  const liar = await node.client.put(PODS, pod({ nodeName: 'n' }, {}, { name: 'liar', annotations, uid: undefined }));
-  const seen = new Set<string>();
-  await soon(node, () => {
-    seen.add(node.pods.podUid(liar.metadata.uid ?? ''));
-    return node.client.all(PODS).length;
-  }).toBe(1);
-  expect([...seen]).toEqual([liar.metadata.uid]);
+  const uidOfLiar = () => node.client.all(PODS).find(({ metadata }) => metadata.name === 'liar')?.metadata.uid;
+  const seen = new Map<string, string>();
+  // At each change, before the liar is removed.
+  onTestFinished(
+    node.pods.subscribe(() => {
+      const liar = uidOfLiar();
+      if (liar !== undefined) seen.set(liar, node.pods.podUid(liar));
+    }),
+  );
+  const { metadata } = await node.client.put(
+    PODS,
+    pod({ nodeName: 'n' }, {}, { name: 'liar', annotations, uid: undefined }),
+  );
+  await soon(node, () => node.client.all(PODS).length).toBe(1);
+  const { uid: liar = '' } = metadata;
+  expect([...seen]).toEqual([[liar, liar]]);
   expect(await running(node)).toEqual([`${ONE} main 0`]);
 });
