@@ -90,6 +90,7 @@ export {
 } from './quantity.ts';
 export { type Resource, type ResourceRef } from './resource-ref.ts';
 export { MIRROR_ANNOTATION, apiReferenceOf } from './pods/api-references.ts';
+export { hasEnded, isFinalPhase } from './pods/pod-phase.ts';
 export { type GroupResource, STATUS_CODES, StatusError, type StatusReason, isReason } from './status-error.ts';
 export { type TaintEffect, findUntoleratedTaint, isTolerated, toleratesTaint } from './tolerations.ts';
 export { isForDeletionOn, LOCAL_PATH, localFolderOf, localPathOf, VOLUME_NODE_LABEL } from './volumes/local-path.ts';

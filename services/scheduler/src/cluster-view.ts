@@ -1,5 +1,6 @@
 import {
   claimsOfPod,
+  hasEnded,
   type KubeObject,
   type Node,
   NODES,
@@ -11,7 +12,7 @@ import {
   type StorageClass,
 } from '@gantry/objects';
 import type { InformerEvent } from '@gantry/controller-runtime';
-import { createPodInfo, isFinished, type PodInfo } from './framework/pod-info.ts';
+import { createPodInfo, type PodInfo } from './framework/pod-info.ts';
 import type { ClusterChange } from './framework/plugin.ts';
 import { FILTERS } from './plugins/registry.ts';
 import type { SchedulingQueue } from './queue.ts';
@@ -137,10 +138,10 @@ export function isWaiting(pod: Pod): boolean {
     (schedulerName === '' || schedulerName === SCHEDULER_NAME) &&
     schedulingGates.length === 0 &&
     pod.metadata.deletionTimestamp === undefined &&
-    !isFinished(pod)
+    !hasEnded(pod)
   );
 }
 
 function takesRoom(pod: Pod): boolean {
-  return (pod.spec?.nodeName ?? '') !== '' && !isFinished(pod);
+  return (pod.spec?.nodeName ?? '') !== '' && !hasEnded(pod);
 }

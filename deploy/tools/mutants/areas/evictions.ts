@@ -200,6 +200,14 @@ export const EVICTION_MUTANTS: readonly Mutant[] = [
     protects: 'the other static pods of a node',
   },
   {
+    name: 'an agent without descriptors to spare ends its static pods',
+    file: `${AGENT}/static-pods/static-folder.ts`,
+    text: 'if (SHORTAGES.includes(code)) throw error;',
+    replacement: '',
+    tests: FOLDER_TESTS,
+    protects: 'static pods from a shortage of the agent',
+  },
+  {
     name: 'files that an editor has begun are static pods',
     file: `${AGENT}/static-pods/static-folder.ts`,
     text: ".filter((name) => !name.startsWith('.'))",
@@ -209,10 +217,10 @@ export const EVICTION_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a static pod file of any size is read',
-    file: `${AGENT}/static-pods/static-folder.ts`,
-    text: 'if (text.length > MAX_FILE_BYTES)',
-    replacement: 'if (text.length > 2 * MAX_FILE_BYTES)',
-    tests: FOLDER_TESTS,
+    file: `${AGENT}/files/read-regular-file.ts`,
+    text: "if (stats.size > maxBytes) return 'too-large';",
+    replacement: '',
+    tests: [`${AGENT}/files/read-regular-file.test.ts`, ...FOLDER_TESTS],
     protects: "the agent's memory and time",
   },
   {

@@ -1,5 +1,6 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { append } from '@gantry/base';
+import { PROCESS_ENDED, readIfThere } from '../files/if-there.ts';
 import { processTree, readStat, type ProcessEntry } from './process-tree.ts';
 
 /** Processes that are created while others are killed are found by the next pass. */
@@ -31,30 +32,16 @@ async function readProcesses(): Promise<readonly ProcessEntry[]> {
 async function readAll(paths: readonly string[]): Promise<readonly (string | undefined)[]> {
   const texts: (string | undefined)[] = [];
   for (let at = 0; at < paths.length; at += BATCH) {
-    append(texts, await Promise.all(paths.slice(at, at + BATCH).map(readIfThere)));
+    append(texts, await Promise.all(paths.slice(at, at + BATCH).map((path) => readIfThere(path, PROCESS_ENDED))));
   }
   return texts;
-}
-
-async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if (hasEnded(error)) return undefined;
-    throw error;
-  }
 }
 
 function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch (error) {
-    if (!hasEnded(error)) throw error;
+    // There is no such process any more.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
-}
-
-/** Whether a read below /proc, or a signal, failed because there is no such process. */
-function hasEnded(error: unknown): boolean {
-  const { code = '' } = error as NodeJS.ErrnoException;
-  return code === 'ENOENT' || code === 'ESRCH';
 }

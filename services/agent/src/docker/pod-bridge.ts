@@ -1,5 +1,5 @@
-import { access, readFile } from 'node:fs/promises';
 import type Docker from 'dockerode';
+import { isThere, PROCESS_ENDED, readIfThere } from '../files/if-there.ts';
 import type { SandboxBridge } from './options/sandbox-options.ts';
 
 /** The bridge of a network of pods. */
@@ -35,7 +35,7 @@ export async function findPodBridge(network: Docker.NetworkInspectInfo): Promise
     gateway: range.Gateway ?? firstAddress(range.Subnet, range['IPRange']),
     prefix: Number(range.Subnet.split('/')[1]),
     mtu: Number(options?.[MTU_OPTION] ?? MTU),
-    kernelIpv6: (await exists('/proc/sys/net/ipv6', ['ENOENT'])) ? 'present' : 'absent',
+    kernelIpv6: (await isThere('/proc/sys/net/ipv6')) ? 'present' : 'absent',
     assigned: new Set(Object.values(containers).map(({ IPv4Address: address }) => address.split('/')[0] ?? '')),
   };
 }
@@ -48,8 +48,8 @@ export async function findHost(
   bridge: string,
 ): Promise<{ readonly hostPid: number; readonly index: number } | undefined> {
   for (let pid = process.pid; pid > 0; pid = await parentOf(pid)) {
-    const index = linkIndex(await read(`/proc/${pid}/net/igmp`), bridge);
-    if (index !== undefined && (await exists(portsFolder(pid, bridge), UNREACHABLE))) return { hostPid: pid, index };
+    const index = linkIndex((await readIfThere(`/proc/${pid}/net/igmp`, PROCESS_ENDED)) ?? '', bridge);
+    if (index !== undefined && (await isThere(portsFolder(pid, bridge), UNREACHABLE))) return { hostPid: pid, index };
   }
   return undefined;
 }
@@ -77,27 +77,5 @@ export function firstAddress(subnet: string, range = subnet): string {
 }
 
 async function parentOf(pid: number): Promise<number> {
-  return Number(/^PPid:\s*(\d+)$/m.exec(await read(`/proc/${pid}/status`))?.[1] ?? 0);
-}
-
-/** `absent` are the errors that mean that there is no such path for this process. */
-async function exists(path: string, absent: readonly string[]): Promise<boolean> {
-  try {
-    await access(path);
-    return true;
-  } catch (error) {
-    if (absent.includes((error as NodeJS.ErrnoException).code ?? '')) return false;
-    throw error;
-  }
-}
-
-/** '' for what does not exist: the process has ended, or the kernel has no such list. */
-async function read(path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT' || code === 'ESRCH' || code === 'EINVAL') return '';
-    throw error;
-  }
+  return Number(/^PPid:\s*(\d+)$/m.exec((await readIfThere(`/proc/${pid}/status`, PROCESS_ENDED)) ?? '')?.[1] ?? 0);
 }

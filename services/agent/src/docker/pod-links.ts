@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
-import { type FileHandle, open, readdir, readFile } from 'node:fs/promises';
+import { type FileHandle, open, readFile } from 'node:fs/promises';
 import type Docker from 'dockerode';
 import { raceAbort } from '@gantry/base';
+import { namesIn, PROCESS_ENDED, readIfThere } from '../files/if-there.ts';
 import { AgentError } from '../runtime/agent-error.ts';
 import { LABEL } from '../runtime/labels.ts';
 import type { GroupReader } from './cgroup-stats.ts';
@@ -85,7 +86,7 @@ export class PodLinks {
     const port = portName(address);
     const [inPod, onBridge] = await Promise.all([
       linksOf(container.State.Pid),
-      namesIn(portsFolder(host.hostPid, bridge)),
+      namesIn(portsFolder(host.hostPid, bridge), PROCESS_ENDED),
     ]);
     const isConnected = inPod.includes(POD_LINK) && !inPod.includes(port) && onBridge.includes(port);
     if (isConnected) this.#connected.add(container);
@@ -137,7 +138,7 @@ async function openNamespace(id: string, pid: number): Promise<FileHandle> {
     if ((await readFile(`/proc/${pid}/cgroup`, 'utf8')).includes(id)) return namespace;
     await namespace.close();
   } catch (error) {
-    gone(error);
+    if (!PROCESS_ENDED.includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
   }
   throw new AgentError('Runtime', ENDED);
 }
@@ -162,24 +163,6 @@ async function enter({ fd }: FileHandle, commands: readonly string[]) {
 
 /** The links in the network namespace of a process; none once it has ended. */
 async function linksOf(pid: number): Promise<readonly string[]> {
-  try {
-    const text = await readFile(`/proc/${pid}/net/dev`, 'utf8');
-    return [...text.matchAll(/^\s*([^\s:]+):/gm)].map(([, name = '']) => name);
-  } catch (error) {
-    return gone(error);
-  }
-}
-
-async function namesIn(folder: string): Promise<readonly string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    return gone(error);
-  }
-}
-
-function gone(error: unknown): readonly string[] {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code === 'ENOENT' || code === 'ESRCH' || code === 'EINVAL') return [];
-  throw error;
+  const text = (await readIfThere(`/proc/${pid}/net/dev`, PROCESS_ENDED)) ?? '';
+  return [...text.matchAll(/^\s*([^\s:]+):/gm)].map(([, name = '']) => name);
 }

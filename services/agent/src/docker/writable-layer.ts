@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { PROCESS_ENDED, readIfThere } from '../files/if-there.ts';
 
 /** The parts of a container's inspection that lead to its writable layer. */
 export interface InspectedLayer {
@@ -14,7 +14,8 @@ export async function layerOf({ GraphDriver: driver, State: state }: InspectedLa
   const named = driver?.Data?.['UpperDir'];
   if (named !== undefined) return named;
   const { Pid: pid = 0 } = state ?? {};
-  return pid === 0 ? undefined : upperFolder(await readMounts(pid));
+  if (pid === 0) return undefined;
+  return upperFolder((await readIfThere(`/proc/${pid}/mountinfo`, PROCESS_ENDED)) ?? '');
 }
 
 /** The upper folder of the overlay that is the root in a text of proc_pid_mountinfo(5). Undefined for a root of another kind. */
@@ -29,14 +30,4 @@ export function upperFolder(mountInfo: string): string | undefined {
     return path?.startsWith('/') === true ? path : undefined;
   }
   return undefined;
-}
-
-/** '' for a process that has ended meanwhile. */
-async function readMounts(pid: number): Promise<string> {
-  try {
-    return await readFile(`/proc/${pid}/mountinfo`, 'utf8');
-  } catch (error) {
-    if (['ENOENT', 'ESRCH', 'EINVAL'].includes((error as NodeJS.ErrnoException).code ?? '')) return '';
-    throw error;
-  }
 }

@@ -1,6 +1,7 @@
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '@gantry/base';
+import { readIfThere } from '../files/if-there.ts';
 import { compareRanks, type Rank } from './rank.ts';
 
 /** An agent that has not written for this long evicts nothing now: it is gone, or waits for the end of a pod. */
@@ -70,12 +71,8 @@ export class HostTurns {
 
 /** Undefined for a node that has never been short of anything, that was removed meanwhile, or whose file is damaged. */
 async function readClaim(path: string): Promise<Claim | undefined> {
-  try {
-    return parseClaim(await readFile(path, 'utf8'));
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
-    throw error;
-  }
+  const text = await readIfThere(path, ['ENOENT', 'ENOTDIR']);
+  return text === undefined ? undefined : parseClaim(text);
 }
 
 /** A file that was cut is no claim: its node writes it anew at its next synchronisation. */

@@ -6,6 +6,7 @@ import type { HostShares } from '../node/host-shares.ts';
 import type { HostMeter } from '../runtime/host-meter.ts';
 import type { ImageCollector } from '../images/image-collector.ts';
 import type { NodePressure } from '../spec/node-pressure.ts';
+import { nodeReference } from '../spec/node-reference.ts';
 import { isCriticalPod } from '../spec/critical-pod.ts';
 import type { PodView } from '../sources/pod-source.ts';
 import type { RunningPod, UsageSampler } from '../usage/usage-sampler.ts';
@@ -64,9 +65,7 @@ export class PressureManager {
   constructor(options: PressureManagerOptions) {
     this.#options = options;
     this.#survey = new DiskSurvey(options);
-    const { node } = options;
-    // Events about a node carry its name for a uid, as those of the kubelet do.
-    this.#about = { apiVersion: 'v1', kind: 'Node', metadata: { name: node, uid: node } };
+    this.#about = nodeReference(options.node);
   }
 
   /** What the Node is short of. */

@@ -1,5 +1,5 @@
 import { type Clock, errorMessage, pause } from '@gantry/base';
-import type { Pod } from '@gantry/objects';
+import { hasEnded, type Pod } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
 import type { DiskUsage, HostFiles } from '../runtime/host-files.ts';
 import type { PodState } from '../runtime/observer.ts';
@@ -58,9 +58,7 @@ export class StorageEvictor {
   reclaimable(): readonly string[] {
     const { pods, evictions } = this.#options;
     return [...this.#containers].flatMap(([uid, ids]) => {
-      const phase = pods.get(uid)?.status?.phase;
-      const isOver = phase === 'Succeeded' || phase === 'Failed';
-      return isOver && ids.size > 0 && !evictions.isReclaimed(uid) ? [uid] : [];
+      return hasEnded(pods.get(uid)) && ids.size > 0 && !evictions.isReclaimed(uid) ? [uid] : [];
     });
   }
 
@@ -98,9 +96,8 @@ export class StorageEvictor {
   }
 
   #mayEvict(pod: Pod): boolean {
-    const { metadata, status } = pod;
-    const isOver =
-      status?.phase === 'Succeeded' || status?.phase === 'Failed' || metadata.deletionTimestamp !== undefined;
+    const { metadata } = pod;
+    const isOver = hasEnded(pod) || metadata.deletionTimestamp !== undefined;
     if (isOver || isCriticalPod(pod) || !limitsStorage(pod)) return false;
     return this.#options.evictions.evictionOf(metadata.uid ?? '') === undefined;
   }

@@ -5,6 +5,7 @@ import type { Logger } from '@gantry/service';
 import { AgentError } from '../runtime/agent-error.ts';
 import type { HostMeter } from '../runtime/host-meter.ts';
 import type { ImageRuntime } from '../runtime/images.ts';
+import { nodeReference } from '../spec/node-reference.ts';
 import {
   bytesToFree,
   type CollectionPolicy,
@@ -41,8 +42,7 @@ export class ImageCollector {
 
   constructor(options: ImageCollectorOptions) {
     this.#options = options;
-    const { node } = options;
-    this.#about = { apiVersion: 'v1', kind: 'Node', metadata: { name: node, uid: node } };
+    this.#about = nodeReference(options.node);
   }
 
   /** Collects at intervals, while this agent is its host's custodian. */

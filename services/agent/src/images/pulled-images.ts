@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { namesIn, readIfThere } from '../files/if-there.ts';
 import { repositoryOf, tagOf } from './image-name.ts';
 import type { PullCredential } from './keyring.ts';
 
@@ -147,15 +148,6 @@ export class PulledImages {
   }
 }
 
-async function namesIn(folder: string): Promise<readonly string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
-}
-
 /** Of a pull whose record was lost: it is of no repository, so that no pod may use the image for it. */
 const LOST: PullRecord = { reference: '', access: { secret: { uid: '', namespace: '', name: '' }, hash: '' } };
 
@@ -172,16 +164,6 @@ function parseRecord(text: string): PullRecord {
 function mayBeOne(one: string, other: string): boolean {
   if (repositoryOf(one) !== repositoryOf(other)) return false;
   return tagOf(one) === tagOf(other) || one.includes('@') || other.includes('@');
-}
-
-/** Undefined when a pull has ended in the meantime. */
-async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
 }
 
 /** A name that no image reference can change into a path. */

@@ -1,5 +1,5 @@
 import type { Instant } from '@gantry/base';
-import type { Pod } from '@gantry/objects';
+import { hasEnded, type Pod } from '@gantry/objects';
 import type { PodMemory } from './pod-memory.ts';
 import type { PodGoal } from './pod-plan.ts';
 
@@ -10,9 +10,7 @@ export function goalOf(
   now: Instant,
 ): PodGoal {
   if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return 'delete';
-  const phase = pod.status?.phase;
-  if (phase === 'Succeeded' || phase === 'Failed' || rejection !== undefined) return 'end';
-  if (eviction !== undefined) return 'end';
+  if (hasEnded(pod) || rejection !== undefined || eviction !== undefined) return 'end';
   const deadline = activeDeadline(pod);
   return deadline !== undefined && now >= deadline ? 'end' : 'run';
 }

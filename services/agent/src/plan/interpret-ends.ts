@@ -1,4 +1,4 @@
-import type { Pod } from '@gantry/objects';
+import { hasEnded, type Pod } from '@gantry/objects';
 import type { ContainerState } from '../runtime/containers.ts';
 import type { PodState } from '../runtime/observer.ts';
 import type { SandboxState } from '../runtime/sandboxes.ts';
@@ -13,8 +13,7 @@ const KILLED = 137;
  * changed: the agent itself stopped its sandbox.
  */
 export function interpretEnds(pod: Pod | undefined, state: PodState | undefined): PodState | undefined {
-  const phase = pod?.status?.phase;
-  if (state === undefined || phase === 'Succeeded' || phase === 'Failed') return state;
+  if (state === undefined || hasEnded(pod)) return state;
   return { ...state, containers: state.containers.map((container) => interpret(container, state.sandboxes)) };
 }
 

@@ -48,7 +48,7 @@ export function nextAttempt(observed: ObservedPod, name: string): number {
 }
 
 /** Whether no container of the pod will be started again. */
-export function hasEnded(observed: ObservedPod): boolean {
+export function startsNoMore(observed: ObservedPod): boolean {
   const { pod } = observed;
   const over = mainContainersOf(pod).every((item) => {
     const exitCode = exitCodeOf(observed, item.container.name);

@@ -2,7 +2,7 @@ import type { ContainerStatus } from '@gantry/objects';
 import type { ContainerState } from '../runtime/containers.ts';
 import { ephemeralContainersOf, graceSecondsOf, initContainersOf, mainContainersOf } from '../spec/pod-containers.ts';
 import { shouldRestart } from '../spec/restart-policy.ts';
-import { hasEnded, latestAttempt, type PodInSandbox } from './observed-pod.ts';
+import { startsNoMore, latestAttempt, type PodInSandbox } from './observed-pod.ts';
 import { planResize } from './plan-resize.ts';
 import { planVolumes } from './plan-sandbox.ts';
 import { endContainers } from './plan-stop.ts';
@@ -17,7 +17,7 @@ export function planContainers(draft: PlanDraft, observed: PodInSandbox): void {
   planStopRules(draft, observed);
   planResize(draft, observed);
   prune(draft, containers);
-  if (hasEnded(observed)) {
+  if (startsNoMore(observed)) {
     // Volumes that cannot be mounted any more hold no sidecar up. What a rule stops is stopped once.
     const { memory, now } = observed;
     const stopped = new Set(draft.actions.flatMap((action) => (action.kind === 'stopContainer' ? [action.id] : [])));

@@ -1,5 +1,5 @@
 import { containerNamed, graceSecondsOf } from '../spec/pod-containers.ts';
-import { hasEnded, type ObservedPod } from './observed-pod.ts';
+import { startsNoMore, type ObservedPod } from './observed-pod.ts';
 import { endContainers } from './plan-stop.ts';
 import type { PlanDraft } from './pod-plan.ts';
 import { SANDBOX_CHANGED, stopContainer } from './stop-rules.ts';
@@ -8,7 +8,7 @@ import { SANDBOX_CHANGED, stopContainer } from './stop-rules.ts';
 export function planSandbox(draft: PlanDraft, observed: ObservedPod): void {
   const { pod, containers, sandboxes, memory, now } = observed;
   const running = containers.filter((container) => container.state === 'running');
-  if (hasEnded(observed)) {
+  if (startsNoMore(observed)) {
     endContainers(draft, running, { pod, memory, graceSeconds: graceSecondsOf(pod), now });
     return;
   }

@@ -1,5 +1,5 @@
 import type { Instant } from '@gantry/base';
-import type { Pod } from '@gantry/objects';
+import { hasEnded, type Pod } from '@gantry/objects';
 import type { ContainerState } from '../runtime/containers.ts';
 import type { PodState } from '../runtime/observer.ts';
 import { containerNamed, initContainersOf, mainContainersOf } from '../spec/pod-containers.ts';
@@ -40,8 +40,7 @@ export function planStop(
 
 /** Only when the API knows how the pod has ended: its status is all that is left then. */
 function isReclaimed({ pod, memory }: PodEnd): boolean {
-  const phase = pod?.status?.phase;
-  return memory.remains === 'reclaimed' && (phase === 'Succeeded' || phase === 'Failed');
+  return memory.remains === 'reclaimed' && hasEnded(pod);
 }
 
 function removeAll(draft: PlanDraft, { containers, sandboxes }: Pick<PodState, 'containers' | 'sandboxes'>): void {

@@ -1,5 +1,5 @@
 import { anySignal, backoffMs, errorMessage, type Instant, Signal } from '@gantry/base';
-import type { Pod } from '@gantry/objects';
+import { formatKey, hasEnded, keyOf, type Pod } from '@gantry/objects';
 import { activeDeadline } from '../plan/goal.ts';
 import { interpretEnds } from '../plan/interpret-ends.ts';
 import { computePodActions } from '../plan/plan.ts';
@@ -10,7 +10,7 @@ import { allContainersOf } from '../spec/pod-containers.ts';
 import { podRejection } from '../spec/pod-rejection.ts';
 import { judgeResize } from '../spec/resize.ts';
 import { maxRestartDelay } from '../spec/restart-delay.ts';
-import { fullNameOf, isStaticPod, isStaticUid } from '../spec/static-pod.ts';
+import { isStaticPod, isStaticUid } from '../spec/static-pod.ts';
 import { podStatus } from '../status/pod-status.ts';
 import { performAction } from './perform-action.ts';
 import { PodAdmission } from './pod-admission.ts';
@@ -226,7 +226,7 @@ export class PodWorker {
   ): Promise<'absent' | 'present'> {
     if (pod === undefined || state !== undefined || !isStaticPod(pod)) return 'absent';
     const states = await this.#services.runtime.observer.listPods(this.#services.owner, step);
-    return states.some(({ identity }) => fullNameOf({ metadata: identity }) === fullNameOf(pod)) ? 'present' : 'absent';
+    return states.some(({ identity }) => formatKey(identity) === formatKey(keyOf(pod))) ? 'present' : 'absent';
   }
 
   #maxRestartDelayMs(pod: Pod | undefined): number {
@@ -258,8 +258,7 @@ export class PodWorker {
     this.#events.waiting(pod, state, plan, this.#memory);
     if (plan.goal === 'run') this.#resizes.observe(pod, state, this.#memory);
     const { rejection } = this.#memory;
-    const isOver = pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
-    if (rejection !== undefined && plan.goal === 'end' && !isOver) this.#events.rejected(pod, rejection);
+    if (rejection !== undefined && plan.goal === 'end' && !hasEnded(pod)) this.#events.rejected(pod, rejection);
     const observation = { pod, state, plan, memory: this.#memory, hostAddress: facts.hostAddress, messages };
     reporter.report(this.#uid, podStatus(observation, clock.now()));
   }

@@ -1,7 +1,7 @@
-import { constants } from 'node:fs';
-import { open, realpath } from 'node:fs/promises';
+import { realpath } from 'node:fs/promises';
 import { isAbsolute, join, sep } from 'node:path';
 import { errorMessage } from '@gantry/base';
+import { readRegularFile } from '../files/read-regular-file.ts';
 import { AgentError } from '../runtime/agent-error.ts';
 
 const MAX_BYTES = 2 ** 20;
@@ -22,7 +22,10 @@ export class SeccompProfiles {
       const root = await realpath(this.#folder);
       const path = await realpath(join(root, name));
       if (!path.startsWith(root + sep)) throw new AgentError('CreateContainerError', 'not a path in the folder');
-      const text = await readBounded(path);
+      const found = await readRegularFile(path, MAX_BYTES);
+      if (found === 'other') throw new AgentError('CreateContainerError', 'not a file');
+      if (found === 'too-large') throw new AgentError('CreateContainerError', `larger than ${MAX_BYTES} bytes`);
+      const text = found.toString();
       JSON.parse(text);
       return text;
     } catch (error) {
@@ -31,13 +34,4 @@ export class SeccompProfiles {
       throw new AgentError('CreateContainerError', message, { cause: error });
     }
   }
-}
-
-async function readBounded(path: string): Promise<string> {
-  // A named pipe would block until there is a writer.
-  await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  const stats = await file.stat();
-  if (!stats.isFile()) throw new AgentError('CreateContainerError', 'not a file');
-  if (stats.size > MAX_BYTES) throw new AgentError('CreateContainerError', `larger than ${MAX_BYTES} bytes`);
-  return await file.readFile('utf8');
 }

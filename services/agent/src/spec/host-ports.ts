@@ -1,4 +1,4 @@
-import type { Container, Pod } from '@gantry/objects';
+import { type Container, hasEnded, type Pod } from '@gantry/objects';
 import type { PodRejection } from './pod-rejection.ts';
 
 interface HostPort {
@@ -26,9 +26,8 @@ export function hostPortRejection(pod: Pod, others: readonly Pod[]): PodRejectio
 /** Whether `other` counts before `pod` comes: it is not over, and has started or is older. */
 function isBefore(other: Pod, pod: Pod): boolean {
   if (other.metadata.uid === pod.metadata.uid) return false;
-  const { phase, startTime } = other.status ?? {};
-  if (phase === 'Succeeded' || phase === 'Failed') return false;
-  return startTime !== undefined || ageOf(other) < ageOf(pod);
+  if (hasEnded(other)) return false;
+  return other.status?.startTime !== undefined || ageOf(other) < ageOf(pod);
 }
 
 /** Orders pods by their creation; those of the same second by uid. */

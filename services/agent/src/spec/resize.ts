@@ -2,6 +2,7 @@ import {
   type Container,
   type ContainerStatus,
   equalJson,
+  hasEnded,
   type Pod,
   quantityMilli,
   quantityValue,
@@ -43,10 +44,7 @@ export function judgeResize(pod: Pod, others: readonly Pod[], allocatable: NodeF
   if (!asksForResize(pod)) return FITS;
   const { cpuMillis, memoryBytes } = allocatable();
   const capacity = { cpu: cpuMillis, memory: memoryBytes };
-  const held = others.filter(
-    ({ metadata, status }) =>
-      metadata.uid !== pod.metadata.uid && status?.phase !== 'Succeeded' && status?.phase !== 'Failed',
-  );
+  const held = others.filter((other) => other.metadata.uid !== pod.metadata.uid && !hasEnded(other));
   const granted = new Map(held.map((other) => [other, requestsOf(grantedPod(other, DEFERRED))] as const));
   const waiting = held.filter((other) => asksForResize(other) && comesBefore(other, pod)).sort(inTurn);
   for (const other of waiting) {

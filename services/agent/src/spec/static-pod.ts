@@ -1,4 +1,4 @@
-import { MIRROR_ANNOTATION, type Pod } from '@gantry/objects';
+import { formatKey, keyOf, MIRROR_ANNOTATION, type Pod } from '@gantry/objects';
 
 /** On a static pod and its mirror: the pod's uid, which is a hash of its file. */
 export const HASH_ANNOTATION = 'kubernetes.io/config.hash';
@@ -27,12 +27,7 @@ export function isMirrorPod({ metadata }: Pod): boolean {
 /** Whether a mirror shows exactly this static pod, as its file is now. */
 export function isMirrorOf(mirror: Pod, pod: Pod): boolean {
   return (
-    fullNameOf(mirror) === fullNameOf(pod) &&
+    formatKey(keyOf(mirror)) === formatKey(keyOf(pod)) &&
     mirror.metadata.annotations?.[MIRROR_ANNOTATION] === pod.metadata.annotations?.[HASH_ANNOTATION]
   );
-}
-
-/** What a static pod and its mirror have in common when the file changes. */
-export function fullNameOf({ metadata }: Pick<Pod, 'metadata'>): string {
-  return `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
 }

@@ -1,6 +1,6 @@
 import { backoffMs, type Clock, errorMessage, type Random, Signal } from '@gantry/base';
 import { ignoreReasons, type ObjectClient } from '@gantry/client';
-import { NODES, type Pod, PODS } from '@gantry/objects';
+import { formatKey, keyOf, NODES, PODS } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
 import type { NodePodView } from './node-pod-view.ts';
 import { type MirrorAction, mirrorOf, planMirrors } from './plan-mirrors.ts';
@@ -53,11 +53,13 @@ export class MirrorPods {
   async #reconcile(signal: AbortSignal): Promise<'done' | 'failed'> {
     const { pods, active, logger } = this.#options;
     const actions = planMirrors(pods.statics(), pods.mirrors(), (uid) => active.isActive(uid));
-    const deleted = new Set(actions.flatMap((action) => (action.kind === 'delete' ? [nameOf(action.mirror)] : [])));
+    const deleted = new Set(
+      actions.flatMap((action) => (action.kind === 'delete' ? [formatKey(keyOf(action.mirror))] : [])),
+    );
     let outcome: 'done' | 'failed' = 'done';
     for (const action of actions) {
       // Its place is taken until the watch shows that the one before is gone.
-      if (action.kind === 'create' && deleted.has(nameOf(action.pod))) continue;
+      if (action.kind === 'create' && deleted.has(formatKey(keyOf(action.pod)))) continue;
       try {
         await this.#perform(action, signal);
       } catch (error) {
@@ -82,8 +84,4 @@ export class MirrorPods {
     const request = { gracePeriodSeconds: 0, uid };
     await ignoreReasons(client.delete(PODS, { namespace, name }, request, signal), ['NotFound', 'Conflict']);
   }
-}
-
-function nameOf({ metadata }: Pod): string {
-  return `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
 }

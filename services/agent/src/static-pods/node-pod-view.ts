@@ -1,6 +1,6 @@
-import { equalJson, type Pod, type PodStatus } from '@gantry/objects';
+import { equalJson, formatKey, keyOf, type Pod, type PodStatus } from '@gantry/objects';
 import type { PodSource, PodView } from '../sources/pod-source.ts';
-import { HASH_ANNOTATION, fullNameOf, isMirrorOf, isMirrorPod, isStaticUid } from '../spec/static-pod.ts';
+import { HASH_ANNOTATION, isMirrorOf, isMirrorPod, isStaticUid } from '../spec/static-pod.ts';
 
 /** The objects of the API to which the status of pods is written. */
 export type PodRecords = Pick<PodSource, 'get' | 'observe' | 'subscribe'>;
@@ -141,7 +141,7 @@ export class NodePodView implements PodView {
 
   #mirrorChanged(mirror: Pod): void {
     for (const [uid, pod] of this.#files ?? []) {
-      if (fullNameOf(pod) === fullNameOf(mirror)) this.#show(uid);
+      if (formatKey(keyOf(pod)) === formatKey(keyOf(mirror))) this.#show(uid);
     }
     this.#notify(mirror.metadata.annotations?.[HASH_ANNOTATION] ?? '');
   }

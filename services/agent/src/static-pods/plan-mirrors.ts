@@ -1,5 +1,5 @@
-import { MIRROR_ANNOTATION, type OwnerReference, type Pod } from '@gantry/objects';
-import { fullNameOf, HASH_ANNOTATION, isMirrorOf } from '../spec/static-pod.ts';
+import { formatKey, keyOf, MIRROR_ANNOTATION, type OwnerReference, type Pod } from '@gantry/objects';
+import { HASH_ANNOTATION, isMirrorOf } from '../spec/static-pod.ts';
 
 /** One write that makes the API show the static pods of a node. */
 export type MirrorAction =
@@ -17,15 +17,15 @@ export function planMirrors(
   mirrors: readonly Pod[],
   isActive: (uid: string) => boolean,
 ): readonly MirrorAction[] {
-  const names = new Map(statics.map((pod) => [fullNameOf(pod), pod]));
+  const names = new Map(statics.map((pod) => [formatKey(keyOf(pod)), pod]));
   const actions: MirrorAction[] = [];
   for (const mirror of mirrors) {
-    const pod = names.get(fullNameOf(mirror));
+    const pod = names.get(formatKey(keyOf(mirror)));
     const isRight = pod !== undefined && isMirrorOf(mirror, pod) && mirror.metadata.deletionTimestamp === undefined;
     const hash = mirror.metadata.annotations?.[HASH_ANNOTATION] ?? '';
     const shownEnds = !statics.some(({ metadata }) => metadata.uid === hash) && isActive(hash);
-    if (isRight) names.delete(fullNameOf(mirror));
-    else if (shownEnds) names.delete(fullNameOf(mirror));
+    if (isRight) names.delete(formatKey(keyOf(mirror)));
+    else if (shownEnds) names.delete(formatKey(keyOf(mirror)));
     else actions.push({ kind: 'delete', mirror });
   }
   return [...actions, ...[...names.values()].map((pod) => ({ kind: 'create' as const, pod }))];

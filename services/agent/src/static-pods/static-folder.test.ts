@@ -7,12 +7,13 @@ import { ManualClock } from '@gantry/base/testing';
 import type { KubeObject, Pod } from '@gantry/objects';
 import { createLogger } from '@gantry/service';
 import { expect, it, onTestFinished } from 'vitest';
-import { StaticFolder } from './static-folder.ts';
+import { readRegularFile } from '../files/read-regular-file.ts';
+import { type FolderIo, StaticFolder } from './static-folder.ts';
 
 const manifest = (name: string, image = 'nginx') =>
   `{apiVersion: v1, kind: Pod, metadata: {name: ${name}}, spec: {containers: [{name: c, image: ${image}}]}}`;
 
-async function startFolder(watchPath?: () => never) {
+async function startFolder(io?: Partial<FolderIo>) {
   const folder = await mkdtemp(join(tmpdir(), 'static-'));
   const clock = new ManualClock(Date.parse('2026-01-01T00:00:00Z'));
   const events: string[] = [];
@@ -28,7 +29,7 @@ async function startFolder(watchPath?: () => never) {
     clock,
     logger: createLogger({ service: 'agent', level: 'fatal' }),
   };
-  const source = new StaticFolder(options, watchPath);
+  const source = new StaticFolder(options, io);
   const stop = new AbortController();
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   const write = (name: string, text: string) => writeFile(join(folder, name), text);
@@ -91,6 +92,21 @@ it('reports a file that cannot be opened once, and the others run', async () => 
   expect(names()).toEqual(['a-n', 'b-n', 'c-n']);
 });
 
+it('ends no pod because the agent has no descriptors to spare', async () => {
+  const shortages: Error[] = [];
+  const { source, write, names } = await startFolder({
+    readFile: async (path, maxBytes) => {
+      for (const shortage of shortages) throw shortage;
+      return await readRegularFile(path, maxBytes);
+    },
+  });
+  await write('a.yaml', manifest('a'));
+  await source.read();
+  shortages.push(Object.assign(new Error('EMFILE: too many open files, open'), { code: 'EMFILE' }));
+  await expect(source.read()).rejects.toThrow('EMFILE');
+  expect(names()).toEqual(['a-n']);
+});
+
 it('does not read a file of any size', async () => {
   const { source, events, write, names } = await startFolder();
   await write('a.yaml', `${manifest('a')}${' '.repeat(11 * 2 ** 20)}`);
@@ -143,8 +159,10 @@ it('reads the folder again when the kernel reports a change', async () => {
 });
 
 it('reads the folder at intervals where the kernel watches none', async () => {
-  const { source, stop, clock, write, names } = await startFolder(() => {
-    throw Object.assign(new Error('EMFILE: too many open files, watch'), { code: 'EMFILE' });
+  const { source, stop, clock, write, names } = await startFolder({
+    watch: () => {
+      throw Object.assign(new Error('EMFILE: too many open files, watch'), { code: 'EMFILE' });
+    },
   });
   const running = source.run(stop.signal);
   await expect.poll(() => clock.nextTimerMs(), { timeout: 10_000 }).toBe(20_000);

@@ -1,12 +1,13 @@
-import { constants, type FSWatcher, watch } from 'node:fs';
-import { mkdir, open, readdir } from 'node:fs/promises';
+import { type FSWatcher, watch } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Clock, errorMessage, pause, Signal } from '@gantry/base';
 import type { EventRecorder } from '@gantry/controller-runtime';
-import type { KubeObject, Pod } from '@gantry/objects';
+import { formatKey, keyOf, type Pod } from '@gantry/objects';
 import type { Logger } from '@gantry/service';
-import { AgentError } from '../runtime/agent-error.ts';
-import { fullNameOf } from '../spec/static-pod.ts';
+import { namesIn } from '../files/if-there.ts';
+import { readRegularFile } from '../files/read-regular-file.ts';
+import { nodeReference } from '../spec/node-reference.ts';
 import { readManifest } from './read-manifest.ts';
 
 /** As often as kubelet looks (fileCheckFrequency), beside the changes that the kernel reports. */
@@ -25,8 +26,11 @@ export interface StaticFolderOptions {
   readonly logger: Logger;
 }
 
-/** As `watch` of node:fs; throws where the kernel refuses. */
-type WatchPath = (path: string, options: { readonly persistent: false }, listener: () => void) => FSWatcher;
+/** What is asked of the kernel. Throws where it refuses. */
+export interface FolderIo {
+  watch(path: string, options: { readonly persistent: false }, listener: () => void): FSWatcher;
+  readonly readFile: typeof readRegularFile;
+}
 
 /** What a file was when it was last read; the reason for one that could not be opened. */
 interface Known {
@@ -38,18 +42,18 @@ interface Known {
 const SHORTAGES: readonly (string | undefined)[] = ['EMFILE', 'ENFILE', 'ENOMEM'];
 
 /**
- * The folder of a node's static pods: one pod in each file, but for names that begin with a dot. A file that holds no valid pod is
+ * The folder of a node's static pods: one pod in each file, but for names that begin with a dot. A file without a valid pod is
  * reported once, as a log line and an Event of the Node, and is no pod.
  */
 export class StaticFolder {
   readonly #options: StaticFolderOptions;
-  readonly #watchPath: WatchPath;
+  readonly #io: FolderIo;
   #files: ReadonlyMap<string, Known> = new Map();
   readonly #work = new Signal();
 
-  constructor(options: StaticFolderOptions, watchPath: WatchPath = watch) {
+  constructor(options: StaticFolderOptions, io: Partial<FolderIo> = {}) {
     this.#options = options;
-    this.#watchPath = watchPath;
+    this.#io = { watch, readFile: readRegularFile, ...io };
   }
 
   /** Reads the folder until `signal` is aborted: at first, after each change, and at intervals. */
@@ -81,7 +85,7 @@ export class StaticFolder {
         'watching static pods failed: changes are found at intervals',
       );
     try {
-      return this.#watchPath(folder, { persistent: false }, this.#work.notify).on('error', warn);
+      return this.#io.watch(folder, { persistent: false }, this.#work.notify).on('error', warn);
     } catch (error) {
       warn(error);
       return undefined;
@@ -92,7 +96,7 @@ export class StaticFolder {
   async read(): Promise<void> {
     const { folder, onPods } = this.#options;
     this.#work.clear();
-    const names = (await namesIn(folder)).filter((name) => !name.startsWith('.')).sort();
+    const names = (await namesIn(folder)).filter((name) => !name.startsWith('.')).toSorted();
     const files = new Map<string, Known>();
     for (const name of names) {
       const known = await this.#readFile(join(folder, name));
@@ -100,13 +104,15 @@ export class StaticFolder {
     }
     this.#files = files;
     // Of two files with a pod of one name the later one counts, as in kubelet.
-    const pods = new Map([...files.values()].flatMap(({ pod }) => (pod === undefined ? [] : [[fullNameOf(pod), pod]])));
+    const pods = new Map(
+      [...files.values()].flatMap(({ pod }) => (pod === undefined ? [] : [[formatKey(keyOf(pod)), pod]])),
+    );
     onPods([...pods.values()]);
   }
 
   /** A pod stays the same object while its file stays the same: workers compare versions by identity. */
   async #readFile(path: string): Promise<Known | undefined> {
-    const content = await contentOf(path);
+    const content = await this.#contentOf(path);
     if (content === undefined) return undefined;
     const before = this.#files.get(path);
     if (before !== undefined && isSame(before.content, content)) return before;
@@ -115,11 +121,23 @@ export class StaticFolder {
     return { content, pod: undefined };
   }
 
+  /** Undefined when the file is gone or not regular. The reason, as a text, when it cannot be read: as kubelet does, others are read. */
+  async #contentOf(path: string): Promise<Buffer | string | undefined> {
+    try {
+      const content = await this.#io.readFile(path, MAX_FILE_BYTES);
+      if (content === 'too-large') return `it has more than ${MAX_FILE_BYTES} bytes`;
+      return content === 'other' ? undefined : content;
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'ENOENT') return undefined;
+      if (SHORTAGES.includes(code)) throw error;
+      return errorMessage(error);
+    }
+  }
+
   async #parse(path: string, text: Buffer): Promise<Pod | undefined> {
     const { node, clock } = this.#options;
     try {
-      if (text.length > MAX_FILE_BYTES)
-        throw new AgentError('InvalidManifest', `it has more than ${MAX_FILE_BYTES} bytes`);
       const { pod, warnings } = await readManifest(text, { node, path, now: clock.now() });
       for (const warning of warnings) this.#report(path, warning);
       return pod;
@@ -132,37 +150,7 @@ export class StaticFolder {
   #report(path: string, reason: string): void {
     const { node, events, logger } = this.#options;
     logger.warn({ path, reason }, 'a file of static pods has a fault');
-    const about: KubeObject = { apiVersion: 'v1', kind: 'Node', metadata: { name: node, uid: node } };
-    events.event(about, 'Warning', 'InvalidStaticPod', `static pod file ${path}: ${reason}`);
-  }
-}
-
-async function namesIn(folder: string): Promise<readonly string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
-    throw error;
-  }
-}
-
-/**
- * The beginning of a regular file, one byte more than it may have; undefined when it is gone or of another kind. The reason, as a
- * text, when it cannot be read: as kubelet does, the other files are read.
- */
-async function contentOf(path: string): Promise<Buffer | string | undefined> {
-  try {
-    // A FIFO is not waited for.
-    await using handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const stats = await handle.stat();
-    if (!stats.isFile()) return undefined;
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(Math.min(stats.size, MAX_FILE_BYTES + 1)), 0);
-    return buffer.subarray(0, bytesRead);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ENOENT') return undefined;
-    if (SHORTAGES.includes(code)) throw error;
-    return errorMessage(error);
+    events.event(nodeReference(node), 'Warning', 'InvalidStaticPod', `static pod file ${path}: ${reason}`);
   }
 }
 

@@ -1,4 +1,4 @@
-import type { ContainerStatus, Pod } from '@gantry/objects';
+import { type ContainerStatus, isFinalPhase, type Pod } from '@gantry/objects';
 import { initContainersOf, mainContainersOf, type PodContainer } from '../spec/pod-containers.ts';
 import { shouldRestart } from '../spec/restart-policy.ts';
 
@@ -14,7 +14,7 @@ export interface PhaseInput {
 /** The pod's phase from its containers' statuses, as kubelet computes it (getPhase). Succeeded and Failed are final. */
 export function podPhase({ pod, init, main, run }: PhaseInput): string {
   const old = pod.status?.phase;
-  if (old === 'Succeeded' || old === 'Failed') return old;
+  if (isFinalPhase(old)) return old;
   const phase = openPhase(pod, { init, main });
   if (run === 'open' || phase === 'Failed') return phase;
   return main.length > 0 && main.every((status) => endOf(status) === 0) ? 'Succeeded' : 'Failed';

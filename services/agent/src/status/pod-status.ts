@@ -1,5 +1,5 @@
 import { formatTime, type Instant } from '@gantry/base';
-import type { ContainerStatus, Pod, PodStatus } from '@gantry/objects';
+import { type ContainerStatus, isFinalPhase, type Pod, type PodStatus } from '@gantry/objects';
 import {
   ephemeralContainersOf,
   initContainersOf,
@@ -35,13 +35,13 @@ export function podStatus(observed: PodObservation, now: Instant): PodStatus {
   const init = statuses({ ...observed, pod }, initContainersOf(pod), old.initContainerStatuses);
   const main = statuses({ ...observed, pod }, mainContainersOf(pod), old.containerStatuses);
   const ephemeral = statuses(observed, ephemeralContainersOf(pod), old.ephemeralContainerStatuses);
-  const isEnded = plan.goal !== 'run' && !isOver(old.phase ?? '') && !mayRun(state);
+  const isEnded = plan.goal !== 'run' && !isFinalPhase(old.phase ?? '') && !mayRun(state);
   const failure = isEnded && plan.goal === 'end' ? failureOf(observed) : undefined;
   const phase = failure === undefined ? podPhase({ pod, init, main, run: isEnded ? 'ended' : 'open' }) : 'Failed';
   const sandbox = state?.sandboxes.find((candidate) => candidate.state === 'running');
   const address = pod.spec?.hostNetwork === true ? observed.hostAddress : (sandbox?.address ?? '');
   // An ended pod keeps its address.
-  const podIP = address !== '' ? address : isOver(phase) || plan.goal !== 'run' ? (old.podIP ?? '') : '';
+  const podIP = address !== '' ? address : isFinalPhase(phase) || plan.goal !== 'run' ? (old.podIP ?? '') : '';
   const generation = pod.metadata.generation;
   const next: PodStatus = {
     ...old,
@@ -62,7 +62,7 @@ export function podStatus(observed: PodObservation, now: Instant): PodStatus {
     next.podIP = podIP;
     next.podIPs = [{ ip: podIP }];
   }
-  const resize = plan.goal === 'run' && !isOver(phase) ? resizeConditions(pod, state, memory) : [];
+  const resize = plan.goal === 'run' && !isFinalPhase(phase) ? resizeConditions(pod, state, memory) : [];
   const disruption = failure === undefined ? [] : disruptionOf(memory);
   next.conditions = podConditions(
     { pod, phase, init, main, sandbox: sandbox === undefined ? 'absent' : 'ready', more: [...resize, ...disruption] },
@@ -91,10 +91,6 @@ function disruptionOf({ rejection, eviction }: PodMemory): readonly ConditionDra
   if (rejection !== undefined || eviction?.cause !== 'node-pressure') return [];
   const { message } = eviction;
   return [{ type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', message }];
-}
-
-function isOver(phase: string): boolean {
-  return phase === 'Succeeded' || phase === 'Failed';
 }
 
 function statuses(

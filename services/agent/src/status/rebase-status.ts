@@ -1,4 +1,4 @@
-import type { PodCondition, PodStatus } from '@gantry/objects';
+import { isFinalPhase, type PodCondition, type PodStatus } from '@gantry/objects';
 import { OWN_CONDITIONS } from './conditions.ts';
 
 /** The fields of a pod's status that kubelet owns, without conditions. */
@@ -25,20 +25,16 @@ const SHARED_CONDITION = 'DisruptionTarget';
  * `current`. Undefined when the pod has ended since: an older report must not revive it.
  */
 export function rebaseStatus(status: PodStatus, current: PodStatus): PodStatus | undefined {
-  if (isOver(current) && current.phase !== status.phase) return undefined;
+  if (isFinalPhase(current.phase) && current.phase !== status.phase) return undefined;
   const fields = [
     ...Object.entries(current).filter(([field]) => !OWN_FIELDS.has(field)),
     ...Object.entries(status).filter(([field]) => OWN_FIELDS.has(field)),
   ];
-  const ends = isOver(status) && !isOver(current);
+  const ends = isFinalPhase(status.phase) && !isFinalPhase(current.phase);
   const isOwn = ({ type }: PodCondition) => OWN_CONDITIONS.has(type) || (ends && type === SHARED_CONDITION);
   const own = (status.conditions ?? []).filter(isOwn);
   const types = new Set(own.map(({ type }) => type));
   const others = (current.conditions ?? []).filter(({ type }) => !OWN_CONDITIONS.has(type) && !types.has(type));
   const conditions = [...own, ...others];
   return { ...Object.fromEntries(fields), conditions };
-}
-
-function isOver({ phase }: PodStatus): boolean {
-  return phase === 'Succeeded' || phase === 'Failed';
 }

@@ -1,5 +1,4 @@
-import { constants } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { readRegularFile } from '../files/read-regular-file.ts';
 import { AgentError } from '../runtime/agent-error.ts';
 import { openBeneath, openOwned } from '../mounts/open-path.ts';
 
@@ -14,12 +13,10 @@ export async function volumeText(volume: string, path: string): Promise<string |
   try {
     await using root = await openOwned(volume);
     await using found = await openBeneath(root, path, 'refuse');
+    // A device must not even be opened.
     if (!(await found.stat()).isFile()) return undefined;
-    await using handle = await open(`/proc/self/fd/${found.fd}`, constants.O_RDONLY | constants.O_NONBLOCK);
-    const { size } = await handle.stat();
-    if (size > MAX_BYTES) return undefined;
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(size), 0, size, 0);
-    return buffer.subarray(0, bytesRead).toString();
+    const content = await readRegularFile(`/proc/self/fd/${found.fd}`, MAX_BYTES);
+    return typeof content === 'string' ? undefined : content.toString();
   } catch (error) {
     if (error instanceof AgentError) return undefined;
     throw error;

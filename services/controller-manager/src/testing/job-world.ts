@@ -1,9 +1,9 @@
 import { formatTime, type Instant } from '@gantry/base';
-import type { Job, Pod } from '@gantry/objects';
+import { hasEnded, type Job, type Pod } from '@gantry/objects';
 import { type BackoffRecord, NO_FAILURES } from '../controllers/job/backoff.ts';
 import { hasFinalizer, isJobFinished, TRACKING_FINALIZER } from '../controllers/job/job-rules.ts';
 import { type Action, planJob } from '../controllers/job/plan.ts';
-import { isActive, isFinished } from '../controllers/pods/pod-state.ts';
+import { isActive } from '../controllers/pods/pod-state.ts';
 import { podStatus } from './job-objects.ts';
 
 /** What happens to a Job's pods, to the view of its controller, and to the controller. Numbers choose among what there is. */
@@ -180,8 +180,8 @@ export class JobWorld {
     else if (kind === 'vanish') {
       if (pod.metadata.deletionTimestamp === undefined) return;
       if (!hasFinalizer(pod)) versions.set(undefined, 'other');
-      else if (!isFinished(pod)) this.#setStatus(versions, pod, 'failed');
-    } else if (isFinished(pod)) return;
+      else if (!hasEnded(pod)) this.#setStatus(versions, pod, 'failed');
+    } else if (hasEnded(pod)) return;
     else if (kind === 'run') this.#setStatus(versions, pod, 'ready');
     else this.#setStatus(versions, pod, kind === 'succeed' ? 'succeeded' : 'failed');
   }
@@ -194,7 +194,7 @@ export class JobWorld {
   #delete(versions: Versions<Pod | undefined>, by: 'controller' | 'other'): void {
     const pod = versions.latest;
     if (pod === undefined || pod.metadata.deletionTimestamp !== undefined) return;
-    const isGone = isFinished(pod) && !hasFinalizer(pod);
+    const isGone = hasEnded(pod) && !hasFinalizer(pod);
     const metadata = { ...pod.metadata, deletionTimestamp: formatTime(this.now) };
     versions.set(isGone ? undefined : { ...pod, metadata }, by);
   }

@@ -3,8 +3,9 @@ import {
   ENDPOINT_SLICES,
   type EndpointSlice,
   formatKey,
-  type KubeObject,
+  isFinalPhase,
   keyOf,
+  type KubeObject,
   NAMESPACES,
   type Pod,
   PODS,
@@ -139,7 +140,7 @@ function addressesOfSlice(object: KubeObject | undefined): readonly string[] {
 function addressesOfPod(object: KubeObject | undefined): readonly string[] {
   const { metadata, status } = (object ?? {}) as Partial<Pod>;
   const { podIP = '', phase } = status ?? {};
-  if (podIP === '' || phase === 'Succeeded' || phase === 'Failed') return [];
+  if (podIP === '' || isFinalPhase(phase)) return [];
   return [podKey(metadata?.namespace ?? '', podIP)];
 }
 

@@ -1,4 +1,4 @@
-import { formatKey, keyOf, type Pod } from '@gantry/objects';
+import { formatKey, hasEnded, keyOf, type Pod } from '@gantry/objects';
 import { parseAddress } from '../rules/ipv4.ts';
 import { protocolOf } from '../rules/service-port.ts';
 import type { NamedPort } from './parse-policy.ts';
@@ -29,7 +29,7 @@ export const MAX_NAMED_PORTS = 100;
 export function memberOf(pod: Pod): Member | undefined {
   const { metadata, spec, status } = pod;
   const address = status?.podIP ?? '';
-  const isOver = ['Succeeded', 'Failed'].includes(status?.phase ?? '') && !hasRunning(pod);
+  const isOver = hasEnded(pod) && !hasRunning(pod);
   if (spec?.hostNetwork === true || isOver) return undefined;
   if (parseAddress(address) === undefined) return undefined;
   const nodeAddress = status?.hostIP ?? '';

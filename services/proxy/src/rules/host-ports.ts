@@ -1,4 +1,4 @@
-import { isWithin, type Container, type Pod, podAddresses } from '@gantry/objects';
+import { type Container, hasEnded, isWithin, type Pod, podAddresses } from '@gantry/objects';
 import { type Element, EMPTY, type Fragment } from './fragment.ts';
 import { contains, parseAddress } from './ipv4.ts';
 import { type Protocol, protocolOf } from './service-port.ts';
@@ -58,11 +58,11 @@ export function hostPortOwner({ metadata }: Pod): string {
   return `host-ports/${metadata.creationTimestamp ?? ''}/${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
 }
 
-function hostPortsOf({ spec, status }: Pod, node: LocalNode, surroundings: Surroundings): readonly HostPort[] {
+function hostPortsOf(pod: Pod, node: LocalNode, surroundings: Surroundings): readonly HostPort[] {
+  const { spec, status } = pod;
   const podAddress = status?.podIP ?? '';
   // A pod of the host's network has its ports there already. One that has ended has given its address back.
-  if (spec === undefined || spec.hostNetwork === true || ['Succeeded', 'Failed'].includes(status?.phase ?? ''))
-    return [];
+  if (spec === undefined || spec.hostNetwork === true || hasEnded(pod)) return [];
   if (!contains(surroundings.podRange, podAddress)) return [];
   const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
   return [...spec.containers, ...sidecars].flatMap((container) =>

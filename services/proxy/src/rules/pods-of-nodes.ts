@@ -1,4 +1,4 @@
-import { containerAddressOf, type Node, type Pod } from '@gantry/objects';
+import { containerAddressOf, hasEnded, type Node, type Pod } from '@gantry/objects';
 import type { Element, Fragment } from './fragment.ts';
 import { contains, type Range } from './ipv4.ts';
 import { type LocalNode, nodePart } from './topology.ts';
@@ -28,7 +28,7 @@ export function planNodeAddresses(nodes: ReadonlyMap<string, LocalNode>, podCidr
 /** A Node's set of pods' addresses. Pods that have ended have none any more: their addresses are given to others. */
 export function planPodsOf(node: LocalNode, pods: readonly Pod[], podRange: Range): Fragment {
   const addresses = pods
-    .filter(({ spec, status }) => spec?.hostNetwork !== true && !['Succeeded', 'Failed'].includes(status?.phase ?? ''))
+    .filter((pod) => pod.spec?.hostNetwork !== true && !hasEnded(pod))
     .map(({ status }) => status?.podIP ?? '')
     .filter((address) => contains(podRange, address));
   const container = `pods-of/${nodePart(node)}` as const;

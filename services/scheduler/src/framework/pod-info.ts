@@ -49,8 +49,3 @@ function hostPortsOf(pod: Pod): readonly HostPort[] {
     ),
   );
 }
-
-/** Whether a pod has finished and no longer uses resources of its node. */
-export function isFinished(pod: Pod): boolean {
-  return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
-}

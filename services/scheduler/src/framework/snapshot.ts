@@ -1,5 +1,5 @@
-import type { Node, Pod } from '@gantry/objects';
-import { createPodInfo, isFinished, type PodInfo } from './pod-info.ts';
+import { hasEnded, type Node, type Pod } from '@gantry/objects';
+import { createPodInfo, type PodInfo } from './pod-info.ts';
 import { addAmounts, type Amounts, NO_AMOUNTS, parseAmounts, subtractAmounts } from './resources.ts';
 
 /** A node with its pods. Immutable. */
@@ -101,10 +101,10 @@ export class SnapshotKeeper {
     const key = `${namespace}/${name}`;
     const nodeName = pod.spec?.nodeName ?? '';
     const assumed = this.#assumed.get(key);
-    if (nodeName === '' && assumed !== undefined && assumed.uid === uid && !isFinished(pod)) return;
+    if (nodeName === '' && assumed !== undefined && assumed.uid === uid && !hasEnded(pod)) return;
     this.#assumed.delete(key);
     this.#unplace(key);
-    if (nodeName !== '' && !isFinished(pod)) this.#place(nodeName, createPodInfo(pod));
+    if (nodeName !== '' && !hasEnded(pod)) this.#place(nodeName, createPodInfo(pod));
   }
 
   removePod(key: string): void {

@@ -1,4 +1,4 @@
-import type { ContainerState, ContainerStatus, Pod } from '@gantry/objects';
+import { type ContainerState, type ContainerStatus, hasEnded, type Pod } from '@gantry/objects';
 import { describedAs, type Column, ageColumn, column, formatAge, nameColumn } from '@gantry/apimachinery';
 
 /** What `kubectl get pods` says in one word, and how many containers are ready and were restarted. */
@@ -37,7 +37,7 @@ function summarise(pod: Pod): PodSummary {
 function deletionReason(pod: Pod): string | undefined {
   if (pod.metadata.deletionTimestamp === undefined) return undefined;
   if (pod.status?.reason === 'NodeLost') return 'Unknown';
-  return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed' ? undefined : 'Terminating';
+  return hasEnded(pod) ? undefined : 'Terminating';
 }
 
 /** Walks init containers up to the first that has not done its part; `reason` is undefined when all have. */

@@ -1,5 +1,14 @@
 import { append } from '@gantry/base';
-import { type FieldError, PODS, type Pod, type PodStatus, type Volume, dns1123Label, forbidden } from '@gantry/objects';
+import {
+  dns1123Label,
+  type FieldError,
+  forbidden,
+  hasEnded,
+  type Pod,
+  PODS,
+  type PodStatus,
+  type Volume,
+} from '@gantry/objects';
 import { PART_VERBS, PROXY_VERBS, type StrategyContext, defineResource } from '@gantry/apimachinery';
 import { podColumns } from './columns.ts';
 import { moveAppArmorAnnotations } from '../../pod-spec/app-armor.ts';
@@ -131,8 +140,7 @@ function hostnameWarnings({ metadata: { name = '' } }: Pod): string[] {
 /** Pods that no node runs, or that have ended, go at once. */
 function gracePeriodSeconds(object: Pod, requested: number | undefined): number {
   const unscheduled = (object.spec?.nodeName ?? '') === '';
-  const phase = object.status?.phase;
-  if (unscheduled || phase === 'Failed' || phase === 'Succeeded') return 0;
+  if (unscheduled || hasEnded(object)) return 0;
   const period = requested ?? object.spec?.terminationGracePeriodSeconds ?? 0;
   return period < 0 ? 1 : period;
 }

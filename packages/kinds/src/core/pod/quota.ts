@@ -1,5 +1,5 @@
 import type { QuotaUsage } from '@gantry/apimachinery';
-import type { Pod } from '@gantry/objects';
+import { isFinalPhase, type Pod } from '@gantry/objects';
 import type { Amounts } from '../../fields/amounts.ts';
 import { satisfiesScope } from '../../fields/quota-scope.ts';
 import { podAmounts } from '../../pod-spec/pod-amounts.ts';
@@ -19,7 +19,7 @@ export const podQuota: QuotaUsage<Pod> = {
 
 /** Pods that have ended, or whose grace period has, use nothing but their count as objects. */
 function podUsage({ metadata, spec, status }: Pod, now: number): Amounts {
-  if (spec === undefined || status?.phase === 'Succeeded' || status?.phase === 'Failed') return {};
+  if (spec === undefined || isFinalPhase(status?.phase)) return {};
   const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
   if (deletionTimestamp !== undefined && deletionGracePeriodSeconds !== undefined) {
     if (now > Date.parse(deletionTimestamp) + deletionGracePeriodSeconds * 1000) return {};

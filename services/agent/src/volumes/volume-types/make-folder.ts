@@ -1,5 +1,6 @@
-import { chmod, chown, mkdir, rename, rm, stat } from 'node:fs/promises';
+import { chmod, chown, mkdir, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { isThere } from '../../files/if-there.ts';
 import { groupMode } from './file-owner.ts';
 
 const ANY_USER = 0o777;
@@ -9,7 +10,7 @@ const ANY_USER = 0o777;
  * pod's to change.
  */
 export async function makeFolder(folder: string, group?: number): Promise<void> {
-  if (await exists(folder)) return;
+  if (await isThere(folder)) return;
   await mkdir(dirname(folder), { recursive: true });
   // No volume's name has a tilde.
   const next = `${folder}~`;
@@ -18,14 +19,4 @@ export async function makeFolder(folder: string, group?: number): Promise<void> 
   if (group !== undefined) await chown(next, -1, group);
   await chmod(next, group === undefined ? ANY_USER : groupMode(ANY_USER, 'folder', 'read-write'));
   await rename(next, folder);
-}
-
-async function exists(path: string): Promise<boolean> {
-  try {
-    await stat(path);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
-    throw error;
-  }
 }

@@ -1,5 +1,5 @@
-import type { DaemonSet, Pod } from '@gantry/objects';
-import { isActive, isAvailable, isFinished, isReady } from '../pods/pod-state.ts';
+import { type DaemonSet, hasEnded, type Pod } from '@gantry/objects';
+import { isActive, isAvailable, isReady } from '../pods/pod-state.ts';
 import { HASH_LABEL, targetNode } from './placement.ts';
 
 /** The set's pods by node. Finished pods that are being deleted are left out: a finalizer may hold them for long. */
@@ -8,7 +8,7 @@ export type PodsByNode = ReadonlyMap<string, readonly Pod[]>;
 export function podsByNode(pods: readonly Pod[]): PodsByNode {
   const byNode = new Map<string, Pod[]>();
   for (const pod of pods) {
-    if (pod.metadata.deletionTimestamp !== undefined && isFinished(pod)) continue;
+    if (pod.metadata.deletionTimestamp !== undefined && hasEnded(pod)) continue;
     const node = targetNode(pod);
     if (node === undefined) continue;
     const known = byNode.get(node);
@@ -54,7 +54,7 @@ export function tendNode(pods: readonly Pod[], placement: 'run' | 'keep', rules:
   // What most nodes are like, most of the time.
   if (pods.length === 1 && first !== undefined && isActive(first)) return NOTHING;
   const living = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-  const running = living.filter((pod) => !isFinished(pod)).sort(oldestFirst);
+  const running = living.filter((pod) => !hasEnded(pod)).sort(oldestFirst);
   const finished = removalsOfFinished(living, rules.backsOff);
   if (!rules.allowsSurge) return { create: false, remove: [...finished, ...excess(running.slice(1))] };
   if (running.length === 0) return { create: placement === 'run', remove: finished };

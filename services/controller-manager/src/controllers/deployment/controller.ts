@@ -9,6 +9,7 @@ import { ignoreNotFound } from '@gantry/client';
 import {
   type Deployment,
   DEPLOYMENTS,
+  hasEnded,
   isReason,
   keyOf,
   type Pod,
@@ -18,7 +19,6 @@ import {
 } from '@gantry/objects';
 import { adopt, claimCandidates, mayAdopt, ownersOf, release, watchOwned } from '../owned-objects.ts';
 import { controllerOf } from '../ownership.ts';
-import { isFinished } from '../pods/pod-state.ts';
 import { isNamespaceTerminating } from '../pods/pod-writes.shell.ts';
 import { createFailureMessage, scalingMessage, SELECTING_ALL } from './messages.ts';
 import { type Action, planDeployment } from './plan.ts';
@@ -59,7 +59,7 @@ function watchEndingPods(): WatchSpec<Pod> {
   return {
     resource: PODS,
     keys: (pod, old, cache) => {
-      const ended = pod === undefined || isFinished(pod);
+      const ended = pod === undefined || hasEnded(pod);
       const subject = pod ?? old;
       if (!ended || subject === undefined || controllerOf(subject) === undefined) return [];
       return ownersOf(subject, REPLICA_SETS, cache)

@@ -4,12 +4,12 @@ import {
   type DeploymentCondition,
   type DeploymentStatus,
   equalJson,
+  hasEnded,
   type Pod,
   type ReplicaSet,
 } from '@gantry/objects';
 import { selectorOf } from '../owned-objects.ts';
 import { claimObjects } from '../ownership.ts';
-import { isFinished } from '../pods/pod-state.ts';
 import { newSetAnnotations, REVISION, rolloutRevision, sizeAnnotationsDiffer } from './annotations.ts';
 import { conditionOf, type ConditionValue, setCondition } from './conditions.ts';
 import { deadlineOf, hasProgressDeadline, isComplete } from './progress.ts';
@@ -175,7 +175,7 @@ function oldPodsRun(draft: Draft): boolean {
   const newUid = draft.newSet?.metadata.uid;
   return draft.pods.some(
     (pod) =>
-      !isFinished(pod) &&
+      !hasEnded(pod) &&
       !(pod.metadata.ownerReferences ?? []).some((owner) => owner.controller === true && owner.uid === newUid),
   );
 }

@@ -1,6 +1,5 @@
 import { formatTime, type Instant, type Plan } from '@gantry/base';
-import type { Pod, PodCondition } from '@gantry/objects';
-import { isFinished } from '../pods/pod-state.ts';
+import { hasEnded, type Pod, type PodCondition } from '@gantry/objects';
 
 const TARGET = 'DisruptionTarget';
 /** How long a pod may have the condition without being deleted, as in Kubernetes. */
@@ -36,7 +35,7 @@ export function planStaleCondition(pod: Pod, now: Instant): Plan<ClearTarget> {
 
 /** The condition of a pod that may turn out to be stale. */
 export function targetOf(pod: Pod | undefined): PodCondition | undefined {
-  if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || isFinished(pod)) return undefined;
+  if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || hasEnded(pod)) return undefined;
   const target = pod.status?.conditions?.find(({ type }) => type === TARGET);
   return target?.status === 'True' && target.reason !== 'TerminationByKubelet' ? target : undefined;
 }

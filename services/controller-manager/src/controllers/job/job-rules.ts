@@ -1,5 +1,4 @@
-import type { Job, Pod } from '@gantry/objects';
-import { isFinished } from '../pods/pod-state.ts';
+import { hasEnded, type Job, type Pod } from '@gantry/objects';
 
 /** Kept on a pod until its Job has counted it. */
 export const TRACKING_FINALIZER = 'batch.kubernetes.io/job-tracking';
@@ -45,7 +44,7 @@ export function hasFinalizer({ metadata }: Pod): boolean {
 export function isFailed(pod: Pod, job: Job): boolean {
   if (pod.status?.phase === 'Failed') return true;
   // A deleted pod may never reach a final phase.
-  return !replacesOnlyFailed(job) && pod.metadata.deletionTimestamp !== undefined && !isFinished(pod);
+  return !replacesOnlyFailed(job) && pod.metadata.deletionTimestamp !== undefined && !hasEnded(pod);
 }
 
 /** The completion index that a pod's annotation names; undefined without one that can be read. */

@@ -3,6 +3,7 @@ import type { ControllerContext, ControllerSpec } from '@gantry/controller-runti
 import {
   classOfClaim,
   formatKey,
+  hasEnded,
   keyOf,
   type KubeObject,
   type ObjectKey,
@@ -15,7 +16,7 @@ import {
   STORAGE_CLASSES,
   type StorageClass,
 } from '@gantry/objects';
-import { claimKeyOf, defaultClassOf, hasEnded, KnownObjects } from './known-objects.ts';
+import { claimKeyOf, defaultClassOf, KnownObjects } from './known-objects.ts';
 import { type Action, type ObservedClaim, type ObservedVolume, planClaim, planVolume } from './plan.ts';
 
 /**

@@ -1,10 +1,11 @@
 import { IndexedObjects, type ReconcileKey } from '@gantry/controller-runtime';
 import {
   BIND_COMPLETED,
+  claimsOfPod,
   classOfClaim,
   classOfVolume,
-  claimsOfPod,
   formatKey,
+  hasEnded,
   keyOf,
   parseKey,
   type PersistentVolume,
@@ -102,11 +103,6 @@ export function defaultClassOf(classes: readonly StorageClass[]): StorageClass |
 /** `namespace/name` of the claim to which a volume refers. */
 export function claimKeyOf({ spec }: PersistentVolume): string {
   return formatKey({ namespace: spec?.claimRef?.namespace ?? '', name: spec?.claimRef?.name ?? '' });
-}
-
-/** Whether a pod has come to its end. */
-export function hasEnded({ status }: Pod): boolean {
-  return status?.phase === 'Succeeded' || status?.phase === 'Failed';
 }
 
 function isDefault({ metadata }: StorageClass): boolean {

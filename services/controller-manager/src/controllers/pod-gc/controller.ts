@@ -7,8 +7,7 @@ import {
   findObject,
   watchSelf,
 } from '@gantry/controller-runtime';
-import { isFinished } from '../pods/pod-state.ts';
-import { formatKey, keyOf, NODES, type Pod, PODS } from '@gantry/objects';
+import { formatKey, hasEnded, keyOf, NODES, type Pod, PODS } from '@gantry/objects';
 import type { Instant } from '@gantry/base';
 import { type Action, changesCollection, isOutOfService, planPodCollection } from './plan.ts';
 import { excessPods, MAX_FINISHED } from './terminated.ts';
@@ -74,8 +73,7 @@ export function createTerminatedPodGcController(limit = MAX_FINISHED): Controlle
     watches: [
       {
         resource: PODS,
-        keys: (pod, old) =>
-          pod !== undefined && isFinished(pod) && (old === undefined || !isFinished(old)) ? [ALL] : [],
+        keys: (pod, old) => (pod !== undefined && hasEnded(pod) && (old === undefined || !hasEnded(old)) ? [ALL] : []),
       },
     ],
     begin: () => {

@@ -1,5 +1,5 @@
 import { formatTime, type Instant, type Plan } from '@gantry/base';
-import type { Node, Pod, PodCondition, PodStatus } from '@gantry/objects';
+import { isFinalPhase, type Node, type Pod, type PodCondition, type PodStatus } from '@gantry/objects';
 import { disruptionTarget } from '../taint-eviction/plan.ts';
 
 /** What the plan looks at. `missingSince` is since when this pod has been seen without its node. */
@@ -63,7 +63,7 @@ export function failedStatus(
   condition: PodCondition | undefined,
   now: Instant,
 ): PodStatus | undefined {
-  if (status?.phase === 'Failed' || status?.phase === 'Succeeded') return undefined;
+  if (isFinalPhase(status?.phase)) return undefined;
   const isReady = status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'True') === true;
   const conditions: PodCondition[] = [
     ...(condition === undefined ? [] : [condition]),

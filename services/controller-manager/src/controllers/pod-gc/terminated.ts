@@ -1,12 +1,11 @@
-import type { Pod } from '@gantry/objects';
-import { isFinished } from '../pods/pod-state.ts';
+import { hasEnded, type Pod } from '@gantry/objects';
 
 /** How many finished pods may exist, as in Kubernetes (`terminated-pod-gc-threshold`). */
 export const MAX_FINISHED = 12_500;
 
 /** The finished pods beyond the limit that are to be removed: evicted ones first, then the oldest. */
 export function excessPods(pods: readonly Pod[], limit: number): readonly Pod[] {
-  const finished = pods.filter(isFinished);
+  const finished = pods.filter(hasEnded);
   if (finished.length <= limit) return [];
   return finished.toSorted(byEvictionAndAge).slice(0, finished.length - limit);
 }

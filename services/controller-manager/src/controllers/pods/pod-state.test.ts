@@ -1,15 +1,7 @@
 import { formatTime } from '@gantry/base';
-import type { Pod } from '@gantry/objects';
+import { hasEnded, type Pod } from '@gantry/objects';
 import { describe, expect, it, test } from 'vitest';
-import {
-  availableAt,
-  isActive,
-  isAvailable,
-  isFinished,
-  isReady,
-  isTerminating,
-  nextAvailability,
-} from './pod-state.ts';
+import { availableAt, isActive, isAvailable, isReady, isTerminating, nextAvailability } from './pod-state.ts';
 
 const NOW = Date.parse('2026-01-01T00:10:00Z');
 
@@ -37,7 +29,7 @@ describe('the state of a pod', () => {
     ['Failed', true, ['finished']],
   ])('of phase %s and being deleted: %s is %j', (phase, deleting, expected) => {
     const one = pod(phase, deleting);
-    const states = { active: isActive(one), finished: isFinished(one), terminating: isTerminating(one) };
+    const states = { active: isActive(one), finished: hasEnded(one), terminating: isTerminating(one) };
     expect(Object.entries(states).flatMap(([name, holds]) => (holds ? [name] : []))).toEqual(expected);
   });
 });

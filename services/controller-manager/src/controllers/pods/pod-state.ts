@@ -1,19 +1,14 @@
 import type { Instant } from '@gantry/base';
-import { equalJson, type Pod, type PodCondition } from '@gantry/objects';
-
-/** Ended for good: its phase is `Succeeded` or `Failed`. */
-export function isFinished(pod: Pod): boolean {
-  return pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
-}
+import { equalJson, hasEnded, type Pod, type PodCondition } from '@gantry/objects';
 
 /** Neither finished nor being deleted. */
 export function isActive(pod: Pod): boolean {
-  return pod.metadata.deletionTimestamp === undefined && !isFinished(pod);
+  return pod.metadata.deletionTimestamp === undefined && !hasEnded(pod);
 }
 
 /** Being deleted while it may still run. */
 export function isTerminating(pod: Pod): boolean {
-  return pod.metadata.deletionTimestamp !== undefined && !isFinished(pod);
+  return pod.metadata.deletionTimestamp !== undefined && !hasEnded(pod);
 }
 
 export function isReady(pod: Pod): boolean {
@@ -65,7 +60,7 @@ function readyCondition(pod: Pod): PodCondition | undefined {
  */
 export function changesCounts(pod: Pod, old: Pod): boolean {
   return (
-    isFinished(pod) !== isFinished(old) ||
+    hasEnded(pod) !== hasEnded(old) ||
     readySince(pod) !== readySince(old) ||
     pod.metadata.deletionTimestamp !== old.metadata.deletionTimestamp ||
     !equalJson(pod.metadata.labels, old.metadata.labels)

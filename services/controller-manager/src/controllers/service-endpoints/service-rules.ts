@@ -1,5 +1,4 @@
-import type { Pod, Service } from '@gantry/objects';
-import { isFinished } from '../pods/pod-state.ts';
+import { hasEnded, type Pod, type Service } from '@gantry/objects';
 
 /** Marks objects of a Service without an address of its own. */
 export const HEADLESS_LABEL = 'service.kubernetes.io/headless';
@@ -22,7 +21,7 @@ export function isHeadless({ spec }: Service): boolean {
 
 /** Whether a pod belongs into endpoints: it has an address and has not ended. */
 export function isEndpoint(pod: Pod): boolean {
-  if (isFinished(pod)) return false;
+  if (hasEnded(pod)) return false;
   const { status } = pod;
   return (status?.podIP ?? '') !== '' || (status?.podIPs ?? []).length > 0;
 }

@@ -1,6 +1,5 @@
 import { append, type Instant } from '@gantry/base';
-import { cloneJson, type Pod, type StatefulSet } from '@gantry/objects';
-import { isFinished } from '../pods/pod-state.ts';
+import { cloneJson, hasEnded, type Pod, type StatefulSet } from '@gantry/objects';
 import type { PodAction } from './actions.ts';
 import { claimsOf, type FindClaim, isEmpty } from './claim-changes.ts';
 import { mountClaims, mountsClaims } from './claims.ts';
@@ -107,7 +106,7 @@ function stepOfOrdinal(observed: ObservedPods, ordinal: number, pod: Pod | undef
   if (pod === undefined) return creation(observed, ordinal);
   const isLeaving = pod.metadata.deletionTimestamp !== undefined;
   // One that has ended is replaced, whatever its exit codes say.
-  if (isFinished(pod)) return { actions: isLeaving ? [] : [{ kind: 'deletePod', pod }], verdict: 'wait' };
+  if (hasEnded(pod)) return { actions: isLeaving ? [] : [{ kind: 'deletePod', pod }], verdict: 'wait' };
   const isOrdered = observed.set.spec?.podManagementPolicy !== 'Parallel';
   if (pod.status?.phase === 'Pending') {
     const { changes, terminating } = claimsOf(observed.set, pod, ordinal, observed.findClaim);

@@ -1,4 +1,4 @@
-import { type Job, JOBS, type KubeObject, type Pod, PODS } from '@gantry/objects';
+import { hasEnded, type Job, JOBS, type KubeObject, type Pod, PODS } from '@gantry/objects';
 import { controllerOf } from '../../controllers/ownership.ts';
 import { type Change, isOf, type World } from './world.ts';
 
@@ -67,10 +67,6 @@ function isEvictionOfEnded(change: Change): boolean {
   const [pod, old]: readonly (Pod | undefined)[] = [change.object, change.old];
   if (old === undefined || old.metadata.deletionTimestamp !== undefined || !hasEnded(old)) return false;
   return pod?.status?.conditions?.some(({ reason }) => reason === 'DeletionByTaintManager') === true;
-}
-
-function hasEnded({ status }: Pod): boolean {
-  return status?.phase === 'Succeeded' || status?.phase === 'Failed';
 }
 
 function isOwnerThere(world: World, pod: Pod): boolean {

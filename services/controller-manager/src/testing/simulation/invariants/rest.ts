@@ -1,4 +1,4 @@
-import { CONFIG_MAPS, JOBS, type KubeObject, type Pod, PODS, RESOURCE_QUOTAS } from '@gantry/objects';
+import { CONFIG_MAPS, hasEnded, JOBS, type KubeObject, PODS, RESOURCE_QUOTAS } from '@gantry/objects';
 import { RECOUNT_MS } from '../../../controllers/resource-quota/plan.ts';
 import type { World } from '../world.ts';
 
@@ -58,8 +58,4 @@ function* miscounted(world: World): Iterable<string> {
         yield `I19: ${metadata.namespace} uses ${counts[name]} ${name}, the quota says ${value}`;
     }
   }
-}
-
-function hasEnded({ status }: Pod): boolean {
-  return status?.phase === 'Succeeded' || status?.phase === 'Failed';
 }

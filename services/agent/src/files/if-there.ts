@@ -1,0 +1,34 @@
+import { access, readdir, readFile } from 'node:fs/promises';
+
+const MISSING: readonly string[] = ['ENOENT'];
+
+/** Errors of a path below /proc/<pid> whose process has ended. */
+export const PROCESS_ENDED: readonly string[] = ['ENOENT', 'ESRCH', 'EINVAL'];
+
+/** Whether something is at a path. `absent` are the codes of errors that mean that nothing is; others are thrown. */
+export async function isThere(path: string, absent = MISSING): Promise<boolean> {
+  return (await unlessAbsent(access(path), absent)) !== ABSENT;
+}
+
+/** The text of a file; undefined when it is absent. */
+export async function readIfThere(path: string, absent = MISSING): Promise<string | undefined> {
+  const text = await unlessAbsent(readFile(path, 'utf8'), absent);
+  return text === ABSENT ? undefined : text;
+}
+
+/** The names in a folder; none when it is absent. */
+export async function namesIn(folder: string, absent = MISSING): Promise<readonly string[]> {
+  const names = await unlessAbsent(readdir(folder), absent);
+  return names === ABSENT ? [] : names;
+}
+
+const ABSENT = Symbol('absent');
+
+async function unlessAbsent<T>(work: Promise<T>, absent: readonly string[]): Promise<T | typeof ABSENT> {
+  try {
+    return await work;
+  } catch (error) {
+    if (absent.includes((error as NodeJS.ErrnoException).code ?? '')) return ABSENT;
+    throw error;
+  }
+}
