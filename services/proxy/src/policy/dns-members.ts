@@ -41,7 +41,7 @@ function dnsMembers(slices: Iterable<EndpointSlice>): readonly Member[] {
       const [address = ''] = addresses;
       if ((targetRef ?? null) !== null || parseAddress(address) === undefined) continue;
       const key = `dns/${address}`;
-      members.set(key, { key, namespace: DNS_NAMESPACE, labels: DNS_LABELS, address, nodeAddress: '', ports: named });
+      members.set(key, { key, namespace: DNS_NAMESPACE, labels: DNS_LABELS, address, node: '', ports: named });
     }
   }
   return [...members.values()];

@@ -10,13 +10,13 @@ function ports(containers: Container[], initContainers: Container[] = []): reado
   return found.map(({ protocol, name, number }) => `${protocol} ${name} ${number}`);
 }
 
-test('a pod is known by its namespace, labels, address and Node', () => {
+test('a pod is known by its namespace, labels, address and Node, which its agent cannot choose', () => {
   expect(memberOf(web)).toEqual({
     key: 'pod/default/web',
     namespace: 'default',
     labels: { app: 'web' },
     address: '10.128.4.1',
-    nodeAddress: '10.128.0.3',
+    node: 'node-a',
     ports: [{ protocol: 'tcp', name: 'web', number: 8080 }],
   });
 });
@@ -39,10 +39,6 @@ test.each(['initContainerStatuses', 'ephemeralContainerStatuses'])(
     expect(memberOf({ ...web, status })?.address).toBe('10.128.4.1');
   },
 );
-
-test("what is no address is no Node's", () => {
-  expect(memberOf({ ...web, status: { ...web.status, hostIP: 'x; drop' } })?.nodeAddress).toBe('');
-});
 
 test('named ports are those of containers and sidecars; the first one of a name and protocol counts', () => {
   const main = {

@@ -10,8 +10,8 @@ export interface Member {
   readonly namespace: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly address: string;
-  /** The InternalIP of its Node; '' where it has none. */
-  readonly nodeAddress: string;
+  /** The Node that it is bound to; '' where it has none. */
+  readonly node: string;
   readonly ports: readonly MemberPort[];
 }
 
@@ -32,13 +32,12 @@ export function memberOf(pod: Pod): Member | undefined {
   const isOver = hasEnded(pod) && !hasRunning(pod);
   if (spec?.hostNetwork === true || isOver) return undefined;
   if (parseAddress(address) === undefined) return undefined;
-  const nodeAddress = status?.hostIP ?? '';
   return {
     key: `pod/${formatKey(keyOf(pod))}`,
     namespace: metadata.namespace ?? '',
     labels: metadata.labels ?? {},
     address,
-    nodeAddress: parseAddress(nodeAddress) === undefined ? '' : nodeAddress,
+    node: spec?.nodeName ?? '',
     ports: namedPortsOf(pod),
   };
 }
@@ -68,7 +67,7 @@ function namedPortsOf({ spec }: Pod): readonly MemberPort[] {
 export function isSameMember(one: Member, other: Member): boolean {
   return (
     one.address === other.address &&
-    one.nodeAddress === other.nodeAddress &&
+    one.node === other.node &&
     (one.labels === other.labels || JSON.stringify(one.labels) === JSON.stringify(other.labels)) &&
     JSON.stringify(one.ports) === JSON.stringify(other.ports)
   );

@@ -5,7 +5,7 @@ import { PeerGroups, type Work } from './peer-groups.ts';
 import { NO_POLICIES, type Subject } from './subject.ts';
 
 function subject(name: string): Subject {
-  const member = { key: name, namespace: 'crowd', labels: {}, address: '', nodeAddress: '', ports: [] };
+  const member = { key: name, namespace: 'crowd', labels: {}, address: '', node: '', ports: [] };
   return { member, selection: NO_POLICIES, groups: new Set() };
 }
 

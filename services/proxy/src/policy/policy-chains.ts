@@ -53,6 +53,11 @@ export function isolationChain(policies: readonly Policy[], direction: Direction
   };
 }
 
+/** The chain that allows nothing. */
+export function closedChain(direction: Direction): IsolationChain {
+  return { name: `${direction}-of/closed`, rules: ['drop'], omitted: 0 };
+}
+
 /** The part of the table for one policy, without the sets that its rules look up. */
 export function planPolicy(policy: Policy): Fragment {
   const chains = new Map<string, readonly string[]>();

@@ -1,37 +1,28 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '@gantry/base';
 import type { InformerEvent } from '@gantry/controller-runtime';
-import {
-  ENDPOINT_SLICES,
-  type EndpointSlice,
-  formatKey,
-  keyOf,
-  type KubeObject,
-  NAMESPACES,
-  NETWORK_POLICIES,
-  type NetworkPolicy,
-  PODS,
-} from '@gantry/objects';
+import { ENDPOINT_SLICES, NAMESPACES, NETWORK_POLICIES, type NetworkPolicy, NODES, PODS } from '@gantry/objects';
+import { AddressClaims } from './address-claims.ts';
+import { NodeAddresses } from './node-addresses.ts';
+import type { Fragment } from '../rules/fragment.ts';
 import type { Range } from '../rules/ipv4.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
-import { DnsMembers } from './dns-members.ts';
-import { isSameMember, type Member, memberOf } from './member.ts';
+import { Changes, takeAll } from './changes.ts';
+import { isSameMember, type Member } from './member.ts';
 import { NamedPortSets } from './named-port-sets.ts';
 import { leavesRoom, NamespacePolicies, type Replacement } from './namespace-policies.ts';
 import { groupsOf, namedPortsOf, type Policy } from './parse-policy.ts';
 import { PeerGroups, type Work } from './peer-groups.ts';
 import { peersSet, planPolicy } from './policy-chains.ts';
-import { NO_POLICIES, planSubject, SharedSelections, type Subject, type UsedPolicy } from './subject.ts';
+import { Shares } from './shares.ts';
+import { NO_POLICIES, planIsolation, planSubject, SharedSelections, type Subject, type UsedPolicy } from './subject.ts';
 
 /** What the proxy's caches hold for policies. */
-export const POLICY_RESOURCES = [NETWORK_POLICIES, NAMESPACES, PODS, ENDPOINT_SLICES];
+export const POLICY_RESOURCES = [NETWORK_POLICIES, NAMESPACES, NODES, PODS, ENDPOINT_SLICES];
 
 /** How long a turn of the event loop may take, and how many terms are compared between two looks at the clock. */
 const TURN_MS = 20;
 const STEPS = 200;
-/** Terms that are compared for the changed policies of one namespace, before other namespaces and the rest of the table have their turn. */
-const ROUND_STEPS = 1_000_000;
-
 export interface PolicyViewOptions extends PolicyReports {
   readonly podRange: Range;
   readonly podCidr: string;
@@ -62,22 +53,23 @@ export class PolicyView {
   readonly #policies = new Map<string, NamespacePolicies>();
   readonly #groups: PeerGroups;
   readonly #namedPorts: NamedPortSets;
-  readonly #dns = new DnsMembers();
+  readonly #claims = new AddressClaims();
+  readonly #nodes: NodeAddresses;
+  readonly #changes: Changes;
   #short = 0;
   readonly #crowded = new Set<string>();
   #shared = new SharedSelections();
 
-  readonly #changedNamespaces = new Map<string, KubeObject | undefined>();
-  readonly #changedPolicies = new Map<string, NetworkPolicy | undefined>();
   /** Policies whose namespace has room for what was left out of them. */
   readonly #retried = new Set<string>();
-  readonly #changedMembers = new Map<string, Member | undefined>();
   /** Pods whose part of the table may be another one. */
   readonly #touched = new Set<Subject>();
 
   constructor(book: RuleBook, options: PolicyViewOptions) {
     this.#book = book;
     this.#options = options;
+    this.#nodes = new NodeAddresses(options.podCidr);
+    this.#changes = new Changes(options.podCidr);
     const onChange = (subject: Subject) => this.#touched.add(subject);
     this.#groups = new PeerGroups((namespace) => this.#subjectsByNamespace.get(namespace) ?? [], onChange);
     this.#namedPorts = new NamedPortSets({
@@ -89,30 +81,7 @@ export class PolicyView {
 
   /** Takes what the caches report, in order. */
   take(event: InformerEvent): void {
-    if (event.kind !== 'changed') return;
-    for (const { object, old } of event.changes) {
-      const subject = object ?? old;
-      if (subject === undefined) continue;
-      switch (event.resource.resource) {
-        case NETWORK_POLICIES.resource:
-          this.#changedPolicies.set(formatKey(keyOf(subject)), object);
-          break;
-        case NAMESPACES.resource:
-          this.#changedNamespaces.set(subject.metadata.name ?? '', object);
-          break;
-        case PODS.resource:
-          this.#changedMembers.set(
-            `pod/${formatKey(keyOf(subject))}`,
-            object === undefined ? undefined : memberOf(object),
-          );
-          break;
-        case ENDPOINT_SLICES.resource:
-          for (const [key, member] of this.#dns.take(subject, object as EndpointSlice | undefined)) {
-            this.#changedMembers.set(key, member);
-          }
-          break;
-      }
-    }
+    this.#changes.take(event);
   }
 
   /**
@@ -139,7 +108,7 @@ export class PolicyView {
       if (!this.#crowded.has(namespace)) onCrowded(namespace);
       this.#crowded.add(namespace);
     }
-    return this.#changedPolicies.size === 0 && this.#retried.size === 0;
+    return this.#changes.policies.size === 0 && this.#retried.size === 0;
   }
 
   /**
@@ -149,38 +118,68 @@ export class PolicyView {
    */
   *#work(): Work {
     this.#shared = new SharedSelections();
+    yield* this.#setNodes();
     yield* this.#setMembers();
-    for (const [name, object] of takeAll(this.#changedNamespaces)) {
+    for (const [name, object] of takeAll(this.#changes.namespaces)) {
       yield* this.#groups.setNamespace(name, object === undefined ? undefined : (object.metadata.labels ?? {}));
     }
     yield* this.#setPolicies();
     yield* this.#setMembers();
-    const { podRange, podCidr } = this.#options;
-    const surroundings = { podRange, podCidr, namedPorts: this.#namedPorts, shared: this.#shared };
+    yield* this.#writeTouched();
+  }
+
+  *#writeTouched(): Work {
+    const { podRange } = this.#options;
+    const surroundings = { podRange, namedPorts: this.#namedPorts, nodes: this.#nodes, shared: this.#shared };
+    const isolations = new Map<string, Fragment>();
     for (const subject of this.#touched) {
       this.#touched.delete(subject);
-      this.#write(subject.member.key, planSubject(subject, surroundings));
-      yield 1 + subject.groups.size + subject.selection.size;
+      const { address } = subject.member;
+      let isolation = isolations.get(address);
+      if (isolation === undefined) {
+        const claims = this.#claims.of(address);
+        isolation = planIsolation(address, claims, surroundings);
+        isolations.set(address, isolation);
+        this.#touchOthers(subject);
+        yield claims.size * (1 + subject.selection.size);
+      }
+      this.#write(subject.member.key, planSubject(subject, isolation, this.#namedPorts));
+      yield 1 + subject.groups.size;
+    }
+  }
+
+  /** What isolates an address depends on all pods that have it. */
+  #touchOthers(subject: Subject): void {
+    for (const other of this.#claims.of(subject.member.address)) if (other !== subject) this.#touched.add(other);
+  }
+
+  *#setNodes(): Work {
+    for (const [name, node] of takeAll(this.#changes.nodes)) {
+      if (!this.#nodes.take(name, node)) continue;
+      for (const subject of this.#subjects.values()) {
+        if (subject.member.node === name) this.#touched.add(subject);
+        yield 1;
+      }
     }
   }
 
   *#setMembers(): Work {
-    for (const [key, member] of takeAll(this.#changedMembers)) yield* this.#setMember(key, member);
+    for (const [key, member] of takeAll(this.#changes.members)) yield* this.#setMember(key, member);
   }
 
   *#setPolicies(): Work {
-    const shares = new Map<string, number>();
-    const changed = takeAll(this.#changedPolicies);
-    const retried = [...this.#retried].filter((key) => !this.#changedPolicies.has(key));
+    const shares = new Shares();
+    const changed = takeAll(this.#changes.policies);
+    const retried = [...this.#retried].filter((key) => !this.#changes.policies.has(key));
     this.#retried.clear();
     for (const [key, object] of changed) {
-      const isTaken = yield* shared(shares, key, () => this.#setPolicy(key, object));
-      if (!isTaken && !this.#changedPolicies.has(key)) this.#changedPolicies.set(key, object);
+      const isTaken = yield* shares.take(namespaceOf(key), () => this.#setPolicy(key, object));
+      if (!isTaken && !this.#changes.policies.has(key)) this.#changes.policies.set(key, object);
     }
     for (const key of retried) {
       const object = this.#policies.get(namespaceOf(key))?.objectOf(key);
       if (object === undefined) continue;
-      if (!(yield* shared(shares, key, () => this.#setPolicy(key, object)))) this.#retried.add(key);
+      if (!(yield* shares.take(namespaceOf(key), () => this.#setPolicy(key, object)))) this.#retried.add(key);
     }
   }
 
@@ -192,9 +191,10 @@ export class PolicyView {
     }
     if (known !== undefined && isSameMember(known.member, member)) return;
     const subject: Subject = known ?? { member, selection: NO_POLICIES, groups: new Set() };
-    this.#namedPorts.removeSubject(subject);
+    this.#leave(subject);
     subject.member = member;
     this.#namedPorts.addSubject(subject);
+    this.#claims.add(subject);
     if (known === undefined) {
       this.#subjects.set(key, subject);
       const inNamespace = this.#subjectsByNamespace.get(member.namespace) ?? new Set();
@@ -216,10 +216,17 @@ export class PolicyView {
     const inNamespace = this.#subjectsByNamespace.get(namespace);
     inNamespace?.delete(subject);
     if (inNamespace?.size === 0) this.#subjectsByNamespace.delete(namespace);
-    this.#namedPorts.removeSubject(subject);
+    this.#leave(subject);
     this.#groups.remove(subject);
     this.#touched.delete(subject);
     this.#book.remove(`member/${key}`);
+  }
+
+  /** Takes a pod out of what is looked up by its ports and its address. */
+  #leave(subject: Subject): void {
+    this.#namedPorts.removeSubject(subject);
+    this.#claims.remove(subject);
+    this.#touchOthers(subject);
   }
 
   *#setPolicy(key: string, object: NetworkPolicy | undefined): Work {
@@ -276,33 +283,13 @@ export class PolicyView {
     this.#book.put(`set/${set}`, { elements: [], chains: new Map(), sets: new Map([[set, definition]]) });
   }
 
-  #write(key: string, fragment: ReturnType<typeof planSubject>): void {
+  #write(key: string, fragment: Fragment): void {
     if (fragment.elements.length === 0) this.#book.remove(`member/${key}`);
     else this.#book.put(`member/${key}`, fragment);
   }
 }
 
-/** Does work for a policy, unless its namespace has had its share; returns whether it did. */
-function* shared(shares: Map<string, number>, key: string, work: () => Work): Work<boolean> {
-  const namespace = namespaceOf(key);
-  let share = shares.get(namespace) ?? 0;
-  if (share >= ROUND_STEPS) return false;
-  for (const done of work()) {
-    share += done;
-    yield done;
-  }
-  shares.set(namespace, share);
-  return true;
-}
-
 /** The namespace of an object's key. */
 function namespaceOf(key: string): string {
   return key.slice(0, key.indexOf('/'));
-}
-
-/** Takes all entries out at once. */
-function takeAll<K, V>(map: Map<K, V>): readonly (readonly [K, V])[] {
-  const entries = [...map];
-  map.clear();
-  return entries;
 }

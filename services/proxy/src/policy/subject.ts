@@ -1,9 +1,16 @@
-import { containerAddressOf } from '@gantry/objects';
-import type { Element, Fragment } from '../rules/fragment.ts';
+import { type Element, EMPTY, type Fragment } from '../rules/fragment.ts';
 import { contains, type Range } from '../rules/ipv4.ts';
 import type { Member } from './member.ts';
 import type { PeerGroup, Policy } from './parse-policy.ts';
-import { type Direction, isolationChain, namedPortSet, type NamedPortSet, peersSet } from './policy-chains.ts';
+import {
+  closedChain,
+  type Direction,
+  type IsolationChain,
+  isolationChain,
+  namedPortSet,
+  type NamedPortSet,
+  peersSet,
+} from './policy-chains.ts';
 
 /** A policy in use. The object stays the same while the policy's specification changes. */
 export interface UsedPolicy {
@@ -35,8 +42,6 @@ export interface UsedGroup extends PeerGroup {
   isShort: boolean;
 }
 
-type Chain = ReturnType<typeof isolationChain>;
-
 /**
  * What many pods have in common during one round of changes, so that it is worked out once: selections with one policy more or less,
  * and the chains of a selection.
@@ -47,7 +52,7 @@ export class SharedSelections {
   readonly #selections = new Map<string, Selection>([['', NO_POLICIES]]);
   /** Namespaces of pods that more policies select than a pod may have. */
   readonly crowded = new Set<string>();
-  readonly #chains = new Map<Selection, Readonly<Record<Direction, Chain | undefined>>>();
+  readonly #chains = new Map<Selection, Readonly<Record<Direction, IsolationChain | undefined>>>();
 
   /** The selection of these policies; policies that come in another order are another one. */
   of(policies: readonly UsedPolicy[]): Selection {
@@ -75,7 +80,7 @@ export class SharedSelections {
   }
 
   /** The chains of pods with this selection; undefined in a direction in which they are not isolated. */
-  chainsOf(selection: Selection): Readonly<Record<Direction, Chain | undefined>> {
+  chainsOf(selection: Selection): Readonly<Record<Direction, IsolationChain | undefined>> {
     const known = this.#chains.get(selection);
     if (known !== undefined) return known;
     const chain = (direction: Direction) => {
@@ -96,38 +101,60 @@ export class SharedSelections {
 export interface SubjectSurroundings {
   /** The addresses of this host's pods: only these are isolated here. */
   readonly podRange: Range;
-  readonly podCidr: string;
   /** The sets of named ports that rules look up. */
   readonly namedPorts: { has(set: NamedPortSet): boolean };
+  readonly nodes: { of(node: string): readonly string[] };
   readonly shared: SharedSelections;
 }
 
-/** The part of the table for one pod: its places in sets of peers and named ports, and what isolates it. */
-export function planSubject(
-  subject: Subject,
-  { podRange, podCidr, namedPorts, shared }: SubjectSurroundings,
-): Fragment {
-  const { member, groups, selection } = subject;
-  const { address, nodeAddress } = member;
+/** The part of the table for one pod: its places in sets of peers and named ports, and what isolates its address. */
+export function planSubject({ member, groups }: Subject, isolation: Fragment, namedPorts: NamedPorts): Fragment {
+  const { address } = member;
   const elements: Element[] = [...groups].map(({ id }) => ({ container: peersSet(id), key: address, value: '' }));
   for (const port of member.ports) {
     const container = namedPortSet(port);
     if (namedPorts.has(container)) elements.push({ container, key: `${address} . ${port.number}`, value: '' });
   }
+  return { ...isolation, elements: [...elements, ...isolation.elements] };
+}
+
+type NamedPorts = SubjectSurroundings['namedPorts'];
+
+/**
+ * What isolates an address, the same for all pods that have it. Where several have it, as a hostile agent can report, none gets more than it
+ * alone would have: different chains close the address, and only a Node of all of them reaches it.
+ */
+export function planIsolation(
+  address: string,
+  subjects: Iterable<Subject>,
+  { podRange, nodes, shared }: SubjectSurroundings,
+): Fragment {
+  if (!contains(podRange, address)) return EMPTY;
+  const claims = [...subjects];
+  const elements: Element[] = [];
   const own = new Map<string, readonly string[]>();
-  if (selection.size === 0 || !contains(podRange, address)) return { elements, chains: own, sets: new Map() };
-  const chains = shared.chainsOf(selection);
   for (const direction of ['ingress', 'egress'] as const) {
-    const chain = chains[direction];
+    const wanted = new Map(
+      claims.flatMap(({ selection }) => {
+        const chain = shared.chainsOf(selection)[direction];
+        return chain === undefined ? [] : [[chain.name, chain] as const];
+      }),
+    );
+    const [chain] = wanted.size > 1 ? [closedChain(direction)] : wanted.values();
     if (chain === undefined) continue;
     own.set(chain.name, chain.rules);
     elements.push({ container: `${direction}-isolated`, key: address, value: `goto ${chain.name}` });
   }
+  if (elements.length === 0) return EMPTY;
   // A pod always reaches itself, and its Node's agent and the pod reach each other: the agent probes it, from its container's address.
-  const open = [`${address} . ${address}`];
-  for (const other of [nodeAddress, containerAddressOf(podCidr, nodeAddress) ?? '']) {
-    if (other !== '') open.push(`${other} . ${address}`, `${address} . ${other}`);
+  const open = new Set([`${address} . ${address}`]);
+  for (const other of commonTo(claims.map(({ member }) => nodes.of(member.node)))) {
+    open.add(`${other} . ${address}`).add(`${address} . ${other}`);
   }
   for (const key of open) elements.push({ container: 'always-open', key, value: '' });
   return { elements, chains: own, sets: new Map() };
+}
+
+function commonTo([first = [], ...others]: readonly (readonly string[])[]): readonly string[] {
+  return first.filter((address) => others.every((list) => list.includes(address)));
 }

@@ -1,11 +1,11 @@
-import type { KubeObject, NetworkPolicy, NetworkPolicySpec, Pod } from '@gantry/objects';
+import type { KubeObject, NetworkPolicy, NetworkPolicySpec, Node, Pod } from '@gantry/objects';
 
 /** The policy default/guard. */
 export function networkPolicy(spec: NetworkPolicySpec, name = 'guard', namespace = 'default'): NetworkPolicy {
   return { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { namespace, name }, spec };
 }
 
-/** A running pod on the node 10.128.0.3, with the port web at 8080/TCP. */
+/** A running pod on node-a, whose agent is at 10.128.0.3, with the port web at 8080/TCP. */
 export function pod(
   name: string,
   address: string,
@@ -18,6 +18,16 @@ export function pod(
     metadata: { namespace, name, labels },
     spec: { nodeName: 'node-a', containers: [{ name: 'main', ports: [{ name: 'web', containerPort: 8080 }] }] },
     status: { podIP: address, hostIP: '10.128.0.3', phase: 'Running' },
+  };
+}
+
+/** A Node with this InternalIP. */
+export function node(name: string, address: string): Node {
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name },
+    status: { addresses: [{ type: 'InternalIP', address }] },
   };
 }
 
