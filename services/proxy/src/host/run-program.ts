@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 
 /** A program of the host's network tools that has failed. */
@@ -15,19 +15,20 @@ export class ProgramError extends Error {
 /** Runs a program to its end; gives what it wrote to its standard output. Throws ProgramError when it fails. */
 export function runProgram(program: string, args: readonly string[], signal: AbortSignal, input = ''): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const child = spawn(program, args, { signal, stdio: ['pipe', 'pipe', 'pipe'] });
+  const child: ChildProcess = spawn(program, args, { signal, stdio: ['pipe', 'pipe', 'pipe'] });
+  // Before the streams: there are none where the process has too many open files.
+  child.on('error', reject);
   const output: Buffer[] = [];
   const errors: Buffer[] = [];
-  child.stdout.on('data', (chunk: Buffer) => output.push(chunk));
-  child.stderr.on('data', (chunk: Buffer) => errors.push(chunk));
-  child.on('error', reject);
+  child.stdout?.on('data', (chunk: Buffer) => output.push(chunk));
+  child.stderr?.on('data', (chunk: Buffer) => errors.push(chunk));
   child.on('close', (code) => {
     if (code === 0) resolve(Buffer.concat(output).toString('utf8'));
     else reject(new ProgramError(program, code, Buffer.concat(errors).toString('utf8')));
   });
   // A program that ends without reading its input says why in its exit code.
-  child.stdin.on('error', () => undefined);
-  child.stdin.end(input);
+  child.stdin?.on('error', () => undefined);
+  child.stdin?.end(input);
   return promise;
 }
 
@@ -39,13 +40,16 @@ export async function followProgram(
   signal: AbortSignal,
 ): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-  const errors: Buffer[] = [];
-  const lines = createInterface({ input: child.stdout, crlfDelay: Number.POSITIVE_INFINITY });
-  const stop = () => child.kill();
-  lines.on('line', onLine);
-  child.stderr.on('data', (chunk: Buffer) => errors.push(chunk));
+  const child: ChildProcess = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   child.on('error', reject);
+  const errors: Buffer[] = [];
+  const input = child.stdout ?? undefined;
+  const lines =
+    input === undefined
+      ? undefined
+      : createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY }).on('line', onLine);
+  const stop = () => child.kill();
+  child.stderr?.on('data', (chunk: Buffer) => errors.push(chunk));
   child.on('close', (code) => {
     if (signal.aborted) resolve();
     else reject(new ProgramError(program, code, Buffer.concat(errors).toString('utf8')));
@@ -56,6 +60,6 @@ export async function followProgram(
     await promise;
   } finally {
     signal.removeEventListener('abort', stop);
-    lines.close();
+    lines?.close();
   }
 }
