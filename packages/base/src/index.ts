@@ -3,6 +3,7 @@
  *
  * - `clock`: `Clock`, waiting (`sleep`, `pause`), and times as Kubernetes writes them
  * - `signal`: `Signal`, by which one control loop is notified of work
+ * - `repeat-on-signal`: such a loop, with delays after failures
  * - `plan`: `Plan`, the result of a pure decision
  * - `abort`: deadlines and races over `AbortSignal`
  * - `backoff`, `random`: delays after failures; random numbers, names and uids
@@ -28,5 +29,6 @@ export {
 } from './clock.ts';
 export type { Plan } from './plan.ts';
 export { type NewUid, type Random, randomSuffix, safeEncode, seededRandom, systemRandom, systemUid } from './random.ts';
+export { repeatOnSignal, type RepeatOptions } from './repeat-on-signal.ts';
 export { repeatedAt } from './repeated.ts';
 export { Signal } from './signal.ts';

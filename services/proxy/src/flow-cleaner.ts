@@ -1,4 +1,4 @@
-import { backoffMs, type Clock, errorMessage, pause, type Random, Signal, withDeadline } from '@gantry/base';
+import { type Clock, errorMessage, type Random, repeatOnSignal, Signal, withDeadline } from '@gantry/base';
 import type { Logger } from '@gantry/service';
 import type { UdpTargets } from './rules/stale-flows.ts';
 
@@ -22,7 +22,6 @@ export class FlowCleaner {
   readonly #work = new Signal();
   /** Kept until their flows have been looked at. */
   #targets = new Map<string, ReadonlySet<string>>();
-  #failures = 0;
 
   constructor(options: FlowCleanerOptions) {
     this.#options = options;
@@ -37,22 +36,25 @@ export class FlowCleaner {
   /** Looks at flows until the signal is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random, logger } = this.#options;
-    while (!signal.aborted) {
-      const targets = this.#targets;
-      this.#targets = new Map();
-      try {
-        if (targets.size > 0) await this.#clean(targets, signal);
-        this.#failures = 0;
-      } catch (error) {
-        if (signal.aborted) return;
-        this.#targets = new Map([...targets, ...this.#targets]);
-        this.#failures += 1;
-        logger.error({ reason: errorMessage(error) }, 'UDP clients keep endpoints that are gone');
-        await pause(clock, backoffMs(BACKOFF, this.#failures, random), signal);
-        continue;
-      }
-      await this.#work.wait(clock, Number.POSITIVE_INFINITY, signal);
+    const onFailure = (error: unknown) =>
+      logger.error({ reason: errorMessage(error) }, 'UDP clients keep endpoints that are gone');
+    await repeatOnSignal(
+      { work: this.#work, backoff: BACKOFF, clock, random, onFailure },
+      async () => await this.#cleanAll(signal),
+      signal,
+    );
+  }
+
+  async #cleanAll(signal: AbortSignal): Promise<number> {
+    const targets = this.#targets;
+    this.#targets = new Map();
+    try {
+      if (targets.size > 0) await this.#clean(targets, signal);
+    } catch (error) {
+      this.#targets = new Map([...targets, ...this.#targets]);
+      throw error;
     }
+    return Number.POSITIVE_INFINITY;
   }
 
   async #clean(targets: UdpTargets, signal: AbortSignal): Promise<void> {

@@ -1,4 +1,4 @@
-import { backoffMs, type Clock, errorMessage, pause, type Random, Signal } from '@gantry/base';
+import { type Clock, errorMessage, type Random, repeatOnSignal, Signal } from '@gantry/base';
 import type { Counter, Histogram, Logger } from '@gantry/service';
 import type { ClusterView, HostState, Update } from './cluster-view.ts';
 import type { Nft } from './nft/nft.ts';
@@ -51,7 +51,7 @@ export class Programmer {
   #host: HostState | undefined;
   #isReplacing = true;
   #isDone = false;
-  #failures = 0;
+  #isFailing = false;
 
   constructor(options: ProgrammerOptions) {
     this.#options = options;
@@ -64,7 +64,7 @@ export class Programmer {
 
   /** Whether the last transaction has succeeded. */
   get isHealthy(): boolean {
-    return this.#isDone && this.#failures === 0;
+    return this.#isDone && !this.#isFailing;
   }
 
   /** There may be something to change. Bound, so that it can be passed as a listener. */
@@ -79,21 +79,18 @@ export class Programmer {
   /** Programs until the signal is aborted. The caches must have been listed. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, random, logger, metrics } = this.#options;
-    while (!signal.aborted) {
-      try {
-        await this.#program(signal);
-        this.#failures = 0;
-      } catch (error) {
-        if (signal.aborted) return;
-        this.#failures += 1;
-        this.#isReplacing = true;
-        metrics.failures.inc();
-        logger.error({ reason: errorMessage(error) }, 'rules were refused');
-        await pause(clock, backoffMs(BACKOFF, this.#failures, random), signal);
-        continue;
-      }
-      await this.#work.wait(clock, this.#staleChains.size > 0 ? STALE_MS : Number.POSITIVE_INFINITY, signal);
-    }
+    const onFailure = (error: unknown) => {
+      this.#isFailing = true;
+      this.#isReplacing = true;
+      metrics.failures.inc();
+      logger.error({ reason: errorMessage(error) }, 'rules were refused');
+    };
+    const step = async () => {
+      await this.#program(signal);
+      this.#isFailing = false;
+      return this.#staleChains.size > 0 ? STALE_MS : Number.POSITIVE_INFINITY;
+    };
+    await repeatOnSignal({ work: this.#work, backoff: BACKOFF, clock, random, onFailure }, step, signal);
   }
 
   async #program(signal: AbortSignal): Promise<void> {
