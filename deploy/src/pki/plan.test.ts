@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { type FoundCertificate, planCertificates } from './plan.ts';
-import { firstServiceAddress, fixedRoles, type Role } from './roles.ts';
+import { fixedRoles, type Role } from './roles.ts';
 
 const DAY_MS = 86_400_000;
 const roles = fixedRoles({ etcdMembers: ['etcd-0'], serviceCidr: '10.96.0.0/16' });
@@ -33,9 +33,11 @@ test('a certificate for other names is replaced', () => {
   expect(planCertificates(roles, made, DAY_MS).every((issue) => issue.why === 'its names have changed')).toBe(true);
 });
 
-test('the first address of a range is one after its start', () => {
-  expect(firstServiceAddress('10.96.0.0/16')).toBe('10.96.0.1');
-  expect(firstServiceAddress('10.97.3.255/24')).toBe('10.97.4.0');
+test("the API server's certificate names the first address of the Services' range", () => {
+  const [apiserver] = fixedRoles({ etcdMembers: [], serviceCidr: '10.97.3.255/24' }).filter(
+    ({ certificate }) => certificate.commonName === 'system:apiserver' && certificate.ipAddresses.length > 0,
+  );
+  expect(apiserver?.certificate.ipAddresses).toContain('10.97.3.1');
 });
 
 test('users of etcd and servers of agents are certified by authorities of their own', () => {

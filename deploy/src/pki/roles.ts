@@ -1,3 +1,6 @@
+import { must } from '@gantry/base';
+import { ownServiceAddresses } from '@gantry/objects';
+
 /** Subject, names and validity of a certificate. */
 export interface CertificateSpec {
   readonly commonName: string;
@@ -51,11 +54,9 @@ const APISERVER_DNS_NAMES = [
   'kubernetes.default.svc.cluster.local',
 ] as const;
 
-/** The first address of the Service range: the address of `default/kubernetes`. */
-export function firstServiceAddress(serviceCidr: string): string {
-  const parts = (serviceCidr.split('/')[0] ?? '').split('.').map(Number);
-  const value = parts.reduce((sum, part) => sum * 256 + part, 0) + 1;
-  return [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join('.');
+/** The address of `default/kubernetes`. */
+function kubernetesAddress(serviceCidr: string): string {
+  return must(ownServiceAddresses(serviceCidr), `${JSON.stringify(serviceCidr)} as an IPv4 range`).kubernetes;
 }
 
 /** All certificates of the fixed services. Agents request theirs when they start. */
@@ -86,7 +87,7 @@ export function fixedRoles(options: { readonly etcdMembers: readonly string[]; r
         commonName: 'system:apiserver',
         organisations: ['gantry:apiservers'],
         dnsNames: APISERVER_DNS_NAMES,
-        ipAddresses: ['127.0.0.1', firstServiceAddress(options.serviceCidr)],
+        ipAddresses: ['127.0.0.1', kubernetesAddress(options.serviceCidr)],
         usages: ['server', 'client'],
       },
     },

@@ -6,6 +6,7 @@
  * - `repeat-on-signal`: such a loop, with delays after failures
  * - `plan`: `Plan`, the result of a pure decision
  * - `abort`: deadlines and races over `AbortSignal`
+ * - `go-duration`: durations as Go writes them
  * - `backoff`, `random`: delays after failures; random numbers, names and uids
  * - `assert`, `append`, `repeatedAt`: assertions about our own code; lists of any length
  * - `activities`: what a process does at present, for reports of stalls
@@ -27,6 +28,7 @@ export {
   sleep,
   systemClock,
 } from './clock.ts';
+export { parseGoDuration } from './go-duration.ts';
 export type { Plan } from './plan.ts';
 export { type NewUid, type Random, randomSuffix, safeEncode, seededRandom, systemRandom, systemUid } from './random.ts';
 export { repeatOnSignal, type RepeatOptions } from './repeat-on-signal.ts';

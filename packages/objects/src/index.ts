@@ -51,6 +51,14 @@ export {
   userId,
   wildcardSubdomain,
 } from './names.ts';
+export {
+  type AddressRange,
+  formatIpv4,
+  isWithin,
+  ownServiceAddresses,
+  parseIpv4,
+  parseIpv4Range,
+} from './ipv4.ts';
 export { matchesNodeAffinity, reachesVolume, requiredNodeNames } from './node-affinity.ts';
 export {
   type Json,
@@ -65,16 +73,7 @@ export {
   parseKey,
   setMember,
 } from './object.ts';
-export {
-  type AddressRange,
-  containerAddressOf,
-  formatIpv4,
-  isWithin,
-  nodeAddressOf,
-  parseIpv4,
-  type PodAddresses,
-  podAddresses,
-} from './pod-addresses.ts';
+export { containerAddressOf, nodeAddressOf, type PodAddresses, podAddresses } from './pod-addresses.ts';
 export {
   type Quantity,
   QuantityError,
@@ -89,6 +88,7 @@ export {
   subtractQuantity,
 } from './quantity.ts';
 export { type Resource, type ResourceRef } from './resource-ref.ts';
+export { type HostPort, hostPortsClash, hostPortsOf, lastingContainers } from './pods/host-ports.ts';
 export { MIRROR_ANNOTATION, apiReferenceOf } from './pods/api-references.ts';
 export { hasEnded, isFinalPhase } from './pods/pod-phase.ts';
 export { type GroupResource, STATUS_CODES, StatusError, type StatusReason, isReason } from './status-error.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { containerAddressOf, formatIpv4, isWithin, nodeAddressOf, podAddresses } from './pod-addresses.ts';
+import { formatIpv4, isWithin } from './ipv4.ts';
+import { containerAddressOf, nodeAddressOf, podAddresses } from './pod-addresses.ts';
 
 const RANGE = '10.128.0.0/20';
 

@@ -1,8 +1,4 @@
-/** The first and the last of some IPv4 addresses, as numbers. Empty where `last` is smaller than `first`. */
-export interface AddressRange {
-  readonly first: number;
-  readonly last: number;
-}
+import { type AddressRange, formatIpv4, parseIpv4, parseIpv4Range } from './ipv4.ts';
 
 /** The parts of the range of a host's pod network, in their order. No address is of two parts, and all are of one but the broadcast address. */
 export interface PodAddresses {
@@ -18,18 +14,18 @@ export interface PodAddresses {
   readonly nodes: AddressRange;
 }
 
+/** Of a range with the prefix 28, and with 8. Each part has whole sixteenths. */
+const MIN_SIZE = 2 ** 4;
+const MAX_SIZE = 2 ** 24;
+
 /** Parts of the range of a pod network; undefined for what is no IPv4 range from /8 to /28. */
 export function podAddresses(cidr: string): PodAddresses | undefined {
-  const match = /^(\d+\.\d+\.\d+\.\d+)\/(\d+)$/.exec(cidr);
-  const address = parseIpv4(match?.[1] ?? '');
-  const bits = Number(match?.[2] ?? -1);
-  if (address === undefined || bits < 8 || bits > 28) return undefined;
-  const size = 2 ** (32 - bits);
-  const base = Math.floor(address / size) * size;
-  // The smallest range has 16 addresses.
+  const range = parseIpv4Range(cidr);
+  const size = range === undefined ? 0 : range.last - range.first + 1;
+  if (range === undefined || size < MIN_SIZE || size > MAX_SIZE) return undefined;
   const sixteenths = (from: number, to: number) => ({
-    first: base + (size / 16) * from,
-    last: base + (size / 16) * to - 1,
+    first: range.first + (size / 16) * from,
+    last: range.first + (size / 16) * to - 1,
   });
   const nodes = sixteenths(12, 16);
   return {
@@ -54,24 +50,6 @@ export function nodeAddressOf(cidr: string, containerAddress: string): string | 
 export function containerAddressOf(cidr: string, nodeAddress: string): string | undefined {
   const parts = podAddresses(cidr);
   return parts === undefined ? undefined : moved(nodeAddress, parts.nodes, parts.containers);
-}
-
-/** Whether a text is an address of a range. */
-export function isWithin({ first, last }: AddressRange, address: string): boolean {
-  const number = parseIpv4(address);
-  return number !== undefined && number >= first && number <= last;
-}
-
-/** The number of an IPv4 address without leading zeros; undefined for any other text. */
-export function parseIpv4(text: string): number | undefined {
-  if (!/^(0|[1-9]\d{0,2})(\.(0|[1-9]\d{0,2})){3}$/.test(text)) return undefined;
-  const octets = text.split('.').map(Number);
-  return octets.some((octet) => octet > 255) ? undefined : octets.reduce((sum, octet) => sum * 256 + octet, 0);
-}
-
-/** The text of an IPv4 address; inverts `parseIpv4`. */
-export function formatIpv4(address: number): string {
-  return [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join('.');
 }
 
 function moved(address: string, from: AddressRange, to: AddressRange): string | undefined {

@@ -1,3 +1,4 @@
+import { parseIpv4Range } from '@gantry/objects';
 import { ConfigError, type ConfigReader, LOG_LEVELS, type LogLevel, readConfig } from '@gantry/service';
 import type { CollectionPolicy } from './images/plan-collection.ts';
 import { parseThresholds, type Threshold, ThresholdError, type ThresholdSettings } from './eviction/thresholds.ts';
@@ -63,7 +64,7 @@ export function readAgentConfig(): AgentConfig {
     staticPodDir: read.text('GANTRY_STATIC_POD_DIR', ''),
     podCidr: read.text('GANTRY_POD_CIDR'),
     podNetwork: read.text('GANTRY_POD_NETWORK'),
-    serviceCidr: read.text('GANTRY_SERVICE_CIDR', '10.96.0.0/16'),
+    serviceCidr: serviceCidr(read.text('GANTRY_SERVICE_CIDR', '10.96.0.0/16')),
     dockerSocket: read.text('GANTRY_DOCKER_SOCKET', '/var/run/docker.sock'),
     cgroupDir: read.text('GANTRY_CGROUP_DIR', '/sys/fs/cgroup'),
     sandboxImage: read.text('GANTRY_SANDBOX_IMAGE', 'registry.k8s.io/pause:3.10'),
@@ -132,4 +133,9 @@ function readThresholds(read: ConfigReader): readonly Threshold[] {
     if (!(error instanceof ThresholdError)) throw error;
     throw new ConfigError(THRESHOLD_VARIABLES[error.setting ?? 'hard'], error.message);
   }
+}
+
+function serviceCidr(text: string): string {
+  if (parseIpv4Range(text) !== undefined) return text;
+  throw new ConfigError('GANTRY_SERVICE_CIDR', `${JSON.stringify(text)} is not an IPv4 range`);
 }

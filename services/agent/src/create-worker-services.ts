@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { type Clock, raceAbort } from '@gantry/base';
-import type { Pod } from '@gantry/objects';
+import { type Clock, must, raceAbort } from '@gantry/base';
+import { ownServiceAddresses, type Pod } from '@gantry/objects';
 import type { AgentConfig } from './config.ts';
 import type { GrpcClient } from '@gantry/client';
 import { createEventRecorder, type EventRecorder } from '@gantry/controller-runtime';
@@ -22,7 +22,7 @@ import { HostTurns } from './eviction/host-turns.ts';
 import { PressureManager } from './eviction/pressure-manager.ts';
 import { StorageEvictor } from './eviction/storage-evictor.ts';
 import type { WorkerServices } from './pods/worker-services.ts';
-import { clusterDnsAddress, parseResolvConf } from './spec/dns.ts';
+import { parseResolvConf } from './spec/dns.ts';
 import type { EngineInfo, EnginePrivilege } from './runtime/engine.ts';
 import type { Runtime } from './runtime/runtime.ts';
 import { apiClaimSource } from './sources/api-claim-source.ts';
@@ -31,7 +31,7 @@ import { ConfigWatch } from './sources/config-watch.ts';
 import { ServiceSource } from './sources/service-source.ts';
 import { PodSource, type PodView } from './sources/pod-source.ts';
 import { TokenSource } from './sources/token-source.ts';
-import { apiServerVariables, firstServiceAddress } from './spec/service-variables.ts';
+import { apiServerVariables } from './spec/service-variables.ts';
 import { isStaticUid } from './spec/static-pod.ts';
 import { NodePodView } from './static-pods/node-pod-view.ts';
 import { StaticFolder } from './static-pods/static-folder.ts';
@@ -106,7 +106,8 @@ export function createWorkerServices(
     memoryBytes: engine.memoryBytes,
     allocatable: () => shares.allocatable(),
   };
-  const resolver = { clusterServer: clusterDnsAddress(config.serviceCidr), engine: parseResolvConf(resolvConf) };
+  const { kubernetes, dns } = must(ownServiceAddresses(config.serviceCidr), 'a range, which the configuration checks');
+  const resolver = { clusterServer: dns, engine: parseResolvConf(resolvConf) };
   const source = new PodSource({ client, node: self.name, clock, random, logger });
   const pods = new NodePodView(source);
   const configSource = apiConfigSource(client);
@@ -125,7 +126,6 @@ export function createWorkerServices(
     resolver,
     clock,
   });
-  const { sandboxImage } = config;
   const eviction = nodeEviction(
     { config, clock, logger },
     self,
@@ -145,9 +145,9 @@ export function createWorkerServices(
     podNetwork: config.podNetwork,
     seccomp: new SeccompProfiles(config.seccompDir || join(self.shared.path, 'seccomp')),
     processLimit: config.processLimit,
-    sandboxImage,
+    sandboxImage: config.sandboxImage,
     services: new ServiceSource({ client, clock, random, logger }),
-    baseEnvironment: apiServerVariables(firstServiceAddress(config.serviceCidr), API_PORT),
+    baseEnvironment: apiServerVariables(kubernetes, API_PORT),
     runtime,
     client,
     pods,

@@ -1,6 +1,6 @@
+import { type AddressRange, parseIpv4Range } from '@gantry/objects';
 import { ConfigError, LOG_LEVELS, type LogLevel, readConfig } from '@gantry/service';
 import { hostRange } from './rules/host-addresses.ts';
-import { parseRange, type Range } from './rules/ipv4.ts';
 
 /** The settings of a proxy; see docs/conventions.md. */
 export interface ProxyConfig {
@@ -11,13 +11,13 @@ export interface ProxyConfig {
   readonly apiPort: number;
   readonly tlsDir: string;
   readonly podCidr: string;
-  readonly podRange: Range;
+  readonly podRange: AddressRange;
   /** The part of `podCidr` whose addresses the host has: of Nodes and of load balancers. */
-  readonly ownRange: Range;
+  readonly ownRange: AddressRange;
   readonly serviceCidr: string;
   readonly podBridge: string;
   /** No Service leads to the control network. */
-  readonly controlRange: Range;
+  readonly controlRange: AddressRange;
   /** Where health and metrics are served: the host's loopback is shared by all clusters. */
   readonly healthHost: string;
   readonly healthPort: number;
@@ -28,9 +28,9 @@ export interface ProxyConfig {
 /** Reads the environment once. Throws ConfigError, which names the variable. */
 export function readProxyConfig(environment: Readonly<Record<string, string | undefined>> = process.env): ProxyConfig {
   return readConfig(environment, (read) => {
-    const range = (variable: string): Range => {
+    const range = (variable: string): AddressRange => {
       const text = read.text(variable);
-      const found = parseRange(text);
+      const found = parseIpv4Range(text);
       if (found === undefined) throw new ConfigError(variable, `${JSON.stringify(text)} is not an IPv4 range`);
       return found;
     };
@@ -54,7 +54,7 @@ export function readProxyConfig(environment: Readonly<Record<string, string | un
   });
 }
 
-function ownRange(podCidr: string): Range {
+function ownRange(podCidr: string): AddressRange {
   const found = hostRange(podCidr);
   if (found !== undefined) return found;
   throw new ConfigError('GANTRY_POD_CIDR', `${JSON.stringify(podCidr)} is not an IPv4 range from /8 to /28`);

@@ -24,7 +24,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
   {
     name: 'Services lead to closed networks',
     file: `${RULES}/endpoints.ts`,
-    text: 'if (found === undefined || topology.closedRanges.some((range) => contains(range, found.address))) continue;',
+    text: 'if (found === undefined || topology.closedRanges.some((range) => isWithin(range, found.address))) continue;',
     replacement: 'if (found === undefined) continue;',
     tests: PLAN_TESTS,
     protects: 'the control network and the metadata service from Services with endpoints there',
@@ -48,7 +48,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
   {
     name: 'Services take addresses of the control network',
     file: `${RULES}/plan-service.ts`,
-    text: 'address !== clusterAddress && !closedRanges.some((range) => contains(range, address))',
+    text: 'address !== clusterAddress && !closedRanges.some((range) => isWithin(range, address))',
     replacement: 'address !== clusterAddress',
     tests: PLAN_TESTS,
     protects: 'etcd and the API servers from Services that name their addresses as external ones',

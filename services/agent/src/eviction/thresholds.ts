@@ -1,3 +1,4 @@
+import { parseGoDuration } from '@gantry/base';
 import { QuantityError, quantityValue } from '@gantry/objects';
 import { isSignal, type Observation, type SignalName } from './signals.ts';
 
@@ -153,14 +154,9 @@ function parsePercentage(text: string): number {
   return fraction;
 }
 
-const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
-
-/** Go's form of a duration: `1m30s`. */
+/** Milliseconds of Go's form of a duration: `1m30s`. */
 function parseDuration(text: string): number {
-  if (!/^((\d+(\.\d+)?)(ms|s|m|h))+$/.test(text)) throw new ThresholdError(`${JSON.stringify(text)} is not a duration`);
-  let total = 0;
-  for (const [, number = '', unit = ''] of text.matchAll(/(\d+(?:\.\d+)?)(ms|s|m|h)/g)) {
-    total += Number(number) * (UNIT_MS[unit] ?? 0);
-  }
-  return total;
+  const milliseconds = parseGoDuration(text);
+  if (milliseconds === undefined) throw new ThresholdError(`${JSON.stringify(text)} is not a duration`);
+  return milliseconds;
 }

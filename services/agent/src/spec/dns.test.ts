@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { pod, RESOLVER } from '../testing/pods.ts';
-import { clusterDnsAddress, formatResolvConf, parseResolvConf, podResolver, sandboxDns } from './dns.ts';
+import { formatResolvConf, parseResolvConf, podResolver, sandboxDns } from './dns.ts';
 
 const CLUSTER = ['default.svc.cluster.local', 'svc.cluster.local', 'cluster.local', 'example.com'];
 type Spec = Parameters<typeof pod>[0];
@@ -124,12 +124,4 @@ it('writes what it reads', () => {
   const text = 'search a b\nnameserver 1.2.3.4\nnameserver 5.6.7.8\noptions ndots:5 debug\n';
   expect(formatResolvConf(parseResolvConf(text))).toBe(text);
   expect(formatResolvConf({ servers: [], searches: [], options: [] })).toBe('');
-});
-
-it.each([
-  ['10.96.0.0/16', '10.96.0.10'],
-  ['10.97.255.7/12', '10.96.0.10'],
-  ['10.0.0.248/28', '10.0.0.250'],
-])('the DNS of a cluster with the range %s is at %s', (range, address) => {
-  expect(clusterDnsAddress(range)).toBe(address);
 });

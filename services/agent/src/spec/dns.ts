@@ -48,14 +48,6 @@ export function podResolver(pod: Pod, node: NodeResolver): PodResolver {
   return withinLimits(added === undefined ? base : merged(base, pod));
 }
 
-/** The address of the cluster's DNS: the tenth of the Services' range. */
-export function clusterDnsAddress(serviceCidr: string): string {
-  const [address = '', bits = ''] = serviceCidr.split('/');
-  const base = address.split('.').reduce((sum, part) => sum * 256 + Number(part), 0);
-  const value = base - (base % 2 ** (32 - Number(bits))) + 10;
-  return [24, 16, 8, 0].map((shift) => Math.floor(value / 2 ** shift) % 256).join('.');
-}
-
 /** What the engine itself writes into the resolv.conf of a sandbox; nothing where the pod has a file of its own. */
 export function sandboxDns(pod: Pod): SandboxSpec['dns'] {
   const config = usesClusterDns(pod) || pod.spec?.hostNetwork !== true ? {} : (pod.spec?.dnsConfig ?? {});

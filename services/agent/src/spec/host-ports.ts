@@ -1,13 +1,5 @@
-import { type Container, hasEnded, type Pod } from '@gantry/objects';
+import { hasEnded, hostPortsClash, hostPortsOf, type Pod } from '@gantry/objects';
 import type { PodRejection } from './pod-rejection.ts';
-
-interface HostPort {
-  readonly protocol: string;
-  readonly address: string;
-  readonly port: number;
-}
-
-const ALL_ADDRESSES = '0.0.0.0';
 
 /**
  * Why a node does not take a pod: another one of it has a host port that it asks for. The scheduler looks at that, too, but not at
@@ -18,7 +10,7 @@ export function hostPortRejection(pod: Pod, others: readonly Pod[]): PodRejectio
   const wanted = hostPortsOf(pod);
   if (wanted.length === 0) return undefined;
   const taken = others.filter((other) => isBefore(other, pod)).flatMap(hostPortsOf);
-  if (!wanted.some((one) => taken.some((other) => clash(one, other)))) return undefined;
+  if (!wanted.some((one) => taken.some((other) => hostPortsClash(one, other)))) return undefined;
   const message = "Predicate NodePorts failed: node(s) didn't have free ports for the requested pod ports";
   return { reason: 'NodePorts', message };
 }
@@ -32,17 +24,3 @@ function isBefore(other: Pod, pod: Pod): boolean {
 
 /** Orders pods by their creation; those of the same second by uid. */
 const ageOf = ({ metadata: { creationTimestamp, uid = '' } }: Pod) => `${creationTimestamp ?? ''}/${uid}`;
-
-function hostPortsOf({ spec }: Pod): readonly HostPort[] {
-  const sidecars = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
-  return [...(spec?.containers ?? []), ...sidecars].flatMap(({ ports = [] }: Container) =>
-    ports.flatMap(({ hostPort = 0, hostIP = '', protocol = 'TCP' }) =>
-      hostPort === 0 ? [] : [{ protocol, address: hostIP === '' ? ALL_ADDRESSES : hostIP, port: hostPort }],
-    ),
-  );
-}
-
-function clash(one: HostPort, other: HostPort): boolean {
-  if (one.port !== other.port || one.protocol !== other.protocol) return false;
-  return one.address === other.address || one.address === ALL_ADDRESSES || other.address === ALL_ADDRESSES;
-}

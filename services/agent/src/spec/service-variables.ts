@@ -61,9 +61,3 @@ export function apiServerVariables(address: string, port: number): Readonly<Reco
     [`KUBERNETES_PORT_${port}_TCP_ADDR`]: address,
   };
 }
-
-/** The first address of the Services' range: that of the API server's own Service. */
-export function firstServiceAddress(cidr: string): string {
-  const [a, b, c, d] = (cidr.split('/')[0] ?? '').split('.');
-  return [a, b, c, Number(d) + 1].join('.');
-}

@@ -1,4 +1,4 @@
-import { StatusError } from '@gantry/objects';
+import { formatIpv4, parseIpv4, StatusError } from '@gantry/objects';
 import type { Random } from '@gantry/base';
 
 /** A range of IPv4 addresses. The first and the last are not used; the second is the API's own. */
@@ -20,39 +20,17 @@ export function parseAddressRange(text: string): AddressRange {
 /** A range of IPv4 addresses of any size; undefined when the text is not one. */
 export function readAddressRange(text: string): AddressRange | undefined {
   const [address = '', bits = ''] = text.split('/');
-  const base = parseAddress(address);
+  const base = parseIpv4(address);
   const prefix = /^\d{1,2}$/.test(bits) ? Number(bits) : Number.NaN;
   if (base === undefined || !(prefix <= 32)) return undefined;
   const size = 2 ** (32 - prefix);
   return { text, base: base - (base % size), size };
 }
 
-/** An address as a number; undefined when the text is not one. */
-export function parseAddress(text: string): number | undefined {
-  const parts = text.split('.');
-  if (parts.length !== 4 || !parts.every((part) => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) < 256))
-    return undefined;
-  return parts.reduce((sum, part) => sum * 256 + Number(part), 0);
-}
-
-export function formatAddress(address: number): string {
-  return [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join('.');
-}
-
 /** Whether a Service can have the address. */
 export function containsAddress(range: AddressRange, text: string): boolean {
-  const address = parseAddress(text);
+  const address = parseIpv4(text);
   return address !== undefined && address > range.base && address < range.base + range.size - 1;
-}
-
-/** The address of `default/kubernetes`. */
-export function firstAddress(range: AddressRange): string {
-  return formatAddress(range.base + 1);
-}
-
-/** The address of `kube-system/kube-dns`: the tenth, as kubeadm chooses it. */
-export function dnsAddress(range: AddressRange): string {
-  return formatAddress(range.base + 10);
 }
 
 /** Addresses below this offset are for Services that ask for one: random addresses avoid them while others are free. */
@@ -64,12 +42,12 @@ function staticBand({ size }: AddressRange): number {
 export function randomAddress(range: AddressRange, random: Random): string | undefined {
   const start = Math.max(2, staticBand(range));
   const count = range.size - 1 - start;
-  return count <= 0 ? undefined : formatAddress(range.base + start + Math.floor(random() * count));
+  return count <= 0 ? undefined : formatIpv4(range.base + start + Math.floor(random() * count));
 }
 
 /** Every address that may be given without being asked for: those of the upper band first. */
 export function* givenAddresses(range: AddressRange): Generator<string> {
   const band = Math.max(2, staticBand(range));
-  for (let offset = band; offset < range.size - 1; offset++) yield formatAddress(range.base + offset);
-  for (let offset = 2; offset < Math.min(band, range.size - 1); offset++) yield formatAddress(range.base + offset);
+  for (let offset = band; offset < range.size - 1; offset++) yield formatIpv4(range.base + offset);
+  for (let offset = 2; offset < Math.min(band, range.size - 1); offset++) yield formatIpv4(range.base + offset);
 }

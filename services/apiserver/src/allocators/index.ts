@@ -5,7 +5,7 @@ import { parseAddressRange } from './address-range.ts';
 import { cachedAddressSpace } from './address-space.ts';
 import { ServiceAllocators } from './service-allocators.ts';
 
-export { containsAddress, dnsAddress, firstAddress, parseAddressRange, readAddressRange } from './address-range.ts';
+export { containsAddress, readAddressRange } from './address-range.ts';
 export { IP_ADDRESSES, SERVICE_CIDRS } from './address-space.ts';
 export type { Allocation, Allocators } from './allocators.ts';
 export type { Duplicate, ServiceAllocators } from './service-allocators.ts';

@@ -1,3 +1,4 @@
+import { formatIpv4 } from '@gantry/objects';
 import type { Range } from '../rules/ipv4.ts';
 
 /** Every IPv4 address. */
@@ -30,14 +31,10 @@ export function subtractRanges(range: Range, without: readonly Range[]): readonl
 
 /** `10.0.0.1`, or `10.0.0.0-10.0.0.255`. */
 export function formatAddresses({ first, last }: Range): string {
-  return first === last ? formatAddress(first) : `${formatAddress(first)}-${formatAddress(last)}`;
+  return first === last ? formatIpv4(first) : `${formatIpv4(first)}-${formatIpv4(last)}`;
 }
 
 /** `80`, or `8000-8080`. */
 export function formatPorts({ first, last }: Range): string {
   return first === last ? String(first) : `${first}-${last}`;
-}
-
-function formatAddress(number: number): string {
-  return [24, 16, 8, 0].map((bits) => Math.floor(number / 2 ** bits) % 256).join('.');
 }

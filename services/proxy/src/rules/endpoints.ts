@@ -1,5 +1,4 @@
-import type { Endpoint, EndpointSlice } from '@gantry/objects';
-import { contains, parseAddress } from './ipv4.ts';
+import { type Endpoint, type EndpointSlice, isWithin, parseIpv4 } from '@gantry/objects';
 import type { Protocol, RoutedPort } from './service-port.ts';
 import type { Topology } from './topology.ts';
 
@@ -34,7 +33,7 @@ export function endpointsOf(
     if (typeof number !== 'number') continue;
     for (const endpoint of slice.endpoints ?? []) {
       const found = routedEndpoint(endpoint, number);
-      if (found === undefined || topology.closedRanges.some((range) => contains(range, found.address))) continue;
+      if (found === undefined || topology.closedRanges.some((range) => isWithin(range, found.address))) continue;
       const key = `${found.address}:${number}`;
       if (!(endpoint.conditions?.terminating ?? false) || !all.has(key)) all.set(key, found);
     }
@@ -44,7 +43,7 @@ export function endpointsOf(
 
 function routedEndpoint(endpoint: Endpoint, port: number): RoutedEndpoint | undefined {
   const [address = ''] = endpoint.addresses;
-  if (parseAddress(address) === undefined) return undefined;
+  if (parseIpv4(address) === undefined) return undefined;
   const { ready, serving, terminating } = endpoint.conditions ?? {};
   const isServingOn = (serving ?? true) && (terminating ?? false);
   return {
@@ -58,5 +57,5 @@ function routedEndpoint(endpoint: Endpoint, port: number): RoutedEndpoint | unde
 }
 
 function byAddress(one: RoutedEndpoint, other: RoutedEndpoint): number {
-  return (parseAddress(one.address) ?? 0) - (parseAddress(other.address) ?? 0) || one.port - other.port;
+  return (parseIpv4(one.address) ?? 0) - (parseIpv4(other.address) ?? 0) || one.port - other.port;
 }

@@ -1,6 +1,13 @@
-import { type Container, hasEnded, isWithin, type Pod, podAddresses } from '@gantry/objects';
+import {
+  type Container,
+  hasEnded,
+  isWithin,
+  lastingContainers,
+  parseIpv4,
+  type Pod,
+  podAddresses,
+} from '@gantry/objects';
 import { type Element, EMPTY, type Fragment } from './fragment.ts';
-import { contains, parseAddress } from './ipv4.ts';
 import { type Protocol, protocolOf } from './service-port.ts';
 import type { UdpTargets } from './stale-flows.ts';
 import type { LocalNode, Topology } from './topology.ts';
@@ -63,9 +70,8 @@ function hostPortsOf(pod: Pod, node: LocalNode, surroundings: Surroundings): rea
   const podAddress = status?.podIP ?? '';
   // A pod of the host's network has its ports there already. One that has ended has given its address back.
   if (spec === undefined || spec.hostNetwork === true || hasEnded(pod)) return [];
-  if (!contains(surroundings.podRange, podAddress)) return [];
-  const sidecars = (spec.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
-  return [...spec.containers, ...sidecars].flatMap((container) =>
+  if (!isWithin(surroundings.podRange, podAddress)) return [];
+  return lastingContainers(pod).flatMap((container) =>
     portsOf(container, podAddress).filter(({ hostAddress }) => mayUse(hostAddress, node, surroundings)),
   );
 }
@@ -83,6 +89,6 @@ function portsOf({ ports }: Container, podAddress: string): readonly HostPort[] 
 function mayUse(hostAddress: string, node: LocalNode, { podCidr }: Surroundings): boolean {
   if (hostAddress === '' || hostAddress === node.address) return true;
   const parts = podAddresses(podCidr);
-  if (parseAddress(hostAddress) === undefined || parts === undefined) return false;
+  if (parseIpv4(hostAddress) === undefined || parts === undefined) return false;
   return !isWithin(parts.nodes, hostAddress) && !isWithin(parts.loadBalancers, hostAddress);
 }

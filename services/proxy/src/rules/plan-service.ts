@@ -1,9 +1,8 @@
 import { must } from '@gantry/base';
-import type { EndpointSlice, Service } from '@gantry/objects';
+import { type EndpointSlice, isWithin, parseIpv4Range, type Service } from '@gantry/objects';
 import { clusterEndpoints, hasUsable, HOST, localEndpoints } from './choose-endpoints.ts';
 import { endpointsOf, type RoutedEndpoint } from './endpoints.ts';
 import type { Container, Element, Fragment } from './fragment.ts';
-import { contains, parseRange } from './ipv4.ts';
 import { type RoutedPort, routedPorts } from './service-port.ts';
 import { type LocalNode, nodePart, type Topology } from './topology.ts';
 
@@ -156,10 +155,10 @@ class PortPlan {
   #externalAddresses(): readonly string[] {
     const { externalAddresses, loadBalancerAddresses, clusterAddress } = this.#port;
     const { closedRanges, podRange, serviceCidr } = this.#topology;
-    const ofCluster = [podRange, must(parseRange(serviceCidr), 'the range of Service addresses')];
-    const external = externalAddresses.filter((address) => !ofCluster.some((range) => contains(range, address)));
+    const ofCluster = [podRange, must(parseIpv4Range(serviceCidr), 'the range of Service addresses')];
+    const external = externalAddresses.filter((address) => !ofCluster.some((range) => isWithin(range, address)));
     return [...new Set([...external, ...loadBalancerAddresses])].filter(
-      (address) => address !== clusterAddress && !closedRanges.some((range) => contains(range, address)),
+      (address) => address !== clusterAddress && !closedRanges.some((range) => isWithin(range, address)),
     );
   }
 
@@ -169,8 +168,8 @@ class PortPlan {
     if (sourceRanges.length === 0 || loadBalancerAddresses.length === 0) return;
     // A node whose own address is allowed may reach the load balancer from that balancer's address, where it has it.
     const isNodeAllowed = sourceRanges.some((text) => {
-      const range = parseRange(text);
-      return range !== undefined && this.#nodes.some(({ address }) => contains(range, address));
+      const range = parseIpv4Range(text);
+      return range !== undefined && this.#nodes.some(({ address }) => isWithin(range, address));
     });
     const sources = [...sourceRanges, ...(isNodeAllowed ? loadBalancerAddresses : [])];
     const rules = sources.map((source) => `ip saddr ${source} return`);
@@ -183,7 +182,7 @@ class PortPlan {
   /** A pod that reaches itself through the Service is masqueraded, else it would answer itself directly. */
   #noteOwnAddresses(): void {
     for (const address of new Set(this.#endpoints.map((endpoint) => endpoint.address))) {
-      if (contains(this.#topology.podRange, address)) this.#out.element('own-addresses', `${address} . ${address}`);
+      if (isWithin(this.#topology.podRange, address)) this.#out.element('own-addresses', `${address} . ${address}`);
     }
   }
 

@@ -1,15 +1,14 @@
-import { containerAddressOf, hasEnded, type Node, type Pod } from '@gantry/objects';
+import { type AddressRange, containerAddressOf, hasEnded, isWithin, type Node, type Pod } from '@gantry/objects';
 import type { Element, Fragment } from './fragment.ts';
-import { contains, type Range } from './ipv4.ts';
 import { type LocalNode, nodePart } from './topology.ts';
 
 const ZONE = 'topology.kubernetes.io/zone';
 
 /** The Nodes of this host, by name: those whose InternalIP is among the addresses of its pods. */
-export function nodesOfHost(nodes: readonly Node[], podRange: Range): ReadonlyMap<string, LocalNode> {
+export function nodesOfHost(nodes: readonly Node[], podRange: AddressRange): ReadonlyMap<string, LocalNode> {
   const found = nodes.flatMap(({ metadata, status }): readonly LocalNode[] => {
     const address = status?.addresses?.find(({ type }) => type === 'InternalIP')?.address ?? '';
-    if (!contains(podRange, address)) return [];
+    if (!isWithin(podRange, address)) return [];
     return [{ name: metadata.name ?? '', address, zone: metadata.labels?.[ZONE] ?? '' }];
   });
   return new Map(found.toSorted((one, other) => (one.name < other.name ? -1 : 1)).map((node) => [node.name, node]));
@@ -26,11 +25,11 @@ export function planNodeAddresses(nodes: ReadonlyMap<string, LocalNode>, podCidr
 }
 
 /** A Node's set of pods' addresses. Pods that have ended have none any more: their addresses are given to others. */
-export function planPodsOf(node: LocalNode, pods: readonly Pod[], podRange: Range): Fragment {
+export function planPodsOf(node: LocalNode, pods: readonly Pod[], podRange: AddressRange): Fragment {
   const addresses = pods
     .filter((pod) => pod.spec?.hostNetwork !== true && !hasEnded(pod))
     .map(({ status }) => status?.podIP ?? '')
-    .filter((address) => contains(podRange, address));
+    .filter((address) => isWithin(podRange, address));
   const container = `pods-of/${nodePart(node)}` as const;
   return {
     elements: [...new Set(addresses)].map((key): Element => ({ container, key, value: '' })),

@@ -1,5 +1,4 @@
-import type { LoadBalancerIngress, Service, ServicePort } from '@gantry/objects';
-import { parseAddress, parseRange } from './ipv4.ts';
+import { type LoadBalancerIngress, parseIpv4, parseIpv4Range, type Service, type ServicePort } from '@gantry/objects';
 
 export type Protocol = 'tcp' | 'udp' | 'sctp';
 export type TrafficPolicy = 'Cluster' | 'Local';
@@ -79,12 +78,12 @@ function virtualAddress({ ip = '', ipMode = 'VIP' }: LoadBalancerIngress): reado
 
 /** A range with the prefix length 0 allows all clients, as an empty list does. */
 function sourceRanges(ranges: readonly string[]): readonly string[] {
-  const found = ranges.map((range) => range.trim()).filter((range) => parseRange(range) !== undefined);
+  const found = ranges.map((range) => range.trim()).filter((range) => parseIpv4Range(range) !== undefined);
   return found.some((range) => range.endsWith('/0')) ? [] : found;
 }
 
 function isIpv4(text: string): boolean {
-  return parseAddress(text) !== undefined;
+  return parseIpv4(text) !== undefined;
 }
 
 /** The protocol by its name in the API, TCP where there is none; undefined for one that is not known. */

@@ -1,5 +1,5 @@
+import type { AddressRange } from '@gantry/objects';
 import { createHash } from 'node:crypto';
-import type { Range } from './ipv4.ts';
 
 /** A Node of this host, as the rules need it. */
 export interface LocalNode {
@@ -14,13 +14,13 @@ export interface LocalNode {
 export interface Topology {
   /** The addresses of this host's pods, as text and as numbers. */
   readonly podCidr: string;
-  readonly podRange: Range;
+  readonly podRange: AddressRange;
   /** The addresses of ClusterIPs. */
   readonly serviceCidr: string;
   /** The bridge of this host's pods. */
   readonly podBridge: string;
   /** What no Service leads to, whatever its endpoints say: the control network, link-local addresses, loopback. */
-  readonly closedRanges: readonly Range[];
+  readonly closedRanges: readonly AddressRange[];
   /** By name. */
   readonly nodes: ReadonlyMap<string, LocalNode>;
 }

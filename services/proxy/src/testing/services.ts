@@ -1,17 +1,23 @@
 import { must } from '@gantry/base';
-import type { Endpoint, EndpointSlice, Service, ServicePort, ServiceSpec } from '@gantry/objects';
+import {
+  type Endpoint,
+  type EndpointSlice,
+  parseIpv4Range,
+  type Service,
+  type ServicePort,
+  type ServiceSpec,
+} from '@gantry/objects';
 import { CLOSED_RANGES } from '../rules/closed-ranges.ts';
-import { parseRange } from '../rules/ipv4.ts';
 import type { LocalNode, Topology } from '../rules/topology.ts';
 
 /** A host with the pods 10.128.0.0/20, and the control network 10.128.240.0/24. */
 export function topology(...nodes: readonly LocalNode[]): Topology {
   return {
     podCidr: '10.128.0.0/20',
-    podRange: must(parseRange('10.128.0.0/20'), 'a range'),
+    podRange: must(parseIpv4Range('10.128.0.0/20'), 'a range'),
     serviceCidr: '10.96.0.0/16',
     podBridge: 'gtp-test',
-    closedRanges: [...CLOSED_RANGES, must(parseRange('10.128.240.0/24'), 'a range')],
+    closedRanges: [...CLOSED_RANGES, must(parseIpv4Range('10.128.240.0/24'), 'a range')],
     nodes: new Map(nodes.map((node) => [node.name, node])),
   };
 }

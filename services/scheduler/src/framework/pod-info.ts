@@ -1,14 +1,6 @@
-import type { Pod } from '@gantry/objects';
+import { type HostPort, hostPortsOf, type Pod } from '@gantry/objects';
 import type { PodVolumes } from './pod-volumes.ts';
 import { type Amounts, podRequests } from './resources.ts';
-
-/** A host port of a pod's container. */
-export interface HostPort {
-  readonly protocol: string;
-  /** '0.0.0.0' for all addresses. */
-  readonly address: string;
-  readonly port: number;
-}
 
 /** A pod with the values that scheduling needs, computed once per version. */
 export interface PodInfo {
@@ -36,16 +28,4 @@ export function createPodInfo(pod: Pod): PodInfo {
     ownerUid: ownerReferences.find((owner) => owner.controller === true)?.uid ?? '',
     priority: pod.spec?.priority ?? 0,
   };
-}
-
-function hostPortsOf(pod: Pod): readonly HostPort[] {
-  // An init container that ends leaves its ports to others; a sidecar keeps them.
-  const sidecars = (pod.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
-  return [...(pod.spec?.containers ?? []), ...sidecars].flatMap((container) =>
-    (container.ports ?? []).flatMap(({ hostPort, hostIP, protocol = 'TCP' }) =>
-      hostPort === undefined || hostPort === 0
-        ? []
-        : [{ protocol, address: hostIP === undefined || hostIP === '' ? '0.0.0.0' : hostIP, port: hostPort }],
-    ),
-  );
 }

@@ -1,20 +1,15 @@
-import { type Clock, errorMessage, formatTime, type Random } from '@gantry/base';
+import { type Clock, errorMessage, formatTime, must, type Random } from '@gantry/base';
 import {
   isReason,
   type KubeObject,
+  ownServiceAddresses,
   type ResourceRef,
   type Service,
   type ServiceCIDR,
   StatusError,
 } from '@gantry/objects';
 import type { GroupMember, Logger } from '@gantry/service';
-import {
-  createAllocators,
-  dnsAddress,
-  type Duplicate,
-  firstAddress,
-  parseAddressRange,
-} from '../../allocators/index.ts';
+import { createAllocators, type Duplicate } from '../../allocators/index.ts';
 import { objectKey, type WatchCache } from '../../cache/index.ts';
 import type { ObjectStore } from '../../storage/index.ts';
 import { ControlLoop } from '../control-loop.ts';
@@ -219,8 +214,12 @@ function namespace(name: string): KubeObject {
   return { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
 }
 
+function ownAddresses(serviceCidr: string) {
+  return must(ownServiceAddresses(serviceCidr), `${JSON.stringify(serviceCidr)} as the range of Services`);
+}
+
 function kubernetesService(serviceCidr: string): KubeObject {
-  const address = firstAddress(parseAddressRange(serviceCidr));
+  const address = ownAddresses(serviceCidr).kubernetes;
   const service: Service & KubeObject = {
     apiVersion: 'v1',
     kind: 'Service',
@@ -244,7 +243,7 @@ function kubernetesService(serviceCidr: string): KubeObject {
 
 /** Without a selector: the DNS servers write its endpoints themselves. Names and labels are those of Kubernetes' manifest. */
 function dnsService(serviceCidr: string): KubeObject {
-  const address = dnsAddress(parseAddressRange(serviceCidr));
+  const address = ownAddresses(serviceCidr).dns;
   const service: Service & KubeObject = {
     apiVersion: 'v1',
     kind: 'Service',

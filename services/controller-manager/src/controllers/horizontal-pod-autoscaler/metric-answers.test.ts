@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { externalMetric, objectMetric, parseDuration, podsMetrics, resourceMetrics } from './metric-answers.ts';
+import { externalMetric, objectMetric, podsMetrics, resourceMetrics } from './metric-answers.ts';
 import { printSelector } from './metric-readings.ts';
 
 const timestamp = '2026-01-01T00:00:00Z';
@@ -59,16 +59,6 @@ describe('custom and external metrics', () => {
     expect(externalMetric({ items: [{ value: '1' }, { value: '0' }] })).toEqual([1000, 0]);
     expect(() => externalMetric({ items: [] })).toThrow('no metrics returned from external metrics API');
   });
-});
-
-it.each([
-  ['1m0s', 60_000],
-  ['1h2m3.5s', 3_723_500],
-  ['250ms', 250],
-  ['', 0],
-  [undefined, 0],
-])('the duration %s is %i ms', (text, ms) => {
-  expect(parseDuration(text)).toBe(ms);
 });
 
 it('selectors are printed as Go prints them', () => {

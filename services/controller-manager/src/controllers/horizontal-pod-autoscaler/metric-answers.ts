@@ -1,4 +1,4 @@
-import { errorMessage, type Instant } from '@gantry/base';
+import { errorMessage, type Instant, parseGoDuration } from '@gantry/base';
 import { type JsonObject, quantityMilli } from '@gantry/objects';
 import { MetricError } from './metric-error.ts';
 
@@ -27,7 +27,11 @@ export function resourceMetrics(list: JsonObject, resource: string, container: s
     const usages = chosen.map(({ usage }) => (usage as JsonObject | undefined)?.[resource]);
     if (usages.length === 0 || usages.includes(undefined)) continue;
     const value = usages.reduce<number>((sum, usage) => sum + milli(usage), 0);
-    metrics.set(nameIn(item.metadata), { value, at: timeOf(item), windowMs: parseDuration(item.window) });
+    metrics.set(nameIn(item.metadata), {
+      value,
+      at: timeOf(item),
+      windowMs: parseGoDuration(String(item.window)) ?? 0,
+    });
   }
   return metrics;
 }
@@ -93,20 +97,4 @@ function milli(quantity: unknown): number {
 
 function timeOf({ timestamp }: JsonObject): Instant {
   return Date.parse(String(timestamp));
-}
-
-const UNITS: Readonly<Record<string, number>> = {
-  h: 3_600_000,
-  m: 60_000,
-  s: 1000,
-  ms: 1,
-  us: 0.001,
-  µs: 0.001,
-  ns: 1e-6,
-};
-
-/** Milliseconds of a duration as Go writes it, `1m30.5s`; 0 for anything else. */
-export function parseDuration(text: unknown): number {
-  const parts = String(text).matchAll(/(\d+(?:\.\d+)?)(ms|us|µs|ns|h|m|s)/g);
-  return [...parts].reduce((sum, [, amount, unit]) => sum + Number(amount) * (UNITS[unit ?? ''] ?? 0), 0);
 }

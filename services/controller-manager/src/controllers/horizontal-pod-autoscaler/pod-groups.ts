@@ -1,5 +1,5 @@
 import type { Instant } from '@gantry/base';
-import { type Container, type Pod, quantityMilli } from '@gantry/objects';
+import { lastingContainers, type Pod, quantityMilli } from '@gantry/objects';
 import type { PodMetrics } from './metric-answers.ts';
 import { MetricError } from './metric-error.ts';
 
@@ -70,7 +70,7 @@ function requestOf(pod: Pod, resource: string, container: string): number {
     if (request !== undefined) return typeof request === 'number' ? request : quantityMilli(request);
     throw new MetricError(`missing pod-level request for ${resource} in Pod ${pod.metadata.name ?? ''}`);
   }
-  const counted = runningContainers(pod).filter(({ name }) => container === '' || name === container);
+  const counted = lastingContainers(pod).filter(({ name }) => container === '' || name === container);
   if (container !== '' && counted.length === 0) {
     throw new MetricError(`container ${container} not found in Pod ${pod.metadata.name ?? ''}`);
   }
@@ -83,13 +83,7 @@ function requestOf(pod: Pod, resource: string, container: string): number {
   }, 0);
 }
 
-/** Containers and sidecars. */
-function runningContainers({ spec }: Pod): readonly Container[] {
-  const sidecars = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
-  return [...(spec?.containers ?? []), ...sidecars];
-}
-
 function sumOfContainers(pod: Pod, resource: string): number | undefined {
-  const requests = runningContainers(pod).flatMap(({ resources }) => resources?.requests?.[resource] ?? []);
+  const requests = lastingContainers(pod).flatMap(({ resources }) => resources?.requests?.[resource] ?? []);
   return requests.length === 0 ? undefined : requests.reduce((sum, request) => sum + quantityMilli(request), 0);
 }

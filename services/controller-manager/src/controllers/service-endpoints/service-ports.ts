@@ -1,4 +1,10 @@
-import type { DiscoveryEndpointPort, Pod, Service, ServicePort } from '@gantry/objects';
+import {
+  type DiscoveryEndpointPort,
+  lastingContainers,
+  type Pod,
+  type Service,
+  type ServicePort,
+} from '@gantry/objects';
 
 /** A port of a Service as one of its pods serves it. */
 export type PodPort = Required<Pick<DiscoveryEndpointPort, 'name' | 'port' | 'protocol'>> & {
@@ -30,10 +36,9 @@ function portOf(servicePort: ServicePort, named: ReadonlyMap<string, number>): r
 }
 
 /** The first port of each protocol and name. */
-function namedPorts({ spec }: Pod): ReadonlyMap<string, number> {
+function namedPorts(pod: Pod): ReadonlyMap<string, number> {
   const named = new Map<string, number>();
-  const sidecars = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
-  for (const { ports = [] } of [...(spec?.containers ?? []), ...sidecars]) {
+  for (const { ports = [] } of lastingContainers(pod)) {
     for (const { name = '', protocol = 'TCP', containerPort } of ports) {
       const id = `${protocol} ${name}`;
       if (name !== '' && !named.has(id)) named.set(id, containerPort);

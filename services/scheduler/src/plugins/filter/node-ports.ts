@@ -1,4 +1,4 @@
-import type { HostPort } from '../../framework/pod-info.ts';
+import { hostPortsClash } from '@gantry/objects';
 import type { FilterPlugin } from '../../framework/plugin.ts';
 
 const REASON = ["node(s) didn't have free ports for the requested pod ports"];
@@ -9,7 +9,7 @@ export const nodePorts: FilterPlugin = {
   filter: ({ hostPorts }, { pods }) => {
     if (hostPorts.length === 0) return [];
     for (const other of pods.values()) {
-      if (other.hostPorts.some((taken) => hostPorts.some((wanted) => clash(taken, wanted)))) return REASON;
+      if (other.hostPorts.some((taken) => hostPorts.some((wanted) => hostPortsClash(taken, wanted)))) return REASON;
     }
     return [];
   },
@@ -17,10 +17,5 @@ export const nodePorts: FilterPlugin = {
   helps: (change, { hostPorts }) =>
     change.kind === 'node-added' ||
     (change.kind === 'pod-gone' &&
-      change.pod.hostPorts.some((freed) => hostPorts.some((wanted) => clash(freed, wanted)))),
+      change.pod.hostPorts.some((freed) => hostPorts.some((wanted) => hostPortsClash(freed, wanted)))),
 };
-
-function clash(a: HostPort, b: HostPort): boolean {
-  if (a.port !== b.port || a.protocol !== b.protocol) return false;
-  return a.address === b.address || a.address === '0.0.0.0' || b.address === '0.0.0.0';
-}

@@ -1,0 +1,32 @@
+import type { Container, Pod } from '../generated/types.ts';
+
+/** A port of its node that a pod asks for. */
+export interface HostPort {
+  readonly protocol: string;
+  /** `0.0.0.0` for all addresses of the node. */
+  readonly address: string;
+  readonly port: number;
+}
+
+const ALL_ADDRESSES = '0.0.0.0';
+
+/** Containers that run as long as the pod: an init container that ends leaves what it had to others, a sidecar keeps it. */
+export function lastingContainers({ spec }: Pick<Pod, 'spec'>): readonly Container[] {
+  const sidecars = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  return [...(spec?.containers ?? []), ...sidecars];
+}
+
+/** The host ports of a pod. */
+export function hostPortsOf(pod: Pick<Pod, 'spec'>): readonly HostPort[] {
+  return lastingContainers(pod).flatMap(({ ports = [] }) =>
+    ports.flatMap(({ hostPort = 0, hostIP = '', protocol = 'TCP' }) =>
+      hostPort === 0 ? [] : [{ protocol, address: hostIP === '' ? ALL_ADDRESSES : hostIP, port: hostPort }],
+    ),
+  );
+}
+
+/** Whether a node cannot give both ports: they are the same on an address that both ask for. */
+export function hostPortsClash(one: HostPort, other: HostPort): boolean {
+  if (one.port !== other.port || one.protocol !== other.protocol) return false;
+  return one.address === other.address || one.address === ALL_ADDRESSES || other.address === ALL_ADDRESSES;
+}
