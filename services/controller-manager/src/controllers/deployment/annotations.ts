@@ -21,21 +21,21 @@ const NOT_COPIED = new Set([
 /** How long a set's history of revisions may be, in characters; the oldest are dropped. */
 const MAX_HISTORY = 2000;
 const MAX_INT32 = 2 ** 31 - 1;
+const INT64_BITS = 64;
 
 type Annotations = Record<string, string>;
 
-/**
- * A whole number as Kubernetes reads one from an annotation; undefined for any other text, and for one that cannot be counted on
- * exactly: users write these annotations.
- */
-export function wholeNumber(text: string | undefined): number | undefined {
-  const number = text !== undefined && /^[+-]?\d{1,16}$/.test(text) ? Number(text) : undefined;
-  return Number.isSafeInteger(number) ? number : undefined;
+/** A whole number of 64 bits as Kubernetes reads one from an annotation; undefined for any other text: users write these annotations. */
+export function wholeNumber(text: string | undefined): bigint | undefined {
+  const [, sign = '', digits] = /^([+-]?)0*(\d{1,19})$/.exec(text ?? '') ?? [];
+  if (digits === undefined) return undefined;
+  const number = sign === '-' ? -BigInt(digits) : BigInt(digits);
+  return BigInt.asIntN(INT64_BITS, number) === number ? number : undefined;
 }
 
 /** The rollout revision of a set or Deployment; 0 when it has none. */
-export function rolloutRevision(object: ReplicaSet | Deployment): number {
-  return wholeNumber(object.metadata.annotations?.[REVISION]) ?? 0;
+export function rolloutRevision(object: ReplicaSet | Deployment): bigint {
+  return wholeNumber(object.metadata.annotations?.[REVISION]) ?? 0n;
 }
 
 /** The number of pods in one of a set's size annotations; undefined when it is missing or no such number. */
@@ -48,13 +48,25 @@ export function annotatedSize(
   return size !== undefined && size <= MAX_INT32 ? size : undefined;
 }
 
+/** The revision after all of these, which wraps at 64 bits as in Kubernetes. */
+export function revisionAfter(sets: readonly ReplicaSet[]): bigint {
+  const highest = sets.map(rolloutRevision).reduce((one, other) => (one > other ? one : other), 0n);
+  return BigInt.asIntN(INT64_BITS, highest + 1n);
+}
+
+/** Orders by revision, the lowest first. */
+export function byRevision(one: ReplicaSet, other: ReplicaSet): number {
+  const [first, second] = [rolloutRevision(one), rolloutRevision(other)];
+  return first < second ? -1 : first > second ? 1 : 0;
+}
+
 /**
  * The annotations of the new set at `revision`: the Deployment's own copied over, an older revision kept in the history. A set
  * whose revision is no number keeps its annotations.
  */
-export function newSetAnnotations(deployment: Deployment, current: Annotations, revision: number): Annotations {
+export function newSetAnnotations(deployment: Deployment, current: Annotations, revision: bigint): Annotations {
   const old = current[REVISION];
-  const oldRevision = old === undefined || old === '' ? 0 : wholeNumber(old);
+  const oldRevision = old === undefined || old === '' ? 0n : wholeNumber(old);
   if (oldRevision === undefined) return current;
   const out: Annotations = { ...current, ...copiedAnnotations(deployment.metadata.annotations) };
   if (oldRevision >= revision) return out;

@@ -10,7 +10,7 @@ import {
 } from '@gantry/objects';
 import { selectorOf } from '../owned-objects.ts';
 import { claimObjects } from '../ownership.ts';
-import { newSetAnnotations, REVISION, rolloutRevision, sizeAnnotationsDiffer } from './annotations.ts';
+import { byRevision, newSetAnnotations, REVISION, revisionAfter, sizeAnnotationsDiffer } from './annotations.ts';
 import { conditionOf, type ConditionValue, setCondition } from './conditions.ts';
 import { deadlineOf, hasProgressDeadline, isComplete } from './progress.ts';
 import { byAge, desiredReplicas, findNewSet, newReplicaSet, rollingBounds, sum } from './replica-sets.ts';
@@ -133,7 +133,7 @@ function planScaling(draft: Draft): void {
 }
 
 /** A rollback needs a set of the present template, so that the present revision is one to return to. */
-function planRollback(draft: Draft, request: number): void {
+function planRollback(draft: Draft, request: bigint): void {
   if (ensureNewSet(draft) === undefined) finish(draft, countStatus(draft));
   else draft.actions.push({ kind: 'rollBack', rollback: rollBack(draft.deployment, draft.all, request) });
 }
@@ -183,7 +183,7 @@ function oldPodsRun(draft: Draft): boolean {
 /** The new set when it exists and is as it should be; otherwise plans that it becomes so and gives undefined. */
 function ensureNewSet(draft: Draft): ReplicaSet | undefined {
   if (draft.newSet !== undefined) return syncNewSet(draft) ? undefined : draft.newSet;
-  const revision = nextRevision(draft);
+  const revision = revisionAfter(draft.old);
   const set = newReplicaSet(draft.deployment, draft.all, revision);
   draft.actions.push({ kind: 'createSet', set });
   draft.revision = String(revision);
@@ -196,7 +196,7 @@ function syncNewSet(draft: Draft): boolean {
   const { newSet, deployment } = draft;
   if (newSet === undefined) return false;
   const current = newSet.metadata.annotations ?? {};
-  const annotations = newSetAnnotations(deployment, current, nextRevision(draft));
+  const annotations = newSetAnnotations(deployment, current, revisionAfter(draft.old));
   draft.revision = annotations[REVISION];
   if (conditionOf(draft.conditions, 'Progressing') === undefined) {
     noteProgress(draft, 'FoundNewReplicaSet', `Found new replica set "${newSet.metadata.name ?? ''}"`);
@@ -205,10 +205,6 @@ function syncNewSet(draft: Draft): boolean {
   if (equalJson(annotations, current) && (newSet.spec?.minReadySeconds ?? 0) === minReadySeconds) return false;
   draft.actions.push({ kind: 'annotateSet', set: newSet, annotations, minReadySeconds });
   return true;
-}
-
-function nextRevision(draft: Draft): number {
-  return Math.max(0, ...draft.old.map(rolloutRevision)) + 1;
 }
 
 function noteProgress(draft: Draft, reason: string, message: string): void {
@@ -245,7 +241,7 @@ function cleanHistory(draft: Draft): void {
   const limit = draft.deployment.spec?.revisionHistoryLimit;
   if (limit === undefined || limit === 2147483647) return;
   const alive = draft.old.filter((set) => set.metadata.deletionTimestamp === undefined);
-  const oldest = [...alive].sort((a, b) => rolloutRevision(a) - rolloutRevision(b) || byAge(a, b));
+  const oldest = [...alive].sort((a, b) => byRevision(a, b) || byAge(a, b));
   for (const set of oldest.slice(0, Math.max(0, alive.length - limit))) {
     const settled = (set.metadata.generation ?? 0) <= (set.status?.observedGeneration ?? 0);
     if (settled && sum([set], (s) => s.spec?.replicas) === 0 && (set.status?.replicas ?? 0) === 0)

@@ -82,7 +82,7 @@ export function templateHash(deployment: Deployment): string {
 }
 
 /** The set that would run the Deployment's template, sized so that `existing` and it stay within the surge. */
-export function newReplicaSet(deployment: Deployment, existing: readonly ReplicaSet[], revision: number): ReplicaSet {
+export function newReplicaSet(deployment: Deployment, existing: readonly ReplicaSet[], revision: bigint): ReplicaSet {
   const hash = templateHash(deployment);
   const spec = deployment.spec;
   const template = cloneJson(spec?.template ?? {});

@@ -1,5 +1,5 @@
 import { cloneJson, type Deployment, type ReplicaSet } from '@gantry/objects';
-import { ROLLBACK_TO, rolledBackAnnotations, rolloutRevision, wholeNumber } from './annotations.ts';
+import { byRevision, ROLLBACK_TO, rolledBackAnnotations, rolloutRevision, wholeNumber } from './annotations.ts';
 import { runsSameTemplate, TEMPLATE_HASH } from './replica-sets.ts';
 
 /** What comes of a request to roll back: the Deployment without the request, and what to report. */
@@ -11,20 +11,20 @@ export interface Rollback {
 }
 
 /** The revision that a Deployment's annotation asks for, 0 for the last one; undefined when it asks for none that can be read. */
-export function rollbackRequest(deployment: Deployment): number | undefined {
+export function rollbackRequest(deployment: Deployment): bigint | undefined {
   return wholeNumber(deployment.metadata.annotations?.[ROLLBACK_TO]);
 }
 
 /** Goes back to the template and the annotations of the set with this revision. */
-export function rollBack(deployment: Deployment, sets: readonly ReplicaSet[], request: number): Rollback {
-  const revision = request === 0 ? lastRevision(sets) : request;
+export function rollBack(deployment: Deployment, sets: readonly ReplicaSet[], request: bigint): Rollback {
+  const revision = request === 0n ? lastRevision(sets) : request;
   const reject = (reason: Rollback['reason'], message: string): Rollback => ({
     deployment: withoutRequest(deployment),
     type: 'Warning',
     reason,
     message,
   });
-  if (revision === 0) return reject('DeploymentRollbackRevisionNotFound', 'Unable to find last revision.');
+  if (revision === 0n) return reject('DeploymentRollbackRevisionNotFound', 'Unable to find last revision.');
   const set = sets.find((one) => rolloutRevision(one) === revision);
   if (set === undefined) {
     return reject('DeploymentRollbackRevisionNotFound', 'Unable to find the revision to rollback to.');
@@ -43,8 +43,9 @@ export function rollBack(deployment: Deployment, sets: readonly ReplicaSet[], re
 }
 
 /** The second highest revision; 0 where there is none. */
-function lastRevision(sets: readonly ReplicaSet[]): number {
-  return sets.map(rolloutRevision).sort((a, b) => b - a)[1] ?? 0;
+function lastRevision(sets: readonly ReplicaSet[]): bigint {
+  const last = [...sets].sort(byRevision).at(-2);
+  return last === undefined ? 0n : rolloutRevision(last);
 }
 
 function withTemplateOf(deployment: Deployment, set: ReplicaSet): Deployment {
