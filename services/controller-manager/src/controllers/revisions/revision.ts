@@ -26,9 +26,20 @@ export interface RevisionInput {
 /** Longer prefixes of names are cut, as in Kubernetes: a hash of ten characters and a dash stay below 253. */
 const MAX_PREFIX = 223;
 
-/** The `data` of a revision: a strategic merge patch of a StatefulSet or a DaemonSet that brings the template back. */
+/**
+ * The `data` of a revision: a strategic merge patch of a StatefulSet or a DaemonSet that brings the template back. Members are in the
+ * order of their names: `kubectl rollout undo` and Kubernetes' own tests compare the bytes with what Go encodes.
+ */
 export function templatePatch(template: PodTemplateSpec): Record<string, unknown> {
-  return { spec: { template: { ...cloneJson(template), $patch: 'replace' } } };
+  return { spec: { template: withSortedMembers({ ...template, $patch: 'replace' }) } };
+}
+
+function withSortedMembers(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withSortedMembers);
+  if (value === null || typeof value !== 'object') return value;
+  const entries = Object.entries(value).filter(([, member]) => member !== undefined);
+  const sorted = entries.toSorted(([one], [other]) => compare(one, other));
+  return Object.fromEntries(sorted.map(([name, member]) => [name, withSortedMembers(member)]));
 }
 
 /** The template that a revision brings back; undefined when its data has none. Inverse of `templatePatch`. */

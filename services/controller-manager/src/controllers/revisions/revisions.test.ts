@@ -50,6 +50,17 @@ describe('a revision', () => {
     expect(number).toBe(4);
   });
 
+  it('has members in the order of their names, so that the bytes of its data are those that Go encodes', () => {
+    const unsorted = {
+      spec: { restartPolicy: 'Always', containers: [{ name: 'c', image: 'app:1', args: ['z', 'a'] }] },
+      metadata: { labels: { zone: 'z', app: 'a' } },
+    };
+    expect(JSON.stringify(templatePatch(unsorted))).toBe(
+      '{"spec":{"template":{"$patch":"replace","metadata":{"labels":{"app":"a","zone":"z"}},' +
+        '"spec":{"containers":[{"args":["z","a"],"image":"app:1","name":"c"}],"restartPolicy":"Always"}}}}',
+    );
+  });
+
   it('has the hash in the label that is asked for', () => {
     const input = { owner, template: template('app:1'), number: 1, collisionCount: undefined };
     const { metadata } = newRevision({ ...input, hashLabel: 'controller-revision-hash' });
