@@ -72,7 +72,7 @@ export const SERVICE_MUTANTS: readonly Mutant[] = [
   {
     name: 'a refused transaction is forgotten',
     file: 'services/proxy/src/programmer.ts',
-    text: 'this.#isReplacing = true;\n        metrics.failures.inc();',
+    text: 'this.#isReplacing = true;\n      metrics.failures.inc();',
     replacement: 'metrics.failures.inc();',
     tests: ['services/proxy/src/programmer.test.ts'],
     protects: 'rules that the kernel never got',
