@@ -8,6 +8,7 @@ import { DAEMON_SET_MUTANTS } from './areas/daemon-sets.ts';
 import { DISRUPTION_MUTANTS } from './areas/disruptions.ts';
 import { EVICTION_MUTANTS } from './areas/evictions.ts';
 import { FENCE_MUTANTS } from './areas/fences.ts';
+import { POLICY_MUTANTS } from './areas/policies.ts';
 import { REPLICA_SET_MUTANTS } from './areas/replica-sets.ts';
 import { STREAM_MUTANTS } from './areas/streams.ts';
 import { STATEFUL_SET_MUTANTS } from './areas/stateful-sets.ts';
@@ -34,6 +35,7 @@ export const AREAS: Areas = {
   evictions: EVICTION_MUTANTS,
   usage: USAGE_MUTANTS,
   services: SERVICE_MUTANTS,
+  policies: POLICY_MUTANTS,
   ingresses: INGRESS_MUTANTS,
   streams: STREAM_MUTANTS,
   auth: AUTH_MUTANTS,

@@ -1,0 +1,165 @@
+import type { Mutant } from '../mutant.ts';
+
+const POLICY = 'services/proxy/src/policy';
+const TABLE = 'services/proxy/src/rules/table.ts';
+const CHAINS_TESTS = [`${POLICY}/policy-chains.test.ts`];
+const BOUNDS_TESTS = [`${POLICY}/policy-bounds.test.ts`];
+const AGENTS_TESTS = [`${POLICY}/hostile-agents.test.ts`];
+const MEMBER_TESTS = [`${POLICY}/member.test.ts`];
+const TABLE_TESTS = ['services/proxy/src/rules/table.test.ts'];
+
+/** NetworkPolicies: what they isolate, and what their authors and hostile agents could do to others. */
+export const POLICY_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'a pod that policies select is open to all',
+    file: `${POLICY}/policy-chains.ts`,
+    text: "rules: [...jumps.slice(0, MAX_ALLOWING), 'drop'],",
+    replacement: 'rules: jumps.slice(0, MAX_ALLOWING),',
+    tests: CHAINS_TESTS,
+    protects: 'isolated pods',
+  },
+  {
+    name: 'any number of policies select a pod',
+    file: `${POLICY}/policy-chains.ts`,
+    text: 'jumps.slice(0, MAX_ALLOWING)',
+    replacement: 'jumps',
+    tests: CHAINS_TESTS,
+    protects: 'the packet filter from chains without end',
+  },
+  {
+    name: "any text is a chain's name",
+    file: `${POLICY}/policy-chains.ts`,
+    text: 'PLAIN_KEY.test(key) ? key : digestOf(key)',
+    replacement: 'key',
+    tests: CHAINS_TESTS,
+    protects: "nft's commands from names",
+  },
+  {
+    name: "any text is a port's name",
+    file: `${POLICY}/parse-policy.ts`,
+    text: 'if (PORT_NAME.test(port)) named.set',
+    replacement: 'named.set',
+    tests: CHAINS_TESTS,
+    protects: "nft's commands from users' text",
+  },
+  {
+    name: 'a policy has any number of rules',
+    file: `${POLICY}/parse-policy.ts`,
+    text: 'if (!fits(taken, this.#bounds)) return false;',
+    replacement: '',
+    tests: CHAINS_TESTS,
+    protects: "the packet filter and the proxy's time from one policy",
+  },
+  {
+    name: "a policy's selector of pods has any length",
+    file: `${POLICY}/parse-policy.ts`,
+    text: 'if (!fits(own, limit)) return undefined;',
+    replacement: '',
+    tests: CHAINS_TESTS,
+    protects: "the rules of others from one namespace's work",
+  },
+  {
+    name: 'the policies of a namespace are bounded one by one',
+    file: `${POLICY}/namespace-policies.ts`,
+    text: 'parsePolicy(object, minus(NAMESPACE_BOUNDS, others))',
+    replacement: 'parsePolicy(object)',
+    tests: BOUNDS_TESTS,
+    protects: "the rules of others from one namespace's work",
+  },
+  {
+    name: 'a policy without room leaves its namespace open',
+    file: `${POLICY}/namespace-policies.ts`,
+    text: 'this.isClosed ? closed : undefined',
+    replacement: 'undefined',
+    tests: BOUNDS_TESTS,
+    protects: 'pods that the policy would isolate',
+  },
+  {
+    name: "a namespace's policies take all of a round",
+    file: `${POLICY}/shares.ts`,
+    text: 'if (taken >= ROUND_TERMS) return false;',
+    replacement: '',
+    tests: BOUNDS_TESTS,
+    protects: "the rules of others from one namespace's work",
+  },
+  {
+    name: 'work is counted by selectors',
+    file: `${POLICY}/policy-view.ts`,
+    text: 'steps += done;',
+    replacement: 'steps += 1;',
+    tests: BOUNDS_TESTS,
+    protects: 'other work of the process',
+  },
+  {
+    name: 'a Node has any address',
+    file: `${POLICY}/node-addresses.ts`,
+    text: 'if (this.#isNodes(reported))',
+    replacement: "if (reported !== '')",
+    tests: AGENTS_TESTS,
+    protects: 'pods from other pods that a hostile agent names as its Node',
+  },
+  {
+    name: 'a claimed address is as open as its last pod',
+    file: `${POLICY}/subject.ts`,
+    text: 'wanted.size > 1 ? [closedChain(direction)]',
+    replacement: 'wanted.size > 9 ? [closedChain(direction)]',
+    tests: AGENTS_TESTS,
+    protects: 'a pod whose address a hostile agent reports',
+  },
+  {
+    name: "a claimed address is open to the first pod's Node",
+    file: `${POLICY}/subject.ts`,
+    text: 'first.filter((address) => others.every((list) => list.includes(address)))',
+    replacement: 'first.filter(() => others.length >= 0)',
+    tests: AGENTS_TESTS,
+    protects: 'a pod whose address a hostile agent reports',
+  },
+  {
+    name: 'a pod can have the address of an API server',
+    file: `${POLICY}/changes.ts`,
+    text: 'return isContainers ? undefined : member;',
+    replacement: 'return member;',
+    tests: AGENTS_TESTS,
+    protects: "the API and the DNS from a hostile agent's report",
+  },
+  {
+    name: 'an ended pod with running containers is forgotten',
+    file: `${POLICY}/member.ts`,
+    text: ' && !hasRunning(pod);',
+    replacement: ';',
+    tests: MEMBER_TESTS,
+    protects: 'isolation of what still runs',
+  },
+  {
+    name: 'what policies accept is open to all',
+    file: TABLE,
+    text: "const UNJUDGED = 'ct state",
+    replacement: "const UNJUDGED = 'accept; ct state",
+    tests: TABLE_TESTS,
+    protects: 'isolated pods',
+  },
+  {
+    name: "pods reach the engine's API on the host",
+    file: TABLE,
+    text: "'{ 2375, 2376, 2377, 7946 }'",
+    replacement: "'{ 2377, 7946 }'",
+    tests: TABLE_TESTS,
+    protects: "the engine's API",
+  },
+  {
+    name: 'pods send into tunnels between hosts',
+    file: TABLE,
+    text: "'{ 4789, 7946, 8472 }'",
+    replacement: "'{ 7946, 8472 }'",
+    tests: TABLE_TESTS,
+    protects: 'the networks of other hosts',
+  },
+  {
+    name: 'ingress is not judged',
+    file: TABLE,
+    text: '${UNJUDGED}; ip daddr vmap @ingress-isolated; }',
+    replacement: '${UNJUDGED}; }',
+    tests: TABLE_TESTS,
+    protects: 'isolated pods',
+  },
+];
