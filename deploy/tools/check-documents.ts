@@ -1,11 +1,12 @@
 /**
  * Reports what Markdown pages name and the repository does not have: links, paths, npm scripts, excerpts of files and terms of
- * the glossary.
+ * the glossary; and where the table of variables differs from what services read.
  */
 import { globSync, readFileSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findBrokenReferences } from './prose/find-broken-references.ts';
+import { findSettingFaults } from './prose/find-setting-faults.ts';
 import { findStaleExcerpts } from './prose/find-stale-excerpts.ts';
 import { findUnknownTerms } from './prose/find-unknown-terms.ts';
 
@@ -25,6 +26,14 @@ const readAll = (path: string) =>
     .map(read)
     .join('\n');
 
+/** The texts of the services' `config.ts`, by the services' names. */
+const configs = new Map(
+  [...paths].flatMap((path) => {
+    const [, service] = /^services\/([^/]+)\/src\/config\.ts$/.exec(path) ?? [];
+    return service === undefined ? [] : [[service, read(path)] as const];
+  }),
+);
+
 let problems = 0;
 for (const page of pages) {
   const text = read(page);
@@ -32,6 +41,7 @@ for (const page of pages) {
     ...findBrokenReferences(page, text, repository),
     ...findStaleExcerpts(text, (path) => (paths.has(path) ? read(path) : undefined)),
     ...(page === 'docs/glossary.md' ? findUnknownTerms(text, readAll) : []),
+    ...(page === 'docs/conventions.md' ? findSettingFaults(text, configs) : []),
   ];
   for (const { line, problem } of broken) {
     problems++;
