@@ -20,11 +20,10 @@ import type { SecretContent } from './rules/certificate.ts';
 import { targetsOf } from './rules/endpoints.ts';
 import type { HostOwners } from './rules/hosts.ts';
 import { type IngressPlan, planIngresses } from './rules/plan.ts';
+import { SERVICE_NAME } from './rules/planned-part.ts';
 
 /** What the caches hold. */
 export const WATCHED_RESOURCES = [INGRESSES, INGRESS_CLASSES, SERVICES, ENDPOINT_SLICES];
-
-const SERVICE_NAME = 'kubernetes.io/service-name';
 
 export interface ClusterViewOptions {
   readonly cache: Cache;

@@ -15,6 +15,7 @@ import {
 } from '@gantry/objects';
 import { createMetrics, silentLogger } from '@gantry/service';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { PlannedReader } from './cluster/planned-reader.ts';
 import { Reports } from './cluster/reports.ts';
 import { SecretWatch } from './cluster/secret-watch.ts';
 import { ClusterView, WATCHED_RESOURCES } from './cluster-view.ts';
@@ -102,7 +103,8 @@ describe('the programmer', () => {
     const { signal } = stop.abort;
     proxy = new RecordedProxy();
     const base = { client, clock, random: () => 0.5 };
-    const informers = new Informers({ ...base, resources: WATCHED_RESOURCES, log: silentLog });
+    const reader = new PlannedReader(client, clock);
+    const informers = new Informers({ ...base, client: reader, resources: WATCHED_RESOURCES, log: silentLog });
     const secrets = new SecretWatch({
       ...base,
       logger: silentLogger,
@@ -223,7 +225,7 @@ describe('the programmer', () => {
   });
 
   it('writes a status again that meets another write', async () => {
-    client.failNext(({ verb }) => verb === 'update', new RangeError('conflict') as never);
+    client.failNext(({ verb }) => verb === 'patch', new RangeError('conflict') as never);
     await put(INGRESSES, web());
     await clock.advance(3000);
     expect(client.all(INGRESSES)[0]?.status?.loadBalancer?.ingress).toHaveLength(1);

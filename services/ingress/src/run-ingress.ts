@@ -5,7 +5,7 @@
  * - `rules`: pure; `plan` is the decision: Ingresses, classes, Services and Secrets to routes and certificates, and what is refused of
  *   them; `hosts` says which namespace has a host, `shares` how much one may have; `endpoints` chooses addresses, `route-keys` is how hosts and paths are looked up, `certificate` what a Secret must hold
  * - `haproxy`: `configuration` and `change` are pure, its files and commands; `haproxy` and `certificate-store` are the running process
- * - `cluster`: the Secrets that Ingresses name, watched one by one; status and Events; the file of the hosts' owners
+ * - `cluster`: what caches hold of objects; the Secrets that Ingresses name, watched one by one; status and Events; the file of the hosts' owners
  *
  * The files beside this one wire them together: `cluster-view` plans what has changed, `programmer` brings it to HAProxy.
  */
@@ -16,6 +16,7 @@ import { createEventRecorder, Informers } from '@gantry/controller-runtime';
 import { INGRESS_CLASSES } from '@gantry/objects';
 import { type GroupMember, type GroupOutcome, type Logger, type Metrics, startService } from '@gantry/service';
 import { HostFile } from './cluster/host-file.ts';
+import { PlannedReader } from './cluster/planned-reader.ts';
 import { Reports } from './cluster/reports.ts';
 import { SecretWatch } from './cluster/secret-watch.ts';
 import { ClusterView, WATCHED_RESOURCES } from './cluster-view.ts';
@@ -32,7 +33,8 @@ export async function runIngress(config: IngressConfig): Promise<GroupOutcome> {
   using service = await startService({ name: 'ingress', ...config });
   const { clock, logger, metrics } = service.parts;
   using client = createGrpcClient({ ...service.parts, addresses: config.apiservers, fieldManager: COMPONENT });
-  const informers = new Informers({ ...service.parts, client, resources: WATCHED_RESOURCES, log: logger });
+  const reader = new PlannedReader(client, clock);
+  const informers = new Informers({ ...service.parts, client: reader, resources: WATCHED_RESOURCES, log: logger });
   const secrets = new SecretWatch({
     ...service.parts,
     client,

@@ -97,6 +97,14 @@ export const INGRESS_MUTANTS: readonly Mutant[] = [
     protects: 'the memory of the proxy',
   },
   {
+    name: 'the cache holds all Ingresses of a namespace',
+    file: 'services/ingress/src/cluster/planned-reader.ts',
+    text: 'return own <= least || (own <= ofNamespace && this.#all + size <= all);',
+    replacement: 'return own <= least || own <= ofNamespace || this.#all + size <= all;',
+    tests: ['services/ingress/src/cluster/planned-reader.test.ts'],
+    protects: 'the heap of the ingress controller',
+  },
+  {
     name: 'the largest namespaces take the share of the small ones',
     file: `${RULES}/shares.ts`,
     text: 'if (number > share) return share;',

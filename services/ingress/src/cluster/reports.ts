@@ -7,7 +7,7 @@ import type { Refusal } from '../rules/backend.ts';
 import { planStatus, type PublishedAddress } from '../rules/status.ts';
 
 export interface ReportsOptions {
-  readonly client: Pick<ObjectWriter, 'updateStatus'>;
+  readonly client: Pick<ObjectWriter, 'patch'>;
   readonly cache: Cache;
   readonly events: EventRecorder;
   readonly address: PublishedAddress;
@@ -72,7 +72,12 @@ export class Reports {
     let left = 0;
     const write = async (wanted: Ingress) => {
       try {
-        await ignoreReasons(client.updateStatus(INGRESSES, wanted, signal), ['NotFound']);
+        // A patch: the cache holds a part of the object.
+        const { metadata, status } = wanted;
+        const merge = { metadata: { uid: metadata.uid }, status: { loadBalancer: status?.loadBalancer } };
+        await ignoreReasons(client.patch(INGRESSES, keyOf(wanted), { merge, subresource: 'status' }, signal), [
+          'NotFound',
+        ]);
       } catch (error) {
         left += 1;
         logger.debug({ ingress: keyOf(wanted), reason: errorMessage(error) }, 'a status was not written');

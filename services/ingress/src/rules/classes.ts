@@ -2,7 +2,8 @@ import type { Ingress, IngressClass } from '@gantry/objects';
 
 /** The controller that this service is; IngressClasses name it in `spec.controller`. */
 export const CONTROLLER = 'gantry.dev/ingress';
-const LEGACY = 'kubernetes.io/ingress.class';
+/** The annotation that is older than IngressClasses. */
+export const CLASS_ANNOTATION = 'kubernetes.io/ingress.class';
 
 /** The class that is shipped: Ingresses without a class get it when they are created. */
 export const SHIPPED_CLASS: IngressClass = {
@@ -17,7 +18,7 @@ export const SHIPPED_CLASS: IngressClass = {
  * documents.
  */
 export function classOf({ metadata, spec }: Ingress): string | undefined {
-  return metadata.annotations?.[LEGACY] ?? spec?.ingressClassName;
+  return metadata.annotations?.[CLASS_ANNOTATION] ?? spec?.ingressClassName;
 }
 
 /** Whether an Ingress is served here: its class names this controller. One without a class is served by no controller. */

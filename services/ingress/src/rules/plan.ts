@@ -4,6 +4,7 @@ import { type Backend, backendId, findBackend, type Refusal } from './backend.ts
 import type { SecretContent } from './certificate.ts';
 import { isClassMissing, isServed } from './classes.ts';
 import { type HostOwners, Hosts } from './hosts.ts';
+import { isLeftOut } from './planned-part.ts';
 import { ANY_HOST, exactKey, isRoutablePath, prefixKey, routeHost } from './route-keys.ts';
 
 /** What decides on routes and certificates. */
@@ -93,6 +94,13 @@ class Planner {
   addRules(ingress: Ingress): void {
     const { namespace = '' } = ingress.metadata;
     const { routes } = this.#shares;
+    if (isLeftOut(ingress)) {
+      this.#refuse(
+        ingress,
+        'TooManyRoutes',
+        'spec: it is not read, since the Ingresses of the namespace name too much',
+      );
+    }
     for (const [index, { host, http }] of (ingress.spec?.rules ?? []).entries()) {
       const where = `spec.rules[${index}]`;
       const onHost = this.#ownHost(ingress, `${where}.host`, host);

@@ -1,0 +1,139 @@
+import {
+  ENDPOINT_SLICES,
+  type EndpointSlice,
+  type Ingress,
+  INGRESS_CLASSES,
+  type IngressBackend,
+  type IngressClass,
+  INGRESSES,
+  type KubeObject,
+  type Service,
+  SERVICES,
+} from '@gantry/objects';
+import { routeCost } from './bounds.ts';
+import { CLASS_ANNOTATION } from './classes.ts';
+
+/** On an Ingress in the cache: its rules were left out. Users' annotations of this name do not reach the cache. */
+const LEFT_OUT = 'gantry.dev/left-out';
+
+/** The label of a slice that names its Service. */
+export const SERVICE_NAME = 'kubernetes.io/service-name';
+
+/** What plans read of an object, and no more: other fields may be large. `resource` is its plural name. */
+export function plannedPart(resource: string, object: KubeObject): KubeObject {
+  switch (resource) {
+    case INGRESSES.resource:
+      return ingressPart(object);
+    case INGRESS_CLASSES.resource: {
+      const { controller = '' } = (object as IngressClass).spec ?? {};
+      return { ...headOf(object), spec: { controller } } as KubeObject;
+    }
+    case SERVICES.resource:
+      return servicePart(object);
+    case ENDPOINT_SLICES.resource:
+      return slicePart(object as EndpointSlice);
+    default:
+      return object;
+  }
+}
+
+/** How much an Ingress names: rules, paths and hosts, long ones as several. */
+export function sizeOf({ spec }: Ingress): number {
+  const costs = (texts: readonly string[]) => texts.reduce((sum, text) => sum + routeCost(text), 0);
+  const rules = (spec?.rules ?? []).map(
+    ({ host = '', http }) => routeCost(host) + costs((http?.paths ?? []).map(({ path = '' }) => path)),
+  );
+  const tls = (spec?.tls ?? []).map(({ hosts = [] }) => 1 + costs(hosts));
+  return [...rules, ...tls].reduce((sum, cost) => sum + cost, 1);
+}
+
+/** The Ingress without its rules: it is served as one that names nothing, and refused. */
+export function leaveOut(ingress: Ingress): Ingress {
+  const { metadata, spec } = ingress;
+  const { ingressClassName } = spec ?? {};
+  return {
+    ...ingress,
+    metadata: { ...metadata, annotations: { ...metadata.annotations, [LEFT_OUT]: '' } },
+    spec: ingressClassName === undefined ? {} : { ingressClassName },
+  };
+}
+
+/** Whether the rules of an Ingress were left out. */
+export function isLeftOut({ metadata }: Ingress): boolean {
+  return metadata.annotations?.[LEFT_OUT] !== undefined;
+}
+
+function headOf({ apiVersion, kind, metadata }: KubeObject): KubeObject {
+  const { namespace, name, uid, resourceVersion, generation, creationTimestamp } = metadata;
+  const head = { namespace, name, uid, resourceVersion, generation, creationTimestamp };
+  return { apiVersion, kind, metadata: defined(head) };
+}
+
+function ingressPart(object: Ingress): Ingress {
+  const { apiVersion, kind, metadata } = headOf(object);
+  const name = object.metadata.annotations?.[CLASS_ANNOTATION];
+  const { ingressClassName, defaultBackend, rules, tls } = object.spec ?? {};
+  return {
+    apiVersion,
+    kind,
+    metadata: { ...metadata, ...(name === undefined ? {} : { annotations: { [CLASS_ANNOTATION]: name } }) },
+    spec: defined({
+      ingressClassName,
+      defaultBackend: defaultBackend === undefined ? undefined : backendPart(defaultBackend),
+      rules: rules?.map(({ host, http }) =>
+        defined({
+          host,
+          http:
+            http === undefined
+              ? undefined
+              : {
+                  paths: (http.paths ?? []).map(({ path, pathType, backend }) => ({
+                    ...(path === undefined ? {} : { path }),
+                    pathType,
+                    backend: backendPart(backend),
+                  })),
+                },
+        }),
+      ),
+      tls: tls?.map(({ hosts, secretName }) => defined({ hosts, secretName })),
+    }),
+    ...(object.status === undefined ? {} : { status: { loadBalancer: object.status.loadBalancer ?? {} } }),
+  };
+}
+
+function backendPart({ service }: IngressBackend): IngressBackend {
+  return service === undefined ? {} : { service };
+}
+
+function servicePart(object: Service): Service {
+  const { type, ports } = object.spec ?? {};
+  const kept = ports?.map(({ name, port, protocol, appProtocol }) => ({
+    port,
+    ...defined({ name, protocol, appProtocol }),
+  }));
+  return { ...headOf(object), spec: defined({ type, ports: kept }) };
+}
+
+/** Slices are found by the Service that their label names. */
+function slicePart(slice: EndpointSlice): EndpointSlice {
+  const { apiVersion, kind, metadata } = headOf(slice);
+  const { addressType, ports, endpoints } = slice;
+  const service = slice.metadata.labels?.[SERVICE_NAME];
+  const head = { apiVersion, kind, addressType };
+  if (service === undefined) return { ...head, metadata, endpoints: [] };
+  return {
+    ...head,
+    metadata: { ...metadata, labels: { [SERVICE_NAME]: service } },
+    ...(ports === undefined ? {} : { ports }),
+    endpoints: (endpoints ?? []).map(({ addresses, conditions }) => ({
+      addresses: addresses.slice(0, 1),
+      ...(conditions === undefined ? {} : { conditions }),
+    })),
+  };
+}
+
+type Defined<T> = { [Name in keyof T]: Exclude<T[Name], undefined> };
+
+function defined<T extends object>(fields: T): Partial<Defined<T>> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<Defined<T>>;
+}
