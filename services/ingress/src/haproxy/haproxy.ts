@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { type Clock, errorMessage, pause } from '@gantry/base';
+import { type Clock, errorMessage } from '@gantry/base';
 import type { Logger } from '@gantry/service';
-import { ask, HaproxyError } from './ask.ts';
+import { ask, HaproxyError, untilAnswering } from './ask.ts';
 import { CertificateStore } from './certificate-store.ts';
 import { formatLines, planChange, type ServerPath } from './change.ts';
 import { type Frontend, formatFiles } from './configuration.ts';
@@ -20,8 +20,6 @@ export interface HaproxyOptions {
 
 /** What HAProxy says to commands that succeed. */
 const EXPECTED = /^(New server registered\.)?$/;
-const START_MS = 10_000;
-const POLL_MS = 20;
 /** Endpoints that change meanwhile wait for no more than this. */
 const MAX_AT_ONCE = 32;
 
@@ -165,27 +163,13 @@ export class Haproxy {
       this.#ended.resolve();
       failed.reject(new HaproxyError(`it ended with ${code ?? 'a signal'}`));
     });
-    await Promise.race([this.#untilAnswering(signal), failed.promise]);
+    await Promise.race([untilAnswering(this.#files.socket, this.#options.clock, signal), failed.promise]);
   }
 
   /** Logs HAProxy's messages. A backend without servers is no alert: an Ingress may name a Service without endpoints. */
   #log(line: string): void {
     const isAlert = line.startsWith('[ALERT]') && !line.endsWith('has no server available!');
     this.#options.logger[isAlert ? 'error' : 'debug']({ line }, 'HAProxy');
-  }
-
-  async #untilAnswering(signal: AbortSignal): Promise<void> {
-    const { clock } = this.#options;
-    const until = clock.monotonicMs() + START_MS;
-    for (;;) {
-      try {
-        await ask(this.#files.socket, 'show version', signal);
-        return;
-      } catch (error) {
-        if (signal.aborted || clock.monotonicMs() > until) throw error;
-      }
-      await pause(clock, POLL_MS, signal);
-    }
   }
 
   async #reload(signal: AbortSignal): Promise<void> {
