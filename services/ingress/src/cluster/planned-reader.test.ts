@@ -3,7 +3,15 @@ import type { ListOptions } from '@gantry/client';
 import { FakeObjectClient } from '@gantry/client/testing';
 import { Informers } from '@gantry/controller-runtime';
 import { silentLog } from '@gantry/controller-runtime/testing';
-import { ENDPOINT_SLICES, INGRESS_CLASSES, INGRESSES, type KubeObject, type Resource, SERVICES } from '@gantry/objects';
+import {
+  ENDPOINT_SLICES,
+  type Ingress,
+  INGRESS_CLASSES,
+  INGRESSES,
+  type KubeObject,
+  type Resource,
+  SERVICES,
+} from '@gantry/objects';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { plan, refusals } from '../testing/plans.ts';
 import { ingress, OURS, rule, service, slice } from '../testing/objects.ts';
@@ -77,6 +85,18 @@ it('a cache holds what plans read, and no other field', async () => {
     ports: endpoints.ports,
     endpoints: endpoints.endpoints,
   });
+});
+
+it('null counts as no value', async () => {
+  const nulls = {
+    ingressClassName: 'gantry',
+    defaultBackend: null,
+    rules: [{ host: null, http: null }],
+    tls: [{ hosts: null }],
+  };
+  await put(INGRESSES, { ...ingress('a/one', {}), spec: nulls, status: null } as unknown as Ingress);
+  expect(named('a/one')).toMatchObject({ spec: { ingressClassName: 'gantry', rules: [{}], tls: [{}] } });
+  expect(JSON.stringify(named('a/one'))).not.toContain('null');
 });
 
 it('an Ingress for which its namespace has no room comes without rules, and with them when there is room', async () => {

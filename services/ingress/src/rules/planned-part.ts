@@ -79,30 +79,27 @@ function ingressPart(object: Ingress): Ingress {
     metadata: { ...metadata, ...(name === undefined ? {} : { annotations: { [CLASS_ANNOTATION]: name } }) },
     spec: defined({
       ingressClassName,
-      defaultBackend: defaultBackend === undefined ? undefined : backendPart(defaultBackend),
+      defaultBackend: ifThere(defaultBackend, backendPart),
       rules: rules?.map(({ host, http }) =>
         defined({
           host,
-          http:
-            http === undefined
-              ? undefined
-              : {
-                  paths: (http.paths ?? []).map(({ path, pathType, backend }) => ({
-                    ...(path === undefined ? {} : { path }),
-                    pathType,
-                    backend: backendPart(backend),
-                  })),
-                },
+          http: ifThere(http, ({ paths }) => ({
+            paths: (paths ?? []).map(({ path, pathType, backend }) => ({
+              ...defined({ path }),
+              pathType,
+              backend: backendPart(backend),
+            })),
+          })),
         }),
       ),
       tls: tls?.map(({ hosts, secretName }) => defined({ hosts, secretName })),
     }),
-    ...(object.status === undefined ? {} : { status: { loadBalancer: object.status.loadBalancer ?? {} } }),
+    ...defined({ status: ifThere(object.status, ({ loadBalancer }) => defined({ loadBalancer })) }),
   };
 }
 
 function backendPart({ service }: IngressBackend): IngressBackend {
-  return service === undefined ? {} : { service };
+  return defined({ service });
 }
 
 function servicePart(object: Service): Service {
@@ -124,16 +121,23 @@ function slicePart(slice: EndpointSlice): EndpointSlice {
   return {
     ...head,
     metadata: { ...metadata, labels: { [SERVICE_NAME]: service } },
-    ...(ports === undefined ? {} : { ports }),
+    ...defined({ ports }),
     endpoints: (endpoints ?? []).map(({ addresses, conditions }) => ({
       addresses: addresses.slice(0, 1),
-      ...(conditions === undefined ? {} : { conditions }),
+      ...defined({ conditions }),
     })),
   };
 }
 
+function ifThere<T, R>(value: T | null | undefined, partOf: (value: T) => R): R | undefined {
+  return value === null || value === undefined ? undefined : partOf(value);
+}
+
+/** Fields that have a value: the API may also write null for none. */
 type Defined<T> = { [Name in keyof T]: Exclude<T[Name], undefined> };
 
 function defined<T extends object>(fields: T): Partial<Defined<T>> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<Defined<T>>;
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined && value !== null),
+  ) as Partial<Defined<T>>;
 }

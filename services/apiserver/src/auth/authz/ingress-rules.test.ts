@@ -59,6 +59,7 @@ it('lets it read what routes come from, and write statuses, Events and a class',
   expect(may('watch', 'services', { namespace: '' })).toBe(true);
   expect(may('watch', 'endpointslices', { group: 'discovery.k8s.io', namespace: '' })).toBe(true);
   expect(may('update', 'ingresses', { ...networking, namespace: 'a', name: 'web', subresource: 'status' })).toBe(true);
+  expect(may('patch', 'ingresses', { ...networking, namespace: 'a', name: 'web', subresource: 'status' })).toBe(true);
   expect(may('create', 'ingressclasses', networking)).toBe(true);
   expect(may('create', 'events')).toBe(true);
   expect(may('update', 'ingresses', { ...networking, namespace: 'a', name: 'web' })).toBe(false);
