@@ -21,7 +21,7 @@ spec:
       env: [{name: UID_OF_POD, valueFrom: {fieldRef: {fieldPath: metadata.uid}}}]
 `;
 
-test('a pod of a file has a mirror, runs on without API servers and through a restart of its agent, and ends with its file', async () => {
+test('a static pod has a mirror, runs on without API servers and through a restart of its agent, and ends with its file', async () => {
   const node = (await cluster.nodes())[0]?.metadata.name ?? '';
   const number = node.slice(node.lastIndexOf('-') + 1);
   const agent = (await cluster.containers('agent')).find(({ name }) => name.endsWith(`-${number}`))?.id ?? '';

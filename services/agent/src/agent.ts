@@ -136,15 +136,15 @@ async function start(environment: AgentEnvironment, signal: AbortSignal): Promis
     (abort) => certificates.client.renew(requester, abort),
     (abort) => serveAgent(environment, served, { certificate: certificates.serving, requester }, abort),
   ];
-  // What the files have is known before the engine is listed: pods of its files that ended meanwhile are found by the first list.
-  await services.files.read().catch((error: unknown) => {
+  // Static pods are known before the engine is listed: those whose files went meanwhile are found by the first list.
+  await services.staticFolder.read().catch((error: unknown) => {
     logger.warn({ reason: errorMessage(error) }, 'the folder of static pods could not be read');
   });
-  // What the second group does needs a Node; pods of files need none.
+  // What the second group does needs a Node; static pods need none.
   await runTogether(
     [
       (abort) => services.gate.run(abort),
-      (abort) => services.files.run(abort),
+      (abort) => services.staticFolder.run(abort),
       (abort) => services.evictor.run(abort),
       (abort) => services.pressure.run(abort),
       (abort) => services.reporter.run(abort),

@@ -72,10 +72,10 @@ export type NodeServices = WorkerServices & {
   /** The pods of the API alone. */
   readonly source: PodSource;
 };
-/** Those of a node of this agent's own, with the pods of its files. */
+/** Those of a node of this agent's own, with its static pods. */
 export type OwnServices = NodeServices & {
   readonly pods: NodePodView;
-  readonly files: StaticFolder;
+  readonly staticFolder: StaticFolder;
   readonly evictor: StorageEvictor;
   readonly evictions: Evictions;
   readonly pressure: PressureManager;
@@ -133,7 +133,7 @@ export function createWorkerServices(
     { pods, volumes, pulled, events },
   );
   const onPods = (found: readonly Pod[]) => pods.replaceFiles(found);
-  const files = new StaticFolder({ ...staticPodsOf(config, self), onPods, events, clock, logger });
+  const staticFolder = new StaticFolder({ ...staticPodsOf(config, self), onPods, events, clock, logger });
   return {
     mode: 'run',
     owner: { cluster: config.clusterId, node: self.name },
@@ -152,8 +152,8 @@ export function createWorkerServices(
     client,
     pods,
     source,
-    files,
-    ...gatesOf(registered, source, files, clock),
+    staticFolder,
+    ...gatesOf(registered, source, staticFolder, clock),
     reporter: reporting(pods, new StatusReporter({ client, pods: pods.records(), clock, logger })),
     usage,
     volumes,
@@ -177,16 +177,16 @@ export function createWorkerServices(
 function gatesOf(
   registered: Promise<void>,
   source: PodSource,
-  files: StaticFolder,
+  staticFolder: StaticFolder,
   clock: Clock,
-): Pick<WorkerServices, 'gate' | 'fileGate'> {
+): Pick<WorkerServices, 'gate' | 'staticGate'> {
   return {
     // Pods of the API are run by a registered node alone: another agent may have its name.
     gate: new FreshnessGate(clock, async (signal) => {
       await raceAbort(registered, signal);
       await source.confirm(signal);
     }),
-    fileGate: new FreshnessGate(clock, () => files.read()),
+    staticGate: new FreshnessGate(clock, () => staticFolder.read()),
   };
 }
 
@@ -194,7 +194,7 @@ function staticPodsOf({ staticPodDir }: AgentConfig, { name, state }: Self) {
   return { node: name, folder: staticPodDir === '' ? join(state.path, 'static-pods') : staticPodDir };
 }
 
-/** Reports the status of pods, of those of files also where the API shows none of it. */
+/** Reports the status of pods, of static pods also where the API shows none of it. */
 function reporting(pods: NodePodView, reporter: StatusReporter): WorkerServices['reporter'] {
   return {
     run: (signal) => reporter.run(signal),
@@ -247,7 +247,7 @@ export function createCleanupServices(
     pods,
     source: podSource,
     gate: new FreshnessGate(clock, (abort) => podSource.confirm(abort)),
-    fileGate: new FreshnessGate(clock, (abort) => podSource.confirm(abort)),
+    staticGate: new FreshnessGate(clock, (abort) => podSource.confirm(abort)),
     volumes: new PodVolumes({
       state,
       mounts,

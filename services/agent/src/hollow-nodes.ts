@@ -169,8 +169,8 @@ function sharedServices(
   const { images } = new HollowRuntime({ clock, images: {}, anyImage: IMAGE });
   return {
     mode: 'run',
-    // There are no files.
-    fileGate: gate,
+    // There are no static pods.
+    staticGate: gate,
     engine,
     privilege: 'full',
     hostFiles: {

@@ -14,6 +14,8 @@ import { ImageList } from './node/image-list.ts';
 import { NodeStatusManager } from './node/node-status-manager.ts';
 import { ENGINE } from './testing/pods.ts';
 
+const silent = () => undefined;
+
 it('a Node whose engine hangs becomes NotReady, with the reason, and Ready again', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'engine-'));
   let mode: 'answers' | 'hangs' = 'answers';
@@ -39,7 +41,7 @@ it('a Node whose engine hangs becomes NotReady, with the reason, and Ready again
 
   const clock = new ManualClock();
   const api = new FakeObjectClient(clock);
-  const { engine } = connectDocker(join(folder, 'engine.sock'), () => 'full', clock);
+  const { engine } = connectDocker(join(folder, 'engine.sock'), () => 'full', clock, silent);
   const ids = { machine: 'm', boot: 'b', system: 's' };
   const observation = {
     name: 'n',

@@ -10,16 +10,12 @@ await runMain(async () => {
   const logger = createLogger({ service: 'agent', level: config.logLevel });
   const metrics = createMetrics();
   const requests = metrics.histogram('gantry_engine_request_seconds', 'Time of requests to the engine', ['call']);
+  const warn = (message: string) => logger.warn({}, message);
   const environment = {
     config,
     connect: (privilege: Parameters<typeof connectDocker>[1]) =>
-      connectDocker(
-        config.dockerSocket,
-        privilege,
-        systemClock,
-        config.cgroupDir,
-        (call, seconds) => requests.observe(seconds, { call }),
-        (message) => logger.warn({}, message),
+      connectDocker(config.dockerSocket, privilege, systemClock, warn, config.cgroupDir, (call, seconds) =>
+        requests.observe(seconds, { call }),
       ),
     clock: systemClock,
     random: systemRandom,
@@ -27,7 +23,7 @@ await runMain(async () => {
     metrics,
     logger,
   };
-  const probe = connectDocker(config.dockerSocket, () => 'no-sys-resource', systemClock);
+  const probe = connectDocker(config.dockerSocket, () => 'no-sys-resource', systemClock, warn);
   return runGroup(
     [
       eventLoopWatch(environment),

@@ -291,7 +291,7 @@ export const AGENT_MUTANTS: readonly Mutant[] = [
   {
     name: 'actions do not wait for the freshness gate',
     file: `${AGENT}/pods/pod-worker.ts`,
-    text: '    await (isStaticUid(this.#uid) ? fileGate : gate).pass(step);\n',
+    text: '    await (isStaticUid(this.#uid) ? staticGate : gate).pass(step);\n',
     replacement: '',
     tests: [`${AGENT}/pods/stale-knowledge.test.ts`],
     protects: 'pods that were moved while the agent was frozen',
@@ -339,7 +339,7 @@ export const AGENT_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'a part of a hostPath volume is mounted',
-    file: `${AGENT}/volumes/pod-volumes.ts`,
+    file: `${AGENT}/volumes/volume-paths.ts`,
     text: "if (subPathOf(mount, environment) === '') return pathOnHost(hostPath);",
     replacement: 'return pathOnHost(hostPath);',
     tests: [`${AGENT}/volumes/pod-volumes.test.ts`],

@@ -6,6 +6,8 @@ import type { NameServer } from '../runtime/sandboxes.ts';
 import { describeRuntime, type RuntimeUnderTest } from '../runtime/testing/runtime-contract.ts';
 import { connectDocker } from './docker-runtime.ts';
 
+const silent = () => undefined;
+
 const SOCKET = '/var/run/docker.sock';
 const LABEL = 'gantry.cluster';
 
@@ -32,7 +34,7 @@ async function dockerUnderTest(cgroupDir: string, nameServer: NameServer = 'netw
       await base.remove();
       made.push(name);
     },
-    runtime: connectDocker(SOCKET, () => 'no-sys-resource', systemClock, cgroupDir),
+    runtime: connectDocker(SOCKET, () => 'no-sys-resource', systemClock, silent, cgroupDir),
     cluster,
     network: cluster,
     nameServer,
@@ -71,7 +73,7 @@ function ignoreMissing(error: unknown): void {
 
 it('a container keeps no label of its image, so that Compose and agents never take it for one of theirs', async () => {
   const docker = new Docker({ socketPath: SOCKET });
-  const runtime = connectDocker(SOCKET, () => 'no-sys-resource', systemClock);
+  const runtime = connectDocker(SOCKET, () => 'no-sys-resource', systemClock, silent);
   const cluster = `labels-${randomBytes(4).toString('hex')}`;
   const reference = `gantry.test/${cluster}:1`;
   const labels = {
@@ -147,7 +149,7 @@ it('a container keeps no label of its image, so that Compose and agents never ta
 
 it("a container has its limit of processes and its node's seccomp profile", async () => {
   const docker = new Docker({ socketPath: SOCKET });
-  const runtime = connectDocker(SOCKET, () => 'no-sys-resource', systemClock);
+  const runtime = connectDocker(SOCKET, () => 'no-sys-resource', systemClock, silent);
   const cluster = `limits-${randomBytes(4).toString('hex')}`;
   const { signal } = new AbortController();
   const owner = { cluster, node: 'node-a' };

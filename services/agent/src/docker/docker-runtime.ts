@@ -29,16 +29,16 @@ const CGROUP_FOLDER = '/sys/fs/cgroup';
 
 /**
  * Uses unversioned paths, which the engine serves with its newest API: works with API 1.41 and later. Deadlines of calls are on
- * `clock`. `cgroupDir` is the folder of the engine's control groups; `observe` is called for every request, `warn` for
- * failures that no caller receives.
+ * `clock`. `warn` is called for failures that no caller receives, `observe` for every request; `cgroupDir` is the folder of the
+ * engine's control groups.
  */
 export function connectDocker(
   socketPath: string,
   privilege: () => EnginePrivilege,
   clock: Clock,
+  warn: (message: string) => void,
   cgroupDir: string = CGROUP_FOLDER,
   observe: RequestObserver = () => undefined,
-  warn: (message: string) => void = () => undefined,
 ): DockerRuntime {
   const calls = new EngineCalls(observeRequests(new Docker({ socketPath }), clock, observe), clock);
   const execs = new DockerExecs(calls, clock, warn);

@@ -10,6 +10,8 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { connectDocker, type DockerRuntime } from './docker-runtime.ts';
 import { EngineCalls } from './engine-calls.ts';
 
+const silent = () => undefined;
+
 const OWNER = { cluster: 'c', node: 'n' };
 const STREAMS = { stdin: false, stdout: true, stderr: true, terminal: 'none' } as const;
 const NO_INPUT: AsyncIterable<never> = (async function* () {})();
@@ -147,7 +149,7 @@ describe('with an engine that accepts connections and never answers', () => {
     server.listen(join(folder, 'engine.sock'));
     await once(server, 'listening');
     clock = new ManualClock();
-    runtime = connectDocker(join(folder, 'engine.sock'), () => 'full', clock, join(folder, 'no-groups'));
+    runtime = connectDocker(join(folder, 'engine.sock'), () => 'full', clock, silent, join(folder, 'no-groups'));
   });
   afterEach(async () => {
     for (const socket of sockets) socket.destroy();

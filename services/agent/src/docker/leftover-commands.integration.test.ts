@@ -4,6 +4,8 @@ import Docker from 'dockerode';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { connectDocker } from './docker-runtime.ts';
 
+const silent = () => undefined;
+
 const SOCKET = '/var/run/docker.sock';
 const { signal } = new AbortController();
 const PLAIN = { stdin: false, stdout: true, stderr: true, terminal: 'none' } as const;
@@ -38,7 +40,7 @@ async function eventually(check: () => Promise<boolean>): Promise<void> {
 }
 
 it('an agent kills what an earlier one has left running in a container, and nothing else', async () => {
-  const [earlier, now] = [1, 2].map(() => connectDocker(SOCKET, () => 'no-sys-resource', systemClock));
+  const [earlier, now] = [1, 2].map(() => connectDocker(SOCKET, () => 'no-sys-resource', systemClock, silent));
   const begin = async (runtime: typeof earlier, seconds: string) => {
     const outputs = runtime?.streams.execStream(
       container.id,

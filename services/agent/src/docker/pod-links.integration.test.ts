@@ -10,9 +10,11 @@ import { sandboxOptions } from './options/sandbox-options.ts';
 import { findPodBridge, type PodBridge } from './pod-bridge.ts';
 import { connectCommands, portName } from './pod-links.ts';
 
+const silent = () => undefined;
+
 const run = promisify(execFile);
 const docker = new Docker({ socketPath: '/var/run/docker.sock' });
-const runtime = connectDocker('/var/run/docker.sock', () => 'no-sys-resource', systemClock);
+const runtime = connectDocker('/var/run/docker.sock', () => 'no-sys-resource', systemClock, silent);
 const { signal } = new AbortController();
 const IMAGE = 'busybox:1.36';
 const MTU = 1380;
@@ -134,7 +136,7 @@ it('a sandbox that was taken off its bridge does not run any more', async () => 
   expect(await portsOf(bridge)).toContain(portName(address(150)));
   await run('ip', ['link', 'set', portName(address(150)), 'nomaster']);
   // As an agent that has just started sees it.
-  const restarted = connectDocker('/var/run/docker.sock', () => 'no-sys-resource', systemClock);
+  const restarted = connectDocker('/var/run/docker.sock', () => 'no-sys-resource', systemClock, silent);
   const [state] = await restarted.observer.listPods({ cluster: spec.owner.cluster }, signal);
   expect(state?.sandboxes).toMatchObject([{ state: 'created', address: '' }]);
   expect(await list('pod')).toHaveLength(1);
@@ -156,7 +158,7 @@ it('an address that the engine had assigned to a container of the network is ref
   const pause = 'registry.k8s.io/pause:3.10';
   // As an agent of before this rule left it.
   await runtime.sandboxes.createSandbox({ ...sandbox('engines', 170, 'engine'), image: pause }, signal);
-  const started = connectDocker('/var/run/docker.sock', () => 'no-sys-resource', systemClock);
+  const started = connectDocker('/var/run/docker.sock', () => 'no-sys-resource', systemClock, silent);
   const create = started.sandboxes.createSandbox({ ...sandbox('ours', 170), image: pause }, signal);
   await expect(create).rejects.toMatchObject({ code: 'AddressInUse' });
   expect(await list('ours')).toBeUndefined();

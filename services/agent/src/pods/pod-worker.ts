@@ -1,6 +1,5 @@
 import { anySignal, backoffMs, errorMessage, type Instant, Signal } from '@gantry/base';
 import { formatKey, hasEnded, keyOf, type Pod } from '@gantry/objects';
-import { activeDeadline } from '../plan/goal.ts';
 import { interpretEnds } from '../plan/interpret-ends.ts';
 import { computePodActions } from '../plan/plan.ts';
 import type { PodAction, PodGoal, PodPlan } from '../plan/pod-plan.ts';
@@ -14,9 +13,11 @@ import { isStaticPod, isStaticUid } from '../spec/static-pod.ts';
 import { podStatus } from '../status/pod-status.ts';
 import { performAction } from './perform-action.ts';
 import { PodAdmission } from './pod-admission.ts';
+import { PodDeadline } from './pod-deadline.ts';
 import { PodEvents } from './pod-events.ts';
 import { ResizeEvents } from './resize-events.ts';
 import { addressOf, networkOf } from './pod-network.ts';
+import { PodObservation } from './pod-observation.ts';
 import { forgetEnded } from './stop-container.ts';
 import { TerminationMessages } from './termination-messages.ts';
 import { volumesKey } from './volumes-key.ts';
@@ -39,25 +40,21 @@ export class PodWorker {
   readonly #resizes: ResizeEvents;
   readonly #messages: TerminationMessages;
   readonly #admission = new PodAdmission();
+  readonly #observation = new PodObservation();
+  readonly #deadline: PodDeadline;
   readonly #probes: ProbeRunner;
   readonly #work = new Signal();
   /** Ends the wait after a failure: the pod is to be deleted, or faster than before. */
   readonly #hurry = new Signal();
   #wish = '';
-  #epoch = 0;
-  /** What a list of all pods has brought. */
-  #handed: { readonly state: PodState | undefined } | undefined;
   #goal: PodGoal = 'run';
   #step = new AbortController();
-  #deadline: { readonly at: Instant | undefined; readonly cancel: () => void } = {
-    at: undefined,
-    cancel: () => undefined,
-  };
 
   constructor(uid: string, services: WorkerServices) {
     const { runtime, clock, random, events, volumes, pods, probes } = services;
     this.#uid = uid;
     this.#services = services;
+    this.#deadline = new PodDeadline(clock, () => this.notify());
     this.#events = new PodEvents(events);
     this.#resizes = new ResizeEvents(events);
     this.#messages = new TerminationMessages({ volumes, logs: runtime.logs });
@@ -83,11 +80,11 @@ export class PodWorker {
 
   /** Something may have changed. A step toward running is aborted when the pod is to be deleted or is evicted, or its time is over. */
   notify(): void {
-    this.#outdate();
+    this.#observation.outdate();
     const { pods, evictions } = this.#services;
     const pod = pods.get(this.#uid);
     const isLeaving = pod === undefined || pod.metadata.deletionTimestamp !== undefined;
-    const isEnding = isLeaving || evictions.evictionOf(this.#uid) !== undefined || this.#watchDeadline(pod) === 'over';
+    const isEnding = isLeaving || evictions.evictionOf(this.#uid) !== undefined || this.#deadline.watch(pod) === 'over';
     if (this.#goal === 'run' && isEnding) this.#step.abort();
     if (wishOf(pod) !== this.#wish) this.#hurry.notify();
     this.#work.notify();
@@ -95,17 +92,13 @@ export class PodWorker {
 
   /** Changes whenever what was found out about the pod may be out of date: see `relisted`. */
   get epoch(): number {
-    return this.#epoch;
+    return this.#observation.epoch;
   }
 
   /** Uses this pod's part of a list of all pods, so that the pod is not listed again. `epoch` was read before the list began. */
   relisted(state: PodState | undefined, epoch: number): void {
-    if (epoch !== this.#epoch) {
-      this.notify();
-      return;
-    }
-    this.#handed = { state };
-    this.#work.notify();
+    if (this.#observation.hand(state, epoch) === 'outdated') this.notify();
+    else this.#work.notify();
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -145,14 +138,14 @@ export class PodWorker {
   }
 
   async #once(step: AbortSignal, signal: AbortSignal): Promise<'again' | 'ended' | { requeueAt: Instant }> {
-    const { pods, engine, clock, gate, fileGate, mode, evictions, pressure } = this.#services;
+    const { pods, engine, clock, gate, staticGate, mode, evictions, pressure } = this.#services;
     // Everything that was notified of until now is read below.
     this.#work.clear();
     this.#hurry.clear();
     this.#wish = wishOf(pods.get(this.#uid));
     const listed = await this.#look(step);
     const pod = pods.get(this.#uid);
-    this.#watchDeadline(pod);
+    this.#deadline.watch(pod);
     const state = interpretEnds(pod, listed);
     forgetEnded(this.#memory, state);
     const specs = pod === undefined ? [] : allContainersOf(pod).map(({ container }) => container);
@@ -179,43 +172,24 @@ export class PodWorker {
       await this.#refreshVolumes(pod, state, step);
       return { requeueAt: plan.requeueAt ?? Infinity };
     }
-    await (isStaticUid(this.#uid) ? fileGate : gate).pass(step);
+    await (isStaticUid(this.#uid) ? staticGate : gate).pass(step);
     if (pods.get(this.#uid) !== pod) return 'again';
     try {
       await this.#perform(pod, state, actions, step, signal);
     } finally {
-      this.#outdate();
+      this.#observation.outdate();
     }
     return pod === undefined && actions.some((action) => action.kind === 'release') ? 'ended' : 'again';
   }
 
   /** What the engine has of the pod now. */
   async #look(step: AbortSignal): Promise<PodState | undefined> {
-    const { runtime, owner } = this.#services;
-    const handed = this.#handed;
-    this.#outdate();
+    const handed = this.#observation.take();
     if (handed !== undefined) return handed.state;
+    const { runtime, owner } = this.#services;
     const [listed] = await runtime.observer.listPods({ ...owner, podUid: this.#uid }, step);
-    this.#outdate();
+    this.#observation.outdate();
     return listed;
-  }
-
-  /** What a list that has begun before now says of the pod is not used. */
-  #outdate(): void {
-    this.#epoch++;
-    this.#handed = undefined;
-  }
-
-  /** Looks again when the pod's time is over, also during a step: a pull or a hook may take longer than that. */
-  #watchDeadline(pod: Pod | undefined): 'within' | 'over' {
-    const { clock } = this.#services;
-    const deadline = pod === undefined ? undefined : activeDeadline(pod);
-    if (deadline !== this.#deadline.at) {
-      this.#deadline.cancel();
-      const cancel = deadline === undefined ? undefined : clock.setTimer(deadline - clock.now(), () => this.notify());
-      this.#deadline = { at: deadline, cancel: () => cancel?.() };
-    }
-    return deadline !== undefined && clock.now() >= deadline ? 'over' : 'within';
   }
 
   /** Whether the engine has something of another pod of the same name: that of the file as it was before. */

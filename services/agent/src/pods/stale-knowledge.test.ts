@@ -93,7 +93,7 @@ describe('the worker of a pod', () => {
         looks += 1;
         return confirm();
       }),
-      fileGate: new FreshnessGate(clock, async () => undefined),
+      staticGate: new FreshnessGate(clock, async () => undefined),
       reporter: new StatusReporter({ client: server, pods, clock, logger: silentLogger }),
       usage: { observe: () => undefined },
       volumes: new PodVolumes({

@@ -48,8 +48,8 @@ export interface WorkerServices {
   readonly client: ObjectClient;
   readonly pods: PodView;
   readonly gate: FreshnessGate;
-  /** The same for pods of files. */
-  readonly fileGate: FreshnessGate;
+  /** The same for static pods. */
+  readonly staticGate: FreshnessGate;
   readonly reporter: Pick<StatusReporter, 'report' | 'run'>;
   /** Hears which containers of a pod run. */
   readonly usage: Pick<UsageSampler, 'observe'>;

@@ -16,7 +16,7 @@ spec:
 const withSpec = (spec: string) =>
   `{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: c, image: i}], ${spec}}}`;
 
-describe('the pod of a file', () => {
+describe('a static pod', () => {
   it('has its node in its name, a hash of the file as uid, and the annotations of kubelet', async () => {
     const { pod } = await read(WEB);
     const uid = pod.metadata.uid ?? '';

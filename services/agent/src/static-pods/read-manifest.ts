@@ -23,7 +23,7 @@ const UID_DIGITS = 32;
 const ANY_TAINT_THAT_EVICTS = { operator: 'Exists', effect: 'NoExecute' } as const;
 
 /**
- * The pod of a file, with the defaults and the checks of the API server, as kubelet makes it (pkg/kubelet/config): the node's name is
+ * The static pod of a file, with the defaults and the checks of the API server, as kubelet makes it (pkg/kubelet/config): the node's name is
  * added to its own, it tolerates every taint that evicts, and its uid is a hash of the file, its place and the node. A uid that
  * the file has is no more than a part of the text. AgentError 'InvalidManifest' says what is wrong.
  */
@@ -47,14 +47,14 @@ export async function readManifest(text: Uint8Array, { node, path, now }: Manife
     .digest('hex')
     .slice(0, UID_DIGITS);
   const pod = named(given, uid, { node, now });
-  const settle = (object: KubeObject): void => {
+  const normalise = (object: KubeObject): void => {
     definition.strategy.applyDefaults?.(object);
     normaliseShape(object, definition.schema);
   };
-  settle(pod);
+  normalise(pod);
   const user = { name: node, groups: [], uid: '', extra: {} };
   definition.strategy.prepareForCreate?.(pod, { now, user, warn: (text) => void decoded.warnings.push(text) });
-  settle(pod);
+  normalise(pod);
   const [error] = validateNew(definition, pod);
   if (error !== undefined)
     throw new AgentError('InvalidManifest', `invalid pod: ${error.field}: ${formatFieldError(error)}`);

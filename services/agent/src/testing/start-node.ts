@@ -165,7 +165,7 @@ export async function startNode(options: NodeOptions = {}): Promise<TestNode> {
     client,
     pods,
     gate: new FreshnessGate(clock, (signal) => source.confirm(signal)),
-    fileGate: new FreshnessGate(clock, async () => undefined),
+    staticGate: new FreshnessGate(clock, async () => undefined),
     reporter: {
       run: (signal) => reporter.run(signal),
       report: (uid, status) => {

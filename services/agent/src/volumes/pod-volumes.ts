@@ -15,6 +15,7 @@ import { hostsFile } from '../spec/hostname.ts';
 import type { NodeFacts } from '../spec/field-values.ts';
 import { emptyDirsOnDisk, type PodUsage } from '../spec/local-storage.ts';
 import { allContainersOf } from '../spec/pod-containers.ts';
+import { component, hostPathOf } from './volume-paths.ts';
 import { hasOwnFile, HOSTS_PATH, openPodFile, RESOLVER_PATH } from './pod-file.ts';
 import type { PersistentFolders } from './persistent-folders.ts';
 import { mountAccess } from './mount-access.ts';
@@ -23,7 +24,6 @@ import { subPathOf } from './sub-path.ts';
 import { volumeText } from './volume-text.ts';
 import { volumeTypeOf } from './supported-volumes.ts';
 import { messageContainerPath, openMessageFile, readMessageFile } from './termination-message.ts';
-import { pathOnHost } from './volume-types/host-path.ts';
 import type { VolumeContext } from './volume-types/volume-type.ts';
 
 const MIB = 2 ** 20;
@@ -282,24 +282,6 @@ export class PodVolumes {
   #hostPath(path: string): string {
     return join(this.#options.state.hostPath, relative(this.#options.state.path, path));
   }
-}
-
-/**
- * The path on the host that the engine mounts by itself; undefined for a volume of the agent. AgentError
- * 'CreateContainerConfigError' for a part of it: a pod that writes to the folder could lead the engine to any other path.
- */
-function hostPathOf(pod: Pod, mount: VolumeMount, environment: ReadonlyMap<string, string>): string | undefined {
-  const hostPath = pod.spec?.volumes?.find(({ name }) => name === mount.name)?.hostPath;
-  if (hostPath === undefined) return undefined;
-  if (subPathOf(mount, environment) === '') return pathOnHost(hostPath);
-  const message = `volumeMount "${mount.name}" has a subPath: this node mounts hostPath volumes only as a whole`;
-  throw new AgentError('CreateContainerConfigError', message);
-}
-
-/** `name`, or AgentError 'FailedMount' when it is not one component of a path: with another the wrong folder would be removed. */
-function component(name: string): string {
-  if (name !== '' && name !== '.' && name !== '..' && !/[/\0]/.test(name)) return name;
-  throw new AgentError('FailedMount', `${JSON.stringify(name)} cannot be the name of a folder`);
 }
 
 interface PodFile {

@@ -1,0 +1,22 @@
+import type { Pod, VolumeMount } from '@gantry/objects';
+import { AgentError } from '../runtime/agent-error.ts';
+import { subPathOf } from './sub-path.ts';
+import { pathOnHost } from './volume-types/host-path.ts';
+
+/**
+ * The path on the host that the engine mounts by itself; undefined for a volume of the agent. AgentError
+ * 'CreateContainerConfigError' for a part of it: a pod that writes to the folder could lead the engine to any other path.
+ */
+export function hostPathOf(pod: Pod, mount: VolumeMount, environment: ReadonlyMap<string, string>): string | undefined {
+  const hostPath = pod.spec?.volumes?.find(({ name }) => name === mount.name)?.hostPath;
+  if (hostPath === undefined) return undefined;
+  if (subPathOf(mount, environment) === '') return pathOnHost(hostPath);
+  const message = `volumeMount "${mount.name}" has a subPath: this node mounts hostPath volumes only as a whole`;
+  throw new AgentError('CreateContainerConfigError', message);
+}
+
+/** `name`, or AgentError 'FailedMount' when it is not one component of a path: with another the wrong folder would be removed. */
+export function component(name: string): string {
+  if (name !== '' && name !== '.' && name !== '..' && !/[/\0]/.test(name)) return name;
+  throw new AgentError('FailedMount', `${JSON.stringify(name)} cannot be the name of a folder`);
+}
