@@ -6,6 +6,7 @@ import {
   type ObjectClient,
   type ObjectWrite,
   type PatchType,
+  type SubresourceKey,
   type WatchEvent,
   writeResult,
 } from '@gantry/client';
@@ -48,6 +49,8 @@ export interface InProcessServer {
   /** Names this life of the store, for fences. */
   readonly incarnation: string;
   client(user: InProcessUser): ObjectClient;
+  /** Reads a subresource, as the administrator. */
+  readSubresource(resource: Resource, key: SubresourceKey, signal: AbortSignal): Promise<KubeObject>;
   /** Every change after a revision, in the order of the store. */
   changes(revision: number, signal: AbortSignal): AsyncIterable<readonly StoredChange[]>;
   stop(): Promise<void>;
@@ -64,6 +67,10 @@ export async function startInProcessServer(seed = 1): Promise<InProcessServer> {
     etcd: store.etcd,
     incarnation,
     client: (user) => createRegistryClient(harness, user),
+    readSubresource: async (resource, { subresource, ...key }, signal) => {
+      const context = harness.context({ user: ADMIN, signal, fence: undefined });
+      return copyOf(await harness.registry.get(context, targetOf(harness, resource, key, subresource), ''));
+    },
     changes: (revision, signal) => changesOf(harness, revision, signal),
     stop: () => harness.stop(),
   };

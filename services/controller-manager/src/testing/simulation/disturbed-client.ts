@@ -63,7 +63,11 @@ export function createDisturbedClient(options: DisturbedOptions): ObjectClient {
   });
 }
 
-async function readDisturbed<T>({ faults, dice, crashed }: DisturbedOptions, read: () => Promise<T>): Promise<T> {
+/** Reads, unless the request fails or the process has crashed. */
+export async function readDisturbed<T>(
+  { faults, dice, crashed }: Pick<DisturbedOptions, 'faults' | 'dice' | 'crashed'>,
+  read: () => Promise<T>,
+): Promise<T> {
   crashed.throwIfAborted();
   const now = faults();
   if (now !== undefined && dice.chance(now.requestFails)) throw failure(dice, 'read');

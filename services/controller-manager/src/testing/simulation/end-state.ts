@@ -1,4 +1,17 @@
-import { hasEnded, type Job, JOBS, type KubeObject, type Pod, PODS } from '@gantry/objects';
+import {
+  DEPLOYMENTS,
+  equalJson,
+  hasEnded,
+  type HorizontalPodAutoscaler,
+  type Job,
+  JOBS,
+  type KubeObject,
+  LOCAL_PATH,
+  type Pod,
+  PODS,
+  PROVISIONED_BY,
+  STATEFUL_SETS,
+} from '@gantry/objects';
 import { controllerOf } from '../../controllers/ownership.ts';
 import { type Change, isOf, type World } from './world.ts';
 
@@ -27,8 +40,16 @@ const MASKED: ReadonlySet<string> = new Set([
   'used',
   // Of a pod of a DaemonSet: which of several alike templates it was made from.
   'pod-template-generation',
+  // Of a claim: the scheduler's choice.
+  'volume.kubernetes.io/selected-node',
+  // Of slices and Endpoints: an invariant compares them with the pods.
+  'endpoints',
+  'subsets',
+  'endpoints.kubernetes.io/last-change-trigger-time',
 ]);
 
+/** Of pods and Services. */
+const ADDRESS = /"10\.\d+\.\d+\.\d+"/g;
 /** Also in labels and selectors. */
 const UID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
@@ -57,8 +78,12 @@ export function followEndState(world: World): () => readonly string[] {
 
 function lineOf(resource: string, object: KubeObject): string {
   const { namespace = '', name = '' } = object.metadata;
-  const shown = resource === '/pods' ? podOf(object) : JSON.stringify(masked(object));
-  return `${resource} ${namespace}/${nameOf(object, name)} ${shown}`.replaceAll(UID, 'uid').replace(NAMED_POD, '');
+  const shownName = nameOf(object, name);
+  const shown = resource === '/pods' ? podOf(object) : JSON.stringify(masked(object)).replaceAll(name, shownName);
+  return `${resource} ${namespace}/${shownName} ${shown}`
+    .replaceAll(UID, 'uid')
+    .replaceAll(ADDRESS, '"ip"')
+    .replace(NAMED_POD, '');
 }
 
 /** Whether the taints of its node delete a pod that has ended, as Kubernetes' taint manager does. A Job does not replace it. */
@@ -75,13 +100,31 @@ function isOwnerThere(world: World, pod: Pod): boolean {
   return jobOf(world, pod, owner.name)?.metadata.uid === owner.uid;
 }
 
+/** Whether a claim is one of a pod that its StatefulSet no longer wants: how far a set had grown is chance. */
+function isLeftOver(world: World, { metadata }: KubeObject): boolean {
+  const [, setName, ordinal] = /^data-(statefulset-\d+)-(\d+)$/.exec(metadata.name ?? '') ?? [];
+  if (setName === undefined) return false;
+  return Number(ordinal) >= (world.get(STATEFUL_SETS, metadata.namespace ?? '', setName)?.spec?.replicas ?? 0);
+}
+
+function hasTarget(world: World, { metadata, spec }: HorizontalPodAutoscaler): boolean {
+  return world.get(DEPLOYMENTS, metadata.namespace ?? '', spec.scaleTargetRef.name) !== undefined;
+}
+
 function jobOf(world: World, { metadata }: KubeObject, name: string): Job | undefined {
   return world.get(JOBS, metadata.namespace ?? '', name);
 }
 
-/** How many pods of a Job fail, and which schedules of a CronJob fall into a history, depends on when things happen. */
+/**
+ * How many pods of a Job fail, and which schedules of a CronJob fall into a history, depends on when things happen; and so do what an
+ * autoscaler last saw of a Deployment that is gone, and which claims are left of pods that a StatefulSet no longer has. Local volumes have
+ * the names of their claims' uids: an invariant compares them with the claims.
+ */
 function isByChance(world: World, resource: string, object: KubeObject): boolean {
   const owner = controllerOf(object);
+  if (resource === 'autoscaling/horizontalpodautoscalers') return !hasTarget(world, object as HorizontalPodAutoscaler);
+  if (resource === '/persistentvolumeclaims' && isLeftOver(world, object)) return true;
+  if (resource === '/persistentvolumes' && object.metadata.annotations?.[PROVISIONED_BY] === LOCAL_PATH) return true;
   if (owner?.kind === 'CronJob') return true;
   if (resource !== '/pods' || owner?.kind !== 'Job') return false;
   const job = jobOf(world, object, owner.name);
@@ -123,7 +166,8 @@ function masked(value: unknown): unknown {
   const entries = Object.entries(value)
     .filter(([key]) => !MASKED.has(key) && !/(Time|Timestamp)$/.test(key))
     .sort(([one], [other]) => (one < other ? -1 : 1));
-  return Object.fromEntries(entries.map(([key, inner]) => [key, masked(inner)]));
+  const shown = entries.map(([key, inner]) => [key, masked(inner)] as const);
+  return Object.fromEntries(shown.filter(([key, inner]) => key !== 'annotations' || !equalJson(inner, {})));
 }
 
 /** Whether this is the condition of a Job that was suspended for a moment, or as it ended: its controller need not have seen it. */

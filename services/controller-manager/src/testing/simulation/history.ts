@@ -1,7 +1,8 @@
 import { apiVersionOf, type KubeObject, type Resource } from '@gantry/objects';
 import { createDice, type Dice } from './dice.ts';
 import { NODE_NAMES } from './nodes.ts';
-import { type Content, SIMULATED_KINDS, type SimulatedKind } from './simulated-kinds.ts';
+import type { Content, SimulatedKind } from './simulated-kind.ts';
+import { SIMULATED_KINDS } from './simulated-kinds.ts';
 
 /** One thing that a user, or the fate of a node, does. */
 export type Operation =
@@ -89,11 +90,11 @@ class HistoryWriter {
     if (known === undefined) {
       // A name is free again when the pods of what had it have ended.
       if (this.#freed.has(id)) this.#restoreNode();
-      const object = objectOf(of.resource, namespace, name, of.create(dice, name));
+      const object = objectOf(of.resource, namespace, name, of.create(dice, name, namespace));
       this.#known.set(id, { of, object });
       this.#add({ kind: 'create', of, object });
     } else if (of.owns === true && dice.chance(0.6)) this.#own(id, of, known);
-    else if (dice.chance(0.75)) this.#change(id, of, known);
+    else if (of.stays === true || dice.chance(0.75)) this.#change(id, of, known);
     else {
       const chosen = dice.pick(PROPAGATIONS);
       const propagation = of.leavesOrphans === false && chosen === 'Orphan' ? 'Background' : chosen;
@@ -180,7 +181,13 @@ class HistoryWriter {
   }
 }
 
-function objectOf(resource: Resource, namespace: string, name: string, { metadata, ...content }: Content): KubeObject {
+/** An object of a history. */
+export function objectOf(
+  resource: Resource,
+  namespace: string,
+  name: string,
+  { metadata, ...content }: Content,
+): KubeObject {
   const place = namespace === '' ? {} : { namespace };
   return {
     apiVersion: apiVersionOf(resource),

@@ -5,11 +5,14 @@ import { createFenceHolder, createManager, type Log } from '@gantry/controller-r
 import { StatusError } from '@gantry/objects';
 import { createMetrics } from '@gantry/service';
 import { createMeters } from '../../controllers/meters.ts';
+import type { ReadPath } from '../../controllers/horizontal-pod-autoscaler/rest-reader.ts';
 import { createControllers } from '../../registry.ts';
 import type { Activity } from './activity.ts';
 import { type NoteWrite, withNotedWrites } from './controller-writes.ts';
+import { createSimulatedReads } from './autoscaling.ts';
 import type { Dice } from './dice.ts';
-import { createDisturbedClient, type Faults } from './disturbed-client.ts';
+import { createDisturbedClient, type Faults, readDisturbed } from './disturbed-client.ts';
+import type { World } from './world.ts';
 
 const ELECTION_KEY = '/gantry/elections/kube-controller-manager';
 const USER = {
@@ -25,24 +28,25 @@ const NODE_GRACE_MS = 40_000;
 
 /** Names of all controllers of the controller-manager. */
 export function controllerNames(): readonly string[] {
-  return createAll().map(({ name }) => name);
+  return createAll(() => Promise.reject(StatusError.unavailable('nothing is read'))).map(({ name }) => name);
 }
 
-function createAll() {
+function createAll(readPath: ReadPath) {
   return createControllers({
     authorities: { cluster: AUTHORITY, 'node-serving': AUTHORITY },
     signers: { firstServiceAddress: '10.96.0.1', reservedNames: [], servingApproval: 'automatic' },
     readCa: () => 'a certificate',
     nodeGraceMs: NODE_GRACE_MS,
     podCidr: '10.128.0.0/20',
-    localPath: { storageClass: 'none' },
-    readPath: () => Promise.reject(StatusError.unavailable('there are no metrics')),
+    localPath: { storageClass: 'create' },
+    readPath,
     meters: createMeters(createMetrics()),
   });
 }
 
 export interface ManagerProcessOptions {
   readonly server: InProcessServer;
+  readonly world: World;
   readonly clock: Clock;
   readonly activity: Activity;
   readonly dice: Dice;
@@ -68,13 +72,15 @@ export async function startManagerProcess(options: ManagerProcessOptions, identi
   const fences = createFenceHolder();
   const inner = server.client({ user: USER, fieldManager: 'kube-controller-manager', fence: () => fences.fence() });
   const client = createDisturbedClient({ ...options, client: inner, onWrite, crashed: signal });
+  const reads = createSimulatedReads(options);
+  const read: ReadPath = (path, within) => readDisturbed({ ...options, crashed: signal }, () => reads(path, within));
   const component = 'kube-controller-manager';
   const manager = createManager({
     client,
     fences,
     component,
     identity,
-    controllers: createAll().map((spec) => withNotedWrites(spec, options.noteWrite)),
+    controllers: createAll(read).map((spec) => withNotedWrites(spec, options.noteWrite)),
     clock,
     random: dice.random,
     log,

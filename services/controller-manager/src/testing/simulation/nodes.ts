@@ -1,9 +1,20 @@
-import { formatMicroTime, formatTime } from '@gantry/base';
+import { formatTime } from '@gantry/base';
 import type { ManualClock } from '@gantry/base/testing';
 import { ignoreReasons, type ObjectClient } from '@gantry/client';
-import { isTolerated, type KubeObject, LEASES, type Lease, type Node, NODES, type Pod, PODS } from '@gantry/objects';
+import {
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
+  type PersistentVolume,
+  type PersistentVolumeClaim,
+  type Pod,
+  PODS,
+  SELECTED_NODE,
+} from '@gantry/objects';
 import type { Activity } from './activity.ts';
 import type { Dice } from './dice.ts';
+import { registerNode } from './heartbeats.ts';
+import { hostOf, isReclaimable, placePod } from './placement.ts';
+import { isReady } from './readiness.ts';
 import { type Change, isOf, type World } from './world.ts';
 
 export interface NodesOptions {
@@ -24,7 +35,6 @@ export const POD_FATE = {
   fails: 'simulation.gantry.dev/fails',
 } as const;
 
-const HEARTBEAT_MS = 10_000;
 const UNSCHEDULED_MS = 1000;
 export const NODE_NAMES: readonly string[] = ['node-a', 'node-b', 'node-c'];
 
@@ -41,6 +51,9 @@ export class Nodes {
   readonly #ready = new Map<string, boolean>();
   /** How many pods of each controlling owner have finished. */
   readonly #finished = new Map<string, number>();
+  /** The address of each pod, by uid; none is given twice. */
+  readonly #addresses = new Map<string, string>();
+  #given = 0;
   #flickering = true;
 
   constructor(options: NodesOptions) {
@@ -50,13 +63,7 @@ export class Nodes {
 
   /** Registers the nodes, and keeps up their heartbeats. */
   async start(): Promise<void> {
-    const { client, signal } = this.#options;
-    for (const name of NODE_NAMES) {
-      const labels = { 'kubernetes.io/hostname': name, disk: name === 'node-a' ? 'fast' : 'slow' };
-      const node: Node = { apiVersion: 'v1', kind: 'Node', metadata: { name, labels }, spec: {} };
-      await client.create(NODES, node, signal);
-      await this.#beat(name);
-    }
+    for (const name of NODE_NAMES) await registerNode(this.#options, name, () => this.#lost.has(name));
   }
 
   isLost(name: string): boolean {
@@ -70,6 +77,9 @@ export class Nodes {
 
   restore(name: string): void {
     this.#lost.delete(name);
+    for (const volume of this.#options.world.all(PERSISTENT_VOLUMES)) {
+      if (hostOf(volume) === name) this.#reclaim(volume);
+    }
     for (const pod of this.#options.world.all(PODS)) {
       if (pod.spec?.nodeName !== name) continue;
       // What the loss prevented is begun again.
@@ -92,28 +102,8 @@ export class Nodes {
     });
   }
 
-  async #beat(name: string): Promise<void> {
-    const { client, clock, signal, world } = this.#options;
-    const spec = { holderIdentity: name, leaseDurationSeconds: 40, renewTime: formatMicroTime(clock.now()) };
-    const metadata = { namespace: 'kube-node-lease', name };
-    const lease: Lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec };
-    clock.setTimer(HEARTBEAT_MS, () => {
-      if (!signal.aborted) void this.#options.activity.of(() => this.#beat(name));
-    });
-    if (this.#lost.has(name)) return;
-    if (world.get(LEASES, 'kube-node-lease', name) === undefined) await client.create(LEASES, lease, signal);
-    else await client.patch(LEASES, metadata, { merge: { spec } }, signal);
-    if (isReady(world.get(NODES, '', name))) return;
-    const time = formatTime(clock.now());
-    const condition = { type: 'Ready', status: 'True', reason: 'KubeletReady', lastTransitionTime: time };
-    const status = { status: { conditions: [{ ...condition, lastHeartbeatTime: time }] } };
-    await ignoreReasons(
-      client.patch(NODES, { namespace: '', name }, { strategic: status, subresource: 'status' }, signal),
-      ['NotFound'],
-    );
-  }
-
   #take(change: Change): void {
+    if (isOf(change, PERSISTENT_VOLUMES) && change.object !== undefined) this.#reclaim(change.object);
     if (!isOf(change, PODS)) return;
     if (change.object === undefined) this.#forget(change.old?.metadata.uid ?? '');
     else this.#look(change.object);
@@ -122,6 +112,7 @@ export class Nodes {
   #forget(uid: string): void {
     this.#begun.delete(uid);
     this.#ready.delete(uid);
+    this.#addresses.delete(uid);
   }
 
   /** Begins the steps that are due for a pod, each once. */
@@ -167,16 +158,33 @@ export class Nodes {
   #schedule(pod: Pod): void {
     const { world, client, dice, signal } = this.#options;
     this.#later(dice.between(5, 300), '', async () => {
-      const fitting = world.all(NODES).filter((node) => fits(pod, node));
-      if (fitting.length === 0) {
+      const placement = placePod(pod, world, dice.pick);
+      if (placement.kind !== 'bind') {
         this.#later(UNSCHEDULED_MS, '', async () => this.#again(pod, 'bind'));
+        if (placement.kind === 'select') await this.#selectNode(placement.claim, placement.node);
         return;
       }
-      const target = { kind: 'Node', name: dice.pick(fitting).metadata.name ?? '' };
+      const target = { kind: 'Node', name: placement.node };
       const { namespace = '', name = '', uid = '' } = pod.metadata;
       const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name, namespace, uid }, target };
       await client.createSubresource(PODS, { namespace, name, subresource: 'binding' }, binding, signal);
     });
+  }
+
+  async #selectNode({ metadata }: PersistentVolumeClaim, node: string): Promise<void> {
+    const { namespace = '', name = '', uid } = metadata;
+    const merge = { metadata: { uid, annotations: { [SELECTED_NODE]: node } } };
+    await this.#options.client.patch(PERSISTENT_VOLUME_CLAIMS, { namespace, name }, { merge }, this.#options.signal);
+  }
+
+  /** Removes a local volume whose claim is gone, as the node does that has its folder. */
+  #reclaim(volume: PersistentVolume): void {
+    if (!isReclaimable(volume)) return;
+    const { client, dice, signal } = this.#options;
+    const { name = '', uid } = volume.metadata;
+    this.#later(dice.between(20, 2000), hostOf(volume), () =>
+      client.delete(PERSISTENT_VOLUMES, { namespace: '', name }, { uid }, signal),
+    );
   }
 
   #run(pod: Pod, node: string): void {
@@ -233,6 +241,15 @@ export class Nodes {
     });
   }
 
+  #addressOf(uid: string): string {
+    const known = this.#addresses.get(uid);
+    if (known !== undefined) return known;
+    this.#given += 1;
+    const address = `10.128.${this.#given >> 8}.${this.#given & 255}`;
+    this.#addresses.set(uid, address);
+    return address;
+  }
+
   async #report(pod: Pod, phase: string, ready: boolean): Promise<void> {
     const { client, clock, signal } = this.#options;
     const { namespace = '', name = '', uid } = pod.metadata;
@@ -244,7 +261,8 @@ export class Nodes {
     const time = formatTime(clock.now());
     const condition = { status: ready ? 'True' : 'False', lastTransitionTime: time };
     const conditions = ['Ready', 'ContainersReady'].map((type) => ({ type, ...condition }));
-    const status = { phase, conditions, startTime: now.status?.startTime ?? time };
+    const podIP = this.#addressOf(uid ?? '');
+    const status = { phase, conditions, startTime: now.status?.startTime ?? time, podIP, podIPs: [{ ip: podIP }] };
     await client.patch(
       PODS,
       { namespace, name },
@@ -252,27 +270,4 @@ export class Nodes {
       signal,
     );
   }
-}
-
-/** Whether the condition Ready of a pod or node is true. */
-export function isReady(
-  object: (KubeObject & { status?: { conditions?: readonly { type: string; status: string }[] } }) | undefined,
-): boolean {
-  return object?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
-}
-
-/** What the histories use of Kubernetes' filters: taints, node selectors and the node's name. */
-function fits(pod: Pod, node: Node): boolean {
-  const { tolerations = [], nodeSelector = {}, affinity } = pod.spec ?? {};
-  const { name, labels = {}, deletionTimestamp } = node.metadata;
-  if (deletionTimestamp !== undefined) return false;
-  const { unschedulable = false, taints = [] } = node.spec ?? {};
-  const all = unschedulable
-    ? [...taints, { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' }]
-    : [...taints];
-  const repels = all.some((taint) => taint.effect !== 'PreferNoSchedule' && !isTolerated(taint, tolerations));
-  if (repels || Object.entries(nodeSelector).some(([key, value]) => labels[key] !== value)) return false;
-  const terms = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
-  const byName = terms?.flatMap(({ matchFields = [] }) => matchFields);
-  return byName === undefined || byName.length === 0 || byName.some(({ values = [] }) => values.includes(name ?? ''));
 }

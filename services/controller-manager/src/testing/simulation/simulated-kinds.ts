@@ -4,68 +4,42 @@ import {
   DAEMON_SETS,
   DEPLOYMENTS,
   JOBS,
-  type KubeObject,
+  HORIZONTAL_POD_AUTOSCALERS,
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
   POD_DISRUPTION_BUDGETS,
   REPLICA_SETS,
   REPLICATION_CONTROLLERS,
-  type Resource,
   RESOURCE_QUOTAS,
+  SERVICES,
   STATEFUL_SETS,
 } from '@gantry/objects';
-import type { Dice } from './dice.ts';
-import { POD_FATE } from './nodes.ts';
-
-/** What users do with the objects of one kind. A new kind is one entry of `SIMULATED_KINDS`. */
-export interface SimulatedKind {
-  readonly resource: Resource;
-  /** The controllers without which the kind takes part in no history. */
-  readonly controllers: readonly string[];
-  /** How many objects there are at most at a time, in each namespace. */
-  readonly objects: number;
-  /** Everything but `apiVersion`, `kind`, and the name and namespace in `metadata`. */
-  readonly create: (dice: Dice, name: string) => Content;
-  /** Merge patches: scale, update, roll back, pause. Each is given the object as users know it. */
-  readonly changes: readonly ((dice: Dice, object: KubeObject) => object)[];
-  /** Merge patches after which the object comes to rest: at the end of a history. */
-  readonly repair?: (object: KubeObject) => object;
-  /** Set where what an orphaning deletion leaves depends on its moment. */
-  readonly leavesOrphans?: false;
-  /** Whether users make objects of this kind owners of each other. */
-  readonly owns?: true;
-  /** Whether a change waits until the status has observed the one before: an unobserved state may leave no trace. */
-  readonly waits: 'until-observed' | 'not';
-}
-
-/** An object without its type and name. */
-export type Content = Record<string, unknown> & { readonly metadata?: Record<string, unknown> };
-
-const IMAGES = ['example.org/app:1', 'example.org/app:2', 'example.org/app:3'];
-/** Its pods do not become ready. */
-const BROKEN = 'example.org/app:broken';
-
-const REPLICAS = [0, 1, 2, 3, 5];
-
-/** A pod template; pods of the broken image never become ready. */
-function template(app: string, image: string, rest: object = {}) {
-  const annotations = { [POD_FATE.ready]: image === BROKEN ? 'never' : 'soon' };
-  return { metadata: { labels: { app }, annotations }, spec: { containers: [{ name: 'c', image }], ...rest } };
-}
-
-/** The merge patch that brings another image, and with it the pods' fate. */
-function imagePatch(app: string, image: string): object {
-  return { spec: { template: template(app, image) } };
-}
-
-const anyImage = (dice: Dice): string => (dice.chance(0.15) ? BROKEN : dice.pick(IMAGES));
-const scale = (dice: Dice): object => ({ spec: { replicas: dice.pick(REPLICAS) } });
-const update = (dice: Dice, { metadata: { name = '' } }: KubeObject): object => imagePatch(name, anyImage(dice));
-
-const mend = (object: KubeObject): object => {
-  const { name = '' } = object.metadata;
-  return { spec: { paused: false, ...(imagePatch(name, IMAGES[0] ?? '') as { spec: object }).spec } };
-};
-
-const selector = (app: string) => ({ matchLabels: { app } });
+import {
+  AUTOSCALED,
+  autoscalerBounds,
+  autoscalerMetric,
+  budget,
+  daemonStrategy,
+  imagePatch,
+  IMAGES,
+  jobTemplate,
+  load,
+  mend,
+  REPLICAS,
+  replicasOf,
+  scale,
+  selector,
+  SERVED,
+  servicePorts,
+  strategy,
+  template,
+  update,
+  claimIn,
+  retention,
+  setClaims,
+  volumeFor,
+} from './kind-contents.ts';
+import type { SimulatedKind } from './simulated-kind.ts';
 
 /** What the histories are made of. */
 export const SIMULATED_KINDS: readonly SimulatedKind[] = [
@@ -75,7 +49,7 @@ export const SIMULATED_KINDS: readonly SimulatedKind[] = [
     objects: 2,
     create: (dice, name) => ({
       spec: {
-        replicas: dice.pick(REPLICAS),
+        replicas: replicasOf(dice, name),
         selector: selector(name),
         template: template(name, dice.pick(IMAGES)),
         strategy: strategy(dice),
@@ -84,7 +58,7 @@ export const SIMULATED_KINDS: readonly SimulatedKind[] = [
       },
     }),
     changes: [
-      scale,
+      (dice, { metadata: { name = '' } }) => ({ spec: { replicas: replicasOf(dice, name) } }),
       update,
       update,
       (dice) => ({ spec: { strategy: strategy(dice) } }),
@@ -116,7 +90,7 @@ export const SIMULATED_KINDS: readonly SimulatedKind[] = [
   },
   {
     resource: STATEFUL_SETS,
-    controllers: ['stateful-set', 'garbage-collector'],
+    controllers: ['stateful-set', 'persistent-volume', 'local-path', 'claim-protection', 'garbage-collector'],
     objects: 2,
     create: (dice, name) => ({
       spec: {
@@ -127,6 +101,7 @@ export const SIMULATED_KINDS: readonly SimulatedKind[] = [
         podManagementPolicy: dice.pick(['OrderedReady', 'OrderedReady', 'Parallel']),
         updateStrategy: { type: 'RollingUpdate', rollingUpdate: { partition: dice.pick([0, 0, 1]) } },
         minReadySeconds: dice.pick([0, 0, 2]),
+        ...setClaims(dice),
       },
     }),
     // An ordered set waits for ever for a pod that does not become ready: its images are good.
@@ -134,6 +109,7 @@ export const SIMULATED_KINDS: readonly SimulatedKind[] = [
       scale,
       (dice, { metadata: { name = '' } }) => imagePatch(name, dice.pick(IMAGES)),
       (dice) => ({ spec: { updateStrategy: { rollingUpdate: { partition: dice.pick([0, 1, 2]) } } } }),
+      (dice) => ({ spec: { persistentVolumeClaimRetentionPolicy: retention(dice) } }),
     ],
     repair: (object) => {
       const { spec } = mend(object) as { spec: { template: object } };
@@ -214,6 +190,66 @@ export const SIMULATED_KINDS: readonly SimulatedKind[] = [
     waits: 'until-observed',
   },
   {
+    resource: HORIZONTAL_POD_AUTOSCALERS,
+    controllers: ['horizontal-pod-autoscaler'],
+    objects: 1,
+    create: (dice) => ({
+      metadata: load(dice),
+      spec: {
+        scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: AUTOSCALED },
+        ...autoscalerBounds(dice),
+        metrics: [autoscalerMetric(dice)],
+        behavior: { scaleDown: { stabilizationWindowSeconds: dice.pick([0, 15, 30]) } },
+      },
+    }),
+    changes: [
+      (dice) => ({ metadata: load(dice) }),
+      (dice) => ({ metadata: load(dice) }),
+      (dice) => ({ spec: autoscalerBounds(dice) }),
+    ],
+    stays: true,
+    waits: 'not',
+  },
+  {
+    resource: SERVICES,
+    controllers: ['endpoint-slice', 'endpoints', 'garbage-collector'],
+    objects: 2,
+    create: (dice) => ({
+      spec: {
+        selector: { app: dice.pick(SERVED) },
+        ports: servicePorts(dice),
+        publishNotReadyAddresses: dice.chance(0.2),
+        ...(dice.chance(0.3) ? { clusterIP: 'None' } : {}),
+      },
+    }),
+    changes: [
+      (dice) => ({ spec: { selector: { app: dice.pick(SERVED) } } }),
+      (dice) => ({ spec: { ports: servicePorts(dice) } }),
+      (dice) => ({ spec: { publishNotReadyAddresses: dice.chance(0.5) } }),
+      (dice) => ({ metadata: { labels: { tier: dice.pick(['front', 'back']) } } }),
+    ],
+    leavesOrphans: false,
+    waits: 'not',
+  },
+  {
+    resource: PERSISTENT_VOLUMES,
+    controllers: ['persistent-volume'],
+    objects: 2,
+    create: (_dice, name) => ({ spec: volumeFor(name) }),
+    changes: [(dice) => ({ metadata: { labels: { tier: dice.pick(['fast', 'slow']) } } })],
+    stays: true,
+    waits: 'not',
+  },
+  {
+    resource: PERSISTENT_VOLUME_CLAIMS,
+    controllers: ['persistent-volume', 'claim-protection', 'garbage-collector'],
+    objects: 1,
+    create: (_dice, _name, namespace) => ({ spec: claimIn(namespace) }),
+    changes: [(dice) => ({ metadata: { labels: { tier: dice.pick(['fast', 'slow']) } } })],
+    leavesOrphans: false,
+    waits: 'until-bound',
+  },
+  {
     resource: RESOURCE_QUOTAS,
     controllers: ['resource-quota'],
     objects: 1,
@@ -234,29 +270,3 @@ export const SIMULATED_KINDS: readonly SimulatedKind[] = [
     waits: 'not',
   },
 ];
-
-function strategy(dice: Dice): object {
-  if (dice.chance(0.2)) return { type: 'Recreate', rollingUpdate: null };
-  const maxSurge = dice.pick([0, 1, 2, '25%', '50%']);
-  const maxUnavailable = maxSurge === 0 ? dice.pick([1, 2, '50%']) : dice.pick([0, 1, '25%', '50%']);
-  return { type: 'RollingUpdate', rollingUpdate: { maxSurge, maxUnavailable } };
-}
-
-function daemonStrategy(dice: Dice): object {
-  const rollingUpdate = dice.chance(0.4)
-    ? { maxSurge: dice.pick([1, '50%']), maxUnavailable: 0 }
-    : { maxSurge: 0, maxUnavailable: dice.pick([1, 2, '50%']) };
-  return { type: 'RollingUpdate', rollingUpdate };
-}
-
-function budget(dice: Dice): object {
-  return dice.chance(0.5)
-    ? { minAvailable: dice.pick([1, 2, '50%']), maxUnavailable: null }
-    : { maxUnavailable: dice.pick([0, 1, '50%']), minAvailable: null };
-}
-
-function jobTemplate(dice: Dice, name: string): object {
-  const annotations = { [POD_FATE.fails]: String(dice.pick([0, 0, 1, 2])) };
-  const spec = { restartPolicy: 'Never', containers: [{ name: 'c', image: dice.pick(IMAGES) }] };
-  return { metadata: { labels: { app: name }, annotations }, spec };
-}

@@ -7,6 +7,9 @@ import {
   type KubeObject,
   NAMESPACES,
   type Namespace,
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
+  type PersistentVolume,
   PODS,
   type PodTemplateSpec,
   REPLICA_SETS,
@@ -16,6 +19,7 @@ import { controllerOf } from '../../controllers/ownership.ts';
 import type { Activity } from './activity.ts';
 import type { Operation, Step } from './history.ts';
 import type { Nodes } from './nodes.ts';
+import type { SimulatedKind } from './simulated-kind.ts';
 import type { World } from './world.ts';
 
 export interface UsersOptions {
@@ -68,13 +72,13 @@ async function perform(options: UsersOptions, operation: Operation): Promise<voi
     }
     case 'change': {
       const { of, object, patch } = operation;
-      if (of.waits === 'until-observed') await untilObserved(options, of.resource, object);
+      await untilSeen(options, of, object);
       await client.patch(of.resource, keyOf(object), { merge: patch }, signal);
       return;
     }
     case 'delete': {
       const { of, object, propagation } = operation;
-      if (of.waits === 'until-observed') await untilObserved(options, of.resource, object);
+      await untilSeen(options, of, object);
       // How many pods are left behind would be chance.
       if (propagation === 'Orphan') await untilSteady(options, of.resource, object);
       options.onDelete(object);
@@ -95,6 +99,8 @@ async function perform(options: UsersOptions, operation: Operation): Promise<voi
       return;
     case 'end-namespace': {
       const { namespace: name } = operation;
+      for (const claim of world.all(PERSISTENT_VOLUME_CLAIMS))
+        if (claim.metadata.namespace === name) await untilBound(options, claim);
       const namespace: Namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
       await client.delete(NAMESPACES, { namespace: '', name }, {}, signal);
       await until(options, `namespace ${name} is gone`, async () => world.get(NAMESPACES, '', name) === undefined);
@@ -152,6 +158,28 @@ interface Observed extends KubeObject {
     currentNumberScheduled?: number;
     desiredNumberScheduled?: number;
   };
+}
+
+async function untilSeen(options: UsersOptions, of: SimulatedKind, object: KubeObject): Promise<void> {
+  if (of.waits === 'until-observed') await untilObserved(options, of.resource, object);
+  if (of.waits === 'until-bound') await untilBound(options, object);
+}
+
+/** A volume keeps the name of a claim that it was bound to. */
+function untilBound(options: UsersOptions, { kind, metadata }: KubeObject): Promise<void> {
+  const { world } = options;
+  const { namespace = '', name = '' } = metadata;
+  return until(options, `${kind} ${namespace}/${name} is bound`, async () => {
+    const { spec, status } = world.get(PERSISTENT_VOLUME_CLAIMS, namespace, name) ?? {};
+    const fits = (volume: PersistentVolume) => volume.spec?.storageClassName === spec?.storageClassName;
+    const free = world.all(PERSISTENT_VOLUMES).some((volume) => fits(volume) && isFree(volume, name));
+    return status?.phase === 'Bound' || !free;
+  });
+}
+
+/** Whether a volume is for any claim, or is being bound to this one. */
+function isFree({ spec, status }: PersistentVolume, claim: string): boolean {
+  return spec?.claimRef === undefined || (spec.claimRef.name === claim && status?.phase !== 'Released');
 }
 
 function untilObserved(options: UsersOptions, resource: Resource, object: KubeObject): Promise<void> {

@@ -1,16 +1,21 @@
 import type { KubeObject } from '@gantry/objects';
 import type { World } from '../world.ts';
+import { autoscalerInvariant } from './autoscalers.ts';
 import { budgetInvariant } from './budgets.ts';
 import { daemonInvariant } from './daemons.ts';
+import { addressInvariant, endpointInvariant } from './endpoints.ts';
 import type { Invariant } from './invariant.ts';
 import { jobCountInvariant, scheduleInvariant } from './jobs.ts';
 import { ownerInvariant } from './owners.ts';
 import { podLifeInvariant, podRemovalInvariant } from './pods.ts';
 import { quotaInvariant } from './quotas.ts';
 import { rolloutInvariant } from './rollouts.ts';
+import { volumeInvariant } from './volumes.ts';
 
 /** What invariants cannot read from objects. */
-export interface Background {
+interface Background {
+  /** Unix milliseconds of the simulation. */
+  readonly now: () => number;
   readonly isLost: (node: string) => boolean;
   readonly isDeletedByUser: (object: KubeObject) => boolean;
 }
@@ -18,7 +23,7 @@ export interface Background {
 /** Watches a world from its beginning, and reports each violation with the name of its invariant. */
 export function watchInvariants(
   world: World,
-  { isLost, isDeletedByUser }: Background,
+  { now, isLost, isDeletedByUser }: Background,
   report: (violation: string) => void,
 ): void {
   const invariants: readonly Invariant[] = [
@@ -31,6 +36,10 @@ export function watchInvariants(
     budgetInvariant,
     quotaInvariant,
     ownerInvariant(isDeletedByUser),
+    autoscalerInvariant,
+    addressInvariant,
+    endpointInvariant(now),
+    volumeInvariant,
   ];
   for (const { name, watch } of invariants) watch(world, (violation) => report(`${name}: ${violation}`));
 }

@@ -1,5 +1,5 @@
 import { labelSelectorFrom, type Pod, POD_DISRUPTION_BUDGETS, type PodDisruptionBudget, PODS } from '@gantry/objects';
-import { isReady } from '../nodes.ts';
+import { isReady } from '../readiness.ts';
 import { type Change, isOf, type World } from '../world.ts';
 import { describeChange, type Invariant } from './invariant.ts';
 

@@ -1,14 +1,33 @@
-import { CONFIG_MAPS, DAEMON_SETS, JOBS, type KubeObject, PODS, type Resource, RESOURCE_QUOTAS } from '@gantry/objects';
+import {
+  CONFIG_MAPS,
+  DAEMON_SETS,
+  DEPLOYMENTS,
+  ENDPOINT_SLICES,
+  ENDPOINTS,
+  HORIZONTAL_POD_AUTOSCALERS,
+  JOBS,
+  type KubeObject,
+  PERSISTENT_VOLUME_CLAIMS,
+  PERSISTENT_VOLUMES,
+  PODS,
+  type Resource,
+  RESOURCE_QUOTAS,
+  SERVICES,
+} from '@gantry/objects';
 import { expect, it } from 'vitest';
 import { RECOUNT_MS } from '../../../controllers/resource-quota/plan.ts';
 import { World } from '../world.ts';
+import { LOAD } from '../autoscaling.ts';
+import { autoscalerInvariant } from './autoscalers.ts';
 import { daemonInvariant } from './daemons.ts';
+import { addressInvariant, endpointInvariant } from './endpoints.ts';
 import type { Invariant } from './invariant.ts';
 import { jobCountInvariant, scheduleInvariant } from './jobs.ts';
 import { ownerInvariant } from './owners.ts';
 import { podLifeInvariant, podRemovalInvariant } from './pods.ts';
 import { quotaInvariant } from './quotas.ts';
 import { quietMs, restViolations } from './rest.ts';
+import { volumeInvariant } from './volumes.ts';
 
 type Step = readonly [resource: Resource, name: string, object: object | undefined];
 
@@ -35,6 +54,11 @@ const daemonPod = {
 };
 const scheduled = (time: string): object => ({
   metadata: { ...owned('CronJob', 'c'), annotations: { 'batch.kubernetes.io/cronjob-scheduled-timestamp': time } },
+});
+
+const autoscaler = (desiredReplicas: number): object => ({
+  spec: { scaleTargetRef: { kind: 'Deployment', name: 'd' }, minReplicas: 1, maxReplicas: 3 },
+  status: { desiredReplicas },
 });
 
 const CASES: readonly (readonly [name: string, invariant: Invariant, good: readonly Step[], bad: Step])[] = [
@@ -93,6 +117,60 @@ const CASES: readonly (readonly [name: string, invariant: Invariant, good: reado
     ],
     [CONFIG_MAPS, 'two', undefined],
   ],
+  [
+    'an autoscaler wants more than its specs allow',
+    autoscalerInvariant,
+    [[HORIZONTAL_POD_AUTOSCALERS, 'h', autoscaler(3)]],
+    [HORIZONTAL_POD_AUTOSCALERS, 'h', autoscaler(4)],
+  ],
+  [
+    'two Services have one address',
+    addressInvariant,
+    [[SERVICES, 'one', { spec: { clusterIP: '10.96.0.9' } }]],
+    [SERVICES, 'two', { spec: { clusterIP: '10.96.0.9' } }],
+  ],
+  [
+    'a slice has an address twice',
+    addressInvariant,
+    [[ENDPOINT_SLICES, 's', { endpoints: [{ addresses: ['10.0.0.1'] }] }]],
+    [ENDPOINT_SLICES, 's', { endpoints: [{ addresses: ['10.0.0.1'] }, { addresses: ['10.0.0.1'] }] }],
+  ],
+  [
+    'a claim gets another volume',
+    volumeInvariant,
+    [[PERSISTENT_VOLUME_CLAIMS, 'c', { spec: { volumeName: 'one' } }]],
+    [PERSISTENT_VOLUME_CLAIMS, 'c', { spec: { volumeName: 'two' } }],
+  ],
+  [
+    'two claims have one volume',
+    volumeInvariant,
+    [[PERSISTENT_VOLUME_CLAIMS, 'one', { spec: { volumeName: 'v' } }]],
+    [PERSISTENT_VOLUME_CLAIMS, 'two', { spec: { volumeName: 'v' } }],
+  ],
+  [
+    'a claim goes under a running pod',
+    volumeInvariant,
+    [
+      [PERSISTENT_VOLUME_CLAIMS, 'c', {}],
+      [PODS, 'p', { ...running, spec: { ...running.spec, volumes: [{ persistentVolumeClaim: { claimName: 'c' } }] } }],
+    ],
+    [PERSISTENT_VOLUME_CLAIMS, 'c', undefined],
+  ],
+  [
+    'a volume gets another claim',
+    volumeInvariant,
+    [[PERSISTENT_VOLUMES, 'v', { spec: { claimRef: { uid: 'one' } } }]],
+    [PERSISTENT_VOLUMES, 'v', { spec: { claimRef: { uid: 'two' } } }],
+  ],
+  [
+    'a volume goes before its claim',
+    volumeInvariant,
+    [
+      [PERSISTENT_VOLUME_CLAIMS, 'c', { spec: { volumeName: 'v' } }],
+      [PERSISTENT_VOLUMES, 'v', { spec: { claimRef: { namespace: 'n', name: 'c', uid: 'c' } } }],
+    ],
+    [PERSISTENT_VOLUMES, 'v', undefined],
+  ],
 ];
 
 it.each(CASES)('is violated when %s', (_name, invariant, good, bad) => {
@@ -109,6 +187,21 @@ it.each<readonly [name: string, resource: Resource, object: object]>([
   ['a status has not observed its spec', JOBS, { metadata: { generation: 2 }, status: { observedGeneration: 1 } }],
   ['an object survives its owners', CONFIG_MAPS, { metadata: owned('ConfigMap', 'gone') }],
   ['a deletion does not end', CONFIG_MAPS, { metadata: { ...deleted, finalizers: ['example.org/held'] } }],
+  ['a Service has no slice', SERVICES, { spec: { selector: { app: 'a' } } }],
+  [
+    'a bound claim has no volume',
+    PERSISTENT_VOLUME_CLAIMS,
+    { spec: { volumeName: 'gone' }, status: { phase: 'Bound' } },
+  ],
+  ['a bound volume has no claim', PERSISTENT_VOLUMES, { spec: { claimRef: { uid: 'c' } }, status: { phase: 'Bound' } }],
+  [
+    'a local volume outlives its claim',
+    PERSISTENT_VOLUMES,
+    {
+      metadata: { annotations: { 'pv.kubernetes.io/provisioned-by': 'rancher.io/local-path' } },
+      status: { phase: 'Released' },
+    },
+  ],
   ['a quota counts what is not there', RESOURCE_QUOTAS, { status: { used: { pods: '1' } } }],
 ])('a cluster is not at rest where %s', (_name, resource, object) => {
   const world = new World();
@@ -124,4 +217,73 @@ it('is at rest only when a quota was counted again: a failed write may have left
   play(world, [[RESOURCE_QUOTAS, 'q', {}]]);
   expect(quietMs(world)).toBeGreaterThan(RECOUNT_MS);
   expect(before).toBeLessThan(RECOUNT_MS);
+});
+
+const SERVICE: Step = [SERVICES, 's', { spec: { selector: { app: 'a' } } }];
+const pod = (ready: boolean): Step => [
+  PODS,
+  'p',
+  {
+    metadata: { labels: { app: 'a' } },
+    status: { phase: 'Running', podIP: '10.0.0.1', conditions: [{ type: 'Ready', status: ready ? 'True' : 'False' }] },
+  },
+];
+const slice = (ready: boolean): Step => [
+  ENDPOINT_SLICES,
+  's-1',
+  {
+    metadata: owned('Service', 's'),
+    endpoints: [{ addresses: ['10.0.0.1'], conditions: { ready }, targetRef: { name: 'p', uid: 'p' } }],
+  },
+];
+
+it('is violated when an endpoint stays ready for more than a minute after its pod', () => {
+  const world = new World();
+  let now = 0;
+  const violations: string[] = [];
+  endpointInvariant(() => now).watch(world, (violation) => violations.push(violation));
+  play(world, [SERVICE, pod(true), slice(true), pod(false)]);
+  now = 50_000;
+  play(world, [slice(false), slice(true)]);
+  now = 110_000;
+  play(world, [[CONFIG_MAPS, 'any', {}]]);
+  expect(violations).toEqual([]);
+  now = 110_001;
+  play(world, [[CONFIG_MAPS, 'any', {}]]);
+  play(world, [[CONFIG_MAPS, 'any', {}]]);
+  expect(violations).toHaveLength(1);
+});
+
+it('is not at rest where slices or Endpoints say other than the pods', () => {
+  const endpoints = (part: string): Step => [
+    ENDPOINTS,
+    's',
+    { subsets: [{ [part]: [{ ip: '10.0.0.1', targetRef: { name: 'p' } }] }] },
+  ];
+  const world = new World();
+  play(world, [SERVICE, pod(true), slice(true), endpoints('addresses')]);
+  expect(restViolations(world)).toEqual([]);
+  play(world, [pod(false)]);
+  expect(restViolations(world)).toHaveLength(2);
+  play(world, [slice(false)]);
+  expect(restViolations(world)).toHaveLength(1);
+  play(world, [endpoints('notReadyAddresses')]);
+  expect(restViolations(world)).toEqual([]);
+});
+
+it('is not at rest where an autoscaled Deployment has not the replicas that its load asks for', () => {
+  const world = new World();
+  const scaled = (load: string): Step => [
+    HORIZONTAL_POD_AUTOSCALERS,
+    'h',
+    {
+      metadata: { annotations: { [LOAD]: load } },
+      spec: { scaleTargetRef: { kind: 'Deployment', name: 'd' }, minReplicas: 1, maxReplicas: 3 },
+      status: { currentReplicas: 3, desiredReplicas: 3 },
+    },
+  ];
+  play(world, [[DEPLOYMENTS, 'd', { spec: { replicas: 3 } }], scaled('5')]);
+  expect(restViolations(world)).toEqual([]);
+  play(world, [scaled('2')]);
+  expect(restViolations(world)).toHaveLength(1);
 });

@@ -1,6 +1,9 @@
 import { CONFIG_MAPS, hasEnded, JOBS, type KubeObject, PODS, RESOURCE_QUOTAS } from '@gantry/objects';
 import { RECOUNT_MS } from '../../../controllers/resource-quota/plan.ts';
+import { autoscalerViolations } from './autoscalers.ts';
+import { endpointViolations } from './endpoints.ts';
 import type { World } from '../world.ts';
+import { volumeViolations } from './volumes.ts';
 
 /** Longer than every back-off, grace period and quarantine. */
 const QUIET_MS = 90_000;
@@ -15,7 +18,14 @@ export function quietMs(world: World): number {
 
 /** What is wrong with a cluster at rest. */
 export function restViolations(world: World): readonly string[] {
-  return [...unobserved(world), ...orphans(world), ...miscounted(world)];
+  return [
+    ...unobserved(world),
+    ...orphans(world),
+    ...miscounted(world),
+    ...autoscalerViolations(world),
+    ...endpointViolations(world),
+    ...volumeViolations(world),
+  ];
 }
 
 interface Observed extends KubeObject {

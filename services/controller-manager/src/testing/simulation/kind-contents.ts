@@ -1,0 +1,118 @@
+import type { KubeObject } from '@gantry/objects';
+import { LOAD, TARGET_MILLICORES } from './autoscaling.ts';
+import type { Dice } from './dice.ts';
+import { POD_FATE } from './nodes.ts';
+
+export const IMAGES = ['example.org/app:1', 'example.org/app:2', 'example.org/app:3'];
+/** Its pods do not become ready. */
+const BROKEN = 'example.org/app:broken';
+
+export const REPLICAS = [0, 1, 2, 3, 5];
+
+/** A pod template; pods of the broken image never become ready. */
+export function template(app: string, image: string, rest: object = {}) {
+  const annotations = { [POD_FATE.ready]: image === BROKEN ? 'never' : 'soon' };
+  return { metadata: { labels: { app }, annotations }, spec: { containers: [{ name: 'c', image }], ...rest } };
+}
+
+/** The merge patch that brings another image, and with it the pods' fate. */
+export function imagePatch(app: string, image: string): object {
+  return { spec: { template: template(app, image) } };
+}
+
+const anyImage = (dice: Dice): string => (dice.chance(0.15) ? BROKEN : dice.pick(IMAGES));
+export const scale = (dice: Dice): object => ({ spec: { replicas: dice.pick(REPLICAS) } });
+/** Autoscalers name the first Deployment. A user who sets it to 0 turns them off, and may be overtaken: that would be chance. */
+export const replicasOf = (dice: Dice, name: string): number =>
+  dice.pick(name === AUTOSCALED ? [1, 2, 3, 5] : REPLICAS);
+export const AUTOSCALED = 'deployment-1';
+export const update = (dice: Dice, { metadata: { name = '' } }: KubeObject): object => imagePatch(name, anyImage(dice));
+
+export const mend = (object: KubeObject): object => {
+  const { name = '' } = object.metadata;
+  return { spec: { paused: false, ...(imagePatch(name, IMAGES[0] ?? '') as { spec: object }).spec } };
+};
+
+export const selector = (app: string) => ({ matchLabels: { app } });
+
+export function strategy(dice: Dice): object {
+  if (dice.chance(0.2)) return { type: 'Recreate', rollingUpdate: null };
+  const maxSurge = dice.pick([0, 1, 2, '25%', '50%']);
+  const maxUnavailable = maxSurge === 0 ? dice.pick([1, 2, '50%']) : dice.pick([0, 1, '25%', '50%']);
+  return { type: 'RollingUpdate', rollingUpdate: { maxSurge, maxUnavailable } };
+}
+
+export function daemonStrategy(dice: Dice): object {
+  const rollingUpdate = dice.chance(0.4)
+    ? { maxSurge: dice.pick([1, '50%']), maxUnavailable: 0 }
+    : { maxSurge: 0, maxUnavailable: dice.pick([1, 2, '50%']) };
+  return { type: 'RollingUpdate', rollingUpdate };
+}
+
+export function budget(dice: Dice): object {
+  return dice.chance(0.5)
+    ? { minAvailable: dice.pick([1, 2, '50%']), maxUnavailable: null }
+    : { maxUnavailable: dice.pick([0, 1, '50%']), minAvailable: null };
+}
+
+/** Whose pods Services select. */
+export const SERVED = [AUTOSCALED, AUTOSCALED, 'statefulset-1', 'daemonset-1', 'replicaset-1'];
+
+export function servicePorts(dice: Dice): readonly object[] {
+  const http = { name: 'http', port: 80, targetPort: dice.pick([8080, 8081]), protocol: 'TCP' };
+  return dice.chance(0.5) ? [http] : [http, { name: 'admin', port: 9090, targetPort: 9090, protocol: 'TCP' }];
+}
+
+/** How many replicas the load asks for. At up to 6, one more or less is outside the tolerance of a tenth: the end is one count. */
+export function load(dice: Dice): Record<string, unknown> {
+  return { annotations: { [LOAD]: String(dice.between(0, 6)) } };
+}
+
+export function autoscalerBounds(dice: Dice): object {
+  return { minReplicas: dice.between(1, 2), maxReplicas: dice.between(2, 5) };
+}
+
+export function autoscalerMetric(dice: Dice): object {
+  const target = { type: 'AverageValue', averageValue: `${TARGET_MILLICORES}m` };
+  return dice.chance(0.5)
+    ? { type: 'Resource', resource: { name: 'cpu', target } }
+    : { type: 'ContainerResource', containerResource: { name: 'cpu', container: 'c', target } };
+}
+
+export function jobTemplate(dice: Dice, name: string): object {
+  const annotations = { [POD_FATE.fails]: String(dice.pick([0, 0, 1, 2])) };
+  const spec = { restartPolicy: 'Never', containers: [{ name: 'c', image: dice.pick(IMAGES) }] };
+  return { metadata: { labels: { app: name }, annotations }, spec };
+}
+
+/** Claims of a StatefulSet, on half of the sets: each pod has a volume on the node that it was first scheduled to. */
+export function setClaims(dice: Dice): object {
+  if (dice.chance(0.5)) return {};
+  const resources = { requests: { storage: '1Gi' } };
+  const spec = { accessModes: ['ReadWriteOnce'], storageClassName: 'local-path', resources };
+  return {
+    volumeClaimTemplates: [{ metadata: { name: 'data' }, spec }],
+    persistentVolumeClaimRetentionPolicy: retention(dice),
+  };
+}
+
+export function retention(dice: Dice): object {
+  return { whenDeleted: dice.pick(['Retain', 'Delete']), whenScaled: dice.pick(['Retain', 'Delete']) };
+}
+
+/** The volume that a namespace's claim is for: which of several claims comes first is chance. */
+export function volumeFor(name: string): object {
+  const storageClassName = name === 'persistentvolume-1' ? 'of-default' : 'of-n';
+  return {
+    capacity: { storage: '1Gi' },
+    accessModes: ['ReadWriteOnce'],
+    persistentVolumeReclaimPolicy: 'Retain',
+    storageClassName,
+    hostPath: { path: `/tmp/${name}` },
+  };
+}
+
+export function claimIn(namespace: string): object {
+  const resources = { requests: { storage: '1Gi' } };
+  return { accessModes: ['ReadWriteOnce'], storageClassName: `of-${namespace}`, resources };
+}
