@@ -33,7 +33,8 @@ async function nodeWithLog(stopMs = 0): Promise<LoggedNode> {
           log.push('start');
         },
         stopContainer: (id, seconds, signal) => {
-          log.push(`stop in ${seconds}`);
+          // Repeated, when the pod was listed before the first one showed.
+          if (log.at(-1) !== `stop in ${seconds}`) log.push(`stop in ${seconds}`);
           return hollow.containers.stopContainer(id, seconds, signal);
         },
       },
