@@ -1,7 +1,7 @@
-import { setMember } from '@gantry/objects';
-import { MAX_DEPTH, NumberLiteral, type Parsed, type ParsedObject } from '../values/json-parser.ts';
-import { MAX_REPORTED, MAX_YAML_VALUES, ValueCount } from '../values/document-limits.ts';
-import { resolvePlain, resolveTagged, YamlSyntaxError } from './yaml-scalar.ts';
+import type { Parsed, ParsedObject } from '../values/json-parser.ts';
+import { Entries, type Key, keyOf } from './yaml-entries.ts';
+import { type Properties, tagged, YamlNodes } from './yaml-nodes.ts';
+import { resolvePlain } from './yaml-scalar.ts';
 import { YamlText } from './yaml-text.ts';
 
 export { YamlSyntaxError } from './yaml-scalar.ts';
@@ -21,12 +21,6 @@ export function parseYamlText(text: string): YamlResult {
   return new YamlParser(text).parse();
 }
 
-/** What stands before a node: `&anchor` and `!tag`. */
-interface Properties {
-  readonly anchor: string | undefined;
-  readonly tag: string | undefined;
-}
-
 /** Where a node stands in a block: whether collections may begin on the same line, and sequences at the block's own column. */
 interface Place {
   readonly compact: boolean;
@@ -38,25 +32,16 @@ const ITEM: Place = { compact: true, indentless: false };
 const EXPLICIT: Place = { compact: true, indentless: true };
 const ROOT: Place = { compact: false, indentless: false };
 
-/** A value that an alias can stand for, and how many values it has. */
-interface Anchored {
-  readonly value: Parsed;
-  readonly size: number;
-}
-
-const CORE_TAG = 'tag:yaml.org,2002:';
-
 class YamlParser {
   readonly #text: YamlText;
   readonly #duplicates: string[] = [];
-  readonly #anchors = new Map<string, Anchored | 'open'>();
-  readonly #count = new ValueCount(MAX_YAML_VALUES);
+  readonly #nodes: YamlNodes;
   /** The last scalar as it was written. */
   #scalarText = '';
-  #depth = 0;
 
   constructor(text: string) {
     this.#text = new YamlText(text);
+    this.#nodes = new YamlNodes(this.#text);
   }
 
   parse(): YamlResult {
@@ -85,31 +70,33 @@ class YamlParser {
   /** A node at the next token. `outer` are properties that stand on a line before it. */
   #content(indent: number, place: Place, isFresh: boolean, outer?: Properties): Parsed {
     const text = this.#text;
-    if (text.ended) return this.#empty(outer);
+    if (text.ended) return this.#nodes.empty(outer);
     const { column } = text;
     if (isFresh && column <= indent) {
       const isSequence = place.indentless && column === indent && text.isIndicator('-');
-      return isSequence ? this.#anchored(outer, () => this.#sequence(column, 'indentless')) : this.#empty(outer);
+      return isSequence
+        ? this.#nodes.anchored(outer, () => this.#sequence(column, 'indentless'))
+        : this.#nodes.empty(outer);
     }
     const mayOpen = isFresh || place.compact;
     if (text.isIndicator('-')) {
       if (!mayOpen) text.fail('block sequence entries are not allowed in this context');
-      return this.#anchored(outer, () => this.#sequence(column, 'indented'));
+      return this.#nodes.anchored(outer, () => this.#sequence(column, 'indented'));
     }
     if (text.isIndicator('?') || text.isIndicator(':')) {
       if (!mayOpen) text.fail('mapping values are not allowed in this context');
-      return this.#anchored(outer, () => this.#mapping(column, undefined));
+      return this.#nodes.anchored(outer, () => this.#mapping(column, undefined));
     }
     const start = text.at;
-    const own = this.#properties();
+    const own = this.#nodes.properties();
     if (own !== undefined && text.skip('block')) {
       if (outer !== undefined) text.fail('did not find expected node content');
       return this.#content(indent, place, true, own);
     }
-    if (own !== undefined && text.ended) return this.#empty(own);
+    if (own !== undefined && text.ended) return this.#nodes.empty(own);
     if (text.character === '|' || text.character === '>') {
       const scalar = text.block(indent);
-      return this.#anchored(outer ?? own, () => tagged(scalar, (outer ?? own)?.tag));
+      return this.#nodes.anchored(outer ?? own, () => tagged(scalar, (outer ?? own)?.tag));
     }
     return this.#lineNode({ indent, column, start, mayOpen }, outer, own);
   }
@@ -123,22 +110,22 @@ class YamlParser {
     const text = this.#text;
     const { lineStart } = text;
     const first = text.character;
-    const before = this.#count.values;
+    const before = this.#nodes.values;
     const read = this.#flowNode(at.indent + 1, 'block', own);
     if (!text.atColon('spaced', 'block')) {
       if (outer === undefined) return read;
       // Only now is it clear that the outer properties are this node's, and not those of a mapping that it is a key of.
       const isTagged = outer.tag !== undefined && first !== '[' && first !== '{' && first !== '*';
-      return this.#remember(outer, isTagged ? tagged(this.#scalarText, outer.tag) : read, before);
+      return this.#nodes.remember(outer, isTagged ? tagged(this.#scalarText, outer.tag) : read, before);
     }
     if (!at.mayOpen || text.lineStart !== lineStart) text.fail('mapping values are not allowed in this context');
-    return this.#anchored(outer, () => this.#mapping(at.column, keyOf(read, first, at.start)));
+    return this.#nodes.anchored(outer, () => this.#mapping(at.column, keyOf(read, first, at.start)));
   }
 
   #sequence(column: number, kind: 'indented' | 'indentless'): Parsed[] {
     const text = this.#text;
     const items: Parsed[] = [];
-    this.#enter();
+    this.#nodes.enter();
     for (;;) {
       text.move(1);
       items.push(this.#node(column, ITEM));
@@ -149,14 +136,14 @@ class YamlParser {
         text.fail("did not find expected '-' indicator");
       }
     }
-    this.#depth--;
+    this.#nodes.leave();
     return items;
   }
 
   #mapping(column: number, first: Key | undefined): ParsedObject {
     const text = this.#text;
     const entries = new Entries(this.#duplicates, (at) => text.lineAt(at));
-    this.#enter();
+    this.#nodes.enter();
     let key = first;
     for (;;) {
       if (key === undefined && text.isIndicator('?')) this.#explicitEntry(column, entries);
@@ -170,7 +157,7 @@ class YamlParser {
       if (text.ended || text.column < column) break;
       if (text.column > column) text.fail('did not find expected key');
     }
-    this.#depth--;
+    this.#nodes.leave();
     return entries.object();
   }
 
@@ -190,7 +177,7 @@ class YamlParser {
     const { at, lineStart } = text;
     if (text.isIndicator(':')) return keyOf(null, '', at);
     if (text.isIndicator('-')) text.fail('block sequence entries are not allowed in this context');
-    const properties = this.#properties();
+    const properties = this.#nodes.properties();
     const first = text.character;
     const key = this.#flowNode(0, 'block', properties);
     if (text.lineStart !== lineStart || !text.atColon('spaced', 'block')) text.fail("could not find expected ':'");
@@ -203,11 +190,11 @@ class YamlParser {
     switch (text.character) {
       case '*':
         if (properties !== undefined) text.fail('did not find expected node content');
-        return this.#alias();
+        return this.#nodes.alias();
       case '[':
-        return this.#anchored(properties, () => this.#flowSequence());
+        return this.#nodes.anchored(properties, () => this.#flowSequence());
       case '{':
-        return this.#anchored(properties, () => this.#flowMapping());
+        return this.#nodes.anchored(properties, () => this.#flowMapping());
       case "'":
         return this.#scalar(text.singleQuoted(), properties);
       case '"':
@@ -217,7 +204,7 @@ class YamlParser {
         const plain = text.plain(indent, context);
         this.#scalarText = plain;
         if (properties?.tag !== undefined) return this.#scalar(plain, properties);
-        return this.#anchored(properties, () => resolvePlain(plain));
+        return this.#nodes.anchored(properties, () => resolvePlain(plain));
       }
     }
   }
@@ -230,13 +217,13 @@ class YamlParser {
 
   #scalar(scalar: string, properties: Properties | undefined): Parsed {
     this.#scalarText = scalar;
-    return this.#anchored(properties, () => tagged(scalar, properties?.tag));
+    return this.#nodes.anchored(properties, () => tagged(scalar, properties?.tag));
   }
 
   #flowSequence(): Parsed[] {
     const text = this.#text;
     const items: Parsed[] = [];
-    this.#enter();
+    this.#nodes.enter();
     text.move(1);
     for (;;) {
       text.skip('flow');
@@ -247,7 +234,7 @@ class YamlParser {
       else if (text.character !== ']') text.fail("did not find expected ',' or ']'");
     }
     text.move(1);
-    this.#depth--;
+    this.#nodes.leave();
     return items;
   }
 
@@ -266,7 +253,7 @@ class YamlParser {
   #flowMapping(): ParsedObject {
     const text = this.#text;
     const entries = new Entries(this.#duplicates, (at) => text.lineAt(at));
-    this.#enter();
+    this.#nodes.enter();
     text.move(1);
     for (;;) {
       text.skip('flow');
@@ -279,7 +266,7 @@ class YamlParser {
       else if (text.character !== '}') text.fail("did not find expected ',' or '}'");
     }
     text.move(1);
-    this.#depth--;
+    this.#nodes.leave();
     return entries.object();
   }
 
@@ -289,14 +276,14 @@ class YamlParser {
       text.move(1);
       text.skip('flow');
     }
-    const properties = this.#properties();
+    const properties = this.#nodes.properties();
     if (properties !== undefined) text.skip('flow');
     const { character } = text;
     if (
       character === ':' ||
       (properties !== undefined && (character === ',' || character === ']' || character === '}'))
     )
-      return { value: this.#empty(properties), first: '' };
+      return { value: this.#nodes.empty(properties), first: '' };
     if (character === ',' || character === '') text.fail('did not find expected node content');
     return { value: this.#flowNode(0, 'flow', properties), first: character };
   }
@@ -309,74 +296,15 @@ class YamlParser {
   #flowValue(onLaterLine: boolean, quoted: boolean): Parsed {
     const text = this.#text;
     if (onLaterLine) text.skip('flow');
-    if (!this.#flowColon(quoted)) return this.#empty(undefined);
+    if (!this.#flowColon(quoted)) return this.#nodes.empty(undefined);
     text.move(1);
     text.skip('flow');
-    const properties = this.#properties();
+    const properties = this.#nodes.properties();
     if (properties !== undefined) text.skip('flow');
     const { character } = text;
-    if (character === ',' || character === '}' || character === ']') return this.#empty(properties);
+    if (character === ',' || character === '}' || character === ']') return this.#nodes.empty(properties);
     if (character === '') text.fail('did not find expected node content');
     return this.#flowNode(0, 'flow', properties);
-  }
-
-  /** The properties here; undefined where there are none. Blanks behind them are left. */
-  #properties(): Properties | undefined {
-    const text = this.#text;
-    let anchor: string | undefined;
-    let tag: string | undefined;
-    for (;;) {
-      if (text.character === '&' && anchor === undefined) {
-        text.move(1);
-        anchor = text.name();
-      } else if (text.character === '!' && tag === undefined) tag = this.#tag();
-      else break;
-      text.match(/[ \t]+/y);
-    }
-    return anchor === undefined && tag === undefined ? undefined : { anchor, tag };
-  }
-
-  #tag(): string {
-    const text = this.#text;
-    const found = text.match(/!<[^\s>]*>|![^\s,[\]{}]*/y);
-    const name = found.startsWith('!<') ? found.slice(2, -1) : found;
-    if (!/^[\s,\]}]?$/.test(text.character)) text.fail('did not find expected whitespace or line break');
-    return name.startsWith(CORE_TAG) ? `!!${name.slice(CORE_TAG.length)}` : name;
-  }
-
-  #alias(): Parsed {
-    const text = this.#text;
-    text.move(1);
-    const name = text.name();
-    const found = this.#anchors.get(name);
-    if (found === undefined) throw new YamlSyntaxError(`yaml: unknown anchor '${name}' referenced`);
-    if (found === 'open') throw new YamlSyntaxError(`yaml: anchor '${name}' value contains itself`);
-    if (!this.#count.hasRoom(found.size)) throw new YamlSyntaxError('yaml: document contains excessive aliasing');
-    this.#count.add(found.size);
-    return found.value;
-  }
-
-  #empty(properties: Properties | undefined): Parsed {
-    const { tag } = properties ?? {};
-    return this.#anchored(properties, () => (tag === undefined ? null : tagged('', tag)));
-  }
-
-  /** Counts a value, and remembers it by its anchor. */
-  #anchored<T extends Parsed>(properties: Properties | undefined, read: () => T): T {
-    const before = this.#count.values;
-    this.#count.add(1);
-    if (properties?.anchor === undefined) return read();
-    this.#anchors.set(properties.anchor, 'open');
-    return this.#remember(properties, read(), before);
-  }
-
-  #remember<T extends Parsed>({ anchor }: Properties, value: T, before: number): T {
-    if (anchor !== undefined) this.#anchors.set(anchor, { value, size: this.#count.values - before });
-    return value;
-  }
-
-  #enter(): void {
-    if (++this.#depth > MAX_DEPTH) throw new YamlSyntaxError('yaml: exceeded max depth');
   }
 }
 
@@ -390,74 +318,7 @@ function cannotStart(character: string): string {
     : 'found character that cannot start any token';
 }
 
-/** A scalar's text under a tag; without one, and under a tag that says nothing, it stays a text. */
-function tagged(text: string, tag: string | undefined): Parsed {
-  return tag === undefined ? text : resolveTagged(text, tag);
-}
-
 /** Whether what begins like this may be a key without a blank behind its colon. */
 function isJsonLike(first: string): boolean {
   return first === '"' || first === "'" || first === '[' || first === '{';
-}
-
-interface Key {
-  readonly key: Parsed;
-  readonly at: number;
-  /** Whether it is the key under which other maps are merged in. */
-  readonly merges: boolean;
-}
-
-/** A key that begins with the character `first`: in quotes, `<<` is a key like any other. */
-function keyOf(key: Parsed, first: string, at: number): Key {
-  return { key, at, merges: key === '<<' && first === '<' };
-}
-
-/** The members of one map: what `<<` brings in comes first and gives way to the map's own. */
-class Entries {
-  readonly #duplicates: string[];
-  readonly #lineAt: (at: number) => number;
-  readonly #own: ParsedObject = {};
-  #merged: ParsedObject | undefined;
-
-  constructor(duplicates: string[], lineAt: (at: number) => number) {
-    this.#duplicates = duplicates;
-    this.#lineAt = lineAt;
-  }
-
-  set({ key, at, merges }: Key, value: Parsed): void {
-    if (merges) {
-      this.#merge(value);
-      return;
-    }
-    const name = keyText(key);
-    if (Object.hasOwn(this.#own, name) && this.#duplicates.length < MAX_REPORTED)
-      this.#duplicates.push(`line ${this.#lineAt(at)}: key ${JSON.stringify(name)} already set in map`);
-    setMember(this.#own, name, value);
-  }
-
-  object(): ParsedObject {
-    const merged = this.#merged;
-    if (merged === undefined) return this.#own;
-    for (const name of Object.keys(this.#own)) setMember(merged, name, this.#own[name] ?? null);
-    return merged;
-  }
-
-  #merge(value: Parsed): void {
-    const merged = (this.#merged ??= {});
-    for (const source of Array.isArray(value) ? value : [value]) {
-      if (source === null || typeof source !== 'object' || Array.isArray(source) || source instanceof NumberLiteral)
-        throw new YamlSyntaxError('yaml: map merge requires map or sequence of maps as the value');
-      for (const name of Object.keys(source)) {
-        if (!Object.hasOwn(merged, name)) setMember(merged, name, source[name] ?? null);
-      }
-    }
-  }
-}
-
-function keyText(value: Parsed): string {
-  if (value instanceof NumberLiteral) return value.text;
-  if (typeof value === 'string') return value;
-  if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  const found = value === null ? 'null' : 'a collection';
-  throw new YamlSyntaxError(`error converting YAML to JSON: unsupported map key: ${found}`);
 }
