@@ -4,12 +4,14 @@ import Docker from 'dockerode';
 import { expect, it } from 'vitest';
 import type { NameServer } from '../runtime/sandboxes.ts';
 import { describeRuntime, type RuntimeUnderTest } from '../runtime/testing/runtime-contract.ts';
+import { plainContainer, plainSandbox } from '../runtime/testing/plain-specs.ts';
 import { connectDocker } from './docker-runtime.ts';
 
 const silent = () => undefined;
 
 const SOCKET = '/var/run/docker.sock';
 const LABEL = 'gantry.cluster';
+const POD = { uid: 'uid-1', namespace: 'default', name: 'web' };
 
 describeRuntime('docker runtime', () => dockerUnderTest('/sys/fs/cgroup'));
 describeRuntime('docker runtime whose engine connects sandboxes', () => dockerUnderTest('/sys/fs/cgroup', 'engine'));
@@ -95,38 +97,13 @@ it('a container keeps no label of its image, so that Compose and agents never ta
     if (image === undefined) throw new Error('the image does not exist');
     const sandbox = await docker.createContainer({ Image: 'busybox:1.36', Labels: { [LABEL]: cluster } });
     const id = await runtime.containers.createContainer(
-      {
+      plainContainer({
         owner: { cluster, node: 'n' },
-        pod: { uid: 'uid-1', namespace: 'default', name: 'web' },
-        name: 'main',
-        attempt: 0,
+        pod: POD,
         sandboxId: sandbox.id,
-        hash: 'abc',
-        restartDelayMs: 0,
-        graceSeconds: 0,
         image: image.id,
         imageLabels: image.labels,
-        env: [],
-        stdin: 'closed',
-        terminal: 'none',
-        mounts: [],
-        resources: {},
-        processLimit: 1000,
-        oomScoreAdj: 0,
-        security: {
-          groups: [],
-          privilege: 'ordinary',
-          capabilities: { add: [], drop: [] },
-          rootFilesystem: 'read-write',
-          escalation: 'denied',
-          seccomp: 'engine-default',
-          appArmor: { kind: 'engine-default' },
-          seLinux: {},
-          proc: 'masked',
-        },
-        processes: 'own',
-        ipc: 'shared-with-pod',
-      },
+      }),
       signal,
     );
     const { Config: config } = await docker.getContainer(id).inspect();
@@ -153,64 +130,25 @@ it("a container has its limit of processes and its node's seccomp profile", asyn
   const cluster = `limits-${randomBytes(4).toString('hex')}`;
   const { signal } = new AbortController();
   const owner = { cluster, node: 'node-a' };
-  const pod = { uid: 'uid-1', namespace: 'default', name: 'web' };
   const denied = { names: ['mkdir', 'mkdirat'], action: 'SCMP_ACT_ERRNO' };
   const profile = JSON.stringify({ defaultAction: 'SCMP_ACT_ALLOW', syscalls: [denied] });
   try {
     const sandboxId = await runtime.sandboxes.createSandbox(
-      {
-        owner,
-        pod,
-        attempt: 0,
-        image: 'registry.k8s.io/pause:3.10',
-        imageLabels: [],
-        ipc: 'own',
-        hostname: 'web',
-        network: { kind: 'host' },
-        hostAliases: [],
-        dns: { servers: [], searches: [], options: [] },
-        sysctls: {},
-        oomScoreAdj: 0,
-        graceSeconds: 0,
-      },
+      plainSandbox({ owner, pod: POD, image: 'registry.k8s.io/pause:3.10' }),
       signal,
     );
     const script =
       'touch /made && mkdir /refused || echo refused; cat /sys/fs/cgroup/pids.max /sys/fs/cgroup/pids/pids.max; df -k /dev/shm | tail -1';
     const id = await runtime.containers.createContainer(
-      {
+      plainContainer({
         owner,
-        pod,
-        name: 'main',
-        attempt: 0,
+        pod: POD,
         sandboxId,
-        hash: 'abc',
-        restartDelayMs: 0,
-        graceSeconds: 0,
         image: 'busybox:1.36',
-        imageLabels: [],
         command: ['sh', '-c', script],
-        env: [],
-        stdin: 'closed',
-        terminal: 'none',
-        mounts: [],
-        resources: {},
         processLimit: 77,
-        oomScoreAdj: 0,
-        security: {
-          groups: [],
-          privilege: 'ordinary',
-          capabilities: { add: [], drop: [] },
-          rootFilesystem: 'read-write',
-          escalation: 'denied',
-          seccomp: { profile },
-          appArmor: { kind: 'engine-default' },
-          seLinux: {},
-          proc: 'masked',
-        },
-        processes: 'own',
-        ipc: 'shared-with-pod',
-      },
+        security: { seccomp: { profile } },
+      }),
       signal,
     );
     await runtime.containers.startContainer(id, signal);

@@ -7,12 +7,14 @@ import { PassThrough } from 'node:stream';
 import { ManualClock } from '@gantry/base/testing';
 import Docker from 'dockerode';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { plainContainer, plainSandbox } from '../runtime/testing/plain-specs.ts';
 import { connectDocker, type DockerRuntime } from './docker-runtime.ts';
 import { EngineCalls } from './engine-calls.ts';
 
 const silent = () => undefined;
 
 const OWNER = { cluster: 'c', node: 'n' };
+const POD = { uid: 'u', namespace: 'd', name: 'p' };
 const STREAMS = { stdin: false, stdout: true, stderr: true, terminal: 'none' } as const;
 const NO_INPUT: AsyncIterable<never> = (async function* () {})();
 const LOG = { follow: false, timestamps: false };
@@ -25,62 +27,14 @@ async function drain(chunks: AsyncIterable<unknown>): Promise<void> {
 const CALLS: { readonly [Part in keyof DockerRuntime]: { readonly [Name in keyof DockerRuntime[Part]]: Method } } = {
   sandboxes: {
     createSandbox: (runtime, signal) =>
-      runtime.sandboxes.createSandbox(
-        {
-          owner: OWNER,
-          pod: { uid: 'u', namespace: 'd', name: 'p' },
-          attempt: 0,
-          image: 'i',
-          imageLabels: [],
-          hostname: 'p',
-          network: { kind: 'host' },
-          ipc: 'own',
-          hostAliases: [],
-          dns: { servers: [], searches: [], options: [] },
-          sysctls: {},
-          oomScoreAdj: 0,
-          graceSeconds: 0,
-        },
-        signal,
-      ),
+      runtime.sandboxes.createSandbox(plainSandbox({ owner: OWNER, pod: POD, image: 'i' }), signal),
     stopSandbox: (runtime, signal) => runtime.sandboxes.stopSandbox('id', signal),
     removeSandbox: (runtime, signal) => runtime.sandboxes.removeSandbox('id', signal),
   },
   containers: {
     createContainer: (runtime, signal) =>
       runtime.containers.createContainer(
-        {
-          owner: OWNER,
-          pod: { uid: 'u', namespace: 'd', name: 'p' },
-          name: 'c',
-          attempt: 0,
-          sandboxId: 's',
-          hash: 'h',
-          restartDelayMs: 0,
-          graceSeconds: 0,
-          image: 'i',
-          imageLabels: [],
-          env: [],
-          stdin: 'closed',
-          terminal: 'none',
-          mounts: [],
-          resources: {},
-          processLimit: 1000,
-          oomScoreAdj: 0,
-          security: {
-            groups: [],
-            privilege: 'ordinary',
-            capabilities: { add: [], drop: [] },
-            rootFilesystem: 'read-write',
-            escalation: 'denied',
-            seccomp: 'engine-default',
-            appArmor: { kind: 'engine-default' },
-            seLinux: {},
-            proc: 'masked',
-          },
-          processes: 'own',
-          ipc: 'shared-with-pod',
-        },
+        plainContainer({ owner: OWNER, pod: POD, sandboxId: 's', image: 'i' }),
         signal,
       ),
     startContainer: (runtime, signal) => runtime.containers.startContainer('id', signal),

@@ -1,0 +1,59 @@
+import type { ContainerSpec } from '../containers.ts';
+import type { SandboxSpec } from '../sandboxes.ts';
+
+/** A sandbox in the network of the host, with nothing that a pod may ask for. */
+export function plainSandbox(change: Pick<SandboxSpec, 'owner' | 'pod' | 'image'> & Partial<SandboxSpec>): SandboxSpec {
+  return {
+    attempt: 0,
+    imageLabels: [],
+    hostname: change.pod.name,
+    network: { kind: 'host' },
+    ipc: 'own',
+    hostAliases: [],
+    dns: { servers: [], searches: [], options: [] },
+    sysctls: {},
+    oomScoreAdj: 0,
+    graceSeconds: 0,
+    ...change,
+  };
+}
+
+/** A container without privileges, with nothing that a pod may ask for; `security` is changed field by field. */
+export function plainContainer({
+  security,
+  ...change
+}: Pick<ContainerSpec, 'owner' | 'pod' | 'sandboxId' | 'image'> &
+  Partial<Omit<ContainerSpec, 'security'>> & {
+    readonly security?: Partial<ContainerSpec['security']>;
+  }): ContainerSpec {
+  return {
+    name: 'main',
+    attempt: 0,
+    hash: 'hash',
+    restartDelayMs: 0,
+    graceSeconds: 0,
+    imageLabels: [],
+    env: [],
+    stdin: 'closed',
+    terminal: 'none',
+    mounts: [],
+    resources: {},
+    processLimit: 1000,
+    oomScoreAdj: 0,
+    security: {
+      groups: [],
+      privilege: 'ordinary',
+      capabilities: { add: [], drop: [] },
+      rootFilesystem: 'read-write',
+      escalation: 'denied',
+      seccomp: 'engine-default',
+      appArmor: { kind: 'engine-default' },
+      seLinux: {},
+      proc: 'masked',
+      ...security,
+    },
+    processes: 'own',
+    ipc: 'shared-with-pod',
+    ...change,
+  };
+}
