@@ -1,4 +1,4 @@
-import { JOBS, type KubeObject, PODS, type Resource } from '@gantry/objects';
+import { JOBS, type KubeObject, PODS, REPLICA_SETS, type Resource } from '@gantry/objects';
 import { expect, it } from 'vitest';
 import { followEndState } from './end-state.ts';
 import { World } from './world.ts';
@@ -58,4 +58,16 @@ it('does not count an evicted pod of a Job that is gone, or has been made again'
   const steps: readonly Step[] = [JOB, ...evicted('j-a', 'Succeeded'), [JOBS, 'j', undefined]];
   expect(endOf(steps)).toEqual([]);
   expect(endOf([...steps, [JOBS, 'j', { metadata: { uid: 'another' } }]])).toHaveLength(1);
+});
+
+it.each([
+  [0, 1],
+  [2, 2],
+])('of a ReplicaSet of %i replicas %i sizes are told apart', (replicas, sizes) => {
+  const set = (size: string): Step => [
+    REPLICA_SETS,
+    'r',
+    { metadata: { annotations: { 'deployment.kubernetes.io/desired-replicas': size } }, spec: { replicas } },
+  ];
+  expect(new Set([...endOf([set('2')]), ...endOf([set('4')])]).size).toBe(sizes);
 });

@@ -48,6 +48,11 @@ const MASKED: ReadonlySet<string> = new Set([
   'endpoints.kubernetes.io/last-change-trigger-time',
 ]);
 
+const LAST_SCALED: ReadonlySet<string> = new Set([
+  'deployment.kubernetes.io/desired-replicas',
+  'deployment.kubernetes.io/max-replicas',
+]);
+
 /** Of pods and Services. */
 const ADDRESS = /"10\.\d+\.\d+\.\d+"/g;
 /** Also in labels and selectors. */
@@ -79,11 +84,23 @@ export function followEndState(world: World): () => readonly string[] {
 function lineOf(resource: string, object: KubeObject): string {
   const { namespace = '', name = '' } = object.metadata;
   const shownName = nameOf(object, name);
-  const shown = resource === '/pods' ? podOf(object) : JSON.stringify(masked(object)).replaceAll(name, shownName);
+  const shown =
+    resource === '/pods' ? podOf(object) : JSON.stringify(masked(withoutPast(object))).replaceAll(name, shownName);
   return `${resource} ${namespace}/${shownName} ${shown}`
     .replaceAll(UID, 'uid')
     .replaceAll(ADDRESS, '"ip"')
     .replace(NAMED_POD, '');
+}
+
+/**
+ * A ReplicaSet without pods keeps what its Deployment wanted when it was last scaled, as in Kubernetes: whether an autoscaler came before
+ * a rollout is chance.
+ */
+function withoutPast(object: KubeObject): KubeObject {
+  const { kind, metadata, spec } = object as KubeObject & { spec?: { replicas?: number } };
+  if (kind !== 'ReplicaSet' || spec?.replicas !== 0) return object;
+  const kept = Object.entries(metadata.annotations ?? {}).filter(([key]) => !LAST_SCALED.has(key));
+  return { ...object, metadata: { ...metadata, annotations: Object.fromEntries(kept) } };
 }
 
 /** Whether the taints of its node delete a pod that has ended, as Kubernetes' taint manager does. A Job does not replace it. */
