@@ -4,6 +4,7 @@ import type { ContainerSpec } from '../containers.ts';
 import type { Runtime } from '../runtime.ts';
 import type { RuntimeEvent } from '../observer.ts';
 import type { NameServer, SandboxSpec } from '../sandboxes.ts';
+import { describeImages } from './images-contract.ts';
 import { describeStreams } from './streams-contract.ts';
 
 /** A runtime under test, with the names that the suite uses. */
@@ -179,57 +180,6 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       expect(folders.get(id)?.logFolder).toEqual(found.get(id)?.logFolder);
     });
 
-    it('lists its images with their names, and pulls none that no registry has', async () => {
-      const found = await test.runtime.images.inspectImage(test.image, signal);
-      const listed = await test.runtime.images.listImages(signal);
-      const names = listed.find(({ id }) => id === found?.id)?.names ?? [];
-      expect(names.some((name) => name === test.image || name === `${test.image}:latest`)).toBe(true);
-      expect(listed.every((image) => image.names.length > 0)).toBe(true);
-      const login = { username: 'gantry', password: 'sesame' };
-      for (const credential of ['anonymous', login] as const) {
-        await expect(test.runtime.images.pullImage('127.0.0.1:1/none:1', credential, signal)).rejects.toSatisfy(
-          (error: unknown) => isAgentError(error, 'ErrImagePull') && !error.message.includes('sesame'),
-        );
-      }
-    });
-
-    it('finds an image by its names, and by no part of its id', async () => {
-      const { id = '' } = (await test.runtime.images.inspectImage(test.image, signal)) ?? {};
-      const digits = id.replace('sha256:', '');
-      for (const reference of [digits, digits.slice(0, 12), `sha256:${digits}`]) {
-        expect(await test.runtime.images.inspectImage(reference, signal)).toBeUndefined();
-      }
-    });
-
-    it('fails with ImageNotFound for a missing image', async () => {
-      const sandboxId = await test.runtime.sandboxes.createSandbox(sandbox(), signal);
-      expect(await test.runtime.images.inspectImage('gantry.test/none:1', signal)).toBeUndefined();
-      const create = test.runtime.containers.createContainer(
-        container(sandboxId, FOREVER, { image: 'gantry.test/none:1' }),
-        signal,
-      );
-      await expect(create).rejects.toSatisfy((error) => isAgentError(error, 'ImageNotFound'));
-    });
-
-    it('removes the names of an image, and with the last one the image, unless a container uses it', async () => {
-      const { images, containers } = test.runtime;
-      const [image, other] = ['gantry.test/contract:1', 'gantry.test/contract:2'];
-      await test.makeImage(image);
-      await test.makeImage(other);
-      const made = await images.inspectImage(image, signal);
-      const { id } = await running(FOREVER, { image });
-      const used = await images.usedImages(signal);
-      expect(used.has(made?.id ?? '')).toBe(true);
-      expect(used.has((await images.inspectImage(other, signal))?.id ?? '')).toBe(false);
-      await expect(images.removeImage(image, signal)).rejects.toSatisfy((error) => isAgentError(error, 'Runtime'));
-      expect(await images.inspectImage(image, signal)).toBeDefined();
-      await containers.removeContainer(id, signal);
-      for (let time = 0; time < 2; time++) await images.removeImage(image, signal);
-      expect(await images.inspectImage(image, signal)).toBeUndefined();
-      expect(await images.inspectImage(other, signal)).toBeDefined();
-      expect((await images.listImages(signal)).map(({ names }) => names)).toContainEqual([other]);
-    });
-
     it('measures what runs, and leaves out what does not', async () => {
       const { id } = await running('while :; do :; done');
       const read = async () => (await test.runtime.stats.readStats([id, 'f'.repeat(64)], signal)).get(id);
@@ -358,6 +308,13 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
       await test.eventually(async () => (await read()).includes('three'));
       expect(await read()).toBe('one\ntwo\nthree\n');
       expect(await read(1)).toBe('three\n');
+    });
+
+    describeImages({
+      runtime: () => test.runtime,
+      image: () => test.image,
+      makeImage: (reference) => test.makeImage(reference),
+      run: running,
     });
 
     describeStreams({
