@@ -14,7 +14,11 @@ describeRuntime('hollow runtime', async () => {
       'gantry.test/contract:2': { ...IMAGE, id: 'sha256:3' },
     },
     behaviour: {
-      output: (spec) => (spec.command?.[2]?.startsWith('echo one') === true ? 'one\ntwo\nthree\n' : ''),
+      output: ({ command = [] }) => {
+        const script = command[2] ?? '';
+        if (script.startsWith('echo one')) return 'one\ntwo\nthree\n';
+        return script.includes('echo $GREETING') ? 'hello\n' : '';
+      },
       usage: () => ({ cpuMillis: 1000, memoryBytes: 2 ** 20 }),
       ...SCRIPT_BEHAVIOUR,
     },

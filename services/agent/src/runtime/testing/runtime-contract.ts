@@ -112,6 +112,14 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
         return false;
       }
     };
+    /** Until a container has written its greeting: its traps are set then. */
+    const greeted = (id: string) =>
+      test.eventually(async () => {
+        const parts: Uint8Array[] = [];
+        for await (const part of test.runtime.logs.readLogs(id, { follow: false, timestamps: false }, signal))
+          parts.push(part);
+        return Buffer.concat(parts).includes('hello');
+      });
     const FOREVER = 'trap "exit 0" TERM; echo $GREETING; while true; do sleep 0.1; done';
 
     it('shows a running pod with all that adoption needs', async () => {
@@ -195,6 +203,7 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
 
     it('stops a container by its signal and keeps its exit code', async () => {
       const { id } = await running(FOREVER);
+      await greeted(id);
       await test.runtime.containers.stopContainer(id, 10, signal);
       await test.runtime.containers.stopContainer(id, 10, signal);
       const ended = (await list())?.containers[0];
@@ -203,11 +212,9 @@ export function describeRuntime(name: string, make: () => Promise<RuntimeUnderTe
     });
 
     it('stops a container by the signal of its own', async () => {
-      const sandboxId = await test.runtime.sandboxes.createSandbox(sandbox(), signal);
       const script = 'trap "exit 0" USR1; trap "exit 5" TERM; echo $GREETING; while true; do sleep 0.1; done';
-      const spec = container(sandboxId, script, { stopSignal: 'SIGUSR1' });
-      const id = await test.runtime.containers.createContainer(spec, signal);
-      await test.runtime.containers.startContainer(id, signal);
+      const { id } = await running(script, { stopSignal: 'SIGUSR1' });
+      await greeted(id);
       await test.runtime.containers.stopContainer(id, 10, signal);
       expect((await list())?.containers[0]).toMatchObject({ id, state: 'exited', exitCode: 0 });
     });
