@@ -1,5 +1,4 @@
-import type { EndpointSlice, KubeObject } from '@gantry/objects';
-import { parseAddress } from '../rules/ipv4.ts';
+import { type EndpointSlice, type KubeObject, parseIpv4 } from '@gantry/objects';
 import { protocolOf } from '../rules/service-port.ts';
 import type { Member, MemberPort } from './member.ts';
 
@@ -39,7 +38,7 @@ function dnsMembers(slices: Iterable<EndpointSlice>): readonly Member[] {
     });
     for (const { addresses, targetRef } of endpoints ?? []) {
       const [address = ''] = addresses;
-      if ((targetRef ?? null) !== null || parseAddress(address) === undefined) continue;
+      if ((targetRef ?? null) !== null || parseIpv4(address) === undefined) continue;
       const key = `dns/${address}`;
       members.set(key, { key, namespace: DNS_NAMESPACE, labels: DNS_LABELS, address, node: '', ports: named });
     }

@@ -1,5 +1,4 @@
-import { formatKey, hasEnded, keyOf, type Pod } from '@gantry/objects';
-import { parseAddress } from '../rules/ipv4.ts';
+import { formatKey, hasEnded, keyOf, parseIpv4, type Pod } from '@gantry/objects';
 import { protocolOf } from '../rules/service-port.ts';
 import type { NamedPort } from './parse-policy.ts';
 
@@ -31,7 +30,7 @@ export function memberOf(pod: Pod): Member | undefined {
   const address = status?.podIP ?? '';
   const isOver = hasEnded(pod) && !hasRunning(pod);
   if (spec?.hostNetwork === true || isOver) return undefined;
-  if (parseAddress(address) === undefined) return undefined;
+  if (parseIpv4(address) === undefined) return undefined;
   return {
     key: `pod/${formatKey(keyOf(pod))}`,
     namespace: metadata.namespace ?? '',

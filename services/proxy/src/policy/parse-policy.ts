@@ -2,17 +2,17 @@ import { createHash } from 'node:crypto';
 import {
   formatKey,
   keyOf,
-  labelSelectorFrom,
   type LabelSelector,
+  labelSelectorFrom,
   type NetworkPolicy,
   type NetworkPolicyPeer,
   type NetworkPolicyPort,
+  parseIpv4Range,
   type Selector,
 } from '@gantry/objects';
-import { parseRange, type Range } from '../rules/ipv4.ts';
 import { type Protocol, protocolOf } from '../rules/service-port.ts';
 import { type Amounts, fits, least, MAX_RULES, minus, NOTHING, plus, POLICY_BOUNDS, termsOf } from './bounds.ts';
-import { ALL_ADDRESSES, mergeRanges, subtractRanges } from './ranges.ts';
+import { ALL_ADDRESSES, mergeRanges, subtractRanges, type Range } from './ranges.ts';
 
 /** Pods of one namespace by name, or of all namespaces with certain labels. */
 export interface PodPeer {
@@ -168,8 +168,8 @@ function parsePeers(written: readonly NetworkPolicyPeer[], namespace: string): P
   for (const peer of written) {
     if ((peer.ipBlock ?? null) !== null) {
       // Ranges of IPv6 have no pods here, and none of them is an exception from IPv4.
-      const range = parseRange(peer.ipBlock?.cidr ?? '');
-      const except = (peer.ipBlock?.except ?? []).flatMap((text) => parseRange(text) ?? []);
+      const range = parseIpv4Range(peer.ipBlock?.cidr ?? '');
+      const except = (peer.ipBlock?.except ?? []).flatMap((text) => parseIpv4Range(text) ?? []);
       if (range !== undefined) for (const left of subtractRanges(range, except)) addresses.push(left);
       continue;
     }

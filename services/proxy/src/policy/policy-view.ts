@@ -1,11 +1,18 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Clock } from '@gantry/base';
 import type { InformerEvent } from '@gantry/controller-runtime';
-import { ENDPOINT_SLICES, NAMESPACES, NETWORK_POLICIES, type NetworkPolicy, NODES, PODS } from '@gantry/objects';
+import {
+  type AddressRange,
+  ENDPOINT_SLICES,
+  NAMESPACES,
+  NETWORK_POLICIES,
+  type NetworkPolicy,
+  NODES,
+  PODS,
+} from '@gantry/objects';
 import { AddressClaims } from './address-claims.ts';
 import { NodeAddresses } from './node-addresses.ts';
 import type { Fragment } from '../rules/fragment.ts';
-import type { Range } from '../rules/ipv4.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { Changes, takeAll } from './changes.ts';
 import { isSameMember, type Member } from './member.ts';
@@ -24,7 +31,7 @@ export const POLICY_RESOURCES = [NETWORK_POLICIES, NAMESPACES, NODES, PODS, ENDP
 const TURN_MS = 20;
 const STEPS = 200;
 export interface PolicyViewOptions extends PolicyReports {
-  readonly podRange: Range;
+  readonly podRange: AddressRange;
   readonly podCidr: string;
   readonly clock: Pick<Clock, 'monotonicMs'>;
 }

@@ -1,9 +1,9 @@
+import { parseIpv4Range } from '@gantry/objects';
 import { must } from '@gantry/base';
 import { expect, test } from 'vitest';
-import { parseRange } from '../rules/ipv4.ts';
 import { formatAddresses, mergeRanges, subtractRanges } from './ranges.ts';
 
-const range = (text: string) => must(parseRange(text), text);
+const range = (text: string) => must(parseIpv4Range(text), text);
 
 test.each<readonly [string, readonly string[], readonly string[]]>([
   ['nothing', [], []],

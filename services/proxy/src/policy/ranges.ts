@@ -1,5 +1,10 @@
 import { formatIpv4 } from '@gantry/objects';
-import type { Range } from '../rules/ipv4.ts';
+
+/** The first and the last of some numbers: of addresses or ports. */
+export interface Range {
+  readonly first: number;
+  readonly last: number;
+}
 
 /** Every IPv4 address. */
 export const ALL_ADDRESSES: Range = { first: 0, last: 2 ** 32 - 1 };

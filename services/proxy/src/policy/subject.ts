@@ -1,5 +1,5 @@
+import { isWithin, type AddressRange } from '@gantry/objects';
 import { type Element, EMPTY, type Fragment } from '../rules/fragment.ts';
-import { contains, type Range } from '../rules/ipv4.ts';
 import type { Member } from './member.ts';
 import type { PeerGroup, Policy } from './parse-policy.ts';
 import {
@@ -100,7 +100,7 @@ export class SharedSelections {
 /** What the parts of the table for pods depend on in addition to the pod. */
 export interface SubjectSurroundings {
   /** The addresses of this host's pods: only these are isolated here. */
-  readonly podRange: Range;
+  readonly podRange: AddressRange;
   /** The sets of named ports that rules look up. */
   readonly namedPorts: { has(set: NamedPortSet): boolean };
   readonly nodes: { of(node: string): readonly string[] };
@@ -129,7 +129,7 @@ export function planIsolation(
   subjects: Iterable<Subject>,
   { podRange, nodes, shared }: SubjectSurroundings,
 ): Fragment {
-  if (!contains(podRange, address)) return EMPTY;
+  if (!isWithin(podRange, address)) return EMPTY;
   const claims = [...subjects];
   const elements: Element[] = [];
   const own = new Map<string, readonly string[]>();
